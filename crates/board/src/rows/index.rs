@@ -1,0 +1,190 @@
+//! Where in a plan the tasks below each prefix of a shallow row begin.
+//!
+//! The deepest row that holds at most [`MAX_ENTRIES`] canonical prefixes is kept whole, in order,
+//! each with the ordinal of the first task below it. A task is reached by binary search and a walk
+//! below one entry.
+
+use crate::{Prefix, full_mask};
+
+/// The most entries of an index: 24 bytes each, 1.5 MiB.
+const MAX_ENTRIES: u64 = 1 << 16;
+
+/// A canonical prefix, and the ordinal of the first task at or below it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub(super) start: u64,
+    pub(super) prefix: Prefix,
+    pub(super) weight: u8,
+}
+
+/// The canonical prefixes of one row, in order.
+#[derive(Clone, Debug)]
+pub(super) struct Index {
+    entries: Vec<Entry>,
+    /// Rows from an entry to the tasks below it.
+    below: u32,
+    tasks: u64,
+}
+
+impl Index {
+    /// Counts the tasks below each entry. `None` if the first `rows` rows hold more than `limit`
+    /// prefixes.
+    ///
+    /// The rows are counted two by two from the top, so that a board of far too many prefixes is
+    /// refused before the search has gone deep.
+    pub(super) fn build(n: u32, rows: u32, limit: u64) -> Option<Index> {
+        let mut entries = vec![Entry { start: 0, prefix: Prefix::EMPTY, weight: 1 }];
+        let mut depth = 0;
+        let mut prefixes_above = 0;
+        // Two rows break the mirror symmetry for good, which the walk below an entry relies on.
+        while depth < rows && (depth < 2 || children(n, &entries) <= MAX_ENTRIES) {
+            prefixes_above += entries.len() as u64;
+            entries = entries.iter().flat_map(|entry| extend(n, *entry)).collect();
+            depth += 1;
+        }
+
+        let below = rows - depth;
+        let mut tasks = 0;
+        for deep in (below % 2..=below).step_by(2) {
+            let mut tally = Tally::default();
+            for entry in &mut entries {
+                entry.start = tally.tasks;
+                tally.add(n, entry.prefix, deep);
+                if prefixes_above + tally.parents + tally.tasks > limit {
+                    return None;
+                }
+            }
+            prefixes_above += tally.parents + tally.tasks;
+            tasks = tally.tasks;
+        }
+        Some(Index { entries, below, tasks })
+    }
+
+    pub(super) fn tasks(&self) -> u64 {
+        self.tasks
+    }
+
+    pub(super) fn below(&self) -> u32 {
+        self.below
+    }
+
+    /// The entries from the one that holds task `ordinal` on, and how many of its tasks are before
+    /// that one. `ordinal` is below [`tasks`](Index::tasks).
+    pub(super) fn seek(&self, ordinal: u64) -> (&[Entry], u64) {
+        let after = self.entries.partition_point(|e| e.start <= ordinal);
+        let entries = &self.entries[after - 1..];
+        (entries, ordinal - entries[0].start)
+    }
+}
+
+/// The number of prefixes one row below `entries`, which are two rows deep or more.
+fn children(n: u32, entries: &[Entry]) -> u64 {
+    entries.iter().map(|entry| u64::from(entry.prefix.free(n).count_ones())).sum()
+}
+
+/// The canonical prefixes one row below an entry, in order; their `start` is not known yet.
+fn extend(n: u32, entry: Entry) -> impl Iterator<Item = Entry> {
+    let own_mirror_image = entry.weight == 1;
+    let (columns, centre) = if own_mirror_image {
+        (full_mask(n.div_ceil(2)), full_mask(n % 2) << (n / 2))
+    } else {
+        (full_mask(n), 0)
+    };
+    bits(entry.prefix.free(n) & columns).map(move |bit| Entry {
+        start: 0,
+        prefix: entry.prefix.place(n, bit),
+        weight: if bit == centre { 1 } else { 2 },
+    })
+}
+
+/// The single bits of a mask, lowest first.
+pub(super) fn bits(mut mask: u32) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let bit = mask & mask.wrapping_neg();
+        mask ^= bit;
+        (bit != 0).then_some(bit)
+    })
+}
+
+/// The number of prefixes of the last two rows of a search.
+#[derive(Default)]
+struct Tally {
+    parents: u64,
+    tasks: u64,
+}
+
+impl Tally {
+    /// Adds what is found `rows` rows below `prefix`, and one row less.
+    fn add(&mut self, n: u32, prefix: Prefix, rows: u32) {
+        match rows {
+            0 => self.tasks += 1,
+            1 => {
+                self.parents += 1;
+                self.tasks += u64::from(prefix.free(n).count_ones());
+            }
+            2 => {
+                self.parents += u64::from(prefix.free(n).count_ones());
+                self.tasks += two_rows(n, prefix);
+            }
+            _ => {
+                for bit in bits(prefix.free(n)) {
+                    self.add(n, prefix.place(n, bit), rows - 1);
+                }
+            }
+        }
+    }
+}
+
+/// The number of ways to place two rows below `prefix`, without a look at each: every free square
+/// of the one row with every one of the other, less those in one column or on one diagonal.
+pub(super) fn two_rows(n: u32, prefix: Prefix) -> u64 {
+    let first = prefix.free(n);
+    let second = prefix.place(n, 0).free(n);
+    let together = first.count_ones() * second.count_ones();
+    let attacking = (first & second).count_ones()
+        + ((first << 1) & second).count_ones()
+        + (first & (second << 1)).count_ones();
+    u64::from(together - attacking)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MAX_N;
+    use crate::rows::{MAX_TASKS, suggested_rows};
+
+    #[test]
+    fn the_index_is_bounded_and_its_entries_start_in_order() {
+        for n in 0..=MAX_N {
+            let index = Index::build(n, suggested_rows(n), MAX_TASKS).expect("is within the limit");
+            assert!(index.entries.len() as u64 <= MAX_ENTRIES, "N = {n}");
+            assert!(index.entries.is_sorted_by_key(|entry| entry.start));
+        }
+    }
+
+    #[test]
+    fn the_limit_counts_the_prefixes_of_all_rows() {
+        for rows in [3, 8, 12] {
+            let tasks = |rows| Index::build(12, rows, u64::MAX).expect("no limit").tasks();
+            let all_rows = (0..=rows).map(tasks).sum();
+            assert!(Index::build(12, rows, all_rows).is_some(), "M = {rows}");
+            assert!(Index::build(12, rows, all_rows - 1).is_none(), "M = {rows}");
+        }
+    }
+
+    #[test]
+    fn two_rows_are_counted_as_if_looked_at() {
+        for n in [1, 2, 3, 5, 9, 32] {
+            let mut prefix = Prefix::EMPTY;
+            loop {
+                let one_by_one: u32 =
+                    bits(prefix.free(n)).map(|bit| prefix.place(n, bit).free(n).count_ones()).sum();
+                assert_eq!(two_rows(n, prefix), u64::from(one_by_one), "{prefix:?}");
+                let Some(bit) = bits(prefix.free(n)).last() else {
+                    break;
+                };
+                prefix = prefix.place(n, bit);
+            }
+        }
+    }
+}

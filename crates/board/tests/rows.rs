@@ -1,0 +1,243 @@
+//! The `rows` plan against closed forms, against an enumeration written another way, and against
+//! itself from elsewhere.
+
+mod vectors;
+
+use board::rows::{MAX_TASKS, RowsError, RowsPlan, suggested_rows};
+use board::{Prefix, Tasks};
+use proptest::prelude::*;
+
+fn plan(n: u32, rows: u32) -> RowsPlan {
+    RowsPlan::new(n, rows).unwrap_or_else(|error| panic!("N = {n}, M = {rows}: {error}"))
+}
+
+fn filled(plan: &RowsPlan, range: std::ops::Range<u64>) -> Tasks {
+    let mut tasks = Tasks::new();
+    plan.fill(range, &mut tasks);
+    tasks
+}
+
+fn all(plan: &RowsPlan) -> Vec<(Prefix, u8)> {
+    let tasks = filled(plan, 0..plan.len());
+    (0..tasks.len()).map(|i| tasks.get(i)).collect()
+}
+
+/// Every placement of the first `rows` rows as the queens' columns, in lexicographic order: all
+/// lists of columns are tried, and each pair of queens is looked at.
+fn placements(n: u32, rows: u32) -> Vec<Vec<u32>> {
+    let mut lists = vec![vec![]];
+    for row in 0..rows {
+        lists = lists
+            .into_iter()
+            .flat_map(|list: Vec<u32>| {
+                (0..n).map(move |column| [list.as_slice(), &[column]].concat())
+            })
+            .filter(|list| {
+                let last = list[row as usize];
+                (0..row).all(|r| {
+                    let apart = list[r as usize].abs_diff(last);
+                    apart != 0 && apart != row - r
+                })
+            })
+            .collect();
+    }
+    lists
+}
+
+/// The masks that the row below these queens sees, one queen at a time.
+fn seen_from_below(n: u32, columns: &[u32]) -> Prefix {
+    let mut prefix = Prefix::EMPTY;
+    for (row, &column) in (0u32..).zip(columns) {
+        let distance = columns.len() as u32 - row;
+        prefix.down |= 1 << column;
+        if column + distance < n {
+            prefix.left |= 1 << (column + distance);
+        }
+        if column >= distance {
+            prefix.right |= 1 << (column - distance);
+        }
+    }
+    prefix
+}
+
+#[test]
+fn tasks_are_the_placements_not_after_their_mirror_image_in_lexicographic_order() {
+    for n in 0..=8 {
+        for rows in 0..=n {
+            let mut expected = vec![];
+            for columns in placements(n, rows) {
+                let mirrored: Vec<u32> = columns.iter().map(|c| n - 1 - c).collect();
+                if columns <= mirrored {
+                    let weight = if columns == mirrored { 1 } else { 2 };
+                    expected.push((seen_from_below(n, &columns), weight));
+                }
+            }
+            assert_eq!(all(&plan(n, rows)), expected, "N = {n}, M = {rows}");
+        }
+    }
+}
+
+#[test]
+fn tasks_and_their_mirror_images_are_all_placements() {
+    for n in 1..=8 {
+        let mirror = |mask: u32| mask.reverse_bits() >> (32 - n);
+        for rows in 0..=n {
+            let mut found = vec![];
+            for (task, weight) in all(&plan(n, rows)) {
+                found.push(task);
+                if weight == 2 {
+                    found.push(Prefix {
+                        left: mirror(task.right),
+                        down: mirror(task.down),
+                        right: mirror(task.left),
+                    });
+                }
+            }
+            let mut expected: Vec<Prefix> =
+                placements(n, rows).iter().map(|columns| seen_from_below(n, columns)).collect();
+            found.sort();
+            expected.sort();
+            assert_eq!(found, expected, "N = {n}, M = {rows}");
+        }
+    }
+}
+
+#[test]
+fn weights_sum_to_the_closed_forms() {
+    let mut checked = 0;
+    for n in 0..=18 {
+        for rows in 0..=n.min(7) {
+            let Some(expected) = vectors::prefixes(n, rows) else {
+                continue;
+            };
+            let plan = plan(n, rows);
+            let mut tasks = Tasks::new();
+            let mut weights = 0;
+            for start in (0..plan.len()).step_by(1 << 16) {
+                tasks.clear();
+                plan.fill(start..plan.len().min(start + (1 << 16)), &mut tasks);
+                weights += tasks.weight.iter().map(|&w| u128::from(w)).sum::<u128>();
+            }
+            assert_eq!(weights, expected, "N = {n}, M = {rows}");
+            checked += 1;
+        }
+    }
+    assert!(checked > 70, "only {checked} closed forms were valid");
+}
+
+#[test]
+fn a_plan_is_refused_exactly_where_the_closed_forms_pass_the_limit() {
+    for n in 23..=32 {
+        let mut both_mirror_images = 0;
+        for rows in 0..=7 {
+            let prefixes = vectors::prefixes(n, rows).expect("closed forms are valid from N = 23");
+            both_mirror_images += prefixes;
+            match RowsPlan::new(n, rows) {
+                Ok(plan) => {
+                    assert!(both_mirror_images / 2 <= u128::from(MAX_TASKS));
+                    if rows >= 2 {
+                        assert_eq!(u128::from(plan.len()) * 2, prefixes, "N = {n}, M = {rows}");
+                    }
+                }
+                Err(error) => {
+                    assert!(both_mirror_images / 2 > u128::from(MAX_TASKS), "{error}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_placed_in_full_are_half_the_solutions() {
+    for n in 2..=12 {
+        let weights = u128::from(plan(n, n).len()) * 2;
+        assert_eq!(weights, vectors::total(n), "N = {n}");
+    }
+}
+
+#[test]
+fn the_suggested_rows_make_a_plan_of_the_promised_size() {
+    for n in 0..=32 {
+        let rows = suggested_rows(n);
+        assert!(rows <= n);
+        let promised = match n {
+            14..=17 => 4_000..=20_000,
+            18..=21 => 100_000..=500_000,
+            22..=25 => 5_000_000..=30_000_000,
+            26..=32 => 20_000_000..=130_000_000,
+            _ => 0..=4_000,
+        };
+        let tasks = plan(n, rows).len();
+        assert!(promised.contains(&tasks), "N = {n}: {tasks} tasks");
+    }
+}
+
+#[test]
+fn refusals_name_the_thing_the_limit_and_the_way_out() {
+    let message = |n, rows| RowsPlan::new(n, rows).expect_err("is refused").to_string();
+    assert_eq!(message(33, 4), "a board of size 33: give a size of at most 32");
+    assert_eq!(message(3, 5), "5 rows of a board of size 3: give at most 3 with --rows");
+    assert_eq!(
+        message(32, 32),
+        "the first 32 rows of a board of size 32 hold more than 1000000000 prefixes: \
+         give 6 with --rows"
+    );
+    assert_eq!(
+        RowsPlan::new(27, 9).expect_err("is refused"),
+        RowsError::TooManyTasks { n: 27, rows: 9, limit: MAX_TASKS, advice: 6 }
+    );
+}
+
+#[test]
+fn a_board_without_squares_has_one_task() {
+    assert_eq!(all(&plan(0, 0)), [(Prefix::EMPTY, 1)]);
+}
+
+#[test]
+fn rows_that_cannot_be_placed_have_no_task() {
+    assert!(plan(2, 2).is_empty());
+    assert!(plan(3, 3).is_empty());
+}
+
+#[test]
+#[should_panic(expected = "range 50..56 of a plan of 55 tasks")]
+fn a_range_past_the_end_panics() {
+    let _ = filled(&plan(12, 2), 50..56);
+}
+
+proptest! {
+    #[test]
+    fn any_range_is_the_slice_of_the_whole_walk(
+        n in 0..=11u32,
+        rows in 0..=11u32,
+        a in any::<u64>(),
+        b in any::<u64>(),
+    ) {
+        let plan = plan(n, rows.min(n));
+        let (a, b) = (a % (plan.len() + 1), b % (plan.len() + 1));
+        let (start, end) = (a.min(b), a.max(b));
+        let whole = filled(&plan, 0..plan.len());
+        let part = filled(&plan, start..end);
+        prop_assert_eq!(part.as_slice(), whole.slice(start as usize..end as usize));
+    }
+
+    #[test]
+    fn on_a_large_board_neighbouring_ranges_join(
+        (n, rows) in prop::sample::select(vec![(19, 6), (24, 6), (27, 5), (27, 6), (32, 4)]),
+        at in any::<u64>(),
+        lengths in prop::collection::vec(0..700u64, 1..6),
+    ) {
+        let plan = plan(n, rows);
+        let first = at % plan.len();
+        let mut joined = Tasks::new();
+        let mut start = first;
+        for length in lengths {
+            let end = plan.len().min(start + length);
+            plan.fill(start..end, &mut joined);
+            start = end;
+        }
+        let whole = filled(&plan, first..start);
+        prop_assert_eq!(whole.len() as u64, start - first);
+        prop_assert_eq!(joined, whole);
+    }
+}

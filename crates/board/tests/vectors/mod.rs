@@ -1,0 +1,62 @@
+//! Reads the known counts of `vectors/counts.toml` for the tests of any crate:
+//!
+//! ```ignore
+//! #[path = "../../board/tests/vectors/mod.rs"]
+//! mod vectors;
+//! ```
+
+// Every test binary includes all of this and uses its own part.
+#![allow(dead_code)]
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Counts {
+    total: Values,
+    prefixes: Vec<Polynomial>,
+}
+
+#[derive(Deserialize)]
+struct Values {
+    first: u32,
+    values: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Polynomial {
+    rows: u32,
+    from_n: u32,
+    polynomial: Vec<i128>,
+}
+
+static COUNTS: LazyLock<Counts> = LazyLock::new(|| {
+    let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/counts.toml"));
+    toml::from_str(text).expect("vectors/counts.toml holds the known counts")
+});
+
+/// Q(n), the number of placements of `n` queens (A000170), for `n` up to 27.
+pub(crate) fn total(n: u32) -> u128 {
+    let Values { first, values } = &COUNTS.total;
+    values[(n - first) as usize].parse().expect("counts are decimal")
+}
+
+/// The number of ways to place the first `rows` rows of a board of size `n`, no symmetry removed,
+/// where a closed form is known and valid.
+pub(crate) fn prefixes(n: u32, rows: u32) -> Option<u128> {
+    let n_wide = i128::from(n);
+    let value = match rows {
+        0 => 1,
+        1 => n_wide,
+        2 if n >= 1 => (n_wide - 1) * (n_wide - 2),
+        _ => COUNTS
+            .prefixes
+            .iter()
+            .find(|p| p.rows == rows && p.from_n <= n)?
+            .polynomial
+            .iter()
+            .fold(0, |sum, coefficient| sum * n_wide + coefficient),
+    };
+    Some(u128::try_from(value).expect("a count is not negative"))
+}

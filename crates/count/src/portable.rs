@@ -1,0 +1,240 @@
+//! Level buffers in plain Rust: a search without unpredictable branches.
+//!
+//! The recursive search is bound by branch mispredictions, not by arithmetic: whether a row has
+//! one more free square is a coin toss. Here each row has a buffer of states instead, and a step
+//! takes the newest [`BLOCK`] states of one buffer, places a queen on the lowest free square of
+//! each, and appends the boards that can still be completed to the next row's buffer. A board is
+//! stored whether it lives or not; only then does the end of the buffer move, by one or by none.
+//!
+//! ```text
+//!   row r      [ s s s s s | s s s s ]   take a block, peel one free square off each state;
+//!                            | | | |     states with squares left stay, moved together
+//!                            v x v v     x: one of the child's next three rows has no free square
+//!   row r+1    [ c c c c c c c c c ]     full, or row r empty: go on from here
+//!      ...
+//!   row N-3    [ . . . ]                 the last two rows are counted, never stored
+//! ```
+//!
+//! Invariants: a stored state has a free square; a buffer has room for a block before it is
+//! appended to; a buffer is empty before the search returns to the row above. Buffers are
+//! structures-of-arrays without aliasing, so that the compiler turns the loops over `u32` into the
+//! vector instructions that every processor of its target has (SSE2, NEON); only the moving
+//! together stays scalar. Depth first over small blocks keeps the buffers in use in the first-level
+//! cache.
+//!
+//! Measured on one core of a shared Zen 5 server at N = 16, M = 4: 2.1e7 Q/s, 5.3 times the
+//! reference in the same run; on tasks with five rows left (N = 14, M = 9) 5 times the reference
+//! in large blocks and 1.9 times in blocks of ten (`cargo bench -p count`). No block from 32 to
+//! 256 in buffers from 128 to 1,024 was clearly better than 64 in 512; looking three rows ahead
+//! gains 5% over two; states stored as records, which the compiler keeps scalar, ran at 3 times
+//! the reference.
+
+use std::ops::Range;
+
+use board::{TaskSlice, full_mask};
+
+/// The most states that a step takes.
+const BLOCK: usize = 64;
+
+/// The room of a row's buffer: 8 KiB.
+const CAPACITY: usize = 512;
+
+/// The counting loop of one board size and number of rows left, with its buffers.
+pub(crate) struct Portable {
+    mask: u32,
+    rows_left: u32,
+    /// The first for the tasks, the last for the boards with three rows left.
+    levels: Vec<States<CAPACITY>>,
+    children: Box<States<BLOCK>>,
+}
+
+/// States as structure-of-arrays; the first `len` are in use.
+///
+/// The arrays lie in one struct, where the compiler can see that they do not overlap.
+struct States<const ROOM: usize> {
+    left: [u32; ROOM],
+    down: [u32; ROOM],
+    right: [u32; ROOM],
+    /// The free squares of the next row on which no queen was placed yet.
+    free: [u32; ROOM],
+    len: usize,
+}
+
+impl<const ROOM: usize> States<ROOM> {
+    const EMPTY: States<ROOM> =
+        States { left: [0; ROOM], down: [0; ROOM], right: [0; ROOM], free: [0; ROOM], len: 0 };
+
+    /// The states of `range`, as `[left, down, right, free]`.
+    fn range(&mut self, range: Range<usize>) -> [&mut [u32]; 4] {
+        [
+            &mut self.left[range.clone()],
+            &mut self.down[range.clone()],
+            &mut self.right[range.clone()],
+            &mut self.free[range],
+        ]
+    }
+}
+
+impl Portable {
+    pub(crate) fn new(n: u32, rows: u32) -> Portable {
+        let rows_left = n - rows;
+        Portable {
+            mask: full_mask(n),
+            rows_left,
+            levels: (3..=rows_left).map(|_| States::EMPTY).collect(),
+            children: Box::new(States::EMPTY),
+        }
+    }
+
+    /// The number of completions of all `tasks`.
+    pub(crate) fn completions(&mut self, tasks: TaskSlice<'_>) -> u64 {
+        match self.rows_left {
+            0 => tasks.len() as u64,
+            1 => one_row(self.mask, tasks),
+            2 => two_rows(self.mask, tasks),
+            _ => (0..tasks.len())
+                .step_by(CAPACITY)
+                .map(|start| {
+                    let end = tasks.len().min(start + CAPACITY);
+                    load(self.mask, tasks.slice(start..end), &mut self.levels[0]);
+                    self.drain(0)
+                })
+                .sum(),
+        }
+    }
+
+    /// Counts the completions of the states at `level`, and leaves it and those below empty.
+    fn drain(&mut self, level: usize) -> u64 {
+        let mut found = 0;
+        loop {
+            let (upper, lower) = self.levels.split_at_mut(level + 1);
+            let parents = &mut upper[level];
+            let Some(next) = lower.first_mut() else {
+                while parents.len > 0 {
+                    found += u64::from(finish(self.mask, parents));
+                }
+                return found;
+            };
+            while parents.len > 0 && next.len + BLOCK <= CAPACITY {
+                expand(self.mask, parents, &mut self.children, next);
+            }
+            let exhausted = parents.len == 0;
+            found += self.drain(level + 1);
+            if exhausted {
+                return found;
+            }
+        }
+    }
+}
+
+/// Fills an empty buffer with those of at most [`CAPACITY`] tasks that have a free square.
+fn load(mask: u32, tasks: TaskSlice<'_>, states: &mut States<CAPACITY>) {
+    let [left, down, right, free] = states.range(0..tasks.len());
+    left.copy_from_slice(tasks.left);
+    down.copy_from_slice(tasks.down);
+    right.copy_from_slice(tasks.right);
+    for i in 0..free.len() {
+        free[i] = mask & !(left[i] | down[i] | right[i]);
+    }
+    states.len = keep_unfinished(left, down, right, free);
+}
+
+/// Places one queen for each of the newest parents, and appends the boards that live to `next`.
+fn expand(
+    mask: u32,
+    parents: &mut States<CAPACITY>,
+    children: &mut States<BLOCK>,
+    next: &mut States<CAPACITY>,
+) {
+    let start = parents.len.saturating_sub(BLOCK);
+    let [left, down, right, free] = parents.range(start..parents.len);
+    let taken = free.len();
+    let [to_left, to_down, to_right, to_free] = children.range(0..taken);
+    for i in 0..taken {
+        let bit = free[i] & free[i].wrapping_neg();
+        free[i] ^= bit;
+        let l = ((left[i] | bit) << 1) & mask;
+        let d = down[i] | bit;
+        let r = (right[i] | bit) >> 1;
+        let second = mask & !(l << 1 | d | r >> 1);
+        let third = mask & !(l << 2 | d | r >> 2);
+        let lives = second != 0 && third != 0;
+        to_left[i] = l;
+        to_down[i] = d;
+        to_right[i] = r;
+        to_free[i] = if lives { mask & !(l | d | r) } else { 0 };
+    }
+
+    let [left_end, down_end, right_end, free_end] = next.range(next.len..next.len + taken);
+    let mut kept = 0;
+    for i in 0..taken {
+        left_end[kept] = to_left[i];
+        down_end[kept] = to_down[i];
+        right_end[kept] = to_right[i];
+        free_end[kept] = to_free[i];
+        kept += usize::from(to_free[i] != 0);
+    }
+    next.len += kept;
+    parents.len = start + keep_unfinished(left, down, right, free);
+}
+
+/// Places one queen of the last three for each of the newest parents, and counts the ways to place
+/// the other two.
+fn finish(mask: u32, parents: &mut States<CAPACITY>) -> u32 {
+    let start = parents.len.saturating_sub(BLOCK);
+    let [left, down, right, free] = parents.range(start..parents.len);
+    let mut found = 0_u32;
+    for i in 0..free.len() {
+        let bit = free[i] & free[i].wrapping_neg();
+        free[i] ^= bit;
+        let l = (left[i] | bit) << 1;
+        let d = down[i] | bit;
+        let r = (right[i] | bit) >> 1;
+        // At most 2 * BLOCK. A checked sum would keep the loop from becoming vectors.
+        found = found.wrapping_add(last_two(mask & !d, l, r));
+    }
+    parents.len = start + keep_unfinished(left, down, right, free);
+    found
+}
+
+/// Moves the states that have squares left together, in order, and returns their number.
+fn keep_unfinished(
+    left: &mut [u32],
+    down: &mut [u32],
+    right: &mut [u32],
+    free: &mut [u32],
+) -> usize {
+    let mut kept = 0;
+    for i in 0..free.len() {
+        let squares = free[i];
+        left[kept] = left[i];
+        down[kept] = down[i];
+        right[kept] = right[i];
+        free[kept] = squares;
+        kept += usize::from(squares != 0);
+    }
+    kept
+}
+
+/// The number of ways to place the last two queens in the two columns that are `open`, where `left`
+/// and `right` are the diagonals that the row before the last sees: 0, 1 or 2.
+fn last_two(open: u32, left: u32, right: u32) -> u32 {
+    let first = open & !(left | right);
+    let second = open & !(left << 1 | right >> 1);
+    let low = open & open.wrapping_neg();
+    let high = open ^ low;
+    let low_first = (first & low == low) & (second & high == high);
+    let high_first = (first & high == high) & (second & low == low);
+    let apart = high != low << 1;
+    u32::from(low_first & apart).wrapping_add(u32::from(high_first & apart))
+}
+
+fn one_row(mask: u32, tasks: TaskSlice<'_>) -> u64 {
+    let free = |i: usize| mask & !(tasks.left[i] | tasks.down[i] | tasks.right[i]);
+    (0..tasks.len()).map(|i| u64::from(free(i).count_ones())).sum()
+}
+
+fn two_rows(mask: u32, tasks: TaskSlice<'_>) -> u64 {
+    let ways = |i: usize| last_two(mask & !tasks.down[i], tasks.left[i], tasks.right[i]);
+    (0..tasks.len()).map(|i| u64::from(ways(i))).sum()
+}

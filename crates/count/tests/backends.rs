@@ -1,0 +1,210 @@
+//! Every backend against the known totals, and against the reference where no total is known.
+
+#[path = "../../board/tests/vectors/mod.rs"]
+mod vectors;
+
+use std::ops::RangeInclusive;
+
+use board::rows::RowsPlan;
+use board::{Prefix, Tasks};
+use count::{Backend, CountError, Kernel};
+use proptest::prelude::*;
+
+/// Q(n) by `backend`, from the tasks of `rows` placed rows.
+fn total(backend: Backend, n: u32, rows: u32) -> u128 {
+    const BLOCK: u64 = 1000;
+    let plan = RowsPlan::new(n, rows).expect("the plan is within the limit");
+    let mut kernel = Kernel::new(backend, n, rows);
+    let mut tasks = Tasks::new();
+    let mut sum = 0;
+    for start in (0..plan.len()).step_by(BLOCK as usize) {
+        tasks.clear();
+        plan.fill(start..plan.len().min(start + BLOCK), &mut tasks);
+        sum += u128::from(kernel.count(tasks.as_slice()).expect("tasks are good"));
+    }
+    sum
+}
+
+fn totals_are_known(backend: Backend, n: u32, rows: impl Iterator<Item = u32>) {
+    for rows in rows {
+        let found = total(backend, n, rows);
+        assert_eq!(found, vectors::total(n), "{backend}, N = {n}, M = {rows}");
+    }
+}
+
+#[test]
+fn every_backend_counts_the_known_totals_from_every_row() {
+    for backend in Backend::ALL {
+        for n in 0..=12 {
+            totals_are_known(backend, n, 0..=n);
+        }
+    }
+}
+
+#[test]
+fn portable_counts_boards_of_13_and_14_from_every_row() {
+    totals_are_known(Backend::Portable, 13, 0..=13);
+    totals_are_known(Backend::Portable, 14, 0..=14);
+}
+
+#[test]
+fn reference_counts_boards_of_13_and_14() {
+    totals_are_known(Backend::Reference, 13, 0..=13);
+    totals_are_known(Backend::Reference, 14, [4, 9].into_iter());
+}
+
+/// SplitMix64 (Steele, Lea and Flood, 2014).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, bound: u32) -> u32 {
+        (self.next() % u64::from(bound)) as u32
+    }
+
+    /// A mask with `ones` of the lowest `n` bits set.
+    fn mask(&mut self, n: u32, ones: u32) -> u32 {
+        let mut mask = 0_u32;
+        while mask.count_ones() < ones {
+            mask |= 1 << self.below(n);
+        }
+        mask
+    }
+
+    /// Masks set at will: not every one of them belongs to a board, every one has a count.
+    fn masks(&mut self, n: u32, rows: u32) -> Prefix {
+        let attacked = 1 + self.below(n / 2);
+        Prefix {
+            left: self.mask(n, attacked),
+            down: self.mask(n, rows),
+            right: self.mask(n, attacked),
+        }
+    }
+
+    /// Queens on random free squares, row by row; masks set at will where that gets stuck.
+    fn prefix(&mut self, n: u32, rows: u32) -> Prefix {
+        let mut prefix = Prefix::EMPTY;
+        for _ in 0..rows {
+            let free = prefix.free(n);
+            if free == 0 {
+                return self.masks(n, rows);
+            }
+            let mut bit = 0;
+            while bit & free == 0 {
+                bit = 1 << self.below(n);
+            }
+            prefix = prefix.place(n, bit);
+        }
+        prefix
+    }
+}
+
+/// Counts `blocks` blocks of random tasks with at most `rows_left` rows left on boards of `sizes`.
+fn backends_agree(seed: u64, blocks: u32, sizes: RangeInclusive<u32>, rows_left: u32) {
+    let mut random = Random(seed);
+    let mut blocks_with_completions = 0;
+    for block in 0..blocks {
+        let n = sizes.start() + random.below(sizes.end() - sizes.start() + 1);
+        let rows = n - random.below(rows_left + 1);
+        let mut tasks = Tasks::new();
+        for _ in 0..random.below(200) {
+            let prefix = match random.below(2) {
+                0 => random.masks(n, rows),
+                _ => random.prefix(n, rows),
+            };
+            tasks.push(prefix, 1 << random.below(4));
+        }
+        let [expected, found] =
+            Backend::ALL.map(|backend| Kernel::new(backend, n, rows).count(tasks.as_slice()));
+        let replay = format!("seed {seed}, block {block}: N = {n}, M = {rows}");
+        assert_eq!(found, expected, "{replay}");
+        blocks_with_completions += u32::from(expected != Ok(0));
+    }
+    assert!(
+        blocks_with_completions > blocks / 2,
+        "seed {seed}: only {blocks_with_completions} blocks counted anything"
+    );
+}
+
+#[test]
+fn backends_agree_on_100_000_random_prefixes() {
+    backends_agree(0x5eed, 1000, 8..=20, 7);
+}
+
+#[test]
+fn backends_agree_on_the_widest_boards() {
+    backends_agree(0xb0a2d, 50, 30..=32, 6);
+}
+
+#[test]
+fn tasks_that_are_no_state_of_the_board_are_refused() {
+    let good = Prefix::EMPTY.place(8, 1 << 3);
+    let bad = [
+        Prefix::EMPTY,
+        good.place(8, 1),
+        Prefix { left: 1 << 8, ..good },
+        Prefix { right: 1 << 31, ..good },
+        Prefix { down: 1 << 8, ..good },
+    ];
+    for backend in Backend::ALL {
+        for task in bad {
+            let mut tasks = Tasks::new();
+            tasks.push(good, 2);
+            tasks.push(task, 2);
+            let error = Kernel::new(backend, 8, 1).count(tasks.as_slice()).expect_err("is refused");
+            let (index, n, rows) = (1, 8, 1);
+            assert_eq!(error, CountError::BadTask { index, n, rows }, "{task:?}");
+        }
+    }
+}
+
+#[test]
+fn weights_of_all_kinds_are_applied_task_by_task() {
+    let plan = RowsPlan::new(9, 2).expect("the plan is within the limit");
+    let mut tasks = Tasks::new();
+    plan.fill(0..plan.len(), &mut tasks);
+    for (i, weight) in tasks.weight.iter_mut().enumerate() {
+        *weight = [0, 1, 2, 8, 255, 255][i % 6];
+    }
+    for backend in Backend::ALL {
+        let mut kernel = Kernel::new(backend, 9, 2);
+        let whole = kernel.count(tasks.as_slice()).expect("tasks are good");
+        let one_by_one: u64 = (0..tasks.len())
+            .map(|i| {
+                let mut single = Tasks::new();
+                single.push(tasks.get(i).0, 1);
+                let completions = kernel.count(single.as_slice()).expect("the task is good");
+                u64::from(tasks.weight[i]) * completions
+            })
+            .sum();
+        assert_eq!(whole, one_by_one, "{backend}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_block_split_anywhere_has_the_same_sum(
+        n in 6..=11u32,
+        rows in 0..=6u32,
+        at in any::<u64>(),
+        cut in any::<usize>(),
+    ) {
+        let plan = RowsPlan::new(n, rows).expect("the plan is within the limit");
+        let start = at % plan.len();
+        let mut tasks = Tasks::new();
+        plan.fill(start..plan.len().min(start + 1500), &mut tasks);
+        let cut = cut % (tasks.len() + 1);
+        for backend in Backend::ALL {
+            let mut kernel = Kernel::new(backend, n, rows);
+            let mut count = |range| kernel.count(tasks.slice(range)).expect("tasks are good");
+            let whole = count(0..tasks.len());
+            prop_assert_eq!(count(0..cut) + count(cut..tasks.len()), whole);
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! The worker's end of a session: what it holds, what it has finished, what is not acknowledged.
+//!
+//! ```text
+//!   lent ──► todo ──finished──► done (neighbours merged) ──due──► unacked ──acked──► forgotten
+//!                                                                   │  ▲
+//!                                                                   └──┘ sent again after a
+//!                                                                        reconnection or a while
+//! ```
+//!
+//! Nothing that was counted is forgotten before the coordinator has acknowledged it. Like the farm
+//! core this is a pure state machine: the time comes in, messages come out.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    Fingerprint, Hello, Holding, IntervalSet, JobId, LeaseId, Loan, Millis, Range, Report,
+};
+
+/// What a worker is, and its few times and sizes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentConfig {
+    /// The worker's name, for people.
+    pub worker: String,
+    /// A number of this process alone.
+    pub instance: u64,
+    /// Counting threads.
+    pub threads: u32,
+    /// The most tasks to hold at a time.
+    pub credit: u64,
+    /// How long finished parts of a lease are gathered before they are reported, ms.
+    pub report_ms: u64,
+    /// How long to wait for an acknowledgement before a report is sent again, ms.
+    pub resend_ms: u64,
+}
+
+/// Something to send to the coordinator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// The first words in a session.
+    Hello(Hello),
+    /// The most tasks to hold from now on.
+    Credit(u64),
+    /// A partial count.
+    Report(Report),
+    /// No more work, please.
+    Leaving,
+}
+
+/// A piece of a loan that a thread has counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The loan it belongs to.
+    pub loan: Loan,
+    /// Which ordinals of it.
+    pub range: Range,
+    /// Sum over them of weight x count.
+    pub count: u64,
+    /// Thread time spent, microseconds.
+    pub busy_us: u64,
+}
+
+/// The worker's end of a session. See the module's documentation.
+#[derive(Debug)]
+pub struct Agent {
+    config: AgentConfig,
+    connected: bool,
+    stopping: bool,
+    told_leaving: bool,
+    told_credit: u64,
+    todo: BTreeMap<Key, (Loan, IntervalSet)>,
+    done: BTreeMap<Key, Done>,
+    unacked: BTreeMap<(JobId, Fingerprint, Range), (Report, Millis)>,
+}
+
+/// What tells loans apart. If the coordinator is replaced by one with another ledger, the lease's
+/// number alone does not, and two plans' counts would be added up.
+type Key = (LeaseId, JobId, Fingerprint);
+
+fn key(loan: &Loan) -> Key {
+    (loan.lease, loan.job, loan.fingerprint)
+}
+
+/// Finished parts of one loan, neighbours merged, keyed by their start.
+#[derive(Debug)]
+struct Done {
+    loan: Loan,
+    since: Millis,
+    parts: BTreeMap<u64, Part>,
+}
+
+impl Agent {
+    /// With more results than this on the way, the coordinator's ledger is behind: take no work.
+    const MAX_UNACKED: usize = 4096;
+
+    /// A worker that holds nothing.
+    pub fn new(config: AgentConfig) -> Agent {
+        Agent {
+            told_credit: config.credit,
+            config,
+            connected: false,
+            stopping: false,
+            told_leaving: false,
+            todo: BTreeMap::new(),
+            done: BTreeMap::new(),
+            unacked: BTreeMap::new(),
+        }
+    }
+
+    /// A session begins. [`Agent::poll`] follows with what is due.
+    pub fn connected(&mut self) -> Message {
+        self.connected = true;
+        self.told_leaving = false;
+        self.told_credit = self.credit();
+        self.unacked.values_mut().for_each(|(_, resend_at)| *resend_at = Millis(0));
+        Message::Hello(Hello {
+            worker: self.config.worker.clone(),
+            instance: self.config.instance,
+            threads: self.config.threads,
+            credit: self.told_credit,
+            holding: self.holdings(),
+        })
+    }
+
+    /// The session ended; work goes on.
+    pub fn disconnected(&mut self) {
+        self.connected = false;
+    }
+
+    /// Tasks of `loan` are coming.
+    pub fn lent(&mut self, loan: Loan) {
+        if !self.stopping {
+            let (_, open) = self.todo.entry(key(&loan)).or_insert((loan, IntervalSet::new()));
+            open.insert(loan.range);
+        }
+    }
+
+    /// What is left of a lease is not wanted. What is finished of it still is.
+    pub fn revoked(&mut self, lease: LeaseId) {
+        self.todo.retain(|&(held, ..), _| held != lease);
+    }
+
+    /// A part of a loan is counted.
+    pub fn finished(&mut self, now: Millis, part: Part) {
+        let (loan, key) = (part.loan, key(&part.loan));
+        if let Some((_, open)) = self.todo.get_mut(&key) {
+            open.remove(part.range);
+            if open.is_empty() {
+                self.todo.remove(&key);
+            }
+        }
+        let done = self.done.entry(key);
+        done.or_insert_with(|| Done { loan, since: now, parts: BTreeMap::new() }).add(part);
+    }
+
+    /// The coordinator needs this report no more.
+    pub fn acked(&mut self, job: JobId, fingerprint: Fingerprint, range: Range) {
+        self.unacked.remove(&(job, fingerprint, range));
+    }
+
+    /// Take no more work, give back what is not begun, report the rest.
+    pub fn stop(&mut self) {
+        self.stopping = true;
+        self.todo.clear();
+    }
+
+    /// Whether nothing is left to say. Parts still being counted are the caller's to know.
+    pub fn is_settled(&self) -> bool {
+        self.done.is_empty() && self.unacked.is_empty()
+    }
+
+    /// What is to be sent now.
+    pub fn poll(&mut self, now: Millis) -> Vec<Message> {
+        // A recount is worth something only as a whole.
+        let todo = &self.todo;
+        self.done.retain(|key, done| !done.loan.whole || done.is_whole() || todo.contains_key(key));
+        if !self.connected {
+            return Vec::new();
+        }
+        let mut messages = Vec::new();
+        if self.stopping && !self.told_leaving {
+            self.told_leaving = true;
+            messages.push(Message::Leaving);
+        }
+        let resend_at = now.after(self.config.resend_ms);
+        for (report, due) in self.unacked.values_mut().filter(|(_, due)| *due <= now) {
+            *due = resend_at;
+            messages.push(Message::Report(*report));
+        }
+        for report in self.take_due(now) {
+            let key = (report.job, report.fingerprint, report.range);
+            self.unacked.insert(key, (report, resend_at));
+            messages.push(Message::Report(report));
+        }
+        let credit = self.credit();
+        if credit != self.told_credit {
+            self.told_credit = credit;
+            messages.push(Message::Credit(credit));
+        }
+        messages
+    }
+
+    /// When [`Agent::poll`] has something to say if nothing else happens before.
+    pub fn next_wakeup(&self) -> Option<Millis> {
+        if !self.connected {
+            return None;
+        }
+        let gathered = |done: &Done| done.since.after(self.config.report_ms);
+        let reports = self.done.values().filter(|done| !done.loan.whole).map(gathered);
+        reports.chain(self.unacked.values().map(|&(_, due)| due)).min()
+    }
+
+    fn credit(&self) -> u64 {
+        let full = self.unacked.len() > Self::MAX_UNACKED;
+        if full || self.stopping { 0 } else { self.config.credit }
+    }
+
+    fn take_due(&mut self, now: Millis) -> Vec<Report> {
+        let (todo, report_ms, stopping) = (&self.todo, self.config.report_ms, self.stopping);
+        let due = |key: &Key, done: &mut Done| match done.loan.whole {
+            true => done.is_whole(),
+            false => stopping || !todo.contains_key(key) || done.since.after(report_ms) <= now,
+        };
+        let due = self.done.extract_if(.., due);
+        due.flat_map(|(_, done)| done.parts.into_values()).map(report).collect()
+    }
+
+    /// What is not acknowledged, so that nobody else is lent it meanwhile.
+    fn holdings(&self) -> Vec<Holding> {
+        let mut held = self.todo.clone();
+        for (&key, done) in &self.done {
+            let (_, ranges) = held.entry(key).or_insert((done.loan, IntervalSet::new()));
+            done.parts.values().for_each(|part| ranges.insert(part.range));
+        }
+        let mut holdings: Vec<Holding> = held
+            .values()
+            .flat_map(|(loan, ranges)| ranges.iter().map(|range| holding(loan, range)))
+            .collect();
+        holdings.extend(self.unacked.values().map(|(report, _)| Holding {
+            lease: report.lease,
+            job: report.job,
+            fingerprint: report.fingerprint,
+            range: report.range,
+        }));
+        holdings.truncate(Hello::MAX_HOLDINGS);
+        holdings
+    }
+}
+
+impl Done {
+    fn is_whole(&self) -> bool {
+        self.parts.values().next().is_some_and(|part| part.range == self.loan.range)
+    }
+
+    /// Adds a part; joins it with its neighbours unless their sum would not fit.
+    fn add(&mut self, mut part: Part) {
+        let before = self.parts.range(..part.range.start()).next_back().map(|(_, &left)| left);
+        if let Some(joined) = before.and_then(|left| join(left, part)) {
+            part = joined;
+        }
+        let after = self.parts.get(&part.range.end()).copied();
+        if let Some(right) = after
+            && let Some(joined) = join(part, right)
+        {
+            self.parts.remove(&right.range.start());
+            part = joined;
+        }
+        self.parts.insert(part.range.start(), part);
+    }
+}
+
+/// Two parts as one, if they touch and their counts fit.
+fn join(left: Part, right: Part) -> Option<Part> {
+    if left.range.end() != right.range.start() {
+        return None;
+    }
+    Some(Part {
+        range: Range::new(left.range.start(), right.range.end())?,
+        count: left.count.checked_add(right.count)?,
+        busy_us: left.busy_us.saturating_add(right.busy_us),
+        loan: left.loan,
+    })
+}
+
+fn report(part: Part) -> Report {
+    Report {
+        job: part.loan.job,
+        fingerprint: part.loan.fingerprint,
+        lease: part.loan.lease,
+        range: part.range,
+        count: part.count,
+        busy_us: part.busy_us,
+    }
+}
+
+fn holding(loan: &Loan, range: Range) -> Holding {
+    Holding { lease: loan.lease, job: loan.job, fingerprint: loan.fingerprint, range }
+}

@@ -1,0 +1,158 @@
+//! What can happen to the farm.
+
+use crate::{Fingerprint, JobId, LeaseId, Plan, Range, RequestId, SessionId, Ticket};
+
+/// Something that happened, in the order in which the coordinator saw it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// A worker connected and said who it is.
+    Joined {
+        /// The new connection.
+        session: SessionId,
+        /// What the worker said.
+        hello: Hello,
+    },
+    /// A worker changed the number of tasks that it agrees to hold.
+    CreditChanged {
+        /// Whose.
+        session: SessionId,
+        /// The new limit, absolute: a lost or repeated message does no harm.
+        credit: u64,
+    },
+    /// A worker counted a range.
+    Reported {
+        /// Who waits for the acknowledgement.
+        session: SessionId,
+        /// What was counted.
+        report: Report,
+    },
+    /// A worker wants no more work; its reports are still welcome.
+    Leaving {
+        /// Who.
+        session: SessionId,
+    },
+    /// A connection ended, for whatever reason.
+    Left {
+        /// Which.
+        session: SessionId,
+    },
+    /// A client wants a plan counted.
+    Submitted {
+        /// Where the answer goes.
+        request: RequestId,
+        /// What to count.
+        plan: Plan,
+        /// Jobs of higher priority are served first.
+        priority: i32,
+    },
+    /// A client wants a job ended without a total.
+    Cancelled {
+        /// Where the answer goes.
+        request: RequestId,
+        /// Which job.
+        job: JobId,
+    },
+    /// A client wants a job to rest.
+    Paused {
+        /// Where the answer goes.
+        request: RequestId,
+        /// Which job.
+        job: JobId,
+    },
+    /// A client wants a resting job to go on.
+    Resumed {
+        /// Where the answer goes.
+        request: RequestId,
+        /// Which job.
+        job: JobId,
+    },
+    /// The ledger made a record durable.
+    Written {
+        /// The ticket of [`crate::Effect::Write`].
+        ticket: Ticket,
+    },
+    /// The ledger looked a range up.
+    Compared {
+        /// The ticket of [`crate::Effect::Compare`].
+        ticket: Ticket,
+        /// What it holds there.
+        found: Found,
+    },
+    /// Time passed; see [`crate::Farm::next_wakeup`].
+    Tick,
+}
+
+/// A worker's first words in a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hello {
+    /// The worker's name, for people.
+    pub worker: String,
+    /// A number of this worker process alone: a second session of the same one replaces the first.
+    pub instance: u64,
+    /// Counting threads.
+    pub threads: u32,
+    /// The most tasks that the worker agrees to hold at a time.
+    pub credit: u64,
+    /// What it still works on from an earlier session.
+    pub holding: Vec<Holding>,
+}
+
+impl Hello {
+    /// The most that [`Hello::holding`] may name: it only saves work, and must fit a message.
+    pub const MAX_HOLDINGS: usize = 8_192;
+}
+
+/// A part of a lease that a reconnecting worker still works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holding {
+    /// The lease under which it was lent.
+    pub lease: LeaseId,
+    /// The job it belongs to.
+    pub job: JobId,
+    /// The job's plan: ids alone do not tell one ledger from another.
+    pub fingerprint: Fingerprint,
+    /// The ordinals not yet reported.
+    pub range: Range,
+}
+
+/// A partial count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// The job it belongs to.
+    pub job: JobId,
+    /// The plan it was counted under.
+    pub fingerprint: Fingerprint,
+    /// The lending it answers.
+    pub lease: LeaseId,
+    /// What was counted.
+    pub range: Range,
+    /// Sum over the range of weight x count.
+    pub count: u64,
+    /// Thread time spent on it, microseconds.
+    pub busy_us: u64,
+}
+
+/// What the ledger holds for a range that was reported again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Rows that tile the range exactly.
+    Exactly {
+        /// Their sum.
+        count: u128,
+        /// The worker that counted all of them; empty if several did, for then no single worker
+        /// answers for the sum.
+        worker: String,
+    },
+    /// Rows that begin or end elsewhere, or a gap: no comparison is possible.
+    Unaligned,
+}
+
+/// A worker's claim of the count of a disputed range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Vote {
+    /// The worker's name: a second opinion must be another's. Empty for a sum of several workers'
+    /// counts, which settles nothing by itself.
+    pub worker: String,
+    /// Its claim.
+    pub count: u128,
+}

@@ -1,0 +1,50 @@
+//! Names of things. Each is its own type, so that none is taken for another.
+
+use std::fmt;
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub u64);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+id! {
+    /// A submitted plan. Counts from 1 within a ledger and is never used again.
+    JobId
+}
+id! {
+    /// One connection of one worker. Never used again while the coordinator lives.
+    SessionId
+}
+id! {
+    /// One lending of one range: (coordinator's epoch << 40) + a counter, so it rises with every
+    /// lending, across restarts too, and tells a late result from a current one.
+    LeaseId
+}
+id! {
+    /// A write or a look-up that the ledger has been asked for.
+    Ticket
+}
+id! {
+    /// A client's question that waits for its answer.
+    RequestId
+}
+
+/// Milliseconds on a clock that never goes back; its zero means nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Millis(pub u64);
+
+impl Millis {
+    /// This moment and `ms` more.
+    pub fn after(self, ms: u64) -> Millis {
+        Millis(self.0.saturating_add(ms))
+    }
+}

@@ -1,0 +1,283 @@
+//! A job: which of its ordinals are accepted, lent or free, and what they sum to.
+//!
+//! ```text
+//!   every ordinal of the plan is in exactly one of
+//!
+//!     pool  ──lend──►  lent(lease)  ──claim──►  claimed          claimed = accepted, or on its
+//!       ▲                 │                                      way into the ledger
+//!       └─────release─────┘        (expiry, loss of a session, an unusable result)
+//! ```
+//!
+//! A claim may take ordinals from the pool or from anybody's lease: who counted does not matter.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use crate::session::Speed;
+use crate::{Fingerprint, IntervalSet, JobId, LeaseId, Millis, Plan, Range, SessionId, Vote};
+
+/// Where a job stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum JobState {
+    /// Its ranges are lent whenever workers have room.
+    Running,
+    /// Nothing of it is lent; results that still arrive are accepted.
+    Paused,
+    /// Ended by a client, without a total. Final.
+    Cancelled,
+    /// Every ordinal is accepted and nothing is disputed.
+    Done,
+}
+
+impl JobState {
+    /// The state's name in messages and ledgers.
+    pub fn name(self) -> &'static str {
+        match self {
+            JobState::Running => "running",
+            JobState::Paused => "paused",
+            JobState::Cancelled => "cancelled",
+            JobState::Done => "done",
+        }
+    }
+
+    /// Whether it is done or cancelled.
+    pub fn is_over(self) -> bool {
+        matches!(self, JobState::Cancelled | JobState::Done)
+    }
+
+    /// The state of that name.
+    pub fn named(name: &str) -> Option<JobState> {
+        let all = [JobState::Running, JobState::Paused, JobState::Cancelled, JobState::Done];
+        all.into_iter().find(|state| state.name() == name)
+    }
+}
+
+impl fmt::Display for JobState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a client may see of a job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobView {
+    /// Its number.
+    pub id: JobId,
+    /// What it counts.
+    pub plan: Plan,
+    /// Jobs of higher priority are served first.
+    pub priority: i32,
+    /// Where it stands.
+    pub state: JobState,
+    /// Tasks whose counts are durable.
+    pub tasks_done: u64,
+    /// Sum over these; the answer once the job is done.
+    pub total: u128,
+    /// Sessions that work on it.
+    pub workers: usize,
+    /// Tasks per 1,000 seconds that these count together, as last measured.
+    pub tasks_per_kilosecond: u64,
+    /// Ranges whose count is in dispute.
+    pub disputes: usize,
+}
+
+/// A range that was counted with different results.
+#[derive(Clone, Debug)]
+pub(crate) struct Dispute {
+    /// What the ledger's rows say, and so the total.
+    pub(crate) stored: u128,
+    /// Everything that was ever claimed, the stored count first.
+    pub(crate) votes: Vec<Vote>,
+    /// Who counts it again.
+    pub(crate) recount: Option<LeaseId>,
+    /// Two workers agree; the ledger is being told.
+    pub(crate) settling: bool,
+    /// How many votes are on their way into the ledger.
+    pub(crate) unwritten: usize,
+}
+
+impl Dispute {
+    pub(crate) fn has_voted(&self, worker: &str) -> bool {
+        self.votes.iter().any(|vote| vote.worker == worker)
+    }
+
+    /// Whether two different workers claim `count`. A sum of several workers' counts is nobody's
+    /// claim: a worker that repeats its own wrong share of it must not settle the dispute.
+    pub(crate) fn is_settled_by(&self, count: u128) -> bool {
+        let agreeing = self.votes.iter().filter(|vote| vote.count == count);
+        let workers = agreeing.map(|vote| vote.worker.as_str()).filter(|name| !name.is_empty());
+        workers.collect::<BTreeSet<_>>().len() >= 2
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) plan: Plan,
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) priority: i32,
+    pub(crate) state: JobState,
+    /// The record that ends the job is on its way into the ledger.
+    pub(crate) finishing: bool,
+    pub(crate) tasks_done: u64,
+    pub(crate) total: u128,
+    pub(crate) disputes: BTreeMap<Range, Dispute>,
+    /// Deadlines are this many times the configured time: doubled when a live worker misses one.
+    pub(crate) patience: u64,
+    /// Leases due before this were lent with less patience: their lateness is no news.
+    pub(crate) patient_from: Millis,
+    pool: IntervalSet,
+    /// start -> (end, lease); disjoint.
+    lent: BTreeMap<u64, (u64, LeaseId)>,
+    lent_tasks: u64,
+    claimed: IntervalSet,
+    speeds: BTreeMap<SessionId, (Speed, u64)>,
+    /// Sum over sessions of tasks per 1,000 seconds.
+    rate: u64,
+}
+
+impl Job {
+    pub(crate) fn new(plan: Plan, priority: i32) -> Job {
+        Job {
+            plan,
+            fingerprint: plan.fingerprint(),
+            priority,
+            state: JobState::Running,
+            finishing: false,
+            tasks_done: 0,
+            total: 0,
+            disputes: BTreeMap::new(),
+            patience: 1,
+            patient_from: Millis(0),
+            pool: Range::new(0, plan.tasks).into_iter().collect(),
+            lent: BTreeMap::new(),
+            lent_tasks: 0,
+            claimed: IntervalSet::new(),
+            speeds: BTreeMap::new(),
+            rate: 0,
+        }
+    }
+
+    /// Ordinals that nobody has.
+    pub(crate) fn pool_tasks(&self) -> u64 {
+        self.pool.len()
+    }
+
+    /// The parts of `range` that are accepted or on their way into the ledger.
+    pub(crate) fn claimed(&self) -> &IntervalSet {
+        &self.claimed
+    }
+
+    /// Whether it can be completed by waiting for the ledger alone.
+    pub(crate) fn is_covered(&self) -> bool {
+        self.tasks_done == self.plan.tasks
+    }
+
+    /// Lends the lowest free ordinals, at most `tasks` of them, in one piece.
+    pub(crate) fn lend(&mut self, tasks: u64, lease: LeaseId) -> Option<Range> {
+        let range = self.pool.take_first(tasks)?;
+        self.note_lent(range, lease);
+        Some(range)
+    }
+
+    /// Lends those ordinals of `range` that are free.
+    pub(crate) fn adopt(&mut self, range: Range, lease: LeaseId) -> Vec<Range> {
+        let free: Vec<Range> = self.pool.within(range).collect();
+        for &part in &free {
+            self.pool.remove(part);
+            self.note_lent(part, lease);
+        }
+        free
+    }
+
+    fn note_lent(&mut self, range: Range, lease: LeaseId) {
+        self.lent.insert(range.start(), (range.end(), lease));
+        self.lent_tasks += range.len();
+    }
+
+    /// Puts what `lease` still holds of `range` back into the pool. Returns what that was.
+    pub(crate) fn release(&mut self, range: Range, lease: LeaseId) -> Vec<Range> {
+        let taken = self.take_lent(range, |holder| holder == lease);
+        taken.iter().for_each(|&(_, part)| self.pool.insert(part));
+        self.check();
+        taken.into_iter().map(|(_, part)| part).collect()
+    }
+
+    /// Takes `range` out of the pool and of all leases. Returns which lease lost what.
+    ///
+    /// # Panics
+    /// If part of it is claimed: accepted ranges are disjoint.
+    pub(crate) fn claim(&mut self, range: Range) -> Vec<(LeaseId, Range)> {
+        assert!(!self.claimed.intersects(range), "accepted ranges must be disjoint: {range}");
+        let taken = self.take_lent(range, |_| true);
+        self.pool.remove(range);
+        self.claimed.insert(range);
+        self.check();
+        taken
+    }
+
+    fn take_lent(
+        &mut self,
+        range: Range,
+        wanted: impl Fn(LeaseId) -> bool,
+    ) -> Vec<(LeaseId, Range)> {
+        let from = match self.lent.range(..=range.start()).next_back() {
+            Some((&start, &(end, _))) if end > range.start() => start,
+            _ => range.start(),
+        };
+        let overlapping: Vec<(u64, u64, LeaseId)> = self
+            .lent
+            .range(from..range.end())
+            .filter(|&(_, &(_, lease))| wanted(lease))
+            .map(|(&start, &(end, lease))| (start, end, lease))
+            .collect();
+        let mut taken = Vec::with_capacity(overlapping.len());
+        for (start, end, lease) in overlapping {
+            let whole = Range::new(start, end).expect("lent ranges are not empty");
+            let part = whole.intersect(range).expect("it overlaps");
+            self.lent.remove(&start);
+            if start < part.start() {
+                self.lent.insert(start, (part.start(), lease));
+            }
+            if part.end() < end {
+                self.lent.insert(part.end(), (end, lease));
+            }
+            self.lent_tasks -= part.len();
+            taken.push((lease, part));
+        }
+        taken
+    }
+
+    /// Every ordinal is in exactly one place.
+    fn check(&self) {
+        assert_eq!(
+            self.pool.len() + self.lent_tasks + self.claimed.len(),
+            self.plan.tasks,
+            "pool, leases and accepted ranges must make up the plan"
+        );
+    }
+
+    /// A session of `threads` threads counted `tasks` in `busy_us` of thread time.
+    pub(crate) fn measured(&mut self, session: SessionId, threads: u32, tasks: u64, busy_us: u64) {
+        let (speed, rate) = self.speeds.entry(session).or_default();
+        speed.measured(tasks, busy_us);
+        let new = speed.tasks_per_kilosecond().unwrap_or(0).saturating_mul(threads.into());
+        self.rate = self.rate.saturating_sub(*rate).saturating_add(new);
+        *rate = new;
+    }
+
+    /// Tasks per 1,000 seconds of one session, once it is known.
+    pub(crate) fn rate_of(&self, session: SessionId) -> Option<u64> {
+        self.speeds.get(&session).map(|&(_, rate)| rate)
+    }
+
+    /// Tasks per 1,000 seconds of all sessions.
+    pub(crate) fn rate(&self) -> u64 {
+        self.rate
+    }
+
+    pub(crate) fn forget_session(&mut self, session: SessionId) {
+        if let Some((_, rate)) = self.speeds.remove(&session) {
+            self.rate = self.rate.saturating_sub(rate);
+        }
+    }
+}

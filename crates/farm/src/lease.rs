@@ -1,0 +1,101 @@
+//! What is lent, and until when.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{IntervalSet, JobId, LeaseId, Millis, Range, SessionId};
+
+/// A range lent to a worker until a deadline.
+#[derive(Clone, Debug)]
+pub(crate) struct Lease {
+    pub(crate) session: SessionId,
+    pub(crate) job: JobId,
+    /// What is still expected. Never empty.
+    pub(crate) open: IntervalSet,
+    /// A recount of accepted ordinals, to settle a dispute.
+    pub(crate) recount: bool,
+    /// Whether anything of it has come back.
+    pub(crate) reported: bool,
+    pub(crate) deadline: Millis,
+}
+
+/// All leases, with their deadlines in order.
+#[derive(Debug, Default)]
+pub(crate) struct Leases {
+    leases: BTreeMap<LeaseId, Lease>,
+    deadlines: BTreeSet<(Millis, LeaseId)>,
+}
+
+impl Leases {
+    pub(crate) fn get(&self, id: LeaseId) -> Option<&Lease> {
+        self.leases.get(&id)
+    }
+
+    /// Adds to a lease, or makes it.
+    pub(crate) fn lend(
+        &mut self,
+        id: LeaseId,
+        session: SessionId,
+        job: JobId,
+        range: Range,
+        recount: bool,
+        deadline: Millis,
+    ) {
+        let lease = self.leases.entry(id).or_insert_with(|| Lease {
+            session,
+            job,
+            open: IntervalSet::new(),
+            recount,
+            reported: false,
+            deadline,
+        });
+        lease.open.insert(range);
+        self.deadlines.insert((lease.deadline, id));
+    }
+
+    /// A sign of life: the lease runs until `deadline` now.
+    pub(crate) fn renew(&mut self, id: LeaseId, deadline: Millis) {
+        if let Some(lease) = self.leases.get_mut(&id) {
+            lease.reported = true;
+            self.deadlines.remove(&(lease.deadline, id));
+            lease.deadline = deadline;
+            self.deadlines.insert((deadline, id));
+        }
+    }
+
+    /// Takes ordinals out of a lease. Returns the lease if that was the last of it.
+    pub(crate) fn shrink(&mut self, id: LeaseId, range: Range) -> Option<Lease> {
+        let lease = self.leases.get_mut(&id)?;
+        lease.open.remove(range);
+        if lease.open.is_empty() { self.end(id) } else { None }
+    }
+
+    /// Ends a lease, whatever is open.
+    pub(crate) fn end(&mut self, id: LeaseId) -> Option<Lease> {
+        let lease = self.leases.remove(&id)?;
+        self.deadlines.remove(&(lease.deadline, id));
+        Some(lease)
+    }
+
+    /// All leases of a job.
+    pub(crate) fn of_job(&self, job: JobId) -> Vec<LeaseId> {
+        let of_job = self.leases.iter().filter(|(_, lease)| lease.job == job);
+        of_job.map(|(&id, _)| id).collect()
+    }
+
+    /// How many sessions hold leases of a job.
+    pub(crate) fn holders(&self, job: JobId) -> usize {
+        let of_job = self.leases.values().filter(|lease| lease.job == job);
+        of_job.map(|lease| lease.session).collect::<BTreeSet<_>>().len()
+    }
+
+    /// The first deadline of all.
+    pub(crate) fn next_deadline(&self) -> Option<Millis> {
+        self.deadlines.first().map(|&(deadline, _)| deadline)
+    }
+
+    /// A lease whose deadline has come, the most overdue first.
+    pub(crate) fn overdue(&self, now: Millis) -> Option<LeaseId> {
+        let &(deadline, id) = self.deadlines.first()?;
+        (deadline <= now).then_some(id)
+    }
+}

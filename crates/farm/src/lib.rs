@@ -1,0 +1,45 @@
+//! Who counts what: plans, leases, acceptance of results, totals.
+//!
+//! This crate knows what a plan is, which ordinals are lent to whom, when a partial count may
+//! enter the total, and what both ends of a session owe each other. It is a pure state machine:
+//! events and the time go in, effects come out. It deliberately knows nothing of sockets, disks,
+//! clocks, threads or randomness, and nothing of how a task is counted; so a simulation can lose,
+//! repeat and reorder every message, kill either end between any two effects, and still demand the
+//! exact total.
+//!
+//! ```text
+//!            events                                 effects
+//!   Joined, Reported, Left  ──►  ┌────────┐  ──►  Lend, Revoke, Ack      (to workers)
+//!   Submitted, Cancelled    ──►  │  Farm  │  ──►  Reply, Finished        (to clients)
+//!   Written, Compared, Tick ──►  └────────┘  ──►  Write, Compare         (to the ledger)
+//!
+//!   Lent, Revoked, Acked    ──►  ┌────────┐  ──►  Hello, Report, Credit  (to the coordinator)
+//!   Finished, Flush, Stop   ──►  │ Agent  │  ──►  (the worker's end of a session)
+//!                                └────────┘
+//! ```
+//!
+//! Counting is a pure function of (plan, range). Hence leases only save work, any result for
+//! uncovered ordinals is welcome whoever sends it, and a result for covered ones is a free check.
+#![forbid(unsafe_code)]
+
+mod agent;
+mod effect;
+mod event;
+mod ids;
+mod interval_set;
+mod job;
+mod lease;
+mod machine;
+mod plan;
+mod range;
+mod session;
+
+pub use agent::{Agent, AgentConfig, Message, Part};
+pub use effect::{Effect, Loan, Record, Refusal, Verdict};
+pub use event::{Event, Found, Hello, Holding, Report, Vote};
+pub use ids::{JobId, LeaseId, Millis, RequestId, SessionId, Ticket};
+pub use interval_set::IntervalSet;
+pub use job::{JobState, JobView};
+pub use machine::{Config, Farm, Restored, RestoredDispute, RestoredJob};
+pub use plan::{Fingerprint, Method, Plan, Problem};
+pub use range::Range;

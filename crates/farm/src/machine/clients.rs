@@ -1,0 +1,84 @@
+//! Jobs: their beginning, their rests and their end.
+
+use super::{Farm, Pending};
+use crate::job::Job;
+use crate::{Effect, JobId, JobState, Plan, Record, Refusal, RequestId};
+
+impl Farm {
+    /// The job exists once the ledger has it: until then nothing of it is lent.
+    pub(super) fn submitted(&mut self, request: RequestId, plan: Plan, priority: i32) {
+        let job = JobId(self.next_job);
+        self.next_job += 1;
+        self.write(
+            Record::Job { job, plan, priority },
+            Pending::Job { request, job, plan, priority },
+        );
+    }
+
+    pub(super) fn job_written(&mut self, request: RequestId, id: JobId, plan: Plan, priority: i32) {
+        self.jobs.insert(id, Job::new(plan, priority));
+        self.requeue(id);
+        self.effects.push(Effect::Reply { request, answer: Ok(id) });
+        self.finish_if_covered(id);
+    }
+
+    /// A client wants `job` in another state. Lending stops at once, the answer waits for the
+    /// ledger.
+    pub(super) fn change(&mut self, request: RequestId, id: JobId, wanted: JobState) {
+        let refusal = match self.jobs.get_mut(&id) {
+            None => Some(Refusal::NoSuchJob(id)),
+            Some(job) if job.finishing || job.state == JobState::Done => {
+                Some(Refusal::Over(id, JobState::Done))
+            }
+            Some(job) if job.state == JobState::Cancelled && wanted != JobState::Cancelled => {
+                Some(Refusal::Over(id, JobState::Cancelled))
+            }
+            Some(job) => {
+                job.state = wanted;
+                None
+            }
+        };
+        if let Some(refusal) = refusal {
+            self.effects.push(Effect::Reply { request, answer: Err(refusal) });
+            return;
+        }
+        self.requeue(id);
+        if wanted != JobState::Running {
+            for lease in self.leases.of_job(id) {
+                self.revoke(lease);
+            }
+        }
+        let record = Record::State { job: id, state: wanted };
+        self.write(record, Pending::State { request, job: id, state: wanted });
+    }
+
+    pub(super) fn state_written(&mut self, request: RequestId, id: JobId, state: JobState) {
+        self.effects.push(Effect::Reply { request, answer: Ok(id) });
+        if state == JobState::Cancelled {
+            self.effects.push(Effect::Finished { job: id });
+        }
+    }
+
+    /// Ends a job of which every ordinal is durable and nothing is disputed.
+    pub(super) fn finish_if_covered(&mut self, id: JobId) {
+        let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
+        let live = matches!(job.state, JobState::Running | JobState::Paused);
+        if !live || job.finishing || !job.is_covered() || !job.disputes.is_empty() {
+            return;
+        }
+        job.finishing = true;
+        let (tasks, total) = (job.plan.tasks, job.total);
+        self.write(Record::Done { job: id, tasks, total }, Pending::Done { job: id });
+    }
+
+    pub(super) fn done_written(&mut self, id: JobId) {
+        let job = self.jobs.get_mut(&id).expect("jobs are never removed");
+        job.finishing = false;
+        if !job.disputes.is_empty() {
+            return; // reopened while the record was on its way: see `disputed`
+        }
+        job.state = JobState::Done;
+        self.requeue(id);
+        self.effects.push(Effect::Finished { job: id });
+    }
+}

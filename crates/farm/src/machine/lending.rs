@@ -1,0 +1,172 @@
+//! Who gets which range, how large, and for how long.
+//!
+//! A worker holds about `lease_ms` worth of work, by its own measured speed; towards the end of a
+//! job less, in proportion to its share of all workers' speed, so that all finish together. It is
+//! served again when half of that is left. Before its speed on a job is known it gets a probe.
+
+use super::Farm;
+use crate::session::Session;
+use crate::{Effect, JobId, LeaseId, Loan, Millis, Range, SessionId};
+
+/// No lease is larger, so that losing one never costs more than this, whatever a worker claims
+/// about its speed.
+const MAX_LEASE_TASKS: u64 = 1 << 22;
+
+impl Farm {
+    /// Lends to one session until it has enough or nothing is left.
+    pub(super) fn feed(&mut self, id: SessionId) {
+        self.hungry.remove(&id);
+        if self.sessions.get(&id).is_some_and(|session| session.rests_until > Some(self.now)) {
+            self.hungry.insert(id);
+            return;
+        }
+        while let Some(session) = self.sessions.get(&id)
+            && session.room() > 0
+        {
+            let Some(job) = self.first_job_with_work(session) else {
+                self.hungry.insert(id);
+                return;
+            };
+            if !self.lend_some(id, job) {
+                return;
+            }
+        }
+    }
+
+    /// New work has appeared, or the grace after a restart is over.
+    pub(super) fn feed_hungry(&mut self) {
+        self.lend_from = self.lend_from.filter(|&from| from > self.now);
+        while self.rests.first().is_some_and(|&until| until <= self.now) {
+            self.rests.pop_first();
+        }
+        let hungry: Vec<SessionId> = match self.has_work() {
+            true => self.hungry.iter().copied().collect(),
+            false => return,
+        };
+        for id in hungry {
+            if !self.has_work() {
+                return;
+            }
+            self.feed(id);
+        }
+    }
+
+    fn may_lend(&self) -> bool {
+        self.lend_from.is_none()
+    }
+
+    fn has_work(&self) -> bool {
+        let pool = |job: &JobId| self.jobs[job].pool_tasks() > 0 && self.may_lend();
+        let recount = |job: &JobId| self.jobs[job].disputes.values().any(|d| d.recount.is_none());
+        self.queue.iter().any(|(_, job)| pool(job) || recount(job))
+    }
+
+    fn first_job_with_work(&self, session: &Session) -> Option<JobId> {
+        let has_work = |job: &JobId| {
+            let free = self.jobs[job].pool_tasks() > 0 && self.may_lend();
+            free || self.recount_for(*job, session).is_some()
+        };
+        self.queue.iter().map(|&(_, job)| job).find(has_work)
+    }
+
+    /// A disputed range on which this worker has not voted and which nobody counts again yet.
+    /// It is lent whole; one that exceeds every worker's credit goes to a worker that is idle.
+    fn recount_for(&self, job: JobId, session: &Session) -> Option<Range> {
+        let disputes = self.jobs[&job].disputes.iter();
+        let mut open = disputes.filter(|(range, dispute)| {
+            let waits = dispute.recount.is_none() && !dispute.settling;
+            let fits = range.len() <= session.room() || session.outstanding == 0;
+            waits && fits && !dispute.has_voted(&session.worker)
+        });
+        open.next().map(|(&range, _)| range)
+    }
+
+    /// One loan. `false` if the session has enough for now.
+    fn lend_some(&mut self, id: SessionId, job_id: JobId) -> bool {
+        if let Some(range) = self.recount_for(job_id, &self.sessions[&id]) {
+            let lease = self.lease_id();
+            let job = self.jobs.get_mut(&job_id).expect("it has work");
+            job.disputes.get_mut(&range).expect("it was found").recount = Some(lease);
+            self.loan(id, lease, job_id, range, true);
+            return true;
+        }
+        let wanted = self.wanted_tasks(id, job_id);
+        let session = &self.sessions[&id];
+        if session.outstanding > wanted / 2 {
+            return false;
+        }
+        let tasks = (wanted - session.outstanding).min(session.room());
+        let lease = self.lease_id();
+        let job = self.jobs.get_mut(&job_id).expect("it has work");
+        let range = job.lend(tasks, lease).expect("its pool is not empty");
+        self.loan(id, lease, job_id, range, false);
+        true
+    }
+
+    /// How many tasks a session should hold while it works on `job`; at least 1.
+    fn wanted_tasks(&self, id: SessionId, job_id: JobId) -> u64 {
+        let (session, job) = (&self.sessions[&id], &self.jobs[&job_id]);
+        let threads = u64::from(session.threads);
+        let Some(rate) = job.rate_of(id) else {
+            return threads * self.config.probe_tasks.max(1);
+        };
+        let lease = u128::from(rate) * u128::from(self.config.lease_ms) / 1_000_000;
+        let share = u128::from(job.pool_tasks()) * u128::from(rate)
+            / (2 * u128::from(job.rate().max(rate).max(1)));
+        let tasks = lease.min(share).min(u128::from(MAX_LEASE_TASKS));
+        u64::try_from(tasks).expect("it is at most MAX_LEASE_TASKS").max(threads)
+    }
+
+    fn loan(&mut self, session: SessionId, lease: LeaseId, job: JobId, range: Range, whole: bool) {
+        self.lend(session, lease, job, range, whole);
+        let (plan, fingerprint) = (self.jobs[&job].plan, self.jobs[&job].fingerprint);
+        let loan = Loan { lease, job, plan, fingerprint, range, whole };
+        self.effects.push(Effect::Lend { session, loan });
+    }
+
+    /// Notes that `range` is with `session` now, under a new or an adopted lease.
+    pub(super) fn lend(
+        &mut self,
+        session_id: SessionId,
+        lease: LeaseId,
+        job: JobId,
+        range: Range,
+        recount: bool,
+    ) {
+        let deadline = self.deadline(job);
+        self.leases.lend(lease, session_id, job, range, recount, deadline);
+        let session = self.sessions.get_mut(&session_id).expect("only sessions are lent to");
+        session.leases.insert(lease);
+        session.outstanding += range.len();
+    }
+
+    /// A lease that is lent or renewed now runs until then.
+    pub(super) fn deadline(&self, job: JobId) -> Millis {
+        self.now.after(self.config.lease_ttl_ms.saturating_mul(self.jobs[&job].patience))
+    }
+
+    /// Takes back what is overdue. A worker that is there and has reported nothing of a lease may
+    /// hang: others are served before it. Or its tasks last longer than the deadline: the job's
+    /// deadlines grow, or it would never end. They grow once, however many leases missed the same
+    /// deadline: a laptop that slept for an hour should not be taken for a job of long tasks.
+    pub(super) fn expire(&mut self) {
+        const MAX_PATIENCE: u64 = 64;
+        while let Some(id) = self.leases.overdue(self.now) {
+            let lease = self.leases.get(id).expect("it is overdue");
+            let (session, job_id, due) = (lease.session, lease.job, lease.deadline);
+            if !lease.reported {
+                let rest = self.deadline(job_id);
+                let session = self.sessions.get_mut(&session).expect("leases end with it");
+                session.rests_until = Some(rest);
+                self.rests.insert(rest);
+                let job = self.jobs.get_mut(&job_id).expect("jobs are never removed");
+                if due >= job.patient_from {
+                    job.patience = (job.patience * 2).min(MAX_PATIENCE);
+                    let grown = self.deadline(job_id);
+                    self.jobs.get_mut(&job_id).expect("it was found").patient_from = grown;
+                }
+            }
+            self.revoke(id);
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! The farm core: one value, one `step`.
+//!
+//! Invariants, asserted here in production builds too:
+//! - accepted ranges are disjoint, and every ordinal is free, lent or claimed ([`crate::job`]);
+//! - the total is a checked sum that changes only when the ledger says a record is durable;
+//! - nothing is acknowledged as accepted before it is durable;
+//! - done means every ordinal accepted and nothing disputed, checked again by the ledger.
+
+mod clients;
+mod lending;
+mod restore;
+mod results;
+mod sessions;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+pub use restore::{Restored, RestoredDispute, RestoredJob};
+
+use crate::job::Job;
+use crate::lease::Leases;
+use crate::session::Session;
+use crate::{
+    Effect, Event, JobId, JobState, JobView, LeaseId, Millis, Plan, Record, Report, RequestId,
+    SessionId, Ticket,
+};
+
+/// The farm's few tunable times and sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// How long a worker should be busy with one lease, ms.
+    pub lease_ms: u64,
+    /// How long a lease lives without a report, ms; doubled for a job whose live workers miss it.
+    pub lease_ttl_ms: u64,
+    /// How long after a restart unfinished jobs are held back, ms, so that workers which still
+    /// hold ranges of them can reconnect and keep them.
+    pub grace_ms: u64,
+    /// Tasks per thread in a worker's first lease of a job, before its speed is known.
+    pub probe_tasks: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config { lease_ms: 10_000, lease_ttl_ms: 60_000, grace_ms: 3_000, probe_tasks: 4 }
+    }
+}
+
+/// The coordinator's mind. See the crate's documentation.
+#[derive(Debug)]
+pub struct Farm {
+    config: Config,
+    now: Millis,
+    /// Until then nothing is lent from the pools: see [`Config::grace_ms`].
+    lend_from: Option<Millis>,
+    epoch: u64,
+    jobs: BTreeMap<JobId, Job>,
+    /// Running jobs in the order in which they are served.
+    queue: BTreeSet<(Reverse<i32>, JobId)>,
+    sessions: BTreeMap<SessionId, Session>,
+    /// Sessions that have room and found nothing to do.
+    hungry: BTreeSet<SessionId>,
+    /// When sessions that missed a deadline may be served again.
+    rests: BTreeSet<Millis>,
+    leases: Leases,
+    /// What the ledger was asked for.
+    pending: BTreeMap<Ticket, Pending>,
+    next_job: u64,
+    next_lease: u64,
+    next_ticket: u64,
+    effects: Vec<Effect>,
+}
+
+/// What to do when the ledger has answered.
+#[derive(Debug)]
+enum Pending {
+    Job { request: RequestId, job: JobId, plan: Plan, priority: i32 },
+    State { request: RequestId, job: JobId, state: JobState },
+    Done { job: JobId },
+    Range { session: SessionId, report: Report },
+    Compare { session: SessionId, worker: String, report: Report },
+    Dispute { session: SessionId, report: Report },
+    Settle { session: SessionId, report: Report },
+}
+
+impl Farm {
+    /// Takes in one event and returns what is to be done about it, in order.
+    ///
+    /// `now` may stand still; if it goes back, it is taken to stand still.
+    ///
+    /// # Panics
+    /// If an invariant is broken: going on could falsify a count.
+    pub fn step(&mut self, now: Millis, event: Event) -> Vec<Effect> {
+        self.now = self.now.max(now);
+        match event {
+            Event::Joined { session, hello } => self.joined(session, &hello),
+            Event::CreditChanged { session, credit } => self.credit_changed(session, credit),
+            Event::Reported { session, report } => self.reported(session, report),
+            Event::Leaving { session } => self.leaving(session),
+            Event::Left { session } => self.left(session),
+            Event::Submitted { request, plan, priority } => self.submitted(request, plan, priority),
+            Event::Cancelled { request, job } => self.change(request, job, JobState::Cancelled),
+            Event::Paused { request, job } => self.change(request, job, JobState::Paused),
+            Event::Resumed { request, job } => self.change(request, job, JobState::Running),
+            Event::Written { ticket } => self.written(ticket),
+            Event::Compared { ticket, found } => self.compared(ticket, found),
+            Event::Tick => {}
+        }
+        self.expire();
+        self.feed_hungry();
+        std::mem::take(&mut self.effects)
+    }
+
+    /// When to send [`Event::Tick`] if nothing else happens before.
+    pub fn next_wakeup(&self) -> Option<Millis> {
+        let service = self.lend_from.into_iter().chain(self.rests.first().copied());
+        let service = service.filter(|_| !self.hungry.is_empty());
+        service.chain(self.leases.next_deadline()).min()
+    }
+
+    /// One job, as clients see it.
+    pub fn job(&self, id: JobId) -> Option<JobView> {
+        let job = self.jobs.get(&id)?;
+        let holders = self.leases.holders(id);
+        Some(view(id, job, holders))
+    }
+
+    /// All jobs, the oldest first.
+    pub fn jobs(&self) -> impl Iterator<Item = JobView> + '_ {
+        self.jobs.iter().map(|(&id, job)| view(id, job, self.leases.holders(id)))
+    }
+
+    /// How many workers are connected.
+    pub fn workers(&self) -> usize {
+        self.sessions.len()
+    }
+
+    fn write(&mut self, record: Record, pending: Pending) {
+        let ticket = self.ticket(pending);
+        self.effects.push(Effect::Write { ticket, record });
+    }
+
+    fn ticket(&mut self, pending: Pending) -> Ticket {
+        let ticket = Ticket(self.next_ticket);
+        self.next_ticket += 1;
+        self.pending.insert(ticket, pending);
+        ticket
+    }
+
+    fn lease_id(&mut self) -> LeaseId {
+        self.next_lease += 1;
+        assert!(self.next_lease < 1 << 40, "a coordinator lends fewer than 2^40 times in its life");
+        self.last_lease()
+    }
+
+    fn last_lease(&self) -> LeaseId {
+        LeaseId(self.epoch << 40 | self.next_lease)
+    }
+
+    /// Whether `lease` may be one of this ledger's, so that it will never be lent again.
+    fn has_been_lent(&self, lease: LeaseId) -> bool {
+        lease <= self.last_lease()
+    }
+
+    fn written(&mut self, ticket: Ticket) {
+        match self.pending.remove(&ticket) {
+            Some(Pending::Job { request, job, plan, priority }) => {
+                self.job_written(request, job, plan, priority);
+            }
+            Some(Pending::State { request, job, state }) => {
+                self.state_written(request, job, state);
+            }
+            Some(Pending::Done { job }) => self.done_written(job),
+            Some(Pending::Range { session, report }) => self.range_written(session, report),
+            Some(Pending::Dispute { session, report }) => self.dispute_written(session, report),
+            Some(Pending::Settle { session, report }) => self.settle_written(session, report),
+            Some(Pending::Compare { .. }) | None => {
+                panic!("the ledger answered {ticket}, which is not a write in progress")
+            }
+        }
+    }
+
+    /// Keeps `queue` true after a change of a job's state.
+    fn requeue(&mut self, id: JobId) {
+        let job = &self.jobs[&id];
+        let key = (Reverse(job.priority), id);
+        if job.state == JobState::Running {
+            self.queue.insert(key);
+        } else {
+            self.queue.remove(&key);
+        }
+    }
+}
+
+fn view(id: JobId, job: &Job, workers: usize) -> JobView {
+    JobView {
+        id,
+        plan: job.plan,
+        priority: job.priority,
+        state: job.state,
+        tasks_done: job.tasks_done,
+        total: job.total,
+        workers,
+        tasks_per_kilosecond: job.rate(),
+        disputes: job.disputes.len(),
+    }
+}

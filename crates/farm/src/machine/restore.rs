@@ -1,0 +1,102 @@
+//! A farm from what was durable.
+
+use super::{Config, Farm};
+use crate::job::{Dispute, Job};
+use crate::{IntervalSet, JobId, JobState, Millis, Plan, Range, Vote};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Everything that a ledger remembers.
+#[derive(Clone, Debug, Default)]
+pub struct Restored {
+    /// How often the ledger has been opened, this time included; below 2^23.
+    pub epoch: u64,
+    /// All jobs.
+    pub jobs: Vec<RestoredJob>,
+}
+
+/// A job, as the ledger remembers it.
+#[derive(Clone, Debug)]
+pub struct RestoredJob {
+    /// Its number.
+    pub id: JobId,
+    /// What it counts.
+    pub plan: Plan,
+    /// Its priority.
+    pub priority: i32,
+    /// Where it stood.
+    pub state: JobState,
+    /// What is accepted.
+    pub accepted: IntervalSet,
+    /// The sum over that.
+    pub total: u128,
+    /// What is disputed.
+    pub disputes: Vec<RestoredDispute>,
+}
+
+/// A dispute, as the ledger remembers it.
+#[derive(Clone, Debug)]
+pub struct RestoredDispute {
+    /// Which ordinals.
+    pub range: Range,
+    /// What the accepted rows say, and then every other claim.
+    pub votes: Vec<Vote>,
+}
+
+impl Farm {
+    /// A farm that goes on where `restored` was left. `now` is the time.
+    /// What it wants done at once comes out of the first step: make that an [`crate::Event::Tick`].
+    ///
+    /// # Panics
+    /// If a restored job has accepted ordinals outside its plan or a dispute without votes.
+    pub fn restore(config: Config, now: Millis, restored: Restored) -> Farm {
+        assert!(restored.epoch < 1 << 23, "a ledger is opened fewer than 2^23 times");
+        let begun = |job: &RestoredJob| job.state == JobState::Running && !job.accepted.is_empty();
+        let grace = config.grace_ms > 0 && restored.jobs.iter().any(begun);
+        let mut farm = Farm {
+            config,
+            now,
+            lend_from: grace.then(|| now.after(config.grace_ms)),
+            epoch: restored.epoch,
+            jobs: BTreeMap::new(),
+            queue: BTreeSet::new(),
+            sessions: BTreeMap::new(),
+            hungry: BTreeSet::new(),
+            rests: BTreeSet::new(),
+            leases: Default::default(),
+            pending: BTreeMap::new(),
+            next_job: 1,
+            next_lease: 0,
+            next_ticket: 0,
+            effects: Vec::new(),
+        };
+        for job in restored.jobs {
+            let id = job.id;
+            farm.next_job = farm.next_job.max(id.0 + 1);
+            farm.jobs.insert(id, restore_job(job));
+            farm.requeue(id);
+            // The last result may have become durable and the end of the job not.
+            farm.finish_if_covered(id);
+        }
+        farm
+    }
+}
+
+fn restore_job(restored: RestoredJob) -> Job {
+    let mut job = Job::new(restored.plan, restored.priority);
+    for range in restored.accepted.iter() {
+        assert!(range.end() <= job.plan.tasks, "{range} is outside of the plan");
+        job.claim(range);
+    }
+    job.tasks_done = restored.accepted.len();
+    job.total = restored.total;
+    job.state = restored.state;
+    for RestoredDispute { range, votes } in restored.disputes {
+        let stored = votes.first().expect("a dispute has votes").count;
+        let dispute = Dispute { stored, votes, recount: None, settling: false, unwritten: 0 };
+        job.disputes.insert(range, dispute);
+    }
+    if job.state == JobState::Done && !job.disputes.is_empty() {
+        job.state = JobState::Running;
+    }
+    job
+}

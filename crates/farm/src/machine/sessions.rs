@@ -1,0 +1,99 @@
+//! Workers that come, come back, and go.
+
+use std::collections::BTreeSet;
+
+use super::Farm;
+use crate::job::Job;
+use crate::session::Session;
+use crate::{Effect, Hello, Holding, JobState, LeaseId, SessionId};
+
+impl Farm {
+    pub(super) fn joined(&mut self, id: SessionId, hello: &Hello) {
+        let same = |session: &Session| session.instance == hello.instance;
+        let earlier = self.sessions.iter().find(|(_, session)| same(session)).map(|(&id, _)| id);
+        if let Some(earlier) = earlier {
+            self.effects.push(Effect::Dismiss { session: earlier });
+            self.left(earlier);
+        }
+        self.sessions.insert(id, Session::new(hello));
+        for &holding in &hello.holding {
+            self.adopt(id, holding);
+        }
+        // Of what it holds under these leases nothing is lent to it: the rest was adopted.
+        let held: BTreeSet<LeaseId> = hello.holding.iter().map(|holding| holding.lease).collect();
+        let adopted = &self.sessions[&id].leases;
+        let unwanted = held.difference(adopted).map(|&lease| Effect::Revoke { session: id, lease });
+        self.effects.extend(unwanted);
+        self.feed(id);
+    }
+
+    /// A reconnected worker keeps what it still works on, as far as nobody else has it.
+    fn adopt(&mut self, session: SessionId, holding: Holding) {
+        let Holding { lease, job: job_id, fingerprint, range } = holding;
+        // A lease of another ledger, or another worker's: its number means something else here.
+        let ours = self.has_been_lent(lease)
+            && self.leases.get(lease).is_none_or(|l| l.session == session && l.job == job_id);
+        let wanted = |job: &&mut Job| {
+            job.fingerprint == fingerprint && job.state == JobState::Running && ours
+        };
+        let Some(job) = self.jobs.get_mut(&job_id).filter(wanted) else { return };
+        for part in job.adopt(range, lease) {
+            self.lend(session, lease, job_id, part, false);
+        }
+    }
+
+    pub(super) fn credit_changed(&mut self, id: SessionId, credit: u64) {
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.credit = credit;
+            self.feed(id);
+        }
+    }
+
+    pub(super) fn leaving(&mut self, id: SessionId) {
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.leaving = true;
+            self.hungry.remove(&id);
+        }
+    }
+
+    /// The one path for a worker that is gone, whatever took it.
+    pub(super) fn left(&mut self, id: SessionId) {
+        let Some(session) = self.sessions.get(&id) else { return };
+        let leases: Vec<LeaseId> = session.leases.iter().copied().collect();
+        for lease in leases {
+            self.end_lease(lease);
+        }
+        self.sessions.remove(&id);
+        self.hungry.remove(&id);
+        for job in self.jobs.values_mut() {
+            job.forget_session(id);
+        }
+    }
+
+    /// Gives a lease's open ordinals back.
+    pub(super) fn end_lease(&mut self, id: LeaseId) {
+        let Some(lease) = self.leases.end(id) else { return };
+        if let Some(session) = self.sessions.get_mut(&lease.session) {
+            session.leases.remove(&id);
+            session.outstanding -= lease.open.len();
+            self.hungry.insert(lease.session);
+        }
+        let job = self.jobs.get_mut(&lease.job).expect("jobs are never removed");
+        for range in lease.open.iter() {
+            if lease.recount {
+                let dispute = job.disputes.get_mut(&range).expect("recounted until settled");
+                dispute.recount = None;
+            } else {
+                job.release(range, id);
+            }
+        }
+    }
+
+    /// Ends a lease and tells its worker to drop it.
+    pub(super) fn revoke(&mut self, id: LeaseId) {
+        if let Some(session) = self.leases.get(id).map(|lease| lease.session) {
+            self.end_lease(id);
+            self.effects.push(Effect::Revoke { session, lease: id });
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! A worker's connection, as the farm sees it.
+
+use std::collections::BTreeSet;
+
+use crate::{Hello, LeaseId, Millis};
+
+/// One connection of one worker.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) worker: String,
+    pub(crate) instance: u64,
+    pub(crate) threads: u32,
+    /// The most tasks that the worker agrees to hold.
+    pub(crate) credit: u64,
+    /// Tasks lent and not yet reported.
+    pub(crate) outstanding: u64,
+    /// It asked for no more work.
+    pub(crate) leaving: bool,
+    /// It missed a deadline: until then, or until it reports something, others come first.
+    pub(crate) rests_until: Option<Millis>,
+    pub(crate) leases: BTreeSet<LeaseId>,
+}
+
+impl Session {
+    pub(crate) fn new(hello: &Hello) -> Session {
+        Session {
+            worker: hello.worker.clone(),
+            instance: hello.instance,
+            threads: hello.threads.max(1),
+            credit: hello.credit,
+            outstanding: 0,
+            leaving: false,
+            rests_until: None,
+            leases: BTreeSet::new(),
+        }
+    }
+
+    /// How many more tasks it may be lent.
+    pub(crate) fn room(&self) -> u64 {
+        if self.leaving { 0 } else { self.credit.saturating_sub(self.outstanding) }
+    }
+}
+
+/// How fast a worker counts one job's tasks, from what it reports.
+///
+/// Tasks of a plan differ in size along the ordinals, so old measurements fade: both sums are
+/// halved whenever they pass [`Speed::MEMORY_US`] of thread time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Speed {
+    tasks: u64,
+    busy_us: u64,
+}
+
+impl Speed {
+    const MEMORY_US: u64 = 20_000_000;
+
+    /// `tasks` took `busy_us` of one thread's time.
+    pub(crate) fn measured(&mut self, tasks: u64, busy_us: u64) {
+        self.tasks = self.tasks.saturating_add(tasks);
+        self.busy_us = self.busy_us.saturating_add(busy_us.max(1));
+        if self.busy_us > Self::MEMORY_US {
+            self.tasks = (self.tasks / 2).max(1);
+            self.busy_us /= 2;
+        }
+    }
+
+    /// Tasks in 1,000 seconds of one thread, at least 1; `None` before the first measurement.
+    pub(crate) fn tasks_per_kilosecond(self) -> Option<u64> {
+        let rate = u128::from(self.tasks) * 1_000_000_000 / u128::from(self.busy_us.max(1));
+        (self.busy_us > 0).then(|| u64::try_from(rate.max(1)).unwrap_or(u64::MAX))
+    }
+}

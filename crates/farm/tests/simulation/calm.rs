@@ -1,0 +1,108 @@
+//! After the storm: the faults end, and everything must come to a good end soon.
+
+use farm::{Event, JobState};
+
+use crate::agenda::Happening;
+use crate::scenario::{Weather, Wish};
+use crate::truth::HUGE_N;
+use crate::world::World;
+
+/// From the end of the faults to the end of the world, in the world's time.
+const PATIENCE_MS: u64 = 60 * 60 * 1000;
+
+impl World {
+    pub fn calm_down(&mut self) {
+        self.trace(|| "the world turns calm".into());
+        self.calm_since = Some(self.agenda.now);
+        let stormy = std::mem::replace(&mut self.scenario.weather, Weather::calm());
+        self.clock.thaw();
+        // Lost messages are made good only by a new session, as in reality, where they are not
+        // lost but with the session.
+        let broken: Vec<_> = self
+            .network
+            .links
+            .iter()
+            .filter(|(_, link)| link.epoch == self.epoch && !link.left)
+            .filter(|(_, link)| link.cut || !stormy.in_order)
+            .map(|(&session, _)| session)
+            .collect();
+        for session in broken {
+            self.network.links.get_mut(&session).expect("it was found").cut = true;
+            let (here, there) = (self.soon(1, 50), self.soon(1, 50));
+            self.agenda.plan(here, Happening::WorkerLosesSession { session });
+            self.agenda.plan(there, Happening::FarmLosesSession { session });
+        }
+        for nth in 0..self.ledger.jobs.len() as u64 {
+            if self.random.per_mille(500) {
+                let at = self.soon(1, 1_000);
+                self.wish(at, Wish::Resume(nth));
+            }
+        }
+    }
+
+    pub fn check_progress(&self) {
+        let Some(since) = self.calm_since else { return };
+        if self.agenda.now > since + PATIENCE_MS {
+            let jobs: Vec<_> = self.farm.iter().flat_map(|farm| farm.jobs()).collect();
+            let restless: Vec<_> = self.workers.iter().map(|w| w.agent.as_ref()).collect();
+            panic!("an hour has passed and it is not over: {jobs:#?}\n{restless:?}");
+        }
+    }
+
+    /// Whether nothing is left to do that anybody wants done.
+    pub fn is_over(&self) -> bool {
+        let ended = |state| state != JobState::Running;
+        self.calm_since.is_some()
+            && self.farm.is_some()
+            && self.wishes_to_come == 0
+            && self.ledger.queue.is_empty()
+            && self.ledger.answers.is_empty()
+            && self.ledger.jobs.values().all(|job| ended(job.state))
+            && self.workers.iter().all(|worker| worker.hung || worker.is_settled())
+    }
+
+    /// The last judgement.
+    pub fn judge(&mut self) {
+        self.witness.end();
+        for view in self.farm.as_ref().expect("it is up").jobs() {
+            assert_eq!(view.workers, 0, "a lease remains: {view:?}");
+        }
+        // The ledger alone must tell the same.
+        self.farm_starts();
+        self.step(Event::Tick);
+        let world = self;
+        let farm = world.farm.as_ref().expect("it is up");
+        world.tally.disputes += world.ledger.disputes;
+        world.tally.settlements += world.ledger.settlements;
+        world.tally.corrections += world.ledger.corrections;
+        for (&id, job) in &world.ledger.jobs {
+            let view = farm.job(id).expect("every durable job");
+            assert_eq!((view.state, view.total), (job.state, job.sum()), "job {id}");
+            match job.state {
+                JobState::Running => panic!("job {id} is not over"),
+                JobState::Paused => world.tally.jobs_resting += 1,
+                JobState::Cancelled => world.tally.jobs_cancelled += 1,
+                JobState::Done => {
+                    let wrong = |count: u64, range| u128::from(count) != job.truth.of(range);
+                    let lies = job.rows.values().filter(|row| wrong(row.count, row.range));
+                    let mut believed = 0;
+                    for lie in lies {
+                        believed += 1;
+                        let mut evidence = world.ledger.evidence.iter();
+                        let found_out = evidence
+                            .find(|&&(of, range)| of == id && range.intersect(lie.range).is_some());
+                        assert!(found_out.is_none(), "{lie:?} stayed, against {found_out:?}");
+                    }
+                    if believed == 0 {
+                        assert_eq!(view.total, job.truth.total(), "the total of job {id}");
+                        world.tally.jobs_done += 1;
+                    }
+                    world.tally.believed += believed;
+                    world.tally.jobs_over_64_bits += u64::from(view.total > u64::MAX.into());
+                    world.tally.jobs_without_tasks += u64::from(job.plan.tasks == 0);
+                    assert!(job.plan.problem.n() == HUGE_N || view.total < 1 << 64);
+                }
+            }
+        }
+    }
+}

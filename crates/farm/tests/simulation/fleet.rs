@@ -1,0 +1,279 @@
+//! The workers around the agent: their sessions, their threads, their troubles.
+
+use farm::{Effect, Event, Message, Millis, Report, SessionId};
+
+use crate::agenda::Happening;
+use crate::world::World;
+
+impl World {
+    /// A message reaches the coordinator.
+    pub fn up(&mut self, session: SessionId, serial: u64, message: Message) {
+        let link = self.network.arrived_up(session, serial, &mut self.tally);
+        if link.epoch != self.epoch || link.left || self.farm.is_none() {
+            return;
+        }
+        match message {
+            // The coordinator opens a session once, whatever is repeated.
+            Message::Hello(_) if link.joined => {}
+            Message::Hello(hello) => {
+                link.joined = true;
+                self.step(Event::Joined { session, hello });
+            }
+            Message::Credit(credit) => self.step(Event::CreditChanged { session, credit }),
+            Message::Leaving => self.step(Event::Leaving { session }),
+            Message::Report(report) => {
+                let worker = link.worker;
+                self.check_report(worker, &report);
+                if self.random.per_mille(self.scenario.weather.nonsense_per_mille) {
+                    let report = self.mangled(report);
+                    self.step(Event::Reported { session, report });
+                }
+                self.step(Event::Reported { session, report });
+            }
+        }
+    }
+
+    /// However an agent has cut and joined its parts, their counts must be right.
+    fn check_report(&mut self, worker: usize, report: &Report) {
+        let job = &self.ledger.jobs[&report.job];
+        let honest = self.workers[worker].traits.lies_per_mille == 0;
+        let right = job.truth.of(report.range) == report.count.into();
+        assert!(right || !honest, "worker {worker} reports what its threads have not counted");
+    }
+
+    fn mangled(&mut self, mut report: Report) -> Report {
+        self.tally.nonsense += 1;
+        report.count ^= 1;
+        match self.random.below(3) {
+            0 => report.fingerprint.0[0] ^= 1,
+            1 => report.job.0 += 1_000,
+            _ => {
+                let tasks = self.ledger.jobs[&report.job].plan.tasks;
+                let range = farm::Range::new(report.range.start(), tasks + 1);
+                report.range = range.expect("it starts in the plan");
+            }
+        }
+        report
+    }
+
+    /// A message reaches a worker.
+    pub fn down(&mut self, session: SessionId, serial: u64, effect: Effect) {
+        let worker = self.network.links[&session].worker;
+        let Some(there) = self.workers.get_mut(worker).filter(|w| w.session == Some(session))
+        else {
+            return;
+        };
+        if there.hung {
+            // It waits in a buffer. Nobody else looks.
+            let at = self.agenda.now + 100;
+            if !there.traits.hopeless {
+                self.agenda.plan(at, Happening::Down { session, serial, effect });
+            }
+            return;
+        }
+        self.network.arrived_down(session, serial, &mut self.tally);
+        match effect {
+            Effect::Lend { loan, .. } => there.lent(loan),
+            Effect::Revoke { lease, .. } => there.revoked(&mut self.random, lease),
+            Effect::Ack { job, fingerprint, range, .. } => {
+                let agent = there.agent.as_mut().expect("a session has an agent");
+                agent.acked(job, fingerprint, range);
+            }
+            _ => unreachable!("nothing else is sent to workers"),
+        }
+        self.go_on(worker);
+    }
+
+    /// A loan that somebody else is given to count, too: how else would a lie come out?
+    pub fn echo(&mut self, effect: &Effect) {
+        let Effect::Lend { session, loan } = *effect else { return };
+        let lender = self.network.links[&session].worker;
+        let other = self.random.below(self.workers.len() as u64) as usize;
+        if self.random.per_mille(self.workers[lender].traits.echo_per_mille)
+            && other != lender
+            && !self.workers[other].hung
+        {
+            self.workers[other].lent(loan);
+            self.occupy(other);
+        }
+    }
+
+    pub fn farm_loses(&mut self, session: SessionId) {
+        let link = self.network.links.get_mut(&session).expect("links are never removed");
+        let known = link.epoch == self.epoch && link.joined && !link.left;
+        link.left = true;
+        if known {
+            self.step(Event::Left { session });
+        }
+    }
+
+    pub fn worker_loses(&mut self, session: SessionId) {
+        let index = self.network.links[&session].worker;
+        let worker = &mut self.workers[index];
+        if worker.session != Some(session) {
+            return;
+        }
+        worker.session = None;
+        worker.agent.as_mut().expect("a session has an agent").disconnected();
+        let life = worker.life;
+        let at = self.soon(1, 300);
+        self.agenda.plan(at, Happening::WorkerConnects { worker: index, life });
+    }
+
+    pub fn worker_starts(&mut self, worker: usize) {
+        if self.workers[worker].agent.is_none() {
+            self.instances += 1;
+            self.workers[worker].start(self.instances);
+            self.worker_connects(worker, self.workers[worker].life);
+        }
+    }
+
+    pub fn worker_connects(&mut self, index: usize, life: u64) {
+        let worker = &mut self.workers[index];
+        let Some(agent) = worker.agent.as_mut().filter(|_| worker.life == life) else { return };
+        if worker.session.is_some() || worker.hung {
+            return;
+        }
+        if self.farm.is_none() {
+            let at = self.soon(10, 200);
+            return self.agenda.plan(at, Happening::WorkerConnects { worker: index, life });
+        }
+        let session = self.network.open(index, self.epoch);
+        worker.session = Some(session);
+        let hello = agent.connected();
+        self.trace(|| format!("w{index} connects as {session}"));
+        let (network, mut via) = self.network();
+        network.send_up(session, hello, &mut via);
+        self.go_on(index);
+    }
+
+    pub fn worker_wakes(&mut self, index: usize, life: u64) {
+        if self.workers[index].life == life {
+            self.go_on(index);
+        }
+    }
+
+    pub fn counted(&mut self, index: usize, life: u64, thread: usize) {
+        if self.workers[index].life == life {
+            let (now, worker) = (self.agenda.now, &mut self.workers[index]);
+            self.tally.lies += worker.counted(now, thread, &mut self.random, &mut self.truths);
+            self.go_on(index);
+        }
+    }
+
+    pub fn unhang(&mut self, index: usize, life: u64) {
+        let worker = &mut self.workers[index];
+        if worker.life != life || !worker.hung {
+            return;
+        }
+        let ready = worker.unhang();
+        if worker.session.is_none() {
+            let at = self.agenda.now;
+            self.agenda.plan(at, Happening::WorkerConnects { worker: index, life });
+        }
+        ready.into_iter().for_each(|thread| self.counted(index, life, thread));
+        self.go_on(index);
+    }
+
+    /// After anything happened to a worker: it says what is due, and its threads find work.
+    fn go_on(&mut self, index: usize) {
+        self.occupy(index);
+        let now = self.agenda.now;
+        let worker = &mut self.workers[index];
+        let Some(agent) = worker.agent.as_mut().filter(|_| !worker.hung) else { return };
+        let messages = agent.poll(Millis(now));
+        let wakeup = agent.next_wakeup();
+        let (session, life) = (worker.session, worker.life);
+        for message in messages {
+            let session = session.expect("without a session there is nothing to say");
+            self.trace(|| format!("w{index} says {message:?}"));
+            let (network, mut via) = self.network();
+            network.send_up(session, message, &mut via);
+        }
+        if let Some(Millis(at)) = wakeup {
+            assert!(at > now, "worker {index} would spin");
+            let worker = &mut self.workers[index];
+            if worker.wakes_at.is_none_or(|planned| planned <= now || planned > at) {
+                worker.wakes_at = Some(at);
+                self.agenda.plan(at, Happening::WorkerWakes { worker: index, life });
+            }
+        }
+        let worker = &self.workers[index];
+        if worker.stopping && worker.is_settled() {
+            self.trace(|| format!("w{index} has settled, and ends"));
+            self.end_worker(index);
+        }
+    }
+
+    fn occupy(&mut self, index: usize) {
+        let worker = &mut self.workers[index];
+        let life = worker.life;
+        for (thread, busy_ms) in worker.occupy(&mut self.random, &mut self.truths) {
+            let at = self.agenda.now + busy_ms;
+            self.agenda.plan(at, Happening::Counted { worker: index, life, thread });
+        }
+    }
+
+    /// The process is gone, for whatever reason; another will be started.
+    fn end_worker(&mut self, worker: usize) {
+        self.cut(worker);
+        self.workers[worker].die();
+        let at = self.soon(10, 3_000);
+        self.agenda.plan(at, Happening::WorkerStarts { worker });
+    }
+
+    /// Nothing gets through a worker's session any more. Both ends will notice, some time.
+    fn cut(&mut self, worker: usize) {
+        let Some(session) = self.workers[worker].session else { return };
+        self.network.links.get_mut(&session).expect("links are never removed").cut = true;
+        let at = self.soon(1, 500);
+        self.agenda.plan(at, Happening::WorkerLosesSession { session });
+        let half_open = self.random.per_mille(300);
+        self.tally.breaks += 1;
+        self.tally.half_open += u64::from(half_open);
+        let at = if half_open { self.soon(1_000, 20_000) } else { self.soon(1, 300) };
+        self.agenda.plan(at, Happening::FarmLosesSession { session });
+    }
+
+    /// Something bad happens to some worker, and again later.
+    pub fn trouble(&mut self) {
+        let Some(pause) = self.scenario.weather.trouble_ms.checked_mul(2) else { return };
+        let at = self.agenda.now + 1 + self.random.below(pause) / self.workers.len() as u64;
+        self.agenda.plan(at, Happening::Trouble);
+        let index = self.random.below(self.workers.len() as u64) as usize;
+        let worker = &mut self.workers[index];
+        if worker.agent.is_none() {
+            return;
+        }
+        let life = worker.life;
+        match self.random.below(10) {
+            0..5 => {
+                self.trace(|| format!("w{index}'s session breaks"));
+                self.cut(index);
+            }
+            5..7 => {
+                self.trace(|| format!("w{index} dies"));
+                self.tally.deaths += 1;
+                self.end_worker(index);
+            }
+            7..9 if !worker.hung => {
+                self.tally.hangs += 1;
+                worker.hung = true;
+                if worker.traits.hopeless {
+                    self.tally.hung_for_good += 1;
+                } else {
+                    let at = self.soon(50, 5_000);
+                    self.agenda.plan(at, Happening::Unhang { worker: index, life });
+                }
+                self.trace(|| format!("w{index} hangs"));
+            }
+            _ if !worker.hung => {
+                self.tally.stops += 1;
+                self.trace(|| format!("w{index} is asked to stop"));
+                self.workers[index].stop();
+                self.go_on(index);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Sessions, and what becomes of messages on their way.
+
+use std::collections::BTreeMap;
+
+use farm::{Effect, Message, SessionId};
+
+use crate::agenda::{Agenda, Happening};
+use crate::random::Random;
+use crate::scenario::Weather;
+use crate::tally::Tally;
+
+#[derive(Default)]
+pub struct Network {
+    pub links: BTreeMap<SessionId, Link>,
+    /// Sessions are numbered through all lives of the coordinator.
+    sessions: u64,
+}
+
+/// One connection, seen from both ends.
+pub struct Link {
+    pub worker: usize,
+    /// The coordinator that it leads to.
+    pub epoch: u64,
+    /// Nothing gets through any more; either end may not know yet.
+    pub cut: bool,
+    /// The coordinator has heard the worker's hello.
+    pub joined: bool,
+    /// The coordinator has seen the end.
+    pub left: bool,
+    up: Lane,
+    down: Lane,
+}
+
+/// One direction.
+#[derive(Default)]
+struct Lane {
+    sent: u64,
+    /// When the last message that was sent will arrive.
+    arrival: u64,
+    /// The highest serial number that has arrived.
+    arrived: u64,
+}
+
+impl Network {
+    pub fn open(&mut self, worker: usize, epoch: u64) -> SessionId {
+        self.sessions += 1;
+        let link = Link {
+            worker,
+            epoch,
+            cut: false,
+            joined: false,
+            left: false,
+            up: Lane::default(),
+            down: Lane::default(),
+        };
+        self.links.insert(SessionId(self.sessions), link);
+        SessionId(self.sessions)
+    }
+
+    pub fn send_up(&mut self, session: SessionId, message: Message, via: &mut Via) {
+        let link = self.links.get_mut(&session).expect("links are never removed");
+        let arrivals = link.up.send(link.cut, via);
+        if arrivals.is_empty() && matches!(message, Message::Hello(_)) {
+            // A session does not come about by halves.
+            link.cut = true;
+            let at = via.agenda.now + 50;
+            via.agenda.plan(at, Happening::WorkerLosesSession { session });
+        }
+        for at in arrivals {
+            let (serial, message) = (link.up.sent, message.clone());
+            via.agenda.plan(at, Happening::Up { session, serial, message });
+        }
+    }
+
+    pub fn send_down(&mut self, session: SessionId, effect: &Effect, via: &mut Via) {
+        let link = self.links.get_mut(&session).expect("links are never removed");
+        for at in link.down.send(link.cut, via) {
+            let (serial, effect) = (link.down.sent, effect.clone());
+            via.agenda.plan(at, Happening::Down { session, serial, effect });
+        }
+    }
+
+    pub fn arrived_up(&mut self, session: SessionId, serial: u64, tally: &mut Tally) -> &mut Link {
+        let link = self.links.get_mut(&session).expect("links are never removed");
+        link.up.arrive(serial, tally);
+        link
+    }
+
+    pub fn arrived_down(&mut self, session: SessionId, serial: u64, tally: &mut Tally) {
+        let link = self.links.get_mut(&session).expect("links are never removed");
+        link.down.arrive(serial, tally);
+    }
+}
+
+/// What a message meets on its way.
+pub struct Via<'a> {
+    pub weather: &'a Weather,
+    pub random: &'a mut Random,
+    pub agenda: &'a mut Agenda,
+    pub tally: &'a mut Tally,
+}
+
+impl Lane {
+    /// When a message arrives: never, once, or twice.
+    fn send(&mut self, cut: bool, via: &mut Via) -> Vec<u64> {
+        self.sent += 1;
+        if cut || via.random.per_mille(via.weather.loss_per_mille) {
+            via.tally.lost += 1;
+            return Vec::new();
+        }
+        let repeated = via.random.per_mille(via.weather.repeat_per_mille);
+        via.tally.repeated += u64::from(repeated);
+        let copies = 1 + usize::from(repeated);
+        (0..copies).map(|_| self.arrival(via)).collect()
+    }
+
+    fn arrival(&mut self, via: &mut Via) -> u64 {
+        let at = via.agenda.now + 1 + via.random.below(via.weather.delay_ms);
+        let at = if via.weather.in_order { at.max(self.arrival) } else { at };
+        self.arrival = self.arrival.max(at);
+        at
+    }
+
+    fn arrive(&mut self, serial: u64, tally: &mut Tally) {
+        tally.reordered += u64::from(serial < self.arrived);
+        self.arrived = self.arrived.max(serial);
+    }
+}

@@ -1,0 +1,188 @@
+//! What a seed decides before the world begins: jobs, workers, faults and their rates.
+
+use farm::{AgentConfig, Config, Method, Plan, Problem};
+
+use crate::random::Random;
+use crate::truth::HUGE_N;
+
+/// A world to be.
+#[derive(Debug)]
+pub struct Scenario {
+    pub config: Config,
+    pub weather: Weather,
+    pub workers: Vec<Traits>,
+    /// What clients want, and when (ms).
+    pub wishes: Vec<(u64, Wish)>,
+    /// When the faults end, ms.
+    pub chaos_ms: u64,
+}
+
+/// Faults and their rates. Times in milliseconds, each the longest or the mean of random ones.
+#[derive(Clone, Debug)]
+pub struct Weather {
+    pub loss_per_mille: u64,
+    pub repeat_per_mille: u64,
+    pub delay_ms: u64,
+    /// Messages of a session never overtake each other.
+    pub in_order: bool,
+    /// Between two troubles of a worker or of its session.
+    pub trouble_ms: u64,
+    /// Of the effects after which the coordinator dies, in a hundred thousand.
+    pub crash_per_100k: u64,
+    pub down_ms: u64,
+    pub commit_ms: u64,
+    /// Of the farm's steps that see a strange clock.
+    pub clock_per_mille: u64,
+    /// Of the reports that are preceded by a mangled copy.
+    pub nonsense_per_mille: u64,
+}
+
+impl Weather {
+    /// No faults at all.
+    pub fn calm() -> Weather {
+        Weather {
+            loss_per_mille: 0,
+            repeat_per_mille: 0,
+            delay_ms: 10,
+            in_order: true,
+            trouble_ms: u64::MAX,
+            crash_per_100k: 0,
+            down_ms: 10,
+            commit_ms: 10,
+            clock_per_mille: 0,
+            nonsense_per_mille: 0,
+        }
+    }
+}
+
+/// What a worker is like.
+#[derive(Clone, Debug)]
+pub struct Traits {
+    pub agent: AgentConfig,
+    pub us_per_task: u64,
+    /// Tasks that a thread counts in one go.
+    pub chunk: u64,
+    /// Hangs for ever when it hangs.
+    pub hopeless: bool,
+    /// Of its parts that it counts wrong. Its name stays the same through all restarts.
+    pub lies_per_mille: u64,
+    /// Of its loans that another worker is given to count as well.
+    pub echo_per_mille: u64,
+    /// Restarts under another name.
+    pub renames: bool,
+}
+
+/// What a client wants. Jobs are named by their place among those that exist then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    Submit(Plan, i32),
+    Pause(u64),
+    Resume(u64),
+    Cancel(u64),
+}
+
+impl Scenario {
+    pub fn of(random: &mut Random) -> Scenario {
+        let chaos_ms = random.between(500, 5_000);
+        let lying = random.per_mille(200);
+        Scenario {
+            config: Config {
+                lease_ms: random.scaled(10, 1_000),
+                lease_ttl_ms: random.scaled(100, 2_000),
+                grace_ms: if random.per_mille(300) { 0 } else { random.scaled(50, 2_000) },
+                probe_tasks: random.between(0, 8),
+            },
+            weather: weather(random),
+            workers: workers(random, lying),
+            wishes: wishes(random, chaos_ms),
+            chaos_ms,
+        }
+    }
+}
+
+fn weather(random: &mut Random) -> Weather {
+    // Half of the worlds have sessions as TCP gives them: in order, whole until they break.
+    let in_order = random.per_mille(500);
+    let often = |random: &mut Random, most: u64| match in_order || random.per_mille(300) {
+        true => 0,
+        false => random.scaled(1, most),
+    };
+    Weather {
+        loss_per_mille: often(random, 150),
+        repeat_per_mille: often(random, 150),
+        delay_ms: random.scaled(1, 400),
+        in_order,
+        trouble_ms: random.scaled(200, 10_000),
+        crash_per_100k: if random.per_mille(300) { 0 } else { random.scaled(10, 1_500) },
+        down_ms: random.scaled(1, 2_000),
+        commit_ms: random.scaled(1, 300),
+        clock_per_mille: if random.per_mille(500) { 0 } else { random.scaled(1, 20) },
+        nonsense_per_mille: random.between(0, 5),
+    }
+}
+
+fn workers(random: &mut Random, lying: bool) -> Vec<Traits> {
+    // A liar is found out and outvoted only among three honest workers that are there.
+    let count = if lying { random.between(4, 6) } else { random.between(1, 6) };
+    let report_ms = random.scaled(1, 500);
+    let mut workers: Vec<Traits> = (0..count)
+        .map(|index| Traits {
+            agent: AgentConfig {
+                worker: format!("w{index}"),
+                instance: 0,
+                threads: random.between(1, 4) as u32,
+                credit: random.scaled(1, 500),
+                report_ms: if lying { 0 } else { report_ms },
+                resend_ms: random.scaled(50, 2_000),
+            },
+            us_per_task: random.scaled(200, 20_000),
+            chunk: if lying { 2 } else { random.between(1, 8) },
+            hopeless: !lying && index > 0 && random.per_mille(300),
+            lies_per_mille: 0,
+            echo_per_mille: if lying { 300 } else { 0 },
+            renames: random.per_mille(300),
+        })
+        .collect();
+    if lying {
+        workers[0].lies_per_mille = random.scaled(10, 500);
+        workers[0].renames = false;
+        workers[0].us_per_task = random.scaled(200, 2_000);
+    }
+    if count > 2 && !lying && random.per_mille(50) {
+        workers[1].agent.credit = 0;
+    }
+    workers
+}
+
+fn wishes(random: &mut Random, chaos_ms: u64) -> Vec<(u64, Wish)> {
+    let mut wishes = Vec::new();
+    for index in 0..random.between(1, 4) {
+        let at = if index == 0 { 0 } else { random.below(chaos_ms) };
+        wishes.push((at, Wish::Submit(plan(random), random.between(0, 3) as i32 - 1)));
+    }
+    if random.per_mille(400) {
+        for _ in 0..random.between(1, 6) {
+            let job = random.below(4);
+            let wish = random.pick(&[
+                Wish::Pause(job),
+                Wish::Resume(job),
+                Wish::Resume(job),
+                Wish::Cancel(job),
+            ]);
+            wishes.push((random.below(chaos_ms), wish));
+        }
+    }
+    wishes
+}
+
+/// Few enough that two jobs are often of the same plan.
+fn plan(random: &mut Random) -> Plan {
+    let n = if random.per_mille(300) { HUGE_N } else { 8 };
+    let tasks = match random.below(10) {
+        0 => random.between(0, 1),
+        1..4 => 100,
+        4..9 => random.scaled(2, 800),
+        _ => random.between(1_000, 3_000),
+    };
+    Plan { problem: Problem::Total { n }, method: Method::Rows { rows: 3 }, tasks }
+}

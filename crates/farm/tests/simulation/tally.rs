@@ -1,0 +1,72 @@
+//! How often each kind of trouble struck. A simulation that has stopped hurting proves nothing.
+
+use std::fmt;
+
+macro_rules! tally {
+    ($($kind:ident: $what:literal,)*) => {
+        /// Counts of what happened, summed over seeds.
+        #[derive(Clone, Copy, Debug, Default)]
+        pub struct Tally {
+            $(pub $kind: u64,)*
+        }
+
+        impl Tally {
+            pub fn add(&mut self, other: &Tally) {
+                $(self.$kind += other.$kind;)*
+            }
+
+            /// What never happened.
+            pub fn missing(&self) -> Vec<&'static str> {
+                [$((self.$kind, $what),)*]
+                    .into_iter()
+                    .filter_map(|(times, what)| (times == 0).then_some(what))
+                    .collect()
+            }
+        }
+
+        impl fmt::Display for Tally {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                $(writeln!(f, "{:>12}  {}", self.$kind, $what)?;)*
+                Ok(())
+            }
+        }
+    };
+}
+
+tally! {
+    steps: "farm steps",
+    effects: "effects carried out",
+    jobs_done: "jobs done, with the exact total",
+    jobs_over_64_bits: "of these with a total beyond 2^64",
+    jobs_without_tasks: "of these without any task",
+    jobs_resting: "jobs left paused",
+    jobs_cancelled: "jobs cancelled",
+    crashes: "coordinator crashes",
+    cut_steps: "of these between two effects of one step",
+    untold: "records durable but not told when it crashed",
+    forgotten: "records not durable when it crashed",
+    lost: "messages lost",
+    repeated: "messages repeated",
+    reordered: "messages overtaken by a later one",
+    breaks: "sessions broken",
+    half_open: "of these noticed late by the coordinator",
+    dismissals: "sessions replaced by their own worker",
+    deaths: "workers killed",
+    hangs: "workers hung",
+    hung_for_good: "of these for ever",
+    stops: "workers asked to stop",
+    clock_jumps: "clock jumps",
+    clock_freezes: "clock standing still or going back",
+    expiries: "leases expired",
+    adoptions: "ranges adopted from an earlier session",
+    accepted: "reports accepted",
+    agreed: "reports that agreed with an earlier one",
+    superseded: "reports superseded",
+    obsolete: "reports of no job",
+    nonsense: "reports of another plan, or outside of it",
+    lies: "wrong counts told",
+    believed: "wrong counts that nobody counted again",
+    disputes: "conflicts recorded",
+    settlements: "disputes settled",
+    corrections: "of these against the accepted count",
+}

@@ -1,0 +1,156 @@
+//! A model worker: the real [`Agent`], and threads that take their time.
+
+use farm::{Agent, LeaseId, Loan, Millis, Part, Range, SessionId};
+
+use crate::random::Random;
+use crate::scenario::Traits;
+use crate::truth::Truths;
+
+pub struct Worker {
+    pub traits: Traits,
+    /// How often it was started. Everything that belongs to an earlier life is void.
+    pub life: u64,
+    /// `None`: not running.
+    pub agent: Option<Agent>,
+    pub session: Option<SessionId>,
+    pub hung: bool,
+    pub stopping: bool,
+    pub wakes_at: Option<u64>,
+    threads: Vec<Option<Job>>,
+    queue: Vec<(Loan, Range)>,
+}
+
+/// What a thread works on.
+#[derive(Clone, Copy)]
+struct Job {
+    loan: Loan,
+    range: Range,
+    busy_us: u64,
+    /// It was ready while the process hung.
+    ready: bool,
+}
+
+impl Worker {
+    pub fn new(traits: Traits) -> Worker {
+        Worker {
+            threads: vec![None; traits.agent.threads as usize],
+            traits,
+            life: 0,
+            agent: None,
+            session: None,
+            hung: false,
+            stopping: false,
+            wakes_at: None,
+            queue: Vec::new(),
+        }
+    }
+
+    pub fn start(&mut self, instance: u64) {
+        self.life += 1;
+        let mut config = self.traits.agent.clone();
+        config.instance = instance;
+        if self.traits.renames {
+            config.worker = format!("{}.{}", config.worker, self.life);
+        }
+        self.agent = Some(Agent::new(config));
+    }
+
+    /// Killed: all that it knew is gone.
+    pub fn die(&mut self) {
+        *self = Worker { life: self.life, ..Worker::new(self.traits.clone()) };
+    }
+
+    pub fn lent(&mut self, loan: Loan) {
+        let Some(agent) = &mut self.agent else { return };
+        agent.lent(loan);
+        if !self.stopping {
+            self.queue.push((loan, loan.range));
+        }
+    }
+
+    pub fn revoked(&mut self, random: &mut Random, lease: LeaseId) {
+        let Some(agent) = &mut self.agent else { return };
+        agent.revoked(lease);
+        self.queue.retain(|(loan, _)| loan.lease != lease);
+        // Some programs notice in the middle of a part.
+        if random.per_mille(500) {
+            let dropped = |job: &Job| job.loan.lease == lease && !job.ready;
+            self.threads.iter_mut().for_each(|slot| *slot = slot.filter(|job| !dropped(job)));
+        }
+    }
+
+    pub fn stop(&mut self) {
+        let Some(agent) = &mut self.agent else { return };
+        agent.stop();
+        self.stopping = true;
+        self.queue.clear();
+    }
+
+    pub fn is_idle(&self) -> bool {
+        self.threads.iter().all(Option::is_none)
+    }
+
+    /// Nothing to do and nothing to say.
+    pub fn is_settled(&self) -> bool {
+        self.is_idle() && self.agent.as_ref().is_none_or(Agent::is_settled)
+    }
+
+    /// Gives idle threads something to do: which, and how long it takes, ms.
+    pub fn occupy(&mut self, random: &mut Random, truths: &mut Truths) -> Vec<(usize, u64)> {
+        let mut begun = Vec::new();
+        if self.hung || self.agent.is_none() {
+            return begun;
+        }
+        for thread in 0..self.threads.len() {
+            if self.queue.is_empty() {
+                break;
+            }
+            if self.threads[thread].is_some() {
+                continue;
+            }
+            let index = random.below(self.queue.len() as u64) as usize;
+            let (loan, rest) = self.queue[index];
+            let mut range = rest.first(self.traits.chunk);
+            while u64::try_from(truths.of(&loan.plan).of(range)).is_err() {
+                range = range.first(range.len() / 2);
+            }
+            match Range::new(range.end(), rest.end()) {
+                Some(rest) => self.queue[index].1 = rest,
+                None => drop(self.queue.swap_remove(index)),
+            }
+            let busy_us = self.traits.us_per_task * range.len();
+            self.threads[thread] = Some(Job { loan, range, busy_us, ready: false });
+            begun.push((thread, (busy_us / 1000).max(1)));
+        }
+        begun
+    }
+
+    /// A thread has finished. Returns the number of lies (0 or 1).
+    pub fn counted(
+        &mut self,
+        now: u64,
+        thread: usize,
+        random: &mut Random,
+        truths: &mut Truths,
+    ) -> u64 {
+        let Some(Job { loan, range, busy_us, .. }) = self.threads[thread] else { return 0 };
+        if self.hung {
+            self.threads[thread] = Some(Job { loan, range, busy_us, ready: true });
+            return 0;
+        }
+        self.threads[thread] = None;
+        let Some(agent) = &mut self.agent else { return 0 };
+        let truth = u64::try_from(truths.of(&loan.plan).of(range)).expect("`occupy` saw to it");
+        let lies = random.per_mille(self.traits.lies_per_mille);
+        let count = if lies { truth + random.between(1, 9) } else { truth };
+        agent.finished(Millis(now), Part { loan, range, count, busy_us });
+        lies.into()
+    }
+
+    /// Goes on after it hung: which threads were ready meanwhile.
+    pub fn unhang(&mut self) -> Vec<usize> {
+        self.hung = false;
+        let ready = |slot: &Option<Job>| slot.is_some_and(|job| job.ready);
+        (0..self.threads.len()).filter(|&thread| ready(&self.threads[thread])).collect()
+    }
+}

@@ -1,0 +1,277 @@
+//! The commands that talk to a coordinator about jobs.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use farm::{JobId, JobState, JobView};
+use tonic::{Code, Status};
+use wire::v1;
+use wire::v1::jobs_service_client::JobsServiceClient;
+
+use super::count::CutArgs;
+use super::show;
+use super::signal::asked_to_stop;
+use crate::endpoint::{Endpoint, TokenChannel};
+use crate::failure::Failure;
+use crate::output;
+use crate::progress::Progress;
+
+/// Where the coordinator is.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Coordinator")]
+pub(super) struct CoordinatorArgs {
+    /// The coordinator's address
+    #[arg(
+        long,
+        value_name = "URL",
+        default_value = "http://127.0.0.1:7410",
+        env = "QUEENS_COORDINATOR"
+    )]
+    coordinator: String,
+    /// The file with the coordinator's token, if it wants one
+    #[arg(long, value_name = "FILE", env = "QUEENS_TOKEN_FILE")]
+    token_file: Option<PathBuf>,
+}
+
+impl CoordinatorArgs {
+    pub(super) fn endpoint(&self) -> Endpoint {
+        Endpoint::new(&self.coordinator, self.token_file.clone())
+    }
+}
+
+#[derive(Debug, Args)]
+pub(super) struct SubmitArgs {
+    /// Board size, 0 to 32
+    n: u32,
+    #[command(flatten)]
+    cut: CutArgs,
+    /// Jobs of higher priority are served first
+    #[arg(long, default_value_t = 0, allow_negative_numbers = true, env = "QUEENS_PRIORITY")]
+    priority: i32,
+    /// Follow the job to its end and print its total instead of its number
+    #[arg(long)]
+    wait: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    coordinator: CoordinatorArgs,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct JobsArgs {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    coordinator: CoordinatorArgs,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct JobArgs {
+    /// The job's number
+    job: u64,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    coordinator: CoordinatorArgs,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct HealthArgs {
+    #[command(flatten)]
+    coordinator: CoordinatorArgs,
+}
+
+pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
+    let mut client = Client::connect(&args.coordinator).await?;
+    let request = v1::SubmitRequest {
+        problem: Some(v1::submit_request::Problem::Total(v1::TotalProblem { n: args.n })),
+        method: Some(v1::submit_request::Method::Rows(v1::RowsRequest { rows: args.cut.rows })),
+        priority: args.priority,
+    };
+    let answer = client.jobs.submit(request).await;
+    let job = client.job(answer.map(|answer| answer.into_inner().job))?;
+    match (args.wait, args.json) {
+        (true, json) => follow(&mut client, job.id, json, false).await,
+        (false, true) => output::print(show::json(&job)),
+        (false, false) => output::print(job.id),
+    }
+}
+
+pub(super) async fn jobs(args: JobsArgs) -> Result<(), Failure> {
+    let mut client = Client::connect(&args.coordinator).await?;
+    let answer = client.jobs.list(v1::ListRequest {}).await;
+    let jobs = answer.map_err(|status| client.failure(status))?.into_inner().jobs;
+    let jobs: Vec<JobView> =
+        jobs.into_iter().map(|job| client.view(Some(job))).collect::<Result<_, _>>()?;
+    match args.json {
+        true => jobs.iter().try_for_each(|job| output::print(show::json(job))),
+        false => output::print(show::table(&jobs)),
+    }
+}
+
+pub(super) async fn status(args: JobArgs) -> Result<(), Failure> {
+    let mut client = Client::connect(&args.coordinator).await?;
+    let answer = client.jobs.get(v1::GetRequest { job: args.job }).await;
+    let job = client.job(answer.map(|answer| answer.into_inner().job))?;
+    output::print(if args.json { show::json(&job) } else { show::details(&job) })
+}
+
+pub(super) async fn watch(args: JobArgs) -> Result<(), Failure> {
+    let mut client = Client::connect(&args.coordinator).await?;
+    follow(&mut client, JobId(args.job), args.json, true).await
+}
+
+pub(super) async fn cancel(args: JobArgs) -> Result<(), Failure> {
+    let mut client = Client::connect(&args.coordinator).await?;
+    let answer = client.jobs.cancel(v1::CancelRequest { job: args.job }).await;
+    let job = client.job(answer.map(|answer| answer.into_inner().job))?;
+    changed(&job, args.json)
+}
+
+pub(super) async fn pause(args: JobArgs) -> Result<(), Failure> {
+    let mut client = Client::connect(&args.coordinator).await?;
+    let answer = client.jobs.pause(v1::PauseRequest { job: args.job }).await;
+    let job = client.job(answer.map(|answer| answer.into_inner().job))?;
+    changed(&job, args.json)
+}
+
+pub(super) async fn resume(args: JobArgs) -> Result<(), Failure> {
+    let mut client = Client::connect(&args.coordinator).await?;
+    let answer = client.jobs.resume(v1::ResumeRequest { job: args.job }).await;
+    let job = client.job(answer.map(|answer| answer.into_inner().job))?;
+    changed(&job, args.json)
+}
+
+pub(super) async fn health(args: HealthArgs) -> Result<(), Failure> {
+    use tonic_health::pb::health_check_response::ServingStatus;
+    use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
+
+    let endpoint = args.coordinator.endpoint();
+    let mut client = HealthClient::new(endpoint.channel().await?);
+    let request = HealthCheckRequest { service: String::new() };
+    let unreachable =
+        |reason: String| Failure::Unreachable { url: endpoint.url().to_string(), reason };
+    let answer = client.check(request).await.map_err(|s| unreachable(s.message().into()))?;
+    match answer.into_inner().status() {
+        ServingStatus::Serving => output::print("serving"),
+        other => Err(unreachable(format!("it is {}", other.as_str_name()))),
+    }
+}
+
+fn changed(job: &JobView, json: bool) -> Result<(), Failure> {
+    match json {
+        true => output::print(show::json(job)),
+        false => output::print(format!("job {} is {}", job.id, job.state)),
+    }
+}
+
+/// Follows a job to its end, over any number of lost connections, and prints its total. With
+/// `json`, one object at the end, or also at every change if `each`.
+async fn follow(client: &mut Client, job: JobId, json: bool, each: bool) -> Result<(), Failure> {
+    let mut progress = Progress::new(!json, true);
+    let see = |job: &JobView| {
+        progress.show(job);
+        if json && each { output::print(show::json(job)) } else { Ok(()) }
+    };
+    let end = tokio::select! {
+        end = client.watch(job, see) => end?,
+        () = asked_to_stop() => {
+            return Err(Failure::Interrupted(format!(
+                "job {job} goes on; `queens watch {job}` shows it again"
+            )));
+        }
+    };
+    progress.finish(&end);
+    if json && !each {
+        output::print(show::json(&end))?;
+    }
+    match end.state {
+        JobState::Done if json => Ok(()),
+        JobState::Done => output::print(end.total),
+        state => Err(Failure::NoTotal(job, state)),
+    }
+}
+
+/// A connected client.
+struct Client {
+    endpoint: Endpoint,
+    jobs: JobsServiceClient<TokenChannel>,
+}
+
+impl Client {
+    async fn connect(args: &CoordinatorArgs) -> Result<Client, Failure> {
+        let endpoint = args.endpoint();
+        let jobs = JobsServiceClient::new(endpoint.connect().await?);
+        Ok(Client { endpoint, jobs })
+    }
+
+    /// Shows the job to `see` at every change until it is over.
+    async fn watch(
+        &mut self,
+        job: JobId,
+        mut see: impl FnMut(&JobView) -> Result<(), Failure>,
+    ) -> Result<JobView, Failure> {
+        const PAUSE: Duration = Duration::from_secs(1);
+        let mut seen = false;
+        loop {
+            let mut stream = match self.jobs.watch(v1::WatchRequest { job: job.0 }).await {
+                Ok(stream) => stream.into_inner(),
+                Err(status) if seen && is_passing(&status) => {
+                    tokio::time::sleep(PAUSE).await;
+                    continue;
+                }
+                Err(status) => return Err(self.failure(status)),
+            };
+            loop {
+                match stream.message().await {
+                    Ok(Some(answer)) => {
+                        let view = self.view(answer.job)?;
+                        seen = true;
+                        see(&view)?;
+                        if view.state.is_over() {
+                            return Ok(view);
+                        }
+                    }
+                    Ok(None) => break,
+                    Err(status) if is_passing(&status) => break,
+                    Err(status) => return Err(self.failure(status)),
+                }
+            }
+            tracing::warn!("the coordinator is gone; waiting for it to come back");
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    fn job(&self, answer: Result<Option<v1::Job>, Status>) -> Result<JobView, Failure> {
+        self.view(answer.map_err(|status| self.failure(status))?)
+    }
+
+    fn view(&self, job: Option<v1::Job>) -> Result<JobView, Failure> {
+        let job = job.ok_or(wire::WireError::Missing("job")).and_then(JobView::try_from);
+        job.map_err(|error| Failure::Incompatible(error.to_string()))
+    }
+
+    fn failure(&self, status: Status) -> Failure {
+        let (url, reason) = (self.endpoint.url().to_string(), status.message().to_string());
+        match status.code() {
+            Code::Unauthenticated => Failure::Token { url },
+            Code::NotFound | Code::FailedPrecondition => Failure::NoSuchJob(reason),
+            Code::InvalidArgument => Failure::Refused(reason),
+            Code::Unimplemented => Failure::Incompatible(format!(
+                "the coordinator at {url} is of another version than this program"
+            )),
+            _ if is_passing(&status) => Failure::Unreachable { url, reason },
+            _ => Failure::Coordinator { url, reason },
+        }
+    }
+}
+
+/// Whether the same question may be answered later: the connection broke, or the coordinator is
+/// being restarted.
+fn is_passing(status: &Status) -> bool {
+    matches!(status.code(), Code::Unavailable | Code::Cancelled | Code::Unknown)
+}

@@ -1,0 +1,97 @@
+//! `queens coordinator`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use farm::Config;
+use tokio::sync::watch;
+
+use super::signal::asked_to_stop;
+use crate::coordinator::{Access, Hub, Limits, Listener, serve};
+use crate::failure::Failure;
+use crate::ledger::Ledger;
+use crate::token::Token;
+
+/// How long streams may take to end once the ledger is closed.
+const DRAIN: Duration = Duration::from_secs(3);
+
+#[derive(Debug, Args)]
+pub(super) struct CoordinatorArgs {
+    /// Where to listen; anything but loopback needs --token-file or --insecure
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7410", env = "QUEENS_LISTEN")]
+    listen: String,
+    /// The file that keeps jobs and counts
+    #[arg(long, value_name = "FILE", default_value = "queens.db", env = "QUEENS_LEDGER")]
+    ledger: PathBuf,
+    /// Let in only who shows the token in this file; it is made if there is none
+    #[arg(long, value_name = "FILE", env = "QUEENS_TOKEN_FILE")]
+    token_file: Option<PathBuf>,
+    /// Let in everybody, on any address
+    #[arg(long, conflicts_with = "token_file", env = "QUEENS_INSECURE")]
+    insecure: bool,
+    /// How long a worker is to be busy with one lease, milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 10_000, env = "QUEENS_LEASE_MS",
+          value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
+    lease_ms: u64,
+    /// How long a lease lives without a report, milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 60_000, env = "QUEENS_LEASE_TTL_MS",
+          value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
+    lease_ttl_ms: u64,
+    /// How long after a restart workers that still hold ranges may take to reconnect, before
+    /// these are lent to others, milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 3_000, env = "QUEENS_GRACE_MS",
+          value_parser = clap::value_parser!(u64).range(0..=3_600_000))]
+    grace_ms: u64,
+}
+
+pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
+    let address = resolve(&args.listen).await?;
+    if !address.ip().is_loopback() && args.token_file.is_none() && !args.insecure {
+        return Err(Failure::Usage(format!(
+            "others can reach {address}: give --token-file FILE (it is made if there is none), or \
+             --insecure if whoever can connect may use the farm"
+        )));
+    }
+    let access = match &args.token_file {
+        Some(path) => Access::Token(Token::read_or_make(path)?),
+        None => Access::Open,
+    };
+    let listener = Listener::bind(address, Limits::default()).await?;
+    let ledger = Ledger::open(&args.ledger).map_err(|fault| fault.at(Some(&args.ledger)))?;
+    let config = Config {
+        lease_ms: args.lease_ms,
+        lease_ttl_ms: args.lease_ttl_ms,
+        grace_ms: args.grace_ms,
+        ..Config::default()
+    };
+    let (hub, handle) = Hub::new(config, ledger)?;
+    let address = listener.address().map_err(anyhow::Error::from)?;
+    tracing::info!(%address, ledger = %args.ledger.display(),
+        token = args.token_file.is_some(), "coordinator serves");
+
+    let (stop, mut stopping) = watch::channel(false);
+    let stopped = async move {
+        let _ = stopping.wait_for(|stop| *stop).await;
+    };
+    let mut hub = tokio::spawn(hub.run());
+    let mut server = tokio::spawn(serve(listener, access, handle.clone(), stopped));
+    tokio::select! {
+        ended = &mut hub => return ended.map_err(anyhow::Error::from)?,
+        ended = &mut server => return ended.map_err(anyhow::Error::from)?,
+        () = asked_to_stop() => {}
+    }
+    tracing::info!("asked to stop: closing the ledger");
+    handle.stop().await;
+    hub.await.map_err(anyhow::Error::from)??;
+    stop.send_replace(true);
+    let _ = tokio::time::timeout(DRAIN, server).await;
+    Ok(())
+}
+
+async fn resolve(listen: &str) -> Result<SocketAddr, Failure> {
+    let fault = |reason: String| Failure::Listen { address: listen.into(), reason };
+    let mut found = tokio::net::lookup_host(listen).await.map_err(|e| fault(e.to_string()))?;
+    found.next().ok_or_else(|| fault("the name has no address".into()))
+}

@@ -1,0 +1,113 @@
+//! `queens count`.
+
+use std::num::NonZero;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use count::Backend;
+use serde::Serialize;
+
+use super::signal::asked_to_stop;
+use crate::failure::Failure;
+use crate::local::{LocalCount, LocalResult};
+use crate::output;
+use crate::progress::Progress;
+
+#[derive(Debug, Args)]
+pub(super) struct CountArgs {
+    /// Board size, 0 to 32
+    n: u32,
+    #[command(flatten)]
+    cut: CutArgs,
+    #[command(flatten)]
+    counting: CountingArgs,
+    /// Keep the work in this file, and go on from what it holds
+    #[arg(long, value_name = "FILE", env = "QUEENS_LEDGER")]
+    ledger: Option<PathBuf>,
+    /// Print one JSON object instead of the bare total
+    #[arg(long)]
+    json: bool,
+}
+
+/// How a problem is cut into tasks.
+#[derive(Debug, Args)]
+pub(super) struct CutArgs {
+    /// How the problem is cut and counted
+    #[arg(long, value_enum, default_value_t, env = "QUEENS_METHOD")]
+    method: MethodName,
+    /// With `rows`: how many rows a task has placed [default: what suits N]
+    #[arg(long, value_name = "M", env = "QUEENS_ROWS")]
+    pub(super) rows: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum MethodName {
+    /// Place the first M rows, search the rest
+    #[default]
+    Rows,
+}
+
+/// With what to count.
+#[derive(Debug, Args)]
+pub(crate) struct CountingArgs {
+    /// Counting threads [default: one for each processor that this process may use]
+    #[arg(long, value_name = "T", env = "QUEENS_THREADS")]
+    threads: Option<NonZero<usize>>,
+    /// Counting loop: reference or portable [default: the fastest that this processor has]
+    #[arg(long, value_name = "NAME", env = "QUEENS_BACKEND")]
+    backend: Option<Backend>,
+}
+
+impl CountingArgs {
+    pub(crate) fn threads(&self) -> NonZero<usize> {
+        const MOST: NonZero<usize> = NonZero::new(4096).unwrap();
+        let all = || std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
+        self.threads.unwrap_or_else(all).min(MOST)
+    }
+
+    pub(crate) fn backend(&self) -> Backend {
+        self.backend.unwrap_or_else(Backend::detect)
+    }
+}
+
+#[derive(Serialize)]
+struct CountJson {
+    problem: &'static str,
+    n: u32,
+    method: &'static str,
+    rows: u32,
+    total: String,
+    tasks: u64,
+    seconds: f64,
+    threads: usize,
+    backend: &'static str,
+}
+
+pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
+    let MethodName::Rows = args.cut.method;
+    let count = LocalCount {
+        n: args.n,
+        rows: args.cut.rows,
+        threads: args.counting.threads(),
+        backend: args.counting.backend(),
+        ledger: args.ledger,
+    };
+    let (threads, backend) = (count.threads.get(), count.backend.name());
+    let result = count.run(Progress::new(true, false), asked_to_stop()).await?;
+    let LocalResult { job, seconds } = result;
+    if !args.json {
+        return output::print(job.total);
+    }
+    let json = CountJson {
+        problem: job.plan.problem.name(),
+        n: job.plan.problem.n(),
+        method: job.plan.method.name(),
+        rows: job.plan.method.rows(),
+        total: job.total.to_string(),
+        tasks: job.plan.tasks,
+        seconds,
+        threads,
+        backend,
+    };
+    output::print(serde_json::to_string(&json).map_err(anyhow::Error::from)?)
+}

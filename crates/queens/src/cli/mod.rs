@@ -1,0 +1,128 @@
+//! The command line: words in, one result on standard output, one exit code.
+
+mod client;
+mod coordinator;
+mod count;
+mod log;
+mod show;
+mod signal;
+mod worker;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::bench;
+use crate::failure::Failure;
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done; 2 wrong usage; 3 such a board cannot be counted so; 4 no such job, or it is \
+over; 5 no coordinator answers; 6 token refused or unusable; 7 ledger held by another process; 8 \
+ledger of another plan; 9 ledger damaged; 10 ledger or output cannot be written; 11 cannot listen; \
+12 versions do not fit; 13 the job ended without a total; 70 internal fault; 130 interrupted.
+
+Every option can be set by the environment variable shown beside it.";
+
+/// Counts placements of non-attacking queens, on a laptop or on a farm.
+#[derive(Debug, Parser)]
+#[command(name = "queens", version, after_help = EXIT_CODES)]
+struct Cli {
+    #[command(flatten)]
+    log: log::LogArgs,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Count here, in this process, with all processors
+    Count(count::CountArgs),
+    /// Serve jobs to workers
+    Coordinator(coordinator::CoordinatorArgs),
+    /// Count for a coordinator, until stopped
+    Worker(worker::WorkerArgs),
+    /// Give a coordinator a job
+    Submit(client::SubmitArgs),
+    /// List a coordinator's jobs
+    Jobs(client::JobsArgs),
+    /// Show one job
+    Status(client::JobArgs),
+    /// Follow one job to its end, then print its total
+    Watch(client::JobArgs),
+    /// End a job without a total
+    Cancel(client::JobArgs),
+    /// Let a job rest
+    Pause(client::JobArgs),
+    /// Let a resting job go on
+    Resume(client::JobArgs),
+    /// Exit with 0 if a coordinator serves; needs no token
+    Health(client::HealthArgs),
+    /// Measure this program on this machine
+    #[command(subcommand)]
+    Bench(bench::BenchCommand),
+}
+
+/// Runs the command that the process was started with.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let serves = matches!(cli.command, Command::Coordinator(_) | Command::Worker(_));
+    cli.log.start(serves);
+    exit_on_panic();
+    match cli.command.run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("queens: {failure}");
+            failure.into()
+        }
+    }
+}
+
+impl Command {
+    fn run(self) -> Result<(), Failure> {
+        match self {
+            Command::Count(args) => on_one_thread(count::run(args)),
+            Command::Coordinator(args) => on_all_threads(coordinator::run(args)),
+            Command::Worker(args) => on_one_thread(worker::run(args)),
+            Command::Submit(args) => on_one_thread(client::submit(args)),
+            Command::Jobs(args) => on_one_thread(client::jobs(args)),
+            Command::Status(args) => on_one_thread(client::status(args)),
+            Command::Watch(args) => on_one_thread(client::watch(args)),
+            Command::Cancel(args) => on_one_thread(client::cancel(args)),
+            Command::Pause(args) => on_one_thread(client::pause(args)),
+            Command::Resume(args) => on_one_thread(client::resume(args)),
+            Command::Health(args) => on_one_thread(client::health(args)),
+            Command::Bench(command) => on_all_threads(command.run()),
+        }
+    }
+}
+
+/// Where the work is done by threads of our own, or there is next to none.
+fn on_one_thread(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    run(tokio::runtime::Builder::new_current_thread(), command)
+}
+
+fn on_all_threads(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    run(tokio::runtime::Builder::new_multi_thread(), command)
+}
+
+fn run(
+    mut runtime: tokio::runtime::Builder,
+    command: impl Future<Output = Result<(), Failure>>,
+) -> Result<(), Failure> {
+    let runtime = runtime.enable_all().build().map_err(anyhow::Error::from)?;
+    let result = runtime.block_on(command);
+    // Nothing that still runs is worth waiting for: what counts is durable.
+    runtime.shutdown_background();
+    result
+}
+
+/// A broken invariant ends the whole process, whichever thread finds it: going on could falsify a
+/// count, and everything accepted is in the ledger.
+fn exit_on_panic() {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        report(info);
+        eprintln!("queens: internal fault; nothing that was accepted is lost, please report this");
+        std::process::exit(70);
+    }));
+}

@@ -1,0 +1,66 @@
+//! `queens worker`.
+
+use clap::Args;
+use tokio::sync::watch;
+
+use super::client::CoordinatorArgs;
+use super::count::CountingArgs;
+use super::signal::asked_to_stop;
+use crate::failure::Failure;
+use crate::worker::{Executor, GrpcConnector, WorkConfig, work};
+
+#[derive(Debug, Args)]
+pub(super) struct WorkerArgs {
+    #[command(flatten)]
+    coordinator: CoordinatorArgs,
+    #[command(flatten)]
+    counting: CountingArgs,
+    /// Name in the evidence [default: the host's name and a random part]
+    #[arg(long, value_name = "NAME", env = "QUEENS_WORKER_NAME")]
+    name: Option<String>,
+    /// The most tasks to hold at a time
+    #[arg(long, value_name = "TASKS", default_value_t = 262_144, env = "QUEENS_CREDIT",
+          value_parser = clap::value_parser!(u64).range(1..=1 << 24))]
+    credit: u64,
+    /// How long finished parts of a range are gathered before they are reported, milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 1_000, env = "QUEENS_REPORT_MS",
+          value_parser = clap::value_parser!(u64).range(0..=3_600_000))]
+    report_ms: u64,
+    /// How long to wait for an acknowledgement before a report is sent again, milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 30_000, env = "QUEENS_RESEND_MS",
+          value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
+    resend_ms: u64,
+}
+
+pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
+    let endpoint = args.coordinator.endpoint();
+    // A token that cannot be read is wrong from the start; an address may be right later.
+    endpoint.check()?;
+    let threads = args.counting.threads();
+    let (executor, parts) = Executor::start(threads, args.counting.backend());
+    let instance: u64 = rand::random();
+    let name = args.name.unwrap_or_else(|| {
+        let host = gethostname::gethostname();
+        format!("{}-{:04x}", host.to_string_lossy(), instance >> 48)
+    });
+    tracing::info!(name, threads, backend = %executor.backend(), coordinator = endpoint.url(),
+        "worker starts");
+    let mut connector = GrpcConnector { endpoint, backend: executor.backend().to_string() };
+    let config = WorkConfig {
+        worker: name,
+        instance,
+        threads: u32::try_from(threads.get()).unwrap_or(u32::MAX),
+        credit: args.credit,
+        report_ms: args.report_ms,
+        resend_ms: args.resend_ms,
+    };
+    let (stop, stopping) = watch::channel(false);
+    tokio::spawn(async move {
+        asked_to_stop().await;
+        stop.send_replace(true);
+        // The second time is meant seriously.
+        asked_to_stop().await;
+        std::process::exit(130);
+    });
+    work(config, executor, parts, &mut connector, stopping).await
+}

@@ -1,0 +1,295 @@
+//! The one owner of the farm: puts the world's events in line, and carries the effects out.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::anyhow;
+use farm::{
+    Config, Effect, Event, Farm, Hello, JobId, JobView, Millis, Plan, Refusal, RequestId, SessionId,
+};
+use tokio::sync::{mpsc, oneshot};
+
+use super::pump::Order;
+use crate::failure::Failure;
+use crate::ledger::{self, Ledger, LedgerEvent, LedgerHandle};
+
+/// Inputs that may wait; beyond that their senders wait.
+const QUEUE: usize = 4_096;
+/// Orders that may wait for a slow worker; beyond that it is dismissed. More than it can have
+/// reports on the way.
+const OUTBOX: usize = 16_384;
+
+enum Input {
+    Join(Hello, oneshot::Sender<(SessionId, mpsc::Receiver<Order>)>),
+    Session(Event),
+    Wish(Wish, oneshot::Sender<Result<JobView, Refusal>>),
+    View(JobId, oneshot::Sender<Option<JobView>>),
+    Views(oneshot::Sender<Vec<JobView>>),
+    End(JobId, oneshot::Sender<JobView>),
+    Stop,
+}
+
+/// What a client may ask for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wish {
+    /// Count this.
+    Submit { plan: Plan, priority: i32 },
+    /// End a job without a total.
+    Cancel(JobId),
+    /// Let a job rest.
+    Pause(JobId),
+    /// Let a resting job go on.
+    Resume(JobId),
+}
+
+/// Everybody's way to the hub.
+#[derive(Clone, Debug)]
+pub(crate) struct HubHandle {
+    inputs: mpsc::Sender<Input>,
+}
+
+/// The hub is gone: the process is about to end.
+#[derive(Debug, thiserror::Error)]
+#[error("the coordinator is stopping")]
+pub(crate) struct HubGone;
+
+impl HubHandle {
+    /// A worker has said hello. Its session ends when the orders do.
+    pub(crate) async fn join(
+        &self,
+        hello: Hello,
+    ) -> Result<(SessionId, mpsc::Receiver<Order>), HubGone> {
+        self.ask(|reply| Input::Join(hello, reply)).await
+    }
+
+    /// Something happened in a session.
+    pub(crate) async fn session(&self, event: Event) -> Result<(), HubGone> {
+        self.inputs.send(Input::Session(event)).await.map_err(|_| HubGone)
+    }
+
+    /// Grants a client's wish or says why not, once the answer is durable.
+    pub(crate) async fn wish(&self, wish: Wish) -> Result<Result<JobView, Refusal>, HubGone> {
+        self.ask(|reply| Input::Wish(wish, reply)).await
+    }
+
+    /// One job.
+    pub(crate) async fn job(&self, job: JobId) -> Result<Option<JobView>, HubGone> {
+        self.ask(|reply| Input::View(job, reply)).await
+    }
+
+    /// A job that exists, as it is once it is over.
+    pub(crate) async fn end(&self, job: JobId) -> Result<JobView, HubGone> {
+        self.ask(|reply| Input::End(job, reply)).await
+    }
+
+    /// All jobs.
+    pub(crate) async fn jobs(&self) -> Result<Vec<JobView>, HubGone> {
+        self.ask(Input::Views).await
+    }
+
+    /// Ends the hub once what it has taken in is in the ledger.
+    pub(crate) async fn stop(&self) {
+        let _ = self.inputs.send(Input::Stop).await;
+    }
+
+    async fn ask<T>(&self, input: impl FnOnce(oneshot::Sender<T>) -> Input) -> Result<T, HubGone> {
+        let (reply, answer) = oneshot::channel();
+        self.inputs.send(input(reply)).await.map_err(|_| HubGone)?;
+        answer.await.map_err(|_| HubGone)
+    }
+}
+
+/// The farm and everything that its effects reach.
+pub(crate) struct Hub {
+    farm: Farm,
+    started: Instant,
+    path: Option<PathBuf>,
+    inputs: mpsc::Receiver<Input>,
+    ledger: LedgerHandle,
+    outboxes: HashMap<SessionId, mpsc::Sender<Order>>,
+    waiting: HashMap<RequestId, oneshot::Sender<Result<JobView, Refusal>>>,
+    /// Who wants to know of a job's end.
+    ends: Vec<(JobId, oneshot::Sender<JobView>)>,
+    next_session: u64,
+    next_request: u64,
+}
+
+impl Hub {
+    /// A hub that goes on where `ledger` was left.
+    pub(crate) fn new(config: Config, ledger: Ledger) -> Result<(Hub, HubHandle), Failure> {
+        let path = ledger.path().map(Path::to_path_buf);
+        let restored = ledger.restore().map_err(|fault| fault.at(path.as_deref()))?;
+        let (handle, inputs) = mpsc::channel(QUEUE);
+        let hub = Hub {
+            farm: Farm::restore(config, Millis(0), restored),
+            started: Instant::now(),
+            path,
+            inputs,
+            ledger: ledger::spawn(ledger),
+            outboxes: HashMap::new(),
+            waiting: HashMap::new(),
+            ends: Vec::new(),
+            next_session: 1,
+            next_request: 1,
+        };
+        Ok((hub, HubHandle { inputs: handle }))
+    }
+
+    /// Runs until it is told to stop, or until the ledger fails.
+    pub(crate) async fn run(mut self) -> Result<(), Failure> {
+        self.step(Event::Tick).await?;
+        loop {
+            let wakeup = self.farm.next_wakeup();
+            let now = self.now();
+            let sleep = wakeup.map(|at| Duration::from_millis(at.0 - now.0.min(at.0)));
+            tokio::select! {
+                biased;
+                event = self.ledger.events.recv() => match event {
+                    Some(LedgerEvent::Farm(event)) => self.step(event).await?,
+                    Some(LedgerEvent::Failed(fault)) => return Err(fault.at(self.path.as_deref())),
+                    None => return Err(anyhow!("the ledger's thread died").into()),
+                },
+                input = self.inputs.recv() => match input {
+                    None | Some(Input::Stop) => break,
+                    Some(input) => self.take(input).await?,
+                },
+                () = tokio::time::sleep(sleep.unwrap_or_default()), if sleep.is_some() => {
+                    self.step(Event::Tick).await?;
+                }
+            }
+        }
+        self.close().await
+    }
+
+    /// Waits for the ledger: what was taken in is written, and what is written is acknowledged.
+    async fn close(self) -> Result<(), Failure> {
+        let LedgerHandle { commands, mut events, thread } = self.ledger;
+        drop(commands);
+        let (mut farm, mut outboxes, started) = (self.farm, self.outboxes, self.started);
+        while let Some(event) = events.recv().await {
+            match event {
+                LedgerEvent::Failed(fault) => return Err(fault.at(self.path.as_deref())),
+                LedgerEvent::Farm(event) => {
+                    for effect in farm.step(millis_since(started), event) {
+                        send_to_worker(&mut outboxes, effect);
+                    }
+                }
+            }
+        }
+        thread.join().map_err(|_| anyhow!("the ledger's thread died").into())
+    }
+
+    async fn take(&mut self, input: Input) -> Result<(), Failure> {
+        match input {
+            Input::Join(hello, reply) => {
+                let session = SessionId(self.next_session);
+                self.next_session += 1;
+                let (outbox, orders) = mpsc::channel(OUTBOX);
+                if reply.send((session, orders)).is_ok() {
+                    self.outboxes.insert(session, outbox);
+                    self.step(Event::Joined { session, hello }).await?;
+                }
+            }
+            Input::Session(event) => {
+                if let Event::Left { session } = event {
+                    self.outboxes.remove(&session);
+                }
+                self.step(event).await?;
+            }
+            Input::Wish(wish, reply) => {
+                let request = RequestId(self.next_request);
+                self.next_request += 1;
+                self.waiting.insert(request, reply);
+                self.step(wish.event(request)).await?;
+            }
+            Input::View(job, reply) => {
+                let _ = reply.send(self.farm.job(job));
+            }
+            Input::Views(reply) => {
+                let _ = reply.send(self.farm.jobs().collect());
+            }
+            Input::End(job, reply) => match self.farm.job(job) {
+                Some(view) if view.state.is_over() => {
+                    let _ = reply.send(view);
+                }
+                _ => self.ends.push((job, reply)),
+            },
+            Input::Stop => unreachable!("handled by the loop"),
+        }
+        Ok(())
+    }
+
+    async fn step(&mut self, event: Event) -> Result<(), Failure> {
+        for effect in self.farm.step(self.now(), event) {
+            self.carry_out(effect).await?;
+        }
+        Ok(())
+    }
+
+    async fn carry_out(&mut self, effect: Effect) -> Result<(), Failure> {
+        match effect {
+            Effect::Write { .. } | Effect::Compare { .. } => {
+                // A closed queue means that the ledger failed; its last event says why.
+                let _ = self.ledger.commands.send(effect).await;
+            }
+            Effect::Reply { request, answer } => {
+                if let Some(reply) = self.waiting.remove(&request) {
+                    let view = |job| self.farm.job(job).expect("answers name jobs that exist");
+                    let _ = reply.send(answer.map(view));
+                }
+            }
+            Effect::Finished { job } => {
+                let view = self.farm.job(job).expect("jobs are never removed");
+                tracing::info!(%job, plan = %view.plan, state = %view.state, total = %view.total,
+                    "job ended");
+                for (_, reply) in self.ends.extract_if(.., |(of, _)| *of == job) {
+                    let _ = reply.send(view.clone());
+                }
+            }
+            Effect::Dismiss { session } => {
+                self.outboxes.remove(&session);
+            }
+            Effect::Lend { .. } | Effect::Revoke { .. } | Effect::Ack { .. } => {
+                send_to_worker(&mut self.outboxes, effect);
+            }
+        }
+        Ok(())
+    }
+
+    fn now(&self) -> Millis {
+        millis_since(self.started)
+    }
+}
+
+/// Never waits: a worker that does not take its orders is dismissed, by closing its outbox.
+fn send_to_worker(outboxes: &mut HashMap<SessionId, mpsc::Sender<Order>>, effect: Effect) {
+    let (session, order) = match effect {
+        Effect::Lend { session, loan } => (session, Order::Loan(loan)),
+        Effect::Revoke { session, lease } => (session, Order::Revoke(lease)),
+        Effect::Ack { session, job, fingerprint, range, verdict } => {
+            (session, Order::Ack { job, fingerprint, range, verdict })
+        }
+        _ => return,
+    };
+    let Some(outbox) = outboxes.get(&session) else { return };
+    if let Err(mpsc::error::TrySendError::Full(_)) = outbox.try_send(order) {
+        tracing::warn!(%session, "dismissed: the worker does not take its orders");
+        outboxes.remove(&session);
+    }
+}
+
+fn millis_since(started: Instant) -> Millis {
+    Millis(u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX))
+}
+
+impl Wish {
+    fn event(self, request: RequestId) -> Event {
+        match self {
+            Wish::Submit { plan, priority } => Event::Submitted { request, plan, priority },
+            Wish::Cancel(job) => Event::Cancelled { request, job },
+            Wish::Pause(job) => Event::Paused { request, job },
+            Wish::Resume(job) => Event::Resumed { request, job },
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Accepting connections, within limits: how many, and how long each may take to begin.
+
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Sleep;
+use tokio_stream::Stream;
+use tonic::transport::server::{Connected, TcpConnectInfo};
+
+use crate::failure::Failure;
+
+/// What connections may cost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Connections at a time; further ones wait to be accepted.
+    pub(crate) connections: usize,
+    /// How long a connection may take to send its HTTP/2 preface.
+    pub(crate) preface: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { connections: 16_384, preface: Duration::from_secs(10) }
+    }
+}
+
+/// A bound socket.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    listener: TcpListener,
+    limits: Limits,
+}
+
+impl Listener {
+    /// Binds `address`.
+    pub(crate) async fn bind(address: SocketAddr, limits: Limits) -> Result<Listener, Failure> {
+        let fault = |error: io::Error| Failure::Listen {
+            address: address.to_string(),
+            reason: match error.kind() {
+                io::ErrorKind::AddrInUse => "the port is in use".into(),
+                _ => error.to_string(),
+            },
+        };
+        let listener = TcpListener::bind(address).await.map_err(fault)?;
+        Ok(Listener { listener, limits })
+    }
+
+    /// Where it is bound: the port, if 0 was asked for.
+    pub(crate) fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Accepts for ever.
+    pub(crate) fn connections(self) -> impl Stream<Item = io::Result<Connection>> {
+        let permits = Arc::new(Semaphore::new(self.limits.connections));
+        let (sender, receiver) = tokio::sync::mpsc::channel(1);
+        tokio::spawn(async move {
+            loop {
+                let permit = permits.clone().acquire_owned().await.expect("it is never closed");
+                let accepted = tokio::select! {
+                    accepted = self.listener.accept() => accepted,
+                    () = sender.closed() => return,
+                };
+                let Ok((stream, _)) = accepted else {
+                    // Out of descriptors, or a peer that is gone already: a pause, then on.
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    continue;
+                };
+                let _ = stream.set_nodelay(true);
+                let deadline = Box::pin(tokio::time::sleep(self.limits.preface));
+                let awaited = Some(Preface { missing: Preface::BYTES, deadline });
+                let connection = Connection { stream, awaited, _permit: permit };
+                if sender.send(Ok(connection)).await.is_err() {
+                    return;
+                }
+            }
+        });
+        tokio_stream::wrappers::ReceiverStream::new(receiver)
+    }
+}
+
+/// A connection that ends if its first bytes do not come in time. Once they have come, HTTP/2
+/// pings keep watch.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    stream: TcpStream,
+    awaited: Option<Preface>,
+    _permit: OwnedSemaphorePermit,
+}
+
+#[derive(Debug)]
+struct Preface {
+    missing: usize,
+    deadline: Pin<Box<Sleep>>,
+}
+
+impl Preface {
+    /// `PRI * HTTP/2.0` and so on, and the first frame's header.
+    const BYTES: usize = 24 + 9;
+}
+
+impl Connected for Connection {
+    type ConnectInfo = TcpConnectInfo;
+
+    fn connect_info(&self) -> TcpConnectInfo {
+        self.stream.connect_info()
+    }
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if let Some(preface) = &mut self.awaited {
+            preface.missing = preface.missing.saturating_sub(buffer.filled().len() - before);
+            if preface.missing == 0 {
+                self.awaited = None;
+            } else if read.is_pending() {
+                ready!(preface.deadline.as_mut().poll(context));
+                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+            }
+        }
+        read
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}

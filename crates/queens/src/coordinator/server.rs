@@ -1,0 +1,251 @@
+//! The gRPC services: thin translations between messages and the hub.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use farm::{JobId, JobView, Refusal};
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_stream::{Stream, StreamExt};
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::Server;
+use tonic::{Request, Response, Status, Streaming};
+use wire::v1::farm_service_server::{FarmService, FarmServiceServer};
+use wire::v1::jobs_service_server::{JobsService, JobsServiceServer};
+use wire::{MAX_MESSAGE_BYTES, WireError, WorkerMessage, v1};
+
+use super::hub::HubGone;
+use super::token_gate::TokenGate;
+use super::{HubHandle, Listener, Plans, SessionFault, Wish, host};
+use crate::failure::Failure;
+use crate::token::Token;
+
+/// How often a watched job is looked at.
+const WATCH_INTERVAL: Duration = Duration::from_millis(250);
+/// Messages that may wait in a session for the network.
+const OUTGOING: usize = 8;
+
+/// Who is let in.
+#[derive(Clone)]
+pub(crate) enum Access {
+    /// Whoever shows the token.
+    Token(Token),
+    /// Everybody who can connect.
+    Open,
+}
+
+/// Serves until `stop` completes and every stream has ended.
+pub(crate) async fn serve(
+    listener: Listener,
+    access: Access,
+    hub: HubHandle,
+    stop: impl Future<Output = ()>,
+) -> Result<(), Failure> {
+    let gate = match &access {
+        Access::Token(token) => TokenGate::new(Some(token)),
+        Access::Open => TokenGate::new(None),
+    };
+    let services = Services { hub, plans: Arc::default() };
+    let farm = FarmServiceServer::new(services.clone())
+        .max_decoding_message_size(MAX_MESSAGE_BYTES)
+        .max_encoding_message_size(MAX_MESSAGE_BYTES);
+    let jobs = JobsServiceServer::new(services).max_decoding_message_size(MAX_MESSAGE_BYTES);
+
+    // Health says no more than that the port answers, and probes carry no token.
+    let (reporter, health) = tonic_health::server::health_reporter();
+    reporter.set_serving::<FarmServiceServer<Services>>().await;
+    reporter.set_serving::<JobsServiceServer<Services>>().await;
+    let reflection = tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(wire::DESCRIPTORS)
+        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        .build_v1()
+        .map_err(anyhow::Error::from)?;
+
+    Server::builder()
+        .http2_keepalive_interval(Some(Duration::from_secs(10)))
+        .http2_keepalive_timeout(Some(Duration::from_secs(10)))
+        .http2_max_header_list_size(16 << 10)
+        .http2_max_pending_accept_reset_streams(Some(32))
+        .max_concurrent_streams(64)
+        .initial_stream_window_size(1 << 20)
+        .initial_connection_window_size(2 << 20)
+        .add_service(health)
+        .add_service(InterceptedService::new(farm, gate.clone()))
+        .add_service(InterceptedService::new(jobs, gate.clone()))
+        .add_service(InterceptedService::new(reflection, gate))
+        .serve_with_incoming_shutdown(listener.connections(), stop)
+        .await
+        .map_err(|error| anyhow::Error::from(error).into())
+}
+
+#[derive(Clone)]
+struct Services {
+    hub: HubHandle,
+    plans: Arc<Plans>,
+}
+
+type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
+
+#[tonic::async_trait]
+impl FarmService for Services {
+    type WorkStream = Answers<v1::WorkResponse>;
+
+    async fn work(
+        &self,
+        request: Request<Streaming<v1::WorkRequest>>,
+    ) -> Result<Response<Self::WorkStream>, Status> {
+        // A broken connection ends the stream like a farewell: the farm treats both alike.
+        let messages = request
+            .into_inner()
+            .map_while(Result::ok)
+            .map(|message| -> Result<WorkerMessage, WireError> { message.try_into() });
+        let (out, orders) = mpsc::channel(OUTGOING);
+        let (hub, plans) = (self.hub.clone(), self.plans.clone());
+        let session = tokio::spawn(host(hub, plans, messages, out));
+        let last_word = async move {
+            match session.await {
+                Ok(Ok(())) => None,
+                Ok(Err(fault)) => Some(Err(fault.into())),
+                Err(_) => Some(Err(Status::internal("the session failed"))),
+            }
+        };
+        let last_word = futures_util::stream::once(last_word).filter_map(|word| word);
+        let answers = ReceiverStream::new(orders).map(|order| Ok(order.into()));
+        Ok(Response::new(Box::pin(answers.chain(last_word))))
+    }
+}
+
+impl From<SessionFault> for Status {
+    fn from(fault: SessionFault) -> Status {
+        let text = fault.to_string();
+        match fault {
+            SessionFault::Message(WireError::Protocol { .. } | WireError::Fingerprint { .. }) => {
+                Status::failed_precondition(text)
+            }
+            SessionFault::Message(_) | SessionFault::NoHello => Status::invalid_argument(text),
+            SessionFault::Ended => Status::unavailable(text),
+            SessionFault::Failure(_) => Status::internal(text),
+        }
+    }
+}
+
+impl From<HubGone> for Status {
+    fn from(gone: HubGone) -> Status {
+        Status::unavailable(gone.to_string())
+    }
+}
+
+impl Services {
+    async fn grant(&self, wish: Wish) -> Result<v1::Job, Status> {
+        match self.hub.wish(wish).await? {
+            Ok(job) => Ok(job.into()),
+            Err(refusal @ Refusal::NoSuchJob(_)) => Err(Status::not_found(refusal.to_string())),
+            Err(refusal @ Refusal::Over(..)) => {
+                Err(Status::failed_precondition(refusal.to_string()))
+            }
+        }
+    }
+
+    async fn view(&self, job: u64) -> Result<JobView, Status> {
+        let refusal = || Status::not_found(Refusal::NoSuchJob(JobId(job)).to_string());
+        self.hub.job(JobId(job)).await?.ok_or_else(refusal)
+    }
+}
+
+#[tonic::async_trait]
+impl JobsService for Services {
+    async fn submit(
+        &self,
+        request: Request<v1::SubmitRequest>,
+    ) -> Result<Response<v1::SubmitResponse>, Status> {
+        let request = request.into_inner();
+        let missing = |field| Status::invalid_argument(WireError::Missing(field).to_string());
+        let problem = request.problem.ok_or_else(|| missing("problem"))?;
+        let method = request.method.ok_or_else(|| missing("method"))?;
+        let v1::submit_request::Problem::Total(v1::TotalProblem { n }) = problem;
+        let v1::submit_request::Method::Rows(v1::RowsRequest { rows }) = method;
+
+        let plans = self.plans.clone();
+        let plan = tokio::task::spawn_blocking(move || plans.make(n, rows))
+            .await
+            .map_err(|_| Status::internal("the plan could not be made"))?
+            .map_err(|error| Status::invalid_argument(error.to_string()))?;
+        let job = self.grant(Wish::Submit { plan, priority: request.priority }).await?;
+        tracing::info!(job = job.id, %plan, tasks = plan.tasks, "job submitted");
+        Ok(Response::new(v1::SubmitResponse { job: Some(job) }))
+    }
+
+    async fn list(
+        &self,
+        _: Request<v1::ListRequest>,
+    ) -> Result<Response<v1::ListResponse>, Status> {
+        let jobs = self.hub.jobs().await?.into_iter().map(Into::into).collect();
+        Ok(Response::new(v1::ListResponse { jobs }))
+    }
+
+    async fn get(
+        &self,
+        request: Request<v1::GetRequest>,
+    ) -> Result<Response<v1::GetResponse>, Status> {
+        let job = self.view(request.into_inner().job).await?.into();
+        Ok(Response::new(v1::GetResponse { job: Some(job) }))
+    }
+
+    type WatchStream = Answers<v1::WatchResponse>;
+
+    async fn watch(
+        &self,
+        request: Request<v1::WatchRequest>,
+    ) -> Result<Response<Self::WatchStream>, Status> {
+        let mut last = self.view(request.into_inner().job).await?;
+        let (sender, receiver) = mpsc::channel(1);
+        let services = self.clone();
+        tokio::spawn(async move {
+            let mut tell = Ok(last.clone());
+            loop {
+                let over = !matches!(&tell, Ok(job) if !job.state.is_over());
+                let answer = tell.map(|job| v1::WatchResponse { job: Some(job.into()) });
+                if sender.send(answer).await.is_err() || over {
+                    return;
+                }
+                tell = loop {
+                    tokio::time::sleep(WATCH_INTERVAL).await;
+                    match services.view(last.id.0).await {
+                        Ok(job) if job == last && !sender.is_closed() => {}
+                        Ok(job) => {
+                            last = job.clone();
+                            break Ok(job);
+                        }
+                        Err(status) => break Err(status),
+                    }
+                };
+            }
+        });
+        Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
+    }
+
+    async fn cancel(
+        &self,
+        request: Request<v1::CancelRequest>,
+    ) -> Result<Response<v1::CancelResponse>, Status> {
+        let job = self.grant(Wish::Cancel(JobId(request.into_inner().job))).await?;
+        Ok(Response::new(v1::CancelResponse { job: Some(job) }))
+    }
+
+    async fn pause(
+        &self,
+        request: Request<v1::PauseRequest>,
+    ) -> Result<Response<v1::PauseResponse>, Status> {
+        let job = self.grant(Wish::Pause(JobId(request.into_inner().job))).await?;
+        Ok(Response::new(v1::PauseResponse { job: Some(job) }))
+    }
+
+    async fn resume(
+        &self,
+        request: Request<v1::ResumeRequest>,
+    ) -> Result<Response<v1::ResumeResponse>, Status> {
+        let job = self.grant(Wish::Resume(JobId(request.into_inner().job))).await?;
+        Ok(Response::new(v1::ResumeResponse { job: Some(job) }))
+    }
+}

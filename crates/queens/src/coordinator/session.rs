@@ -1,0 +1,87 @@
+//! The coordinator's end of one worker's session.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use farm::{Event, SessionId};
+use tokio::sync::mpsc;
+use tokio_stream::{Stream, StreamExt};
+use wire::{WireError, WorkerMessage, WorkerOrder};
+
+use super::pump::pump;
+use super::{HubHandle, Plans};
+use crate::failure::Failure;
+
+/// How long a new session may take to say who it is.
+const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Why a session ends before its worker goes.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SessionFault {
+    /// The worker says what it must not.
+    #[error(transparent)]
+    Message(#[from] WireError),
+    /// The worker says nothing, or the wrong thing first.
+    #[error("a session begins with a Hello, within {} seconds", HELLO_TIMEOUT.as_secs())]
+    NoHello,
+    /// The coordinator is stopping, or the same worker has another session.
+    #[error("the coordinator ended the session; connect again")]
+    Ended,
+    /// A fault of the coordinator's.
+    #[error(transparent)]
+    Failure(#[from] Failure),
+}
+
+/// Serves one worker until it goes, or is dismissed. What it says comes from `messages`, until
+/// that ends; what it is told goes to `out`.
+pub(crate) async fn host(
+    hub: HubHandle,
+    plans: Arc<Plans>,
+    mut messages: impl Stream<Item = Result<WorkerMessage, WireError>> + Unpin,
+    out: mpsc::Sender<WorkerOrder>,
+) -> Result<(), SessionFault> {
+    let first = tokio::time::timeout(HELLO_TIMEOUT, messages.next()).await;
+    let hello = match first {
+        Ok(Some(Ok(WorkerMessage::Hello(hello)))) => hello,
+        Ok(Some(Err(error))) => return Err(error.into()),
+        _ => return Err(SessionFault::NoHello),
+    };
+    let (worker, threads, held) = (hello.worker.clone(), hello.threads, hello.holding.len());
+    let Ok((session, orders)) = hub.join(hello).await else { return Err(SessionFault::Ended) };
+    tracing::info!(%session, worker, threads, held, "worker joined");
+
+    let result = async {
+        if out.send(WorkerOrder::Welcome).await.is_err() {
+            return Ok(());
+        }
+        tokio::select! {
+            ended = listen(&hub, session, &mut messages) => ended,
+            ended = pump(orders, out, plans) => match ended {
+                Ok(()) => Err(SessionFault::Ended),
+                Err(failure) => Err(failure.into()),
+            },
+        }
+    }
+    .await;
+
+    let _ = hub.session(Event::Left { session }).await;
+    tracing::info!(%session, worker, reason = ?result.as_ref().err(), "worker left");
+    result
+}
+
+async fn listen(
+    hub: &HubHandle,
+    session: SessionId,
+    messages: &mut (impl Stream<Item = Result<WorkerMessage, WireError>> + Unpin),
+) -> Result<(), SessionFault> {
+    while let Some(message) = messages.next().await {
+        let event = match message? {
+            WorkerMessage::Hello(_) => return Err(SessionFault::NoHello),
+            WorkerMessage::Credit(credit) => Event::CreditChanged { session, credit },
+            WorkerMessage::Report(report) => Event::Reported { session, report },
+            WorkerMessage::Leaving => Event::Leaving { session },
+        };
+        hub.session(event).await.map_err(|_| SessionFault::Ended)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,93 @@
+//! How to reach a coordinator.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tonic::metadata::{Ascii, MetadataValue};
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::Channel;
+use tonic::{Request, Status};
+
+use crate::failure::Failure;
+use crate::token::Token;
+
+/// A coordinator's address, and the secret that it wants.
+#[derive(Clone, Debug)]
+pub(crate) struct Endpoint {
+    url: String,
+    token_file: Option<PathBuf>,
+}
+
+/// A connection that shows the token with every request.
+pub(crate) type TokenChannel = InterceptedService<Channel, ShowToken>;
+
+impl Endpoint {
+    pub(crate) fn new(url: &str, token_file: Option<PathBuf>) -> Endpoint {
+        let url = if url.contains("://") { url.into() } else { format!("http://{url}") };
+        Endpoint { url, token_file }
+    }
+
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Refuses what no amount of waiting will mend: a wrong URL, an unusable token file.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        self.builder()?;
+        self.token_file.as_deref().map(Token::read).transpose()?;
+        Ok(())
+    }
+
+    /// Connects, and reads the token file.
+    pub(crate) async fn connect(&self) -> Result<TokenChannel, Failure> {
+        let token = self.token_file.as_deref().map(Token::read).transpose()?;
+        let header = token.map(|token| token.bearer().parse());
+        let header = header.transpose().map_err(anyhow::Error::from)?;
+        let channel = self.channel().await?;
+        Ok(InterceptedService::new(channel, ShowToken(header)))
+    }
+
+    /// Connects without the token: enough for health checks.
+    pub(crate) async fn channel(&self) -> Result<Channel, Failure> {
+        let connected = self.builder()?.connect().await;
+        connected.map_err(|error| Failure::Unreachable {
+            url: self.url.clone(),
+            reason: innermost(&error),
+        })
+    }
+
+    fn builder(&self) -> Result<tonic::transport::Endpoint, Failure> {
+        let builder = Channel::from_shared(self.url.clone())
+            .map_err(|error| Failure::Usage(format!("{} is no URL: {error}", self.url)))?;
+        Ok(builder
+            .connect_timeout(Duration::from_secs(5))
+            .http2_keep_alive_interval(Duration::from_secs(10))
+            .keep_alive_timeout(Duration::from_secs(10))
+            .keep_alive_while_idle(true)
+            .initial_stream_window_size(1 << 20)
+            .initial_connection_window_size(2 << 20)
+            .tcp_nodelay(true))
+    }
+}
+
+/// Adds the token to requests.
+#[derive(Clone, Debug)]
+pub(crate) struct ShowToken(Option<MetadataValue<Ascii>>);
+
+impl tonic::service::Interceptor for ShowToken {
+    fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
+        if let Some(token) = &self.0 {
+            request.metadata_mut().insert("authorization", token.clone());
+        }
+        Ok(request)
+    }
+}
+
+/// The cause that a person can act on: "transport error" helps nobody.
+fn innermost(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    cause.to_string()
+}

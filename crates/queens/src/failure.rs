@@ -1,0 +1,163 @@
+//! Everything that is expected to go wrong: one sentence with the way out, and one exit code each.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use board::rows::RowsError;
+use farm::{JobId, JobState, Refusal};
+
+/// Why a command ends without its result.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// Words that cannot be granted as they stand.
+    #[error("{0}")]
+    Usage(String),
+    /// A board or a cut of it that cannot be counted.
+    #[error(transparent)]
+    Plan(#[from] RowsError),
+    /// A job that is not there, or over.
+    #[error(transparent)]
+    Job(#[from] Refusal),
+    /// The coordinator's words for the same as [`Failure::Plan`].
+    #[error("{0}")]
+    Refused(String),
+    /// The coordinator's words for the same as [`Failure::Job`].
+    #[error("{0}")]
+    NoSuchJob(String),
+    /// Nobody answers.
+    #[error(
+        "no coordinator answers at {url} ({reason}); start one with `queens coordinator`, or name \
+         another with --coordinator"
+    )]
+    Unreachable {
+        /// Where it was looked for.
+        url: String,
+        /// What the attempt came back with.
+        reason: String,
+    },
+    /// The coordinator does not know us.
+    #[error(
+        "the coordinator at {url} refuses this token; give the file that it was started with, \
+         --token-file FILE"
+    )]
+    Token {
+        /// Who refused.
+        url: String,
+    },
+    /// The token file cannot be used.
+    #[error("cannot use the token file {}: {reason}", path.display())]
+    TokenFile {
+        /// Which file.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
+    /// Two processes, one ledger.
+    #[error(
+        "the ledger {} is held by another process; stop that one, or use another file with \
+         --ledger", path.display()
+    )]
+    LedgerHeld {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// The ledger counts something else.
+    #[error(
+        "the ledger {} holds {holds}, not {wanted}; use another file with --ledger, or ask for \
+         what it holds", path.display()
+    )]
+    LedgerOfAnotherPlan {
+        /// Which file.
+        path: PathBuf,
+        /// What it is about.
+        holds: String,
+        /// What was asked for.
+        wanted: String,
+    },
+    /// The ledger cannot be trusted.
+    #[error(
+        "the ledger {} is damaged ({reason}); nothing was changed in it: restore a copy, or start \
+         again with another file with --ledger", path.display()
+    )]
+    LedgerCorrupt {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The ledger cannot be read or written.
+    #[error(
+        "cannot write the ledger {} ({reason}); everything accepted so far is safe: make room or \
+         mend the disk, then start again with the same command", path.display()
+    )]
+    LedgerWrite {
+        /// Which file.
+        path: PathBuf,
+        /// What the disk said.
+        reason: String,
+    },
+    /// Nobody can listen there.
+    #[error("cannot listen on {address}: {reason}; stop who does, or choose another with --listen")]
+    Listen {
+        /// Where.
+        address: String,
+        /// Why not.
+        reason: String,
+    },
+    /// Two versions that must not work together.
+    #[error("{0}")]
+    Incompatible(String),
+    /// The job that was waited for has no total.
+    #[error("job {0} ended as {1}, without a total; `queens submit` counts it anew")]
+    NoTotal(JobId, JobState),
+    /// The coordinator answered with something that this program does not expect.
+    #[error("the coordinator at {url} failed: {reason}")]
+    Coordinator {
+        /// Which.
+        url: String,
+        /// Its words.
+        reason: String,
+    },
+    /// A result that cannot be written where it should go.
+    #[error("cannot write to {what}: {reason}")]
+    Output {
+        /// Where to.
+        what: String,
+        /// Why not.
+        reason: String,
+    },
+    /// The user pressed Ctrl-C.
+    #[error("{0}")]
+    Interrupted(String),
+    /// A fault of this program.
+    #[error("internal fault: {0:#}; nothing that was accepted is lost, please report this")]
+    Internal(#[from] anyhow::Error),
+}
+
+impl Failure {
+    /// The documented exit code; the README lists them. 2 is shared with clap.
+    pub fn code(&self) -> u8 {
+        match self {
+            Failure::Usage(_) => 2,
+            Failure::Plan(_) | Failure::Refused(_) => 3,
+            Failure::Job(_) | Failure::NoSuchJob(_) => 4,
+            Failure::Unreachable { .. } => 5,
+            Failure::Token { .. } | Failure::TokenFile { .. } => 6,
+            Failure::LedgerHeld { .. } => 7,
+            Failure::LedgerOfAnotherPlan { .. } => 8,
+            Failure::LedgerCorrupt { .. } => 9,
+            Failure::LedgerWrite { .. } | Failure::Output { .. } => 10,
+            Failure::Listen { .. } => 11,
+            Failure::Incompatible(_) => 12,
+            Failure::NoTotal(..) => 13,
+            Failure::Coordinator { .. } | Failure::Internal(_) => 70,
+            Failure::Interrupted(_) => 130,
+        }
+    }
+}
+
+impl From<Failure> for ExitCode {
+    fn from(failure: Failure) -> ExitCode {
+        ExitCode::from(failure.code())
+    }
+}

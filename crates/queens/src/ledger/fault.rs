@@ -1,0 +1,50 @@
+//! What can be wrong with a ledger.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
+
+use crate::failure::Failure;
+
+/// Why the ledger cannot be used any more. The place is added at the edge: [`LedgerFault::at`].
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LedgerFault {
+    /// What SQLite says.
+    #[error(transparent)]
+    Sqlite(#[from] rusqlite::Error),
+    /// What we find on reading.
+    #[error("{0}")]
+    Content(String),
+    /// What the file system says.
+    #[error(transparent)]
+    File(#[from] std::io::Error),
+    /// Another process has it.
+    #[error("held by another process")]
+    Held,
+}
+
+impl LedgerFault {
+    /// The same as a failure of the program, about the ledger at `path`.
+    pub(crate) fn at(self, path: Option<&Path>) -> Failure {
+        let path = path.map_or_else(|| PathBuf::from(":memory:"), Path::to_path_buf);
+        let reason = self.to_string();
+        match self {
+            LedgerFault::Held => Failure::LedgerHeld { path },
+            LedgerFault::Content(_) => Failure::LedgerCorrupt { path, reason },
+            LedgerFault::File(_) => Failure::LedgerWrite { path, reason },
+            LedgerFault::Sqlite(error) => match error.sqlite_error_code() {
+                Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+                    Failure::LedgerHeld { path }
+                }
+                Some(
+                    ErrorCode::DatabaseCorrupt
+                    | ErrorCode::NotADatabase
+                    | ErrorCode::ConstraintViolation
+                    | ErrorCode::TypeMismatch,
+                ) => Failure::LedgerCorrupt { path, reason },
+                Some(_) => Failure::LedgerWrite { path, reason },
+                None => Failure::LedgerCorrupt { path, reason },
+            },
+        }
+    }
+}

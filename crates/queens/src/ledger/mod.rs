@@ -1,0 +1,15 @@
+//! The ledger: the durable set of accepted partial counts, an ordinary SQLite file.
+//!
+//! One process holds it at a time (an advisory lock on `FILE-lock`, so that anybody may still read
+//! it with `sqlite3` meanwhile), one thread writes it ([`writer`]), every write is durable before
+//! it is spoken of (WAL, `synchronous=FULL`). What it reads back is checked like anything that
+//! comes from outside: file, tables, every row.
+
+mod fault;
+mod open;
+mod restore;
+mod writer;
+
+pub(crate) use fault::LedgerFault;
+pub(crate) use open::Ledger;
+pub(crate) use writer::{LedgerEvent, LedgerHandle, spawn};

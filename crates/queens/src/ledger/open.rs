@@ -1,0 +1,115 @@
+//! Opening a ledger: the lock, the file, the tables, the epoch.
+
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rusqlite::Connection;
+
+use super::LedgerFault;
+
+/// "QNSL", at the place where `file` and SQLite look for a format's name.
+const APPLICATION_ID: i32 = 0x514e_534c;
+const FORMAT: i32 = 1;
+/// The first version whose WAL cannot lose a commit to a rare race on checkpoints.
+const MIN_SQLITE: i32 = 3_051_003;
+
+/// An open ledger, held by this process alone.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    pub(super) db: Connection,
+    pub(super) epoch: u64,
+    /// `None`: in memory.
+    path: Option<PathBuf>,
+    /// Held as long as the ledger is.
+    _lock: Option<File>,
+}
+
+impl Ledger {
+    /// A ledger that vanishes with the process.
+    pub(crate) fn in_memory() -> Result<Ledger, LedgerFault> {
+        Ledger::prepare(Connection::open_in_memory()?, None, None)
+    }
+
+    /// The ledger in `path`; a new one if there is no such file.
+    pub(crate) fn open(path: &Path) -> Result<Ledger, LedgerFault> {
+        let lock = lock(path)?;
+        let db = Connection::open(path)?;
+        Ledger::prepare(db, Some(path.to_path_buf()), Some(lock))
+    }
+
+    /// Where it is, if it is a file.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    fn prepare(
+        db: Connection,
+        path: Option<PathBuf>,
+        lock: Option<File>,
+    ) -> Result<Ledger, LedgerFault> {
+        assert!(rusqlite::version_number() >= MIN_SQLITE, "SQLite {}", rusqlite::version());
+        check_format(&db)?;
+        db.pragma_update(None, "journal_mode", "WAL")?;
+        db.pragma_update(None, "synchronous", "FULL")?;
+        db.pragma_update(None, "foreign_keys", true)?;
+        let transaction = db.unchecked_transaction()?;
+        if is_empty(&transaction)? {
+            transaction.execute_batch(include_str!("schema.sql"))?;
+            transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+            transaction.pragma_update(None, "user_version", FORMAT)?;
+        }
+        let epoch: u32 = transaction.query_row(
+            "INSERT INTO openings SELECT coalesce(max(epoch), 0) + 1, ?1, ?2 FROM openings \
+             RETURNING epoch",
+            (unix_ms(), env!("CARGO_PKG_VERSION")),
+            |row| row.get(0),
+        )?;
+        transaction.commit()?;
+        Ok(Ledger { db, epoch: epoch.into(), path, _lock: lock })
+    }
+}
+
+/// Milliseconds since 1970, for people.
+pub(super) fn unix_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Takes `FILE-lock` for this process. The file stays: removing it would let two processes lock
+/// two files of the same name.
+fn lock(path: &Path) -> Result<File, LedgerFault> {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-lock");
+    let file = File::options().create(true).truncate(false).write(true).open(name)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(LedgerFault::Held),
+        Err(TryLockError::Error(error)) => Err(error.into()),
+    }
+}
+
+/// Refuses what is not a ledger, or not a sound one, before anything is written.
+fn check_format(db: &Connection) -> Result<(), LedgerFault> {
+    let pragma = |name: &str| db.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
+    if is_empty(db)? {
+        return Ok(());
+    }
+    if pragma("application_id")? != APPLICATION_ID {
+        return Err(LedgerFault::Content("it is a database, but not a ledger".into()));
+    }
+    let format = pragma("user_version")?;
+    if format != FORMAT {
+        let text = format!("its format is {format}, this program reads {FORMAT}");
+        return Err(LedgerFault::Content(text));
+    }
+    let verdict: String = db.pragma_query_value(None, "quick_check", |row| row.get(0))?;
+    match verdict.as_str() {
+        "ok" => Ok(()),
+        fault => Err(LedgerFault::Content(fault.into())),
+    }
+}
+
+fn is_empty(db: &Connection) -> Result<bool, rusqlite::Error> {
+    db.query_row("SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)", [], |row| row.get(0))
+}

@@ -1,0 +1,20 @@
+//! The program: command line, servers, disk, terminal.
+//!
+//! This crate knows the world: sockets, files, clocks, threads, signals and people. It deliberately
+//! decides nothing about what may be counted, lent or accepted: that is `farm`'s; and it counts
+//! nothing itself: that is `count`'s.
+#![forbid(unsafe_code)]
+
+mod bench;
+mod cli;
+mod coordinator;
+mod endpoint;
+mod failure;
+mod ledger;
+mod local;
+mod output;
+mod progress;
+mod token;
+mod worker;
+
+pub use cli::main;

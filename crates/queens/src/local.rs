@@ -1,0 +1,205 @@
+//! `queens count`: the whole farm in one process. Same core, ledger and executor as the cluster;
+//! only the link is a pair of channels.
+
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::anyhow;
+use count::Backend;
+use farm::{Config, JobId, JobState, JobView, Plan, Problem, RestoredJob};
+use tokio::sync::{mpsc, watch};
+use tokio_stream::StreamExt;
+use tokio_stream::wrappers::ReceiverStream;
+
+use crate::coordinator::{Hub, HubHandle, Plans, Wish, host};
+use crate::failure::Failure;
+use crate::ledger::Ledger;
+use crate::progress::Progress;
+use crate::worker::{Connect, Executor, Link, LinkEnd, WorkConfig, work};
+
+/// What to count, and with what.
+#[derive(Clone, Debug)]
+pub(crate) struct LocalCount {
+    pub(crate) n: u32,
+    /// `None`: as many as suit `n`, or as the ledger says.
+    pub(crate) rows: Option<u32>,
+    pub(crate) threads: NonZero<usize>,
+    pub(crate) backend: Backend,
+    /// `None`: the work is lost if it is interrupted.
+    pub(crate) ledger: Option<PathBuf>,
+}
+
+/// A finished count.
+#[derive(Clone, Debug)]
+pub(crate) struct LocalResult {
+    pub(crate) job: JobView,
+    pub(crate) seconds: f64,
+}
+
+impl LocalCount {
+    /// Counts, or goes on counting. `interrupt` ends it early, with everything finished kept.
+    pub(crate) async fn run(
+        self,
+        mut progress: Progress,
+        interrupt: impl Future<Output = ()>,
+    ) -> Result<LocalResult, Failure> {
+        let begun = Instant::now();
+        let ledger = match &self.ledger {
+            Some(path) => Ledger::open(path),
+            None => Ledger::in_memory(),
+        };
+        let ledger = ledger.map_err(|fault| fault.at(self.ledger.as_deref()))?;
+        let known = self.known_job(&ledger)?;
+        let plans = Arc::new(Plans::default());
+        let plan = match &known {
+            Some(job) => job.plan,
+            None => plans.make(self.n, self.rows)?,
+        };
+
+        let config = Config { grace_ms: 0, ..Config::default() };
+        let (hub, handle) = Hub::new(config, ledger)?;
+        let mut hub = tokio::spawn(hub.run());
+        let job = begin(&handle, known.map(|job| job.id), plan).await?;
+
+        let (stop, stopping) = watch::channel(false);
+        let mut worker = tokio::spawn(self.clone().worker(handle.clone(), plans, stopping));
+        tokio::pin!(interrupt);
+        let mut interrupted = false;
+        let end = handle.end(job);
+        tokio::pin!(end);
+        let view = loop {
+            tokio::select! {
+                view = &mut end => match view {
+                    Ok(view) => break view,
+                    Err(_) => return Err(failure_of(hub.await)),
+                },
+                result = &mut hub => return Err(failure_of(result)),
+                result = &mut worker => match flatten(result) {
+                    Ok(()) if interrupted => return Err(self.interrupted(&handle, job).await),
+                    Ok(()) => return Err(anyhow!("the counting threads stopped").into()),
+                    Err(failure) => return Err(failure),
+                },
+                () = &mut interrupt, if !interrupted => {
+                    interrupted = true;
+                    stop.send_replace(true);
+                }
+                () = tokio::time::sleep(progress.interval()) => {
+                    if let Ok(Some(view)) = handle.job(job).await {
+                        progress.show(&view);
+                    }
+                }
+            }
+        };
+        progress.finish(&view);
+        worker.abort();
+        handle.stop().await;
+        flatten(hub.await)?;
+        Ok(LocalResult { job: view, seconds: begun.elapsed().as_secs_f64() })
+    }
+
+    /// The job that the ledger holds, if it is the one asked for.
+    fn known_job(&self, ledger: &Ledger) -> Result<Option<RestoredJob>, Failure> {
+        let at = |path: &Path| path.to_path_buf();
+        let path = self.ledger.as_deref().map(at).unwrap_or_default();
+        let restored = ledger.restore().map_err(|fault| fault.at(self.ledger.as_deref()))?;
+        let wanted = |job: &RestoredJob| {
+            job.plan.problem == Problem::Total { n: self.n }
+                && self.rows.is_none_or(|rows| rows == job.plan.method.rows())
+        };
+        let mut jobs = restored.jobs;
+        match (jobs.pop(), jobs.is_empty()) {
+            (None, _) => Ok(None),
+            (Some(job), true) if wanted(&job) && job.state != JobState::Cancelled => Ok(Some(job)),
+            (Some(job), only) => Err(Failure::LedgerOfAnotherPlan {
+                path,
+                holds: match only {
+                    true => format!("{} ({})", job.plan, job.state),
+                    false => format!("{} jobs", jobs.len() + 1),
+                },
+                wanted: match self.rows {
+                    Some(rows) => format!("total N={} by rows M={rows}", self.n),
+                    None => format!("total N={}", self.n),
+                },
+            }),
+        }
+    }
+
+    async fn worker(
+        self,
+        hub: HubHandle,
+        plans: Arc<Plans>,
+        stop: watch::Receiver<bool>,
+    ) -> Result<(), Failure> {
+        let (executor, parts) = Executor::start(self.threads, self.backend);
+        let config = WorkConfig {
+            worker: "local".into(),
+            instance: 0,
+            threads: u32::try_from(self.threads.get()).unwrap_or(u32::MAX),
+            credit: 1 << 20,
+            report_ms: 200,
+            resend_ms: 60_000,
+        };
+        let mut connector = InProcess { hub, plans };
+        work(config, executor, parts, &mut connector, stop).await
+    }
+
+    async fn interrupted(&self, handle: &HubHandle, job: JobId) -> Failure {
+        let view = handle.job(job).await.ok().flatten();
+        handle.stop().await;
+        let percent = view.map_or(0.0, |view| crate::progress::percent(&view));
+        Failure::Interrupted(match &self.ledger {
+            Some(path) => format!(
+                "interrupted at {percent:.1}%, which {} keeps; the same command goes on from there",
+                path.display()
+            ),
+            None => format!(
+                "interrupted at {percent:.1}%, and nothing is kept; --ledger FILE keeps the work"
+            ),
+        })
+    }
+}
+
+/// The job to wait for: the one that is there, or a new one.
+async fn begin(hub: &HubHandle, known: Option<JobId>, plan: Plan) -> Result<JobId, Failure> {
+    let wish = match known {
+        Some(job) => {
+            let view = hub.job(job).await.map_err(anyhow::Error::from)?;
+            match view {
+                Some(view) if view.state == JobState::Paused => Wish::Resume(job),
+                _ => return Ok(job),
+            }
+        }
+        None => Wish::Submit { plan, priority: 0 },
+    };
+    Ok(hub.wish(wish).await.map_err(anyhow::Error::from)??.id)
+}
+
+fn flatten(result: Result<Result<(), Failure>, tokio::task::JoinError>) -> Result<(), Failure> {
+    result.map_err(anyhow::Error::from)?
+}
+
+fn failure_of(result: Result<Result<(), Failure>, tokio::task::JoinError>) -> Failure {
+    match flatten(result) {
+        Err(failure) => failure,
+        Ok(()) => anyhow!("the farm stopped before the job was done").into(),
+    }
+}
+
+/// A session with the hub of the same process.
+struct InProcess {
+    hub: HubHandle,
+    plans: Arc<Plans>,
+}
+
+impl Connect for InProcess {
+    async fn connect(&mut self) -> Result<Link, LinkEnd> {
+        let (messages, incoming) = mpsc::channel(64);
+        let (out, orders) = mpsc::channel(8);
+        let incoming =
+            ReceiverStream::new(incoming).map(|message: farm::Message| Ok(message.into()));
+        tokio::spawn(host(self.hub.clone(), self.plans.clone(), incoming, out));
+        Ok(Link { orders: Box::pin(ReceiverStream::new(orders).map(Ok)), messages })
+    }
+}

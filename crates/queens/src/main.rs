@@ -1,0 +1,7 @@
+//! The program `queens`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    queens::main()
+}

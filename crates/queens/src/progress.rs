@@ -1,0 +1,155 @@
+//! How far a job is: a bar on a terminal, nothing where nobody watches.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use farm::JobView;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Steps of the bar: a hundredth of a percent.
+const STEPS: u64 = 10_000;
+
+/// A progress bar on standard error.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    rate: Rate,
+    workers: bool,
+}
+
+impl Progress {
+    /// A bar if standard error is a terminal and `wanted`; `workers`: say how many there are.
+    pub(crate) fn new(wanted: bool, workers: bool) -> Progress {
+        let bar = match wanted && std::io::stderr().is_terminal() {
+            true => {
+                ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr_with_hz(10))
+            }
+            false => ProgressBar::hidden(),
+        };
+        let style = ProgressStyle::with_template("{prefix} {bar:32} {msg}");
+        bar.set_style(style.expect("the template is right").progress_chars("█▉▊▋▌▍▎▏ "));
+        Progress { bar, rate: Rate::default(), workers }
+    }
+
+    /// How often it is worth calling [`Progress::show`].
+    pub(crate) fn interval(&self) -> Duration {
+        if self.bar.is_hidden() { Duration::from_secs(3600) } else { Duration::from_millis(100) }
+    }
+
+    /// Draws the job as it is now.
+    pub(crate) fn show(&mut self, job: &JobView) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        self.rate.saw(Instant::now(), job);
+        self.bar.set_prefix(format!("N={}", job.plan.problem.n()));
+        self.bar.set_position((percent(job) * STEPS as f64 / 100.0) as u64);
+        self.bar.set_message(self.message(job));
+    }
+
+    /// Removes the bar.
+    pub(crate) fn finish(&mut self, _: &JobView) {
+        self.bar.finish_and_clear();
+    }
+
+    fn message(&self, job: &JobView) -> String {
+        let mut parts = vec![format!("{:5.1}%", percent(job))];
+        if let Some((counts, left)) = self.rate.of(job) {
+            parts.push(format!("{}/s", si(counts)));
+            parts.push(format!("{} left", clock(left)));
+        }
+        if self.workers {
+            let s = if job.workers == 1 { "" } else { "s" };
+            parts.push(format!("{} worker{s}", job.workers));
+        }
+        if job.state != farm::JobState::Running {
+            parts.push(job.state.to_string());
+        }
+        parts.join("  ")
+    }
+}
+
+/// The share of a job's tasks that is durable.
+pub(crate) fn percent(job: &JobView) -> f64 {
+    if job.plan.tasks == 0 { 100.0 } else { 100.0 * job.tasks_done as f64 / job.plan.tasks as f64 }
+}
+
+/// Time left at the speed that its workers were last measured at; `None` if none are.
+pub(crate) fn seconds_left(job: &JobView) -> Option<f64> {
+    let left = job.plan.tasks - job.tasks_done.min(job.plan.tasks);
+    let known = job.tasks_per_kilosecond > 0 && !job.state.is_over();
+    known.then(|| 1000.0 * left as f64 / job.tasks_per_kilosecond as f64)
+}
+
+/// Counts per second at that speed.
+pub(crate) fn counts_per_second(job: &JobView) -> Option<f64> {
+    let known = job.tasks_done > 0 && job.tasks_per_kilosecond > 0 && !job.state.is_over();
+    let per_task = || job.total as f64 / job.tasks_done as f64;
+    known.then(|| per_task() * job.tasks_per_kilosecond as f64 / 1000.0)
+}
+
+/// What happened since the bar began, so that a resumed job's earlier work does not count.
+#[derive(Debug, Default)]
+struct Rate {
+    first: Option<(Instant, u64, u128)>,
+    elapsed: f64,
+}
+
+impl Rate {
+    fn saw(&mut self, now: Instant, job: &JobView) {
+        let (begun, ..) = *self.first.get_or_insert((now, job.tasks_done, job.total));
+        self.elapsed = (now - begun).as_secs_f64();
+    }
+
+    /// Counts per second and seconds left.
+    fn of(&self, job: &JobView) -> Option<(f64, f64)> {
+        let (_, tasks, total) = self.first?;
+        let done = job.tasks_done.checked_sub(tasks).filter(|&done| done > 0)? as f64;
+        let counts = job.total.saturating_sub(total) as f64 / self.elapsed;
+        let left = job.plan.tasks.saturating_sub(job.tasks_done) as f64 * self.elapsed / done;
+        (self.elapsed > 0.0).then_some((counts, left))
+    }
+}
+
+/// A number with three digits and a metric prefix.
+pub(crate) fn si(value: f64) -> String {
+    const PREFIXES: [&str; 7] = ["", " k", " M", " G", " T", " P", " E"];
+    let step = PREFIXES.iter().enumerate().rev();
+    let mut step = step.map(|(power, prefix)| (1000_f64.powi(power as i32), prefix));
+    let (scale, prefix) = step.find(|&(scale, _)| value >= scale).unwrap_or((1.0, &""));
+    match value / scale {
+        small if small < 10.0 => format!("{small:.2}{prefix}"),
+        medium if medium < 100.0 => format!("{medium:.1}{prefix}"),
+        large => format!("{large:.0}{prefix}"),
+    }
+}
+
+/// `3d 04h`, `4h 05m`, `5m 06s`, `6s`.
+pub(crate) fn clock(seconds: f64) -> String {
+    let seconds = seconds.max(0.0) as u64;
+    let (days, hours) = (seconds / 86_400, seconds / 3_600 % 24);
+    let (minutes, seconds) = (seconds / 60 % 60, seconds % 60);
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds}s"),
+        (0, 0, _) => format!("{minutes}m {seconds:02}s"),
+        (0, _, _) => format!("{hours}h {minutes:02}m"),
+        _ => format!("{days}d {hours:02}h"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_three_digits_and_a_prefix() {
+        let texts = [0.5, 7.0, 42.25, 999.0, 1_000.0, 14_772_512.0, 2.5e19].map(si);
+        assert_eq!(texts, ["0.50", "7.00", "42.2", "999", "1.00 k", "14.8 M", "25.0 E"]);
+    }
+
+    #[test]
+    fn times_have_two_units() {
+        let texts = [6.9, 306.0, 14_700.0, 273_600.0].map(clock);
+        assert_eq!(texts, ["6s", "5m 06s", "4h 05m", "3d 04h"]);
+    }
+}

@@ -1,0 +1,16 @@
+//! A worker's runtime: what surrounds the agent.
+//!
+//! ```text
+//!   coordinator ◄──► link ◄──► work loop: Agent ◄──parts──  executor: one thread per core
+//!                                      └────────blocks of tasks────►┘
+//! ```
+//!
+//! The same loop runs inside `queens count`, where the link is a pair of channels.
+
+mod executor;
+mod link;
+mod work;
+
+pub(crate) use executor::Executor;
+pub(crate) use link::{GrpcConnector, Link, LinkEnd};
+pub(crate) use work::{Connect, WorkConfig, work};

@@ -1,0 +1,245 @@
+//! The worker's loop: connects, counts, reports, reconnects, and leaves when asked.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use farm::{Agent, AgentConfig, LeaseId, Loan, Millis, Part};
+use tokio::sync::{mpsc, watch};
+use tokio_stream::StreamExt;
+use wire::{TasksBlock, WorkerOrder};
+
+use super::{Executor, Link, LinkEnd};
+use crate::failure::Failure;
+
+/// Pauses between attempts to connect: they double from the first to the second of these, each
+/// drawn from the upper half, so that a thousand workers do not return at once.
+const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
+/// How long a stopping worker waits for tasks being counted and for acknowledgements.
+const FAREWELL: Duration = Duration::from_secs(4);
+
+/// Where sessions come from.
+pub(crate) trait Connect {
+    /// One attempt.
+    fn connect(&mut self) -> impl Future<Output = Result<Link, LinkEnd>> + Send;
+}
+
+/// What a worker is, and its times and sizes.
+pub(crate) type WorkConfig = AgentConfig;
+
+type Parts = mpsc::UnboundedReceiver<Result<Part, count::CountError>>;
+
+/// Works until `stop` turns true and everything counted is acknowledged (or cannot be, within
+/// seconds), or until the coordinator refuses this worker for good.
+pub(crate) async fn work(
+    config: WorkConfig,
+    executor: Executor,
+    parts: Parts,
+    connector: &mut impl Connect,
+    stop: watch::Receiver<bool>,
+) -> Result<(), Failure> {
+    let mut worker = Worker {
+        most_tasks: usize::try_from(config.credit.saturating_mul(2)).unwrap_or(usize::MAX),
+        agent: Agent::new(config),
+        executor,
+        parts,
+        loans: HashMap::new(),
+        started: Instant::now(),
+        stop,
+        leave_by: None,
+    };
+    let mut pause = BACKOFF.0;
+    loop {
+        let begun = Instant::now();
+        let lost = match worker.until(connector.connect()).await? {
+            None => return Ok(()),
+            Some(Err(LinkEnd::Refused(failure))) => return Err(failure),
+            Some(Err(LinkEnd::Lost(reason))) => reason,
+            Some(Ok(link)) => match worker.session(link).await? {
+                None => return Ok(()),
+                Some(reason) => reason,
+            },
+        };
+        if begun.elapsed() > BACKOFF.1 {
+            pause = BACKOFF.0;
+        }
+        let jittered = pause.mul_f64(rand::random_range(0.5..1.0));
+        tracing::warn!(reason = lost, again_in_ms = jittered.as_millis() as u64, "no coordinator");
+        if worker.until(tokio::time::sleep(jittered)).await?.is_none() {
+            return Ok(());
+        }
+        pause = (pause * 2).min(BACKOFF.1);
+    }
+}
+
+struct Worker {
+    agent: Agent,
+    executor: Executor,
+    parts: Parts,
+    /// Loans whose tasks are still coming, with the next ordinal expected.
+    loans: HashMap<LeaseId, (Loan, u64)>,
+    most_tasks: usize,
+    started: Instant,
+    stop: watch::Receiver<bool>,
+    /// Once it was asked to stop.
+    leave_by: Option<tokio::time::Instant>,
+}
+
+impl Worker {
+    /// Waits for `event` while threads go on counting. `None`: it is time to leave.
+    async fn until<T>(&mut self, event: impl Future<Output = T>) -> Result<Option<T>, Failure> {
+        tokio::pin!(event);
+        loop {
+            if self.may_leave() {
+                return Ok(None);
+            }
+            tokio::select! {
+                value = &mut event => return Ok(Some(value)),
+                part = self.parts.recv() => self.finished(part)?,
+                () = stopped(&mut self.stop), if self.leave_by.is_none() => self.begin_leaving(),
+                () = sleep_until(self.leave_by) => return Ok(None),
+            }
+        }
+    }
+
+    /// One session. Returns why it ended, or `None` if it is time to leave.
+    async fn session(&mut self, mut link: Link) -> Result<Option<String>, Failure> {
+        let hello = self.agent.connected();
+        self.loans.clear();
+        let reason = 'session: {
+            let mut due = vec![hello];
+            loop {
+                due.extend(self.agent.poll(self.now()));
+                for message in due.drain(..) {
+                    let sent = tokio::select! {
+                        sent = link.messages.send(message) => sent,
+                        () = sleep_until(self.leave_by) => return Ok(None),
+                    };
+                    if sent.is_err() {
+                        break 'session String::from("the connection broke");
+                    }
+                }
+                if self.may_leave() {
+                    return Ok(None);
+                }
+                let wakeup = self.agent.next_wakeup().map(|at| self.instant(at));
+                tokio::select! {
+                    order = link.orders.next() => match order {
+                        Some(Ok(order)) => self.obey(order)?,
+                        Some(Err(LinkEnd::Refused(failure))) => return Err(failure),
+                        Some(Err(LinkEnd::Lost(reason))) => break 'session reason,
+                        None => break 'session String::from("the connection broke"),
+                    },
+                    part = self.parts.recv() => self.finished(part)?,
+                    () = stopped(&mut self.stop), if self.leave_by.is_none() => {
+                        self.begin_leaving();
+                    }
+                    () = sleep_until(wakeup) => {}
+                    () = sleep_until(self.leave_by) => return Ok(None),
+                }
+            }
+        };
+        self.agent.disconnected();
+        self.drop_unfinished_loans();
+        Ok(Some(reason))
+    }
+
+    fn obey(&mut self, order: WorkerOrder) -> Result<(), Failure> {
+        match order {
+            WorkerOrder::Welcome => tracing::info!("welcome: the coordinator has work for us"),
+            WorkerOrder::Loan(loan) if self.leave_by.is_none() => {
+                tracing::debug!(lease = %loan.lease, job = %loan.job, range = %loan.range, "loan");
+                self.agent.lent(loan);
+                self.loans.insert(loan.lease, (loan, loan.range.start()));
+            }
+            WorkerOrder::Tasks(block) => self.take_tasks(block)?,
+            WorkerOrder::Ack { job, fingerprint, range, verdict } => {
+                tracing::debug!(%job, %range, ?verdict, "acknowledged");
+                self.agent.acked(job, fingerprint, range);
+            }
+            WorkerOrder::Revoke(lease) => {
+                self.agent.revoked(lease);
+                self.loans.remove(&lease);
+                self.executor.drop_lease(lease);
+            }
+            WorkerOrder::Loan(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Tasks of a loan, in order; those of a revoked one may still be on the way.
+    fn take_tasks(&mut self, block: TasksBlock) -> Result<(), Failure> {
+        let TasksBlock { lease, start, tasks } = block;
+        let Some((loan, next)) = self.loans.get_mut(&lease) else { return Ok(()) };
+        let (loan, end) = (*loan, start + tasks.len() as u64);
+        if start != *next || end > loan.range.end() {
+            return Err(Failure::Incompatible(format!(
+                "the coordinator sent the tasks [{start}, {end}) where [{next}, {}) was due",
+                loan.range.end()
+            )));
+        }
+        *next = end;
+        if end == loan.range.end() {
+            self.loans.remove(&lease);
+        }
+        if self.executor.waiting_tasks() + tasks.len() > self.most_tasks {
+            return Err(Failure::Incompatible(
+                "the coordinator sends more tasks than this worker agreed to hold".into(),
+            ));
+        }
+        self.executor.push(loan, start, tasks);
+        Ok(())
+    }
+
+    /// Tasks that will not come any more are not held, whatever the next session brings.
+    fn drop_unfinished_loans(&mut self) {
+        for (lease, _) in self.loans.drain() {
+            self.agent.revoked(lease);
+            self.executor.drop_lease(lease);
+        }
+    }
+
+    fn finished(&mut self, part: Option<Result<Part, count::CountError>>) -> Result<(), Failure> {
+        let part = part.ok_or_else(|| anyhow::anyhow!("a counting thread died"))?;
+        let part = part.map_err(|error| anyhow::anyhow!("a task cannot be counted: {error}"))?;
+        self.agent.finished(self.now(), part);
+        Ok(())
+    }
+
+    fn begin_leaving(&mut self) {
+        tracing::info!("asked to stop: handing back what is not begun");
+        self.leave_by = Some(tokio::time::Instant::now() + FAREWELL);
+        self.agent.stop();
+        self.executor.clear();
+    }
+
+    fn may_leave(&self) -> bool {
+        self.leave_by.is_some()
+            && self.executor.is_idle()
+            && self.parts.is_empty()
+            && self.agent.is_settled()
+    }
+
+    fn now(&self) -> Millis {
+        Millis(u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX))
+    }
+
+    fn instant(&self, at: Millis) -> tokio::time::Instant {
+        (self.started + Duration::from_millis(at.0)).into()
+    }
+}
+
+/// Completes when `stop` is or becomes true.
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    if stop.wait_for(|stop| *stop).await.is_err() {
+        // Nobody can ask any more.
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Never, if there is no such time.
+async fn sleep_until(at: Option<tokio::time::Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}

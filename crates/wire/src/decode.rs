@@ -1,0 +1,276 @@
+//! From messages to the farm's types. What is malformed is an error, never a guess.
+
+use board::Tasks;
+use farm::{
+    Fingerprint, Hello, Holding, JobId, JobState, JobView, LeaseId, Loan, Method, Plan, Problem,
+    Range, Report, Verdict,
+};
+
+use crate::v1::{self, work_request, work_response};
+use crate::{MAX_TASKS_PER_MESSAGE, PROTOCOL, WireError};
+
+/// The longest name that a worker may give itself, bytes.
+const MAX_WORKER_NAME: usize = 128;
+/// The most threads of one worker.
+const MAX_THREADS: u32 = 4096;
+
+/// What a worker says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WorkerMessage {
+    /// Who it is.
+    Hello(Hello),
+    /// The most tasks that it agrees to hold.
+    Credit(u64),
+    /// A partial count.
+    Report(Report),
+    /// It wants no more work.
+    Leaving,
+}
+
+/// What a worker is told.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WorkerOrder {
+    /// The session has begun.
+    Welcome,
+    /// A range to count; its tasks follow.
+    Loan(Loan),
+    /// Tasks of a loan.
+    Tasks(TasksBlock),
+    /// A report is settled.
+    Ack {
+        /// The report's job.
+        job: JobId,
+        /// The report's plan.
+        fingerprint: Fingerprint,
+        /// The report's range.
+        range: Range,
+        /// What became of it.
+        verdict: Verdict,
+    },
+    /// What is left of a lease is not wanted.
+    Revoke(LeaseId),
+}
+
+/// Consecutive tasks of one loan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TasksBlock {
+    /// The loan.
+    pub lease: LeaseId,
+    /// Ordinal of the first task.
+    pub start: u64,
+    /// At least one task, at most [`MAX_TASKS_PER_MESSAGE`].
+    pub tasks: Tasks,
+}
+
+impl TryFrom<v1::WorkRequest> for WorkerMessage {
+    type Error = WireError;
+
+    fn try_from(request: v1::WorkRequest) -> Result<Self, WireError> {
+        Ok(match request.message.ok_or(WireError::Missing("message"))? {
+            work_request::Message::Hello(hello) => WorkerMessage::Hello(hello.try_into()?),
+            work_request::Message::Credit(credit) => WorkerMessage::Credit(credit.tasks),
+            work_request::Message::Report(report) => WorkerMessage::Report(report.try_into()?),
+            work_request::Message::Leaving(_) => WorkerMessage::Leaving,
+        })
+    }
+}
+
+impl TryFrom<v1::WorkResponse> for WorkerOrder {
+    type Error = WireError;
+
+    fn try_from(response: v1::WorkResponse) -> Result<Self, WireError> {
+        Ok(match response.message.ok_or(WireError::Missing("message"))? {
+            work_response::Message::Welcome(_) => WorkerOrder::Welcome,
+            work_response::Message::Loan(loan) => WorkerOrder::Loan(loan.try_into()?),
+            work_response::Message::Tasks(tasks) => WorkerOrder::Tasks(tasks.try_into()?),
+            work_response::Message::Ack(ack) => WorkerOrder::Ack {
+                verdict: ack.verdict().try_into()?,
+                job: JobId(ack.job),
+                fingerprint: fingerprint(&ack.fingerprint)?,
+                range: range(ack.range)?,
+            },
+            work_response::Message::Revoke(revoke) => WorkerOrder::Revoke(LeaseId(revoke.lease)),
+        })
+    }
+}
+
+impl TryFrom<v1::Hello> for Hello {
+    type Error = WireError;
+
+    fn try_from(hello: v1::Hello) -> Result<Self, WireError> {
+        if hello.protocol != PROTOCOL {
+            return Err(WireError::Protocol { theirs: hello.protocol });
+        }
+        if hello.worker.is_empty() || hello.worker.len() > MAX_WORKER_NAME {
+            return Err(WireError::out_of_bounds("worker", hello.worker.len()));
+        }
+        if hello.threads == 0 || hello.threads > MAX_THREADS {
+            return Err(WireError::out_of_bounds("threads", hello.threads));
+        }
+        if hello.holding.len() > Hello::MAX_HOLDINGS {
+            return Err(WireError::out_of_bounds("holding", hello.holding.len()));
+        }
+        Ok(Hello {
+            worker: hello.worker,
+            instance: hello.instance,
+            threads: hello.threads,
+            credit: hello.credit,
+            holding: hello.holding.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl TryFrom<v1::Holding> for Holding {
+    type Error = WireError;
+
+    fn try_from(holding: v1::Holding) -> Result<Self, WireError> {
+        Ok(Holding {
+            lease: LeaseId(holding.lease),
+            job: JobId(holding.job),
+            fingerprint: fingerprint(&holding.fingerprint)?,
+            range: range(holding.range)?,
+        })
+    }
+}
+
+impl TryFrom<v1::Report> for Report {
+    type Error = WireError;
+
+    fn try_from(report: v1::Report) -> Result<Self, WireError> {
+        Ok(Report {
+            job: JobId(report.job),
+            fingerprint: fingerprint(&report.fingerprint)?,
+            lease: LeaseId(report.lease),
+            range: range(report.range)?,
+            count: report.count,
+            busy_us: report.busy_us,
+        })
+    }
+}
+
+impl TryFrom<v1::Loan> for Loan {
+    type Error = WireError;
+
+    fn try_from(loan: v1::Loan) -> Result<Self, WireError> {
+        let plan: Plan = loan.plan.ok_or(WireError::Missing("plan"))?.try_into()?;
+        let range = range(loan.range)?;
+        if range.end() > plan.tasks {
+            return Err(WireError::out_of_bounds("range", range));
+        }
+        Ok(Loan {
+            lease: LeaseId(loan.lease),
+            job: JobId(loan.job),
+            plan,
+            fingerprint: plan.fingerprint(),
+            range,
+            whole: loan.whole,
+        })
+    }
+}
+
+impl TryFrom<v1::Tasks> for TasksBlock {
+    type Error = WireError;
+
+    fn try_from(tasks: v1::Tasks) -> Result<Self, WireError> {
+        let v1::Tasks { lease, start, left, down, right, weight } = tasks;
+        let len = left.len();
+        if len == 0 || len > MAX_TASKS_PER_MESSAGE {
+            return Err(WireError::out_of_bounds("left", len));
+        }
+        if [down.len(), right.len(), weight.len()] != [len; 3] {
+            return Err(WireError::out_of_bounds("weight", "arrays of different lengths"));
+        }
+        if start.checked_add(len as u64).is_none() {
+            return Err(WireError::out_of_bounds("start", start));
+        }
+        Ok(TasksBlock { lease: LeaseId(lease), start, tasks: Tasks { left, down, right, weight } })
+    }
+}
+
+impl TryFrom<v1::Verdict> for Verdict {
+    type Error = WireError;
+
+    fn try_from(verdict: v1::Verdict) -> Result<Self, WireError> {
+        Ok(match verdict {
+            v1::Verdict::Unspecified => return Err(WireError::Missing("verdict")),
+            v1::Verdict::Accepted => Verdict::Accepted,
+            v1::Verdict::Agreed => Verdict::Agreed,
+            v1::Verdict::Superseded => Verdict::Superseded,
+            v1::Verdict::Disputed => Verdict::Disputed,
+            v1::Verdict::Obsolete => Verdict::Obsolete,
+            v1::Verdict::Foreign => Verdict::Foreign,
+            v1::Verdict::Invalid => Verdict::Invalid,
+        })
+    }
+}
+
+impl TryFrom<v1::Plan> for Plan {
+    type Error = WireError;
+
+    fn try_from(plan: v1::Plan) -> Result<Self, WireError> {
+        let v1::plan::Problem::Total(total) = plan.problem.ok_or(WireError::Missing("problem"))?;
+        let v1::plan::Method::Rows(method) = plan.method.ok_or(WireError::Missing("method"))?;
+        if total.n > board::MAX_N {
+            return Err(WireError::out_of_bounds("n", total.n));
+        }
+        if method.rows > total.n {
+            return Err(WireError::out_of_bounds("rows", method.rows));
+        }
+        let ours = Plan {
+            problem: Problem::Total { n: total.n },
+            method: Method::Rows { rows: method.rows },
+            tasks: plan.tasks,
+        };
+        if ours.fingerprint() != fingerprint(&plan.fingerprint)? {
+            return Err(WireError::Fingerprint { plan: ours.to_string() });
+        }
+        Ok(ours)
+    }
+}
+
+impl TryFrom<v1::JobState> for JobState {
+    type Error = WireError;
+
+    fn try_from(state: v1::JobState) -> Result<Self, WireError> {
+        Ok(match state {
+            v1::JobState::Unspecified => return Err(WireError::Missing("state")),
+            v1::JobState::Running => JobState::Running,
+            v1::JobState::Paused => JobState::Paused,
+            v1::JobState::Cancelled => JobState::Cancelled,
+            v1::JobState::Done => JobState::Done,
+        })
+    }
+}
+
+impl TryFrom<v1::Job> for JobView {
+    type Error = WireError;
+
+    fn try_from(job: v1::Job) -> Result<Self, WireError> {
+        let state = job.state().try_into()?;
+        let total = job.total.parse();
+        Ok(JobView {
+            id: JobId(job.id),
+            plan: job.plan.ok_or(WireError::Missing("plan"))?.try_into()?,
+            priority: job.priority,
+            state,
+            tasks_done: job.tasks_done,
+            total: total.map_err(|_| WireError::out_of_bounds("total", &job.total))?,
+            workers: usize::try_from(job.workers)
+                .map_err(|_| WireError::out_of_bounds("workers", job.workers))?,
+            tasks_per_kilosecond: job.tasks_per_kilosecond,
+            disputes: usize::try_from(job.disputes)
+                .map_err(|_| WireError::out_of_bounds("disputes", job.disputes))?,
+        })
+    }
+}
+
+fn fingerprint(bytes: &[u8]) -> Result<Fingerprint, WireError> {
+    let bytes = <[u8; 32]>::try_from(bytes);
+    bytes.map(Fingerprint).map_err(|_| WireError::Missing("fingerprint"))
+}
+
+fn range(range: Option<v1::OrdinalRange>) -> Result<Range, WireError> {
+    let range = range.ok_or(WireError::Missing("range"))?;
+    Range::new(range.start, range.end)
+        .ok_or_else(|| WireError::out_of_bounds("range", format!("{range:?}")))
+}

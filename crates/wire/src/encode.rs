@@ -1,0 +1,180 @@
+//! From the farm's types to messages.
+
+use farm::{Fingerprint, JobState, JobView, Method, Plan, Problem, Range, Verdict};
+
+use crate::decode::{TasksBlock, WorkerMessage, WorkerOrder};
+use crate::v1;
+
+impl From<Range> for v1::OrdinalRange {
+    fn from(range: Range) -> Self {
+        v1::OrdinalRange { start: range.start(), end: range.end() }
+    }
+}
+
+impl From<&Plan> for v1::Plan {
+    fn from(plan: &Plan) -> Self {
+        let Problem::Total { n } = plan.problem;
+        let Method::Rows { rows } = plan.method;
+        v1::Plan {
+            problem: Some(v1::plan::Problem::Total(v1::TotalProblem { n })),
+            method: Some(v1::plan::Method::Rows(v1::RowsMethod { rows })),
+            tasks: plan.tasks,
+            fingerprint: bytes(plan.fingerprint()),
+        }
+    }
+}
+
+impl From<farm::Message> for v1::WorkRequest {
+    /// `build` and `backend` of a Hello stay empty: they are the program's to fill in.
+    fn from(message: farm::Message) -> Self {
+        use v1::work_request::Message;
+        let message = match message {
+            farm::Message::Hello(hello) => Message::Hello(hello.into()),
+            farm::Message::Credit(tasks) => Message::Credit(v1::Credit { tasks }),
+            farm::Message::Report(report) => Message::Report(report.into()),
+            farm::Message::Leaving => Message::Leaving(v1::Leaving {}),
+        };
+        v1::WorkRequest { message: Some(message) }
+    }
+}
+
+impl From<farm::Message> for WorkerMessage {
+    /// What the other end reads, where the two ends share a process.
+    fn from(message: farm::Message) -> Self {
+        match message {
+            farm::Message::Hello(hello) => WorkerMessage::Hello(hello),
+            farm::Message::Credit(tasks) => WorkerMessage::Credit(tasks),
+            farm::Message::Report(report) => WorkerMessage::Report(report),
+            farm::Message::Leaving => WorkerMessage::Leaving,
+        }
+    }
+}
+
+impl From<farm::Hello> for v1::Hello {
+    fn from(hello: farm::Hello) -> Self {
+        v1::Hello {
+            protocol: crate::PROTOCOL,
+            worker: hello.worker,
+            instance: hello.instance,
+            threads: hello.threads,
+            credit: hello.credit,
+            holding: hello.holding.into_iter().map(Into::into).collect(),
+            build: String::new(),
+            backend: String::new(),
+        }
+    }
+}
+
+impl From<farm::Holding> for v1::Holding {
+    fn from(holding: farm::Holding) -> Self {
+        v1::Holding {
+            lease: holding.lease.0,
+            job: holding.job.0,
+            fingerprint: bytes(holding.fingerprint),
+            range: Some(holding.range.into()),
+        }
+    }
+}
+
+impl From<farm::Report> for v1::Report {
+    fn from(report: farm::Report) -> Self {
+        v1::Report {
+            lease: report.lease.0,
+            job: report.job.0,
+            fingerprint: bytes(report.fingerprint),
+            range: Some(report.range.into()),
+            count: report.count,
+            busy_us: report.busy_us,
+        }
+    }
+}
+
+impl From<WorkerOrder> for v1::WorkResponse {
+    /// `build` of a Welcome stays empty: it is the program's to fill in.
+    fn from(order: WorkerOrder) -> Self {
+        use v1::work_response::Message;
+        let message = match order {
+            WorkerOrder::Welcome => Message::Welcome(v1::Welcome { build: String::new() }),
+            WorkerOrder::Loan(loan) => Message::Loan(loan.into()),
+            WorkerOrder::Tasks(block) => Message::Tasks(block.into()),
+            WorkerOrder::Ack { job, fingerprint, range, verdict } => Message::Ack(v1::Ack {
+                job: job.0,
+                fingerprint: bytes(fingerprint),
+                range: Some(range.into()),
+                verdict: v1::Verdict::from(verdict).into(),
+            }),
+            WorkerOrder::Revoke(lease) => Message::Revoke(v1::Revoke { lease: lease.0 }),
+        };
+        v1::WorkResponse { message: Some(message) }
+    }
+}
+
+impl From<farm::Loan> for v1::Loan {
+    fn from(loan: farm::Loan) -> Self {
+        v1::Loan {
+            lease: loan.lease.0,
+            job: loan.job.0,
+            plan: Some((&loan.plan).into()),
+            range: Some(loan.range.into()),
+            whole: loan.whole,
+        }
+    }
+}
+
+impl From<TasksBlock> for v1::Tasks {
+    fn from(block: TasksBlock) -> Self {
+        v1::Tasks {
+            lease: block.lease.0,
+            start: block.start,
+            left: block.tasks.left,
+            down: block.tasks.down,
+            right: block.tasks.right,
+            weight: block.tasks.weight,
+        }
+    }
+}
+
+impl From<Verdict> for v1::Verdict {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Accepted => v1::Verdict::Accepted,
+            Verdict::Agreed => v1::Verdict::Agreed,
+            Verdict::Superseded => v1::Verdict::Superseded,
+            Verdict::Disputed => v1::Verdict::Disputed,
+            Verdict::Obsolete => v1::Verdict::Obsolete,
+            Verdict::Foreign => v1::Verdict::Foreign,
+            Verdict::Invalid => v1::Verdict::Invalid,
+        }
+    }
+}
+
+impl From<JobState> for v1::JobState {
+    fn from(state: JobState) -> Self {
+        match state {
+            JobState::Running => v1::JobState::Running,
+            JobState::Paused => v1::JobState::Paused,
+            JobState::Cancelled => v1::JobState::Cancelled,
+            JobState::Done => v1::JobState::Done,
+        }
+    }
+}
+
+impl From<JobView> for v1::Job {
+    fn from(job: JobView) -> Self {
+        v1::Job {
+            id: job.id.0,
+            plan: Some((&job.plan).into()),
+            priority: job.priority,
+            state: v1::JobState::from(job.state).into(),
+            tasks_done: job.tasks_done,
+            total: job.total.to_string(),
+            workers: job.workers as u64,
+            tasks_per_kilosecond: job.tasks_per_kilosecond,
+            disputes: job.disputes as u64,
+        }
+    }
+}
+
+fn bytes(fingerprint: Fingerprint) -> Vec<u8> {
+    fingerprint.0.to_vec()
+}

@@ -1,0 +1,31 @@
+//! The gRPC types, and the one place where they become the farm's own.
+//!
+//! This crate knows the messages of `proto/` and what makes one of them well-formed. It
+//! deliberately knows nothing of connections, of what a message leads to, or of counting.
+#![forbid(unsafe_code)]
+
+mod decode;
+mod encode;
+mod error;
+
+pub use decode::{TasksBlock, WorkerMessage, WorkerOrder};
+pub use error::WireError;
+
+/// The version of the worker's protocol; [`v1::Hello::protocol`].
+pub const PROTOCOL: u32 = 1;
+
+/// The most tasks in one [`v1::Tasks`].
+pub const MAX_TASKS_PER_MESSAGE: usize = 4096;
+
+/// The largest message that either end accepts, bytes. A full [`v1::Tasks`] has some 53 KiB; a
+/// worker's Hello with everything that it may hold stays below this too.
+pub const MAX_MESSAGE_BYTES: usize = 1 << 20;
+
+/// All of `proto/`, as a serialised descriptor set, for the reflection service.
+pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));
+
+/// Generated from `proto/queens/v1`.
+#[allow(missing_docs, clippy::all)]
+pub mod v1 {
+    include!(concat!(env!("OUT_DIR"), "/queens.v1.rs"));
+}
