@@ -1,6 +1,9 @@
 //! `queens bench`: figures that anyone can measure again.
 
 mod farm;
+mod idle_worker;
+mod overhead;
+mod process;
 
 use clap::Subcommand;
 
@@ -9,7 +12,8 @@ use crate::failure::Failure;
 /// What to measure.
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchCommand {
-    /// The farm without counting: tasks and durable results a second, memory, and overhead
+    /// The farm itself: tasks and durable results a second under workers that count nothing, the
+    /// coordinator's memory, and what `queens count` costs over the bare counting loop
     Farm(farm::FarmBenchArgs),
 }
 

@@ -8,6 +8,8 @@ mod show;
 mod signal;
 mod worker;
 
+pub(crate) use count::CountingArgs;
+
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};

@@ -1,0 +1,99 @@
+//! A worker that speaks the real protocol and counts nothing.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use farm::{Agent, AgentConfig, Loan, Message, Millis, Part, Range};
+use tokio::sync::mpsc;
+use tokio_stream::StreamExt;
+use wire::{TasksBlock, WorkerOrder};
+
+use crate::endpoint::Endpoint;
+use crate::failure::Failure;
+use crate::worker::{Connect, GrpcConnector, LinkEnd};
+
+/// What all idle workers of a run have had acknowledged.
+#[derive(Debug, Default)]
+pub(super) struct Booked {
+    pub(super) ranges: AtomicU64,
+    pub(super) tasks: AtomicU64,
+}
+
+/// What it pretends each task to take, microseconds of thread time: decides its leases' sizes.
+const PRETENDED_US: u64 = 100;
+
+/// Answers every `tasks_per_result` tasks with the count 0 until the session ends.
+pub(super) async fn idle(
+    endpoint: Endpoint,
+    credit: u64,
+    tasks_per_result: u64,
+    booked: Arc<Booked>,
+) -> Result<(), Failure> {
+    let instance: u64 = rand::random();
+    let mut agent = Agent::new(AgentConfig {
+        worker: format!("idle-{instance:016x}"),
+        instance,
+        threads: 1,
+        credit,
+        report_ms: 0,
+        resend_ms: 3_600_000,
+    });
+    let mut connector = GrpcConnector { endpoint, backend: "none".into() };
+    let mut link = connector.connect().await.map_err(failure)?;
+    let _ = link.messages.send(agent.connected()).await;
+    let started = Instant::now();
+    let mut loans: Vec<Loan> = Vec::new();
+    while let Some(order) = link.orders.next().await {
+        let now = Millis(started.elapsed().as_millis() as u64);
+        match order.map_err(failure)? {
+            WorkerOrder::Loan(loan) => {
+                agent.lent(loan);
+                loans.push(loan);
+            }
+            WorkerOrder::Tasks(block) => {
+                let at = loans.iter().position(|loan| loan.lease == block.lease);
+                let Some(loan) = at.map(|at| loans[at]) else { continue };
+                if block.start + block.tasks.len() as u64 == loan.range.end() {
+                    loans.retain(|known| known.lease != loan.lease);
+                }
+                for part in pieces(loan, &block, tasks_per_result) {
+                    // One by one: the agent would report neighbours as one range.
+                    agent.finished(now, part);
+                    say(&mut agent, now, &link.messages).await;
+                }
+            }
+            WorkerOrder::Ack { job, fingerprint, range, .. } => {
+                agent.acked(job, fingerprint, range);
+                booked.ranges.fetch_add(1, Ordering::Relaxed);
+                booked.tasks.fetch_add(range.len(), Ordering::Relaxed);
+            }
+            WorkerOrder::Revoke(lease) => agent.revoked(lease),
+            WorkerOrder::Welcome => {}
+        }
+        say(&mut agent, now, &link.messages).await;
+    }
+    Ok(())
+}
+
+async fn say(agent: &mut Agent, now: Millis, messages: &mpsc::Sender<Message>) {
+    for message in agent.poll(now) {
+        // A closed session shows in the orders.
+        let _ = messages.send(message).await;
+    }
+}
+
+fn pieces(loan: Loan, block: &TasksBlock, size: u64) -> impl Iterator<Item = Part> {
+    let (start, end) = (block.start, block.start + block.tasks.len() as u64);
+    (start..end).step_by(size as usize).map(move |first| {
+        let range = Range::new(first, end.min(first + size)).expect("it has a task");
+        Part { loan, range, count: 0, busy_us: range.len() * PRETENDED_US }
+    })
+}
+
+fn failure(end: LinkEnd) -> Failure {
+    match end {
+        LinkEnd::Refused(failure) => failure,
+        LinkEnd::Lost(reason) => anyhow::anyhow!("the session ended: {reason}").into(),
+    }
+}

@@ -1,0 +1,73 @@
+//! A coordinator in a process of its own, so that its memory is its own.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use anyhow::Context;
+
+use crate::endpoint::Endpoint;
+use crate::failure::Failure;
+
+/// A coordinator with a throw-away ledger; both end with this value.
+pub(super) struct Coordinator {
+    child: Child,
+    folder: PathBuf,
+    pub(super) endpoint: Endpoint,
+}
+
+impl Coordinator {
+    /// Starts a coordinator whose ledger lies in a new folder within `parent`.
+    pub(super) async fn start(parent: &Path) -> Result<Coordinator, Failure> {
+        let folder = parent.join(format!("queens-bench-{:08x}", rand::random::<u32>()));
+        std::fs::create_dir(&folder).with_context(|| format!("cannot make {folder:?}"))?;
+        let port = free_port().context("no free port")?;
+        let address = format!("127.0.0.1:{port}");
+        let program = std::env::current_exe().context("this program has no path")?;
+        let child = Command::new(program)
+            .args(["coordinator", "--listen", &address, "--log", "warn", "--ledger"])
+            .arg(folder.join("ledger.db"))
+            .env_remove("QUEENS_TOKEN_FILE")
+            .stdin(Stdio::null())
+            .spawn()
+            .context("the coordinator cannot be started")?;
+        let endpoint = Endpoint::new(&address, None);
+        let coordinator = Coordinator { child, folder, endpoint };
+        coordinator.wait_until_it_answers().await?;
+        Ok(coordinator)
+    }
+
+    async fn wait_until_it_answers(&self) -> Result<(), Failure> {
+        const TRIES: u32 = 100;
+        for _ in 0..TRIES {
+            if self.endpoint.channel().await.is_ok() {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        Err(Failure::Unreachable {
+            url: self.endpoint.url().into(),
+            reason: "the coordinator did not start".into(),
+        })
+    }
+
+    /// Resident memory now, MiB; `None` where the system does not tell.
+    pub(super) fn memory_mib(&self) -> Option<f64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        let kib: f64 = line.split_whitespace().next()?.parse().ok()?;
+        Some(kib / 1024.0)
+    }
+}
+
+impl Drop for Coordinator {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn free_port() -> std::io::Result<u16> {
+    Ok(std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
