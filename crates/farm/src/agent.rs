@@ -80,12 +80,15 @@ fn key(loan: &Loan) -> Key {
     (loan.lease, loan.job, loan.fingerprint)
 }
 
-/// Finished parts of one loan, neighbours merged, keyed by their start.
+/// Finished parts of one loan, neighbours merged, keyed by where they start and end.
+///
+/// They overlap if a loan was delivered twice. Nothing is thrown away for that: the farm takes
+/// each ordinal once.
 #[derive(Debug)]
 struct Done {
     loan: Loan,
     since: Millis,
-    parts: BTreeMap<u64, Part>,
+    parts: BTreeMap<(u64, u64), Part>,
 }
 
 impl Agent {
@@ -248,23 +251,24 @@ impl Agent {
 
 impl Done {
     fn is_whole(&self) -> bool {
-        self.parts.values().next().is_some_and(|part| part.range == self.loan.range)
+        self.parts.contains_key(&(self.loan.range.start(), self.loan.range.end()))
     }
 
     /// Adds a part; joins it with its neighbours unless their sum would not fit.
     fn add(&mut self, mut part: Part) {
-        let before = self.parts.range(..part.range.start()).next_back().map(|(_, &left)| left);
-        if let Some(joined) = before.and_then(|left| join(left, part)) {
+        let left = self.parts.range(..(part.range.start(), 0)).next_back();
+        if let Some((&key, joined)) = left.and_then(|(key, &left)| Some((key, join(left, part)?))) {
+            self.parts.remove(&key);
             part = joined;
         }
-        let after = self.parts.get(&part.range.end()).copied();
-        if let Some(right) = after
-            && let Some(joined) = join(part, right)
+        let right = self.parts.range((part.range.end(), 0)..).next();
+        if let Some((&key, joined)) =
+            right.and_then(|(key, &right)| Some((key, join(part, right)?)))
         {
-            self.parts.remove(&right.range.start());
+            self.parts.remove(&key);
             part = joined;
         }
-        self.parts.insert(part.range.start(), part);
+        self.parts.insert((part.range.start(), part.range.end()), part);
     }
 }
 

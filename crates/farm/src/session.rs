@@ -16,7 +16,9 @@ pub(crate) struct Session {
     pub(crate) outstanding: u64,
     /// It asked for no more work.
     pub(crate) leaving: bool,
-    /// It missed a deadline: until then, or until it reports something, others come first.
+    /// Deadlines missed since it last reported something: those who missed fewer come first.
+    pub(crate) missed: u32,
+    /// It missed a deadline: until then, or until it reports something, it is lent nothing.
     pub(crate) rests_until: Option<Millis>,
     pub(crate) leases: BTreeSet<LeaseId>,
 }
@@ -30,6 +32,7 @@ impl Session {
             credit: hello.credit,
             outstanding: 0,
             leaving: false,
+            missed: 0,
             rests_until: None,
             leases: BTreeSet::new(),
         }

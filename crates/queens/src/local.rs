@@ -2,7 +2,7 @@
 //! only the link is a pair of channels.
 
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -53,15 +53,15 @@ impl LocalCount {
         let ledger = ledger.map_err(|fault| fault.at(self.ledger.as_deref()))?;
         let known = self.known_job(&ledger)?;
         let plans = Arc::new(Plans::default());
-        let plan = match &known {
-            Some(job) => job.plan,
+        let plan = match known {
+            Some((_, plan)) => plan,
             None => plans.make(self.n, self.rows)?,
         };
 
         let config = Config { grace_ms: 0, ..Config::default() };
-        let (hub, handle) = Hub::new(config, ledger)?;
+        let (hub, handle) = Hub::new(config, ledger);
         let mut hub = tokio::spawn(hub.run());
-        let job = begin(&handle, known.map(|job| job.id), plan).await?;
+        let job = begin(&handle, known.map(|(job, _)| job), plan).await?;
 
         let (stop, stopping) = watch::channel(false);
         let mut worker = tokio::spawn(self.clone().worker(handle.clone(), plans, stopping));
@@ -92,7 +92,7 @@ impl LocalCount {
                 }
             }
         };
-        progress.finish(&view);
+        progress.finish();
         worker.abort();
         handle.stop().await;
         flatten(hub.await)?;
@@ -100,30 +100,26 @@ impl LocalCount {
     }
 
     /// The job that the ledger holds, if it is the one asked for.
-    fn known_job(&self, ledger: &Ledger) -> Result<Option<RestoredJob>, Failure> {
-        let at = |path: &Path| path.to_path_buf();
-        let path = self.ledger.as_deref().map(at).unwrap_or_default();
-        let restored = ledger.restore().map_err(|fault| fault.at(self.ledger.as_deref()))?;
+    fn known_job(&self, ledger: &Ledger) -> Result<Option<(JobId, Plan)>, Failure> {
         let wanted = |job: &RestoredJob| {
             job.plan.problem == Problem::Total { n: self.n }
                 && self.rows.is_none_or(|rows| rows == job.plan.method.rows())
+                && job.state != JobState::Cancelled
         };
-        let mut jobs = restored.jobs;
-        match (jobs.pop(), jobs.is_empty()) {
-            (None, _) => Ok(None),
-            (Some(job), true) if wanted(&job) && job.state != JobState::Cancelled => Ok(Some(job)),
-            (Some(job), only) => Err(Failure::LedgerOfAnotherPlan {
-                path,
-                holds: match only {
-                    true => format!("{} ({})", job.plan, job.state),
-                    false => format!("{} jobs", jobs.len() + 1),
-                },
-                wanted: match self.rows {
-                    Some(rows) => format!("total N={} by rows M={rows}", self.n),
-                    None => format!("total N={}", self.n),
-                },
-            }),
-        }
+        let holds = match ledger.restored().jobs.as_slice() {
+            [] => return Ok(None),
+            [job] if wanted(job) => return Ok(Some((job.id, job.plan))),
+            [job] => format!("{} ({})", job.plan, job.state),
+            jobs => format!("{} jobs", jobs.len()),
+        };
+        Err(Failure::LedgerOfAnotherPlan {
+            path: self.ledger.clone().unwrap_or_default(),
+            holds,
+            wanted: match self.rows {
+                Some(rows) => format!("total N={} by rows M={rows}", self.n),
+                None => format!("total N={}", self.n),
+            },
+        })
     }
 
     async fn worker(

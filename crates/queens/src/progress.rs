@@ -48,7 +48,7 @@ impl Progress {
     }
 
     /// Removes the bar.
-    pub(crate) fn finish(&mut self, _: &JobView) {
+    pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }
 

@@ -39,10 +39,11 @@ impl Farm {
         while self.rests.first().is_some_and(|&until| until <= self.now) {
             self.rests.pop_first();
         }
-        let hungry: Vec<SessionId> = match self.has_work() {
-            true => self.hungry.iter().copied().collect(),
-            false => return,
-        };
+        if !self.has_work() {
+            return;
+        }
+        let mut hungry: Vec<SessionId> = self.hungry.iter().copied().collect();
+        hungry.sort_by_key(|id| self.sessions[id].missed);
         for id in hungry {
             if !self.has_work() {
                 return;
@@ -145,28 +146,35 @@ impl Farm {
         self.now.after(self.config.lease_ttl_ms.saturating_mul(self.jobs[&job].patience))
     }
 
-    /// Takes back what is overdue. A worker that is there and has reported nothing of a lease may
-    /// hang: others are served before it. Or its tasks last longer than the deadline: the job's
-    /// deadlines grow, or it would never end. They grow once, however many leases missed the same
-    /// deadline: a laptop that slept for an hour should not be taken for a job of long tasks.
+    /// Takes back what is overdue.
     pub(super) fn expire(&mut self) {
-        const MAX_PATIENCE: u64 = 64;
         while let Some(id) = self.leases.overdue(self.now) {
             let lease = self.leases.get(id).expect("it is overdue");
-            let (session, job_id, due) = (lease.session, lease.job, lease.deadline);
             if !lease.reported {
-                let rest = self.deadline(job_id);
-                let session = self.sessions.get_mut(&session).expect("leases end with it");
-                session.rests_until = Some(rest);
-                self.rests.insert(rest);
-                let job = self.jobs.get_mut(&job_id).expect("jobs are never removed");
-                if due >= job.patient_from {
-                    job.patience = (job.patience * 2).min(MAX_PATIENCE);
-                    let grown = self.deadline(job_id);
-                    self.jobs.get_mut(&job_id).expect("it was found").patient_from = grown;
-                }
+                let (session, job, due) = (lease.session, lease.job, lease.deadline);
+                self.missed(session, job, due);
             }
             self.revoke(id);
         }
+    }
+
+    /// A worker that is there has reported nothing of a lease that was due at `due`.
+    ///
+    /// It may hang: it rests, and is then served after all others. Or the job's tasks last longer
+    /// than its deadlines: these grow, or the job would never end. They grow once, however many
+    /// leases missed the same deadline: a laptop that slept is no job of long tasks.
+    fn missed(&mut self, session: SessionId, job_id: JobId, due: Millis) {
+        const MAX_PATIENCE: u64 = 64;
+        let (now, ttl_ms) = (self.now, self.config.lease_ttl_ms);
+        let job = self.jobs.get_mut(&job_id).expect("jobs are never removed");
+        if due >= job.patient_from {
+            job.patience = (job.patience * 2).min(MAX_PATIENCE);
+            job.patient_from = now.after(ttl_ms.saturating_mul(job.patience));
+        }
+        let rest = self.deadline(job_id);
+        self.rests.insert(rest);
+        let session = self.sessions.get_mut(&session).expect("leases end with it");
+        session.rests_until = Some(rest);
+        session.missed = session.missed.saturating_add(1);
     }
 }

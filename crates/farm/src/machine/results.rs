@@ -19,7 +19,7 @@ use crate::{
 impl Farm {
     pub(super) fn reported(&mut self, session: SessionId, report: Report) {
         let Some(known) = self.sessions.get_mut(&session) else { return };
-        known.rests_until = None;
+        (known.missed, known.rests_until) = (0, None);
         let (worker, threads) = (known.worker.clone(), known.threads);
         let Some(job) = self.jobs.get_mut(&report.job) else {
             return self.ack(session, &report, Verdict::Obsolete);
@@ -147,12 +147,12 @@ impl Farm {
         if dispute.settling || dispute.has_voted(&worker) {
             return self.ack(session, &report, Verdict::Superseded);
         }
+        dispute.unwritten += 1;
         dispute.votes.push(Vote { worker: worker.clone(), count: report.count.into() });
         if dispute.is_settled_by(report.count.into()) {
             dispute.settling = true;
             self.write(Record::Settle { report, worker }, Pending::Settle { session, report });
         } else {
-            dispute.unwritten += 1;
             self.write(Record::Dispute { report, worker }, Pending::Dispute { session, report });
         }
     }

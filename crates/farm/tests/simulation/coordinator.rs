@@ -18,6 +18,8 @@ pub struct Clock {
     frozen: Option<(u64, u64)>,
     /// The latest time that the farm was told.
     told: u64,
+    /// When the farm must have begun to lend.
+    grace_ends: u64,
 }
 
 impl Clock {
@@ -38,6 +40,7 @@ impl World {
         self.trace(|| format!("coordinator starts, {restored:?}"));
         self.clock = Clock { ahead: self.random.below(10_000), ..Clock::default() };
         let now = Millis(self.clock.read(self.agenda.now));
+        self.clock.grace_ends = now.0 + self.scenario.config.grace_ms;
         self.farm = Some(Farm::restore(self.scenario.config, now, restored));
         self.farm_wakes_at = None;
         self.witness.restart(&self.ledger);
@@ -67,6 +70,9 @@ impl World {
                 self.tally.cut_steps += u64::from(index + 1 < count);
                 return self.crash();
             }
+        }
+        if self.clock.told >= self.clock.grace_ends {
+            self.witness.check_idle();
         }
         let wakeup = farm.next_wakeup();
         self.farm = Some(farm);

@@ -76,8 +76,7 @@ impl World {
             Effect::Lend { loan, .. } => there.lent(loan),
             Effect::Revoke { lease, .. } => there.revoked(&mut self.random, lease),
             Effect::Ack { job, fingerprint, range, .. } => {
-                let agent = there.agent.as_mut().expect("a session has an agent");
-                agent.acked(job, fingerprint, range);
+                there.acked(job, fingerprint, range);
             }
             _ => unreachable!("nothing else is sent to workers"),
         }
@@ -141,6 +140,9 @@ impl World {
         let session = self.network.open(index, self.epoch);
         worker.session = Some(session);
         let hello = agent.connected();
+        if let Message::Hello(hello) = &hello {
+            worker.check_hello(hello);
+        }
         self.trace(|| format!("w{index} connects as {session}"));
         let (network, mut via) = self.network();
         network.send_up(session, hello, &mut via);

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use farm::{
-    Effect, Event, Farm, Found, Hello, JobId, JobState, LeaseId, Loan, Range, Record, Refusal,
-    Report, RequestId, SessionId, Ticket, Verdict,
+    Effect, Event, Farm, Fingerprint, Found, Hello, JobId, JobState, LeaseId, Loan, Plan, Range,
+    Record, Refusal, Report, RequestId, SessionId, Ticket, Verdict,
 };
 
 use crate::ledger::{Answer, Ledger, LedgerJob};
@@ -26,15 +26,21 @@ pub struct Witness {
     told_states: BTreeMap<(JobId, &'static str), u64>,
     /// The number of the newest lease, in all lives of the coordinator.
     last_lease: u64,
+    /// The farm has decided what becomes of the report of this step.
+    judged: bool,
 }
 
 /// One job.
 struct Book {
+    fingerprint: Fingerprint,
+    priority: i32,
     state: JobState,
     /// Per ordinal: accepted or on the way into the ledger.
     claimed: Vec<bool>,
     /// Per ordinal: who counts it, as far as it is not a recount.
     holder: Vec<Option<LeaseId>>,
+    /// Ordinals that are neither claimed nor held.
+    free: u64,
     /// What the farm was told about the rows.
     total: i128,
     tasks_done: u64,
@@ -49,7 +55,21 @@ struct Seat {
     credit: u64,
     leaving: bool,
     outstanding: u64,
-    leases: BTreeMap<LeaseId, (JobId, Range, bool)>,
+    leases: BTreeMap<LeaseId, Held>,
+    /// It has missed a deadline and reported nothing since: it rests, and others come first.
+    late: bool,
+}
+
+/// One lease.
+struct Held {
+    job: JobId,
+    /// It lies in here.
+    hull: Range,
+    whole: bool,
+    /// Tasks still expected. Never 0.
+    open: u64,
+    /// Something of it has come back.
+    reported: bool,
 }
 
 impl Witness {
@@ -67,6 +87,7 @@ impl Witness {
 
     /// Before the farm sees it.
     pub fn event(&mut self, event: &Event, tally: &mut Tally) {
+        self.judged = !self.may_end_leases(event);
         match event {
             Event::Joined { session, hello } => self.joined(*session, hello, tally),
             Event::CreditChanged { session, credit } => {
@@ -80,7 +101,12 @@ impl Witness {
                 }
             }
             Event::Left { session } => self.left(*session),
-            Event::Reported { session, report } => self.recount_came_back(*session, report),
+            Event::Reported { session, report } => {
+                self.seats.entry(*session).and_modify(|seat| seat.late = false);
+                if self.is_usable(event) {
+                    self.renew(*session, report);
+                }
+            }
             _ => {}
         }
     }
@@ -89,8 +115,8 @@ impl Witness {
     pub fn told(&mut self, answer: &Answer) {
         let Answer::Written { record, total, tasks } = answer else { return };
         let id = match record {
-            Record::Job { job, plan, .. } => {
-                self.books.insert(*job, Book::new(plan.tasks));
+            Record::Job { job, plan, priority } => {
+                self.books.insert(*job, Book::new(plan, *priority));
                 return;
             }
             Record::State { .. } => return,
@@ -139,10 +165,24 @@ impl Witness {
 
     /// One effect, as it is carried out.
     pub fn effect(&mut self, event: &Event, effect: &Effect, ledger: &Ledger, tally: &mut Tally) {
+        self.judged |= !matches!(effect, Effect::Revoke { .. });
         match effect {
             Effect::Lend { session, loan } => self.lend(*session, loan, ledger),
             Effect::Revoke { session, lease } => {
-                tally.expiries += u64::from(*event == Event::Tick);
+                let seat = self.seats.get_mut(session).expect("only sessions that are there");
+                let Some(held) = seat.leases.get(lease) else { return };
+                let expired = match event {
+                    Event::Paused { job, .. } | Event::Cancelled { job, .. } => *job != held.job,
+                    Event::Reported { .. } => self.judged,
+                    Event::Written { .. } if held.whole => {
+                        self.books[&held.job].disputes.contains_key(&held.hull)
+                    }
+                    _ => true,
+                };
+                if expired {
+                    tally.expiries += 1;
+                    seat.late |= !held.reported;
+                }
                 self.end_lease(*session, *lease);
             }
             Effect::Ack { job, range, verdict, .. } => {
@@ -170,6 +210,14 @@ impl Witness {
         }
     }
 
+    /// After a step: no worker stands idle while there is work for it.
+    pub fn check_idle(&self) {
+        let works = |book: &Book| book.state == JobState::Running && book.free > 0;
+        let Some((job, _)) = self.books.iter().find(|(_, book)| works(book)) else { return };
+        let waiting = self.seats.iter().find(|(_, seat)| seat.is_ready());
+        assert!(waiting.is_none(), "session {} idles, job {job} waits", waiting.expect("some").0);
+    }
+
     /// The world is over: nothing may be left.
     pub fn end(&self) {
         for (id, book) in &self.books {
@@ -177,6 +225,21 @@ impl Witness {
             assert!(held.is_none(), "job {id}: a lease remains: {held:?}");
             assert!(book.disputes.is_empty() || book.state != JobState::Done);
         }
+    }
+
+    fn is_usable(&self, event: &Event) -> bool {
+        let Event::Reported { session, report } = event else { return false };
+        let book = self.books.get(&report.job).filter(|_| self.seats.contains_key(session));
+        book.is_some_and(|book| {
+            book.fingerprint == report.fingerprint
+                && report.range.end() <= book.claimed.len() as u64
+        })
+    }
+
+    /// Whether a report may take ordinals from leases: a vote in a dispute does not.
+    fn may_end_leases(&self, event: &Event) -> bool {
+        let Event::Reported { report, .. } = event else { return false };
+        self.is_usable(event) && !self.books[&report.job].disputes.contains_key(&report.range)
     }
 
     fn book(&mut self, job: JobId) -> &mut Book {
@@ -194,6 +257,7 @@ impl Witness {
             leaving: false,
             outstanding: 0,
             leases: BTreeMap::new(),
+            late: false,
         };
         // Everything that it still holds and nobody else has, it keeps.
         for holding in &hello.holding {
@@ -207,18 +271,22 @@ impl Witness {
             for ordinal in ordinals(holding.range) {
                 if !book.claimed[ordinal] && book.holder[ordinal].is_none() {
                     book.holder[ordinal] = Some(holding.lease);
+                    book.free -= 1;
                     adopted += 1;
                 }
             }
             if adopted > 0 {
                 tally.adoptions += 1;
                 seat.outstanding += adopted;
-                let hull =
-                    seat.leases.get(&holding.lease).map_or(holding.range, |(_, known, _)| {
-                        let start = known.start().min(holding.range.start());
-                        Range::new(start, known.end().max(holding.range.end())).expect("a hull")
-                    });
-                seat.leases.insert(holding.lease, (holding.job, hull, false));
+                let held = seat.leases.entry(holding.lease).or_insert(Held {
+                    job: holding.job,
+                    hull: holding.range,
+                    whole: false,
+                    open: 0,
+                    reported: false,
+                });
+                held.hull = hull(held.hull, holding.range);
+                held.open += adopted;
             }
         }
         self.seats.insert(id, seat);
@@ -234,19 +302,20 @@ impl Witness {
 
     fn end_lease(&mut self, session: SessionId, lease: LeaseId) {
         let seat = self.seats.get_mut(&session).expect("a lease of a session that is there");
-        let Some((job, range, whole)) = seat.leases.remove(&lease) else { return };
-        let open = match whole {
-            true => range.len(),
-            false => self.books.get_mut(&job).expect("lent").free(range, Some(lease)).len() as u64,
-        };
-        self.seats.get_mut(&session).expect("it is there").outstanding -= open;
+        let Some(held) = seat.leases.remove(&lease) else { return };
+        seat.outstanding -= held.open;
+        if !held.whole {
+            let freed = self.book(held.job).free(held.hull, Some(lease)).len() as u64;
+            assert_eq!(freed, held.open, "lease {lease}");
+        }
     }
 
-    fn recount_came_back(&mut self, session: SessionId, report: &Report) {
-        let Some(book) = self.books.get(&report.job) else { return };
-        let usable = report.range.end() <= book.claimed.len() as u64;
-        let lease = self.seats.get(&session).and_then(|seat| seat.leases.get(&report.lease));
-        if usable && lease.is_some_and(|&(_, _, whole)| whole) {
+    /// A report renews its lease. A recount comes back as a whole, and is over.
+    fn renew(&mut self, session: SessionId, report: &Report) {
+        let seat = self.seats.get_mut(&session);
+        let Some(held) = seat.and_then(|seat| seat.leases.get_mut(&report.lease)) else { return };
+        held.reported = true;
+        if held.whole {
             self.end_lease(session, report.lease);
         }
     }
@@ -268,7 +337,8 @@ impl Witness {
             seat.outstanding,
             seat.credit
         );
-        seat.leases.insert(lease, (job, range, whole));
+        seat.leases
+            .insert(lease, Held { job, hull: range, whole, open: range.len(), reported: false });
         let book = self.books.get_mut(&job).expect("a job that the farm knows to be durable");
         assert_eq!(book.state, JobState::Running, "lent of job {job}");
         if whole {
@@ -276,11 +346,19 @@ impl Witness {
             assert!(!voted.contains(&seat.worker), "{} has voted on {range}", seat.worker);
             return;
         }
+        let priority = book.priority;
         for ordinal in ordinals(range) {
             assert!(!book.claimed[ordinal], "{ordinal} of job {job} is accepted, and lent again");
             let holder = book.holder[ordinal].replace(lease);
+            book.free -= 1;
             assert!(holder.is_none(), "{ordinal} of job {job} is lent under {holder:?} already");
         }
+        let late = self.seats[&session].late;
+        let patient = self.seats.values().any(Seat::is_ready);
+        assert!(!late || !patient, "{session} missed a deadline, and is served first: {loan:?}");
+        let waits = |book: &Book| book.state == JobState::Running && book.free > 0;
+        let earlier = self.books.iter().find(|(_, book)| waits(book) && book.priority > priority);
+        assert!(earlier.is_none(), "job {} comes first: {loan:?}", earlier.expect("some").0);
     }
 
     fn write(&mut self, event: &Event, record: &Record, ledger: &Ledger) {
@@ -291,6 +369,7 @@ impl Witness {
                 for ordinal in ordinals(report.range) {
                     assert!(!book.claimed[ordinal], "{ordinal} is accepted twice: {report:?}");
                     book.claimed[ordinal] = true;
+                    book.free -= u64::from(book.holder[ordinal].is_none());
                 }
                 let freed = book.free(report.range, None);
                 self.no_longer_outstanding(&freed);
@@ -328,12 +407,29 @@ impl Witness {
 
     /// A count goes down in the ledger under the name of the worker that told it.
     fn check_worker(&self, event: &Event, worker: &str) {
-        let whose = match event {
+        assert_eq!(self.reporter(event), worker, "whose count is it?");
+    }
+
+    /// Who told the count that this is about.
+    fn reporter(&self, event: &Event) -> &str {
+        match event {
             Event::Reported { session, .. } => &self.seats[session].worker,
             Event::Compared { ticket, .. } => &self.compares[ticket].1,
             _ => panic!("a count comes from a report"),
-        };
-        assert_eq!(whose, worker, "whose count is it?");
+        }
+    }
+
+    /// A worker that voted may forget its vote only when that is durable.
+    fn check_vote(&self, event: &Event, job: JobId, range: Range, ledger: &Ledger) {
+        let worker = self.reporter(event);
+        let Some(voted) = self.books[&job].disputes.get(&range) else { return };
+        if voted.iter().any(|voter| voter == worker) {
+            let known = &ledger.jobs[&job];
+            let votes = known.disputes.get(&range).into_iter().flatten();
+            let durable = votes.map(|vote| vote.worker.as_str()).any(|voter| voter == worker)
+                || lone_counter(known, range).as_deref() == Some(worker);
+            assert!(durable, "{worker}'s vote on {range} is not durable");
+        }
     }
 
     fn ack(
@@ -363,12 +459,13 @@ impl Witness {
             }
             Verdict::Superseded => {
                 tally.superseded += 1;
-                let book = book.expect("a job that exists");
-                assert!(ordinals(range).any(|ordinal| book.claimed[ordinal]), "useful: {what}");
+                let known = book.expect("a job that exists");
+                assert!(ordinals(range).any(|ordinal| known.claimed[ordinal]), "useful: {what}");
+                self.check_vote(event, job, range, ledger);
                 if let Event::Reported { session, report } = event
                     && self.seats[session].leases.contains_key(&report.lease)
                 {
-                    let freed = book.free(range, Some(report.lease));
+                    let freed = self.book(job).free(range, Some(report.lease));
                     self.no_longer_outstanding(&freed);
                 }
             }
@@ -392,6 +489,11 @@ impl Witness {
             let mut seats = self.seats.values_mut();
             let seat = seats.find(|seat| seat.leases.contains_key(lease)).expect("it is lent");
             seat.outstanding -= 1;
+            let held = seat.leases.get_mut(lease).expect("it was found");
+            held.open -= 1;
+            if held.open == 0 {
+                seat.leases.remove(lease);
+            }
         }
     }
 
@@ -425,9 +527,20 @@ impl Witness {
     }
 }
 
+impl Seat {
+    /// Whether it has nothing to do, and no reason not to.
+    fn is_ready(&self) -> bool {
+        self.outstanding == 0 && self.credit > 0 && !self.leaving && !self.late
+    }
+}
+
 impl Book {
-    fn new(tasks: u64) -> Book {
+    fn new(plan: &Plan, priority: i32) -> Book {
+        let tasks = plan.tasks;
         Book {
+            fingerprint: plan.fingerprint(),
+            priority,
+            free: tasks,
             state: JobState::Running,
             claimed: vec![false; tasks as usize],
             holder: vec![None; tasks as usize],
@@ -438,12 +551,13 @@ impl Book {
     }
 
     fn restored(job: &LedgerJob) -> Book {
-        let mut book = Book::new(job.plan.tasks);
+        let mut book = Book::new(&job.plan, job.priority);
         book.state = job.state;
         for row in job.rows.values() {
             ordinals(row.range).for_each(|ordinal| book.claimed[ordinal] = true);
             book.total += i128::from(row.count);
             book.tasks_done += row.range.len();
+            book.free -= row.range.len();
         }
         for (&range, votes) in &job.disputes {
             let first = lone_counter(job, range).into_iter();
@@ -460,6 +574,7 @@ impl Book {
             let holder = &mut self.holder[ordinal];
             if holder.is_some() && (lease.is_none() || *holder == lease) {
                 freed.extend(holder.take());
+                self.free += u64::from(!self.claimed[ordinal]);
             }
         }
         freed
@@ -471,6 +586,10 @@ fn lone_counter(job: &LedgerJob, range: Range) -> Option<String> {
     let mut workers: Vec<_> = job.overlapping(range).map(|row| row.worker.clone()).collect();
     workers.dedup();
     workers.pop().filter(|_| workers.is_empty())
+}
+
+fn hull(a: Range, b: Range) -> Range {
+    Range::new(a.start().min(b.start()), a.end().max(b.end())).expect("neither is empty")
 }
 
 fn ordinals(range: Range) -> std::ops::Range<usize> {

@@ -1,6 +1,8 @@
 //! A model worker: the real [`Agent`], and threads that take their time.
 
-use farm::{Agent, LeaseId, Loan, Millis, Part, Range, SessionId};
+use std::collections::BTreeSet;
+
+use farm::{Agent, Fingerprint, Hello, JobId, LeaseId, Loan, Millis, Part, Range, SessionId};
 
 use crate::random::Random;
 use crate::scenario::Traits;
@@ -16,6 +18,8 @@ pub struct Worker {
     pub hung: bool,
     pub stopping: bool,
     pub wakes_at: Option<u64>,
+    /// Ordinals that it has counted and that are not acknowledged.
+    pub owed: BTreeSet<(JobId, u64)>,
     threads: Vec<Option<Job>>,
     queue: Vec<(Loan, Range)>,
 }
@@ -42,6 +46,7 @@ impl Worker {
             stopping: false,
             wakes_at: None,
             queue: Vec::new(),
+            owed: BTreeSet::new(),
         }
     }
 
@@ -92,7 +97,24 @@ impl Worker {
 
     /// Nothing to do and nothing to say.
     pub fn is_settled(&self) -> bool {
-        self.is_idle() && self.agent.as_ref().is_none_or(Agent::is_settled)
+        let settled = self.is_idle() && self.agent.as_ref().is_none_or(Agent::is_settled);
+        assert!(!settled || self.owed.is_empty(), "counted, and forgotten: {:?}", self.owed);
+        settled
+    }
+
+    pub fn acked(&mut self, job: JobId, fingerprint: Fingerprint, range: Range) {
+        let Some(agent) = &mut self.agent else { return };
+        agent.acked(job, fingerprint, range);
+        self.owed.retain(|&(of, ordinal)| of != job || !contains(range, ordinal));
+    }
+
+    /// What it says that it holds is at least what it has counted and not seen acknowledged.
+    pub fn check_hello(&self, hello: &Hello) {
+        for &(job, ordinal) in &self.owed {
+            let mut held = hello.holding.iter().filter(|holding| holding.job == job);
+            let told = held.any(|holding| contains(holding.range, ordinal));
+            assert!(told, "{ordinal} of job {job} was counted, and is forgotten");
+        }
     }
 
     /// Gives idle threads something to do: which, and how long it takes, ms.
@@ -143,6 +165,9 @@ impl Worker {
         let truth = u64::try_from(truths.of(&loan.plan).of(range)).expect("`occupy` saw to it");
         let lies = random.per_mille(self.traits.lies_per_mille);
         let count = if lies { truth + random.between(1, 9) } else { truth };
+        if !loan.whole {
+            self.owed.extend((range.start()..range.end()).map(|ordinal| (loan.job, ordinal)));
+        }
         agent.finished(Millis(now), Part { loan, range, count, busy_us });
         lies.into()
     }
@@ -153,4 +178,8 @@ impl Worker {
         let ready = |slot: &Option<Job>| slot.is_some_and(|job| job.ready);
         (0..self.threads.len()).filter(|&thread| ready(&self.threads[thread])).collect()
     }
+}
+
+fn contains(range: Range, ordinal: u64) -> bool {
+    (range.start()..range.end()).contains(&ordinal)
 }

@@ -185,7 +185,7 @@ async fn follow(client: &mut Client, job: JobId, json: bool, each: bool) -> Resu
             )));
         }
     };
-    progress.finish(&end);
+    progress.finish();
     if json && !each {
         output::print(show::json(&end))?;
     }

@@ -66,7 +66,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
         grace_ms: args.grace_ms,
         ..Config::default()
     };
-    let (hub, handle) = Hub::new(config, ledger)?;
+    let (hub, handle) = Hub::new(config, ledger);
     let address = listener.address().map_err(anyhow::Error::from)?;
     tracing::info!(%address, ledger = %args.ledger.display(),
         token = args.token_file.is_some(), "coordinator serves");

@@ -83,7 +83,10 @@ impl Command {
     fn run(self) -> Result<(), Failure> {
         match self {
             Command::Count(args) => on_one_thread(count::run(args)),
-            Command::Coordinator(args) => on_all_threads(coordinator::run(args)),
+            Command::Coordinator(args) => {
+                raise_file_limit();
+                on_all_threads(coordinator::run(args))
+            }
             Command::Worker(args) => on_one_thread(worker::run(args)),
             Command::Submit(args) => on_one_thread(client::submit(args)),
             Command::Jobs(args) => on_one_thread(client::jobs(args)),
@@ -93,8 +96,19 @@ impl Command {
             Command::Pause(args) => on_one_thread(client::pause(args)),
             Command::Resume(args) => on_one_thread(client::resume(args)),
             Command::Health(args) => on_one_thread(client::health(args)),
-            Command::Bench(command) => on_all_threads(command.run()),
+            Command::Bench(command) => {
+                raise_file_limit();
+                on_all_threads(command.run())
+            }
         }
+    }
+}
+
+/// Each connection is an open file, and the usual limit is 1,024. Where it cannot be raised,
+/// further connections wait.
+fn raise_file_limit() {
+    if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
+        tracing::warn!(%error, "the limit of open files stays as it is");
     }
 }
 

@@ -117,9 +117,9 @@ pub(crate) struct Hub {
 
 impl Hub {
     /// A hub that goes on where `ledger` was left.
-    pub(crate) fn new(config: Config, ledger: Ledger) -> Result<(Hub, HubHandle), Failure> {
+    pub(crate) fn new(config: Config, mut ledger: Ledger) -> (Hub, HubHandle) {
         let path = ledger.path().map(Path::to_path_buf);
-        let restored = ledger.restore().map_err(|fault| fault.at(path.as_deref()))?;
+        let restored = ledger.take_restored();
         let (handle, inputs) = mpsc::channel(QUEUE);
         let hub = Hub {
             farm: Farm::restore(config, Millis(0), restored),
@@ -133,7 +133,7 @@ impl Hub {
             next_session: 1,
             next_request: 1,
         };
-        Ok((hub, HubHandle { inputs: handle }))
+        (hub, HubHandle { inputs: handle })
     }
 
     /// Runs until it is told to stop, or until the ledger fails.

@@ -21,6 +21,8 @@ use super::{HubHandle, Listener, Plans, SessionFault, Wish, host};
 use crate::failure::Failure;
 use crate::token::Token;
 
+/// How long a request may wait for its answer, or for the beginning of a stream of answers.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often a watched job is looked at.
 const WATCH_INTERVAL: Duration = Duration::from_millis(250);
 /// Messages that may wait in a session for the network.
@@ -63,6 +65,7 @@ pub(crate) async fn serve(
         .map_err(anyhow::Error::from)?;
 
     Server::builder()
+        .timeout(ANSWER_TIMEOUT)
         .http2_keepalive_interval(Some(Duration::from_secs(10)))
         .http2_keepalive_timeout(Some(Duration::from_secs(10)))
         .http2_max_header_list_size(16 << 10)

@@ -40,7 +40,9 @@ impl LedgerFault {
                     ErrorCode::DatabaseCorrupt
                     | ErrorCode::NotADatabase
                     | ErrorCode::ConstraintViolation
-                    | ErrorCode::TypeMismatch,
+                    | ErrorCode::TypeMismatch
+                    // No such table, no such column.
+                    | ErrorCode::Unknown,
                 ) => Failure::LedgerCorrupt { path, reason },
                 Some(_) => Failure::LedgerWrite { path, reason },
                 None => Failure::LedgerCorrupt { path, reason },

@@ -8,6 +8,7 @@
 mod fault;
 mod open;
 mod restore;
+mod seal;
 mod writer;
 
 pub(crate) use fault::LedgerFault;

@@ -1,10 +1,15 @@
-//! Opening a ledger: the lock, the file, the tables, the epoch.
+//! Opening a ledger: the lock, the file, what it holds, the epoch.
+//!
+//! Everything is read and checked before the first write: of a file that is refused, not a byte
+//! changes.
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use farm::{Restored, RestoredJob};
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 
 use super::LedgerFault;
 
@@ -18,7 +23,8 @@ const MIN_SQLITE: i32 = 3_051_003;
 #[derive(Debug)]
 pub(crate) struct Ledger {
     pub(super) db: Connection,
-    pub(super) epoch: u64,
+    /// What it held when it was opened.
+    restored: Restored,
     /// `None`: in memory.
     path: Option<PathBuf>,
     /// Held as long as the ledger is.
@@ -43,18 +49,35 @@ impl Ledger {
         self.path.as_deref()
     }
 
+    /// What it held when it was opened.
+    pub(crate) fn restored(&self) -> &Restored {
+        &self.restored
+    }
+
+    /// The same, to go on from.
+    pub(crate) fn take_restored(&mut self) -> Restored {
+        std::mem::take(&mut self.restored)
+    }
+
     fn prepare(
         db: Connection,
         path: Option<PathBuf>,
         lock: Option<File>,
     ) -> Result<Ledger, LedgerFault> {
         assert!(rusqlite::version_number() >= MIN_SQLITE, "SQLite {}", rusqlite::version());
-        check_format(&db)?;
+        let mut ledger = Ledger { db, restored: Restored::default(), path, _lock: lock };
+        let db = &ledger.db;
+        // SQLite would tidy up a file that we refuse.
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        let is_new = is_empty(db)?;
+        let jobs = if is_new { Vec::new() } else { ledger.check_and_read()? };
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+
         db.pragma_update(None, "journal_mode", "WAL")?;
         db.pragma_update(None, "synchronous", "FULL")?;
         db.pragma_update(None, "foreign_keys", true)?;
         let transaction = db.unchecked_transaction()?;
-        if is_empty(&transaction)? {
+        if is_new {
             transaction.execute_batch(include_str!("schema.sql"))?;
             transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
             transaction.pragma_update(None, "user_version", FORMAT)?;
@@ -66,7 +89,30 @@ impl Ledger {
             |row| row.get(0),
         )?;
         transaction.commit()?;
-        Ok(Ledger { db, epoch: epoch.into(), path, _lock: lock })
+        ledger.restored = Restored { epoch: epoch.into(), jobs };
+        Ok(ledger)
+    }
+
+    /// Refuses what is not a ledger, or not a sound one.
+    fn check_and_read(&self) -> Result<Vec<RestoredJob>, LedgerFault> {
+        let content = |text: String| Err(LedgerFault::Content(text));
+        let pragma =
+            |name: &str| self.db.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
+        if pragma("application_id")? != APPLICATION_ID {
+            return content("it is a database, but not a ledger".into());
+        }
+        let format = pragma("user_version")?;
+        if format != FORMAT {
+            return content(format!("its format is {format}, this program reads {FORMAT}"));
+        }
+        let verdict: String = self.db.pragma_query_value(None, "quick_check", |row| row.get(0))?;
+        if verdict != "ok" {
+            return content(verdict);
+        }
+        if self.db.prepare("PRAGMA foreign_key_check")?.exists([])? {
+            return content("it has rows of jobs that it does not have".into());
+        }
+        self.read_jobs()
     }
 }
 
@@ -86,27 +132,6 @@ fn lock(path: &Path) -> Result<File, LedgerFault> {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(LedgerFault::Held),
         Err(TryLockError::Error(error)) => Err(error.into()),
-    }
-}
-
-/// Refuses what is not a ledger, or not a sound one, before anything is written.
-fn check_format(db: &Connection) -> Result<(), LedgerFault> {
-    let pragma = |name: &str| db.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
-    if is_empty(db)? {
-        return Ok(());
-    }
-    if pragma("application_id")? != APPLICATION_ID {
-        return Err(LedgerFault::Content("it is a database, but not a ledger".into()));
-    }
-    let format = pragma("user_version")?;
-    if format != FORMAT {
-        let text = format!("its format is {format}, this program reads {FORMAT}");
-        return Err(LedgerFault::Content(text));
-    }
-    let verdict: String = db.pragma_query_value(None, "quick_check", |row| row.get(0))?;
-    match verdict.as_str() {
-        "ok" => Ok(()),
-        fault => Err(LedgerFault::Content(fault.into())),
     }
 }
 

@@ -1,23 +1,25 @@
 //! Reading a ledger back: every row is checked before anything rests on it.
 
 use farm::{
-    IntervalSet, JobId, JobState, Method, Plan, Problem, Range, Restored, RestoredDispute,
-    RestoredJob, Vote,
+    IntervalSet, JobId, JobState, Method, Plan, Problem, Range, RestoredDispute, RestoredJob, Vote,
 };
 use rusqlite::Row;
 
+use super::seal::seal;
 use super::{Ledger, LedgerFault};
+
+/// What [`read_accepted`] wants to see of an accepted range.
+const ACCEPTED: &str = "first, past, count, worker, lease, seal";
 
 impl Ledger {
     /// All that the farm needs in order to go on.
-    pub(crate) fn restore(&self) -> Result<Restored, LedgerFault> {
+    pub(super) fn read_jobs(&self) -> Result<Vec<RestoredJob>, LedgerFault> {
         let mut statement = self.db.prepare(
             "SELECT id, problem, n, method, rows, tasks, fingerprint, priority, state, total \
              FROM jobs ORDER BY id",
         )?;
         let rows = statement.query_and_then([], read_job)?;
-        let jobs = rows.map(|job| self.with_ranges(job?)).collect::<Result<_, _>>()?;
-        Ok(Restored { epoch: self.epoch, jobs })
+        rows.map(|job| self.with_ranges(job?)).collect()
     }
 
     fn with_ranges(
@@ -48,13 +50,12 @@ impl Ledger {
         job: JobId,
         mut see: impl FnMut(Range) -> Result<(), LedgerFault>,
     ) -> Result<u128, LedgerFault> {
-        let mut statement = self
-            .db
-            .prepare_cached("SELECT first, past, count FROM ranges WHERE job = ? ORDER BY first")?;
+        let query = format!("SELECT {ACCEPTED} FROM ranges WHERE job = ? ORDER BY first");
+        let mut statement = self.db.prepare_cached(&query)?;
         let mut rows = statement.query([signed(job.0)])?;
         let (mut sum, mut end) = (0_u128, 0);
         while let Some(row) = rows.next()? {
-            let (range, count) = read_range(row)?;
+            let (range, Vote { count, .. }) = read_accepted(job, row)?;
             if range.start() < end {
                 let text = format!("job {job} has overlapping ranges at ordinal {}", range.start());
                 return Err(LedgerFault::Content(text));
@@ -91,27 +92,32 @@ impl Ledger {
         Ok(disputes)
     }
 
-    /// What the rows say that tile `range` exactly; `None` if they do not.
+    /// What the rows say that tile `range` exactly, and who, if it was one worker alone; `None` if
+    /// they do not.
     pub(super) fn stored(&self, job: JobId, range: Range) -> Result<Option<Vote>, LedgerFault> {
-        let mut statement = self.db.prepare_cached(
-            "SELECT first, past, count, worker FROM ranges \
-             WHERE job = ? AND first >= ? AND first < ? ORDER BY first",
-        )?;
+        let query = format!(
+            "SELECT {ACCEPTED} FROM ranges WHERE job = ? AND first >= ? AND first < ? \
+             ORDER BY first"
+        );
+        let mut statement = self.db.prepare_cached(&query)?;
         let mut rows =
             statement.query([signed(job.0), signed(range.start()), signed(range.end())])?;
-        let (mut sum, mut end, mut first_worker) = (0_u128, range.start(), None);
+        let (mut stored, mut end) = (None, range.start());
         while let Some(row) = rows.next()? {
-            let (part, count) = read_range(row)?;
+            let (part, vote) = read_accepted(job, row)?;
             if part.start() != end || part.end() > range.end() {
                 return Ok(None);
             }
             end = part.end();
-            sum += count;
-            first_worker.get_or_insert(row.get(3)?);
+            stored = Some(stored.map_or(vote.clone(), |sum| add(sum, vote)));
         }
-        let complete = end == range.end();
-        Ok(first_worker.filter(|_| complete).map(|worker| Vote { worker, count: sum }))
+        Ok(stored.filter(|_| end == range.end()))
     }
+}
+
+fn add(sum: Vote, part: Vote) -> Vote {
+    let worker = if sum.worker == part.worker { part.worker } else { String::new() };
+    Vote { worker, count: sum.count + part.count }
 }
 
 fn read_job(row: &Row<'_>) -> Result<(RestoredJob, Option<u128>), LedgerFault> {
@@ -150,6 +156,18 @@ fn read_job(row: &Row<'_>) -> Result<(RestoredJob, Option<u128>), LedgerFault> {
         disputes: Vec::new(),
     };
     Ok((job, total))
+}
+
+/// An accepted range, the columns of [`ACCEPTED`]: what the row says, if it still says what was
+/// written.
+fn read_accepted(job: JobId, row: &Row<'_>) -> Result<(Range, Vote), LedgerFault> {
+    let (range, count) = read_range(row)?;
+    let worker: String = row.get(3)?;
+    if row.get::<_, i64>(5)? != seal(job, range, count, unsigned(row, 4)?, &worker) {
+        let text = format!("job {job} has a row at ordinal {} that was altered", range.start());
+        return Err(LedgerFault::Content(text));
+    }
+    Ok((range, Vote { worker, count }))
 }
 
 /// Columns `first`, `past`, `count`.

@@ -33,6 +33,7 @@ CREATE TABLE ranges (
     worker      TEXT NOT NULL,
     busy_us     INTEGER NOT NULL,
     accepted_at INTEGER NOT NULL,
+    seal        INTEGER NOT NULL,    -- checksum over job, first, past, count, lease and worker
     PRIMARY KEY (job, first)
 ) STRICT, WITHOUT ROWID;
 

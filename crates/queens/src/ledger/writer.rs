@@ -7,6 +7,7 @@ use tokio::sync::mpsc;
 
 use super::open::unix_ms;
 use super::restore::signed;
+use super::seal::seal;
 use super::{Ledger, LedgerFault};
 
 /// Commands that may wait for the disk; beyond that the farm waits.
@@ -125,19 +126,21 @@ impl Ledger {
     fn insert_range(&self, report: &Report, worker: &str) -> Result<(), LedgerFault> {
         // The farm does not let ranges overlap; this is the second pair of eyes.
         let mut insert = self.db.prepare_cached(
-            "INSERT INTO ranges SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 WHERE coalesce(\
+            "INSERT INTO ranges SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 WHERE coalesce(\
              (SELECT past FROM ranges WHERE job = ?1 AND first < ?3 ORDER BY first DESC LIMIT 1), 0\
              ) <= ?2",
         )?;
+        let (range, lease) = (report.range, report.lease.0);
         let inserted = insert.execute((
             signed(report.job.0),
-            signed(report.range.start()),
-            signed(report.range.end()),
+            signed(range.start()),
+            signed(range.end()),
             report.count.to_string(),
-            signed(report.lease.0),
+            signed(lease),
             worker,
             i64::try_from(report.busy_us).unwrap_or(i64::MAX),
             unix_ms(),
+            seal(report.job, range, report.count.into(), lease, worker),
         ))?;
         match inserted {
             1 => Ok(()),

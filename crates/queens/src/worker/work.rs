@@ -12,7 +12,8 @@ use super::{Executor, Link, LinkEnd};
 use crate::failure::Failure;
 
 /// Pauses between attempts to connect: they double from the first to the second of these, each
-/// drawn from the upper half, so that a thousand workers do not return at once.
+/// drawn from the upper half, so that a thousand workers do not return at once. A session that
+/// outlasts the pause before it was worth the wait: the next ones are short again.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
 /// How long a stopping worker waits for tasks being counted and for acknowledgements.
 const FAREWELL: Duration = Duration::from_secs(4);
@@ -49,19 +50,19 @@ pub(crate) async fn work(
     };
     let mut pause = BACKOFF.0;
     loop {
-        let begun = Instant::now();
         let lost = match worker.until(connector.connect()).await? {
             None => return Ok(()),
             Some(Err(LinkEnd::Refused(failure))) => return Err(failure),
             Some(Err(LinkEnd::Lost(reason))) => reason,
-            Some(Ok(link)) => match worker.session(link).await? {
-                None => return Ok(()),
-                Some(reason) => reason,
-            },
+            Some(Ok(link)) => {
+                let begun = Instant::now();
+                let Some(reason) = worker.session(link).await? else { return Ok(()) };
+                if begun.elapsed() > pause {
+                    pause = BACKOFF.0;
+                }
+                reason
+            }
         };
-        if begun.elapsed() > BACKOFF.1 {
-            pause = BACKOFF.0;
-        }
         let jittered = pause.mul_f64(rand::random_range(0.5..1.0));
         tracing::warn!(reason = lost, again_in_ms = jittered.as_millis() as u64, "no coordinator");
         if worker.until(tokio::time::sleep(jittered)).await?.is_none() {

@@ -1,7 +1,7 @@
 //! A farm of containers for one test, gone with its volumes when the test ends, however it ends.
 
 use std::process::{self, Command, Stdio};
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, Once, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,8 @@ static COMPOSE: LazyLock<&[&str]> = LazyLock::new(|| {
     }
 });
 
+static IMAGE: Once = Once::new();
+
 const PROGRAM: &str = "/usr/local/bin/queens";
 
 pub(crate) struct Farm {
@@ -29,8 +31,7 @@ pub(crate) struct Farm {
 }
 
 impl Farm {
-    /// Builds the image from this checkout where it has changed, and starts a coordinator with an
-    /// empty ledger, and workers.
+    /// Starts a coordinator with an empty ledger, and workers.
     pub(crate) fn up(workers: usize) -> Self {
         // A poisoned lock only says that another test failed.
         let mut machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -38,7 +39,9 @@ impl Farm {
         let project = format!("queens-test-{}-{}", process::id(), *machine);
         let farm = Self { project, _machine: machine };
         let scale = format!("worker={workers}");
-        farm.compose(&["up", "--detach", "--build", "--scale", &scale]);
+        // One image for all tests, of the checkout as it is now.
+        IMAGE.call_once(|| drop(farm.compose(&["build"])));
+        farm.compose(&["up", "--detach", "--scale", &scale]);
         farm
     }
 
@@ -181,7 +184,8 @@ pub(crate) fn wait_for(what: &str, mut met: impl FnMut() -> bool) {
 fn run(command: &mut Command) -> String {
     let output = command.stdin(Stdio::null()).output();
     let output = output.unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let text = String::from_utf8(output.stdout).expect("text");
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {}\n{errors}", output.status);
-    String::from_utf8(output.stdout).expect("text")
+    assert!(output.status.success(), "{command:?}: {}\n{text}\n{errors}", output.status);
+    text
 }

@@ -1,0 +1,138 @@
+//! The worker's end of a session.
+
+use farm::{Agent, AgentConfig, JobId, LeaseId, Loan, Message, Millis, Part, Report};
+
+use crate::stage::{plan, range};
+
+fn connected() -> Agent {
+    let mut agent = Agent::new(AgentConfig {
+        worker: "w1".into(),
+        instance: 1,
+        threads: 1,
+        credit: 100,
+        report_ms: 500,
+        resend_ms: 5_000,
+    });
+    agent.connected();
+    agent
+}
+
+fn loan(lease: u64, job: u64, tasks: u64, whole: bool) -> Loan {
+    Loan {
+        lease: LeaseId(lease),
+        job: JobId(job),
+        plan: plan(tasks),
+        fingerprint: plan(tasks).fingerprint(),
+        range: range(0, tasks),
+        whole,
+    }
+}
+
+fn part(loan: Loan, start: u64, end: u64) -> Part {
+    Part { loan, range: range(start, end), count: end - start, busy_us: 1 }
+}
+
+fn reports(messages: Vec<Message>) -> Vec<Report> {
+    let report = |message| match message {
+        Message::Report(report) => Some(report),
+        _ => None,
+    };
+    messages.into_iter().filter_map(report).collect()
+}
+
+#[test]
+fn two_jobs_of_one_plan_are_acknowledged_separately() {
+    let mut agent = connected();
+    for job in [1, 2] {
+        let loan = loan(job, job, 4, false);
+        agent.lent(loan);
+        agent.finished(Millis(0), part(loan, 0, 4));
+    }
+    assert_eq!(reports(agent.poll(Millis(0))).len(), 2);
+
+    agent.acked(JobId(1), plan(4).fingerprint(), range(0, 4));
+    assert!(!agent.is_settled());
+
+    let again = reports(agent.poll(Millis(5_000)));
+    assert_eq!(again.iter().map(|report| report.job).collect::<Vec<_>>(), [JobId(2)]);
+}
+
+#[test]
+fn equal_lease_numbers_of_two_ledgers_are_not_added_up() {
+    // Given: the coordinator was replaced, and the new one lends a number that is in use here.
+    let mut agent = connected();
+    let (old, new) = (loan(1, 1, 4, false), loan(1, 1, 6, false));
+    agent.lent(old);
+    agent.revoked(old.lease);
+    agent.lent(new);
+
+    // When neighbouring parts of both are finished
+    agent.finished(Millis(0), part(old, 0, 2));
+    agent.finished(Millis(0), part(new, 2, 4));
+
+    // Then each is reported for its own plan.
+    let mut reports = reports(agent.poll(Millis(500)));
+    reports.sort_by_key(|report| report.range);
+    let told: Vec<_> = reports.iter().map(|r| (r.fingerprint, r.range, r.count)).collect();
+    let expected = [(old.fingerprint, range(0, 2), 2), (new.fingerprint, range(2, 4), 2)];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn a_loan_that_comes_twice_loses_nothing() {
+    let mut agent = connected();
+    let loan = loan(1, 1, 4, false);
+    agent.lent(loan);
+    agent.finished(Millis(0), part(loan, 0, 3));
+    agent.lent(loan);
+    agent.finished(Millis(0), part(loan, 0, 1));
+    agent.revoked(loan.lease);
+
+    let told = reports(agent.poll(Millis(0)));
+
+    assert!(told.iter().any(|report| report.range == range(0, 3)), "{told:?}");
+}
+
+#[test]
+fn a_recount_is_reported_whole_or_not_at_all() {
+    let mut agent = connected();
+    let recount = loan(1, 1, 4, true);
+    agent.lent(recount);
+    agent.finished(Millis(0), part(recount, 0, 2));
+    assert!(reports(agent.poll(Millis(10_000))).is_empty());
+
+    agent.finished(Millis(10_000), part(recount, 2, 4));
+    assert_eq!(reports(agent.poll(Millis(10_000)))[0].range, range(0, 4));
+}
+
+#[test]
+fn half_a_recount_is_forgotten_when_it_is_revoked() {
+    let mut agent = connected();
+    let recount = loan(1, 1, 4, true);
+    agent.lent(recount);
+    agent.finished(Millis(0), part(recount, 0, 2));
+
+    agent.revoked(recount.lease);
+    agent.poll(Millis(1));
+
+    assert!(agent.is_settled());
+}
+
+#[test]
+fn a_worker_that_stops_reports_what_is_finished_and_takes_nothing_more() {
+    let mut agent = connected();
+    let loan = loan(1, 1, 4, false);
+    agent.lent(loan);
+    agent.finished(Millis(0), part(loan, 0, 2));
+
+    agent.stop();
+    let messages = agent.poll(Millis(1));
+    assert!(messages.contains(&Message::Leaving));
+    assert_eq!(reports(messages)[0].range, range(0, 2));
+
+    agent.acked(loan.job, loan.fingerprint, range(0, 2));
+    assert!(agent.is_settled());
+    agent.lent(loan);
+    let Message::Hello(hello) = agent.connected() else { panic!("first words") };
+    assert_eq!((hello.credit, hello.holding), (0, vec![]));
+}

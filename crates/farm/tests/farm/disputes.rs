@@ -1,0 +1,167 @@
+//! Two counts of one range differ.
+
+use farm::{Event, JobId, JobState, Record, Report, RequestId, SessionId, Verdict};
+
+use crate::stage::{Stage, plan, range, report};
+
+/// A job of 4 tasks in which w1 has counted everything and w2 has contradicted: 4 against `claim`.
+fn disputed(claim: u64) -> (Stage, JobId) {
+    let mut stage = Stage::new();
+    let job = stage.submit(4, 0);
+    let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
+    stage.report(one, report(job, plan(4), range(0, 4)));
+    let verdict = stage.report(two, told(job, claim));
+    assert_eq!(verdict, Some(Verdict::Disputed));
+    (stage, job)
+}
+
+fn told(job: JobId, count: u64) -> Report {
+    Report { count, ..report(job, plan(4), range(0, 4)) }
+}
+
+#[test]
+fn a_contradiction_reopens_a_job_that_was_done() {
+    let (stage, job) = disputed(5);
+
+    assert_eq!(stage.state(job).0, JobState::Running);
+    assert_eq!(stage.farm.job(job).expect("it exists").disputes, 1);
+}
+
+#[test]
+fn a_third_worker_settles_it_and_the_total_is_corrected() {
+    let (mut stage, job) = disputed(5);
+    let three = stage.join("w3", 10);
+    let loan = stage.last_loan(three);
+    assert!(loan.whole);
+
+    stage.report(three, Report { lease: loan.lease, ..told(job, 5) });
+
+    assert_eq!(stage.state(job), (JobState::Done, 5));
+    assert!(matches!(stage.records[stage.records.len() - 2], Record::Settle { .. }));
+}
+
+#[test]
+fn a_third_opinion_that_agrees_with_nobody_settles_nothing() {
+    let (mut stage, job) = disputed(5);
+    let three = stage.join("w3", 0);
+
+    stage.report(three, told(job, 6));
+    assert_eq!(stage.state(job).0, JobState::Running);
+
+    let four = stage.join("w4", 0);
+    stage.report(four, told(job, 4));
+    assert_eq!(stage.state(job), (JobState::Done, 4));
+}
+
+#[test]
+fn those_who_have_voted_are_not_asked_again_and_not_heard_again() {
+    let (mut stage, job) = disputed(5);
+    for session in [SessionId(1), SessionId(2)] {
+        stage.act(Event::CreditChanged { session, credit: 100 });
+        assert!(stage.loans(session).is_empty());
+    }
+
+    let again = stage.report(SessionId(2), told(job, 5));
+
+    assert_eq!((again, stage.state(job).0), (Some(Verdict::Superseded), JobState::Running));
+}
+
+#[test]
+fn a_worker_that_left_before_the_look_up_cannot_agree_with_itself() {
+    // Given: w2 contradicts, and is gone when the ledger has looked.
+    let mut stage = Stage::new();
+    let job = stage.submit(4, 0);
+    let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
+    stage.report(one, report(job, plan(4), range(0, 4)));
+    let event = Event::Reported { session: two, report: told(job, 5) };
+    let effects = stage.farm.step(farm::Millis(0), event);
+    let [farm::Effect::Compare { ticket, .. }] = effects[..] else { panic!("{effects:?}") };
+    stage.act(Event::Left { session: two });
+    let found = farm::Found::Exactly { count: 4, worker: "w1".into() };
+    stage.act(Event::Compared { ticket, found });
+
+    // When it comes back and says the same
+    stage.act(Event::Joined { session: SessionId(22), hello: crate::stage::hello("w2", 0) });
+    let again = stage.report(SessionId(22), told(job, 5));
+
+    // Then nothing is settled.
+    assert_eq!((again, stage.state(job).0), (Some(Verdict::Superseded), JobState::Running));
+}
+
+#[test]
+fn a_sum_of_several_workers_counts_is_nobodys_vote() {
+    // Given: w1 and w2 have counted half each, and w3 contradicts the sum.
+    let mut stage = Stage::new();
+    let job = stage.submit(4, 0);
+    let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
+    let three = stage.join("w3", 0);
+    stage.report(one, report(job, plan(4), range(0, 2)));
+    stage.report(two, report(job, plan(4), range(2, 4)));
+    stage.report(three, told(job, 5));
+
+    // When w2 repeats its share, it agrees with the sum, of which it is a part
+    stage.report(two, told(job, 4));
+    assert_eq!(stage.state(job).0, JobState::Running);
+
+    // and only another worker settles it.
+    let four = stage.join("w4", 0);
+    stage.report(four, told(job, 5));
+    assert_eq!(stage.state(job), (JobState::Done, 5));
+}
+
+#[test]
+fn a_dispute_settled_while_its_recount_is_lent_takes_the_recount_back() {
+    let (mut stage, job) = disputed(5);
+    let three = stage.join("w3", 10);
+    let recount = stage.last_loan(three);
+    let four = stage.join("w4", 0);
+
+    stage.report(four, told(job, 4));
+
+    assert!(stage.revoked(recount.lease));
+    assert_eq!(stage.state(job), (JobState::Done, 4));
+}
+
+#[test]
+fn a_recount_that_comes_back_from_a_hung_worker_goes_to_another() {
+    let (mut stage, _) = disputed(5);
+    let three = stage.join("w3", 10);
+    let lost = stage.last_loan(three);
+    let four = stage.join("w4", 10);
+    assert!(stage.loans(four).is_empty());
+
+    stage.tick(60_000);
+
+    assert!(stage.revoked(lost.lease));
+    assert_eq!(stage.last_loan(four).range, lost.range);
+}
+
+#[test]
+fn a_recount_larger_than_all_credit_goes_to_an_idle_worker() {
+    let (mut stage, job) = disputed(5);
+    stage.act(Event::Submitted { request: RequestId(9), plan: plan(9), priority: 1 });
+    let busy = stage.join("w3", 2);
+    assert!(!stage.last_loan(busy).whole, "the other job comes first");
+
+    let loans = stage.loans(busy);
+    assert_eq!(loans.iter().map(|loan| loan.range.len()).sum::<u64>(), 2);
+    stage.act(Event::Cancelled { request: RequestId(10), job: JobId(2) });
+
+    assert_eq!((stage.last_loan(busy).job, stage.last_loan(busy).whole), (job, true));
+}
+
+#[test]
+fn a_repeated_vote_is_not_acknowledged_before_it_is_durable() {
+    let mut stage = Stage::new();
+    let job = stage.submit(4, 0);
+    let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
+    stage.report(one, report(job, plan(4), range(0, 4)));
+    stage.slow_disk = true;
+
+    let verdicts = [(); 2].map(|()| stage.report(two, told(job, 5)));
+    assert_eq!(verdicts, [None, None]);
+
+    stage.flush();
+    stage.slow_disk = false;
+    assert_eq!(stage.report(two, told(job, 5)), Some(Verdict::Superseded));
+}

@@ -1,0 +1,191 @@
+//! Who is lent what, how much, and for how long.
+
+use farm::{Event, JobState, Loan, RequestId, SessionId};
+
+use crate::stage::{Stage, plan, range, report};
+
+/// Lets a worker finish its loans at a speed, `rounds` times.
+fn work(stage: &mut Stage, worker: SessionId, us_per_task: u64, rounds: usize) {
+    for _ in 0..rounds {
+        let loan = stage.last_loan(worker);
+        stage.finish(worker, &loan, us_per_task);
+    }
+}
+
+#[test]
+fn a_worker_ten_times_faster_gets_ten_times_larger_leases() {
+    let mut stage = Stage::new();
+    stage.submit(100_000_000, 0);
+    let (slow, fast) = (stage.join("w1", 1 << 40), stage.join("w2", 1 << 40));
+
+    work(&mut stage, slow, 10_000, 3);
+    work(&mut stage, fast, 1_000, 3);
+
+    // 10 s at 10 ms and at 1 ms per task.
+    assert_eq!(stage.last_loan(slow).range.len(), 1_000);
+    assert_eq!(stage.last_loan(fast).range.len(), 10_000);
+}
+
+#[test]
+fn the_first_lease_is_a_probe() {
+    let mut stage = Stage::new();
+    stage.submit(1_000, 0);
+
+    let worker = stage.join("w1", 1_000);
+
+    assert_eq!(stage.last_loan(worker).range, range(0, 4));
+}
+
+#[test]
+fn leases_shrink_towards_the_end_of_a_job() {
+    let mut stage = Stage::new();
+    stage.submit(1_000, 0);
+    let worker = stage.join("w1", 1_000);
+
+    while stage.state(farm::JobId(1)).0 == JobState::Running {
+        work(&mut stage, worker, 1_000, 1);
+    }
+
+    let sizes: Vec<u64> = stage.loans(worker).iter().map(|loan| loan.range.len()).collect();
+    assert!(sizes[1..].is_sorted_by(|a, b| a >= b), "{sizes:?}");
+    assert_eq!((sizes[1], sizes[sizes.len() - 1]), (498, 1));
+}
+
+#[test]
+fn jobs_of_higher_priority_come_first_then_older_ones() {
+    let mut stage = Stage::new();
+    let low = stage.submit(2, -1);
+    let first = stage.submit(2, 5);
+    let second = stage.submit(2, 5);
+
+    let worker = stage.join("w1", 100);
+    work(&mut stage, worker, 1_000, 1);
+    work(&mut stage, worker, 1_000, 1);
+
+    let order: Vec<_> = stage.loans(worker).iter().map(|loan| loan.job).collect();
+    let mut seen = order.clone();
+    seen.dedup();
+    assert_eq!(seen, [first, second, low], "{order:?}");
+}
+
+#[test]
+fn credit_limits_what_is_held_and_none_stops_lending() {
+    let mut stage = Stage::new();
+    let job = stage.submit(100, 0);
+    let worker = stage.join("w1", 3);
+    let loan = stage.last_loan(worker);
+    assert_eq!(loan.range.len(), 3);
+
+    stage.act(Event::CreditChanged { session: worker, credit: 0 });
+    stage.finish(worker, &loan, 1_000);
+    assert_eq!(stage.loans(worker).len(), 1);
+
+    stage.act(Event::CreditChanged { session: worker, credit: 2 });
+    assert_eq!(stage.last_loan(worker), Loan { range: range(3, 5), ..stage.last_loan(worker) });
+    assert_eq!(stage.farm.job(job).expect("it exists").workers, 1);
+}
+
+#[test]
+fn a_worker_that_misses_a_deadline_comes_after_all_others() {
+    // Given: w1 hangs with the only range; w2 waits.
+    let mut stage = Stage::new();
+    stage.submit(1, 0);
+    let (hung, idle) = (stage.join("w1", 10), stage.join("w2", 10));
+    let lost = stage.last_loan(hung);
+    assert!(stage.loans(idle).is_empty());
+
+    stage.tick(60_000);
+
+    assert!(stage.revoked(lost.lease));
+    assert_eq!(stage.last_loan(idle).range, lost.range);
+}
+
+#[test]
+fn two_hung_workers_do_not_keep_a_range_from_a_healthy_one() {
+    // Given: w1 and w2 hang, and w3 comes when both have missed a deadline.
+    let mut stage = Stage::new();
+    stage.submit(1, 0);
+    let hung = [stage.join("w1", 10), stage.join("w2", 10)];
+    stage.tick(60_000);
+    assert_eq!(stage.loans(hung[1]).len(), 1);
+    let healthy = stage.join("w3", 10);
+
+    // When w2 misses its deadline in the moment in which w1 has rested enough
+    stage.tick(1_000_000);
+
+    // Then the healthy one is served.
+    assert_eq!(stage.loans(healthy).len(), 1);
+}
+
+#[test]
+fn missed_deadlines_double_the_patience_with_a_job_once_per_deadline() {
+    // Given: three leases of one age.
+    let mut stage = Stage::new();
+    stage.submit(12, 0);
+    let workers = [stage.join("w1", 4), stage.join("w2", 4), stage.join("w3", 4)];
+
+    // When all are missed, and lent again after the rest
+    stage.tick(60_000);
+    stage.tick(180_000);
+
+    // Then the next deadline is twice as far, not eight times.
+    let loans = workers.map(|worker| stage.loans(worker).len());
+    assert_eq!(loans, [2, 2, 2]);
+    assert_eq!(stage.farm.next_wakeup(), Some(farm::Millis(180_000 + 2 * 60_000)));
+}
+
+#[test]
+fn a_report_renews_its_lease() {
+    let mut stage = Stage::new();
+    let job = stage.submit(4, 0);
+    let worker = stage.join("w1", 4);
+    let lease = stage.last_loan(worker).lease;
+
+    stage.now = 50_000;
+    let part = farm::Report { lease, ..report(job, plan(4), range(0, 1)) };
+    stage.report(worker, part);
+    stage.tick(100_000);
+    assert!(!stage.revoked(lease));
+
+    stage.tick(110_000);
+    assert!(stage.revoked(lease));
+}
+
+#[test]
+fn a_lost_sessions_ranges_go_to_others_at_once() {
+    let mut stage = Stage::new();
+    stage.submit(4, 0);
+    let (one, two) = (stage.join("w1", 4), stage.join("w2", 4));
+
+    stage.act(Event::Left { session: one });
+
+    assert_eq!(stage.last_loan(two).range, range(0, 4));
+}
+
+#[test]
+fn a_paused_job_is_taken_back_and_lent_again_when_it_resumes() {
+    let mut stage = Stage::new();
+    let job = stage.submit(4, 0);
+    let worker = stage.join("w1", 4);
+    let lease = stage.last_loan(worker).lease;
+
+    stage.act(Event::Paused { request: RequestId(1), job });
+    assert!(stage.revoked(lease));
+    assert_eq!(stage.loans(worker).len(), 1);
+
+    stage.act(Event::Resumed { request: RequestId(2), job });
+    assert_eq!(stage.loans(worker).len(), 2);
+}
+
+#[test]
+fn a_leaving_worker_is_lent_nothing_more() {
+    let mut stage = Stage::new();
+    stage.submit(100, 0);
+    let worker = stage.join("w1", 100);
+    let loan = stage.last_loan(worker);
+
+    stage.act(Event::Leaving { session: worker });
+    stage.finish(worker, &loan, 1_000);
+
+    assert_eq!(stage.loans(worker).len(), 1);
+}

@@ -1,0 +1,10 @@
+//! What the farm does in single cases, one thing per test: given, when, then.
+// In a test binary everything is within the crate.
+#![allow(unreachable_pub)]
+
+mod agent;
+mod disputes;
+mod lending;
+mod restarts;
+mod stage;
+mod verdicts;

@@ -1,0 +1,149 @@
+//! The coordinator restarts, workers reconnect.
+
+use farm::{
+    Effect, Event, Hello, Holding, IntervalSet, JobId, JobState, LeaseId, Restored,
+    RestoredDispute, RestoredJob, SessionId, Vote,
+};
+
+use crate::stage::{Stage, hello, plan, range, report};
+
+const JOB: JobId = JobId(1);
+
+/// A job of 10 tasks of which `accepted` were accepted, 1 each, before the ledger was opened anew.
+fn half_done(accepted: u64) -> RestoredJob {
+    RestoredJob {
+        id: JOB,
+        plan: plan(10),
+        priority: 0,
+        state: JobState::Running,
+        accepted: IntervalSet::from_iter([range(0, accepted)]),
+        total: accepted.into(),
+        disputes: Vec::new(),
+    }
+}
+
+fn restored(job: RestoredJob) -> Stage {
+    Stage::restored(Restored { epoch: 2, jobs: vec![job] })
+}
+
+fn holding(lease: u64, start: u64, end: u64) -> Holding {
+    let fingerprint = plan(10).fingerprint();
+    Holding { lease: LeaseId(lease), job: JOB, fingerprint, range: range(start, end) }
+}
+
+#[test]
+fn nothing_is_lent_during_the_grace_and_everything_after() {
+    let mut stage = restored(half_done(5));
+
+    let worker = stage.join("w1", 100);
+    assert!(stage.loans(worker).is_empty());
+    assert_eq!(stage.farm.next_wakeup(), Some(farm::Millis(3_000)));
+
+    stage.tick(3_000);
+    assert_eq!(stage.last_loan(worker).range, range(5, 9));
+}
+
+#[test]
+fn a_reconnected_worker_keeps_what_it_holds() {
+    // Given: w1 still counts [7, 10), and its finished [3, 5) was accepted meanwhile.
+    let mut stage = restored(half_done(5));
+    let old = 1 << 40 | 17;
+    let holding = vec![holding(old, 3, 5), holding(old, 7, 10)];
+
+    let hello = Hello { holding, ..hello("w1", 100) };
+    stage.act(Event::Joined { session: SessionId(1), hello });
+    stage.tick(3_000);
+
+    assert!(!stage.revoked(LeaseId(old)), "it would drop what it was left");
+    let lent: Vec<_> = stage.loans(SessionId(1)).iter().map(|loan| loan.range).collect();
+    assert!(lent.iter().all(|range| range.end() <= 7), "{lent:?}");
+}
+
+#[test]
+fn what_others_have_meanwhile_is_not_given_back() {
+    let mut stage = restored(half_done(5));
+    stage.join("w2", 100);
+    stage.tick(3_000);
+
+    let old = LeaseId(1 << 40 | 17);
+    let holding = vec![holding(old.0, 5, 9)];
+    let hello = Hello { holding, ..hello("w1", 0) };
+    stage.act(Event::Joined { session: SessionId(1), hello });
+
+    assert!(stage.revoked(old));
+}
+
+#[test]
+fn a_lease_that_this_ledger_never_lent_is_not_adopted() {
+    // Given: a worker of a coordinator with another ledger, whose lease has a number that this one
+    // is going to use.
+    let mut stage = restored(half_done(5));
+    let strange = LeaseId(2 << 40 | 1);
+    let holding = vec![holding(strange.0, 5, 6)];
+    let hello = Hello { holding, ..hello("w1", 0) };
+    stage.act(Event::Joined { session: SessionId(1), hello });
+    assert!(stage.revoked(strange));
+
+    // When that number is lent to another worker, and comes back
+    let other = stage.join("w2", 4);
+    stage.tick(3_000);
+    let loan = stage.last_loan(other);
+    assert_eq!(loan.lease, strange);
+    stage.finish(other, &loan, 1_000);
+
+    // Then the books are in order.
+    stage.act(Event::Left { session: SessionId(1) });
+    assert_eq!(stage.state(JOB).1, 9);
+}
+
+#[test]
+fn a_second_session_of_one_worker_replaces_the_first() {
+    let mut stage = Stage::new();
+    stage.submit(4, 0);
+    let first = stage.join("w1", 4);
+    let lease = stage.last_loan(first).lease;
+
+    let hello = Hello { holding: vec![], ..hello("w1", 4) };
+    stage.act(Event::Joined { session: SessionId(9), hello });
+
+    assert!(stage.sent.contains(&Effect::Dismiss { session: first }));
+    assert_eq!(stage.last_loan(SessionId(9)).range, range(0, 4));
+    assert_ne!(stage.last_loan(SessionId(9)).lease, lease);
+    assert_eq!(stage.farm.workers(), 1);
+}
+
+#[test]
+fn the_last_result_was_durable_and_the_end_of_the_job_was_not() {
+    let mut stage = restored(half_done(10));
+
+    stage.tick(0);
+
+    assert_eq!(stage.state(JOB), (JobState::Done, 10));
+}
+
+#[test]
+fn a_dispute_survives_a_restart() {
+    let vote = |worker: &str, count| Vote { worker: worker.into(), count };
+    let votes = vec![vote("w1", 10), vote("w2", 11)];
+    let disputes = vec![RestoredDispute { range: range(0, 10), votes }];
+    let state = JobState::Done;
+    let mut stage = restored(RestoredJob { disputes, state, ..half_done(10) });
+    assert_eq!(stage.state(JOB).0, JobState::Running);
+
+    let three = stage.join("w3", 100);
+    assert!(stage.last_loan(three).whole);
+    let told = farm::Report { count: 11, ..report(JOB, plan(10), range(0, 10)) };
+    stage.report(three, told);
+
+    assert_eq!(stage.state(JOB), (JobState::Done, 11));
+}
+
+#[test]
+fn lease_numbers_rise_across_restarts() {
+    let mut stage = restored(half_done(5));
+    let worker = stage.join("w1", 100);
+
+    stage.tick(3_000);
+
+    assert!(stage.last_loan(worker).lease > LeaseId(2 << 40));
+}

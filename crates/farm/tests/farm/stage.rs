@@ -1,0 +1,190 @@
+//! A farm with a ledger that writes at once (or when told to), and workers that are mere sessions.
+
+use std::collections::BTreeMap;
+
+use farm::{
+    Config, Effect, Event, Farm, Found, Hello, JobId, JobState, LeaseId, Loan, Method, Millis,
+    Plan, Problem, Range, Record, Report, RequestId, Restored, SessionId, Ticket, Verdict,
+};
+
+/// A farm on a stage.
+pub struct Stage {
+    pub farm: Farm,
+    pub now: u64,
+    /// All that was sent to workers, the latest last.
+    pub sent: Vec<Effect>,
+    pub records: Vec<Record>,
+    /// Writes wait for `flush`.
+    pub slow_disk: bool,
+    waiting: Vec<Ticket>,
+    /// By job and start.
+    rows: BTreeMap<(JobId, u64), (Range, u64, String)>,
+}
+
+pub const CONFIG: Config =
+    Config { lease_ms: 10_000, lease_ttl_ms: 60_000, grace_ms: 3_000, probe_tasks: 4 };
+
+impl Stage {
+    pub fn new() -> Stage {
+        Stage::restored(Restored { epoch: 1, jobs: Vec::new() })
+    }
+
+    pub fn restored(restored: Restored) -> Stage {
+        Stage {
+            farm: Farm::restore(CONFIG, Millis(0), restored),
+            now: 0,
+            sent: Vec::new(),
+            records: Vec::new(),
+            slow_disk: false,
+            waiting: Vec::new(),
+            rows: BTreeMap::new(),
+        }
+    }
+
+    /// One event, and everything that follows from it.
+    pub fn act(&mut self, event: Event) {
+        let mut events = vec![event];
+        while !events.is_empty() {
+            for effect in self.farm.step(Millis(self.now), events.remove(0)) {
+                match effect {
+                    Effect::Write { ticket, record } => {
+                        self.keep(&record);
+                        self.records.push(record);
+                        match self.slow_disk {
+                            true => self.waiting.push(ticket),
+                            false => events.push(Event::Written { ticket }),
+                        }
+                    }
+                    Effect::Compare { ticket, job, range } => {
+                        let found = self.compare(job, range);
+                        events.push(Event::Compared { ticket, found });
+                    }
+                    effect => self.sent.push(effect),
+                }
+            }
+        }
+    }
+
+    /// Everything that was written becomes durable.
+    pub fn flush(&mut self) {
+        for ticket in std::mem::take(&mut self.waiting) {
+            self.act(Event::Written { ticket });
+        }
+    }
+
+    pub fn tick(&mut self, now: u64) {
+        self.now = now;
+        self.act(Event::Tick);
+    }
+
+    pub fn submit(&mut self, tasks: u64, priority: i32) -> JobId {
+        self.act(Event::Submitted { request: RequestId(7), plan: plan(tasks), priority });
+        self.farm.jobs().last().expect("it was submitted").id
+    }
+
+    /// A worker of one thread joins. Its session has the number that follows its `w`.
+    pub fn join(&mut self, worker: &str, credit: u64) -> SessionId {
+        let number = worker[1..].parse().expect("w1, w2, …");
+        self.act(Event::Joined { session: SessionId(number), hello: hello(worker, credit) });
+        SessionId(number)
+    }
+
+    pub fn report(&mut self, session: SessionId, report: Report) -> Option<Verdict> {
+        let before = self.sent.len();
+        self.act(Event::Reported { session, report });
+        self.sent[before..].iter().find_map(verdict)
+    }
+
+    /// Reports a whole loan in `us_per_task`, with the count 1 per task.
+    pub fn finish(&mut self, session: SessionId, loan: &Loan, us_per_task: u64) -> Option<Verdict> {
+        let busy_us = us_per_task * loan.range.len();
+        let report =
+            Report { lease: loan.lease, busy_us, ..report(loan.job, loan.plan, loan.range) };
+        self.report(session, report)
+    }
+
+    /// What has been lent to a session so far.
+    pub fn loans(&self, to: SessionId) -> Vec<Loan> {
+        let loan = |effect: &Effect| match effect {
+            Effect::Lend { session, loan } if *session == to => Some(*loan),
+            _ => None,
+        };
+        self.sent.iter().filter_map(loan).collect()
+    }
+
+    pub fn last_loan(&self, to: SessionId) -> Loan {
+        *self.loans(to).last().expect("something was lent")
+    }
+
+    pub fn revoked(&self, lease: LeaseId) -> bool {
+        self.sent.iter().any(|e| matches!(e, Effect::Revoke { lease: l, .. } if *l == lease))
+    }
+
+    pub fn state(&self, job: JobId) -> (JobState, u128) {
+        let job = self.farm.job(job).expect("it exists");
+        (job.state, job.total)
+    }
+
+    fn keep(&mut self, record: &Record) {
+        match record {
+            Record::Range { report, worker } => {
+                let row = (report.range, report.count, worker.clone());
+                self.rows.insert((report.job, report.range.start()), row);
+            }
+            Record::Settle { report, worker } => {
+                let inside = |range: Range| range.intersect(report.range) == Some(range);
+                self.rows.retain(|&(job, _), (range, ..)| job != report.job || !inside(*range));
+                let row = (report.range, report.count, worker.clone());
+                self.rows.insert((report.job, report.range.start()), row);
+            }
+            _ => {}
+        }
+    }
+
+    fn compare(&self, job: JobId, range: Range) -> Found {
+        let keys = (job, range.start())..(job, range.end());
+        let rows: Vec<_> = self.rows.range(keys).map(|(_, row)| row).collect();
+        let tiled: u64 = rows.iter().map(|(range, ..)| range.len()).sum();
+        if tiled != range.len() {
+            return Found::Unaligned;
+        }
+        let first = &rows[0].2;
+        let alone = rows.iter().all(|(.., worker)| worker == first);
+        Found::Exactly {
+            count: rows.iter().map(|&(_, count, _)| u128::from(*count)).sum(),
+            worker: if alone { first.clone() } else { String::new() },
+        }
+    }
+}
+
+pub fn plan(tasks: u64) -> Plan {
+    Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks }
+}
+
+pub fn range(start: u64, end: u64) -> Range {
+    Range::new(start, end).expect("not empty")
+}
+
+pub fn hello(worker: &str, credit: u64) -> Hello {
+    let instance = worker[1..].parse().expect("w1, w2, …");
+    Hello { worker: worker.into(), instance, threads: 1, credit, holding: Vec::new() }
+}
+
+/// A count of 1 per task, under no lease.
+pub fn report(job: JobId, plan: Plan, range: Range) -> Report {
+    Report {
+        job,
+        fingerprint: plan.fingerprint(),
+        lease: LeaseId(0),
+        range,
+        count: range.len(),
+        busy_us: 1_000 * range.len(),
+    }
+}
+
+fn verdict(effect: &Effect) -> Option<Verdict> {
+    match effect {
+        Effect::Ack { verdict, .. } => Some(*verdict),
+        _ => None,
+    }
+}

@@ -1,0 +1,257 @@
+//! Properties that hold for whatever the machine thinks of, against naive models.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use farm::{
+    Agent, AgentConfig, Config, Effect, Event, Farm, Hello, IntervalSet, JobId, JobState, LeaseId,
+    Loan, Message, Method, Millis, Part, Plan, Problem, Range, Record, Report, RequestId, Restored,
+    SessionId, Verdict,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+const UNIVERSE: u64 = 64;
+
+proptest! {
+    /// Every method of the interval set, against a set of single ordinals.
+    #[test]
+    fn interval_set_is_a_set(changes in vec(change(), 0..40), probe in range()) {
+        let (mut set, mut model) = (IntervalSet::new(), BTreeSet::new());
+        for change in changes {
+            match change {
+                Change::Insert(range) => {
+                    set.insert(range);
+                    model.extend(ordinals(range));
+                }
+                Change::Remove(range) => {
+                    set.remove(range);
+                    model.retain(|ordinal| !contains(range, *ordinal));
+                }
+                Change::TakeFirst(tasks) => {
+                    let first = intervals(&model).first().map(|range| range.first(tasks));
+                    prop_assert_eq!(set.take_first(tasks), first);
+                    model.retain(|ordinal| !first.is_some_and(|range| contains(range, *ordinal)));
+                }
+            }
+            prop_assert_eq!(set.iter().collect::<Vec<_>>(), intervals(&model));
+            prop_assert_eq!(set.len(), model.len() as u64);
+            prop_assert_eq!(set.fragments(), intervals(&model).len());
+            prop_assert_eq!(set.is_empty(), model.is_empty());
+        }
+        let within: BTreeSet<u64> = model.iter().copied().filter(|&o| contains(probe, o)).collect();
+        prop_assert_eq!(set.within(probe).collect::<Vec<_>>(), intervals(&within));
+        prop_assert_eq!(set.intersects(probe), !within.is_empty());
+        prop_assert_eq!(set.contains(probe), within.len() as u64 == probe.len());
+        prop_assert_eq!(intervals(&model).into_iter().collect::<IntervalSet>(), set);
+    }
+
+    /// However a loan is cut and in whatever order its parts are finished, the reports tile it and
+    /// sum to the same, also if neighbouring sums do not fit 64 bits.
+    #[test]
+    fn agent_reports_tile_the_loan(
+        tasks in 1..50u64,
+        cuts in vec(0..50u64, 0..20),
+        order in any::<u64>(),
+        huge in any::<bool>(),
+        polls in any::<u64>(),
+    ) {
+        let count = |range: Range| -> u64 {
+            ordinals(range).map(|o| if huge { 1 << 61 } else { o * o }).sum()
+        };
+        let most = if huge { 4 } else { tasks };
+        let mut parts: Vec<Range> =
+            split(tasks, &cuts).into_iter().flat_map(|range| pieces(range, most)).collect();
+        shuffle(&mut parts, order);
+        let mut agent = agent();
+        let loan = loan(LeaseId(1), tasks);
+        agent.lent(loan);
+        let mut reports = Vec::new();
+        for (turn, &range) in parts.iter().enumerate() {
+            agent.finished(Millis(1), Part { loan, range, count: count(range), busy_us: 1 });
+            let late = polls >> (turn % 64) & 1 == 1;
+            reports.extend(reported(agent.poll(Millis(if late { 1_000 } else { 1 }))));
+        }
+        let mut covered = IntervalSet::new();
+        for report in &reports {
+            prop_assert!(!covered.intersects(report.range), "sent twice: {:?}", report);
+            covered.insert(report.range);
+            let sum: u128 = pieces(report.range, 1).into_iter().map(|r| u128::from(count(r))).sum();
+            prop_assert_eq!(u128::from(report.count), sum);
+            agent.acked(report.job, report.fingerprint, report.range);
+        }
+        prop_assert_eq!(covered.iter().collect::<Vec<_>>(), vec![loan.range]);
+        prop_assert!(agent.is_settled());
+    }
+
+    /// What is not acknowledged is sent again after a reconnection, with the same boundaries.
+    #[test]
+    fn agent_repeats_itself_exactly(tasks in 1..30u64, cuts in vec(0..30u64, 0..10)) {
+        let mut agent = agent();
+        let loan = loan(LeaseId(1), tasks);
+        agent.lent(loan);
+        let mut sent = BTreeMap::new();
+        for (turn, range) in split(tasks, &cuts).into_iter().enumerate() {
+            agent.finished(Millis(1), Part { loan, range, count: range.start(), busy_us: 1 });
+            let messages = agent.poll(Millis(1 + 400 * turn as u64));
+            sent.extend(reported(messages).into_iter().map(|report| (report.range, report)));
+        }
+        agent.disconnected();
+        let Message::Hello(Hello { holding, .. }) = agent.connected() else { panic!("first words") };
+        let held: IntervalSet = holding.into_iter().map(|holding| holding.range).collect();
+        prop_assert_eq!(held.iter().collect::<Vec<_>>(), vec![loan.range]);
+        let again = reported(agent.poll(Millis(100_000)));
+        let again: BTreeMap<Range, Report> = again.into_iter().map(|r| (r.range, r)).collect();
+        prop_assert_eq!(again, sent);
+    }
+
+    /// Every split of a plan into reports, in any order and under any lease, sums to the same.
+    #[test]
+    fn every_split_sums_to_the_same(
+        tasks in 1..200u64,
+        cuts in vec(0..200u64, 0..40),
+        order in any::<u64>(),
+        leases in vec(0..10u64, 40),
+    ) {
+        let count = |ordinal: u64| u64::MAX / 50 - ordinal * ordinal;
+        let truth: u128 = (0..tasks).map(|ordinal| u128::from(count(ordinal))).sum();
+        let mut farm = Farm::restore(Config::default(), Millis(0), Restored::default());
+        let plan = plan(tasks);
+        act(&mut farm, Event::Submitted { request: RequestId(1), plan, priority: 0 });
+        let hello =
+            Hello { worker: "w".into(), instance: 1, threads: 2, credit: 100, holding: Vec::new() };
+        act(&mut farm, Event::Joined { session: SessionId(1), hello });
+        let mut reports: Vec<Range> =
+            split(tasks, &cuts).into_iter().flat_map(|range| pieces(range, 40)).collect();
+        shuffle(&mut reports, order);
+        for (index, range) in reports.into_iter().enumerate() {
+            let report = Report {
+                job: JobId(1),
+                fingerprint: plan.fingerprint(),
+                lease: LeaseId(leases[index % leases.len()]),
+                range,
+                count: ordinals(range).map(count).sum(),
+                busy_us: 1_000,
+            };
+            let verdicts = act(&mut farm, Event::Reported { session: SessionId(1), report });
+            prop_assert_eq!(verdicts, vec![Verdict::Accepted]);
+        }
+        let job = farm.job(JobId(1)).expect("it was submitted");
+        prop_assert_eq!((job.state, job.total, job.tasks_done), (JobState::Done, truth, tasks));
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Change {
+    Insert(Range),
+    Remove(Range),
+    TakeFirst(u64),
+}
+
+fn range() -> impl Strategy<Value = Range> {
+    (0..UNIVERSE, 1..=16u64).prop_map(|(start, len)| {
+        Range::new(start, (start + len).min(UNIVERSE)).expect("the universe goes on")
+    })
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    prop_oneof![
+        3 => range().prop_map(Change::Insert),
+        2 => range().prop_map(Change::Remove),
+        1 => (1..20u64).prop_map(Change::TakeFirst),
+    ]
+}
+
+fn ordinals(range: Range) -> std::ops::Range<u64> {
+    range.start()..range.end()
+}
+
+fn contains(range: Range, ordinal: u64) -> bool {
+    ordinals(range).contains(&ordinal)
+}
+
+/// The maximal intervals of a set of ordinals.
+fn intervals(set: &BTreeSet<u64>) -> Vec<Range> {
+    let mut intervals: Vec<Range> = Vec::new();
+    for &ordinal in set {
+        let start = match intervals.last() {
+            Some(last) if last.end() == ordinal => intervals.pop().expect("it is there").start(),
+            _ => ordinal,
+        };
+        intervals.extend(Range::new(start, ordinal + 1));
+    }
+    intervals
+}
+
+/// `[0, tasks)`, cut there.
+fn split(tasks: u64, cuts: &[u64]) -> Vec<Range> {
+    let mut ends: BTreeSet<u64> = cuts.iter().map(|cut| cut % tasks).collect();
+    ends.extend([0, tasks]);
+    let ends: Vec<u64> = ends.into_iter().collect();
+    ends.windows(2).filter_map(|pair| Range::new(pair[0], pair[1])).collect()
+}
+
+/// A range in pieces of at most `most` tasks.
+fn pieces(range: Range, most: u64) -> Vec<Range> {
+    let starts = ordinals(range).step_by(most as usize);
+    starts.filter_map(|start| Range::new(start, (start + most).min(range.end()))).collect()
+}
+
+/// A permutation, the same for the same `order`.
+fn shuffle<T>(items: &mut [T], mut order: u64) {
+    for index in (1..items.len()).rev() {
+        order =
+            order.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        items.swap(index, (order >> 33) as usize % (index + 1));
+    }
+}
+
+fn plan(tasks: u64) -> Plan {
+    Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks }
+}
+
+fn loan(lease: LeaseId, tasks: u64) -> Loan {
+    let (plan, range) = (plan(tasks), Range::new(0, tasks).expect("some tasks"));
+    Loan { lease, job: JobId(1), plan, fingerprint: plan.fingerprint(), range, whole: false }
+}
+
+fn agent() -> Agent {
+    let mut agent = Agent::new(AgentConfig {
+        worker: "w".into(),
+        instance: 1,
+        threads: 2,
+        credit: 100,
+        report_ms: 500,
+        resend_ms: 50_000,
+    });
+    agent.connected();
+    agent
+}
+
+fn reported(messages: Vec<Message>) -> Vec<Report> {
+    let report = |message| match message {
+        Message::Report(report) => Some(report),
+        _ => None,
+    };
+    messages.into_iter().filter_map(report).collect()
+}
+
+/// A step, and all that follows from it with a ledger that writes at once. Returns the verdicts.
+fn act(farm: &mut Farm, event: Event) -> Vec<Verdict> {
+    let mut verdicts = Vec::new();
+    let mut events = vec![event];
+    while let Some(event) = events.pop() {
+        for effect in farm.step(Millis(1), event) {
+            match effect {
+                Effect::Write { ticket, record } => {
+                    if let Record::Done { tasks, .. } = record {
+                        assert!(tasks > 0, "every plan here has tasks");
+                    }
+                    events.push(Event::Written { ticket });
+                }
+                Effect::Ack { verdict, .. } => verdicts.push(verdict),
+                _ => {}
+            }
+        }
+    }
+    verdicts
+}

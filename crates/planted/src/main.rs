@@ -1,0 +1,112 @@
+//! Plants bugs, one at a time, and asks whether our tests find them.
+//!
+//! ```text
+//!   cargo run -p planted                     every bug; the table as Markdown on standard output
+//!   cargo run -p planted -- wrap overlap     those whose names contain one of these words
+//!   cargo run -p planted -- --seeds 20000    more seeds than each check's default
+//! ```
+//!
+//! Each bug is planted in a copy of the sources under `target/planted`; the working tree is never
+//! touched. The exit code is 1 if a bug is missed, does not compile, or is no longer where it was.
+//!
+//! # To add a bug
+//!
+//! Append to a file in `crates/planted/bugs/` (or begin a new one, it is found by itself):
+//!
+//! ```toml
+//! [[bug]]
+//! name = "count-twice"                        # a few words
+//! why = "a repeated report is added again"    # what goes wrong
+//! check = "simulation"                        # who should find it: a section of checks.toml
+//!
+//! [[bug.edit]]                                # one or more; each `find` occurs exactly once
+//! file = "crates/farm/src/machine/results.rs"
+//! find = "self.ack(session, &report, Verdict::Agreed);"
+//! replace = "job.total += count;"
+//! ```
+//!
+//! then run it by name. A bug that is missed is work for the test, not for the bug: make the check
+//! see it. When the sources change so that `find` no longer fits, `cargo test -p planted` says so;
+//! mend the text, keep the bug. Whoever fixes a real bug plants it here afterwards.
+#![forbid(unsafe_code)]
+
+mod bugs;
+mod hunt;
+mod tree;
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use bugs::{Bug, Catalogue};
+use hunt::Outcome;
+use tree::Tree;
+
+fn main() -> Result<ExitCode> {
+    let Wanted { seeds, words } = Wanted::from_arguments()?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
+    let catalogue = Catalogue::read(&root)?;
+    let wanted = |bug: &&Bug| words.is_empty() || words.iter().any(|word| bug.name.contains(word));
+    let bugs: Vec<&Bug> = catalogue.bugs.iter().filter(wanted).collect();
+    if bugs.is_empty() {
+        bail!("no bug has a name that contains any of {words:?}");
+    }
+
+    let tree = Tree::below(&root)?;
+    let mut checks: Vec<&str> = bugs.iter().map(|bug| bug.check.as_str()).collect();
+    checks.sort_unstable();
+    checks.dedup();
+    for name in checks {
+        eprintln!("{name}: without any bug …");
+        match catalogue.checks[name].run(&tree, seeds)? {
+            Outcome::Missed => {}
+            other => bail!("`{name}` does not pass without any bug: {other}"),
+        }
+    }
+
+    println!("| bug | found by | within | seconds | what goes wrong |");
+    println!("|---|---|---:|---:|---|");
+    let mut missed = 0;
+    for bug in bugs {
+        let begun = Instant::now();
+        tree.restore()?;
+        bug.plant(tree.root()).with_context(|| format!("planting `{}`", bug.name))?;
+        let outcome = catalogue.checks[&bug.check].run(&tree, seeds)?;
+        missed += usize::from(!outcome.is_found());
+        let seconds = begun.elapsed().as_secs_f64();
+        println!("| {} | {} | {outcome} | {seconds:.1} | {} |", bug.name, bug.check, bug.why);
+    }
+    tree.restore()?;
+    if missed > 0 {
+        eprintln!("{missed} planted bugs were not found: see the table");
+    }
+    Ok(if missed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What the command line asks for.
+struct Wanted {
+    seeds: Option<u64>,
+    words: Vec<String>,
+}
+
+impl Wanted {
+    fn from_arguments() -> Result<Wanted> {
+        let mut wanted = Wanted { seeds: None, words: Vec::new() };
+        let mut arguments = std::env::args().skip(1);
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                "--seeds" => {
+                    let number = arguments.next().context("--seeds needs a number")?;
+                    wanted.seeds = Some(number.parse().context("--seeds needs a number")?);
+                }
+                flag if flag.starts_with('-') => {
+                    bail!("usage: planted [--seeds NUMBER] [WORD]..., {flag} means nothing")
+                }
+                word => wanted.words.push(word.into()),
+            }
+        }
+        Ok(wanted)
+    }
+}

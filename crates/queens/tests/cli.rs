@@ -1,0 +1,27 @@
+//! The command line, by what it prints and how it exits: results, refusals, and the ways out.
+
+#[path = "support/mod.rs"]
+mod support;
+#[path = "../../board/tests/vectors/mod.rs"]
+mod vectors;
+
+#[path = "cli/access.rs"]
+mod access;
+#[path = "cli/disk.rs"]
+mod disk;
+#[path = "cli/jobs.rs"]
+mod jobs;
+#[path = "cli/ledgers.rs"]
+mod ledgers;
+#[path = "cli/output.rs"]
+mod output;
+#[path = "cli/peers.rs"]
+mod peers;
+#[path = "cli/stopping.rs"]
+mod stopping;
+
+/// What needs no server and no file is in `cmd/`, as it looks in a terminal.
+#[test]
+fn refusals_look_like_this() {
+    trycmd::TestCases::new().case("tests/cmd/*.md");
+}

@@ -1,0 +1,320 @@
+//! The coordinator's doors: who gets in, what may be asked, and how much of it.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::transport::Channel;
+use tonic::{Code, Request, Status};
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::health_client::HealthClient;
+use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
+use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
+use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
+use tonic_reflection::pb::v1::{ListServiceResponse, ServerReflectionRequest};
+use wire::v1;
+use wire::v1::farm_service_client::FarmServiceClient;
+use wire::v1::jobs_service_client::JobsServiceClient;
+use wire::v1::work_request::Message;
+
+use crate::support::process::{Process, queens, run};
+use crate::support::{Farm, Scratch};
+use crate::vectors;
+
+#[test]
+fn a_farm_with_a_token_lets_in_who_has_it() {
+    let scratch = Scratch::new();
+    let token = scratch.path("token");
+    let option = format!("--token-file {}", token.display());
+    let farm = Farm::new(&option, &option);
+
+    // Given a coordinator that made its token, for its owner's eyes only.
+    let coordinator = farm.start_coordinator();
+    let secret = fs::read_to_string(&token).expect("it was made");
+    assert_eq!(fs::metadata(&token).expect("it is there").permissions().mode() & 0o777, 0o600);
+    assert!(secret.trim().len() >= 32, "it is long");
+
+    // Clients and workers read the same file.
+    let _worker = farm.start_worker();
+    let file = token.to_str().expect("the path is text");
+    let total = farm.client(&["submit", "10", "--wait", "--token-file", file]).success();
+    assert_eq!(total, format!("{}\n", vectors::total(10)));
+
+    // A coordinator that comes back keeps it.
+    coordinator.stop();
+    let _coordinator = farm.start_coordinator();
+    assert_eq!(fs::read_to_string(&token).expect("it is there"), secret);
+    farm.client(&["jobs", "--token-file", file]).success();
+}
+
+#[test]
+fn a_wrong_or_missing_token_is_refused() {
+    let scratch = Scratch::new();
+    let farm = Farm::new(&format!("--token-file {}", scratch.path("token").display()), "");
+    let _coordinator = farm.start_coordinator();
+    let wrong = scratch.path("wrong");
+    fs::write(&wrong, "0123456789abcdef0123456789abcdef").expect("it can be written");
+    fs::set_permissions(&wrong, PermissionsExt::from_mode(0o600)).expect("it is ours");
+    let wrong = wrong.to_str().expect("the path is text");
+
+    for command in ["submit 8", "jobs", "status 1", "watch 1", "cancel 1", "pause 1", "worker"] {
+        let words: Vec<&str> = command.split(' ').collect();
+        let way_out = ["refuses this token", "--token-file"];
+        farm.client(&[&words[..], &["--log", "error"]].concat()).refusal(6, &way_out);
+        let words = [&words[..], &["--token-file", wrong, "--log", "error"]].concat();
+        farm.client(&words).refusal(6, &way_out);
+    }
+    assert_eq!(farm.client(&["health"]).success(), "serving\n", "probes have no token");
+}
+
+#[test]
+fn a_token_file_that_is_of_no_use_is_refused() {
+    let farm = Farm::new("", "");
+    let scratch = Scratch::new();
+    let file = |name: &str, text: &str, mode: u32| {
+        let path = scratch.path(name);
+        fs::write(&path, text).expect("it can be written");
+        fs::set_permissions(&path, PermissionsExt::from_mode(mode)).expect("it is ours");
+        path.to_str().expect("the path is text").to_string()
+    };
+    let secret = "0123456789abcdef0123456789abcdef";
+    symlink("nowhere", scratch.path("dangling")).expect("it can be made");
+    let cases = [
+        (file("short", "secret", 0o600), "at least 16"),
+        (file("two-lines", &format!("{secret}\n{secret}"), 0o600), "one line"),
+        (file("open", secret, 0o644), "chmod 600"),
+        (scratch.path("missing").display().to_string(), "No such file"),
+        (scratch.path("dangling").display().to_string(), "No such file"),
+    ];
+    for (path, reason) in &cases {
+        for command in [&["jobs"][..], &["worker", "--log", "error"]] {
+            let words = [command, &["--token-file", path]].concat();
+            farm.client(&words).refusal(6, &["cannot use the token file", path, reason]);
+        }
+    }
+    for (path, reason) in &cases[..3] {
+        let refused = run(farm.coordinator().args(["--token-file", path, "--log", "error"]));
+        refused.refusal(6, &["cannot use the token file", path, reason]);
+    }
+}
+
+#[test]
+fn the_world_is_let_in_only_on_request() {
+    let farm = Farm::new("--insecure", "");
+    let anywhere = farm.address().replace("127.0.0.1", "0.0.0.0");
+    let mut coordinator = Process::start(&mut farm.coordinator_at(&anywhere), farm.new_log());
+    coordinator.wait_for_line("coordinator serves");
+    farm.client(&["jobs"]).success();
+
+    run(&mut queens(&["coordinator", "--insecure", "--token-file", "x"])).usage("cannot be used");
+}
+
+#[tokio::test]
+async fn no_method_answers_without_the_token() {
+    let scratch = Scratch::new();
+    let token = scratch.path("token");
+    let farm = Farm::new(&format!("--token-file {}", token.display()), "");
+    let _coordinator = farm.start_coordinator();
+    let channel = connect(&farm).await;
+
+    let mut jobs = JobsServiceClient::new(channel.clone());
+    let total = v1::submit_request::Problem::Total(v1::TotalProblem { n: 8 });
+    let rows = v1::submit_request::Method::Rows(v1::RowsRequest { rows: None });
+    let submit = v1::SubmitRequest { problem: Some(total), method: Some(rows), priority: 0 };
+    let refused = [
+        jobs.submit(submit).await.err(),
+        jobs.list(v1::ListRequest {}).await.err(),
+        jobs.get(v1::GetRequest { job: 1 }).await.err(),
+        jobs.watch(v1::WatchRequest { job: 1 }).await.err(),
+        jobs.cancel(v1::CancelRequest { job: 1 }).await.err(),
+        jobs.pause(v1::PauseRequest { job: 1 }).await.err(),
+        jobs.resume(v1::ResumeRequest { job: 1 }).await.err(),
+        work(&channel, vec![Message::Hello(hello())]).await.err(),
+        services(channel.clone()).await.err(),
+    ];
+    for (index, status) in refused.into_iter().enumerate() {
+        let code = status.map(|status| status.code());
+        assert_eq!(code, Some(Code::Unauthenticated), "request {index}");
+    }
+
+    // No handler ran.
+    let file = token.to_str().expect("the path is text");
+    assert_eq!(farm.client(&["jobs", "--json", "--token-file", file]).success(), "");
+}
+
+#[tokio::test]
+async fn health_and_reflection_are_served() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    let channel = connect(&farm).await;
+
+    let mut services = services(channel.clone()).await.expect("it is served");
+    services.sort_unstable();
+    let ours = ["queens.v1.FarmService", "queens.v1.JobsService"];
+    assert!(ours.iter().all(|name| services.iter().any(|service| service == name)), "{services:?}");
+
+    let mut health = HealthClient::new(channel);
+    for service in ["", ours[0], ours[1]] {
+        let answer = health.check(HealthCheckRequest { service: service.into() }).await;
+        let status = answer.expect("it is served").into_inner().status();
+        assert_eq!(status, ServingStatus::Serving, "{service:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_worker_of_another_protocol_is_refused_before_anything_else() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    farm.submit(8, 2, 0);
+    let channel = connect(&farm).await;
+
+    // It would be refused for its name as well, if anybody looked.
+    let newer = v1::Hello { protocol: wire::PROTOCOL + 1, worker: String::new(), ..hello() };
+    let refused = work(&channel, vec![Message::Hello(newer)]).await.expect_err("it is refused");
+
+    assert_eq!(refused.code(), Code::FailedPrecondition);
+    assert!(refused.message().contains("run the same version"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_worker_that_says_what_it_must_not_is_sent_away() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    let channel = connect(&farm).await;
+
+    let nameless = v1::Hello { worker: String::new(), ..hello() };
+    let huge = v1::Hello { worker: "w".repeat(2 << 20), ..hello() };
+    let crowd = v1::Hello { threads: u32::MAX, ..hello() };
+    let hoarder = v1::Hello { holding: vec![v1::Holding::default(); 10_000], ..hello() };
+    let empty = v1::Report { range: Some(v1::OrdinalRange { start: 3, end: 3 }), ..report() };
+    let conversations = [
+        vec![Message::Credit(v1::Credit { tasks: 1 })],
+        vec![Message::Hello(nameless)],
+        vec![Message::Hello(huge)],
+        vec![Message::Hello(crowd)],
+        vec![Message::Hello(hoarder)],
+        vec![Message::Hello(hello()), Message::Hello(hello())],
+        vec![Message::Hello(hello()), Message::Report(empty)],
+        vec![Message::Hello(hello()), Message::Report(v1::Report { range: None, ..report() })],
+    ];
+    for (index, messages) in conversations.into_iter().enumerate() {
+        let refused = work(&channel, messages).await.expect_err("it is refused");
+        assert_eq!(refused.code(), Code::InvalidArgument, "conversation {index}: {refused}");
+    }
+}
+
+#[tokio::test]
+async fn a_report_of_what_is_not_there_is_answered_and_changes_nothing() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    farm.submit(8, 2, 0);
+    let channel = connect(&farm).await;
+    let plan = farm.snapshot().jobs[&1].fingerprint.clone();
+    let known = v1::Report { job: 1, fingerprint: plan, ..report() };
+    let far = v1::OrdinalRange { start: 0, end: 1 << 40 };
+
+    for (report, verdict) in [
+        (v1::Report { job: 2, ..known.clone() }, v1::Verdict::Obsolete),
+        (v1::Report { fingerprint: vec![7; 32], ..known.clone() }, v1::Verdict::Foreign),
+        (v1::Report { range: Some(far), ..known.clone() }, v1::Verdict::Invalid),
+    ] {
+        let messages = vec![Message::Hello(hello()), Message::Report(report)];
+        assert_eq!(first_verdict(&channel, messages).await, verdict);
+    }
+    assert!(farm.snapshot().jobs[&1].rows.is_empty());
+}
+
+#[tokio::test]
+async fn a_connection_has_at_most_64_streams() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    farm.submit(8, 2, 0);
+    let mut jobs = JobsServiceClient::new(connect(&farm).await);
+    let request = v1::WatchRequest { job: 1 };
+
+    let mut watches = Vec::new();
+    for _ in 0..64 {
+        watches.push(jobs.watch(request.clone()).await.expect("there is room"));
+    }
+    let one_more = tokio::time::timeout(Duration::from_millis(300), jobs.watch(request.clone()));
+    assert!(one_more.await.is_err(), "it has to wait");
+
+    watches.pop();
+    jobs.watch(request).await.expect("there is room again");
+}
+
+async fn connect(farm: &Farm) -> Channel {
+    let endpoint = Channel::from_shared(farm.url()).expect("it is a URL");
+    endpoint.connect().await.expect("the coordinator serves")
+}
+
+fn hello() -> v1::Hello {
+    v1::Hello {
+        protocol: wire::PROTOCOL,
+        worker: "test".into(),
+        instance: 1,
+        threads: 1,
+        ..Default::default()
+    }
+}
+
+fn report() -> v1::Report {
+    v1::Report {
+        lease: 1,
+        job: 1,
+        fingerprint: vec![0; 32],
+        range: Some(v1::OrdinalRange { start: 0, end: 1 }),
+        count: 5,
+        busy_us: 1,
+    }
+}
+
+/// Says all of `messages` in one session. What it is told until the session ends.
+async fn work(channel: &Channel, messages: Vec<Message>) -> Result<(), Status> {
+    let mut answers =
+        FarmServiceClient::new(channel.clone()).work(talk(messages)).await?.into_inner();
+    while answers.message().await?.is_some() {}
+    Ok(())
+}
+
+/// The verdict on the first report of a session.
+async fn first_verdict(channel: &Channel, messages: Vec<Message>) -> v1::Verdict {
+    let session = FarmServiceClient::new(channel.clone()).work(talk(messages)).await;
+    let mut answers = session.expect("it is let in").into_inner();
+    loop {
+        let answer = answers.message().await.expect("it goes on").expect("it goes on");
+        if let Some(v1::work_response::Message::Ack(ack)) = answer.message {
+            return ack.verdict();
+        }
+    }
+}
+
+/// `messages`, and then silence for as long as the test lasts.
+fn talk(messages: Vec<Message>) -> ReceiverStream<v1::WorkRequest> {
+    let (sender, receiver) = mpsc::channel(messages.len());
+    for message in messages {
+        sender.try_send(v1::WorkRequest { message: Some(message) }).expect("there is room");
+    }
+    std::mem::forget(sender);
+    ReceiverStream::new(receiver)
+}
+
+/// The names that reflection lists.
+async fn services(channel: Channel) -> Result<Vec<String>, Status> {
+    let request = ServerReflectionRequest {
+        host: String::new(),
+        message_request: Some(MessageRequest::ListServices(String::new())),
+    };
+    let mut client = ServerReflectionClient::new(channel);
+    let request = Request::new(tokio_stream::once(request));
+    let answer = client.server_reflection_info(request).await?.into_inner().message().await?;
+    match answer.and_then(|answer| answer.message_response) {
+        Some(MessageResponse::ListServicesResponse(ListServiceResponse { service })) => {
+            Ok(service.into_iter().map(|service| service.name).collect())
+        }
+        other => panic!("not a list: {other:?}"),
+    }
+}

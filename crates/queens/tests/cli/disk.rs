@@ -1,0 +1,129 @@
+//! A disk that is full: nothing that was accepted is lost, and the same command goes on.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::process::{Process, queens, run};
+use crate::support::{Farm, Scratch};
+use crate::vectors;
+
+/// A board that takes seconds.
+const N: u32 = 16;
+
+#[test]
+fn a_count_whose_ledger_cannot_grow_says_so_and_goes_on_later() {
+    let scratch = Scratch::new();
+    let ledger = scratch.path("ledger.db");
+    for kib in [4, 16, 64] {
+        let stopped = run(&mut in_files_of(kib, &count(&ledger)));
+        stopped.refusal(10, &["cannot write the ledger", "safe", "make room", "same command"]);
+    }
+    assert_eq!(run(&mut count(&ledger)).success(), format!("{}\n", vectors::total(N)));
+}
+
+#[test]
+fn a_coordinator_whose_ledger_cannot_grow_says_so_and_goes_on_later() {
+    let farm = Farm::new("--lease-ms 1", "--report-ms 0");
+    let coordinator = Process::start(&mut in_files_of(256, &farm.coordinator()), farm.new_log());
+    stopped_coordinator_goes_on(&farm, coordinator, || {});
+}
+
+/// The same with a real file system that is full.
+#[test]
+#[ignore = "mounts a file system of 1 MiB, which needs root: CI runs it"]
+fn a_full_file_system_stops_the_farm_and_loses_nothing() {
+    let disk = SmallDisk::mount();
+    let farm = Farm::new("--lease-ms 1", "--report-ms 0").with_ledger(disk.path("ledger.db"));
+    disk.fill(600);
+    let coordinator = farm.start_coordinator();
+    stopped_coordinator_goes_on(&farm, coordinator, || disk.empty());
+}
+
+#[test]
+#[ignore = "mounts a file system of 1 MiB, which needs root: CI runs it"]
+fn a_full_file_system_stops_a_count_and_loses_nothing() {
+    let disk = SmallDisk::mount();
+    let ledger = disk.path("ledger.db");
+    disk.fill(1000);
+
+    let stopped = run(&mut count(&ledger));
+    stopped.refusal(10, &["cannot write the ledger", "safe", "make room", "same command"]);
+
+    disk.empty();
+    assert_eq!(run(&mut count(&ledger)).success(), format!("{}\n", vectors::total(N)));
+}
+
+/// The coordinator runs out of room in the middle of a job; then it gets some.
+fn stopped_coordinator_goes_on(farm: &Farm, mut coordinator: Process, make_room: impl Fn()) {
+    coordinator.wait_for_line("coordinator serves");
+    let _workers = [farm.start_worker(), farm.start_worker()];
+    let job = farm.submit(N, 5, 0);
+
+    let status = coordinator.wait();
+
+    let said = coordinator.said();
+    assert_eq!(status.code(), Some(10), "{said}");
+    for word in ["cannot write the ledger", "safe", "make room", "same command"] {
+        assert!(said.contains(word), "{said}");
+    }
+    make_room();
+    let kept = farm.snapshot();
+    assert_eq!(kept.running(), 1, "it stopped in the middle");
+
+    let _coordinator = farm.start_coordinator();
+
+    let total = farm.client(&["watch", &job.to_string()]).success();
+    assert_eq!(total, format!("{}\n", vectors::total(N)));
+    let last = farm.snapshot();
+    assert!(last.jobs[&job].is_tiled());
+    for (first, row) in &kept.jobs[&job].rows {
+        assert_eq!(last.jobs[&job].rows.get(first), Some(row), "accepted ranges stay");
+    }
+}
+
+fn count(ledger: &Path) -> Command {
+    let mut command = queens(&["count", &N.to_string(), "--rows", "5", "--threads", "1"]);
+    command.arg("--ledger").arg(ledger);
+    command
+}
+
+/// The same command where no file may grow beyond so many KiB. The signal is ignored, so that a
+/// write fails as it would on a full disk.
+fn in_files_of(kib: u32, command: &Command) -> Command {
+    let mut limited = Command::new("bash");
+    let script = format!("trap '' XFSZ; ulimit -f {kib}; exec \"$0\" \"$@\"");
+    limited.args(["-c", &script]).arg(command.get_program()).args(command.get_args());
+    limited
+}
+
+/// A file system of 1 MiB.
+struct SmallDisk(Scratch);
+
+impl SmallDisk {
+    fn mount() -> SmallDisk {
+        let disk = SmallDisk(Scratch::new());
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=1m", "tmpfs"]).arg(disk.path(""));
+        run(&mut mount).success();
+        disk
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.0.path(name)
+    }
+
+    /// Leaves room for the rest of 1 MiB.
+    fn fill(&self, kib: usize) {
+        std::fs::write(self.path("ballast"), vec![0; kib << 10]).expect("there is room");
+    }
+
+    fn empty(&self) {
+        std::fs::remove_file(self.path("ballast")).expect("it is there");
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(self.path("")).status();
+    }
+}

@@ -1,0 +1,97 @@
+//! Jobs from the outside: submitted, followed, paused, ended.
+
+use crate::support::Farm;
+use crate::vectors;
+
+#[test]
+fn submit_and_wait_prints_the_total() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    let _workers = [farm.start_worker(), farm.start_worker()];
+
+    let total = farm.client(&["submit", "13", "--wait"]).success();
+
+    assert_eq!(total, format!("{}\n", vectors::total(13)));
+}
+
+#[test]
+fn the_smallest_boards_are_jobs_too() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    let _worker = farm.start_worker();
+
+    for n in 0..=3 {
+        let total = farm.client(&["submit", &n.to_string(), "--wait"]).success();
+        assert_eq!(total, format!("{}\n", vectors::total(n)), "N = {n}");
+    }
+}
+
+#[test]
+fn a_watch_outlives_its_coordinator() {
+    let farm = Farm::new("--grace-ms 100", "");
+    let coordinator = farm.start_coordinator();
+    let job = farm.submit(12, 4, 0).to_string();
+
+    std::thread::scope(|scope| {
+        let watch = scope.spawn(|| farm.client(&["watch", &job, "--log", "warn"]));
+        // Long enough for it to see the job; if it is not, the watch still has to end well.
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        coordinator.kill();
+        let _coordinator = farm.start_coordinator();
+        let _worker = farm.start_worker();
+
+        let total = watch.join().expect("the client runs").success();
+        assert_eq!(total, format!("{}\n", vectors::total(12)));
+    });
+}
+
+#[test]
+fn a_paused_job_rests_until_it_is_resumed() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    farm.submit(10, 3, 0);
+    assert_eq!(farm.client(&["pause", "1"]).success(), "job 1 is paused\n");
+
+    // A job of lower priority is served meanwhile.
+    let _worker = farm.start_worker();
+    farm.client(&["submit", "9", "--priority", "-1", "--wait"]).success();
+    assert!(farm.client(&["status", "1"]).success().contains("state     paused"));
+
+    assert_eq!(farm.client(&["resume", "1"]).success(), "job 1 is running\n");
+    let total = farm.client(&["watch", "1"]).success();
+    assert_eq!(total, format!("{}\n", vectors::total(10)));
+}
+
+#[test]
+fn a_cancelled_job_has_no_total() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    farm.submit(10, 3, 0);
+
+    assert_eq!(farm.client(&["cancel", "1"]).success(), "job 1 is cancelled\n");
+    assert_eq!(farm.client(&["cancel", "1"]).success(), "job 1 is cancelled\n");
+
+    farm.client(&["watch", "1"]).refusal(13, &["job 1", "cancelled", "queens submit"]);
+    farm.client(&["resume", "1"]).refusal(4, &["job 1", "cancelled", "submit it again"]);
+}
+
+#[test]
+fn a_job_that_is_not_there_is_refused() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+
+    for command in ["status", "watch", "cancel", "pause", "resume"] {
+        farm.client(&[command, "7"]).refusal(4, &["no job 7", "queens jobs"]);
+    }
+}
+
+#[test]
+fn a_plan_that_cannot_be_counted_is_refused_by_the_coordinator() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+
+    farm.client(&["submit", "33"]).refusal(3, &["33", "at most 32"]);
+    farm.client(&["submit", "5", "--rows", "6"]).refusal(3, &["at most 5 with --rows"]);
+    farm.client(&["submit", "32", "--rows", "20"]).refusal(3, &["give 6 with --rows"]);
+    assert_eq!(farm.client(&["jobs", "--json"]).success(), "");
+}

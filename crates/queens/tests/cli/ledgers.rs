@@ -1,0 +1,131 @@
+//! Ledgers that must not be used, and are not changed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+use crate::support::process::{Outcome, queens, run};
+use crate::support::{Farm, Scratch, free_port};
+use crate::vectors;
+
+#[test]
+fn a_ledger_of_another_plan_is_refused() {
+    let scratch = Scratch::new();
+    let ledger = finished(&scratch, "8");
+
+    count(&["9"], &ledger).refusal(8, &["holds total N=8 by rows M=", "(done)", "not total N=9"]);
+    count(&["8", "--rows", "1"], &ledger).refusal(8, &["not total N=8 by rows M=1"]);
+
+    assert_eq!(count(&["8"], &ledger).success(), format!("{}\n", vectors::total(8)));
+}
+
+#[test]
+fn a_farms_ledger_is_refused_by_a_count() {
+    let farm = Farm::new("", "");
+    let coordinator = farm.start_coordinator();
+    let (_, _) = (farm.submit(8, 2, 0), farm.submit(9, 2, 0));
+    coordinator.stop();
+
+    count(&["8"], farm.ledger()).refusal(8, &["holds 2 jobs"]);
+}
+
+#[test]
+fn a_ledger_that_another_process_holds_is_refused() {
+    let farm = Farm::new("", "");
+    let coordinator = farm.start_coordinator();
+
+    count(&["8"], farm.ledger()).refusal(7, &["held by another process", "--ledger"]);
+    coordinate(farm.ledger()).refusal(7, &["held by another process", "--ledger"]);
+
+    coordinator.stop();
+    assert_eq!(count(&["8"], farm.ledger()).success(), format!("{}\n", vectors::total(8)));
+}
+
+#[test]
+fn damage_is_refused_and_not_made_worse() {
+    let garbage = |path: &Path| fs::write(path, [0x5a; 8192]).expect("it can be written");
+    let cut = |path: &Path| {
+        let bytes = fs::read(path).expect("it can be read");
+        fs::write(path, &bytes[..bytes.len() / 2]).expect("it can be written");
+    };
+    refuses("is not a database", garbage);
+    refuses("malformed", cut);
+    refuses("not a ledger", |path| {
+        fs::remove_file(path).expect("it can be removed");
+        sql(path, "CREATE TABLE recipes (name TEXT)");
+    });
+    let statements = [
+        ("its format is 99", "PRAGMA user_version = 99"),
+        ("no such table", "DROP TABLE disputes"),
+        ("was altered", "UPDATE ranges SET count = count + 1 WHERE first = 0"),
+        ("was altered", "UPDATE ranges SET past = past + 1 WHERE first = 0"),
+        ("was altered", "UPDATE ranges SET worker = 'another' WHERE first = 0"),
+        ("rows of jobs that it does not have", "UPDATE jobs SET id = 2"),
+        ("not all of its ranges", "DELETE FROM ranges WHERE first = 0"),
+        ("not the sum", "UPDATE jobs SET total = total + 1"),
+        ("no negative number", "UPDATE ranges SET first = -1 WHERE first = 0"),
+        ("another way", "UPDATE jobs SET n = 9"),
+        ("unknown method", "UPDATE jobs SET method = 'guessing'"),
+        ("unknown state", "UPDATE jobs SET state = 'asleep'"),
+        ("no count", "UPDATE ranges SET count = 'many' WHERE first = 0"),
+    ];
+    for (reason, statement) in statements {
+        refuses(reason, |path| sql(path, statement));
+    }
+}
+
+#[test]
+fn what_a_killed_process_left_is_not_touched_either() {
+    // Given a damaged ledger with its latest rows still beside it, in the write-ahead log.
+    let scratch = Scratch::new();
+    let whole = finished(&scratch, "8");
+    let ledger = scratch.path("left.db");
+    let wal = |path: &Path| PathBuf::from(format!("{}-wal", path.display()));
+    let holder = Connection::open(&whole).expect("it opens");
+    holder.execute_batch("UPDATE jobs SET total = total + 1").expect("it is a ledger");
+    fs::copy(&whole, &ledger).expect("it can be copied");
+    fs::copy(wal(&whole), wal(&ledger)).expect("it is in use");
+    let before = (fs::read(&ledger).ok(), fs::read(wal(&ledger)).ok());
+
+    coordinate(&ledger).refusal(9, &["not the sum"]);
+
+    assert_eq!((fs::read(&ledger).ok(), fs::read(wal(&ledger)).ok()), before);
+}
+
+/// A ledger to which `damage` was done is refused with `reason`, and stays as it is.
+#[track_caller]
+fn refuses(reason: &str, damage: impl Fn(&Path)) {
+    let scratch = Scratch::new();
+    let ledger = finished(&scratch, "8");
+    damage(&ledger);
+    let before = fs::read(&ledger).expect("it can be read");
+    let way_out = [reason, "is damaged", "restore a copy", "--ledger", &ledger.to_string_lossy()];
+
+    count(&["8"], &ledger).refusal(9, &way_out);
+    coordinate(&ledger).refusal(9, &way_out);
+
+    assert!(fs::read(&ledger).expect("it can be read") == before, "{reason}: the file changed");
+}
+
+/// The ledger of a finished count.
+fn finished(scratch: &Scratch, n: &str) -> PathBuf {
+    let ledger = scratch.path("ledger.db");
+    count(&[n], &ledger).success();
+    ledger
+}
+
+fn sql(path: &Path, statement: &str) {
+    let db = Connection::open(path).expect("SQLite opens it");
+    db.pragma_update(None, "foreign_keys", false).expect("it is SQLite");
+    db.execute_batch(statement).unwrap_or_else(|error| panic!("{statement}: {error}"));
+}
+
+fn count(words: &[&str], ledger: &Path) -> Outcome {
+    run(queens(&["count"]).args(words).arg("--ledger").arg(ledger))
+}
+
+fn coordinate(ledger: &Path) -> Outcome {
+    let address = format!("127.0.0.1:{}", free_port());
+    run(queens(&["coordinator", "--listen", &address]).arg("--ledger").arg(ledger))
+}

@@ -1,0 +1,144 @@
+//! Results on standard output, everything else on standard error.
+
+use std::fs::File;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::process::{queens, run};
+use crate::support::{Farm, Scratch, free_port};
+use crate::vectors;
+
+#[test]
+fn a_count_prints_the_bare_total() {
+    for n in 0..=12 {
+        let output = run(&mut queens(&["count", &n.to_string()])).success();
+        assert_eq!(output, format!("{}\n", vectors::total(n)), "N = {n}");
+    }
+}
+
+#[test]
+fn a_count_as_json_says_how_it_was_counted() {
+    let output = run(&mut queens(&["count", "10", "--rows", "3", "--threads", "2", "--json"]));
+    let json = one_object(&output.success());
+
+    let fields = "backend method n problem rows seconds tasks threads total";
+    assert_eq!(fields_of(&json), fields);
+    assert_eq!(json["problem"], "total");
+    assert_eq!(json["method"], "rows");
+    assert_eq!([&json["n"], &json["rows"], &json["threads"]], [10, 3, 2]);
+    assert_eq!(json["total"], vectors::total(10).to_string(), "a decimal string");
+    assert!(json["seconds"].is_f64() && json["tasks"].is_u64(), "{json}");
+}
+
+#[test]
+fn a_job_as_json_has_its_total_once_it_is_done() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    farm.submit(10, 3, 7);
+
+    let waiting = one_object(&farm.client(&["status", "1", "--json"]).success());
+    let fields = "counted counts_per_second disputes fingerprint job method n percent priority \
+                  problem rows seconds_left state tasks tasks_done total workers";
+    assert_eq!(fields_of(&waiting), fields);
+    assert_eq!((&waiting["state"], &waiting["total"]), (&"running".into(), &Value::Null));
+    assert_eq!(waiting["priority"], 7);
+
+    let _worker = farm.start_worker();
+    let done = farm.client(&["watch", "1", "--json"]).success();
+    let done = one_object(done.lines().last().expect("watch prints every change"));
+    assert_eq!(done["state"], "done");
+    assert_eq!(done["total"], vectors::total(10).to_string());
+    assert_eq!(done["tasks_done"], done["tasks"]);
+    // One object a line for each job.
+    assert_eq!(one_object(&farm.client(&["jobs", "--json"]).success())["job"], 1);
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    let (reader, writer) = std::io::pipe().expect("pipes can be made");
+    drop(reader);
+    let output = queens(&["count", "8"]).stdout(writer).output().expect("it runs");
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), b"".as_slice()));
+}
+
+#[test]
+fn a_result_that_cannot_be_written_is_a_failure() {
+    let full = File::options().write(true).open("/dev/full").expect("Linux has it");
+    let output = queens(&["count", "8"]).stdout(full).output().expect("it runs");
+    let said = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(10));
+    assert!(said.starts_with("queens: cannot write to standard output: No space left"), "{said}");
+}
+
+#[test]
+fn logs_are_one_json_object_a_line_if_asked_for() {
+    let farm = Farm::new("--log-format json", "");
+    let mut coordinator = farm.start_coordinator();
+    coordinator.signal("TERM");
+    coordinator.wait();
+
+    let said = coordinator.said();
+    let messages: Vec<Value> =
+        said.lines().map(|line| one_object(line)["message"].take()).collect();
+    assert_eq!(messages, ["coordinator serves", "asked to stop: closing the ledger"]);
+}
+
+#[test]
+fn no_color_is_obeyed_on_a_terminal() {
+    // Two that are coloured elsewhere: a mistake in the words, and a log line.
+    let scratch = Scratch::new();
+    let busy = std::net::TcpListener::bind("127.0.0.1:0").expect("some port is free");
+    let busy = busy.local_addr().expect("it is bound").to_string();
+    let token = scratch.path("token");
+    let program = env!("CARGO_BIN_EXE_queens");
+    let logs = format!("{program} coordinator --token-file {} --listen {busy}", token.display());
+    for words in [format!("{program} count many"), logs] {
+        let colours = |no_color: &str| {
+            let _ = std::fs::remove_file(&token);
+            let mut on_a_terminal = Command::new("script");
+            on_a_terminal.args(["--quiet", "--return", "--command", &words, "/dev/null"]);
+            on_a_terminal.env("NO_COLOR", no_color).env("TERM", "xterm");
+            let output = on_a_terminal.output().expect("util-linux has script(1)");
+            assert!(!output.stdout.is_empty(), "{words}");
+            output.stdout.contains(&b'\x1b')
+        };
+        assert!(colours(""), "{words}");
+        assert!(!colours("1"), "{words}");
+    }
+}
+
+#[test]
+fn options_can_be_environment_variables() {
+    let counted = run(queens(&["count", "8", "--json"])
+        .env("QUEENS_ROWS", "3")
+        .env("QUEENS_THREADS", "1")
+        .env("QUEENS_BACKEND", "reference"));
+    let json = one_object(&counted.success());
+    assert_eq!((&json["rows"], &json["threads"]), (&3.into(), &1.into()));
+    assert_eq!(json["backend"], "reference");
+
+    let url = format!("http://127.0.0.1:{}", free_port());
+    let refused = run(queens(&["jobs"]).env("QUEENS_COORDINATOR", &url));
+    refused.refusal(5, &[&url]);
+}
+
+#[test]
+fn every_exit_code_is_in_the_help() {
+    let help = run(&mut queens(&["--help"])).success().replace('\n', " ");
+    for code in (2..=13).chain([70, 130]) {
+        assert!(help.contains(&format!(" {code} ")), "{code}: {help}");
+    }
+}
+
+fn one_object(line: &str) -> Value {
+    serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
+}
+
+/// The names of an object's fields, in alphabetical order.
+fn fields_of(json: &Value) -> String {
+    let mut fields: Vec<&str> =
+        json.as_object().expect("an object").keys().map(String::as_str).collect();
+    fields.sort_unstable();
+    fields.join(" ")
+}

@@ -1,0 +1,169 @@
+//! The other end is not what it should be: absent, of another version, or broken.
+
+use std::net::TcpListener;
+use std::pin::Pin;
+use std::sync::mpsc;
+use std::thread;
+
+use farm::{Method, Plan, Problem};
+use tokio_stream::wrappers::TcpListenerStream;
+use tokio_stream::{Stream, StreamExt};
+use tonic::transport::Server;
+use tonic::{Request, Response, Status, Streaming};
+use wire::v1;
+use wire::v1::farm_service_server::{FarmService, FarmServiceServer};
+use wire::v1::work_response::Message;
+
+use crate::support::process::{Outcome, queens, run};
+use crate::support::{Farm, free_port};
+use crate::vectors;
+
+#[test]
+fn clients_say_that_nobody_answers_and_what_to_do() {
+    let farm = Farm::new("", "");
+    let commands = ["jobs", "submit 8", "status 1", "watch 1", "cancel 1", "pause 1", "resume 1"];
+    for command in commands {
+        let words: Vec<&str> = command.split(' ').collect();
+        let url = farm.url();
+        farm.client(&words).refusal(5, &["no coordinator answers", &url, "--coordinator"]);
+    }
+}
+
+#[test]
+fn workers_wait_for_a_coordinator() {
+    let farm = Farm::new("", "");
+    let mut worker = farm.start_worker();
+    worker.wait_for_line("no coordinator");
+
+    let _coordinator = farm.start_coordinator();
+
+    let total = farm.client(&["submit", "10", "--wait"]).success();
+    assert_eq!(total, format!("{}\n", vectors::total(10)));
+}
+
+#[test]
+fn a_busy_port_is_refused() {
+    let busy = TcpListener::bind("127.0.0.1:0").expect("some port is free");
+    let address = busy.local_addr().expect("it is bound").to_string();
+    let farm = Farm::new("", "");
+
+    let refused = run(&mut farm.coordinator_at(&address));
+
+    refused.refusal(11, &[&address, "the port is in use", "--listen"]);
+    assert!(!farm.ledger().exists(), "no ledger is made for nothing");
+}
+
+#[test]
+fn an_address_of_another_machine_is_refused() {
+    let farm = Farm::new("--insecure", "");
+    let elsewhere = format!("192.0.2.1:{}", free_port());
+    run(&mut farm.coordinator_at(&elsewhere)).refusal(11, &[&elsewhere, "--listen"]);
+    run(&mut farm.coordinator_at("nowhere")).refusal(11, &["nowhere", "--listen"]);
+}
+
+#[test]
+fn a_worker_leaves_a_coordinator_that_numbers_tasks_differently() {
+    let mut loan = loan();
+    loan.plan.as_mut().expect("it has one").fingerprint = vec![0; 32];
+
+    let refused = worker_at(move || Ok(vec![Message::Loan(loan.clone())]));
+
+    refused.refusal(12, &["fingerprint", "total N=8 by rows M=2", "enumerate tasks alike"]);
+}
+
+#[test]
+fn a_worker_leaves_a_coordinator_of_another_protocol() {
+    let words = "the worker speaks version 1 of the protocol, the coordinator version 2";
+    let refused = worker_at(move || Err(Status::failed_precondition(words)));
+    refused.refusal(12, &[words]);
+}
+
+#[test]
+fn a_worker_leaves_what_is_no_coordinator() {
+    worker_at(|| Err(Status::unimplemented(""))).refusal(12, &["refuses this worker"]);
+}
+
+#[test]
+fn a_worker_whose_token_is_refused_leaves() {
+    worker_at(|| Err(Status::unauthenticated(""))).refusal(6, &["token", "--token-file"]);
+}
+
+#[test]
+fn a_worker_leaves_a_coordinator_that_sends_nonsense() {
+    // Tasks out of order, more tasks than were lent, and an empty message.
+    let late = v1::Tasks { start: 1, ..tasks() };
+    let too_many = v1::Tasks { left: vec![0; 4], ..tasks() };
+    worker_at(move || Ok(vec![Message::Loan(loan()), Message::Tasks(late.clone())]))
+        .refusal(12, &["[1, 4)", "[0, 3) was due"]);
+    worker_at(move || Ok(vec![Message::Loan(loan()), Message::Tasks(too_many.clone())]))
+        .refusal(12, &["different lengths"]);
+    worker_at(|| Ok(vec![Message::Loan(v1::Loan { plan: None, ..loan() })]))
+        .refusal(12, &["lacks its field `plan`"]);
+}
+
+/// Three tasks of a small plan.
+fn loan() -> v1::Loan {
+    let plan =
+        Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks: 42 };
+    v1::Loan {
+        lease: 1,
+        job: 1,
+        plan: Some((&plan).into()),
+        range: Some(v1::OrdinalRange { start: 0, end: 3 }),
+        whole: false,
+    }
+}
+
+fn tasks() -> v1::Tasks {
+    let masks = || vec![0; 3];
+    v1::Tasks {
+        lease: 1,
+        start: 0,
+        left: masks(),
+        down: masks(),
+        right: masks(),
+        weight: vec![1; 3],
+    }
+}
+
+/// What becomes of a worker whose coordinator answers its first words so.
+fn worker_at(answer: impl Answer) -> Outcome {
+    let url = fake_coordinator(answer);
+    run(&mut queens(&["worker", "--log", "error", "--coordinator", &url]))
+}
+
+trait Answer: Fn() -> Result<Vec<Message>, Status> + Send + Sync + 'static {}
+impl<F: Fn() -> Result<Vec<Message>, Status> + Send + Sync + 'static> Answer for F {}
+
+struct Fake<A>(A);
+
+#[tonic::async_trait]
+impl<A: Answer> FarmService for Fake<A> {
+    type WorkStream = Pin<Box<dyn Stream<Item = Result<v1::WorkResponse, Status>> + Send>>;
+
+    async fn work(
+        &self,
+        _: Request<Streaming<v1::WorkRequest>>,
+    ) -> Result<Response<Self::WorkStream>, Status> {
+        let answers =
+            self.0()?.into_iter().map(|message| v1::WorkResponse { message: Some(message) });
+        let answers = tokio_stream::iter(answers).map(Ok).chain(tokio_stream::pending());
+        Ok(Response::new(Box::pin(answers)))
+    }
+}
+
+/// Serves until the tests end; its address.
+fn fake_coordinator(answer: impl Answer) -> String {
+    let (sender, address) = mpsc::channel();
+    thread::spawn(move || {
+        let runtime = tokio::runtime::Runtime::new().expect("threads can be started");
+        runtime.block_on(async {
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await;
+            let listener = listener.expect("some port is free");
+            sender.send(listener.local_addr().expect("it is bound")).expect("the test waits");
+            let server = Server::builder().add_service(FarmServiceServer::new(Fake(answer)));
+            server.serve_with_incoming(TcpListenerStream::new(listener)).await
+        })
+    });
+    format!("http://{}", address.recv().expect("it is bound"))
+}

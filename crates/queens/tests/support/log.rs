@@ -1,0 +1,49 @@
+//! What workers say of their sessions.
+
+use std::path::Path;
+
+use farm::Range;
+use serde_json::Value;
+
+/// A line of a worker's log that matters here.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Entry {
+    /// It was lent a range.
+    Loan { job: u64, range: Range, epoch: u64 },
+    /// It need not send a count again.
+    Acknowledged { job: u64, range: Range, verdict: String },
+}
+
+/// Reads a worker's log, in order.
+pub(crate) fn entries(log: &Path) -> Vec<Entry> {
+    let text = std::fs::read_to_string(log).expect("logs are text");
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    whole.lines().filter_map(entry).collect()
+}
+
+fn entry(line: &str) -> Option<Entry> {
+    let line: Value = serde_json::from_str(line).expect("a line of the log is one JSON object");
+    let text = |field: &str| line[field].as_str().unwrap_or_else(|| panic!("{field}: {line}"));
+    let number = |field: &str| text(field).parse::<u64>().expect("a number");
+    match line["message"].as_str()? {
+        "loan" => Some(Entry::Loan {
+            job: number("job"),
+            range: range(text("range")),
+            // The upper bits of a lease's number say which life of the coordinator lent it.
+            epoch: number("lease") >> 40,
+        }),
+        "acknowledged" => Some(Entry::Acknowledged {
+            job: number("job"),
+            range: range(text("range")),
+            verdict: text("verdict").into(),
+        }),
+        _ => None,
+    }
+}
+
+/// `[start, end)`
+fn range(text: &str) -> Range {
+    let ends = text.trim_matches(['[', ')']).split_once(", ").expect("two ends");
+    let [start, end] = [ends.0, ends.1].map(|end| end.parse().expect("an ordinal"));
+    Range::new(start, end).expect("not empty")
+}
