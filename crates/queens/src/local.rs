@@ -64,19 +64,21 @@ impl LocalCount {
         let job = begin(&handle, known.map(|(job, _)| job), plan).await?;
 
         let (stop, stopping) = watch::channel(false);
-        let mut worker = tokio::spawn(self.clone().worker(handle.clone(), plans, stopping));
-        tokio::pin!(interrupt);
+        let worker = self.clone().worker(handle.clone(), plans, stopping);
+        tokio::pin!(worker, interrupt);
         let mut interrupted = false;
         let end = handle.end(job);
         tokio::pin!(end);
         let view = loop {
             tokio::select! {
+                // If the hub ends, it knows why; the worker would only miss it.
+                biased;
                 view = &mut end => match view {
                     Ok(view) => break view,
                     Err(_) => return Err(failure_of(hub.await)),
                 },
                 result = &mut hub => return Err(failure_of(result)),
-                result = &mut worker => match flatten(result) {
+                result = &mut worker => match result {
                     Ok(()) if interrupted => return Err(self.interrupted(&handle, job).await),
                     Ok(()) => return Err(anyhow!("the counting threads stopped").into()),
                     Err(failure) => return Err(failure),
@@ -93,7 +95,6 @@ impl LocalCount {
             }
         };
         progress.finish();
-        worker.abort();
         handle.stop().await;
         flatten(hub.await)?;
         Ok(LocalResult { job: view, seconds: begun.elapsed().as_secs_f64() })

@@ -23,6 +23,7 @@
 #![allow(unreachable_pub)]
 
 mod agenda;
+mod books;
 mod calm;
 mod coordinator;
 mod fleet;

@@ -6,11 +6,12 @@
 use std::collections::BTreeMap;
 
 use farm::{
-    Effect, Event, Farm, Fingerprint, Found, Hello, JobId, JobState, LeaseId, Loan, Plan, Range,
-    Record, Refusal, Report, RequestId, SessionId, Ticket, Verdict,
+    Effect, Event, Farm, Found, Hello, JobId, JobState, LeaseId, Loan, Range, Record, Refusal,
+    Report, RequestId, SessionId, Ticket, Verdict,
 };
 
-use crate::ledger::{Answer, Ledger, LedgerJob};
+use crate::books::{Book, Held, Seat, hull, lone_counter, ordinals};
+use crate::ledger::{Answer, Ledger};
 use crate::scenario::Wish;
 use crate::tally::Tally;
 
@@ -28,48 +29,6 @@ pub struct Witness {
     last_lease: u64,
     /// The farm has decided what becomes of the report of this step.
     judged: bool,
-}
-
-/// One job.
-struct Book {
-    fingerprint: Fingerprint,
-    priority: i32,
-    state: JobState,
-    /// Per ordinal: accepted or on the way into the ledger.
-    claimed: Vec<bool>,
-    /// Per ordinal: who counts it, as far as it is not a recount.
-    holder: Vec<Option<LeaseId>>,
-    /// Ordinals that are neither claimed nor held.
-    free: u64,
-    /// What the farm was told about the rows.
-    total: i128,
-    tasks_done: u64,
-    /// Who has voted.
-    disputes: BTreeMap<Range, Vec<String>>,
-}
-
-/// One session.
-struct Seat {
-    worker: String,
-    instance: u64,
-    credit: u64,
-    leaving: bool,
-    outstanding: u64,
-    leases: BTreeMap<LeaseId, Held>,
-    /// It has missed a deadline and reported nothing since: it rests, and others come first.
-    late: bool,
-}
-
-/// One lease.
-struct Held {
-    job: JobId,
-    /// It lies in here.
-    hull: Range,
-    whole: bool,
-    /// Tasks still expected. Never 0.
-    open: u64,
-    /// Something of it has come back.
-    reported: bool,
 }
 
 impl Witness {
@@ -525,73 +484,4 @@ impl Witness {
             }
         }
     }
-}
-
-impl Seat {
-    /// Whether it has nothing to do, and no reason not to.
-    fn is_ready(&self) -> bool {
-        self.outstanding == 0 && self.credit > 0 && !self.leaving && !self.late
-    }
-}
-
-impl Book {
-    fn new(plan: &Plan, priority: i32) -> Book {
-        let tasks = plan.tasks;
-        Book {
-            fingerprint: plan.fingerprint(),
-            priority,
-            free: tasks,
-            state: JobState::Running,
-            claimed: vec![false; tasks as usize],
-            holder: vec![None; tasks as usize],
-            total: 0,
-            tasks_done: 0,
-            disputes: BTreeMap::new(),
-        }
-    }
-
-    fn restored(job: &LedgerJob) -> Book {
-        let mut book = Book::new(&job.plan, job.priority);
-        book.state = job.state;
-        for row in job.rows.values() {
-            ordinals(row.range).for_each(|ordinal| book.claimed[ordinal] = true);
-            book.total += i128::from(row.count);
-            book.tasks_done += row.range.len();
-            book.free -= row.range.len();
-        }
-        for (&range, votes) in &job.disputes {
-            let first = lone_counter(job, range).into_iter();
-            let voted = first.chain(votes.iter().map(|vote| vote.worker.clone())).collect();
-            book.disputes.insert(range, voted);
-        }
-        book
-    }
-
-    /// Nobody holds `range` any more, or `lease` does not. Returns the lease of each ordinal freed.
-    fn free(&mut self, range: Range, lease: Option<LeaseId>) -> Vec<LeaseId> {
-        let mut freed = Vec::new();
-        for ordinal in ordinals(range) {
-            let holder = &mut self.holder[ordinal];
-            if holder.is_some() && (lease.is_none() || *holder == lease) {
-                freed.extend(holder.take());
-                self.free += u64::from(!self.claimed[ordinal]);
-            }
-        }
-        freed
-    }
-}
-
-/// The worker that counted all of a disputed range that is accepted, if one did.
-fn lone_counter(job: &LedgerJob, range: Range) -> Option<String> {
-    let mut workers: Vec<_> = job.overlapping(range).map(|row| row.worker.clone()).collect();
-    workers.dedup();
-    workers.pop().filter(|_| workers.is_empty())
-}
-
-fn hull(a: Range, b: Range) -> Range {
-    Range::new(a.start().min(b.start()), a.end().max(b.end())).expect("neither is empty")
-}
-
-fn ordinals(range: Range) -> std::ops::Range<usize> {
-    range.start() as usize..range.end() as usize
 }

@@ -164,3 +164,67 @@ impl AsyncWrite for Connection {
         Pin::new(&mut self.stream).poll_shutdown(context)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio_stream::StreamExt;
+
+    use super::*;
+
+    const PREFACE: &[u8; Preface::BYTES] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+
+    async fn listen(
+        connections: usize,
+    ) -> (SocketAddr, impl Stream<Item = io::Result<Connection>>) {
+        let any = "127.0.0.1:0".parse().expect("it is an address");
+        let limits = Limits { connections, preface: Duration::from_millis(50) };
+        let listener = Listener::bind(any, limits).await.expect("some port is free");
+        (listener.address().expect("it is bound"), Box::pin(listener.connections()))
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_does_not_begin_ends() {
+        for sent in [0, 1, PREFACE.len() - 1] {
+            let (address, mut accepted) = listen(1).await;
+            let mut client = TcpStream::connect(address).await.expect("it listens");
+            let mut connection = accepted.next().await.expect("for ever").expect("it is accepted");
+
+            client.write_all(&PREFACE[..sent]).await.expect("it is connected");
+            let read = connection.read_exact(&mut [0; PREFACE.len()]).await;
+
+            let fault = read.expect_err("it is too late").kind();
+            assert_eq!(fault, io::ErrorKind::TimedOut, "after {sent} bytes");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_has_begun_may_be_silent() {
+        let (address, mut accepted) = listen(1).await;
+        let mut client = TcpStream::connect(address).await.expect("it listens");
+        let mut connection = accepted.next().await.expect("for ever").expect("it is accepted");
+        client.write_all(PREFACE).await.expect("it is connected");
+        connection.read_exact(&mut [0; PREFACE.len()]).await.expect("it has come");
+
+        let silence = Duration::from_millis(100);
+        let read = tokio::time::timeout(silence, connection.read_u8()).await;
+
+        assert!(read.is_err(), "it waits: {read:?}");
+    }
+
+    #[tokio::test]
+    async fn further_connections_wait_for_room() {
+        let (address, mut accepted) = listen(1).await;
+        let _clients = [
+            TcpStream::connect(address).await.expect("it listens"),
+            TcpStream::connect(address).await.expect("the system accepts it"),
+        ];
+        let first = accepted.next().await.expect("for ever").expect("it is accepted");
+
+        let wait = Duration::from_millis(100);
+        assert!(tokio::time::timeout(wait, accepted.next()).await.is_err(), "there is no room");
+
+        drop(first);
+        accepted.next().await.expect("for ever").expect("there is room again");
+    }
+}

@@ -85,3 +85,62 @@ async fn next_block(sending: &mut Sending, plans: &Arc<Plans>) -> Result<TasksBl
     sending.next = end;
     Ok(TasksBlock { lease, start, tasks })
 }
+
+#[cfg(test)]
+mod tests {
+    use farm::JobId;
+
+    use super::*;
+
+    const BLOCK: u64 = MAX_TASKS_PER_MESSAGE as u64;
+
+    /// All of a plan with many blocks of tasks.
+    fn long_loan(plans: &Plans, lease: u64) -> Loan {
+        let plan = plans.make(16, Some(5)).expect("such a plan exists");
+        let range = Range::new(0, plan.tasks).expect("it has tasks");
+        assert!(plan.tasks > 4 * BLOCK);
+        let fingerprint = plan.fingerprint();
+        Loan { lease: LeaseId(lease), job: JobId(1), plan, fingerprint, range, whole: false }
+    }
+
+    /// The next message; blocks of tasks by their first ordinal.
+    async fn next(out: &mut mpsc::Receiver<WorkerOrder>) -> String {
+        match out.recv().await.expect("the pump runs") {
+            WorkerOrder::Loan(loan) => format!("loan {}", loan.lease),
+            WorkerOrder::Tasks(block) => format!("tasks {} from {}", block.lease, block.start),
+            WorkerOrder::Ack { verdict, .. } => format!("ack {verdict:?}"),
+            WorkerOrder::Revoke(lease) => format!("revoke {lease}"),
+            WorkerOrder::Welcome => "welcome".into(),
+        }
+    }
+
+    #[tokio::test]
+    async fn orders_overtake_tasks_and_a_revocation_ends_them() {
+        let plans = Arc::new(Plans::default());
+        let (first, second) = (long_loan(&plans, 1), long_loan(&plans, 2));
+        let (orders, from_hub) = mpsc::channel(8);
+        let (to_worker, mut out) = mpsc::channel(1);
+        tokio::spawn(pump(from_hub, to_worker, plans));
+
+        orders.send(Order::Loan(first)).await.expect("the pump runs");
+        assert_eq!(next(&mut out).await, "loan 1");
+        assert_eq!(next(&mut out).await, "tasks 1 from 0");
+
+        let verdict = Verdict::Accepted;
+        let Loan { job, fingerprint, range, .. } = first;
+        orders.send(Order::Ack { job, fingerprint, range, verdict }).await.expect("it runs");
+        orders.send(Order::Revoke(LeaseId(1))).await.expect("the pump runs");
+        orders.send(Order::Loan(second)).await.expect("the pump runs");
+        drop(orders);
+
+        // What was already on its way comes first: one block in the channel, one in hand.
+        let mut told = Vec::new();
+        while told.last().is_none_or(|last| last != "loan 2") {
+            told.push(next(&mut out).await);
+        }
+        let late = told.iter().filter(|message| message.starts_with("tasks 1")).count();
+        assert!(late <= 2, "{told:?}");
+        assert_eq!(told[late..], ["ack Accepted", "revoke 1", "loan 2"]);
+        assert!(out.recv().await.is_none(), "the pump ends with its orders");
+    }
+}

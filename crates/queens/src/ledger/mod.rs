@@ -14,3 +14,6 @@ mod writer;
 pub(crate) use fault::LedgerFault;
 pub(crate) use open::Ledger;
 pub(crate) use writer::{LedgerEvent, LedgerHandle, spawn};
+
+#[cfg(test)]
+mod tests;

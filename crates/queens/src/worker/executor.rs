@@ -206,3 +206,70 @@ fn next_chunk(tasks: usize, busy: Duration) -> usize {
     let ideal = tasks as f64 * CHUNK.as_secs_f64() / busy.as_secs_f64().max(1e-9);
     (ideal as usize).clamp(1, tasks.saturating_mul(8))
 }
+
+#[cfg(test)]
+mod tests {
+    use board::rows::RowsPlan;
+    use farm::{JobId, Method, Problem};
+
+    use super::*;
+
+    fn loan(lease: u64, plan: Plan) -> Loan {
+        let range = Range::new(0, plan.tasks).expect("it has tasks");
+        let fingerprint = plan.fingerprint();
+        Loan { lease: LeaseId(lease), job: JobId(1), plan, fingerprint, range, whole: false }
+    }
+
+    fn all_tasks(n: u32, rows: u32) -> (Plan, Tasks) {
+        let enumeration = RowsPlan::new(n, rows).expect("such a plan exists");
+        let mut tasks = Tasks::new();
+        enumeration.fill(0..enumeration.len(), &mut tasks);
+        let problem = Problem::Total { n };
+        let plan = Plan { problem, method: Method::Rows { rows }, tasks: enumeration.len() };
+        (plan, tasks)
+    }
+
+    #[test]
+    fn parts_tile_the_loan_and_sum_to_the_total() {
+        let (plan, tasks) = all_tasks(10, 3);
+        let total = Kernel::new(Backend::Reference, 10, 3).count(tasks.as_slice());
+        let threads = NonZero::new(3).expect("it is not 0");
+        let (executor, mut parts) = Executor::start(threads, Backend::detect());
+        executor.push(loan(1, plan), 0, tasks);
+
+        let mut counted: Vec<Part> = Vec::new();
+        while counted.iter().map(|part| part.range.len()).sum::<u64>() < plan.tasks {
+            counted.push(parts.blocking_recv().expect("threads run").expect("tasks are right"));
+        }
+
+        counted.sort_by_key(|part| part.range.start());
+        let ends = counted.iter().map(|part| part.range.end());
+        let starts = counted.iter().map(|part| part.range.start());
+        assert!(starts.skip(1).eq(ends.take(counted.len() - 1)), "no gap, no overlap");
+        assert_eq!(Ok(counted.iter().map(|part| part.count).sum()), total);
+    }
+
+    #[test]
+    fn a_dropped_lease_leaves_the_queue_and_others_stay() {
+        let (long, long_tasks) = all_tasks(18, 3);
+        let (short, short_tasks) = all_tasks(6, 2);
+        let one = NonZero::<usize>::MIN;
+        let (executor, mut parts) = Executor::start(one, Backend::detect());
+        executor.push(loan(1, long), 0, long_tasks);
+        executor.push(loan(2, short), 0, short_tasks);
+
+        executor.drop_lease(LeaseId(1));
+
+        let of_short = |part: Part| part.loan.lease == LeaseId(2);
+        while !of_short(parts.blocking_recv().expect("it runs").expect("tasks are right")) {}
+        assert!(executor.waiting_tasks() < short.tasks as usize);
+    }
+
+    #[test]
+    fn a_thread_takes_as_much_as_it_counts_in_a_while() {
+        let ms = Duration::from_millis;
+        assert_eq!(next_chunk(1, ms(20)), 1, "a long task: one at a time");
+        assert_eq!(next_chunk(100, ms(5)), 200);
+        assert_eq!(next_chunk(100, Duration::ZERO), 800, "short tasks: by steps, not by leaps");
+    }
+}

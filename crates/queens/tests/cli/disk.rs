@@ -34,7 +34,7 @@ fn a_coordinator_whose_ledger_cannot_grow_says_so_and_goes_on_later() {
 fn a_full_file_system_stops_the_farm_and_loses_nothing() {
     let disk = SmallDisk::mount();
     let farm = Farm::new("--lease-ms 1", "--report-ms 0").with_ledger(disk.path("ledger.db"));
-    disk.fill(600);
+    disk.fill(850);
     let coordinator = farm.start_coordinator();
     stopped_coordinator_goes_on(&farm, coordinator, || disk.empty());
 }
@@ -44,7 +44,7 @@ fn a_full_file_system_stops_the_farm_and_loses_nothing() {
 fn a_full_file_system_stops_a_count_and_loses_nothing() {
     let disk = SmallDisk::mount();
     let ledger = disk.path("ledger.db");
-    disk.fill(1000);
+    disk.fill(950);
 
     let stopped = run(&mut count(&ledger));
     stopped.refusal(10, &["cannot write the ledger", "safe", "make room", "same command"]);

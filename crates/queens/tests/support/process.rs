@@ -58,14 +58,16 @@ impl Outcome {
         assert!(self.stderr.contains(reason), "{}: {}", self.command, self.stderr);
     }
 
-    /// Asserts that it failed with this code, printed nothing and said one sentence with all of
-    /// these words in it.
+    /// Asserts that it failed with this code, and that it said one sentence, with all of these
+    /// words in it, and nothing else.
     #[track_caller]
     pub(crate) fn refusal(self, code: i32, words: &[&str]) {
         let Outcome { command, stdout, stderr, .. } = self;
         assert_eq!((self.code, stdout.as_str()), (Some(code), ""), "{command}: {stderr}");
-        let own_lines = stderr.lines().filter(|line| line.starts_with("queens: "));
-        assert_eq!(own_lines.count(), 1, "{command}: {stderr}");
+        assert!(
+            stderr.starts_with("queens: ") && stderr.lines().count() == 1,
+            "{command}: {stderr}"
+        );
         for word in words {
             assert!(stderr.contains(word), "{command} does not say {word:?}: {stderr}");
         }

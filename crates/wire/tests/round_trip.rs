@@ -1,0 +1,241 @@
+//! What one end says, the other end reads; and nothing that arrives can bring it down.
+
+use board::Tasks;
+use farm::{
+    Fingerprint, Hello, Holding, JobId, JobState, JobView, LeaseId, Loan, Message, Method, Plan,
+    Problem, Range, Report, Verdict,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use prost::Message as _;
+use wire::{MAX_MESSAGE_BYTES, MAX_TASKS_PER_MESSAGE, TasksBlock, WorkerMessage, WorkerOrder, v1};
+
+proptest! {
+    #[test]
+    fn what_a_worker_says_arrives(message in message()) {
+        let bytes = v1::WorkRequest::from(message.clone()).encode_to_vec();
+        let read = v1::WorkRequest::decode(bytes.as_slice()).expect("it was just encoded");
+        prop_assert_eq!(WorkerMessage::try_from(read), Ok(message.into()));
+    }
+
+    #[test]
+    fn what_a_worker_is_told_arrives(order in order()) {
+        let bytes = v1::WorkResponse::from(order.clone()).encode_to_vec();
+        let read = v1::WorkResponse::decode(bytes.as_slice()).expect("it was just encoded");
+        prop_assert_eq!(WorkerOrder::try_from(read), Ok(order));
+    }
+
+    #[test]
+    fn what_a_client_is_told_arrives(job in job()) {
+        let bytes = v1::Job::from(job.clone()).encode_to_vec();
+        let read = v1::Job::decode(bytes.as_slice()).expect("it was just encoded");
+        prop_assert_eq!(JobView::try_from(read), Ok(job));
+    }
+
+    #[test]
+    fn noise_is_an_error_at_worst(bytes in vec(any::<u8>(), 0..200)) {
+        read_all(&bytes);
+    }
+
+    /// Closer to home: almost a message.
+    #[test]
+    fn a_damaged_message_is_an_error_at_worst(
+        message in message(),
+        order in order(),
+        at in any::<prop::sample::Index>(),
+        damage in any::<u8>(),
+    ) {
+        let encoded =
+            [v1::WorkRequest::from(message).encode_to_vec(), v1::WorkResponse::from(order).encode_to_vec()];
+        for mut bytes in encoded {
+            let at = at.index(bytes.len());
+            bytes[at] = damage;
+            read_all(&bytes);
+            read_all(&bytes[..at]);
+        }
+    }
+
+    /// Of a plan, the fingerprint says everything: no other field can change unnoticed.
+    #[test]
+    fn a_plan_that_was_altered_is_refused(plan in plan(), n in 0..=32u32, rows in 0..=32u32, tasks in any::<u64>()) {
+        let mut altered = v1::Plan::from(&plan);
+        altered.problem = Some(v1::plan::Problem::Total(v1::TotalProblem { n }));
+        altered.method = Some(v1::plan::Method::Rows(v1::RowsMethod { rows }));
+        altered.tasks = tasks;
+        if let Ok(read) = Plan::try_from(altered) {
+            prop_assert_eq!(read, plan);
+        }
+    }
+}
+
+/// Reads `bytes` as everything that an end may be sent.
+fn read_all(bytes: &[u8]) {
+    let _ = v1::WorkRequest::decode(bytes).map(WorkerMessage::try_from);
+    let _ = v1::WorkResponse::decode(bytes).map(WorkerOrder::try_from);
+    let _ = v1::Job::decode(bytes).map(JobView::try_from);
+}
+
+#[test]
+fn the_largest_messages_fit_the_limit() {
+    let range = Range::new(u64::MAX - 1, u64::MAX).expect("not empty");
+    let fingerprint = Fingerprint([0xff; 32]);
+    let holding = Holding { lease: LeaseId(u64::MAX), job: JobId(u64::MAX), fingerprint, range };
+    let hello = Message::Hello(Hello {
+        worker: "w".repeat(128),
+        instance: u64::MAX,
+        threads: 4096,
+        credit: u64::MAX,
+        holding: vec![holding; Hello::MAX_HOLDINGS],
+    });
+    let tasks = MAX_TASKS_PER_MESSAGE;
+    let masks = || vec![u32::MAX; tasks];
+    let block = WorkerOrder::Tasks(TasksBlock {
+        lease: LeaseId(u64::MAX),
+        start: u64::MAX - tasks as u64,
+        tasks: Tasks { left: masks(), down: masks(), right: masks(), weight: vec![8; tasks] },
+    });
+    assert!(v1::WorkRequest::from(hello).encoded_len() <= MAX_MESSAGE_BYTES);
+    assert!(v1::WorkResponse::from(block).encoded_len() <= MAX_MESSAGE_BYTES);
+}
+
+fn message() -> impl Strategy<Value = Message> {
+    prop_oneof![
+        hello().prop_map(Message::Hello),
+        any::<u64>().prop_map(Message::Credit),
+        report().prop_map(Message::Report),
+        Just(Message::Leaving),
+    ]
+}
+
+fn hello() -> impl Strategy<Value = Hello> {
+    ("[a-zà-ž0-9-]{1,64}", any::<u64>(), 1..=4096u32, any::<u64>(), vec(holding(), 0..5)).prop_map(
+        |(worker, instance, threads, credit, holding)| Hello {
+            worker,
+            instance,
+            threads,
+            credit,
+            holding,
+        },
+    )
+}
+
+fn holding() -> impl Strategy<Value = Holding> {
+    (any::<u64>(), any::<u64>(), fingerprint(), range()).prop_map(
+        |(lease, job, fingerprint, range)| Holding {
+            lease: LeaseId(lease),
+            job: JobId(job),
+            fingerprint,
+            range,
+        },
+    )
+}
+
+fn report() -> impl Strategy<Value = Report> {
+    (holding(), any::<u64>(), any::<u64>()).prop_map(|(holding, count, busy_us)| Report {
+        job: holding.job,
+        fingerprint: holding.fingerprint,
+        lease: holding.lease,
+        range: holding.range,
+        count,
+        busy_us,
+    })
+}
+
+fn order() -> impl Strategy<Value = WorkerOrder> {
+    prop_oneof![
+        Just(WorkerOrder::Welcome),
+        loan().prop_map(WorkerOrder::Loan),
+        tasks().prop_map(WorkerOrder::Tasks),
+        (holding(), verdict()).prop_map(|(holding, verdict)| WorkerOrder::Ack {
+            job: holding.job,
+            fingerprint: holding.fingerprint,
+            range: holding.range,
+            verdict,
+        }),
+        any::<u64>().prop_map(|lease| WorkerOrder::Revoke(LeaseId(lease))),
+    ]
+}
+
+fn loan() -> impl Strategy<Value = Loan> {
+    (any::<u64>(), any::<u64>(), plan(), range(), any::<bool>()).prop_map(
+        |(lease, job, plan, range, whole)| {
+            let plan = Plan { tasks: plan.tasks.max(range.end()), ..plan };
+            Loan {
+                lease: LeaseId(lease),
+                job: JobId(job),
+                plan,
+                fingerprint: plan.fingerprint(),
+                range,
+                whole,
+            }
+        },
+    )
+}
+
+fn tasks() -> impl Strategy<Value = TasksBlock> {
+    let task = (any::<u32>(), any::<u32>(), any::<u32>(), 1..=8u8);
+    (any::<u64>(), 0..1u64 << 60, vec(task, 1..20)).prop_map(|(lease, start, rows)| {
+        let mut tasks = Tasks::with_capacity(rows.len());
+        for (left, down, right, weight) in rows {
+            tasks.left.push(left);
+            tasks.down.push(down);
+            tasks.right.push(right);
+            tasks.weight.push(weight);
+        }
+        TasksBlock { lease: LeaseId(lease), start, tasks }
+    })
+}
+
+fn job() -> impl Strategy<Value = JobView> {
+    let state = prop_oneof![
+        Just(JobState::Running),
+        Just(JobState::Paused),
+        Just(JobState::Cancelled),
+        Just(JobState::Done),
+    ];
+    let numbers = (any::<u64>(), any::<u64>(), any::<u128>(), any::<u64>());
+    (plan(), state, numbers, any::<i32>(), any::<u16>(), any::<u16>()).prop_map(
+        |(plan, state, (id, tasks_done, total, speed), priority, workers, disputes)| JobView {
+            id: JobId(id),
+            plan,
+            priority,
+            state,
+            tasks_done,
+            total,
+            workers: workers.into(),
+            tasks_per_kilosecond: speed,
+            disputes: disputes.into(),
+        },
+    )
+}
+
+fn plan() -> impl Strategy<Value = Plan> {
+    let n_and_rows = (0..=32u32).prop_flat_map(|n| (Just(n), 0..=n));
+    (n_and_rows, any::<u64>()).prop_map(|((n, rows), tasks)| Plan {
+        problem: Problem::Total { n },
+        method: Method::Rows { rows },
+        tasks,
+    })
+}
+
+fn verdict() -> impl Strategy<Value = Verdict> {
+    prop::sample::select(vec![
+        Verdict::Accepted,
+        Verdict::Agreed,
+        Verdict::Superseded,
+        Verdict::Disputed,
+        Verdict::Obsolete,
+        Verdict::Foreign,
+        Verdict::Invalid,
+    ])
+}
+
+fn fingerprint() -> impl Strategy<Value = Fingerprint> {
+    any::<[u8; 32]>().prop_map(Fingerprint)
+}
+
+fn range() -> impl Strategy<Value = Range> {
+    (0..u64::MAX, 1..=u64::MAX).prop_map(|(start, length)| {
+        Range::new(start, start.saturating_add(length)).expect("not empty")
+    })
+}
