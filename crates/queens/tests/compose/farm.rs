@@ -113,6 +113,7 @@ impl Farm {
     fn containers_with(&self, filter: &str) -> Vec<String> {
         let project = format!("label=com.docker.compose.project={}", self.project);
         let ids = docker(&["ps", "--all", "--quiet", "--filter", &project, "--filter", filter]);
+        assert!(!ids.is_empty(), "no containers with {filter}");
         ids.lines().map(str::to_owned).collect()
     }
 
