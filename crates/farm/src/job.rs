@@ -121,10 +121,12 @@ pub(crate) struct Job {
     pub(crate) tasks_done: u64,
     pub(crate) total: u128,
     pub(crate) disputes: BTreeMap<Range, Dispute>,
-    /// Deadlines are this many times the configured time: doubled when a live worker misses one.
+    /// Deadlines are this many times the configured time: doubled when live workers miss them and
+    /// nobody reports anything.
     pub(crate) patience: u64,
-    /// Leases due before this were lent with less patience: their lateness is no news.
-    pub(crate) patient_from: Millis,
+    /// When something of it was last reported, or its deadlines last grew: that a lease lent before
+    /// is late says nothing about its tasks.
+    pub(crate) heard_at: Millis,
     pool: IntervalSet,
     /// start -> (end, lease); disjoint.
     lent: BTreeMap<u64, (u64, LeaseId)>,
@@ -147,7 +149,7 @@ impl Job {
             total: 0,
             disputes: BTreeMap::new(),
             patience: 1,
-            patient_from: Millis(0),
+            heard_at: Millis(0),
             pool: Range::new(0, plan.tasks).into_iter().collect(),
             lent: BTreeMap::new(),
             lent_tasks: 0,

@@ -15,6 +15,7 @@ pub(crate) struct Lease {
     pub(crate) recount: bool,
     /// Whether anything of it has come back.
     pub(crate) reported: bool,
+    pub(crate) lent_at: Millis,
     pub(crate) deadline: Millis,
 }
 
@@ -30,24 +31,9 @@ impl Leases {
         self.leases.get(&id)
     }
 
-    /// Adds to a lease, or makes it.
-    pub(crate) fn lend(
-        &mut self,
-        id: LeaseId,
-        session: SessionId,
-        job: JobId,
-        range: Range,
-        recount: bool,
-        deadline: Millis,
-    ) {
-        let lease = self.leases.entry(id).or_insert_with(|| Lease {
-            session,
-            job,
-            open: IntervalSet::new(),
-            recount,
-            reported: false,
-            deadline,
-        });
+    /// Adds `range` to a lease, or makes it as `new` says.
+    pub(crate) fn lend(&mut self, id: LeaseId, range: Range, new: Lease) {
+        let lease = self.leases.entry(id).or_insert(new);
         lease.open.insert(range);
         self.deadlines.insert((lease.deadline, id));
     }

@@ -5,8 +5,9 @@
 //! served again when half of that is left. Before its speed on a job is known it gets a probe.
 
 use super::Farm;
+use crate::lease::Lease;
 use crate::session::Session;
-use crate::{Effect, JobId, LeaseId, Loan, Millis, Range, SessionId};
+use crate::{Effect, IntervalSet, JobId, LeaseId, Loan, Millis, Range, SessionId};
 
 /// No lease is larger, so that losing one never costs more than this, whatever a worker claims
 /// about its speed.
@@ -134,8 +135,16 @@ impl Farm {
         range: Range,
         recount: bool,
     ) {
-        let deadline = self.deadline(job);
-        self.leases.lend(lease, session_id, job, range, recount, deadline);
+        let new = Lease {
+            session: session_id,
+            job,
+            open: IntervalSet::new(),
+            recount,
+            reported: false,
+            lent_at: self.now,
+            deadline: self.deadline(job),
+        };
+        self.leases.lend(lease, range, new);
         let session = self.sessions.get_mut(&session_id).expect("only sessions are lent to");
         session.leases.insert(lease);
         session.outstanding += range.len();
@@ -151,25 +160,25 @@ impl Farm {
         while let Some(id) = self.leases.overdue(self.now) {
             let lease = self.leases.get(id).expect("it is overdue");
             if !lease.reported {
-                let (session, job, due) = (lease.session, lease.job, lease.deadline);
-                self.missed(session, job, due);
+                let (session, job, lent_at) = (lease.session, lease.job, lease.lent_at);
+                self.missed(session, job, lent_at);
             }
             self.revoke(id);
         }
     }
 
-    /// A worker that is there has reported nothing of a lease that was due at `due`.
+    /// A worker that is there has reported nothing of a lease, all its time long.
     ///
-    /// It may hang: it rests, and is then served after all others. Or the job's tasks last longer
-    /// than its deadlines: these grow, or the job would never end. They grow once, however many
-    /// leases missed the same deadline: a laptop that slept is no job of long tasks.
-    fn missed(&mut self, session: SessionId, job_id: JobId, due: Millis) {
+    /// It may hang: it rests, and is then served after all others. Or, if nobody has reported
+    /// anything meanwhile, the job's tasks last longer than its deadlines: these grow, or the job
+    /// would never end. They grow once, however many leases missed the same deadline: a laptop that
+    /// slept is no job of long tasks.
+    fn missed(&mut self, session: SessionId, job_id: JobId, lent_at: Millis) {
         const MAX_PATIENCE: u64 = 64;
-        let (now, ttl_ms) = (self.now, self.config.lease_ttl_ms);
         let job = self.jobs.get_mut(&job_id).expect("jobs are never removed");
-        if due >= job.patient_from {
+        if lent_at >= job.heard_at {
             job.patience = (job.patience * 2).min(MAX_PATIENCE);
-            job.patient_from = now.after(ttl_ms.saturating_mul(job.patience));
+            job.heard_at = self.now;
         }
         let rest = self.deadline(job_id);
         self.rests.insert(rest);

@@ -30,6 +30,7 @@ impl Farm {
         if report.range.end() > job.plan.tasks {
             return self.ack(session, &report, Verdict::Invalid);
         }
+        job.heard_at = self.now;
         job.measured(session, threads, report.range.len(), report.busy_us);
         if self.holds(session, report.lease) {
             let deadline = self.deadline(report.job);
@@ -48,7 +49,7 @@ impl Farm {
             self.vote(session, worker, report);
         } else if !job.claimed().intersects(report.range) {
             for (lease, part) in job.claim(report.range) {
-                self.shrink(lease, part);
+                self.shrink(lease, part, report.lease);
             }
             self.write(Record::Range { report, worker }, Pending::Range { session, report });
         } else if job.claimed().contains(report.range) && !is_frozen(job, report.range) {
@@ -65,7 +66,7 @@ impl Farm {
         if self.holds(session, report.lease) {
             let job = self.jobs.get_mut(&report.job).expect("it was found");
             let freed = job.release(report.range, report.lease);
-            freed.iter().for_each(|&part| self.shrink(report.lease, part));
+            freed.iter().for_each(|&part| self.shrink(report.lease, part, report.lease));
         }
     }
 
@@ -73,9 +74,9 @@ impl Farm {
         self.leases.get(lease).is_some_and(|lease| lease.session == session)
     }
 
-    /// Takes ordinals that are accounted for elsewhere out of a lease. A worker whose lease ends
-    /// by another's result is told to stop.
-    fn shrink(&mut self, id: LeaseId, part: Range) {
+    /// Takes ordinals that a report on the lease `by` accounts for out of the lease `id`. A worker
+    /// whose lease ends by a report on another one is told to stop.
+    fn shrink(&mut self, id: LeaseId, part: Range, by: LeaseId) {
         let Some(session_id) = self.leases.get(id).map(|lease| lease.session) else { return };
         let ended = self.leases.shrink(id, part).is_some();
         let session = self.sessions.get_mut(&session_id).expect("leases end with their session");
@@ -83,7 +84,9 @@ impl Farm {
         self.hungry.insert(session_id);
         if ended {
             session.leases.remove(&id);
-            self.effects.push(Effect::Revoke { session: session_id, lease: id });
+            if id != by {
+                self.effects.push(Effect::Revoke { session: session_id, lease: id });
+            }
         }
     }
 

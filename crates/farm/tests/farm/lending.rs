@@ -135,6 +135,44 @@ fn missed_deadlines_double_the_patience_with_a_job_once_per_deadline() {
 }
 
 #[test]
+fn a_hung_worker_does_not_slow_a_job_that_others_report_on() {
+    // Given: w1 hangs, and w2 reports.
+    let mut stage = Stage::new();
+    let job = stage.submit(12, 0);
+    stage.join("w1", 4);
+    let busy = stage.join("w2", 4);
+    let lease = stage.last_loan(busy).lease;
+    stage.now = 30_000;
+    let part = farm::Report { lease, ..report(job, plan(12), range(4, 5)) };
+    stage.report(busy, part);
+
+    // When w1 misses its deadline
+    stage.tick(60_000);
+
+    // Then its range, lent again, has the usual deadline.
+    let other = stage.join("w3", 4);
+    let relent = stage.last_loan(other);
+    assert_eq!(relent.range.start(), 0);
+    stage.tick(119_999);
+    assert!(!stage.revoked(relent.lease));
+    stage.tick(120_000);
+    assert!(stage.revoked(relent.lease));
+}
+
+#[test]
+fn a_worker_is_not_told_to_stop_what_it_has_finished() {
+    let mut stage = Stage::new();
+    let job = stage.submit(4, 0);
+    let worker = stage.join("w1", 4);
+    let lease = stage.last_loan(worker).lease;
+
+    let whole = farm::Report { lease, ..report(job, plan(4), range(0, 4)) };
+    stage.report(worker, whole);
+
+    assert!(!stage.revoked(lease));
+}
+
+#[test]
 fn a_report_renews_its_lease() {
     let mut stage = Stage::new();
     let job = stage.submit(4, 0);

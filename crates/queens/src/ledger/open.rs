@@ -16,6 +16,8 @@ use super::LedgerFault;
 /// "QNSL", at the place where `file` and SQLite look for a format's name.
 const APPLICATION_ID: i32 = 0x514e_534c;
 const FORMAT: i32 = 1;
+/// Openings are numbered below this: the number is the upper part of every lease's.
+const MAX_EPOCH: i64 = 1 << 23;
 /// The first version whose WAL cannot lose a commit to a rare race on checkpoints.
 const MIN_SQLITE: i32 = 3_051_003;
 
@@ -111,6 +113,11 @@ impl Ledger {
         }
         if self.db.prepare("PRAGMA foreign_key_check")?.exists([])? {
             return content("it has rows of jobs that it does not have".into());
+        }
+        let last = "SELECT coalesce(max(epoch), 0) FROM openings";
+        let epoch: i64 = self.db.query_row(last, [], |row| row.get(0))?;
+        if !(0..MAX_EPOCH - 1).contains(&epoch) {
+            return content(format!("it cannot have been opened {epoch} times"));
         }
         self.read_jobs()
     }

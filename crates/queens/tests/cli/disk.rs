@@ -1,6 +1,6 @@
 //! A disk that is full: nothing that was accepted is lost, and the same command goes on.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::process::{Process, queens, run};
@@ -30,21 +30,21 @@ fn a_coordinator_whose_ledger_cannot_grow_says_so_and_goes_on_later() {
 
 /// The same with a real file system that is full.
 #[test]
-#[ignore = "mounts a file system of 1 MiB, which needs root: CI runs it"]
+#[ignore = "mounts a small file system, which needs root: CI runs it"]
 fn a_full_file_system_stops_the_farm_and_loses_nothing() {
     let disk = SmallDisk::mount();
     let farm = Farm::new("--lease-ms 1", "--report-ms 0").with_ledger(disk.path("ledger.db"));
-    disk.fill(850);
+    disk.leave(200);
     let coordinator = farm.start_coordinator();
     stopped_coordinator_goes_on(&farm, coordinator, || disk.empty());
 }
 
 #[test]
-#[ignore = "mounts a file system of 1 MiB, which needs root: CI runs it"]
+#[ignore = "mounts a small file system, which needs root: CI runs it"]
 fn a_full_file_system_stops_a_count_and_loses_nothing() {
     let disk = SmallDisk::mount();
     let ledger = disk.path("ledger.db");
-    disk.fill(950);
+    disk.leave(60);
 
     let stopped = run(&mut count(&ledger));
     stopped.refusal(10, &["cannot write the ledger", "safe", "make room", "same command"]);
@@ -96,25 +96,28 @@ fn in_files_of(kib: u32, command: &Command) -> Command {
     limited
 }
 
-/// A file system of 1 MiB.
+/// A file system that is soon full.
 struct SmallDisk(Scratch);
 
 impl SmallDisk {
+    const KIB: usize = 16 << 10;
+
     fn mount() -> SmallDisk {
         let disk = SmallDisk(Scratch::new());
+        let size = format!("size={}k", SmallDisk::KIB);
         let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", "size=1m", "tmpfs"]).arg(disk.path(""));
-        run(&mut mount).success();
+        run(mount.args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(disk.path(""))).success();
         disk
     }
 
-    fn path(&self, name: &str) -> std::path::PathBuf {
+    fn path(&self, name: &str) -> PathBuf {
         self.0.path(name)
     }
 
-    /// Leaves room for the rest of 1 MiB.
-    fn fill(&self, kib: usize) {
-        std::fs::write(self.path("ballast"), vec![0; kib << 10]).expect("there is room");
+    /// Leaves room for so many KiB.
+    fn leave(&self, kib: usize) {
+        let ballast = vec![0; (SmallDisk::KIB - kib) << 10];
+        std::fs::write(self.path("ballast"), ballast).expect("there is room");
     }
 
     fn empty(&self) {
