@@ -17,9 +17,9 @@ fn kernels(criterion: &mut Criterion) {
             let mut group = criterion.benchmark_group(format!("N={n} M={rows} by {block}"));
             group.sample_size(20);
             // Completions as elements: the rate is Q/s, mirror images counted.
-            let total = count(Backend::Portable, n, rows, &tasks, block);
+            let total = count(Backend::detect(), n, rows, &tasks, block);
             group.throughput(Throughput::Elements(total));
-            for backend in Backend::ALL {
+            for backend in Backend::available() {
                 group.bench_function(BenchmarkId::from_parameter(backend), |bencher| {
                     bencher.iter(|| count(backend, n, rows, black_box(&tasks), block));
                 });

@@ -5,23 +5,53 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+use crate::engine::Engine;
+
 /// An implementation of the counting loop.
+///
+/// Every one has a name everywhere; a processor may lack some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Backend {
-    /// The recursive definition: the oracle, several times slower than the others.
+    /// The recursive definition: the oracle, many times slower than the others.
     Reference,
     /// Level buffers in plain Rust, for every processor.
     Portable,
+    /// x86-64 processors since Haswell (2013) and Excavator (2015).
+    Avx2,
+    /// x86-64 processors since Ice Lake (2019) and Zen 4 (2022): it takes more than the first
+    /// AVX-512.
+    Avx512,
 }
 
 impl Backend {
     /// Every backend, slowest first.
-    pub const ALL: [Backend; 2] = [Backend::Reference, Backend::Portable];
+    pub const ALL: [Backend; 4] =
+        [Backend::Reference, Backend::Portable, Backend::Avx2, Backend::Avx512];
+
+    /// The backends that this processor has, slowest first; never none.
+    pub fn available() -> impl DoubleEndedIterator<Item = Backend> {
+        Backend::ALL.into_iter().filter(|backend| backend.is_available())
+    }
 
     /// The fastest backend that this processor has.
     #[must_use]
     pub fn detect() -> Backend {
-        Backend::Portable
+        Backend::available().next_back().expect("every processor has the portable backend")
+    }
+
+    /// Whether this processor has the backend.
+    #[must_use]
+    pub fn is_available(self) -> bool {
+        Engine::new(self, 0, 0).is_some()
+    }
+
+    /// The backend itself, where this processor has it.
+    ///
+    /// # Errors
+    ///
+    /// [`MissingBackend`] where it does not.
+    pub fn require(self) -> Result<Backend, MissingBackend> {
+        if self.is_available() { Ok(self) } else { Err(MissingBackend { backend: self }) }
     }
 
     /// The name that a person chooses it by.
@@ -30,6 +60,8 @@ impl Backend {
         match self {
             Backend::Reference => "reference",
             Backend::Portable => "portable",
+            Backend::Avx2 => "avx2",
+            Backend::Avx512 => "avx512",
         }
     }
 }
@@ -42,16 +74,28 @@ impl fmt::Display for Backend {
 
 /// The name of no backend.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("no backend is named {name:?}: give one of {}", Backend::ALL.map(Backend::name).join(", "))]
+#[error("no backend is named {name:?}: give one of {}", list(Backend::available()))]
 pub struct UnknownBackend {
     /// What was given.
     pub name: String,
 }
 
+/// A backend that this processor lacks.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("this processor lacks what {backend} needs: give one of {}", list(Backend::available()))]
+pub struct MissingBackend {
+    /// Which.
+    pub backend: Backend,
+}
+
+fn list(backends: impl Iterator<Item = Backend>) -> String {
+    backends.map(Backend::name).collect::<Vec<_>>().join(", ")
+}
+
 impl FromStr for Backend {
     type Err = UnknownBackend;
 
-    /// Reads a [`name`](Backend::name).
+    /// Reads a [`name`](Backend::name), also of a backend that this processor lacks.
     fn from_str(name: &str) -> Result<Backend, UnknownBackend> {
         Backend::ALL
             .into_iter()
@@ -72,11 +116,30 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_answered_with_the_known_ones() {
-        let error = "avx9".parse::<Backend>().expect_err("is unknown");
+    fn a_refusal_names_what_the_processor_has() {
+        let here = list(Backend::available());
+        let unknown = "avx9".parse::<Backend>().expect_err("is unknown");
         assert_eq!(
-            error.to_string(),
-            "no backend is named \"avx9\": give one of reference, portable"
+            unknown.to_string(),
+            format!("no backend is named \"avx9\": give one of {here}")
         );
+        assert_eq!(
+            MissingBackend { backend: Backend::Avx512 }.to_string(),
+            format!("this processor lacks what avx512 needs: give one of {here}")
+        );
+    }
+
+    #[test]
+    fn what_is_available_is_granted_and_nothing_else() {
+        for backend in Backend::ALL {
+            let granted = backend.require();
+            if Backend::available().any(|b| b == backend) {
+                assert_eq!(granted, Ok(backend));
+            } else {
+                assert_eq!(granted, Err(MissingBackend { backend }));
+            }
+        }
+        assert_eq!(Backend::detect().require(), Ok(Backend::detect()));
+        assert!(Backend::Reference.is_available() && Backend::Portable.is_available());
     }
 }

@@ -7,8 +7,7 @@ use board::{MAX_N, TaskSlice, full_mask};
 use thiserror::Error;
 
 use crate::Backend;
-use crate::portable::Portable;
-use crate::reference;
+use crate::engine::Engine;
 
 /// Why a block of tasks has no count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -40,29 +39,27 @@ pub struct Kernel {
     engine: Engine,
 }
 
-enum Engine {
-    Reference,
-    Portable(Portable),
-}
-
 impl Kernel {
     /// A kernel for tasks of `rows` placed rows (`0..=n`) on a board of size `n` (`0..=32`).
     ///
     /// # Panics
     ///
-    /// If `n` or `rows` is out of its range.
+    /// If `n` or `rows` is out of its range, or the processor lacks the backend, which
+    /// [`Backend::require`] tells.
     #[must_use]
     pub fn new(backend: Backend, n: u32, rows: u32) -> Kernel {
         assert!(n <= MAX_N, "a board of size {n}, of at most {MAX_N}");
         assert!(rows <= n, "{rows} rows of a board of size {n}");
-        let engine = match backend {
-            Backend::Reference => Engine::Reference,
-            Backend::Portable => Engine::Portable(Portable::new(n, rows)),
-        };
+        let engine = Engine::new(backend, n, rows);
+        let engine = engine.unwrap_or_else(|| panic!("a processor that has {backend}"));
         Kernel { n, rows, engine }
     }
 
     /// The sum of weight times completions over `tasks`: a partial count.
+    ///
+    /// Completions are added up in u64. Every backend meets them a few at a time, at most 10^10 a
+    /// second, so that 2^64 of them are more than fifty years away; what they are multiplied by
+    /// and added to is checked.
     ///
     /// A completion is a way to place queens in all rows that are left. Tasks of one weight are
     /// counted together, so that a block goes fastest where equal weights are neighbours.
@@ -77,7 +74,7 @@ impl Kernel {
         let mut start = 0;
         for run in tasks.weight.chunk_by(|a, b| a == b) {
             let end = start + run.len();
-            let completions = self.completions(tasks.slice(start..end));
+            let completions = self.engine.completions(tasks.slice(start..end));
             sum = add_weighted(sum, run[0], completions)?;
             start = end;
         }
@@ -85,26 +82,13 @@ impl Kernel {
     }
 
     fn check(&self, tasks: TaskSlice<'_>) -> Result<(), CountError> {
-        let beyond = !full_mask(self.n);
-        for index in 0..tasks.len() {
-            let (task, _) = tasks.get(index);
-            let outside = (task.left | task.down | task.right) & beyond != 0;
-            if outside || task.down.count_ones() != self.rows {
-                return Err(CountError::BadTask { index, n: self.n, rows: self.rows });
-            }
-        }
-        Ok(())
-    }
-
-    /// Unweighted. Both backends add at most a few hundred at a time, so that a sum of 2^64 is
-    /// decades away.
-    fn completions(&mut self, tasks: TaskSlice<'_>) -> u64 {
-        match &mut self.engine {
-            Engine::Reference => (0..tasks.len())
-                .map(|i| reference::completions(self.n, tasks.get(i).0, self.n - self.rows))
-                .sum(),
-            Engine::Portable(portable) => portable.completions(tasks),
-        }
+        let (n, rows) = (self.n, self.rows);
+        let beyond = !full_mask(n);
+        let is_bad = |left: u32, down: u32, right: u32| {
+            (left | down | right) & beyond != 0 || down.count_ones() != rows
+        };
+        let bad = (0..tasks.len()).find(|&i| is_bad(tasks.left[i], tasks.down[i], tasks.right[i]));
+        bad.map_or(Ok(()), |index| Err(CountError::BadTask { index, n, rows }))
     }
 }
 

@@ -9,14 +9,35 @@
 //! ```
 //!
 //! Each backend has a file of its own, all of them count alike, and the tests hold each against
-//! [`Backend::Reference`], which reads like the definition.
+//! [`Backend::Reference`], which reads like the definition:
+//!
+//! ```text
+//!   reference    the recursion                    portable     level buffers, scalar
+//!   levels       level buffers in vectors, of which  avx2  and  avx512  are the instructions
+//! ```
+//!
+//! # Unsafe code
+//!
+//! It is denied but in the files of instruction sets, and there it is of two kinds. A vector is
+//! loaded from or stored to a slice of its length. And an entry into code for an instruction set is
+//! called by a method of a type that exists only where the processor has these instructions: its
+//! constructor returns `None` elsewhere.
 
 #![deny(unsafe_code)]
 
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
+mod avx512;
 mod backend;
+mod engine;
 mod kernel;
+#[cfg(target_arch = "x86_64")]
+mod levels;
 mod portable;
 mod reference;
 
-pub use backend::{Backend, UnknownBackend};
+pub use backend::{Backend, MissingBackend, UnknownBackend};
 pub use kernel::{CountError, Kernel};

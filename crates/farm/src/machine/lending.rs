@@ -2,7 +2,8 @@
 //!
 //! A worker holds about `lease_ms` worth of work, by its own measured speed; towards the end of a
 //! job less, in proportion to its share of all workers' speed, so that all finish together. It is
-//! served again when half of that is left. Before its speed on a job is known it gets a probe.
+//! served again when half of that is left. A worker without company has nobody to leave a share
+//! for. Before its speed on a job is known it gets a probe.
 
 use super::Farm;
 use crate::lease::Lease;
@@ -113,8 +114,13 @@ impl Farm {
             return threads * self.config.probe_tasks.max(1);
         };
         let lease = u128::from(rate) * u128::from(self.config.lease_ms) / 1_000_000;
-        let share = u128::from(job.pool_tasks()) * u128::from(rate)
-            / (2 * u128::from(job.rate().max(rate).max(1)));
+        let share = match self.sessions.len() {
+            1 => u128::from(job.pool_tasks()),
+            _ => {
+                let pool = u128::from(job.pool_tasks());
+                pool * u128::from(rate) / (2 * u128::from(job.rate().max(rate).max(1)))
+            }
+        };
         let tasks = lease.min(share).min(u128::from(MAX_LEASE_TASKS));
         u64::try_from(tasks).expect("it is at most MAX_LEASE_TASKS").max(threads)
     }

@@ -37,9 +37,21 @@ fn the_first_lease_is_a_probe() {
 }
 
 #[test]
+fn a_worker_without_company_is_lent_all_that_it_can_count_in_time() {
+    let mut stage = Stage::new();
+    stage.submit(1_000, 0);
+    let worker = stage.join("w1", 1_000);
+
+    work(&mut stage, worker, 1_000, 1);
+
+    assert_eq!(stage.last_loan(worker).range, range(4, 1_000));
+}
+
+#[test]
 fn leases_shrink_towards_the_end_of_a_job() {
     let mut stage = Stage::new();
     stage.submit(1_000, 0);
+    stage.join("w2", 0);
     let worker = stage.join("w1", 1_000);
 
     while stage.state(farm::JobId(1)).0 == JobState::Running {

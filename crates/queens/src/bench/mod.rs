@@ -2,6 +2,7 @@
 
 mod farm;
 mod idle_worker;
+mod kernels;
 mod overhead;
 mod process;
 
@@ -15,12 +16,15 @@ pub(crate) enum BenchCommand {
     /// The farm itself: tasks and durable results a second under workers that count nothing, the
     /// coordinator's memory, and what `queens count` costs over the bare counting loop
     Farm(farm::FarmBenchArgs),
+    /// The counting loops on one core, side by side
+    Kernels(kernels::KernelsBenchArgs),
 }
 
 impl BenchCommand {
     pub(crate) async fn run(self) -> Result<(), Failure> {
         match self {
             BenchCommand::Farm(args) => farm::run(args).await,
+            BenchCommand::Kernels(args) => kernels::run(args),
         }
     }
 }

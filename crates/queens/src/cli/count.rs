@@ -53,8 +53,9 @@ pub(crate) struct CountingArgs {
     /// Counting threads [default: one for each processor that this process may use]
     #[arg(long, value_name = "T", env = "QUEENS_THREADS")]
     threads: Option<NonZero<usize>>,
-    /// Counting loop: reference or portable [default: the fastest that this processor has]
-    #[arg(long, value_name = "NAME", env = "QUEENS_BACKEND")]
+    /// Counting loop: reference, portable, avx2 or avx512 [default: the fastest that this processor
+    /// has, the last that `queens bench kernels --list` shows]
+    #[arg(long, value_name = "NAME", env = "QUEENS_BACKEND", value_parser = available_backend)]
     backend: Option<Backend>,
 }
 
@@ -68,6 +69,11 @@ impl CountingArgs {
     pub(crate) fn backend(&self) -> Backend {
         self.backend.unwrap_or_else(Backend::detect)
     }
+}
+
+/// Reads the name of a backend that this processor has.
+pub(crate) fn available_backend(name: &str) -> anyhow::Result<Backend> {
+    Ok(name.parse::<Backend>()?.require()?)
 }
 
 #[derive(Serialize)]

@@ -14,6 +14,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use self::count::available_backend;
 use crate::bench;
 use crate::failure::Failure;
 

@@ -237,9 +237,9 @@ async fn a_connection_has_at_most_64_streams() {
 
     let mut watches = Vec::new();
     for _ in 0..64 {
-        watches.push(jobs.watch(request.clone()).await.expect("there is room"));
+        watches.push(jobs.watch(request).await.expect("there is room"));
     }
-    let one_more = tokio::time::timeout(Duration::from_millis(300), jobs.watch(request.clone()));
+    let one_more = tokio::time::timeout(Duration::from_millis(300), jobs.watch(request));
     assert!(one_more.await.is_err(), "it has to wait");
 
     watches.pop();

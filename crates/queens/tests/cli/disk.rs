@@ -14,7 +14,7 @@ const N: u32 = 16;
 fn a_count_whose_ledger_cannot_grow_says_so_and_goes_on_later() {
     let scratch = Scratch::new();
     let ledger = scratch.path("ledger.db");
-    for kib in [4, 16, 64] {
+    for kib in [4, 16, 40] {
         let stopped = run(&mut in_files_of(kib, &count(&ledger)));
         stopped.refusal(10, &["cannot write the ledger", "safe", "make room", "same command"]);
     }
@@ -93,6 +93,12 @@ fn in_files_of(kib: u32, command: &Command) -> Command {
     let mut limited = Command::new("bash");
     let script = format!("trap '' XFSZ; ulimit -f {kib}; exec \"$0\" \"$@\"");
     limited.args(["-c", &script]).arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => limited.env(name, value),
+            None => limited.env_remove(name),
+        };
+    }
     limited
 }
 

@@ -65,6 +65,7 @@ fn damage_is_refused_and_not_made_worse() {
         ("not all of its ranges", "DELETE FROM ranges WHERE first = 0"),
         ("not the sum", "UPDATE jobs SET total = total + 1"),
         ("no negative number", "UPDATE ranges SET first = -1 WHERE first = 0"),
+        ("cannot have been opened", "UPDATE openings SET epoch = 1 << 40"),
         ("another way", "UPDATE jobs SET n = 9"),
         ("unknown method", "UPDATE jobs SET method = 'guessing'"),
         ("unknown state", "UPDATE jobs SET state = 'asleep'"),

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::support::ledger::Snapshot;
-use crate::support::log::{Entry, entries};
+use crate::support::log::{self, Entry};
 use crate::support::process::{Process, queens, run, wait_until};
 use crate::support::{Farm, Scratch};
 use crate::vectors;
@@ -36,8 +36,8 @@ fn a_worker_that_is_asked_to_stop_hands_its_range_to_the_others_at_once() {
     assert_eq!(total, format!("{}\n", vectors::total(LONG)));
 
     // And what the first one had counted was not counted again.
-    for entry in entries(heir.log()) {
-        let Entry::Loan { range, .. } = entry else { continue };
+    for line in log::read(heir.log()) {
+        let Entry::Loan { range, .. } = line.entry else { continue };
         assert!(!left.jobs[&1].accepted().intersects(range), "{range}");
     }
 }
@@ -108,8 +108,8 @@ fn stopped_count_goes_on(signal: &str, code: Option<i32>) {
     for (first, row) in &kept.jobs[&1].rows {
         assert_eq!(last.jobs[&1].rows.get(first), Some(row), "accepted ranges stay");
     }
-    for entry in entries(&log) {
-        let Entry::Loan { range, .. } = entry else { continue };
+    for line in log::read(&log) {
+        let Entry::Loan { range, .. } = line.entry else { continue };
         assert!(!kept.jobs[&1].accepted().intersects(range), "{range} was counted again");
     }
     assert_eq!(run(&mut count(&ledger)).success(), format!("{}\n", vectors::total(LONG)));

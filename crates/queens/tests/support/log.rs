@@ -7,6 +7,14 @@ use serde_json::Value;
 
 /// A line of a worker's log that matters here.
 #[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Line {
+    /// Where it ends, bytes from the beginning of the log.
+    pub(crate) end: u64,
+    pub(crate) entry: Entry,
+}
+
+/// What it says.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Entry {
     /// It was lent a range.
     Loan { job: u64, range: Range, epoch: u64 },
@@ -14,11 +22,16 @@ pub(crate) enum Entry {
     Acknowledged { job: u64, range: Range, verdict: String },
 }
 
-/// Reads a worker's log, in order.
-pub(crate) fn entries(log: &Path) -> Vec<Entry> {
+/// Reads a worker's log, in order. The last line may have been cut off by its end.
+pub(crate) fn read(log: &Path) -> Vec<Line> {
     let text = std::fs::read_to_string(log).expect("logs are text");
-    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-    whole.lines().filter_map(entry).collect()
+    let mut end = 0;
+    let lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+    let lines = lines.filter_map(|line| {
+        end += line.len() as u64;
+        Some(Line { end, entry: entry(line)? })
+    });
+    lines.collect()
 }
 
 fn entry(line: &str) -> Option<Entry> {

@@ -1,0 +1,157 @@
+//! The search of the vector backends: level buffers, and lanes that are never idle.
+//!
+//! The recursive search is bound by mispredicted branches: whether a row has one more free square
+//! is a coin toss. Here each row has a buffer of states, and a vector unit places one queen in
+//! every lane at a time. A lane holds a state and the free squares of its next row that were not
+//! tried yet; when they are used up, the lane takes the next state of the buffer.
+//!
+//! ```text
+//!   row r     [ s s s s s s s s s s s 0 0 0 0 ]        a block, and empty states after its end
+//!                         | | |
+//!                         v v v                        refill: spent lanes take the next states
+//!   lanes       s s s s s s s s                        (expand), in order
+//!               | | | | | | | |                        place a queen on each lane's lowest square
+//!               c x c c x x c c                        x: a row or column can't be filled
+//!               \   | |     | |
+//!   row r+1   [ c c c c c . . . ]                      the others are appended (compress)
+//!      ...
+//!   4 left    [ s s s s s 0 0 0 0 ]                    as above, but each child is counted by the
+//!                                                      closed form for three rows, never stored
+//! ```
+//!
+//! A step has no branch but its loop's. Its cost is the latency from one refill to the next (count
+//! the spent lanes, advance, load, spread), so each unit runs several vectors of lanes over the
+//! same block, whose refills overlap: three are almost twice as fast as one.
+//!
+//! The search goes depth first over blocks of at most [`BLOCK`] states, so that the buffers in use
+//! stay in the caches nearest to the core. A block is taken from a buffer's end and cut so that
+//! blocks are equally long: a short one has idle lanes in its last steps. A buffer has room for the
+//! most children that a block can have: 1 MB in all at N = 16, and at most 13 MB (N = 32), of which
+//! only the pages that are used become real.
+//!
+//! Invariants: a stored state has a free square in its next row; its columns and rows left are
+//! equally many, and so it has at most as many children; a buffer is empty before the search
+//! returns to the row above.
+
+use board::{TaskSlice, full_mask};
+
+/// The most states that are expanded before the search goes deeper.
+pub(crate) const BLOCK: usize = 2048;
+
+/// The fewest rows left that are searched so.
+pub(crate) const FEWEST_ROWS: u32 = 4;
+
+// A block with four rows left has at most 4! completions a state: units may add them up in u16.
+const _: () = assert!(BLOCK * 4 * 3 * 2 <= u16::MAX as usize);
+
+/// A vector unit: the steps of the search.
+///
+/// Blocks are the states of `parents` from `start` on. After them lie [`LANES`](Unit::LANES) states
+/// without a column, which keep lanes empty that are refilled from there.
+pub(crate) trait Unit {
+    /// What holds a mask.
+    type Lane: Copy + Default + TryFrom<u32>;
+
+    /// The lanes of one vector.
+    const LANES: usize;
+
+    /// Fills `next` with the children of a block that can still be completed, as far as is seen;
+    /// `next` are states with `rows_left` rows left.
+    fn expand(
+        &self,
+        parents: &States<Self::Lane>,
+        start: usize,
+        rows_left: u32,
+        next: &mut States<Self::Lane>,
+    );
+
+    /// The completions of a block with four rows left.
+    fn finish(&self, parents: &States<Self::Lane>, start: usize) -> u64;
+}
+
+/// States as structure-of-arrays; the first `len` are in use, and a vector more is there to be
+/// overwritten.
+pub(crate) struct States<Lane> {
+    /// The columns without a queen.
+    pub(crate) open: Box<[Lane]>,
+    pub(crate) left: Box<[Lane]>,
+    pub(crate) right: Box<[Lane]>,
+    pub(crate) len: usize,
+}
+
+impl<Lane: Copy + Default> States<Lane> {
+    fn new(capacity: usize, lanes: usize) -> States<Lane> {
+        // From a Vec of zeros, whose pages are not there until they are used: few ever are.
+        let plane = || vec![Lane::default(); capacity + lanes].into_boxed_slice();
+        States { open: plane(), left: plane(), right: plane(), len: 0 }
+    }
+}
+
+/// The counting loop of one board size and number of rows left, with its buffers.
+pub(crate) struct Levels<U: Unit> {
+    unit: U,
+    mask: u32,
+    /// The first for the tasks, the last for the states with four rows left.
+    levels: Vec<States<U::Lane>>,
+}
+
+impl<U: Unit> Levels<U> {
+    /// # Panics
+    ///
+    /// If fewer than [`FEWEST_ROWS`] rows are left.
+    pub(crate) fn new(unit: U, n: u32, rows: u32) -> Levels<U> {
+        let rows_left = n - rows;
+        assert!(rows_left >= FEWEST_ROWS, "{rows_left} rows left, of at least {FEWEST_ROWS}");
+        let capacity = |left| if left == rows_left { BLOCK } else { BLOCK * (left as usize + 1) };
+        let levels = (FEWEST_ROWS..=rows_left)
+            .rev()
+            .map(|left| States::new(capacity(left), U::LANES))
+            .collect();
+        Levels { unit, mask: full_mask(n), levels }
+    }
+
+    /// The number of completions of all `tasks`.
+    pub(crate) fn completions(&mut self, tasks: TaskSlice<'_>) -> u64 {
+        (0..tasks.len())
+            .step_by(BLOCK)
+            .map(|start| {
+                let end = tasks.len().min(start + BLOCK);
+                load(self.mask, tasks.slice(start..end), &mut self.levels[0]);
+                drain(&self.unit, &mut self.levels)
+            })
+            .sum()
+    }
+}
+
+/// Fills an empty buffer with those of at most [`BLOCK`] tasks that have a free square.
+fn load<Lane: Copy + TryFrom<u32>>(mask: u32, tasks: TaskSlice<'_>, states: &mut States<Lane>) {
+    let lane = |mask| Lane::try_from(mask).ok().expect("a lane is as wide as the board");
+    for i in 0..tasks.len() {
+        let open = mask & !tasks.down[i];
+        states.open[states.len] = lane(open);
+        states.left[states.len] = lane(tasks.left[i]);
+        states.right[states.len] = lane(tasks.right[i]);
+        states.len += usize::from(open & !(tasks.left[i] | tasks.right[i]) != 0);
+    }
+}
+
+/// Counts the completions of the first of `levels`, and leaves all of them empty.
+fn drain<U: Unit>(unit: &U, levels: &mut [States<U::Lane>]) -> u64 {
+    let (parents, lower) = levels.split_first_mut().expect("there is a level of four rows left");
+    let rows_left_below = FEWEST_ROWS - 1 + lower.len() as u32;
+    let mut found = 0;
+    while parents.len > 0 {
+        let blocks = parents.len.div_ceil(BLOCK);
+        let start = parents.len - parents.len / blocks;
+        parents.open[parents.len..][..U::LANES].fill(U::Lane::default());
+        found += match lower.first_mut() {
+            None => unit.finish(parents, start),
+            Some(next) => {
+                unit.expand(parents, start, rows_left_below, next);
+                drain(unit, lower)
+            }
+        };
+        parents.len = start;
+    }
+    found
+}
