@@ -19,9 +19,9 @@ use crate::output;
 
 #[derive(Debug, Args)]
 pub(crate) struct KernelsBenchArgs {
-    /// Board sizes
+    /// Board sizes, 8 to 22
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [16, 18],
-          value_parser = clap::value_parser!(u32).range(8..=32))]
+          value_parser = clap::value_parser!(u32).range(8..=MAX_N))]
     n: Vec<u32>,
     /// Counting loops to measure beside reference [default: all that this processor has]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = available_backend)]
@@ -34,6 +34,9 @@ pub(crate) struct KernelsBenchArgs {
     #[arg(long)]
     list: bool,
 }
+
+/// The largest board of which `reference` counts a single task in about a second.
+const MAX_N: i64 = 22;
 
 /// How long `reference` counts in a round, about.
 const ROUND: Duration = Duration::from_millis(150);
