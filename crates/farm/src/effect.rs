@@ -153,7 +153,7 @@ pub enum Verdict {
     Obsolete,
     /// The job of that number has another plan here.
     Foreign,
-    /// The range is no part of the plan.
+    /// The range is no part of the plan, or longer than any lease.
     Invalid,
 }
 

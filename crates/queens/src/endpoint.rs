@@ -59,6 +59,13 @@ impl Endpoint {
     fn builder(&self) -> Result<tonic::transport::Endpoint, Failure> {
         let builder = Channel::from_shared(self.url.clone())
             .map_err(|error| Failure::Usage(format!("{} is no URL: {error}", self.url)))?;
+        if builder.uri().scheme_str() != Some("http") {
+            return Err(Failure::Usage(format!(
+                "{}: only http:// is spoken here, without encryption; cross open networks through \
+                 a tunnel",
+                self.url
+            )));
+        }
         Ok(builder
             .connect_timeout(Duration::from_secs(5))
             .http2_keep_alive_interval(Duration::from_secs(10))

@@ -85,6 +85,28 @@ pub enum Failure {
         /// What is wrong.
         reason: String,
     },
+    /// The ledger cannot be opened.
+    #[error(
+        "cannot open the ledger {} ({reason}); give the name of a file that can be read and \
+         written, or made, with --ledger", path.display()
+    )]
+    LedgerOpen {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        reason: String,
+    },
+    /// The ledger is of another version.
+    #[error(
+        "the ledger {} cannot be used by this version ({reason}); use the version that made it, or \
+         another file with --ledger", path.display()
+    )]
+    LedgerVersion {
+        /// Which file.
+        path: PathBuf,
+        /// What differs.
+        reason: String,
+    },
     /// The ledger cannot be read or written.
     #[error(
         "cannot write the ledger {} ({reason}); everything accepted so far is safe: make room or \
@@ -110,6 +132,12 @@ pub enum Failure {
     /// The job that was waited for has no total.
     #[error("job {0} ended as {1}, without a total; `queens submit` counts it anew")]
     NoTotal(JobId, JobState),
+    /// One machine, two counts of one range.
+    #[error(
+        "this machine counted the same range twice, with different results; do not trust it with \
+         counting before its memory and cooling are checked"
+    )]
+    Miscounted,
     /// The coordinator answered with something that this program does not expect.
     #[error("the coordinator at {url} failed: {reason}")]
     Coordinator {
@@ -146,10 +174,11 @@ impl Failure {
             Failure::LedgerHeld { .. } => 7,
             Failure::LedgerOfAnotherPlan { .. } => 8,
             Failure::LedgerCorrupt { .. } => 9,
-            Failure::LedgerWrite { .. } | Failure::Output { .. } => 10,
+            Failure::LedgerOpen { .. } | Failure::LedgerWrite { .. } | Failure::Output { .. } => 10,
             Failure::Listen { .. } => 11,
-            Failure::Incompatible(_) => 12,
+            Failure::Incompatible(_) | Failure::LedgerVersion { .. } => 12,
             Failure::NoTotal(..) => 13,
+            Failure::Miscounted => 14,
             Failure::Coordinator { .. } | Failure::Internal(_) => 70,
             Failure::Interrupted(_) => 130,
         }

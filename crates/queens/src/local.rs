@@ -46,17 +46,16 @@ impl LocalCount {
         interrupt: impl Future<Output = ()>,
     ) -> Result<LocalResult, Failure> {
         let begun = Instant::now();
+        let plans = Arc::new(Plans::default());
+        // First, so that a board that cannot be counted leaves no file behind.
+        let plan = plans.make(self.n, self.rows)?;
         let ledger = match &self.ledger {
             Some(path) => Ledger::open(path),
             None => Ledger::in_memory(),
         };
         let ledger = ledger.map_err(|fault| fault.at(self.ledger.as_deref()))?;
         let known = self.known_job(&ledger)?;
-        let plans = Arc::new(Plans::default());
-        let plan = match known {
-            Some((_, plan)) => plan,
-            None => plans.make(self.n, self.rows)?,
-        };
+        let plan = known.map_or(plan, |(_, plan)| plan);
 
         let config = Config { grace_ms: 0, ..Config::default() };
         let (hub, handle) = Hub::new(config, ledger);
@@ -90,6 +89,9 @@ impl LocalCount {
                 () = tokio::time::sleep(progress.interval()) => {
                     if let Ok(Some(view)) = handle.job(job).await {
                         progress.show(&view);
+                        if view.disputes > 0 {
+                            return Err(Failure::Miscounted);
+                        }
                     }
                 }
             }

@@ -33,7 +33,7 @@ impl Progress {
 
     /// How often it is worth calling [`Progress::show`].
     pub(crate) fn interval(&self) -> Duration {
-        if self.bar.is_hidden() { Duration::from_secs(3600) } else { Duration::from_millis(100) }
+        if self.bar.is_hidden() { Duration::from_secs(1) } else { Duration::from_millis(100) }
     }
 
     /// Draws the job as it is now.
@@ -61,6 +61,9 @@ impl Progress {
         if self.workers {
             let s = if job.workers == 1 { "" } else { "s" };
             parts.push(format!("{} worker{s}", job.workers));
+        }
+        if job.disputes > 0 {
+            parts.push(format!("{} disputed", job.disputes));
         }
         if job.state != farm::JobState::Running {
             parts.push(job.state.to_string());

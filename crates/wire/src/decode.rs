@@ -125,8 +125,8 @@ impl TryFrom<v1::Holding> for Holding {
 
     fn try_from(holding: v1::Holding) -> Result<Self, WireError> {
         Ok(Holding {
-            lease: LeaseId(holding.lease),
-            job: JobId(holding.job),
+            lease: LeaseId(id("lease", holding.lease)?),
+            job: JobId(id("job", holding.job)?),
             fingerprint: fingerprint(&holding.fingerprint)?,
             range: range(holding.range)?,
         })
@@ -138,9 +138,9 @@ impl TryFrom<v1::Report> for Report {
 
     fn try_from(report: v1::Report) -> Result<Self, WireError> {
         Ok(Report {
-            job: JobId(report.job),
+            job: JobId(id("job", report.job)?),
             fingerprint: fingerprint(&report.fingerprint)?,
-            lease: LeaseId(report.lease),
+            lease: LeaseId(id("lease", report.lease)?),
             range: range(report.range)?,
             count: report.count,
             busy_us: report.busy_us,
@@ -179,6 +179,9 @@ impl TryFrom<v1::Tasks> for TasksBlock {
         }
         if [down.len(), right.len(), weight.len()] != [len; 3] {
             return Err(WireError::out_of_bounds("weight", "arrays of different lengths"));
+        }
+        if let Some(wrong) = weight.iter().find(|weight| !matches!(weight, 1 | 2 | 4 | 8)) {
+            return Err(WireError::out_of_bounds("weight", wrong));
         }
         if start.checked_add(len as u64).is_none() {
             return Err(WireError::out_of_bounds("start", start));
@@ -261,6 +264,14 @@ impl TryFrom<v1::Job> for JobView {
             disputes: usize::try_from(job.disputes)
                 .map_err(|_| WireError::out_of_bounds("disputes", job.disputes))?,
         })
+    }
+}
+
+/// Jobs and leases are numbered below 2^63: ledgers store them as signed integers.
+fn id(field: &'static str, value: u64) -> Result<u64, WireError> {
+    match i64::try_from(value) {
+        Ok(_) => Ok(value),
+        Err(_) => Err(WireError::out_of_bounds(field, value)),
     }
 }
 

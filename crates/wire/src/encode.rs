@@ -90,11 +90,10 @@ impl From<farm::Report> for v1::Report {
 }
 
 impl From<WorkerOrder> for v1::WorkResponse {
-    /// `build` of a Welcome stays empty: it is the program's to fill in.
     fn from(order: WorkerOrder) -> Self {
         use v1::work_response::Message;
         let message = match order {
-            WorkerOrder::Welcome => Message::Welcome(v1::Welcome { build: String::new() }),
+            WorkerOrder::Welcome => Message::Welcome(v1::Welcome {}),
             WorkerOrder::Loan(loan) => Message::Loan(loan.into()),
             WorkerOrder::Tasks(block) => Message::Tasks(block.into()),
             WorkerOrder::Ack { job, fingerprint, range, verdict } => Message::Ack(v1::Ack {

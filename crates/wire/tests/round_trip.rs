@@ -98,6 +98,30 @@ fn the_largest_messages_fit_the_limit() {
     assert!(v1::WorkResponse::from(block).encoded_len() <= MAX_MESSAGE_BYTES);
 }
 
+#[test]
+fn numbers_that_no_ledger_can_hold_are_refused() {
+    let range = Some(v1::OrdinalRange { start: 0, end: 1 });
+    let fits =
+        v1::Report { lease: 1, job: 1, fingerprint: vec![0; 32], range, ..Default::default() };
+    assert!(Report::try_from(fits.clone()).is_ok());
+    for report in
+        [v1::Report { lease: 1 << 63, ..fits.clone() }, v1::Report { job: u64::MAX, ..fits }]
+    {
+        let error = Report::try_from(report).expect_err("it is too large");
+        assert!(error.to_string().contains("out of bounds"), "{error}");
+    }
+}
+
+#[test]
+fn a_task_of_a_weight_that_no_orbit_has_is_refused() {
+    for weight in 0..=u8::MAX {
+        let masks = || vec![0];
+        let (left, down, right) = (masks(), masks(), masks());
+        let tasks = v1::Tasks { lease: 1, start: 0, left, down, right, weight: vec![weight] };
+        assert_eq!(TasksBlock::try_from(tasks).is_ok(), [1, 2, 4, 8].contains(&weight), "{weight}");
+    }
+}
+
 fn message() -> impl Strategy<Value = Message> {
     prop_oneof![
         hello().prop_map(Message::Hello),
@@ -120,7 +144,7 @@ fn hello() -> impl Strategy<Value = Hello> {
 }
 
 fn holding() -> impl Strategy<Value = Holding> {
-    (any::<u64>(), any::<u64>(), fingerprint(), range()).prop_map(
+    (0..1u64 << 63, 0..1u64 << 63, fingerprint(), range()).prop_map(
         |(lease, job, fingerprint, range)| Holding {
             lease: LeaseId(lease),
             job: JobId(job),
@@ -173,7 +197,8 @@ fn loan() -> impl Strategy<Value = Loan> {
 }
 
 fn tasks() -> impl Strategy<Value = TasksBlock> {
-    let task = (any::<u32>(), any::<u32>(), any::<u32>(), 1..=8u8);
+    let weight = prop::sample::select(vec![1, 2, 4, 8]);
+    let task = (any::<u32>(), any::<u32>(), any::<u32>(), weight);
     (any::<u64>(), 0..1u64 << 60, vec(task, 1..20)).prop_map(|(lease, start, rows)| {
         let mut tasks = Tasks::with_capacity(rows.len());
         for (left, down, right, weight) in rows {

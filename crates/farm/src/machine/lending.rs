@@ -11,8 +11,8 @@ use crate::session::Session;
 use crate::{Effect, IntervalSet, JobId, LeaseId, Loan, Millis, Range, SessionId};
 
 /// No lease is larger, so that losing one never costs more than this, whatever a worker claims
-/// about its speed.
-const MAX_LEASE_TASKS: u64 = 1 << 22;
+/// about its speed; and no report is, so that counting it again never does.
+pub(super) const MAX_LEASE_TASKS: u64 = 1 << 22;
 
 impl Farm {
     /// Lends to one session until it has enough or nothing is left.

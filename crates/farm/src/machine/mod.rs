@@ -32,8 +32,8 @@ pub struct Config {
     pub lease_ms: u64,
     /// How long a lease lives without a report, ms; doubled for a job whose live workers miss it.
     pub lease_ttl_ms: u64,
-    /// How long after a restart unfinished jobs are held back, ms, so that workers which still
-    /// hold ranges of them can reconnect and keep them.
+    /// How long after a restart running jobs are held back, ms, so that workers which still hold
+    /// ranges of them can reconnect and keep them. More than workers pause between attempts.
     pub grace_ms: u64,
     /// Tasks per thread in a worker's first lease of a job, before its speed is known.
     pub probe_tasks: u64,
@@ -41,7 +41,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Config { lease_ms: 10_000, lease_ttl_ms: 60_000, grace_ms: 3_000, probe_tasks: 4 }
+        Config { lease_ms: 10_000, lease_ttl_ms: 60_000, grace_ms: 5_000, probe_tasks: 4 }
     }
 }
 
@@ -200,7 +200,7 @@ fn view(id: JobId, job: &Job, workers: usize) -> JobView {
         tasks_done: job.tasks_done,
         total: job.total,
         workers,
-        tasks_per_kilosecond: job.rate(),
+        tasks_per_kilosecond: if workers > 0 { job.rate() } else { 0 },
         disputes: job.disputes.len(),
     }
 }

@@ -10,6 +10,7 @@
 //!                                                 ──► Write(Settle) ──durable──► total corrected
 //! ```
 
+use super::lending::MAX_LEASE_TASKS;
 use super::{Farm, Pending};
 use crate::job::{Dispute, Job};
 use crate::{
@@ -27,7 +28,7 @@ impl Farm {
         if job.fingerprint != report.fingerprint {
             return self.ack(session, &report, Verdict::Foreign);
         }
-        if report.range.end() > job.plan.tasks {
+        if report.range.end() > job.plan.tasks || report.range.len() > MAX_LEASE_TASKS {
             return self.ack(session, &report, Verdict::Invalid);
         }
         job.heard_at = self.now;

@@ -23,8 +23,9 @@ const GROWING: [(u32, u32); 3] = [(16, 4), (25, 5), (30, 6)];
 #[derive(Debug, Args)]
 pub(crate) struct FarmBenchArgs {
     /// Worker connections, one row of the table each
-    #[arg(long, value_delimiter = ',', default_value = "1,100,1000")]
-    connections: Vec<usize>,
+    #[arg(long, value_delimiter = ',', default_value = "1,100,1000",
+          value_parser = clap::value_parser!(u64).range(1..=20_000))]
+    connections: Vec<u64>,
     /// Tasks in a result
     #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u64).range(1..=4096))]
     tasks_per_result: u64,
@@ -68,12 +69,12 @@ struct Measured {
 async fn measure(
     args: &FarmBenchArgs,
     (n, rows): (u32, u32),
-    connections: usize,
+    connections: u64,
 ) -> Result<Measured, Failure> {
     let coordinator = Coordinator::start(&args.folder).await?;
     let plan_tasks = submit(&coordinator, n, rows).await?;
     let booked = Arc::new(Booked::default());
-    let credit = (65_536 / connections as u64).max(256);
+    let credit = (65_536 / connections).max(256);
     let workers: Vec<_> = (0..connections)
         .map(|_| {
             let endpoint = coordinator.endpoint.clone();
@@ -82,7 +83,7 @@ async fn measure(
         .collect();
 
     // Connections come first; then a second to reach full speed.
-    while booked.ranges.load(Ordering::Relaxed) < connections as u64 {
+    while booked.welcomes.load(Ordering::Relaxed) < connections {
         if workers.iter().any(|worker| worker.is_finished()) {
             return Err(anyhow::anyhow!("a worker's session ended early").into());
         }

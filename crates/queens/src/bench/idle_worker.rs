@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use farm::{Agent, AgentConfig, Loan, Message, Millis, Part, Range};
+use farm::{Agent, AgentConfig, Loan, Message, Millis, Part, Range, Verdict};
 use tokio::sync::mpsc;
 use tokio_stream::StreamExt;
 use wire::{TasksBlock, WorkerOrder};
@@ -16,6 +16,8 @@ use crate::worker::{Connect, GrpcConnector, LinkEnd};
 /// What all idle workers of a run have had acknowledged.
 #[derive(Debug, Default)]
 pub(super) struct Booked {
+    /// Workers whose session has begun.
+    pub(super) welcomes: AtomicU64,
     pub(super) ranges: AtomicU64,
     pub(super) tasks: AtomicU64,
 }
@@ -63,13 +65,18 @@ pub(super) async fn idle(
                     say(&mut agent, now, &link.messages).await;
                 }
             }
-            WorkerOrder::Ack { job, fingerprint, range, .. } => {
+            WorkerOrder::Ack { job, fingerprint, range, verdict } => {
                 agent.acked(job, fingerprint, range);
+                if verdict != Verdict::Accepted {
+                    continue;
+                }
                 booked.ranges.fetch_add(1, Ordering::Relaxed);
                 booked.tasks.fetch_add(range.len(), Ordering::Relaxed);
             }
             WorkerOrder::Revoke(lease) => agent.revoked(lease),
-            WorkerOrder::Welcome => {}
+            WorkerOrder::Welcome => {
+                booked.welcomes.fetch_add(1, Ordering::Relaxed);
+            }
         }
         say(&mut agent, now, &link.messages).await;
     }

@@ -24,10 +24,15 @@ impl Coordinator {
         let port = free_port().context("no free port")?;
         let address = format!("127.0.0.1:{port}");
         let program = std::env::current_exe().context("this program has no path")?;
-        let child = Command::new(program)
+        let ours = std::env::vars_os().map(|(name, _)| name);
+        let ours = ours.filter(|name| name.to_string_lossy().starts_with("QUEENS_"));
+        let mut command = Command::new(program);
+        ours.for_each(|name| {
+            command.env_remove(name);
+        });
+        let child = command
             .args(["coordinator", "--listen", &address, "--log", "warn", "--ledger"])
             .arg(folder.join("ledger.db"))
-            .env_remove("QUEENS_TOKEN_FILE")
             .stdin(Stdio::null())
             .spawn()
             .context("the coordinator cannot be started")?;

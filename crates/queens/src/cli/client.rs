@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use farm::{JobId, JobState, JobView};
+use farm::{JobId, JobState, JobView, Plan};
 use tonic::{Code, Status};
 use wire::v1;
 use wire::v1::jobs_service_client::JobsServiceClient;
@@ -95,7 +95,10 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
     let answer = client.jobs.submit(request).await;
     let job = client.job(answer.map(|answer| answer.into_inner().job))?;
     match (args.wait, args.json) {
-        (true, json) => follow(&mut client, job.id, json, false).await,
+        (true, json) => {
+            eprintln!("job {}", job.id);
+            follow(&mut client, job.id, Some(job.plan), json, false).await
+        }
         (false, true) => output::print(show::json(&job)),
         (false, false) => output::print(job.id),
     }
@@ -122,7 +125,7 @@ pub(super) async fn status(args: JobArgs) -> Result<(), Failure> {
 
 pub(super) async fn watch(args: JobArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
-    follow(&mut client, JobId(args.job), args.json, true).await
+    follow(&mut client, JobId(args.job), None, args.json, true).await
 }
 
 pub(super) async fn cancel(args: JobArgs) -> Result<(), Failure> {
@@ -171,14 +174,22 @@ fn changed(job: &JobView, json: bool) -> Result<(), Failure> {
 
 /// Follows a job to its end, over any number of lost connections, and prints its total. With
 /// `json`, one object at the end, or also at every change if `each`.
-async fn follow(client: &mut Client, job: JobId, json: bool, each: bool) -> Result<(), Failure> {
+///
+/// `plan`: what the job counts, if that is known already.
+async fn follow(
+    client: &mut Client,
+    job: JobId,
+    plan: Option<Plan>,
+    json: bool,
+    each: bool,
+) -> Result<(), Failure> {
     let mut progress = Progress::new(!json, true);
     let see = |job: &JobView| {
         progress.show(job);
         if json && each { output::print(show::json(job)) } else { Ok(()) }
     };
     let end = tokio::select! {
-        end = client.watch(job, see) => end?,
+        end = client.watch(job, plan, see) => end?,
         () = asked_to_stop() => {
             return Err(Failure::Interrupted(format!(
                 "job {job} goes on; `queens watch {job}` shows it again"
@@ -196,6 +207,9 @@ async fn follow(client: &mut Client, job: JobId, json: bool, each: bool) -> Resu
     }
 }
 
+/// The largest answer that is read: a list of some hundred thousand jobs.
+const LIST_BYTES: usize = 64 << 20;
+
 /// A connected client.
 struct Client {
     endpoint: Endpoint,
@@ -205,22 +219,24 @@ struct Client {
 impl Client {
     async fn connect(args: &CoordinatorArgs) -> Result<Client, Failure> {
         let endpoint = args.endpoint();
-        let jobs = JobsServiceClient::new(endpoint.connect().await?);
+        let jobs =
+            JobsServiceClient::new(endpoint.connect().await?).max_decoding_message_size(LIST_BYTES);
         Ok(Client { endpoint, jobs })
     }
 
-    /// Shows the job to `see` at every change until it is over.
+    /// Shows the job to `see` at every change until it is over. A coordinator that comes back with
+    /// another ledger may call another plan by the same number: that is not our job.
     async fn watch(
         &mut self,
         job: JobId,
+        mut plan: Option<Plan>,
         mut see: impl FnMut(&JobView) -> Result<(), Failure>,
     ) -> Result<JobView, Failure> {
         const PAUSE: Duration = Duration::from_secs(1);
-        let mut seen = false;
         loop {
             let mut stream = match self.jobs.watch(v1::WatchRequest { job: job.0 }).await {
                 Ok(stream) => stream.into_inner(),
-                Err(status) if seen && is_passing(&status) => {
+                Err(status) if plan.is_some() && is_passing(&status) => {
                     tokio::time::sleep(PAUSE).await;
                     continue;
                 }
@@ -230,7 +246,13 @@ impl Client {
                 match stream.message().await {
                     Ok(Some(answer)) => {
                         let view = self.view(answer.job)?;
-                        seen = true;
+                        if *plan.get_or_insert(view.plan) != view.plan {
+                            return Err(Failure::NoSuchJob(format!(
+                                "job {job} is now {}: the coordinator has another ledger; submit \
+                                 yours again",
+                                view.plan
+                            )));
+                        }
                         see(&view)?;
                         if view.state.is_over() {
                             return Ok(view);

@@ -41,7 +41,7 @@ pub(super) struct CoordinatorArgs {
     lease_ttl_ms: u64,
     /// How long after a restart workers that still hold ranges may take to reconnect, before
     /// these are lent to others, milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 3_000, env = "QUEENS_GRACE_MS",
+    #[arg(long, value_name = "MS", default_value_t = 5_000, env = "QUEENS_GRACE_MS",
           value_parser = clap::value_parser!(u64).range(0..=3_600_000))]
     grace_ms: u64,
 }
@@ -52,6 +52,13 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
         return Err(Failure::Usage(format!(
             "others can reach {address}: give --token-file FILE (it is made if there is none), or \
              --insecure if whoever can connect may use the farm"
+        )));
+    }
+    if args.lease_ttl_ms < 2 * args.lease_ms {
+        return Err(Failure::Usage(format!(
+            "a lease that keeps a worker busy for {} ms must live for more than {} ms: give \
+             --lease-ttl-ms at least twice --lease-ms",
+            args.lease_ms, args.lease_ttl_ms
         )));
     }
     let access = match &args.token_file {

@@ -22,9 +22,9 @@ const EXIT_CODES: &str = "\
 Exit codes: 0 done; 2 wrong usage; 3 such a board cannot be counted so; 4 no such job, or it is \
 over; 5 no coordinator answers; 6 token refused or unusable; 7 ledger held by another process; 8 \
 ledger of another plan; 9 ledger damaged; 10 ledger or output cannot be written; 11 cannot listen; \
-12 versions do not fit; 13 the job ended without a total; 70 internal fault; 130 interrupted.
+12 versions do not fit; 13 the job ended without a total; 14 this machine miscounts; 70 internal fault; 130 interrupted.
 
-Every option can be set by the environment variable shown beside it.";
+Options can also be set by the environment variables shown beside them.";
 
 /// Counts placements of non-attacking queens, on a laptop or on a farm.
 #[derive(Debug, Parser)]

@@ -33,8 +33,8 @@ pub(super) fn json(job: &JobView) -> String {
 /// A line for each job.
 pub(super) fn table(jobs: &[JobView]) -> String {
     let mut lines = vec![format!(
-        "{:>5}  {:9}  {:>8}  {:28}  {:>6}  {:>7}  {}",
-        "JOB", "STATE", "PRIORITY", "PLAN", "DONE", "WORKERS", "TOTAL"
+        "{:>5}  {:9}  {:>8}  {:28}  {:>6}  {:>7}  {:>8}  {}",
+        "JOB", "STATE", "PRIORITY", "PLAN", "DONE", "WORKERS", "DISPUTED", "TOTAL"
     )];
     lines.extend(jobs.iter().map(|job| {
         let total = match job.state {
@@ -42,13 +42,14 @@ pub(super) fn table(jobs: &[JobView]) -> String {
             _ => "-".into(),
         };
         format!(
-            "{:>5}  {:9}  {:>8}  {:28}  {:>5.1}%  {:>7}  {}",
+            "{:>5}  {:9}  {:>8}  {:28}  {:>5.1}%  {:>7}  {:>8}  {}",
             job.id.0,
             job.state.name(),
             job.priority,
             job.plan.to_string(),
             percent(job),
             job.workers,
+            job.disputes,
             total
         )
     }));

@@ -1,12 +1,13 @@
 //! The one owner of the farm: puts the world's events in line, and carries the effects out.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use farm::{
-    Config, Effect, Event, Farm, Hello, JobId, JobView, Millis, Plan, Refusal, RequestId, SessionId,
+    Config, Effect, Event, Farm, Hello, JobId, JobView, Millis, Plan, Record, Refusal, RequestId,
+    SessionId,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -221,15 +222,21 @@ impl Hub {
     }
 
     async fn step(&mut self, event: Event) -> Result<(), Failure> {
-        for effect in self.farm.step(self.now(), event) {
-            self.carry_out(effect).await?;
+        let mut events = VecDeque::from([event]);
+        while let Some(event) = events.pop_front() {
+            for effect in self.farm.step(self.now(), event) {
+                let dismissed = self.carry_out(effect).await;
+                events.extend(dismissed.map(|session| Event::Left { session }));
+            }
         }
         Ok(())
     }
 
-    async fn carry_out(&mut self, effect: Effect) -> Result<(), Failure> {
+    /// Returns a session that had to be dismissed.
+    async fn carry_out(&mut self, effect: Effect) -> Option<SessionId> {
         match effect {
             Effect::Write { .. } | Effect::Compare { .. } => {
+                log_dispute(&effect);
                 // A closed queue means that the ledger failed; its last event says why.
                 let _ = self.ledger.commands.send(effect).await;
             }
@@ -251,10 +258,10 @@ impl Hub {
                 self.outboxes.remove(&session);
             }
             Effect::Lend { .. } | Effect::Revoke { .. } | Effect::Ack { .. } => {
-                send_to_worker(&mut self.outboxes, effect);
+                return send_to_worker(&mut self.outboxes, effect);
             }
         }
-        Ok(())
+        None
     }
 
     fn now(&self) -> Millis {
@@ -262,21 +269,42 @@ impl Hub {
     }
 }
 
+/// A contradiction is a machine that miscounts: whoever runs the farm should know which.
+fn log_dispute(effect: &Effect) {
+    match effect {
+        Effect::Write { record: Record::Dispute { report, worker }, .. } => {
+            tracing::warn!(job = %report.job, range = %report.range, count = report.count, worker,
+                "disputed: this count contradicts the accepted one; other workers count it again");
+        }
+        Effect::Write { record: Record::Settle { report, worker }, .. } => {
+            tracing::warn!(job = %report.job, range = %report.range, count = report.count, worker,
+                "settled: two workers agree on this count");
+        }
+        _ => {}
+    }
+}
+
 /// Never waits: a worker that does not take its orders is dismissed, by closing its outbox.
-fn send_to_worker(outboxes: &mut HashMap<SessionId, mpsc::Sender<Order>>, effect: Effect) {
+/// Returns its session then.
+fn send_to_worker(
+    outboxes: &mut HashMap<SessionId, mpsc::Sender<Order>>,
+    effect: Effect,
+) -> Option<SessionId> {
     let (session, order) = match effect {
         Effect::Lend { session, loan } => (session, Order::Loan(loan)),
         Effect::Revoke { session, lease } => (session, Order::Revoke(lease)),
         Effect::Ack { session, job, fingerprint, range, verdict } => {
             (session, Order::Ack { job, fingerprint, range, verdict })
         }
-        _ => return,
+        _ => return None,
     };
-    let Some(outbox) = outboxes.get(&session) else { return };
+    let outbox = outboxes.get(&session)?;
     if let Err(mpsc::error::TrySendError::Full(_)) = outbox.try_send(order) {
         tracing::warn!(%session, "dismissed: the worker does not take its orders");
         outboxes.remove(&session);
+        return Some(session);
     }
+    None
 }
 
 fn millis_since(started: Instant) -> Millis {

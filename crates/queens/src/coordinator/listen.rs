@@ -4,7 +4,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -12,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Sleep;
 use tokio_stream::Stream;
-use tonic::transport::server::{Connected, TcpConnectInfo};
+use tonic::transport::server::Connected;
 
 use crate::failure::Failure;
 
@@ -21,13 +22,13 @@ use crate::failure::Failure;
 pub(crate) struct Limits {
     /// Connections at a time; further ones wait to be accepted.
     pub(crate) connections: usize,
-    /// How long a connection may take to send its HTTP/2 preface.
-    pub(crate) preface: Duration,
+    /// How long a connection may take to have a request admitted.
+    pub(crate) admission: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { connections: 16_384, preface: Duration::from_secs(10) }
+        Limits { connections: 16_384, admission: Duration::from_secs(10) }
     }
 }
 
@@ -74,9 +75,9 @@ impl Listener {
                     continue;
                 };
                 let _ = stream.set_nodelay(true);
-                let deadline = Box::pin(tokio::time::sleep(self.limits.preface));
-                let awaited = Some(Preface { missing: Preface::BYTES, deadline });
-                let connection = Connection { stream, awaited, _permit: permit };
+                let deadline = Some(Box::pin(tokio::time::sleep(self.limits.admission)));
+                let admission = Admission::default();
+                let connection = Connection { stream, admission, deadline, _permit: permit };
                 if sender.send(Ok(connection)).await.is_err() {
                     return;
                 }
@@ -86,31 +87,37 @@ impl Listener {
     }
 }
 
-/// A connection that ends if its first bytes do not come in time. Once they have come, HTTP/2
-/// pings keep watch.
+/// A connection that ends if none of its requests passes the token gate in time, whatever else it
+/// sends: strangers cannot hold places. Once one has passed, HTTP/2 pings keep watch.
 #[derive(Debug)]
 pub(crate) struct Connection {
     stream: TcpStream,
-    awaited: Option<Preface>,
+    admission: Admission,
+    /// Until it is admitted.
+    deadline: Option<Pin<Box<Sleep>>>,
     _permit: OwnedSemaphorePermit,
 }
 
-#[derive(Debug)]
-struct Preface {
-    missing: usize,
-    deadline: Pin<Box<Sleep>>,
-}
+/// Whether a request of a connection was admitted; every request carries its connection's.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Admission(Arc<AtomicBool>);
 
-impl Preface {
-    /// `PRI * HTTP/2.0` and so on, and the first frame's header.
-    const BYTES: usize = 24 + 9;
+impl Admission {
+    /// The connection may stay.
+    pub(crate) fn grant(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn is_granted(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 impl Connected for Connection {
-    type ConnectInfo = TcpConnectInfo;
+    type ConnectInfo = Admission;
 
-    fn connect_info(&self) -> TcpConnectInfo {
-        self.stream.connect_info()
+    fn connect_info(&self) -> Admission {
+        self.admission.clone()
     }
 }
 
@@ -120,18 +127,15 @@ impl AsyncRead for Connection {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
-        if let Some(preface) = &mut self.awaited {
-            preface.missing = preface.missing.saturating_sub(buffer.filled().len() - before);
-            if preface.missing == 0 {
-                self.awaited = None;
-            } else if read.is_pending() {
-                ready!(preface.deadline.as_mut().poll(context));
-                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
-            }
+        if self.admission.is_granted() {
+            self.deadline = None;
         }
-        read
+        if let Some(deadline) = &mut self.deadline
+            && deadline.as_mut().poll(context).is_ready()
+        {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
+        Pin::new(&mut self.stream).poll_read(context, buffer)
     }
 }
 
@@ -172,26 +176,26 @@ mod tests {
 
     use super::*;
 
-    const PREFACE: &[u8; Preface::BYTES] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+    const PREFACE: &[u8; 33] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 
     async fn listen(
         connections: usize,
     ) -> (SocketAddr, impl Stream<Item = io::Result<Connection>>) {
         let any = "127.0.0.1:0".parse().expect("it is an address");
-        let limits = Limits { connections, preface: Duration::from_millis(50) };
+        let limits = Limits { connections, admission: Duration::from_millis(50) };
         let listener = Listener::bind(any, limits).await.expect("some port is free");
         (listener.address().expect("it is bound"), Box::pin(listener.connections()))
     }
 
     #[tokio::test]
-    async fn a_connection_that_does_not_begin_ends() {
-        for sent in [0, 1, PREFACE.len() - 1] {
+    async fn a_connection_that_is_not_admitted_ends_whatever_it_sends() {
+        for sent in [0, 1, PREFACE.len()] {
             let (address, mut accepted) = listen(1).await;
             let mut client = TcpStream::connect(address).await.expect("it listens");
             let mut connection = accepted.next().await.expect("for ever").expect("it is accepted");
 
             client.write_all(&PREFACE[..sent]).await.expect("it is connected");
-            let read = connection.read_exact(&mut [0; PREFACE.len()]).await;
+            let read = connection.read_exact(&mut [0; PREFACE.len() + 1]).await;
 
             let fault = read.expect_err("it is too late").kind();
             assert_eq!(fault, io::ErrorKind::TimedOut, "after {sent} bytes");
@@ -199,12 +203,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_connection_that_has_begun_may_be_silent() {
+    async fn a_connection_that_is_admitted_may_be_silent() {
         let (address, mut accepted) = listen(1).await;
         let mut client = TcpStream::connect(address).await.expect("it listens");
         let mut connection = accepted.next().await.expect("for ever").expect("it is accepted");
         client.write_all(PREFACE).await.expect("it is connected");
         connection.read_exact(&mut [0; PREFACE.len()]).await.expect("it has come");
+        connection.connect_info().grant();
 
         let silence = Duration::from_millis(100);
         let read = tokio::time::timeout(silence, connection.read_u8()).await;

@@ -12,6 +12,8 @@ use crate::failure::Failure;
 #[derive(Debug, Default)]
 pub(crate) struct Plans {
     recent: Mutex<Vec<(Plan, Arc<RowsPlan>)>>,
+    /// Held while a plan is indexed: a thousand workers that return at once wait for one index.
+    indexing: Mutex<()>,
 }
 
 impl Plans {
@@ -46,6 +48,10 @@ impl Plans {
     }
 
     fn index(&self, plan: &Plan) -> Result<Arc<RowsPlan>, Failure> {
+        let _alone = self.indexing.lock().expect("nobody panics while holding it");
+        if let Some(known) = self.known(plan) {
+            return Ok(known);
+        }
         let enumeration = RowsPlan::new(plan.problem.n(), plan.method.rows())
             .with_context(|| format!("the plan {plan} was accepted earlier"))?;
         if enumeration.len() != plan.tasks {
@@ -62,8 +68,10 @@ impl Plans {
     }
 
     fn known(&self, plan: &Plan) -> Option<Arc<RowsPlan>> {
-        let recent = self.recent.lock().expect("nobody panics while holding it");
-        recent.iter().find(|(known, _)| known == plan).map(|(_, known)| known.clone())
+        let mut recent = self.recent.lock().expect("nobody panics while holding it");
+        let at = recent.iter().position(|(known, _)| known == plan)?;
+        recent[..=at].rotate_right(1);
+        Some(recent[0].1.clone())
     }
 
     fn keep(&self, plan: Plan, enumeration: Arc<RowsPlan>) {

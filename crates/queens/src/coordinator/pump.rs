@@ -2,8 +2,10 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use board::Tasks;
+use board::rows::RowsPlan;
 use farm::{Fingerprint, JobId, LeaseId, Loan, Range, Verdict};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;
@@ -23,10 +25,14 @@ pub(crate) enum Order {
     Ack { job: JobId, fingerprint: Fingerprint, range: Range, verdict: Verdict },
 }
 
+/// How long the network may take to accept a message: longer, and the worker does not read.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// A loan of which the tasks from `next` on are still to be sent.
 struct Sending {
     loan: Loan,
     next: u64,
+    enumeration: Arc<RowsPlan>,
 }
 
 /// Runs until either end of the session closes. Orders overtake tasks, so that acknowledgements
@@ -41,11 +47,11 @@ pub(crate) async fn pump(
         let order = match (orders.try_recv(), loans.front_mut()) {
             (Ok(order), _) => order,
             (Err(TryRecvError::Empty), Some(sending)) => {
-                let block = next_block(sending, &plans).await?;
+                let block = next_block(sending);
                 if sending.next == sending.loan.range.end() {
                     loans.pop_front();
                 }
-                if out.send(WorkerOrder::Tasks(block)).await.is_err() {
+                if out.send_timeout(WorkerOrder::Tasks(block), PATIENCE).await.is_err() {
                     return Ok(());
                 }
                 continue;
@@ -58,7 +64,8 @@ pub(crate) async fn pump(
         };
         let message = match order {
             Order::Loan(loan) => {
-                loans.push_back(Sending { loan, next: loan.range.start() });
+                let enumeration = plans.enumeration(loan.plan).await?;
+                loans.push_back(Sending { loan, next: loan.range.start(), enumeration });
                 WorkerOrder::Loan(loan)
             }
             Order::Revoke(lease) => {
@@ -69,21 +76,20 @@ pub(crate) async fn pump(
                 WorkerOrder::Ack { job, fingerprint, range, verdict }
             }
         };
-        if out.send(message).await.is_err() {
+        if out.send_timeout(message, PATIENCE).await.is_err() {
             return Ok(());
         }
     }
 }
 
-async fn next_block(sending: &mut Sending, plans: &Arc<Plans>) -> Result<TasksBlock, Failure> {
-    let Loan { lease, plan, range, .. } = sending.loan;
-    let enumeration = plans.enumeration(plan).await?;
+fn next_block(sending: &mut Sending) -> TasksBlock {
+    let Loan { lease, range, .. } = sending.loan;
     let start = sending.next;
     let end = range.end().min(start + MAX_TASKS_PER_MESSAGE as u64);
     let mut tasks = Tasks::with_capacity((end - start) as usize);
-    enumeration.fill(start..end, &mut tasks);
+    sending.enumeration.fill(start..end, &mut tasks);
     sending.next = end;
-    Ok(TasksBlock { lease, start, tasks })
+    TasksBlock { lease, start, tasks }
 }
 
 #[cfg(test)]

@@ -99,10 +99,12 @@ impl FarmService for Services {
         request: Request<Streaming<v1::WorkRequest>>,
     ) -> Result<Response<Self::WorkStream>, Status> {
         // A broken connection ends the stream like a farewell: the farm treats both alike.
-        let messages = request
-            .into_inner()
-            .map_while(Result::ok)
-            .map(|message| -> Result<WorkerMessage, WireError> { message.try_into() });
+        let messages = request.into_inner().map_while(Result::ok).map(
+            |message| -> Result<WorkerMessage, WireError> {
+                log_hello(&message);
+                message.try_into()
+            },
+        );
         let (out, orders) = mpsc::channel(OUTGOING);
         let (hub, plans) = (self.hub.clone(), self.plans.clone());
         let session = tokio::spawn(host(hub, plans, messages, out));
@@ -119,6 +121,18 @@ impl FarmService for Services {
     }
 }
 
+/// What only people want to know of a worker.
+fn log_hello(message: &v1::WorkRequest) {
+    if let Some(v1::work_request::Message::Hello(hello)) = &message.message {
+        tracing::info!(
+            worker = hello.worker,
+            build = hello.build,
+            backend = hello.backend,
+            "hello"
+        );
+    }
+}
+
 impl From<SessionFault> for Status {
     fn from(fault: SessionFault) -> Status {
         let text = fault.to_string();
@@ -127,6 +141,7 @@ impl From<SessionFault> for Status {
                 Status::failed_precondition(text)
             }
             SessionFault::Message(_) | SessionFault::NoHello => Status::invalid_argument(text),
+            SessionFault::Silent => Status::deadline_exceeded(text),
             SessionFault::Ended => Status::unavailable(text),
             SessionFault::Failure(_) => Status::internal(text),
         }

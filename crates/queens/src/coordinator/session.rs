@@ -21,9 +21,12 @@ pub(crate) enum SessionFault {
     /// The worker says what it must not.
     #[error(transparent)]
     Message(#[from] WireError),
-    /// The worker says nothing, or the wrong thing first.
-    #[error("a session begins with a Hello, within {} seconds", HELLO_TIMEOUT.as_secs())]
+    /// The worker says the wrong thing first, or a second Hello.
+    #[error("a session begins with one Hello")]
     NoHello,
+    /// The worker says nothing.
+    #[error("nothing came within {} seconds; connect again", HELLO_TIMEOUT.as_secs())]
+    Silent,
     /// The coordinator is stopping, or the same worker has another session.
     #[error("the coordinator ended the session; connect again")]
     Ended,
@@ -44,7 +47,8 @@ pub(crate) async fn host(
     let hello = match first {
         Ok(Some(Ok(WorkerMessage::Hello(hello)))) => hello,
         Ok(Some(Err(error))) => return Err(error.into()),
-        _ => return Err(SessionFault::NoHello),
+        Ok(_) => return Err(SessionFault::NoHello),
+        Err(_) => return Err(SessionFault::Silent),
     };
     let (worker, threads, held) = (hello.worker.clone(), hello.threads, hello.holding.len());
     let Ok((session, orders)) = hub.join(hello).await else { return Err(SessionFault::Ended) };

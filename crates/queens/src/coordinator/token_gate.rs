@@ -1,9 +1,10 @@
-//! Who may speak: a bearer token, compared before any handler runs.
+//! Who may speak, and stay: a bearer token, compared before any handler runs.
 
 use tonic::metadata::MetadataMap;
 use tonic::service::Interceptor;
 use tonic::{Request, Status};
 
+use super::listen::Admission;
 use crate::token::Token;
 
 /// Lets requests pass that carry the token, or all of them if there is none.
@@ -27,9 +28,12 @@ impl TokenGate {
 
 impl Interceptor for TokenGate {
     fn call(&mut self, request: Request<()>) -> Result<Request<()>, Status> {
-        match self.admits(request.metadata()) {
-            true => Ok(request),
-            false => Err(Status::unauthenticated("the token is wrong or missing")),
+        if !self.admits(request.metadata()) {
+            return Err(Status::unauthenticated("the token is wrong or missing"));
         }
+        if let Some(admission) = request.extensions().get::<Admission>() {
+            admission.grant();
+        }
+        Ok(request)
     }
 }

@@ -15,6 +15,9 @@ pub(crate) enum LedgerFault {
     /// What we find on reading.
     #[error("{0}")]
     Content(String),
+    /// What another version wrote.
+    #[error("{0}")]
+    Version(String),
     /// What the file system says.
     #[error(transparent)]
     File(#[from] std::io::Error),
@@ -31,7 +34,8 @@ impl LedgerFault {
         match self {
             LedgerFault::Held => Failure::LedgerHeld { path },
             LedgerFault::Content(_) => Failure::LedgerCorrupt { path, reason },
-            LedgerFault::File(_) => Failure::LedgerWrite { path, reason },
+            LedgerFault::Version(_) => Failure::LedgerVersion { path, reason },
+            LedgerFault::File(_) => Failure::LedgerOpen { path, reason },
             LedgerFault::Sqlite(error) => match error.sqlite_error_code() {
                 Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                     Failure::LedgerHeld { path }
@@ -44,6 +48,7 @@ impl LedgerFault {
                     // No such table, no such column.
                     | ErrorCode::Unknown,
                 ) => Failure::LedgerCorrupt { path, reason },
+                Some(ErrorCode::CannotOpen) => Failure::LedgerOpen { path, reason },
                 Some(_) => Failure::LedgerWrite { path, reason },
                 None => Failure::LedgerCorrupt { path, reason },
             },

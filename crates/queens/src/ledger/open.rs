@@ -105,7 +105,8 @@ impl Ledger {
         }
         let format = pragma("user_version")?;
         if format != FORMAT {
-            return content(format!("its format is {format}, this program reads {FORMAT}"));
+            let text = format!("its format is {format}, this program reads {FORMAT}");
+            return Err(LedgerFault::Version(text));
         }
         let verdict: String = self.db.pragma_query_value(None, "quick_check", |row| row.get(0))?;
         if verdict != "ok" {
@@ -129,10 +130,22 @@ pub(super) fn unix_ms() -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
+/// The same for every way to write it, so that two processes never lock one file by two names.
+fn one_name(path: &Path) -> std::io::Result<PathBuf> {
+    if path.exists() {
+        return path.canonicalize();
+    }
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    Ok(folder.canonicalize()?.join(path.file_name().unwrap_or_default()))
+}
+
 /// Takes `FILE-lock` for this process. The file stays: removing it would let two processes lock
 /// two files of the same name.
 fn lock(path: &Path) -> Result<File, LedgerFault> {
-    let mut name = path.as_os_str().to_owned();
+    let mut name = one_name(path)?.into_os_string();
     name.push("-lock");
     let file = File::options().create(true).truncate(false).write(true).open(name)?;
     match file.try_lock() {

@@ -142,7 +142,7 @@ fn read_job(row: &Row<'_>) -> Result<(RestoredJob, Option<u128>), LedgerFault> {
     }
     if row.get::<_, String>(6)? != plan.fingerprint().to_string() {
         let text = format!("job {id} ({plan}) numbers its tasks in another way than this program");
-        return Err(LedgerFault::Content(text));
+        return Err(LedgerFault::Version(text));
     }
     let total: Option<String> = row.get(9)?;
     let total = total.map(|total| total.parse().map_err(|_| fault("total"))).transpose()?;

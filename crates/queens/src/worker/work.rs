@@ -14,7 +14,7 @@ use crate::failure::Failure;
 /// Pauses between attempts to connect: they double from the first to the second of these, each
 /// drawn from the upper half, so that a thousand workers do not return at once. A session that
 /// outlasts the pause before it was worth the wait: the next ones are short again.
-const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
+const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(4));
 /// How long a stopping worker waits for tasks being counted and for acknowledgements.
 const FAREWELL: Duration = Duration::from_secs(4);
 
@@ -39,7 +39,7 @@ pub(crate) async fn work(
     stop: watch::Receiver<bool>,
 ) -> Result<(), Failure> {
     let mut worker = Worker {
-        most_tasks: usize::try_from(config.credit.saturating_mul(2)).unwrap_or(usize::MAX),
+        most_tasks: usize::try_from(config.credit).unwrap_or(usize::MAX),
         agent: Agent::new(config),
         executor,
         parts,
@@ -124,7 +124,7 @@ impl Worker {
                 }
                 let wakeup = self.agent.next_wakeup().map(|at| self.instant(at));
                 tokio::select! {
-                    order = link.orders.next() => match order {
+                    order = link.orders.next(), if self.has_room() => match order {
                         Some(Ok(order)) => self.obey(order)?,
                         Some(Err(LinkEnd::Refused(failure))) => return Err(failure),
                         Some(Err(LinkEnd::Lost(reason))) => break 'session reason,
@@ -182,11 +182,6 @@ impl Worker {
         if end == loan.range.end() {
             self.loans.remove(&lease);
         }
-        if self.executor.waiting_tasks() + tasks.len() > self.most_tasks {
-            return Err(Failure::Incompatible(
-                "the coordinator sends more tasks than this worker agreed to hold".into(),
-            ));
-        }
         self.executor.push(loan, start, tasks);
         Ok(())
     }
@@ -211,6 +206,12 @@ impl Worker {
         self.leave_by = Some(tokio::time::Instant::now() + FAREWELL);
         self.agent.stop();
         self.executor.clear();
+    }
+
+    /// A loan that must come back as a whole may be larger than what we agreed to hold; then the
+    /// rest waits on the coordinator's side.
+    fn has_room(&self) -> bool {
+        self.executor.waiting_tasks() <= self.most_tasks
     }
 
     fn may_leave(&self) -> bool {

@@ -1,6 +1,7 @@
 //! Jobs from the outside: submitted, followed, paused, ended.
 
 use crate::support::Farm;
+use crate::support::process::{Process, queens};
 use crate::vectors;
 
 #[test]
@@ -43,6 +44,27 @@ fn a_watch_outlives_its_coordinator() {
         let total = watch.join().expect("the client runs").success();
         assert_eq!(total, format!("{}\n", vectors::total(12)));
     });
+}
+
+#[test]
+fn a_watch_ends_if_its_number_is_another_plans_now() {
+    // Given a client that follows job 1
+    let farm = Farm::new("", "");
+    let coordinator = farm.start_coordinator();
+    farm.submit(12, 4, 0);
+    let words = ["watch", "1", "--json", "--coordinator", &farm.url()];
+    let mut watch = Process::start(&mut queens(&words), farm.new_log());
+    watch.wait_for_line("\"job\":1");
+
+    // When the coordinator comes back with an empty ledger, and job 1 is another one
+    coordinator.kill();
+    farm.remove_ledger();
+    let _coordinator = farm.start_coordinator();
+    farm.submit(8, 2, 0);
+
+    // Then the client does not take that for its own.
+    assert_eq!(watch.wait().code(), Some(4), "{}", watch.said());
+    assert!(watch.said().contains("job 1 is now total N=8"), "{}", watch.said());
 }
 
 #[test]

@@ -56,7 +56,6 @@ fn damage_is_refused_and_not_made_worse() {
         sql(path, "CREATE TABLE recipes (name TEXT)");
     });
     let statements = [
-        ("its format is 99", "PRAGMA user_version = 99"),
         ("no such table", "DROP TABLE disputes"),
         ("was altered", "UPDATE ranges SET count = count + 1 WHERE first = 0"),
         ("was altered", "UPDATE ranges SET past = past + 1 WHERE first = 0"),
@@ -66,7 +65,6 @@ fn damage_is_refused_and_not_made_worse() {
         ("not the sum", "UPDATE jobs SET total = total + 1"),
         ("no negative number", "UPDATE ranges SET first = -1 WHERE first = 0"),
         ("cannot have been opened", "UPDATE openings SET epoch = 1 << 40"),
-        ("another way", "UPDATE jobs SET n = 9"),
         ("unknown method", "UPDATE jobs SET method = 'guessing'"),
         ("unknown state", "UPDATE jobs SET state = 'asleep'"),
         ("no count", "UPDATE ranges SET count = 'many' WHERE first = 0"),
@@ -74,6 +72,49 @@ fn damage_is_refused_and_not_made_worse() {
     for (reason, statement) in statements {
         refuses(reason, |path| sql(path, statement));
     }
+}
+
+#[test]
+fn a_ledger_of_another_version_is_refused() {
+    let statements = [
+        ("its format is 99", "PRAGMA user_version = 99"),
+        ("another way", "UPDATE jobs SET fingerprint = 'of another enumeration'"),
+    ];
+    for (reason, statement) in statements {
+        let scratch = Scratch::new();
+        let ledger = finished(&scratch, "8");
+        sql(&ledger, statement);
+        let way_out = [reason, "the version that made it", "--ledger"];
+
+        count(&["8"], &ledger).refusal(12, &way_out);
+        coordinate(&ledger).refusal(12, &way_out);
+    }
+}
+
+#[test]
+fn a_ledger_is_held_under_every_name() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    let scratch = Scratch::new();
+    let alias = scratch.path("alias.db");
+    std::os::unix::fs::symlink(farm.ledger(), &alias).expect("links can be made");
+
+    count(&["8"], &alias).refusal(7, &["held by another process"]);
+}
+
+#[test]
+fn a_ledger_that_cannot_be_opened_is_refused() {
+    let scratch = Scratch::new();
+    count(&["8"], &scratch.path("no/folder.db")).refusal(10, &["cannot open", "--ledger"]);
+    count(&["8"], &scratch.path("")).refusal(10, &["cannot open", "--ledger"]);
+}
+
+#[test]
+fn a_board_that_cannot_be_counted_leaves_no_ledger() {
+    let scratch = Scratch::new();
+    let ledger = scratch.path("none.db");
+    count(&["33"], &ledger).refusal(3, &["at most 32"]);
+    assert!(!ledger.exists());
 }
 
 #[test]

@@ -70,6 +70,13 @@ impl Farm {
         )
     }
 
+    /// Throws the ledger away; nothing may run on it.
+    pub(crate) fn remove_ledger(&self) {
+        for end in ["", "-wal", "-shm"] {
+            let _ = std::fs::remove_file(format!("{}{end}", self.ledger.display()));
+        }
+    }
+
     /// Runs a client command to its end.
     pub(crate) fn client(&self, arguments: &[&str]) -> process::Outcome {
         process::run(queens(arguments).env("QUEENS_COORDINATOR", self.url()))
