@@ -116,6 +116,8 @@ pub(crate) struct Job {
     pub(crate) fingerprint: Fingerprint,
     pub(crate) priority: i32,
     pub(crate) state: JobState,
+    /// The same as far as the ledger has it: what clients are told.
+    pub(crate) durable_state: JobState,
     /// The record that ends the job is on its way into the ledger.
     pub(crate) finishing: bool,
     pub(crate) tasks_done: u64,
@@ -144,6 +146,7 @@ impl Job {
             fingerprint: plan.fingerprint(),
             priority,
             state: JobState::Running,
+            durable_state: JobState::Running,
             finishing: false,
             tasks_done: 0,
             total: 0,

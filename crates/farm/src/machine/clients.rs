@@ -53,6 +53,7 @@ impl Farm {
     }
 
     pub(super) fn state_written(&mut self, request: RequestId, id: JobId, state: JobState) {
+        self.jobs.get_mut(&id).expect("jobs are never removed").durable_state = state;
         self.effects.push(Effect::Reply { request, answer: Ok(id) });
         if state == JobState::Cancelled {
             self.effects.push(Effect::Finished { job: id });
@@ -77,7 +78,7 @@ impl Farm {
         if !job.disputes.is_empty() {
             return; // reopened while the record was on its way: see `disputed`
         }
-        job.state = JobState::Done;
+        (job.state, job.durable_state) = (JobState::Done, JobState::Done);
         self.requeue(id);
         self.effects.push(Effect::Finished { job: id });
     }

@@ -196,7 +196,7 @@ fn view(id: JobId, job: &Job, workers: usize) -> JobView {
         id,
         plan: job.plan,
         priority: job.priority,
-        state: job.state,
+        state: job.durable_state,
         tasks_done: job.tasks_done,
         total: job.total,
         workers,

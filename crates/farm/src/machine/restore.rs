@@ -98,5 +98,6 @@ fn restore_job(restored: RestoredJob) -> Job {
     if job.state == JobState::Done && !job.disputes.is_empty() {
         job.state = JobState::Running;
     }
+    job.durable_state = job.state;
     job
 }

@@ -135,7 +135,7 @@ impl Farm {
         };
         job.disputes.insert(report.range, dispute);
         if job.state == JobState::Done {
-            job.state = JobState::Running;
+            (job.state, job.durable_state) = (JobState::Running, JobState::Running);
         }
         self.requeue(report.job);
         self.write(Record::Dispute { report, worker }, Pending::Dispute { session, report });

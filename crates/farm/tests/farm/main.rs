@@ -3,6 +3,7 @@
 #![allow(unreachable_pub)]
 
 mod agent;
+mod clients;
 mod disputes;
 mod lending;
 mod restarts;

@@ -127,6 +127,19 @@ fn a_range_outside_of_the_plan_is_invalid() {
 }
 
 #[test]
+fn a_report_longer_than_any_lease_is_invalid() {
+    let tasks = 1 << 23;
+    let mut stage = Stage::new();
+    let job = stage.submit(tasks, 0);
+    let worker = stage.join("w1", 0);
+
+    let too_long = stage.report(worker, report(job, plan(tasks), range(0, (1 << 22) + 1)));
+    let longest = stage.report(worker, report(job, plan(tasks), range(0, 1 << 22)));
+
+    assert_eq!((too_long, longest), (Some(Verdict::Invalid), Some(Verdict::Accepted)));
+}
+
+#[test]
 fn a_job_without_tasks_is_done_at_once_with_the_total_0() {
     let mut stage = Stage::new();
 
