@@ -5,6 +5,8 @@ use std::pin::Pin;
 use std::sync::mpsc;
 use std::thread;
 
+use board::Tasks;
+use board::rows::RowsPlan;
 use farm::{Method, Plan, Problem};
 use tokio_stream::wrappers::TcpListenerStream;
 use tokio_stream::{Stream, StreamExt};
@@ -99,6 +101,32 @@ fn a_worker_leaves_a_coordinator_that_sends_nonsense() {
         .refusal(12, &["different lengths"]);
     worker_at(|| Ok(vec![Message::Loan(v1::Loan { plan: None, ..loan() })]))
         .refusal(12, &["lacks its field `plan`"]);
+}
+
+#[test]
+fn a_recount_larger_than_what_a_worker_agreed_to_hold_is_counted_all_the_same() {
+    // Given a recount in three blocks, and then a message that ends any worker
+    let enumeration = RowsPlan::new(12, 3).expect("such a plan exists");
+    let tasks = enumeration.len();
+    let plan = Plan { problem: Problem::Total { n: 12 }, method: Method::Rows { rows: 3 }, tasks };
+    let range = Some(v1::OrdinalRange { start: 0, end: tasks });
+    let recount = v1::Loan { plan: Some((&plan).into()), range, whole: true, ..loan() };
+    let block = |start: u64, end: u64| {
+        let mut tasks = Tasks::new();
+        enumeration.fill(start..end, &mut tasks);
+        let Tasks { left, down, right, weight } = tasks;
+        Message::Tasks(v1::Tasks { lease: 1, start, left, down, right, weight })
+    };
+    let (a, b) = (tasks / 3, 2 * tasks / 3);
+    let end = Message::Loan(v1::Loan { plan: None, ..loan() });
+    let answer = vec![Message::Loan(recount), block(0, a), block(a, b), block(b, tasks), end];
+
+    // When it goes to a worker that holds one task at a time
+    let url = fake_coordinator(move || Ok(answer.clone()));
+    let words = ["worker", "--credit", "1", "--log", "error", "--coordinator", &url];
+
+    // Then the worker gets as far as that message.
+    run(&mut queens(&words)).refusal(12, &["lacks its field `plan`"]);
 }
 
 /// Three tasks of a small plan.
