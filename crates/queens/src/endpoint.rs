@@ -91,7 +91,7 @@ impl tonic::service::Interceptor for ShowToken {
 }
 
 /// The cause that a person can act on: "transport error" helps nobody.
-fn innermost(error: &dyn std::error::Error) -> String {
+pub(crate) fn innermost(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(deeper) = cause.source() {
         cause = deeper;

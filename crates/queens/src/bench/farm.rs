@@ -75,7 +75,7 @@ async fn measure(
     let plan_tasks = submit(&coordinator, n, rows).await?;
     let booked = Arc::new(Booked::default());
     let credit = (65_536 / connections).max(256);
-    let workers: Vec<_> = (0..connections)
+    let mut workers: Vec<_> = (0..connections)
         .map(|_| {
             let endpoint = coordinator.endpoint.clone();
             tokio::spawn(idle(endpoint, credit, args.tasks_per_result, booked.clone()))
@@ -84,7 +84,8 @@ async fn measure(
 
     // Connections come first; then a second to reach full speed.
     while booked.welcomes.load(Ordering::Relaxed) < connections {
-        if workers.iter().any(|worker| worker.is_finished()) {
+        if let Some(ended) = workers.iter().position(|worker| worker.is_finished()) {
+            workers.swap_remove(ended).await.map_err(anyhow::Error::from)??;
             return Err(anyhow::anyhow!("a worker's session ended early").into());
         }
         tokio::time::sleep(Duration::from_millis(20)).await;

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Sleep;
 use tokio_stream::Stream;
@@ -49,7 +49,7 @@ impl Listener {
                 _ => error.to_string(),
             },
         };
-        let listener = TcpListener::bind(address).await.map_err(fault)?;
+        let listener = listen(address).map_err(fault)?;
         Ok(Listener { listener, limits })
     }
 
@@ -85,6 +85,19 @@ impl Listener {
         });
         tokio_stream::wrappers::ReceiverStream::new(receiver)
     }
+}
+
+/// Connections that the system may hold until we accept them. With too few, a thousand workers that
+/// return at once overflow the queue, and some are reset.
+const BACKLOG: u32 = 16_384;
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // A restarted coordinator does not wait for the last one's connections to be forgotten.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// A connection that ends if none of its requests passes the token gate in time, whatever else it

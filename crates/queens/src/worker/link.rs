@@ -11,7 +11,7 @@ use wire::v1::farm_service_client::FarmServiceClient;
 use wire::{MAX_MESSAGE_BYTES, WireError, WorkerOrder, v1};
 
 use super::Connect;
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, innermost};
 use crate::failure::Failure;
 
 /// Messages that may wait for the network.
@@ -100,6 +100,9 @@ fn ended(url: &str, status: Status) -> LinkEnd {
                 status.message()
             )))
         }
-        _ => LinkEnd::Lost(status.message().into()),
+        _ => LinkEnd::Lost(match std::error::Error::source(&status) {
+            Some(cause) => innermost(cause),
+            None => status.message().into(),
+        }),
     }
 }
