@@ -27,6 +27,7 @@
 #![forbid(unsafe_code)]
 
 mod prefix;
+pub mod ring;
 pub mod rows;
 mod tasks;
 

@@ -1,0 +1,92 @@
+//! The canonical preplacements that begin with the same two sides.
+//!
+//! If the first side is less than all others and their mirror images, its own included, then no
+//! image of the four is as small, and they are canonical with weight 8 without a look. Else there
+//! is a tie, and the images are compared.
+
+use super::sides::{Set, Sides};
+use crate::Tasks;
+
+/// The first two sides, and what may follow them.
+pub(super) struct Opening<'a> {
+    sides: &'a Sides,
+    first: usize,
+    second: usize,
+    thirds: Set,
+    /// What may be last, if it also fits the third side.
+    lasts: Set,
+    /// The first side and its mirror image.
+    least: Set,
+    /// Whether the first two sides are a tie already.
+    tie: bool,
+}
+
+impl Opening<'_> {
+    pub(super) fn new(sides: &Sides, first: usize, second: usize) -> Opening<'_> {
+        let mirrored = sides.mirror(first);
+        let least = Set::from_iter([first, mirrored]);
+        Opening {
+            sides,
+            first,
+            second,
+            thirds: sides.thirds(first, second),
+            lasts: sides.lasts(first, second),
+            least,
+            tie: first == mirrored || least.contains(second),
+        }
+    }
+
+    /// The number of tasks.
+    pub(super) fn tasks(&self) -> u64 {
+        self.thirds.iter().map(|third| self.canonical(third).len()).sum()
+    }
+
+    /// Passes over `skip` tasks and appends up to `take` to `out`; returns how many.
+    pub(super) fn fill(&self, mut skip: u64, take: u64, out: &mut Tasks) -> u64 {
+        let mut left = take;
+        for third in self.thirds.iter() {
+            if left == 0 {
+                break;
+            }
+            let lasts = self.canonical(third);
+            let tasks = lasts.len();
+            let passed = skip.min(tasks);
+            let taken = left.min(tasks - passed);
+            for last in lasts.iter().skip(passed as usize).take(taken as usize) {
+                let sides = [self.first, self.second, third, last];
+                out.push(self.sides.preplacement(sides).pack(), self.weight(third, last));
+            }
+            skip -= passed;
+            left -= taken;
+        }
+        take - left
+    }
+
+    /// The last sides that make a canonical preplacement with this third one.
+    fn canonical(&self, third: usize) -> Set {
+        let fitting = self.lasts & self.sides.next(third);
+        let ties = if self.ties(third) { fitting } else { fitting & self.least };
+        let mut canonical = fitting;
+        for last in ties.iter() {
+            if self.sides.weight([self.first, self.second, third, last]).is_none() {
+                canonical.remove(last);
+            }
+        }
+        canonical
+    }
+
+    /// The weight of a canonical preplacement.
+    fn weight(&self, third: usize, last: usize) -> u8 {
+        if self.ties(third) || self.least.contains(last) {
+            let sides = [self.first, self.second, third, last];
+            self.sides.weight(sides).expect("it is canonical")
+        } else {
+            8
+        }
+    }
+
+    /// Whether the first three sides are a tie.
+    fn ties(&self, third: usize) -> bool {
+        self.tie || self.least.contains(third)
+    }
+}

@@ -1,0 +1,107 @@
+//! The queens of the outer rings, and the record that they travel as.
+
+use super::check;
+use crate::Prefix;
+
+/// The queens of the outermost `width` rows and columns, one to each of these lines.
+///
+/// Rows and columns count from 0; row 0 is on top, and column 0 is bit 0 of a mask. A queen in the
+/// `width` x `width` square of a corner stands on a line of either side and is named by both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Preplacement {
+    /// Column of the queen in row `k` (`k` = 0 outermost). Only the first `width` are used, the
+    /// others are 0, for this side and the other three.
+    pub top: [u8; 2],
+    /// Row of the queen in column `n - 1 - k`.
+    pub right: [u8; 2],
+    /// Column of the queen in row `n - 1 - k`.
+    pub bottom: [u8; 2],
+    /// Row of the queen in column `k`.
+    pub left: [u8; 2],
+}
+
+/// A row and a column.
+pub(super) type Square = (u32, u32);
+
+impl Preplacement {
+    /// The task record that a preplacement travels as: four sides of two bytes, the outermost line
+    /// in the lower byte.
+    ///
+    /// ```text
+    ///            bits  31..24     23..16     15..8      7..0
+    ///   left           0          0          left[1]    left[0]
+    ///   down           bottom[1]  bottom[0]  top[1]     top[0]
+    ///   right          0          0          right[1]   right[0]
+    /// ```
+    #[must_use]
+    #[inline]
+    pub const fn pack(self) -> Prefix {
+        let [l0, l1] = self.left;
+        let [r0, r1] = self.right;
+        let ([t0, t1], [b0, b1]) = (self.top, self.bottom);
+        Prefix {
+            left: u32::from_le_bytes([l0, l1, 0, 0]),
+            down: u32::from_le_bytes([t0, t1, b0, b1]),
+            right: u32::from_le_bytes([r0, r1, 0, 0]),
+        }
+    }
+
+    /// Reads a record back. `None` unless it is a preplacement of this board: every queen stands
+    /// on the board, those of a corner are named alike by both sides, no two attack each other,
+    /// and the unused bytes are 0.
+    #[must_use]
+    pub fn unpack(record: Prefix, n: u32, width: u32) -> Option<Preplacement> {
+        check(n, width).ok()?;
+        let [l0, l1, 0, 0] = record.left.to_le_bytes() else { return None };
+        let [t0, t1, b0, b1] = record.down.to_le_bytes();
+        let [r0, r1, 0, 0] = record.right.to_le_bytes() else { return None };
+        let ring =
+            Preplacement { top: [t0, t1], right: [r0, r1], bottom: [b0, b1], left: [l0, l1] };
+
+        let sides = [ring.top, ring.right, ring.bottom, ring.left];
+        // A corner that two sides name differently has two queens on one line.
+        let named = ring.in_rows(n, width).chain(ring.in_columns(n, width));
+        let stands = sides.iter().all(|side| side[width as usize..].iter().all(|&unused| unused == 0))
+            && named.clone().all(|(row, column)| row < n && column < n)
+            && fit(named.clone(), named);
+        stands.then_some(ring)
+    }
+
+    /// Its queens as (row, column), each once: `2 * width` to `4 * width` of them.
+    ///
+    /// `n` and `width` are those of the board that it is a preplacement of; this is not checked.
+    pub fn queens(&self, n: u32, width: u32) -> impl Iterator<Item = (u32, u32)> {
+        let inner_rows = width..n - width;
+        let in_inner_rows = move |&(row, _): &Square| inner_rows.contains(&row);
+        self.in_rows(n, width).chain(self.in_columns(n, width).filter(in_inner_rows))
+    }
+
+    /// The queens of the top and the bottom side.
+    fn in_rows(self, n: u32, width: u32) -> impl Iterator<Item = Square> + Clone {
+        (0..width).flat_map(move |k| {
+            let (top, bottom) = (self.top[k as usize], self.bottom[k as usize]);
+            [(k, top.into()), (n - 1 - k, bottom.into())]
+        })
+    }
+
+    /// The queens of the left and the right side.
+    fn in_columns(self, n: u32, width: u32) -> impl Iterator<Item = Square> + Clone {
+        (0..width).flat_map(move |k| {
+            let (left, right) = (self.left[k as usize], self.right[k as usize]);
+            [(left.into(), k), (right.into(), n - 1 - k)]
+        })
+    }
+}
+
+/// Whether each of these queens is the same as or does not attack each of the others.
+pub(super) fn fit(
+    mut some: impl Iterator<Item = Square>,
+    others: impl Iterator<Item = Square> + Clone,
+) -> bool {
+    some.all(|(row, column)| {
+        others.clone().all(|(other_row, other_column)| {
+            let (rows, columns) = (row.abs_diff(other_row), column.abs_diff(other_column));
+            if rows == 0 || columns == 0 { rows == columns } else { rows != columns }
+        })
+    })
+}

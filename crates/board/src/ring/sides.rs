@@ -1,0 +1,185 @@
+//! The list of sides, and which of them fit where.
+
+use std::ops::BitAnd;
+
+use super::preplacement::{Preplacement, Square, fit};
+
+/// Where the queens of the outer lines of one side stand along it, read clockwise, the outermost
+/// line first. Lines that are not placed are 0.
+type Side = [u8; 2];
+
+/// Every side of a board, in the order that decides which preplacement is the least: lexicographic.
+fn list(n: u32, width: u32) -> Vec<Side> {
+    let along = || 0..n as u8;
+    if width == 1 {
+        return along().map(|outer| [outer, 0]).collect();
+    }
+    along()
+        .flat_map(|outer| along().map(move |inner| [outer, inner]))
+        .filter(|[outer, inner]| outer.abs_diff(*inner) > 1)
+        .collect()
+}
+
+/// The sides of a board, by their places in the list, and how they fit.
+#[derive(Clone, Debug)]
+pub(super) struct Sides {
+    list: Vec<Side>,
+    /// Each side read the other way round.
+    mirror: Vec<usize>,
+    /// The sides that fit as the next one, clockwise.
+    next: Vec<Set>,
+    /// The sides that fit as the one before.
+    previous: Vec<Set>,
+    /// The sides that fit across the board.
+    across: Vec<Set>,
+    /// The sides that are not less, and whose mirror image is not either.
+    not_less: Vec<Set>,
+}
+
+impl Sides {
+    pub(super) fn new(n: u32, width: u32) -> Sides {
+        let list = list(n, width);
+        let place = |side| list.iter().position(|&other| other == side).expect("it is a side");
+        let mirrored = |mut side: Side| {
+            side[..width as usize].iter_mut().for_each(|along| *along = n as u8 - 1 - *along);
+            side
+        };
+        let mirror: Vec<usize> = list.iter().map(|&side| place(mirrored(side))).collect();
+
+        let turned = |(row, column): Square| (column, n - 1 - row);
+        let queens = |turns: usize| -> Vec<Vec<Square>> {
+            let on_top = |side: &Side| (0..width).zip(side.map(u32::from)).collect();
+            let mut sides: Vec<Vec<Square>> = list.iter().map(on_top).collect();
+            for queen in sides.iter_mut().flatten() {
+                *queen = (0..turns).fold(*queen, |square, _| turned(square));
+            }
+            sides
+        };
+        let (top, right, bottom) = (queens(0), queens(1), queens(2));
+        let fit = |some: &[Square], others: &[Square]| {
+            fit(some.iter().copied(), others.iter().copied())
+        };
+        let sets = |belongs: &dyn Fn(usize, usize) -> bool| -> Vec<Set> {
+            let set = |a| (0..list.len()).filter(|&b| belongs(a, b)).collect();
+            (0..list.len()).map(set).collect()
+        };
+        Sides {
+            next: sets(&|a, b| fit(&top[a], &right[b])),
+            previous: sets(&|a, b| fit(&right[a], &top[b])),
+            across: sets(&|a, b| fit(&top[a], &bottom[b])),
+            not_less: sets(&|a, b| a <= b && a <= mirror[b]),
+            mirror,
+            list,
+        }
+    }
+
+    /// The first two sides of every canonical preplacement, in order, and of some that are not.
+    pub(super) fn openings(&self) -> impl Iterator<Item = (usize, usize)> {
+        (0..self.list.len()).filter(|&first| first <= self.mirror[first]).flat_map(|first| {
+            let seconds = self.next[first] & self.not_less[first];
+            seconds.iter().map(move |second| (first, second))
+        })
+    }
+
+    /// A side read the other way round.
+    pub(super) fn mirror(&self, side: usize) -> usize {
+        self.mirror[side]
+    }
+
+    /// What may be third: it is known to fit the first two, and not to be less than the first.
+    pub(super) fn thirds(&self, first: usize, second: usize) -> Set {
+        self.not_less[first] & self.across[first] & self.next[second]
+    }
+
+    /// What may be last before the third is known.
+    pub(super) fn lasts(&self, first: usize, second: usize) -> Set {
+        self.not_less[first] & self.previous[first] & self.across[second]
+    }
+
+    /// What may be last after the third.
+    pub(super) fn next(&self, third: usize) -> Set {
+        self.next[third]
+    }
+
+    /// The size of the orbit, if these four are the least of it.
+    pub(super) fn weight(&self, sides: [usize; 4]) -> Option<u8> {
+        let mut mirrored = sides.map(|side| self.mirror[side]);
+        mirrored.reverse();
+        let mut equal = 0;
+        for turn in 0..4 {
+            for mut image in [sides, mirrored] {
+                image.rotate_left(turn);
+                if image < sides {
+                    return None;
+                }
+                equal += u8::from(image == sides);
+            }
+        }
+        Some(8 / equal)
+    }
+
+    /// The preplacement of these sides: the right, the bottom, the left and the top one.
+    pub(super) fn preplacement(&self, [right, bottom, left, top]: [usize; 4]) -> Preplacement {
+        // Clockwise, the bottom runs from high to low columns, and the left from low to high rows.
+        Preplacement {
+            top: self.list[top],
+            right: self.list[right],
+            bottom: self.list[self.mirror[bottom]],
+            left: self.list[self.mirror[left]],
+        }
+    }
+}
+
+/// The most sides of a board: (N - 1)(N - 2) of width 2 for N = 32, or N of width 1.
+const MOST_SIDES: usize = 31 * 30;
+
+/// A set of sides, as bits.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Set([u64; MOST_SIDES.div_ceil(64)]);
+
+impl Set {
+    pub(super) fn len(&self) -> u64 {
+        self.0.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+
+    pub(super) fn contains(&self, side: usize) -> bool {
+        self.0[side / 64] >> (side % 64) & 1 == 1
+    }
+
+    pub(super) fn insert(&mut self, side: usize) {
+        self.0[side / 64] |= 1 << (side % 64);
+    }
+
+    pub(super) fn remove(&mut self, side: usize) {
+        self.0[side / 64] &= !(1 << (side % 64));
+    }
+
+    /// The members, the least first.
+    pub(super) fn iter(self) -> impl Iterator<Item = usize> {
+        self.0.into_iter().enumerate().flat_map(|(place, mut word)| {
+            std::iter::from_fn(move || {
+                let side = place * 64 + word.trailing_zeros() as usize;
+                let some = word != 0;
+                word &= word.wrapping_sub(1);
+                some.then_some(side)
+            })
+        })
+    }
+}
+
+impl BitAnd for Set {
+    type Output = Set;
+
+    fn bitand(mut self, other: Set) -> Set {
+        self.0.iter_mut().zip(other.0).for_each(|(word, and)| *word &= and);
+        self
+    }
+}
+
+impl FromIterator<usize> for Set {
+    fn from_iter<I: IntoIterator<Item = usize>>(sides: I) -> Set {
+        let mut set = Set::default();
+        sides.into_iter().for_each(|side| set.insert(side));
+        set
+    }
+}
