@@ -108,11 +108,10 @@ impl RingPlan {
         let sides = Sides::new(n, width);
         let mut index = vec![];
         let mut tasks = 0;
-        for (first, second) in sides.openings() {
-            let below = Opening::new(&sides, first, second).tasks();
-            if below > 0 {
+        for first in sides.firsts() {
+            for second in sides.seconds(first).iter() {
                 index.push(Entry { start: tasks, first: first as u16, second: second as u16 });
-                tasks += below;
+                tasks += Opening::new(&sides, first, second).tasks();
             }
         }
         Ok(RingPlan { n, width, sides, index, tasks })

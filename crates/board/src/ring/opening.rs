@@ -64,9 +64,8 @@ impl Opening<'_> {
 
     /// The last sides that make a canonical preplacement with this third one.
     fn canonical(&self, third: usize) -> Set {
-        let fitting = self.lasts & self.sides.next(third);
-        let ties = if self.ties(third) { fitting } else { fitting & self.least };
-        let mut canonical = fitting;
+        let mut canonical = self.lasts.and(self.sides.next(third));
+        let ties = if self.ties(third) { canonical } else { canonical.and(&self.least) };
         for last in ties.iter() {
             if self.sides.weight([self.first, self.second, third, last]).is_none() {
                 canonical.remove(last);

@@ -61,9 +61,10 @@ impl Preplacement {
         let sides = [ring.top, ring.right, ring.bottom, ring.left];
         // A corner that two sides name differently has two queens on one line.
         let named = ring.in_rows(n, width).chain(ring.in_columns(n, width));
-        let stands = sides.iter().all(|side| side[width as usize..].iter().all(|&unused| unused == 0))
-            && named.clone().all(|(row, column)| row < n && column < n)
-            && fit(named.clone(), named);
+        let stands =
+            sides.iter().all(|side| side[width as usize..].iter().all(|&unused| unused == 0))
+                && named.clone().all(|(row, column)| row < n && column < n)
+                && fit(named.clone(), named);
         stands.then_some(ring)
     }
 

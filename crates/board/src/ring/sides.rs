@@ -1,7 +1,5 @@
 //! The list of sides, and which of them fit where.
 
-use std::ops::BitAnd;
-
 use super::preplacement::{Preplacement, Square, fit};
 
 /// Where the queens of the outer lines of one side stand along it, read clockwise, the outermost
@@ -56,9 +54,8 @@ impl Sides {
             sides
         };
         let (top, right, bottom) = (queens(0), queens(1), queens(2));
-        let fit = |some: &[Square], others: &[Square]| {
-            fit(some.iter().copied(), others.iter().copied())
-        };
+        let fit =
+            |some: &[Square], others: &[Square]| fit(some.iter().copied(), others.iter().copied());
         let sets = |belongs: &dyn Fn(usize, usize) -> bool| -> Vec<Set> {
             let set = |a| (0..list.len()).filter(|&b| belongs(a, b)).collect();
             (0..list.len()).map(set).collect()
@@ -73,12 +70,14 @@ impl Sides {
         }
     }
 
-    /// The first two sides of every canonical preplacement, in order, and of some that are not.
-    pub(super) fn openings(&self) -> impl Iterator<Item = (usize, usize)> {
-        (0..self.list.len()).filter(|&first| first <= self.mirror[first]).flat_map(|first| {
-            let seconds = self.next[first] & self.not_less[first];
-            seconds.iter().map(move |second| (first, second))
-        })
+    /// What may be first: a side that is not greater than its mirror image.
+    pub(super) fn firsts(&self) -> impl Iterator<Item = usize> {
+        (0..self.list.len()).filter(|&side| side <= self.mirror[side])
+    }
+
+    /// What may be second.
+    pub(super) fn seconds(&self, first: usize) -> Set {
+        self.not_less[first].and(&self.next[first])
     }
 
     /// A side read the other way round.
@@ -86,36 +85,33 @@ impl Sides {
         self.mirror[side]
     }
 
-    /// What may be third: it is known to fit the first two, and not to be less than the first.
+    /// What may be third.
     pub(super) fn thirds(&self, first: usize, second: usize) -> Set {
-        self.not_less[first] & self.across[first] & self.next[second]
+        self.not_less[first].and(&self.across[first]).and(&self.next[second])
     }
 
-    /// What may be last before the third is known.
+    /// What may be last, if it is also [`next`](Sides::next) to the third.
     pub(super) fn lasts(&self, first: usize, second: usize) -> Set {
-        self.not_less[first] & self.previous[first] & self.across[second]
+        self.not_less[first].and(&self.previous[first]).and(&self.across[second])
     }
 
-    /// What may be last after the third.
-    pub(super) fn next(&self, third: usize) -> Set {
-        self.next[third]
+    /// The sides that fit as the next one after `side`, clockwise.
+    pub(super) fn next(&self, side: usize) -> &Set {
+        &self.next[side]
     }
 
-    /// The size of the orbit, if these four are the least of it.
+    /// The size of the orbit of these four sides, if they are the least of it.
     pub(super) fn weight(&self, sides: [usize; 4]) -> Option<u8> {
-        let mut mirrored = sides.map(|side| self.mirror[side]);
-        mirrored.reverse();
-        let mut equal = 0;
-        for turn in 0..4 {
-            for mut image in [sides, mirrored] {
-                image.rotate_left(turn);
-                if image < sides {
-                    return None;
-                }
-                equal += u8::from(image == sides);
-            }
-        }
-        Some(8 / equal)
+        // As one number, the first side highest, they are compared and turned at a stroke.
+        let number = |sides: [usize; 4]| sides.iter().fold(0, |all, &side| all << 16 | side as u64);
+        let [first, second, third, last] = sides.map(|side| self.mirror[side]);
+        let (this, reflected) = (number(sides), number([last, third, second, first]));
+        let turns = [0, 16, 32, 48];
+        let images = turns.map(|turn| [this, reflected].map(|one| one.rotate_left(turn)));
+        let images = images.as_flattened();
+        let least = images.iter().all(|&image| this <= image);
+        let alike = images.iter().filter(|&&image| this == image).count();
+        least.then_some(8 / alike as u8)
     }
 
     /// The preplacement of these sides: the right, the bottom, the left and the top one.
@@ -146,6 +142,11 @@ impl Set {
         self.0[side / 64] >> (side % 64) & 1 == 1
     }
 
+    /// What is in both.
+    pub(super) fn and(&self, other: &Set) -> Set {
+        Set(std::array::from_fn(|word| self.0[word] & other.0[word]))
+    }
+
     pub(super) fn insert(&mut self, side: usize) {
         self.0[side / 64] |= 1 << (side % 64);
     }
@@ -155,24 +156,16 @@ impl Set {
     }
 
     /// The members, the least first.
-    pub(super) fn iter(self) -> impl Iterator<Item = usize> {
-        self.0.into_iter().enumerate().flat_map(|(place, mut word)| {
+    pub(super) fn iter(&self) -> impl Iterator<Item = usize> {
+        (0..).step_by(64).zip(&self.0).flat_map(|(start, &word)| {
+            let mut rest = word;
             std::iter::from_fn(move || {
-                let side = place * 64 + word.trailing_zeros() as usize;
-                let some = word != 0;
-                word &= word.wrapping_sub(1);
-                some.then_some(side)
+                let side = start + rest.trailing_zeros() as usize;
+                let found = rest != 0;
+                rest &= rest.wrapping_sub(1);
+                found.then_some(side)
             })
         })
-    }
-}
-
-impl BitAnd for Set {
-    type Output = Set;
-
-    fn bitand(mut self, other: Set) -> Set {
-        self.0.iter_mut().zip(other.0).for_each(|(word, and)| *word &= and);
-        self
     }
 }
 

@@ -16,12 +16,20 @@ use serde::Deserialize;
 struct Counts {
     total: Values,
     prefixes: Vec<Polynomial>,
+    ring_two_tasks: Values,
+    ring_two_weights: Weights,
 }
 
 #[derive(Deserialize)]
 struct Values {
     first: u32,
     values: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Weights {
+    weight_4: u64,
+    weight_2: u64,
 }
 
 #[derive(Deserialize)]
@@ -40,6 +48,19 @@ static COUNTS: LazyLock<Counts> = LazyLock::new(|| {
 pub(crate) fn total(n: u32) -> u128 {
     let Values { first, values } = &COUNTS.total;
     values[(n - first) as usize].parse().expect("counts are decimal")
+}
+
+/// The number of orbits, under the symmetries of the square, of the ways to fill the two outer rings
+/// of a board of size `n` (16 to 27).
+pub(crate) fn ring_two_tasks(n: u32) -> u64 {
+    let Values { first, values } = &COUNTS.ring_two_tasks;
+    values[(n - first) as usize].parse().expect("counts are decimal")
+}
+
+/// How many of the orbits of the board of size 27 hold so many placements, 4 or 2.
+pub(crate) fn ring_two_tasks_of_weight(weight: u8) -> u64 {
+    let Weights { weight_4, weight_2 } = COUNTS.ring_two_weights;
+    if weight == 4 { weight_4 } else { weight_2 }
 }
 
 /// The number of ways to place the first `rows` rows of a board of size `n`, no symmetry removed,

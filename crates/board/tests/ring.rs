@@ -1,0 +1,295 @@
+//! The `ring` plan against known task numbers, against all preplacements found square by square,
+//! and against itself from elsewhere.
+
+mod vectors;
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use board::ring::{Preplacement, RingError, RingPlan, suggested_width};
+use board::{Prefix, Tasks};
+use proptest::prelude::*;
+
+fn plan(n: u32, width: u32) -> RingPlan {
+    RingPlan::new(n, width).unwrap_or_else(|error| panic!("N = {n}, width {width}: {error}"))
+}
+
+fn filled(plan: &RingPlan, range: Range<u64>) -> Tasks {
+    let mut tasks = Tasks::new();
+    plan.fill(range, &mut tasks);
+    tasks
+}
+
+/// Every task of a plan, read back, and its weight.
+fn all(plan: &RingPlan) -> Vec<(Preplacement, u8)> {
+    let tasks = filled(plan, 0..plan.len());
+    let read = |i| {
+        let (record, weight) = tasks.get(i);
+        (Preplacement::unpack(record, plan.n(), plan.width()).expect("is well-formed"), weight)
+    };
+    (0..tasks.len()).map(read).collect()
+}
+
+/// The boards small enough to be looked at square by square.
+fn small_boards() -> impl Iterator<Item = (u32, u32)> {
+    (1..=2).flat_map(|width| (2 * width..=9).map(move |n| (n, width)))
+}
+
+/// Queens as (row, column), sorted.
+type Queens = Vec<(u32, u32)>;
+
+/// Every way to give each of the outer rows and columns its queen: line by line, each square of it
+/// is tried, unless the line has its queen from an earlier one.
+fn placements(n: u32, width: u32) -> Vec<Queens> {
+    let outer = (0..width).chain(n - width..n);
+    let rows = outer.clone().map(|row| (0..n).map(|column| (row, column)).collect::<Queens>());
+    let columns = outer.map(|column| (0..n).map(|row| (row, column)).collect::<Queens>());
+    let mut placements = vec![vec![]];
+    for line in rows.chain(columns) {
+        placements = placements
+            .into_iter()
+            .flat_map(|queens: Queens| {
+                if queens.iter().any(|queen| line.contains(queen)) {
+                    return vec![queens];
+                }
+                let free = |(row, column): &(u32, u32)| {
+                    queens.iter().all(|(r, c)| {
+                        row != r && column != c && row.abs_diff(*r) != column.abs_diff(*c)
+                    })
+                };
+                line.iter().filter(|s| free(s)).map(|s| [&queens[..], &[*s]].concat()).collect()
+            })
+            .collect();
+    }
+    placements.iter_mut().for_each(|queens| queens.sort_unstable());
+    placements
+}
+
+/// The eight images of some queens.
+fn images(n: u32, queens: &Queens) -> [Queens; 8] {
+    let mut image = queens.clone();
+    std::array::from_fn(|number| {
+        for (row, column) in &mut image {
+            // Reflections in a diagonal and in the vertical axis, in turn, run through all eight.
+            if number % 2 == 0 {
+                std::mem::swap(row, column);
+            } else {
+                *column = n - 1 - *column;
+            }
+        }
+        image.sort_unstable();
+        image.clone()
+    })
+}
+
+/// The record of some queens that fill the outer rings.
+fn record(n: u32, width: u32, queens: &Queens) -> Prefix {
+    let in_row = |row| queens.iter().find(|queen| queen.0 == row).expect("has its queen").1;
+    let in_column =
+        |column| queens.iter().find(|queen| queen.1 == column).expect("has its queen").0;
+    let mut record = Prefix::EMPTY;
+    for k in 0..width {
+        record.left |= in_column(k) << (8 * k);
+        record.right |= in_column(n - 1 - k) << (8 * k);
+        record.down |= in_row(k) << (8 * k) | in_row(n - 1 - k) << (16 + 8 * k);
+    }
+    record
+}
+
+#[test]
+fn each_orbit_is_one_task_of_its_size_as_weight() {
+    for (n, width) in small_boards() {
+        let mut orbits = HashMap::new();
+        for queens in placements(n, width) {
+            let least = images(n, &queens).into_iter().min().expect("there are eight");
+            *orbits.entry(least).or_insert(0) += 1;
+        }
+        for (task, weight) in all(&plan(n, width)) {
+            let mut queens: Queens = task.queens(n, width).collect();
+            queens.sort_unstable();
+            let least = images(n, &queens).into_iter().min().expect("there are eight");
+            assert_eq!(orbits.remove(&least), Some(weight), "N = {n}, width {width}: {task:?}");
+        }
+        assert!(orbits.is_empty(), "N = {n}, width {width}: no task of {orbits:?}");
+    }
+}
+
+#[test]
+fn tasks_are_in_order_from_the_right_clockwise_and_the_top_varies_fastest() {
+    for (n, width) in small_boards().chain([(12, 1), (12, 2)]) {
+        let read_backwards = |side: [u8; 2]| side.map(|at| n as u8 - 1 - at);
+        let sides: Vec<[[u8; 2]; 4]> = all(&plan(n, width))
+            .into_iter()
+            .map(|(task, _)| {
+                let (bottom, left) = (read_backwards(task.bottom), read_backwards(task.left));
+                [task.right, bottom, left, task.top]
+            })
+            .collect();
+        assert!(sides.is_sorted_by(|before, after| before < after), "N = {n}, width {width}");
+    }
+}
+
+#[test]
+fn tasks_are_as_many_as_the_q27_project_counted() {
+    for n in 16..=22 {
+        assert_eq!(plan(n, 2).len(), vectors::ring_two_tasks(n), "N = {n}");
+    }
+}
+
+#[test]
+#[ignore = "counts 4e9 tasks"]
+fn tasks_are_as_many_as_the_q27_project_counted_on_its_largest_boards() {
+    for n in 23..=27 {
+        assert_eq!(plan(n, 2).len(), vectors::ring_two_tasks(n), "N = {n}");
+    }
+}
+
+#[test]
+#[ignore = "walks 2e9 tasks"]
+fn symmetric_tasks_are_as_many_as_the_q27_project_counted() {
+    let plan = plan(27, 2);
+    let mut with_weight = [0; 9];
+    let mut tasks = Tasks::new();
+    for start in (0..plan.len()).step_by(1 << 16) {
+        tasks.clear();
+        plan.fill(start..plan.len().min(start + (1 << 16)), &mut tasks);
+        tasks.weight.iter().for_each(|&weight| with_weight[usize::from(weight)] += 1);
+    }
+    assert_eq!(with_weight[4], vectors::ring_two_tasks_of_weight(4));
+    assert_eq!(with_weight[2], vectors::ring_two_tasks_of_weight(2));
+    assert_eq!(with_weight[8] + with_weight[4] + with_weight[2], plan.len());
+}
+
+#[test]
+fn records_are_read_back_exactly_if_they_are_preplacements() {
+    for (n, width) in [(4, 1), (5, 1), (6, 1), (4, 2), (5, 2), (6, 2), (7, 2)] {
+        let placements = placements(n, width);
+        let records: HashSet<Prefix> = placements.iter().map(|q| record(n, width, q)).collect();
+        assert_eq!(records.len(), placements.len());
+        for good in &records {
+            for (byte, value) in (0..12).flat_map(|byte| (0..=255).map(move |v| (byte, v))) {
+                let mut bytes = [good.left, good.down, good.right].map(u32::to_le_bytes);
+                bytes.as_flattened_mut()[byte] = value;
+                let [left, down, right] = bytes.map(u32::from_le_bytes);
+                let altered = Prefix { left, down, right };
+                let read = Preplacement::unpack(altered, n, width);
+                assert_eq!(read.is_some(), records.contains(&altered), "{altered:?}");
+                assert!(read.is_none_or(|ring| ring.pack() == altered), "{altered:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_record_is_read_for_a_board_without_such_rings() {
+    let (record, _) = filled(&plan(4, 2), 0..1).get(0);
+    assert!(Preplacement::unpack(record, 4, 2).is_some());
+    for (n, width) in [(0, 1), (1, 1), (3, 2), (33, 2), (8, 0), (8, 3)] {
+        assert!(Preplacement::unpack(record, n, width).is_none(), "N = {n}, width {width}");
+    }
+}
+
+#[test]
+fn the_queens_of_a_record_are_each_named_once() {
+    for (n, width) in small_boards() {
+        for expected in placements(n, width) {
+            let ring = Preplacement::unpack(record(n, width, &expected), n, width);
+            let mut queens: Queens = ring.expect("is well-formed").queens(n, width).collect();
+            queens.sort_unstable();
+            assert_eq!(queens, expected, "N = {n}, width {width}");
+            assert!((2 * width..=4 * width).contains(&(queens.len() as u32)));
+        }
+    }
+}
+
+#[test]
+fn rings_that_fill_the_board_are_its_solutions() {
+    for (n, width) in [(2, 1), (4, 2)] {
+        let tasks = filled(&plan(n, width), 0..plan(n, width).len());
+        let weights = tasks.weight.iter().map(|&weight| u128::from(weight)).sum::<u128>();
+        assert_eq!(weights, vectors::total(n), "N = {n}");
+    }
+}
+
+#[test]
+fn the_smallest_boards_have_no_task() {
+    assert!(plan(2, 1).is_empty());
+    assert!(plan(3, 1).is_empty());
+}
+
+#[test]
+fn every_larger_board_has_tasks() {
+    for (n, width) in (4..=32).map(|n| (n, 1)).chain((4..=15).map(|n| (n, 2))) {
+        assert!(!plan(n, width).is_empty(), "N = {n}, width {width}");
+    }
+}
+
+#[test]
+fn the_suggested_width_makes_a_plan_of_the_promised_size() {
+    for n in 2..=23 {
+        let promised = match n {
+            2..=15 => 0..=3_000,
+            16..=22 => 3_000..=15_000,
+            _ => 300_000_000..=330_000_000,
+        };
+        let tasks = plan(n, suggested_width(n)).len();
+        assert!(promised.contains(&tasks), "N = {n}: {tasks} tasks");
+    }
+    for n in 24..=32 {
+        assert_eq!(suggested_width(n), 2);
+    }
+}
+
+#[test]
+fn refusals_name_the_thing_and_the_way_out() {
+    let refused = |n, width| RingPlan::new(n, width).expect_err("is refused");
+    assert_eq!(refused(8, 3), RingError::NoSuchWidth { width: 3 });
+    assert_eq!(refused(8, 0).to_string(), "a ring of width 0: give --width 1 or 2");
+    assert_eq!(refused(33, 2).to_string(), "a board of size 33: give a size of at most 32");
+    assert_eq!(
+        refused(3, 2).to_string(),
+        "a board of size 3 has no ring of width 2: use --method rows"
+    );
+    assert_eq!(refused(1, 1), RingError::BoardTooSmall { n: 1, width: 1 });
+}
+
+#[test]
+#[should_panic(expected = "range 1..3 of a plan of 1 tasks")]
+fn a_range_past_the_end_panics() {
+    let _ = filled(&plan(4, 2), 1..3);
+}
+
+proptest! {
+    #[test]
+    fn any_range_is_the_slice_of_the_whole_walk(
+        (n, width) in prop::sample::select(vec![(3, 1), (4, 1), (9, 1), (16, 1), (5, 2), (9, 2)]),
+        a in any::<u64>(),
+        b in any::<u64>(),
+    ) {
+        let plan = plan(n, width);
+        let (a, b) = (a % (plan.len() + 1), b % (plan.len() + 1));
+        let (start, end) = (a.min(b), a.max(b));
+        let whole = filled(&plan, 0..plan.len());
+        let part = filled(&plan, start..end);
+        prop_assert_eq!(part.as_slice(), whole.slice(start as usize..end as usize));
+    }
+}
+
+#[test]
+fn on_a_large_board_neighbouring_ranges_join() {
+    let plan = plan(20, 2);
+    let ranges = (any::<u64>(), prop::collection::vec(0..3000u64, 1..6));
+    proptest!(|((at, lengths) in ranges)| {
+        let first = at % plan.len();
+        let mut joined = Tasks::new();
+        let mut start = first;
+        for length in lengths {
+            let end = plan.len().min(start + length);
+            plan.fill(start..end, &mut joined);
+            start = end;
+        }
+        let whole = filled(&plan, first..start);
+        prop_assert_eq!(whole.len() as u64, start - first);
+        prop_assert_eq!(joined, whole);
+    });
+}
