@@ -1,9 +1,9 @@
 //! What is counted: masks, prefixes, and the enumeration of tasks in a fixed order.
 //!
-//! This crate knows the geometry of an N x N board of queens and how the `rows` method cuts the
-//! counting of it into tasks. It deliberately knows nothing of how a task is counted (`count`),
-//! who counts it (`farm`), or how tasks travel (`wire`); it does no I/O, and depends on no other
-//! crate of the workspace.
+//! This crate knows the geometry of an N x N board of queens and how a method cuts the counting of
+//! it into tasks: [`rows`] places the first rows, [`ring`] the outermost rows and columns. It
+//! deliberately knows nothing of how a task is counted (`count`), who counts it (`farm`), or how
+//! tasks travel (`wire`); it does no I/O, and depends on no other crate of the workspace.
 //!
 //! # Masks
 //!
@@ -23,6 +23,9 @@
 //! ```
 //!
 //! From one row to the next `left` moves one bit up, `right` one bit down, and `down` stays.
+//!
+//! A task of [`ring`] is no such state. It travels in the same three words, as the squares of its
+//! queens ([`ring::Preplacement`]).
 
 #![forbid(unsafe_code)]
 

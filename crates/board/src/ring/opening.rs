@@ -4,7 +4,8 @@
 //! image of the four is as small, and they are canonical with weight 8 without a look. Else there
 //! is a tie, and the images are compared.
 
-use super::sides::{Set, Sides};
+use super::set::Set;
+use super::sides::Sides;
 use crate::Tasks;
 
 /// The first two sides, and what may follow them.
@@ -67,7 +68,7 @@ impl Opening<'_> {
         let mut canonical = self.lasts.and(self.sides.next(third));
         let ties = if self.ties(third) { canonical } else { canonical.and(&self.least) };
         for last in ties.iter() {
-            if self.sides.weight([self.first, self.second, third, last]).is_none() {
+            if self.orbit(third, last).is_none() {
                 canonical.remove(last);
             }
         }
@@ -77,8 +78,7 @@ impl Opening<'_> {
     /// The weight of a canonical preplacement.
     fn weight(&self, third: usize, last: usize) -> u8 {
         if self.ties(third) || self.least.contains(last) {
-            let sides = [self.first, self.second, third, last];
-            self.sides.weight(sides).expect("it is canonical")
+            self.orbit(third, last).expect("it is canonical")
         } else {
             8
         }
@@ -87,5 +87,10 @@ impl Opening<'_> {
     /// Whether the first three sides are a tie.
     fn ties(&self, third: usize) -> bool {
         self.tie || self.least.contains(third)
+    }
+
+    /// The size of the orbit, if these four sides are the least of it.
+    fn orbit(&self, third: usize, last: usize) -> Option<u8> {
+        self.sides.orbit([self.first, self.second, third, last])
     }
 }

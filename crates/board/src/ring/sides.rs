@@ -1,6 +1,7 @@
 //! The list of sides, and which of them fit where.
 
 use super::preplacement::{Preplacement, Square, fit};
+use super::set::Set;
 
 /// Where the queens of the outer lines of one side stand along it, read clockwise, the outermost
 /// line first. Lines that are not placed are 0.
@@ -80,11 +81,6 @@ impl Sides {
         self.not_less[first].and(&self.next[first])
     }
 
-    /// A side read the other way round.
-    pub(super) fn mirror(&self, side: usize) -> usize {
-        self.mirror[side]
-    }
-
     /// What may be third.
     pub(super) fn thirds(&self, first: usize, second: usize) -> Set {
         self.not_less[first].and(&self.across[first]).and(&self.next[second])
@@ -100,8 +96,13 @@ impl Sides {
         &self.next[side]
     }
 
+    /// A side read the other way round.
+    pub(super) fn mirror(&self, side: usize) -> usize {
+        self.mirror[side]
+    }
+
     /// The size of the orbit of these four sides, if they are the least of it.
-    pub(super) fn weight(&self, sides: [usize; 4]) -> Option<u8> {
+    pub(super) fn orbit(&self, sides: [usize; 4]) -> Option<u8> {
         // As one number, the first side highest, they are compared and turned at a stroke.
         let number = |sides: [usize; 4]| sides.iter().fold(0, |all, &side| all << 16 | side as u64);
         let [first, second, third, last] = sides.map(|side| self.mirror[side]);
@@ -116,63 +117,12 @@ impl Sides {
 
     /// The preplacement of these sides: the right, the bottom, the left and the top one.
     pub(super) fn preplacement(&self, [right, bottom, left, top]: [usize; 4]) -> Preplacement {
-        // Clockwise, the bottom runs from high to low columns, and the left from low to high rows.
+        // Clockwise, the bottom runs towards column 0, and the left towards row 0.
         Preplacement {
             top: self.list[top],
             right: self.list[right],
             bottom: self.list[self.mirror[bottom]],
             left: self.list[self.mirror[left]],
         }
-    }
-}
-
-/// The most sides of a board: (N - 1)(N - 2) of width 2 for N = 32, or N of width 1.
-const MOST_SIDES: usize = 31 * 30;
-
-/// A set of sides, as bits.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Set([u64; MOST_SIDES.div_ceil(64)]);
-
-impl Set {
-    pub(super) fn len(&self) -> u64 {
-        self.0.iter().map(|word| u64::from(word.count_ones())).sum()
-    }
-
-    pub(super) fn contains(&self, side: usize) -> bool {
-        self.0[side / 64] >> (side % 64) & 1 == 1
-    }
-
-    /// What is in both.
-    pub(super) fn and(&self, other: &Set) -> Set {
-        Set(std::array::from_fn(|word| self.0[word] & other.0[word]))
-    }
-
-    pub(super) fn insert(&mut self, side: usize) {
-        self.0[side / 64] |= 1 << (side % 64);
-    }
-
-    pub(super) fn remove(&mut self, side: usize) {
-        self.0[side / 64] &= !(1 << (side % 64));
-    }
-
-    /// The members, the least first.
-    pub(super) fn iter(&self) -> impl Iterator<Item = usize> {
-        (0..).step_by(64).zip(&self.0).flat_map(|(start, &word)| {
-            let mut rest = word;
-            std::iter::from_fn(move || {
-                let side = start + rest.trailing_zeros() as usize;
-                let found = rest != 0;
-                rest &= rest.wrapping_sub(1);
-                found.then_some(side)
-            })
-        })
-    }
-}
-
-impl FromIterator<usize> for Set {
-    fn from_iter<I: IntoIterator<Item = usize>>(sides: I) -> Set {
-        let mut set = Set::default();
-        sides.into_iter().for_each(|side| set.insert(side));
-        set
     }
 }

@@ -1,0 +1,52 @@
+//! Sets of sides, as bits.
+
+/// The most sides of a board: 31 * 30 of width 2 for N = 32.
+const MOST_SIDES: usize = 930;
+
+/// A set of sides, by their places in the list.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Set([u64; MOST_SIDES.div_ceil(64)]);
+
+impl Set {
+    pub(super) fn len(&self) -> u64 {
+        self.0.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+
+    pub(super) fn contains(&self, side: usize) -> bool {
+        self.0[side / 64] >> (side % 64) & 1 == 1
+    }
+
+    /// What is in both.
+    pub(super) fn and(&self, other: &Set) -> Set {
+        Set(std::array::from_fn(|word| self.0[word] & other.0[word]))
+    }
+
+    pub(super) fn insert(&mut self, side: usize) {
+        self.0[side / 64] |= 1 << (side % 64);
+    }
+
+    pub(super) fn remove(&mut self, side: usize) {
+        self.0[side / 64] &= !(1 << (side % 64));
+    }
+
+    /// The members, the least first.
+    pub(super) fn iter(&self) -> impl Iterator<Item = usize> {
+        (0..).step_by(64).zip(&self.0).flat_map(|(start, &word)| {
+            let mut rest = word;
+            std::iter::from_fn(move || {
+                let side = start + rest.trailing_zeros() as usize;
+                let found = rest != 0;
+                rest &= rest.wrapping_sub(1);
+                found.then_some(side)
+            })
+        })
+    }
+}
+
+impl FromIterator<usize> for Set {
+    fn from_iter<I: IntoIterator<Item = usize>>(sides: I) -> Set {
+        let mut set = Set::default();
+        sides.into_iter().for_each(|side| set.insert(side));
+        set
+    }
+}
