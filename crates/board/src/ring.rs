@@ -16,8 +16,8 @@
 //! A *side* is the queens of the outer lines of one side of the board, read clockwise. There are
 //! N of width 1 and (N - 1)(N - 2) of width 2, kept as a list, and each has its mirror image in it.
 //! A [`Preplacement`] is a bracelet of four sides: a quarter turn of the board moves each one on to
-//! the next place, a reflection reverses their order and mirrors each. A queen attacks, or is named
-//! by two sides in a corner, in pairs, so that four sides fit if every two of them do.
+//! the next place, a reflection reverses their order and mirrors each. Queens attack each other in
+//! pairs, so that four sides fit if every two of them do.
 //!
 //! Of each orbit one preplacement is a task: the one whose sides, by their places in the list, are
 //! least, so that none of its sides or their mirror images is less than its first. Its weight is
@@ -59,7 +59,7 @@ use thiserror::Error;
 
 use self::opening::Opening;
 pub use self::preplacement::Preplacement;
-use self::sides::Sides;
+use self::sides::{Sides, list};
 use crate::{MAX_N, Tasks};
 
 /// Why a plan cannot be made.
@@ -98,7 +98,7 @@ pub const fn suggested_width(n: u32) -> u32 {
 
 /// The tasks of one board and one width, by ordinal.
 ///
-/// It takes at most 4 MB, however many tasks there are.
+/// It takes at most 5 MB, however many tasks there are.
 #[derive(Clone, Debug)]
 pub struct RingPlan {
     n: u32,
@@ -125,7 +125,7 @@ impl RingPlan {
     /// [`RingError`], if the width or the size is another.
     pub fn new(n: u32, width: u32) -> Result<RingPlan, RingError> {
         check(n, width)?;
-        let sides = Sides::new(n, width);
+        let sides = Sides::new(n, width, list(n, width));
         let mut index = vec![];
         let mut tasks = 0;
         for first in sides.firsts() {

@@ -5,10 +5,11 @@ use super::set::Set;
 
 /// Where the queens of the outer lines of one side stand along it, read clockwise, the outermost
 /// line first. Lines that are not placed are 0.
-type Side = [u8; 2];
+pub(super) type Side = [u8; 2];
 
 /// Every side of a board, in the order that decides which preplacement is the least: lexicographic.
-fn list(n: u32, width: u32) -> Vec<Side> {
+/// Any other order makes as many tasks, of other representatives.
+pub(super) fn list(n: u32, width: u32) -> Vec<Side> {
     let along = || 0..n as u8;
     if width == 1 {
         return along().map(|outer| [outer, 0]).collect();
@@ -36,8 +37,7 @@ pub(super) struct Sides {
 }
 
 impl Sides {
-    pub(super) fn new(n: u32, width: u32) -> Sides {
-        let list = list(n, width);
+    pub(super) fn new(n: u32, width: u32, list: Vec<Side>) -> Sides {
         let place = |side| list.iter().position(|&other| other == side).expect("it is a side");
         let mirrored = |mut side: Side| {
             side[..width as usize].iter_mut().for_each(|along| *along = n as u8 - 1 - *along);
