@@ -37,16 +37,17 @@
 //! A plan holds no tasks: it holds which sides fit as bits, and where the tasks below each first
 //! two sides begin. The rest is intersections: one row of bits is all the tops of three sides.
 //!
-//! Measured on one core of a shared Zen 5 server (`cargo bench -p board`):
+//! Measured on one core of a shared Zen 5 server (`cargo bench -p board`), of two runs where they
+//! differed:
 //!
 //! | plan | tasks | `new` | 8,192 tasks from anywhere | 40 tasks from anywhere |
 //! |---|---|---|---|---|
-//! | N = 20, width 1 | 9,522 | 0.15 ms | 36 M/s | 3 us |
-//! | N = 24, width 2 | 5.3e8 | 0.6 s | 52 M/s | 21 us |
-//! | N = 27, width 2 | 2.0e9 | 1.1 s | 63 M/s | 23 us |
-//! | N = 32, width 2 | 1.3e10 | 4.1 s | 42 M/s | 35 us |
+//! | N = 20, width 1 | 9,522 | 0.15 ms | 36 M/s | 2 to 3 us |
+//! | N = 24, width 2 | 5.3e8 | 0.7 to 0.8 s | 52 M/s | 21 us |
+//! | N = 27, width 2 | 2.0e9 | 1.1 to 1.8 s | 63 M/s | 23 us |
+//! | N = 32, width 2 | 1.3e10 | 4.1 to 5.6 s | 42 M/s | 35 us |
 //!
-//! Longer ranges are filled at 90 to 110 M/s.
+//! Neighbouring ranges of 65,536 were filled at 75 to 108 M/s (width 2).
 
 mod opening;
 mod preplacement;
