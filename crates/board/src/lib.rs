@@ -29,11 +29,13 @@
 
 #![forbid(unsafe_code)]
 
+mod method;
 mod prefix;
 pub mod ring;
 pub mod rows;
 mod tasks;
 
+pub use method::{Cut, CutError, Method, MethodChoice};
 pub use prefix::{MAX_N, Prefix, full_mask};
 pub use tasks::{TaskSlice, Tasks};
 

@@ -91,7 +91,7 @@ pub enum RingError {
 /// The width to choose where the user names none: 1 up to N = 22, 2 above.
 ///
 /// That makes 3,000 to 15,000 tasks for N = 16 to 22, 3 * 10^8 to 2 * 10^9 for N = 23 to 27, and
-/// 1.3 * 10^10 at 32. Width 1 would leave 18,410 tasks at N = 23, of hours each.
+/// 1.3 * 10^10 at 32. Width 1 would leave 18,410 tasks at N = 23, of more than ten seconds each.
 #[must_use]
 pub const fn suggested_width(n: u32) -> u32 {
     if n <= 22 { 1 } else { 2 }

@@ -2,8 +2,8 @@
 
 use std::hint::black_box;
 
-use board::Tasks;
 use board::rows::RowsPlan;
+use board::{Method, Tasks};
 use count::{Backend, Kernel};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
@@ -39,7 +39,7 @@ fn sample(n: u32, rows: u32, step: usize) -> Tasks {
 }
 
 fn count(backend: Backend, n: u32, rows: u32, tasks: &Tasks, block: usize) -> u64 {
-    let mut kernel = Kernel::new(backend, n, rows);
+    let mut kernel = Kernel::new(backend, n, Method::Rows { rows });
     (0..tasks.len())
         .step_by(block)
         .map(|start| tasks.slice(start..tasks.len().min(start + block)))

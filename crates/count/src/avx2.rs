@@ -11,7 +11,8 @@
 
 use std::arch::x86_64::*;
 
-use crate::levels::{States, Unit};
+use crate::ground::Row;
+use crate::levels::{Below, States, Unit};
 
 /// The lanes of a vector.
 const LANES: usize = 8;
@@ -35,52 +36,74 @@ impl Unit for Avx2 {
 
     const LANES: usize = LANES;
 
-    fn expand(&self, parents: &States<u32>, start: usize, rows_left: u32, next: &mut States<u32>) {
+    fn expand(
+        &self,
+        parents: &States<u32>,
+        start: usize,
+        below: Below<'_>,
+        next: &mut States<u32>,
+    ) {
+        let Below { rows, plain } = below;
         // SAFETY: there is a `self`, so that `new` found the instructions that `expand` enables.
         unsafe {
-            match rows_left {
-                4 => expand::<4>(parents, start, next),
-                5 => expand::<5>(parents, start, next),
-                _ => expand::<3>(parents, start, next),
+            match (plain, rows.len()) {
+                (true, 5) => expand::<true, 4>(parents, start, rows, next),
+                (true, 6) => expand::<true, 5>(parents, start, rows, next),
+                (true, _) => expand::<true, 3>(parents, start, rows, next),
+                (false, 5) => expand::<false, 4>(parents, start, rows, next),
+                (false, 6) => expand::<false, 5>(parents, start, rows, next),
+                (false, _) => expand::<false, 3>(parents, start, rows, next),
             }
         }
     }
 
-    fn finish(&self, parents: &States<u32>, start: usize) -> u64 {
+    fn finish(&self, parents: &States<u32>, start: usize, below: Below<'_>) -> u64 {
+        let Below { rows, plain } = below;
         // SAFETY: there is a `self`, so that `new` found the instructions that `finish` enables.
-        unsafe { finish(parents, start) }
+        unsafe {
+            match plain {
+                true => finish::<true>(parents, start, rows),
+                false => finish::<false>(parents, start, rows),
+            }
+        }
     }
 }
 
 /// Stores the children of which each of the next `LOOK` rows has a free square; and each column has
 /// one, where `LOOK`, being more than three, is all rows that are left.
 #[target_feature(enable = "avx2,popcnt")]
-fn expand<const LOOK: u32>(parents: &States<u32>, start: usize, next: &mut States<u32>) {
+fn expand<const PLAIN: bool, const LOOK: usize>(
+    parents: &States<u32>,
+    start: usize,
+    rows: &[Row],
+    next: &mut States<u32>,
+) {
+    let rows = Rows::<PLAIN>::new(&rows[..=LOOK]);
     let mut streams = [Stream::empty(); STREAMS];
     let (mut at, mut len) = (start, 0);
     loop {
         let mut untried = _mm256_setzero_si256();
         for stream in &mut streams {
-            at = stream.refill(parents, at);
+            at = stream.refill(&rows, parents, at);
             untried = _mm256_or_si256(untried, stream.untried);
         }
         if at == parents.len && _mm256_testz_si256(untried, untried) != 0 {
             break;
         }
         for stream in &mut streams {
-            let child = stream.child();
-            let first = child.free();
-            let second = child.free_below::<1>();
-            let third = child.free_below::<2>();
+            let child = stream.child(&rows);
+            let first = child.free::<PLAIN, 1>(&rows);
+            let second = child.free::<PLAIN, 2>(&rows);
+            let third = child.free::<PLAIN, 3>(&rows);
             let mut fewest = _mm256_min_epu32(_mm256_min_epu32(first, second), third);
             let mut columns = _mm256_or_si256(_mm256_or_si256(first, second), third);
             if LOOK >= 4 {
-                let fourth = child.free_below::<3>();
+                let fourth = child.free::<PLAIN, 4>(&rows);
                 fewest = _mm256_min_epu32(fewest, fourth);
                 columns = _mm256_or_si256(columns, fourth);
             }
             if LOOK >= 5 {
-                let fifth = child.free_below::<4>();
+                let fifth = child.free::<PLAIN, 5>(&rows);
                 fewest = _mm256_min_epu32(fewest, fifth);
                 columns = _mm256_or_si256(columns, fifth);
             }
@@ -98,7 +121,8 @@ fn expand<const LOOK: u32>(parents: &States<u32>, start: usize, next: &mut State
 
 /// Places one queen of the last four for every parent, and counts the ways to place the others.
 #[target_feature(enable = "avx2,popcnt")]
-fn finish(parents: &States<u32>, start: usize) -> u64 {
+fn finish<const PLAIN: bool>(parents: &States<u32>, start: usize, rows: &[Row]) -> u64 {
+    let rows = Rows::<PLAIN>::new(rows);
     let mut streams = [Stream::empty(); STREAMS];
     let mut at = start;
     // A lane's sum is at most that of the block, which `levels` asserts to fit even 16 bits.
@@ -106,14 +130,14 @@ fn finish(parents: &States<u32>, start: usize) -> u64 {
     loop {
         let mut untried = _mm256_setzero_si256();
         for stream in &mut streams {
-            at = stream.refill(parents, at);
+            at = stream.refill(&rows, parents, at);
             untried = _mm256_or_si256(untried, stream.untried);
         }
         if at == parents.len && _mm256_testz_si256(untried, untried) != 0 {
             break;
         }
         for stream in &mut streams {
-            found = _mm256_add_epi32(found, last_three(stream.child()));
+            found = _mm256_add_epi32(found, last_three(stream.child(&rows), &rows));
         }
     }
     let halves = [_mm256_castsi256_si128(found), _mm256_extracti128_si256::<1>(found)];
@@ -121,6 +145,38 @@ fn finish(parents: &States<u32>, start: usize) -> u64 {
     let found = _mm_add_epi32(found, _mm_srli_si128::<8>(found));
     let found = _mm_add_epi32(found, _mm_srli_si128::<4>(found));
     _mm_cvtsi128_si32(found) as u64
+}
+
+/// The most rows that are looked at together: the parents' and five below.
+const MOST_ROWS: usize = 6;
+
+/// The rows from the parents' on, in every lane. Where they are `PLAIN`, nothing of it is used.
+struct Rows<const PLAIN: bool> {
+    /// The columns that are closed in each.
+    closed: [__m256i; MOST_ROWS],
+    /// How far below the children's each is; of the first, how far the children's is below it.
+    apart: [__m256i; MOST_ROWS],
+}
+
+impl<const PLAIN: bool> Rows<PLAIN> {
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn new(rows: &[Row]) -> Rows<PLAIN> {
+        let zero = _mm256_setzero_si256();
+        let (mut closed, mut apart) = ([zero; MOST_ROWS], [zero; MOST_ROWS]);
+        if !PLAIN {
+            apart[0] = _mm256_set1_epi32(rows[1].step as i32);
+            let mut sum = 0;
+            for (i, row) in rows.iter().enumerate() {
+                closed[i] = _mm256_set1_epi32(row.closed as i32);
+                if i > 1 {
+                    sum += row.step;
+                    apart[i] = _mm256_set1_epi32(sum as i32);
+                }
+            }
+        }
+        Rows { closed, apart }
+    }
 }
 
 /// A state in every lane.
@@ -132,20 +188,23 @@ struct Vectors {
 }
 
 impl Vectors {
-    /// The free squares of the next row.
+    /// The free squares of row `ROW`, of which 0 is the parents' own and 1 the children's.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn free(self) -> __m256i {
-        _mm256_andnot_si256(_mm256_or_si256(self.left, self.right), self.open)
-    }
-
-    /// The free squares of the row that is `ROWS` below the next.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn free_below<const ROWS: i32>(self) -> __m256i {
-        let left = _mm256_slli_epi32::<ROWS>(self.left);
-        let right = _mm256_srli_epi32::<ROWS>(self.right);
-        Vectors { open: self.open, left, right }.free()
+    fn free<const PLAIN: bool, const ROW: usize>(self, rows: &Rows<PLAIN>) -> __m256i {
+        let (left, right) = match (ROW, PLAIN) {
+            (0 | 1, _) => (self.left, self.right),
+            (2, true) => (up::<1>(self.left), down::<1>(self.right)),
+            (3, true) => (up::<2>(self.left), down::<2>(self.right)),
+            (4, true) => (up::<3>(self.left), down::<3>(self.right)),
+            (_, true) => (up::<4>(self.left), down::<4>(self.right)),
+            (_, false) => (up_by(self.left, rows.apart[ROW]), down_by(self.right, rows.apart[ROW])),
+        };
+        let mut attacked = _mm256_or_si256(left, right);
+        if !PLAIN {
+            attacked = _mm256_or_si256(attacked, rows.closed[ROW]);
+        }
+        _mm256_andnot_si256(attacked, self.open)
     }
 }
 
@@ -167,7 +226,12 @@ impl Stream {
     /// Gives the spent lanes the states from `at` on, and returns where the next ones begin.
     #[inline]
     #[target_feature(enable = "avx2,popcnt")]
-    fn refill(&mut self, parents: &States<u32>, at: usize) -> usize {
+    fn refill<const PLAIN: bool>(
+        &mut self,
+        rows: &Rows<PLAIN>,
+        parents: &States<u32>,
+        at: usize,
+    ) -> usize {
         let fresh = Vectors {
             open: load(&parents.open, at),
             left: load(&parents.left, at),
@@ -181,22 +245,24 @@ impl Stream {
         self.states.open = replace(self.states.open, fresh.open);
         self.states.left = replace(self.states.left, fresh.left);
         self.states.right = replace(self.states.right, fresh.right);
-        self.untried = replace(self.untried, fresh.free());
+        self.untried = replace(self.untried, fresh.free::<PLAIN, 0>(rows));
         parents.len.min(at + lanes.count_ones() as usize)
     }
 
     /// Places a queen on the lowest untried square of each lane.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn child(&mut self) -> Vectors {
+    fn child<const PLAIN: bool>(&mut self, rows: &Rows<PLAIN>) -> Vectors {
         let Stream { states, untried } = *self;
         let bit = _mm256_and_si256(untried, _mm256_sub_epi32(_mm256_setzero_si256(), untried));
         self.untried = _mm256_xor_si256(untried, bit);
-        Vectors {
-            open: _mm256_andnot_si256(bit, states.open),
-            left: _mm256_slli_epi32::<1>(_mm256_or_si256(states.left, bit)),
-            right: _mm256_srli_epi32::<1>(_mm256_or_si256(states.right, bit)),
-        }
+        let left = _mm256_or_si256(states.left, bit);
+        let right = _mm256_or_si256(states.right, bit);
+        let (left, right) = match PLAIN {
+            true => (up::<1>(left), down::<1>(right)),
+            false => (up_by(left, rows.apart[0]), down_by(right, rows.apart[0])),
+        };
+        Vectors { open: _mm256_andnot_si256(bit, states.open), left, right }
     }
 }
 
@@ -214,19 +280,14 @@ fn append(to: &mut States<u32>, len: usize, lanes: u8, states: Vectors) -> usize
 /// The number of ways, at most 3! in each lane, to place the last three queens in the three columns
 /// that are open; an empty lane has none.
 ///
-/// If the middle row's queen keeps off the columns beside open ones, and the other two queens are
-/// not two columns apart, then no two meet on a diagonal, and any choice of three different columns
-/// from the rows' free squares will do: each of the six is tried.
+/// For each column of the middle row's queen, both ways to place the other two are tried.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn last_three(states: Vectors) -> __m256i {
+fn last_three<const PLAIN: bool>(states: Vectors, rows: &Rows<PLAIN>) -> __m256i {
     let Vectors { open, .. } = states;
-    let beside = _mm256_or_si256(_mm256_slli_epi32::<1>(open), _mm256_srli_epi32::<1>(open));
-    let rows = [
-        states.free(),
-        _mm256_andnot_si256(beside, states.free_below::<1>()),
-        states.free_below::<2>(),
-    ];
+    let a = states.free::<PLAIN, 1>(rows);
+    let b = states.free::<PLAIN, 2>(rows);
+    let c = states.free::<PLAIN, 3>(rows);
 
     let minus_one = _mm256_set1_epi32(-1);
     let below_low = _mm256_add_epi32(open, minus_one);
@@ -235,23 +296,35 @@ fn last_three(states: Vectors) -> __m256i {
     let high = _mm256_and_si256(upper, _mm256_add_epi32(upper, minus_one));
     let middle = _mm256_xor_si256(upper, high);
 
-    let [a, b, c] = rows.map(|row| [low, middle, high].map(|column| _mm256_and_si256(row, column)));
-    let b = [
-        _mm256_andnot_si256(equal(_mm256_slli_epi32::<2>(middle), high), b[0]),
-        b[1],
-        _mm256_andnot_si256(equal(_mm256_slli_epi32::<2>(low), middle), b[2]),
-    ];
+    // In neighbouring rows the middle row's queen is off all others' diagonals if it keeps off the
+    // columns beside open ones; elsewhere the others keep off its own, column by column.
+    let b = match PLAIN {
+        true => _mm256_andnot_si256(_mm256_or_si256(up::<1>(open), down::<1>(open)), b),
+        false => b,
+    };
+    let off = |row, queen, by| {
+        _mm256_andnot_si256(_mm256_or_si256(up_by(queen, by), down_by(queen, by)), row)
+    };
+    let b_to_c = _mm256_sub_epi32(rows.apart[3], rows.apart[2]);
     // Without a column to place them in, queens on no square would count.
     let open = _mm256_or_si256(open, equal(open, _mm256_setzero_si256()));
-    let all = |i: usize, j: usize, k: usize| {
-        equal(_mm256_or_si256(_mm256_or_si256(a[i], b[j]), c[k]), open)
-    };
-    // Each is -1 where it is true.
-    let with_low = _mm256_add_epi32(all(1, 0, 2), all(2, 0, 1));
-    let with_middle = _mm256_add_epi32(all(0, 1, 2), all(2, 1, 0));
-    let with_high = _mm256_add_epi32(all(0, 2, 1), all(1, 2, 0));
-    let ways = _mm256_add_epi32(_mm256_add_epi32(with_low, with_middle), with_high);
-    _mm256_sub_epi32(_mm256_setzero_si256(), ways)
+    let mut ways = _mm256_setzero_si256();
+    for [column, lower, upper] in [[low, middle, high], [middle, low, high], [high, low, middle]] {
+        let (a, c, far) = match PLAIN {
+            true => (a, c, up::<2>(lower)),
+            false => {
+                (off(a, column, rows.apart[2]), off(c, column, b_to_c), up_by(lower, rows.apart[3]))
+            }
+        };
+        let b = _mm256_andnot_si256(equal(far, upper), _mm256_and_si256(b, column));
+        let all = |a_column, c_column| {
+            let (a, c) = (_mm256_and_si256(a, a_column), _mm256_and_si256(c, c_column));
+            equal(_mm256_or_si256(_mm256_or_si256(a, b), c), open)
+        };
+        // Each is -1 where it is true.
+        ways = _mm256_sub_epi32(ways, _mm256_add_epi32(all(lower, upper), all(upper, lower)));
+    }
+    ways
 }
 
 // The tables.
@@ -301,6 +374,32 @@ static SPREAD: [u64; 256] = {
 #[target_feature(enable = "avx2")]
 fn permutation(table: &[u64; 256], lanes: u8) -> __m256i {
     _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(table[usize::from(lanes)] as i64))
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn up<const BY: i32>(a: __m256i) -> __m256i {
+    _mm256_slli_epi32::<BY>(a)
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn down<const BY: i32>(a: __m256i) -> __m256i {
+    _mm256_srli_epi32::<BY>(a)
+}
+
+/// `a`, moved up by the number of bits in each lane of `by`.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn up_by(a: __m256i, by: __m256i) -> __m256i {
+    _mm256_sllv_epi32(a, by)
+}
+
+/// `a`, moved down by the number of bits in each lane of `by`.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn down_by(a: __m256i, by: __m256i) -> __m256i {
+    _mm256_srlv_epi32(a, by)
 }
 
 /// The lanes whose sign is set.

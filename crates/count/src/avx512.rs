@@ -20,7 +20,8 @@
 use std::arch::x86_64::*;
 use std::marker::PhantomData;
 
-use crate::levels::{States, Unit};
+use crate::ground::Row;
+use crate::levels::{Below, States, Unit};
 
 /// Vectors of lanes that are worked on in turn, to hide the latency of their refills.
 const STREAMS: usize = 3;
@@ -45,53 +46,69 @@ impl<L: Copy + Default + TryFrom<u32>> Unit for Avx512<L> {
 
     const LANES: usize = lanes::<L>();
 
-    fn expand(&self, parents: &States<L>, start: usize, rows_left: u32, next: &mut States<L>) {
+    fn expand(&self, parents: &States<L>, start: usize, below: Below<'_>, next: &mut States<L>) {
+        let Below { rows, plain } = below;
         // SAFETY: there is a `self`, so that `new` found the instructions that `expand` enables.
         unsafe {
-            match rows_left {
-                4 => expand::<L, 4>(parents, start, next),
-                5 => expand::<L, 5>(parents, start, next),
-                _ => expand::<L, 3>(parents, start, next),
+            match (plain, rows.len()) {
+                (true, 5) => expand::<L, true, 4>(parents, start, rows, next),
+                (true, 6) => expand::<L, true, 5>(parents, start, rows, next),
+                (true, _) => expand::<L, true, 3>(parents, start, rows, next),
+                (false, 5) => expand::<L, false, 4>(parents, start, rows, next),
+                (false, 6) => expand::<L, false, 5>(parents, start, rows, next),
+                (false, _) => expand::<L, false, 3>(parents, start, rows, next),
             }
         }
     }
 
-    fn finish(&self, parents: &States<L>, start: usize) -> u64 {
+    fn finish(&self, parents: &States<L>, start: usize, below: Below<'_>) -> u64 {
+        let Below { rows, plain } = below;
         // SAFETY: there is a `self`, so that `new` found the instructions that `finish` enables.
-        unsafe { finish(parents, start) }
+        unsafe {
+            match plain {
+                true => finish::<L, true>(parents, start, rows),
+                false => finish::<L, false>(parents, start, rows),
+            }
+        }
     }
 }
 
 /// Stores the children of which each of the next `LOOK` rows has a free square; and each column has
 /// one, where `LOOK`, being more than three, is all rows that are left.
 #[target_feature(enable = "avx512bw,avx512vbmi2,avx512bitalg,avx512vpopcntdq,popcnt")]
-fn expand<L, const LOOK: u32>(parents: &States<L>, start: usize, next: &mut States<L>) {
+fn expand<L, const PLAIN: bool, const LOOK: usize>(
+    parents: &States<L>,
+    start: usize,
+    rows: &[Row],
+    next: &mut States<L>,
+) {
+    let rows = Rows::<PLAIN>::new::<L>(&rows[..=LOOK]);
     let mut streams = [Stream::empty(); STREAMS];
     let mut at = start;
     let mut len = 0;
     loop {
         let mut untried = _mm512_setzero_si512();
         for stream in &mut streams {
-            at = stream.refill(parents, at);
+            at = stream.refill(&rows, parents, at);
             untried = _mm512_or_si512(untried, stream.untried);
         }
         if at == parents.len && nonzero::<L>(untried) == 0 {
             break;
         }
         for stream in &mut streams {
-            let child = stream.child::<L>();
-            let first = child.free();
-            let second = child.free_below::<L, 1>();
-            let third = child.free_below::<L, 2>();
+            let child = stream.child::<L, PLAIN>(&rows);
+            let first = child.free::<L, PLAIN, 1>(&rows);
+            let second = child.free::<L, PLAIN, 2>(&rows);
+            let third = child.free::<L, PLAIN, 3>(&rows);
             let mut fewest = min::<L>(min::<L>(first, second), third);
             let mut columns = _mm512_ternarylogic_epi32::<OR>(first, second, third);
             if LOOK >= 4 {
-                let fourth = child.free_below::<L, 3>();
+                let fourth = child.free::<L, PLAIN, 4>(&rows);
                 fewest = min::<L>(fewest, fourth);
                 columns = _mm512_or_si512(columns, fourth);
             }
             if LOOK >= 5 {
-                let fifth = child.free_below::<L, 4>();
+                let fifth = child.free::<L, PLAIN, 5>(&rows);
                 fewest = min::<L>(fewest, fifth);
                 columns = _mm512_or_si512(columns, fifth);
             }
@@ -107,7 +124,8 @@ fn expand<L, const LOOK: u32>(parents: &States<L>, start: usize, next: &mut Stat
 
 /// Places one queen of the last four for every parent, and counts the ways to place the others.
 #[target_feature(enable = "avx512bw,avx512vbmi2,avx512bitalg,avx512vpopcntdq,popcnt")]
-fn finish<L>(parents: &States<L>, start: usize) -> u64 {
+fn finish<L, const PLAIN: bool>(parents: &States<L>, start: usize, rows: &[Row]) -> u64 {
+    let rows = Rows::<PLAIN>::new::<L>(rows);
     let mut streams = [Stream::empty(); STREAMS];
     let mut at = start;
     // A lane's sum is at most that of the block, which `levels` asserts to fit 16 bits.
@@ -115,7 +133,7 @@ fn finish<L>(parents: &States<L>, start: usize) -> u64 {
     loop {
         let mut untried = _mm512_setzero_si512();
         for stream in &mut streams {
-            at = stream.refill(parents, at);
+            at = stream.refill(&rows, parents, at);
             untried = _mm512_or_si512(untried, stream.untried);
         }
         if at == parents.len && nonzero::<L>(untried) == 0 {
@@ -123,7 +141,8 @@ fn finish<L>(parents: &States<L>, start: usize) -> u64 {
         }
         for stream in &mut streams {
             // The child of an empty lane is empty as well, and has no completion.
-            found = add::<L>(found, last_three::<L>(stream.child::<L>()));
+            let child = stream.child::<L, PLAIN>(&rows);
+            found = add::<L>(found, last_three::<L, PLAIN>(child, &rows));
         }
     }
     if is_words::<L>() {
@@ -131,6 +150,38 @@ fn finish<L>(parents: &States<L>, start: usize) -> u64 {
         found = _mm512_add_epi32(even, _mm512_srli_epi32::<16>(found));
     }
     _mm512_reduce_add_epi32(found) as u64
+}
+
+/// The most rows that are looked at together: the parents' and five below.
+const MOST_ROWS: usize = 6;
+
+/// The rows from the parents' on, in every lane. Where they are `PLAIN`, nothing of it is used.
+struct Rows<const PLAIN: bool> {
+    /// The columns that are closed in each.
+    closed: [__m512i; MOST_ROWS],
+    /// How far below the children's each is; of the first, how far the children's is below it.
+    apart: [__m512i; MOST_ROWS],
+}
+
+impl<const PLAIN: bool> Rows<PLAIN> {
+    #[inline]
+    #[target_feature(enable = "avx512bw")]
+    fn new<L>(rows: &[Row]) -> Rows<PLAIN> {
+        let zero = _mm512_setzero_si512();
+        let (mut closed, mut apart) = ([zero; MOST_ROWS], [zero; MOST_ROWS]);
+        if !PLAIN {
+            apart[0] = set::<L>(rows[1].step);
+            let mut sum = 0;
+            for (i, row) in rows.iter().enumerate() {
+                closed[i] = set::<L>(row.closed);
+                if i > 1 {
+                    sum += row.step;
+                    apart[i] = set::<L>(sum);
+                }
+            }
+        }
+        Rows { closed, apart }
+    }
 }
 
 /// A state in every lane.
@@ -153,19 +204,23 @@ impl Vectors {
         }
     }
 
-    /// The free squares of the next row.
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn free(self) -> __m512i {
-        _mm512_ternarylogic_epi32::<AND_NEITHER>(self.open, self.left, self.right)
-    }
-
-    /// The free squares of the row that is `ROWS` below the next.
+    /// The free squares of row `ROW`, of which 0 is the parents' own and 1 the children's.
     #[inline]
     #[target_feature(enable = "avx512bw")]
-    fn free_below<L, const ROWS: u32>(self) -> __m512i {
-        let (left, right) = (up::<L, ROWS>(self.left), down::<L, ROWS>(self.right));
-        Vectors { open: self.open, left, right }.free()
+    fn free<L, const PLAIN: bool, const ROW: usize>(self, rows: &Rows<PLAIN>) -> __m512i {
+        let (left, right) = match (ROW, PLAIN) {
+            (0 | 1, _) => (self.left, self.right),
+            (2, true) => (up::<L, 1>(self.left), down::<L, 1>(self.right)),
+            (3, true) => (up::<L, 2>(self.left), down::<L, 2>(self.right)),
+            (4, true) => (up::<L, 3>(self.left), down::<L, 3>(self.right)),
+            (_, true) => (up::<L, 4>(self.left), down::<L, 4>(self.right)),
+            (_, false) => {
+                let by = rows.apart[ROW];
+                (up_by::<L>(self.left, by), down_by::<L>(self.right, by))
+            }
+        };
+        let free = _mm512_ternarylogic_epi32::<AND_NEITHER>(self.open, left, right);
+        if PLAIN { free } else { _mm512_andnot_si512(rows.closed[ROW], free) }
     }
 }
 
@@ -187,28 +242,35 @@ impl Stream {
     /// Gives the spent lanes the states from `at` on, and returns where the next ones begin.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vbmi2,popcnt")]
-    fn refill<L>(&mut self, parents: &States<L>, at: usize) -> usize {
+    fn refill<L, const PLAIN: bool>(
+        &mut self,
+        rows: &Rows<PLAIN>,
+        parents: &States<L>,
+        at: usize,
+    ) -> usize {
         let fresh = Vectors::load(parents, at);
         let spent = zero::<L>(self.untried);
         self.states.open = replace::<L>(self.states.open, spent, fresh.open);
         self.states.left = replace::<L>(self.states.left, spent, fresh.left);
         self.states.right = replace::<L>(self.states.right, spent, fresh.right);
-        self.untried = replace::<L>(self.untried, spent, fresh.free());
+        self.untried = replace::<L>(self.untried, spent, fresh.free::<L, PLAIN, 0>(rows));
         parents.len.min(at + spent.count_ones() as usize)
     }
 
     /// Places a queen on the lowest untried square of each lane.
     #[inline]
     #[target_feature(enable = "avx512bw")]
-    fn child<L>(&mut self) -> Vectors {
+    fn child<L, const PLAIN: bool>(&mut self, rows: &Rows<PLAIN>) -> Vectors {
         let Stream { states, untried } = *self;
         let bit = _mm512_and_si512(untried, sub::<L>(_mm512_setzero_si512(), untried));
         self.untried = _mm512_xor_si512(untried, bit);
-        Vectors {
-            open: _mm512_andnot_si512(bit, states.open),
-            left: up::<L, 1>(_mm512_or_si512(states.left, bit)),
-            right: down::<L, 1>(_mm512_or_si512(states.right, bit)),
-        }
+        let left = _mm512_or_si512(states.left, bit);
+        let right = _mm512_or_si512(states.right, bit);
+        let (left, right) = match PLAIN {
+            true => (up::<L, 1>(left), down::<L, 1>(right)),
+            false => (up_by::<L>(left, rows.apart[0]), down_by::<L>(right, rows.apart[0])),
+        };
+        Vectors { open: _mm512_andnot_si512(bit, states.open), left, right }
     }
 }
 
@@ -223,24 +285,14 @@ fn append<L>(to: &mut States<L>, len: usize, chosen: u32, states: Vectors) -> us
 }
 
 /// The number of ways, at most 3! in each lane, to place the last three queens in the three columns
-/// that are open.
-///
-/// If the middle row's queen keeps off the columns beside open ones, and the other two queens are
-/// not two columns apart, then no two meet on a diagonal, and any choice of three different columns
-/// from the rows' free squares a, b and c will do. Their number is the permanent of a 3 x 3 matrix
-/// of bits, by inclusion and exclusion
-///
-/// ```text
-///   |a| |b| |c|  -  |a b| |c|  -  |a c| |b|  -  |b c| |a|  +  2 |a b c|
-/// ```
+/// that are open; an empty lane has none.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512bitalg,avx512vpopcntdq")]
-fn last_three<L>(states: Vectors) -> __m512i {
+fn last_three<L, const PLAIN: bool>(states: Vectors, rows: &Rows<PLAIN>) -> __m512i {
     let Vectors { open, .. } = states;
-    let a = states.free();
-    let b = states.free_below::<L, 1>();
-    let c = states.free_below::<L, 2>();
-    let b = _mm512_ternarylogic_epi32::<AND_NEITHER>(b, up::<L, 1>(open), down::<L, 1>(open));
+    let a = states.free::<L, PLAIN, 1>(rows);
+    let b = states.free::<L, PLAIN, 2>(rows);
+    let c = states.free::<L, PLAIN, 3>(rows);
 
     // low < middle < high are the open columns.
     let minus_one = _mm512_set1_epi32(-1);
@@ -249,9 +301,44 @@ fn last_three<L>(states: Vectors) -> __m512i {
     let upper = _mm512_and_si512(open, below_low);
     let high = _mm512_and_si512(upper, add::<L>(upper, minus_one));
     let middle = _mm512_xor_si512(upper, high);
-    let b = remove::<L>(b, equal::<L>(up::<L, 2>(middle), high), low);
-    let b = remove::<L>(b, equal::<L>(up::<L, 2>(low), middle), high);
 
+    if PLAIN {
+        // If the middle row's queen keeps off the columns beside open ones, and the other two are
+        // not two columns apart, no two meet on a diagonal: any different columns will do.
+        let b = _mm512_ternarylogic_epi32::<AND_NEITHER>(b, up::<L, 1>(open), down::<L, 1>(open));
+        let b = remove::<L>(b, equal::<L>(up::<L, 2>(middle), high), low);
+        let b = remove::<L>(b, equal::<L>(up::<L, 2>(low), middle), high);
+        return permanent::<L>(a, b, c);
+    }
+    // For each column of the middle row's queen, the other two have two columns left.
+    let to_b = rows.apart[2];
+    let b_to_c = sub::<L>(rows.apart[3], to_b);
+    let mut ways = _mm512_setzero_si512();
+    for column in [low, middle, high] {
+        let others = _mm512_andnot_si512(column, open);
+        let far = up_by::<L>(others, rows.apart[3]);
+        let allowed = nonzero::<L>(_mm512_and_si512(b, column)) & disjoint::<L>(far, others);
+        let off = |row, by| {
+            let (left, right) = (up_by::<L>(column, by), down_by::<L>(column, by));
+            _mm512_and_si512(others, _mm512_ternarylogic_epi32::<AND_NEITHER>(row, left, right))
+        };
+        let (a, c) = (off(a, to_b), off(c, b_to_c));
+        let both = ones::<L>(_mm512_and_si512(a, c));
+        let apart = sub::<L>(_mm512_mullo_epi16(ones::<L>(a), ones::<L>(c)), both);
+        ways = add_some::<L>(ways, allowed, apart);
+    }
+    ways
+}
+
+/// The number of choices of three different columns from the sets a, b and c, of three columns in
+/// all: the permanent of a 3 x 3 matrix of bits, by inclusion and exclusion
+///
+/// ```text
+///   |a| |b| |c|  -  |a b| |c|  -  |a c| |b|  -  |b c| |a|  +  2 |a b c|
+/// ```
+#[inline]
+#[target_feature(enable = "avx512bw,avx512bitalg,avx512vpopcntdq")]
+fn permanent<L>(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
     let ab = _mm512_and_si512(a, b);
     let ac = ones::<L>(_mm512_and_si512(a, c));
     let bc = ones::<L>(_mm512_and_si512(b, c));
@@ -298,6 +385,13 @@ fn store<L>(to: &mut [L], at: usize, a: __m512i) {
     unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), a) }
 }
 
+/// `value` in every lane, which holds it.
+#[inline]
+#[target_feature(enable = "avx512bw")]
+fn set<L>(value: u32) -> __m512i {
+    if is_words::<L>() { _mm512_set1_epi16(value as i16) } else { _mm512_set1_epi32(value as i32) }
+}
+
 #[inline]
 #[target_feature(enable = "avx512bw")]
 fn add<L>(a: __m512i, b: __m512i) -> __m512i {
@@ -328,6 +422,20 @@ fn down<L, const BY: u32>(a: __m512i) -> __m512i {
     if is_words::<L>() { _mm512_srli_epi16::<BY>(a) } else { _mm512_srli_epi32::<BY>(a) }
 }
 
+/// `a`, moved up by the number of bits in each lane of `by`.
+#[inline]
+#[target_feature(enable = "avx512bw")]
+fn up_by<L>(a: __m512i, by: __m512i) -> __m512i {
+    if is_words::<L>() { _mm512_sllv_epi16(a, by) } else { _mm512_sllv_epi32(a, by) }
+}
+
+/// `a`, moved down by the number of bits in each lane of `by`.
+#[inline]
+#[target_feature(enable = "avx512bw")]
+fn down_by<L>(a: __m512i, by: __m512i) -> __m512i {
+    if is_words::<L>() { _mm512_srlv_epi16(a, by) } else { _mm512_srlv_epi32(a, by) }
+}
+
 /// The number of bits set in each lane.
 #[inline]
 #[target_feature(enable = "avx512bitalg,avx512vpopcntdq")]
@@ -351,6 +459,28 @@ fn zero<L>(a: __m512i) -> u32 {
 #[target_feature(enable = "avx512bw")]
 fn nonzero<L>(a: __m512i) -> u32 {
     if is_words::<L>() { _mm512_test_epi16_mask(a, a) } else { _mm512_test_epi32_mask(a, a).into() }
+}
+
+/// Which lanes have no bit in common.
+#[inline]
+#[target_feature(enable = "avx512bw")]
+fn disjoint<L>(a: __m512i, b: __m512i) -> u32 {
+    if is_words::<L>() {
+        _mm512_testn_epi16_mask(a, b)
+    } else {
+        _mm512_testn_epi32_mask(a, b).into()
+    }
+}
+
+/// `a`, with `b` added in the chosen lanes.
+#[inline]
+#[target_feature(enable = "avx512bw")]
+fn add_some<L>(a: __m512i, chosen: u32, b: __m512i) -> __m512i {
+    if is_words::<L>() {
+        _mm512_mask_add_epi16(a, chosen, a, b)
+    } else {
+        _mm512_mask_add_epi32(a, chosen as u16, a, b)
+    }
 }
 
 /// Which lanes are equal.

@@ -7,18 +7,19 @@ use crate::Backend;
 use crate::avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 use crate::avx512::Avx512;
+use crate::ground::Ground;
 #[cfg(target_arch = "x86_64")]
-use crate::levels::{FEWEST_ROWS, Levels, Unit};
+use crate::levels::Levels;
 use crate::portable::Portable;
 use crate::reference::Reference;
 
-/// A counting loop for one board size and number of placed rows, with its buffers.
+/// A counting loop, with its buffers.
 pub(crate) enum Engine {
     Reference(Reference),
     Portable(Portable),
     #[cfg(target_arch = "x86_64")]
     Avx2(Levels<Avx2>),
-    /// For boards that 16 bits hold.
+    /// For at most 16 columns.
     #[cfg(target_arch = "x86_64")]
     Avx512Narrow(Levels<Avx512<u16>>),
     #[cfg(target_arch = "x86_64")]
@@ -26,45 +27,104 @@ pub(crate) enum Engine {
 }
 
 impl Engine {
-    /// `None` if the processor lacks the backend.
-    pub(crate) fn new(backend: Backend, n: u32, rows: u32) -> Option<Engine> {
+    /// For boards of at most so many columns and rows left. `None` if the processor lacks the
+    /// backend.
+    pub(crate) fn new(backend: Backend, columns: u32, most_rows: u32) -> Option<Engine> {
+        let most_rows = most_rows as usize;
         match backend {
-            Backend::Reference => Some(Engine::Reference(Reference::new(n, rows))),
-            Backend::Portable => Some(Engine::Portable(Portable::new(n, rows))),
+            Backend::Reference => Some(Engine::Reference(Reference)),
+            Backend::Portable => Some(Engine::Portable(Portable::new(most_rows))),
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx2 => Avx2::new().map(|unit| vectors(unit, n, rows, Engine::Avx2)),
+            Backend::Avx2 => Some(Engine::Avx2(Levels::new(Avx2::new()?, most_rows))),
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx512 if n <= u16::BITS => {
-                Avx512::new().map(|unit| vectors(unit, n, rows, Engine::Avx512Narrow))
+            Backend::Avx512 if columns <= u16::BITS => {
+                Some(Engine::Avx512Narrow(Levels::new(Avx512::new()?, most_rows)))
             }
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx512 => Avx512::new().map(|unit| vectors(unit, n, rows, Engine::Avx512Wide)),
+            Backend::Avx512 => Some(Engine::Avx512Wide(Levels::new(Avx512::new()?, most_rows))),
             #[cfg(not(target_arch = "x86_64"))]
             Backend::Avx2 | Backend::Avx512 => None,
         }
     }
 
-    /// The number of completions of all `tasks`, unweighted.
-    pub(crate) fn completions(&mut self, tasks: TaskSlice<'_>) -> u64 {
+    /// The number of completions of all `tasks`, unweighted, which are states of the first row of
+    /// `ground`.
+    pub(crate) fn completions(&mut self, ground: Ground<'_>, tasks: TaskSlice<'_>) -> u64 {
         match self {
-            Engine::Reference(reference) => reference.completions(tasks),
-            Engine::Portable(portable) => portable.completions(tasks),
+            Engine::Reference(reference) => reference.completions(ground, tasks),
+            Engine::Portable(portable) => portable.completions(ground, tasks),
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx2(levels) => levels.completions(tasks),
+            Engine::Avx2(levels) => levels.completions(ground, tasks),
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx512Narrow(levels) => levels.completions(tasks),
+            Engine::Avx512Narrow(levels) => levels.completions(ground, tasks),
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx512Wide(levels) => levels.completions(tasks),
+            Engine::Avx512Wide(levels) => levels.completions(ground, tasks),
+        }
+    }
+
+    /// The states stored so far below those of tasks; `None` of the reference, which stores none.
+    pub(crate) fn nodes(&self) -> Option<u64> {
+        match self {
+            Engine::Reference(_) => None,
+            Engine::Portable(portable) => Some(portable.nodes()),
+            #[cfg(target_arch = "x86_64")]
+            Engine::Avx2(levels) => Some(levels.nodes()),
+            #[cfg(target_arch = "x86_64")]
+            Engine::Avx512Narrow(levels) => Some(levels.nodes()),
+            #[cfg(target_arch = "x86_64")]
+            Engine::Avx512Wide(levels) => Some(levels.nodes()),
         }
     }
 }
 
-/// A vector unit's loop; where next to nothing is left to search, the scalar one.
-#[cfg(target_arch = "x86_64")]
-fn vectors<U: Unit>(unit: U, n: u32, rows: u32, engine: fn(Levels<U>) -> Engine) -> Engine {
-    if n - rows < FEWEST_ROWS {
-        Engine::Portable(Portable::new(n, rows))
-    } else {
-        engine(Levels::new(unit, n, rows))
+#[cfg(test)]
+mod tests {
+    use board::{Prefix, Tasks, full_mask};
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::subsequence;
+
+    use super::*;
+    use crate::ground::Row;
+
+    /// Columns, rows and states of them, set at will: few belong to a board, each has a count.
+    fn grounds() -> impl Strategy<Value = (u32, Vec<Row>, Vec<Prefix>)> {
+        // A quarter of the squares of a row, or nothing would be counted.
+        let mask = || (any::<u32>(), any::<u32>()).prop_map(|(a, b)| a & b);
+        (1..=20_usize, 0..=7_usize, 0..=1_u32).prop_flat_map(move |(size, rows, margin)| {
+            let rows = rows.min(size);
+            let columns = full_mask(size as u32) << margin;
+            let row = (mask(), 1..=5_u32)
+                .prop_map(move |(closed, step)| Row { closed: closed & columns, step });
+            let taken = subsequence((0..size).collect::<Vec<_>>(), size - rows)
+                .prop_map(move |taken| taken.iter().fold(0, |mask, c| mask | 1 << c) << margin);
+            let state = (mask(), taken, mask()).prop_map(move |(left, down, right)| {
+                let seen = columns | 1;
+                Prefix { left: left & seen, down, right: right & seen }
+            });
+            (Just(columns), vec(row, rows), vec(state, 0..100))
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn backends_agree_on_rows_and_squares_that_are_closed_at_random(
+            (columns, rows, states) in grounds(),
+        ) {
+            let ground = Ground { columns, rows: &rows };
+            let mut tasks = Tasks::new();
+            states.iter().for_each(|state| tasks.push(*state, 1));
+            let size = u32::BITS - columns.leading_zeros();
+            let count = |backend| {
+                let mut engine = Engine::new(backend, size, rows.len() as u32)?;
+                Some(engine.completions(ground, tasks.as_slice()))
+            };
+            let expected = count(Backend::Reference);
+            for backend in Backend::available() {
+                prop_assert_eq!(count(backend), expected, "{}", backend);
+            }
+        }
     }
 }

@@ -3,56 +3,77 @@
 //! A task may come from another machine. A malformed one would give a number that means nothing,
 //! so that each is held against the board's size and the rows placed before it is counted.
 
-use board::{MAX_N, TaskSlice, full_mask};
+use board::{MAX_N, Method, Prefix, TaskSlice, full_mask};
 use thiserror::Error;
 
 use crate::Backend;
 use crate::engine::Engine;
+use crate::ground::{Ground, Row};
+use crate::ring::Ring;
 
 /// Why a block of tasks has no count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum CountError {
-    /// A task's masks pass the board, or its `down` has more or fewer queens than rows placed.
+    /// A task is none of this board and method: masks that pass the board or hold another number
+    /// of queens than rows, or queens of a ring that attack each other.
     #[error(
-        "task {index} of the block does not hold {rows} placed rows of a board of size {n}: \
-         count it under the plan that it was made for"
+        "task {index} of the block is no task of a board of size {n} by {method}: count it under \
+         the plan that it was made for"
     )]
     BadTask {
         /// The place of the task in the block.
         index: usize,
         /// The size of the board.
         n: u32,
-        /// The rows placed.
-        rows: u32,
+        /// How it was cut.
+        method: Method,
     },
     /// The sum is 2^64 or more.
     #[error("the count of the block passes 2^64 - 1: give fewer tasks at a time")]
     Overflow,
 }
 
-/// A counting loop for one board size and number of placed rows, with its buffers.
+/// A counting loop for one board size and method, with its buffers.
 ///
 /// It is made once per thread and used for every block of tasks of a plan.
 pub struct Kernel {
     n: u32,
-    rows: u32,
+    method: Method,
     engine: Engine,
+    search: Search,
+}
+
+/// What is searched below a task.
+enum Search {
+    /// The same rows below every one.
+    Rows(Vec<Row>),
+    Ring(Ring),
 }
 
 impl Kernel {
-    /// A kernel for tasks of `rows` placed rows (`0..=n`) on a board of size `n` (`0..=32`).
+    /// A kernel for the tasks of a board of size `n` (`0..=32`), cut by `method`.
     ///
     /// # Panics
     ///
-    /// If `n` or `rows` is out of its range, or the processor lacks the backend, which
-    /// [`Backend::require`] tells.
+    /// If there is no such board or it cannot be cut so ([`Method::suits`]), or the processor lacks
+    /// the backend, which [`Backend::require`] tells.
     #[must_use]
-    pub fn new(backend: Backend, n: u32, rows: u32) -> Kernel {
+    pub fn new(backend: Backend, n: u32, method: Method) -> Kernel {
         assert!(n <= MAX_N, "a board of size {n}, of at most {MAX_N}");
-        assert!(rows <= n, "{rows} rows of a board of size {n}");
-        let engine = Engine::new(backend, n, rows);
+        assert!(method.suits(n), "a board of size {n} by {method}");
+        let (columns, most_rows, search) = match method {
+            Method::Rows { rows } => {
+                let rows_left = n - rows;
+                (n, rows_left, Search::Rows(vec![Row::OPEN; rows_left as usize]))
+            }
+            Method::Ring { width } => {
+                let (columns, most_rows) = Ring::size(n, width);
+                (columns, most_rows, Search::Ring(Ring::new(n, width)))
+            }
+        };
+        let engine = Engine::new(backend, columns, most_rows);
         let engine = engine.unwrap_or_else(|| panic!("a processor that has {backend}"));
-        Kernel { n, rows, engine }
+        Kernel { n, method, engine, search }
     }
 
     /// The sum of weight times completions over `tasks`: a partial count.
@@ -74,21 +95,46 @@ impl Kernel {
         let mut start = 0;
         for run in tasks.weight.chunk_by(|a, b| a == b) {
             let end = start + run.len();
-            let completions = self.engine.completions(tasks.slice(start..end));
+            let completions = self.completions(tasks.slice(start..end));
             sum = add_weighted(sum, run[0], completions)?;
             start = end;
         }
         Ok(sum)
     }
 
+    /// How many states the searches have stored so far, those of tasks not counted: what is left of
+    /// the tree after look-ahead, without its last rows. `None` of the reference, which stores
+    /// none.
+    #[must_use]
+    pub fn nodes(&self) -> Option<u64> {
+        self.engine.nodes()
+    }
+
+    fn completions(&mut self, tasks: TaskSlice<'_>) -> u64 {
+        match &mut self.search {
+            Search::Rows(rows) => {
+                let ground = Ground { columns: full_mask(self.n), rows };
+                self.engine.completions(ground, tasks)
+            }
+            Search::Ring(ring) => ring.completions(&mut self.engine, tasks),
+        }
+    }
+
     fn check(&self, tasks: TaskSlice<'_>) -> Result<(), CountError> {
-        let (n, rows) = (self.n, self.rows);
+        let Kernel { n, method, .. } = *self;
         let beyond = !full_mask(n);
-        let is_bad = |left: u32, down: u32, right: u32| {
-            (left | down | right) & beyond != 0 || down.count_ones() != rows
+        let is_bad = |&i: &usize| {
+            let record @ Prefix { left, down, right } = tasks.get(i).0;
+            match &self.search {
+                Search::Rows(rows_left) => {
+                    let queens = n - rows_left.len() as u32;
+                    (left | down | right) & beyond != 0 || down.count_ones() != queens
+                }
+                Search::Ring(ring) => !ring.holds(record),
+            }
         };
-        let bad = (0..tasks.len()).find(|&i| is_bad(tasks.left[i], tasks.down[i], tasks.right[i]));
-        bad.map_or(Ok(()), |index| Err(CountError::BadTask { index, n, rows }))
+        let bad = (0..tasks.len()).find(is_bad);
+        bad.map_or(Ok(()), |index| Err(CountError::BadTask { index, n, method }))
     }
 }
 

@@ -33,13 +33,16 @@
 //! equally many, and so it has at most as many children; a buffer is empty before the search
 //! returns to the row above.
 
-use board::{TaskSlice, full_mask};
+use board::TaskSlice;
+
+use crate::ground::{Ground, Row};
+use crate::portable::Portable;
 
 /// The most states that are expanded before the search goes deeper.
 pub(crate) const BLOCK: usize = 2048;
 
 /// The fewest rows left that are searched so.
-pub(crate) const FEWEST_ROWS: u32 = 4;
+const FEWEST_ROWS: usize = 4;
 
 // A block with four rows left has at most 4! completions a state: units may add them up in u16.
 const _: () = assert!(BLOCK * 4 * 3 * 2 <= u16::MAX as usize);
@@ -55,18 +58,26 @@ pub(crate) trait Unit {
     /// The lanes of one vector.
     const LANES: usize;
 
-    /// Fills `next` with the children of a block that can still be completed, as far as is seen;
-    /// `next` are states with `rows_left` rows left.
+    /// Fills `next` with the children of a block that can still be completed, as far as is seen.
     fn expand(
         &self,
         parents: &States<Self::Lane>,
         start: usize,
-        rows_left: u32,
+        below: Below<'_>,
         next: &mut States<Self::Lane>,
     );
 
     /// The completions of a block with four rows left.
-    fn finish(&self, parents: &States<Self::Lane>, start: usize) -> u64;
+    fn finish(&self, parents: &States<Self::Lane>, start: usize, below: Below<'_>) -> u64;
+}
+
+/// The rows from the one that a block fills on.
+#[derive(Clone, Copy)]
+pub(crate) struct Below<'a> {
+    /// Four or more.
+    pub(crate) rows: &'a [Row],
+    /// Whether each is [`Row::OPEN`].
+    pub(crate) plain: bool,
 }
 
 /// States as structure-of-arrays; the first `len` are in use, and a vector more is there to be
@@ -87,68 +98,92 @@ impl<Lane: Copy + Default> States<Lane> {
     }
 }
 
-/// The counting loop of one board size and number of rows left, with its buffers.
+/// The counting loop, with its buffers.
 pub(crate) struct Levels<U: Unit> {
     unit: U,
-    mask: u32,
-    /// The first for the tasks, the last for the states with four rows left.
+    /// From that of the most rows left to that of four.
     levels: Vec<States<U::Lane>>,
+    /// For searches of fewer rows.
+    few_rows: Portable,
+    nodes: u64,
 }
 
 impl<U: Unit> Levels<U> {
-    /// # Panics
-    ///
-    /// If fewer than [`FEWEST_ROWS`] rows are left.
-    pub(crate) fn new(unit: U, n: u32, rows: u32) -> Levels<U> {
-        let rows_left = n - rows;
-        assert!(rows_left >= FEWEST_ROWS, "{rows_left} rows left, of at least {FEWEST_ROWS}");
-        let capacity = |left| if left == rows_left { BLOCK } else { BLOCK * (left as usize + 1) };
-        let levels = (FEWEST_ROWS..=rows_left)
+    /// For searches of at most `most_rows` rows.
+    pub(crate) fn new(unit: U, most_rows: usize) -> Levels<U> {
+        let levels = (FEWEST_ROWS..=most_rows)
             .rev()
-            .map(|left| States::new(capacity(left), U::LANES))
+            .map(|left| States::new(BLOCK * (left + 1), U::LANES))
             .collect();
-        Levels { unit, mask: full_mask(n), levels }
+        Levels { unit, levels, few_rows: Portable::new(FEWEST_ROWS - 1), nodes: 0 }
     }
 
     /// The number of completions of all `tasks`.
-    pub(crate) fn completions(&mut self, tasks: TaskSlice<'_>) -> u64 {
+    ///
+    /// # Panics
+    ///
+    /// If more rows are left than there are levels for.
+    pub(crate) fn completions(&mut self, ground: Ground<'_>, tasks: TaskSlice<'_>) -> u64 {
+        let Levels { unit, levels, few_rows, nodes } = self;
+        let rows_left = ground.rows.len();
+        if rows_left < FEWEST_ROWS {
+            return few_rows.completions(ground, tasks);
+        }
+        let unused = levels.len() - (rows_left + 1 - FEWEST_ROWS);
+        let levels = &mut levels[unused..];
+        let below = Below { rows: ground.rows, plain: ground.is_plain() };
         (0..tasks.len())
             .step_by(BLOCK)
             .map(|start| {
                 let end = tasks.len().min(start + BLOCK);
-                load(self.mask, tasks.slice(start..end), &mut self.levels[0]);
-                drain(&self.unit, &mut self.levels)
+                load(ground, tasks.slice(start..end), &mut levels[0]);
+                drain(unit, below, levels, nodes)
             })
             .sum()
+    }
+
+    /// The states stored so far, without those of tasks.
+    pub(crate) fn nodes(&self) -> u64 {
+        self.nodes + self.few_rows.nodes()
     }
 }
 
 /// Fills an empty buffer with those of at most [`BLOCK`] tasks that have a free square.
-fn load<Lane: Copy + TryFrom<u32>>(mask: u32, tasks: TaskSlice<'_>, states: &mut States<Lane>) {
+fn load<Lane: Copy + TryFrom<u32>>(
+    ground: Ground<'_>,
+    tasks: TaskSlice<'_>,
+    states: &mut States<Lane>,
+) {
     let lane = |mask| Lane::try_from(mask).ok().expect("a lane is as wide as the board");
     for i in 0..tasks.len() {
-        let open = mask & !tasks.down[i];
+        let open = ground.columns & !tasks.down[i];
+        let free = open & !(tasks.left[i] | tasks.right[i] | ground.rows[0].closed);
         states.open[states.len] = lane(open);
         states.left[states.len] = lane(tasks.left[i]);
         states.right[states.len] = lane(tasks.right[i]);
-        states.len += usize::from(open & !(tasks.left[i] | tasks.right[i]) != 0);
+        states.len += usize::from(free != 0);
     }
 }
 
 /// Counts the completions of the first of `levels`, and leaves all of them empty.
-fn drain<U: Unit>(unit: &U, levels: &mut [States<U::Lane>]) -> u64 {
+fn drain<U: Unit>(
+    unit: &U,
+    below: Below<'_>,
+    levels: &mut [States<U::Lane>],
+    nodes: &mut u64,
+) -> u64 {
     let (parents, lower) = levels.split_first_mut().expect("there is a level of four rows left");
-    let rows_left_below = FEWEST_ROWS - 1 + lower.len() as u32;
     let mut found = 0;
     while parents.len > 0 {
         let blocks = parents.len.div_ceil(BLOCK);
         let start = parents.len - parents.len / blocks;
         parents.open[parents.len..][..U::LANES].fill(U::Lane::default());
         found += match lower.first_mut() {
-            None => unit.finish(parents, start),
+            None => unit.finish(parents, start, below),
             Some(next) => {
-                unit.expand(parents, start, rows_left_below, next);
-                drain(unit, lower)
+                unit.expand(parents, start, below, next);
+                *nodes += next.len as u64;
+                drain(unit, Below { rows: &below.rows[1..], ..below }, lower, nodes)
             }
         };
         parents.len = start;

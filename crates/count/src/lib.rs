@@ -33,11 +33,13 @@ mod avx2;
 mod avx512;
 mod backend;
 mod engine;
+mod ground;
 mod kernel;
 #[cfg(target_arch = "x86_64")]
 mod levels;
 mod portable;
 mod reference;
+mod ring;
 
 pub use backend::{Backend, MissingBackend, UnknownBackend};
 pub use kernel::{CountError, Kernel};

@@ -31,7 +31,9 @@
 
 use std::ops::Range;
 
-use board::{TaskSlice, full_mask};
+use board::TaskSlice;
+
+use crate::ground::{Ground, Row};
 
 /// The most states that a step takes.
 const BLOCK: usize = 64;
@@ -39,13 +41,15 @@ const BLOCK: usize = 64;
 /// The room of a row's buffer: 8 KiB.
 const CAPACITY: usize = 512;
 
-/// The counting loop of one board size and number of rows left, with its buffers.
+/// The fewest rows left that take buffers.
+const FEWEST_ROWS: usize = 3;
+
+/// The counting loop, with its buffers.
 pub(crate) struct Portable {
-    mask: u32,
-    rows_left: u32,
-    /// The first for the tasks, the last for the boards with three rows left.
+    /// From that of the most rows left to that of three.
     levels: Vec<States<CAPACITY>>,
     children: Box<States<BLOCK>>,
+    nodes: u64,
 }
 
 /// States as structure-of-arrays; the first `len` are in use.
@@ -76,50 +80,75 @@ impl<const ROOM: usize> States<ROOM> {
 }
 
 impl Portable {
-    pub(crate) fn new(n: u32, rows: u32) -> Portable {
-        let rows_left = n - rows;
+    /// For searches of at most `most_rows` rows.
+    pub(crate) fn new(most_rows: usize) -> Portable {
         Portable {
-            mask: full_mask(n),
-            rows_left,
-            levels: (3..=rows_left).map(|_| States::EMPTY).collect(),
+            levels: (FEWEST_ROWS..=most_rows).map(|_| States::EMPTY).collect(),
             children: Box::new(States::EMPTY),
+            nodes: 0,
         }
     }
 
     /// The number of completions of all `tasks`.
-    pub(crate) fn completions(&mut self, tasks: TaskSlice<'_>) -> u64 {
-        match self.rows_left {
-            0 => tasks.len() as u64,
-            1 => one_row(self.mask, tasks),
-            2 => two_rows(self.mask, tasks),
-            _ => (0..tasks.len())
-                .step_by(CAPACITY)
-                .map(|start| {
-                    let end = tasks.len().min(start + CAPACITY);
-                    load(self.mask, tasks.slice(start..end), &mut self.levels[0]);
-                    self.drain(0)
-                })
-                .sum(),
+    ///
+    /// # Panics
+    ///
+    /// If more rows are left than there are levels for.
+    pub(crate) fn completions(&mut self, ground: Ground<'_>, tasks: TaskSlice<'_>) -> u64 {
+        match *ground.rows {
+            [] => tasks.len() as u64,
+            [row] => one_row(ground.columns, row, tasks),
+            [first, second] => two_rows(ground.columns, first, second, tasks),
+            _ => {
+                let unused = self.levels.len() - (ground.rows.len() + 1 - FEWEST_ROWS);
+                let Portable { levels, children, nodes } = self;
+                let mut search = Search { columns: ground.columns, children, nodes };
+                let levels = &mut levels[unused..];
+                (0..tasks.len())
+                    .step_by(CAPACITY)
+                    .map(|start| {
+                        let end = tasks.len().min(start + CAPACITY);
+                        load(ground, tasks.slice(start..end), &mut levels[0]);
+                        search.drain(ground.rows, levels)
+                    })
+                    .sum()
+            }
         }
     }
 
-    /// Counts the completions of the states at `level`, and leaves it and those below empty.
-    fn drain(&mut self, level: usize) -> u64 {
+    /// The states stored so far, without those of tasks.
+    pub(crate) fn nodes(&self) -> u64 {
+        self.nodes
+    }
+}
+
+/// What all levels of a search have in common.
+struct Search<'a> {
+    columns: u32,
+    children: &'a mut States<BLOCK>,
+    nodes: &'a mut u64,
+}
+
+impl Search<'_> {
+    /// Counts the completions of the states of the first of `levels`, which fill the first of
+    /// `rows`, and leaves all levels empty.
+    fn drain(&mut self, rows: &[Row], levels: &mut [States<CAPACITY>]) -> u64 {
+        let (parents, lower) = levels.split_first_mut().expect("there is one of three rows left");
         let mut found = 0;
         loop {
-            let (upper, lower) = self.levels.split_at_mut(level + 1);
-            let parents = &mut upper[level];
             let Some(next) = lower.first_mut() else {
                 while parents.len > 0 {
-                    found += u64::from(finish(self.mask, parents));
+                    found += u64::from(finish(self.columns, rows, parents));
                 }
                 return found;
             };
+            let before = next.len;
             while parents.len > 0 && next.len + BLOCK <= CAPACITY {
-                expand(self.mask, parents, &mut self.children, next);
+                expand(self.columns, rows, parents, self.children, next);
             }
+            *self.nodes += (next.len - before) as u64;
             let exhausted = parents.len == 0;
-            found += self.drain(level + 1);
+            found += self.drain(&rows[1..], lower);
             if exhausted {
                 return found;
             }
@@ -128,24 +157,31 @@ impl Portable {
 }
 
 /// Fills an empty buffer with those of at most [`CAPACITY`] tasks that have a free square.
-fn load(mask: u32, tasks: TaskSlice<'_>, states: &mut States<CAPACITY>) {
+fn load(ground: Ground<'_>, tasks: TaskSlice<'_>, states: &mut States<CAPACITY>) {
     let [left, down, right, free] = states.range(0..tasks.len());
     left.copy_from_slice(tasks.left);
     down.copy_from_slice(tasks.down);
     right.copy_from_slice(tasks.right);
+    let usable = ground.columns & !ground.rows[0].closed;
     for i in 0..free.len() {
-        free[i] = mask & !(left[i] | down[i] | right[i]);
+        free[i] = usable & !(left[i] | down[i] | right[i]);
     }
     states.len = keep_unfinished(left, down, right, free);
 }
 
 /// Places one queen for each of the newest parents, and appends the boards that live to `next`.
 fn expand(
-    mask: u32,
+    columns: u32,
+    rows: &[Row],
     parents: &mut States<CAPACITY>,
     children: &mut States<BLOCK>,
     next: &mut States<CAPACITY>,
 ) {
+    let usable = |row: Row| columns & !row.closed;
+    let (own, open) = (rows[1], usable(rows[1]));
+    let (second, second_open) = (rows[2].step, usable(rows[2]));
+    let (third, third_open) = (second + rows[3].step, usable(rows[3]));
+
     let start = parents.len.saturating_sub(BLOCK);
     let [left, down, right, free] = parents.range(start..parents.len);
     let taken = free.len();
@@ -153,16 +189,15 @@ fn expand(
     for i in 0..taken {
         let bit = free[i] & free[i].wrapping_neg();
         free[i] ^= bit;
-        let l = ((left[i] | bit) << 1) & mask;
+        let l = ((left[i] | bit) << own.step) & columns;
         let d = down[i] | bit;
-        let r = (right[i] | bit) >> 1;
-        let second = mask & !(l << 1 | d | r >> 1);
-        let third = mask & !(l << 2 | d | r >> 2);
-        let lives = second != 0 && third != 0;
+        let r = (right[i] | bit) >> own.step;
+        let lives = second_open & !(l << second | d | r >> second) != 0
+            && third_open & !(l << third | d | r >> third) != 0;
         to_left[i] = l;
         to_down[i] = d;
         to_right[i] = r;
-        to_free[i] = if lives { mask & !(l | d | r) } else { 0 };
+        to_free[i] = if lives { open & !(l | d | r) } else { 0 };
     }
 
     let [left_end, down_end, right_end, free_end] = next.range(next.len..next.len + taken);
@@ -180,18 +215,19 @@ fn expand(
 
 /// Places one queen of the last three for each of the newest parents, and counts the ways to place
 /// the other two.
-fn finish(mask: u32, parents: &mut States<CAPACITY>) -> u32 {
+fn finish(columns: u32, rows: &[Row], parents: &mut States<CAPACITY>) -> u32 {
+    let [_, first, second] = *rows else { panic!("{} rows left of three", rows.len()) };
     let start = parents.len.saturating_sub(BLOCK);
     let [left, down, right, free] = parents.range(start..parents.len);
     let mut found = 0_u32;
     for i in 0..free.len() {
         let bit = free[i] & free[i].wrapping_neg();
         free[i] ^= bit;
-        let l = (left[i] | bit) << 1;
+        let l = (left[i] | bit) << first.step;
         let d = down[i] | bit;
-        let r = (right[i] | bit) >> 1;
+        let r = (right[i] | bit) >> first.step;
         // At most 2 * BLOCK. A checked sum would keep the loop from becoming vectors.
-        found = found.wrapping_add(last_two(mask & !d, l, r));
+        found = found.wrapping_add(last_two(columns & !d, l, r, first, second));
     }
     parents.len = start + keep_unfinished(left, down, right, free);
     found
@@ -217,24 +253,26 @@ fn keep_unfinished(
 }
 
 /// The number of ways to place the last two queens in the two columns that are `open`, where `left`
-/// and `right` are the diagonals that the row before the last sees: 0, 1 or 2.
-fn last_two(open: u32, left: u32, right: u32) -> u32 {
-    let first = open & !(left | right);
-    let second = open & !(left << 1 | right >> 1);
+/// and `right` are the diagonals that the `first` of the two rows sees: 0, 1 or 2.
+fn last_two(open: u32, left: u32, right: u32, first: Row, second: Row) -> u32 {
+    let upper = open & !(left | right | first.closed);
+    let lower = open & !(left << second.step | right >> second.step | second.closed);
     let low = open & open.wrapping_neg();
     let high = open ^ low;
-    let low_first = (first & low == low) & (second & high == high);
-    let high_first = (first & high == high) & (second & low == low);
-    let apart = high != low << 1;
+    let low_first = (upper & low == low) & (lower & high == high);
+    let high_first = (upper & high == high) & (lower & low == low);
+    let apart = high != low << second.step;
     u32::from(low_first & apart).wrapping_add(u32::from(high_first & apart))
 }
 
-fn one_row(mask: u32, tasks: TaskSlice<'_>) -> u64 {
-    let free = |i: usize| mask & !(tasks.left[i] | tasks.down[i] | tasks.right[i]);
+fn one_row(columns: u32, row: Row, tasks: TaskSlice<'_>) -> u64 {
+    let usable = columns & !row.closed;
+    let free = |i: usize| usable & !(tasks.left[i] | tasks.down[i] | tasks.right[i]);
     (0..tasks.len()).map(|i| u64::from(free(i).count_ones())).sum()
 }
 
-fn two_rows(mask: u32, tasks: TaskSlice<'_>) -> u64 {
-    let ways = |i: usize| last_two(mask & !tasks.down[i], tasks.left[i], tasks.right[i]);
+fn two_rows(columns: u32, first: Row, second: Row, tasks: TaskSlice<'_>) -> u64 {
+    let ways =
+        |i: usize| last_two(columns & !tasks.down[i], tasks.left[i], tasks.right[i], first, second);
     (0..tasks.len()).map(|i| u64::from(ways(i))).sum()
 }

@@ -6,7 +6,7 @@ mod vectors;
 use std::ops::RangeInclusive;
 
 use board::rows::RowsPlan;
-use board::{Prefix, Tasks};
+use board::{Method, Prefix, Tasks};
 use count::{Backend, CountError, Kernel};
 use proptest::prelude::*;
 
@@ -15,7 +15,7 @@ fn total(backend: Backend, n: u32, rows: u32) -> u128 {
     /// More than the vector backends take at once.
     const BLOCK: u64 = 5000;
     let plan = RowsPlan::new(n, rows).expect("the plan is within the limit");
-    let mut kernel = Kernel::new(backend, n, rows);
+    let mut kernel = Kernel::new(backend, n, Method::Rows { rows });
     let mut tasks = Tasks::new();
     let mut sum = 0;
     for start in (0..plan.len()).step_by(BLOCK as usize) {
@@ -74,9 +74,9 @@ fn backends_agree_on_every_prefix_of_small_boards() {
         let plan = RowsPlan::new(n, rows).expect("the plan is within the limit");
         let mut tasks = Tasks::new();
         plan.fill(0..plan.len(), &mut tasks);
-        let mut reference = Kernel::new(Backend::Reference, n, rows);
+        let mut reference = Kernel::new(Backend::Reference, n, Method::Rows { rows });
         for backend in but_the_reference() {
-            let mut kernel = Kernel::new(backend, n, rows);
+            let mut kernel = Kernel::new(backend, n, Method::Rows { rows });
             for i in 0..tasks.len() {
                 let task = tasks.slice(i..i + 1);
                 assert_eq!(kernel.count(task), reference.count(task), "{backend}: {task:?}");
@@ -152,7 +152,8 @@ fn backends_agree(seed: u64, blocks: u32, sizes: RangeInclusive<u32>, rows_left:
             };
             tasks.push(prefix, 1 << random.below(4));
         }
-        let count = |backend| Kernel::new(backend, n, rows).count(tasks.as_slice());
+        let count =
+            |backend| Kernel::new(backend, n, Method::Rows { rows }).count(tasks.as_slice());
         let expected = count(Backend::Reference);
         for backend in but_the_reference() {
             let replay = format!("seed {seed}, block {block}: {backend}, N = {n}, M = {rows}");
@@ -186,14 +187,15 @@ fn tasks_that_are_no_state_of_the_board_are_refused() {
         Prefix { right: 1 << 31, ..good },
         Prefix { down: 1 << 8, ..good },
     ];
+    let method = Method::Rows { rows: 1 };
     for backend in Backend::available() {
         for task in bad {
             let mut tasks = Tasks::new();
             tasks.push(good, 2);
             tasks.push(task, 2);
-            let error = Kernel::new(backend, 8, 1).count(tasks.as_slice()).expect_err("is refused");
-            let (index, n, rows) = (1, 8, 1);
-            assert_eq!(error, CountError::BadTask { index, n, rows }, "{task:?}");
+            let error =
+                Kernel::new(backend, 8, method).count(tasks.as_slice()).expect_err("is refused");
+            assert_eq!(error, CountError::BadTask { index: 1, n: 8, method }, "{task:?}");
         }
     }
 }
@@ -207,7 +209,7 @@ fn weights_of_all_kinds_are_applied_task_by_task() {
         *weight = [0, 1, 2, 8, 255, 255][i % 6];
     }
     for backend in Backend::available() {
-        let mut kernel = Kernel::new(backend, 9, 2);
+        let mut kernel = Kernel::new(backend, 9, Method::Rows { rows: 2 });
         let whole = kernel.count(tasks.as_slice()).expect("tasks are good");
         let one_by_one: u64 = (0..tasks.len())
             .map(|i| {
@@ -235,7 +237,7 @@ proptest! {
         plan.fill(start..plan.len().min(start + 1500), &mut tasks);
         let cut = cut % (tasks.len() + 1);
         for backend in Backend::available() {
-            let mut kernel = Kernel::new(backend, n, rows);
+            let mut kernel = Kernel::new(backend, n, Method::Rows { rows });
             let mut count = |range| kernel.count(tasks.slice(range)).expect("tasks are good");
             let whole = count(0..tasks.len());
             prop_assert_eq!(count(0..cut) + count(cut..tasks.len()), whole);

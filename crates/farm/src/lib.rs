@@ -34,6 +34,8 @@ mod plan;
 mod range;
 mod session;
 
+pub use board::Method;
+
 pub use agent::{Agent, AgentConfig, Message, Part};
 pub use effect::{Effect, Loan, Record, Refusal, Verdict};
 pub use event::{Event, Found, Hello, Holding, Report, Vote};
@@ -41,5 +43,5 @@ pub use ids::{JobId, LeaseId, Millis, RequestId, SessionId, Ticket};
 pub use interval_set::IntervalSet;
 pub use job::{JobState, JobView};
 pub use machine::{Config, Farm, Restored, RestoredDispute, RestoredJob};
-pub use plan::{Fingerprint, Method, Plan, Problem};
+pub use plan::{Fingerprint, Plan, Problem};
 pub use range::Range;

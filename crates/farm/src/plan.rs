@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use board::Method;
+
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Problem {
@@ -28,32 +30,6 @@ impl Problem {
     }
 }
 
-/// How a problem is cut and counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Method {
-    /// A task is the state after the first `rows` rows; the rest is searched (the seed design).
-    Rows {
-        /// M, 0 to N.
-        rows: u32,
-    },
-}
-
-impl Method {
-    /// The method's name in messages, ledgers and on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Method::Rows { .. } => "rows",
-        }
-    }
-
-    /// M, the number of rows that a task has placed.
-    pub fn rows(self) -> u32 {
-        match self {
-            Method::Rows { rows } => rows,
-        }
-    }
-}
-
 /// A problem, a method and their parameters: the ordered list of tasks, without the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Plan {
@@ -69,13 +45,13 @@ impl Plan {
     /// The name under which coordinator, worker, ledger and strangers know this plan: BLAKE3 over
     /// everything that decides what the ordinals mean.
     pub fn fingerprint(&self) -> Fingerprint {
+        let (parameter, value) = self.method.parameter();
         let identity = format!(
-            "queens plan; enumeration {}; problem {}; n {}; method {}; rows {}; tasks {}",
+            "queens plan; enumeration {}; problem {}; n {}; method {}; {parameter} {value}; tasks {}",
             board::ENUMERATION_VERSION,
             self.problem.name(),
             self.problem.n(),
             self.method.name(),
-            self.method.rows(),
             self.tasks,
         );
         Fingerprint(*blake3::hash(identity.as_bytes()).as_bytes())
@@ -84,14 +60,7 @@ impl Plan {
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} N={} by {} M={}",
-            self.problem.name(),
-            self.problem.n(),
-            self.method.name(),
-            self.method.rows()
-        )
+        write!(f, "{} N={} by {}", self.problem.name(), self.problem.n(), self.method)
     }
 }
 
@@ -108,5 +77,36 @@ impl fmt::Display for Fingerprint {
 impl fmt::Debug for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", &self.to_string()[..8])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(method: Method) -> Plan {
+        Plan { problem: Problem::Total { n: 8 }, method, tasks: 21 }
+    }
+
+    /// Ledgers of earlier versions are read under it.
+    #[test]
+    fn a_fingerprint_stays_what_it_was() {
+        assert_eq!(
+            plan(Method::Rows { rows: 2 }).fingerprint().to_string(),
+            "699aae3782482f54d2417dc17a1911eb7adac09b9264cb4780a9b3b3c6c3bb32"
+        );
+    }
+
+    #[test]
+    fn no_two_methods_have_one_fingerprint() {
+        let methods = [
+            Method::Rows { rows: 1 },
+            Method::Rows { rows: 2 },
+            Method::Ring { width: 1 },
+            Method::Ring { width: 2 },
+        ];
+        let mut fingerprints = methods.map(|method| plan(method).fingerprint());
+        fingerprints.sort();
+        assert!(fingerprints.windows(2).all(|two| two[0] != two[1]));
     }
 }

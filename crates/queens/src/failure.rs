@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use board::rows::RowsError;
+use board::CutError;
 use farm::{JobId, JobState, Refusal};
 
 /// Why a command ends without its result.
@@ -14,7 +14,7 @@ pub enum Failure {
     Usage(String),
     /// A board or a cut of it that cannot be counted.
     #[error(transparent)]
-    Plan(#[from] RowsError),
+    Plan(#[from] CutError),
     /// A job that is not there, or over.
     #[error(transparent)]
     Job(#[from] Refusal),

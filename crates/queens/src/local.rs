@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::anyhow;
+use board::MethodChoice;
 use count::Backend;
 use farm::{Config, JobId, JobState, JobView, Plan, Problem, RestoredJob};
 use tokio::sync::{mpsc, watch};
@@ -23,8 +24,8 @@ use crate::worker::{Connect, Executor, Link, LinkEnd, WorkConfig, work};
 #[derive(Clone, Debug)]
 pub(crate) struct LocalCount {
     pub(crate) n: u32,
-    /// `None`: as many as suit `n`, or as the ledger says.
-    pub(crate) rows: Option<u32>,
+    /// What is left open is as the ledger says, or as suits `n`.
+    pub(crate) method: Option<MethodChoice>,
     pub(crate) threads: NonZero<usize>,
     pub(crate) backend: Backend,
     /// `None`: the work is lost if it is interrupted.
@@ -48,7 +49,7 @@ impl LocalCount {
         let begun = Instant::now();
         let plans = Arc::new(Plans::default());
         // First, so that a board that cannot be counted leaves no file behind.
-        let plan = plans.make(self.n, self.rows)?;
+        let plan = plans.make(self.n, self.method.unwrap_or_default())?;
         let ledger = match &self.ledger {
             Some(path) => Ledger::open(path),
             None => Ledger::in_memory(),
@@ -106,7 +107,7 @@ impl LocalCount {
     fn known_job(&self, ledger: &Ledger) -> Result<Option<(JobId, Plan)>, Failure> {
         let wanted = |job: &RestoredJob| {
             job.plan.problem == Problem::Total { n: self.n }
-                && self.rows.is_none_or(|rows| rows == job.plan.method.rows())
+                && self.method.is_none_or(|choice| choice.allows(job.plan.method))
                 && job.state != JobState::Cancelled
         };
         let holds = match ledger.restored().jobs.as_slice() {
@@ -118,8 +119,8 @@ impl LocalCount {
         Err(Failure::LedgerOfAnotherPlan {
             path: self.ledger.clone().unwrap_or_default(),
             holds,
-            wanted: match self.rows {
-                Some(rows) => format!("total N={} by rows M={rows}", self.n),
+            wanted: match self.method {
+                Some(choice) => format!("total N={} by {choice}", self.n),
                 None => format!("total N={}", self.n),
             },
         })

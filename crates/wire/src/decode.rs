@@ -1,6 +1,6 @@
 //! From messages to the farm's types. What is malformed is an error, never a guess.
 
-use board::Tasks;
+use board::{MethodChoice, Tasks};
 use farm::{
     Fingerprint, Hello, Holding, JobId, JobState, JobView, LeaseId, Loan, Method, Plan, Problem,
     Range, Report, Verdict,
@@ -212,22 +212,32 @@ impl TryFrom<v1::Plan> for Plan {
 
     fn try_from(plan: v1::Plan) -> Result<Self, WireError> {
         let v1::plan::Problem::Total(total) = plan.problem.ok_or(WireError::Missing("problem"))?;
-        let v1::plan::Method::Rows(method) = plan.method.ok_or(WireError::Missing("method"))?;
         if total.n > board::MAX_N {
             return Err(WireError::out_of_bounds("n", total.n));
         }
-        if method.rows > total.n {
-            return Err(WireError::out_of_bounds("rows", method.rows));
-        }
-        let ours = Plan {
-            problem: Problem::Total { n: total.n },
-            method: Method::Rows { rows: method.rows },
-            tasks: plan.tasks,
+        let method = match plan.method.ok_or(WireError::Missing("method"))? {
+            v1::plan::Method::Rows(v1::RowsMethod { rows }) => Method::Rows { rows },
+            v1::plan::Method::Ring(v1::RingMethod { width }) => Method::Ring { width },
         };
+        if !method.suits(total.n) {
+            let (field, value) = method.parameter();
+            return Err(WireError::out_of_bounds(field, value));
+        }
+        let ours = Plan { problem: Problem::Total { n: total.n }, method, tasks: plan.tasks };
         if ours.fingerprint() != fingerprint(&plan.fingerprint)? {
             return Err(WireError::Fingerprint { plan: ours.to_string() });
         }
         Ok(ours)
+    }
+}
+
+impl From<v1::submit_request::Method> for MethodChoice {
+    fn from(method: v1::submit_request::Method) -> Self {
+        use v1::submit_request::Method;
+        match method {
+            Method::Rows(v1::RowsRequest { rows }) => MethodChoice::Rows { rows },
+            Method::Ring(v1::RingRequest { width }) => MethodChoice::Ring { width },
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! From the farm's types to messages.
 
+use board::MethodChoice;
 use farm::{Fingerprint, JobState, JobView, Method, Plan, Problem, Range, Verdict};
 
 use crate::decode::{TasksBlock, WorkerMessage, WorkerOrder};
@@ -14,12 +15,25 @@ impl From<Range> for v1::OrdinalRange {
 impl From<&Plan> for v1::Plan {
     fn from(plan: &Plan) -> Self {
         let Problem::Total { n } = plan.problem;
-        let Method::Rows { rows } = plan.method;
+        let method = match plan.method {
+            Method::Rows { rows } => v1::plan::Method::Rows(v1::RowsMethod { rows }),
+            Method::Ring { width } => v1::plan::Method::Ring(v1::RingMethod { width }),
+        };
         v1::Plan {
             problem: Some(v1::plan::Problem::Total(v1::TotalProblem { n })),
-            method: Some(v1::plan::Method::Rows(v1::RowsMethod { rows })),
+            method: Some(method),
             tasks: plan.tasks,
             fingerprint: bytes(plan.fingerprint()),
+        }
+    }
+}
+
+impl From<MethodChoice> for v1::submit_request::Method {
+    fn from(choice: MethodChoice) -> Self {
+        use v1::submit_request::Method;
+        match choice {
+            MethodChoice::Rows { rows } => Method::Rows(v1::RowsRequest { rows }),
+            MethodChoice::Ring { width } => Method::Ring(v1::RingRequest { width }),
         }
     }
 }

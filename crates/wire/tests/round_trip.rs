@@ -1,6 +1,6 @@
 //! What one end says, the other end reads; and nothing that arrives can bring it down.
 
-use board::Tasks;
+use board::{MethodChoice, Tasks};
 use farm::{
     Fingerprint, Hello, Holding, JobId, JobState, JobView, LeaseId, Loan, Message, Method, Plan,
     Problem, Range, Report, Verdict,
@@ -57,14 +57,43 @@ proptest! {
 
     /// Of a plan, the fingerprint says everything: no other field can change unnoticed.
     #[test]
-    fn a_plan_that_was_altered_is_refused(plan in plan(), n in 0..=32u32, rows in 0..=32u32, tasks in any::<u64>()) {
+    fn a_plan_that_was_altered_is_refused(plan in plan(), other in plan()) {
         let mut altered = v1::Plan::from(&plan);
-        altered.problem = Some(v1::plan::Problem::Total(v1::TotalProblem { n }));
-        altered.method = Some(v1::plan::Method::Rows(v1::RowsMethod { rows }));
-        altered.tasks = tasks;
+        let other = v1::Plan::from(&other);
+        (altered.problem, altered.method, altered.tasks) = (other.problem, other.method, other.tasks);
         if let Ok(read) = Plan::try_from(altered) {
             prop_assert_eq!(read, plan);
         }
+    }
+}
+
+#[test]
+fn a_plan_that_cuts_what_is_not_there_is_refused() {
+    let cuts = [
+        (8, v1::plan::Method::Rows(v1::RowsMethod { rows: 9 }), "rows"),
+        (8, v1::plan::Method::Ring(v1::RingMethod { width: 0 }), "width"),
+        (8, v1::plan::Method::Ring(v1::RingMethod { width: 3 }), "width"),
+        (3, v1::plan::Method::Ring(v1::RingMethod { width: 2 }), "width"),
+    ];
+    for (n, method, field) in cuts {
+        let plan = v1::Plan {
+            problem: Some(v1::plan::Problem::Total(v1::TotalProblem { n })),
+            method: Some(method),
+            tasks: 1,
+            fingerprint: vec![0; 32],
+        };
+        let refused = Plan::try_from(plan).expect_err("there is no such cut");
+        assert!(refused.to_string().contains(field), "{refused}");
+    }
+}
+
+#[test]
+fn a_choice_of_a_method_comes_back() {
+    let choices = [None, Some(0), Some(2)].into_iter().flat_map(|value| {
+        [MethodChoice::Rows { rows: value }, MethodChoice::Ring { width: value }]
+    });
+    for choice in choices {
+        assert_eq!(MethodChoice::from(v1::submit_request::Method::from(choice)), choice);
     }
 }
 
@@ -235,10 +264,13 @@ fn job() -> impl Strategy<Value = JobView> {
 }
 
 fn plan() -> impl Strategy<Value = Plan> {
-    let n_and_rows = (0..=32u32).prop_flat_map(|n| (Just(n), 0..=n));
-    (n_and_rows, any::<u64>()).prop_map(|((n, rows), tasks)| Plan {
+    let rows = |n| (0..=n).prop_map(|rows| Method::Rows { rows });
+    let ring = |n| (1..=2u32.min(n / 2)).prop_map(|width| Method::Ring { width });
+    let rows = (0..=32u32).prop_flat_map(move |n| (Just(n), rows(n)));
+    let ring = (2..=32u32).prop_flat_map(move |n| (Just(n), ring(n)));
+    (prop_oneof![rows, ring], any::<u64>()).prop_map(|((n, method), tasks)| Plan {
         problem: Problem::Total { n },
-        method: Method::Rows { rows },
+        method,
         tasks,
     })
 }

@@ -39,8 +39,8 @@ impl Truth {
 }
 
 fn task_count(plan: &Plan, ordinal: u64) -> u64 {
-    let (n, rows) = (plan.problem.n(), plan.method.rows());
-    let hash = mix(ordinal ^ mix(u64::from(n) << 32 | u64::from(rows)));
+    let (n, (_, parameter)) = (plan.problem.n(), plan.method.parameter());
+    let hash = mix(ordinal ^ mix(u64::from(n) << 32 | u64::from(parameter)));
     match n >= HUGE_N {
         true => hash >> 1 | 1 << 61,
         false => hash % 1000,

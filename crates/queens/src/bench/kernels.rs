@@ -1,32 +1,34 @@
 //! The counting loops on one core, against the seed's recursion in the same run.
 //!
-//! Another program on the machine slows one measurement and not the next. So every backend counts
-//! the same tasks in turn, round after round, and the best round of each is shown: its ratio to
-//! `reference` holds where seconds do not.
+//! Another program on the machine slows one measurement and not the next. So all take turns, round
+//! after round, each with a sample of tasks that suits its speed, and the best round of each is
+//! shown: its ratio to the first holds where seconds do not.
 
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::anyhow;
-use board::rows::{RowsPlan, suggested_rows};
-use board::{Prefix, TaskSlice, Tasks};
+use board::ring::suggested_width;
+use board::rows::suggested_rows;
+use board::{Method, Prefix};
 use clap::Args;
-use count::{Backend, Kernel};
+use count::Backend;
 
+use super::sample::Sample;
 use crate::cli::available_backend;
 use crate::failure::Failure;
 use crate::output;
 
 #[derive(Debug, Args)]
 pub(crate) struct KernelsBenchArgs {
-    /// Board sizes, 8 to 22
+    /// Board sizes, 8 to 20
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [16, 18],
           value_parser = clap::value_parser!(u32).range(8..=MAX_N))]
     n: Vec<u32>,
     /// Counting loops to measure beside reference [default: all that this processor has]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = available_backend)]
     backend: Vec<Backend>,
-    /// How often each of them counts the same tasks
+    /// How often each of them counts its sample
     #[arg(long, value_name = "R", default_value_t = 10,
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rounds: u32,
@@ -36,10 +38,7 @@ pub(crate) struct KernelsBenchArgs {
 }
 
 /// The largest board of which `reference` counts a single task in about a second.
-const MAX_N: i64 = 22;
-
-/// How long `reference` counts in a round, about.
-const ROUND: Duration = Duration::from_millis(150);
+const MAX_N: i64 = 20;
 
 pub(super) fn run(args: KernelsBenchArgs) -> Result<(), Failure> {
     if args.list {
@@ -49,99 +48,97 @@ pub(super) fn run(args: KernelsBenchArgs) -> Result<(), Failure> {
         .filter(|b| *b == Backend::Reference || args.backend.is_empty() || args.backend.contains(b))
         .collect();
     for n in args.n {
-        let sample = Sample::of(n)?;
-        output::print(sample.heading())?;
-        let Measured { seconds, frequency } = sample.measure(&backends, args.rounds)?;
-        output::print("backend           Q/s     against reference     cycles a solution")?;
-        for (backend, best) in backends.iter().zip(&seconds) {
-            let rate = sample.completions as f64 / best;
-            let ratio = seconds[0] / best;
-            let cycles = frequency.map_or("-".into(), |hz| format!("{:.1}", hz / rate));
-            output::print(format_args!("{backend:<12}{rate:>9.2e}{ratio:>20.1} x{cycles:>22}"))?;
+        let mut lines = Vec::new();
+        for method in
+            [Method::Rows { rows: suggested_rows(n) }, Method::Ring { width: suggested_width(n) }]
+        {
+            let samples = backends.iter().map(|&backend| Sample::of(n, method, backend));
+            lines.extend(agreeing(samples.collect::<Result<_, _>>()?)?.into_iter().map(Line::new));
         }
+        let frequency = measure(&mut lines, args.rounds)?;
+        print(n, &lines, frequency)?;
     }
     Ok(())
 }
 
-/// Tasks from all over a plan.
-struct Sample {
-    n: u32,
-    rows: u32,
-    share: f64,
-    tasks: Tasks,
-    /// Mirror images counted.
-    completions: u64,
-    nodes: u64,
-}
-
-/// The best seconds of each backend, and the core's cycles a second meanwhile, where known.
-struct Measured {
-    seconds: Vec<f64>,
-    frequency: Option<f64>,
-}
-
-impl Sample {
-    /// As many tasks as `reference` counts in a [`ROUND`].
-    fn of(n: u32) -> Result<Sample, Failure> {
-        let rows = suggested_rows(n);
-        let plan = RowsPlan::new(n, rows)?;
-        let mut kernel = Kernel::new(Backend::Reference, n, rows);
-        let mut step = plan.len();
-        loop {
-            step = step.div_ceil(2);
-            let mut tasks = Tasks::new();
-            for ordinal in (step / 2..plan.len()).step_by(step as usize) {
-                plan.fill(ordinal..ordinal + 1, &mut tasks);
-            }
-            let (time, completions) = timed(&mut kernel, tasks.as_slice())?;
-            if time >= ROUND.as_secs_f64() || step == 1 {
-                let nodes = (0..tasks.len())
-                    .map(|i| tasks.get(i))
-                    .map(|(task, weight)| u64::from(weight) * nodes(n, task, n - rows))
-                    .sum();
-                let share = tasks.len() as f64 / plan.len() as f64;
-                return Ok(Sample { n, rows, share, tasks, completions, nodes });
-            }
+/// Refuses to measure loops that differ on the first one's sample.
+fn agreeing(mut samples: Vec<Sample>) -> Result<Vec<Sample>, Failure> {
+    let Some((reference, others)) = samples.split_first_mut() else { return Ok(samples) };
+    let expected = reference.count()?.solutions;
+    for other in others {
+        let found = other.solutions_of(reference)?;
+        if found != expected {
+            let (method, backend) = (other.method, other.backend);
+            return Err(anyhow!("{method}: {backend} counts {found}, not {expected}").into());
         }
     }
+    Ok(samples)
+}
 
-    fn heading(&self) -> String {
-        let Sample { n, rows, tasks, completions, nodes, .. } = self;
-        format!(
-            "N = {n}, rows (M = {rows}): {} tasks ({:.3}% of the plan), {completions} solutions, \
-             {:.1} nodes each in the whole tree below",
-            tasks.len(),
-            100.0 * self.share,
-            *nodes as f64 / *completions as f64
-        )
+/// One loop of the table.
+struct Line {
+    sample: Sample,
+    best_seconds: f64,
+    solutions: u64,
+    nodes: Option<u64>,
+}
+
+impl Line {
+    fn new(sample: Sample) -> Line {
+        Line { sample, best_seconds: f64::INFINITY, solutions: 0, nodes: None }
     }
 
-    fn measure(&self, backends: &[Backend], rounds: u32) -> Result<Measured, Failure> {
-        let kernel = |&backend: &Backend| Kernel::new(backend, self.n, self.rows);
-        let mut kernels: Vec<Kernel> = backends.iter().map(kernel).collect();
-        let mut seconds = vec![f64::INFINITY; kernels.len()];
-        let mut fastest_clock = None;
-        for _ in 0..rounds {
-            fastest_clock = frequency().map(|hz| hz.max(fastest_clock.unwrap_or(hz)));
-            for (i, kernel) in kernels.iter_mut().enumerate() {
-                let (time, completions) = timed(kernel, self.tasks.as_slice())?;
-                let (backend, expected) = (backends[i], self.completions);
-                if completions != expected {
-                    let wrong = anyhow!("{backend} counts {completions}, reference {expected}");
-                    return Err(wrong.into());
-                }
-                seconds[i] = seconds[i].min(time);
-            }
-        }
-        Ok(Measured { seconds, frequency: fastest_clock })
+    fn rate(&self) -> f64 {
+        self.solutions as f64 / self.best_seconds
+    }
+
+    /// Nodes a solution; of the reference, those of the plain tree, which it visits.
+    fn nodes(&self, n: u32) -> Option<f64> {
+        let Sample { method, tasks, .. } = &self.sample;
+        let nodes = match (self.nodes, *method) {
+            (Some(nodes), _) => nodes,
+            (None, Method::Rows { rows }) => (0..tasks.len())
+                .map(|i| tasks.get(i))
+                .map(|(task, _)| nodes(n, task, n - rows))
+                .sum(),
+            (None, _) => return None,
+        };
+        Some(nodes as f64 / self.solutions as f64)
     }
 }
 
-/// The seconds that a count takes, and the count.
-fn timed(kernel: &mut Kernel, tasks: TaskSlice<'_>) -> Result<(f64, u64), Failure> {
-    let begun = Instant::now();
-    let completions = kernel.count(tasks).map_err(anyhow::Error::from)?;
-    Ok((begun.elapsed().as_secs_f64(), completions))
+/// All in turn, `rounds` times. Returns the core's cycles a second meanwhile, where known.
+fn measure(lines: &mut [Line], rounds: u32) -> Result<Option<f64>, Failure> {
+    let mut fastest_clock = None;
+    for _ in 0..rounds {
+        fastest_clock = frequency().map(|hz| hz.max(fastest_clock.unwrap_or(hz)));
+        for line in &mut *lines {
+            let counted = line.sample.count()?;
+            line.best_seconds = line.best_seconds.min(counted.seconds);
+            (line.solutions, line.nodes) = (counted.solutions, counted.nodes);
+        }
+    }
+    Ok(fastest_clock)
+}
+
+fn print(n: u32, lines: &[Line], frequency: Option<f64>) -> Result<(), Failure> {
+    output::print(format_args!("N = {n}, one core; the first line is the unit"))?;
+    output::print(
+        "method          backend    of the plan       Q/s      ratio   cycles/Q   nodes/Q",
+    )?;
+    for line in lines {
+        let Sample { method, backend, share, .. } = &line.sample;
+        let (rate, ratio) = (line.rate(), line.rate() / lines[0].rate());
+        let or_none = |figure: Option<f64>| figure.map_or("-".into(), |f| format!("{f:.1}"));
+        let cycles = or_none(frequency.map(|hz| hz / rate));
+        let nodes = or_none(line.nodes(n));
+        output::print(format_args!(
+            "{:<16}{backend:<11}{:>10.3}%{rate:>10.2e}{ratio:>9.1} x{cycles:>11}{nodes:>10}",
+            method.to_string(),
+            100.0 * share
+        ))?;
+    }
+    Ok(())
 }
 
 /// The queens that the plain search places in `rows_left` rows below `prefix`.

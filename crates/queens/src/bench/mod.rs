@@ -1,10 +1,13 @@
 //! `queens bench`: figures that anyone can measure again.
 
+mod bare;
 mod farm;
 mod idle_worker;
 mod kernels;
 mod overhead;
 mod process;
+mod sample;
+mod threads;
 
 use clap::Subcommand;
 
@@ -18,6 +21,8 @@ pub(crate) enum BenchCommand {
     Farm(farm::FarmBenchArgs),
     /// The counting loops on one core, side by side
     Kernels(kernels::KernelsBenchArgs),
+    /// A whole board by one thread and by several, side by side
+    Threads(threads::ThreadsBenchArgs),
 }
 
 impl BenchCommand {
@@ -25,6 +30,7 @@ impl BenchCommand {
         match self {
             BenchCommand::Farm(args) => farm::run(args).await,
             BenchCommand::Kernels(args) => kernels::run(args),
+            BenchCommand::Threads(args) => threads::run(&args),
         }
     }
 }

@@ -86,10 +86,11 @@ pub(super) struct HealthArgs {
 }
 
 pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
+    let choice = args.cut.choice()?.unwrap_or_default();
     let mut client = Client::connect(&args.coordinator).await?;
     let request = v1::SubmitRequest {
         problem: Some(v1::submit_request::Problem::Total(v1::TotalProblem { n: args.n })),
-        method: Some(v1::submit_request::Method::Rows(v1::RowsRequest { rows: args.cut.rows })),
+        method: Some(choice.into()),
         priority: args.priority,
     };
     let answer = client.jobs.submit(request).await;

@@ -1,8 +1,10 @@
 //! `queens count`.
 
+use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::path::PathBuf;
 
+use board::MethodChoice;
 use clap::{Args, ValueEnum};
 use count::Backend;
 use serde::Serialize;
@@ -32,19 +34,48 @@ pub(super) struct CountArgs {
 /// How a problem is cut into tasks.
 #[derive(Debug, Args)]
 pub(super) struct CutArgs {
-    /// How the problem is cut and counted
-    #[arg(long, value_enum, default_value_t, env = "QUEENS_METHOD")]
-    method: MethodName,
+    /// How the problem is cut and counted [default: rows]
+    #[arg(long, value_enum, env = "QUEENS_METHOD")]
+    method: Option<MethodName>,
     /// With `rows`: how many rows a task has placed [default: what suits N]
     #[arg(long, value_name = "M", env = "QUEENS_ROWS")]
-    pub(super) rows: Option<u32>,
+    rows: Option<u32>,
+    /// With `ring`: how many rows and columns on each side a task has filled, 1 or 2 [default: what
+    /// suits N]
+    #[arg(long, value_name = "W", env = "QUEENS_WIDTH")]
+    width: Option<u32>,
 }
 
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+#[derive(Clone, Copy, Debug, ValueEnum)]
 enum MethodName {
-    /// Place the first M rows, search the rest
-    #[default]
+    /// Place the first M rows, search the rest; mirror images are removed
     Rows,
+    /// Fill the outer rows and columns, search the rest; all eight symmetries are removed
+    Ring,
+}
+
+impl CutArgs {
+    /// What was asked for, if anything was.
+    pub(super) fn choice(&self) -> Result<Option<MethodChoice>, Failure> {
+        match *self {
+            CutArgs { method: None, rows: None, width: None } => Ok(None),
+            CutArgs { method: None | Some(MethodName::Rows), rows, width: None } => {
+                Ok(Some(MethodChoice::Rows { rows }))
+            }
+            CutArgs { method: None | Some(MethodName::Ring), rows: None, width } => {
+                Ok(Some(MethodChoice::Ring { width }))
+            }
+            CutArgs { method: Some(MethodName::Rows), .. } => {
+                Err(Failure::Usage("--method rows has no width: leave out --width".into()))
+            }
+            CutArgs { method: Some(MethodName::Ring), .. } => {
+                Err(Failure::Usage("--method ring places no rows: leave out --rows".into()))
+            }
+            CutArgs { method: None, .. } => Err(Failure::Usage(
+                "--rows is of the method rows and --width of ring: leave one of them out".into(),
+            )),
+        }
+    }
 }
 
 /// With what to count.
@@ -81,7 +112,8 @@ struct CountJson {
     problem: &'static str,
     n: u32,
     method: &'static str,
-    rows: u32,
+    #[serde(flatten)]
+    parameter: BTreeMap<&'static str, u32>,
     total: String,
     tasks: u64,
     seconds: f64,
@@ -90,10 +122,9 @@ struct CountJson {
 }
 
 pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
-    let MethodName::Rows = args.cut.method;
     let count = LocalCount {
         n: args.n,
-        rows: args.cut.rows,
+        method: args.cut.choice()?,
         threads: args.counting.threads(),
         backend: args.counting.backend(),
         ledger: args.ledger,
@@ -108,7 +139,7 @@ pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
         problem: job.plan.problem.name(),
         n: job.plan.problem.n(),
         method: job.plan.method.name(),
-        rows: job.plan.method.rows(),
+        parameter: BTreeMap::from([job.plan.method.parameter()]),
         total: job.total.to_string(),
         tasks: job.plan.tasks,
         seconds,

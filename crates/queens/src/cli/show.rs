@@ -8,12 +8,11 @@ use crate::progress::{clock, counts_per_second, percent, seconds_left, si};
 /// One object on one line. Counts are decimal strings: they pass 2^53.
 pub(super) fn json(job: &JobView) -> String {
     let done = job.state == JobState::Done;
-    json!({
+    let mut object = json!({
         "job": job.id.0,
         "problem": job.plan.problem.name(),
         "n": job.plan.problem.n(),
         "method": job.plan.method.name(),
-        "rows": job.plan.method.rows(),
         "fingerprint": job.plan.fingerprint().to_string(),
         "priority": job.priority,
         "state": job.state.name(),
@@ -26,8 +25,10 @@ pub(super) fn json(job: &JobView) -> String {
         "counts_per_second": counts_per_second(job),
         "seconds_left": seconds_left(job),
         "disputes": job.disputes,
-    })
-    .to_string()
+    });
+    let (parameter, value) = job.plan.method.parameter();
+    object[parameter] = value.into();
+    object.to_string()
 }
 
 /// A line for each job.

@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use board::Tasks;
-use board::rows::RowsPlan;
+use board::{Cut, Tasks};
 use farm::{Fingerprint, JobId, LeaseId, Loan, Range, Verdict};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;
@@ -32,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 struct Sending {
     loan: Loan,
     next: u64,
-    enumeration: Arc<RowsPlan>,
+    cut: Arc<Cut>,
 }
 
 /// Runs until either end of the session closes. Orders overtake tasks, so that acknowledgements
@@ -64,8 +63,8 @@ pub(crate) async fn pump(
         };
         let message = match order {
             Order::Loan(loan) => {
-                let enumeration = plans.enumeration(loan.plan).await?;
-                loans.push_back(Sending { loan, next: loan.range.start(), enumeration });
+                let cut = plans.cut(loan.plan).await?;
+                loans.push_back(Sending { loan, next: loan.range.start(), cut });
                 WorkerOrder::Loan(loan)
             }
             Order::Revoke(lease) => {
@@ -87,13 +86,14 @@ fn next_block(sending: &mut Sending) -> TasksBlock {
     let start = sending.next;
     let end = range.end().min(start + MAX_TASKS_PER_MESSAGE as u64);
     let mut tasks = Tasks::with_capacity((end - start) as usize);
-    sending.enumeration.fill(start..end, &mut tasks);
+    sending.cut.fill(start..end, &mut tasks);
     sending.next = end;
     TasksBlock { lease, start, tasks }
 }
 
 #[cfg(test)]
 mod tests {
+    use board::MethodChoice;
     use farm::JobId;
 
     use super::*;
@@ -102,7 +102,7 @@ mod tests {
 
     /// All of a plan with many blocks of tasks.
     fn long_loan(plans: &Plans, lease: u64) -> Loan {
-        let plan = plans.make(16, Some(5)).expect("such a plan exists");
+        let plan = plans.make(16, MethodChoice::Rows { rows: Some(5) }).expect("such a plan exists");
         let range = Range::new(0, plan.tasks).expect("it has tasks");
         assert!(plan.tasks > 4 * BLOCK);
         let fingerprint = plan.fingerprint();

@@ -182,10 +182,9 @@ impl JobsService for Services {
         let problem = request.problem.ok_or_else(|| missing("problem"))?;
         let method = request.method.ok_or_else(|| missing("method"))?;
         let v1::submit_request::Problem::Total(v1::TotalProblem { n }) = problem;
-        let v1::submit_request::Method::Rows(v1::RowsRequest { rows }) = method;
 
         let plans = self.plans.clone();
-        let plan = tokio::task::spawn_blocking(move || plans.make(n, rows))
+        let plan = tokio::task::spawn_blocking(move || plans.make(n, method.into()))
             .await
             .map_err(|_| Status::internal("the plan could not be made"))?
             .map_err(|error| Status::invalid_argument(error.to_string()))?;

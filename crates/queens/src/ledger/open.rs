@@ -15,7 +15,9 @@ use super::LedgerFault;
 
 /// "QNSL", at the place where `file` and SQLite look for a format's name.
 const APPLICATION_ID: i32 = 0x514e_534c;
-const FORMAT: i32 = 1;
+const FORMAT: i32 = 2;
+/// Knew one method, and called its parameter by its name. It is brought up to date when opened.
+const FORMAT_OF_ROWS: i32 = 1;
 /// Openings are numbered below this: the number is the upper part of every lease's.
 const MAX_EPOCH: i64 = 1 << 23;
 /// The first version whose WAL cannot lose a commit to a rare race on checkpoints.
@@ -82,8 +84,10 @@ impl Ledger {
         if is_new {
             transaction.execute_batch(include_str!("schema.sql"))?;
             transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-            transaction.pragma_update(None, "user_version", FORMAT)?;
+        } else if format(&transaction)? == FORMAT_OF_ROWS {
+            transaction.execute_batch("ALTER TABLE jobs RENAME COLUMN rows TO parameter")?;
         }
+        transaction.pragma_update(None, "user_version", FORMAT)?;
         let epoch: u32 = transaction.query_row(
             "INSERT INTO openings SELECT coalesce(max(epoch), 0) + 1, ?1, ?2 FROM openings \
              RETURNING epoch",
@@ -98,16 +102,19 @@ impl Ledger {
     /// Refuses what is not a ledger, or not a sound one.
     fn check_and_read(&self) -> Result<Vec<RestoredJob>, LedgerFault> {
         let content = |text: String| Err(LedgerFault::Content(text));
-        let pragma =
-            |name: &str| self.db.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
-        if pragma("application_id")? != APPLICATION_ID {
+        let application: i32 =
+            self.db.pragma_query_value(None, "application_id", |row| row.get(0))?;
+        if application != APPLICATION_ID {
             return content("it is a database, but not a ledger".into());
         }
-        let format = pragma("user_version")?;
-        if format != FORMAT {
-            let text = format!("its format is {format}, this program reads {FORMAT}");
-            return Err(LedgerFault::Version(text));
-        }
+        let parameter = match format(&self.db)? {
+            FORMAT_OF_ROWS => "rows",
+            FORMAT => "parameter",
+            format => {
+                let text = format!("its format is {format}, this program reads up to {FORMAT}");
+                return Err(LedgerFault::Version(text));
+            }
+        };
         let verdict: String = self.db.pragma_query_value(None, "quick_check", |row| row.get(0))?;
         if verdict != "ok" {
             return content(verdict);
@@ -120,7 +127,7 @@ impl Ledger {
         if !(0..MAX_EPOCH - 1).contains(&epoch) {
             return content(format!("it cannot have been opened {epoch} times"));
         }
-        self.read_jobs()
+        self.read_jobs(parameter)
     }
 }
 
@@ -153,6 +160,10 @@ fn lock(path: &Path) -> Result<File, LedgerFault> {
         Err(TryLockError::WouldBlock) => Err(LedgerFault::Held),
         Err(TryLockError::Error(error)) => Err(error.into()),
     }
+}
+
+fn format(db: &Connection) -> Result<i32, rusqlite::Error> {
+    db.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
 fn is_empty(db: &Connection) -> Result<bool, rusqlite::Error> {

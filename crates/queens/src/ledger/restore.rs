@@ -12,12 +12,12 @@ use super::{Ledger, LedgerFault};
 const ACCEPTED: &str = "first, past, count, worker, lease, seal";
 
 impl Ledger {
-    /// All that the farm needs in order to go on.
-    pub(super) fn read_jobs(&self) -> Result<Vec<RestoredJob>, LedgerFault> {
-        let mut statement = self.db.prepare(
-            "SELECT id, problem, n, method, rows, tasks, fingerprint, priority, state, total \
-             FROM jobs ORDER BY id",
-        )?;
+    /// All that the farm needs in order to go on. `parameter` is the column of a method's.
+    pub(super) fn read_jobs(&self, parameter: &str) -> Result<Vec<RestoredJob>, LedgerFault> {
+        let mut statement = self.db.prepare(&format!(
+            "SELECT id, problem, n, method, {parameter}, tasks, fingerprint, priority, state, \
+             total FROM jobs ORDER BY id"
+        ))?;
         let rows = statement.query_and_then([], read_job)?;
         rows.map(|job| self.with_ranges(job?)).collect()
     }
@@ -125,20 +125,17 @@ fn read_job(row: &Row<'_>) -> Result<(RestoredJob, Option<u128>), LedgerFault> {
     let fault = |what: &str| LedgerFault::Content(format!("job {id} has an unknown {what}"));
     let problem: String = row.get(1)?;
     let method: String = row.get(3)?;
-    let (n, rows) = (row.get(2)?, row.get(4)?);
+    let n = row.get(2)?;
     let plan = Plan {
         problem: match problem.as_str() {
             "total" => Problem::Total { n },
             _ => return Err(fault("problem")),
         },
-        method: match method.as_str() {
-            "rows" => Method::Rows { rows },
-            _ => return Err(fault("method")),
-        },
+        method: Method::from_name(&method, row.get(4)?).ok_or_else(|| fault("method"))?,
         tasks: unsigned(row, 5)?,
     };
-    if n > board::MAX_N || rows > n {
-        return Err(fault("board or number of rows"));
+    if n > board::MAX_N || !plan.method.suits(n) {
+        return Err(fault("board or cut of it"));
     }
     if row.get::<_, String>(6)? != plan.fingerprint().to_string() {
         let text = format!("job {id} ({plan}) numbers its tasks in another way than this program");

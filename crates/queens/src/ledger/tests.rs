@@ -164,7 +164,7 @@ fn a_flipped_bit_never_becomes_another_count() {
     for start in 0..40 {
         ledger.apply(&[range(start, start + 1, 1000 * start)]).expect("it is written");
     }
-    let known = what_counts(ledger.read_jobs().expect("it can be read"));
+    let known = what_counts(ledger.read_jobs("parameter").expect("it can be read"));
     drop(ledger);
     let sound = fs::read(&path).expect("it can be read");
     let used = (0..sound.len()).filter(|&at| sound[at] != 0);
@@ -275,7 +275,7 @@ impl Pair {
     }
 
     fn assert_restart_changes_nothing(&self) {
-        let jobs = self.ledger.read_jobs().expect("it can be read");
+        let jobs = self.ledger.read_jobs("parameter").expect("it can be read");
         let restarted = Farm::restore(config(), Millis(0), Restored { epoch: 2, jobs });
         let essence = |farm: &Farm| {
             let jobs =
@@ -306,7 +306,7 @@ fn ledger_with(commands: &[Effect]) -> Ledger {
 }
 
 fn read(ledger: &Ledger) -> [RestoredJob; 1] {
-    let jobs = ledger.read_jobs().expect("it can be read");
+    let jobs = ledger.read_jobs("parameter").expect("it can be read");
     jobs.try_into().expect("it has one job")
 }
 

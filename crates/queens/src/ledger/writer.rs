@@ -91,7 +91,7 @@ impl Ledger {
                         plan.problem.name(),
                         plan.problem.n(),
                         plan.method.name(),
-                        plan.method.rows(),
+                        plan.method.parameter().1,
                         signed(plan.tasks),
                         plan.fingerprint().to_string(),
                         priority,

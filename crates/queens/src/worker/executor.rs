@@ -182,8 +182,8 @@ fn count_until_closed(
     let mut most = 1;
     while let Some(Chunk { loan, range, tasks, at }) = shared.take(most, threads) {
         if kernel.as_ref().is_none_or(|(plan, _)| *plan != loan.plan) {
-            let (n, rows) = (loan.plan.problem.n(), loan.plan.method.rows());
-            kernel = Some((loan.plan, Kernel::new(backend, n, rows)));
+            let Plan { problem, method, .. } = loan.plan;
+            kernel = Some((loan.plan, Kernel::new(backend, problem.n(), method)));
         }
         let (_, kernel) = kernel.as_mut().expect("it was just made");
         let begun = Instant::now();
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn parts_tile_the_loan_and_sum_to_the_total() {
         let (plan, tasks) = all_tasks(10, 3);
-        let total = Kernel::new(Backend::Reference, 10, 3).count(tasks.as_slice());
+        let total = Kernel::new(Backend::Reference, 10, plan.method).count(tasks.as_slice());
         let threads = NonZero::new(3).expect("it is not 0");
         let (executor, mut parts) = Executor::start(threads, Backend::detect());
         executor.push(loan(1, plan), 0, tasks);

@@ -91,6 +91,18 @@ fn a_ledger_of_another_version_is_refused() {
     }
 }
 
+/// Format 1 called the parameter of a method by its name, and knew one.
+#[test]
+fn a_ledger_of_the_first_format_goes_on() {
+    let scratch = Scratch::new();
+    let ledger = finished(&scratch, "8");
+    sql(&ledger, "ALTER TABLE jobs RENAME COLUMN parameter TO rows; PRAGMA user_version = 1");
+
+    for _ in 0..2 {
+        assert_eq!(count(&["8"], &ledger).success(), format!("{}\n", vectors::total(8)));
+    }
+}
+
 #[test]
 fn a_ledger_is_held_under_every_name() {
     let farm = Farm::new("", "");

@@ -32,6 +32,33 @@ fn a_count_as_json_says_how_it_was_counted() {
 }
 
 #[test]
+fn a_count_by_ring_says_so() {
+    for (n, width) in [(9, "1"), (9, "2")] {
+        let mut command = queens(&["count", "9", "--method", "ring", "--width", width, "--json"]);
+        let json = one_object(&run(&mut command).success());
+        assert_eq!((&json["method"], json["width"].to_string()), (&"ring".into(), width.into()));
+        assert_eq!(json["total"], vectors::total(n).to_string());
+        assert!(json.get("rows").is_none(), "{json}");
+    }
+}
+
+#[test]
+fn a_parameter_of_another_method_is_refused() {
+    let refusals: [(&[&str], &str); 3] = [
+        (&["--method", "rows", "--width", "1"], "leave out --width"),
+        (&["--method", "ring", "--rows", "2"], "leave out --rows"),
+        (&["--rows", "2", "--width", "1"], "leave one of them out"),
+    ];
+    for (words, way_out) in refusals {
+        let command = ["count", "8"].iter().chain(words).copied().collect::<Vec<_>>();
+        run(&mut queens(&command)).refusal(2, &[way_out]);
+    }
+    let ring = |n, width| run(&mut queens(&["count", n, "--method", "ring", "--width", width]));
+    ring("8", "3").refusal(3, &["--width 1 or 2"]);
+    ring("3", "2").refusal(3, &["--method rows"]);
+}
+
+#[test]
 fn a_job_as_json_has_its_total_once_it_is_done() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();

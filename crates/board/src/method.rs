@@ -1,0 +1,238 @@
+//! How a board is cut into tasks, whatever the method.
+
+use std::fmt;
+use std::ops::Range;
+
+use thiserror::Error;
+
+use crate::Tasks;
+use crate::ring::{RingError, RingPlan, suggested_width};
+use crate::rows::{RowsError, RowsPlan, suggested_rows};
+
+/// How a problem is cut and counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Method {
+    /// A task is the state after the first `rows` rows; the rest is searched (the seed design).
+    Rows {
+        /// M, 0 to N.
+        rows: u32,
+    },
+    /// A task has all queens of the outermost `width` rows and columns on each side; the rest is
+    /// searched, and all eight symmetries are removed.
+    Ring {
+        /// 1 or 2.
+        width: u32,
+    },
+}
+
+impl Method {
+    /// The method's name in messages, ledgers and on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Method::Rows { .. } => "rows",
+            Method::Ring { .. } => "ring",
+        }
+    }
+
+    /// The name and the value of what the method is told: `rows` (M), or `width`.
+    #[must_use]
+    pub const fn parameter(self) -> (&'static str, u32) {
+        match self {
+            Method::Rows { rows } => ("rows", rows),
+            Method::Ring { width } => ("width", width),
+        }
+    }
+
+    /// Whether a board of size `n` has as many rows, or rings.
+    #[must_use]
+    pub const fn suits(self, n: u32) -> bool {
+        match self {
+            Method::Rows { rows } => rows <= n,
+            Method::Ring { width } => width >= 1 && width <= 2 && 2 * width <= n,
+        }
+    }
+
+    /// The method of that [`name`](Method::name) and [`parameter`](Method::parameter), if there is
+    /// such a method.
+    #[must_use]
+    pub fn from_name(name: &str, parameter: u32) -> Option<Method> {
+        match name {
+            "rows" => Some(Method::Rows { rows: parameter }),
+            "ring" => Some(Method::Ring { width: parameter }),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Method::Rows { rows } => write!(f, "rows M={rows}"),
+            Method::Ring { width } => write!(f, "ring width={width}"),
+        }
+    }
+}
+
+/// A method as a person asks for it: what is left out is chosen to suit the board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MethodChoice {
+    /// [`Method::Rows`].
+    Rows {
+        /// M, or [`suggested_rows`].
+        rows: Option<u32>,
+    },
+    /// [`Method::Ring`].
+    Ring {
+        /// The width, or [`suggested_width`].
+        width: Option<u32>,
+    },
+}
+
+impl Default for MethodChoice {
+    fn default() -> MethodChoice {
+        MethodChoice::Rows { rows: None }
+    }
+}
+
+impl MethodChoice {
+    /// The method, with everything chosen, for a board of size `n`.
+    #[must_use]
+    pub fn for_board(self, n: u32) -> Method {
+        match self {
+            MethodChoice::Rows { rows } => {
+                Method::Rows { rows: rows.unwrap_or_else(|| suggested_rows(n)) }
+            }
+            MethodChoice::Ring { width } => {
+                Method::Ring { width: width.unwrap_or_else(|| suggested_width(n)) }
+            }
+        }
+    }
+
+    /// Whether `method` is one that was asked for.
+    #[must_use]
+    pub fn allows(self, method: Method) -> bool {
+        match (self, method) {
+            (MethodChoice::Rows { rows }, Method::Rows { rows: made }) => {
+                rows.is_none_or(|rows| rows == made)
+            }
+            (MethodChoice::Ring { width }, Method::Ring { width: made }) => {
+                width.is_none_or(|width| width == made)
+            }
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for MethodChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            MethodChoice::Rows { rows: Some(rows) } => Method::Rows { rows }.fmt(f),
+            MethodChoice::Rows { rows: None } => f.write_str("rows"),
+            MethodChoice::Ring { width: Some(width) } => Method::Ring { width }.fmt(f),
+            MethodChoice::Ring { width: None } => f.write_str("ring"),
+        }
+    }
+}
+
+/// A board cut into tasks: any of them, by ordinal. It is an index of at most a few MB, however
+/// many tasks there are.
+#[derive(Clone, Debug)]
+pub enum Cut {
+    /// By prefixes.
+    Rows(RowsPlan),
+    /// By preplacements.
+    Ring(RingPlan),
+}
+
+/// Why a board cannot be cut so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(transparent)]
+pub enum CutError {
+    /// By prefixes.
+    Rows(#[from] RowsError),
+    /// By preplacements.
+    Ring(#[from] RingError),
+}
+
+impl Cut {
+    /// Cuts a board of size `n`. May take seconds for the largest numbers of tasks: it counts them.
+    ///
+    /// # Errors
+    ///
+    /// [`CutError`] where the method cannot cut this board, or not so.
+    pub fn new(n: u32, method: Method) -> Result<Cut, CutError> {
+        Ok(match method {
+            Method::Rows { rows } => Cut::Rows(RowsPlan::new(n, rows)?),
+            Method::Ring { width } => Cut::Ring(RingPlan::new(n, width)?),
+        })
+    }
+
+    /// The number of tasks.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        match self {
+            Cut::Rows(plan) => plan.len(),
+            Cut::Ring(plan) => plan.len(),
+        }
+    }
+
+    /// Whether there is no task.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Appends the tasks whose ordinals are in `range` to `out`, in order.
+    ///
+    /// # Panics
+    ///
+    /// If `range` passes [`len`](Cut::len), or starts after its end.
+    pub fn fill(&self, range: Range<u64>, out: &mut Tasks) {
+        match self {
+            Cut::Rows(plan) => plan.fill(range, out),
+            Cut::Ring(plan) => plan.fill(range, out),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MAX_N;
+
+    #[test]
+    fn a_method_is_known_by_its_name_and_parameter() {
+        for method in [Method::Rows { rows: 7 }, Method::Ring { width: 2 }] {
+            let (_, parameter) = method.parameter();
+            assert_eq!(Method::from_name(method.name(), parameter), Some(method));
+        }
+        assert_eq!(Method::from_name("guessing", 1), None);
+    }
+
+    #[test]
+    fn what_suits_a_board_can_be_cut_and_nothing_else() {
+        for n in 0..=8 {
+            let rows = (0..=9).map(|rows| Method::Rows { rows });
+            let rings = (0..=4).map(|width| Method::Ring { width });
+            for method in rows.chain(rings) {
+                assert_eq!(Cut::new(n, method).is_ok(), method.suits(n), "{method} of N = {n}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_left_open_is_chosen_to_suit_the_board() {
+        for n in 2..=MAX_N {
+            for choice in [MethodChoice::Rows { rows: None }, MethodChoice::Ring { width: None }] {
+                let method = choice.for_board(n);
+                assert!(method.suits(n) || n < 4, "{method} of N = {n}");
+                assert!(choice.allows(method));
+            }
+        }
+        let two_rows = Method::Rows { rows: 2 };
+        assert!(MethodChoice::Rows { rows: Some(2) }.allows(two_rows));
+        assert!(!MethodChoice::Rows { rows: Some(1) }.allows(two_rows));
+        assert!(!MethodChoice::Ring { width: None }.allows(two_rows));
+    }
+}

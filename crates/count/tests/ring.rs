@@ -1,0 +1,134 @@
+//! The method `ring`: every backend against known totals, and task by task against the rules of
+//! the game.
+
+#[path = "../../board/tests/vectors/mod.rs"]
+mod vectors;
+
+use board::ring::{Preplacement, RingPlan};
+use board::{Method, Tasks};
+use count::{Backend, CountError, Kernel};
+use proptest::prelude::*;
+
+/// Q(n) by `backend`.
+fn total(backend: Backend, n: u32, width: u32) -> u128 {
+    /// More than a group, and no multiple of one.
+    const BLOCK: u64 = 999;
+    let plan = RingPlan::new(n, width).expect("the board has such a ring");
+    let mut kernel = Kernel::new(backend, n, Method::Ring { width });
+    let mut tasks = Tasks::new();
+    let mut sum = 0;
+    for start in (0..plan.len()).step_by(BLOCK as usize) {
+        tasks.clear();
+        plan.fill(start..plan.len().min(start + BLOCK), &mut tasks);
+        sum += u128::from(kernel.count(tasks.as_slice()).expect("tasks are good"));
+    }
+    sum
+}
+
+fn totals_are_known(backend: Backend, sizes: std::ops::RangeInclusive<u32>) {
+    for (n, width) in sizes.flat_map(|n| [(n, 1), (n, 2)]) {
+        if 2 * width <= n {
+            assert_eq!(total(backend, n, width), vectors::total(n), "{backend}, {n}, {width}");
+        }
+    }
+}
+
+#[test]
+fn every_backend_counts_the_known_totals() {
+    for backend in Backend::available() {
+        totals_are_known(backend, 2..=11);
+    }
+}
+
+#[test]
+fn every_backend_but_the_reference_counts_boards_of_12_to_14() {
+    for backend in Backend::available().filter(|backend| *backend != Backend::Reference) {
+        totals_are_known(backend, 12..=14);
+    }
+}
+
+/// The completions of a preplacement by the rules: no square is attacked by a queen that stands.
+struct Rules {
+    n: u32,
+    queens: Vec<(u32, u32)>,
+}
+
+impl Rules {
+    fn completions(&mut self) -> u64 {
+        let has_queen = |row: &u32| self.queens.iter().any(|queen| queen.0 == *row);
+        let Some(row) = (0..self.n).find(|row| !has_queen(row)) else {
+            return 1;
+        };
+        let mut found = 0;
+        for column in 0..self.n {
+            let attacks =
+                |&(r, c): &(u32, u32)| c == column || r.abs_diff(row) == c.abs_diff(column);
+            if !self.queens.iter().any(attacks) {
+                self.queens.push((row, column));
+                found += self.completions();
+                self.queens.pop();
+            }
+        }
+        found
+    }
+}
+
+#[test]
+fn every_backend_counts_each_task_as_the_rules_say() {
+    for (n, width) in [(5, 1), (6, 1), (8, 1), (9, 1), (5, 2), (7, 2), (9, 2), (10, 2)] {
+        let plan = RingPlan::new(n, width).expect("the board has such a ring");
+        let mut tasks = Tasks::new();
+        plan.fill(0..plan.len(), &mut tasks);
+        for i in 0..tasks.len() {
+            let (record, weight) = tasks.get(i);
+            let task = Preplacement::unpack(record, n, width).expect("it is of the plan");
+            let mut rules = Rules { n, queens: task.queens(n, width).collect() };
+            let expected = u64::from(weight) * rules.completions();
+            for backend in Backend::available() {
+                let mut kernel = Kernel::new(backend, n, Method::Ring { width });
+                let found = kernel.count(tasks.slice(i..i + 1));
+                assert_eq!(found, Ok(expected), "{backend}: {task:?} of N = {n}");
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn backends_agree_on_tasks_from_anywhere(
+        (n, width) in prop_oneof![(12..=15u32, Just(1u32)), (15..=20u32, Just(2u32))],
+        at in any::<u64>(),
+    ) {
+        let plan = RingPlan::new(n, width).expect("the board has such a ring");
+        let start = at % plan.len();
+        let mut tasks = Tasks::new();
+        plan.fill(start..plan.len().min(start + 40), &mut tasks);
+        let count = |backend| Kernel::new(backend, n, Method::Ring { width }).count(tasks.as_slice());
+        let expected = count(Backend::Portable);
+        prop_assert!(expected.is_ok());
+        for backend in Backend::available().filter(|backend| *backend != Backend::Reference || n < 15) {
+            prop_assert_eq!(count(backend), expected, "{}, N = {}, width {}", backend, n, width);
+        }
+    }
+}
+
+#[test]
+fn what_is_no_preplacement_of_the_board_is_refused() {
+    let plan = RingPlan::new(8, 1).expect("the board has such a ring");
+    let mut good = Tasks::new();
+    plan.fill(0..2, &mut good);
+    let method = Method::Ring { width: 1 };
+    for backend in Backend::available() {
+        let mut kernel = Kernel::new(backend, 8, method);
+        assert!(kernel.count(good.as_slice()).is_ok());
+        let mut tasks = good.clone();
+        tasks.left[1] ^= 1 << 3;
+        let refused = Err(CountError::BadTask { index: 1, n: 8, method });
+        assert_eq!(kernel.count(tasks.as_slice()), refused, "a row beyond the board");
+        tasks.left[1] = good.left[1];
+        tasks.down[1] = good.down[1] & 0xffff_ff00 | good.down[1] >> 16;
+        assert_eq!(kernel.count(tasks.as_slice()), refused, "top and bottom in one column");
+    }
+}

@@ -1,0 +1,56 @@
+//! Counting with nothing around the kernels but a shared place in the list of tasks.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use board::{Cut, Method, Tasks};
+use count::{Backend, CountError, Kernel};
+
+use crate::failure::Failure;
+
+/// Tasks that a thread takes at a time.
+const CHUNK: usize = 64;
+
+/// Counts a whole board, plan and threads included.
+pub(super) fn count(
+    n: u32,
+    method: Method,
+    backend: Backend,
+    threads: usize,
+) -> Result<u128, Failure> {
+    let cut = Cut::new(n, method)?;
+    let mut tasks = Tasks::new();
+    cut.fill(0..cut.len(), &mut tasks);
+    let next = AtomicUsize::new(0);
+    let count = || {
+        let mut kernel = Kernel::new(backend, n, method);
+        let mut sum = 0_u128;
+        loop {
+            let start = next.fetch_add(CHUNK, Ordering::Relaxed);
+            if start >= tasks.len() {
+                return Ok(sum);
+            }
+            let chunk = tasks.slice(start..tasks.len().min(start + CHUNK));
+            sum += u128::from(kernel.count(chunk)?);
+        }
+    };
+    let sums: Result<Vec<u128>, CountError> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(count)).collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+            thread.join().expect("the kernels do not panic")
+        };
+        threads.into_iter().map(join).collect()
+    });
+    Ok(sums.map_err(anyhow::Error::from)?.into_iter().sum())
+}
+
+/// The least of some seconds.
+pub(super) fn best(seconds: &[f64]) -> f64 {
+    seconds.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+/// The median of the ratios of what was measured side by side.
+pub(super) fn median_ratio(over: &[f64], under: &[f64]) -> f64 {
+    let mut ratios: Vec<f64> = over.iter().zip(under).map(|(over, under)| over / under).collect();
+    ratios.sort_by(f64::total_cmp);
+    ratios[ratios.len() / 2]
+}
