@@ -2,26 +2,33 @@
 
 use std::hint::black_box;
 
-use board::rows::RowsPlan;
-use board::{Method, Tasks};
+use board::{Cut, Method, Tasks};
 use count::{Backend, Kernel};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
-/// (N, M, one task in so many): a few tens of milliseconds for the slowest backend.
-const SAMPLES: [(u32, u32, usize); 3] = [(14, 4, 8), (16, 4, 400), (14, 9, 100)];
+/// Tasks that are taken together: neighbours share work by `ring`.
+const RUN: u64 = 16;
+
+/// (N, method, one run in so many): a few tens of milliseconds for the slowest backend.
+const SAMPLES: [(u32, Method, usize); 4] = [
+    (14, Method::Rows { rows: 4 }, 8),
+    (16, Method::Rows { rows: 4 }, 200),
+    (14, Method::Rows { rows: 9 }, 100),
+    (16, Method::Ring { width: 1 }, 100),
+];
 
 fn kernels(criterion: &mut Criterion) {
-    for (n, rows, step) in SAMPLES {
-        let tasks = sample(n, rows, step);
+    for (n, method, step) in SAMPLES {
+        let tasks = sample(n, method, step);
         for block in [10, tasks.len()] {
-            let mut group = criterion.benchmark_group(format!("N={n} M={rows} by {block}"));
+            let mut group = criterion.benchmark_group(format!("N={n} {method} by {block}"));
             group.sample_size(20);
-            // Completions as elements: the rate is Q/s, mirror images counted.
-            let total = count(Backend::detect(), n, rows, &tasks, block);
+            // Solutions as elements: the rate is Q/s, all symmetries counted.
+            let total = count(Backend::detect(), n, method, &tasks, block);
             group.throughput(Throughput::Elements(total));
             for backend in Backend::available() {
                 group.bench_function(BenchmarkId::from_parameter(backend), |bencher| {
-                    bencher.iter(|| count(backend, n, rows, black_box(&tasks), block));
+                    bencher.iter(|| count(backend, n, method, black_box(&tasks), block));
                 });
             }
             group.finish();
@@ -29,17 +36,17 @@ fn kernels(criterion: &mut Criterion) {
     }
 }
 
-fn sample(n: u32, rows: u32, step: usize) -> Tasks {
-    let plan = RowsPlan::new(n, rows).expect("the plan is within the limit");
+fn sample(n: u32, method: Method, step: usize) -> Tasks {
+    let cut = Cut::new(n, method).expect("the board can be cut so");
     let mut tasks = Tasks::new();
-    for ordinal in (0..plan.len()).step_by(step) {
-        plan.fill(ordinal..ordinal + 1, &mut tasks);
+    for start in (0..cut.len()).step_by(step * RUN as usize) {
+        cut.fill(start..cut.len().min(start + RUN), &mut tasks);
     }
     tasks
 }
 
-fn count(backend: Backend, n: u32, rows: u32, tasks: &Tasks, block: usize) -> u64 {
-    let mut kernel = Kernel::new(backend, n, Method::Rows { rows });
+fn count(backend: Backend, n: u32, method: Method, tasks: &Tasks, block: usize) -> u64 {
+    let mut kernel = Kernel::new(backend, n, method);
     (0..tasks.len())
         .step_by(block)
         .map(|start| tasks.slice(start..tasks.len().min(start + block)))

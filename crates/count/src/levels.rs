@@ -29,6 +29,9 @@
 //! most children that a block can have: 1 MB in all at N = 16, and at most 13 MB (N = 32), of which
 //! only the pages that are used become real.
 //!
+//! Where rows are neighbours and no square is closed ([`Below::plain`]), shifts are constants; else
+//! each row brings its own shift and mask, and the last three rows a longer closed form.
+//!
 //! Invariants: a stored state has a free square in its next row; its columns and rows left are
 //! equally many, and so it has at most as many children; a buffer is empty before the search
 //! returns to the row above.

@@ -8,8 +8,10 @@
 //!   Backend::detect()  --new-->  Kernel  --count(tasks)-->  sum of weight x completions, or an error
 //! ```
 //!
-//! Each backend has a file of its own, all of them count alike, and the tests hold each against
-//! [`Backend::Reference`], which reads like the definition:
+//! A method says what is left to be searched below its tasks (`ground`): the rows below a prefix, or
+//! the inner rows between the queens of a `ring`. Each backend searches any ground. It has a file of
+//! its own, all of them count alike, and the tests hold each against [`Backend::Reference`], which
+//! reads like the definition:
 //!
 //! ```text
 //!   reference    the recursion                    portable     level buffers, scalar

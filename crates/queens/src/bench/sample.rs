@@ -8,9 +8,12 @@ use count::{Backend, Kernel};
 use crate::failure::Failure;
 
 /// How long a sample takes to count, at least, unless it is the whole plan.
-const ROUND: Duration = Duration::from_millis(100);
+const ROUND: Duration = Duration::from_millis(150);
 
-/// The most tasks that are taken from one place: neighbours share work in some methods.
+/// The fewest places of the plan that many tasks are taken from: tasks differ along it.
+const PLACES: u64 = 32;
+
+/// The most neighbours that are taken together where they share work.
 const RUN: u64 = 64;
 
 /// Some tasks of a plan and a kernel that counts them.
@@ -41,7 +44,10 @@ impl Sample {
         let mut sample = Sample { method, backend, tasks: Tasks::new(), share: 0.0, kernel };
         let mut wanted = 1;
         loop {
-            let run = RUN.min(wanted);
+            let run = match method {
+                Method::Rows { .. } => 1,
+                Method::Ring { .. } => (wanted / PLACES).clamp(1, RUN),
+            };
             let places = (wanted / run).min(cut.len() / run);
             sample.tasks.clear();
             for place in 0..places {
