@@ -26,6 +26,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod halves;
 mod prefix;
 pub mod rows;
 mod tasks;
