@@ -16,7 +16,7 @@
 //!
 //! Order: for odd N by c first, ascending, so that neighbouring tasks share it; c is at most the
 //! centre column. Left of the centre column reversal is spent: the split is the lesser of the two
-//! halves, in the order of masks. At the centre column, and for even N, [`splits`] has the order.
+//! halves, in the order of masks. At the centre column, and for even N, `splits` has the order.
 //! The sum of the weights is the number of splits, C(N, N/2) or N * C(N - 1, (N - 1)/2).
 //!
 //! Ordinals are computed with, not looked up: a plan holds two numbers, and a task takes about
@@ -103,7 +103,7 @@ impl HalvesPlan {
 
     fn task(&self, ordinal: u64) -> (Prefix, u8) {
         let half = self.n / 2;
-        if self.n % 2 == 0 {
+        if self.n.is_multiple_of(2) {
             let (down, weight) = splits::get(half, ordinal);
             return (Prefix { left: 0, down, right: 0 }, weight);
         }

@@ -18,7 +18,7 @@ fn splits(n: u32) -> u64 {
     let choose =
         |from: u64, chosen: u64| (0..chosen).fold(1, |ways, i| ways * (from - i) / (i + 1));
     let half = u64::from(n / 2);
-    if n % 2 == 0 { choose(2 * half, half) } else { u64::from(n) * choose(2 * half, half) }
+    if n.is_multiple_of(2) { choose(2 * half, half) } else { u64::from(n) * choose(2 * half, half) }
 }
 
 fn reversed(n: u32, mask: u32) -> u32 {

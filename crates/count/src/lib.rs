@@ -33,6 +33,7 @@ mod avx2;
 mod avx512;
 mod backend;
 mod engine;
+pub mod halves;
 mod kernel;
 #[cfg(target_arch = "x86_64")]
 mod levels;

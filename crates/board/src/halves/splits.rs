@@ -52,7 +52,8 @@ impl State {
                 State::Alike.ways(pairs - 1, ones) + State::Unlike.ways(pairs - 1, ones - 1)
             }
             State::Alike => {
-                let palindromes = if ones % 2 == 0 { binomial(pairs, ones / 2) } else { 0 };
+                let palindromes =
+                    if ones.is_multiple_of(2) { binomial(pairs, ones / 2) } else { 0 };
                 (all + palindromes) / 2
             }
             // So far each pair took one column, and half of all columns are chosen, so that

@@ -1,0 +1,83 @@
+//! Where the diagonals of the two halves meet, and as which bits.
+//!
+//! A half-board is a list of rows from its own edge inwards; both halves are searched in the same
+//! way, the lower one from the bottom. What one knows of its diagonals is its state after M = N/2
+//! rows, the masks `left` and `right` of [`Prefix`](board::Prefix), as the row beyond sees them.
+//!
+//! ```text
+//!   N even: no row between the halves             N odd: the centre row, with a queen on c
+//!
+//!     upper   . . . Q . .                           upper   . Q . . .
+//!     state   . . R D L .   <- its row beyond       state   R D L . .   \ one row beyond
+//!     - - - - - - - - - -                           centre  . . . . c   / for both
+//!     state   . L D R . .   <- its row beyond       state   . R D L . .   (of a Q in column 2)
+//!     lower   . . Q . . .                           lower   . . Q . . .
+//! ```
+//!
+//! A diagonal that leads to higher columns downwards is in `left` of the upper half and in `right`
+//! of the lower one. For odd N both name it by its column in the centre row. For even N the rows
+//! beyond are each other's last: the lower half's name is one column less. The other diagonals are
+//! the same with `left` and `right` exchanged:
+//!
+//! ```text
+//!   upper.left[j]  meets  lower.right[j - s]        s = 1 for even N, 0 for odd N
+//!   upper.right[j] meets  lower.left[j + s]
+//! ```
+//!
+//! A *key* holds both masks, `left` in the lower 32 bits. A [`View`] brings the two halves' keys to
+//! common bits, in which an upper and a lower half fit together if they have no bit in common: the
+//! N - 1 diagonals of each direction that cross the boundary of an even board, or the N - 2 that
+//! cross the centre row of an odd one and touch both halves, less the two of its queen.
+
+/// The common bits of one half's keys, in the order of both halves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct View {
+    /// 32 where `left` and `right` are exchanged first.
+    pub(crate) rotate: u32,
+    /// The diagonals that number the bucket: those occupied most often, the longest ones.
+    pub(crate) cut: u64,
+    /// The other diagonals: the *item*, in which halves are compared.
+    pub(crate) rest: u64,
+}
+
+/// One board's diagonals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Geometry {
+    /// How the upper half's keys are read.
+    pub(crate) upper: View,
+    /// How the lower half's keys are read.
+    pub(crate) lower: View,
+}
+
+impl Geometry {
+    /// A board of size `n` (4 to 32), if odd with a queen in column `centre` of the centre row.
+    /// Items have at most `item_bits` bits.
+    pub(crate) fn new(n: u32, centre: Option<u32>, item_bits: u32) -> Geometry {
+        let shift = 1 - n % 2;
+        // Twice the column, so that the middle of the board is a whole number.
+        let distance = |column: u32, middle: u32| (2 * column).abs_diff(middle);
+        let left = (1..n - 1 + shift).map(|j| (distance(j, n - 1 + shift), j));
+        let right = (1 - shift..n - 1).map(|j| (distance(j, n - 1 - shift), j + 32));
+        let mut diagonals: Vec<(u32, u32)> =
+            left.chain(right).filter(|&(_, bit)| Some(bit % 32) != centre).collect();
+        diagonals.sort_unstable();
+        let cut = code_bits(n, item_bits).min(diagonals.len() as u32);
+        let mask = |part: &[(u32, u32)]| part.iter().map(|&(_, bit)| 1 << bit).sum();
+        let (cut, rest) = diagonals.split_at(cut as usize);
+        let upper = View { rotate: 0, cut: mask(cut), rest: mask(rest) };
+        let lower = |mask: u64| {
+            let (left, right) = (mask & u64::from(u32::MAX), mask >> 32);
+            left >> shift | right << shift << 32
+        };
+        let lower = View { rotate: 32, cut: lower(upper.cut), rest: lower(upper.rest) };
+        Geometry { upper, lower }
+    }
+}
+
+/// The number of bits of a bucket's number on a board of size `n`, where an item has at most
+/// `item_bits`: more diagonals than can be compared, and more while lists are short enough.
+pub(crate) fn code_bits(n: u32, item_bits: u32) -> u32 {
+    // With the centre's queen in a corner column, of an odd board; else it takes two of them.
+    let diagonals = 2 * (n - 1 - n % 2);
+    diagonals.saturating_sub(item_bits).max(n / 4)
+}
