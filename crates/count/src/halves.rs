@@ -28,6 +28,9 @@
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
+mod avx512;
 mod buckets;
 mod geometry;
 mod join;
@@ -45,6 +48,8 @@ use thiserror::Error;
 
 #[cfg(target_arch = "x86_64")]
 use self::avx2::Avx2;
+#[cfg(target_arch = "x86_64")]
+use self::avx512::Avx512;
 use self::buckets::Buckets;
 use self::geometry::{Geometry, code_bits};
 use self::join::Join;
@@ -125,9 +130,14 @@ enum Engine {
     Avx2Narrow(Joiner<Avx2<7>>),
     #[cfg(target_arch = "x86_64")]
     Avx2Wide(Joiner<Avx2<8>>),
+    /// While four tables of seven bits do.
+    #[cfg(target_arch = "x86_64")]
+    Avx512Narrow(Joiner<Avx512<4>>),
+    #[cfg(target_arch = "x86_64")]
+    Avx512Wide(Joiner<Avx512<5>>),
 }
 
-/// The largest board for seven tables.
+/// The largest board for items of 27 bits: beyond it more of them leave buckets that are long enough.
 #[cfg(target_arch = "x86_64")]
 const NARROW: u32 = 21;
 
@@ -145,6 +155,7 @@ impl Halves {
         if !(MIN_N..=MAX_N).contains(&n) {
             return Err(HalvesError::BoardOutOfRange { n });
         }
+        let backend = backend.require()?;
         if needs(n) > memory_bytes {
             return Err(HalvesError::TooLittleMemory {
                 n,
@@ -201,15 +212,30 @@ impl Engine {
             Backend::Reference => Some(Engine::Reference),
             Backend::Portable => Some(Engine::Portable(Joiner::new(Portable, n))),
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx2 | Backend::Avx512 if n <= NARROW => {
-                Avx2::new().map(|unit| Engine::Avx2Narrow(Joiner::new(unit, n)))
-            }
+            Backend::Avx2 => Engine::avx2(n),
+            // Few processors have the backend and lack what this method needs of AVX-512.
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx2 | Backend::Avx512 => {
-                Avx2::new().map(|unit| Engine::Avx2Wide(Joiner::new(unit, n)))
-            }
+            Backend::Avx512 => Engine::avx512(n).or_else(|| Engine::avx2(n)),
             #[cfg(not(target_arch = "x86_64"))]
             Backend::Avx2 | Backend::Avx512 => None,
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn avx2(n: u32) -> Option<Engine> {
+        if n <= NARROW {
+            Avx2::new().map(|unit| Engine::Avx2Narrow(Joiner::new(unit, n)))
+        } else {
+            Avx2::new().map(|unit| Engine::Avx2Wide(Joiner::new(unit, n)))
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn avx512(n: u32) -> Option<Engine> {
+        if n <= NARROW {
+            Avx512::new().map(|unit| Engine::Avx512Narrow(Joiner::new(unit, n)))
+        } else {
+            Avx512::new().map(|unit| Engine::Avx512Wide(Joiner::new(unit, n)))
         }
     }
 
@@ -225,6 +251,10 @@ impl Engine {
             Engine::Avx2Narrow(joiner) => joiner.count(split, centre, sum),
             #[cfg(target_arch = "x86_64")]
             Engine::Avx2Wide(joiner) => joiner.count(split, centre, sum),
+            #[cfg(target_arch = "x86_64")]
+            Engine::Avx512Narrow(joiner) => joiner.count(split, centre, sum),
+            #[cfg(target_arch = "x86_64")]
+            Engine::Avx512Wide(joiner) => joiner.count(split, centre, sum),
         }
     }
 }
