@@ -18,12 +18,14 @@
 //! figures that it was chosen by, are this project's own; its nearest relative is Kluev's count by
 //! quadrants.
 //!
-//! Measured on one core of a shared Zen 3 server, evenly spread tasks, in processor time, as Q/s
-//! and as a multiple of the reference recursion of `rows` at N = 16 in the same runs (3.0e6 Q/s):
+//! Measured on one core of a shared Zen 3 server (`cargo bench -p count --bench halves`), as Q/s, and
+//! in parentheses as a multiple of the reference of `rows` at N = 16 in the same run, 3.0e6 Q/s:
 //!
-//! | backend | N = 16 | 17 | 18 | 19 | 20 |
-//! |---|---|---|---|---|---|
-//! | `avx2` | 1.4e8, 46 | 0.9e8, 31 | 2.3e8, 75 | 1.1e8, 38 | 4.0e8, 132 |
+//! | backend | N = 16 | 17 | 18 | 19 | 20 | 22 | 24 |
+//! |---|---|---|---|---|---|---|---|
+//! | `avx2` | 1.3e8 (43) | 0.9e8 (30) | 2.3e8 (76) | 1.5e8 (50) | 4.0e8 (133) | 3.9e8 (129) | 5.8e8 (194) |
+//!
+//! `avx512` has not been run on a processor yet: see its page.
 
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
@@ -125,19 +127,21 @@ pub struct Halves {
 enum Engine {
     Reference,
     Portable(Joiner<Portable>),
-    /// While seven tables of four bits leave few enough bits to the buckets.
+    /// Items of 27 bits, in seven tables of four.
     #[cfg(target_arch = "x86_64")]
     Avx2Narrow(Joiner<Avx2<7>>),
+    /// Items of 31 bits, in eight tables.
     #[cfg(target_arch = "x86_64")]
     Avx2Wide(Joiner<Avx2<8>>),
-    /// While four tables of seven bits do.
+    /// Items of 27 bits, in four tables of seven.
     #[cfg(target_arch = "x86_64")]
     Avx512Narrow(Joiner<Avx512<4>>),
+    /// Items of 31 bits, in five tables.
     #[cfg(target_arch = "x86_64")]
     Avx512Wide(Joiner<Avx512<5>>),
 }
 
-/// The largest board for items of 27 bits: beyond it more of them leave buckets that are long enough.
+/// The largest board for items of 27 bits; on larger ones too many bits would be left to the buckets.
 #[cfg(target_arch = "x86_64")]
 const NARROW: u32 = 21;
 

@@ -1,6 +1,11 @@
 //! AVX2 and BMI2: the method in vectors of 32 bytes, for x86-64 processors since Haswell (2013).
 //!
 //! BMI2's `pext` is slow on AMD processors before Zen 3 (2020).
+//!
+//! A table has an entry for each value of four bits, a byte with a bit for each of eight lower halves;
+//! a shuffle looks 32 lanes up. What was tried first, blocks of 256 upper halves as bit planes and
+//! tables of their intersections for each seven bits of a lower half, was half as fast: a block so
+//! large spans many buckets, of which most do not fit.
 
 use std::arch::x86_64::*;
 

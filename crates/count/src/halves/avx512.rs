@@ -2,7 +2,13 @@
 //! Lake (2019) and Zen 4 (2022).
 //!
 //! A table has an entry for each value of seven bits: two vectors of bytes, in which one permutation
-//! looks 64 lanes up. So four tables compare 27 diagonals, and five the most that an item has.
+//! looks 64 lanes up. So four tables compare 27 diagonals, and five the most that an item has. A step
+//! of the loop, 64 upper halves against eight lower ones, is four loads, four permutations and six
+//! other instructions.
+//!
+//! It was written on a machine without these instructions. Against models of them in plain Rust,
+//! made from their published pseudo-code, it passed every test of this crate; where a processor has
+//! them, the same tests run it. Its speed is not measured.
 
 use std::arch::x86_64::*;
 

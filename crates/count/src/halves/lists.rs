@@ -2,6 +2,9 @@
 //!
 //! The set is divided between an upper and a lower quarter in every way; each pair of quarters
 //! whose diagonals do not meet is a half-board. About one in twelve pairs is.
+//!
+//! Measured with AVX2 at N = 18, listing takes about 45% of a task's time, most of it to pair the
+//! quarters, sorting 15% and the join 40%; at N = 20 the join takes 60%.
 
 use std::ops::Range;
 
@@ -29,8 +32,8 @@ pub(crate) struct Quarter<'a> {
 
 /// The largest board of which all quarters are kept.
 ///
-/// Beyond it those of a split are placed anew for each list, which takes a twentieth of the time
-/// there.
+/// Beyond it those of a split are placed anew for each list, which takes a sixth of the time at
+/// N = 22, and less above.
 pub(crate) const ALL_QUARTERS: u32 = 21;
 
 /// Lists half-boards of one board size.
