@@ -267,6 +267,9 @@ impl Engine {
 struct Joiner<U: Unit> {
     unit: U,
     n: u32,
+    /// What `geometry` and `lists` are made for: the centre row's square, a bit or 0.
+    centre: u32,
+    geometry: Geometry,
     lists: Lists,
     upper: Buckets,
     lower: Buckets,
@@ -277,10 +280,13 @@ impl<U: Unit> Joiner<U> {
     fn new(unit: U, n: u32) -> Joiner<U> {
         let code_bits = code_bits(n, U::ITEM_BITS);
         let room = memory::longest_list(n);
+        let centre = n % 2;
         Joiner {
             unit,
             n,
-            lists: Lists::new(n, room),
+            centre,
+            geometry: Geometry::new(n, centre, U::ITEM_BITS),
+            lists: Lists::new(n, centre, room),
             upper: Buckets::new(code_bits, room),
             lower: Buckets::new(code_bits, room),
             join: Join::new(unit, code_bits, room),
@@ -288,13 +294,14 @@ impl<U: Unit> Joiner<U> {
     }
 
     fn count(&mut self, split: u32, centre: u32, sum: &mut Sum) -> Result<(), TooMany> {
-        let n = self.n;
-        let column = (centre != 0).then(|| centre.trailing_zeros());
-        let geometry = Geometry::new(n, column, U::ITEM_BITS);
-        let others = full_mask(n) & !(split | centre);
-        self.lists.set_centre(centre);
-        self.lists.list(self.unit, split, geometry.upper, &mut self.upper)?;
-        self.lists.list(self.unit, others, geometry.lower, &mut self.lower)?;
+        if self.centre != centre {
+            self.centre = centre;
+            self.geometry = Geometry::new(self.n, centre, U::ITEM_BITS);
+            self.lists.set_centre(centre);
+        }
+        let others = full_mask(self.n) & !(split | centre);
+        self.lists.list(self.unit, split, self.geometry.upper, &mut self.upper)?;
+        self.lists.list(self.unit, others, self.geometry.lower, &mut self.lower)?;
         self.join.count(&self.upper, &self.lower, sum);
         Ok(())
     }

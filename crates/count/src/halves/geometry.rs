@@ -50,16 +50,16 @@ pub(crate) struct Geometry {
 }
 
 impl Geometry {
-    /// A board of size `n` (4 to 32), if odd with a queen in column `centre` of the centre row.
-    /// Items have at most `item_bits` bits.
-    pub(crate) fn new(n: u32, centre: Option<u32>, item_bits: u32) -> Geometry {
+    /// A board of size `n` (4 to 32), if odd with a queen on the square `centre` of the centre row, a
+    /// bit; it is 0 for even N. Items have at most `item_bits` bits.
+    pub(crate) fn new(n: u32, centre: u32, item_bits: u32) -> Geometry {
         let shift = 1 - n % 2;
         // Twice the column, so that the middle of the board is a whole number.
         let distance = |column: u32, middle: u32| (2 * column).abs_diff(middle);
         let left = (1..n - 1 + shift).map(|j| (distance(j, n - 1 + shift), j));
         let right = (1 - shift..n - 1).map(|j| (distance(j, n - 1 - shift), j + 32));
         let mut diagonals: Vec<(u32, u32)> =
-            left.chain(right).filter(|&(_, bit)| Some(bit % 32) != centre).collect();
+            left.chain(right).filter(|&(_, bit)| centre >> (bit % 32) & 1 == 0).collect();
         diagonals.sort_unstable();
         let cut = code_bits(n, item_bits).min(diagonals.len() as u32);
         let mask = |part: &[(u32, u32)]| part.iter().map(|&(_, bit)| 1 << bit).sum();

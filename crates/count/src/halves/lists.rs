@@ -13,7 +13,7 @@ use board::full_mask;
 use super::TooMany;
 use super::buckets::{Buckets, Unsorted};
 use super::geometry::View;
-use super::quarters::{Area, Numbering, PADDING, Place, Quarters};
+use super::quarters::{Area, Columns, Numbering, PADDING, Place, Quarters};
 use super::unit::Unit;
 
 /// The half-boards that are listed before they go to the buckets.
@@ -39,8 +39,8 @@ pub(crate) const ALL_QUARTERS: u32 = 21;
 /// Lists half-boards of one board size.
 pub(crate) struct Lists {
     n: u32,
-    /// The centre row's square, a bit or 0; `None` before the first.
-    centre: Option<u32>,
+    /// The centre row's square, a bit or 0: half-boards that attack it are left out.
+    centre: u32,
     upper: Table,
     lower: Table,
     /// Which columns of a set, by rank, go to the upper quarter.
@@ -57,42 +57,44 @@ struct Table {
 }
 
 impl Lists {
-    /// For lists of at most `room` half-boards.
-    pub(crate) fn new(n: u32, room: usize) -> Lists {
+    /// For lists of at most `room` half-boards that do not attack the square `centre` of the centre
+    /// row, a bit or 0.
+    pub(crate) fn new(n: u32, centre: u32, room: usize) -> Lists {
         let half = n / 2;
         let chosen = Place::Upper.rows(half);
-        Lists {
+        let mut lists = Lists {
             n,
-            centre: None,
+            centre,
             upper: Table::new(n, Place::Upper),
             lower: Table::new(n, Place::Lower),
             choices: (0..1_u32 << half).filter(|choice| choice.count_ones() == chosen).collect(),
             keys: Vec::new(),
             unsorted: Unsorted::new(room),
-        }
+        };
+        lists.set_centre(centre);
+        lists
     }
 
-    /// Leaves half-boards out that attack the square `centre` of the centre row, a bit or 0.
+    /// Changes the centre row's square.
     pub(crate) fn set_centre(&mut self, centre: u32) {
-        if self.centre != Some(centre) {
-            self.centre = Some(centre);
-            if self.n <= ALL_QUARTERS {
-                self.refill(full_mask(self.n) & !centre);
-            }
+        self.centre = centre;
+        if self.n <= ALL_QUARTERS {
+            self.refill(full_mask(self.n) & !centre);
         }
     }
 
     fn refill(&mut self, columns: u32) {
-        let area = Area { n: self.n, columns, centre: self.centre.unwrap_or(0) };
+        let area = Area { n: self.n, columns, centre: self.centre };
         for table in [&mut self.upper, &mut self.lower] {
-            if self.n > ALL_QUARTERS {
-                table.numbering = Numbering::Split(columns);
-            }
             table.quarters = Quarters::new(area, table.place, &table.numbering);
         }
     }
 
     /// Puts the half-boards whose queens take the columns `set` into `buckets`, and sorts them.
+    ///
+    /// # Errors
+    ///
+    /// [`TooMany`], if there is no room for them.
     pub(crate) fn list<U: Unit>(
         &mut self,
         unit: U,
@@ -106,10 +108,12 @@ impl Lists {
         let Lists { upper, lower, choices, keys, unsorted, .. } = self;
         buckets.clear(unsorted);
         let columns = columns(set);
+        let all_ranks = full_mask(set.count_ones());
         let mut len = 0;
         for &choice in choices.iter() {
-            let above = spread(choice, &columns);
-            let (above, below) = (upper.get(above), lower.get(set ^ above));
+            let above = Columns { set: spread(choice, &columns), ranks: choice };
+            let below = Columns { set: set ^ above.set, ranks: all_ranks ^ choice };
+            let (above, below) = (upper.get(above), lower.get(below));
             let room = len + above.len * below.len + PADDING;
             if keys.len() < room {
                 keys.resize(room, 0);
@@ -133,7 +137,7 @@ impl Table {
     /// Without a quarter.
     fn new(n: u32, place: Place) -> Table {
         let numbering = if n > ALL_QUARTERS {
-            Numbering::Split(0)
+            Numbering::Split(n / 2)
         } else {
             Numbering::board(n, place.rows(n / 2))
         };
@@ -142,8 +146,8 @@ impl Table {
         Table { place, numbering, quarters }
     }
 
-    fn get(&self, set: u32) -> Quarter<'_> {
-        let Range { start, end } = self.quarters.range(self.numbering.of(set));
+    fn get(&self, columns: Columns) -> Quarter<'_> {
+        let Range { start, end } = self.quarters.range(self.numbering.of(columns));
         let padded = start..end + PADDING;
         Quarter {
             len: end - start,
