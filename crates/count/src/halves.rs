@@ -18,14 +18,15 @@
 //! figures that it was chosen by, are this project's own; its nearest relative is Kluev's count by
 //! quadrants.
 //!
-//! Measured on one core of a shared Zen 3 server (`cargo bench -p count --bench halves`), as Q/s, and
-//! in parentheses as a multiple of the reference of `rows` at N = 16 in the same run, 3.0e6 Q/s:
+//! Measured on one core of a shared Zen 3 server on evenly spread tasks, in processor time, as Q/s;
+//! in parentheses, as a multiple of the reference of `rows` at N = 16 in the same runs, 3.0e6 Q/s:
 //!
 //! | backend | N = 16 | 17 | 18 | 19 | 20 | 22 | 24 |
 //! |---|---|---|---|---|---|---|---|
-//! | `avx2` | 1.3e8 (43) | 0.9e8 (30) | 2.3e8 (76) | 1.5e8 (50) | 4.0e8 (133) | 3.9e8 (129) | 5.8e8 (194) |
+//! | `portable` | 4.4e7 (14) | 3.3e7 (10) | 5.8e7 (20) | 3.3e7 (11) | 7.4e7 (25) | 6.1e7 (20) | |
+//! | `avx2` | 1.3e8 (43) | 0.9e8 (29) | 2.3e8 (76) | 1.6e8 (54) | 4.0e8 (140) | 3.9e8 (133) | 5.5e8 (190) |
 //!
-//! `avx512` has not been run on a processor yet: see its page.
+//! At N = 26 a task takes 19 s, 3.9e8 Q/s. `avx512` has not been run on a processor: see its page.
 
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
