@@ -5,19 +5,21 @@
 //! rows, the masks `left` and `right` of [`Prefix`](board::Prefix), as the row beyond sees them.
 //!
 //! ```text
-//!   N even: no row between the halves             N odd: the centre row, with a queen on c
+//!   N even                                       N odd
+//!   column       5 4 3 2 1 0                     column       4 3 2 1 0
+//!   upper half   . . . Q . .                     upper half   . . Q . .
+//!   - - - - - - - - - - - -                      centre row   . L D R .   both halves' states
+//!   lower half   . . L D R .   upper's state     lower half   . . Q . .
 //!
-//!     upper   . . . Q . .                           upper   . Q . . .
-//!     state   . . R D L .   <- its row beyond       state   R D L . .   \ one row beyond
-//!     - - - - - - - - - -                           centre  . . . . c   / for both
-//!     state   . L D R . .   <- its row beyond       state   . R D L . .   (of a Q in column 2)
-//!     lower   . . Q . . .                           lower   . . Q . . .
+//!   upper half   . . L D R .   lower's state
+//!   - - - - - - - - - - - -
+//!   lower half   . . . Q . .
 //! ```
 //!
 //! A diagonal that leads to higher columns downwards is in `left` of the upper half and in `right`
-//! of the lower one. For odd N both name it by its column in the centre row. For even N the rows
-//! beyond are each other's last: the lower half's name is one column less. The other diagonals are
-//! the same with `left` and `right` exchanged:
+//! of the lower one. For odd N both name it by its column in the centre row. For even N each
+//! half's state is for the other's innermost row, where the lower half names the diagonal one column
+//! less. The other diagonals are the same with `left` and `right` exchanged:
 //!
 //! ```text
 //!   upper.left[j]  meets  lower.right[j - s]        s = 1 for even N, 0 for odd N
