@@ -29,6 +29,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod halves;
 mod method;
 mod prefix;
 pub mod ring;

@@ -36,6 +36,7 @@ mod avx512;
 mod backend;
 mod engine;
 mod ground;
+pub mod halves;
 mod kernel;
 #[cfg(target_arch = "x86_64")]
 mod levels;

@@ -1,0 +1,115 @@
+//! The method in plain Rust, for every processor.
+
+use super::geometry::View;
+use super::lists::Quarter;
+use super::unit::{Unit, absent};
+
+/// The bits of an item that a table is for.
+const TABLE_BITS: u32 = 7;
+
+/// The tables for an item's bits.
+const TABLES: usize = 4;
+
+/// Plain Rust.
+#[derive(Clone, Copy)]
+pub(crate) struct Portable;
+
+impl Unit for Portable {
+    type Block = u32;
+
+    const LANES: usize = 1;
+
+    const ITEM_BITS: u32 = TABLES as u32 * TABLE_BITS - 1;
+
+    fn pair(self, upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
+        let mut len = 0;
+        for i in 0..upper.len {
+            let (meet, far) = (upper.meet[i], upper.far[i]);
+            let lower = lower.meet[..lower.len].iter().zip(&lower.far[..lower.len]);
+            for (lower_meet, lower_far) in lower {
+                // Written whether it is a half-board or not; only then does the end move.
+                keys[len] = far | lower_far;
+                len += usize::from(meet & lower_meet == 0);
+            }
+        }
+        len
+    }
+
+    fn extract(self, keys: &[u64], view: View, codes: &mut [u32], items: &mut [u32]) {
+        let (cut, rest) = (runs(view.cut), runs(view.rest));
+        for (i, key) in keys.iter().enumerate() {
+            let key = key.rotate_left(view.rotate);
+            let gather = |runs: &[(u64, u32)]| {
+                runs.iter().fold(0, |bits, (mask, shift)| bits | (key & mask) >> shift) as u32
+            };
+            codes[i] = gather(&cut);
+            items[i] = gather(&rest);
+        }
+    }
+
+    fn pack(self, items: &[u32], blocks: &mut Vec<u32>) {
+        blocks.extend_from_slice(items);
+    }
+
+    /// A word has a bit for each of 64 lower halves.
+    fn join(self, blocks: &[u32], chosen: &[u32], lower: &[u32]) -> u64 {
+        let mut sum = 0;
+        for lower in lower.chunks(64) {
+            let tables = tables(lower);
+            for &block in chosen {
+                let item = blocks[block as usize];
+                let fit = tables.iter().enumerate().fold(u64::MAX, |fit, (i, table)| {
+                    let bits = item >> (i as u32 * TABLE_BITS);
+                    fit & table[bits as usize % (1 << TABLE_BITS)]
+                });
+                sum += u64::from(fit.count_ones());
+            }
+        }
+        sum
+    }
+}
+
+/// For each value of seven bits of an item: which of at most 64 items have none of them.
+fn tables(lower: &[u32]) -> [[u64; 1 << TABLE_BITS]; TABLES] {
+    let mut tables = [[0; 1 << TABLE_BITS]; TABLES];
+    for (i, table) in tables.iter_mut().enumerate() {
+        table[0] = u64::MAX >> (64 - lower.len());
+        for bit in 0..TABLE_BITS {
+            let mask = 1 << (i as u32 * TABLE_BITS + bit);
+            let without = |item: &u32| (item | absent::<Portable>()) & mask == 0;
+            let without =
+                lower.iter().rev().fold(0, |set, item| set << 1 | u64::from(without(item)));
+            let (lesser, rest) = table.split_at_mut(1 << bit);
+            for (with, lesser) in rest.iter_mut().zip(lesser.iter()) {
+                *with = lesser & without;
+            }
+        }
+    }
+    tables
+}
+
+/// The runs of bits of a mask, lowest first, and how far down each moves so that they lie together.
+fn runs(mut mask: u64) -> Vec<(u64, u32)> {
+    let mut runs = Vec::new();
+    let mut below = 0;
+    while mask != 0 {
+        let start = mask.trailing_zeros();
+        let len = (!(mask >> start)).trailing_zeros();
+        let run = u64::MAX >> (64 - len) << start;
+        runs.push((run, start - below));
+        below += len;
+        mask ^= run;
+    }
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_lie_together() {
+        assert_eq!(runs(0b0110_1000), [(0b1000, 3), (0b0110_0000, 4)]);
+        assert_eq!(runs(u64::MAX), [(u64::MAX, 0)]);
+    }
+}

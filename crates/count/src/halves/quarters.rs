@@ -1,0 +1,225 @@
+//! Quarter-boards by their columns, of which half-boards are made.
+//!
+//! ```text
+//!   rows 0 .. H      upper quarter      H = M/2
+//!   ------- where they meet: row H
+//!   rows H .. M      lower quarter      M = N/2
+//!   ------- far: row M
+//! ```
+//!
+//! Two quarters make a half-board if they share no column and no diagonal. The columns are told
+//! apart beforehand, by listing quarters by the set of them; of the diagonals each quarter has two
+//! keys (`left` in the lower 32 bits, `right` in the upper): as row H sees them, where those of two
+//! quarters must not meet, and as row M does, where a half-board's are the union.
+
+use std::ops::Range;
+
+use board::{Prefix, full_mask};
+
+/// Keys beyond a list's end that may be loaded as part of a vector.
+pub(crate) const PADDING: usize = 8;
+
+/// Quarter-boards in the order of the numbers of their sets of columns.
+pub(crate) struct Quarters {
+    first: Vec<u32>,
+    /// The diagonals as row H sees them.
+    pub(crate) meet: Vec<u64>,
+    /// The diagonals as row M sees them.
+    pub(crate) far: Vec<u64>,
+}
+
+/// Which rows of a half-board a quarter takes.
+#[derive(Clone, Copy)]
+pub(crate) enum Place {
+    Upper,
+    Lower,
+}
+
+impl Place {
+    /// The number of rows, of a half-board of `half` rows.
+    pub(crate) fn rows(self, half: u32) -> u32 {
+        match self {
+            Place::Upper => half / 2,
+            Place::Lower => half - half / 2,
+        }
+    }
+}
+
+/// A set of columns of an area.
+#[derive(Clone, Copy)]
+pub(crate) struct Columns {
+    /// The columns.
+    pub(crate) set: u32,
+    /// Their ranks among the area's columns.
+    pub(crate) ranks: u32,
+}
+
+/// A quarter-board under construction.
+#[derive(Clone, Copy)]
+struct Placing {
+    /// The ranks of its columns among the area's.
+    ranks: u32,
+    /// From above: what the row below it sees.
+    prefix: Prefix,
+    /// From below: what its own first row sees, as a key.
+    back: u64,
+}
+
+/// The part of a board on which quarters are placed.
+#[derive(Clone, Copy)]
+pub(crate) struct Area {
+    pub(crate) n: u32,
+    /// The columns that queens may take.
+    pub(crate) columns: u32,
+    /// The centre row's square of an odd board, or 0: half-boards that attack it are left out.
+    pub(crate) centre: u32,
+}
+
+impl Quarters {
+    /// The quarters in `area` at `place`, in the order of `numbering`.
+    pub(crate) fn new(area: Area, place: Place, numbering: &Numbering) -> Quarters {
+        let numbers = numbering.len();
+        let mut quarters =
+            Quarters { first: vec![0; numbers + 1], meet: Vec::new(), far: Vec::new() };
+        area.visit(place, |columns, _, _| quarters.first[numbering.of(columns) + 1] += 1);
+        for i in 0..numbers {
+            quarters.first[i + 1] += quarters.first[i];
+        }
+        let len = quarters.first[numbers] as usize;
+        quarters.meet = vec![0; len + PADDING];
+        quarters.far = vec![0; len + PADDING];
+        area.visit(place, |columns, meet, far| {
+            // Until all are placed, `first` of a set is where its next quarter goes.
+            let next = &mut quarters.first[numbering.of(columns)];
+            quarters.meet[*next as usize] = meet;
+            quarters.far[*next as usize] = far;
+            *next += 1;
+        });
+        quarters.first.rotate_right(1);
+        quarters.first[0] = 0;
+        quarters
+    }
+
+    /// The place of the quarters whose set of columns has this `number`.
+    pub(crate) fn range(&self, number: usize) -> Range<usize> {
+        self.first[number] as usize..self.first[number + 1] as usize
+    }
+}
+
+impl Area {
+    /// Calls `found` with the columns and the two keys of every quarter.
+    fn visit(self, place: Place, mut found: impl FnMut(Columns, u64, u64)) {
+        let half = self.n / 2;
+        let empty = Placing { ranks: 0, prefix: Prefix::EMPTY, back: 0 };
+        self.place(place.rows(half), 0, empty, &mut |Placing { ranks, prefix, back }| {
+            let below = key(prefix.left, prefix.right);
+            let (meet, far) = match place {
+                Place::Upper => {
+                    let rows = Place::Lower.rows(half);
+                    let left = u64::from(prefix.left) << rows & u64::from(full_mask(self.n));
+                    (below, key(left as u32, prefix.right >> rows))
+                }
+                Place::Lower => (back, below),
+            };
+            if (far | far >> 32) as u32 & self.centre == 0 {
+                found(Columns { set: prefix.down, ranks }, meet, far);
+            }
+        });
+    }
+
+    fn place(self, rows: u32, row: u32, placing: Placing, found: &mut impl FnMut(Placing)) {
+        if row == rows {
+            return found(placing);
+        }
+        let mut free = placing.prefix.free(self.n) & self.columns;
+        while free != 0 {
+            let bit = free & free.wrapping_neg();
+            free ^= bit;
+            let right = u64::from(bit) << row & u64::from(full_mask(self.n));
+            let rank = (self.columns & (bit - 1)).count_ones();
+            let next = Placing {
+                ranks: placing.ranks | 1 << rank,
+                prefix: placing.prefix.place(self.n, bit),
+                back: placing.back | key(bit >> row, right as u32),
+            };
+            self.place(rows, row + 1, next, found);
+        }
+    }
+}
+
+/// Both masks of diagonals.
+fn key(left: u32, right: u32) -> u64 {
+    u64::from(left) | u64::from(right) << 32
+}
+
+/// Numbers sets of columns, from 0.
+pub(crate) enum Numbering {
+    /// All sets of one size, by two look-ups.
+    ///
+    /// They are in the order of their upper 16 columns. Those that agree there have equally many
+    /// columns below and are in the order of these.
+    Board { upper: Vec<u32>, lower: Vec<u32>, len: u32 },
+    /// All sets of an area of so many columns, by their ranks.
+    Split(u32),
+}
+
+/// The columns that the second of two look-ups is for.
+const LOWER_COLUMNS: u32 = 16;
+
+impl Numbering {
+    /// Numbers the sets of `chosen` of `n` columns.
+    pub(crate) fn board(n: u32, chosen: u32) -> Numbering {
+        let lower_columns = n.min(LOWER_COLUMNS);
+        let mut of_size = [0; LOWER_COLUMNS as usize + 1];
+        let mut lower = Vec::with_capacity(1 << lower_columns);
+        for set in 0..1_u32 << lower_columns {
+            let next = &mut of_size[set.count_ones() as usize];
+            lower.push(*next);
+            *next += 1;
+        }
+        let mut len = 0;
+        let mut upper = Vec::with_capacity(1 << (n - lower_columns));
+        for set in 0..1_u32 << (n - lower_columns) {
+            upper.push(len);
+            let below = chosen.checked_sub(set.count_ones());
+            len += below.and_then(|below| of_size.get(below as usize)).unwrap_or(&0);
+        }
+        Numbering::Board { upper, lower, len }
+    }
+
+    /// No number reaches this.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Numbering::Board { len, .. } => *len as usize,
+            Numbering::Split(columns) => 1 << columns,
+        }
+    }
+
+    /// The number of a set; it is of the kind that is numbered.
+    pub(crate) fn of(&self, Columns { set, ranks }: Columns) -> usize {
+        match self {
+            Numbering::Board { upper, lower, .. } => {
+                let low = set & ((1 << LOWER_COLUMNS) - 1);
+                (upper[(set >> LOWER_COLUMNS) as usize] + lower[low as usize]) as usize
+            }
+            Numbering::Split(_) => ranks as usize,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_of_columns_are_numbered_without_gaps() {
+        for (n, chosen) in [(6, 0), (6, 3), (9, 4), (18, 2), (20, 5)] {
+            let numbering = Numbering::board(n, chosen);
+            let sets = (0..1_u32 << n).filter(|set| set.count_ones() == chosen);
+            let mut numbers: Vec<usize> =
+                sets.map(|set| numbering.of(Columns { set, ranks: set })).collect();
+            numbers.sort_unstable();
+            assert!(numbers.into_iter().eq(0..numbering.len()), "{chosen} of {n}");
+        }
+    }
+}

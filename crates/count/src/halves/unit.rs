@@ -1,0 +1,160 @@
+//! What the method asks of a processor.
+
+use super::geometry::View;
+use super::lists::Quarter;
+
+/// The right to execute some instructions: a value exists only where the processor has them.
+pub(crate) trait Unit: Copy {
+    /// Some upper half-boards, laid out for [`join`](Unit::join); in any order.
+    type Block;
+
+    /// The half-boards of a block.
+    const LANES: usize;
+
+    /// The bits of an item, at most 31. The bit above them marks an absent one: it is set in no
+    /// item, and for [`join`](Unit::join) in every item of `lower`.
+    const ITEM_BITS: u32;
+
+    /// Writes the keys of the half-boards that the quarters make to the start of `keys`, and
+    /// returns their number. `keys` has room for every pair and for [`PADDING`] more.
+    ///
+    /// [`PADDING`]: super::quarters::PADDING
+    fn pair(self, upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize;
+
+    /// Splits each key into its bucket's number and its item.
+    fn extract(self, keys: &[u64], view: View, codes: &mut [u32], items: &mut [u32]);
+
+    /// Appends blocks of `items`, a multiple of [`LANES`](Unit::LANES).
+    fn pack(self, items: &[u32], blocks: &mut Vec<Self::Block>);
+
+    /// The number of pairs of a half-board in the `chosen` blocks and one of `lower` that have no
+    /// bit in common. The chosen are places in `blocks`, a multiple of [`CHOSEN`] of them.
+    fn join(self, blocks: &[Self::Block], chosen: &[u32], lower: &[u32]) -> u64;
+}
+
+/// Blocks are joined in groups of so many.
+pub(crate) const CHOSEN: usize = 4;
+
+/// The item of a lane without a half-board: it fits none.
+pub(crate) const fn absent<U: Unit>() -> u32 {
+    1 << U::ITEM_BITS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::halves::portable::Portable;
+    use crate::halves::quarters::PADDING;
+    #[cfg(target_arch = "x86_64")]
+    use crate::halves::{avx2::Avx2, avx512::Avx512};
+
+    /// SplitMix64 (Steele, Lea and Flood, 2014).
+    struct Random(u64);
+
+    impl Random {
+        fn next(&mut self) -> u64 {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^ (z >> 31)
+        }
+
+        /// Few bits, and often none.
+        fn sparse(&mut self) -> u64 {
+            (0..self.next() % 5).fold(self.next(), |bits, _| bits & self.next()) & self.next()
+        }
+    }
+
+    /// Runs a check for every unit that this processor has.
+    macro_rules! for_every_unit {
+        ($check:ident) => {
+            $check(Portable);
+            #[cfg(target_arch = "x86_64")]
+            {
+                let _ = Avx2::<7>::new().map($check);
+                let _ = Avx2::<8>::new().map($check);
+                let _ = Avx512::<4>::new().map($check);
+                let _ = Avx512::<5>::new().map($check);
+            }
+        };
+    }
+
+    fn joins_like_the_definition<U: Unit>(unit: U) {
+        let mut random = Random(0x101);
+        for lower in 1..=130 {
+            let mut item = || random.sparse() as u32 & (absent::<U>() - 1);
+            let lower: Vec<u32> = (0..lower).map(|_| item()).collect();
+            let upper: Vec<u32> = (0..lower.len() * 3).map(|_| item()).collect();
+            let mut padded = upper.clone();
+            padded.resize(upper.len().next_multiple_of(U::LANES * CHOSEN), absent::<U>());
+            let mut blocks = Vec::new();
+            unit.pack(&padded, &mut blocks);
+            assert_eq!(blocks.len() * U::LANES, padded.len());
+            let chosen: Vec<u32> = (0..blocks.len() as u32).collect();
+            let pairs = upper.iter().flat_map(|upper| lower.iter().map(move |lower| upper & lower));
+            let expected = pairs.filter(|both| *both == 0).count() as u64;
+            let name = std::any::type_name::<U>();
+            assert_eq!(unit.join(&blocks, &chosen, &lower), expected, "{name}, {}", lower.len());
+            assert_eq!(unit.join(&blocks, &[], &lower), 0);
+        }
+    }
+
+    #[test]
+    fn every_unit_joins_like_the_definition_empty_items_too() {
+        for_every_unit!(joins_like_the_definition);
+    }
+
+    fn pairs_like_the_definition<U: Unit>(unit: U) {
+        let mut random = Random(0x202);
+        for (upper, lower) in (0..20).flat_map(|upper| (0..20).map(move |lower| (upper, lower))) {
+            // Beyond its end a quarter's keys are those of others.
+            let mut keys = |len| (0..len + PADDING).map(|_| random.sparse()).collect::<Vec<u64>>();
+            let (upper_meet, upper_far) = (keys(upper), keys(upper));
+            let (lower_meet, lower_far) = (keys(lower), keys(lower));
+            let mut expected = Vec::new();
+            for (i, j) in (0..upper).flat_map(|i| (0..lower).map(move |j| (i, j))) {
+                if upper_meet[i] & lower_meet[j] == 0 {
+                    expected.push(upper_far[i] | lower_far[j]);
+                }
+            }
+            let mut found = vec![0; upper * lower + PADDING];
+            let upper = Quarter { len: upper, meet: &upper_meet, far: &upper_far };
+            let lower = Quarter { len: lower, meet: &lower_meet, far: &lower_far };
+            let len = unit.pair(upper, lower, &mut found);
+            found.truncate(len);
+            found.sort_unstable();
+            expected.sort_unstable();
+            assert_eq!(found, expected, "{}", std::any::type_name::<U>());
+        }
+    }
+
+    #[test]
+    fn every_unit_pairs_quarters_like_the_definition() {
+        for_every_unit!(pairs_like_the_definition);
+    }
+
+    fn extracts_bit_by_bit<U: Unit>(unit: U) {
+        let mut random = Random(0x303);
+        for rotate in [0, 32] {
+            let cut = random.next() & random.next() & random.next();
+            let rest = random.next() & random.next() & !cut;
+            let view = View { rotate, cut, rest };
+            let keys: Vec<u64> = (0..37).map(|_| random.next()).collect();
+            let (mut codes, mut items) = (vec![0; keys.len()], vec![0; keys.len()]);
+            unit.extract(&keys, view, &mut codes, &mut items);
+            let gather = |key: u64, mask: u64| {
+                let places = (0..64).filter(|place| mask >> place & 1 == 1);
+                places.enumerate().map(|(i, place)| (key >> place & 1) << i).sum::<u64>() as u32
+            };
+            for (i, key) in keys.into_iter().enumerate() {
+                let key = key.rotate_left(rotate);
+                assert_eq!((codes[i], items[i]), (gather(key, cut), gather(key, rest)));
+            }
+        }
+    }
+
+    #[test]
+    fn every_unit_extracts_bit_by_bit() {
+        for_every_unit!(extracts_bit_by_bit);
+    }
+}

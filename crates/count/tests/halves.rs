@@ -1,0 +1,204 @@
+//! Every backend of `halves` against the known totals, the definition, and the search by rows.
+
+#[path = "../../board/tests/vectors/mod.rs"]
+mod vectors;
+
+use board::halves::HalvesPlan;
+use board::{Prefix, Tasks};
+use count::halves::{Halves, HalvesError, needs};
+use count::{Backend, Kernel};
+
+const MEMORY: u64 = 1 << 30;
+
+fn kernel(backend: Backend, n: u32) -> Halves {
+    Halves::new(backend, n, MEMORY).expect("the board fits")
+}
+
+fn but_the_reference() -> impl Iterator<Item = Backend> {
+    Backend::available().filter(|backend| *backend != Backend::Reference)
+}
+
+fn plan(n: u32) -> HalvesPlan {
+    HalvesPlan::new(n).expect("the size is in range")
+}
+
+fn tasks(n: u32, ordinals: impl Iterator<Item = u64>) -> Tasks {
+    let mut tasks = Tasks::new();
+    for ordinal in ordinals {
+        plan(n).fill(ordinal..ordinal + 1, &mut tasks);
+    }
+    tasks
+}
+
+/// Q(n) by `backend`.
+fn total(backend: Backend, n: u32) -> u128 {
+    let tasks = tasks(n, 0..plan(n).len());
+    let mut kernel = kernel(backend, n);
+    (0..tasks.len())
+        .map(|i| {
+            let boards = kernel.completions(tasks.slice(i..i + 1)).expect("tasks are good");
+            u128::from(tasks.weight[i]) * u128::from(boards)
+        })
+        .sum()
+}
+
+#[test]
+fn every_backend_counts_the_known_totals() {
+    for backend in Backend::available() {
+        for n in 4..=12 {
+            assert_eq!(total(backend, n), vectors::total(n), "{backend}, N = {n}");
+        }
+    }
+}
+
+#[test]
+fn every_backend_but_the_reference_counts_boards_of_13_to_15() {
+    for backend in but_the_reference() {
+        for n in 13..=15 {
+            assert_eq!(total(backend, n), vectors::total(n), "{backend}, N = {n}");
+        }
+    }
+}
+
+#[test]
+fn the_fastest_backend_counts_boards_of_16() {
+    assert_eq!(total(Backend::detect(), 16), vectors::total(16));
+}
+
+/// The boards of one task, found by searching on below every placement of its upper half.
+fn searched(n: u32, task: Prefix) -> u64 {
+    let mut prefixes = Tasks::new();
+    place(n, task.down, n / 2, Prefix::EMPTY, task.left, &mut prefixes);
+    let rows = n / 2 + n % 2;
+    Kernel::new(Backend::detect(), n, rows).count(prefixes.as_slice()).expect("prefixes are good")
+}
+
+/// Appends every way to place `rows` rows in `columns`, and `centre` (none for even N) in the next.
+fn place(n: u32, columns: u32, rows: u32, prefix: Prefix, centre: u32, found: &mut Tasks) {
+    let squares = match rows {
+        0 if centre == 0 => return found.push(prefix, 1),
+        0 if prefix.free(n) & centre == 0 => return,
+        0 => return found.push(prefix.place(n, centre), 1),
+        _ => prefix.free(n) & columns,
+    };
+    for column in (0..n).filter(|column| squares >> column & 1 == 1) {
+        place(n, columns, rows - 1, prefix.place(n, 1 << column), centre, found);
+    }
+}
+
+#[test]
+fn the_reference_counts_what_a_search_below_the_upper_halves_counts() {
+    for n in 4..=12 {
+        let tasks = tasks(n, 0..plan(n).len());
+        let mut reference = kernel(Backend::Reference, n);
+        for i in 0..tasks.len() {
+            let expected = searched(n, tasks.get(i).0);
+            let found = reference.completions(tasks.slice(i..i + 1));
+            assert_eq!(found, Ok(expected), "N = {n}, {:?}", tasks.get(i));
+        }
+    }
+}
+
+#[test]
+fn backends_agree_on_every_task_of_small_boards() {
+    for n in 4..=12 {
+        let tasks = tasks(n, 0..plan(n).len());
+        let mut reference = kernel(Backend::Reference, n);
+        for backend in but_the_reference() {
+            let mut kernel = kernel(backend, n);
+            for i in 0..tasks.len() {
+                let task = tasks.slice(i..i + 1);
+                assert_eq!(
+                    kernel.completions(task),
+                    reference.completions(task),
+                    "{backend}: {task:?}"
+                );
+            }
+        }
+    }
+}
+
+/// Ordinals all over a plan, in no order (multiples of an odd number close to its golden section).
+fn scattered(n: u32, count: u64) -> impl Iterator<Item = u64> {
+    let len = plan(n).len();
+    let stride = (len as f64 * 0.618) as u64 | 1;
+    (1..=count).map(move |i| i * stride % len)
+}
+
+#[test]
+fn backends_agree_with_the_search_on_scattered_tasks_of_larger_boards() {
+    for (n, count) in [(13, 200), (14, 100), (15, 60), (16, 30), (17, 20), (18, 5), (19, 4)] {
+        let tasks = tasks(n, scattered(n, count));
+        let mut boards = 0;
+        for i in 0..tasks.len() {
+            let expected = searched(n, tasks.get(i).0);
+            boards += expected;
+            for backend in but_the_reference() {
+                let found = kernel(backend, n).completions(tasks.slice(i..i + 1));
+                assert_eq!(found, Ok(expected), "{backend}, N = {n}, {:?}", tasks.get(i));
+            }
+        }
+        assert!(boards > 0, "N = {n}: the tasks have boards");
+    }
+}
+
+#[test]
+fn backends_agree_on_boards_whose_quarters_are_not_all_kept() {
+    for n in [22, 23] {
+        let tasks = tasks(n, scattered(n, 1));
+        let counts: Vec<u64> = but_the_reference()
+            .map(|backend| kernel(backend, n).completions(tasks.as_slice()).expect("is a task"))
+            .collect();
+        assert!(counts[0] > 0 && counts.iter().all(|count| *count == counts[0]), "{counts:?}");
+    }
+}
+
+#[test]
+fn a_block_counts_what_its_tasks_count_one_by_one() {
+    for n in [10, 11] {
+        let tasks = tasks(n, 0..plan(n).len());
+        for backend in Backend::available() {
+            let mut kernel = kernel(backend, n);
+            let mut count = |range| kernel.completions(tasks.slice(range)).expect("tasks are good");
+            let one_by_one: u64 = (0..tasks.len()).map(|i| count(i..i + 1)).sum();
+            assert_eq!(count(0..tasks.len()), one_by_one);
+            assert_eq!(count(0..0), 0);
+        }
+    }
+}
+
+#[test]
+fn tasks_of_another_board_are_refused() {
+    let good = tasks(9, 0..1);
+    let (task, weight) = good.get(0);
+    let bad = [
+        Prefix::EMPTY,
+        Prefix { left: 0, right: 0, ..task },
+        Prefix { left: task.left << 1, ..task },
+        Prefix { down: task.down | 1 << 8, ..task },
+        Prefix { down: task.down ^ 1 << 1 ^ 1 << 9, ..task },
+        Prefix { left: 1 << 9, right: 1 << 9, ..task },
+        Prefix { left: 1 << 1, right: 1 << 1, ..task },
+    ];
+    for backend in Backend::available() {
+        for task in bad {
+            let mut tasks = good.clone();
+            tasks.push(task, weight);
+            let refusal = kernel(backend, 9).completions(tasks.as_slice());
+            assert_eq!(refusal, Err(HalvesError::BadTask { index: 1, n: 9 }), "{task:?}");
+        }
+    }
+}
+
+#[test]
+fn boards_that_do_not_fit_are_refused_with_what_they_need() {
+    for n in 4..=28 {
+        let given = needs(n) - 1;
+        let refusal = Halves::new(Backend::Portable, n, given).err();
+        let (needed_mib, given_mib) = (needs(n).div_ceil(1 << 20), given >> 20);
+        assert_eq!(refusal, Some(HalvesError::TooLittleMemory { n, needed_mib, given_mib }));
+    }
+    assert!(needs(24) < MEMORY, "{}", needs(24));
+    let refusal = Halves::new(Backend::Portable, 3, MEMORY).err();
+    assert_eq!(refusal, Some(HalvesError::BoardOutOfRange { n: 3 }));
+}
