@@ -6,6 +6,7 @@ use std::ops::Range;
 use thiserror::Error;
 
 use crate::Tasks;
+use crate::halves::{self, HalvesError, HalvesPlan};
 use crate::ring::{RingError, RingPlan, suggested_width};
 use crate::rows::{RowsError, RowsPlan, suggested_rows};
 
@@ -23,6 +24,9 @@ pub enum Method {
         /// 1 or 2.
         width: u32,
     },
+    /// A task has the columns of the upper half's queens; upper and lower half-boards are listed
+    /// and joined, and no solution is visited.
+    Halves,
 }
 
 impl Method {
@@ -32,34 +36,38 @@ impl Method {
         match self {
             Method::Rows { .. } => "rows",
             Method::Ring { .. } => "ring",
+            Method::Halves => "halves",
         }
     }
 
-    /// The name and the value of what the method is told: `rows` (M), or `width`.
+    /// The name and the value of what the method is told, if anything: `rows` (M), or `width`.
     #[must_use]
-    pub const fn parameter(self) -> (&'static str, u32) {
+    pub const fn parameter(self) -> Option<(&'static str, u32)> {
         match self {
-            Method::Rows { rows } => ("rows", rows),
-            Method::Ring { width } => ("width", width),
+            Method::Rows { rows } => Some(("rows", rows)),
+            Method::Ring { width } => Some(("width", width)),
+            Method::Halves => None,
         }
     }
 
-    /// Whether a board of size `n` has as many rows, or rings.
+    /// Whether a board of size `n` has as many rows, or rings, or can be split.
     #[must_use]
     pub const fn suits(self, n: u32) -> bool {
         match self {
             Method::Rows { rows } => rows <= n,
             Method::Ring { width } => width >= 1 && width <= 2 && 2 * width <= n,
+            Method::Halves => n >= halves::MIN_N,
         }
     }
 
-    /// The method of that [`name`](Method::name) and [`parameter`](Method::parameter), if there is
-    /// such a method.
+    /// The method of that [`name`](Method::name) and value of its [`parameter`](Method::parameter),
+    /// if there is such a method.
     #[must_use]
-    pub fn from_name(name: &str, parameter: u32) -> Option<Method> {
-        match name {
-            "rows" => Some(Method::Rows { rows: parameter }),
-            "ring" => Some(Method::Ring { width: parameter }),
+    pub fn from_name(name: &str, parameter: Option<u32>) -> Option<Method> {
+        match (name, parameter) {
+            ("rows", Some(rows)) => Some(Method::Rows { rows }),
+            ("ring", Some(width)) => Some(Method::Ring { width }),
+            ("halves", None) => Some(Method::Halves),
             _ => None,
         }
     }
@@ -70,6 +78,7 @@ impl fmt::Display for Method {
         match self {
             Method::Rows { rows } => write!(f, "rows M={rows}"),
             Method::Ring { width } => write!(f, "ring width={width}"),
+            Method::Halves => f.write_str("halves"),
         }
     }
 }
@@ -87,15 +96,24 @@ pub enum MethodChoice {
         /// The width, or [`suggested_width`].
         width: Option<u32>,
     },
-}
-
-impl Default for MethodChoice {
-    fn default() -> MethodChoice {
-        MethodChoice::Rows { rows: None }
-    }
+    /// [`Method::Halves`].
+    Halves,
 }
 
 impl MethodChoice {
+    /// What is chosen for a board of size `n` where nothing is asked for: the fastest.
+    ///
+    /// `halves` is it from N = 16 on, as far as its lists are sure to fit a machine's memory; below
+    /// that any method takes milliseconds, and `rows` has no limits.
+    #[must_use]
+    pub const fn suggested(n: u32) -> MethodChoice {
+        match n {
+            0..=15 => MethodChoice::Rows { rows: None },
+            16..=27 => MethodChoice::Halves,
+            _ => MethodChoice::Ring { width: None },
+        }
+    }
+
     /// The method, with everything chosen, for a board of size `n`.
     #[must_use]
     pub fn for_board(self, n: u32) -> Method {
@@ -106,6 +124,7 @@ impl MethodChoice {
             MethodChoice::Ring { width } => {
                 Method::Ring { width: width.unwrap_or_else(|| suggested_width(n)) }
             }
+            MethodChoice::Halves => Method::Halves,
         }
     }
 
@@ -119,6 +138,7 @@ impl MethodChoice {
             (MethodChoice::Ring { width }, Method::Ring { width: made }) => {
                 width.is_none_or(|width| width == made)
             }
+            (MethodChoice::Halves, Method::Halves) => true,
             _ => false,
         }
     }
@@ -131,6 +151,7 @@ impl fmt::Display for MethodChoice {
             MethodChoice::Rows { rows: None } => f.write_str("rows"),
             MethodChoice::Ring { width: Some(width) } => Method::Ring { width }.fmt(f),
             MethodChoice::Ring { width: None } => f.write_str("ring"),
+            MethodChoice::Halves => Method::Halves.fmt(f),
         }
     }
 }
@@ -143,6 +164,8 @@ pub enum Cut {
     Rows(RowsPlan),
     /// By preplacements.
     Ring(RingPlan),
+    /// By splits.
+    Halves(HalvesPlan),
 }
 
 /// Why a board cannot be cut so.
@@ -153,6 +176,8 @@ pub enum CutError {
     Rows(#[from] RowsError),
     /// By preplacements.
     Ring(#[from] RingError),
+    /// By splits.
+    Halves(#[from] HalvesError),
 }
 
 impl Cut {
@@ -165,6 +190,7 @@ impl Cut {
         Ok(match method {
             Method::Rows { rows } => Cut::Rows(RowsPlan::new(n, rows)?),
             Method::Ring { width } => Cut::Ring(RingPlan::new(n, width)?),
+            Method::Halves => Cut::Halves(HalvesPlan::new(n)?),
         })
     }
 
@@ -174,6 +200,7 @@ impl Cut {
         match self {
             Cut::Rows(plan) => plan.len(),
             Cut::Ring(plan) => plan.len(),
+            Cut::Halves(plan) => plan.len(),
         }
     }
 
@@ -192,6 +219,7 @@ impl Cut {
         match self {
             Cut::Rows(plan) => plan.fill(range, out),
             Cut::Ring(plan) => plan.fill(range, out),
+            Cut::Halves(plan) => plan.fill(range, out),
         }
     }
 }
@@ -203,11 +231,13 @@ mod tests {
 
     #[test]
     fn a_method_is_known_by_its_name_and_parameter() {
-        for method in [Method::Rows { rows: 7 }, Method::Ring { width: 2 }] {
-            let (_, parameter) = method.parameter();
+        for method in [Method::Rows { rows: 7 }, Method::Ring { width: 2 }, Method::Halves] {
+            let parameter = method.parameter().map(|(_, value)| value);
             assert_eq!(Method::from_name(method.name(), parameter), Some(method));
         }
-        assert_eq!(Method::from_name("guessing", 1), None);
+        assert_eq!(Method::from_name("guessing", Some(1)), None);
+        assert_eq!(Method::from_name("rows", None), None);
+        assert_eq!(Method::from_name("halves", Some(1)), None);
     }
 
     #[test]
@@ -215,7 +245,7 @@ mod tests {
         for n in 0..=8 {
             let rows = (0..=9).map(|rows| Method::Rows { rows });
             let rings = (0..=4).map(|width| Method::Ring { width });
-            for method in rows.chain(rings) {
+            for method in rows.chain(rings).chain([Method::Halves]) {
                 assert_eq!(Cut::new(n, method).is_ok(), method.suits(n), "{method} of N = {n}");
             }
         }
@@ -223,13 +253,16 @@ mod tests {
 
     #[test]
     fn what_is_left_open_is_chosen_to_suit_the_board() {
-        for n in 2..=MAX_N {
-            for choice in [MethodChoice::Rows { rows: None }, MethodChoice::Ring { width: None }] {
+        for n in 0..=MAX_N {
+            let ring = MethodChoice::Ring { width: None };
+            for choice in [MethodChoice::suggested(n), MethodChoice::Rows { rows: None }, ring] {
                 let method = choice.for_board(n);
-                assert!(method.suits(n) || n < 4, "{method} of N = {n}");
+                assert!(method.suits(n) || choice == ring && n < 2, "{method} of N = {n}");
                 assert!(choice.allows(method));
             }
         }
+        assert!(MethodChoice::Halves.allows(Method::Halves));
+        assert!(!MethodChoice::Halves.allows(Method::Rows { rows: 2 }));
         let two_rows = Method::Rows { rows: 2 };
         assert!(MethodChoice::Rows { rows: Some(2) }.allows(two_rows));
         assert!(!MethodChoice::Rows { rows: Some(1) }.allows(two_rows));

@@ -45,13 +45,15 @@ impl Plan {
     /// The name under which coordinator, worker, ledger and strangers know this plan: BLAKE3 over
     /// everything that decides what the ordinals mean.
     pub fn fingerprint(&self) -> Fingerprint {
-        let (parameter, value) = self.method.parameter();
+        let parameter = self.method.parameter();
+        let parameter = parameter.map(|(name, value)| format!("; {name} {value}"));
         let identity = format!(
-            "queens plan; enumeration {}; problem {}; n {}; method {}; {parameter} {value}; tasks {}",
+            "queens plan; enumeration {}; problem {}; n {}; method {}{}; tasks {}",
             board::ENUMERATION_VERSION,
             self.problem.name(),
             self.problem.n(),
             self.method.name(),
+            parameter.unwrap_or_default(),
             self.tasks,
         );
         Fingerprint(*blake3::hash(identity.as_bytes()).as_bytes())
@@ -104,6 +106,7 @@ mod tests {
             Method::Rows { rows: 2 },
             Method::Ring { width: 1 },
             Method::Ring { width: 2 },
+            Method::Halves,
         ];
         let mut fingerprints = methods.map(|method| plan(method).fingerprint());
         fingerprints.sort();

@@ -49,7 +49,7 @@ impl LocalCount {
         let begun = Instant::now();
         let plans = Arc::new(Plans::default());
         // First, so that a board that cannot be counted leaves no file behind.
-        let plan = plans.make(self.n, self.method.unwrap_or_default())?;
+        let plan = plans.make(self.n, self.method.unwrap_or(MethodChoice::suggested(self.n)))?;
         let ledger = match &self.ledger {
             Some(path) => Ledger::open(path),
             None => Ledger::in_memory(),

@@ -218,9 +218,10 @@ impl TryFrom<v1::Plan> for Plan {
         let method = match plan.method.ok_or(WireError::Missing("method"))? {
             v1::plan::Method::Rows(v1::RowsMethod { rows }) => Method::Rows { rows },
             v1::plan::Method::Ring(v1::RingMethod { width }) => Method::Ring { width },
+            v1::plan::Method::Halves(v1::HalvesMethod {}) => Method::Halves,
         };
         if !method.suits(total.n) {
-            let (field, value) = method.parameter();
+            let (field, value) = method.parameter().unwrap_or(("n", total.n));
             return Err(WireError::out_of_bounds(field, value));
         }
         let ours = Plan { problem: Problem::Total { n: total.n }, method, tasks: plan.tasks };
@@ -237,6 +238,7 @@ impl From<v1::submit_request::Method> for MethodChoice {
         match method {
             Method::Rows(v1::RowsRequest { rows }) => MethodChoice::Rows { rows },
             Method::Ring(v1::RingRequest { width }) => MethodChoice::Ring { width },
+            Method::Halves(v1::HalvesMethod {}) => MethodChoice::Halves,
         }
     }
 }

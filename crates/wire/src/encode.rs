@@ -18,6 +18,7 @@ impl From<&Plan> for v1::Plan {
         let method = match plan.method {
             Method::Rows { rows } => v1::plan::Method::Rows(v1::RowsMethod { rows }),
             Method::Ring { width } => v1::plan::Method::Ring(v1::RingMethod { width }),
+            Method::Halves => v1::plan::Method::Halves(v1::HalvesMethod {}),
         };
         v1::Plan {
             problem: Some(v1::plan::Problem::Total(v1::TotalProblem { n })),
@@ -34,6 +35,7 @@ impl From<MethodChoice> for v1::submit_request::Method {
         match choice {
             MethodChoice::Rows { rows } => Method::Rows(v1::RowsRequest { rows }),
             MethodChoice::Ring { width } => Method::Ring(v1::RingRequest { width }),
+            MethodChoice::Halves => Method::Halves(v1::HalvesMethod {}),
         }
     }
 }

@@ -74,6 +74,7 @@ fn a_plan_that_cuts_what_is_not_there_is_refused() {
         (8, v1::plan::Method::Ring(v1::RingMethod { width: 0 }), "width"),
         (8, v1::plan::Method::Ring(v1::RingMethod { width: 3 }), "width"),
         (3, v1::plan::Method::Ring(v1::RingMethod { width: 2 }), "width"),
+        (3, v1::plan::Method::Halves(v1::HalvesMethod {}), "n"),
     ];
     for (n, method, field) in cuts {
         let plan = v1::Plan {
@@ -92,7 +93,7 @@ fn a_choice_of_a_method_comes_back() {
     let choices = [None, Some(0), Some(2)].into_iter().flat_map(|value| {
         [MethodChoice::Rows { rows: value }, MethodChoice::Ring { width: value }]
     });
-    for choice in choices {
+    for choice in choices.chain([MethodChoice::Halves]) {
         assert_eq!(MethodChoice::from(v1::submit_request::Method::from(choice)), choice);
     }
 }
@@ -268,7 +269,8 @@ fn plan() -> impl Strategy<Value = Plan> {
     let ring = |n| (1..=2u32.min(n / 2)).prop_map(|width| Method::Ring { width });
     let rows = (0..=32u32).prop_flat_map(move |n| (Just(n), rows(n)));
     let ring = (2..=32u32).prop_flat_map(move |n| (Just(n), ring(n)));
-    (prop_oneof![rows, ring], any::<u64>()).prop_map(|((n, method), tasks)| Plan {
+    let halves = (4..=32u32).prop_map(|n| (n, Method::Halves));
+    (prop_oneof![rows, ring, halves], any::<u64>()).prop_map(|((n, method), tasks)| Plan {
         problem: Problem::Total { n },
         method,
         tasks,

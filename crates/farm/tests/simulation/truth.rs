@@ -39,7 +39,7 @@ impl Truth {
 }
 
 fn task_count(plan: &Plan, ordinal: u64) -> u64 {
-    let (n, (_, parameter)) = (plan.problem.n(), plan.method.parameter());
+    let (n, parameter) = (plan.problem.n(), plan.method.parameter().map_or(0, |(_, value)| value));
     let hash = mix(ordinal ^ mix(u64::from(n) << 32 | u64::from(parameter)));
     match n >= HUGE_N {
         true => hash >> 1 | 1 << 61,

@@ -86,7 +86,7 @@ pub(super) struct HealthArgs {
 }
 
 pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
-    let choice = args.cut.choice()?.unwrap_or_default();
+    let choice = args.cut.choice()?.unwrap_or(MethodChoice::suggested(args.n));
     let mut client = Client::connect(&args.coordinator).await?;
     let request = v1::SubmitRequest {
         problem: Some(v1::submit_request::Problem::Total(v1::TotalProblem { n: args.n })),

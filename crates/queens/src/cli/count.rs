@@ -34,7 +34,7 @@ pub(super) struct CountArgs {
 /// How a problem is cut into tasks.
 #[derive(Debug, Args)]
 pub(super) struct CutArgs {
-    /// How the problem is cut and counted [default: rows]
+    /// How the problem is cut and counted [default: the fastest for N]
     #[arg(long, value_enum, env = "QUEENS_METHOD")]
     method: Option<MethodName>,
     /// With `rows`: how many rows a task has placed [default: what suits N]
@@ -52,6 +52,8 @@ enum MethodName {
     Rows,
     /// Fill the outer rows and columns, search the rest; all eight symmetries are removed
     Ring,
+    /// List upper and lower half-boards and join them, without visiting solutions; N from 4 on
+    Halves,
 }
 
 impl CutArgs {
@@ -65,6 +67,12 @@ impl CutArgs {
             CutArgs { method: None | Some(MethodName::Ring), rows: None, width } => {
                 Ok(Some(MethodChoice::Ring { width }))
             }
+            CutArgs { method: Some(MethodName::Halves), rows: None, width: None } => {
+                Ok(Some(MethodChoice::Halves))
+            }
+            CutArgs { method: Some(MethodName::Halves), .. } => Err(Failure::Usage(
+                "--method halves has neither rows nor width: leave out --rows and --width".into(),
+            )),
             CutArgs { method: Some(MethodName::Rows), .. } => {
                 Err(Failure::Usage("--method rows has no width: leave out --width".into()))
             }
@@ -139,7 +147,7 @@ pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
         problem: job.plan.problem.name(),
         n: job.plan.problem.n(),
         method: job.plan.method.name(),
-        parameter: BTreeMap::from([job.plan.method.parameter()]),
+        parameter: job.plan.method.parameter().into_iter().collect(),
         total: job.total.to_string(),
         tasks: job.plan.tasks,
         seconds,

@@ -26,8 +26,9 @@ pub(super) fn json(job: &JobView) -> String {
         "seconds_left": seconds_left(job),
         "disputes": job.disputes,
     });
-    let (parameter, value) = job.plan.method.parameter();
-    object[parameter] = value.into();
+    if let Some((parameter, value)) = job.plan.method.parameter() {
+        object[parameter] = value.into();
+    }
     object.to_string()
 }
 

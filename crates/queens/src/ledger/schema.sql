@@ -13,7 +13,7 @@ CREATE TABLE jobs (
     problem      TEXT NOT NULL,
     n            INTEGER NOT NULL,
     method       TEXT NOT NULL,
-    parameter    INTEGER NOT NULL,   -- of the method: M of rows, the width of ring
+    parameter    INTEGER,            -- of the method: M of rows, the width of ring
     tasks        INTEGER NOT NULL,
     fingerprint  TEXT NOT NULL,
     priority     INTEGER NOT NULL,

@@ -91,7 +91,7 @@ impl Ledger {
                         plan.problem.name(),
                         plan.problem.n(),
                         plan.method.name(),
-                        plan.method.parameter().1,
+                        plan.method.parameter().map(|(_, value)| value),
                         signed(plan.tasks),
                         plan.fingerprint().to_string(),
                         priority,
