@@ -30,8 +30,8 @@ fn list(n: u32, columns: u32, rows: u32, prefix: Prefix, found: &mut Vec<Prefix>
 
 /// Whether no diagonal of one half continues as a diagonal of the other or meets the centre's queen.
 fn fit(n: u32, centre: u32, upper: Prefix, lower: Prefix) -> bool {
-    // What the lower half's queens attack in the row that the upper half's state is for. Seen from
-    // below, left and right are those of a reader; up is the other way.
+    // The lower half's diagonals in the row that the upper half's state is for, told apart by where
+    // they lead downwards: those that its queens send to lower columns, upwards, lead to higher ones.
     let (left, right) =
         if n % 2 == 1 { (lower.right, lower.left) } else { (lower.right << 1, lower.left >> 1) };
     let attacked = upper.left | upper.right | lower.left | lower.right;
