@@ -28,10 +28,13 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-use crate::{MAX_N, Prefix, Tasks};
+use crate::{Prefix, Tasks};
 
 /// The smallest board that is split.
 pub const MIN_N: u32 = 4;
+
+/// The largest board that is split: beyond it, half-boards pass every list.
+pub const MAX_N: u32 = 29;
 
 /// Why a plan cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

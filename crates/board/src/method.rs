@@ -56,7 +56,7 @@ impl Method {
         match self {
             Method::Rows { rows } => rows <= n,
             Method::Ring { width } => width >= 1 && width <= 2 && 2 * width <= n,
-            Method::Halves => n >= halves::MIN_N,
+            Method::Halves => n >= halves::MIN_N && n <= halves::MAX_N,
         }
     }
 
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn what_suits_a_board_can_be_cut_and_nothing_else() {
-        for n in 0..=8 {
+        for n in (0..=8).chain(28..=33) {
             let rows = (0..=9).map(|rows| Method::Rows { rows });
             let rings = (0..=4).map(|width| Method::Ring { width });
             for method in rows.chain(rings).chain([Method::Halves]) {

@@ -5,10 +5,9 @@
 
 use std::hint::black_box;
 
-use board::Tasks;
 use board::halves::HalvesPlan;
 use board::rows::RowsPlan;
-use count::halves::Halves;
+use board::{Method, Tasks};
 use count::{Backend, Kernel};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
@@ -17,15 +16,13 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 const SAMPLES: [(u32, u64); 7] =
     [(16, 20), (17, 20), (18, 50), (19, 50), (20, 1_000), (21, 1_500), (22, 12_000)];
 
-const MEMORY: u64 = 1 << 30;
-
 fn reference(criterion: &mut Criterion) {
     let plan = RowsPlan::new(16, 4).expect("the plan is within the limit");
     let mut tasks = Tasks::new();
     for ordinal in (0..plan.len()).step_by(400) {
         plan.fill(ordinal..ordinal + 1, &mut tasks);
     }
-    let mut kernel = Kernel::new(Backend::Reference, 16, 4);
+    let mut kernel = Kernel::new(Backend::Reference, 16, Method::Rows { rows: 4 });
     let mut count = || kernel.count(black_box(tasks.as_slice())).expect("tasks are good");
     let mut group = criterion.benchmark_group("rows N=16");
     group.sample_size(20).throughput(Throughput::Elements(count()));
@@ -39,8 +36,8 @@ fn halves(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(format!("halves N={n}"));
         group.sample_size(10);
         for backend in Backend::available().filter(|backend| *backend != Backend::Reference) {
-            let mut kernel = Halves::new(backend, n, MEMORY).expect("the board fits");
-            let mut count = || count(&mut kernel, black_box(&tasks));
+            let mut kernel = Kernel::new(backend, n, Method::Halves);
+            let mut count = || kernel.count(black_box(tasks.as_slice())).expect("tasks are good");
             group.throughput(Throughput::Elements(count()));
             group.bench_function(BenchmarkId::from_parameter(backend), |bencher| {
                 bencher.iter(&mut count);
@@ -59,16 +56,6 @@ fn sample(n: u32, step: u64) -> Tasks {
         plan.fill(ordinal..ordinal + 1, &mut tasks);
     }
     tasks
-}
-
-/// The boards of all `tasks`, weighted.
-fn count(kernel: &mut Halves, tasks: &Tasks) -> u64 {
-    (0..tasks.len())
-        .map(|i| {
-            let boards = kernel.completions(tasks.slice(i..i + 1)).expect("tasks are good");
-            u64::from(tasks.weight[i]) * boards
-        })
-        .sum()
 }
 
 criterion_group!(benches, reference, halves);

@@ -91,7 +91,7 @@ mod tests {
     fn grounds() -> impl Strategy<Value = (u32, Vec<Row>, Vec<Prefix>)> {
         // A quarter of the squares of a row, or nothing would be counted.
         let mask = || (any::<u32>(), any::<u32>()).prop_map(|(a, b)| a & b);
-        (1..=20_usize, 0..=7_usize, 0..=1_u32).prop_flat_map(move |(size, rows, margin)| {
+        (1..=30_usize, 0..=7_usize, 0..=1_u32).prop_flat_map(move |(size, rows, margin)| {
             let rows = rows.min(size);
             let columns = full_mask(size as u32) << margin;
             let row = (mask(), 1..=5_u32)
@@ -99,7 +99,8 @@ mod tests {
             let taken = subsequence((0..size).collect::<Vec<_>>(), size - rows)
                 .prop_map(move |taken| taken.iter().fold(0, |mask, c| mask | 1 << c) << margin);
             let state = (mask(), taken, mask()).prop_map(move |(left, down, right)| {
-                let seen = columns | 1;
+                // Diagonals pass through margins on either side.
+                let seen = columns | 1 | columns << 1;
                 Prefix { left: left & seen, down, right: right & seen }
             });
             (Just(columns), vec(row, rows), vec(state, 0..100))
@@ -116,7 +117,7 @@ mod tests {
             let ground = Ground { columns, rows: &rows };
             let mut tasks = Tasks::new();
             states.iter().for_each(|state| tasks.push(*state, 1));
-            let size = u32::BITS - columns.leading_zeros();
+            let size = u32::BITS - columns.leading_zeros() + 1;
             let count = |backend| {
                 let mut engine = Engine::new(backend, size, rows.len() as u32)?;
                 Some(engine.completions(ground, tasks.as_slice()))

@@ -45,9 +45,7 @@ mod reference;
 mod sum;
 mod unit;
 
-use board::halves::MIN_N;
-use board::{MAX_N, Prefix, TaskSlice, full_mask};
-use thiserror::Error;
+use board::{Prefix, TaskSlice, full_mask};
 
 #[cfg(target_arch = "x86_64")]
 use self::avx2::Avx2;
@@ -57,70 +55,18 @@ use self::buckets::Buckets;
 use self::geometry::{Geometry, code_bits};
 use self::join::Join;
 use self::lists::Lists;
-pub use self::memory::needs;
+pub(crate) use self::memory::needs;
 use self::portable::Portable;
 use self::sum::Sum;
 use self::unit::Unit;
-use crate::{Backend, MissingBackend};
-
-/// Why there is no kernel, or a block of tasks has no count.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum HalvesError {
-    /// The board is too small to split, or its masks do not fit.
-    #[error("a board of size {n}: the method halves takes sizes from {MIN_N} to {MAX_N}")]
-    BoardOutOfRange {
-        /// The size of the board.
-        n: u32,
-    },
-    /// The processor lacks the backend.
-    #[error(transparent)]
-    MissingBackend(#[from] MissingBackend),
-    /// The lists of half-boards do not fit.
-    #[error(
-        "the method halves needs {needed_mib} MiB a thread for a board of size {n}, of which \
-         {given_mib} MiB are given: give more, or count with another method"
-    )]
-    TooLittleMemory {
-        /// The size of the board.
-        n: u32,
-        /// [`needs`] of it.
-        needed_mib: u64,
-        /// What may be used.
-        given_mib: u64,
-    },
-    /// A task does not split the columns of this board.
-    #[error(
-        "task {index} of the block does not split a board of size {n}: \
-         count it under the plan that it was made for"
-    )]
-    BadTask {
-        /// The place of the task in the block.
-        index: usize,
-        /// The size of the board.
-        n: u32,
-    },
-    /// A list of half-boards is longer than any that was met when [`needs`] was measured.
-    #[error(
-        "task {index} of the block has more than {limit} half-boards, for which there is no \
-         memory: count it with another method"
-    )]
-    ListTooLong {
-        /// The place of the task in the block.
-        index: usize,
-        /// The most half-boards that there is room for.
-        limit: usize,
-    },
-    /// The sum is 2^64 or more.
-    #[error("the count of the block passes 2^64 - 1: give fewer tasks at a time")]
-    Overflow,
-}
+use crate::{Backend, CountError};
 
 /// The method for one board size, with its tables and buffers.
 ///
 /// It is made once per thread and used for every block of tasks of a plan. On an odd board
 /// neighbouring tasks should share the centre row's queen, for which tables are made, as they do
 /// in the order of [`board::halves`].
-pub struct Halves {
+pub(crate) struct Halves {
     n: u32,
     engine: Engine,
 }
@@ -147,61 +93,35 @@ enum Engine {
 const NARROW: u32 = 21;
 
 impl Halves {
-    /// A kernel for boards of size `n` (4 to 32) that takes at most `memory_bytes`.
+    /// For boards of size `n`, of which it takes at most the memory that it [`needs`]; the reference
+    /// takes what its lists take. `None` if the processor lacks the backend.
     ///
-    /// The reference takes what its lists take, whatever it is given.
-    ///
-    /// # Errors
-    ///
-    /// [`HalvesError`], if the size is out of range, the processor lacks the backend, or the board
-    /// [`needs`] more memory.
-    pub fn new(backend: Backend, n: u32, memory_bytes: u64) -> Result<Halves, HalvesError> {
-        const MIB: u64 = 1 << 20;
-        if !(MIN_N..=MAX_N).contains(&n) {
-            return Err(HalvesError::BoardOutOfRange { n });
-        }
-        let backend = backend.require()?;
-        if needs(n) > memory_bytes {
-            return Err(HalvesError::TooLittleMemory {
-                n,
-                needed_mib: needs(n).div_ceil(MIB),
-                given_mib: memory_bytes / MIB,
-            });
-        }
-        let engine = Engine::new(backend, n).ok_or(MissingBackend { backend })?;
-        Ok(Halves { n, engine })
+    pub(crate) fn new(backend: Backend, n: u32) -> Option<Halves> {
+        Some(Halves { n, engine: Engine::new(backend, n)? })
     }
 
-    /// The number of boards of all `tasks`, unweighted.
-    ///
-    /// # Errors
-    ///
-    /// [`HalvesError`], if a task is not one of this board, has more half-boards than there is
-    /// room for, or the sum overflows.
-    pub fn completions(&mut self, tasks: TaskSlice<'_>) -> Result<u64, HalvesError> {
+    /// Whether a record is a task of this board.
+    pub(crate) fn holds(&self, record: Prefix) -> bool {
         let n = self.n;
+        let Prefix { left, down, right } = record;
+        left == right
+            && left & down == 0
+            && (left | down) & !full_mask(n) == 0
+            && left.count_ones() == n % 2
+            && down.count_ones() == n / 2
+    }
+
+    /// The number of boards of all `tasks`, unweighted, each of which this board
+    /// [`holds`](Halves::holds).
+    pub(crate) fn completions(&mut self, tasks: TaskSlice<'_>) -> Result<u64, CountError> {
         let mut sum = Sum::default();
         for index in 0..tasks.len() {
-            let (task, _) = tasks.get(index);
-            if !is_task(n, task) {
-                return Err(HalvesError::BadTask { index, n });
-            }
-            self.engine
-                .count(n, task.down, task.left, &mut sum)
-                .map_err(|TooMany { limit }| HalvesError::ListTooLong { index, limit })?;
+            let (Prefix { left, down, .. }, _) = tasks.get(index);
+            let counted = self.engine.count(self.n, down, left, &mut sum);
+            counted.map_err(|TooMany { limit }| CountError::ListTooLong { n: self.n, limit })?;
         }
-        sum.get().ok_or(HalvesError::Overflow)
+        sum.get().ok_or(CountError::Overflow)
     }
-}
-
-/// Whether a record is a task of a board of size `n`.
-fn is_task(n: u32, task: Prefix) -> bool {
-    let Prefix { left, down, right } = task;
-    left == right
-        && left & down == 0
-        && (left | down) & !full_mask(n) == 0
-        && left.count_ones() == n % 2
-        && down.count_ones() == n / 2
 }
 
 /// A list of half-boards was about to pass its room.

@@ -9,13 +9,14 @@ use thiserror::Error;
 use crate::Backend;
 use crate::engine::Engine;
 use crate::ground::{Ground, Row};
+use crate::halves::{self, Halves};
 use crate::ring::Ring;
 
 /// Why a block of tasks has no count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum CountError {
     /// A task is none of this board and method: masks that pass the board or hold another number
-    /// of queens than rows, or queens of a ring that attack each other.
+    /// of queens than rows, queens of a ring that attack each other, or no split.
     #[error(
         "task {index} of the block is no task of a board of size {n} by {method}: count it under \
          the plan that it was made for"
@@ -28,6 +29,17 @@ pub enum CountError {
         /// How it was cut.
         method: Method,
     },
+    /// By `halves`: a list of half-boards is longer than any that its room was made for.
+    #[error(
+        "a task of a board of size {n} has more than {limit} half-boards, for which no room was \
+         made: count this board with another method"
+    )]
+    ListTooLong {
+        /// The size of the board.
+        n: u32,
+        /// The most half-boards that there is room for.
+        limit: usize,
+    },
     /// The sum is 2^64 or more.
     #[error("the count of the block passes 2^64 - 1: give fewer tasks at a time")]
     Overflow,
@@ -39,15 +51,27 @@ pub enum CountError {
 pub struct Kernel {
     n: u32,
     method: Method,
-    engine: Engine,
-    search: Search,
+    work: Work,
 }
 
-/// What is searched below a task.
-enum Search {
-    /// The same rows below every one.
-    Rows(Vec<Row>),
-    Ring(Ring),
+/// What is done with tasks.
+enum Work {
+    /// The same rows are searched below every one.
+    Rows(Engine, Vec<Row>),
+    /// The inner rows are searched.
+    Ring(Engine, Ring),
+    /// Upper and lower half-boards are joined.
+    Halves(Box<Halves>),
+}
+
+/// The bytes that a [`Kernel`] for boards of size `n` may take, where that is worth planning for: by
+/// `halves`. 0 otherwise.
+#[must_use]
+pub fn memory_needed(n: u32, method: Method) -> u64 {
+    match method {
+        Method::Rows { .. } | Method::Ring { .. } => 0,
+        Method::Halves => halves::needs(n),
+    }
 }
 
 impl Kernel {
@@ -61,19 +85,24 @@ impl Kernel {
     pub fn new(backend: Backend, n: u32, method: Method) -> Kernel {
         assert!(n <= MAX_N, "a board of size {n}, of at most {MAX_N}");
         assert!(method.suits(n), "a board of size {n} by {method}");
-        let (columns, most_rows, search) = match method {
+        Kernel::made(backend, n, method).unwrap_or_else(|| panic!("a processor that has {backend}"))
+    }
+
+    /// `None` if the processor lacks the backend.
+    fn made(backend: Backend, n: u32, method: Method) -> Option<Kernel> {
+        let work = match method {
             Method::Rows { rows } => {
                 let rows_left = n - rows;
-                (n, rows_left, Search::Rows(vec![Row::OPEN; rows_left as usize]))
+                let rows = vec![Row::OPEN; rows_left as usize];
+                Work::Rows(Engine::new(backend, n, rows_left)?, rows)
             }
             Method::Ring { width } => {
                 let (columns, most_rows) = Ring::size(n, width);
-                (columns, most_rows, Search::Ring(Ring::new(n, width)))
+                Work::Ring(Engine::new(backend, columns, most_rows)?, Ring::new(n, width))
             }
+            Method::Halves => Work::Halves(Box::new(Halves::new(backend, n)?)),
         };
-        let engine = Engine::new(backend, columns, most_rows);
-        let engine = engine.unwrap_or_else(|| panic!("a processor that has {backend}"));
-        Kernel { n, method, engine, search }
+        Some(Kernel { n, method, work })
     }
 
     /// The sum of weight times completions over `tasks`: a partial count.
@@ -95,7 +124,7 @@ impl Kernel {
         let mut start = 0;
         for run in tasks.weight.chunk_by(|a, b| a == b) {
             let end = start + run.len();
-            let completions = self.completions(tasks.slice(start..end));
+            let completions = self.completions(tasks.slice(start..end))?;
             sum = add_weighted(sum, run[0], completions)?;
             start = end;
         }
@@ -103,20 +132,23 @@ impl Kernel {
     }
 
     /// How many states the searches have stored so far, those of tasks not counted: what is left of
-    /// the tree after look-ahead, without its last rows. `None` of the reference, which stores
-    /// none.
+    /// the tree after look-ahead, without its last rows. `None` where none are stored: by the
+    /// reference, and by a join.
     #[must_use]
     pub fn nodes(&self) -> Option<u64> {
-        self.engine.nodes()
+        match &self.work {
+            Work::Rows(engine, _) | Work::Ring(engine, _) => engine.nodes(),
+            Work::Halves(_) => None,
+        }
     }
 
-    fn completions(&mut self, tasks: TaskSlice<'_>) -> u64 {
-        match &mut self.search {
-            Search::Rows(rows) => {
-                let ground = Ground { columns: full_mask(self.n), rows };
-                self.engine.completions(ground, tasks)
+    fn completions(&mut self, tasks: TaskSlice<'_>) -> Result<u64, CountError> {
+        match &mut self.work {
+            Work::Rows(engine, rows) => {
+                Ok(engine.completions(Ground { columns: full_mask(self.n), rows }, tasks))
             }
-            Search::Ring(ring) => ring.completions(&mut self.engine, tasks),
+            Work::Ring(engine, ring) => Ok(ring.completions(engine, tasks)),
+            Work::Halves(halves) => halves.completions(tasks),
         }
     }
 
@@ -125,12 +157,13 @@ impl Kernel {
         let beyond = !full_mask(n);
         let is_bad = |&i: &usize| {
             let record @ Prefix { left, down, right } = tasks.get(i).0;
-            match &self.search {
-                Search::Rows(rows_left) => {
+            match &self.work {
+                Work::Rows(_, rows_left) => {
                     let queens = n - rows_left.len() as u32;
                     (left | down | right) & beyond != 0 || down.count_ones() != queens
                 }
-                Search::Ring(ring) => !ring.holds(record),
+                Work::Ring(_, ring) => !ring.holds(record),
+                Work::Halves(halves) => !halves.holds(record),
             }
         };
         let bad = (0..tasks.len()).find(is_bad);

@@ -36,7 +36,7 @@ mod avx512;
 mod backend;
 mod engine;
 mod ground;
-pub mod halves;
+mod halves;
 mod kernel;
 #[cfg(target_arch = "x86_64")]
 mod levels;
@@ -45,4 +45,4 @@ mod reference;
 mod ring;
 
 pub use backend::{Backend, MissingBackend, UnknownBackend};
-pub use kernel::{CountError, Kernel};
+pub use kernel::{CountError, Kernel, memory_needed};

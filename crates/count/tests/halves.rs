@@ -4,14 +4,11 @@
 mod vectors;
 
 use board::halves::HalvesPlan;
-use board::{Prefix, Tasks};
-use count::halves::{Halves, HalvesError, needs};
-use count::{Backend, Kernel};
+use board::{Method, Prefix, Tasks};
+use count::{Backend, CountError, Kernel, memory_needed};
 
-const MEMORY: u64 = 1 << 30;
-
-fn kernel(backend: Backend, n: u32) -> Halves {
-    Halves::new(backend, n, MEMORY).expect("the board fits")
+fn kernel(backend: Backend, n: u32) -> Kernel {
+    Kernel::new(backend, n, Method::Halves)
 }
 
 fn but_the_reference() -> impl Iterator<Item = Backend> {
@@ -35,10 +32,7 @@ fn total(backend: Backend, n: u32) -> u128 {
     let tasks = tasks(n, 0..plan(n).len());
     let mut kernel = kernel(backend, n);
     (0..tasks.len())
-        .map(|i| {
-            let boards = kernel.completions(tasks.slice(i..i + 1)).expect("tasks are good");
-            u128::from(tasks.weight[i]) * u128::from(boards)
-        })
+        .map(|i| u128::from(kernel.count(tasks.slice(i..i + 1)).expect("tasks are good")))
         .sum()
 }
 
@@ -65,12 +59,13 @@ fn the_fastest_backend_counts_boards_of_16() {
     assert_eq!(total(Backend::detect(), 16), vectors::total(16));
 }
 
-/// The boards of one task, found by searching on below every placement of its upper half.
-fn searched(n: u32, task: Prefix) -> u64 {
+/// The weighted boards of one task, found by searching on below every placement of its upper half.
+fn searched(n: u32, (task, weight): (Prefix, u8)) -> u64 {
     let mut prefixes = Tasks::new();
     place(n, task.down, n / 2, Prefix::EMPTY, task.left, &mut prefixes);
     let rows = n / 2 + n % 2;
-    Kernel::new(Backend::detect(), n, rows).count(prefixes.as_slice()).expect("prefixes are good")
+    let mut kernel = Kernel::new(Backend::detect(), n, Method::Rows { rows });
+    u64::from(weight) * kernel.count(prefixes.as_slice()).expect("prefixes are good")
 }
 
 /// Appends every way to place `rows` rows in `columns`, and `centre` (none for even N) in the next.
@@ -92,8 +87,8 @@ fn the_reference_counts_what_a_search_below_the_upper_halves_counts() {
         let tasks = tasks(n, 0..plan(n).len());
         let mut reference = kernel(Backend::Reference, n);
         for i in 0..tasks.len() {
-            let expected = searched(n, tasks.get(i).0);
-            let found = reference.completions(tasks.slice(i..i + 1));
+            let expected = searched(n, tasks.get(i));
+            let found = reference.count(tasks.slice(i..i + 1));
             assert_eq!(found, Ok(expected), "N = {n}, {:?}", tasks.get(i));
         }
     }
@@ -108,11 +103,7 @@ fn backends_agree_on_every_task_of_small_boards() {
             let mut kernel = kernel(backend, n);
             for i in 0..tasks.len() {
                 let task = tasks.slice(i..i + 1);
-                assert_eq!(
-                    kernel.completions(task),
-                    reference.completions(task),
-                    "{backend}: {task:?}"
-                );
+                assert_eq!(kernel.count(task), reference.count(task), "{backend}: {task:?}");
             }
         }
     }
@@ -131,10 +122,10 @@ fn backends_agree_with_the_search_on_scattered_tasks_of_larger_boards() {
         let tasks = tasks(n, scattered(n, count));
         let mut boards = 0;
         for i in 0..tasks.len() {
-            let expected = searched(n, tasks.get(i).0);
+            let expected = searched(n, tasks.get(i));
             boards += expected;
             for backend in but_the_reference() {
-                let found = kernel(backend, n).completions(tasks.slice(i..i + 1));
+                let found = kernel(backend, n).count(tasks.slice(i..i + 1));
                 assert_eq!(found, Ok(expected), "{backend}, N = {n}, {:?}", tasks.get(i));
             }
         }
@@ -147,7 +138,7 @@ fn backends_agree_on_boards_whose_quarters_are_not_all_kept() {
     for n in [22, 23] {
         let tasks = tasks(n, scattered(n, 1));
         let counts: Vec<u64> = but_the_reference()
-            .map(|backend| kernel(backend, n).completions(tasks.as_slice()).expect("is a task"))
+            .map(|backend| kernel(backend, n).count(tasks.as_slice()).expect("is a task"))
             .collect();
         assert!(counts[0] > 0 && counts.iter().all(|count| *count == counts[0]), "{counts:?}");
     }
@@ -159,7 +150,7 @@ fn a_block_counts_what_its_tasks_count_one_by_one() {
         let tasks = tasks(n, 0..plan(n).len());
         for backend in Backend::available() {
             let mut kernel = kernel(backend, n);
-            let mut count = |range| kernel.completions(tasks.slice(range)).expect("tasks are good");
+            let mut count = |range| kernel.count(tasks.slice(range)).expect("tasks are good");
             let one_by_one: u64 = (0..tasks.len()).map(|i| count(i..i + 1)).sum();
             assert_eq!(count(0..tasks.len()), one_by_one);
             assert_eq!(count(0..0), 0);
@@ -184,21 +175,15 @@ fn tasks_of_another_board_are_refused() {
         for task in bad {
             let mut tasks = good.clone();
             tasks.push(task, weight);
-            let refusal = kernel(backend, 9).completions(tasks.as_slice());
-            assert_eq!(refusal, Err(HalvesError::BadTask { index: 1, n: 9 }), "{task:?}");
+            let refusal = kernel(backend, 9).count(tasks.as_slice());
+            let expected = CountError::BadTask { index: 1, n: 9, method: Method::Halves };
+            assert_eq!(refusal, Err(expected), "{task:?}");
         }
     }
 }
 
 #[test]
-fn boards_that_do_not_fit_are_refused_with_what_they_need() {
-    for n in 4..=28 {
-        let given = needs(n) - 1;
-        let refusal = Halves::new(Backend::Portable, n, given).err();
-        let (needed_mib, given_mib) = (needs(n).div_ceil(1 << 20), given >> 20);
-        assert_eq!(refusal, Some(HalvesError::TooLittleMemory { n, needed_mib, given_mib }));
-    }
-    assert!(needs(24) < MEMORY, "{}", needs(24));
-    let refusal = Halves::new(Backend::Portable, 3, MEMORY).err();
-    assert_eq!(refusal, Some(HalvesError::BoardOutOfRange { n: 3 }));
+fn what_a_board_takes_is_known() {
+    assert!(memory_needed(24, Method::Halves) < 1 << 30, "a gigabyte a thread");
+    assert_eq!(memory_needed(32, Method::Ring { width: 2 }), 0);
 }

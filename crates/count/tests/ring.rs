@@ -98,13 +98,15 @@ proptest! {
 
     #[test]
     fn backends_agree_on_tasks_from_anywhere(
-        (n, width) in prop_oneof![(12..=15u32, Just(1u32)), (15..=20u32, Just(2u32))],
+        (n, width) in prop_oneof![(12..=19u32, Just(1u32)), (15..=20u32, Just(2u32))],
         at in any::<u64>(),
     ) {
         let plan = RingPlan::new(n, width).expect("the board has such a ring");
         let start = at % plan.len();
         let mut tasks = Tasks::new();
-        plan.fill(start..plan.len().min(start + 40), &mut tasks);
+        // Those of width 1 are long on large boards.
+        let most = if n > 15 && width == 1 { 1 } else { 40 };
+        plan.fill(start..plan.len().min(start + most), &mut tasks);
         let count = |backend| Kernel::new(backend, n, Method::Ring { width }).count(tasks.as_slice());
         let expected = count(Backend::Portable);
         prop_assert!(expected.is_ok());

@@ -6,6 +6,8 @@ use std::process::ExitCode;
 use board::CutError;
 use farm::{JobId, JobState, Refusal};
 
+use crate::memory::TooLittleMemory;
+
 /// Why a command ends without its result.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
@@ -15,6 +17,9 @@ pub enum Failure {
     /// A board or a cut of it that cannot be counted.
     #[error(transparent)]
     Plan(#[from] CutError),
+    /// A board that this machine, or what it may use of it, is too small for.
+    #[error(transparent)]
+    Memory(#[from] TooLittleMemory),
     /// A job that is not there, or over.
     #[error(transparent)]
     Job(#[from] Refusal),
@@ -167,7 +172,7 @@ impl Failure {
     pub fn code(&self) -> u8 {
         match self {
             Failure::Usage(_) => 2,
-            Failure::Plan(_) | Failure::Refused(_) => 3,
+            Failure::Plan(_) | Failure::Memory(_) | Failure::Refused(_) => 3,
             Failure::Job(_) | Failure::NoSuchJob(_) => 4,
             Failure::Unreachable { .. } => 5,
             Failure::Token { .. } | Failure::TokenFile { .. } => 6,

@@ -12,6 +12,7 @@ mod endpoint;
 mod failure;
 mod ledger;
 mod local;
+mod memory;
 mod output;
 mod progress;
 mod token;

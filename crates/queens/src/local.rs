@@ -16,7 +16,8 @@ use tokio_stream::wrappers::ReceiverStream;
 
 use crate::coordinator::{Hub, HubHandle, Plans, Wish, host};
 use crate::failure::Failure;
-use crate::ledger::Ledger;
+use crate::ledger::{CheckedLedger, LedgerFault};
+use crate::memory::threads_that_fit;
 use crate::progress::Progress;
 use crate::worker::{Connect, Executor, Link, LinkEnd, WorkConfig, work};
 
@@ -28,6 +29,8 @@ pub(crate) struct LocalCount {
     pub(crate) method: Option<MethodChoice>,
     pub(crate) threads: NonZero<usize>,
     pub(crate) backend: Backend,
+    /// Bytes that counting may take.
+    pub(crate) memory: u64,
     /// `None`: the work is lost if it is interrupted.
     pub(crate) ledger: Option<PathBuf>,
 }
@@ -51,12 +54,15 @@ impl LocalCount {
         // First, so that a board that cannot be counted leaves no file behind.
         let plan = plans.make(self.n, self.method.unwrap_or(MethodChoice::suggested(self.n)))?;
         let ledger = match &self.ledger {
-            Some(path) => Ledger::open(path),
-            None => Ledger::in_memory(),
+            Some(path) => CheckedLedger::open(path),
+            None => CheckedLedger::in_memory(),
         };
-        let ledger = ledger.map_err(|fault| fault.at(self.ledger.as_deref()))?;
-        let known = self.known_job(&ledger)?;
+        let at_ledger = |fault: LedgerFault| fault.at(self.ledger.as_deref());
+        let ledger = ledger.map_err(at_ledger)?;
+        let known = self.known_job(ledger.jobs())?;
         let plan = known.map_or(plan, |(_, plan)| plan);
+        threads_that_fit(plan, self.threads, self.memory)?;
+        let ledger = ledger.begin().map_err(at_ledger)?;
 
         let config = Config { grace_ms: 0, ..Config::default() };
         let (hub, handle) = Hub::new(config, ledger);
@@ -104,13 +110,13 @@ impl LocalCount {
     }
 
     /// The job that the ledger holds, if it is the one asked for.
-    fn known_job(&self, ledger: &Ledger) -> Result<Option<(JobId, Plan)>, Failure> {
+    fn known_job(&self, jobs: &[RestoredJob]) -> Result<Option<(JobId, Plan)>, Failure> {
         let wanted = |job: &RestoredJob| {
             job.plan.problem == Problem::Total { n: self.n }
                 && self.method.is_none_or(|choice| choice.allows(job.plan.method))
                 && job.state != JobState::Cancelled
         };
-        let holds = match ledger.restored().jobs.as_slice() {
+        let holds = match jobs {
             [] => return Ok(None),
             [job] if wanted(job) => return Ok(Some((job.id, job.plan))),
             [job] => format!("{} ({})", job.plan, job.state),
@@ -132,7 +138,7 @@ impl LocalCount {
         plans: Arc<Plans>,
         stop: watch::Receiver<bool>,
     ) -> Result<(), Failure> {
-        let (executor, parts) = Executor::start(self.threads, self.backend);
+        let (executor, parts) = Executor::start(self.threads, self.backend, self.memory);
         let config = WorkConfig {
             worker: "local".into(),
             instance: 0,

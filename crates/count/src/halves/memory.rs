@@ -20,7 +20,7 @@ const MOST_LANES: u64 = 64;
 /// machines have from N = 28 on, and more than lists can hold from N = 30 on, where it is
 /// [`u64::MAX`]. A third to a half of it is ever touched.
 #[must_use]
-pub fn needs(n: u32) -> u64 {
+pub(crate) fn needs(n: u32) -> u64 {
     if n / 2 > LONGEST.len() as u32 {
         return u64::MAX;
     }

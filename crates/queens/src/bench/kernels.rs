@@ -1,4 +1,4 @@
-//! The counting loops on one core, against the seed's recursion in the same run.
+//! The counting loops and methods on one core, against the seed's recursion in the same run.
 //!
 //! Another program on the machine slows one measurement and not the next. So all take turns, round
 //! after round, each with a sample of tasks that suits its speed, and the best round of each is
@@ -21,9 +21,9 @@ use crate::output;
 
 #[derive(Debug, Args)]
 pub(crate) struct KernelsBenchArgs {
-    /// Board sizes, 8 to 20
+    /// Board sizes, 8 to 26; above 20 by halves only, against the recursion at 20
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [16, 18],
-          value_parser = clap::value_parser!(u32).range(8..=MAX_N))]
+          value_parser = clap::value_parser!(u32).range(8..=26))]
     n: Vec<u32>,
     /// Counting loops to measure beside reference [default: all that this processor has]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = available_backend)]
@@ -38,7 +38,7 @@ pub(crate) struct KernelsBenchArgs {
 }
 
 /// The largest board of which `reference` counts a single task in about a second.
-const MAX_N: i64 = 20;
+const MAX_SEARCHED: u32 = 20;
 
 pub(super) fn run(args: KernelsBenchArgs) -> Result<(), Failure> {
     if args.list {
@@ -49,11 +49,21 @@ pub(super) fn run(args: KernelsBenchArgs) -> Result<(), Failure> {
         .collect();
     for n in args.n {
         let mut lines = Vec::new();
-        for method in
-            [Method::Rows { rows: suggested_rows(n) }, Method::Ring { width: suggested_width(n) }]
-        {
-            let samples = backends.iter().map(|&backend| Sample::of(n, method, backend));
-            lines.extend(agreeing(samples.collect::<Result<_, _>>()?)?.into_iter().map(Line::new));
+        if n > MAX_SEARCHED {
+            let rows = suggested_rows(MAX_SEARCHED);
+            let method = Method::Rows { rows };
+            lines.push(Line::new(Sample::of(MAX_SEARCHED, method, Backend::Reference)?));
+            for &backend in backends.iter().filter(|backend| **backend != Backend::Reference) {
+                lines.push(Line::new(Sample::of(n, Method::Halves, backend)?));
+            }
+        } else {
+            let rows = Method::Rows { rows: suggested_rows(n) };
+            let ring = Method::Ring { width: suggested_width(n) };
+            for method in [rows, ring, Method::Halves] {
+                let samples = backends.iter().map(|&backend| Sample::of(n, method, backend));
+                let samples = agreeing(samples.collect::<Result<_, _>>()?)?;
+                lines.extend(samples.into_iter().map(Line::new));
+            }
         }
         let frequency = measure(&mut lines, args.rounds)?;
         print(n, &lines, frequency)?;
@@ -124,7 +134,7 @@ fn measure(lines: &mut [Line], rounds: u32) -> Result<Option<f64>, Failure> {
 fn print(n: u32, lines: &[Line], frequency: Option<f64>) -> Result<(), Failure> {
     output::print(format_args!("N = {n}, one core; the first line is the unit"))?;
     output::print(
-        "method          backend    of the plan       Q/s      ratio   cycles/Q   nodes/Q",
+        "method          backend    of the plan       Q/s      ratio   cycles/Q   nodes/Q   MiB",
     )?;
     for line in lines {
         let Sample { method, backend, share, .. } = &line.sample;
@@ -132,8 +142,9 @@ fn print(n: u32, lines: &[Line], frequency: Option<f64>) -> Result<(), Failure> 
         let or_none = |figure: Option<f64>| figure.map_or("-".into(), |f| format!("{f:.1}"));
         let cycles = or_none(frequency.map(|hz| hz / rate));
         let nodes = or_none(line.nodes(n));
+        let mib = count::memory_needed(n, *method).div_ceil(1 << 20);
         output::print(format_args!(
-            "{:<16}{backend:<11}{:>10.3}%{rate:>10.2e}{ratio:>9.1} x{cycles:>11}{nodes:>10}",
+            "{:<16}{backend:<11}{:>10.3}%{rate:>10.2e}{ratio:>9.1} x{cycles:>11}{nodes:>10}{mib:>6}",
             method.to_string(),
             100.0 * share
         ))?;

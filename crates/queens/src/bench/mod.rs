@@ -19,7 +19,8 @@ pub(crate) enum BenchCommand {
     /// The farm itself: tasks and durable results a second under workers that count nothing, the
     /// coordinator's memory, and what `queens count` costs over the bare counting loop
     Farm(farm::FarmBenchArgs),
-    /// The counting loops on one core, side by side
+    /// The counting loops and methods on one core, side by side
+    #[command(alias = "methods")]
     Kernels(kernels::KernelsBenchArgs),
     /// A whole board by one thread and by several, side by side
     Threads(threads::ThreadsBenchArgs),

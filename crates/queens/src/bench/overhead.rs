@@ -40,6 +40,7 @@ pub(super) async fn run(args: &OverheadArgs) -> Result<(), Failure> {
             method: Some(MethodChoice::Rows { rows: Some(rows) }),
             threads,
             backend,
+            memory: args.counting.memory(),
             ledger: None,
         };
         let begun = Instant::now();

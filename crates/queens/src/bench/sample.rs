@@ -1,5 +1,6 @@
 //! Tasks from all over a plan, as many as take a while.
 
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use board::{Cut, Method, TaskSlice, Tasks};
@@ -44,20 +45,13 @@ impl Sample {
         let mut sample = Sample { method, backend, tasks: Tasks::new(), share: 0.0, kernel };
         let mut wanted = 1;
         loop {
-            let run = match method {
-                Method::Rows { .. } => 1,
-                Method::Ring { .. } => (wanted / PLACES).clamp(1, RUN),
-            };
-            let places = (wanted / run).min(cut.len() / run);
             sample.tasks.clear();
-            for place in 0..places {
-                // In the middle of each of equal parts of the plan.
-                let start = (2 * place + 1) * (cut.len() - run) / (2 * places);
-                cut.fill(start..start + run, &mut sample.tasks);
+            for ordinals in spread(method, cut.len(), wanted) {
+                cut.fill(ordinals, &mut sample.tasks);
             }
             sample.share = sample.tasks.len() as f64 / cut.len() as f64;
             let seconds = sample.count()?.seconds;
-            if seconds >= ROUND.as_secs_f64() || places < wanted / run {
+            if seconds >= ROUND.as_secs_f64() || sample.tasks.len() as u64 == cut.len() {
                 return Ok(sample);
             }
             wanted *= 2;
@@ -76,6 +70,20 @@ impl Sample {
     }
 }
 
+/// About `wanted` of `tasks` ordinals: a run in the middle of each of equal parts of the plan, or all.
+fn spread(method: Method, tasks: u64, wanted: u64) -> impl Iterator<Item = Range<u64>> {
+    let run = match method {
+        Method::Rows { .. } => 1,
+        Method::Ring { .. } | Method::Halves => (wanted / PLACES).clamp(1, RUN),
+    };
+    let (run, places) = if wanted < tasks { (run, wanted / run) } else { (tasks, 1) };
+    let part = move |place| (u128::from(place) * u128::from(tasks) / u128::from(places)) as u64;
+    (0..places).map(move |place| {
+        let start = part(place) + (part(place + 1) - part(place) - run) / 2;
+        start..start + run
+    })
+}
+
 fn count(kernel: &mut Kernel, tasks: TaskSlice<'_>) -> Result<Counted, Failure> {
     let before = kernel.nodes();
     let begun = Instant::now();
@@ -83,4 +91,23 @@ fn count(kernel: &mut Kernel, tasks: TaskSlice<'_>) -> Result<Counted, Failure> 
     let seconds = begun.elapsed().as_secs_f64();
     let nodes = kernel.nodes().zip(before).map(|(after, before)| after - before);
     Ok(Counted { seconds, solutions, nodes })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_has_each_task_once_and_a_large_one_has_all() {
+        for method in [Method::Rows { rows: 2 }, Method::Ring { width: 1 }] {
+            for tasks in [1, 21, 272, 3206] {
+                for wanted in (0..13).map(|power| 1 << power) {
+                    let ordinals: Vec<u64> = spread(method, tasks, wanted).flatten().collect();
+                    assert!(ordinals.is_sorted_by(|a, b| a < b), "{method}: {wanted} of {tasks}");
+                    assert!(ordinals.iter().all(|ordinal| *ordinal < tasks));
+                    assert!(wanted < tasks || ordinals.len() as u64 == tasks);
+                }
+            }
+        }
+    }
 }

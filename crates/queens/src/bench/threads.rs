@@ -13,7 +13,7 @@ use crate::output;
 
 #[derive(Debug, Args)]
 pub(crate) struct ThreadsBenchArgs {
-    /// Board size
+    /// Board size, 8 to 20; it is counted by ring
     #[arg(long, default_value_t = 17, value_parser = clap::value_parser!(u32).range(8..=20))]
     n: u32,
     /// Rounds; each counts the whole board by one thread, then by all
@@ -27,6 +27,9 @@ pub(super) fn run(args: &ThreadsBenchArgs) -> Result<(), Failure> {
     let (n, backend) = (args.n, args.counting.backend());
     let method = Method::Ring { width: suggested_width(n) };
     let threads = args.counting.threads().get();
+    if threads == 1 {
+        return Err(Failure::Usage("one thread has nothing to be compared with: give more".into()));
+    }
     let (mut one, mut all) = (Vec::new(), Vec::new());
     for _ in 0..args.rounds {
         for (threads, seconds) in [(1, &mut one), (threads, &mut all)] {

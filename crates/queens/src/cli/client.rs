@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use board::MethodChoice;
 use clap::Args;
 use farm::{JobId, JobState, JobView, Plan};
 use tonic::{Code, Status};
@@ -45,7 +46,7 @@ pub(super) struct SubmitArgs {
     /// Board size, 0 to 32
     n: u32,
     #[command(flatten)]
-    cut: CutArgs,
+    pub(super) cut: CutArgs,
     /// Jobs of higher priority are served first
     #[arg(long, default_value_t = 0, allow_negative_numbers = true, env = "QUEENS_PRIORITY")]
     priority: i32,

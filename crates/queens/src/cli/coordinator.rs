@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use super::signal::asked_to_stop;
 use crate::coordinator::{Access, Hub, Limits, Listener, serve};
 use crate::failure::Failure;
-use crate::ledger::Ledger;
+use crate::ledger::CheckedLedger;
 use crate::token::Token;
 
 /// How long streams may take to end once the ledger is closed.
@@ -66,7 +66,8 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
         None => Access::Open,
     };
     let listener = Listener::bind(address, Limits::default()).await?;
-    let ledger = Ledger::open(&args.ledger).map_err(|fault| fault.at(Some(&args.ledger)))?;
+    let ledger = CheckedLedger::open(&args.ledger).and_then(CheckedLedger::begin);
+    let ledger = ledger.map_err(|fault| fault.at(Some(&args.ledger)))?;
     let config = Config {
         lease_ms: args.lease_ms,
         lease_ttl_ms: args.lease_ttl_ms,

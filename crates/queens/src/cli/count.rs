@@ -5,13 +5,16 @@ use std::num::NonZero;
 use std::path::PathBuf;
 
 use board::MethodChoice;
-use clap::{Args, ValueEnum};
+use bytesize::ByteSize;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, ValueEnum};
 use count::Backend;
 use serde::Serialize;
 
 use super::signal::asked_to_stop;
 use crate::failure::Failure;
 use crate::local::{LocalCount, LocalResult};
+use crate::memory;
 use crate::output;
 use crate::progress::Progress;
 
@@ -20,7 +23,7 @@ pub(super) struct CountArgs {
     /// Board size, 0 to 32
     n: u32,
     #[command(flatten)]
-    cut: CutArgs,
+    pub(super) cut: CutArgs,
     #[command(flatten)]
     counting: CountingArgs,
     /// Keep the work in this file, and go on from what it holds
@@ -40,13 +43,13 @@ pub(super) struct CutArgs {
     /// With `rows`: how many rows a task has placed [default: what suits N]
     #[arg(long, value_name = "M", env = "QUEENS_ROWS")]
     rows: Option<u32>,
-    /// With `ring`: how many rows and columns on each side a task has filled, 1 or 2 [default: what
-    /// suits N]
+    /// With `ring`: how many rows and columns on each side a task has filled, 1 or 2 [default: 1, and
+    /// 2 from N = 23 on; it makes a thousand times as many tasks]
     #[arg(long, value_name = "W", env = "QUEENS_WIDTH")]
     width: Option<u32>,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum MethodName {
     /// Place the first M rows, search the rest; mirror images are removed
     Rows,
@@ -57,6 +60,22 @@ enum MethodName {
 }
 
 impl CutArgs {
+    /// What is said on the command line decides: a variable of the environment that does not fit it
+    /// is passed over. Among variables, QUEENS_METHOD decides.
+    pub(super) fn prefer_words(&mut self, matches: &ArgMatches) {
+        let said = |id| matches.value_source(id) == Some(ValueSource::CommandLine);
+        let (method, rows, width) = (said("method"), said("rows"), said("width"));
+        if !method && (rows || width) {
+            self.method = None;
+        }
+        if !rows && (self.method.is_some_and(|name| name != MethodName::Rows) || width) {
+            self.rows = None;
+        }
+        if !width && (self.method.is_some_and(|name| name != MethodName::Ring) || rows) {
+            self.width = None;
+        }
+    }
+
     /// What was asked for, if anything was.
     pub(super) fn choice(&self) -> Result<Option<MethodChoice>, Failure> {
         match *self {
@@ -80,7 +99,7 @@ impl CutArgs {
                 Err(Failure::Usage("--method ring places no rows: leave out --rows".into()))
             }
             CutArgs { method: None, .. } => Err(Failure::Usage(
-                "--rows is of the method rows and --width of ring: leave one of them out".into(),
+                "--rows (QUEENS_ROWS) is of the method rows and --width (QUEENS_WIDTH) of ring: give one".into(),
             )),
         }
     }
@@ -96,6 +115,10 @@ pub(crate) struct CountingArgs {
     /// has, the last that `queens bench kernels --list` shows]
     #[arg(long, value_name = "NAME", env = "QUEENS_BACKEND", value_parser = available_backend)]
     backend: Option<Backend>,
+    /// The most memory that `halves` may take, all threads together, as in 500MiB or 2GiB [default:
+    /// half of what the machine or the container has]
+    #[arg(long, value_name = "SIZE", env = "QUEENS_MEMORY")]
+    memory: Option<ByteSize>,
 }
 
 impl CountingArgs {
@@ -107,6 +130,11 @@ impl CountingArgs {
 
     pub(crate) fn backend(&self) -> Backend {
         self.backend.unwrap_or_else(Backend::detect)
+    }
+
+    /// Bytes.
+    pub(crate) fn memory(&self) -> u64 {
+        self.memory.unwrap_or_else(memory::usual).as_u64()
     }
 }
 
@@ -135,6 +163,7 @@ pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
         method: args.cut.choice()?,
         threads: args.counting.threads(),
         backend: args.counting.backend(),
+        memory: args.counting.memory(),
         ledger: args.ledger,
     };
     let (threads, backend) = (count.threads.get(), count.backend.name());

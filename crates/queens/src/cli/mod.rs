@@ -4,6 +4,7 @@ mod client;
 mod coordinator;
 mod count;
 mod log;
+mod plan;
 mod show;
 mod signal;
 mod worker;
@@ -12,8 +13,9 @@ pub(crate) use count::CountingArgs;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use self::count::CutArgs;
 pub(crate) use self::count::available_backend;
 use crate::bench;
 use crate::failure::Failure;
@@ -40,6 +42,8 @@ struct Cli {
 enum Command {
     /// Count here, in this process, with all processors
     Count(count::CountArgs),
+    /// Say what a count will take: tasks, memory, threads
+    Plan(plan::PlanArgs),
     /// Serve jobs to workers
     Coordinator(coordinator::CoordinatorArgs),
     /// Count for a coordinator, until stopped
@@ -67,7 +71,12 @@ enum Command {
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let matches = Cli::command().get_matches();
+    let mut cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let words = matches.subcommand().map(|(_, words)| words);
+    if let (Some(cut), Some(words)) = (cli.command.cut(), words) {
+        cut.prefer_words(words);
+    }
     let serves = matches!(cli.command, Command::Coordinator(_) | Command::Worker(_));
     cli.log.start(serves);
     exit_on_panic();
@@ -81,9 +90,20 @@ pub fn main() -> ExitCode {
 }
 
 impl Command {
+    /// How it is to cut a problem, where it does.
+    fn cut(&mut self) -> Option<&mut CutArgs> {
+        match self {
+            Command::Count(args) => Some(&mut args.cut),
+            Command::Submit(args) => Some(&mut args.cut),
+            Command::Plan(args) => Some(&mut args.cut),
+            _ => None,
+        }
+    }
+
     fn run(self) -> Result<(), Failure> {
         match self {
             Command::Count(args) => on_one_thread(count::run(args)),
+            Command::Plan(args) => plan::run(&args),
             Command::Coordinator(args) => {
                 raise_file_limit();
                 on_all_threads(coordinator::run(args))

@@ -37,7 +37,8 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     // A token that cannot be read is wrong from the start; an address may be right later.
     endpoint.check()?;
     let threads = args.counting.threads();
-    let (executor, parts) = Executor::start(threads, args.counting.backend());
+    let (executor, parts) =
+        Executor::start(threads, args.counting.backend(), args.counting.memory());
     let instance: u64 = rand::random();
     let name = args.name.unwrap_or_else(|| {
         let host = gethostname::gethostname();

@@ -24,9 +24,14 @@ impl Plans {
     ///
     /// May take seconds: it counts the tasks.
     pub(crate) fn make(&self, n: u32, choice: MethodChoice) -> Result<Plan, CutError> {
-        let method = choice.for_board(n);
+        let (problem, method) = (Problem::Total { n }, choice.for_board(n));
+        let _alone = self.indexing.lock().expect("nobody panics while holding it");
+        if let Some((plan, _)) = self.find(|plan| plan.problem == problem && plan.method == method)
+        {
+            return Ok(plan);
+        }
         let cut = Cut::new(n, method)?;
-        let plan = Plan { problem: Problem::Total { n }, method, tasks: cut.len() };
+        let plan = Plan { problem, method, tasks: cut.len() };
         self.keep(plan, Arc::new(cut));
         Ok(plan)
     }
@@ -62,10 +67,14 @@ impl Plans {
     }
 
     fn known(&self, plan: &Plan) -> Option<Arc<Cut>> {
+        self.find(|known| known == plan).map(|(_, cut)| cut)
+    }
+
+    fn find(&self, wanted: impl Fn(&Plan) -> bool) -> Option<(Plan, Arc<Cut>)> {
         let mut recent = self.recent.lock().expect("nobody panics while holding it");
-        let at = recent.iter().position(|(known, _)| known == plan)?;
+        let at = recent.iter().position(|(known, _)| wanted(known))?;
         recent[..=at].rotate_right(1);
-        Some(recent[0].1.clone())
+        Some(recent[0].clone())
     }
 
     fn keep(&self, plan: Plan, cut: Arc<Cut>) {

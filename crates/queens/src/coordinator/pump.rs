@@ -102,7 +102,8 @@ mod tests {
 
     /// All of a plan with many blocks of tasks.
     fn long_loan(plans: &Plans, lease: u64) -> Loan {
-        let plan = plans.make(16, MethodChoice::Rows { rows: Some(5) }).expect("such a plan exists");
+        let plan =
+            plans.make(16, MethodChoice::Rows { rows: Some(5) }).expect("such a plan exists");
         let range = Range::new(0, plan.tasks).expect("it has tasks");
         assert!(plan.tasks > 4 * BLOCK);
         let fingerprint = plan.fingerprint();

@@ -12,7 +12,7 @@ mod seal;
 mod writer;
 
 pub(crate) use fault::LedgerFault;
-pub(crate) use open::Ledger;
+pub(crate) use open::{CheckedLedger, Ledger};
 pub(crate) use writer::{LedgerEvent, LedgerHandle, spawn};
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Opening a ledger: the lock, the file, what it holds, the epoch.
 //!
-//! Everything is read and checked before the first write: of a file that is refused, not a byte
-//! changes.
+//! Everything is read and checked before the first write ([`CheckedLedger`]): of a file that is
+//! refused, not a byte changes.
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -23,6 +23,13 @@ const MAX_EPOCH: i64 = 1 << 23;
 /// The first version whose WAL cannot lose a commit to a rare race on checkpoints.
 const MIN_SQLITE: i32 = 3_051_003;
 
+/// A ledger that was read and found sound, held by this process alone. Nothing was written to it.
+#[derive(Debug)]
+pub(crate) struct CheckedLedger {
+    ledger: Ledger,
+    is_new: bool,
+}
+
 /// An open ledger, held by this process alone.
 #[derive(Debug)]
 pub(crate) struct Ledger {
@@ -35,48 +42,45 @@ pub(crate) struct Ledger {
     _lock: Option<File>,
 }
 
-impl Ledger {
+impl CheckedLedger {
     /// A ledger that vanishes with the process.
-    pub(crate) fn in_memory() -> Result<Ledger, LedgerFault> {
-        Ledger::prepare(Connection::open_in_memory()?, None, None)
+    pub(crate) fn in_memory() -> Result<CheckedLedger, LedgerFault> {
+        CheckedLedger::check(Connection::open_in_memory()?, None, None)
     }
 
     /// The ledger in `path`; a new one if there is no such file.
-    pub(crate) fn open(path: &Path) -> Result<Ledger, LedgerFault> {
+    pub(crate) fn open(path: &Path) -> Result<CheckedLedger, LedgerFault> {
         let lock = lock(path)?;
         let db = Connection::open(path)?;
-        Ledger::prepare(db, Some(path.to_path_buf()), Some(lock))
+        CheckedLedger::check(db, Some(path.to_path_buf()), Some(lock))
     }
 
-    /// Where it is, if it is a file.
-    pub(crate) fn path(&self) -> Option<&Path> {
-        self.path.as_deref()
+    /// The jobs that it holds.
+    pub(crate) fn jobs(&self) -> &[RestoredJob] {
+        &self.ledger.restored.jobs
     }
 
-    /// What it held when it was opened.
-    pub(crate) fn restored(&self) -> &Restored {
-        &self.restored
-    }
-
-    /// The same, to go on from.
-    pub(crate) fn take_restored(&mut self) -> Restored {
-        std::mem::take(&mut self.restored)
-    }
-
-    fn prepare(
+    fn check(
         db: Connection,
         path: Option<PathBuf>,
         lock: Option<File>,
-    ) -> Result<Ledger, LedgerFault> {
+    ) -> Result<CheckedLedger, LedgerFault> {
         assert!(rusqlite::version_number() >= MIN_SQLITE, "SQLite {}", rusqlite::version());
-        let mut ledger = Ledger { db, restored: Restored::default(), path, _lock: lock };
-        let db = &ledger.db;
         // SQLite would tidy up a file that we refuse.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-        let is_new = is_empty(db)?;
-        let jobs = if is_new { Vec::new() } else { ledger.check_and_read()? };
-        db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+        let is_new = is_empty(&db)?;
+        let mut ledger = Ledger { db, restored: Restored::default(), path, _lock: lock };
+        if !is_new {
+            ledger.restored.jobs = ledger.check_and_read()?;
+        }
+        Ok(CheckedLedger { ledger, is_new })
+    }
 
+    /// Opens it for good: it is brought up to date, and this opening is written down.
+    pub(crate) fn begin(self) -> Result<Ledger, LedgerFault> {
+        let CheckedLedger { mut ledger, is_new } = self;
+        let db = &ledger.db;
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
         db.pragma_update(None, "journal_mode", "WAL")?;
         db.pragma_update(None, "synchronous", "FULL")?;
         db.pragma_update(None, "foreign_keys", true)?;
@@ -85,7 +89,11 @@ impl Ledger {
             transaction.execute_batch(include_str!("schema.sql"))?;
             transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
         } else if format(&transaction)? == FORMAT_OF_ROWS {
-            transaction.execute_batch("ALTER TABLE jobs RENAME COLUMN rows TO parameter")?;
+            transaction.execute_batch(
+                "ALTER TABLE jobs ADD COLUMN parameter INTEGER;
+                 UPDATE jobs SET parameter = rows;
+                 ALTER TABLE jobs DROP COLUMN rows",
+            )?;
         }
         transaction.pragma_update(None, "user_version", FORMAT)?;
         let epoch: u32 = transaction.query_row(
@@ -95,8 +103,26 @@ impl Ledger {
             |row| row.get(0),
         )?;
         transaction.commit()?;
-        ledger.restored = Restored { epoch: epoch.into(), jobs };
+        ledger.restored.epoch = epoch.into();
         Ok(ledger)
+    }
+}
+
+impl Ledger {
+    /// Where it is, if it is a file.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// What it held when it was opened.
+    #[cfg(test)]
+    pub(crate) fn restored(&self) -> &Restored {
+        &self.restored
+    }
+
+    /// The same, to go on from.
+    pub(crate) fn take_restored(&mut self) -> Restored {
+        std::mem::take(&mut self.restored)
     }
 
     /// Refuses what is not a ledger, or not a sound one.

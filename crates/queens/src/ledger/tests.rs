@@ -10,9 +10,13 @@ use farm::{
 };
 use tempfile::TempDir;
 
-use super::{Ledger, LedgerEvent, LedgerFault, spawn};
+use super::{CheckedLedger, Ledger, LedgerEvent, LedgerFault, spawn};
 
 const JOB: JobId = JobId(1);
+
+fn open(path: &Path) -> Result<Ledger, LedgerFault> {
+    CheckedLedger::open(path)?.begin()
+}
 
 #[test]
 fn what_was_applied_is_read_back() {
@@ -105,9 +109,9 @@ fn every_opening_has_its_own_number() {
     let directory = TempDir::new().expect("a temporary directory");
     let path = directory.path().join("ledger.db");
     for epoch in 1..=3 {
-        let ledger = Ledger::open(&path).expect("it opens");
+        let ledger = open(&path).expect("it opens");
         assert_eq!(ledger.restored().epoch, epoch);
-        assert!(matches!(Ledger::open(&path), Err(LedgerFault::Held)), "one process at a time");
+        assert!(matches!(open(&path), Err(LedgerFault::Held)), "one process at a time");
     }
 }
 
@@ -159,7 +163,7 @@ fn a_dispute_is_settled_by_a_third_count_and_survives_a_restart_at_any_point() {
 fn a_flipped_bit_never_becomes_another_count() {
     let directory = TempDir::new().expect("a temporary directory");
     let path = directory.path().join("ledger.db");
-    let ledger = Ledger::open(&path).expect("it opens");
+    let ledger = open(&path).expect("it opens");
     ledger.apply(&[new_job()]).expect("it is written");
     for start in 0..40 {
         ledger.apply(&[range(start, start + 1, 1000 * start)]).expect("it is written");
@@ -174,7 +178,7 @@ fn a_flipped_bit_never_becomes_another_count() {
         let mut bytes = sound.clone();
         bytes[at] ^= 1 << (at % 8);
         fs::write(&path, &bytes).expect("it can be written");
-        match Ledger::open(&path) {
+        match open(&path) {
             Ok(mut ledger) => {
                 let found = ledger.take_restored();
                 assert!(found.epoch < 1 << 23, "byte {at}");
@@ -213,7 +217,7 @@ struct Pair {
 
 impl Pair {
     fn new() -> Pair {
-        let ledger = Ledger::in_memory().expect("it opens");
+        let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin).expect("it opens");
         let farm = Farm::restore(config(), Millis(0), ledger.restored().clone());
         Pair { farm, ledger, workers: Vec::new(), loans: Vec::new() }
     }
@@ -299,7 +303,7 @@ fn fingerprint() -> Fingerprint {
 }
 
 fn ledger_with(commands: &[Effect]) -> Ledger {
-    let ledger = Ledger::in_memory().expect("it opens");
+    let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin).expect("it opens");
     ledger.apply(&[new_job()]).expect("it is written");
     ledger.apply(commands).expect("it is written");
     ledger

@@ -85,7 +85,8 @@ impl Ledger {
         match record {
             Record::Job { job, plan, priority } => {
                 self.db.execute(
-                    "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, ?, NULL)",
+                    "INSERT INTO jobs (id, problem, n, method, parameter, tasks, fingerprint, priority, \
+                     state, submitted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (
                         signed(job.0),
                         plan.problem.name(),

@@ -10,6 +10,8 @@ use count::{Backend, CountError, Kernel};
 use farm::{LeaseId, Loan, Part, Plan, Range};
 use tokio::sync::mpsc;
 
+use crate::memory::{TooLittleMemory, threads_that_fit};
+
 /// How long a thread should be busy with what it takes at a time: long enough that taking costs
 /// nothing, short enough that all threads end together and a stop is quick.
 const CHUNK: Duration = Duration::from_millis(10);
@@ -18,7 +20,10 @@ const CHUNK: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub(crate) struct Executor {
     shared: Arc<Shared>,
+    threads: NonZero<usize>,
     backend: Backend,
+    /// Bytes that the threads may take together.
+    memory: u64,
 }
 
 #[derive(Debug, Default)]
@@ -44,6 +49,15 @@ struct Block {
     start: u64,
     tasks: Arc<Tasks>,
     next: usize,
+    /// How many threads may count them at a time: those numbered below.
+    threads: usize,
+}
+
+/// Which of how many threads.
+#[derive(Clone, Copy, Debug)]
+struct Seat {
+    index: usize,
+    of: usize,
 }
 
 /// What one thread counts in one go.
@@ -59,18 +73,20 @@ impl Executor {
     pub(crate) fn start(
         threads: NonZero<usize>,
         backend: Backend,
+        memory: u64,
     ) -> (Executor, mpsc::UnboundedReceiver<Result<Part, CountError>>) {
         let shared = Arc::new(Shared::default());
         // Unbounded, but never longer than the tasks that the agent agreed to hold.
         let (parts, receiver) = mpsc::unbounded_channel();
         let start = |index| {
             let (shared, parts) = (shared.clone(), parts.clone());
-            let count = move || count_until_closed(&shared, backend, threads.get(), &parts);
+            let seat = Seat { index, of: threads.get() };
+            let count = move || count_until_closed(&shared, backend, seat, &parts);
             let builder = std::thread::Builder::new().name(format!("count-{index}"));
             builder.spawn(count).expect("the system can start a thread");
         };
         (0..threads.get()).for_each(start);
-        (Executor { shared, backend }, receiver)
+        (Executor { shared, threads, backend, memory }, receiver)
     }
 
     /// What they count with.
@@ -79,11 +95,17 @@ impl Executor {
     }
 
     /// Adds tasks of `loan`, the first of which has the ordinal `start`.
-    pub(crate) fn push(&self, loan: Loan, start: u64, tasks: Tasks) {
+    ///
+    /// # Errors
+    ///
+    /// [`TooLittleMemory`], if not even one thread may count them.
+    pub(crate) fn push(&self, loan: Loan, start: u64, tasks: Tasks) -> Result<(), TooLittleMemory> {
+        let threads = threads_that_fit(loan.plan, self.threads, self.memory)?.get();
         let mut queue = self.shared.lock();
         queue.tasks += tasks.len();
-        queue.blocks.push_back(Block { loan, start, tasks: Arc::new(tasks), next: 0 });
+        queue.blocks.push_back(Block { loan, start, tasks: Arc::new(tasks), next: 0, threads });
         self.shared.changed.notify_all();
+        Ok(())
     }
 
     /// Forgets the tasks of `lease` that no thread has begun.
@@ -123,15 +145,19 @@ impl Shared {
         self.queue.lock().expect("no thread panics while holding it")
     }
 
-    /// Waits for tasks. `None`: there will be none.
-    fn take(&self, most: usize, threads: usize) -> Option<Chunk> {
+    /// Waits for tasks. `None`: there will be none. Where those that there are leave no memory for
+    /// this thread, it gives back that of its `kernel`.
+    fn take(&self, most: usize, seat: Seat, kernel: &mut Option<(Plan, Kernel)>) -> Option<Chunk> {
         let mut queue = self.lock();
         loop {
             if queue.closed {
                 return None;
             }
-            if let Some(chunk) = queue.take(most, threads) {
+            if let Some(chunk) = queue.take(most, seat) {
                 return Some(chunk);
+            }
+            if !queue.blocks.is_empty() {
+                *kernel = None;
             }
             queue = self.changed.wait(queue).expect("no thread panics while holding it");
         }
@@ -149,9 +175,10 @@ impl Queue {
     }
 
     /// Takes up to `most` tasks; near the end of the queue fewer, so that all threads have some.
-    fn take(&mut self, most: usize, threads: usize) -> Option<Chunk> {
-        let fair = self.tasks.div_ceil(2 * threads).max(1);
-        let block = self.blocks.front_mut()?;
+    fn take(&mut self, most: usize, seat: Seat) -> Option<Chunk> {
+        let fair = self.tasks.div_ceil(2 * seat.of).max(1);
+        let place = self.blocks.iter().position(|block| seat.index < block.threads)?;
+        let block = &mut self.blocks[place];
         let at = block.next..block.next + most.min(fair).min(block.len());
         let (start, end) = (block.start + at.start as u64, block.start + at.end as u64);
         let range = Range::new(start, end).expect("blocks in the queue are not empty");
@@ -159,7 +186,7 @@ impl Queue {
         block.next = chunk.at.end;
         self.tasks -= chunk.at.len();
         if block.len() == 0 {
-            self.blocks.pop_front();
+            self.blocks.remove(place);
         }
         self.busy += 1;
         Some(chunk)
@@ -175,13 +202,15 @@ impl Block {
 fn count_until_closed(
     shared: &Shared,
     backend: Backend,
-    threads: usize,
+    seat: Seat,
     parts: &mpsc::UnboundedSender<Result<Part, CountError>>,
 ) {
     let mut kernel: Option<(Plan, Kernel)> = None;
     let mut most = 1;
-    while let Some(Chunk { loan, range, tasks, at }) = shared.take(most, threads) {
+    while let Some(Chunk { loan, range, tasks, at }) = shared.take(most, seat, &mut kernel) {
         if kernel.as_ref().is_none_or(|(plan, _)| *plan != loan.plan) {
+            // The old one's memory first: both at a time may be too much.
+            drop(kernel.take());
             let Plan { problem, method, .. } = loan.plan;
             kernel = Some((loan.plan, Kernel::new(backend, problem.n(), method)));
         }
@@ -209,10 +238,12 @@ fn next_chunk(tasks: usize, busy: Duration) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use board::rows::RowsPlan;
+    use board::Cut;
     use farm::{JobId, Method, Problem};
 
     use super::*;
+
+    const MEMORY: u64 = 1 << 30;
 
     fn loan(lease: u64, plan: Plan) -> Loan {
         let range = Range::new(0, plan.tasks).expect("it has tasks");
@@ -220,22 +251,20 @@ mod tests {
         Loan { lease: LeaseId(lease), job: JobId(1), plan, fingerprint, range, whole: false }
     }
 
-    fn all_tasks(n: u32, rows: u32) -> (Plan, Tasks) {
-        let enumeration = RowsPlan::new(n, rows).expect("such a plan exists");
+    fn all_tasks(n: u32, method: Method) -> (Plan, Tasks) {
+        let cut = Cut::new(n, method).expect("such a plan exists");
         let mut tasks = Tasks::new();
-        enumeration.fill(0..enumeration.len(), &mut tasks);
-        let problem = Problem::Total { n };
-        let plan = Plan { problem, method: Method::Rows { rows }, tasks: enumeration.len() };
-        (plan, tasks)
+        cut.fill(0..cut.len(), &mut tasks);
+        (Plan { problem: Problem::Total { n }, method, tasks: cut.len() }, tasks)
     }
 
     #[test]
     fn parts_tile_the_loan_and_sum_to_the_total() {
-        let (plan, tasks) = all_tasks(10, 3);
+        let (plan, tasks) = all_tasks(10, Method::Rows { rows: 3 });
         let total = Kernel::new(Backend::Reference, 10, plan.method).count(tasks.as_slice());
         let threads = NonZero::new(3).expect("it is not 0");
-        let (executor, mut parts) = Executor::start(threads, Backend::detect());
-        executor.push(loan(1, plan), 0, tasks);
+        let (executor, mut parts) = Executor::start(threads, Backend::detect(), MEMORY);
+        executor.push(loan(1, plan), 0, tasks).expect("it fits");
 
         let mut counted: Vec<Part> = Vec::new();
         while counted.iter().map(|part| part.range.len()).sum::<u64>() < plan.tasks {
@@ -251,18 +280,39 @@ mod tests {
 
     #[test]
     fn a_dropped_lease_leaves_the_queue_and_others_stay() {
-        let (long, long_tasks) = all_tasks(18, 3);
-        let (short, short_tasks) = all_tasks(6, 2);
+        let (long, long_tasks) = all_tasks(18, Method::Rows { rows: 3 });
+        let (short, short_tasks) = all_tasks(6, Method::Rows { rows: 2 });
         let one = NonZero::<usize>::MIN;
-        let (executor, mut parts) = Executor::start(one, Backend::detect());
-        executor.push(loan(1, long), 0, long_tasks);
-        executor.push(loan(2, short), 0, short_tasks);
+        let (executor, mut parts) = Executor::start(one, Backend::detect(), MEMORY);
+        executor.push(loan(1, long), 0, long_tasks).expect("it fits");
+        executor.push(loan(2, short), 0, short_tasks).expect("it fits");
 
         executor.drop_lease(LeaseId(1));
 
         let of_short = |part: Part| part.loan.lease == LeaseId(2);
         while !of_short(parts.blocking_recv().expect("it runs").expect("tasks are right")) {}
         assert!(executor.waiting_tasks() < short.tasks as usize);
+    }
+
+    /// The second thread has no room for the first job, and counts the second meanwhile.
+    #[test]
+    fn a_thread_without_memory_for_one_job_counts_another() {
+        let (large, large_tasks) = all_tasks(16, Method::Halves);
+        let (small, small_tasks) = all_tasks(6, Method::Rows { rows: 2 });
+        let memory = count::memory_needed(16, Method::Halves);
+        let two = NonZero::new(2).expect("it is not 0");
+        let (executor, mut parts) = Executor::start(two, Backend::Portable, memory);
+        executor.push(loan(1, large), 0, large_tasks).expect("one thread fits");
+        executor.push(loan(2, small), 0, small_tasks).expect("it fits");
+
+        let of_small = |part: Part| part.loan.lease == LeaseId(2);
+        while !of_small(parts.blocking_recv().expect("it runs").expect("tasks are right")) {}
+        assert!(executor.waiting_tasks() > 0, "the large job is not over");
+        assert!(executor.shared.lock().busy <= 2);
+
+        let (huge, huge_tasks) = all_tasks(18, Method::Halves);
+        let refused = executor.push(loan(3, huge), 0, huge_tasks).expect_err("it does not fit");
+        assert_eq!((refused.plan, refused.given), (huge, memory));
     }
 
     #[test]

@@ -182,8 +182,7 @@ impl Worker {
         if end == loan.range.end() {
             self.loans.remove(&lease);
         }
-        self.executor.push(loan, start, tasks);
-        Ok(())
+        Ok(self.executor.push(loan, start, tasks)?)
     }
 
     /// Tasks that will not come any more are not held, whatever the next session brings.

@@ -1,0 +1,75 @@
+//! `queens plan`: what a count will take, before anything runs.
+
+use std::collections::BTreeMap;
+
+use board::{Cut, MethodChoice};
+use bytesize::ByteSize;
+use clap::Args;
+use farm::{Plan, Problem};
+use serde::Serialize;
+
+use super::count::{CountingArgs, CutArgs};
+use crate::failure::Failure;
+use crate::memory::threads_that_fit;
+use crate::output;
+
+#[derive(Debug, Args)]
+pub(super) struct PlanArgs {
+    /// Board size, 0 to 32
+    n: u32,
+    #[command(flatten)]
+    pub(super) cut: CutArgs,
+    #[command(flatten)]
+    counting: CountingArgs,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct PlanJson {
+    problem: &'static str,
+    n: u32,
+    method: &'static str,
+    #[serde(flatten)]
+    parameter: BTreeMap<&'static str, u32>,
+    fingerprint: String,
+    tasks: u64,
+    thread_memory_bytes: u64,
+    memory_bytes: u64,
+    threads: usize,
+}
+
+pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
+    let choice = args.cut.choice()?.unwrap_or(MethodChoice::suggested(args.n));
+    let method = choice.for_board(args.n);
+    let tasks = Cut::new(args.n, method)?.len();
+    let plan = Plan { problem: Problem::Total { n: args.n }, method, tasks };
+    let (wanted, memory) = (args.counting.threads(), args.counting.memory());
+    let threads = threads_that_fit(plan, wanted, memory)?;
+    let thread_memory = count::memory_needed(args.n, method);
+    if args.json {
+        let json = PlanJson {
+            problem: plan.problem.name(),
+            n: args.n,
+            method: method.name(),
+            parameter: method.parameter().into_iter().collect(),
+            fingerprint: plan.fingerprint().to_string(),
+            tasks,
+            thread_memory_bytes: thread_memory,
+            memory_bytes: memory,
+            threads: threads.get(),
+        };
+        return output::print(serde_json::to_string(&json).map_err(anyhow::Error::from)?);
+    }
+    output::print(format!("plan      {plan}\ntasks     {tasks}"))?;
+    match thread_memory {
+        0 => output::print("memory    a few MiB a thread"),
+        _ => output::print(format!(
+            "memory    at most {} a thread, of {} that may be used",
+            ByteSize(thread_memory).display().iec(),
+            ByteSize(memory).display().iec(),
+        )),
+    }?;
+    output::print(format!("threads   {threads} of {wanted}"))
+}
