@@ -92,14 +92,41 @@ fn a_ledger_of_another_version_is_refused() {
 }
 
 /// Format 1 called the parameter of a method by its name, and knew one.
+const FIRST_FORMAT: &str = "
+    ALTER TABLE jobs RENAME COLUMN parameter TO rows;
+    PRAGMA user_version = 1";
+
 #[test]
 fn a_ledger_of_the_first_format_goes_on() {
-    let scratch = Scratch::new();
-    let ledger = finished(&scratch, "8");
-    sql(&ledger, "ALTER TABLE jobs RENAME COLUMN parameter TO rows; PRAGMA user_version = 1");
+    let farm = Farm::new("", "");
+    let coordinator = farm.start_coordinator();
+    farm.submit(8, 2, 0);
+    coordinator.stop();
+    sql(farm.ledger(), FIRST_FORMAT);
 
-    for _ in 0..2 {
-        assert_eq!(count(&["8"], &ledger).success(), format!("{}\n", vectors::total(8)));
+    let _coordinator = farm.start_coordinator();
+    let _worker = farm.start_worker();
+    let ring = ["submit", "9", "--method", "ring", "--wait"];
+    assert_eq!(farm.client(&ring).success(), format!("{}\n", vectors::total(9)));
+    assert_eq!(farm.client(&["watch", "1"]).success(), format!("{}\n", vectors::total(8)));
+
+    let db = Connection::open(farm.ledger()).expect("SQLite opens it");
+    let format = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
+    assert_eq!(db.query_row("PRAGMA user_version", [], format), Ok(2));
+}
+
+#[test]
+fn a_ledger_that_is_refused_keeps_every_byte() {
+    for format in ["", FIRST_FORMAT] {
+        let scratch = Scratch::new();
+        let ledger = finished(&scratch, "8");
+        sql(&ledger, format);
+        let before = std::fs::read(&ledger).expect("it is there");
+
+        count(&["9"], &ledger).refusal(8, &["not total N=9"]);
+        count(&["8", "--method", "ring"], &ledger).refusal(8, &["not total N=8 by ring"]);
+
+        assert!(std::fs::read(&ledger).expect("it is there") == before, "{format}");
     }
 }
 

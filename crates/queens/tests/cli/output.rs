@@ -43,11 +43,69 @@ fn a_count_by_ring_says_so() {
 }
 
 #[test]
+fn halves_is_chosen_where_it_wins_and_has_no_parameter() {
+    let by_itself = one_object(&run(&mut queens(&["count", "16", "--json"])).success());
+    assert_eq!((&by_itself["method"], &by_itself["total"]), (&"halves".into(), &total(16)));
+    let forced = run(&mut queens(&["count", "9", "--method", "halves", "--json"]));
+    let forced = one_object(&forced.success());
+    assert_eq!((&forced["method"], &forced["total"]), (&"halves".into(), &total(9)));
+    assert!(forced.get("rows").is_none() && forced.get("width").is_none(), "{forced}");
+}
+
+fn total(n: u32) -> Value {
+    vectors::total(n).to_string().into()
+}
+
+#[test]
+fn a_plan_says_what_a_count_will_take() {
+    let plan = ["plan", "24", "--memory", "250MiB", "--threads", "4"];
+    let text = run(&mut queens(&plan)).success();
+    assert!(text.contains("total N=24 by halves") && text.contains("threads   1 of 4"), "{text}");
+
+    let json = one_object(&run(queens(&plan).arg("--json")).success());
+    let fields = "fingerprint memory_bytes method n problem tasks thread_memory_bytes threads";
+    assert_eq!(fields_of(&json), fields);
+    assert_eq!((&json["threads"], &json["memory_bytes"]), (&1.into(), &(250 << 20).into()));
+
+    let rows = one_object(&run(&mut queens(&["plan", "16", "--rows", "4", "--json"])).success());
+    assert_eq!((&rows["rows"], &rows["tasks"]), (&4.into(), &9844.into()));
+}
+
+#[test]
+fn a_board_that_does_not_fit_the_memory_is_refused_with_advice() {
+    for command in ["plan", "count"] {
+        let mut command = queens(&[command, "24", "--memory", "100MiB"]);
+        run(&mut command).refusal(3, &["MiB a thread", "--memory", "--method ring"]);
+    }
+    run(&mut queens(&["count", "8", "--memory", "much"])).usage("--memory");
+}
+
+#[test]
+fn what_is_said_beats_the_environment() {
+    let method = |words: &[&str], variables: &[(&str, &str)]| {
+        let mut command = queens(&["count", "8", "--json"]);
+        command.args(words).envs(variables.iter().copied());
+        one_object(&run(&mut command).success())["method"].clone()
+    };
+    assert_eq!(method(&["--method", "ring"], &[("QUEENS_ROWS", "2")]), "ring");
+    assert_eq!(method(&["--rows", "2"], &[("QUEENS_METHOD", "ring")]), "rows");
+    assert_eq!(method(&["--width", "1"], &[("QUEENS_ROWS", "2")]), "ring");
+    assert_eq!(method(&["--method", "rows"], &[("QUEENS_WIDTH", "1")]), "rows");
+    assert_eq!(method(&[], &[("QUEENS_METHOD", "halves"), ("QUEENS_ROWS", "2")]), "halves");
+    assert_eq!(method(&[], &[("QUEENS_WIDTH", "1")]), "ring");
+
+    let mut torn = queens(&["count", "8"]);
+    torn.envs([("QUEENS_WIDTH", "1"), ("QUEENS_ROWS", "2")]);
+    run(&mut torn).refusal(2, &["QUEENS_ROWS", "QUEENS_WIDTH"]);
+}
+
+#[test]
 fn a_parameter_of_another_method_is_refused() {
-    let refusals: [(&[&str], &str); 3] = [
+    let refusals: [(&[&str], &str); 4] = [
         (&["--method", "rows", "--width", "1"], "leave out --width"),
         (&["--method", "ring", "--rows", "2"], "leave out --rows"),
-        (&["--rows", "2", "--width", "1"], "leave one of them out"),
+        (&["--method", "halves", "--rows", "2"], "leave out --rows and --width"),
+        (&["--rows", "2", "--width", "1"], "give one"),
     ];
     for (words, way_out) in refusals {
         let command = ["count", "8"].iter().chain(words).copied().collect::<Vec<_>>();
