@@ -8,15 +8,16 @@
 //!   Backend::detect()  --new-->  Kernel  --count(tasks)-->  sum of weight x completions, or an error
 //! ```
 //!
-//! A method says what is left to be searched below its tasks (`ground`): the rows below a prefix, or
-//! the inner rows between the queens of a `ring`. Each backend searches any ground. It has a file of
-//! its own, all of them count alike, and the tests hold each against [`Backend::Reference`], which
-//! reads like the definition:
+//! Two methods search. They say what is left below a task (`ground`): the rows below a prefix, or the
+//! inner rows between the queens of a `ring`. Each backend searches any ground, in a file of its own:
 //!
 //! ```text
 //!   reference    the recursion                    portable     level buffers, scalar
 //!   levels       level buffers in vectors, of which  avx2  and  avx512  are the instructions
 //! ```
+//!
+//! The third, `halves`, lists and joins, and has the same backends in a folder of its own. All of them
+//! count alike: the tests hold each against [`Backend::Reference`], which reads like the definition.
 //!
 //! # Unsafe code
 //!

@@ -52,7 +52,7 @@ pub(crate) struct Geometry {
 }
 
 impl Geometry {
-    /// A board of size `n` (4 to 32), if odd with a queen on the square `centre` of the centre row, a
+    /// A board of size `n` (4 to 29), if odd with a queen on the square `centre` of the centre row, a
     /// bit; it is 0 for even N. Items have at most `item_bits` bits.
     pub(crate) fn new(n: u32, centre: u32, item_bits: u32) -> Geometry {
         let shift = 1 - n % 2;

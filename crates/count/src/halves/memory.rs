@@ -13,17 +13,12 @@ const LANE_BYTES: u64 = 8;
 /// The most lanes of a block of any unit.
 const MOST_LANES: u64 = 64;
 
-/// The bytes that a thread needs for a board of size `n` (4 to 32), whatever the backend: an upper
-/// bound.
+/// The bytes that a thread needs for a board of size `n` (4 to 29), whatever the backend: an upper
+/// bound. The reference alone takes what its lists take.
 ///
-/// In MiB: 3 for N = 16, 19 for 18, 62 for 20, 31 for 22, 191 for 24 and 1592 for 26; more than most
-/// machines have from N = 28 on, and more than lists can hold from N = 30 on, where it is
-/// [`u64::MAX`]. A third to a half of it is ever touched.
-#[must_use]
+/// In MiB: 3 for N = 16, 19 for 18, 62 for 20, 31 for 22, 191 for 24, 1592 for 26 and 13,463 for 28. A
+/// third to a half of it is ever touched.
 pub(crate) fn needs(n: u32) -> u64 {
-    if n / 2 > LONGEST.len() as u32 {
-        return u64::MAX;
-    }
     const REST: u64 = 2 << 20;
     let half = n / 2;
     let columns = if n <= ALL_QUARTERS { n } else { half };
