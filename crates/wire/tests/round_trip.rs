@@ -269,7 +269,7 @@ fn plan() -> impl Strategy<Value = Plan> {
     let ring = |n| (1..=2u32.min(n / 2)).prop_map(|width| Method::Ring { width });
     let rows = (0..=32u32).prop_flat_map(move |n| (Just(n), rows(n)));
     let ring = (2..=32u32).prop_flat_map(move |n| (Just(n), ring(n)));
-    let halves = (4..=32u32).prop_map(|n| (n, Method::Halves));
+    let halves = (4..=29u32).prop_map(|n| (n, Method::Halves));
     (prop_oneof![rows, ring, halves], any::<u64>()).prop_map(|((n, method), tasks)| Plan {
         problem: Problem::Total { n },
         method,
