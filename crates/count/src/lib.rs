@@ -44,6 +44,8 @@ mod levels;
 mod portable;
 mod reference;
 mod ring;
+mod self_test;
 
 pub use backend::{Backend, MissingBackend, UnknownBackend};
 pub use kernel::{CountError, Kernel, memory_needed};
+pub use self_test::{Miscount, self_test};

@@ -143,6 +143,9 @@ pub enum Failure {
          counting before its memory and cooling are checked"
     )]
     Miscounted,
+    /// One counting loop, wrong from the start.
+    #[error(transparent)]
+    SelfTest(#[from] count::Miscount),
     /// The coordinator answered with something that this program does not expect.
     #[error("the coordinator at {url} failed: {reason}")]
     Coordinator {
@@ -183,7 +186,7 @@ impl Failure {
             Failure::Listen { .. } => 11,
             Failure::Incompatible(_) | Failure::LedgerVersion { .. } => 12,
             Failure::NoTotal(..) => 13,
-            Failure::Miscounted => 14,
+            Failure::Miscounted | Failure::SelfTest(_) => 14,
             Failure::Coordinator { .. } | Failure::Internal(_) => 70,
             Failure::Interrupted(_) => 130,
         }

@@ -132,6 +132,13 @@ impl CountingArgs {
         self.backend.unwrap_or_else(Backend::detect)
     }
 
+    /// The same, once it has counted a small board right.
+    pub(crate) fn tested_backend(&self) -> Result<Backend, Failure> {
+        let backend = self.backend();
+        count::self_test(backend)?;
+        Ok(backend)
+    }
+
     /// Bytes.
     pub(crate) fn memory(&self) -> u64 {
         self.memory.unwrap_or_else(memory::usual).as_u64()
@@ -162,7 +169,7 @@ pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
         n: args.n,
         method: args.cut.choice()?,
         threads: args.counting.threads(),
-        backend: args.counting.backend(),
+        backend: args.counting.tested_backend()?,
         memory: args.counting.memory(),
         ledger: args.ledger,
     };

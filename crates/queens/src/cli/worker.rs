@@ -38,7 +38,7 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     endpoint.check()?;
     let threads = args.counting.threads();
     let (executor, parts) =
-        Executor::start(threads, args.counting.backend(), args.counting.memory());
+        Executor::start(threads, args.counting.tested_backend()?, args.counting.memory());
     let instance: u64 = rand::random();
     let name = args.name.unwrap_or_else(|| {
         let host = gethostname::gethostname();
