@@ -165,6 +165,7 @@ fn tasks_of_another_board_are_refused() {
     let bad = [
         Prefix::EMPTY,
         Prefix { left: 0, right: 0, ..task },
+        Prefix { right: 0, ..task },
         Prefix { left: task.left << 1, ..task },
         Prefix { down: task.down | 1 << 8, ..task },
         Prefix { down: task.down ^ 1 << 1 ^ 1 << 9, ..task },
