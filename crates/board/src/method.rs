@@ -101,15 +101,15 @@ pub enum MethodChoice {
 }
 
 impl MethodChoice {
-    /// What is chosen for a board of size `n` where nothing is asked for: the fastest.
+    /// What is chosen for a board of size `n` where nothing is asked for.
     ///
-    /// `halves` is it from N = 16 on, as far as its lists are sure to fit a machine's memory; below
-    /// that any method takes milliseconds, and `rows` has no limits.
+    /// `halves` wins from N = 16 on, and is chosen as far as its lists fit any machine, 0.2 GiB a
+    /// thread; below that every method takes milliseconds.
     #[must_use]
     pub const fn suggested(n: u32) -> MethodChoice {
         match n {
             0..=15 => MethodChoice::Rows { rows: None },
-            16..=27 => MethodChoice::Halves,
+            16..=25 => MethodChoice::Halves,
             _ => MethodChoice::Ring { width: None },
         }
     }

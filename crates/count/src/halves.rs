@@ -24,7 +24,7 @@
 //! | backend | N = 16 | 17 | 18 | 19 | 20 | 22 | 24 |
 //! |---|---|---|---|---|---|---|---|
 //! | `portable` | 4.4e7 (14) | 3.3e7 (10) | 5.8e7 (20) | 3.3e7 (11) | 7.4e7 (25) | 6.1e7 (20) | |
-//! | `avx2` | 1.3e8 (43) | 0.9e8 (29) | 2.3e8 (76) | 1.6e8 (54) | 4.0e8 (140) | 3.9e8 (133) | 5.5e8 (190) |
+//! | `avx2` | 1.3e8 (43) | 0.9e8 (29) | 2.4e8 (80) | 1.65e8 (55) | 4.0e8 (133) | 3.9e8 (133) | 5.5e8 (190) |
 //!
 //! At N = 26 a task takes 19 s, 3.9e8 Q/s. `avx512` has not been run on a processor: see its page.
 
@@ -95,7 +95,6 @@ const NARROW: u32 = 21;
 impl Halves {
     /// For boards of size `n`, of which it takes at most the memory that it [`needs`]; the reference
     /// takes what its lists take. `None` if the processor lacks the backend.
-    ///
     pub(crate) fn new(backend: Backend, n: u32) -> Option<Halves> {
         Some(Halves { n, engine: Engine::new(backend, n)? })
     }

@@ -107,9 +107,9 @@ impl Kernel {
 
     /// The sum of weight times completions over `tasks`: a partial count.
     ///
-    /// Completions are added up in u64. Every backend meets them a few at a time, at most 10^10 a
-    /// second, so that 2^64 of them are more than fifty years away; what they are multiplied by
-    /// and added to is checked.
+    /// Completions are added up in u64. A search meets them a few at a time, at most 10^10 a second,
+    /// so that 2^64 of them are more than fifty years away; a join's sum is checked by its residue,
+    /// and so is what either is multiplied by and added to.
     ///
     /// A completion is a way to place queens in all rows that are left. Tasks of one weight are
     /// counted together, so that a block goes fastest where equal weights are neighbours.
@@ -117,7 +117,7 @@ impl Kernel {
     /// # Errors
     ///
     /// [`CountError::BadTask`] for the first task that is not a state of this board, in which case
-    /// nothing is counted, and [`CountError::Overflow`].
+    /// nothing is counted, [`CountError::ListTooLong`], and [`CountError::Overflow`].
     pub fn count(&mut self, tasks: TaskSlice<'_>) -> Result<u64, CountError> {
         self.check(tasks)?;
         let mut sum = 0;

@@ -40,12 +40,14 @@ pub(crate) struct LocalCount {
 pub(crate) struct LocalResult {
     pub(crate) job: JobView,
     pub(crate) seconds: f64,
+    /// As many as the memory allowed.
+    pub(crate) threads: NonZero<usize>,
 }
 
 impl LocalCount {
     /// Counts, or goes on counting. `interrupt` ends it early, with everything finished kept.
     pub(crate) async fn run(
-        self,
+        mut self,
         mut progress: Progress,
         interrupt: impl Future<Output = ()>,
     ) -> Result<LocalResult, Failure> {
@@ -53,6 +55,9 @@ impl LocalCount {
         let plans = Arc::new(Plans::default());
         // First, so that a board that cannot be counted leaves no file behind.
         let plan = plans.make(self.n, self.method.unwrap_or(MethodChoice::suggested(self.n)))?;
+        if self.ledger.as_ref().is_none_or(|path| !path.exists()) {
+            threads_that_fit(plan, self.threads, self.memory)?;
+        }
         let ledger = match &self.ledger {
             Some(path) => CheckedLedger::open(path),
             None => CheckedLedger::in_memory(),
@@ -61,7 +66,7 @@ impl LocalCount {
         let ledger = ledger.map_err(at_ledger)?;
         let known = self.known_job(ledger.jobs())?;
         let plan = known.map_or(plan, |(_, plan)| plan);
-        threads_that_fit(plan, self.threads, self.memory)?;
+        self.threads = threads_that_fit(plan, self.threads, self.memory)?;
         let ledger = ledger.begin().map_err(at_ledger)?;
 
         let config = Config { grace_ms: 0, ..Config::default() };
@@ -106,7 +111,8 @@ impl LocalCount {
         progress.finish();
         handle.stop().await;
         flatten(hub.await)?;
-        Ok(LocalResult { job: view, seconds: begun.elapsed().as_secs_f64() })
+        let seconds = begun.elapsed().as_secs_f64();
+        Ok(LocalResult { job: view, seconds, threads: self.threads })
     }
 
     /// The job that the ledger holds, if it is the one asked for.

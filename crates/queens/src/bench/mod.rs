@@ -20,7 +20,6 @@ pub(crate) enum BenchCommand {
     /// coordinator's memory, and what `queens count` costs over the bare counting loop
     Farm(farm::FarmBenchArgs),
     /// The counting loops and methods on one core, side by side
-    #[command(alias = "methods")]
     Kernels(kernels::KernelsBenchArgs),
     /// A whole board by one thread and by several, side by side
     Threads(threads::ThreadsBenchArgs),

@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_sample_has_each_task_once_and_a_large_one_has_all() {
-        for method in [Method::Rows { rows: 2 }, Method::Ring { width: 1 }] {
+        for method in [Method::Rows { rows: 2 }, Method::Ring { width: 1 }, Method::Halves] {
             for tasks in [1, 21, 272, 3206] {
                 for wanted in (0..13).map(|power| 1 << power) {
                     let ordinals: Vec<u64> = spread(method, tasks, wanted).flatten().collect();

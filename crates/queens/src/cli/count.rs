@@ -37,7 +37,7 @@ pub(super) struct CountArgs {
 /// How a problem is cut into tasks.
 #[derive(Debug, Args)]
 pub(super) struct CutArgs {
-    /// How the problem is cut and counted [default: the fastest for N]
+    /// How the problem is cut and counted [default: what suits N]
     #[arg(long, value_enum, env = "QUEENS_METHOD")]
     method: Option<MethodName>,
     /// With `rows`: how many rows a task has placed [default: what suits N]
@@ -173,9 +173,9 @@ pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
         memory: args.counting.memory(),
         ledger: args.ledger,
     };
-    let (threads, backend) = (count.threads.get(), count.backend.name());
+    let backend = count.backend.name();
     let result = count.run(Progress::new(true, false), asked_to_stop()).await?;
-    let LocalResult { job, seconds } = result;
+    let LocalResult { job, seconds, threads } = result;
     if !args.json {
         return output::print(job.total);
     }
@@ -187,7 +187,7 @@ pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
         total: job.total.to_string(),
         tasks: job.plan.tasks,
         seconds,
-        threads,
+        threads: threads.get(),
         backend,
     };
     output::print(serde_json::to_string(&json).map_err(anyhow::Error::from)?)

@@ -25,9 +25,12 @@ impl Plans {
     /// May take seconds: it counts the tasks.
     pub(crate) fn make(&self, n: u32, choice: MethodChoice) -> Result<Plan, CutError> {
         let (problem, method) = (Problem::Total { n }, choice.for_board(n));
+        let is_it = |plan: &Plan| plan.problem == problem && plan.method == method;
+        if let Some((plan, _)) = self.find(is_it) {
+            return Ok(plan);
+        }
         let _alone = self.indexing.lock().expect("nobody panics while holding it");
-        if let Some((plan, _)) = self.find(|plan| plan.problem == problem && plan.method == method)
-        {
+        if let Some((plan, _)) = self.find(is_it) {
             return Ok(plan);
         }
         let cut = Cut::new(n, method)?;

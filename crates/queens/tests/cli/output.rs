@@ -78,6 +78,15 @@ fn a_board_that_does_not_fit_the_memory_is_refused_with_advice() {
         run(&mut command).refusal(3, &["MiB a thread", "--memory", "--method ring"]);
     }
     run(&mut queens(&["count", "8", "--memory", "much"])).usage("--memory");
+
+    let scratch = Scratch::new();
+    let ledger = scratch.path("none.db");
+    let mut refused = queens(&["count", "24", "--memory", "100MiB", "--ledger"]);
+    run(refused.arg(&ledger)).refusal(3, &["--memory"]);
+    assert!(!ledger.exists(), "nothing is left behind");
+
+    let mut one_fits = queens(&["count", "16", "--memory", "4MiB", "--threads", "2", "--json"]);
+    assert_eq!(one_object(&run(&mut one_fits).success())["threads"], 1);
 }
 
 #[test]
