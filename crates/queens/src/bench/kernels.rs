@@ -103,9 +103,9 @@ impl Line {
     }
 
     /// Nodes a solution; of the reference, those of the plain tree, which it visits.
-    fn nodes(&self, n: u32) -> Option<f64> {
-        let Sample { method, tasks, .. } = &self.sample;
-        let nodes = match (self.nodes, *method) {
+    fn nodes(&self) -> Option<f64> {
+        let Sample { n, method, ref tasks, .. } = self.sample;
+        let nodes = match (self.nodes, method) {
             (Some(nodes), _) => nodes,
             (None, Method::Rows { rows }) => (0..tasks.len())
                 .map(|i| tasks.get(i))
@@ -132,7 +132,8 @@ fn measure(lines: &mut [Line], rounds: u32) -> Result<Option<f64>, Failure> {
 }
 
 fn print(n: u32, lines: &[Line], frequency: Option<f64>) -> Result<(), Failure> {
-    output::print(format_args!("N = {n}, one core; the first line is the unit"))?;
+    let unit = lines[0].sample.n;
+    output::print(format_args!("N = {n}, one core; the first line (N = {unit}) is the unit"))?;
     output::print(
         "method          backend    of the plan       Q/s      ratio   cycles/Q   nodes/Q   MiB",
     )?;
@@ -141,7 +142,7 @@ fn print(n: u32, lines: &[Line], frequency: Option<f64>) -> Result<(), Failure> 
         let (rate, ratio) = (line.rate(), line.rate() / lines[0].rate());
         let or_none = |figure: Option<f64>| figure.map_or("-".into(), |f| format!("{f:.1}"));
         let cycles = or_none(frequency.map(|hz| hz / rate));
-        let nodes = or_none(line.nodes(n));
+        let nodes = or_none(line.nodes());
         let mib = count::memory_needed(n, *method).div_ceil(1 << 20);
         output::print(format_args!(
             "{:<16}{backend:<11}{:>10.3}%{rate:>10.2e}{ratio:>9.1} x{cycles:>11}{nodes:>10}{mib:>6}",

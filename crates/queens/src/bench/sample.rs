@@ -19,6 +19,7 @@ const RUN: u64 = 64;
 
 /// Some tasks of a plan and a kernel that counts them.
 pub(super) struct Sample {
+    pub(super) n: u32,
     pub(super) method: Method,
     pub(super) backend: Backend,
     pub(super) tasks: Tasks,
@@ -42,7 +43,7 @@ impl Sample {
     pub(super) fn of(n: u32, method: Method, backend: Backend) -> Result<Sample, Failure> {
         let cut = Cut::new(n, method)?;
         let kernel = Kernel::new(backend, n, method);
-        let mut sample = Sample { method, backend, tasks: Tasks::new(), share: 0.0, kernel };
+        let mut sample = Sample { n, method, backend, tasks: Tasks::new(), share: 0.0, kernel };
         let mut wanted = 1;
         loop {
             sample.tasks.clear();
