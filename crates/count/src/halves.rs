@@ -95,7 +95,7 @@ const NARROW: u32 = 21;
 impl Halves {
     /// For boards of size `n`, of which it takes at most the memory that it [`needs`]; the reference
     /// takes what its lists take. `None` if the processor lacks the backend.
-    pub(crate) fn new(backend: Backend, n: u32) -> Option<Halves> {
+    pub(crate) fn new(_memory: u64, backend: Backend, n: u32) -> Option<Halves> {
         Some(Halves { n, engine: Engine::new(backend, n)? })
     }
 

@@ -64,12 +64,20 @@ enum Work {
     Halves(Box<Halves>),
 }
 
-/// The bytes that a [`Kernel`] for boards of size `n` may take, where that is worth planning for: by
-/// `halves`. 0 otherwise.
+/// The bytes that one [`Kernel`] takes, where that is worth planning for: by `halves`. 0 otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryNeed {
+    /// With less it cannot count.
+    pub least: u64,
+    /// With more it counts no faster.
+    pub most: u64,
+}
+
+/// What a [`Kernel`] for boards of size `n` takes.
 #[must_use]
-pub fn memory_needed(n: u32, method: Method) -> u64 {
+pub fn memory_needed(n: u32, method: Method) -> MemoryNeed {
     match method {
-        Method::Rows { .. } | Method::Ring { .. } => 0,
+        Method::Rows { .. } | Method::Ring { .. } => MemoryNeed::default(),
         Method::Halves => halves::needs(n),
     }
 }
@@ -83,13 +91,24 @@ impl Kernel {
     /// the backend, which [`Backend::require`] tells.
     #[must_use]
     pub fn new(backend: Backend, n: u32, method: Method) -> Kernel {
+        Kernel::within(memory_needed(n, method).most, backend, n, method)
+    }
+
+    /// A kernel that takes at most `memory` bytes, or the [`least`](MemoryNeed::least) that it needs
+    /// if that is more.
+    ///
+    /// # Panics
+    ///
+    /// As [`new`](Kernel::new).
+    #[must_use]
+    pub fn within(memory: u64, backend: Backend, n: u32, method: Method) -> Kernel {
         assert!(n <= MAX_N, "a board of size {n}, of at most {MAX_N}");
         assert!(method.suits(n), "a board of size {n} by {method}");
-        Kernel::made(backend, n, method).unwrap_or_else(|| panic!("a processor that has {backend}"))
+        Kernel::made(memory, backend, n, method).unwrap_or_else(|| panic!("a processor that has {backend}"))
     }
 
     /// `None` if the processor lacks the backend.
-    fn made(backend: Backend, n: u32, method: Method) -> Option<Kernel> {
+    fn made(memory: u64, backend: Backend, n: u32, method: Method) -> Option<Kernel> {
         let work = match method {
             Method::Rows { rows } => {
                 let rows_left = n - rows;
@@ -100,7 +119,7 @@ impl Kernel {
                 let (columns, most_rows) = Ring::size(n, width);
                 Work::Ring(Engine::new(backend, columns, most_rows)?, Ring::new(n, width))
             }
-            Method::Halves => Work::Halves(Box::new(Halves::new(backend, n)?)),
+            Method::Halves => Work::Halves(Box::new(Halves::new(memory, backend, n)?)),
         };
         Some(Kernel { n, method, work })
     }

@@ -47,5 +47,5 @@ mod ring;
 mod self_test;
 
 pub use backend::{Backend, MissingBackend, UnknownBackend};
-pub use kernel::{CountError, Kernel, memory_needed};
+pub use kernel::{CountError, Kernel, MemoryNeed, memory_needed};
 pub use self_test::{Miscount, self_test};

@@ -36,7 +36,7 @@ pub(crate) fn threads_that_fit(
     threads: NonZero<usize>,
     memory: u64,
 ) -> Result<NonZero<usize>, TooLittleMemory> {
-    let needed = count::memory_needed(plan.problem.n(), plan.method);
+    let needed = count::memory_needed(plan.problem.n(), plan.method).least;
     let fit = memory
         .checked_div(needed)
         .map_or(threads.get(), |fit| fit.min(threads.get() as u64) as usize);
@@ -54,7 +54,7 @@ mod tests {
         let plan = |method| Plan { problem: Problem::Total { n: 24 }, method, tasks: 1 };
         let (halves, ring) = (plan(Method::Halves), plan(Method::Ring { width: 1 }));
         let four = NonZero::new(4).expect("it is not 0");
-        let needed = count::memory_needed(24, Method::Halves);
+        let needed = count::memory_needed(24, Method::Halves).least;
         let fit = |plan, memory| threads_that_fit(plan, four, memory).map(NonZero::get);
 
         assert_eq!(fit(halves, 10 * needed), Ok(4));

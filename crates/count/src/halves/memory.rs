@@ -3,6 +3,7 @@
 use super::geometry::code_bits;
 use super::lists::ALL_QUARTERS;
 use super::quarters::Place;
+use crate::MemoryNeed;
 
 /// The fewest bits of an item of any unit.
 const FEWEST_ITEM_BITS: u32 = 27;
@@ -18,7 +19,7 @@ const MOST_LANES: u64 = 64;
 ///
 /// In MiB: 3 for N = 16, 19 for 18, 62 for 20, 31 for 22, 191 for 24, 1592 for 26 and 13,463 for 28. A
 /// third to a half of it is ever touched.
-pub(crate) fn needs(n: u32) -> u64 {
+pub(crate) fn needs(n: u32) -> MemoryNeed {
     const REST: u64 = 2 << 20;
     let half = n / 2;
     let columns = if n <= ALL_QUARTERS { n } else { half };
@@ -34,7 +35,8 @@ pub(crate) fn needs(n: u32) -> u64 {
     let padding = (1 << bits.div_ceil(2)) * MOST_LANES * LANE_BYTES;
     // While it is sorted, two words of each half-board of one list; an item of both; a lane.
     let lists = longest_list(n) as u64 * (2 * 4 + 2 * 4 + LANE_BYTES);
-    quarters + buckets + padding + lists + REST
+    let bytes = quarters + buckets + padding + lists + REST;
+    MemoryNeed { least: bytes, most: bytes }
 }
 
 /// The room for the half-boards of a split of a board of size `n`, `n / 2` up to 14.

@@ -143,7 +143,7 @@ fn print(n: u32, lines: &[Line], frequency: Option<f64>) -> Result<(), Failure> 
         let or_none = |figure: Option<f64>| figure.map_or("-".into(), |f| format!("{f:.1}"));
         let cycles = or_none(frequency.map(|hz| hz / rate));
         let nodes = or_none(line.nodes());
-        let mib = count::memory_needed(n, *method).div_ceil(1 << 20);
+        let mib = count::memory_needed(n, *method).most.div_ceil(1 << 20);
         output::print(format_args!(
             "{:<16}{backend:<11}{:>10.3}%{rate:>10.2e}{ratio:>9.1} x{cycles:>11}{nodes:>10}{mib:>6}",
             method.to_string(),

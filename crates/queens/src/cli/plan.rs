@@ -47,7 +47,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     let plan = Plan { problem: Problem::Total { n: args.n }, method, tasks };
     let (wanted, memory) = (args.counting.threads(), args.counting.memory());
     let threads = threads_that_fit(plan, wanted, memory)?;
-    let thread_memory = count::memory_needed(args.n, method);
+    let thread_memory = count::memory_needed(args.n, method).least;
     if args.json {
         let json = PlanJson {
             problem: plan.problem.name(),

@@ -299,7 +299,7 @@ mod tests {
     fn a_thread_without_memory_for_one_job_counts_another() {
         let (large, large_tasks) = all_tasks(16, Method::Halves);
         let (small, small_tasks) = all_tasks(6, Method::Rows { rows: 2 });
-        let memory = count::memory_needed(16, Method::Halves);
+        let memory = count::memory_needed(16, Method::Halves).least;
         let two = NonZero::new(2).expect("it is not 0");
         let (executor, mut parts) = Executor::start(two, Backend::Portable, memory);
         executor.push(loan(1, large), 0, large_tasks).expect("one thread fits");
