@@ -1,8 +1,11 @@
-//! The tasks of `halves` against the definition of their orbits, and against closed forms.
+//! The tasks of `halves` against the symmetries of the square, and against closed forms.
 
-use std::collections::BTreeSet;
+#[path = "vectors/mod.rs"]
+mod vectors;
 
-use board::halves::{HalvesError, HalvesPlan};
+use std::collections::BTreeMap;
+
+use board::halves::{HalvesError, HalvesPlan, Shares};
 use board::{Prefix, Tasks, full_mask};
 use proptest::prelude::*;
 
@@ -13,53 +16,132 @@ fn all(n: u32) -> Tasks {
     tasks
 }
 
-/// The sum of the weights is the number of splits.
-fn splits(n: u32) -> u64 {
-    let choose =
-        |from: u64, chosen: u64| (0..chosen).fold(1, |ways, i| ways * (from - i) / (i + 1));
-    let half = u64::from(n / 2);
-    if n.is_multiple_of(2) { choose(2 * half, half) } else { u64::from(n) * choose(2 * half, half) }
+/// A board: the column of each row's queen.
+type Queens = Vec<u32>;
+
+/// All boards of `n` queens that do not attack each other.
+fn boards(n: u32) -> Vec<Queens> {
+    fn place(n: u32, prefix: Prefix, queens: &mut Queens, found: &mut Vec<Queens>) {
+        if queens.len() == n as usize {
+            found.push(queens.clone());
+        }
+        for column in (0..n).filter(|column| prefix.free(n) >> column & 1 == 1) {
+            queens.push(column);
+            place(n, prefix.place(n, 1 << column), queens, found);
+            queens.pop();
+        }
+    }
+    let mut found = Vec::new();
+    place(n, Prefix::EMPTY, &mut Vec::new(), &mut found);
+    found
 }
 
-fn reversed(n: u32, mask: u32) -> u32 {
-    mask.reverse_bits() >> (u32::BITS - n)
+/// The eight images of a board, equal ones as often as they occur.
+fn images(queens: &Queens) -> Vec<Queens> {
+    let n = queens.len();
+    let transposed = |queens: &Queens| {
+        let mut columns = vec![0; n];
+        queens.iter().zip(0..).for_each(|(&column, row)| columns[column as usize] = row);
+        columns
+    };
+    let mirrored = |queens: &Queens| queens.iter().map(|column| n as u32 - 1 - column).collect();
+    let mut images = vec![queens.clone()];
+    for _ in 0..4 {
+        let last = images.last().expect("it has one");
+        let turned: Queens = mirrored(&transposed(last));
+        images.extend([mirrored(last), turned]);
+    }
+    images.truncate(8);
+    images
 }
 
-/// The centre row's square (none if `n` is even) and split, their images under complement and
-/// reversal.
-fn orbit(n: u32, centre: u32, split: u32) -> BTreeSet<(u32, u32)> {
-    let complement = |centre: u32, split: u32| (centre, full_mask(n) & !(split | centre));
-    let mirror = (reversed(n, centre), reversed(n, split));
-    [(centre, split), complement(centre, split), mirror, complement(mirror.0, mirror.1)].into()
+/// The record of the task that a board belongs to, if that task is one of the plan.
+fn record(queens: &Queens) -> Prefix {
+    let (n, half) = (queens.len(), queens.len() / 2);
+    let centre = if n % 2 == 1 { 1 << queens[half] } else { 0 };
+    let down = queens[..half].iter().map(|column| 1 << column).sum();
+    Prefix { left: centre, down, right: centre }
+}
+
+/// A half-board's number, from the columns of its queens, the edge's first.
+fn number(columns: u32, queens: impl Iterator<Item = u32>) -> u32 {
+    queens.fold(0, |number, column| number << 1 | (columns >> column & 1))
+}
+
+/// How often a board counts in the sum over all tasks.
+fn share(weights: &BTreeMap<(u32, u32), u8>, queens: &Queens) -> u64 {
+    let (n, half) = (queens.len(), queens.len() / 2);
+    let record = record(queens);
+    let Some(weight) = weights.get(&(record.left, record.down)) else { return 0 };
+    let shares = Shares::of(n as u32, record);
+    let upper = number(shares.columns, queens[..half].iter().copied());
+    let lower = number(shares.columns, queens[n - half..].iter().rev().copied());
+    u64::from(*weight) * shares.of_board(upper, lower)
+}
+
+fn weights(n: u32) -> BTreeMap<(u32, u32), u8> {
+    let tasks = all(n);
+    let weights: BTreeMap<_, _> =
+        (0..tasks.len()).map(|i| ((tasks.left[i], tasks.down[i]), tasks.weight[i])).collect();
+    assert_eq!(weights.len(), tasks.len(), "N = {n}: no task is there twice");
+    weights
 }
 
 #[test]
-fn every_split_is_in_the_orbit_of_exactly_one_task() {
-    for n in 4..=13 {
+fn the_images_of_every_board_count_eight_times() {
+    for n in 4..=11 {
+        let weights = weights(n);
+        for queens in boards(n) {
+            let sum: u64 = images(&queens).iter().map(|image| share(&weights, image)).sum();
+            assert_eq!(sum, 8, "N = {n}: {queens:?}");
+        }
+    }
+}
+
+#[test]
+fn the_shares_of_all_boards_add_up_to_their_number() {
+    for n in 4..=12 {
+        let weights = weights(n);
+        let sum: u64 = boards(n).iter().map(|queens| share(&weights, queens)).sum();
+        assert_eq!(u128::from(sum), vectors::total(n), "N = {n}");
+    }
+}
+
+#[test]
+fn every_task_is_a_split() {
+    for n in 4..=17 {
         let tasks = all(n);
-        let mut seen = BTreeSet::new();
         for i in 0..tasks.len() {
             let (Prefix { left, down, right }, weight) = tasks.get(i);
             assert_eq!(left, right);
             assert_eq!(left.count_ones(), n % 2);
             assert_eq!(down.count_ones(), n / 2);
             assert_eq!(down & left, 0);
-            let orbit = orbit(n, left, down);
-            assert_eq!(orbit.first(), Some(&(left, down)), "the least is canonical, N = {n}");
-            assert_eq!(orbit.len(), usize::from(weight));
-            for split in orbit {
-                assert!(seen.insert(split), "N = {n}: {split:?} is in two orbits");
-            }
+            let beside_centre = left != 0 && left != 1 << (n / 2);
+            assert_eq!(weight, if beside_centre { 4 } else { 2 });
+            assert!(down <= full_mask(n));
         }
-        assert_eq!(seen.len() as u64, splits(n));
     }
 }
 
+/// Orbits of splits under reversal and complement, with nothing to choose from but symmetry.
+fn orbits(n: u32) -> u64 {
+    let choose =
+        |from: u64, chosen: u64| (0..chosen).fold(1, |ways, i| ways * (from - i) / (i + 1));
+    let half = u64::from(n / 2);
+    // By Burnside: a split may equal its mirror image, or that image's complement.
+    let palindromes = if half.is_multiple_of(2) { choose(half, half / 2) } else { 0 };
+    let central = (choose(2 * half, half) + palindromes + (1 << half)) / 4;
+    let beside = if n % 2 == 1 { half * choose(2 * half - 1, half - 1) } else { 0 };
+    central + beside
+}
+
 #[test]
-fn weights_add_up_to_the_number_of_splits() {
-    for n in 4..=20 {
-        let sum: u64 = all(n).weight.iter().map(|&weight| u64::from(weight)).sum();
-        assert_eq!(sum, splits(n), "N = {n}");
+fn there_are_as_many_tasks_as_orbits_of_splits() {
+    for n in 4..=29 {
+        let plan = HalvesPlan::new(n).expect("the size is in range");
+        assert_eq!(plan.len(), orbits(n), "N = {n}");
+        assert!(!plan.is_empty());
     }
 }
 
@@ -74,7 +156,6 @@ fn tasks_of_an_odd_board_share_the_centre_column_with_their_neighbours() {
 fn the_last_task_of_the_largest_boards_is_a_split() {
     for n in [28, 29] {
         let plan = HalvesPlan::new(n).expect("the size is in range");
-        assert!(plan.len() >= splits(n).div_ceil(4) && !plan.is_empty());
         let mut tasks = Tasks::new();
         plan.fill(plan.len() - 1..plan.len(), &mut tasks);
         assert_eq!(tasks.down[0].count_ones(), n / 2);

@@ -45,16 +45,18 @@ mod reference;
 mod sum;
 mod unit;
 
+use board::halves::Shares;
 use board::{Prefix, TaskSlice, full_mask};
 
 #[cfg(target_arch = "x86_64")]
 use self::avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 use self::avx512::Avx512;
-use self::buckets::Buckets;
+use self::buckets::{Buckets, Lower, Unsorted, Upper};
 use self::geometry::{Geometry, code_bits};
 use self::join::Join;
-use self::lists::Lists;
+use self::lists::{Lists, Rest, Wanted};
+use self::memory::Room;
 pub(crate) use self::memory::needs;
 use self::portable::Portable;
 use self::sum::Sum;
@@ -93,10 +95,10 @@ enum Engine {
 const NARROW: u32 = 21;
 
 impl Halves {
-    /// For boards of size `n`, of which it takes at most the memory that it [`needs`]; the reference
+    /// For boards of size `n`, within `memory` bytes, or what it [`needs`] at least; the reference
     /// takes what its lists take. `None` if the processor lacks the backend.
-    pub(crate) fn new(_memory: u64, backend: Backend, n: u32) -> Option<Halves> {
-        Some(Halves { n, engine: Engine::new(backend, n)? })
+    pub(crate) fn new(memory: u64, backend: Backend, n: u32) -> Option<Halves> {
+        Some(Halves { n, engine: Engine::new(backend, n, Room::within(memory, n))? })
     }
 
     /// Whether a record is a task of this board.
@@ -115,70 +117,59 @@ impl Halves {
     pub(crate) fn completions(&mut self, tasks: TaskSlice<'_>) -> Result<u64, CountError> {
         let mut sum = Sum::default();
         for index in 0..tasks.len() {
-            let (Prefix { left, down, .. }, _) = tasks.get(index);
-            let counted = self.engine.count(self.n, down, left, &mut sum);
-            counted.map_err(|TooMany { limit }| CountError::ListTooLong { n: self.n, limit })?;
+            self.engine.count(self.n, tasks.get(index).0, &mut sum);
         }
         sum.get().ok_or(CountError::Overflow)
     }
 }
 
-/// A list of half-boards was about to pass its room.
-#[derive(Clone, Copy, Debug)]
-struct TooMany {
-    limit: usize,
-}
-
 impl Engine {
     /// `None` if the processor lacks the backend.
-    fn new(backend: Backend, n: u32) -> Option<Engine> {
+    fn new(backend: Backend, n: u32, room: Room) -> Option<Engine> {
         match backend {
             Backend::Reference => Some(Engine::Reference),
-            Backend::Portable => Some(Engine::Portable(Joiner::new(Portable, n))),
+            Backend::Portable => Some(Engine::Portable(Joiner::new(Portable, n, room))),
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx2 => Engine::avx2(n),
+            Backend::Avx2 => Engine::avx2(n, room),
             // Few processors have the backend and lack what this method needs of AVX-512.
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx512 => Engine::avx512(n).or_else(|| Engine::avx2(n)),
+            Backend::Avx512 => Engine::avx512(n, room).or_else(|| Engine::avx2(n, room)),
             #[cfg(not(target_arch = "x86_64"))]
             Backend::Avx2 | Backend::Avx512 => None,
         }
     }
 
     #[cfg(target_arch = "x86_64")]
-    fn avx2(n: u32) -> Option<Engine> {
+    fn avx2(n: u32, room: Room) -> Option<Engine> {
         if n <= NARROW {
-            Avx2::new().map(|unit| Engine::Avx2Narrow(Joiner::new(unit, n)))
+            Avx2::new().map(|unit| Engine::Avx2Narrow(Joiner::new(unit, n, room)))
         } else {
-            Avx2::new().map(|unit| Engine::Avx2Wide(Joiner::new(unit, n)))
+            Avx2::new().map(|unit| Engine::Avx2Wide(Joiner::new(unit, n, room)))
         }
     }
 
     #[cfg(target_arch = "x86_64")]
-    fn avx512(n: u32) -> Option<Engine> {
+    fn avx512(n: u32, room: Room) -> Option<Engine> {
         if n <= NARROW {
-            Avx512::new().map(|unit| Engine::Avx512Narrow(Joiner::new(unit, n)))
+            Avx512::new().map(|unit| Engine::Avx512Narrow(Joiner::new(unit, n, room)))
         } else {
-            Avx512::new().map(|unit| Engine::Avx512Wide(Joiner::new(unit, n)))
+            Avx512::new().map(|unit| Engine::Avx512Wide(Joiner::new(unit, n, room)))
         }
     }
 
-    /// Adds the number of boards of one task to `sum`.
-    fn count(&mut self, n: u32, split: u32, centre: u32, sum: &mut Sum) -> Result<(), TooMany> {
+    /// Adds the shares of one task's boards to `sum`.
+    fn count(&mut self, n: u32, record: Prefix, sum: &mut Sum) {
         match self {
-            Engine::Reference => {
-                sum.add(reference::completions(n, split, centre));
-                Ok(())
-            }
-            Engine::Portable(joiner) => joiner.count(split, centre, sum),
+            Engine::Reference => sum.add(reference::completions(n, record)),
+            Engine::Portable(joiner) => joiner.count(record, sum),
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx2Narrow(joiner) => joiner.count(split, centre, sum),
+            Engine::Avx2Narrow(joiner) => joiner.count(record, sum),
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx2Wide(joiner) => joiner.count(split, centre, sum),
+            Engine::Avx2Wide(joiner) => joiner.count(record, sum),
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx512Narrow(joiner) => joiner.count(split, centre, sum),
+            Engine::Avx512Narrow(joiner) => joiner.count(record, sum),
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx512Wide(joiner) => joiner.count(split, centre, sum),
+            Engine::Avx512Wide(joiner) => joiner.count(record, sum),
         }
     }
 }
@@ -191,38 +182,67 @@ struct Joiner<U: Unit> {
     centre: u32,
     geometry: Geometry,
     lists: Lists,
-    upper: Buckets,
-    lower: Buckets,
+    whole: Unsorted,
+    ties: Unsorted,
+    upper: Upper,
+    lower: Lower,
     join: Join<U>,
 }
 
 impl<U: Unit> Joiner<U> {
-    fn new(unit: U, n: u32) -> Joiner<U> {
+    fn new(unit: U, n: u32, room: Room) -> Joiner<U> {
         let code_bits = code_bits(n, U::ITEM_BITS);
-        let room = memory::longest_list(n);
-        let centre = n % 2;
+        let buckets = |room| Buckets::new(code_bits, room);
         Joiner {
             unit,
             n,
-            centre,
-            geometry: Geometry::new(n, centre, U::ITEM_BITS),
-            lists: Lists::new(n, centre, room),
-            upper: Buckets::new(code_bits, room),
-            lower: Buckets::new(code_bits, room),
-            join: Join::new(unit, code_bits, room),
+            // No task's, so that the first one makes tables.
+            centre: u32::MAX,
+            geometry: Geometry::new(n, 0, U::ITEM_BITS),
+            lists: Lists::new(n, 0, 0),
+            whole: Unsorted::new(room.whole),
+            ties: Unsorted::new(room.ties),
+            upper: Upper { whole: buckets(room.whole), ties: Unsorted::new(room.ties) },
+            lower: Lower { whole: buckets(room.whole), ties: buckets(room.ties) },
+            join: Join::new(unit, code_bits, room.whole),
         }
     }
 
-    fn count(&mut self, split: u32, centre: u32, sum: &mut Sum) -> Result<(), TooMany> {
+    fn count(&mut self, record: Prefix, sum: &mut Sum) {
+        let Prefix { left: centre, down: split, .. } = record;
+        let shares = Shares::of(self.n, record);
         if self.centre != centre {
             self.centre = centre;
             self.geometry = Geometry::new(self.n, centre, U::ITEM_BITS);
-            self.lists.set_centre(centre);
+            self.lists = Lists::new(self.n, centre, shares.columns);
         }
+        let Geometry { upper, lower } = self.geometry;
         let others = full_mask(self.n) & !(split | centre);
-        self.lists.list(self.unit, split, self.geometry.upper, &mut self.upper)?;
-        self.lists.list(self.unit, others, self.geometry.lower, &mut self.lower)?;
-        self.join.count(&self.upper, &self.lower, sum);
-        Ok(())
+        let upper = Wanted { set: split, window: shares.upper, view: upper };
+        let lower = Wanted { set: others, window: shares.lower, view: lower };
+        let mut upper_rest = Rest::ALL;
+        while let Rest::From(_) = upper_rest {
+            upper_rest = self.list_upper(upper, upper_rest);
+            let mut lower_rest = Rest::ALL;
+            while let Rest::From(_) = lower_rest {
+                lower_rest = self.list_lower(lower, lower_rest);
+                self.join.count(&self.upper, &self.lower, shares.times, sum);
+            }
+        }
+    }
+
+    fn list_upper(&mut self, wanted: Wanted, rest: Rest) -> Rest {
+        let Joiner { unit, lists, whole, upper, .. } = self;
+        let rest = lists.list(*unit, wanted, rest, whole, &mut upper.ties);
+        upper.whole.sort(whole);
+        rest
+    }
+
+    fn list_lower(&mut self, wanted: Wanted, rest: Rest) -> Rest {
+        let Joiner { unit, lists, whole, ties, lower, .. } = self;
+        let rest = lists.list(*unit, wanted, rest, whole, ties);
+        lower.whole.sort(whole);
+        lower.ties.sort(ties);
+        rest
     }
 }

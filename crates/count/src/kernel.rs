@@ -29,17 +29,6 @@ pub enum CountError {
         /// How it was cut.
         method: Method,
     },
-    /// By `halves`: a list of half-boards is longer than any that its room was made for.
-    #[error(
-        "a task of a board of size {n} has more than {limit} half-boards, for which no room was \
-         made: count this board with another method"
-    )]
-    ListTooLong {
-        /// The size of the board.
-        n: u32,
-        /// The most half-boards that there is room for.
-        limit: usize,
-    },
     /// The sum is 2^64 or more.
     #[error("the count of the block passes 2^64 - 1: give fewer tasks at a time")]
     Overflow,
@@ -136,7 +125,7 @@ impl Kernel {
     /// # Errors
     ///
     /// [`CountError::BadTask`] for the first task that is not a state of this board, in which case
-    /// nothing is counted, [`CountError::ListTooLong`], and [`CountError::Overflow`].
+    /// nothing is counted, and [`CountError::Overflow`].
     pub fn count(&mut self, tasks: TaskSlice<'_>) -> Result<u64, CountError> {
         self.check(tasks)?;
         let mut sum = 0;

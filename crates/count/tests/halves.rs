@@ -3,7 +3,7 @@
 #[path = "../../board/tests/vectors/mod.rs"]
 mod vectors;
 
-use board::halves::HalvesPlan;
+use board::halves::{HalvesPlan, Shares};
 use board::{Method, Prefix, Tasks};
 use count::{Backend, CountError, Kernel, memory_needed};
 
@@ -59,30 +59,51 @@ fn the_fastest_backend_counts_boards_of_16() {
     assert_eq!(total(Backend::detect(), 16), vectors::total(16));
 }
 
-/// The weighted boards of one task, found by searching on below every placement of its upper half.
+/// What one task counts, found by a search row by row for all its boards.
 fn searched(n: u32, (task, weight): (Prefix, u8)) -> u64 {
-    let mut prefixes = Tasks::new();
-    place(n, task.down, n / 2, Prefix::EMPTY, task.left, &mut prefixes);
-    let rows = n / 2 + n % 2;
-    let mut kernel = Kernel::new(Backend::detect(), n, Method::Rows { rows });
-    u64::from(weight) * kernel.count(prefixes.as_slice()).expect("prefixes are good")
+    let search = Search { n, task, shares: Shares::of(n, task) };
+    u64::from(weight) * search.boards(0, Prefix::EMPTY, 0, 0)
 }
 
-/// Appends every way to place `rows` rows in `columns`, and `centre` (none for even N) in the next.
-fn place(n: u32, columns: u32, rows: u32, prefix: Prefix, centre: u32, found: &mut Tasks) {
-    let squares = match rows {
-        0 if centre == 0 => return found.push(prefix, 1),
-        0 if prefix.free(n) & centre == 0 => return,
-        0 => return found.push(prefix.place(n, centre), 1),
-        _ => prefix.free(n) & columns,
-    };
-    for column in (0..n).filter(|column| squares >> column & 1 == 1) {
-        place(n, columns, rows - 1, prefix.place(n, 1 << column), centre, found);
+struct Search {
+    n: u32,
+    task: Prefix,
+    shares: Shares,
+}
+
+impl Search {
+    /// The shares of all boards below `prefix`, of which `row` rows are placed: the halves' numbers
+    /// so far are `upper` and `lower`.
+    fn boards(&self, row: u32, prefix: Prefix, upper: u32, lower: u32) -> u64 {
+        let Search { n, task, shares } = self;
+        let half = n / 2;
+        if row == *n {
+            return shares.of_board(upper, lower);
+        }
+        let columns = match row {
+            _ if row < half => task.down,
+            _ if row == half && n % 2 == 1 => task.left,
+            _ => !(task.down | task.left),
+        };
+        let mut sum = 0;
+        let free = prefix.free(*n) & columns;
+        for column in (0..*n).filter(|column| free >> column & 1 == 1) {
+            let looked_at = shares.columns >> column & 1;
+            let (mut upper, mut lower) = (upper, lower);
+            // The edge's row is the highest bit.
+            if row < half {
+                upper |= looked_at << (half - 1 - row);
+            } else if row >= n - half {
+                lower |= looked_at << (row - (n - half));
+            }
+            sum += self.boards(row + 1, prefix.place(*n, 1 << column), upper, lower);
+        }
+        sum
     }
 }
 
 #[test]
-fn the_reference_counts_what_a_search_below_the_upper_halves_counts() {
+fn the_reference_counts_what_a_search_counts() {
     for n in 4..=12 {
         let tasks = tasks(n, 0..plan(n).len());
         let mut reference = kernel(Backend::Reference, n);

@@ -1,93 +1,63 @@
-//! Sets of half of the columns, one for each orbit under complement and reversal, by ordinal.
+//! Canonical splits of an even number of columns, by ordinal.
 //!
-//! Of a set, its complement, its mirror image and that image's complement, the least number is the
-//! canonical one. Whether a set is the least shows when its columns are read in pairs, from the
-//! outermost two inwards: `high` is the upper half's, `low` its mirror image.
+//! A split has two numbers of M bits, its sides west and east ([`Shares`](super::Shares)): the
+//! columns that the upper half takes on the left, and those that the lower half takes on the right,
+//! each read from the edge inwards. Both are sets of K of M columns, K at least M/2, and the west is
+//! the larger; where K = M/2 it is also larger than its complement, and the east is between the two.
 //!
-//! ```text
-//!                  high low
-//!   first pair       0   0    Alike: the mirror image may be less, the complements are not
-//!                    0   1    Unlike: the mirror image's complement may be less, the others not
-//!   Alike      0 0 | 1 1      both sets go on alike
-//!                    0   1    this set is the less: anything may follow, Free
-//!   Unlike     0 1 | 1 0      both sets go on alike
-//!                    0   0    this set is the less: anything may follow, Free
-//! ```
-//!
-//! A set that never becomes Free equals another of the four: it stands for two sets, the others
-//! for four. How many sets follow from each state has a closed form, because the symmetry in
-//! question pairs up those that are not fixed; so ordinals are found without an index.
+//! Order: by K, by the west, by the east, each ascending. Sets of one size are in the order of their
+//! numbers, so that the splits before one are counted by triangular numbers.
 
-/// What the pairs read so far leave undecided.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    Start,
-    Alike,
-    Unlike,
-    Free,
+/// The sets of `chosen` of `half` columns that may be in the west: those from the rank `least` on.
+struct Sides {
+    chosen: u32,
+    least: u64,
+    len: u64,
 }
 
-impl State {
-    /// The pairs `(high, low)` that may follow, and the state that they lead to, in the order of
-    /// ordinals.
-    fn pairs(self) -> &'static [(u32, u32, State)] {
-        match self {
-            State::Start => &[(0, 0, State::Alike), (0, 1, State::Unlike)],
-            State::Alike => &[(0, 0, State::Alike), (0, 1, State::Free), (1, 1, State::Alike)],
-            State::Unlike => &[(0, 0, State::Free), (0, 1, State::Unlike), (1, 0, State::Unlike)],
-            State::Free => &[
-                (0, 0, State::Free),
-                (0, 1, State::Free),
-                (1, 0, State::Free),
-                (1, 1, State::Free),
-            ],
-        }
+impl Sides {
+    /// All, in their order.
+    fn all(half: u32) -> impl Iterator<Item = Sides> {
+        (half.div_ceil(2)..=half).map(move |chosen| {
+            let sets = binomial(half, chosen);
+            let least = if 2 * chosen == half { sets / 2 } else { 0 };
+            Sides { chosen, least, len: sets - least }
+        })
     }
 
-    /// The number of ways to choose `ones` more columns from the `pairs` that are left.
-    fn ways(self, pairs: u32, ones: u32) -> u64 {
-        let all = binomial(2 * pairs, ones);
-        match self {
-            State::Start => {
-                State::Alike.ways(pairs - 1, ones) + State::Unlike.ways(pairs - 1, ones - 1)
-            }
-            State::Alike => {
-                let palindromes =
-                    if ones.is_multiple_of(2) { binomial(pairs, ones / 2) } else { 0 };
-                (all + palindromes) / 2
-            }
-            // So far each pair took one column, and half of all columns are chosen, so that
-            // as many columns as pairs are left, and complement keeps their number.
-            State::Unlike => (all + (1 << pairs)) / 2,
-            State::Free => all,
-        }
+    /// The number of splits whose west is one of the first `wests` of these.
+    fn splits(&self, wests: u64) -> u64 {
+        let triangle = wests * (wests + 1) / 2;
+        if self.least == 0 { triangle } else { 2 * triangle }
     }
 }
 
-/// The number of orbits of sets of `half` of `2 * half` columns; `half` is at least 1.
+/// The number of canonical splits of `2 * half` columns; `half` is at least 1.
 pub(super) fn len(half: u32) -> u64 {
-    State::Start.ways(half, half)
+    Sides::all(half).map(|sides| sides.splits(sides.len)).sum()
 }
 
-/// The canonical set of half of `2 * half` columns with this `ordinal`, and its orbit's size.
-pub(super) fn get(half: u32, mut ordinal: u64) -> (u32, u8) {
-    let mut state = State::Start;
-    let mut ones = half;
-    let mut set = 0;
-    for pair in 0..half {
-        let inner = half - pair - 1;
-        for &(high, low, next) in state.pairs() {
-            let Some(rest) = ones.checked_sub(high + low) else { continue };
-            let ways = next.ways(inner, rest);
-            if ordinal < ways {
-                set |= high << (2 * half - 1 - pair) | low << pair;
-                (state, ones) = (next, rest);
-                break;
-            }
-            ordinal -= ways;
+/// The columns of the upper half in the canonical split of `2 * half` columns with this `ordinal`,
+/// less than [`len`].
+pub(super) fn get(half: u32, mut ordinal: u64) -> u32 {
+    for sides in Sides::all(half) {
+        let splits = sides.splits(sides.len);
+        if ordinal >= splits {
+            ordinal -= splits;
+            continue;
         }
+        // The west with as many before it as the largest triangle that is not beyond the ordinal.
+        let triangles = if sides.least == 0 { ordinal } else { ordinal / 2 };
+        let west = ((8 * triangles + 1).isqrt() - 1) / 2;
+        let east = ordinal - sides.splits(west);
+        // In the balanced case the west's complement is as far below the middle as it is above.
+        let least_east = if sides.least == 0 { 0 } else { sides.least - 1 - west };
+        let west = combination(sides.chosen, sides.least + west);
+        let east = combination(sides.chosen, least_east + east);
+        let all = (1 << half) - 1;
+        return (all & !east) << half | west.reverse_bits() >> (u32::BITS - half);
     }
-    (set, if state == State::Free { 4 } else { 2 })
+    unreachable!("an ordinal of a split")
 }
 
 /// The number of sets of `chosen` of `from` columns, `from` at most 32; 0 if `chosen` is more.

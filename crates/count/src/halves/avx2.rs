@@ -10,7 +10,7 @@
 use std::arch::x86_64::*;
 
 use super::geometry::View;
-use super::lists::Quarter;
+use super::quarters::Quarter;
 use super::unit::{CHOSEN, Unit, absent};
 
 /// The right to execute these instructions, with items of four bits, less one, for each table.

@@ -14,7 +14,7 @@ use std::arch::x86_64::*;
 
 use super::avx2::Avx2;
 use super::geometry::View;
-use super::lists::Quarter;
+use super::quarters::Quarter;
 use super::unit::{CHOSEN, Unit, absent};
 
 /// The right to execute these instructions, with items of seven bits, less one, for each table.

@@ -6,7 +6,8 @@
 
 use std::ops::Range;
 
-use super::TooMany;
+use super::geometry::View;
+use super::unit::Unit;
 
 /// Half-boards as they are listed, before they are sorted.
 pub(crate) struct Unsorted {
@@ -27,6 +28,24 @@ impl Unsorted {
     pub(crate) fn new(room: usize) -> Unsorted {
         Unsorted { codes: zeros(room), items: zeros(room), len: 0 }
     }
+
+    pub(crate) fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn room_left(&self) -> usize {
+        self.items.len() - self.len
+    }
+
+    pub(crate) fn append<U: Unit>(&mut self, unit: U, keys: &[u64], view: View) {
+        let range = self.len..self.len + keys.len();
+        unit.extract(keys, view, &mut self.codes[range.clone()], &mut self.items[range.clone()]);
+        self.len = range.end;
+    }
 }
 
 /// Pages of zeros are not there until they are used.
@@ -40,35 +59,13 @@ impl Buckets {
         Buckets { first: vec![0; (1 << bits) + 1], items: zeros(room) }
     }
 
-    /// Starts a new list.
-    pub(crate) fn clear(&mut self, unsorted: &mut Unsorted) {
-        self.first.fill(0);
-        unsorted.len = 0;
-    }
-
-    /// Takes `count` half-boards, of which `extract` gives the buckets' numbers and the items.
-    pub(crate) fn append(
-        &mut self,
-        unsorted: &mut Unsorted,
-        count: usize,
-        extract: impl FnOnce(&mut [u32], &mut [u32]),
-    ) -> Result<(), TooMany> {
-        let Unsorted { codes, items, len } = unsorted;
-        let range = *len..*len + count;
-        if range.end > items.len() {
-            return Err(TooMany { limit: items.len() });
-        }
-        *len = range.end;
-        extract(&mut codes[range.clone()], &mut items[range.clone()]);
-        for &code in &codes[range] {
-            self.first[code as usize + 1] += 1;
-        }
-        Ok(())
-    }
-
     /// Sorts what was appended.
     pub(crate) fn sort(&mut self, unsorted: &Unsorted) {
         let Unsorted { codes, items, len } = unsorted;
+        self.first.fill(0);
+        for &code in &codes[..*len] {
+            self.first[code as usize + 1] += 1;
+        }
         let mut start = 0;
         for next in &mut self.first[1..] {
             start += std::mem::replace(next, start);
@@ -92,4 +89,16 @@ impl Buckets {
         let end = self.first[codes.end as usize];
         &self.items[start as usize..end as usize]
     }
+}
+
+/// The upper half-boards of a task.
+pub(crate) struct Upper {
+    pub(crate) whole: Buckets,
+    pub(crate) ties: Unsorted,
+}
+
+/// The lower half-boards of a task.
+pub(crate) struct Lower {
+    pub(crate) whole: Buckets,
+    pub(crate) ties: Buckets,
 }

@@ -19,7 +19,7 @@
 
 use std::ops::Range;
 
-use super::buckets::Buckets;
+use super::buckets::{Buckets, Lower, Upper};
 use super::sum::Sum;
 use super::unit::{CHOSEN, Unit, absent};
 
@@ -62,7 +62,16 @@ impl<U: Unit> Join<U> {
     }
 
     /// Adds the number of pairs that fit to `sum`.
-    pub(crate) fn count(&mut self, upper: &Buckets, lower: &Buckets, sum: &mut Sum) {
+    pub(crate) fn count(&mut self, upper: &Upper, lower: &Lower, shares: [[u64; 2]; 2], sum: &mut Sum) {
+        let mut upper_ties = Buckets::new(self.low_bits + self.high_bits, upper.ties.len());
+        upper_ties.sort(&upper.ties);
+        self.join(&upper.whole, &lower.whole, shares[0][0], sum);
+        self.join(&upper.whole, &lower.ties, shares[0][1], sum);
+        self.join(&upper_ties, &lower.whole, shares[1][0], sum);
+        self.join(&upper_ties, &lower.ties, shares[1][1], sum);
+    }
+
+    fn join(&mut self, upper: &Buckets, lower: &Buckets, share: u64, sum: &mut Sum) {
         for low in 0..1 << self.low_bits {
             self.gather(upper, low);
             for high in 0..1 << self.high_bits {
@@ -71,7 +80,7 @@ impl<U: Unit> Join<U> {
                     continue;
                 }
                 self.choose(high);
-                sum.add(self.unit.join(&self.blocks, &self.chosen, lower));
+                sum.add(share * self.unit.join(&self.blocks, &self.chosen, lower));
             }
         }
     }

@@ -3,32 +3,32 @@
 //! The set is divided between an upper and a lower quarter in every way; each pair of quarters
 //! whose diagonals do not meet is a half-board. About one in twelve pairs is.
 //!
-//! Measured with AVX2 at N = 18, listing takes about 45% of a task's time, most of it to pair the
-//! quarters, sorting 15% and the join 40%; at N = 20 the join takes 60%.
+//! Only half-boards are listed whose number is in a window of [`Shares`](board::halves::Shares).
+//! Quarters are in the order of their numbers, so that the window is a few rectangles of pairs:
+//!
+//! ```text
+//!                         lower quarter's number
+//!                          0 ..  | b | ..  | a | ..
+//!   upper     ..           -       -   -     -   -      the window is from Bb to Aa
+//!   quarter's B            -       t   w     w   w      w: whole, t: ties
+//!   number    B+1 .. A-1   w       w   w     w   w
+//!             A            w       w   w     t   -
+//! ```
+//!
+//! Where there is no room for more, the list is joined as far as it goes, and goes on afterwards.
 
 use std::ops::Range;
 
 use board::full_mask;
+use board::halves::Window;
 
-use super::TooMany;
-use super::buckets::{Buckets, Unsorted};
+use super::buckets::Unsorted;
 use super::geometry::View;
-use super::quarters::{Area, Columns, Numbering, PADDING, Place, Quarters};
+use super::quarters::{Area, By, Columns, Numbering, PADDING, Place, Quarter, Quarters};
 use super::unit::Unit;
 
 /// The half-boards that are listed before they go to the buckets.
 const CHUNK: usize = 4096;
-
-/// Some quarter-boards with equal columns: their keys, and [`PADDING`] more.
-#[derive(Clone, Copy)]
-pub(crate) struct Quarter<'a> {
-    /// The number of boards.
-    pub(crate) len: usize,
-    /// The diagonals as the row between the quarters sees them.
-    pub(crate) meet: &'a [u64],
-    /// The diagonals as the row beyond the half-board sees them.
-    pub(crate) far: &'a [u64],
-}
 
 /// The largest board of which all quarters are kept.
 ///
@@ -41,12 +41,14 @@ pub(crate) struct Lists {
     n: u32,
     /// The centre row's square, a bit or 0: half-boards that attack it are left out.
     centre: u32,
+    /// The columns that count for numbers.
+    looked_at: u32,
     upper: Table,
     lower: Table,
     /// Which columns of a set, by rank, go to the upper quarter.
     choices: Vec<u32>,
-    keys: Vec<u64>,
-    unsorted: Unsorted,
+    whole: Listed,
+    ties: Listed,
 }
 
 /// The quarters at one place, by their columns.
@@ -56,104 +58,192 @@ struct Table {
     quarters: Quarters,
 }
 
+/// Half-boards that are not yet with the others.
+#[derive(Default)]
+struct Listed {
+    keys: Vec<u64>,
+    len: usize,
+}
+
+/// Which half-boards are listed.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted {
+    /// The columns of their queens.
+    pub(crate) set: u32,
+    /// Their numbers.
+    pub(crate) window: Window,
+    /// How their keys are read.
+    pub(crate) view: View,
+}
+
+/// A list in parts.
+#[derive(Clone, Copy)]
+pub(crate) enum Rest {
+    /// From this choice of columns for the upper quarter on.
+    From(usize),
+    Nothing,
+}
+
+impl Rest {
+    /// Of a list that is not begun.
+    pub(crate) const ALL: Rest = Rest::From(0);
+}
+
 impl Lists {
-    /// For lists of at most `room` half-boards that do not attack the square `centre` of the centre
-    /// row, a bit or 0.
-    pub(crate) fn new(n: u32, centre: u32, room: usize) -> Lists {
+    /// For lists of half-boards that do not attack the square `centre` of the centre row, a bit or
+    /// 0, with numbers for the columns `looked_at`.
+    pub(crate) fn new(n: u32, centre: u32, looked_at: u32) -> Lists {
         let half = n / 2;
         let chosen = Place::Upper.rows(half);
         let mut lists = Lists {
             n,
             centre,
+            looked_at,
             upper: Table::new(n, Place::Upper),
             lower: Table::new(n, Place::Lower),
             choices: (0..1_u32 << half).filter(|choice| choice.count_ones() == chosen).collect(),
-            keys: Vec::new(),
-            unsorted: Unsorted::new(room),
+            whole: Listed::default(),
+            ties: Listed::default(),
         };
-        lists.set_centre(centre);
+        if n <= ALL_QUARTERS {
+            lists.refill(full_mask(n) & !centre);
+        }
         lists
     }
 
-    /// Changes the centre row's square.
-    pub(crate) fn set_centre(&mut self, centre: u32) {
-        self.centre = centre;
-        if self.n <= ALL_QUARTERS {
-            self.refill(full_mask(self.n) & !centre);
-        }
-    }
-
     fn refill(&mut self, columns: u32) {
-        let area = Area { n: self.n, columns, centre: self.centre };
+        let Lists { n, centre, looked_at, .. } = *self;
+        let area = Area { n, columns, centre, looked_at };
         for table in [&mut self.upper, &mut self.lower] {
             table.quarters = Quarters::new(area, table.place, &table.numbering);
         }
     }
 
-    /// Puts the half-boards whose queens take the columns `set` into `buckets`, and sorts them.
+    /// Lists what is `wanted` from `rest` on, as far as there is room, and returns what is left.
     ///
-    /// # Errors
+    /// # Panics
     ///
-    /// [`TooMany`], if there is no room for them.
+    /// If there is too little room even for a single chunk.
     pub(crate) fn list<U: Unit>(
         &mut self,
         unit: U,
-        set: u32,
-        view: View,
-        buckets: &mut Buckets,
-    ) -> Result<(), TooMany> {
+        Wanted { set, window, view }: Wanted,
+        rest: Rest,
+        whole: &mut Unsorted,
+        ties: &mut Unsorted,
+    ) -> Rest {
+        whole.clear();
+        ties.clear();
+        let Rest::From(start) = rest else { return Rest::Nothing };
         if self.n > ALL_QUARTERS {
             self.refill(set);
         }
-        let Lists { upper, lower, choices, keys, unsorted, .. } = self;
-        buckets.clear(unsorted);
+        let half = self.n / 2;
+        let rectangles = Rectangles::new(window, half);
         let columns = columns(set);
-        let all_ranks = full_mask(set.count_ones());
-        let mut len = 0;
-        for &choice in choices.iter() {
+        let all_ranks = full_mask(half);
+        // The first choice of those that are not yet with the others.
+        let mut chunk = start;
+        for (i, &choice) in self.choices.iter().enumerate().skip(start) {
             let above = Columns { set: spread(choice, &columns), ranks: choice };
             let below = Columns { set: set ^ above.set, ranks: all_ranks ^ choice };
-            let (above, below) = (upper.get(above), lower.get(below));
-            let room = len + above.len * below.len + PADDING;
-            if keys.len() < room {
-                keys.resize(room, 0);
+            let (above, below) = (self.upper.numbering.of(above), self.lower.numbering.of(below));
+            let (upper, lower) = (&self.upper.quarters, &self.lower.quarters);
+            for (rectangles, listed) in
+                [(&rectangles.whole, &mut self.whole), (&rectangles.ties, &mut self.ties)]
+            {
+                for Rectangle { upper: uppers, lower: lowers } in rectangles {
+                    listed.append(unit, upper.get(above, uppers), lower.get(below, lowers));
+                }
             }
-            len += unit.pair(above, below, &mut keys[len..]);
-            if len >= CHUNK {
-                let keys = &keys[..std::mem::take(&mut len)];
-                buckets.append(unsorted, keys.len(), |codes, items| {
-                    unit.extract(keys, view, codes, items);
-                })?;
+            let full = self.whole.len >= CHUNK || self.ties.len >= CHUNK;
+            if full || i + 1 == self.choices.len() {
+                if self.whole.len > whole.room_left() || self.ties.len > ties.room_left() {
+                    (self.whole.len, self.ties.len) = (0, 0);
+                    assert!(chunk > start, "room for {CHUNK} half-boards");
+                    return Rest::From(chunk);
+                }
+                whole.append(unit, self.whole.take(), view);
+                ties.append(unit, self.ties.take(), view);
+                chunk = i + 1;
             }
         }
-        let keys = &keys[..len];
-        buckets.append(unsorted, len, |codes, items| unit.extract(keys, view, codes, items))?;
-        buckets.sort(unsorted);
-        Ok(())
+        Rest::Nothing
+    }
+}
+
+impl Listed {
+    fn append<U: Unit>(&mut self, unit: U, upper: Quarter<'_>, lower: Quarter<'_>) {
+        if upper.len == 0 || lower.len == 0 {
+            return;
+        }
+        let room = self.len + upper.len * lower.len + PADDING;
+        if self.keys.len() < room {
+            self.keys.resize(room, 0);
+        }
+        self.len += unit.pair(upper, lower, &mut self.keys[self.len..]);
+    }
+
+    fn take(&mut self) -> &[u64] {
+        &self.keys[..std::mem::take(&mut self.len)]
+    }
+}
+
+/// The pairs of an upper and a lower quarter of any of these numbers.
+struct Rectangle {
+    upper: Range<u32>,
+    lower: Range<u32>,
+}
+
+/// The half-boards in a window, as pairs of quarters.
+struct Rectangles {
+    whole: Vec<Rectangle>,
+    ties: Vec<Rectangle>,
+}
+
+impl Rectangles {
+    /// Those of a half-board of `half` rows.
+    fn new(Window { below, above }: Window, half: u32) -> Rectangles {
+        let (upper_rows, lower_rows) = (Place::Upper.rows(half), Place::Lower.rows(half));
+        let all = 1 << lower_rows;
+        // In an arithmetic shift -1, which no number has, is the highest of the upper number -1.
+        let split = |number: i32| (number >> lower_rows, number as u32 & (all - 1));
+        let ((below, below_low), (above, above_low)) = (split(below), split(above));
+        let mut rectangles = Rectangles { whole: Vec::new(), ties: Vec::new() };
+        let mut add = |whole: bool, upper: Range<i32>, lower: Range<u32>| {
+            let upper = upper.start.max(0) as u32..upper.end.clamp(0, 1 << upper_rows) as u32;
+            if !upper.is_empty() && !lower.is_empty() {
+                let to = if whole { &mut rectangles.whole } else { &mut rectangles.ties };
+                to.push(Rectangle { upper, lower });
+            }
+        };
+        let one = |number: i32| number..number + 1;
+        if below == above {
+            add(true, one(above), below_low + 1..above_low);
+        } else if below < above {
+            add(true, below + 1..above, 0..all);
+            add(true, one(below), below_low + 1..all);
+            add(true, one(above), 0..above_low);
+        }
+        if (below, below_low) <= (above, above_low) {
+            add(false, one(above), above_low..above_low + 1);
+        }
+        if (below, below_low) < (above, above_low) {
+            add(false, one(below), below_low..below_low + 1);
+        }
+        rectangles
     }
 }
 
 impl Table {
     /// Without a quarter.
     fn new(n: u32, place: Place) -> Table {
-        let numbering = if n > ALL_QUARTERS {
-            Numbering::Split(n / 2)
-        } else {
-            Numbering::board(n, place.rows(n / 2))
-        };
-        let nowhere = Area { n, columns: 0, centre: 0 };
+        let half = n / 2;
+        let (by, columns) = if n > ALL_QUARTERS { (By::Ranks, half) } else { (By::Set, n) };
+        let numbering = Numbering::new(by, columns, place.rows(half));
+        let nowhere = Area { n, columns: 0, centre: 0, looked_at: 0 };
         let quarters = Quarters::new(nowhere, place, &numbering);
         Table { place, numbering, quarters }
-    }
-
-    fn get(&self, columns: Columns) -> Quarter<'_> {
-        let Range { start, end } = self.quarters.range(self.numbering.of(columns));
-        let padded = start..end + PADDING;
-        Quarter {
-            len: end - start,
-            meet: &self.quarters.meet[padded.clone()],
-            far: &self.quarters.far[padded],
-        }
     }
 }
 
@@ -174,4 +264,38 @@ fn spread(mut choice: u32, columns: &[u32; 16]) -> u32 {
         choice &= choice - 1;
     }
     set
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rectangles_are_a_window() {
+        for half in 2..=5 {
+            let numbers = -1..=1 << half;
+            for (below, above) in numbers.clone().flat_map(|a| numbers.clone().map(move |b| (a, b))) {
+                let window = Window { below, above };
+                let rectangles = Rectangles::new(window, half);
+                let lower_rows = Place::Lower.rows(half);
+                let found = |of: &[Rectangle], number: u32| {
+                    let has = |rectangle: &&Rectangle| {
+                        rectangle.upper.contains(&(number >> lower_rows))
+                            && rectangle.lower.contains(&(number & ((1 << lower_rows) - 1)))
+                    };
+                    of.iter().filter(has).count()
+                };
+                for number in 0..1 << half {
+                    let expected = match window.tie(number) {
+                        None => (0, 0),
+                        Some(false) => (1, 0),
+                        Some(true) => (0, 1),
+                    };
+                    let found =
+                        (found(&rectangles.whole, number), found(&rectangles.ties, number));
+                    assert_eq!(found, expected, "{number} in {window:?} of {half} rows");
+                }
+            }
+        }
+    }
 }

@@ -14,12 +14,50 @@ const LANE_BYTES: u64 = 8;
 /// The most lanes of a block of any unit.
 const MOST_LANES: u64 = 64;
 
-/// The bytes that a thread needs for a board of size `n` (4 to 29), whatever the backend: an upper
-/// bound. The reference alone takes what its lists take.
+/// Of each list, how many half-boards there is room for at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Room {
+    /// Whole ones.
+    pub(crate) whole: usize,
+    /// Ties: on an odd board up to a quarter of a list.
+    pub(crate) ties: usize,
+}
+
+impl Room {
+    fn new(whole: usize) -> Room {
+        Room { whole, ties: (whole / 4).max(LEAST) }
+    }
+
+    /// The bytes of the lists.
+    fn bytes(self) -> u64 {
+        // While it is sorted, two words of each half-board of one list; an item of both; a lane.
+        let whole = self.whole as u64 * (2 * 4 + 2 * 4 + LANE_BYTES);
+        // Two words of both lists' ties, an item of the lower ones', a lane of the upper ones'.
+        let ties = self.ties as u64 * (2 * 8 + 4 + LANE_BYTES);
+        whole + ties
+    }
+
+    /// As much as is of use on a board of size `n` within `memory` bytes, and at least what is
+    /// needed.
+    pub(crate) fn within(memory: u64, n: u32) -> Room {
+        let lists = memory.saturating_sub(fixed(n));
+        let fitting = lists / Room::new(1 << 20).bytes() << 20;
+        Room::new((fitting as usize).clamp(least(n), longest_list(n)))
+    }
+}
+
+/// The bytes that a thread needs for a board of size `n` (4 to 29), whatever the backend: upper
+/// bounds. The reference alone takes what its lists take.
 ///
 /// In MiB: 3 for N = 16, 19 for 18, 62 for 20, 31 for 22, 191 for 24, 1592 for 26 and 13,463 for 28. A
 /// third to a half of it is ever touched.
 pub(crate) fn needs(n: u32) -> MemoryNeed {
+    let bytes = |whole| fixed(n) + Room::new(whole).bytes();
+    MemoryNeed { least: bytes(least(n)), most: bytes(longest_list(n)) }
+}
+
+/// What a board takes beside its lists.
+fn fixed(n: u32) -> u64 {
     const REST: u64 = 2 << 20;
     let half = n / 2;
     let columns = if n <= ALL_QUARTERS { n } else { half };
@@ -31,22 +69,30 @@ pub(crate) fn needs(n: u32) -> MemoryNeed {
         * 2
         * 8;
     let bits = code_bits(n, FEWEST_ITEM_BITS);
-    let buckets = 2 * 4 * (1_u64 << bits);
+    let buckets = 3 * 4 * (1_u64 << bits);
     let padding = (1 << bits.div_ceil(2)) * MOST_LANES * LANE_BYTES;
-    // While it is sorted, two words of each half-board of one list; an item of both; a lane.
-    let lists = longest_list(n) as u64 * (2 * 4 + 2 * 4 + LANE_BYTES);
-    let bytes = quarters + buckets + padding + lists + REST;
-    MemoryNeed { least: bytes, most: bytes }
+    quarters + buckets + padding + REST
 }
 
-/// The room for the half-boards of a split of a board of size `n`, `n / 2` up to 14.
+/// A list that is joined in parts is listed so many half-boards at a time at least, where it has them.
+const PART: usize = 4 << 20;
+
+/// The least room of any list: a chunk and the half-boards of one choice.
+const LEAST: usize = 16 << 10;
+
+fn least(n: u32) -> usize {
+    longest_list(n).min(PART)
+}
+
+/// The half-boards of a split of a board of size `n`, `n / 2` up to 14: with more room no list is
+/// joined in parts, as far as it is known.
 ///
 /// The longest list is 2.5 to 2.7 times the mean: every list was looked at up to N = 18, evenly
 /// spread ones up to N = 22. There is room for 1.3 to 1.4 times the longest; for N = 24 to 28 that
-/// is 3.6 times the mean, and a longer list is an error, not a wrong count. On an odd board, where
-/// what attacks the centre's queen is left out, lists are shorter than on the even one below it.
-pub(crate) fn longest_list(n: u32) -> usize {
-    LONGEST[n as usize / 2 - 1]
+/// is 3.6 times the mean. On an odd board, where what attacks the centre's queen is left out, lists
+/// are shorter than on the even one below it.
+fn longest_list(n: u32) -> usize {
+    LONGEST[n as usize / 2 - 1].max(LEAST)
 }
 
 /// For boards of size 2 and 3, 4 and 5, and so on.

@@ -1,7 +1,7 @@
 //! The method in plain Rust, for every processor.
 
 use super::geometry::View;
-use super::lists::Quarter;
+use super::quarters::Quarter;
 use super::unit::{Unit, absent};
 
 /// The bits of an item that a table is for.

@@ -11,6 +11,10 @@
 //! apart beforehand, by listing quarters by the set of them; of the diagonals each quarter has two
 //! keys (`left` in the lower 32 bits, `right` in the upper): as row H sees them, where those of two
 //! quarters must not meet, and as row M does, where a half-board's are the union.
+//!
+//! Those with equal columns are in the order of their *numbers*: a bit for each row, the first row's
+//! highest, set where its queen stands in one of the columns that [`Shares`](board::halves::Shares)
+//! look at. The upper quarter's number before the lower one's is the half-board's.
 
 use std::ops::Range;
 
@@ -19,13 +23,26 @@ use board::{Prefix, full_mask};
 /// Keys beyond a list's end that may be loaded as part of a vector.
 pub(crate) const PADDING: usize = 8;
 
-/// Quarter-boards in the order of the numbers of their sets of columns.
+/// Quarter-boards in the order of their columns, and then of their numbers.
 pub(crate) struct Quarters {
+    /// The rows of a quarter: the bits of its number.
+    rows: u32,
     first: Vec<u32>,
     /// The diagonals as row H sees them.
-    pub(crate) meet: Vec<u64>,
+    meet: Vec<u64>,
     /// The diagonals as row M sees them.
-    pub(crate) far: Vec<u64>,
+    far: Vec<u64>,
+}
+
+/// Some quarter-boards with equal columns: their keys, and [`PADDING`] more.
+#[derive(Clone, Copy)]
+pub(crate) struct Quarter<'a> {
+    /// The number of boards.
+    pub(crate) len: usize,
+    /// The diagonals as the row between the quarters sees them.
+    pub(crate) meet: &'a [u64],
+    /// The diagonals as the row beyond the half-board sees them.
+    pub(crate) far: &'a [u64],
 }
 
 /// Which rows of a half-board a quarter takes.
@@ -59,6 +76,8 @@ pub(crate) struct Columns {
 struct Placing {
     /// The ranks of its columns among the area's.
     ranks: u32,
+    /// The rows so far whose queens are in the columns that are looked at.
+    number: u32,
     /// From above: what the row below it sees.
     prefix: Prefix,
     /// From below: what its own first row sees, as a key.
@@ -73,24 +92,28 @@ pub(crate) struct Area {
     pub(crate) columns: u32,
     /// The centre row's square of an odd board, or 0: half-boards that attack it are left out.
     pub(crate) centre: u32,
+    /// The columns that count for numbers.
+    pub(crate) looked_at: u32,
 }
 
 impl Quarters {
     /// The quarters in `area` at `place`, in the order of `numbering`.
     pub(crate) fn new(area: Area, place: Place, numbering: &Numbering) -> Quarters {
-        let numbers = numbering.len();
+        let rows = place.rows(area.n / 2);
+        let places = numbering.len() << rows;
         let mut quarters =
-            Quarters { first: vec![0; numbers + 1], meet: Vec::new(), far: Vec::new() };
-        area.visit(place, |columns, _, _| quarters.first[numbering.of(columns) + 1] += 1);
-        for i in 0..numbers {
+            Quarters { rows, first: vec![0; places + 1], meet: Vec::new(), far: Vec::new() };
+        let at = |columns, number| numbering.of(columns) << rows | number as usize;
+        area.visit(place, |columns, number, _, _| quarters.first[at(columns, number) + 1] += 1);
+        for i in 0..places {
             quarters.first[i + 1] += quarters.first[i];
         }
-        let len = quarters.first[numbers] as usize;
+        let len = quarters.first[places] as usize;
         quarters.meet = vec![0; len + PADDING];
         quarters.far = vec![0; len + PADDING];
-        area.visit(place, |columns, meet, far| {
-            // Until all are placed, `first` of a set is where its next quarter goes.
-            let next = &mut quarters.first[numbering.of(columns)];
+        area.visit(place, |columns, number, meet, far| {
+            // Until all are placed, `first` of a place is where its next quarter goes.
+            let next = &mut quarters.first[at(columns, number)];
             quarters.meet[*next as usize] = meet;
             quarters.far[*next as usize] = far;
             *next += 1;
@@ -100,18 +123,22 @@ impl Quarters {
         quarters
     }
 
-    /// The place of the quarters whose set of columns has this `number`.
-    pub(crate) fn range(&self, number: usize) -> Range<usize> {
-        self.first[number] as usize..self.first[number + 1] as usize
+    /// The quarters with the `columns`-th set of columns and a number in `numbers`, at most 2^rows.
+    pub(crate) fn get(&self, columns: usize, numbers: &Range<u32>) -> Quarter<'_> {
+        let first = |number: u32| self.first[(columns << self.rows) + number as usize] as usize;
+        let (start, end) = (first(numbers.start), first(numbers.end));
+        let padded = start..end + PADDING;
+        Quarter { len: end - start, meet: &self.meet[padded.clone()], far: &self.far[padded] }
     }
 }
 
 impl Area {
-    /// Calls `found` with the columns and the two keys of every quarter.
-    fn visit(self, place: Place, mut found: impl FnMut(Columns, u64, u64)) {
+    /// Calls `found` with the columns, the number and the two keys of every quarter.
+    fn visit(self, place: Place, mut found: impl FnMut(Columns, u32, u64, u64)) {
         let half = self.n / 2;
-        let empty = Placing { ranks: 0, prefix: Prefix::EMPTY, back: 0 };
-        self.place(place.rows(half), 0, empty, &mut |Placing { ranks, prefix, back }| {
+        let empty = Placing { ranks: 0, number: 0, prefix: Prefix::EMPTY, back: 0 };
+        self.place(place.rows(half), 0, empty, &mut |placing| {
+            let Placing { ranks, number, prefix, back } = placing;
             let below = key(prefix.left, prefix.right);
             let (meet, far) = match place {
                 Place::Upper => {
@@ -122,7 +149,7 @@ impl Area {
                 Place::Lower => (back, below),
             };
             if (far | far >> 32) as u32 & self.centre == 0 {
-                found(Columns { set: prefix.down, ranks }, meet, far);
+                found(Columns { set: prefix.down, ranks }, number, meet, far);
             }
         });
     }
@@ -139,6 +166,7 @@ impl Area {
             let rank = (self.columns & (bit - 1)).count_ones();
             let next = Placing {
                 ranks: placing.ranks | 1 << rank,
+                number: placing.number << 1 | u32::from(bit & self.looked_at != 0),
                 prefix: placing.prefix.place(self.n, bit),
                 back: placing.back | key(bit >> row, right as u32),
             };
@@ -152,24 +180,33 @@ fn key(left: u32, right: u32) -> u64 {
     u64::from(left) | u64::from(right) << 32
 }
 
-/// Numbers sets of columns, from 0.
-pub(crate) enum Numbering {
-    /// All sets of one size, by two look-ups.
-    ///
-    /// They are in the order of their upper 16 columns. Those that agree there have equally many
-    /// columns below and are in the order of these.
-    Board { upper: Vec<u32>, lower: Vec<u32>, len: u32 },
-    /// All sets of an area of so many columns, by their ranks.
-    Split(u32),
+/// Numbers the sets of one size of some columns, from 0, by two look-ups.
+///
+/// They are in the order of their upper 16 columns. Those that agree there have equally many
+/// columns below and are in the order of these.
+pub(crate) struct Numbering {
+    by: By,
+    upper: Vec<u32>,
+    lower: Vec<u32>,
+    len: u32,
+}
+
+/// What tells a set of columns.
+#[derive(Clone, Copy)]
+pub(crate) enum By {
+    /// The columns.
+    Set,
+    /// Their ranks among the columns of the area.
+    Ranks,
 }
 
 /// The columns that the second of two look-ups is for.
 const LOWER_COLUMNS: u32 = 16;
 
 impl Numbering {
-    /// Numbers the sets of `chosen` of `n` columns.
-    pub(crate) fn board(n: u32, chosen: u32) -> Numbering {
-        let lower_columns = n.min(LOWER_COLUMNS);
+    /// Numbers the sets of `chosen` of `columns` columns, or ranks.
+    pub(crate) fn new(by: By, columns: u32, chosen: u32) -> Numbering {
+        let lower_columns = columns.min(LOWER_COLUMNS);
         let mut of_size = [0; LOWER_COLUMNS as usize + 1];
         let mut lower = Vec::with_capacity(1 << lower_columns);
         for set in 0..1_u32 << lower_columns {
@@ -178,32 +215,28 @@ impl Numbering {
             *next += 1;
         }
         let mut len = 0;
-        let mut upper = Vec::with_capacity(1 << (n - lower_columns));
-        for set in 0..1_u32 << (n - lower_columns) {
+        let mut upper = Vec::with_capacity(1 << (columns - lower_columns));
+        for set in 0..1_u32 << (columns - lower_columns) {
             upper.push(len);
             let below = chosen.checked_sub(set.count_ones());
             len += below.and_then(|below| of_size.get(below as usize)).unwrap_or(&0);
         }
-        Numbering::Board { upper, lower, len }
+        Numbering { by, upper, lower, len }
     }
 
     /// No number reaches this.
     pub(crate) fn len(&self) -> usize {
-        match self {
-            Numbering::Board { len, .. } => *len as usize,
-            Numbering::Split(columns) => 1 << columns,
-        }
+        self.len as usize
     }
 
     /// The number of a set; it is of the kind that is numbered.
     pub(crate) fn of(&self, Columns { set, ranks }: Columns) -> usize {
-        match self {
-            Numbering::Board { upper, lower, .. } => {
-                let low = set & ((1 << LOWER_COLUMNS) - 1);
-                (upper[(set >> LOWER_COLUMNS) as usize] + lower[low as usize]) as usize
-            }
-            Numbering::Split(_) => ranks as usize,
-        }
+        let set = match self.by {
+            By::Set => set,
+            By::Ranks => ranks,
+        };
+        let low = set & ((1 << LOWER_COLUMNS) - 1);
+        (self.upper[(set >> LOWER_COLUMNS) as usize] + self.lower[low as usize]) as usize
     }
 }
 
@@ -214,7 +247,7 @@ mod tests {
     #[test]
     fn sets_of_columns_are_numbered_without_gaps() {
         for (n, chosen) in [(6, 0), (6, 3), (9, 4), (18, 2), (20, 5)] {
-            let numbering = Numbering::board(n, chosen);
+            let numbering = Numbering::new(By::Set, n, chosen);
             let sets = (0..1_u32 << n).filter(|set| set.count_ones() == chosen);
             let mut numbers: Vec<usize> =
                 sets.map(|set| numbering.of(Columns { set, ranks: set })).collect();

@@ -2,29 +2,45 @@
 //! against it.
 
 use board::Prefix;
+use board::halves::Shares;
 
-/// The number of boards of size `n` whose upper half takes the columns of `split`; on an odd board,
-/// with a queen on `centre`, a bit of the centre row.
-pub(crate) fn completions(n: u32, split: u32, centre: u32) -> u64 {
-    let rows = n / 2;
-    let others = board::full_mask(n) & !(split | centre);
-    let (mut upper, mut lower) = (Vec::new(), Vec::new());
-    list(n, split, rows, Prefix::EMPTY, &mut upper);
-    list(n, others, rows, Prefix::EMPTY, &mut lower);
+/// What a task of a board of size `n` counts: the shares of all boards of this record.
+pub(crate) fn completions(n: u32, record: Prefix) -> u64 {
+    let shares = Shares::of(n, record);
+    let centre = record.left;
+    let others = board::full_mask(n) & !(record.down | centre);
+    let list = |columns| {
+        let mut found = Vec::new();
+        list(n, columns, shares.columns, n / 2, (Prefix::EMPTY, 0), &mut found);
+        found
+    };
+    let (upper, lower) = (list(record.down), list(others));
     let pairs = upper.iter().flat_map(|upper| lower.iter().map(move |lower| (upper, lower)));
-    pairs.filter(|(upper, lower)| fit(n, centre, **upper, **lower)).count() as u64
+    pairs
+        .filter(|(upper, lower)| fit(n, centre, upper.0, lower.0))
+        .map(|(upper, lower)| shares.of_board(upper.1, lower.1))
+        .sum()
 }
 
-/// Lists every way to place `rows` more queens in `columns`, row by row from the edge.
-fn list(n: u32, columns: u32, rows: u32, prefix: Prefix, found: &mut Vec<Prefix>) {
+/// Lists every way to place `rows` more queens in `columns`, row by row from the edge, with its
+/// number: a bit for each row, set where its queen is in a column that is `looked_at`.
+fn list(
+    n: u32,
+    columns: u32,
+    looked_at: u32,
+    rows: u32,
+    (prefix, number): (Prefix, u32),
+    found: &mut Vec<(Prefix, u32)>,
+) {
     if rows == 0 {
-        return found.push(prefix);
+        return found.push((prefix, number));
     }
     let mut free = prefix.free(n) & columns;
     while free != 0 {
         let bit = free & free.wrapping_neg();
         free ^= bit;
-        list(n, columns, rows - 1, prefix.place(n, bit), found);
+        let next = (prefix.place(n, bit), number << 1 | u32::from(bit & looked_at != 0));
+        list(n, columns, looked_at, rows - 1, next, found);
     }
 }
 

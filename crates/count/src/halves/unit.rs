@@ -1,7 +1,7 @@
 //! What the method asks of a processor.
 
 use super::geometry::View;
-use super::lists::Quarter;
+use super::quarters::Quarter;
 
 /// The right to execute some instructions: a value exists only where the processor has them.
 pub(crate) trait Unit: Copy {
