@@ -37,6 +37,7 @@ mod avx512;
 mod buckets;
 mod geometry;
 mod join;
+mod joiner;
 mod lists;
 mod memory;
 mod portable;
@@ -45,22 +46,17 @@ mod reference;
 mod sum;
 mod unit;
 
-use board::halves::Shares;
 use board::{Prefix, TaskSlice, full_mask};
 
 #[cfg(target_arch = "x86_64")]
 use self::avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 use self::avx512::Avx512;
-use self::buckets::{Buckets, Lower, Unsorted, Upper};
-use self::geometry::{Geometry, code_bits};
-use self::join::Join;
-use self::lists::{Lists, Rest, Wanted};
+use self::joiner::Joiner;
 use self::memory::Room;
 pub(crate) use self::memory::needs;
 use self::portable::Portable;
 use self::sum::Sum;
-use self::unit::Unit;
 use crate::{Backend, CountError};
 
 /// The method for one board size, with its tables and buffers.
@@ -171,78 +167,5 @@ impl Engine {
             #[cfg(target_arch = "x86_64")]
             Engine::Avx512Wide(joiner) => joiner.count(record, sum),
         }
-    }
-}
-
-/// The method in the instructions of one unit.
-struct Joiner<U: Unit> {
-    unit: U,
-    n: u32,
-    /// What `geometry` and `lists` are made for: the centre row's square, a bit or 0.
-    centre: u32,
-    geometry: Geometry,
-    lists: Lists,
-    whole: Unsorted,
-    ties: Unsorted,
-    upper: Upper,
-    lower: Lower,
-    join: Join<U>,
-}
-
-impl<U: Unit> Joiner<U> {
-    fn new(unit: U, n: u32, room: Room) -> Joiner<U> {
-        let code_bits = code_bits(n, U::ITEM_BITS);
-        let buckets = |room| Buckets::new(code_bits, room);
-        Joiner {
-            unit,
-            n,
-            // No task's, so that the first one makes tables.
-            centre: u32::MAX,
-            geometry: Geometry::new(n, 0, U::ITEM_BITS),
-            lists: Lists::new(n, 0, 0),
-            whole: Unsorted::new(room.whole),
-            ties: Unsorted::new(room.ties),
-            upper: Upper { whole: buckets(room.whole), ties: Unsorted::new(room.ties) },
-            lower: Lower { whole: buckets(room.whole), ties: buckets(room.ties) },
-            join: Join::new(unit, code_bits, room.whole),
-        }
-    }
-
-    fn count(&mut self, record: Prefix, sum: &mut Sum) {
-        let Prefix { left: centre, down: split, .. } = record;
-        let shares = Shares::of(self.n, record);
-        if self.centre != centre {
-            self.centre = centre;
-            self.geometry = Geometry::new(self.n, centre, U::ITEM_BITS);
-            self.lists = Lists::new(self.n, centre, shares.columns);
-        }
-        let Geometry { upper, lower } = self.geometry;
-        let others = full_mask(self.n) & !(split | centre);
-        let upper = Wanted { set: split, window: shares.upper, view: upper };
-        let lower = Wanted { set: others, window: shares.lower, view: lower };
-        let mut upper_rest = Rest::ALL;
-        while let Rest::From(_) = upper_rest {
-            upper_rest = self.list_upper(upper, upper_rest);
-            let mut lower_rest = Rest::ALL;
-            while let Rest::From(_) = lower_rest {
-                lower_rest = self.list_lower(lower, lower_rest);
-                self.join.count(&self.upper, &self.lower, shares.times, sum);
-            }
-        }
-    }
-
-    fn list_upper(&mut self, wanted: Wanted, rest: Rest) -> Rest {
-        let Joiner { unit, lists, whole, upper, .. } = self;
-        let rest = lists.list(*unit, wanted, rest, whole, &mut upper.ties);
-        upper.whole.sort(whole);
-        rest
-    }
-
-    fn list_lower(&mut self, wanted: Wanted, rest: Rest) -> Rest {
-        let Joiner { unit, lists, whole, ties, lower, .. } = self;
-        let rest = lists.list(*unit, wanted, rest, whole, ties);
-        lower.whole.sort(whole);
-        lower.ties.sort(ties);
-        rest
     }
 }

@@ -14,7 +14,7 @@ use std::arch::x86_64::*;
 
 use super::avx2::Avx2;
 use super::geometry::View;
-use super::quarters::Quarter;
+use super::quarters::{PADDING, Quarter};
 use super::unit::{CHOSEN, Unit, absent};
 
 /// The right to execute these instructions, with items of seven bits, less one, for each table.
@@ -80,24 +80,70 @@ pub(crate) type Block<const TABLES: usize> = [__m512i; TABLES];
 /// The keys of a vector.
 const KEYS: usize = 8;
 
-/// Eight lower quarters at a time against one upper one after the other.
+/// The most vectors of lower quarters that stay in registers.
+const HELD: usize = 8;
+
+/// All lower quarters, as far as registers hold them, against one upper one after the other.
+///
+/// Half of the vectors hold no half-board. What was tried to make use of that, to collect the masks
+/// of eight vectors and to write their keys one by one, took half as long again.
 #[target_feature(enable = "avx512f,popcnt")]
 fn pair(upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
+    assert!(keys.len() >= upper.len * lower.len + PADDING, "room for every pair");
     let mut len = 0;
-    for start in (0..lower.len).step_by(KEYS) {
-        let (meet, far) = (load_keys(lower.meet, start), load_keys(lower.far, start));
-        let boards = 0xff_u8 >> (KEYS - KEYS.min(lower.len - start));
-        for (&upper_meet, &upper_far) in upper.meet[..upper.len].iter().zip(upper.far) {
-            let upper_meet = _mm512_set1_epi64(upper_meet as i64);
-            let apart = _mm512_mask_testn_epi64_mask(boards, meet, upper_meet);
-            let union = _mm512_or_si512(far, _mm512_set1_epi64(upper_far as i64));
-            store_keys(keys, len, _mm512_maskz_compress_epi64(apart, union));
+    for start in (0..lower.len).step_by(HELD * KEYS) {
+        let keys = &mut keys[len..];
+        // A loop of known length is unrolled and has no end to mispredict.
+        len += match (lower.len - start).div_ceil(KEYS) {
+            1 => pair_held::<1>(upper, lower, start, keys),
+            2 => pair_held::<2>(upper, lower, start, keys),
+            3 => pair_held::<3>(upper, lower, start, keys),
+            4 => pair_held::<4>(upper, lower, start, keys),
+            5 => pair_held::<5>(upper, lower, start, keys),
+            6 => pair_held::<6>(upper, lower, start, keys),
+            7 => pair_held::<7>(upper, lower, start, keys),
+            _ => pair_held::<HELD>(upper, lower, start, keys),
+        };
+    }
+    len
+}
+
+/// The lower quarters are `VECTORS` vectors from `start` on, the last of them as far as it goes;
+/// `keys` has room for every pair and for a vector more.
+#[target_feature(enable = "avx512f,popcnt")]
+fn pair_held<const VECTORS: usize>(
+    upper: Quarter<'_>,
+    lower: Quarter<'_>,
+    start: usize,
+    keys: &mut [u64],
+) -> usize {
+    let boards = (lower.len - start).min(VECTORS * KEYS);
+    let last = 0xff_u8 >> (VECTORS * KEYS - boards);
+    let mut meet = [_mm512_setzero_si512(); VECTORS];
+    let mut far = meet;
+    for i in 0..VECTORS {
+        meet[i] = load_keys(lower.meet, start + i * KEYS);
+        far[i] = load_keys(lower.far, start + i * KEYS);
+    }
+    let mut len = 0;
+    for (&upper_meet, &upper_far) in upper.meet[..upper.len].iter().zip(upper.far) {
+        let upper_meet = _mm512_set1_epi64(upper_meet as i64);
+        let upper_far = _mm512_set1_epi64(upper_far as i64);
+        for i in 0..VECTORS {
+            let boards = if i + 1 == VECTORS { last } else { 0xff };
+            let apart = _mm512_mask_testn_epi64_mask(boards, meet[i], upper_meet);
+            let union = _mm512_or_si512(far[i], upper_far);
+            // SAFETY: `len` is at most the number of pairs so far, for all of which there is room,
+            // and for a vector more.
+            unsafe {
+                let end = keys.as_mut_ptr().add(len);
+                _mm512_storeu_si512(end.cast(), _mm512_maskz_compress_epi64(apart, union));
+            }
             len += apart.count_ones() as usize;
         }
     }
     len
 }
-
 /// Takes seven bits of 64 items at a time.
 #[target_feature(enable = "avx512bw")]
 fn pack<const TABLES: usize>(items: &[u32], blocks: &mut Vec<Block<TABLES>>) {
@@ -209,14 +255,6 @@ fn load_keys(from: &[u64], at: usize) -> __m512i {
     let from = &from[at..at + KEYS];
     // SAFETY: the slice is as long as a vector.
     unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn store_keys(to: &mut [u64], at: usize, a: __m512i) {
-    let to = &mut to[at..at + KEYS];
-    // SAFETY: the slice is as long as a vector.
-    unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), a) }
 }
 
 #[inline]

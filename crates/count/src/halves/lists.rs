@@ -24,7 +24,7 @@ use board::halves::Window;
 
 use super::buckets::Unsorted;
 use super::geometry::View;
-use super::quarters::{Area, By, Columns, Numbering, PADDING, Place, Quarter, Quarters};
+use super::quarters::{Area, By, ByNumber, Columns, Numbering, PADDING, Place, Quarters};
 use super::unit::Unit;
 
 /// The half-boards that are listed before they go to the buckets.
@@ -147,15 +147,9 @@ impl Lists {
         for (i, &choice) in self.choices.iter().enumerate().skip(start) {
             let above = Columns { set: spread(choice, &columns), ranks: choice };
             let below = Columns { set: set ^ above.set, ranks: all_ranks ^ choice };
-            let (above, below) = (self.upper.numbering.of(above), self.lower.numbering.of(below));
-            let (upper, lower) = (&self.upper.quarters, &self.lower.quarters);
-            for (rectangles, listed) in
-                [(&rectangles.whole, &mut self.whole), (&rectangles.ties, &mut self.ties)]
-            {
-                for Rectangle { upper: uppers, lower: lowers } in rectangles {
-                    listed.append(unit, upper.get(above, uppers), lower.get(below, lowers));
-                }
-            }
+            let (above, below) = (self.upper.get(above), self.lower.get(below));
+            self.whole.append(unit, &rectangles.whole, above, below);
+            self.ties.append(unit, &rectangles.ties, above, below);
             let full = self.whole.len >= CHUNK || self.ties.len >= CHUNK;
             if full || i + 1 == self.choices.len() {
                 if self.whole.len > whole.room_left() || self.ties.len > ties.room_left() {
@@ -173,15 +167,25 @@ impl Lists {
 }
 
 impl Listed {
-    fn append<U: Unit>(&mut self, unit: U, upper: Quarter<'_>, lower: Quarter<'_>) {
-        if upper.len == 0 || lower.len == 0 {
-            return;
+    fn append<U: Unit>(
+        &mut self,
+        unit: U,
+        rectangles: &[Rectangle],
+        upper: ByNumber<'_>,
+        lower: ByNumber<'_>,
+    ) {
+        for rectangle in rectangles {
+            let upper = upper.get(&rectangle.upper);
+            if upper.len == 0 {
+                continue;
+            }
+            let lower = lower.get(&rectangle.lower);
+            let room = self.len + upper.len * lower.len + PADDING;
+            if self.keys.len() < room {
+                self.keys.resize(room, 0);
+            }
+            self.len += unit.pair(upper, lower, &mut self.keys[self.len..]);
         }
-        let room = self.len + upper.len * lower.len + PADDING;
-        if self.keys.len() < room {
-            self.keys.resize(room, 0);
-        }
-        self.len += unit.pair(upper, lower, &mut self.keys[self.len..]);
     }
 
     fn take(&mut self) -> &[u64] {
@@ -244,6 +248,10 @@ impl Table {
         let nowhere = Area { n, columns: 0, centre: 0, looked_at: 0 };
         let quarters = Quarters::new(nowhere, place, &numbering);
         Table { place, numbering, quarters }
+    }
+
+    fn get(&self, columns: Columns) -> ByNumber<'_> {
+        self.quarters.of(self.numbering.of(columns))
     }
 }
 

@@ -61,13 +61,14 @@ fn fixed(n: u32) -> u64 {
     const REST: u64 = 2 << 20;
     let half = n / 2;
     let columns = if n <= ALL_QUARTERS { n } else { half };
-    // Ways to place rooks in the rows of a quarter, two keys each.
-    let quarters: u64 = [Place::Upper, Place::Lower]
-        .into_iter()
-        .map(|place| (0..place.rows(half)).map(|row| u64::from(columns - row)).product::<u64>())
-        .sum::<u64>()
-        * 2
-        * 8;
+    let quarters = [Place::Upper, Place::Lower].map(|place| {
+        let rows = place.rows(half);
+        // Ways to place rooks in its rows, two keys each, and where sets and numbers start.
+        let rooks = (0..rows).map(|row| u64::from(columns - row)).product::<u64>();
+        let sets = (1..=u64::from(rows)).fold(rooks, |sets, row| sets / row);
+        2 * 8 * rooks + (4 * sets << rows)
+    });
+    let quarters: u64 = quarters.into_iter().sum();
     let bits = code_bits(n, FEWEST_ITEM_BITS);
     let buckets = 3 * 4 * (1_u64 << bits);
     let padding = (1 << bits.div_ceil(2)) * MOST_LANES * LANE_BYTES;

@@ -34,6 +34,15 @@ pub(crate) struct Quarters {
     far: Vec<u64>,
 }
 
+/// Quarter-boards with equal columns.
+#[derive(Clone, Copy)]
+pub(crate) struct ByNumber<'a> {
+    /// One more than numbers: where each starts.
+    first: &'a [u32],
+    meet: &'a [u64],
+    far: &'a [u64],
+}
+
 /// Some quarter-boards with equal columns: their keys, and [`PADDING`] more.
 #[derive(Clone, Copy)]
 pub(crate) struct Quarter<'a> {
@@ -123,10 +132,19 @@ impl Quarters {
         quarters
     }
 
-    /// The quarters with the `columns`-th set of columns and a number in `numbers`, at most 2^rows.
-    pub(crate) fn get(&self, columns: usize, numbers: &Range<u32>) -> Quarter<'_> {
-        let first = |number: u32| self.first[(columns << self.rows) + number as usize] as usize;
-        let (start, end) = (first(numbers.start), first(numbers.end));
+    /// The quarters with the `columns`-th set of columns.
+    pub(crate) fn of(&self, columns: usize) -> ByNumber<'_> {
+        let start = columns << self.rows;
+        let first = &self.first[start..=start + (1 << self.rows)];
+        ByNumber { first, meet: &self.meet, far: &self.far }
+    }
+}
+
+impl<'a> ByNumber<'a> {
+    /// The quarters with a number in `numbers`, at most 2^rows.
+    pub(crate) fn get(self, numbers: &Range<u32>) -> Quarter<'a> {
+        let start = self.first[numbers.start as usize] as usize;
+        let end = self.first[numbers.end as usize] as usize;
         let padded = start..end + PADDING;
         Quarter { len: end - start, meet: &self.meet[padded.clone()], far: &self.far[padded] }
     }

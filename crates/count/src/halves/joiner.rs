@@ -1,0 +1,128 @@
+//! One task: its lists, in as many parts as there is room for, and their joins.
+
+use board::halves::Shares;
+use board::{Prefix, full_mask};
+
+use super::buckets::{Buckets, Lower, Unsorted, Upper};
+use super::geometry::{Geometry, code_bits};
+use super::join::Join;
+use super::lists::{Lists, Rest, Wanted};
+use super::memory::Room;
+use super::sum::Sum;
+use super::unit::Unit;
+
+/// The method in the instructions of one unit.
+pub(crate) struct Joiner<U: Unit> {
+    n: u32,
+    tables: Option<Tables>,
+    sides: Sides<U>,
+}
+
+/// What is made for one centre row.
+struct Tables {
+    /// Its square, a bit or 0.
+    centre: u32,
+    geometry: Geometry,
+    lists: Lists,
+}
+
+/// The lists of a task, or parts of them.
+struct Sides<U: Unit> {
+    unit: U,
+    whole: Unsorted,
+    ties: Unsorted,
+    upper: Upper,
+    lower: Lower,
+    join: Join<U>,
+}
+
+impl<U: Unit> Joiner<U> {
+    /// For boards of size `n` and lists of at most `room` half-boards at a time.
+    pub(crate) fn new(unit: U, n: u32, room: Room) -> Joiner<U> {
+        let code_bits = code_bits(n, U::ITEM_BITS);
+        let buckets = |room| Buckets::new(code_bits, room);
+        let sides = Sides {
+            unit,
+            whole: Unsorted::new(room.whole),
+            ties: Unsorted::new(room.ties),
+            upper: Upper { whole: buckets(room.whole), ties: Unsorted::new(room.ties) },
+            lower: Lower { whole: buckets(room.whole), ties: buckets(room.ties) },
+            join: Join::new(unit, code_bits, room.whole),
+        };
+        Joiner { n, tables: None, sides }
+    }
+
+    /// Adds the shares of one task's boards to `sum`.
+    pub(crate) fn count(&mut self, record: Prefix, sum: &mut Sum) {
+        let Prefix { left: centre, down: split, .. } = record;
+        let n = self.n;
+        let shares = Shares::of(n, record);
+        self.tables.take_if(|tables| tables.centre != centre);
+        let tables = self.tables.get_or_insert_with(|| Tables {
+            centre,
+            geometry: Geometry::new(n, centre, U::ITEM_BITS),
+            lists: Lists::new(n, centre, shares.columns),
+        });
+        let Tables { geometry, lists, .. } = tables;
+        let others = full_mask(n) & !(split | centre);
+        let upper = Wanted { set: split, window: shares.upper, view: geometry.upper };
+        let lower = Wanted { set: others, window: shares.lower, view: geometry.lower };
+        // A list that does not fit is joined in parts, each with the other list once more.
+        let mut upper_rest = Rest::ALL;
+        while let Rest::From(_) = upper_rest {
+            upper_rest = self.sides.list_upper(lists, upper, upper_rest);
+            let mut lower_rest = Rest::ALL;
+            while let Rest::From(_) = lower_rest {
+                lower_rest = self.sides.list_lower(lists, lower, lower_rest);
+                self.sides.join.count(&self.sides.upper, &self.sides.lower, shares.times, sum);
+            }
+        }
+    }
+}
+
+impl<U: Unit> Sides<U> {
+    fn list_upper(&mut self, lists: &mut Lists, wanted: Wanted, rest: Rest) -> Rest {
+        let rest = lists.list(self.unit, wanted, rest, &mut self.whole, &mut self.upper.ties);
+        self.upper.whole.sort(&self.whole);
+        rest
+    }
+
+    fn list_lower(&mut self, lists: &mut Lists, wanted: Wanted, rest: Rest) -> Rest {
+        let rest = lists.list(self.unit, wanted, rest, &mut self.whole, &mut self.ties);
+        self.lower.whole.sort(&self.whole);
+        self.lower.ties.sort(&self.ties);
+        rest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use board::Tasks;
+    use board::halves::HalvesPlan;
+
+    use super::*;
+    use crate::halves::portable::Portable;
+
+    #[test]
+    fn a_list_in_parts_counts_what_it_counts_as_a_whole() {
+        for n in [20, 21] {
+            let plan = HalvesPlan::new(n).expect("the size is in range");
+            let mut tasks = Tasks::new();
+            // Splits late in their order have the longest lists.
+            let late = plan.len() * 2 / 5;
+            plan.fill(late..late + 1, &mut tasks);
+            plan.fill(plan.len() / 20..plan.len() / 20 + 1, &mut tasks);
+            let count = |room| {
+                let mut joiner = Joiner::new(Portable, n, room);
+                let mut sum = Sum::default();
+                (0..tasks.len()).for_each(|i| joiner.count(tasks.get(i).0, &mut sum));
+                (sum.get().expect("it is small"), joiner.sides.whole.len())
+            };
+            let (whole, longest) = count(Room::within(u64::MAX, n));
+            let (in_parts, part) = count(Room { whole: 6_000, ties: 5_000 });
+            assert!(part < longest, "N = {n}: the last list is {longest}, and {part} in parts");
+            assert_eq!(in_parts, whole, "N = {n}");
+            assert!(whole > 0);
+        }
+    }
+}
