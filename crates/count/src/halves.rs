@@ -51,9 +51,9 @@ use board::{Prefix, TaskSlice, full_mask};
 use self::avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 use self::avx512::Avx512;
-use self::buckets::Buckets;
+use self::buckets::{Buckets, Unsorted};
 use self::geometry::{Geometry, code_bits};
-use self::join::Join;
+use self::join::{Join, Lower, Upper};
 use self::lists::Lists;
 pub(crate) use self::memory::needs;
 use self::portable::Portable;
@@ -74,21 +74,21 @@ pub(crate) struct Halves {
 enum Engine {
     Reference,
     Portable(Joiner<Portable>),
-    /// Items of 27 bits, in seven tables of four.
+    /// Items of 28 bits, in seven tables of four.
     #[cfg(target_arch = "x86_64")]
     Avx2Narrow(Joiner<Avx2<7>>),
-    /// Items of 31 bits, in eight tables.
+    /// Items of 32 bits, in eight tables.
     #[cfg(target_arch = "x86_64")]
     Avx2Wide(Joiner<Avx2<8>>),
-    /// Items of 27 bits, in four tables of seven.
+    /// Items of 28 bits, in four tables of seven.
     #[cfg(target_arch = "x86_64")]
     Avx512Narrow(Joiner<Avx512<4>>),
-    /// Items of 31 bits, in five tables.
+    /// Items of 32 bits, in five tables.
     #[cfg(target_arch = "x86_64")]
     Avx512Wide(Joiner<Avx512<5>>),
 }
 
-/// The largest board for items of 27 bits; on larger ones too many bits would be left to the buckets.
+/// The largest board for items of 28 bits; on larger ones too many bits would be left to the buckets.
 #[cfg(target_arch = "x86_64")]
 const NARROW: u32 = 21;
 
@@ -191,8 +191,8 @@ struct Joiner<U: Unit> {
     centre: u32,
     geometry: Geometry,
     lists: Lists,
-    upper: Buckets,
-    lower: Buckets,
+    upper: Upper,
+    lower: Lower,
     join: Join<U>,
 }
 
@@ -207,8 +207,8 @@ impl<U: Unit> Joiner<U> {
             centre,
             geometry: Geometry::new(n, centre, U::ITEM_BITS),
             lists: Lists::new(n, centre, room),
-            upper: Buckets::new(code_bits, room),
-            lower: Buckets::new(code_bits, room),
+            upper: Upper { whole: Buckets::new(code_bits, room), ties: Unsorted::new(0) },
+            lower: Lower { whole: Buckets::new(code_bits, room), ties: Buckets::new(code_bits, 0) },
             join: Join::new(unit, code_bits, room),
         }
     }
@@ -220,9 +220,9 @@ impl<U: Unit> Joiner<U> {
             self.lists.set_centre(centre);
         }
         let others = full_mask(self.n) & !(split | centre);
-        self.lists.list(self.unit, split, self.geometry.upper, &mut self.upper)?;
-        self.lists.list(self.unit, others, self.geometry.lower, &mut self.lower)?;
-        self.join.count(&self.upper, &self.lower, sum);
+        self.lists.list(self.unit, split, self.geometry.upper, &mut self.upper.whole)?;
+        self.lists.list(self.unit, others, self.geometry.lower, &mut self.lower.whole)?;
+        self.join.count(&self.upper, &self.lower, [[1; 2]; 2], sum);
         Ok(())
     }
 }

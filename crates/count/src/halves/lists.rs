@@ -106,7 +106,7 @@ impl Lists {
             self.refill(set);
         }
         let Lists { upper, lower, choices, keys, unsorted, .. } = self;
-        buckets.clear(unsorted);
+        unsorted.clear();
         let columns = columns(set);
         let all_ranks = full_mask(set.count_ones());
         let mut len = 0;
@@ -121,16 +121,27 @@ impl Lists {
             len += unit.pair(above, below, &mut keys[len..]);
             if len >= CHUNK {
                 let keys = &keys[..std::mem::take(&mut len)];
-                buckets.append(unsorted, keys.len(), |codes, items| {
-                    unit.extract(keys, view, codes, items);
-                })?;
+                append(unsorted, unit, keys, view)?;
             }
         }
-        let keys = &keys[..len];
-        buckets.append(unsorted, len, |codes, items| unit.extract(keys, view, codes, items))?;
+        append(unsorted, unit, &keys[..len], view)?;
         buckets.sort(unsorted);
         Ok(())
     }
+}
+
+/// Takes the half-boards with these keys, if there is room for them.
+fn append<U: Unit>(
+    unsorted: &mut Unsorted,
+    unit: U,
+    keys: &[u64],
+    view: View,
+) -> Result<(), TooMany> {
+    if keys.len() > unsorted.room_left() {
+        return Err(TooMany { limit: unsorted.len() + unsorted.room_left() });
+    }
+    unsorted.append(unit, keys, view);
+    Ok(())
 }
 
 impl Table {
