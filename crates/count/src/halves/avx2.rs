@@ -42,6 +42,10 @@ impl<const TABLES: usize> Unit for Avx2<TABLES> {
         unsafe { pair(upper, lower, keys) }
     }
 
+    fn prefetch(self, keys: &[u64]) {
+        prefetch(keys);
+    }
+
     fn extract(self, keys: &[u64], view: View, codes: &mut [u32], items: &mut [u32]) {
         // SAFETY: there is a `self`, so that `new` found the instructions that `extract` enables.
         unsafe { extract(keys, view, codes, items) }
@@ -58,6 +62,15 @@ impl<const TABLES: usize> Unit for Avx2<TABLES> {
         let join = |lower: &[u32]| unsafe { join(&upper, lower) };
         let (whole, ties) = (join(whole), if ties.is_empty() { [0; 2] } else { join(ties) });
         [[whole[0], ties[0]], [whole[1], ties[1]]]
+    }
+}
+
+/// Asks for the lines of the cache that hold `keys`; every x86-64 processor can.
+pub(crate) fn prefetch(keys: &[u64]) {
+    const LINE: usize = 8;
+    for line in keys.chunks(LINE).map(<[u64]>::as_ptr).chain(keys.last().map(std::ptr::from_ref)) {
+        // SAFETY: a hint, of an address within the slice.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) };
     }
 }
 

@@ -12,6 +12,7 @@
 
 use std::arch::x86_64::*;
 
+use super::avx2::prefetch;
 use super::geometry::View;
 use super::lists::Quarter;
 use super::portable::runs;
@@ -49,6 +50,10 @@ impl<const TABLES: usize> Unit for Avx512<TABLES> {
     fn pair(self, upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
         // SAFETY: there is a `self`, so that `new` found the instructions that `pair` enables.
         unsafe { pair(upper, lower, keys) }
+    }
+
+    fn prefetch(self, keys: &[u64]) {
+        prefetch(keys);
     }
 
     fn extract(self, keys: &[u64], view: View, codes: &mut [u32], items: &mut [u32]) {

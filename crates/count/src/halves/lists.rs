@@ -110,10 +110,20 @@ impl Lists {
         let columns = columns(set);
         let all_ranks = full_mask(set.count_ones());
         let mut len = 0;
-        for &choice in choices.iter() {
+        let mut quarters = choices.iter().map(|&choice| {
             let above = Columns { set: spread(choice, &columns), ranks: choice };
             let below = Columns { set: set ^ above.set, ranks: all_ranks ^ choice };
             let (above, below) = (upper.get(above), lower.get(below));
+            // They are paired one round later: half of that time would be spent waiting for them.
+            for quarter in [above, below] {
+                unit.prefetch(&quarter.meet[..quarter.len]);
+                unit.prefetch(&quarter.far[..quarter.len]);
+            }
+            (above, below)
+        });
+        let mut next = quarters.next();
+        while let Some((above, below)) = next {
+            next = quarters.next();
             let room = len + above.len * below.len + PADDING;
             if keys.len() < room {
                 keys.resize(room, 0);

@@ -23,6 +23,9 @@ pub(crate) trait Unit: Copy {
     /// [`PADDING`]: super::quarters::PADDING
     fn pair(self, upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize;
 
+    /// Asks for the lines of the cache that hold `keys`.
+    fn prefetch(self, _keys: &[u64]) {}
+
     /// Splits each key into its bucket's number and its item.
     fn extract(self, keys: &[u64], view: View, codes: &mut [u32], items: &mut [u32]);
 
