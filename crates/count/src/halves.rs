@@ -72,21 +72,21 @@ pub(crate) struct Halves {
 enum Engine {
     Reference,
     Portable(Joiner<Portable>),
-    /// Items of 27 bits, in seven tables of four.
+    /// Items of 28 bits, in seven tables of four.
     #[cfg(target_arch = "x86_64")]
     Avx2Narrow(Joiner<Avx2<7>>),
-    /// Items of 31 bits, in eight tables.
+    /// Items of 32 bits, in eight tables.
     #[cfg(target_arch = "x86_64")]
     Avx2Wide(Joiner<Avx2<8>>),
-    /// Items of 27 bits, in four tables of seven.
+    /// Items of 28 bits, in four tables of seven.
     #[cfg(target_arch = "x86_64")]
     Avx512Narrow(Joiner<Avx512<4>>),
-    /// Items of 31 bits, in five tables.
+    /// Items of 32 bits, in five tables.
     #[cfg(target_arch = "x86_64")]
     Avx512Wide(Joiner<Avx512<5>>),
 }
 
-/// The largest board for items of 27 bits; on larger ones too many bits would be left to the buckets.
+/// The largest board for items of 28 bits; on larger ones too many bits would be left to the buckets.
 #[cfg(target_arch = "x86_64")]
 const NARROW: u32 = 21;
 

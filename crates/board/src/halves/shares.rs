@@ -1,25 +1,27 @@
 //! How often a task counts each of its boards, so that eight images count as eight.
 //!
 //! Transposing a board leaves its quadrants of the main diagonal in place, and exchanges the columns
-//! of a quadrant's queens with their rows. Take a board of even N, without loss of generality with
-//! more queens in the upper left quadrant than in the upper right one (and then as many in the
-//! lower right one). Each of its four *sides* has a number, of M = N/2 bits:
+//! of a quadrant's queens with their rows. Take a board of even N that has, as its mirror image else
+//! has, more queens in the upper left quadrant than in the upper right one, and so as many in the
+//! lower right one. Each of its four *sides* has a number of N/2 bits, one for each line, read from
+//! the edge of the board inwards with the edge's line as the highest bit:
 //!
 //! ```text
-//!             north: the rows of the upper        Each is read from the edge of the board
-//!             half's queens in the left half      inwards, the edge's line as the highest bit:
-//!                  +-------+-------+              in this example of N = 8
-//!   west:          | Q . . | . . . |
-//!   the columns    | . . Q | . . . |                west   columns 0, 1 and 2     1 1 1 0
-//!   of the upper   | . Q   |   ...                  north  rows 0, 1 and 2        1 1 1 0
-//!   left queens    +-------+-------+
-//!                  | ...   | Q . . |              east: the columns of the lower right queens
-//!                  +-------+-------+              south: the rows of the lower right queens
+//!   column   0 1 2 3   4 5 6 7
+//!            . . . .   . . Q .     west:  the columns of the upper left queens      1 1 0 1
+//!            . Q . .   . . . .     north: their rows                                0 1 1 1
+//!            . . . Q   . . . .
+//!            Q . . .   . . . .
+//!
+//!            . . . .   . . . Q
+//!            . . . .   Q . . .
+//!            . . Q .   . . . .     east:  the columns of the lower right queens     1 0 1 1
+//!            . . . .   . Q . .     south: their rows                                1 0 1 1
 //! ```
 //!
 //! The four symmetries that keep the heavier quadrants in place move the sides as a group moves
 //! itself: exactly one brings each side to the west. So the image with the largest number in the
-//! west is canonical. West and east are known from the split alone, north is known from the upper
+//! west, as the one above, is canonical. West and east are known from the split alone, north is known from the upper
 //! half-board and south from the lower one: of a canonical split only half-boards are counted whose
 //! number does not pass the west's.
 //!
@@ -29,15 +31,16 @@
 //! there. North and south must then be neither larger than the west nor smaller than its complement.
 //!
 //! If other sides are as large as the west, several images are canonical, and their shares, times the
-//! weight 2 of the task, must add up to eight:
+//! weight 2 of the task, must add up to eight. Of the three images where three sides are the largest,
+//! the one counts whose smaller side is the east:
 //!
 //! ```text
-//!   as large as the west                 images   share        and if one of them sees  the other sees
-//!   none                                    1       4
-//!   north, or south, or east                2       2
-//!   north and south                         1       4  \  of three images, the one whose east is
-//!   east, and north or south                2       0  /  the smaller side
-//!   all                                     4       1
+//!   as large as the west         images   share
+//!   none                            1       4
+//!   one of the others               2       2
+//!   north and south                 1       4
+//!   east, and north or south        2       0
+//!   all                             4       1
 //! ```
 //!
 //! An odd board with a queen in the centre has the same four quadrants without the centre lines.

@@ -11,9 +11,9 @@ use std::arch::x86_64::*;
 
 use super::geometry::View;
 use super::quarters::Quarter;
-use super::unit::{CHOSEN, Unit, absent};
+use super::unit::{Fits, Meeting, Unit};
 
-/// The right to execute these instructions, with items of four bits, less one, for each table.
+/// The right to execute these instructions, with items of four bits for each table.
 #[derive(Clone, Copy)]
 pub(crate) struct Avx2<const TABLES: usize>(());
 
@@ -33,11 +33,17 @@ impl<const TABLES: usize> Unit for Avx2<TABLES> {
 
     const LANES: usize = LANES;
 
-    const ITEM_BITS: u32 = 4 * TABLES as u32 - 1;
+    const ITEM_BITS: u32 = 4 * TABLES as u32;
+
+    const CHOSEN: usize = CHOSEN;
 
     fn pair(self, upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
         // SAFETY: there is a `self`, so that `new` found the instructions that `pair` enables.
         unsafe { pair(upper, lower, keys) }
+    }
+
+    fn prefetch(self, keys: &[u64]) {
+        prefetch(keys);
     }
 
     fn extract(self, keys: &[u64], view: View, codes: &mut [u32], items: &mut [u32]) {
@@ -50,9 +56,21 @@ impl<const TABLES: usize> Unit for Avx2<TABLES> {
         unsafe { pack(items, blocks) }
     }
 
-    fn join(self, blocks: &[Block<TABLES>], chosen: &[u32], lower: &[u32]) -> u64 {
+    fn join(self, upper: Meeting<'_, Block<TABLES>>, lower: [&[u32]; 2]) -> Fits {
+        let [whole, ties] = lower;
         // SAFETY: there is a `self`, so that `new` found the instructions that `join` enables.
-        unsafe { join(blocks, chosen, lower) }
+        let join = |lower: &[u32]| unsafe { join(&upper, lower) };
+        let (whole, ties) = (join(whole), if ties.is_empty() { [0; 2] } else { join(ties) });
+        [[whole[0], ties[0]], [whole[1], ties[1]]]
+    }
+}
+
+/// Asks for the lines of the cache that hold `keys`; every x86-64 processor can.
+pub(crate) fn prefetch(keys: &[u64]) {
+    const LINE: usize = 8;
+    for line in keys.chunks(LINE).map(<[u64]>::as_ptr).chain(keys.last().map(std::ptr::from_ref)) {
+        // SAFETY: a hint, of an address within the slice.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) };
     }
 }
 
@@ -61,6 +79,9 @@ const LANES: usize = 32;
 
 /// The lower halves that are joined at a time: the bits of a table's byte.
 const GROUP: usize = 8;
+
+/// The blocks that carry-save additions take at a time.
+const CHOSEN: usize = 4;
 
 /// Four bits of each lane's item, for each table.
 pub(crate) type Block<const TABLES: usize> = [__m256i; TABLES];
@@ -125,30 +146,53 @@ fn pack<const TABLES: usize>(items: &[u32], blocks: &mut Vec<Block<TABLES>>) {
 }
 
 /// Looks 32 upper halves up at a time. What is found is a byte for each, with a bit for each lower
-/// half that fits.
+/// half that fits. Returns the fits with whole upper halves and with ties.
 ///
 /// Carry-save additions bring four such vectors to one of fours and two of what is left, before
 /// bits are counted (Harley and Seal; Warren, Hacker's Delight, section 5-1).
 #[target_feature(enable = "avx2,popcnt")]
-fn join<const TABLES: usize>(blocks: &[Block<TABLES>], chosen: &[u32], lower: &[u32]) -> u64 {
+fn join<const TABLES: usize>(upper: &Meeting<'_, Block<TABLES>>, lower: &[u32]) -> [u64; 2] {
+    let Meeting { whole, chosen, ties, open } = *upper;
     let zero = _mm256_setzero_si256();
     let (mut ones, mut twos, mut fours) = (zero, zero, zero);
+    let mut tied = zero;
     for lower in lower.chunks(GROUP) {
         let tables = tables(lower);
-        for chosen in chosen.chunks_exact(CHOSEN) {
-            let fit = |i: usize| look_up(&tables, &blocks[chosen[i] as usize]);
+        for chosen in chosen.as_chunks::<CHOSEN>().0 {
+            let fit = |i: usize| look_up(&tables, &whole[chosen[i] as usize]);
             let (ones_1, twos_1) = carry_save(ones, fit(0), fit(1));
             let (ones_2, twos_2) = carry_save(ones_1, fit(2), fit(3));
             let (twos_3, fours_1) = carry_save(twos, twos_1, twos_2);
             (ones, twos) = (ones_2, twos_3);
             fours = _mm256_add_epi64(fours, bits(fours_1));
         }
+        for &(block, lanes) in open {
+            let fit = look_up(&tables, &ties[block as usize]);
+            tied = _mm256_add_epi64(tied, bits(_mm256_and_si256(fit, bytes_of(lanes as u32))));
+        }
     }
     let rest = _mm256_add_epi64(bits(ones), _mm256_slli_epi64::<1>(bits(twos)));
-    let sum = _mm256_add_epi64(rest, _mm256_slli_epi64::<2>(fours));
+    [total(_mm256_add_epi64(rest, _mm256_slli_epi64::<2>(fours))), total(tied)]
+}
+
+/// The sum of all words.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn total(a: __m256i) -> u64 {
     let mut words = [0; KEYS];
-    store(&mut words, 0, sum);
+    store(&mut words, 0, a);
     words.iter().sum()
+}
+
+/// For each bit a byte, all ones or none.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn bytes_of(lanes: u32) -> __m256i {
+    let byte =
+        _mm256_setr_epi64x(0, 0x0101_0101_0101_0101, 0x0202_0202_0202_0202, 0x0303_0303_0303_0303);
+    let bytes = _mm256_shuffle_epi8(_mm256_set1_epi32(lanes as i32), byte);
+    let bit = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64);
+    _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit)
 }
 
 /// The lower halves that fit each lane.
@@ -188,9 +232,6 @@ fn tables<const TABLES: usize>(lower: &[u32]) -> [__m256i; TABLES] {
         *column = _mm256_movemask_epi8(bytes) as u32;
         bytes = _mm256_add_epi8(bytes, bytes);
     }
-    // Every item has the bit that marks an absent one.
-    let absent = absent::<Avx2<TABLES>>().ilog2();
-    columns[7 - absent as usize % 8] |= 0xff << (absent / 8 * 8);
     let bits_4_to_7 = _mm256_broadcastsi128_si256(load_columns(&columns, 0));
     let bits_0_to_3 = _mm256_broadcastsi128_si256(load_columns(&columns, 4));
     let mut tables = [present; TABLES];

@@ -1,8 +1,8 @@
 //! Half-boards in buckets by the diagonals that are occupied most often.
 //!
 //! Halves whose buckets' numbers have a bit in common cannot fit, so that most pairs are never
-//! looked at. The sort is a counting sort: bucket numbers are counted while half-boards are listed,
-//! and then the remaining diagonals, up to 31 bits in a `u32`, are scattered.
+//! looked at. The sort is a counting sort of what was listed, of which only the remaining diagonals,
+//! up to 32 bits in a `u32`, are scattered.
 
 use std::ops::Range;
 
@@ -18,10 +18,15 @@ pub(crate) struct Unsorted {
 
 /// A list of half-boards by bucket.
 pub(crate) struct Buckets {
-    /// One more than buckets: where each starts.
-    first: Vec<u32>,
+    /// One more than buckets: in the second place, where each starts. In the first, where those
+    /// half-boards of the bucket before end that were in the list's first half.
+    first: Vec<[u32; 2]>,
+    /// With [`STEP`] more items at the end, which are anything.
     items: Box<[u32]>,
 }
+
+/// So many items are copied at a time.
+const STEP: usize = 32;
 
 impl Unsorted {
     /// With room for `room` half-boards.
@@ -29,22 +34,27 @@ impl Unsorted {
         Unsorted { codes: zeros(room), items: zeros(room), len: 0 }
     }
 
+    /// Starts a new list.
     pub(crate) fn clear(&mut self) {
         self.len = 0;
     }
 
+    /// Takes the half-boards with these keys, for which there is room.
+    pub(crate) fn append<U: Unit>(&mut self, unit: U, keys: &[u64], view: View) {
+        assert!(keys.len() <= self.room_left(), "more half-boards than there is room for");
+        let range = self.len..self.len + keys.len();
+        self.len = range.end;
+        unit.extract(keys, view, &mut self.codes[range.clone()], &mut self.items[range]);
+    }
+
+    /// The number of half-boards.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
+    /// How many more half-boards there is room for.
     pub(crate) fn room_left(&self) -> usize {
         self.items.len() - self.len
-    }
-
-    pub(crate) fn append<U: Unit>(&mut self, unit: U, keys: &[u64], view: View) {
-        let range = self.len..self.len + keys.len();
-        unit.extract(keys, view, &mut self.codes[range.clone()], &mut self.items[range.clone()]);
-        self.len = range.end;
     }
 }
 
@@ -56,26 +66,50 @@ fn zeros(len: usize) -> Box<[u32]> {
 impl Buckets {
     /// Empty buckets, numbered by `bits` bits, with room for `room` half-boards.
     pub(crate) fn new(bits: u32, room: usize) -> Buckets {
-        Buckets { first: vec![0; (1 << bits) + 1], items: zeros(room) }
+        Buckets { first: vec![[0; 2]; (1 << bits) + 1], items: zeros(room + STEP) }
     }
 
-    /// Sorts what was appended.
+    /// Holds what `unsorted` does instead of what it held.
+    ///
+    /// Both halves of the list are taken side by side, each with its own counters: neighbours in the
+    /// list are often for one bucket, and each had to wait for the other's counter.
     pub(crate) fn sort(&mut self, unsorted: &Unsorted) {
-        let Unsorted { codes, items, len } = unsorted;
-        self.first.fill(0);
-        for &code in &codes[..*len] {
-            self.first[code as usize + 1] += 1;
+        let (codes, items) = (&unsorted.codes[..unsorted.len], &unsorted.items[..unsorted.len]);
+        assert!(codes.len() + STEP <= self.items.len(), "more half-boards than there is room for");
+        let half = codes.len() / 2;
+        let (codes, other_codes) = codes.split_at(half);
+        let (items, other_items) = items.split_at(half);
+        // An odd list's last one.
+        let last = (other_codes.get(half), other_items.get(half));
+        self.first.fill([0; 2]);
+        for (&code, &other) in codes.iter().zip(other_codes) {
+            self.first[code as usize + 1][0] += 1;
+            self.first[other as usize + 1][1] += 1;
         }
+        if let (Some(&code), _) = last {
+            self.first[code as usize + 1][1] += 1;
+        }
+        // Until all are placed, the entry after a bucket's is where its next half-boards go.
         let mut start = 0;
         for next in &mut self.first[1..] {
-            start += std::mem::replace(next, start);
+            let [count, other_count] = *next;
+            *next = [start, start + count];
+            start += count + other_count;
         }
-        // Until all are placed, the entry after a bucket's is where its next half-board goes.
-        for (&code, &item) in codes[..*len].iter().zip(&items[..*len]) {
-            let next = &mut self.first[code as usize + 1];
-            self.items[*next as usize] = item;
-            *next += 1;
+        let all = codes.iter().zip(items).zip(other_codes.iter().zip(other_items));
+        for ((&code, &item), (&other_code, &other_item)) in all {
+            self.place(code, 0, item);
+            self.place(other_code, 1, other_item);
         }
+        if let (Some(&code), Some(&item)) = last {
+            self.place(code, 1, item);
+        }
+    }
+
+    fn place(&mut self, code: u32, half: usize, item: u32) {
+        let next = &mut self.first[code as usize + 1][half];
+        self.items[*next as usize] = item;
+        *next += 1;
     }
 
     /// The half-boards of a bucket.
@@ -85,20 +119,29 @@ impl Buckets {
 
     /// The half-boards of neighbouring buckets.
     pub(crate) fn buckets(&self, codes: Range<u32>) -> &[u32] {
-        let start = self.first[codes.start as usize];
-        let end = self.first[codes.end as usize];
-        &self.items[start as usize..end as usize]
+        &self.items[self.places(codes)]
     }
-}
 
-/// The upper half-boards of a task.
-pub(crate) struct Upper {
-    pub(crate) whole: Buckets,
-    pub(crate) ties: Unsorted,
-}
+    /// Copies the half-boards of neighbouring buckets to `to`, and returns their number. After
+    /// them, less than [`STEP`] items of `to` are overwritten.
+    ///
+    /// Most runs of buckets are short: to copy whole steps is faster than to call for a copy.
+    pub(crate) fn copy(&self, codes: Range<u32>, to: &mut Vec<u32>, at: usize) -> usize {
+        let Range { start, end } = self.places(codes);
+        let len = end - start;
+        let room = at + len + STEP;
+        if to.len() < room {
+            to.resize(room, 0);
+        }
+        for i in (0..len).step_by(STEP) {
+            let from = &self.items[start + i..start + i + STEP];
+            to[at + i..at + i + STEP].copy_from_slice(from);
+        }
+        len
+    }
 
-/// The lower half-boards of a task.
-pub(crate) struct Lower {
-    pub(crate) whole: Buckets,
-    pub(crate) ties: Buckets,
+    fn places(&self, codes: Range<u32>) -> Range<usize> {
+        let start = |code: u32| self.first[code as usize][1] as usize;
+        start(codes.start)..start(codes.end)
+    }
 }

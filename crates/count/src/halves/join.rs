@@ -15,13 +15,30 @@
 //! is an item of each, and this is a unit's [`join`](Unit::join): the items of a few lower halves
 //! are turned into tables, and those of the blocks are looked up in them, all lanes at once.
 //!
-//! The last block of a high part is filled up with [`absent`] items, which fit none.
+//! Few half-boards are *ties*, whose fits have another share in the sum. Blocks for each high part
+//! would be almost empty of them: tied upper halves are gathered in the order of their high parts,
+//! without gaps, and a lower half meets those lanes of their blocks that are open to it.
+//!
+//! The last block of a high part is filled up with [`FILLING`], which fits a lower half without a
+//! diagonal in its item; where there is one, as on small boards, these pairs are subtracted.
 
 use std::ops::Range;
 
-use super::buckets::{Buckets, Lower, Upper};
+use super::buckets::{Buckets, Unsorted};
 use super::sum::Sum;
-use super::unit::{CHOSEN, Unit, absent};
+use super::unit::{FILLING, Fits, Meeting, Unit};
+
+/// The upper halves of a split.
+pub(crate) struct Upper {
+    pub(crate) whole: Buckets,
+    pub(crate) ties: Unsorted,
+}
+
+/// The lower halves of a split.
+pub(crate) struct Lower {
+    pub(crate) whole: Buckets,
+    pub(crate) ties: Buckets,
+}
 
 /// The room to join two lists of half-boards.
 pub(crate) struct Join<U: Unit> {
@@ -32,14 +49,46 @@ pub(crate) struct Join<U: Unit> {
     low_runs: Vec<Vec<Range<u32>>>,
     /// The same for `high_bits`.
     high_runs: Vec<Vec<Range<u32>>>,
-    /// The items of a block, or of more.
+    whole: Whole<U>,
+    ties: Ties<U>,
+}
+
+/// Upper halves in blocks by the high part of their bucket's number.
+struct Whole<U: Unit> {
+    /// What is not yet packed into blocks, and room to copy more.
     items: Vec<u32>,
-    /// The gathered upper halves, by the high part of their bucket's number.
     blocks: Vec<U::Block>,
     /// One more than high parts: where each starts.
-    first: Vec<u32>,
+    first: Vec<Place>,
+    /// The blocks to join.
     chosen: Vec<u32>,
 }
+
+/// Before a high part.
+#[derive(Clone, Copy)]
+struct Place {
+    blocks: u32,
+    half_boards: u32,
+}
+
+/// Tied upper halves in blocks without gaps, in the order of the high parts.
+struct Ties<U: Unit> {
+    sorted: Buckets,
+    /// Whether there are any.
+    any: bool,
+    items: Vec<u32>,
+    /// The high part of each lane's bucket, and [`CLOSED`] after the last half-board.
+    highs: Vec<u32>,
+    blocks: Vec<U::Block>,
+    /// The blocks to join, and their lanes that are open.
+    open: Vec<(u32, u64)>,
+}
+
+/// The bit that closes a lane: no high part of a bucket's number has it.
+const CLOSED: u32 = 1 << 31;
+
+/// About so many items are packed at a time.
+const CHUNK: usize = 4096;
 
 impl<U: Unit> Join<U> {
     /// For buckets that `code_bits` bits number, and at most `room` upper halves.
@@ -54,66 +103,190 @@ impl<U: Unit> Join<U> {
             high_bits,
             low_runs: all_runs(low_bits),
             high_runs: all_runs(high_bits),
-            items: Vec::new(),
-            blocks: Vec::with_capacity(room.div_ceil(U::LANES) + (1 << high_bits) + 1),
-            first: Vec::new(),
-            chosen: Vec::new(),
+            whole: Whole {
+                items: Vec::new(),
+                blocks: Vec::with_capacity(room.div_ceil(U::LANES) + (1 << high_bits) + 1),
+                first: Vec::new(),
+                chosen: Vec::new(),
+            },
+            ties: Ties {
+                sorted: Buckets::new(code_bits, room),
+                any: false,
+                items: Vec::new(),
+                highs: Vec::new(),
+                blocks: Vec::new(),
+                open: Vec::new(),
+            },
         }
     }
 
-    /// Adds the number of pairs that fit to `sum`.
-    pub(crate) fn count(&mut self, upper: &Upper, lower: &Lower, shares: [[u64; 2]; 2], sum: &mut Sum) {
-        let mut upper_ties = Buckets::new(self.low_bits + self.high_bits, upper.ties.len());
-        upper_ties.sort(&upper.ties);
-        self.join(&upper.whole, &lower.whole, shares[0][0], sum);
-        self.join(&upper.whole, &lower.ties, shares[0][1], sum);
-        self.join(&upper_ties, &lower.whole, shares[1][0], sum);
-        self.join(&upper_ties, &lower.ties, shares[1][1], sum);
+    /// Adds a share for every pair that fits to `sum`: `shares[0]` for the upper halves that are
+    /// whole and `shares[1]` for the ties, and of these the first for a whole lower half and the
+    /// second for a tie.
+    ///
+    /// The pairs must be fewer than 2^64 by the greatest share.
+    pub(crate) fn count(
+        &mut self,
+        upper: &Upper,
+        lower: &Lower,
+        shares: [[u64; 2]; 2],
+        sum: &mut Sum,
+    ) {
+        let fits = self.fits(upper, lower);
+        for (fits, shares) in fits.into_iter().zip(shares) {
+            for (fits, share) in fits.into_iter().zip(shares) {
+                sum.add(fits * share);
+            }
+        }
     }
 
-    fn join(&mut self, upper: &Buckets, lower: &Buckets, share: u64, sum: &mut Sum) {
+    /// The number of pairs that fit.
+    fn fits(&mut self, upper: &Upper, lower: &Lower) -> Fits {
+        let mut fits = [[0; 2]; 2];
+        self.ties.sort(&upper.ties);
         for low in 0..1 << self.low_bits {
             self.gather(upper, low);
             for high in 0..1 << self.high_bits {
-                let lower = lower.bucket(high << self.low_bits | low);
-                if lower.is_empty() {
+                let code = high << self.low_bits | low;
+                let lower = [lower.whole.bucket(code), lower.ties.bucket(code)];
+                if lower[0].is_empty() && lower[1].is_empty() {
                     continue;
                 }
-                self.choose(high);
-                sum.add(share * self.unit.join(&self.blocks, &self.chosen, lower));
+                let filling = self.whole.choose(&self.high_runs[high as usize]);
+                self.ties.choose(high);
+                let upper = Meeting {
+                    whole: &self.whole.blocks,
+                    chosen: &self.whole.chosen,
+                    ties: &self.ties.blocks,
+                    open: &self.ties.open,
+                };
+                let found = self.unit.join(upper, lower);
+                for (fits, found) in fits.iter_mut().zip(found) {
+                    fits[0] += found[0];
+                    fits[1] += found[1];
+                }
+                for (fits, lower) in fits[0].iter_mut().zip(lower) {
+                    *fits -= filling * lower.iter().filter(|item| **item == 0).count() as u64;
+                }
             }
         }
+        fits
     }
 
     /// Fills the blocks with the upper halves that have no bit of `low`.
-    fn gather(&mut self, upper: &Buckets, low: u32) {
-        self.blocks.clear();
-        self.first.clear();
-        self.first.push(0);
-        for high in 0..1 << self.high_bits {
-            self.items.clear();
-            for run in &self.low_runs[low as usize] {
-                let code = high << self.low_bits;
-                self.items.extend_from_slice(upper.buckets(code + run.start..code + run.end));
-            }
-            self.items.resize(self.items.len().next_multiple_of(U::LANES), absent::<U>());
-            self.unit.pack(&self.items, &mut self.blocks);
-            self.first.push(self.blocks.len() as u32);
+    fn gather(&mut self, upper: &Upper, low: u32) {
+        let Join { unit, low_bits, high_bits, whole, ties, .. } = self;
+        let low_runs = &self.low_runs[low as usize];
+        // The buckets of each high part.
+        let highs = (0..1 << *high_bits).map(|high: u32| {
+            let code = high << *low_bits;
+            low_runs.iter().map(move |run| code + run.start..code + run.end)
+        });
+        whole.gather(*unit, &upper.whole, highs.clone());
+        if ties.any {
+            ties.gather(*unit, highs);
         }
-        self.items.clear();
-        self.items.resize(U::LANES, absent::<U>());
-        self.unit.pack(&self.items, &mut self.blocks);
+    }
+}
+
+impl<U: Unit> Whole<U> {
+    /// Takes for each high part the half-boards of some buckets.
+    ///
+    /// It costs about as much for each run of neighbouring buckets as for ten half-boards.
+    fn gather(
+        &mut self,
+        unit: U,
+        upper: &Buckets,
+        highs: impl Iterator<Item = impl Iterator<Item = Range<u32>>>,
+    ) {
+        let Whole { items, blocks, first, .. } = self;
+        blocks.clear();
+        first.clear();
+        let mut place = Place { blocks: 0, half_boards: 0 };
+        let mut len = 0;
+        for codes in highs {
+            first.push(place);
+            let start = len;
+            for codes in codes {
+                len += upper.copy(codes, items, len);
+            }
+            place.half_boards += (len - start) as u32;
+            len = fill_up::<U>(items, len);
+            place.blocks += ((len - start) / U::LANES) as u32;
+            if len >= CHUNK {
+                unit.pack(&items[..std::mem::take(&mut len)], blocks);
+            }
+        }
+        first.push(place);
+        // And an empty one, to fill up what is chosen.
+        items[len..len + U::LANES].fill(FILLING);
+        unit.pack(&items[..len + U::LANES], blocks);
     }
 
-    /// Chooses the blocks that have no bit of `high`, and the empty last one to fill up.
-    fn choose(&mut self, high: u32) {
+    /// Chooses the blocks of the high parts in `runs`, and the empty last one to fill up. Returns the
+    /// number of lanes without a half-board.
+    fn choose(&mut self, runs: &[Range<u32>]) -> u64 {
         self.chosen.clear();
-        for run in &self.high_runs[high as usize] {
-            self.chosen.extend(self.first[run.start as usize]..self.first[run.end as usize]);
+        let mut half_boards = 0;
+        for run in runs {
+            let (start, end) = (self.first[run.start as usize], self.first[run.end as usize]);
+            self.chosen.extend(start.blocks..end.blocks);
+            half_boards += end.half_boards - start.half_boards;
         }
         let empty = self.blocks.len() as u32 - 1;
-        self.chosen.resize(self.chosen.len().next_multiple_of(CHOSEN), empty);
+        self.chosen.resize(self.chosen.len().next_multiple_of(U::CHOSEN), empty);
+        (self.chosen.len() * U::LANES) as u64 - u64::from(half_boards)
     }
+}
+
+impl<U: Unit> Ties<U> {
+    fn sort(&mut self, ties: &Unsorted) {
+        self.any = ties.len() > 0;
+        if self.any {
+            self.sorted.sort(ties);
+        } else {
+            self.highs.clear();
+        }
+    }
+
+    /// Takes for each high part the half-boards of some buckets.
+    fn gather(&mut self, unit: U, highs: impl Iterator<Item = impl Iterator<Item = Range<u32>>>) {
+        self.highs.clear();
+        let mut len = 0;
+        for (high, codes) in highs.enumerate() {
+            for codes in codes {
+                len += self.sorted.copy(codes, &mut self.items, len);
+            }
+            self.highs.resize(len, high as u32);
+        }
+        let len = fill_up::<U>(&mut self.items, len);
+        self.highs.resize(len, CLOSED);
+        self.blocks.clear();
+        unit.pack(&self.items[..len], &mut self.blocks);
+    }
+
+    /// Chooses the lanes that have no bit of `high`.
+    fn choose(&mut self, high: u32) {
+        self.open.clear();
+        let taken = high | CLOSED;
+        for (block, highs) in self.highs.chunks(U::LANES).enumerate() {
+            let lane = |lanes, high: &u32| lanes << 1 | u64::from(high & taken == 0);
+            let lanes = highs.iter().rev().fold(0, lane);
+            if lanes != 0 {
+                self.open.push((block as u32, lanes));
+            }
+        }
+    }
+}
+
+/// Appends [`FILLING`] to the first `len` items up to a whole block, and returns their number.
+fn fill_up<U: Unit>(items: &mut Vec<u32>, len: usize) -> usize {
+    let full = len.next_multiple_of(U::LANES);
+    if items.len() < full + U::LANES {
+        items.resize(full + U::LANES, 0);
+    }
+    items[len..full].fill(FILLING);
+    full
 }
 
 /// The numbers of `bits` bits that have none in common with `taken`, as runs of neighbours.

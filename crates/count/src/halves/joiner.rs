@@ -3,9 +3,9 @@
 use board::halves::Shares;
 use board::{Prefix, full_mask};
 
-use super::buckets::{Buckets, Lower, Unsorted, Upper};
+use super::buckets::{Buckets, Unsorted};
 use super::geometry::{Geometry, code_bits};
-use super::join::Join;
+use super::join::{Join, Lower, Upper};
 use super::lists::{Lists, Rest, Wanted};
 use super::memory::Room;
 use super::sum::Sum;

@@ -138,27 +138,39 @@ impl Lists {
         if self.n > ALL_QUARTERS {
             self.refill(set);
         }
+        let Lists { upper, lower, choices, whole: listed, ties: listed_ties, .. } = self;
         let half = self.n / 2;
         let rectangles = Rectangles::new(window, half);
         let columns = columns(set);
         let all_ranks = full_mask(half);
-        // The first choice of those that are not yet with the others.
-        let mut chunk = start;
-        for (i, &choice) in self.choices.iter().enumerate().skip(start) {
+        let mut quarters = choices[start..].iter().map(|&choice| {
             let above = Columns { set: spread(choice, &columns), ranks: choice };
             let below = Columns { set: set ^ above.set, ranks: all_ranks ^ choice };
-            let (above, below) = (self.upper.get(above), self.lower.get(below));
-            self.whole.append(unit, &rectangles.whole, above, below);
-            self.ties.append(unit, &rectangles.ties, above, below);
-            let full = self.whole.len >= CHUNK || self.ties.len >= CHUNK;
-            if full || i + 1 == self.choices.len() {
-                if self.whole.len > whole.room_left() || self.ties.len > ties.room_left() {
-                    (self.whole.len, self.ties.len) = (0, 0);
+            let (above, below) = (upper.get(above), lower.get(below));
+            // They are paired one round later: half of that time would be spent waiting for them.
+            for quarter in [above.all(), below.all()] {
+                unit.prefetch(&quarter.meet[..quarter.len]);
+                unit.prefetch(&quarter.far[..quarter.len]);
+            }
+            (above, below)
+        });
+        // The first choice of those that are not yet with the others.
+        let mut chunk = start;
+        let mut next = quarters.next();
+        for i in start.. {
+            let Some((above, below)) = next else { break };
+            next = quarters.next();
+            listed.append(unit, &rectangles.whole, above, below);
+            listed_ties.append(unit, &rectangles.ties, above, below);
+            let full = listed.len >= CHUNK || listed_ties.len >= CHUNK;
+            if full || next.is_none() {
+                if listed.len > whole.room_left() || listed_ties.len > ties.room_left() {
+                    (listed.len, listed_ties.len) = (0, 0);
                     assert!(chunk > start, "room for {CHUNK} half-boards");
                     return Rest::From(chunk);
                 }
-                whole.append(unit, self.whole.take(), view);
-                ties.append(unit, self.ties.take(), view);
+                whole.append(unit, listed.take(), view);
+                ties.append(unit, listed_ties.take(), view);
                 chunk = i + 1;
             }
         }
@@ -282,7 +294,8 @@ mod tests {
     fn rectangles_are_a_window() {
         for half in 2..=5 {
             let numbers = -1..=1 << half;
-            for (below, above) in numbers.clone().flat_map(|a| numbers.clone().map(move |b| (a, b))) {
+            for (below, above) in numbers.clone().flat_map(|a| numbers.clone().map(move |b| (a, b)))
+            {
                 let window = Window { below, above };
                 let rectangles = Rectangles::new(window, half);
                 let lower_rows = Place::Lower.rows(half);
@@ -299,8 +312,7 @@ mod tests {
                         Some(false) => (1, 0),
                         Some(true) => (0, 1),
                     };
-                    let found =
-                        (found(&rectangles.whole, number), found(&rectangles.ties, number));
+                    let found = (found(&rectangles.whole, number), found(&rectangles.ties, number));
                     assert_eq!(found, expected, "{number} in {window:?} of {half} rows");
                 }
             }

@@ -6,7 +6,7 @@ use super::quarters::Place;
 use crate::MemoryNeed;
 
 /// The fewest bits of an item of any unit.
-const FEWEST_ITEM_BITS: u32 = 27;
+const FEWEST_ITEM_BITS: u32 = 28;
 
 /// The most bytes of a lane of a block of any unit.
 const LANE_BYTES: u64 = 8;

@@ -2,7 +2,7 @@
 
 use super::geometry::View;
 use super::quarters::Quarter;
-use super::unit::{Unit, absent};
+use super::unit::{Fits, Meeting, Unit};
 
 /// The bits of an item that a table is for.
 const TABLE_BITS: u32 = 7;
@@ -19,7 +19,9 @@ impl Unit for Portable {
 
     const LANES: usize = 1;
 
-    const ITEM_BITS: u32 = TABLES as u32 * TABLE_BITS - 1;
+    const ITEM_BITS: u32 = TABLES as u32 * TABLE_BITS;
+
+    const CHOSEN: usize = 1;
 
     fn pair(self, upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
         let mut len = 0;
@@ -52,31 +54,44 @@ impl Unit for Portable {
     }
 
     /// A word has a bit for each of 64 lower halves.
-    fn join(self, blocks: &[u32], chosen: &[u32], lower: &[u32]) -> u64 {
-        let mut sum = 0;
-        for lower in lower.chunks(64) {
-            let tables = tables(lower);
-            for &block in chosen {
-                let item = blocks[block as usize];
-                let fit = tables.iter().enumerate().fold(u64::MAX, |fit, (i, table)| {
-                    let bits = item >> (i as u32 * TABLE_BITS);
-                    fit & table[bits as usize % (1 << TABLE_BITS)]
-                });
-                sum += u64::from(fit.count_ones());
+    fn join(self, upper: Meeting<'_, u32>, lower: [&[u32]; 2]) -> Fits {
+        let Meeting { whole, chosen, ties, open } = upper;
+        let mut fits = [[0; 2]; 2];
+        for (kind, lower) in lower.into_iter().enumerate() {
+            for lower in lower.chunks(64) {
+                let tables = tables(lower);
+                let whole = chosen.iter().map(|block| look_up(&tables, whole[*block as usize]));
+                fits[0][kind] += whole.sum::<u64>();
+                // A block has one lane: of those given, each is open or not.
+                let open = open.iter().filter(|(_, lanes)| *lanes != 0);
+                let ties = open.map(|(block, _)| look_up(&tables, ties[*block as usize]));
+                fits[1][kind] += ties.sum::<u64>();
             }
         }
-        sum
+        fits
     }
 }
 
-/// For each value of seven bits of an item: which of at most 64 items have none of them.
-fn tables(lower: &[u32]) -> [[u64; 1 << TABLE_BITS]; TABLES] {
+/// For each value of seven bits of an item, for each seven: which of at most 64 items have none of
+/// them.
+type Tables = [[u64; 1 << TABLE_BITS]; TABLES];
+
+/// The number of lower halves that fit.
+fn look_up(tables: &Tables, item: u32) -> u64 {
+    let fit = tables.iter().enumerate().fold(u64::MAX, |fit, (i, table)| {
+        let bits = item >> (i as u32 * TABLE_BITS);
+        fit & table[bits as usize % (1 << TABLE_BITS)]
+    });
+    u64::from(fit.count_ones())
+}
+
+fn tables(lower: &[u32]) -> Tables {
     let mut tables = [[0; 1 << TABLE_BITS]; TABLES];
     for (i, table) in tables.iter_mut().enumerate() {
         table[0] = u64::MAX >> (64 - lower.len());
         for bit in 0..TABLE_BITS {
             let mask = 1 << (i as u32 * TABLE_BITS + bit);
-            let without = |item: &u32| (item | absent::<Portable>()) & mask == 0;
+            let without = |item: &u32| item & mask == 0;
             let without =
                 lower.iter().rev().fold(0, |set, item| set << 1 | u64::from(without(item)));
             let (lesser, rest) = table.split_at_mut(1 << bit);
@@ -89,7 +104,7 @@ fn tables(lower: &[u32]) -> [[u64; 1 << TABLE_BITS]; TABLES] {
 }
 
 /// The runs of bits of a mask, lowest first, and how far down each moves so that they lie together.
-fn runs(mut mask: u64) -> Vec<(u64, u32)> {
+pub(crate) fn runs(mut mask: u64) -> Vec<(u64, u32)> {
     let mut runs = Vec::new();
     let mut below = 0;
     while mask != 0 {

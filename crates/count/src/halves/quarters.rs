@@ -141,6 +141,11 @@ impl Quarters {
 }
 
 impl<'a> ByNumber<'a> {
+    /// The quarters of any number.
+    pub(crate) fn all(self) -> Quarter<'a> {
+        self.get(&(0..self.first.len() as u32 - 1))
+    }
+
     /// The quarters with a number in `numbers`, at most 2^rows.
     pub(crate) fn get(self, numbers: &Range<u32>) -> Quarter<'a> {
         let start = self.first[numbers.start as usize] as usize;

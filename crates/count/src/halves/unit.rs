@@ -11,9 +11,11 @@ pub(crate) trait Unit: Copy {
     /// The half-boards of a block.
     const LANES: usize;
 
-    /// The bits of an item, at most 31. The bit above them marks an absent one: it is set in no
-    /// item, and for [`join`](Unit::join) in every item of `lower`.
+    /// The bits of an item, at most 32.
     const ITEM_BITS: u32;
+
+    /// Whole blocks are joined in groups of so many.
+    const CHOSEN: usize;
 
     /// Writes the keys of the half-boards that the quarters make to the start of `keys`, and
     /// returns their number. `keys` has room for every pair and for [`PADDING`] more.
@@ -21,24 +23,37 @@ pub(crate) trait Unit: Copy {
     /// [`PADDING`]: super::quarters::PADDING
     fn pair(self, upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize;
 
+    /// Asks for the lines of the cache that hold `keys`.
+    fn prefetch(self, _keys: &[u64]) {}
+
     /// Splits each key into its bucket's number and its item.
     fn extract(self, keys: &[u64], view: View, codes: &mut [u32], items: &mut [u32]);
 
-    /// Appends blocks of `items`, a multiple of [`LANES`](Unit::LANES).
+    /// Appends blocks of `items`, a multiple of [`LANES`](Unit::LANES); a [`FILLING`] is an item with
+    /// all bits.
     fn pack(self, items: &[u32], blocks: &mut Vec<Self::Block>);
 
-    /// The number of pairs of a half-board in the `chosen` blocks and one of `lower` that have no
-    /// bit in common. The chosen are places in `blocks`, a multiple of [`CHOSEN`] of them.
-    fn join(self, blocks: &[Self::Block], chosen: &[u32], lower: &[u32]) -> u64;
+    /// The number of pairs of an upper half-board and a lower one that have no bit in common. Of the
+    /// lower ones the items are given, of those that are whole and of the ties.
+    fn join(self, upper: Meeting<'_, Self::Block>, lower: [&[u32]; 2]) -> Fits;
 }
 
-/// Blocks are joined in groups of so many.
-pub(crate) const CHOSEN: usize = 4;
+/// A number of pairs that fit, by the upper half and then by the lower one: 0 if it is whole, 1 if it
+/// is a tie.
+pub(crate) type Fits = [[u64; 2]; 2];
 
-/// The item of a lane without a half-board: it fits none.
-pub(crate) const fn absent<U: Unit>() -> u32 {
-    1 << U::ITEM_BITS
+/// Upper half-boards to join.
+pub(crate) struct Meeting<'a, Block> {
+    pub(crate) whole: &'a [Block],
+    /// Places in `whole`, a multiple of [`CHOSEN`](Unit::CHOSEN) of them.
+    pub(crate) chosen: &'a [u32],
+    pub(crate) ties: &'a [Block],
+    /// Places in `ties`, each with its lanes to join, the first in the lowest bit.
+    pub(crate) open: &'a [(u32, u64)],
 }
+
+/// The item of a lane without a half-board: it has all bits and fits the empty item alone.
+pub(crate) const FILLING: u32 = u32::MAX;
 
 #[cfg(test)]
 mod tests {
@@ -79,24 +94,55 @@ mod tests {
         };
     }
 
+    fn pairs_that_fit(upper: &[u32], lower: &[u32]) -> u64 {
+        let fit = |upper: &u32| lower.iter().filter(|lower| upper & **lower == 0).count() as u64;
+        upper.iter().map(fit).sum()
+    }
+
+    /// Items in blocks, which a [`FILLING`] ends.
+    fn blocks<U: Unit>(unit: U, items: &[u32]) -> (Vec<u32>, Vec<U::Block>) {
+        let mut filled = items.to_vec();
+        filled.resize((items.len() + 1).next_multiple_of(U::LANES * U::CHOSEN), FILLING);
+        let mut blocks = Vec::new();
+        unit.pack(&filled, &mut blocks);
+        assert_eq!(blocks.len() * U::LANES, filled.len());
+        (filled, blocks)
+    }
+
     fn joins_like_the_definition<U: Unit>(unit: U) {
         let mut random = Random(0x101);
-        for lower in 1..=130 {
-            let mut item = || random.sparse() as u32 & (absent::<U>() - 1);
-            let lower: Vec<u32> = (0..lower).map(|_| item()).collect();
-            let upper: Vec<u32> = (0..lower.len() * 3).map(|_| item()).collect();
-            let mut padded = upper.clone();
-            padded.resize(upper.len().next_multiple_of(U::LANES * CHOSEN), absent::<U>());
-            let mut blocks = Vec::new();
-            unit.pack(&padded, &mut blocks);
-            assert_eq!(blocks.len() * U::LANES, padded.len());
-            let chosen: Vec<u32> = (0..blocks.len() as u32).collect();
-            let pairs = upper.iter().flat_map(|upper| lower.iter().map(move |lower| upper & lower));
-            let expected = pairs.filter(|both| *both == 0).count() as u64;
-            let name = std::any::type_name::<U>();
-            assert_eq!(unit.join(&blocks, &chosen, &lower), expected, "{name}, {}", lower.len());
-            assert_eq!(unit.join(&blocks, &[], &lower), 0);
+        let name = std::any::type_name::<U>();
+        let mut fits_of_ties = 0;
+        for len in 0..=130 {
+            let mut items = |len: u64| -> Vec<u32> {
+                let mask = u32::MAX >> (32 - U::ITEM_BITS);
+                (0..len).map(|_| random.sparse() as u32 & mask).collect()
+            };
+            let lower = [items(len), items(len * 7 % 37)];
+            let (filled, whole) = blocks(unit, &items(len * 3));
+            let (ties, tie_blocks) = blocks(unit, &items(len * 5 % 300));
+            let chosen: Vec<u32> = (0..whole.len() as u32).rev().collect();
+            let mut open_ties = Vec::new();
+            let mut open = Vec::new();
+            for (block, ties) in ties.chunks(U::LANES).enumerate() {
+                let lanes = random.next() >> (64 - U::LANES);
+                let is_open = |(lane, item)| (lanes >> lane & 1 == 1).then_some(item);
+                open_ties.extend(ties.iter().enumerate().filter_map(is_open));
+                open.push((block as u32, lanes));
+            }
+            let upper = |chosen, open| Meeting { whole: &whole, chosen, ties: &tie_blocks, open };
+            let lower = [&lower[0][..], &lower[1]];
+            let expected = |upper: &[u32]| lower.map(|lower| pairs_that_fit(upper, lower));
+            let expected = [expected(&filled), expected(&open_ties)];
+            assert!(len < 9 || expected[0][0] > 0, "nothing is compared");
+            fits_of_ties += expected[1][0].min(expected[1][1]);
+            assert_eq!(unit.join(upper(&chosen, &open), lower), expected, "{name}, {len}");
+            let found = unit.join(upper(&[], &open), lower);
+            assert_eq!(found, [[0, 0], expected[1]], "{name}, {len}");
+            let found = unit.join(upper(&chosen, &[]), lower);
+            assert_eq!(found, [expected[0], [0, 0]], "{name}, {len}");
         }
+        assert!(fits_of_ties > 1000, "no ties are compared");
     }
 
     #[test]
