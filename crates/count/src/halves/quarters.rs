@@ -25,9 +25,13 @@ pub(crate) const PADDING: usize = 8;
 
 /// Quarter-boards in the order of their columns, and then of their numbers.
 pub(crate) struct Quarters {
-    /// The rows of a quarter: the bits of its number.
-    rows: u32,
+    /// Where the quarters of each set of columns start.
     first: Vec<u32>,
+    /// For each set, one more than numbers: how far from there those of a number start. They are short
+    /// words, so that most of them stay in a cache: there are many more than quarters.
+    starts: Vec<u16>,
+    /// The numbers, and one more.
+    stride: usize,
     /// The diagonals as row H sees them.
     meet: Vec<u64>,
     /// The diagonals as row M sees them.
@@ -38,7 +42,7 @@ pub(crate) struct Quarters {
 #[derive(Clone, Copy)]
 pub(crate) struct ByNumber<'a> {
     /// One more than numbers: where each starts.
-    first: &'a [u32],
+    starts: &'a [u16],
     meet: &'a [u64],
     far: &'a [u64],
 }
@@ -109,47 +113,56 @@ impl Quarters {
     /// The quarters in `area` at `place`, in the order of `numbering`.
     pub(crate) fn new(area: Area, place: Place, numbering: &Numbering) -> Quarters {
         let rows = place.rows(area.n / 2);
-        let places = numbering.len() << rows;
-        let mut quarters =
-            Quarters { rows, first: vec![0; places + 1], meet: Vec::new(), far: Vec::new() };
         let at = |columns, number| numbering.of(columns) << rows | number as usize;
-        area.visit(place, |columns, number, _, _| quarters.first[at(columns, number) + 1] += 1);
-        for i in 0..places {
-            quarters.first[i + 1] += quarters.first[i];
+        let mut next = vec![0; (numbering.len() << rows) + 1];
+        area.visit(place, |columns, number, _, _| next[at(columns, number) + 1] += 1);
+        let mut len = 0;
+        for next in &mut next {
+            len += *next;
+            *next = len;
         }
-        let len = quarters.first[places] as usize;
-        quarters.meet = vec![0; len + PADDING];
-        quarters.far = vec![0; len + PADDING];
+        let len = len as usize;
+        let first: Vec<u32> = next.iter().step_by(1 << rows).copied().collect();
+        let mut starts = Vec::with_capacity(numbering.len() * ((1 << rows) + 1));
+        for (columns, &first) in first[..numbering.len()].iter().enumerate() {
+            let numbers = &next[columns << rows..=(columns + 1) << rows];
+            // At most as many as ways to place rooks in seven rows and columns, 5040.
+            starts.extend(numbers.iter().map(|start| (start - first) as u16));
+        }
+        let mut quarters = Quarters {
+            first,
+            starts,
+            stride: (1 << rows) + 1,
+            meet: vec![0; len + PADDING],
+            far: vec![0; len + PADDING],
+        };
         area.visit(place, |columns, number, meet, far| {
-            // Until all are placed, `first` of a place is where its next quarter goes.
-            let next = &mut quarters.first[at(columns, number)];
+            let next = &mut next[at(columns, number)];
             quarters.meet[*next as usize] = meet;
             quarters.far[*next as usize] = far;
             *next += 1;
         });
-        quarters.first.rotate_right(1);
-        quarters.first[0] = 0;
         quarters
     }
 
     /// The quarters with the `columns`-th set of columns.
     pub(crate) fn of(&self, columns: usize) -> ByNumber<'_> {
-        let start = columns << self.rows;
-        let first = &self.first[start..=start + (1 << self.rows)];
-        ByNumber { first, meet: &self.meet, far: &self.far }
+        let first = self.first[columns] as usize;
+        let starts = &self.starts[columns * self.stride..][..self.stride];
+        ByNumber { starts, meet: &self.meet[first..], far: &self.far[first..] }
     }
 }
 
 impl<'a> ByNumber<'a> {
     /// The quarters of any number.
     pub(crate) fn all(self) -> Quarter<'a> {
-        self.get(&(0..self.first.len() as u32 - 1))
+        self.get(&(0..self.starts.len() as u32 - 1))
     }
 
     /// The quarters with a number in `numbers`, at most 2^rows.
     pub(crate) fn get(self, numbers: &Range<u32>) -> Quarter<'a> {
-        let start = self.first[numbers.start as usize] as usize;
-        let end = self.first[numbers.end as usize] as usize;
+        let start = usize::from(self.starts[numbers.start as usize]);
+        let end = usize::from(self.starts[numbers.end as usize]);
         let padded = start..end + PADDING;
         Quarter { len: end - start, meet: &self.meet[padded.clone()], far: &self.far[padded] }
     }
@@ -205,7 +218,7 @@ fn key(left: u32, right: u32) -> u64 {
 
 /// Numbers the sets of one size of some columns, from 0, by two look-ups.
 ///
-/// They are in the order of their upper 16 columns. Those that agree there have equally many
+/// They are in the order of their upper columns, all but 10. Those that agree there have equally many
 /// columns below and are in the order of these.
 pub(crate) struct Numbering {
     by: By,
@@ -223,8 +236,8 @@ pub(crate) enum By {
     Ranks,
 }
 
-/// The columns that the second of two look-ups is for.
-const LOWER_COLUMNS: u32 = 16;
+/// The columns that the second of two look-ups is for: both tables are small.
+const LOWER_COLUMNS: u32 = 10;
 
 impl Numbering {
     /// Numbers the sets of `chosen` of `columns` columns, or ranks.
