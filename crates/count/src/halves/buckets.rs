@@ -18,12 +18,15 @@ pub(crate) struct Unsorted {
 
 /// A list of half-boards by bucket.
 pub(crate) struct Buckets {
-    /// One more than buckets: in the second place, where each starts. In the first, where those
-    /// half-boards of the bucket before end that were in the list's first half.
-    first: Vec<[u32; 2]>,
+    /// One more than buckets: in the last place, where each starts. In the others, where those half-boards
+    /// of the bucket before end that came from each part of the list.
+    first: Vec<[u32; PARTS]>,
     /// With [`STEP`] more items at the end, which are anything.
     items: Box<[u32]>,
 }
+
+/// The parts of a list that are sorted side by side.
+const PARTS: usize = 2;
 
 /// So many items are copied at a time.
 const STEP: usize = 32;
@@ -66,50 +69,56 @@ fn zeros(len: usize) -> Box<[u32]> {
 impl Buckets {
     /// Empty buckets, numbered by `bits` bits, with room for `room` half-boards.
     pub(crate) fn new(bits: u32, room: usize) -> Buckets {
-        Buckets { first: vec![[0; 2]; (1 << bits) + 1], items: zeros(room + STEP) }
+        Buckets { first: vec![[0; PARTS]; (1 << bits) + 1], items: zeros(room + STEP) }
     }
 
     /// Holds what `unsorted` does instead of what it held.
     ///
-    /// Both halves of the list are taken side by side, each with its own counters: neighbours in the
-    /// list are often for one bucket, and each had to wait for the other's counter.
+    /// The list is taken in [`PARTS`] parts side by side, each with its own counters: neighbours in
+    /// it are often for one bucket, and each would wait for the other's counter.
     pub(crate) fn sort(&mut self, unsorted: &Unsorted) {
         let (codes, items) = (&unsorted.codes[..unsorted.len], &unsorted.items[..unsorted.len]);
         assert!(codes.len() + STEP <= self.items.len(), "more half-boards than there is room for");
-        let half = codes.len() / 2;
-        let (codes, other_codes) = codes.split_at(half);
-        let (items, other_items) = items.split_at(half);
-        // An odd list's last one.
-        let last = (other_codes.get(half), other_items.get(half));
-        self.first.fill([0; 2]);
-        for (&code, &other) in codes.iter().zip(other_codes) {
-            self.first[code as usize + 1][0] += 1;
-            self.first[other as usize + 1][1] += 1;
+        let part = codes.len() / PARTS;
+        let (codes, last_codes) = codes.split_at(part * PARTS);
+        let (items, last_items) = items.split_at(part * PARTS);
+        let codes: [&[u32]; PARTS] = std::array::from_fn(|i| &codes[i * part..(i + 1) * part]);
+        let items: [&[u32]; PARTS] = std::array::from_fn(|i| &items[i * part..(i + 1) * part]);
+
+        self.first.fill([0; PARTS]);
+        for i in 0..part {
+            for j in 0..PARTS {
+                self.first[codes[j][i] as usize + 1][j] += 1;
+            }
         }
-        if let (Some(&code), _) = last {
-            self.first[code as usize + 1][1] += 1;
+        for &code in last_codes {
+            self.first[code as usize + 1][PARTS - 1] += 1;
         }
         // Until all are placed, the entry after a bucket's is where its next half-boards go.
         let mut start = 0;
-        for next in &mut self.first[1..] {
-            let [count, other_count] = *next;
-            *next = [start, start + count];
-            start += count + other_count;
+        for next in self.first[1..].as_flattened_mut() {
+            start += std::mem::replace(next, start);
         }
-        let all = codes.iter().zip(items).zip(other_codes.iter().zip(other_items));
-        for ((&code, &item), (&other_code, &other_item)) in all {
-            self.place(code, 0, item);
-            self.place(other_code, 1, other_item);
+        for i in 0..part {
+            for j in 0..PARTS {
+                self.place(codes[j][i], j, items[j][i]);
+            }
         }
-        if let (Some(&code), Some(&item)) = last {
-            self.place(code, 1, item);
+        for (&code, &item) in last_codes.iter().zip(last_items) {
+            self.place(code, PARTS - 1, item);
         }
     }
 
-    fn place(&mut self, code: u32, half: usize, item: u32) {
-        let next = &mut self.first[code as usize + 1][half];
+    fn place(&mut self, code: u32, part: usize, item: u32) {
+        let next = &mut self.first[code as usize + 1][part];
         self.items[*next as usize] = item;
         *next += 1;
+    }
+
+    /// Whether a half-board has no diagonal in its item.
+    pub(crate) fn any_empty(&self) -> bool {
+        let [.., last] = self.first.as_slice() else { return false };
+        self.items[..last[PARTS - 1] as usize].contains(&0)
     }
 
     /// The half-boards of a bucket.
@@ -141,7 +150,7 @@ impl Buckets {
     }
 
     fn places(&self, codes: Range<u32>) -> Range<usize> {
-        let start = |code: u32| self.first[code as usize][1] as usize;
+        let start = |code: u32| self.first[code as usize][PARTS - 1] as usize;
         start(codes.start)..start(codes.end)
     }
 }

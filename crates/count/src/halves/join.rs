@@ -143,6 +143,7 @@ impl<U: Unit> Join<U> {
     /// The number of pairs that fit.
     fn fits(&mut self, upper: &Upper, lower: &Lower) -> Fits {
         let mut fits = [[0; 2]; 2];
+        let any_empty = lower.whole.any_empty() || lower.ties.any_empty();
         self.ties.sort(&upper.ties);
         for low in 0..1 << self.low_bits {
             self.gather(upper, low);
@@ -165,8 +166,10 @@ impl<U: Unit> Join<U> {
                     fits[0] += found[0];
                     fits[1] += found[1];
                 }
-                for (fits, lower) in fits[0].iter_mut().zip(lower) {
-                    *fits -= filling * lower.iter().filter(|item| **item == 0).count() as u64;
+                if any_empty {
+                    let empty = |lower: &[u32]| lower.iter().filter(|item| **item == 0).count();
+                    fits[0][0] -= filling * empty(lower[0]) as u64;
+                    fits[0][1] -= filling * empty(lower[1]) as u64;
                 }
             }
         }
