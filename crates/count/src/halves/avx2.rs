@@ -188,12 +188,8 @@ fn total(a: __m256i) -> u64 {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn bytes_of(lanes: u32) -> __m256i {
-    let byte = _mm256_setr_epi64x(
-        0,
-        0x0101_0101_0101_0101,
-        0x0202_0202_0202_0202,
-        0x0303_0303_0303_0303,
-    );
+    let byte =
+        _mm256_setr_epi64x(0, 0x0101_0101_0101_0101, 0x0202_0202_0202_0202, 0x0303_0303_0303_0303);
     let bytes = _mm256_shuffle_epi8(_mm256_set1_epi32(lanes as i32), byte);
     let bit = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64);
     _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit)

@@ -180,20 +180,19 @@ fn join<const TABLES: usize>(upper: &Meeting<'_, Block<TABLES>>, lower: [&[u32];
         let (first, rest) = whole.split_at(GROUP);
         let (second, rest) = rest.split_at(GROUP.min(rest.len()));
         let [first, second] = join_two(upper, [first, second]);
-        add(&mut sums[0], first);
-        add(&mut sums[0], second);
+        sums[0] = add(sums[0], add(first, second));
         whole = rest;
     }
     if !whole.is_empty() && !ties.is_empty() {
         let (tied, rest) = ties.split_at(GROUP.min(ties.len()));
         let [first, second] = join_two(upper, [whole, tied]);
-        add(&mut sums[0], first);
-        add(&mut sums[1], second);
+        sums[0] = add(sums[0], first);
+        sums[1] = add(sums[1], second);
         (whole, ties) = (&[], rest);
     }
     for (sums, lower) in sums.iter_mut().zip([whole, ties]) {
         for lower in lower.chunks(GROUP) {
-            add(sums, join_one(upper, lower));
+            *sums = add(*sums, join_one(upper, lower));
         }
     }
     // By the lower half first.
@@ -245,9 +244,8 @@ fn join_two<const TABLES: usize>(
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn add(sums: &mut Sums, more: Sums) {
-    sums[0] = _mm512_add_epi64(sums[0], more[0]);
-    sums[1] = _mm512_add_epi64(sums[1], more[1]);
+fn add(a: Sums, b: Sums) -> Sums {
+    [_mm512_add_epi64(a[0], b[0]), _mm512_add_epi64(a[1], b[1])]
 }
 
 /// Adds the number of bits of each word.

@@ -18,15 +18,12 @@ pub(crate) struct Unsorted {
 
 /// A list of half-boards by bucket.
 pub(crate) struct Buckets {
-    /// One more than buckets: in the last place, where each starts. In the others, where those half-boards
-    /// of the bucket before end that came from each part of the list.
-    first: Vec<[u32; PARTS]>,
+    /// One more than buckets: in the second place, where each starts. In the first, where those
+    /// half-boards of the bucket before end that came from the first half of the list.
+    first: Vec<[u32; 2]>,
     /// With [`STEP`] more items at the end, which are anything.
     items: Box<[u32]>,
 }
-
-/// The parts of a list that are sorted side by side.
-const PARTS: usize = 2;
 
 /// So many items are copied at a time.
 const STEP: usize = 32;
@@ -61,6 +58,12 @@ impl Unsorted {
     }
 }
 
+/// Twice `half` words, and the last one of an odd number.
+fn halves(list: &[u32], half: usize) -> ((&[u32], &[u32]), &[u32]) {
+    let (both, last) = list.split_at(2 * half);
+    (both.split_at(half), last)
+}
+
 /// Pages of zeros are not there until they are used.
 fn zeros(len: usize) -> Box<[u32]> {
     vec![0; len].into_boxed_slice()
@@ -69,56 +72,59 @@ fn zeros(len: usize) -> Box<[u32]> {
 impl Buckets {
     /// Empty buckets, numbered by `bits` bits, with room for `room` half-boards.
     pub(crate) fn new(bits: u32, room: usize) -> Buckets {
-        Buckets { first: vec![[0; PARTS]; (1 << bits) + 1], items: zeros(room + STEP) }
+        Buckets { first: vec![[0; 2]; (1 << bits) + 1], items: zeros(room + STEP) }
     }
 
     /// Holds what `unsorted` does instead of what it held.
     ///
-    /// The list is taken in [`PARTS`] parts side by side, each with its own counters: neighbours in
-    /// it are often for one bucket, and each would wait for the other's counter.
+    /// The halves of the list are taken side by side, each with its own counters: neighbours in it
+    /// are often for one bucket, and each would wait for the other's counter.
     pub(crate) fn sort(&mut self, unsorted: &Unsorted) {
         let (codes, items) = (&unsorted.codes[..unsorted.len], &unsorted.items[..unsorted.len]);
         assert!(codes.len() + STEP <= self.items.len(), "more half-boards than there is room for");
-        let part = codes.len() / PARTS;
-        let (codes, last_codes) = codes.split_at(part * PARTS);
-        let (items, last_items) = items.split_at(part * PARTS);
-        let codes: [&[u32]; PARTS] = std::array::from_fn(|i| &codes[i * part..(i + 1) * part]);
-        let items: [&[u32]; PARTS] = std::array::from_fn(|i| &items[i * part..(i + 1) * part]);
+        let half = codes.len() / 2;
+        let ((codes, other_codes), last_code) = halves(codes, half);
+        let ((items, other_items), last_item) = halves(items, half);
 
-        self.first.fill([0; PARTS]);
-        for i in 0..part {
-            for j in 0..PARTS {
-                self.first[codes[j][i] as usize + 1][j] += 1;
-            }
+        self.first.fill([0; 2]);
+        for (&code, &other) in codes.iter().zip(other_codes) {
+            self.count(code, 0);
+            self.count(other, 1);
         }
-        for &code in last_codes {
-            self.first[code as usize + 1][PARTS - 1] += 1;
+        for &code in last_code {
+            self.count(code, 1);
         }
         // Until all are placed, the entry after a bucket's is where its next half-boards go.
         let mut start = 0;
         for next in self.first[1..].as_flattened_mut() {
             start += std::mem::replace(next, start);
         }
-        for i in 0..part {
-            for j in 0..PARTS {
-                self.place(codes[j][i], j, items[j][i]);
-            }
+        let (ones, others) = (codes.iter().zip(items), other_codes.iter().zip(other_items));
+        for ((&code, &item), (&other, &other_item)) in ones.zip(others) {
+            self.place(code, 0, item);
+            self.place(other, 1, other_item);
         }
-        for (&code, &item) in last_codes.iter().zip(last_items) {
-            self.place(code, PARTS - 1, item);
+        for (&code, &item) in last_code.iter().zip(last_item) {
+            self.place(code, 1, item);
         }
     }
 
-    fn place(&mut self, code: u32, part: usize, item: u32) {
-        let next = &mut self.first[code as usize + 1][part];
+    fn count(&mut self, code: u32, half: usize) {
+        let count = &mut self.first[code as usize + 1][half];
+        // It is at most the length of the list. Here and below a check would cost.
+        *count = count.wrapping_add(1);
+    }
+
+    fn place(&mut self, code: u32, half: usize, item: u32) {
+        let next = &mut self.first[code as usize + 1][half];
         self.items[*next as usize] = item;
-        *next += 1;
+        *next = next.wrapping_add(1);
     }
 
     /// Whether a half-board has no diagonal in its item.
     pub(crate) fn any_empty(&self) -> bool {
         let [.., last] = self.first.as_slice() else { return false };
-        self.items[..last[PARTS - 1] as usize].contains(&0)
+        self.items[..last[1] as usize].contains(&0)
     }
 
     /// The half-boards of a bucket.
@@ -150,7 +156,7 @@ impl Buckets {
     }
 
     fn places(&self, codes: Range<u32>) -> Range<usize> {
-        let start = |code: u32| self.first[code as usize][PARTS - 1] as usize;
+        let start = |code: u32| self.first[code as usize][1] as usize;
         start(codes.start)..start(codes.end)
     }
 }

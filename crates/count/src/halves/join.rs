@@ -60,8 +60,9 @@ struct Whole<U: Unit> {
     blocks: Vec<U::Block>,
     /// One more than high parts: where each starts.
     first: Vec<Place>,
-    /// The blocks to join.
+    /// The blocks to join, `len` of them.
     chosen: Vec<u32>,
+    len: usize,
 }
 
 /// Before a high part.
@@ -108,6 +109,7 @@ impl<U: Unit> Join<U> {
                 blocks: Vec::with_capacity(room.div_ceil(U::LANES) + (1 << high_bits) + 1),
                 first: Vec::new(),
                 chosen: Vec::new(),
+                len: 0,
             },
             ties: Ties {
                 sorted: Buckets::new(code_bits, room),
@@ -157,7 +159,7 @@ impl<U: Unit> Join<U> {
                 self.ties.choose(high);
                 let upper = Meeting {
                     whole: &self.whole.blocks,
-                    chosen: &self.whole.chosen,
+                    chosen: &self.whole.chosen[..self.whole.len],
                     ties: &self.ties.blocks,
                     open: &self.ties.open,
                 };
@@ -229,16 +231,27 @@ impl<U: Unit> Whole<U> {
     /// Chooses the blocks of the high parts in `runs`, and the empty last one to fill up. Returns the
     /// number of lanes without a half-board.
     fn choose(&mut self, runs: &[Range<u32>]) -> u64 {
-        self.chosen.clear();
-        let mut half_boards = 0;
+        // As many at a time as one store takes: most runs are short.
+        const STEP: usize = 8;
+        let most = self.blocks.len().next_multiple_of(U::CHOSEN) + STEP;
+        if self.chosen.len() < most {
+            self.chosen.resize(most, 0);
+        }
+        let (mut len, mut half_boards) = (0, 0);
         for run in runs {
             let (start, end) = (self.first[run.start as usize], self.first[run.end as usize]);
-            self.chosen.extend(start.blocks..end.blocks);
+            let count = (end.blocks - start.blocks) as usize;
+            for i in (0..count).step_by(STEP) {
+                let block = start.blocks + i as u32;
+                let blocks: [u32; STEP] = std::array::from_fn(|i| block.wrapping_add(i as u32));
+                self.chosen[len + i..len + i + STEP].copy_from_slice(&blocks);
+            }
+            len += count;
             half_boards += end.half_boards - start.half_boards;
         }
-        let empty = self.blocks.len() as u32 - 1;
-        self.chosen.resize(self.chosen.len().next_multiple_of(U::CHOSEN), empty);
-        (self.chosen.len() * U::LANES) as u64 - u64::from(half_boards)
+        self.len = len.next_multiple_of(U::CHOSEN);
+        self.chosen[len..self.len].fill(self.blocks.len() as u32 - 1);
+        (self.len * U::LANES) as u64 - u64::from(half_boards)
     }
 }
 
@@ -253,11 +266,7 @@ impl<U: Unit> Ties<U> {
     }
 
     /// Takes for each high part the half-boards of some buckets.
-    fn gather(
-        &mut self,
-        unit: U,
-        highs: impl Iterator<Item = impl Iterator<Item = Range<u32>>>,
-    ) {
+    fn gather(&mut self, unit: U, highs: impl Iterator<Item = impl Iterator<Item = Range<u32>>>) {
         self.highs.clear();
         let mut len = 0;
         for (high, codes) in highs.enumerate() {
