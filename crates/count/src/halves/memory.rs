@@ -31,7 +31,8 @@ pub(crate) fn needs(n: u32) -> MemoryNeed {
         * 2
         * 8;
     let bits = code_bits(n, FEWEST_ITEM_BITS);
-    let buckets = 2 * 4 * (1_u64 << bits);
+    // Two numbers for each bucket of either list, of its ties, and of the join's sorted ties.
+    let buckets = 4 * 2 * 4 * (1_u64 << bits);
     let padding = (1 << bits.div_ceil(2)) * MOST_LANES * LANE_BYTES;
     // While it is sorted, two words of each half-board of one list; an item of both; a lane.
     let lists = longest_list(n) as u64 * (2 * 4 + 2 * 4 + LANE_BYTES);
