@@ -88,7 +88,7 @@ enum Engine {
 
 /// The largest board for items of 28 bits; on larger ones too many bits would be left to the buckets.
 #[cfg(target_arch = "x86_64")]
-const NARROW: u32 = 21;
+const NARROW: u32 = 25;
 
 impl Halves {
     /// For boards of size `n`, within `memory` bytes, or what it [`needs`] at least; the reference

@@ -126,7 +126,10 @@ fn pack<const TABLES: usize>(items: &[u32], blocks: &mut Vec<Block<TABLES>>) {
     let order = bytes_of_four();
     let low = _mm256_set1_epi8(0xf);
     for items in items.chunks_exact(LANES) {
-        let bytes = |i: usize| _mm256_shuffle_epi8(load_items(items, 8 * i), order);
+        // Four items of each half of the block, so that its lanes are in the order of the items.
+        let some =
+            |i: usize| _mm256_set_m128i(load_four(items, 16 + 4 * i), load_four(items, 4 * i));
+        let bytes = |i: usize| _mm256_shuffle_epi8(some(i), order);
         let (a, b, c, d) = (bytes(0), bytes(1), bytes(2), bytes(3));
         let (ab_0, ab_1) = (_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b));
         let (cd_0, cd_1) = (_mm256_unpacklo_epi32(c, d), _mm256_unpackhi_epi32(c, d));
@@ -188,12 +191,10 @@ fn total(a: __m256i) -> u64 {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn bytes_of(lanes: u32) -> __m256i {
-    // As `pack` lays items out: of each eight, four in the lower half of the vector.
     let byte =
-        _mm256_broadcastsi128_si256(_mm_setr_epi32(0, 0x0101_0101, 0x0202_0202, 0x0303_0303));
+        _mm256_setr_epi64x(0, 0x0101_0101_0101_0101, 0x0202_0202_0202_0202, 0x0303_0303_0303_0303);
     let bytes = _mm256_shuffle_epi8(_mm256_set1_epi32(lanes as i32), byte);
-    let bit =
-        _mm256_setr_m128i(_mm_set1_epi32(0x0804_0201), _mm_set1_epi32(0x8040_2010_u32 as i32));
+    let bit = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64);
     _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit)
 }
 
@@ -234,15 +235,15 @@ fn tables<const TABLES: usize>(lower: &[u32]) -> [__m256i; TABLES] {
         *column = _mm256_movemask_epi8(bytes) as u32;
         bytes = _mm256_add_epi8(bytes, bytes);
     }
-    let bits_4_to_7 = _mm256_broadcastsi128_si256(load_columns(&columns, 0));
-    let bits_0_to_3 = _mm256_broadcastsi128_si256(load_columns(&columns, 4));
+    let bits_4_to_7 = _mm256_broadcastsi128_si256(load_four(&columns, 0));
+    let bits_0_to_3 = _mm256_broadcastsi128_si256(load_four(&columns, 4));
     let mut tables = [present; TABLES];
     for (i, table) in tables.iter_mut().enumerate() {
         let columns = if i % 2 == 0 { bits_0_to_3 } else { bits_4_to_7 };
         let byte = _mm256_set1_epi8(i as i8 / 2);
         for places in &PLACES {
             // Which values have the bit: they take its column, the others nothing.
-            let place = _mm256_broadcastsi128_si256(load_columns(places, 0));
+            let place = _mm256_broadcastsi128_si256(load_four(places, 0));
             let place = _mm256_add_epi8(place, byte);
             *table = _mm256_andnot_si256(_mm256_shuffle_epi8(columns, place), *table);
         }
@@ -334,7 +335,7 @@ fn load_items(from: &[u32], at: usize) -> __m256i {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn load_columns(from: &[u32], at: usize) -> __m128i {
+fn load_four(from: &[u32], at: usize) -> __m128i {
     let from = &from[at..at + 4];
     // SAFETY: the slice is as long as a vector.
     unsafe { _mm_loadu_si128(from.as_ptr().cast()) }

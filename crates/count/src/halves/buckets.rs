@@ -19,7 +19,7 @@ pub(crate) struct Unsorted {
 /// A list of half-boards by bucket.
 pub(crate) struct Buckets {
     /// One more than buckets: in the second place, where each starts. In the first, where those
-    /// half-boards of the bucket before end that were in the list's first half.
+    /// half-boards of the bucket before end that came from the first half of the list.
     first: Vec<[u32; 2]>,
     /// With [`STEP`] more items at the end, which are anything.
     items: Box<[u32]>,
@@ -58,6 +58,12 @@ impl Unsorted {
     }
 }
 
+/// Twice `half` words, and the last one of an odd number.
+fn halves(list: &[u32], half: usize) -> ((&[u32], &[u32]), &[u32]) {
+    let (both, last) = list.split_at(2 * half);
+    (both.split_at(half), last)
+}
+
 /// Pages of zeros are not there until they are used.
 fn zeros(len: usize) -> Box<[u32]> {
     vec![0; len].into_boxed_slice()
@@ -71,45 +77,54 @@ impl Buckets {
 
     /// Holds what `unsorted` does instead of what it held.
     ///
-    /// Both halves of the list are taken side by side, each with its own counters: neighbours in the
-    /// list are often for one bucket, and each had to wait for the other's counter.
+    /// The halves of the list are taken side by side, each with its own counters: neighbours in it
+    /// are often for one bucket, and each would wait for the other's counter.
     pub(crate) fn sort(&mut self, unsorted: &Unsorted) {
         let (codes, items) = (&unsorted.codes[..unsorted.len], &unsorted.items[..unsorted.len]);
         assert!(codes.len() + STEP <= self.items.len(), "more half-boards than there is room for");
         let half = codes.len() / 2;
-        let (codes, other_codes) = codes.split_at(half);
-        let (items, other_items) = items.split_at(half);
-        // An odd list's last one.
-        let last = (other_codes.get(half), other_items.get(half));
+        let ((codes, other_codes), last_code) = halves(codes, half);
+        let ((items, other_items), last_item) = halves(items, half);
+
         self.first.fill([0; 2]);
         for (&code, &other) in codes.iter().zip(other_codes) {
-            self.first[code as usize + 1][0] += 1;
-            self.first[other as usize + 1][1] += 1;
+            self.count(code, 0);
+            self.count(other, 1);
         }
-        if let (Some(&code), _) = last {
-            self.first[code as usize + 1][1] += 1;
+        for &code in last_code {
+            self.count(code, 1);
         }
         // Until all are placed, the entry after a bucket's is where its next half-boards go.
         let mut start = 0;
-        for next in &mut self.first[1..] {
-            let [count, other_count] = *next;
-            *next = [start, start + count];
-            start += count + other_count;
+        for next in self.first[1..].as_flattened_mut() {
+            start += std::mem::replace(next, start);
         }
-        let all = codes.iter().zip(items).zip(other_codes.iter().zip(other_items));
-        for ((&code, &item), (&other_code, &other_item)) in all {
+        let (ones, others) = (codes.iter().zip(items), other_codes.iter().zip(other_items));
+        for ((&code, &item), (&other, &other_item)) in ones.zip(others) {
             self.place(code, 0, item);
-            self.place(other_code, 1, other_item);
+            self.place(other, 1, other_item);
         }
-        if let (Some(&code), Some(&item)) = last {
+        for (&code, &item) in last_code.iter().zip(last_item) {
             self.place(code, 1, item);
         }
+    }
+
+    fn count(&mut self, code: u32, half: usize) {
+        let count = &mut self.first[code as usize + 1][half];
+        // It is at most the length of the list. Here and below a check would cost.
+        *count = count.wrapping_add(1);
     }
 
     fn place(&mut self, code: u32, half: usize, item: u32) {
         let next = &mut self.first[code as usize + 1][half];
         self.items[*next as usize] = item;
-        *next += 1;
+        *next = next.wrapping_add(1);
+    }
+
+    /// Whether a half-board has no diagonal in its item.
+    pub(crate) fn any_empty(&self) -> bool {
+        let [.., last] = self.first.as_slice() else { return false };
+        self.items[..last[1] as usize].contains(&0)
     }
 
     /// The half-boards of a bucket.

@@ -25,6 +25,7 @@
 use std::ops::Range;
 
 use super::buckets::{Buckets, Unsorted};
+use super::memory::Room;
 use super::sum::Sum;
 use super::unit::{FILLING, Fits, Meeting, Unit};
 
@@ -60,8 +61,9 @@ struct Whole<U: Unit> {
     blocks: Vec<U::Block>,
     /// One more than high parts: where each starts.
     first: Vec<Place>,
-    /// The blocks to join.
+    /// The blocks to join, `len` of them.
     chosen: Vec<u32>,
+    len: usize,
 }
 
 /// Before a high part.
@@ -91,8 +93,8 @@ const CLOSED: u32 = 1 << 31;
 const CHUNK: usize = 4096;
 
 impl<U: Unit> Join<U> {
-    /// For buckets that `code_bits` bits number, and at most `room` upper halves.
-    pub(crate) fn new(unit: U, code_bits: u32, room: usize) -> Join<U> {
+    /// For buckets that `code_bits` bits number, and upper halves for which there is `room`.
+    pub(crate) fn new(unit: U, code_bits: u32, room: Room) -> Join<U> {
         let low_bits = code_bits / 2;
         let high_bits = code_bits - low_bits;
         let all_runs =
@@ -105,12 +107,13 @@ impl<U: Unit> Join<U> {
             high_runs: all_runs(high_bits),
             whole: Whole {
                 items: Vec::new(),
-                blocks: Vec::with_capacity(room.div_ceil(U::LANES) + (1 << high_bits) + 1),
+                blocks: Vec::with_capacity(room.whole.div_ceil(U::LANES) + (1 << high_bits) + 1),
                 first: Vec::new(),
                 chosen: Vec::new(),
+                len: 0,
             },
             ties: Ties {
-                sorted: Buckets::new(code_bits, room),
+                sorted: Buckets::new(code_bits, room.ties),
                 any: false,
                 items: Vec::new(),
                 highs: Vec::new(),
@@ -143,6 +146,7 @@ impl<U: Unit> Join<U> {
     /// The number of pairs that fit.
     fn fits(&mut self, upper: &Upper, lower: &Lower) -> Fits {
         let mut fits = [[0; 2]; 2];
+        let any_empty = lower.whole.any_empty() || lower.ties.any_empty();
         self.ties.sort(&upper.ties);
         for low in 0..1 << self.low_bits {
             self.gather(upper, low);
@@ -156,7 +160,7 @@ impl<U: Unit> Join<U> {
                 self.ties.choose(high);
                 let upper = Meeting {
                     whole: &self.whole.blocks,
-                    chosen: &self.whole.chosen,
+                    chosen: &self.whole.chosen[..self.whole.len],
                     ties: &self.ties.blocks,
                     open: &self.ties.open,
                 };
@@ -165,8 +169,10 @@ impl<U: Unit> Join<U> {
                     fits[0] += found[0];
                     fits[1] += found[1];
                 }
-                for (fits, lower) in fits[0].iter_mut().zip(lower) {
-                    *fits -= filling * lower.iter().filter(|item| **item == 0).count() as u64;
+                if any_empty {
+                    let empty = |lower: &[u32]| lower.iter().filter(|item| **item == 0).count();
+                    fits[0][0] -= filling * empty(lower[0]) as u64;
+                    fits[0][1] -= filling * empty(lower[1]) as u64;
                 }
             }
         }
@@ -226,16 +232,27 @@ impl<U: Unit> Whole<U> {
     /// Chooses the blocks of the high parts in `runs`, and the empty last one to fill up. Returns the
     /// number of lanes without a half-board.
     fn choose(&mut self, runs: &[Range<u32>]) -> u64 {
-        self.chosen.clear();
-        let mut half_boards = 0;
+        // As many at a time as one store takes: most runs are short.
+        const STEP: usize = 8;
+        let most = self.blocks.len().next_multiple_of(U::CHOSEN) + STEP;
+        if self.chosen.len() < most {
+            self.chosen.resize(most, 0);
+        }
+        let (mut len, mut half_boards) = (0, 0);
         for run in runs {
             let (start, end) = (self.first[run.start as usize], self.first[run.end as usize]);
-            self.chosen.extend(start.blocks..end.blocks);
+            let count = (end.blocks - start.blocks) as usize;
+            for i in (0..count).step_by(STEP) {
+                let block = start.blocks + i as u32;
+                let blocks: [u32; STEP] = std::array::from_fn(|i| block.wrapping_add(i as u32));
+                self.chosen[len + i..len + i + STEP].copy_from_slice(&blocks);
+            }
+            len += count;
             half_boards += end.half_boards - start.half_boards;
         }
-        let empty = self.blocks.len() as u32 - 1;
-        self.chosen.resize(self.chosen.len().next_multiple_of(U::CHOSEN), empty);
-        (self.chosen.len() * U::LANES) as u64 - u64::from(half_boards)
+        self.len = len.next_multiple_of(U::CHOSEN);
+        self.chosen[len..self.len].fill(self.blocks.len() as u32 - 1);
+        (self.len * U::LANES) as u64 - u64::from(half_boards)
     }
 }
 

@@ -47,7 +47,7 @@ impl<U: Unit> Joiner<U> {
             ties: Unsorted::new(room.ties),
             upper: Upper { whole: buckets(room.whole), ties: Unsorted::new(room.ties) },
             lower: Lower { whole: buckets(room.whole), ties: buckets(room.ties) },
-            join: Join::new(unit, code_bits, room.whole),
+            join: Join::new(unit, code_bits, room),
         };
         Joiner { n, tables: None, sides }
     }

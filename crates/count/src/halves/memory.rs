@@ -32,8 +32,8 @@ impl Room {
     fn bytes(self) -> u64 {
         // While it is sorted, two words of each half-board of one list; an item of both; a lane.
         let whole = self.whole as u64 * (2 * 4 + 2 * 4 + LANE_BYTES);
-        // Two words of both lists' ties, an item of the lower ones', a lane of the upper ones'.
-        let ties = self.ties as u64 * (2 * 8 + 4 + LANE_BYTES);
+        // Two words of both lists' ties, an item of both, a lane of the upper ones'.
+        let ties = self.ties as u64 * (2 * 8 + 2 * 4 + LANE_BYTES);
         whole + ties
     }
 
@@ -66,11 +66,12 @@ fn fixed(n: u32) -> u64 {
         // Ways to place rooks in its rows, two keys each, and where sets and numbers start.
         let rooks = (0..rows).map(|row| u64::from(columns - row)).product::<u64>();
         let sets = (1..=u64::from(rows)).fold(rooks, |sets, row| sets / row);
-        2 * 8 * rooks + (4 * sets << rows)
+        2 * 8 * rooks + 4 * sets + (2 * sets << rows) + 2 * sets
     });
     let quarters: u64 = quarters.into_iter().sum();
     let bits = code_bits(n, FEWEST_ITEM_BITS);
-    let buckets = 3 * 4 * (1_u64 << bits);
+    // Two numbers for each bucket of either list, of its ties, and of the join's sorted ties.
+    let buckets = 4 * 2 * 4 * (1_u64 << bits);
     let padding = (1 << bits.div_ceil(2)) * MOST_LANES * LANE_BYTES;
     quarters + buckets + padding + REST
 }

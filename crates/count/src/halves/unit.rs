@@ -5,7 +5,7 @@ use super::quarters::Quarter;
 
 /// The right to execute some instructions: a value exists only where the processor has them.
 pub(crate) trait Unit: Copy {
-    /// Some upper half-boards, laid out for [`join`](Unit::join); in any order.
+    /// Some upper half-boards, laid out for [`join`](Unit::join), a lane for each.
     type Block;
 
     /// The half-boards of a block.
@@ -29,8 +29,8 @@ pub(crate) trait Unit: Copy {
     /// Splits each key into its bucket's number and its item.
     fn extract(self, keys: &[u64], view: View, codes: &mut [u32], items: &mut [u32]);
 
-    /// Appends blocks of `items`, a multiple of [`LANES`](Unit::LANES); a [`FILLING`] is an item with
-    /// all bits.
+    /// Appends blocks of `items`, in their order, a multiple of [`LANES`](Unit::LANES). A
+    /// [`FILLING`] is an item with all bits.
     fn pack(self, items: &[u32], blocks: &mut Vec<Self::Block>);
 
     /// The number of pairs of an upper half-board and a lower one that have no bit in common. Of the
@@ -58,8 +58,12 @@ pub(crate) const FILLING: u32 = u32::MAX;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::halves::buckets::{Buckets, Unsorted};
+    use crate::halves::join::{Join, Lower, Upper};
+    use crate::halves::memory::Room;
     use crate::halves::portable::Portable;
     use crate::halves::quarters::PADDING;
+    use crate::halves::sum::Sum;
     #[cfg(target_arch = "x86_64")]
     use crate::halves::{avx2::Avx2, avx512::Avx512};
 
@@ -148,6 +152,61 @@ mod tests {
     #[test]
     fn every_unit_joins_like_the_definition_empty_items_too() {
         for_every_unit!(joins_like_the_definition);
+    }
+
+    fn counts_shares_like_the_definition<U: Unit>(unit: U) {
+        const ROOM: usize = 500;
+        let mut random = Random(0x404);
+        for (round, bits) in (0..60).zip([0, 1, 2, 3, 6, 9].into_iter().cycle()) {
+            let cut = ((1 << bits) - 1) << 7;
+            let view = View { rotate: 0, cut, rest: 0xf_ffff << 20 };
+            let mut keys = |len: u64| -> Vec<u64> {
+                (0..random.next() % len).map(|_| random.sparse() & (view.cut | view.rest)).collect()
+            };
+            // At times no ties at all.
+            let ties = if round % 3 == 0 { 1 } else { 200 };
+            let (upper, lower) = ([keys(500), keys(ties)], [keys(500), keys(ties)]);
+            let list = |keys: &[u64]| {
+                let mut list = Unsorted::new(ROOM);
+                let (some, others) = keys.split_at(keys.len() / 3);
+                list.append(unit, some, view);
+                list.append(unit, others, view);
+                list
+            };
+            let sort = |keys: &[u64]| {
+                let mut buckets = Buckets::new(bits, ROOM);
+                buckets.sort(&list(&[0; 7]));
+                buckets.sort(&list(keys));
+                buckets
+            };
+            let shares = [[1, 10], [100, 1000]];
+            let mut expected = 0;
+            for (upper, shares) in upper.iter().zip(shares) {
+                for (lower, share) in lower.iter().zip(shares) {
+                    let pairs = upper.iter().flat_map(|u| lower.iter().map(move |l| u & l));
+                    expected += share * pairs.filter(|both| *both == 0).count() as u64;
+                }
+            }
+            let upper = Upper { whole: sort(&upper[0]), ties: list(&upper[1]) };
+            let lower = Lower { whole: sort(&lower[0]), ties: sort(&lower[1]) };
+            let mut join = Join::new(unit, bits, Room { whole: ROOM, ties: ROOM });
+            // Twice, so that what the first leaves behind is seen.
+            for _ in 0..2 {
+                let mut sum = Sum::default();
+                join.count(&upper, &lower, shares, &mut sum);
+                assert_eq!(
+                    sum.get(),
+                    Some(expected),
+                    "{}, {bits} bits",
+                    std::any::type_name::<U>()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn every_unit_counts_shares_of_ties_like_the_definition() {
+        for_every_unit!(counts_shares_like_the_definition);
     }
 
     fn pairs_like_the_definition<U: Unit>(unit: U) {
