@@ -114,6 +114,7 @@ fn the_largest_messages_fit_the_limit() {
         worker: "w".repeat(128),
         instance: u64::MAX,
         threads: 4096,
+        memory: u64::MAX,
         credit: u64::MAX,
         holding: vec![holding; Hello::MAX_HOLDINGS],
     });
@@ -249,17 +250,20 @@ fn job() -> impl Strategy<Value = JobView> {
         Just(JobState::Done),
     ];
     let numbers = (any::<u64>(), any::<u64>(), any::<u128>(), any::<u64>());
-    (plan(), state, numbers, any::<i32>(), any::<u16>(), any::<u16>()).prop_map(
-        |(plan, state, (id, tasks_done, total, speed), priority, workers, disputes)| JobView {
+    let sizes = (any::<u64>(), any::<u16>(), any::<u16>(), any::<u16>());
+    (plan(), state, numbers, any::<i32>(), sizes).prop_map(
+        |(plan, state, (id, tasks_done, total, speed), priority, sizes)| JobView {
             id: JobId(id),
             plan,
             priority,
             state,
             tasks_done,
             total,
-            workers: workers.into(),
+            thread_memory: sizes.0,
+            workers: sizes.1.into(),
+            able_workers: sizes.2.into(),
             tasks_per_kilosecond: speed,
-            disputes: disputes.into(),
+            disputes: sizes.3.into(),
         },
     )
 }

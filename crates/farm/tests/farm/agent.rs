@@ -9,6 +9,7 @@ fn connected() -> Agent {
         worker: "w1".into(),
         instance: 1,
         threads: 1,
+        memory: 0,
         credit: 100,
         report_ms: 500,
         resend_ms: 5_000,
