@@ -104,7 +104,8 @@ impl Kernel {
     pub fn within(memory: u64, backend: Backend, n: u32, method: Method) -> Kernel {
         assert!(n <= MAX_N, "a board of size {n}, of at most {MAX_N}");
         assert!(method.suits(n), "a board of size {n} by {method}");
-        Kernel::made(memory, backend, n, method).unwrap_or_else(|| panic!("a processor that has {backend}"))
+        Kernel::made(memory, backend, n, method)
+            .unwrap_or_else(|| panic!("a processor that has {backend}"))
     }
 
     /// `None` if the processor lacks the backend.

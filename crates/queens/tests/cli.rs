@@ -13,6 +13,8 @@ mod disk;
 mod jobs;
 #[path = "cli/ledgers.rs"]
 mod ledgers;
+#[path = "cli/memory.rs"]
+mod memory;
 #[path = "cli/output.rs"]
 mod output;
 #[path = "cli/peers.rs"]

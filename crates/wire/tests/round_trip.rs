@@ -158,16 +158,20 @@ fn message() -> impl Strategy<Value = Message> {
         hello().prop_map(Message::Hello),
         any::<u64>().prop_map(Message::Credit),
         report().prop_map(Message::Report),
+        any::<u64>().prop_map(|lease| Message::Decline(LeaseId(lease))),
         Just(Message::Leaving),
     ]
 }
 
 fn hello() -> impl Strategy<Value = Hello> {
-    ("[a-zà-ž0-9-]{1,64}", any::<u64>(), 1..=4096u32, any::<u64>(), vec(holding(), 0..5)).prop_map(
-        |(worker, instance, threads, credit, holding)| Hello {
+    let name = "[a-zà-ž0-9-]{1,64}";
+    let numbers = (any::<u64>(), 1..=4096u32, any::<u64>(), any::<u64>());
+    (name, numbers, vec(holding(), 0..5)).prop_map(
+        |(worker, (instance, threads, memory, credit), holding)| Hello {
             worker,
             instance,
             threads,
+            memory,
             credit,
             holding,
         },

@@ -115,8 +115,8 @@ pub(crate) struct CountingArgs {
     /// has, the last that `queens bench kernels --list` shows]
     #[arg(long, value_name = "NAME", env = "QUEENS_BACKEND", value_parser = available_backend)]
     backend: Option<Backend>,
-    /// The most memory that `halves` may take, all threads together, as in 500MiB or 2GiB [default:
-    /// half of what the machine or the container has]
+    /// The most memory that counting may take, all threads and jobs together, as in 500MiB or 2GiB
+    /// [default: half of what the machine or the container has]
     #[arg(long, value_name = "SIZE", env = "QUEENS_MEMORY")]
     memory: Option<ByteSize>,
 }
