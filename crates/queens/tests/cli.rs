@@ -7,6 +7,8 @@ mod vectors;
 
 #[path = "cli/access.rs"]
 mod access;
+#[path = "cli/bench.rs"]
+mod bench;
 #[path = "cli/disk.rs"]
 mod disk;
 #[path = "cli/jobs.rs"]
