@@ -24,7 +24,7 @@ pub(super) fn json(job: &JobView) -> String {
         "percent": percent(job),
         "workers": job.workers,
         "able_workers": job.able_workers,
-        "thread_memory_bytes": job.thread_memory,
+        "least_thread_memory_bytes": job.thread_memory,
         "counts_per_second": counts_per_second(job),
         "seconds_left": seconds_left(job),
         "disputes": job.disputes,
