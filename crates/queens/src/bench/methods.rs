@@ -6,12 +6,13 @@
 //! so that one may be compared with another.
 //!
 //! Each is counted by a process of its own, which tells how much memory it really took. Kernels that
-//! do not fit together give theirs back between the rounds.
+//! do not fit together give theirs back after every count.
 
 mod child;
 mod table;
 
 use std::hint::black_box;
+use std::num::NonZero;
 use std::time::Instant;
 
 use anyhow::anyhow;
@@ -26,7 +27,8 @@ use self::child::{Fitted, SampleProcess};
 pub(crate) use self::child::{SampleArgs, serve};
 use crate::cli::available_backend;
 use crate::failure::Failure;
-use crate::{memory, output};
+use crate::memory::{TooLittleMemory, fit, usual};
+use crate::output;
 
 #[derive(Debug, Args)]
 pub(crate) struct MethodsBenchArgs {
@@ -50,7 +52,7 @@ pub(crate) struct MethodsBenchArgs {
     #[arg(long, value_name = "MS", default_value_t = 150,
           value_parser = clap::value_parser!(u64).range(1..=600_000))]
     sample_ms: u64,
-    /// The most memory that kernels may take together between rounds, as in 500MiB or 2GiB [default:
+    /// The most memory that kernels may take together, as in 500MiB or 2GiB [default:
     /// half of what the machine or the container has]
     #[arg(long, value_name = "SIZE", env = "QUEENS_MEMORY")]
     memory: Option<ByteSize>,
@@ -68,20 +70,20 @@ pub(super) fn run(mut args: MethodsBenchArgs) -> Result<(), Failure> {
     }
     args.n.sort_unstable();
     args.n.dedup();
-    let memory = args.memory.unwrap_or_else(memory::usual).as_u64();
+    let memory = args.memory.unwrap_or_else(usual).as_u64();
+    let wanted = args.wanted()?;
+    let bytes = wanted.iter().map(|&(n, method, _)| kernel_bytes(n, method, memory));
+    let bytes: Vec<u64> = bytes.collect::<Result<_, _>>()?;
+    let crowded = bytes.iter().sum::<u64>() > memory;
     let mut lines = Vec::new();
-    for (n, method, backend) in args.wanted()? {
-        lines.push(Line::start(n, method, backend, memory)?);
-    }
-    let crowded = lines.iter().map(|line| line.kernel_bytes).sum::<u64>() > memory;
-    for line in &mut lines {
-        line.fitted = line.process.fit(args.sample_ms)?;
-        line.rest_if(crowded)?;
+    for ((n, method, backend), bytes) in wanted.into_iter().zip(bytes) {
+        let process = SampleProcess::start(n, method, backend, bytes, crowded)?;
+        lines.push(Line::new(n, method, backend, process, args.sample_ms)?);
     }
     for group in lines.chunk_by_mut(|a, b| (a.n, a.method) == (b.n, b.method)) {
-        output::print(agreement(group, crowded)?)?;
+        output::print(agreement(group)?)?;
     }
-    let hz = measure(&mut lines, args.rounds, crowded)?;
+    let hz = measure(&mut lines, args.rounds)?;
     let boards: Vec<Vec<&Line>> = args.n.iter().map(|&n| of_board(&lines, n)).collect();
     boards.iter().try_for_each(|board| whole_boards(board))?;
     for board in &boards {
@@ -135,20 +137,25 @@ impl MethodsBenchArgs {
     }
 }
 
+/// What a kernel for such a board may take of `memory` bytes.
+fn kernel_bytes(n: u32, method: Method, memory: u64) -> Result<u64, TooLittleMemory> {
+    let plan = Plan { problem: Problem::Total { n }, method, tasks: 0 };
+    Ok(fit(plan, NonZero::<usize>::MIN, memory)?.bytes)
+}
+
 /// The seed's method.
 fn recursion(n: u32) -> Method {
     Method::Rows { rows: suggested_rows(n) }
 }
 
 /// Lets all of one board and method count the smallest sample among theirs, and says so.
-fn agreement(lines: &mut [Line], crowded: bool) -> Result<String, Failure> {
+fn agreement(lines: &mut [Line]) -> Result<String, Failure> {
     let Line { n, method, .. } = lines[0];
     let smallest = lines.iter().map(|line| line.fitted).min_by_key(|fitted| fitted.tasks);
     let smallest = smallest.expect("a group has lines");
     let mut found = Vec::new();
     for line in lines.iter_mut() {
         found.push((line.backend, line.process.solutions_of(&smallest)?));
-        line.rest_if(crowded)?;
     }
     let (first, expected) = found[0];
     if let Some((other, count)) = found.iter().find(|(_, count)| *count != expected) {
@@ -171,7 +178,6 @@ fn agreement(lines: &mut [Line], crowded: bool) -> Result<String, Failure> {
 fn whole_boards(board: &[&Line]) -> Result<(), Failure> {
     let mut whole: Vec<&Line> =
         board.iter().filter(|line| line.fitted.share == 1.0).copied().collect();
-    whole.dedup_by_key(|line| line.method);
     let [first, others @ ..] = whole.as_slice() else { return Ok(()) };
     if let Some(other) = others.iter().find(|other| other.solutions != first.solutions) {
         let text = format!(
@@ -180,11 +186,13 @@ fn whole_boards(board: &[&Line]) -> Result<(), Failure> {
         );
         return Err(anyhow!(text).into());
     }
-    if others.is_empty() {
+    let n = first.n;
+    whole.dedup_by_key(|line| line.method);
+    if whole.len() < 2 {
         return Ok(());
     }
     let methods: Vec<String> = whole.iter().map(|line| line.method.to_string()).collect();
-    output::print(format!("checked: N = {}: {} agree on the total", first.n, methods.join(", ")))
+    output::print(format!("checked: N = {}: {} agree on the total", n, methods.join(", ")))
 }
 
 /// One line of a table.
@@ -193,8 +201,6 @@ struct Line {
     method: Method,
     backend: Backend,
     process: SampleProcess,
-    /// What its kernel may take.
-    kernel_bytes: u64,
     fitted: Fitted,
     best_seconds: f64,
     solutions: u64,
@@ -202,28 +208,20 @@ struct Line {
 }
 
 impl Line {
-    fn start(n: u32, method: Method, backend: Backend, memory: u64) -> Result<Line, Failure> {
-        let plan = Plan { problem: Problem::Total { n }, method, tasks: 0 };
-        let kernel_bytes = memory::fit(plan, std::num::NonZero::<usize>::MIN, memory)?.bytes;
-        Ok(Line {
-            n,
-            method,
-            backend,
-            process: SampleProcess::start(n, method, backend, kernel_bytes)?,
-            kernel_bytes,
-            fitted: Fitted { wanted: 1, tasks: 1, share: 0.0, plain_nodes: None },
-            best_seconds: f64::INFINITY,
-            solutions: 0,
-            nodes: None,
-        })
+    fn new(
+        n: u32,
+        method: Method,
+        backend: Backend,
+        mut process: SampleProcess,
+        sample_ms: u64,
+    ) -> Result<Line, Failure> {
+        let fitted = process.fit(sample_ms)?;
+        let best_seconds = f64::INFINITY;
+        Ok(Line { n, method, backend, process, fitted, best_seconds, solutions: 0, nodes: None })
     }
 
     fn is_unit(&self, n: u32) -> bool {
         (self.n, self.method, self.backend) == (n, recursion(n), Backend::Reference)
-    }
-
-    fn rest_if(&mut self, crowded: bool) -> Result<(), Failure> {
-        if crowded { self.process.rest() } else { Ok(()) }
     }
 
     fn rate(&self) -> f64 {
@@ -238,13 +236,12 @@ impl Line {
 }
 
 /// All in turn, `rounds` times. Returns the core's cycles a second meanwhile, where known.
-fn measure(lines: &mut [Line], rounds: u32, crowded: bool) -> Result<Option<f64>, Failure> {
+fn measure(lines: &mut [Line], rounds: u32) -> Result<Option<f64>, Failure> {
     let mut fastest_clock = None;
     for _ in 0..rounds {
         fastest_clock = frequency().map(|hz| hz.max(fastest_clock.unwrap_or(hz)));
         for line in &mut *lines {
             let counted = line.process.count()?;
-            line.rest_if(crowded)?;
             line.best_seconds = line.best_seconds.min(counted.seconds);
             (line.solutions, line.nodes) = (counted.solutions, counted.nodes);
         }

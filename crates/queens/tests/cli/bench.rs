@@ -3,7 +3,8 @@
 use crate::support::process::{Outcome, queens, run};
 
 fn methods(words: &[&str]) -> Outcome {
-    let quick = ["bench", "methods", "--backend", "portable", "--rounds", "1", "--sample-ms", "1"];
+    let quick =
+        ["bench", "methods", "--backend", "portable", "--rounds", "1", "--sample-ms", "1000"];
     run(queens(&quick).args(words))
 }
 
@@ -27,6 +28,8 @@ fn every_method_is_measured_and_checked_against_the_recursion_of_one_board() {
     }
     assert!(text.contains("checked: N = 10, halves: reference, portable agree on "), "{text}");
     assert!(text.contains("not checked: N = 9, rows M=2: reference is alone"), "{text}");
+    let totals = "checked: N = 10: rows M=3, ring width=1, halves agree on the total";
+    assert!(text.contains(totals), "{text}");
     let (_, last) = text.split_once("halves by its fastest backend").expect("a last table");
     assert_eq!(lines(last, "8   ").len() + lines(last, "10  ").len(), 2, "{text}");
 }

@@ -29,8 +29,6 @@ enum Ask {
     Count,
     /// Count the sample of another backend, chosen by [`Fitted::wanted`]: its solutions.
     Solutions(u64),
-    /// Give back the kernel's memory until it is needed again: nothing.
-    Rest,
 }
 
 /// What a sample is.
@@ -52,6 +50,9 @@ pub(crate) struct SampleArgs {
     cut: CutArgs,
     #[command(flatten)]
     counting: CountingArgs,
+    /// Give the kernel's memory back after each answer: others need it
+    #[arg(long)]
+    rests: bool,
 }
 
 /// The child: answers until its standard input ends.
@@ -61,35 +62,36 @@ pub(crate) fn serve(args: &SampleArgs) -> Result<(), Failure> {
     let mut sample = Sample::new(args.n, method, backend, memory)?;
     for line in std::io::stdin().lock().lines() {
         let line = line.context("cannot read from the parent")?;
-        match serde_json::from_str(&line).map_err(anyhow::Error::from)? {
+        let answer = match serde_json::from_str(&line).map_err(anyhow::Error::from)? {
             Ask::Fit(least_ms) => {
                 sample.fit(Duration::from_millis(least_ms))?;
-                answer(Fitted {
+                json(Fitted {
                     wanted: sample.wanted(),
                     tasks: sample.tasks().len(),
                     share: sample.share(),
                     plain_nodes: sample.plain_nodes().filter(|_| backend == Backend::Reference),
                 })
             }
-            Ask::Count => answer(sample.count()?),
+            Ask::Count => json(sample.count()?),
             Ask::Solutions(wanted) => {
                 let own = sample.wanted();
                 sample.choose(wanted);
                 let solutions = sample.count()?.solutions;
                 sample.choose(own);
-                answer(solutions)
-            }
-            Ask::Rest => {
-                sample.rest();
-                answer(())
+                json(solutions)
             }
         }?;
+        // First, so that the next one finds it free.
+        if args.rests {
+            sample.rest();
+        }
+        output::print(answer)?;
     }
     Ok(())
 }
 
-fn answer(value: impl Serialize) -> Result<(), Failure> {
-    output::print(serde_json::to_string(&value).map_err(anyhow::Error::from)?)
+fn json(value: impl Serialize) -> Result<String, Failure> {
+    Ok(serde_json::to_string(&value).map_err(anyhow::Error::from)?)
 }
 
 /// The parent's end. The child ends with it.
@@ -100,12 +102,14 @@ pub(super) struct SampleProcess {
 }
 
 impl SampleProcess {
-    /// Starts a child whose kernel may take `memory` bytes.
+    /// Starts a child whose kernel may take `memory` bytes, all the time or, if it `rests`, while it
+    /// is being asked.
     pub(super) fn start(
         n: u32,
         method: Method,
         backend: Backend,
         memory: u64,
+        rests: bool,
     ) -> Result<SampleProcess, Failure> {
         let mut command = this_program()?;
         command.args(["bench", "sample", &n.to_string(), "--method", method.name()]);
@@ -113,6 +117,7 @@ impl SampleProcess {
             command.args([format!("--{name}"), value.to_string()]);
         }
         command.args(["--backend", backend.name(), "--memory", &memory.to_string()]);
+        command.args(rests.then_some("--rests"));
         let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut child = child.context("a process of this program cannot be started")?;
         let asks = child.stdin.take().expect("it is piped");
@@ -135,18 +140,13 @@ impl SampleProcess {
         self.ask(Ask::Solutions(other.wanted))
     }
 
-    /// Gives the kernel's memory back until it is needed again.
-    pub(super) fn rest(&mut self) -> Result<(), Failure> {
-        self.ask(Ask::Rest)
-    }
-
     /// The most memory that was ever resident, MiB; `None` where the system does not tell.
     pub(super) fn peak_mib(&self) -> Option<f64> {
         memory_mib(&self.child, "VmHWM:")
     }
 
     fn ask<T: DeserializeOwned>(&mut self, ask: Ask) -> Result<T, Failure> {
-        let mut line = serde_json::to_string(&ask).map_err(anyhow::Error::from)?;
+        let mut line = json(ask)?;
         line.push('\n');
         self.asks.write_all(line.as_bytes()).context("a measuring process is gone")?;
         line.clear();
