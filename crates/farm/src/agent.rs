@@ -25,6 +25,8 @@ pub struct AgentConfig {
     pub instance: u64,
     /// Counting threads.
     pub threads: u32,
+    /// Bytes that all of them together may take.
+    pub memory: u64,
     /// The most tasks to hold at a time.
     pub credit: u64,
     /// How long finished parts of a lease are gathered before they are reported, ms.
@@ -42,6 +44,8 @@ pub enum Message {
     Credit(u64),
     /// A partial count.
     Report(Report),
+    /// This loan cannot be counted here.
+    Decline(LeaseId),
     /// No more work, please.
     Leaving,
 }
@@ -70,6 +74,8 @@ pub struct Agent {
     todo: BTreeMap<Key, (Loan, IntervalSet)>,
     done: BTreeMap<Key, Done>,
     unacked: BTreeMap<(JobId, Fingerprint, Range), (Report, Millis)>,
+    /// Loans to give back, in this session: they end with it anyway.
+    declined: Vec<LeaseId>,
 }
 
 /// What tells loans apart. If the coordinator is replaced by one with another ledger, the lease's
@@ -106,6 +112,7 @@ impl Agent {
             todo: BTreeMap::new(),
             done: BTreeMap::new(),
             unacked: BTreeMap::new(),
+            declined: Vec::new(),
         }
     }
 
@@ -119,6 +126,7 @@ impl Agent {
             worker: self.config.worker.clone(),
             instance: self.config.instance,
             threads: self.config.threads,
+            memory: self.config.memory,
             credit: self.told_credit,
             holding: self.holdings(),
         })
@@ -127,6 +135,7 @@ impl Agent {
     /// The session ended; work goes on.
     pub fn disconnected(&mut self) {
         self.connected = false;
+        self.declined.clear();
     }
 
     /// Tasks of `loan` are coming.
@@ -135,6 +144,11 @@ impl Agent {
             let (_, open) = self.todo.entry(key(&loan)).or_insert((loan, IntervalSet::new()));
             open.insert(loan.range);
         }
+    }
+
+    /// A loan cannot be counted here: it goes back, and its tasks are of no use.
+    pub fn decline(&mut self, lease: LeaseId) {
+        self.declined.push(lease);
     }
 
     /// What is left of a lease is not wanted. What is finished of it still is.
@@ -184,6 +198,7 @@ impl Agent {
             self.told_leaving = true;
             messages.push(Message::Leaving);
         }
+        messages.extend(self.declined.drain(..).map(Message::Decline));
         let resend_at = now.after(self.config.resend_ms);
         for (report, due) in self.unacked.values_mut().filter(|(_, due)| *due <= now) {
             *due = resend_at;

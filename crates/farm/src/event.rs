@@ -26,6 +26,13 @@ pub enum Event {
         /// What was counted.
         report: Report,
     },
+    /// A worker cannot count what it was lent, and will not be lent more of that job.
+    Declined {
+        /// Who.
+        session: SessionId,
+        /// Which loan.
+        lease: LeaseId,
+    },
     /// A worker wants no more work; its reports are still welcome.
     Leaving {
         /// Who.
@@ -44,6 +51,8 @@ pub enum Event {
         plan: Plan,
         /// Jobs of higher priority are served first.
         priority: i32,
+        /// Bytes without which no thread can count its tasks.
+        thread_memory: u64,
     },
     /// A client wants a job ended without a total.
     Cancelled {
@@ -91,6 +100,8 @@ pub struct Hello {
     pub instance: u64,
     /// Counting threads.
     pub threads: u32,
+    /// Bytes that all of them together may take.
+    pub memory: u64,
     /// The most tasks that the worker agrees to hold at a time.
     pub credit: u64,
     /// What it still works on from an earlier session.

@@ -73,8 +73,12 @@ pub struct JobView {
     pub tasks_done: u64,
     /// Sum over these; the answer once the job is done.
     pub total: u128,
+    /// Bytes without which no thread can count its tasks.
+    pub thread_memory: u64,
     /// Sessions that work on it.
     pub workers: usize,
+    /// Sessions that may be lent ranges of it while it runs: they have the memory.
+    pub able_workers: usize,
     /// Tasks per 1,000 seconds that these count together, as last measured.
     pub tasks_per_kilosecond: u64,
     /// Ranges whose count is in dispute.
@@ -115,6 +119,8 @@ pub(crate) struct Job {
     pub(crate) plan: Plan,
     pub(crate) fingerprint: Fingerprint,
     pub(crate) priority: i32,
+    /// Bytes without which no thread can count its tasks.
+    pub(crate) thread_memory: u64,
     pub(crate) state: JobState,
     /// The same as far as the ledger has it: what clients are told.
     pub(crate) durable_state: JobState,
@@ -140,11 +146,12 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    pub(crate) fn new(plan: Plan, priority: i32) -> Job {
+    pub(crate) fn new(plan: Plan, priority: i32, thread_memory: u64) -> Job {
         Job {
             plan,
             fingerprint: plan.fingerprint(),
             priority,
+            thread_memory,
             state: JobState::Running,
             durable_state: JobState::Running,
             finishing: false,

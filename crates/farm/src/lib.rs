@@ -45,3 +45,4 @@ pub use job::{JobState, JobView};
 pub use machine::{Config, Farm, Restored, RestoredDispute, RestoredJob};
 pub use plan::{Fingerprint, Plan, Problem};
 pub use range::Range;
+pub use session::threads_that_fit;

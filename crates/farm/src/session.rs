@@ -2,14 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Hello, LeaseId, Millis};
+use crate::{Hello, JobId, LeaseId, Millis};
 
 /// One connection of one worker.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) worker: String,
     pub(crate) instance: u64,
-    pub(crate) threads: u32,
+    threads: u32,
+    /// Bytes that all threads together may take.
+    memory: u64,
     /// The most tasks that the worker agrees to hold.
     pub(crate) credit: u64,
     /// Tasks lent and not yet reported.
@@ -21,6 +23,8 @@ pub(crate) struct Session {
     /// It missed a deadline: until then, or until it reports something, it is lent nothing.
     pub(crate) rests_until: Option<Millis>,
     pub(crate) leases: BTreeSet<LeaseId>,
+    /// Jobs that it gave ranges back of: it cannot count them, whatever it said about its memory.
+    pub(crate) declined: BTreeSet<JobId>,
 }
 
 impl Session {
@@ -29,19 +33,37 @@ impl Session {
             worker: hello.worker.clone(),
             instance: hello.instance,
             threads: hello.threads.max(1),
+            memory: hello.memory,
             credit: hello.credit,
             outstanding: 0,
             leaving: false,
             missed: 0,
             rests_until: None,
             leases: BTreeSet::new(),
+            declined: BTreeSet::new(),
         }
+    }
+
+    /// How many of its threads may count a job at a time that takes `thread_memory` bytes for each.
+    pub(crate) fn threads_for(&self, thread_memory: u64) -> u32 {
+        threads_that_fit(self.threads, self.memory, thread_memory)
+    }
+
+    /// Whether ranges of such a job are of any use to it.
+    pub(crate) fn may_count(&self, job: JobId, thread_memory: u64) -> bool {
+        self.threads_for(thread_memory) > 0 && !self.declined.contains(&job)
     }
 
     /// How many more tasks it may be lent.
     pub(crate) fn room(&self) -> u64 {
         if self.leaving { 0 } else { self.credit.saturating_sub(self.outstanding) }
     }
+}
+
+/// How many of `threads` may count at a time within `memory` bytes where each takes `thread_memory`.
+pub fn threads_that_fit(threads: u32, memory: u64, thread_memory: u64) -> u32 {
+    let fit = memory.checked_div(thread_memory).unwrap_or(u64::MAX);
+    u32::try_from(fit).unwrap_or(u32::MAX).min(threads)
 }
 
 /// How fast a worker counts one job's tasks, from what it reports.

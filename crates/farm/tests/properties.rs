@@ -116,9 +116,16 @@ proptest! {
         let truth: u128 = (0..tasks).map(|ordinal| u128::from(count(ordinal))).sum();
         let mut farm = Farm::restore(Config::default(), Millis(0), Restored::default());
         let plan = plan(tasks);
-        act(&mut farm, Event::Submitted { request: RequestId(1), plan, priority: 0 });
-        let hello =
-            Hello { worker: "w".into(), instance: 1, threads: 2, credit: 100, holding: Vec::new() };
+        let request = RequestId(1);
+        act(&mut farm, Event::Submitted { request, plan, priority: 0, thread_memory: 0 });
+        let hello = Hello {
+            worker: "w".into(),
+            instance: 1,
+            threads: 2,
+            memory: 0,
+            credit: 100,
+            holding: Vec::new(),
+        };
         act(&mut farm, Event::Joined { session: SessionId(1), hello });
         let mut reports: Vec<Range> =
             split(tasks, &cuts).into_iter().flat_map(|range| pieces(range, 40)).collect();
@@ -219,6 +226,7 @@ fn agent() -> Agent {
         worker: "w".into(),
         instance: 1,
         threads: 2,
+        memory: 0,
         credit: 100,
         report_ms: 500,
         resend_ms: 50_000,

@@ -17,7 +17,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use crate::coordinator::{Hub, HubHandle, Plans, Wish, host};
 use crate::failure::Failure;
 use crate::ledger::{CheckedLedger, LedgerFault};
-use crate::memory::threads_that_fit;
+use crate::memory::fit;
 use crate::progress::Progress;
 use crate::worker::{Connect, Executor, Link, LinkEnd, WorkConfig, work};
 
@@ -56,7 +56,7 @@ impl LocalCount {
         // First, so that a board that cannot be counted leaves no file behind.
         let plan = plans.make(self.n, self.method.unwrap_or(MethodChoice::suggested(self.n)))?;
         if self.ledger.as_ref().is_none_or(|path| !path.exists()) {
-            threads_that_fit(plan, self.threads, self.memory)?;
+            fit(plan, self.threads, self.memory)?;
         }
         let ledger = match &self.ledger {
             Some(path) => CheckedLedger::open(path),
@@ -66,7 +66,7 @@ impl LocalCount {
         let ledger = ledger.map_err(at_ledger)?;
         let known = self.known_job(ledger.jobs())?;
         let plan = known.map_or(plan, |(_, plan)| plan);
-        self.threads = threads_that_fit(plan, self.threads, self.memory)?;
+        self.threads = fit(plan, self.threads, self.memory)?.threads;
         let ledger = ledger.begin().map_err(at_ledger)?;
 
         let config = Config { grace_ms: 0, ..Config::default() };
@@ -149,6 +149,7 @@ impl LocalCount {
             worker: "local".into(),
             instance: 0,
             threads: u32::try_from(self.threads.get()).unwrap_or(u32::MAX),
+            memory: self.memory,
             credit: 1 << 20,
             report_ms: 200,
             resend_ms: 60_000,

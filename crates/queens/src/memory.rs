@@ -22,6 +22,15 @@ pub struct TooLittleMemory {
     pub given: u64,
 }
 
+/// How a plan is counted within a bound: `threads` times `bytes` stay within it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fit {
+    /// As many as may count it at a time.
+    pub(crate) threads: NonZero<usize>,
+    /// What each of them may take, bytes.
+    pub(crate) bytes: u64,
+}
+
 /// What may be taken where nothing is said: half of what the machine has, or the container.
 pub(crate) fn usual() -> ByteSize {
     let mut system = System::new();
@@ -30,17 +39,24 @@ pub(crate) fn usual() -> ByteSize {
     ByteSize(system.total_memory().min(container) / 2)
 }
 
-/// As many of `threads` as may count `plan` at a time within `memory` bytes.
-pub(crate) fn threads_that_fit(
+/// Bytes without which no thread can count the tasks of `plan`.
+pub(crate) fn thread_memory(plan: &Plan) -> u64 {
+    count::memory_needed(plan.problem.n(), plan.method).least
+}
+
+/// As many of `threads` as may count `plan` at a time within `memory` bytes, and the equal share of
+/// each, as far as it is of use.
+pub(crate) fn fit(
     plan: Plan,
     threads: NonZero<usize>,
     memory: u64,
-) -> Result<NonZero<usize>, TooLittleMemory> {
-    let needed = count::memory_needed(plan.problem.n(), plan.method).least;
-    let fit = memory
-        .checked_div(needed)
-        .map_or(threads.get(), |fit| fit.min(threads.get() as u64) as usize);
-    NonZero::new(fit).ok_or(TooLittleMemory { plan, needed, given: memory })
+) -> Result<Fit, TooLittleMemory> {
+    let need = count::memory_needed(plan.problem.n(), plan.method);
+    let wanted = u32::try_from(threads.get()).unwrap_or(u32::MAX);
+    let fitting = farm::threads_that_fit(wanted, memory, need.least);
+    let threads = NonZero::new(fitting as usize);
+    let threads = threads.ok_or(TooLittleMemory { plan, needed: need.least, given: memory })?;
+    Ok(Fit { threads, bytes: need.most.min(memory / u64::from(fitting)) })
 }
 
 #[cfg(test)]
@@ -49,18 +65,34 @@ mod tests {
 
     use super::*;
 
+    fn plan(method: Method) -> Plan {
+        Plan { problem: Problem::Total { n: 24 }, method, tasks: 1 }
+    }
+
+    fn fit_four(method: Method, memory: u64) -> Result<(usize, u64), TooLittleMemory> {
+        let four = NonZero::new(4).expect("it is not 0");
+        fit(plan(method), four, memory).map(|fit| (fit.threads.get(), fit.bytes))
+    }
+
     #[test]
     fn as_many_threads_as_fit_and_never_none() {
-        let plan = |method| Plan { problem: Problem::Total { n: 24 }, method, tasks: 1 };
-        let (halves, ring) = (plan(Method::Halves), plan(Method::Ring { width: 1 }));
-        let four = NonZero::new(4).expect("it is not 0");
-        let needed = count::memory_needed(24, Method::Halves).least;
-        let fit = |plan, memory| threads_that_fit(plan, four, memory).map(NonZero::get);
+        let count::MemoryNeed { least, most } = count::memory_needed(24, Method::Halves);
 
-        assert_eq!(fit(halves, 10 * needed), Ok(4));
-        assert_eq!(fit(halves, 3 * needed - 1), Ok(2));
-        let too_little = TooLittleMemory { plan: halves, needed, given: needed - 1 };
-        assert_eq!(fit(halves, needed - 1), Err(too_little));
-        assert_eq!(fit(ring, 0), Ok(4), "a search takes next to nothing");
+        assert_eq!(fit_four(Method::Halves, 4 * most), Ok((4, most)));
+        assert_eq!(fit_four(Method::Halves, u64::MAX), Ok((4, most)), "more is of no use");
+        let too_little =
+            TooLittleMemory { plan: plan(Method::Halves), needed: least, given: least - 1 };
+        assert_eq!(fit_four(Method::Halves, least - 1), Err(too_little));
+        assert_eq!(fit_four(Method::Ring { width: 1 }, 0), Ok((4, 0)), "next to nothing");
+    }
+
+    #[test]
+    fn equal_shares_are_enough_and_stay_within_the_bound() {
+        let least = count::memory_needed(24, Method::Halves).least;
+        for memory in [least, 2 * least - 1, 2 * least, 3 * least + 1, 5 * least] {
+            let (threads, bytes) = fit_four(Method::Halves, memory).expect("one fits");
+            assert!(bytes >= least && threads as u64 * bytes <= memory, "{threads} x {bytes}");
+            assert_eq!(threads as u64, (memory / least).min(4));
+        }
     }
 }

@@ -7,12 +7,16 @@ mod vectors;
 
 #[path = "cli/access.rs"]
 mod access;
+#[path = "cli/bench.rs"]
+mod bench;
 #[path = "cli/disk.rs"]
 mod disk;
 #[path = "cli/jobs.rs"]
 mod jobs;
 #[path = "cli/ledgers.rs"]
 mod ledgers;
+#[path = "cli/memory.rs"]
+mod memory;
 #[path = "cli/output.rs"]
 mod output;
 #[path = "cli/peers.rs"]

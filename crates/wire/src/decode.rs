@@ -23,6 +23,8 @@ pub enum WorkerMessage {
     Credit(u64),
     /// A partial count.
     Report(Report),
+    /// It has no memory for a loan.
+    Decline(LeaseId),
     /// It wants no more work.
     Leaving,
 }
@@ -70,6 +72,9 @@ impl TryFrom<v1::WorkRequest> for WorkerMessage {
             work_request::Message::Hello(hello) => WorkerMessage::Hello(hello.try_into()?),
             work_request::Message::Credit(credit) => WorkerMessage::Credit(credit.tasks),
             work_request::Message::Report(report) => WorkerMessage::Report(report.try_into()?),
+            work_request::Message::Decline(decline) => {
+                WorkerMessage::Decline(LeaseId(decline.lease))
+            }
             work_request::Message::Leaving(_) => WorkerMessage::Leaving,
         })
     }
@@ -114,6 +119,7 @@ impl TryFrom<v1::Hello> for Hello {
             worker: hello.worker,
             instance: hello.instance,
             threads: hello.threads,
+            memory: hello.memory,
             credit: hello.credit,
             holding: hello.holding.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
         })
@@ -270,6 +276,9 @@ impl TryFrom<v1::Job> for JobView {
             state,
             tasks_done: job.tasks_done,
             total: total.map_err(|_| WireError::out_of_bounds("total", &job.total))?,
+            thread_memory: job.thread_memory,
+            able_workers: usize::try_from(job.able_workers)
+                .map_err(|_| WireError::out_of_bounds("able_workers", job.able_workers))?,
             workers: usize::try_from(job.workers)
                 .map_err(|_| WireError::out_of_bounds("workers", job.workers))?,
             tasks_per_kilosecond: job.tasks_per_kilosecond,

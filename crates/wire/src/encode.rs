@@ -1,7 +1,7 @@
 //! From the farm's types to messages.
 
 use board::MethodChoice;
-use farm::{Fingerprint, JobState, JobView, Method, Plan, Problem, Range, Verdict};
+use farm::{Fingerprint, JobState, JobView, LeaseId, Method, Plan, Problem, Range, Verdict};
 
 use crate::decode::{TasksBlock, WorkerMessage, WorkerOrder};
 use crate::v1;
@@ -48,6 +48,7 @@ impl From<farm::Message> for v1::WorkRequest {
             farm::Message::Hello(hello) => Message::Hello(hello.into()),
             farm::Message::Credit(tasks) => Message::Credit(v1::Credit { tasks }),
             farm::Message::Report(report) => Message::Report(report.into()),
+            farm::Message::Decline(LeaseId(lease)) => Message::Decline(v1::Decline { lease }),
             farm::Message::Leaving => Message::Leaving(v1::Leaving {}),
         };
         v1::WorkRequest { message: Some(message) }
@@ -61,6 +62,7 @@ impl From<farm::Message> for WorkerMessage {
             farm::Message::Hello(hello) => WorkerMessage::Hello(hello),
             farm::Message::Credit(tasks) => WorkerMessage::Credit(tasks),
             farm::Message::Report(report) => WorkerMessage::Report(report),
+            farm::Message::Decline(lease) => WorkerMessage::Decline(lease),
             farm::Message::Leaving => WorkerMessage::Leaving,
         }
     }
@@ -73,6 +75,7 @@ impl From<farm::Hello> for v1::Hello {
             worker: hello.worker,
             instance: hello.instance,
             threads: hello.threads,
+            memory: hello.memory,
             credit: hello.credit,
             holding: hello.holding.into_iter().map(Into::into).collect(),
             build: String::new(),
@@ -186,6 +189,8 @@ impl From<JobView> for v1::Job {
             workers: job.workers as u64,
             tasks_per_kilosecond: job.tasks_per_kilosecond,
             disputes: job.disputes as u64,
+            thread_memory: job.thread_memory,
+            able_workers: job.able_workers as u64,
         }
     }
 }

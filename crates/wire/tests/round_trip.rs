@@ -114,6 +114,7 @@ fn the_largest_messages_fit_the_limit() {
         worker: "w".repeat(128),
         instance: u64::MAX,
         threads: 4096,
+        memory: u64::MAX,
         credit: u64::MAX,
         holding: vec![holding; Hello::MAX_HOLDINGS],
     });
@@ -157,16 +158,20 @@ fn message() -> impl Strategy<Value = Message> {
         hello().prop_map(Message::Hello),
         any::<u64>().prop_map(Message::Credit),
         report().prop_map(Message::Report),
+        any::<u64>().prop_map(|lease| Message::Decline(LeaseId(lease))),
         Just(Message::Leaving),
     ]
 }
 
 fn hello() -> impl Strategy<Value = Hello> {
-    ("[a-zà-ž0-9-]{1,64}", any::<u64>(), 1..=4096u32, any::<u64>(), vec(holding(), 0..5)).prop_map(
-        |(worker, instance, threads, credit, holding)| Hello {
+    let name = "[a-zà-ž0-9-]{1,64}";
+    let numbers = (any::<u64>(), 1..=4096u32, any::<u64>(), any::<u64>());
+    (name, numbers, vec(holding(), 0..5)).prop_map(
+        |(worker, (instance, threads, memory, credit), holding)| Hello {
             worker,
             instance,
             threads,
+            memory,
             credit,
             holding,
         },
@@ -249,17 +254,20 @@ fn job() -> impl Strategy<Value = JobView> {
         Just(JobState::Done),
     ];
     let numbers = (any::<u64>(), any::<u64>(), any::<u128>(), any::<u64>());
-    (plan(), state, numbers, any::<i32>(), any::<u16>(), any::<u16>()).prop_map(
-        |(plan, state, (id, tasks_done, total, speed), priority, workers, disputes)| JobView {
+    let sizes = (any::<u64>(), any::<u16>(), any::<u16>(), any::<u16>());
+    (plan(), state, numbers, any::<i32>(), sizes).prop_map(
+        |(plan, state, (id, tasks_done, total, speed), priority, sizes)| JobView {
             id: JobId(id),
             plan,
             priority,
             state,
             tasks_done,
             total,
-            workers: workers.into(),
+            thread_memory: sizes.0,
+            workers: sizes.1.into(),
+            able_workers: sizes.2.into(),
             tasks_per_kilosecond: speed,
-            disputes: disputes.into(),
+            disputes: sizes.3.into(),
         },
     )
 }

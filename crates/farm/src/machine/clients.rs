@@ -6,17 +6,21 @@ use crate::{Effect, JobId, JobState, Plan, Record, Refusal, RequestId};
 
 impl Farm {
     /// The job exists once the ledger has it: until then nothing of it is lent.
-    pub(super) fn submitted(&mut self, request: RequestId, plan: Plan, priority: i32) {
-        let job = JobId(self.next_job);
+    pub(super) fn submitted(
+        &mut self,
+        request: RequestId,
+        plan: Plan,
+        priority: i32,
+        thread_memory: u64,
+    ) {
+        let id = JobId(self.next_job);
         self.next_job += 1;
-        self.write(
-            Record::Job { job, plan, priority },
-            Pending::Job { request, job, plan, priority },
-        );
+        let job = Box::new(Job::new(plan, priority, thread_memory));
+        self.write(Record::Job { job: id, plan, priority }, Pending::Job { request, id, job });
     }
 
-    pub(super) fn job_written(&mut self, request: RequestId, id: JobId, plan: Plan, priority: i32) {
-        self.jobs.insert(id, Job::new(plan, priority));
+    pub(super) fn job_written(&mut self, request: RequestId, id: JobId, job: Job) {
+        self.jobs.insert(id, job);
         self.requeue(id);
         self.effects.push(Effect::Reply { request, answer: Ok(id) });
         self.finish_if_covered(id);

@@ -3,7 +3,8 @@
 //! A worker holds about `lease_ms` worth of work, by its own measured speed; towards the end of a
 //! job less, in proportion to its share of all workers' speed, so that all finish together. It is
 //! served again when half of that is left. A worker without company has nobody to leave a share
-//! for. Before its speed on a job is known it gets a probe.
+//! for. Before its speed on a job is known it gets a probe. A job that it has no memory for is
+//! passed over.
 
 use super::Farm;
 use crate::lease::Lease;
@@ -67,7 +68,8 @@ impl Farm {
     fn first_job_with_work(&self, session: &Session) -> Option<JobId> {
         let has_work = |job: &JobId| {
             let free = self.jobs[job].pool_tasks() > 0 && self.may_lend();
-            free || self.recount_for(*job, session).is_some()
+            let able = session.may_count(*job, self.jobs[job].thread_memory);
+            able && (free || self.recount_for(*job, session).is_some())
         };
         self.queue.iter().map(|&(_, job)| job).find(has_work)
     }
@@ -109,7 +111,7 @@ impl Farm {
     /// How many tasks a session should hold while it works on `job`; at least 1.
     fn wanted_tasks(&self, id: SessionId, job_id: JobId) -> u64 {
         let (session, job) = (&self.sessions[&id], &self.jobs[&job_id]);
-        let threads = u64::from(session.threads);
+        let threads = u64::from(session.threads_for(job.thread_memory));
         let Some(rate) = job.rate_of(id) else {
             return threads * self.config.probe_tasks.max(1);
         };

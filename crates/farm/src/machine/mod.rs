@@ -21,8 +21,8 @@ use crate::job::Job;
 use crate::lease::Leases;
 use crate::session::Session;
 use crate::{
-    Effect, Event, JobId, JobState, JobView, LeaseId, Millis, Plan, Record, Report, RequestId,
-    SessionId, Ticket,
+    Effect, Event, JobId, JobState, JobView, LeaseId, Millis, Record, Report, RequestId, SessionId,
+    Ticket,
 };
 
 /// The farm's few tunable times and sizes.
@@ -73,7 +73,7 @@ pub struct Farm {
 /// What to do when the ledger has answered.
 #[derive(Debug)]
 enum Pending {
-    Job { request: RequestId, job: JobId, plan: Plan, priority: i32 },
+    Job { request: RequestId, id: JobId, job: Box<Job> },
     State { request: RequestId, job: JobId, state: JobState },
     Done { job: JobId },
     Range { session: SessionId, report: Report },
@@ -95,9 +95,12 @@ impl Farm {
             Event::Joined { session, hello } => self.joined(session, &hello),
             Event::CreditChanged { session, credit } => self.credit_changed(session, credit),
             Event::Reported { session, report } => self.reported(session, report),
+            Event::Declined { session, lease } => self.declined(session, lease),
             Event::Leaving { session } => self.leaving(session),
             Event::Left { session } => self.left(session),
-            Event::Submitted { request, plan, priority } => self.submitted(request, plan, priority),
+            Event::Submitted { request, plan, priority, thread_memory } => {
+                self.submitted(request, plan, priority, thread_memory);
+            }
             Event::Cancelled { request, job } => self.change(request, job, JobState::Cancelled),
             Event::Paused { request, job } => self.change(request, job, JobState::Paused),
             Event::Resumed { request, job } => self.change(request, job, JobState::Running),
@@ -119,19 +122,48 @@ impl Farm {
 
     /// One job, as clients see it.
     pub fn job(&self, id: JobId) -> Option<JobView> {
-        let job = self.jobs.get(&id)?;
-        let holders = self.leases.holders(id);
-        Some(view(id, job, holders))
+        Some(self.view(id, self.jobs.get(&id)?))
     }
 
     /// All jobs, the oldest first.
     pub fn jobs(&self) -> impl Iterator<Item = JobView> + '_ {
-        self.jobs.iter().map(|(&id, job)| view(id, job, self.leases.holders(id)))
+        self.jobs.iter().map(|(&id, job)| self.view(id, job))
     }
 
     /// How many workers are connected.
     pub fn workers(&self) -> usize {
         self.sessions.len()
+    }
+
+    /// Running jobs that none of the connected workers has the memory for; none of them while no
+    /// worker is connected.
+    pub fn stranded(&self) -> impl Iterator<Item = JobId> + '_ {
+        let is_stranded = |id: &JobId| {
+            let able = |session: &Session| session.may_count(*id, self.jobs[id].thread_memory);
+            !self.sessions.is_empty() && !self.sessions.values().any(able)
+        };
+        self.queue.iter().map(|&(_, id)| id).filter(is_stranded)
+    }
+
+    fn view(&self, id: JobId, job: &Job) -> JobView {
+        let workers = self.leases.holders(id);
+        let able = |session: &&Session| session.may_count(id, job.thread_memory);
+        JobView {
+            id,
+            plan: job.plan,
+            priority: job.priority,
+            state: job.durable_state,
+            tasks_done: job.tasks_done,
+            total: job.total,
+            thread_memory: job.thread_memory,
+            workers,
+            able_workers: match job.state {
+                JobState::Running => self.sessions.values().filter(able).count(),
+                _ => 0,
+            },
+            tasks_per_kilosecond: if workers > 0 { job.rate() } else { 0 },
+            disputes: job.disputes.len(),
+        }
     }
 
     fn write(&mut self, record: Record, pending: Pending) {
@@ -163,9 +195,7 @@ impl Farm {
 
     fn written(&mut self, ticket: Ticket) {
         match self.pending.remove(&ticket) {
-            Some(Pending::Job { request, job, plan, priority }) => {
-                self.job_written(request, job, plan, priority);
-            }
+            Some(Pending::Job { request, id, job }) => self.job_written(request, id, *job),
             Some(Pending::State { request, job, state }) => {
                 self.state_written(request, job, state);
             }
@@ -188,19 +218,5 @@ impl Farm {
         } else {
             self.queue.remove(&key);
         }
-    }
-}
-
-fn view(id: JobId, job: &Job, workers: usize) -> JobView {
-    JobView {
-        id,
-        plan: job.plan,
-        priority: job.priority,
-        state: job.durable_state,
-        tasks_done: job.tasks_done,
-        total: job.total,
-        workers,
-        tasks_per_kilosecond: if workers > 0 { job.rate() } else { 0 },
-        disputes: job.disputes.len(),
     }
 }

@@ -23,6 +23,8 @@ pub struct RestoredJob {
     pub plan: Plan,
     /// Its priority.
     pub priority: i32,
+    /// Bytes without which no thread can count its tasks.
+    pub thread_memory: u64,
     /// Where it stood.
     pub state: JobState,
     /// What is accepted.
@@ -82,7 +84,7 @@ impl Farm {
 }
 
 fn restore_job(restored: RestoredJob) -> Job {
-    let mut job = Job::new(restored.plan, restored.priority);
+    let mut job = Job::new(restored.plan, restored.priority, restored.thread_memory);
     for range in restored.accepted.iter() {
         assert!(range.end() <= job.plan.tasks, "{range} is outside of the plan");
         job.claim(range);

@@ -21,7 +21,7 @@ impl Farm {
     pub(super) fn reported(&mut self, session: SessionId, report: Report) {
         let Some(known) = self.sessions.get_mut(&session) else { return };
         (known.missed, known.rests_until) = (0, None);
-        let (worker, threads) = (known.worker.clone(), known.threads);
+        let worker = known.worker.clone();
         let Some(job) = self.jobs.get_mut(&report.job) else {
             return self.ack(session, &report, Verdict::Obsolete);
         };
@@ -32,6 +32,7 @@ impl Farm {
             return self.ack(session, &report, Verdict::Invalid);
         }
         job.heard_at = self.now;
+        let threads = known.threads_for(job.thread_memory).max(1);
         job.measured(session, threads, report.range.len(), report.busy_us);
         if self.holds(session, report.lease) {
             let deadline = self.deadline(report.job);

@@ -49,6 +49,18 @@ impl Farm {
         }
     }
 
+    /// A worker gives a loan back that it has no memory for: it was told to need less, or said to
+    /// have more. Nothing more of that job is lent to it, or it would come back at once.
+    pub(super) fn declined(&mut self, id: SessionId, lease: LeaseId) {
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        if let Some(lent) = self.leases.get(lease).filter(|lent| lent.session == id) {
+            session.declined.insert(lent.job);
+            // Not by itself: what is on its way of the loan is to be stopped.
+            self.revoke(lease);
+            self.feed(id);
+        }
+    }
+
     pub(super) fn leaving(&mut self, id: SessionId) {
         if let Some(session) = self.sessions.get_mut(&id) {
             session.leaving = true;

@@ -9,6 +9,7 @@ fn connected() -> Agent {
         worker: "w1".into(),
         instance: 1,
         threads: 1,
+        memory: 0,
         credit: 100,
         report_ms: 500,
         resend_ms: 5_000,
@@ -135,4 +136,18 @@ fn a_worker_that_stops_reports_what_is_finished_and_takes_nothing_more() {
     agent.lent(loan);
     let Message::Hello(hello) = agent.connected() else { panic!("first words") };
     assert_eq!((hello.credit, hello.holding), (0, vec![]));
+}
+
+#[test]
+fn a_loan_that_goes_back_is_said_once_and_not_in_the_next_session() {
+    let mut agent = connected();
+
+    agent.decline(LeaseId(1));
+    assert_eq!(agent.poll(Millis(0)), [Message::Decline(LeaseId(1))]);
+    assert_eq!(agent.poll(Millis(0)), []);
+
+    agent.decline(LeaseId(2));
+    agent.disconnected();
+    agent.connected();
+    assert_eq!(agent.poll(Millis(0)), []);
 }

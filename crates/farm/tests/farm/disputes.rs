@@ -139,7 +139,8 @@ fn a_recount_that_comes_back_from_a_hung_worker_goes_to_another() {
 #[test]
 fn a_recount_larger_than_all_credit_goes_to_an_idle_worker() {
     let (mut stage, job) = disputed(5);
-    stage.act(Event::Submitted { request: RequestId(9), plan: plan(9), priority: 1 });
+    let (request, plan) = (RequestId(9), plan(9));
+    stage.act(Event::Submitted { request, plan, priority: 1, thread_memory: 0 });
     let busy = stage.join("w3", 2);
     assert!(!stage.last_loan(busy).whole, "the other job comes first");
 

@@ -6,6 +6,7 @@ mod agent;
 mod clients;
 mod disputes;
 mod lending;
+mod memory;
 mod restarts;
 mod stage;
 mod verdicts;

@@ -15,6 +15,7 @@ fn half_done(accepted: u64) -> RestoredJob {
         id: JOB,
         plan: plan(10),
         priority: 0,
+        thread_memory: 0,
         state: JobState::Running,
         accepted: IntervalSet::from_iter([range(0, accepted)]),
         total: accepted.into(),

@@ -78,7 +78,13 @@ impl Stage {
     }
 
     pub fn submit(&mut self, tasks: u64, priority: i32) -> JobId {
-        self.act(Event::Submitted { request: RequestId(7), plan: plan(tasks), priority });
+        self.submit_large(tasks, priority, 0)
+    }
+
+    /// A job that takes so much memory for each thread.
+    pub fn submit_large(&mut self, tasks: u64, priority: i32, thread_memory: u64) -> JobId {
+        let (request, plan) = (RequestId(7), plan(tasks));
+        self.act(Event::Submitted { request, plan, priority, thread_memory });
         self.farm.jobs().last().expect("it was submitted").id
     }
 
@@ -87,6 +93,14 @@ impl Stage {
         let number = worker[1..].parse().expect("w1, w2, …");
         self.act(Event::Joined { session: SessionId(number), hello: hello(worker, credit) });
         SessionId(number)
+    }
+
+    /// A worker of `threads` threads with so much memory for all of them.
+    pub fn join_with(&mut self, worker: &str, threads: u32, memory: u64) -> SessionId {
+        let hello = Hello { threads, memory, ..hello(worker, 1_000) };
+        let session = SessionId(hello.instance);
+        self.act(Event::Joined { session, hello });
+        session
     }
 
     pub fn report(&mut self, session: SessionId, report: Report) -> Option<Verdict> {
@@ -167,7 +181,7 @@ pub fn range(start: u64, end: u64) -> Range {
 
 pub fn hello(worker: &str, credit: u64) -> Hello {
     let instance = worker[1..].parse().expect("w1, w2, …");
-    Hello { worker: worker.into(), instance, threads: 1, credit, holding: Vec::new() }
+    Hello { worker: worker.into(), instance, threads: 1, memory: 0, credit, holding: Vec::new() }
 }
 
 /// A count of 1 per task, under no lease.

@@ -1,15 +1,17 @@
 //! The witness's books: what is claimed, what is held, and by whom.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use farm::{Fingerprint, JobId, JobState, LeaseId, Plan, Range};
 
 use crate::ledger::LedgerJob;
+use crate::scenario::thread_memory;
 
 /// One job.
 pub struct Book {
     pub fingerprint: Fingerprint,
     pub priority: i32,
+    pub thread_memory: u64,
     pub state: JobState,
     /// Per ordinal: accepted or on the way into the ledger.
     pub claimed: Vec<bool>,
@@ -28,6 +30,9 @@ pub struct Book {
 pub struct Seat {
     pub worker: String,
     pub instance: u64,
+    pub memory: u64,
+    /// Jobs of which it gave something back.
+    pub declined: BTreeSet<JobId>,
     pub credit: u64,
     pub leaving: bool,
     pub outstanding: u64,
@@ -49,9 +54,15 @@ pub struct Held {
 }
 
 impl Seat {
-    /// Whether it has nothing to do, and no reason not to.
-    pub fn is_ready(&self) -> bool {
-        self.outstanding == 0 && self.credit > 0 && !self.leaving && !self.late
+    /// Whether it has nothing to do, and no reason not to count this job.
+    pub fn is_ready_for(&self, job: JobId, book: &Book) -> bool {
+        let is_idle = self.outstanding == 0 && self.credit > 0 && !self.leaving && !self.late;
+        is_idle && self.may_count(job, book)
+    }
+
+    /// Whether it has the memory, as far as the farm can know.
+    pub fn may_count(&self, job: JobId, book: &Book) -> bool {
+        self.memory >= book.thread_memory && !self.declined.contains(&job)
     }
 }
 
@@ -61,6 +72,7 @@ impl Book {
         Book {
             fingerprint: plan.fingerprint(),
             priority,
+            thread_memory: thread_memory(plan),
             free: tasks,
             state: JobState::Running,
             claimed: vec![false; tasks as usize],

@@ -6,7 +6,7 @@ use farm::{Effect, Event, Farm, Millis, RequestId, Ticket};
 
 use crate::agenda::Happening;
 use crate::ledger::{Answer, Order};
-use crate::scenario::Wish;
+use crate::scenario::{Wish, thread_memory};
 use crate::world::World;
 
 /// The coordinator's clock, which is not always right.
@@ -184,7 +184,8 @@ impl World {
             (Wish::Cancel(_), Some(job)) => Event::Cancelled { request, job },
             (Wish::Submit(plan, priority), _) => {
                 self.unanswered.insert(request, wish);
-                Event::Submitted { request, plan, priority }
+                let thread_memory = thread_memory(&plan);
+                Event::Submitted { request, plan, priority, thread_memory }
             }
             (_, None) => unreachable!("one of those that there are"),
         };

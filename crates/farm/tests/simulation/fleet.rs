@@ -20,6 +20,7 @@ impl World {
                 self.step(Event::Joined { session, hello });
             }
             Message::Credit(credit) => self.step(Event::CreditChanged { session, credit }),
+            Message::Decline(lease) => self.step(Event::Declined { session, lease }),
             Message::Leaving => self.step(Event::Leaving { session }),
             Message::Report(report) => {
                 let worker = link.worker;

@@ -14,6 +14,7 @@ use farm::{
     RestoredDispute, RestoredJob, Ticket, Vote,
 };
 
+use crate::scenario::thread_memory;
 use crate::truth::{Truth, Truths};
 
 #[derive(Default)]
@@ -251,6 +252,7 @@ impl LedgerJob {
             id,
             plan: self.plan,
             priority: self.priority,
+            thread_memory: thread_memory(&self.plan),
             state: self.state,
             accepted: self.rows.values().map(|row| row.range).collect::<IntervalSet>(),
             total: self.sum(),

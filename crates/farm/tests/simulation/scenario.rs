@@ -55,10 +55,21 @@ impl Weather {
     }
 }
 
+/// What a job of a large board takes for each thread, bytes; others take nothing.
+const LARGE: u64 = 1_000;
+
+/// Bytes without which no thread can count its tasks.
+pub fn thread_memory(plan: &Plan) -> u64 {
+    if plan.problem.n() == HUGE_N { LARGE } else { 0 }
+}
+
 /// What a worker is like.
 #[derive(Clone, Debug)]
 pub struct Traits {
+    /// What it says of itself.
     pub agent: AgentConfig,
+    /// Bytes that it really has.
+    pub memory: u64,
     pub us_per_task: u64,
     /// Tasks that a thread counts in one go.
     pub chunk: u64,
@@ -131,10 +142,12 @@ fn workers(random: &mut Random, lying: bool) -> Vec<Traits> {
                 worker: format!("w{index}"),
                 instance: 0,
                 threads: random.between(1, 4) as u32,
+                memory: LARGE * random.between(1, 4),
                 credit: random.scaled(1, 500),
                 report_ms: if lying { 0 } else { report_ms },
                 resend_ms: random.scaled(50, 2_000),
             },
+            memory: u64::MAX,
             us_per_task: random.scaled(200, 20_000),
             chunk: if lying { 2 } else { random.between(1, 8) },
             hopeless: !lying && index > 0 && random.per_mille(300),
@@ -147,6 +160,16 @@ fn workers(random: &mut Random, lying: bool) -> Vec<Traits> {
         workers[0].lies_per_mille = random.scaled(10, 500);
         workers[0].renames = false;
         workers[0].us_per_task = random.scaled(200, 2_000);
+    }
+    // Some have, or turn out to have, too little memory for large boards. Enough workers remain for
+    // every job to end, and for every lie to come out.
+    let always_able = if lying { workers.len() } else { 1 };
+    for worker in workers.iter_mut().skip(always_able) {
+        match random.below(6) {
+            0 => worker.agent.memory = LARGE - 1,
+            1 => worker.memory = LARGE - 1,
+            _ => {}
+        }
     }
     if count > 2 && !lying && random.per_mille(50) {
         workers[1].agent.credit = 0;

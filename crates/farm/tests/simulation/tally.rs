@@ -58,6 +58,7 @@ tally! {
     clock_jumps: "clock jumps",
     clock_freezes: "clock standing still or going back",
     expiries: "leases expired",
+    declined: "leases given back for want of memory",
     adoptions: "ranges adopted from an earlier session",
     accepted: "reports accepted",
     agreed: "reports that agreed with an earlier one",

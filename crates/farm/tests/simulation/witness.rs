@@ -3,7 +3,7 @@
 //! The books say what the farm's documentation promises, kept the slow and obvious way: one entry
 //! per ordinal. They are begun anew whenever the coordinator is, from what was durable.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use farm::{
     Effect, Event, Farm, Found, Hello, JobId, JobState, LeaseId, Loan, Range, Record, Refusal,
@@ -52,6 +52,14 @@ impl Witness {
             Event::CreditChanged { session, credit } => {
                 if let Some(seat) = self.seats.get_mut(session) {
                     seat.credit = *credit;
+                }
+            }
+            Event::Declined { session, lease } => {
+                if let Some(seat) = self.seats.get_mut(session)
+                    && let Some(held) = seat.leases.get(lease)
+                {
+                    tally.declined += 1;
+                    seat.declined.insert(held.job);
                 }
             }
             Event::Leaving { session } => {
@@ -133,6 +141,7 @@ impl Witness {
                 let expired = match event {
                     Event::Paused { job, .. } | Event::Cancelled { job, .. } => *job != held.job,
                     Event::Reported { .. } => self.judged,
+                    Event::Declined { lease: declined, .. } => declined != lease,
                     Event::Written { .. } if held.whole => {
                         self.books[&held.job].disputes.contains_key(&held.hull)
                     }
@@ -172,9 +181,12 @@ impl Witness {
     /// After a step: no worker stands idle while there is work for it.
     pub fn check_idle(&self) {
         let works = |book: &Book| book.state == JobState::Running && book.free > 0;
-        let Some((job, _)) = self.books.iter().find(|(_, book)| works(book)) else { return };
-        let waiting = self.seats.iter().find(|(_, seat)| seat.is_ready());
-        assert!(waiting.is_none(), "session {} idles, job {job} waits", waiting.expect("some").0);
+        for (&job, book) in self.books.iter().filter(|(_, book)| works(book)) {
+            let mut seats = self.seats.iter();
+            let waiting = seats.find(|(_, seat)| seat.is_ready_for(job, book));
+            let idle = waiting.map(|(session, _)| session);
+            assert!(idle.is_none(), "session {idle:?} idles, job {job} waits");
+        }
     }
 
     /// The world is over: nothing may be left.
@@ -212,6 +224,8 @@ impl Witness {
         let mut seat = Seat {
             worker: hello.worker.clone(),
             instance: hello.instance,
+            memory: hello.memory,
+            declined: BTreeSet::new(),
             credit: hello.credit,
             leaving: false,
             outstanding: 0,
@@ -300,6 +314,7 @@ impl Witness {
             .insert(lease, Held { job, hull: range, whole, open: range.len(), reported: false });
         let book = self.books.get_mut(&job).expect("a job that the farm knows to be durable");
         assert_eq!(book.state, JobState::Running, "lent of job {job}");
+        assert!(seat.may_count(job, book), "{session} has no memory for it: {loan:?}");
         if whole {
             let voted = book.disputes.get(&range).expect("only a dispute is recounted");
             assert!(!voted.contains(&seat.worker), "{} has voted on {range}", seat.worker);
@@ -312,11 +327,13 @@ impl Witness {
             book.free -= 1;
             assert!(holder.is_none(), "{ordinal} of job {job} is lent under {holder:?} already");
         }
-        let late = self.seats[&session].late;
-        let patient = self.seats.values().any(Seat::is_ready);
+        let (seat, book) = (&self.seats[&session], &self.books[&job]);
+        let late = seat.late;
+        let patient = self.seats.values().any(|seat| seat.is_ready_for(job, book));
         assert!(!late || !patient, "{session} missed a deadline, and is served first: {loan:?}");
         let waits = |book: &Book| book.state == JobState::Running && book.free > 0;
-        let earlier = self.books.iter().find(|(_, book)| waits(book) && book.priority > priority);
+        let mut earlier = self.books.iter().filter(|(_, book)| book.priority > priority);
+        let earlier = earlier.find(|(id, book)| waits(book) && seat.may_count(**id, book));
         assert!(earlier.is_none(), "job {} comes first: {loan:?}", earlier.expect("some").0);
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use farm::{Agent, Fingerprint, Hello, JobId, LeaseId, Loan, Millis, Part, Range, SessionId};
 
 use crate::random::Random;
-use crate::scenario::Traits;
+use crate::scenario::{Traits, thread_memory};
 use crate::truth::Truths;
 
 pub struct Worker {
@@ -67,6 +67,9 @@ impl Worker {
 
     pub fn lent(&mut self, loan: Loan) {
         let Some(agent) = &mut self.agent else { return };
+        if thread_memory(&loan.plan) > self.traits.memory {
+            return agent.decline(loan.lease);
+        }
         agent.lent(loan);
         if !self.stopping {
             self.queue.push((loan, loan.range));

@@ -7,8 +7,8 @@ use count::{Backend, CountError, Kernel};
 
 use crate::failure::Failure;
 
-/// Tasks that a thread takes at a time.
-const CHUNK: usize = 64;
+/// The most tasks that a thread takes at a time.
+const MOST_CHUNK: usize = 64;
 
 /// Counts a whole board, plan and threads included.
 pub(super) fn count(
@@ -20,16 +20,27 @@ pub(super) fn count(
     let cut = Cut::new(n, method)?;
     let mut tasks = Tasks::new();
     cut.fill(0..cut.len(), &mut tasks);
+    count_tasks(&tasks, threads, || Kernel::new(backend, n, method))
+}
+
+/// Counts `tasks` by so many threads, each with a kernel of its own.
+pub(super) fn count_tasks(
+    tasks: &Tasks,
+    threads: usize,
+    kernel: impl Fn() -> Kernel + Sync,
+) -> Result<u128, Failure> {
     let next = AtomicUsize::new(0);
+    // Few enough that all threads end together.
+    let at_a_time = (tasks.len() / (16 * threads)).clamp(1, MOST_CHUNK);
     let count = || {
-        let mut kernel = Kernel::new(backend, n, method);
+        let mut kernel = kernel();
         let mut sum = 0_u128;
         loop {
-            let start = next.fetch_add(CHUNK, Ordering::Relaxed);
+            let start = next.fetch_add(at_a_time, Ordering::Relaxed);
             if start >= tasks.len() {
                 return Ok(sum);
             }
-            let chunk = tasks.slice(start..tasks.len().min(start + CHUNK));
+            let chunk = tasks.slice(start..tasks.len().min(start + at_a_time));
             sum += u128::from(kernel.count(chunk)?);
         }
     };

@@ -37,6 +37,7 @@ pub(super) async fn idle(
         worker: format!("idle-{instance:016x}"),
         instance,
         threads: 1,
+        memory: 0,
         credit,
         report_ms: 0,
         resend_ms: 3_600_000,

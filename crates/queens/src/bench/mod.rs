@@ -3,7 +3,7 @@
 mod bare;
 mod farm;
 mod idle_worker;
-mod kernels;
+mod methods;
 mod overhead;
 mod process;
 mod sample;
@@ -11,6 +11,7 @@ mod threads;
 
 use clap::Subcommand;
 
+use crate::cli::CutArgs;
 use crate::failure::Failure;
 
 /// What to measure.
@@ -19,18 +20,30 @@ pub(crate) enum BenchCommand {
     /// The farm itself: tasks and durable results a second under workers that count nothing, the
     /// coordinator's memory, and what `queens count` costs over the bare counting loop
     Farm(farm::FarmBenchArgs),
-    /// The counting loops and methods on one core, side by side
-    Kernels(kernels::KernelsBenchArgs),
-    /// A whole board by one thread and by several, side by side
+    /// Every method and counting loop on one core, side by side
+    Methods(methods::MethodsBenchArgs),
+    /// A board by one thread and by several, side by side
     Threads(threads::ThreadsBenchArgs),
+    /// One line of `methods`, in a process of its own
+    #[command(hide = true)]
+    Sample(methods::SampleArgs),
 }
 
 impl BenchCommand {
+    /// How it is to cut a problem, where it does.
+    pub(crate) fn cut(&mut self) -> Option<&mut CutArgs> {
+        match self {
+            BenchCommand::Threads(args) => Some(&mut args.cut),
+            _ => None,
+        }
+    }
+
     pub(crate) async fn run(self) -> Result<(), Failure> {
         match self {
             BenchCommand::Farm(args) => farm::run(args).await,
-            BenchCommand::Kernels(args) => kernels::run(args),
+            BenchCommand::Methods(args) => methods::run(args),
             BenchCommand::Threads(args) => threads::run(&args),
+            BenchCommand::Sample(args) => methods::serve(&args),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A coordinator in a process of its own, so that its memory is its own.
+//! Processes of this program, so that their memory is their own.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -23,14 +23,7 @@ impl Coordinator {
         std::fs::create_dir(&folder).with_context(|| format!("cannot make {folder:?}"))?;
         let port = free_port().context("no free port")?;
         let address = format!("127.0.0.1:{port}");
-        let program = std::env::current_exe().context("this program has no path")?;
-        let ours = std::env::vars_os().map(|(name, _)| name);
-        let ours = ours.filter(|name| name.to_string_lossy().starts_with("QUEENS_"));
-        let mut command = Command::new(program);
-        ours.for_each(|name| {
-            command.env_remove(name);
-        });
-        let child = command
+        let child = this_program()?
             .args(["coordinator", "--listen", &address, "--log", "warn", "--ledger"])
             .arg(folder.join("ledger.db"))
             .stdin(Stdio::null())
@@ -58,11 +51,28 @@ impl Coordinator {
 
     /// Resident memory now, MiB; `None` where the system does not tell.
     pub(super) fn memory_mib(&self) -> Option<f64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-        let kib: f64 = line.split_whitespace().next()?.parse().ok()?;
-        Some(kib / 1024.0)
+        memory_mib(&self.child, "VmRSS:")
     }
+}
+
+/// This program once more, with nothing of our environment that could set its options.
+pub(super) fn this_program() -> Result<Command, Failure> {
+    let program = std::env::current_exe().context("this program has no path")?;
+    let ours = std::env::vars_os().map(|(name, _)| name);
+    let ours = ours.filter(|name| name.to_string_lossy().starts_with("QUEENS_"));
+    let mut command = Command::new(program);
+    ours.for_each(|name| {
+        command.env_remove(name);
+    });
+    Ok(command)
+}
+
+/// What the system calls `field` of a process's memory, MiB; `None` where it does not tell.
+pub(super) fn memory_mib(of: &Child, field: &str) -> Option<f64> {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", of.id())).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(field))?;
+    let kib: f64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kib / 1024.0)
 }
 
 impl Drop for Coordinator {

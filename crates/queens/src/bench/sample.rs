@@ -3,13 +3,12 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use board::{Cut, Method, TaskSlice, Tasks};
+use board::{Cut, Method, Prefix, Tasks};
 use count::{Backend, Kernel};
+use farm::{Plan, Problem};
+use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
-
-/// How long a sample takes to count, at least, unless it is the whole plan.
-const ROUND: Duration = Duration::from_millis(150);
 
 /// The fewest places of the plan that many tasks are taken from: tasks differ along it.
 const PLACES: u64 = 32;
@@ -19,17 +18,19 @@ const RUN: u64 = 64;
 
 /// Some tasks of a plan and a kernel that counts them.
 pub(super) struct Sample {
-    pub(super) n: u32,
-    pub(super) method: Method,
-    pub(super) backend: Backend,
-    pub(super) tasks: Tasks,
-    /// The share of the plan that they are.
-    pub(super) share: f64,
-    kernel: Kernel,
+    cut: Cut,
+    plan: Plan,
+    backend: Backend,
+    /// Bytes that the kernel may take.
+    memory: u64,
+    tasks: Tasks,
+    /// About how many were asked for: it decides which ones they are.
+    wanted: u64,
+    kernel: Option<Kernel>,
 }
 
 /// What one round measured.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Counted {
     pub(super) seconds: f64,
     /// Weight times completions: solutions of the whole board.
@@ -39,35 +40,83 @@ pub(super) struct Counted {
 }
 
 impl Sample {
-    /// A sample that suits the speed of `backend`.
-    pub(super) fn of(n: u32, method: Method, backend: Backend) -> Result<Sample, Failure> {
+    /// A single task, until it is [fitted](Sample::fit).
+    pub(super) fn new(
+        n: u32,
+        method: Method,
+        backend: Backend,
+        memory: u64,
+    ) -> Result<Sample, Failure> {
         let cut = Cut::new(n, method)?;
-        let kernel = Kernel::new(backend, n, method);
-        let mut sample = Sample { n, method, backend, tasks: Tasks::new(), share: 0.0, kernel };
-        let mut wanted = 1;
-        loop {
-            sample.tasks.clear();
-            for ordinals in spread(method, cut.len(), wanted) {
-                cut.fill(ordinals, &mut sample.tasks);
-            }
-            sample.share = sample.tasks.len() as f64 / cut.len() as f64;
-            let seconds = sample.count()?.seconds;
-            if seconds >= ROUND.as_secs_f64() || sample.tasks.len() as u64 == cut.len() {
-                return Ok(sample);
-            }
-            wanted *= 2;
+        let plan = Plan { problem: Problem::Total { n }, method, tasks: cut.len() };
+        let tasks = Tasks::new();
+        let mut sample = Sample { cut, plan, backend, memory, tasks, wanted: 1, kernel: None };
+        sample.choose(1);
+        Ok(sample)
+    }
+
+    /// Takes as many tasks as are counted in `least` or longer, or all.
+    pub(super) fn fit(&mut self, least: Duration) -> Result<(), Failure> {
+        self.choose(1);
+        while self.count()?.seconds < least.as_secs_f64() && self.share() < 1.0 {
+            self.choose(2 * self.wanted);
+        }
+        Ok(())
+    }
+
+    /// About `wanted` tasks: the same ones for every backend.
+    pub(super) fn choose(&mut self, wanted: u64) {
+        self.wanted = wanted;
+        self.tasks.clear();
+        for ordinals in spread(self.plan.method, self.plan.tasks, wanted) {
+            self.cut.fill(ordinals, &mut self.tasks);
         }
     }
 
-    /// Counts the sample once.
-    pub(super) fn count(&mut self) -> Result<Counted, Failure> {
-        let Sample { kernel, tasks, .. } = self;
-        count(kernel, tasks.as_slice())
+    pub(super) fn tasks(&self) -> &Tasks {
+        &self.tasks
     }
 
-    /// The solutions of another sample of the same board and method.
-    pub(super) fn solutions_of(&mut self, other: &Sample) -> Result<u64, Failure> {
-        Ok(count(&mut self.kernel, other.tasks.as_slice())?.solutions)
+    pub(super) fn wanted(&self) -> u64 {
+        self.wanted
+    }
+
+    /// The share of the plan that the tasks are.
+    pub(super) fn share(&self) -> f64 {
+        self.tasks.len() as f64 / self.plan.tasks as f64
+    }
+
+    /// Counts the tasks once. A kernel that was just made counts the first one before, unmeasured:
+    /// its memory is not there until it is touched.
+    pub(super) fn count(&mut self) -> Result<Counted, Failure> {
+        let Plan { problem, method, .. } = self.plan;
+        let count = |kernel: &mut Kernel, tasks| kernel.count(tasks).map_err(anyhow::Error::from);
+        if self.kernel.is_none() {
+            let mut kernel = Kernel::within(self.memory, self.backend, problem.n(), method);
+            count(&mut kernel, self.tasks.slice(0..1))?;
+            self.kernel = Some(kernel);
+        }
+        let kernel = self.kernel.as_mut().expect("it is there now");
+        let before = kernel.nodes();
+        let begun = Instant::now();
+        let solutions = count(kernel, self.tasks.as_slice())?;
+        let seconds = begun.elapsed().as_secs_f64();
+        let nodes = kernel.nodes().zip(before).map(|(after, before)| after - before);
+        Ok(Counted { seconds, solutions, nodes })
+    }
+
+    /// Gives the kernel's memory back until the next count.
+    pub(super) fn rest(&mut self) {
+        self.kernel = None;
+    }
+
+    /// The queens that the plain recursion places below the tasks, where they are of `rows`.
+    pub(super) fn plain_nodes(&self) -> Option<u64> {
+        let (n, Method::Rows { rows }) = (self.plan.problem.n(), self.plan.method) else {
+            return None;
+        };
+        let below = |i| nodes(n, self.tasks.get(i).0, n - rows);
+        Some((0..self.tasks.len()).map(below).sum())
     }
 }
 
@@ -85,13 +134,19 @@ fn spread(method: Method, tasks: u64, wanted: u64) -> impl Iterator<Item = Range
     })
 }
 
-fn count(kernel: &mut Kernel, tasks: TaskSlice<'_>) -> Result<Counted, Failure> {
-    let before = kernel.nodes();
-    let begun = Instant::now();
-    let solutions = kernel.count(tasks).map_err(anyhow::Error::from)?;
-    let seconds = begun.elapsed().as_secs_f64();
-    let nodes = kernel.nodes().zip(before).map(|(after, before)| after - before);
-    Ok(Counted { seconds, solutions, nodes })
+/// The queens that the plain search places in `rows_left` rows below `prefix`.
+fn nodes(n: u32, prefix: Prefix, rows_left: u32) -> u64 {
+    if rows_left == 0 {
+        return 0;
+    }
+    let mut free = prefix.free(n);
+    let mut placed = 0;
+    while free != 0 {
+        let bit = free & free.wrapping_neg();
+        free ^= bit;
+        placed += 1 + nodes(n, prefix.place(n, bit), rows_left - 1);
+    }
+    placed
 }
 
 #[cfg(test)]
@@ -110,5 +165,19 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_fitted_sample_takes_as_long_as_asked_or_is_the_whole_plan() {
+        let mut sample =
+            Sample::new(12, Method::Halves, Backend::Portable, u64::MAX).expect("such a plan");
+        sample.fit(Duration::ZERO).expect("it counts");
+        assert!(sample.share() < 1.0);
+
+        sample.fit(Duration::from_secs(3600)).expect("it counts");
+        assert_eq!(sample.share(), 1.0);
+        let first = sample.count().expect("it counts").solutions;
+        sample.rest();
+        assert_eq!(sample.count().expect("it counts").solutions, first);
     }
 }

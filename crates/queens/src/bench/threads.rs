@@ -1,48 +1,65 @@
-//! What a second thread brings: the same board by one and by several, in turn.
+//! What a second thread brings: the same tasks by one and by several, in turn.
 
-use std::time::Instant;
+use std::num::NonZero;
+use std::time::{Duration, Instant};
 
-use board::Method;
-use board::ring::suggested_width;
+use board::MethodChoice;
 use clap::Args;
+use count::Kernel;
+use farm::{Plan, Problem};
 
 use super::bare::{self, best, median_ratio};
-use crate::cli::CountingArgs;
+use super::sample::Sample;
+use crate::cli::{CountingArgs, CutArgs};
 use crate::failure::Failure;
+use crate::memory::{Fit, fit};
 use crate::output;
 
 #[derive(Debug, Args)]
 pub(crate) struct ThreadsBenchArgs {
-    /// Board size, 8 to 20; it is counted by ring
-    #[arg(long, default_value_t = 17, value_parser = clap::value_parser!(u32).range(8..=20))]
+    /// Board size, 8 to 26
+    #[arg(long, default_value_t = 17, value_parser = clap::value_parser!(u32).range(8..=26))]
     n: u32,
-    /// Rounds; each counts the whole board by one thread, then by all
+    #[command(flatten)]
+    pub(super) cut: CutArgs,
+    /// Rounds; each counts the same tasks by one thread, then by all
     #[arg(long, default_value_t = 11, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
     #[command(flatten)]
     counting: CountingArgs,
 }
 
+/// How long one thread takes at least, unless the whole board takes less.
+const ROUND: Duration = Duration::from_secs(1);
+
 pub(super) fn run(args: &ThreadsBenchArgs) -> Result<(), Failure> {
     let (n, backend) = (args.n, args.counting.backend());
-    let method = Method::Ring { width: suggested_width(n) };
-    let threads = args.counting.threads().get();
-    if threads == 1 {
-        return Err(Failure::Usage("one thread has nothing to be compared with: give more".into()));
+    let method = args.cut.choice()?.unwrap_or(MethodChoice::suggested(n)).for_board(n);
+    let plan = Plan { problem: Problem::Total { n }, method, tasks: 0 };
+    let Fit { threads, bytes } = fit(plan, args.counting.threads(), args.counting.memory())?;
+    if threads == NonZero::<usize>::MIN {
+        return Err(Failure::Usage(
+            "one thread has nothing to be compared with: give more, or more --memory".into(),
+        ));
     }
+    let mut sample = Sample::new(n, method, backend, bytes)?;
+    sample.fit(ROUND)?;
+    sample.rest();
+    let kernel = || Kernel::within(bytes, backend, n, method);
     let (mut one, mut all) = (Vec::new(), Vec::new());
     for _ in 0..args.rounds {
-        for (threads, seconds) in [(1, &mut one), (threads, &mut all)] {
+        for (threads, seconds) in [(1, &mut one), (threads.get(), &mut all)] {
             let begun = Instant::now();
-            bare::count(n, method, backend, threads)?;
+            bare::count_tasks(sample.tasks(), threads, kernel)?;
             seconds.push(begun.elapsed().as_secs_f64());
         }
     }
     let (one_best, all_best) = (best(&one), best(&all));
     output::print(format!(
-        "N={n} by {method}, {backend}: best of {} rounds\n\
+        "N={n} by {method}, {backend}, {:.3}% of the plan: best of {} rounds\n\
          1 thread    {one_best:.4} s\n\
          {threads} threads   {all_best:.4} s   {:.2} x  (median of the rounds' ratios {:.2} x)",
+        100.0 * sample.share(),
         args.rounds,
         one_best / all_best,
         median_ratio(&one, &all),

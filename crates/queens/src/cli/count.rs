@@ -36,7 +36,7 @@ pub(super) struct CountArgs {
 
 /// How a problem is cut into tasks.
 #[derive(Debug, Args)]
-pub(super) struct CutArgs {
+pub(crate) struct CutArgs {
     /// How the problem is cut and counted [default: what suits N]
     #[arg(long, value_enum, env = "QUEENS_METHOD")]
     method: Option<MethodName>,
@@ -77,7 +77,7 @@ impl CutArgs {
     }
 
     /// What was asked for, if anything was.
-    pub(super) fn choice(&self) -> Result<Option<MethodChoice>, Failure> {
+    pub(crate) fn choice(&self) -> Result<Option<MethodChoice>, Failure> {
         match *self {
             CutArgs { method: None, rows: None, width: None } => Ok(None),
             CutArgs { method: None | Some(MethodName::Rows), rows, width: None } => {
@@ -112,11 +112,11 @@ pub(crate) struct CountingArgs {
     #[arg(long, value_name = "T", env = "QUEENS_THREADS")]
     threads: Option<NonZero<usize>>,
     /// Counting loop: reference, portable, avx2 or avx512 [default: the fastest that this processor
-    /// has, the last that `queens bench kernels --list` shows]
+    /// has, the last that `queens bench methods --list` shows]
     #[arg(long, value_name = "NAME", env = "QUEENS_BACKEND", value_parser = available_backend)]
     backend: Option<Backend>,
-    /// The most memory that `halves` may take, all threads together, as in 500MiB or 2GiB [default:
-    /// half of what the machine or the container has]
+    /// The most memory that counting may take, all threads and jobs together, as in 500MiB or 2GiB
+    /// [default: half of what the machine or the container has]
     #[arg(long, value_name = "SIZE", env = "QUEENS_MEMORY")]
     memory: Option<ByteSize>,
 }

@@ -9,13 +9,12 @@ mod show;
 mod signal;
 mod worker;
 
-pub(crate) use count::CountingArgs;
+pub(crate) use count::{CountingArgs, CutArgs};
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use self::count::CutArgs;
 pub(crate) use self::count::available_backend;
 use crate::bench;
 use crate::failure::Failure;
@@ -73,9 +72,8 @@ enum Command {
 pub fn main() -> ExitCode {
     let matches = Cli::command().get_matches();
     let mut cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    let words = matches.subcommand().map(|(_, words)| words);
-    if let (Some(cut), Some(words)) = (cli.command.cut(), words) {
-        cut.prefer_words(words);
+    if let Some(cut) = cli.command.cut() {
+        cut.prefer_words(innermost(&matches));
     }
     let serves = matches!(cli.command, Command::Coordinator(_) | Command::Worker(_));
     cli.log.start(serves);
@@ -89,6 +87,11 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// The words of the command itself, below those that lead to it.
+fn innermost(matches: &ArgMatches) -> &ArgMatches {
+    matches.subcommand().map_or(matches, |(_, words)| innermost(words))
+}
+
 impl Command {
     /// How it is to cut a problem, where it does.
     fn cut(&mut self) -> Option<&mut CutArgs> {
@@ -96,6 +99,7 @@ impl Command {
             Command::Count(args) => Some(&mut args.cut),
             Command::Submit(args) => Some(&mut args.cut),
             Command::Plan(args) => Some(&mut args.cut),
+            Command::Bench(command) => command.cut(),
             _ => None,
         }
     }

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::count::{CountingArgs, CutArgs};
 use crate::failure::Failure;
-use crate::memory::threads_that_fit;
+use crate::memory::{Fit, fit};
 use crate::output;
 
 #[derive(Debug, Args)]
@@ -46,8 +46,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     let tasks = Cut::new(args.n, method)?.len();
     let plan = Plan { problem: Problem::Total { n: args.n }, method, tasks };
     let (wanted, memory) = (args.counting.threads(), args.counting.memory());
-    let threads = threads_that_fit(plan, wanted, memory)?;
-    let thread_memory = count::memory_needed(args.n, method).least;
+    let Fit { threads, bytes: thread_memory } = fit(plan, wanted, memory)?;
     if args.json {
         let json = PlanJson {
             problem: plan.problem.name(),

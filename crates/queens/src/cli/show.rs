@@ -1,5 +1,6 @@
 //! Jobs as text and as JSON.
 
+use bytesize::ByteSize;
 use farm::{JobState, JobView};
 use serde_json::json;
 
@@ -22,6 +23,8 @@ pub(super) fn json(job: &JobView) -> String {
         "tasks_done": job.tasks_done,
         "percent": percent(job),
         "workers": job.workers,
+        "able_workers": job.able_workers,
+        "least_thread_memory_bytes": job.thread_memory,
         "counts_per_second": counts_per_second(job),
         "seconds_left": seconds_left(job),
         "disputes": job.disputes,
@@ -32,7 +35,20 @@ pub(super) fn json(job: &JobView) -> String {
     object.to_string()
 }
 
-/// A line for each job.
+/// What a running job waits for that no connected worker can count.
+fn want(job: &JobView) -> Option<String> {
+    let waits = job.state == JobState::Running && job.able_workers == 0;
+    waits.then(|| match job.thread_memory {
+        0 => "a worker: none is connected".into(),
+        needed => format!("a worker with {} of memory: none is connected", size(needed)),
+    })
+}
+
+fn size(bytes: u64) -> impl std::fmt::Display {
+    ByteSize(bytes).display().iec()
+}
+
+/// A line for each job, and one for each that no connected worker can count.
 pub(super) fn table(jobs: &[JobView]) -> String {
     let mut lines = vec![format!(
         "{:>5}  {:9}  {:>8}  {:28}  {:>6}  {:>7}  {:>8}  {}",
@@ -55,6 +71,8 @@ pub(super) fn table(jobs: &[JobView]) -> String {
             total
         )
     }));
+    let wants = jobs.iter().filter_map(|job| Some((job.id, want(job)?)));
+    lines.extend(wants.map(|(id, want)| format!("job {id} waits for {want}")));
     lines.join("\n")
 }
 
@@ -68,6 +86,10 @@ pub(super) fn details(job: &JobView) -> String {
         format!("done      {:.2}% ({} of {} tasks)", percent(job), job.tasks_done, job.plan.tasks),
         format!("workers   {}", job.workers),
     ];
+    if job.thread_memory > 0 {
+        lines.push(format!("memory    {} or more a thread", size(job.thread_memory)));
+    }
+    lines.extend(want(job).map(|want| format!("waits     for {want}")));
     match job.state {
         JobState::Done => lines.push(format!("total     {}", job.total)),
         _ => lines.push(format!("counted   {}", job.total)),

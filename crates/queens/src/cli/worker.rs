@@ -1,5 +1,6 @@
 //! `queens worker`.
 
+use bytesize::ByteSize;
 use clap::Args;
 use tokio::sync::watch;
 
@@ -36,21 +37,21 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     let endpoint = args.coordinator.endpoint();
     // A token that cannot be read is wrong from the start; an address may be right later.
     endpoint.check()?;
-    let threads = args.counting.threads();
-    let (executor, parts) =
-        Executor::start(threads, args.counting.tested_backend()?, args.counting.memory());
+    let (threads, memory) = (args.counting.threads(), args.counting.memory());
+    let (executor, parts) = Executor::start(threads, args.counting.tested_backend()?, memory);
     let instance: u64 = rand::random();
     let name = args.name.unwrap_or_else(|| {
         let host = gethostname::gethostname();
         format!("{}-{:04x}", host.to_string_lossy(), instance >> 48)
     });
-    tracing::info!(name, threads, backend = %executor.backend(), coordinator = endpoint.url(),
-        "worker starts");
+    tracing::info!(name, threads, memory = %ByteSize(memory).display().iec(),
+        backend = %executor.backend(), coordinator = endpoint.url(), "worker starts");
     let mut connector = GrpcConnector { endpoint, backend: executor.backend().to_string() };
     let config = WorkConfig {
         worker: name,
         instance,
         threads: u32::try_from(threads.get()).unwrap_or(u32::MAX),
+        memory,
         credit: args.credit,
         report_ms: args.report_ms,
         resend_ms: args.resend_ms,

@@ -1,10 +1,11 @@
 //! The one owner of the farm: puts the world's events in line, and carries the effects out.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
+use bytesize::ByteSize;
 use farm::{
     Config, Effect, Event, Farm, Hello, JobId, JobView, Millis, Plan, Record, Refusal, RequestId,
     SessionId,
@@ -14,6 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::pump::Order;
 use crate::failure::Failure;
 use crate::ledger::{self, Ledger, LedgerEvent, LedgerHandle};
+use crate::memory::thread_memory;
 
 /// Inputs that may wait; beyond that their senders wait.
 const QUEUE: usize = 4_096;
@@ -112,6 +114,8 @@ pub(crate) struct Hub {
     waiting: HashMap<RequestId, oneshot::Sender<Result<JobView, Refusal>>>,
     /// Who wants to know of a job's end.
     ends: Vec<(JobId, oneshot::Sender<JobView>)>,
+    /// Jobs of which the log says that no worker has the memory for them.
+    stranded: BTreeSet<JobId>,
     next_session: u64,
     next_request: u64,
 }
@@ -131,6 +135,7 @@ impl Hub {
             outboxes: HashMap::new(),
             waiting: HashMap::new(),
             ends: Vec::new(),
+            stranded: BTreeSet::new(),
             next_session: 1,
             next_request: 1,
         };
@@ -229,7 +234,23 @@ impl Hub {
                 events.extend(dismissed.map(|session| Event::Left { session }));
             }
         }
+        self.log_stranded();
         Ok(())
+    }
+
+    /// A job that none of the workers can count would wait in silence.
+    fn log_stranded(&mut self) {
+        let stranded: BTreeSet<JobId> = self.farm.stranded().collect();
+        for &job in stranded.difference(&self.stranded) {
+            let view = self.farm.job(job).expect("it is stranded");
+            let needed = ByteSize(view.thread_memory).display().iec();
+            tracing::warn!(%job, plan = %view.plan, %needed,
+                "no connected worker has the memory for this job; it waits for one that has");
+        }
+        for &job in self.stranded.difference(&stranded) {
+            tracing::info!(%job, "no longer waits for a worker with more memory");
+        }
+        self.stranded = stranded;
     }
 
     /// Returns a session that had to be dismissed.
@@ -314,7 +335,10 @@ fn millis_since(started: Instant) -> Millis {
 impl Wish {
     fn event(self, request: RequestId) -> Event {
         match self {
-            Wish::Submit { plan, priority } => Event::Submitted { request, plan, priority },
+            Wish::Submit { plan, priority } => {
+                let thread_memory = thread_memory(&plan);
+                Event::Submitted { request, plan, priority, thread_memory }
+            }
             Wish::Cancel(job) => Event::Cancelled { request, job },
             Wish::Pause(job) => Event::Paused { request, job },
             Wish::Resume(job) => Event::Resumed { request, job },

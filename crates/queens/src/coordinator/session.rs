@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytesize::ByteSize;
 use farm::{Event, SessionId};
 use tokio::sync::mpsc;
 use tokio_stream::{Stream, StreamExt};
@@ -51,8 +52,9 @@ pub(crate) async fn host(
         Err(_) => return Err(SessionFault::Silent),
     };
     let (worker, threads, held) = (hello.worker.clone(), hello.threads, hello.holding.len());
+    let memory = ByteSize(hello.memory).display().iec();
     let Ok((session, orders)) = hub.join(hello).await else { return Err(SessionFault::Ended) };
-    tracing::info!(%session, worker, threads, held, "worker joined");
+    tracing::info!(%session, worker, threads, %memory, held, "worker joined");
 
     let result = async {
         if out.send(WorkerOrder::Welcome).await.is_err() {
@@ -83,6 +85,10 @@ async fn listen(
             WorkerMessage::Hello(_) => return Err(SessionFault::NoHello),
             WorkerMessage::Credit(credit) => Event::CreditChanged { session, credit },
             WorkerMessage::Report(report) => Event::Reported { session, report },
+            WorkerMessage::Decline(lease) => {
+                tracing::warn!(%session, %lease, "the worker has no memory for what it was lent");
+                Event::Declined { session, lease }
+            }
             WorkerMessage::Leaving => Event::Leaving { session },
         };
         hub.session(event).await.map_err(|_| SessionFault::Ended)?;

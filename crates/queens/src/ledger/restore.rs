@@ -7,6 +7,7 @@ use rusqlite::Row;
 
 use super::seal::seal;
 use super::{Ledger, LedgerFault};
+use crate::memory::thread_memory;
 
 /// What [`read_accepted`] wants to see of an accepted range.
 const ACCEPTED: &str = "first, past, count, worker, lease, seal";
@@ -147,6 +148,7 @@ fn read_job(row: &Row<'_>) -> Result<(RestoredJob, Option<u128>), LedgerFault> {
         id,
         plan,
         priority: row.get(7)?,
+        thread_memory: thread_memory(&plan),
         state: JobState::named(&row.get::<_, String>(8)?).ok_or_else(|| fault("state"))?,
         accepted: IntervalSet::new(),
         total: 0,

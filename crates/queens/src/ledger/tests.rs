@@ -135,7 +135,8 @@ fn the_thread_answers_until_it_fails_and_then_says_why() {
 fn a_dispute_is_settled_by_a_third_count_and_survives_a_restart_at_any_point() {
     let whole = interval(0, 100);
     let mut pair = Pair::new();
-    pair.step(Event::Submitted { request: RequestId(1), plan: plan(), priority: 0 });
+    let request = RequestId(1);
+    pair.step(Event::Submitted { request, plan: plan(), priority: 0, thread_memory: 0 });
     pair.join("wrong");
     pair.report("wrong", whole, 7);
     assert_eq!(pair.job(), (JobState::Done, 7, 0), "nobody has objected yet");
@@ -247,6 +248,7 @@ impl Pair {
             worker: worker.into(),
             instance: session.0,
             threads: 1,
+            memory: 0,
             credit: 1000,
             holding: Vec::new(),
         };

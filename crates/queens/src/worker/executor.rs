@@ -1,16 +1,16 @@
 //! The threads that count: they take tasks from one queue and send finished parts back.
 
-use std::collections::VecDeque;
 use std::num::NonZero;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use board::Tasks;
 use count::{Backend, CountError, Kernel};
-use farm::{LeaseId, Loan, Part, Plan, Range};
+use farm::{LeaseId, Loan, Part, Plan};
 use tokio::sync::mpsc;
 
-use crate::memory::{TooLittleMemory, threads_that_fit};
+use super::queue::{Chunk, Queue};
+use crate::memory::{TooLittleMemory, fit};
 
 /// How long a thread should be busy with what it takes at a time: long enough that taking costs
 /// nothing, short enough that all threads end together and a stop is quick.
@@ -26,46 +26,27 @@ pub(crate) struct Executor {
     memory: u64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Shared {
-    queue: Mutex<Queue>,
+    state: Mutex<State>,
     changed: Condvar,
+    threads: usize,
 }
 
-#[derive(Debug, Default)]
-struct Queue {
-    blocks: VecDeque<Block>,
-    /// Tasks in `blocks`.
-    tasks: usize,
+#[derive(Debug)]
+struct State {
+    queue: Queue,
     /// Threads that are counting.
     busy: usize,
     closed: bool,
 }
 
-/// Consecutive tasks of a loan, not yet taken from `next` on.
-#[derive(Debug)]
-struct Block {
-    loan: Loan,
-    start: u64,
-    tasks: Arc<Tasks>,
-    next: usize,
-    /// How many threads may count them at a time: those numbered below.
-    threads: usize,
-}
-
-/// Which of how many threads.
-#[derive(Clone, Copy, Debug)]
-struct Seat {
-    index: usize,
-    of: usize,
-}
-
-/// What one thread counts in one go.
-struct Chunk {
-    loan: Loan,
-    range: Range,
-    tasks: Arc<Tasks>,
-    at: std::ops::Range<usize>,
+/// What a thread counts with. Its kernel takes at most what it holds of the budget.
+#[derive(Default)]
+struct Desk {
+    kernel: Option<(Plan, Kernel)>,
+    /// Bytes.
+    held: u64,
 }
 
 impl Executor {
@@ -75,13 +56,14 @@ impl Executor {
         backend: Backend,
         memory: u64,
     ) -> (Executor, mpsc::UnboundedReceiver<Result<Part, CountError>>) {
-        let shared = Arc::new(Shared::default());
+        let state = State { queue: Queue::new(memory), busy: 0, closed: false };
+        let (state, changed) = (Mutex::new(state), Condvar::new());
+        let shared = Arc::new(Shared { state, changed, threads: threads.get() });
         // Unbounded, but never longer than the tasks that the agent agreed to hold.
         let (parts, receiver) = mpsc::unbounded_channel();
         let start = |index| {
             let (shared, parts) = (shared.clone(), parts.clone());
-            let seat = Seat { index, of: threads.get() };
-            let count = move || count_until_closed(&shared, backend, seat, &parts);
+            let count = move || count_until_closed(&shared, backend, &parts);
             let builder = std::thread::Builder::new().name(format!("count-{index}"));
             builder.spawn(count).expect("the system can start a thread");
         };
@@ -94,72 +76,96 @@ impl Executor {
         self.backend
     }
 
-    /// Adds tasks of `loan`, the first of which has the ordinal `start`.
+    /// Whether tasks of `plan` can be counted here.
     ///
     /// # Errors
     ///
     /// [`TooLittleMemory`], if not even one thread may count them.
+    pub(crate) fn accepts(&self, plan: Plan) -> Result<(), TooLittleMemory> {
+        fit(plan, self.threads, self.memory).map(|_| ())
+    }
+
+    /// Adds tasks of `loan`, the first of which has the ordinal `start`.
+    ///
+    /// # Errors
+    ///
+    /// As [`accepts`](Executor::accepts).
     pub(crate) fn push(&self, loan: Loan, start: u64, tasks: Tasks) -> Result<(), TooLittleMemory> {
-        let threads = threads_that_fit(loan.plan, self.threads, self.memory)?.get();
-        let mut queue = self.shared.lock();
-        queue.tasks += tasks.len();
-        queue.blocks.push_back(Block { loan, start, tasks: Arc::new(tasks), next: 0, threads });
-        self.shared.changed.notify_all();
+        let bytes = fit(loan.plan, self.threads, self.memory)?.bytes;
+        self.shared.change(|state| state.queue.push(loan, start, tasks, bytes));
         Ok(())
     }
 
     /// Forgets the tasks of `lease` that no thread has begun.
     pub(crate) fn drop_lease(&self, lease: LeaseId) {
-        self.shared.lock().retain(|block| block.loan.lease != lease);
+        self.shared.change(|state| state.queue.retain(|loan| loan.lease != lease));
     }
 
     /// Forgets all tasks that no thread has begun.
     pub(crate) fn clear(&self) {
-        self.shared.lock().retain(|_| false);
+        self.shared.change(|state| state.queue.retain(|_| false));
     }
 
     /// How many tasks wait for a thread.
     pub(crate) fn waiting_tasks(&self) -> usize {
-        self.shared.lock().tasks
+        self.shared.lock().queue.tasks()
     }
 
     /// Whether no task is waiting or being counted.
     pub(crate) fn is_idle(&self) -> bool {
-        let queue = self.shared.lock();
-        queue.blocks.is_empty() && queue.busy == 0
+        let state = self.shared.lock();
+        state.queue.tasks() == 0 && state.busy == 0
     }
 }
 
 impl Drop for Executor {
     /// Ends the threads, without waiting for a task that may take long.
     fn drop(&mut self) {
-        let mut queue = self.shared.lock();
-        queue.retain(|_| false);
-        queue.closed = true;
-        self.shared.changed.notify_all();
+        self.shared.change(|state| {
+            state.queue.retain(|_| false);
+            state.closed = true;
+        });
     }
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().expect("no thread panics while holding it")
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no thread panics while holding it")
     }
 
-    /// Waits for tasks. `None`: there will be none. Where those that there are leave no memory for
-    /// this thread, it gives back that of its `kernel`.
-    fn take(&self, most: usize, seat: Seat, kernel: &mut Option<(Plan, Kernel)>) -> Option<Chunk> {
-        let mut queue = self.lock();
+    /// Changes what waiting threads should know of.
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.lock());
+        self.changed.notify_all();
+    }
+
+    /// Waits for tasks that `desk` has, or can get, the memory for. `None`: there will be none.
+    ///
+    /// What a thread gives back of the budget is free in fact: its kernel goes first.
+    fn take(&self, most: usize, desk: &mut Desk) -> Option<Chunk> {
+        let mut state = self.lock();
         loop {
-            if queue.closed {
+            if state.closed {
                 return None;
             }
-            if let Some(chunk) = queue.take(most, seat) {
+            let next = state.queue.next(desk.held);
+            if let Some((place, plan, bytes)) = next {
+                if desk.kernel.as_ref().is_none_or(|(of, _)| *of != plan) {
+                    desk.kernel = None;
+                    state.queue.exchange(&mut desk.held, bytes);
+                }
+                let chunk = state.queue.take(place, most, self.threads);
+                state.busy += 1;
+                // Memory may have become free, and a block that kept others waiting may be gone.
+                self.changed.notify_all();
                 return Some(chunk);
             }
-            if !queue.blocks.is_empty() {
-                *kernel = None;
+            if desk.held > 0 && state.queue.tasks() > 0 {
+                desk.kernel = None;
+                state.queue.exchange(&mut desk.held, 0);
+                self.changed.notify_all();
             }
-            queue = self.changed.wait(queue).expect("no thread panics while holding it");
+            state = self.changed.wait(state).expect("no thread panics while holding it");
         }
     }
 
@@ -168,53 +174,17 @@ impl Shared {
     }
 }
 
-impl Queue {
-    fn retain(&mut self, keep: impl Fn(&Block) -> bool) {
-        self.blocks.retain(keep);
-        self.tasks = self.blocks.iter().map(Block::len).sum();
-    }
-
-    /// Takes up to `most` tasks; near the end of the queue fewer, so that all threads have some.
-    fn take(&mut self, most: usize, seat: Seat) -> Option<Chunk> {
-        let fair = self.tasks.div_ceil(2 * seat.of).max(1);
-        let place = self.blocks.iter().position(|block| seat.index < block.threads)?;
-        let block = &mut self.blocks[place];
-        let at = block.next..block.next + most.min(fair).min(block.len());
-        let (start, end) = (block.start + at.start as u64, block.start + at.end as u64);
-        let range = Range::new(start, end).expect("blocks in the queue are not empty");
-        let chunk = Chunk { loan: block.loan, range, tasks: block.tasks.clone(), at };
-        block.next = chunk.at.end;
-        self.tasks -= chunk.at.len();
-        if block.len() == 0 {
-            self.blocks.remove(place);
-        }
-        self.busy += 1;
-        Some(chunk)
-    }
-}
-
-impl Block {
-    fn len(&self) -> usize {
-        self.tasks.len() - self.next
-    }
-}
-
 fn count_until_closed(
     shared: &Shared,
     backend: Backend,
-    seat: Seat,
     parts: &mpsc::UnboundedSender<Result<Part, CountError>>,
 ) {
-    let mut kernel: Option<(Plan, Kernel)> = None;
+    let mut desk = Desk::default();
     let mut most = 1;
-    while let Some(Chunk { loan, range, tasks, at }) = shared.take(most, seat, &mut kernel) {
-        if kernel.as_ref().is_none_or(|(plan, _)| *plan != loan.plan) {
-            // The old one's memory first: both at a time may be too much.
-            drop(kernel.take());
-            let Plan { problem, method, .. } = loan.plan;
-            kernel = Some((loan.plan, Kernel::new(backend, problem.n(), method)));
-        }
-        let (_, kernel) = kernel.as_mut().expect("it was just made");
+    while let Some(Chunk { loan, range, tasks, at }) = shared.take(most, &mut desk) {
+        let Plan { problem, method, .. } = loan.plan;
+        let make = || (loan.plan, Kernel::within(desk.held, backend, problem.n(), method));
+        let (_, kernel) = desk.kernel.get_or_insert_with(make);
         let begun = Instant::now();
         let counted = kernel.count(tasks.slice(at.clone()));
         let busy = begun.elapsed();
@@ -239,7 +209,7 @@ fn next_chunk(tasks: usize, busy: Duration) -> usize {
 #[cfg(test)]
 mod tests {
     use board::Cut;
-    use farm::{JobId, Method, Problem};
+    use farm::{JobId, Method, Problem, Range};
 
     use super::*;
 
@@ -313,6 +283,34 @@ mod tests {
         let (huge, huge_tasks) = all_tasks(18, Method::Halves);
         let refused = executor.push(loan(3, huge), 0, huge_tasks).expect_err("it does not fit");
         assert_eq!((refused.plan, refused.given), (huge, memory));
+    }
+
+    /// Either job alone takes all that there is, for one thread.
+    #[test]
+    fn two_jobs_that_do_not_fit_together_are_counted_in_turn() {
+        let jobs = [all_tasks(14, Method::Halves), all_tasks(15, Method::Halves)];
+        let needs = jobs.each_ref().map(|(plan, _)| crate::memory::thread_memory(plan));
+        let memory = needs[0].max(needs[1]);
+        let three = NonZero::new(3).expect("it is not 0");
+        let (executor, mut parts) = Executor::start(three, Backend::detect(), memory);
+        let mut left = 0;
+        for (lease, (plan, tasks)) in (1..).zip(jobs.clone()) {
+            left += plan.tasks;
+            executor.push(loan(lease, plan), 0, tasks).expect("one thread fits");
+        }
+
+        let mut totals = [0, 0];
+        while left > 0 {
+            let part = parts.blocking_recv().expect("threads run").expect("tasks are right");
+            left -= part.range.len();
+            totals[part.loan.lease.0 as usize - 1] += part.count;
+        }
+
+        let alone = |(plan, tasks): &(Plan, Tasks)| {
+            let mut kernel = Kernel::new(Backend::detect(), plan.problem.n(), plan.method);
+            kernel.count(tasks.as_slice()).expect("tasks are right")
+        };
+        assert_eq!(totals, jobs.each_ref().map(alone));
     }
 
     #[test]

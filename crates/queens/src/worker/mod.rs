@@ -9,6 +9,7 @@
 
 mod executor;
 mod link;
+mod queue;
 mod work;
 
 pub(crate) use executor::Executor;

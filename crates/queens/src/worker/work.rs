@@ -149,6 +149,12 @@ impl Worker {
             WorkerOrder::Welcome => tracing::info!("welcome: the coordinator has work for us"),
             WorkerOrder::Loan(loan) if self.leave_by.is_none() => {
                 tracing::debug!(lease = %loan.lease, job = %loan.job, range = %loan.range, "loan");
+                if let Err(reason) = self.executor.accepts(loan.plan) {
+                    // The coordinator knows our memory; it may reckon with another need.
+                    tracing::warn!(job = %loan.job, %reason, "a loan goes back");
+                    self.agent.decline(loan.lease);
+                    return Ok(());
+                }
                 self.agent.lent(loan);
                 self.loans.insert(loan.lease, (loan, loan.range.start()));
             }

@@ -75,7 +75,7 @@ fn a_worker_leaves_a_coordinator_that_numbers_tasks_differently() {
 
 #[test]
 fn a_worker_leaves_a_coordinator_of_another_protocol() {
-    let words = "the worker speaks version 1 of the protocol, the coordinator version 2";
+    let words = "the worker speaks version 2 of the protocol, the coordinator version 3";
     let refused = worker_at(move || Err(Status::failed_precondition(words)));
     refused.refusal(12, &[words]);
 }
@@ -124,6 +124,22 @@ fn a_recount_larger_than_what_a_worker_agreed_to_hold_is_counted_all_the_same() 
     // When it goes to a worker that holds one task at a time
     let url = fake_coordinator(move || Ok(answer.clone()));
     let words = ["worker", "--credit", "1", "--log", "error", "--coordinator", &url];
+
+    // Then the worker gets as far as that message.
+    run(&mut queens(&words)).refusal(12, &["lacks its field `plan`"]);
+}
+
+#[test]
+fn a_worker_gives_back_what_it_has_no_memory_for_and_stays() {
+    // Given a loan of a large board, some of its tasks, and then a message that ends any worker
+    let plan = Plan { problem: Problem::Total { n: 24 }, method: Method::Halves, tasks: 3 };
+    let too_large = v1::Loan { plan: Some((&plan).into()), ..loan() };
+    let end = Message::Loan(v1::Loan { plan: None, ..loan() });
+    let answer = vec![Message::Loan(too_large), Message::Tasks(tasks()), end];
+
+    // When it goes to a worker that has no memory for a single thread
+    let url = fake_coordinator(move || Ok(answer.clone()));
+    let words = ["worker", "--memory", "1MiB", "--log", "error", "--coordinator", &url];
 
     // Then the worker gets as far as that message.
     run(&mut queens(&words)).refusal(12, &["lacks its field `plan`"]);

@@ -63,11 +63,15 @@ impl Farm {
 
     /// Starts a worker of one thread that logs every loan and every acknowledgement.
     pub(crate) fn start_worker(&self) -> Process {
+        self.start_worker_with("")
+    }
+
+    /// The same, with options of its own, separated by spaces.
+    pub(crate) fn start_worker_with(&self, options: &str) -> Process {
         let worker = ["worker", "--threads", "1", "--log-format", "json", "--log", "queens=debug"];
-        Process::start(
-            queens(&worker).args(["--coordinator", &self.url()]).args(&self.worker_options),
-            self.new_log(),
-        )
+        let mut command = queens(&worker);
+        command.args(["--coordinator", &self.url()]).args(&self.worker_options);
+        Process::start(command.args(options.split_whitespace()), self.new_log())
     }
 
     /// Throws the ledger away; nothing may run on it.

@@ -1,0 +1,93 @@
+//! Workers that lack the memory for a job.
+
+use farm::Event;
+
+use crate::stage::{Stage, range};
+
+#[test]
+fn a_worker_without_the_memory_is_never_lent_the_job() {
+    let mut stage = Stage::new();
+    let job = stage.submit_large(10, 0, 100);
+    let (small, large) = (stage.join_with("w1", 1, 99), stage.join_with("w2", 1, 100));
+
+    while stage.farm.job(job).expect("it exists").tasks_done < 10 {
+        let loan = stage.last_loan(large);
+        stage.finish(large, &loan, 1_000);
+    }
+
+    assert!(stage.loans(small).is_empty());
+}
+
+#[test]
+fn it_counts_another_job_of_lower_priority_meanwhile() {
+    let mut stage = Stage::new();
+    stage.submit_large(10, 5, 100);
+    let light = stage.submit(10, 0);
+
+    let small = stage.join_with("w1", 1, 99);
+
+    assert_eq!(stage.last_loan(small).job, light);
+}
+
+#[test]
+fn threads_without_memory_are_not_reckoned_with() {
+    let mut stage = Stage::new();
+    let heavy = stage.submit_large(1_000_000, 5, 100);
+    let worker = stage.join_with("w1", 8, 250);
+
+    // Two of the eight can count it: 4 tasks each are its probe, and 10 s of both its next lease.
+    let probe = stage.last_loan(worker);
+    assert_eq!((probe.job, probe.range), (heavy, range(0, 8)));
+    stage.join_with("w2", 1, 0);
+    let credit = 1 << 40;
+    stage.act(Event::CreditChanged { session: worker, credit });
+    stage.finish(worker, &probe, 1_000);
+    assert_eq!(stage.last_loan(worker).range.len(), 20_000);
+}
+
+#[test]
+fn a_job_beyond_all_workers_is_named_until_one_comes_that_can() {
+    let mut stage = Stage::new();
+    let job = stage.submit_large(10, 0, 100);
+    let able = |stage: &Stage| stage.farm.job(job).expect("it exists").able_workers;
+    assert_eq!((stage.farm.stranded().count(), able(&stage)), (0, 0), "nobody is there at all");
+
+    stage.join_with("w1", 4, 99);
+    assert!(stage.farm.stranded().eq([job]));
+    assert_eq!(able(&stage), 0);
+
+    stage.join_with("w2", 1, 100);
+    assert_eq!((stage.farm.stranded().count(), able(&stage)), (0, 1));
+}
+
+#[test]
+fn what_a_worker_gives_back_goes_to_others_and_never_to_it_again() {
+    // Given a worker that said to have more memory than it has
+    let mut stage = Stage::new();
+    let heavy = stage.submit_large(4, 5, 100);
+    let light = stage.submit(4, 0);
+    let boaster = stage.join_with("w1", 1, 100);
+    let loan = stage.last_loan(boaster);
+    assert_eq!(loan.job, heavy);
+
+    stage.act(Event::Declined { session: boaster, lease: loan.lease });
+
+    assert!(stage.revoked(loan.lease), "what is on its way of it is stopped");
+    assert_eq!(stage.last_loan(boaster).job, light);
+    let honest = stage.join_with("w2", 1, 100);
+    assert_eq!(stage.last_loan(honest).range, loan.range);
+    stage.act(Event::Left { session: honest });
+    assert_eq!(stage.loans(boaster).len(), 2);
+}
+
+#[test]
+fn nobody_gives_back_what_another_holds() {
+    let mut stage = Stage::new();
+    stage.submit_large(4, 0, 100);
+    let (holder, other) = (stage.join_with("w1", 1, 100), stage.join_with("w2", 1, 100));
+    let loan = stage.last_loan(holder);
+
+    stage.act(Event::Declined { session: other, lease: loan.lease });
+
+    assert!(!stage.revoked(loan.lease));
+}

@@ -1,0 +1,199 @@
+//! What waits to be counted, and the memory that counting it takes.
+//!
+//! The threads share one budget of bytes. A thread that has a kernel holds a part of it, as large as
+//! the kernel may grow; it takes tasks of another plan only if what is free and what it holds itself
+//! are enough for a kernel of that plan. So all kernels together stay within the budget, whatever
+//! jobs they are of.
+//!
+//! ```text
+//!   budget   ├─ thread 0: N = 24 ─┼─ thread 1: N = 18 ─┼─ free ──────┤
+//!   queue    [N = 18][N = 18][N = 26: does not fit][N = 18: waits][ring: goes ahead]
+//! ```
+//!
+//! Blocks are served in their order. Behind one that waits for memory only those go ahead that take
+//! none: the threads run dry, give back what they hold, and its turn comes.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use board::Tasks;
+use farm::{Loan, Plan, Range};
+
+/// Blocks in the order of their arrival.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    blocks: VecDeque<Block>,
+    /// Tasks in `blocks`.
+    tasks: usize,
+    /// Bytes of the budget that no thread holds.
+    free: u64,
+}
+
+/// Consecutive tasks of a loan, not yet taken from `next` on.
+#[derive(Debug)]
+pub(super) struct Block {
+    loan: Loan,
+    start: u64,
+    tasks: Arc<Tasks>,
+    next: usize,
+    /// What a thread must hold to count them.
+    bytes: u64,
+}
+
+/// What one thread counts in one go.
+pub(super) struct Chunk {
+    pub(super) loan: Loan,
+    pub(super) range: Range,
+    pub(super) tasks: Arc<Tasks>,
+    pub(super) at: std::ops::Range<usize>,
+}
+
+impl Queue {
+    /// An empty one, for kernels of `memory` bytes together.
+    pub(super) fn new(memory: u64) -> Queue {
+        Queue { free: memory, ..Queue::default() }
+    }
+
+    /// Adds tasks of `loan` from the ordinal `start` on, which take `bytes` of memory a thread.
+    pub(super) fn push(&mut self, loan: Loan, start: u64, tasks: Tasks, bytes: u64) {
+        self.tasks += tasks.len();
+        self.blocks.push_back(Block { loan, start, tasks: Arc::new(tasks), next: 0, bytes });
+    }
+
+    /// Forgets the tasks of all other loans.
+    pub(super) fn retain(&mut self, keep: impl Fn(&Loan) -> bool) {
+        self.blocks.retain(|block| keep(&block.loan));
+        self.tasks = self.blocks.iter().map(Block::len).sum();
+    }
+
+    /// Tasks that wait.
+    pub(super) fn tasks(&self) -> usize {
+        self.tasks
+    }
+
+    /// The block that a thread which holds `held` bytes may count next: its place, and the plan and
+    /// the bytes of the kernel for it.
+    pub(super) fn next(&self, held: u64) -> Option<(usize, Plan, u64)> {
+        let mut left = self.free + held;
+        let place = self.blocks.iter().position(|block| {
+            let fits = block.bytes <= left;
+            if !fits {
+                left = 0;
+            }
+            fits
+        })?;
+        let block = &self.blocks[place];
+        Some((place, block.loan.plan, block.bytes))
+    }
+
+    /// A thread that held `held` bytes, and has nothing in them any more, holds `wanted` from now on.
+    pub(super) fn exchange(&mut self, held: &mut u64, wanted: u64) {
+        let left = (self.free + *held).checked_sub(wanted);
+        self.free = left.expect("no thread takes more memory than there is");
+        *held = wanted;
+    }
+
+    /// Takes up to `most` tasks of the block at `place`; near the end of the queue fewer, so that all
+    /// of `threads` have some.
+    pub(super) fn take(&mut self, place: usize, most: usize, threads: usize) -> Chunk {
+        let fair = self.tasks.div_ceil(2 * threads).max(1);
+        let block = &mut self.blocks[place];
+        let at = block.next..block.next + most.min(fair).min(block.len());
+        let (start, end) = (block.start + at.start as u64, block.start + at.end as u64);
+        let range = Range::new(start, end).expect("blocks in the queue are not empty");
+        let (loan, tasks) = (block.loan, block.tasks.clone());
+        block.next = at.end;
+        self.tasks -= at.len();
+        if block.len() == 0 {
+            self.blocks.remove(place);
+        }
+        Chunk { loan, range, tasks, at }
+    }
+}
+
+impl Block {
+    fn len(&self) -> usize {
+        self.tasks.len() - self.next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use farm::{JobId, LeaseId, Method, Problem};
+
+    use super::*;
+
+    fn loan(lease: u64) -> Loan {
+        let plan = Plan { problem: Problem::Total { n: 8 }, method: Method::Halves, tasks: 1_000 };
+        let (job, fingerprint) = (JobId(lease), plan.fingerprint());
+        let range = Range::new(0, 1_000).expect("it has tasks");
+        Loan { lease: LeaseId(lease), job, plan, fingerprint, range, whole: false }
+    }
+
+    fn tasks(len: usize) -> Tasks {
+        Tasks { left: vec![0; len], down: vec![0; len], right: vec![0; len], weight: vec![1; len] }
+    }
+
+    /// Which of the loans a thread gets that holds so much, and what it holds then.
+    fn step(queue: &mut Queue, held: &mut u64) -> Option<LeaseId> {
+        let Some((place, _, bytes)) = queue.next(*held) else {
+            queue.exchange(held, 0);
+            return None;
+        };
+        queue.exchange(held, bytes);
+        Some(queue.take(place, 1, 1).loan.lease)
+    }
+
+    /// Four threads and three jobs, one of which takes the whole budget, in every order.
+    #[test]
+    fn all_jobs_together_stay_within_the_budget_and_come_to_an_end() {
+        const BUDGET: u64 = 100;
+        let needs = [100, 25, 0, 40];
+        let mut random = 1_u64;
+        let mut below = |bound: u64| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (random >> 33) % bound
+        };
+        let mut queue = Queue::new(BUDGET);
+        let mut held = [0; 4];
+        let mut counted = [0; 4];
+        for _ in 0..300 {
+            let job = below(4);
+            queue.push(loan(job), 0, tasks(1 + below(5) as usize), needs[job as usize]);
+            for _ in 0..below(12) {
+                let thread = below(4) as usize;
+                if let Some(LeaseId(job)) = step(&mut queue, &mut held[thread]) {
+                    assert_eq!(held[thread], needs[job as usize]);
+                    counted[job as usize] += 1;
+                }
+                assert_eq!(held.iter().sum::<u64>() + queue.free, BUDGET);
+            }
+        }
+        assert!(counted.iter().all(|&tasks| tasks > 50), "all were served meanwhile: {counted:?}");
+
+        let left = queue.tasks();
+        for thread in (0..4).cycle().take(8 * left + 8) {
+            step(&mut queue, &mut held[thread]);
+        }
+        assert_eq!(queue.tasks(), 0, "of {left}");
+    }
+
+    #[test]
+    fn a_large_job_is_not_overtaken_by_what_takes_memory() {
+        let mut queue = Queue::new(100);
+        let (mut one, mut two) = (0, 0);
+        queue.push(loan(1), 0, tasks(3), 50);
+        assert_eq!(step(&mut queue, &mut one), Some(LeaseId(1)));
+        assert_eq!(step(&mut queue, &mut two), Some(LeaseId(1)));
+        queue.retain(|_| false);
+        queue.push(loan(2), 0, tasks(1), 100);
+        queue.push(loan(1), 0, tasks(9), 50);
+        queue.push(loan(3), 0, tasks(1), 0);
+
+        // The second thread still counts, and holds its half.
+        assert_eq!(step(&mut queue, &mut one), Some(LeaseId(3)));
+        assert_eq!(step(&mut queue, &mut one), None);
+        assert_eq!(step(&mut queue, &mut two), Some(LeaseId(2)));
+        assert_eq!(two, 100);
+    }
+}

@@ -1,0 +1,40 @@
+//! Workers that have too little memory for a job.
+
+use crate::support::Farm;
+use crate::vectors;
+
+#[test]
+fn a_job_beyond_every_worker_says_so_and_is_counted_once_one_comes_that_has_the_memory() {
+    let farm = Farm::new("", "");
+    let mut coordinator = farm.start_coordinator();
+    let mut small = farm.start_worker_with("--memory 1MiB");
+    farm.client(&["submit", "14", "--method", "halves", "--priority", "1"]).success();
+
+    // It counts what it can meanwhile, and says no word about the rest.
+    let total = farm.client(&["submit", "10", "--method", "rows", "--wait"]).success();
+    assert_eq!(total, format!("{}\n", vectors::total(10)));
+    assert!(small.is_running() && !small.said().contains("goes back"), "{}", small.said());
+
+    coordinator.wait_for_line("no connected worker has the memory");
+    let status = farm.client(&["status", "1"]).success();
+    assert!(status.contains("waits     for a worker with"), "{status}");
+    let jobs = farm.client(&["jobs"]).success();
+    assert!(jobs.contains("\njob 1 waits for a worker with"), "{jobs}");
+    assert!(!jobs.contains("job 2 waits"), "{jobs}");
+
+    let _large = farm.start_worker_with("--memory 100MiB");
+    let total = farm.client(&["watch", "1"]).success();
+    assert_eq!(total, format!("{}\n", vectors::total(14)));
+    coordinator.wait_for_line("no longer waits");
+}
+
+#[test]
+fn without_any_worker_a_job_waits_for_one() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    farm.submit(10, 3, 0);
+
+    let status = farm.client(&["status", "1"]).success();
+
+    assert!(status.contains("waits     for a worker: none is connected"), "{status}");
+}
