@@ -85,6 +85,6 @@ impl Geometry {
 pub(crate) fn code_bits(n: u32, item_bits: u32) -> u32 {
     // With the centre's queen in a corner column, of an odd board; else it takes two of them.
     let diagonals = 2 * (n - 1 - n % 2);
-    let best = if n < 26 { n / 5 } else { n / 2 * 3 - 19 };
+    let best = if n < 26 { n / 4 - n % 2 } else { n / 2 * 3 - 19 };
     diagonals.saturating_sub(item_bits).max(best)
 }
