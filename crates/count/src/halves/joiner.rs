@@ -71,6 +71,9 @@ impl<U: Unit> Joiner<U> {
         let mut upper_rest = Rest::ALL;
         while let Rest::From(_) = upper_rest {
             upper_rest = self.sides.list_upper(lists, upper, upper_rest);
+            if self.sides.whole.len() + self.sides.upper.ties.len() == 0 {
+                continue;
+            }
             let mut lower_rest = Rest::ALL;
             while let Rest::From(_) = lower_rest {
                 lower_rest = self.sides.list_lower(lists, lower, lower_rest);

@@ -30,6 +30,9 @@ use super::unit::Unit;
 /// The half-boards that are listed before they go to the buckets.
 const CHUNK: usize = 4096;
 
+/// Of so many choices of columns the quarters are looked up before they are paired.
+const BATCH: usize = 16;
+
 /// The largest board of which all quarters are kept.
 ///
 /// Beyond it those of a split are placed anew for each list, which takes a sixth of the time at
@@ -143,27 +146,30 @@ impl Lists {
         let rectangles = Rectangles::new(window, half);
         let columns = columns(set);
         let all_ranks = full_mask(half);
-        let mut quarters = choices[start..].iter().map(|&choice| {
-            let above = Columns { set: spread(choice, &columns), ranks: choice };
-            let below = Columns { set: set ^ above.set, ranks: all_ranks ^ choice };
-            let (above, below) = (upper.get(above), lower.get(below));
-            // They are paired one round later: half of that time would be spent waiting for them.
-            for quarter in [above.all(), below.all()] {
-                unit.prefetch(&quarter.meet[..quarter.len]);
-                unit.prefetch(&quarter.far[..quarter.len]);
-            }
-            (above, below)
-        });
+        let looked_at = self.looked_at;
         // The first choice of those that are not yet with the others.
         let mut chunk = start;
-        let mut next = quarters.next();
-        for i in start.. {
-            let Some((above, below)) = next else { break };
-            next = quarters.next();
-            listed.append(unit, &rectangles.whole, above, below);
-            listed_ties.append(unit, &rectangles.ties, above, below);
+        let mut pairs = Vec::with_capacity(BATCH);
+        for (i, batch) in choices[start..].chunks(BATCH).enumerate() {
+            // They are paired later: half of that time would be spent waiting for them.
+            pairs.extend(batch.iter().filter_map(|&choice| {
+                let above = Columns { set: spread(choice, &columns), ranks: choice };
+                let below = Columns { set: set ^ above.set, ranks: all_ranks ^ choice };
+                let ones = (above.set & looked_at).count_ones();
+                rectangles.may_hold(ones).then(|| {
+                    let (above, below) = (upper.get(above), lower.get(below));
+                    unit.prefetch(above.keys());
+                    unit.prefetch(below.keys());
+                    (above, below)
+                })
+            }));
+            for (above, below) in pairs.drain(..) {
+                listed.append(unit, &rectangles.whole, above, below);
+                listed_ties.append(unit, &rectangles.ties, above, below);
+            }
+            let end = start + i * BATCH + batch.len();
             let full = listed.len >= CHUNK || listed_ties.len >= CHUNK;
-            if full || next.is_none() {
+            if full || end == choices.len() {
                 if listed.len > whole.room_left() || listed_ties.len > ties.room_left() {
                     (listed.len, listed_ties.len) = (0, 0);
                     assert!(chunk > start, "room for {CHUNK} half-boards");
@@ -171,7 +177,7 @@ impl Lists {
                 }
                 whole.append(unit, listed.take(), view);
                 ties.append(unit, listed_ties.take(), view);
-                chunk = i + 1;
+                chunk = end;
             }
         }
         Rest::Nothing
@@ -215,6 +221,8 @@ struct Rectangle {
 struct Rectangles {
     whole: Vec<Rectangle>,
     ties: Vec<Rectangle>,
+    /// A bit for each number of ones that an upper quarter's number may have.
+    ones: u32,
 }
 
 impl Rectangles {
@@ -225,10 +233,12 @@ impl Rectangles {
         // In an arithmetic shift -1, which no number has, is the highest of the upper number -1.
         let split = |number: i32| (number >> lower_rows, number as u32 & (all - 1));
         let ((below, below_low), (above, above_low)) = (split(below), split(above));
-        let mut rectangles = Rectangles { whole: Vec::new(), ties: Vec::new() };
+        let mut rectangles = Rectangles { whole: Vec::new(), ties: Vec::new(), ones: 0 };
         let mut add = |whole: bool, upper: Range<i32>, lower: Range<u32>| {
             let upper = upper.start.max(0) as u32..upper.end.clamp(0, 1 << upper_rows) as u32;
             if !upper.is_empty() && !lower.is_empty() {
+                rectangles.ones |=
+                    upper.clone().fold(0, |ones, number| ones | 1 << number.count_ones());
                 let to = if whole { &mut rectangles.whole } else { &mut rectangles.ties };
                 to.push(Rectangle { upper, lower });
             }
@@ -248,6 +258,12 @@ impl Rectangles {
             add(false, one(below), below_low..below_low + 1);
         }
         rectangles
+    }
+
+    /// Whether there may be a half-board of an upper quarter with so many ones in its number, that is,
+    /// with so many queens in the columns that are looked at.
+    fn may_hold(&self, ones: u32) -> bool {
+        self.ones >> ones & 1 == 1
     }
 }
 

@@ -25,26 +25,26 @@ pub(crate) const PADDING: usize = 8;
 
 /// Quarter-boards in the order of their columns, and then of their numbers.
 pub(crate) struct Quarters {
-    /// Where the quarters of each set of columns start.
+    /// How many there are before each set of columns.
     first: Vec<u32>,
-    /// For each set, one more than numbers: how far from there those of a number start. They are short
-    /// words, so that most of them stay in a cache: there are many more than quarters.
+    /// For each set, one more than numbers: how many of its quarters there are before a number. They
+    /// are short words, so that most of them stay in a cache: there are more of them than quarters.
     starts: Vec<u16>,
     /// The numbers, and one more.
     stride: usize,
-    /// The diagonals as row H sees them.
-    meet: Vec<u64>,
-    /// The diagonals as row M sees them.
-    far: Vec<u64>,
+    /// For each set the diagonals as row H sees them, and then as row M does.
+    keys: Vec<u64>,
 }
 
 /// Quarter-boards with equal columns.
 #[derive(Clone, Copy)]
 pub(crate) struct ByNumber<'a> {
-    /// One more than numbers: where each starts.
+    /// How many.
+    len: usize,
+    /// How many there are before each number, and all.
     starts: &'a [u16],
-    meet: &'a [u64],
-    far: &'a [u64],
+    /// Their diagonals as row H sees them, as row M does, and what follows.
+    keys: &'a [u64],
 }
 
 /// Some quarter-boards with equal columns: their keys, and [`PADDING`] more.
@@ -121,7 +121,6 @@ impl Quarters {
             len += *next;
             *next = len;
         }
-        let len = len as usize;
         let first: Vec<u32> = next.iter().step_by(1 << rows).copied().collect();
         let mut starts = Vec::with_capacity(numbering.len() * ((1 << rows) + 1));
         for (columns, &first) in first[..numbering.len()].iter().enumerate() {
@@ -129,42 +128,42 @@ impl Quarters {
             // At most as many as ways to place rooks in seven rows and columns, 5040.
             starts.extend(numbers.iter().map(|start| (start - first) as u16));
         }
-        let mut quarters = Quarters {
-            first,
-            starts,
-            stride: (1 << rows) + 1,
-            meet: vec![0; len + PADDING],
-            far: vec![0; len + PADDING],
-        };
+        let mut keys = vec![0; 2 * len as usize + PADDING];
         area.visit(place, |columns, number, meet, far| {
+            // Until all are placed, where the next quarter with these columns and number goes.
             let next = &mut next[at(columns, number)];
-            quarters.meet[*next as usize] = meet;
-            quarters.far[*next as usize] = far;
+            let columns = numbering.of(columns);
+            let (before, len) = (first[columns], first[columns + 1] - first[columns]);
+            keys[(before + *next) as usize] = meet;
+            keys[(before + *next + len) as usize] = far;
             *next += 1;
         });
-        quarters
+        Quarters { first, starts, stride: (1 << rows) + 1, keys }
     }
 
     /// The quarters with the `columns`-th set of columns.
+    #[inline]
     pub(crate) fn of(&self, columns: usize) -> ByNumber<'_> {
-        let first = self.first[columns] as usize;
+        let (first, end) = (self.first[columns] as usize, self.first[columns + 1] as usize);
         let starts = &self.starts[columns * self.stride..][..self.stride];
-        ByNumber { starts, meet: &self.meet[first..], far: &self.far[first..] }
+        ByNumber { len: end - first, starts, keys: &self.keys[2 * first..2 * end + PADDING] }
     }
 }
 
 impl<'a> ByNumber<'a> {
-    /// The quarters of any number.
-    pub(crate) fn all(self) -> Quarter<'a> {
-        self.get(&(0..self.starts.len() as u32 - 1))
+    /// All their keys.
+    pub(crate) fn keys(self) -> &'a [u64] {
+        &self.keys[..2 * self.len]
     }
 
     /// The quarters with a number in `numbers`, at most 2^rows.
+    #[inline]
     pub(crate) fn get(self, numbers: &Range<u32>) -> Quarter<'a> {
         let start = usize::from(self.starts[numbers.start as usize]);
         let end = usize::from(self.starts[numbers.end as usize]);
-        let padded = start..end + PADDING;
-        Quarter { len: end - start, meet: &self.meet[padded.clone()], far: &self.far[padded] }
+        let (meet, far) = (&self.keys[start..], &self.keys[self.len + start..]);
+        let padded = end - start + PADDING;
+        Quarter { len: end - start, meet: &meet[..padded], far: &far[..padded] }
     }
 }
 
