@@ -80,8 +80,8 @@ impl Geometry {
 /// `item_bits`.
 ///
 /// At least the diagonals for which an item has no room. More of them leave fewer pairs to compare,
-/// but shorter buckets, of which fewer fill a unit's lanes: up to N = 25 the least are the best by
-/// trial with every unit, where there are enough of them. One bit more cost 1% to 10%, two 10% to 30%.
+/// but shorter buckets, of which fewer fill a unit's lanes: by trial at N = 18 to 22, and of one bit
+/// more at 24, the least are the best, where there are enough of them.
 pub(crate) fn code_bits(n: u32, item_bits: u32) -> u32 {
     // With the centre's queen in a corner column, of an odd board; else it takes two of them.
     let diagonals = 2 * (n - 1 - n % 2);
