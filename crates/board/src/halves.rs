@@ -38,7 +38,7 @@ use crate::{Prefix, Tasks};
 /// The smallest board that is split.
 pub const MIN_N: u32 = 4;
 
-/// The largest board that is split: beyond it, half-boards pass every list.
+/// The largest board that is split: one task of a larger one would take days.
 pub const MAX_N: u32 = 29;
 
 /// Why a plan cannot be made.

@@ -103,13 +103,13 @@ pub enum MethodChoice {
 impl MethodChoice {
     /// What is chosen for a board of size `n` where nothing is asked for.
     ///
-    /// `halves` wins from N = 16 on, and is chosen as far as its lists fit any machine, 0.2 GiB a
-    /// thread; below that every method takes milliseconds.
+    /// `halves` wins from N = 16 on, and is chosen as far as it goes; below that every method takes
+    /// milliseconds.
     #[must_use]
     pub const fn suggested(n: u32) -> MethodChoice {
         match n {
             0..=15 => MethodChoice::Rows { rows: None },
-            16..=25 => MethodChoice::Halves,
+            16..=halves::MAX_N => MethodChoice::Halves,
             _ => MethodChoice::Ring { width: None },
         }
     }

@@ -152,14 +152,34 @@ fn tasks_of_an_odd_board_share_the_centre_column_with_their_neighbours() {
     }
 }
 
+/// What tasks are ordered by: the centre's column, and then the size of the sides, the west and the
+/// east; beside the centre, the split.
+fn place_in_order(n: u32, task: Prefix) -> (u32, u32, i32, u32) {
+    let half = n / 2;
+    if n % 2 == 1 && task.left != 1 << half {
+        return (task.left, 0, 0, task.down);
+    }
+    let Shares { upper, .. } = Shares::of(n, task);
+    let lines = (1 << half) - 1;
+    let east = !(task.down >> (n - half)) & lines;
+    assert!(upper.below <= east as i32 && east as i32 <= upper.above, "{task:?} is canonical");
+    (task.left, (upper.above as u32).count_ones(), upper.above, east)
+}
+
 #[test]
-fn the_last_task_of_the_largest_boards_is_a_split() {
-    for n in [28, 29] {
+fn ordinals_are_in_order_up_to_the_largest_boards() {
+    for n in [8, 9, 16, 24, 28, 29] {
         let plan = HalvesPlan::new(n).expect("the size is in range");
         let mut tasks = Tasks::new();
+        // Runs of neighbours all over the plan, to its end.
+        let runs = 4000.min(plan.len() / 8);
+        for run in 0..runs {
+            let start = plan.len() / runs * run;
+            plan.fill(start..start + 8, &mut tasks);
+        }
         plan.fill(plan.len() - 1..plan.len(), &mut tasks);
-        assert_eq!(tasks.down[0].count_ones(), n / 2);
-        assert!(tasks.down[0] <= full_mask(n));
+        let places: Vec<_> = (0..tasks.len()).map(|i| place_in_order(n, tasks.get(i).0)).collect();
+        assert!(places.is_sorted_by(|a, b| a < b), "N = {n}");
     }
 }
 

@@ -52,6 +52,7 @@ use board::{Prefix, TaskSlice, full_mask};
 use self::avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 use self::avx512::Avx512;
+use self::geometry::NARROW;
 use self::joiner::Joiner;
 use self::memory::Room;
 pub(crate) use self::memory::needs;
@@ -71,7 +72,10 @@ pub(crate) struct Halves {
 
 enum Engine {
     Reference,
-    Portable(Joiner<Portable>),
+    /// Items of 28 bits, in four tables of seven.
+    PortableNarrow(Joiner<Portable<4>>),
+    /// Items of 32 bits, in five tables.
+    PortableWide(Joiner<Portable<5>>),
     /// Items of 28 bits, in seven tables of four.
     #[cfg(target_arch = "x86_64")]
     Avx2Narrow(Joiner<Avx2<7>>),
@@ -85,10 +89,6 @@ enum Engine {
     #[cfg(target_arch = "x86_64")]
     Avx512Wide(Joiner<Avx512<5>>),
 }
-
-/// The largest board for items of 28 bits; on larger ones too many bits would be left to the buckets.
-#[cfg(target_arch = "x86_64")]
-const NARROW: u32 = 25;
 
 impl Halves {
     /// For boards of size `n`, within `memory` bytes, or what it [`needs`] at least; the reference
@@ -108,8 +108,8 @@ impl Halves {
             && down.count_ones() == n / 2
     }
 
-    /// The number of boards of all `tasks`, unweighted, each of which this board
-    /// [`holds`](Halves::holds).
+    /// The shares of all `tasks`' boards, without the tasks' weights. This board
+    /// [`holds`](Halves::holds) every task.
     pub(crate) fn completions(&mut self, tasks: TaskSlice<'_>) -> Result<u64, CountError> {
         let mut sum = Sum::default();
         for index in 0..tasks.len() {
@@ -124,7 +124,10 @@ impl Engine {
     fn new(backend: Backend, n: u32, room: Room) -> Option<Engine> {
         match backend {
             Backend::Reference => Some(Engine::Reference),
-            Backend::Portable => Some(Engine::Portable(Joiner::new(Portable, n, room))),
+            Backend::Portable if n <= NARROW => {
+                Some(Engine::PortableNarrow(Joiner::new(Portable, n, room)))
+            }
+            Backend::Portable => Some(Engine::PortableWide(Joiner::new(Portable, n, room))),
             #[cfg(target_arch = "x86_64")]
             Backend::Avx2 => Engine::avx2(n, room),
             // Few processors have the backend and lack what this method needs of AVX-512.
@@ -157,7 +160,8 @@ impl Engine {
     fn count(&mut self, n: u32, record: Prefix, sum: &mut Sum) {
         match self {
             Engine::Reference => sum.add(reference::completions(n, record)),
-            Engine::Portable(joiner) => joiner.count(record, sum),
+            Engine::PortableNarrow(joiner) => joiner.count(record, sum),
+            Engine::PortableWide(joiner) => joiner.count(record, sum),
             #[cfg(target_arch = "x86_64")]
             Engine::Avx2Narrow(joiner) => joiner.count(record, sum),
             #[cfg(target_arch = "x86_64")]

@@ -120,7 +120,8 @@ impl Kernel {
     /// so that 2^64 of them are more than fifty years away; a join's sum is checked by its residue,
     /// and so is what either is multiplied by and added to.
     ///
-    /// A completion is a way to place queens in all rows that are left. Tasks of one weight are
+    /// A completion is a way to place queens in all rows that are left; by `halves` it is counted as
+    /// often as its share says ([`board::halves::Shares`]). Tasks of one weight are
     /// counted together, so that a block goes fastest where equal weights are neighbours.
     ///
     /// # Errors

@@ -205,6 +205,26 @@ fn tasks_of_another_board_are_refused() {
 }
 
 #[test]
+fn records_that_are_no_tasks_of_the_plan_count_what_the_reference_says() {
+    for n in [8, 9] {
+        let centres = if n % 2 == 1 { (0..n).map(|column| 1 << column).collect() } else { vec![0] };
+        let splits = (0..1_u32 << n).filter(|split| split.count_ones() == n / 2);
+        for (centre, split) in splits.flat_map(|split| centres.iter().map(move |c| (*c, split))) {
+            if split & centre != 0 {
+                continue;
+            }
+            let mut tasks = Tasks::new();
+            tasks.push(Prefix { left: centre, down: split, right: centre }, 1);
+            let expected = kernel(Backend::Reference, n).count(tasks.as_slice());
+            for backend in but_the_reference() {
+                let found = kernel(backend, n).count(tasks.as_slice());
+                assert_eq!(found, expected, "{backend}, N = {n}: {split:b} below {centre:b}");
+            }
+        }
+    }
+}
+
+#[test]
 fn what_a_board_takes_is_known() {
     assert!(memory_needed(24, Method::Halves).most < 1 << 30, "a gigabyte a thread");
     assert_eq!(memory_needed(32, Method::Ring { width: 2 }).most, 0);

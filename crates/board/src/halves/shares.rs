@@ -21,9 +21,9 @@
 //!
 //! The four symmetries that keep the heavier quadrants in place move the sides as a group moves
 //! itself: exactly one brings each side to the west. So the image with the largest number in the
-//! west, as the one above, is canonical. West and east are known from the split alone, north is known from the upper
-//! half-board and south from the lower one: of a canonical split only half-boards are counted whose
-//! number does not pass the west's.
+//! west, as the one above, is canonical. West and east are known from the split alone, north is
+//! known from the upper half-board and south from the lower one: of a canonical split only
+//! half-boards are counted whose number does not pass the west's.
 //!
 //! Where equally many queens stand in both quadrants, all eight symmetries are left, and a side has
 //! two numbers, one for each of its quadrants, which are complements; the larger one counts. The
@@ -46,7 +46,7 @@
 //! An odd board with a queen in the centre has the same four quadrants without the centre lines.
 //! On any other the two queens of the centre lines tell: mirrored so that the centre row's stands
 //! left of the centre and the centre column's above it, transposing exchanges the distances from
-//! the edge, c and r. Boards with c < r are counted twice, those with c = r once.
+//! the edge, c and r. Boards with c < r are counted, twice as often; c = r is a common diagonal.
 
 use std::cmp::Ordering;
 
@@ -99,7 +99,7 @@ impl Shares {
                 columns: middle,
                 upper: Window { below: -1, above: 1 << (half - 1 - column.min(half - 1)) },
                 lower: all,
-                times: [[2, 2], [1, 1]],
+                times: [[2; 2]; 2],
             };
         }
         let lines = (1 << half) - 1;

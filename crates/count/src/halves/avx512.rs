@@ -14,7 +14,7 @@ use std::arch::x86_64::*;
 use super::avx2::prefetch;
 use super::geometry::View;
 use super::portable::runs;
-use super::quarters::{PADDING, Quarter};
+use super::quarters::Quarter;
 use super::unit::{Fits, Meeting, Unit};
 
 /// The right to execute these instructions, with items of seven bits for each table.
@@ -95,7 +95,6 @@ const HELD: usize = 8;
 /// of eight vectors and to write their keys one by one, took half as long again.
 #[target_feature(enable = "avx512f,popcnt")]
 fn pair(upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
-    assert!(keys.len() >= upper.len * lower.len + PADDING, "room for every pair");
     let mut len = 0;
     for start in (0..lower.len).step_by(HELD * KEYS) {
         let keys = &mut keys[len..];
@@ -124,6 +123,7 @@ fn pair_held<const VECTORS: usize>(
     keys: &mut [u64],
 ) -> usize {
     let boards = (lower.len - start).min(VECTORS * KEYS);
+    assert!(keys.len() >= upper.len * boards + KEYS, "room for every pair and a vector");
     let last = 0xff_u8 >> (VECTORS * KEYS - boards);
     let mut meet = [_mm512_setzero_si512(); VECTORS];
     let mut far = meet;
@@ -139,8 +139,8 @@ fn pair_held<const VECTORS: usize>(
             let boards = if i + 1 == VECTORS { last } else { 0xff };
             let apart = _mm512_mask_testn_epi64_mask(boards, meet[i], upper_meet);
             let union = _mm512_or_si512(far[i], upper_far);
-            // SAFETY: `len` is at most the number of pairs so far, for all of which there is room,
-            // and for a vector more.
+            // SAFETY: `len` is at most the number of pairs before, for all of which there is room, and
+            // for a vector more.
             unsafe {
                 let end = keys.as_mut_ptr().add(len);
                 _mm512_storeu_si512(end.cast(), _mm512_maskz_compress_epi64(apart, union));
@@ -150,6 +150,7 @@ fn pair_held<const VECTORS: usize>(
     }
     len
 }
+
 /// Moves each run of a view's bits, of 32 keys at a time.
 #[target_feature(enable = "avx512bw,avx512vl")]
 fn extract(keys: &[u64], view: View, codes: &mut [u32], items: &mut [u32]) {
@@ -329,7 +330,7 @@ fn look_up<const TABLES: usize>(tables: &[Table; TABLES], block: &Block<TABLES>)
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,gfni")]
 fn tables<const TABLES: usize>(lower: &[u32]) -> [Table; TABLES] {
-    let columns = columns::<TABLES>(lower);
+    let columns = bit_columns::<TABLES>(lower);
     let present = _mm512_set1_epi8((0xff_u8 << (GROUP - lower.len())) as i8);
     let mut tables = [[present; 2]; TABLES];
     for (four, tables) in tables.chunks_mut(4).enumerate() {
@@ -356,7 +357,7 @@ fn tables<const TABLES: usize>(lower: &[u32]) -> [Table; TABLES] {
 /// the first on top.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,gfni")]
-fn columns<const TABLES: usize>(lower: &[u32]) -> __m512i {
+fn bit_columns<const TABLES: usize>(lower: &[u32]) -> __m512i {
     let items = load_some(lower);
     // Byte i of an item's word: its bits for table i. Then word i: the bytes of table i.
     let shifts = _mm512_set1_epi64(0x00_00_00_1c_15_0e_07_00);

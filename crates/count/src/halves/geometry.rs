@@ -76,6 +76,10 @@ impl Geometry {
     }
 }
 
+/// The largest board for items of 28 bits, those of narrow units; on larger ones too many bits would
+/// be left to the buckets.
+pub(crate) const NARROW: u32 = 25;
+
 /// The number of bits of a bucket's number on a board of size `n`, where an item has at most
 /// `item_bits`.
 ///
@@ -85,6 +89,6 @@ impl Geometry {
 pub(crate) fn code_bits(n: u32, item_bits: u32) -> u32 {
     // With the centre's queen in a corner column, of an odd board; else it takes two of them.
     let diagonals = 2 * (n - 1 - n % 2);
-    let best = if n < 26 { n / 4 - n % 2 } else { n / 2 * 3 - 19 };
+    let best = if n <= NARROW { n / 4 - n % 2 } else { n / 2 * 3 - 19 };
     diagonals.saturating_sub(item_bits).max(best)
 }

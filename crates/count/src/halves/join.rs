@@ -60,15 +60,15 @@ struct Whole<U: Unit> {
     items: Vec<u32>,
     blocks: Vec<U::Block>,
     /// One more than high parts: where each starts.
-    first: Vec<Place>,
+    first: Vec<Start>,
     /// The blocks to join, `len` of them.
     chosen: Vec<u32>,
     len: usize,
 }
 
-/// Before a high part.
+/// What there is before a high part.
 #[derive(Clone, Copy)]
-struct Place {
+struct Start {
     blocks: u32,
     half_boards: u32,
 }
@@ -208,7 +208,7 @@ impl<U: Unit> Whole<U> {
         let Whole { items, blocks, first, .. } = self;
         blocks.clear();
         first.clear();
-        let mut place = Place { blocks: 0, half_boards: 0 };
+        let mut place = Start { blocks: 0, half_boards: 0 };
         let mut len = 0;
         for codes in highs {
             first.push(place);

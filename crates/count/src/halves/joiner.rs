@@ -15,7 +15,7 @@ use super::unit::Unit;
 pub(crate) struct Joiner<U: Unit> {
     n: u32,
     tables: Option<Tables>,
-    sides: Sides<U>,
+    parts: Parts<U>,
 }
 
 /// What is made for one centre row.
@@ -27,7 +27,7 @@ struct Tables {
 }
 
 /// The lists of a task, or parts of them.
-struct Sides<U: Unit> {
+struct Parts<U: Unit> {
     unit: U,
     whole: Unsorted,
     ties: Unsorted,
@@ -41,7 +41,7 @@ impl<U: Unit> Joiner<U> {
     pub(crate) fn new(unit: U, n: u32, room: Room) -> Joiner<U> {
         let code_bits = code_bits(n, U::ITEM_BITS);
         let buckets = |room| Buckets::new(code_bits, room);
-        let sides = Sides {
+        let parts = Parts {
             unit,
             whole: Unsorted::new(room.whole),
             ties: Unsorted::new(room.ties),
@@ -49,7 +49,7 @@ impl<U: Unit> Joiner<U> {
             lower: Lower { whole: buckets(room.whole), ties: buckets(room.ties) },
             join: Join::new(unit, code_bits, room),
         };
-        Joiner { n, tables: None, sides }
+        Joiner { n, tables: None, parts }
     }
 
     /// Adds the shares of one task's boards to `sum`.
@@ -70,20 +70,20 @@ impl<U: Unit> Joiner<U> {
         // A list that does not fit is joined in parts, each with the other list once more.
         let mut upper_rest = Rest::ALL;
         while let Rest::From(_) = upper_rest {
-            upper_rest = self.sides.list_upper(lists, upper, upper_rest);
-            if self.sides.whole.len() + self.sides.upper.ties.len() == 0 {
+            upper_rest = self.parts.list_upper(lists, upper, upper_rest);
+            if self.parts.whole.len() + self.parts.upper.ties.len() == 0 {
                 continue;
             }
             let mut lower_rest = Rest::ALL;
             while let Rest::From(_) = lower_rest {
-                lower_rest = self.sides.list_lower(lists, lower, lower_rest);
-                self.sides.join.count(&self.sides.upper, &self.sides.lower, shares.times, sum);
+                lower_rest = self.parts.list_lower(lists, lower, lower_rest);
+                self.parts.join.count(&self.parts.upper, &self.parts.lower, shares.times, sum);
             }
         }
     }
 }
 
-impl<U: Unit> Sides<U> {
+impl<U: Unit> Parts<U> {
     fn list_upper(&mut self, lists: &mut Lists, wanted: Wanted, rest: Rest) -> Rest {
         let rest = lists.list(self.unit, wanted, rest, &mut self.whole, &mut self.upper.ties);
         self.upper.whole.sort(&self.whole);
@@ -114,10 +114,10 @@ mod tests {
             // Of the most even splits the last one leaves no half-board out.
             plan.fill(ordinal..ordinal + 1, &mut tasks);
             let count = |room| {
-                let mut joiner = Joiner::new(Portable, n, room);
+                let mut joiner = Joiner::new(Portable::<4>, n, room);
                 let mut sum = Sum::default();
                 joiner.count(tasks.get(0).0, &mut sum);
-                (sum.get().expect("it is small"), joiner.sides.whole.len())
+                (sum.get().expect("it is small"), joiner.parts.whole.len())
             };
             let (whole, longest) = count(Room::within(u64::MAX, n));
             let (in_parts, last) = count(Room { whole: part, ties: part });

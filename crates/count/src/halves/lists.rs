@@ -50,8 +50,7 @@ pub(crate) struct Lists {
     lower: Table,
     /// Which columns of a set, by rank, go to the upper quarter.
     choices: Vec<u32>,
-    whole: Listed,
-    ties: Listed,
+    pending: Pending,
 }
 
 /// The quarters at one place, by their columns.
@@ -62,6 +61,13 @@ struct Table {
 }
 
 /// Half-boards that are not yet with the others.
+#[derive(Default)]
+struct Pending {
+    whole: Listed,
+    ties: Listed,
+}
+
+/// The keys of some of them.
 #[derive(Default)]
 struct Listed {
     keys: Vec<u64>,
@@ -105,8 +111,7 @@ impl Lists {
             upper: Table::new(n, Place::Upper),
             lower: Table::new(n, Place::Lower),
             choices: (0..1_u32 << half).filter(|choice| choice.count_ones() == chosen).collect(),
-            whole: Listed::default(),
-            ties: Listed::default(),
+            pending: Pending::default(),
         };
         if n <= ALL_QUARTERS {
             lists.refill(full_mask(n) & !centre);
@@ -126,7 +131,7 @@ impl Lists {
     ///
     /// # Panics
     ///
-    /// If there is too little room even for a single chunk.
+    /// If there is too little room even for a chunk and one choice of columns.
     pub(crate) fn list<U: Unit>(
         &mut self,
         unit: U,
@@ -141,46 +146,60 @@ impl Lists {
         if self.n > ALL_QUARTERS {
             self.refill(set);
         }
-        let Lists { upper, lower, choices, whole: listed, ties: listed_ties, .. } = self;
+        let Lists { upper, lower, choices, pending, looked_at, .. } = self;
         let half = self.n / 2;
         let rectangles = Rectangles::new(window, half);
         let columns = columns(set);
         let all_ranks = full_mask(half);
-        let looked_at = self.looked_at;
-        // The first choice of those that are not yet with the others.
-        let mut chunk = start;
+        // The first choice of those whose half-boards are pending.
+        let mut first = start;
         let mut pairs = Vec::with_capacity(BATCH);
-        for (i, batch) in choices[start..].chunks(BATCH).enumerate() {
+        for from in (start..choices.len()).step_by(BATCH) {
             // They are paired later: half of that time would be spent waiting for them.
-            pairs.extend(batch.iter().filter_map(|&choice| {
+            let batch = choices.iter().enumerate().skip(from).take(BATCH);
+            pairs.extend(batch.filter_map(|(i, &choice)| {
                 let above = Columns { set: spread(choice, &columns), ranks: choice };
                 let below = Columns { set: set ^ above.set, ranks: all_ranks ^ choice };
-                let ones = (above.set & looked_at).count_ones();
+                let ones = (above.set & *looked_at).count_ones();
                 rectangles.may_hold(ones).then(|| {
                     let (above, below) = (upper.get(above), lower.get(below));
                     unit.prefetch(above.keys());
                     unit.prefetch(below.keys());
-                    (above, below)
+                    (i, above, below)
                 })
             }));
-            for (above, below) in pairs.drain(..) {
-                listed.append(unit, &rectangles.whole, above, below);
-                listed_ties.append(unit, &rectangles.ties, above, below);
-            }
-            let end = start + i * BATCH + batch.len();
-            let full = listed.len >= CHUNK || listed_ties.len >= CHUNK;
-            if full || end == choices.len() {
-                if listed.len > whole.room_left() || listed_ties.len > ties.room_left() {
-                    (listed.len, listed_ties.len) = (0, 0);
-                    assert!(chunk > start, "room for {CHUNK} half-boards");
-                    return Rest::From(chunk);
+            for (i, above, below) in pairs.drain(..) {
+                pending.whole.append(unit, &rectangles.whole, above, below);
+                pending.ties.append(unit, &rectangles.ties, above, below);
+                if pending.whole.len >= CHUNK || pending.ties.len >= CHUNK {
+                    if !pending.pass_on(unit, view, whole, ties) {
+                        return Rest::From(first);
+                    }
+                    first = i + 1;
                 }
-                whole.append(unit, listed.take(), view);
-                ties.append(unit, listed_ties.take(), view);
-                chunk = end;
             }
         }
-        Rest::Nothing
+        if pending.pass_on(unit, view, whole, ties) { Rest::Nothing } else { Rest::From(first) }
+    }
+}
+
+impl Pending {
+    /// Passes all on, if there is room, and else forgets them. There is room in empty lists.
+    fn pass_on<U: Unit>(
+        &mut self,
+        unit: U,
+        view: View,
+        whole: &mut Unsorted,
+        ties: &mut Unsorted,
+    ) -> bool {
+        let (keys, tied) = (self.whole.take(), self.ties.take());
+        let fits = keys.len() <= whole.room_left() && tied.len() <= ties.room_left();
+        assert!(fits || whole.len() + ties.len() > 0, "room for a chunk and a choice");
+        if fits {
+            whole.append(unit, keys, view);
+            ties.append(unit, tied, view);
+        }
+        fits
     }
 }
 

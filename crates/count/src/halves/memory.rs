@@ -1,12 +1,9 @@
 //! How much memory a board takes.
 
-use super::geometry::code_bits;
+use super::geometry::{NARROW, code_bits};
 use super::lists::ALL_QUARTERS;
 use super::quarters::Place;
 use crate::MemoryNeed;
-
-/// The fewest bits of an item of any unit.
-const FEWEST_ITEM_BITS: u32 = 28;
 
 /// The most bytes of a lane of a block of any unit.
 const LANE_BYTES: u64 = 8;
@@ -19,21 +16,23 @@ const MOST_LANES: u64 = 64;
 pub(crate) struct Room {
     /// Whole ones.
     pub(crate) whole: usize,
-    /// Ties: on an odd board up to a quarter of a list.
+    /// Ties: few, but for one split, of which all half-boards are.
     pub(crate) ties: usize,
 }
 
 impl Room {
     fn new(whole: usize) -> Room {
-        Room { whole, ties: (whole / 4).max(LEAST) }
+        Room { whole, ties: (whole / 16).max(LEAST) }
     }
 
     /// The bytes of the lists.
     fn bytes(self) -> u64 {
-        // While it is sorted, two words of each half-board of one list; an item of both; a lane.
-        let whole = self.whole as u64 * (2 * 4 + 2 * 4 + LANE_BYTES);
-        // Two words of both lists' ties, an item of both, a lane of the upper ones'.
-        let ties = self.ties as u64 * (2 * 8 + 2 * 4 + LANE_BYTES);
+        // Two words of one list while it is sorted, an item of both; of the upper one a lane and, where
+        // that is a block, its place, and the items of the largest high part.
+        let whole = self.whole as u64 * (2 * 4 + 2 * 4 + LANE_BYTES + 4 + 4);
+        // Two words and an item of both lists; of the upper one item, high part, lane and open block,
+        // as far as vectors grow.
+        let ties = self.ties as u64 * (2 * (2 * 4 + 4) + 2 * (4 + 4 + LANE_BYTES + 16));
         whole + ties
     }
 
@@ -41,16 +40,15 @@ impl Room {
     /// needed.
     pub(crate) fn within(memory: u64, n: u32) -> Room {
         let lists = memory.saturating_sub(fixed(n));
-        let fitting = lists / Room::new(1 << 20).bytes() << 20;
-        Room::new((fitting as usize).clamp(least(n), longest_list(n)))
+        let whole = lists / Room::new(1 << 20).bytes() << 20;
+        Room::new((whole as usize).clamp(least(n), longest_list(n)))
     }
 }
 
 /// The bytes that a thread needs for a board of size `n` (4 to 29), whatever the backend: upper
 /// bounds. The reference alone takes what its lists take.
 ///
-/// In MiB: 3 for N = 16, 19 for 18, 62 for 20, 31 for 22, 191 for 24, 1592 for 26 and 13,463 for 28. A
-/// third to a half of it is ever touched.
+/// Where `least` is less than `most`, from N = 24 on, lists are joined in parts.
 pub(crate) fn needs(n: u32) -> MemoryNeed {
     let bytes = |whole| fixed(n) + Room::new(whole).bytes();
     MemoryNeed { least: bytes(least(n)), most: bytes(longest_list(n)) }
@@ -65,19 +63,23 @@ fn fixed(n: u32) -> u64 {
         let rows = place.rows(half);
         // Ways to place rooks in its rows, two keys each, and where sets and numbers start.
         let rooks = (0..rows).map(|row| u64::from(columns - row)).product::<u64>();
-        let sets = (1..=u64::from(rows)).fold(rooks, |sets, row| sets / row);
-        2 * 8 * rooks + 4 * sets + (2 * sets << rows) + 2 * sets
+        let orders = (1..=u64::from(rows)).product::<u64>();
+        let sets = rooks / orders;
+        (2 * 8 * rooks + 4 * sets + 2 * (sets << rows) + 2 * sets, orders)
     });
-    let quarters: u64 = quarters.into_iter().sum();
-    let bits = code_bits(n, FEWEST_ITEM_BITS);
+    // Pairs of quarters with given columns are at most a sixth of those of rooks.
+    let pairs = 2 * 8 * quarters[0].1 * quarters[1].1 / 6;
+    let bits = code_bits(n, if n <= NARROW { 28 } else { 32 });
     // Two numbers for each bucket of either list, of its ties, and of the join's sorted ties.
     let buckets = 4 * 2 * 4 * (1_u64 << bits);
+    // The runs of numbers without a bit in common with another, and a block for each high part.
+    let runs = 2 * 8 * 3_u64.pow(bits.div_ceil(2));
     let padding = (1 << bits.div_ceil(2)) * MOST_LANES * LANE_BYTES;
-    quarters + buckets + padding + REST
+    quarters[0].0 + quarters[1].0 + pairs + buckets + runs + padding + REST
 }
 
 /// A list that is joined in parts is listed so many half-boards at a time at least, where it has them.
-const PART: usize = 4 << 20;
+const PART: usize = 2 << 20;
 
 /// The least room of any list: a chunk and the half-boards of one choice.
 const LEAST: usize = 16 << 10;

@@ -7,19 +7,19 @@ use super::unit::{Fits, Meeting, Unit};
 /// The bits of an item that a table is for.
 const TABLE_BITS: u32 = 7;
 
-/// The tables for an item's bits.
-const TABLES: usize = 4;
-
-/// Plain Rust.
+/// Plain Rust, with items of seven bits for each table.
 #[derive(Clone, Copy)]
-pub(crate) struct Portable;
+pub(crate) struct Portable<const TABLES: usize>;
 
-impl Unit for Portable {
+impl<const TABLES: usize> Unit for Portable<TABLES> {
     type Block = u32;
 
     const LANES: usize = 1;
 
-    const ITEM_BITS: u32 = TABLES as u32 * TABLE_BITS;
+    const ITEM_BITS: u32 = {
+        let bits = TABLES as u32 * TABLE_BITS;
+        if bits < 32 { bits } else { 32 }
+    };
 
     const CHOSEN: usize = 1;
 
@@ -59,7 +59,7 @@ impl Unit for Portable {
         let mut fits = [[0; 2]; 2];
         for (kind, lower) in lower.into_iter().enumerate() {
             for lower in lower.chunks(64) {
-                let tables = tables(lower);
+                let tables = tables::<TABLES>(lower);
                 let whole = chosen.iter().map(|block| look_up(&tables, whole[*block as usize]));
                 fits[0][kind] += whole.sum::<u64>();
                 // A block has one lane: of those given, each is open or not.
@@ -72,12 +72,11 @@ impl Unit for Portable {
     }
 }
 
-/// For each value of seven bits of an item, for each seven: which of at most 64 items have none of
-/// them.
-type Tables = [[u64; 1 << TABLE_BITS]; TABLES];
+/// For each value of seven bits of an item: which of at most 64 items have none of them.
+type Table = [u64; 1 << TABLE_BITS];
 
 /// The number of lower halves that fit.
-fn look_up(tables: &Tables, item: u32) -> u64 {
+fn look_up(tables: &[Table], item: u32) -> u64 {
     let fit = tables.iter().enumerate().fold(u64::MAX, |fit, (i, table)| {
         let bits = item >> (i as u32 * TABLE_BITS);
         fit & table[bits as usize % (1 << TABLE_BITS)]
@@ -85,13 +84,13 @@ fn look_up(tables: &Tables, item: u32) -> u64 {
     u64::from(fit.count_ones())
 }
 
-fn tables(lower: &[u32]) -> Tables {
+fn tables<const TABLES: usize>(lower: &[u32]) -> [Table; TABLES] {
     let mut tables = [[0; 1 << TABLE_BITS]; TABLES];
     for (i, table) in tables.iter_mut().enumerate() {
         table[0] = u64::MAX >> (64 - lower.len());
         for bit in 0..TABLE_BITS {
             let mask = 1 << (i as u32 * TABLE_BITS + bit);
-            let without = |item: &u32| item & mask == 0;
+            let without = |item: &u32| u64::from(*item) & mask == 0;
             let without =
                 lower.iter().rev().fold(0, |set, item| set << 1 | u64::from(without(item)));
             let (lesser, rest) = table.split_at_mut(1 << bit);

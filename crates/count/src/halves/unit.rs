@@ -87,7 +87,8 @@ mod tests {
     /// Runs a check for every unit that this processor has.
     macro_rules! for_every_unit {
         ($check:ident) => {
-            $check(Portable);
+            $check(Portable::<4>);
+            $check(Portable::<5>);
             #[cfg(target_arch = "x86_64")]
             {
                 let _ = Avx2::<7>::new().map($check);

@@ -1,0 +1,42 @@
+//! A kernel keeps to the memory that it is given: every byte that it asks for is counted, touched or
+//! not. A test of its own process, because the allocator counts for all threads.
+
+use board::halves::HalvesPlan;
+use board::{Method, Tasks};
+use count::{Backend, Kernel, memory_needed};
+use peak_alloc::PeakAlloc;
+
+#[global_allocator]
+static ALLOCATOR: PeakAlloc = PeakAlloc;
+
+/// What a kernel counts, and the bytes that it took at most.
+fn count(memory: u64, n: u32, tasks: &Tasks) -> (u64, u64) {
+    let before = ALLOCATOR.current_usage() as u64;
+    ALLOCATOR.reset_peak_usage();
+    let mut kernel = Kernel::within(memory, Backend::detect(), n, Method::Halves);
+    let counted = kernel.count(tasks.as_slice()).expect("tasks are good");
+    (counted, ALLOCATOR.peak_usage() as u64 - before)
+}
+
+#[test]
+fn a_kernel_takes_no_more_than_it_is_given_and_counts_the_same_in_parts() {
+    // Of the most even splits the last one, which leaves no half-board out, and one beside a centre.
+    for (n, ordinals) in [(16, vec![1259]), (19, vec![0, 226_790]), (20, vec![16_001])] {
+        agree(n, &ordinals, memory_needed(n, Method::Halves).most);
+    }
+    let need = memory_needed(24, Method::Halves);
+    assert!(need.least < need.most / 2 && need.most < 1 << 30, "{need:?}");
+    agree(24, &[213_905], need.least);
+}
+
+fn agree(n: u32, ordinals: &[u64], memory: u64) {
+    let plan = HalvesPlan::new(n).expect("the size is in range");
+    let mut tasks = Tasks::new();
+    ordinals.iter().for_each(|&ordinal| plan.fill(ordinal..ordinal + 1, &mut tasks));
+    let (counted, taken) = count(memory, n, &tasks);
+    assert!(taken <= memory, "N = {n}: {taken} bytes taken, {memory} given");
+    assert!(taken > memory / 8, "N = {n}: of {memory} bytes only {taken} are taken");
+    let (whole, _) = count(u64::MAX, n, &tasks);
+    assert_eq!(counted, whole, "N = {n}");
+    assert!(counted > 0);
+}
