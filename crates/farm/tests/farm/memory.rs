@@ -38,11 +38,29 @@ fn threads_without_memory_are_not_reckoned_with() {
     // Two of the eight can count it: 4 tasks each are its probe, and 10 s of both its next lease.
     let probe = stage.last_loan(worker);
     assert_eq!((probe.job, probe.range), (heavy, range(0, 8)));
-    stage.join_with("w2", 1, 0);
+    stage.join_with("w2", 1, 100);
     let credit = 1 << 40;
     stage.act(Event::CreditChanged { session: worker, credit });
     stage.finish(worker, &probe, 1_000);
     assert_eq!(stage.last_loan(worker).range.len(), 20_000);
+}
+
+/// What is left is leased whole to a worker that nobody can help, and in halves beside another.
+#[test]
+fn company_is_who_can_count_the_job() {
+    for (memory_of_other, expected) in [(99, 1_000), (100, 498)] {
+        let mut stage = Stage::new();
+        stage.submit_large(1_004, 0, 100);
+        let worker = stage.join_with("w1", 1, 100);
+        stage.act(Event::CreditChanged { session: worker, credit: 1 << 40 });
+        let probe = stage.last_loan(worker);
+        stage.join_with("w2", 1, memory_of_other);
+
+        stage.finish(worker, &probe, 1_000);
+
+        let lent = stage.last_loan(worker).range.len();
+        assert_eq!(lent, expected, "beside {memory_of_other} bytes");
+    }
 }
 
 #[test]
