@@ -1,6 +1,6 @@
 //! Workers that lack the memory for a job.
 
-use farm::Event;
+use farm::{Event, RequestId};
 
 use crate::stage::{Stage, range};
 
@@ -76,6 +76,34 @@ fn a_job_beyond_all_workers_is_named_until_one_comes_that_can() {
 
     stage.join_with("w2", 1, 100);
     assert_eq!((stage.farm.stranded().count(), able(&stage)), (0, 1));
+}
+
+#[test]
+fn who_can_count_what_changes_with_workers_and_jobs_and_not_with_results() {
+    let mut stage = Stage::new();
+    let job = stage.submit_large(1_000, 0, 100);
+    assert!(stage.farm.take_staffing_change(), "a job");
+    let worker = stage.join_with("w1", 1, 100);
+    assert!(stage.farm.take_staffing_change(), "a worker");
+    assert!(!stage.farm.take_staffing_change(), "said once");
+
+    let loan = stage.last_loan(worker);
+    stage.finish(worker, &loan, 1_000);
+    assert!(!stage.farm.take_staffing_change(), "a result");
+
+    let (request, lease) = (RequestId(1), stage.last_loan(worker).lease);
+    let changes = [
+        Event::Paused { request, job },
+        Event::Resumed { request, job },
+        Event::Left { session: worker },
+    ];
+    stage.act(Event::Declined { session: worker, lease });
+    assert!(stage.farm.take_staffing_change(), "a declined loan");
+    for change in changes {
+        let said = format!("{change:?}");
+        stage.act(change);
+        assert!(stage.farm.take_staffing_change(), "{said}");
+    }
 }
 
 #[test]
