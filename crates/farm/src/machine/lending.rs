@@ -2,11 +2,12 @@
 //!
 //! A worker holds about `lease_ms` worth of work, by its own measured speed; towards the end of a
 //! job less, in proportion to its share of all workers' speed, so that all finish together. It is
-//! served again when half of that is left. A worker without company has nobody to leave a share
-//! for. Before its speed on a job is known it gets a probe. A job that it has no memory for is
-//! passed over.
+//! served again when half of that is left. A worker without company that may count the job has
+//! nobody to leave a share for. Before its speed on a job is known it gets a probe. A job that it
+//! has no memory for is passed over.
 
 use super::Farm;
+use crate::job::Job;
 use crate::lease::Lease;
 use crate::session::Session;
 use crate::{Effect, IntervalSet, JobId, LeaseId, Loan, Millis, Range, SessionId};
@@ -42,27 +43,39 @@ impl Farm {
         while self.rests.first().is_some_and(|&until| until <= self.now) {
             self.rests.pop_first();
         }
-        if !self.has_work() {
-            return;
-        }
-        let mut hungry: Vec<SessionId> = self.hungry.iter().copied().collect();
+        let Some(least) = self.work().map(|(_, thread_memory)| thread_memory).min() else { return };
+        let hungry = self.hungry.iter().copied();
+        let mut hungry: Vec<SessionId> = hungry.filter(|id| self.is_of_use(id, least)).collect();
         hungry.sort_by_key(|id| self.sessions[id].missed);
         for id in hungry {
-            if !self.has_work() {
+            if self.work().next().is_none() {
                 return;
             }
             self.feed(id);
         }
     }
 
+    /// Whether the session may count one of the jobs with work, of which the most modest takes
+    /// `least` bytes a thread. Mostly that is one comparison: a job that nobody can count has work
+    /// in every step, and workers without anything to do may be many.
+    fn is_of_use(&self, id: &SessionId, least: u64) -> bool {
+        let session = &self.sessions[id];
+        let may_count = |(job, thread_memory)| session.may_count(job, thread_memory);
+        session.threads_for(least) > 0
+            && (session.declined.is_empty() || self.work().any(may_count))
+    }
+
     fn may_lend(&self) -> bool {
         self.lend_from.is_none()
     }
 
-    fn has_work(&self) -> bool {
-        let pool = |job: &JobId| self.jobs[job].pool_tasks() > 0 && self.may_lend();
-        let recount = |job: &JobId| self.jobs[job].disputes.values().any(|d| d.recount.is_none());
-        self.queue.iter().any(|(_, job)| pool(job) || recount(job))
+    /// Jobs of which something may be lent, and what they take a thread.
+    fn work(&self) -> impl Iterator<Item = (JobId, u64)> + '_ {
+        let pool = |job: &Job| job.pool_tasks() > 0 && self.may_lend();
+        let recount = |job: &Job| job.disputes.values().any(|dispute| dispute.recount.is_none());
+        let jobs = self.queue.iter().map(|&(_, id)| (id, &self.jobs[&id]));
+        let with_work = jobs.filter(move |(_, job)| pool(job) || recount(job));
+        with_work.map(|(id, job)| (id, job.thread_memory))
     }
 
     fn first_job_with_work(&self, session: &Session) -> Option<JobId> {
@@ -116,12 +129,13 @@ impl Farm {
             return threads * self.config.probe_tasks.max(1);
         };
         let lease = u128::from(rate) * u128::from(self.config.lease_ms) / 1_000_000;
-        let share = match self.sessions.len() {
-            1 => u128::from(job.pool_tasks()),
-            _ => {
-                let pool = u128::from(job.pool_tasks());
-                pool * u128::from(rate) / (2 * u128::from(job.rate().max(rate).max(1)))
-            }
+        let is_company = |(&other, session): (&SessionId, &Session)| {
+            other != id && session.may_count(job_id, job.thread_memory)
+        };
+        let pool = u128::from(job.pool_tasks());
+        let share = match self.sessions.iter().any(is_company) {
+            false => pool,
+            true => pool * u128::from(rate) / (2 * u128::from(job.rate().max(rate).max(1))),
         };
         let tasks = lease.min(share).min(u128::from(MAX_LEASE_TASKS));
         u64::try_from(tasks).expect("it is at most MAX_LEASE_TASKS").max(threads)

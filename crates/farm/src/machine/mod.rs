@@ -67,6 +67,8 @@ pub struct Farm {
     next_job: u64,
     next_lease: u64,
     next_ticket: u64,
+    /// Who may count which job may have changed since somebody asked.
+    staffing_changed: bool,
     effects: Vec<Effect>,
 }
 
@@ -133,6 +135,12 @@ impl Farm {
     /// How many workers are connected.
     pub fn workers(&self) -> usize {
         self.sessions.len()
+    }
+
+    /// Whether [`stranded`](Farm::stranded) may say something else than when this was last asked:
+    /// a worker or a running job came or went, or a loan was declined. Looking costs more.
+    pub fn take_staffing_change(&mut self) -> bool {
+        std::mem::take(&mut self.staffing_changed)
     }
 
     /// Running jobs that none of the connected workers has the memory for; none of them while no
@@ -211,6 +219,7 @@ impl Farm {
 
     /// Keeps `queue` true after a change of a job's state.
     fn requeue(&mut self, id: JobId) {
+        self.staffing_changed = true;
         let job = &self.jobs[&id];
         let key = (Reverse(job.priority), id);
         if job.state == JobState::Running {

@@ -69,6 +69,7 @@ impl Farm {
             next_job: 1,
             next_lease: 0,
             next_ticket: 0,
+            staffing_changed: false,
             effects: Vec::new(),
         };
         for job in restored.jobs {

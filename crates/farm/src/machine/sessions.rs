@@ -16,6 +16,7 @@ impl Farm {
             self.left(earlier);
         }
         self.sessions.insert(id, Session::new(hello));
+        self.staffing_changed = true;
         for &holding in &hello.holding {
             self.adopt(id, holding);
         }
@@ -55,6 +56,7 @@ impl Farm {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         if let Some(lent) = self.leases.get(lease).filter(|lent| lent.session == id) {
             session.declined.insert(lent.job);
+            self.staffing_changed = true;
             // Not by itself: what is on its way of the loan is to be stopped.
             self.revoke(lease);
             self.feed(id);
@@ -76,6 +78,7 @@ impl Farm {
             self.end_lease(lease);
         }
         self.sessions.remove(&id);
+        self.staffing_changed = true;
         self.hungry.remove(&id);
         for job in self.jobs.values_mut() {
             job.forget_session(id);

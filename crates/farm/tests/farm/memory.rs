@@ -1,6 +1,6 @@
 //! Workers that lack the memory for a job.
 
-use farm::Event;
+use farm::{Event, RequestId};
 
 use crate::stage::{Stage, range};
 
@@ -38,11 +38,29 @@ fn threads_without_memory_are_not_reckoned_with() {
     // Two of the eight can count it: 4 tasks each are its probe, and 10 s of both its next lease.
     let probe = stage.last_loan(worker);
     assert_eq!((probe.job, probe.range), (heavy, range(0, 8)));
-    stage.join_with("w2", 1, 0);
+    stage.join_with("w2", 1, 100);
     let credit = 1 << 40;
     stage.act(Event::CreditChanged { session: worker, credit });
     stage.finish(worker, &probe, 1_000);
     assert_eq!(stage.last_loan(worker).range.len(), 20_000);
+}
+
+/// What is left is leased whole to a worker that nobody can help, and in halves beside another.
+#[test]
+fn company_is_who_can_count_the_job() {
+    for (memory_of_other, expected) in [(99, 1_000), (100, 498)] {
+        let mut stage = Stage::new();
+        stage.submit_large(1_004, 0, 100);
+        let worker = stage.join_with("w1", 1, 100);
+        stage.act(Event::CreditChanged { session: worker, credit: 1 << 40 });
+        let probe = stage.last_loan(worker);
+        stage.join_with("w2", 1, memory_of_other);
+
+        stage.finish(worker, &probe, 1_000);
+
+        let lent = stage.last_loan(worker).range.len();
+        assert_eq!(lent, expected, "beside {memory_of_other} bytes");
+    }
 }
 
 #[test]
@@ -58,6 +76,34 @@ fn a_job_beyond_all_workers_is_named_until_one_comes_that_can() {
 
     stage.join_with("w2", 1, 100);
     assert_eq!((stage.farm.stranded().count(), able(&stage)), (0, 1));
+}
+
+#[test]
+fn who_can_count_what_changes_with_workers_and_jobs_and_not_with_results() {
+    let mut stage = Stage::new();
+    let job = stage.submit_large(1_000, 0, 100);
+    assert!(stage.farm.take_staffing_change(), "a job");
+    let worker = stage.join_with("w1", 1, 100);
+    assert!(stage.farm.take_staffing_change(), "a worker");
+    assert!(!stage.farm.take_staffing_change(), "said once");
+
+    let loan = stage.last_loan(worker);
+    stage.finish(worker, &loan, 1_000);
+    assert!(!stage.farm.take_staffing_change(), "a result");
+
+    let (request, lease) = (RequestId(1), stage.last_loan(worker).lease);
+    let changes = [
+        Event::Paused { request, job },
+        Event::Resumed { request, job },
+        Event::Left { session: worker },
+    ];
+    stage.act(Event::Declined { session: worker, lease });
+    assert!(stage.farm.take_staffing_change(), "a declined loan");
+    for change in changes {
+        let said = format!("{change:?}");
+        stage.act(change);
+        assert!(stage.farm.take_staffing_change(), "{said}");
+    }
 }
 
 #[test]

@@ -74,7 +74,14 @@ pub(super) fn run(mut args: MethodsBenchArgs) -> Result<(), Failure> {
     let wanted = args.wanted()?;
     let bytes = wanted.iter().map(|&(n, method, _)| kernel_bytes(n, method, memory));
     let bytes: Vec<u64> = bytes.collect::<Result<_, _>>()?;
-    let crowded = bytes.iter().sum::<u64>() > memory;
+    let together = bytes.iter().sum::<u64>();
+    let crowded = together > memory;
+    if crowded {
+        let [memory, together] = [memory, together].map(|bytes| ByteSize(bytes).display().iec());
+        output::print(format_args!(
+            "kernels take turns within {memory}: together they would take {together}"
+        ))?;
+    }
     let mut lines = Vec::new();
     for ((n, method, backend), bytes) in wanted.into_iter().zip(bytes) {
         let process = SampleProcess::start(n, method, backend, bytes, crowded)?;

@@ -35,9 +35,10 @@ pub(super) fn json(job: &JobView) -> String {
     object.to_string()
 }
 
-/// What a running job waits for that no connected worker can count.
+/// What a running job waits for that no connected worker can count. One that workers hold ranges of
+/// waits for nobody: an older coordinator does not tell how many are able.
 fn want(job: &JobView) -> Option<String> {
-    let waits = job.state == JobState::Running && job.able_workers == 0;
+    let waits = job.state == JobState::Running && job.able_workers == 0 && job.workers == 0;
     waits.then(|| match job.thread_memory {
         0 => "a worker: none is connected".into(),
         needed => format!("a worker with {} of memory: none is connected", size(needed)),
@@ -108,4 +109,35 @@ pub(super) fn details(job: &JobView) -> String {
         ));
     }
     lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use farm::{JobId, Method, Plan, Problem};
+
+    use super::*;
+
+    #[test]
+    fn a_job_that_is_worked_on_waits_for_nobody() {
+        let plan = Plan { problem: Problem::Total { n: 8 }, method: Method::Halves, tasks: 1 };
+        let mut job = JobView {
+            id: JobId(1),
+            plan,
+            priority: 0,
+            state: JobState::Running,
+            tasks_done: 0,
+            total: 0,
+            thread_memory: 0,
+            workers: 3,
+            able_workers: 0,
+            tasks_per_kilosecond: 0,
+            disputes: 0,
+        };
+        assert!(!details(&job).contains("waits"), "an older coordinator names no able workers");
+
+        job.workers = 0;
+        assert!(details(&job).contains("waits     for a worker"));
+        job.able_workers = 1;
+        assert!(!details(&job).contains("waits"));
+    }
 }

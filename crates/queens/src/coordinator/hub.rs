@@ -238,8 +238,12 @@ impl Hub {
         Ok(())
     }
 
-    /// A job that none of the workers can count would wait in silence.
+    /// A job that none of the workers can count would wait in silence. While there are no workers at
+    /// all nothing is said: the same ones may come back.
     fn log_stranded(&mut self) {
+        if !self.farm.take_staffing_change() || self.farm.workers() == 0 {
+            return;
+        }
         let stranded: BTreeSet<JobId> = self.farm.stranded().collect();
         for &job in stranded.difference(&self.stranded) {
             let view = self.farm.job(job).expect("it is stranded");
@@ -247,7 +251,10 @@ impl Hub {
             tracing::warn!(%job, plan = %view.plan, %needed,
                 "no connected worker has the memory for this job; it waits for one that has");
         }
-        for &job in self.stranded.difference(&stranded) {
+        // One that ended or rests has no able workers either.
+        let has_able =
+            |job: &&JobId| self.farm.job(**job).is_some_and(|view| view.able_workers > 0);
+        for &job in self.stranded.difference(&stranded).filter(has_able) {
             tracing::info!(%job, "no longer waits for a worker with more memory");
         }
         self.stranded = stranded;

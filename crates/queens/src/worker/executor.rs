@@ -41,6 +41,20 @@ struct State {
     closed: bool,
 }
 
+/// A loan that can be counted here, with what a thread may take for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Accepted {
+    loan: Loan,
+    bytes: u64,
+}
+
+impl Accepted {
+    /// What is to be counted.
+    pub(crate) fn loan(&self) -> Loan {
+        self.loan
+    }
+}
+
 /// What a thread counts with. Its kernel takes at most what it holds of the budget.
 #[derive(Default)]
 struct Desk {
@@ -76,24 +90,20 @@ impl Executor {
         self.backend
     }
 
-    /// Whether tasks of `plan` can be counted here.
+    /// Whether tasks of `loan` can be counted here.
     ///
     /// # Errors
     ///
     /// [`TooLittleMemory`], if not even one thread may count them.
-    pub(crate) fn accepts(&self, plan: Plan) -> Result<(), TooLittleMemory> {
-        fit(plan, self.threads, self.memory).map(|_| ())
+    pub(crate) fn accepts(&self, loan: Loan) -> Result<Accepted, TooLittleMemory> {
+        let bytes = fit(loan.plan, self.threads, self.memory)?.bytes;
+        Ok(Accepted { loan, bytes })
     }
 
-    /// Adds tasks of `loan`, the first of which has the ordinal `start`.
-    ///
-    /// # Errors
-    ///
-    /// As [`accepts`](Executor::accepts).
-    pub(crate) fn push(&self, loan: Loan, start: u64, tasks: Tasks) -> Result<(), TooLittleMemory> {
-        let bytes = fit(loan.plan, self.threads, self.memory)?.bytes;
+    /// Adds tasks of a loan that it accepted, the first of which has the ordinal `start`.
+    pub(crate) fn push(&self, accepted: Accepted, start: u64, tasks: Tasks) {
+        let Accepted { loan, bytes } = accepted;
         self.shared.change(|state| state.queue.push(loan, start, tasks, bytes));
-        Ok(())
     }
 
     /// Forgets the tasks of `lease` that no thread has begun.
@@ -141,7 +151,8 @@ impl Shared {
 
     /// Waits for tasks that `desk` has, or can get, the memory for. `None`: there will be none.
     ///
-    /// What a thread gives back of the budget is free in fact: its kernel goes first.
+    /// A thread gives its part of the budget back, or takes another, only when its kernel is gone, as
+    /// far as the allocator lets it go. Nobody waits for that: gigabytes may take their time.
     fn take(&self, most: usize, desk: &mut Desk) -> Option<Chunk> {
         let mut state = self.lock();
         loop {
@@ -149,9 +160,19 @@ impl Shared {
                 return None;
             }
             let next = state.queue.next(desk.held);
-            if let Some((place, plan, bytes)) = next {
-                if desk.kernel.as_ref().is_none_or(|(of, _)| *of != plan) {
-                    desk.kernel = None;
+            let is_useless = |(of, _): &mut (Plan, Kernel)| match next {
+                Some((_, plan, _)) => *of != plan,
+                None => desk.held > 0 && state.queue.tasks() > 0,
+            };
+            if let Some(useless) = desk.kernel.take_if(is_useless) {
+                drop(state);
+                drop(useless);
+                // What it took is still held; what there is to do may be something else by now.
+                state = self.lock();
+                continue;
+            }
+            if let Some((place, _, bytes)) = next {
+                if desk.kernel.is_none() {
                     state.queue.exchange(&mut desk.held, bytes);
                 }
                 let chunk = state.queue.take(place, most, self.threads);
@@ -160,8 +181,7 @@ impl Shared {
                 self.changed.notify_all();
                 return Some(chunk);
             }
-            if desk.held > 0 && state.queue.tasks() > 0 {
-                desk.kernel = None;
+            if desk.held > 0 && desk.kernel.is_none() {
                 state.queue.exchange(&mut desk.held, 0);
                 self.changed.notify_all();
             }
@@ -228,13 +248,17 @@ mod tests {
         (Plan { problem: Problem::Total { n }, method, tasks: cut.len() }, tasks)
     }
 
+    fn push(executor: &Executor, loan: Loan, tasks: Tasks) {
+        executor.push(executor.accepts(loan).expect("a thread fits"), 0, tasks);
+    }
+
     #[test]
     fn parts_tile_the_loan_and_sum_to_the_total() {
         let (plan, tasks) = all_tasks(10, Method::Rows { rows: 3 });
         let total = Kernel::new(Backend::Reference, 10, plan.method).count(tasks.as_slice());
         let threads = NonZero::new(3).expect("it is not 0");
         let (executor, mut parts) = Executor::start(threads, Backend::detect(), MEMORY);
-        executor.push(loan(1, plan), 0, tasks).expect("it fits");
+        push(&executor, loan(1, plan), tasks);
 
         let mut counted: Vec<Part> = Vec::new();
         while counted.iter().map(|part| part.range.len()).sum::<u64>() < plan.tasks {
@@ -254,8 +278,8 @@ mod tests {
         let (short, short_tasks) = all_tasks(6, Method::Rows { rows: 2 });
         let one = NonZero::<usize>::MIN;
         let (executor, mut parts) = Executor::start(one, Backend::detect(), MEMORY);
-        executor.push(loan(1, long), 0, long_tasks).expect("it fits");
-        executor.push(loan(2, short), 0, short_tasks).expect("it fits");
+        push(&executor, loan(1, long), long_tasks);
+        push(&executor, loan(2, short), short_tasks);
 
         executor.drop_lease(LeaseId(1));
 
@@ -272,16 +296,28 @@ mod tests {
         let memory = count::memory_needed(16, Method::Halves).least;
         let two = NonZero::new(2).expect("it is not 0");
         let (executor, mut parts) = Executor::start(two, Backend::Portable, memory);
-        executor.push(loan(1, large), 0, large_tasks).expect("one thread fits");
-        executor.push(loan(2, small), 0, small_tasks).expect("it fits");
+        let begun = Instant::now();
+        push(&executor, loan(1, large), large_tasks);
+        push(&executor, loan(2, small), small_tasks);
 
-        let of_small = |part: Part| part.loan.lease == LeaseId(2);
-        while !of_small(parts.blocking_recv().expect("it runs").expect("tasks are right")) {}
-        assert!(executor.waiting_tasks() > 0, "the large job is not over");
-        assert!(executor.shared.lock().busy <= 2);
+        let (mut left, mut busy_us) = (large.tasks, 0);
+        let mut left_after_small = None;
+        while left > 0 {
+            let part = parts.blocking_recv().expect("it runs").expect("tasks are right");
+            if part.loan.lease == LeaseId(2) {
+                left_after_small.get_or_insert(left);
+                continue;
+            }
+            left -= part.range.len();
+            busy_us += part.busy_us;
+        }
+        assert!(left_after_small > Some(0), "the large job was not over");
+        let elapsed = begun.elapsed();
+        let busy = Duration::from_micros(busy_us);
+        assert!(busy <= elapsed, "no two threads counted the large job: {busy:?} in {elapsed:?}");
 
-        let (huge, huge_tasks) = all_tasks(18, Method::Halves);
-        let refused = executor.push(loan(3, huge), 0, huge_tasks).expect_err("it does not fit");
+        let (huge, _) = all_tasks(18, Method::Halves);
+        let refused = executor.accepts(loan(3, huge)).expect_err("it does not fit");
         assert_eq!((refused.plan, refused.given), (huge, memory));
     }
 
@@ -296,7 +332,7 @@ mod tests {
         let mut left = 0;
         for (lease, (plan, tasks)) in (1..).zip(jobs.clone()) {
             left += plan.tasks;
-            executor.push(loan(lease, plan), 0, tasks).expect("one thread fits");
+            push(&executor, loan(lease, plan), tasks);
         }
 
         let mut totals = [0, 0];

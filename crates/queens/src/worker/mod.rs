@@ -12,6 +12,6 @@ mod link;
 mod queue;
 mod work;
 
-pub(crate) use executor::Executor;
+pub(crate) use executor::{Accepted, Executor};
 pub(crate) use link::{GrpcConnector, Link, LinkEnd};
 pub(crate) use work::{Connect, WorkConfig, work};

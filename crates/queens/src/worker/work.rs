@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use farm::{Agent, AgentConfig, LeaseId, Loan, Millis, Part};
+use farm::{Agent, AgentConfig, LeaseId, Millis, Part};
 use tokio::sync::{mpsc, watch};
 use tokio_stream::StreamExt;
 use wire::{TasksBlock, WorkerOrder};
 
-use super::{Executor, Link, LinkEnd};
+use super::{Accepted, Executor, Link, LinkEnd};
 use crate::failure::Failure;
 
 /// Pauses between attempts to connect: they double from the first to the second of these, each
@@ -77,7 +77,7 @@ struct Worker {
     executor: Executor,
     parts: Parts,
     /// Loans whose tasks are still coming, with the next ordinal expected.
-    loans: HashMap<LeaseId, (Loan, u64)>,
+    loans: HashMap<LeaseId, (Accepted, u64)>,
     most_tasks: usize,
     started: Instant,
     stop: watch::Receiver<bool>,
@@ -149,14 +149,17 @@ impl Worker {
             WorkerOrder::Welcome => tracing::info!("welcome: the coordinator has work for us"),
             WorkerOrder::Loan(loan) if self.leave_by.is_none() => {
                 tracing::debug!(lease = %loan.lease, job = %loan.job, range = %loan.range, "loan");
-                if let Err(reason) = self.executor.accepts(loan.plan) {
-                    // The coordinator knows our memory; it may reckon with another need.
-                    tracing::warn!(job = %loan.job, %reason, "a loan goes back");
-                    self.agent.decline(loan.lease);
-                    return Ok(());
+                match self.executor.accepts(loan) {
+                    Ok(accepted) => {
+                        self.agent.lent(loan);
+                        self.loans.insert(loan.lease, (accepted, loan.range.start()));
+                    }
+                    Err(reason) => {
+                        // The coordinator knows our memory; it may reckon with another need.
+                        tracing::warn!(job = %loan.job, %reason, "a loan goes back");
+                        self.agent.decline(loan.lease);
+                    }
                 }
-                self.agent.lent(loan);
-                self.loans.insert(loan.lease, (loan, loan.range.start()));
             }
             WorkerOrder::Tasks(block) => self.take_tasks(block)?,
             WorkerOrder::Ack { job, fingerprint, range, verdict } => {
@@ -176,8 +179,9 @@ impl Worker {
     /// Tasks of a loan, in order; those of a revoked one may still be on the way.
     fn take_tasks(&mut self, block: TasksBlock) -> Result<(), Failure> {
         let TasksBlock { lease, start, tasks } = block;
-        let Some((loan, next)) = self.loans.get_mut(&lease) else { return Ok(()) };
-        let (loan, end) = (*loan, start + tasks.len() as u64);
+        let Some((accepted, next)) = self.loans.get_mut(&lease) else { return Ok(()) };
+        let (accepted, end) = (*accepted, start + tasks.len() as u64);
+        let loan = accepted.loan();
         if start != *next || end > loan.range.end() {
             return Err(Failure::Incompatible(format!(
                 "the coordinator sent the tasks [{start}, {end}) where [{next}, {}) was due",
@@ -188,7 +192,8 @@ impl Worker {
         if end == loan.range.end() {
             self.loans.remove(&lease);
         }
-        Ok(self.executor.push(loan, start, tasks)?)
+        self.executor.push(accepted, start, tasks);
+        Ok(())
     }
 
     /// Tasks that will not come any more are not held, whatever the next session brings.

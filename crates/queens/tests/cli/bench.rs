@@ -21,6 +21,7 @@ fn every_method_is_measured_and_checked_against_the_recursion_of_one_board() {
     let head = |n| format!("N = {n}, one core; the unit is rows M=2 by reference at N = 9, ");
     assert!(heads.len() == 2, "{text}");
     assert!(heads[0].starts_with(&head(8)) && heads[1].starts_with(&head(10)), "{text}");
+    assert!(!text.contains("take turns"), "all kernels fit together: {text}");
     for method in ["rows", "ring", "halves "] {
         let of_method = lines(&text, method);
         let measured = of_method.iter().filter(|line| line.contains('%')).count();
@@ -46,6 +47,7 @@ fn the_recursion_of_a_board_is_its_own_unit_if_no_other_is_given() {
 #[test]
 fn kernels_that_do_not_fit_together_are_measured_one_after_the_other() {
     let text = methods(&["--n", "8,10", "--memory", "4MiB"]).success();
+    assert!(text.starts_with("kernels take turns within 4.0 MiB: together "), "{text}");
     assert!(text.contains("checked: N = 10, halves: reference, portable agree on "), "{text}");
 }
 

@@ -22,6 +22,14 @@ fn a_job_beyond_every_worker_says_so_and_is_counted_once_one_comes_that_has_the_
     assert!(jobs.contains("\njob 1 waits for a worker with"), "{jobs}");
     assert!(!jobs.contains("job 2 waits"), "{jobs}");
 
+    // It comes back: nothing has changed, and nothing is said meanwhile.
+    small.stop();
+    let _small = farm.start_worker_with("--memory 1MiB");
+    farm.client(&["submit", "10", "--method", "rows", "--wait"]).success();
+    let said = coordinator.said();
+    assert_eq!(said.matches("no connected worker has the memory").count(), 1, "{said}");
+    assert!(!said.contains("no longer waits"), "{said}");
+
     let _large = farm.start_worker_with("--memory 100MiB");
     let total = farm.client(&["watch", "1"]).success();
     assert_eq!(total, format!("{}\n", vectors::total(14)));
