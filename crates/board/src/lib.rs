@@ -39,8 +39,3 @@ mod tasks;
 pub use method::{Cut, CutError, Method, MethodChoice};
 pub use prefix::{MAX_N, Prefix, full_mask};
 pub use tasks::{TaskSlice, Tasks};
-
-/// The version of every order of tasks in this crate. It is part of a plan's fingerprint: a change
-/// to what an ordinal stands for must raise it, so that old partial counts are never mixed with
-/// new ones.
-pub const ENUMERATION_VERSION: u32 = 2;

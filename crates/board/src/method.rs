@@ -50,6 +50,16 @@ impl Method {
         }
     }
 
+    /// The version of this method's order of tasks. It is part of a plan's fingerprint: a change to what
+    /// an ordinal stands for must raise it, so that old partial counts are never mixed with new ones.
+    #[must_use]
+    pub const fn enumeration_version(self) -> u32 {
+        match self {
+            Method::Rows { .. } | Method::Ring { .. } => 1,
+            Method::Halves => 2,
+        }
+    }
+
     /// Whether a board of size `n` has as many rows, or rings, or can be split.
     #[must_use]
     pub const fn suits(self, n: u32) -> bool {

@@ -49,7 +49,7 @@ impl Plan {
         let parameter = parameter.map(|(name, value)| format!("; {name} {value}"));
         let identity = format!(
             "queens plan; enumeration {}; problem {}; n {}; method {}{}; tasks {}",
-            board::ENUMERATION_VERSION,
+            self.method.enumeration_version(),
             self.problem.name(),
             self.problem.n(),
             self.method.name(),

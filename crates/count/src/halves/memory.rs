@@ -40,7 +40,7 @@ impl Room {
     /// needed.
     pub(crate) fn within(memory: u64, n: u32) -> Room {
         let lists = memory.saturating_sub(fixed(n));
-        let whole = lists / Room::new(1 << 20).bytes() << 20;
+        let whole = (lists / Room::new(1 << 20).bytes()) << 20;
         Room::new((whole as usize).clamp(least(n), longest_list(n)))
     }
 }
@@ -65,7 +65,7 @@ fn fixed(n: u32) -> u64 {
         let rooks = (0..rows).map(|row| u64::from(columns - row)).product::<u64>();
         let orders = (1..=u64::from(rows)).product::<u64>();
         let sets = rooks / orders;
-        (2 * 8 * rooks + 4 * sets + 2 * (sets << rows) + 2 * sets, orders)
+        (2 * 8 * rooks + 6 * sets + 2 * (sets << rows), orders)
     });
     // Pairs of quarters with given columns are at most a sixth of those of rooks.
     let pairs = 2 * 8 * quarters[0].1 * quarters[1].1 / 6;

@@ -58,14 +58,14 @@ fn total(n: u32) -> Value {
 
 #[test]
 fn a_plan_says_what_a_count_will_take() {
-    let plan = ["plan", "24", "--memory", "250MiB", "--threads", "4"];
+    let plan = ["plan", "24", "--memory", "150MiB", "--threads", "4"];
     let text = run(&mut queens(&plan)).success();
     assert!(text.contains("total N=24 by halves") && text.contains("threads   1 of 4"), "{text}");
 
     let json = one_object(&run(queens(&plan).arg("--json")).success());
     let fields = "fingerprint memory_bytes method n problem tasks thread_memory_bytes threads";
     assert_eq!(fields_of(&json), fields);
-    assert_eq!((&json["threads"], &json["memory_bytes"]), (&1.into(), &(250 << 20).into()));
+    assert_eq!((&json["threads"], &json["memory_bytes"]), (&1.into(), &(150 << 20).into()));
 
     let rows = one_object(&run(&mut queens(&["plan", "16", "--rows", "4", "--json"])).success());
     assert_eq!((&rows["rows"], &rows["tasks"]), (&4.into(), &9844.into()));
@@ -74,18 +74,18 @@ fn a_plan_says_what_a_count_will_take() {
 #[test]
 fn a_board_that_does_not_fit_the_memory_is_refused_with_advice() {
     for command in ["plan", "count"] {
-        let mut command = queens(&[command, "24", "--memory", "100MiB"]);
+        let mut command = queens(&[command, "24", "--memory", "64MiB"]);
         run(&mut command).refusal(3, &["MiB a thread", "--memory", "--method ring"]);
     }
     run(&mut queens(&["count", "8", "--memory", "much"])).usage("--memory");
 
     let scratch = Scratch::new();
     let ledger = scratch.path("none.db");
-    let mut refused = queens(&["count", "24", "--memory", "100MiB", "--ledger"]);
+    let mut refused = queens(&["count", "24", "--memory", "64MiB", "--ledger"]);
     run(refused.arg(&ledger)).refusal(3, &["--memory"]);
     assert!(!ledger.exists(), "nothing is left behind");
 
-    let mut one_fits = queens(&["count", "16", "--memory", "4MiB", "--threads", "2", "--json"]);
+    let mut one_fits = queens(&["count", "16", "--memory", "6MiB", "--threads", "2", "--json"]);
     assert_eq!(one_object(&run(&mut one_fits).success())["threads"], 1);
 }
 
