@@ -1,32 +1,34 @@
 //! The method `halves`: joins upper and lower half-boards, and does not visit solutions.
 //!
 //! A task says which columns the upper half's queens take ([`board::halves`]). The half-boards of
-//! either half are listed, and the pairs counted whose diagonals do not meet: for N = 20 about
-//! 40,000 half-boards on each side, of which one pair in 8,000 fits.
+//! either half are listed, those that count for it, and the pairs counted whose diagonals do not
+//! meet: for N = 20 up to 40,000 half-boards on each side, of which one pair in 8,000 fits.
 //!
 //! ```text
 //!   quarters   placements in a quarter of the rows, by their columns     once, or for a new
-//!      |                                                                 centre column
-//!   lists      pairs of quarters that do not attack each other: halves   \
-//!      |                                                                  |  for each task
-//!   buckets    by the diagonals that are occupied most often              |
+//!      |       and by which rows' queens stand on the left               centre column
+//!   lists      pairs of quarters that do not attack each other: halves,  \
+//!      |       in parts where there is no room for all                    |
+//!   buckets    by the diagonals that are occupied most often              |  for each task
 //!      |                                                                  |
 //!   join       a few lower halves against 32 or 64 upper ones at a time  /
 //! ```
 //!
-//! `geometry` draws how the halves' diagonals meet. The idea of a join instead of a search, and the
+//! `geometry` draws how the halves' diagonals meet, and [`Shares`](board::halves::Shares) how often
+//! a pair counts. The idea of a join instead of a search, the symmetry of transposing in it, and the
 //! figures that it was chosen by, are this project's own; its nearest relative is Kluev's count by
 //! quadrants.
 //!
-//! Measured on one core of a shared Zen 3 server on evenly spread tasks, in processor time, as Q/s;
-//! in parentheses, as a multiple of the reference of `rows` at N = 16 in the same runs, 3.0e6 Q/s:
+//! Measured with AVX-512 on one core of a shared Zen 4 server, on evenly spread tasks, as a multiple
+//! of the reference of `rows` on the same board (from N = 20 on, at N = 16: 3.9e6 Q/s):
 //!
-//! | backend | N = 16 | 17 | 18 | 19 | 20 | 22 | 24 |
-//! |---|---|---|---|---|---|---|---|
-//! | `portable` | 4.4e7 (14) | 3.3e7 (10) | 5.8e7 (20) | 3.3e7 (11) | 7.4e7 (25) | 6.1e7 (20) | |
-//! | `avx2` | 1.3e8 (43) | 0.9e8 (29) | 2.4e8 (80) | 1.65e8 (55) | 4.0e8 (133) | 3.9e8 (133) | 5.5e8 (190) |
+//! | N | 16 | 18 | 20 | 22 | 24 |
+//! |---|---|---|---|---|---|
+//! | Q/s | 2.4e8 | 6.9e8 | 1.13e9 | 1.11e9 | 1.83e9 |
+//! | times | 63 | 208 | 290 | 285 | 469 |
 //!
-//! At N = 26 a task takes 19 s, 3.9e8 Q/s. `avx512` has not been run on a processor: see its page.
+//! Whole boards take 0.95 s at N = 18, 10 s at 19 and 35 s at 20. At N = 18 listing takes 42% of the
+//! time, more than half of it to find quarters in caches, sorting 20%, and the join 34%.
 
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
