@@ -61,6 +61,8 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
             args.lease_ms, args.lease_ttl_ms
         )));
     }
+    // From here on, so that whoever reads that it serves can ask it to stop.
+    let asked = asked_to_stop();
     let access = match &args.token_file {
         Some(path) => Access::Token(Token::read_or_make(path)?),
         None => Access::Open,
@@ -88,7 +90,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     tokio::select! {
         ended = &mut hub => return ended.map_err(anyhow::Error::from)?,
         ended = &mut server => return ended.map_err(anyhow::Error::from)?,
-        () = asked_to_stop() => {}
+        () = asked => {}
     }
     tracing::info!("asked to stop: closing the ledger");
     handle.stop().await;

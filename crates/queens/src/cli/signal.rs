@@ -1,16 +1,22 @@
 //! Being asked to stop.
 
-/// Completes at the first Ctrl-C or SIGTERM.
-pub(crate) async fn asked_to_stop() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let mut terminate = signal(SignalKind::terminate()).expect("signals can be caught");
+/// Completes at the first Ctrl-C or SIGTERM after the call, not only after it is first awaited.
+#[cfg(unix)]
+pub(crate) fn asked_to_stop() -> impl Future<Output = ()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let caught = |kind| signal(kind).expect("signals can be caught");
+    let mut interrupt = caught(SignalKind::interrupt());
+    let mut terminate = caught(SignalKind::terminate());
+    async move {
         tokio::select! {
-            _ = tokio::signal::ctrl_c() => {}
+            _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
         }
     }
-    #[cfg(not(unix))]
+}
+
+/// Completes at the first Ctrl-C.
+#[cfg(not(unix))]
+pub(crate) async fn asked_to_stop() {
     let _ = tokio::signal::ctrl_c().await;
 }

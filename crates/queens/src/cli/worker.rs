@@ -37,6 +37,7 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     let endpoint = args.coordinator.endpoint();
     // A token that cannot be read is wrong from the start; an address may be right later.
     endpoint.check()?;
+    let asked = asked_to_stop();
     let (threads, memory) = (args.counting.threads(), args.counting.memory());
     let (executor, parts) = Executor::start(threads, args.counting.tested_backend()?, memory);
     let instance: u64 = rand::random();
@@ -58,7 +59,7 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     };
     let (stop, stopping) = watch::channel(false);
     tokio::spawn(async move {
-        asked_to_stop().await;
+        asked.await;
         stop.send_replace(true);
         // The second time is meant seriously.
         asked_to_stop().await;
