@@ -5,8 +5,8 @@
 //! meet: for N = 20 up to 40,000 half-boards on each side, of which one pair in 8,000 fits.
 //!
 //! ```text
-//!   quarters   placements in a quarter of the rows, by their columns     once, or for a new
-//!      |       and by which rows' queens stand on the left               centre column
+//!   quarters   placements in a quarter of the rows, by their columns     once, or for a new centre
+//!      |       and by which rows' queens stand on the left               column, or for each list
 //!   lists      pairs of quarters that do not attack each other: halves,  \
 //!      |       in parts where there is no room for all                    |
 //!   buckets    by the diagonals that are occupied most often              |  for each task
@@ -19,16 +19,16 @@
 //! figures that it was chosen by, are this project's own; its nearest relative is Kluev's count by
 //! quadrants.
 //!
-//! Measured with AVX-512 on one core of a shared Zen 4 server, on evenly spread tasks, as a multiple
-//! of the reference of `rows` on the same board (from N = 20 on, at N = 16: 3.9e6 Q/s):
+//! Measured with AVX-512 on one core of a shared Emerald Rapids server, on evenly spread tasks: Q/s,
+//! its multiple of the reference of `rows` at N = 16 in the same run, and where the time goes, in
+//! percent (`perf`; at N = 22 and 24 quarters are a share of a sample of 118 and 27 tasks):
 //!
-//! | N | 16 | 18 | 20 | 22 | 24 |
-//! |---|---|---|---|---|---|
-//! | Q/s | 2.4e8 | 6.9e8 | 1.13e9 | 1.11e9 | 1.83e9 |
-//! | times | 63 | 208 | 290 | 285 | 469 |
-//!
-//! Whole boards take 0.95 s at N = 18, 10 s at 19 and 35 s at 20. At N = 18 listing takes 42% of the
-//! time, more than half of it to find quarters in caches, sorting 20%, and the join 34%.
+//! | N | Q/s | times | quarters | lists | buckets | blocks | join |
+//! |---|---|---|---|---|---|---|---|
+//! | 18 | 5.6e8 | 210 | 2 | 36 | 22 | 7 | 22 |
+//! | 20 | 7.6e8 | 310 | 2 | 23 | 20 | 13 | 28 |
+//! | 22 | 9.4e8 | 376 | 32 | 6 | 11 | 15 | 23 |
+//! | 24 | 1.41e9 | 562 | 8 | 2 | 7 | 37 | 30 |
 
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]

@@ -24,6 +24,11 @@ fn a_kernel_takes_no_more_than_it_is_given_and_counts_the_same_in_parts() {
     for (n, ordinals) in [(16, vec![1259]), (19, vec![0, 226_790]), (20, vec![16_001])] {
         agree(n, &ordinals, memory_needed(n, Method::Halves).most);
     }
+    // With room for all quarters, and without.
+    let need = memory_needed(22, Method::Halves);
+    assert!(need.least < need.most / 4, "{need:?}");
+    agree(22, &[106_952], need.most);
+    agree(22, &[106_952], need.least);
     let need = memory_needed(24, Method::Halves);
     assert!(need.least < need.most / 2 && need.most < 1 << 30, "{need:?}");
     agree(24, &[213_905], need.least);

@@ -42,8 +42,8 @@ impl<const TABLES: usize> Unit for Avx2<TABLES> {
         unsafe { pair(upper, lower, keys) }
     }
 
-    fn prefetch(self, keys: &[u64]) {
-        prefetch(keys);
+    fn prefetch(self, keys: &[u64], starts: &[u16]) {
+        prefetch(keys, starts);
     }
 
     fn extract(self, keys: &[u64], view: View, codes: &mut [u32], items: &mut [u32]) {
@@ -65,16 +65,19 @@ impl<const TABLES: usize> Unit for Avx2<TABLES> {
     }
 }
 
-/// Asks for some lines of the cache from the start of `keys` on; every x86-64 processor can.
+/// Asks for some lines of the cache from the start of both on; every x86-64 processor can.
 ///
 /// Always as many: the end of a loop over the right number would be mispredicted.
-pub(crate) fn prefetch(keys: &[u64]) {
-    const LINES: usize = 6;
-    const LINE: usize = 8;
+pub(crate) fn prefetch(keys: &[u64], starts: &[u16]) {
+    prefetch_lines::<6>(keys.as_ptr().cast());
+    prefetch_lines::<2>(starts.as_ptr().cast());
+}
+
+fn prefetch_lines<const LINES: usize>(from: *const i8) {
+    const LINE_BYTES: usize = 64;
     for line in 0..LINES {
-        let line = keys.as_ptr().wrapping_add(line * LINE);
         // SAFETY: a hint, which may be of any address.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) };
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.wrapping_add(line * LINE_BYTES)) };
     }
 }
 

@@ -6,11 +6,13 @@
 //! of the loop, 64 upper halves against sixteen lower ones, is four loads, eight permutations and
 //! eight other instructions. To make the tables takes about as long as eight steps.
 //!
-//! Measured on Zen 4 at N = 18, the join takes two fifths of the time, pairing a fifth, sorting a
-//! sixth; waiting for quarters was half of the pairing before they were prefetched.
+//! About a third of [`join`] is spent on the tables, at N = 18 and 20.
+
+mod tables;
 
 use std::arch::x86_64::*;
 
+use self::tables::{load_bytes, look_up, tables};
 use super::avx2::prefetch;
 use super::geometry::View;
 use super::portable::runs;
@@ -40,7 +42,7 @@ impl<const TABLES: usize> Unit for Avx512<TABLES> {
     const LANES: usize = LANES;
 
     const ITEM_BITS: u32 = {
-        let bits = TABLES as u32 * TABLE_BITS;
+        let bits = 7 * TABLES as u32;
         if bits < 32 { bits } else { 32 }
     };
 
@@ -51,8 +53,8 @@ impl<const TABLES: usize> Unit for Avx512<TABLES> {
         unsafe { pair(upper, lower, keys) }
     }
 
-    fn prefetch(self, keys: &[u64]) {
-        prefetch(keys);
+    fn prefetch(self, keys: &[u64], starts: &[u16]) {
+        prefetch(keys, starts);
     }
 
     fn extract(self, keys: &[u64], view: View, codes: &mut [u32], items: &mut [u32]) {
@@ -76,9 +78,6 @@ const LANES: usize = 64;
 
 /// The lower halves that one set of tables is for: the bits of a byte.
 const GROUP: usize = 8;
-
-/// The bits of an item that a table is for.
-const TABLE_BITS: u32 = 7;
 
 /// Seven bits of each lane's item, for each table.
 pub(crate) type Block<const TABLES: usize> = [__m512i; TABLES];
@@ -307,140 +306,12 @@ fn total(sum: __m512i) -> u64 {
     _mm512_reduce_add_epi64(sum) as u64
 }
 
-/// The entries for values below 64, and the others.
-type Table = [__m512i; 2];
-
-/// The lower halves that fit each lane: a byte with a bit for each.
-#[inline]
-#[target_feature(enable = "avx512vbmi")]
-fn look_up<const TABLES: usize>(tables: &[Table; TABLES], block: &Block<TABLES>) -> __m512i {
-    let found = |i: usize| _mm512_permutex2var_epi8(tables[i][0], block[i], tables[i][1]);
-    let mut fit = and(found(0), found(1), found(2));
-    for i in 3..TABLES {
-        fit = _mm512_and_si512(fit, found(i));
-    }
-    fit
-}
-
-/// For each value of seven bits of an item: which of at most eight items, the last in the lowest
-/// bit, have none of them.
-///
-/// A table is the product of one for four bits and one for the other three. For four tables at a
-/// time the first fit into one vector, and the second into another, from which they are spread.
-#[inline]
-#[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,gfni")]
-fn tables<const TABLES: usize>(lower: &[u32]) -> [Table; TABLES] {
-    let columns = bit_columns::<TABLES>(lower);
-    let present = _mm512_set1_epi8((0xff_u8 << (GROUP - lower.len())) as i8);
-    let mut tables = [[present; 2]; TABLES];
-    for (four, tables) in tables.chunks_mut(4).enumerate() {
-        // Which items have a bit: for each value that has it, else none.
-        let have = |bit: usize, values: u64| {
-            let column = load_bytes(&COLUMNS[bit + 32 * four]);
-            _mm512_maskz_permutexvar_epi8(values, column, columns)
-        };
-        let low = none_of(have(0, HAVE[0]), have(1, HAVE[1]), have(2, HAVE[2]));
-        let low = _mm512_and_si512(_mm512_andnot_si512(have(3, HAVE[3]), low), present);
-        let high = none_of(have(4, HAVE[0]), have(5, HAVE[1]), have(6, HAVE[2]));
-        for (i, table) in tables.iter_mut().enumerate() {
-            let low = _mm512_permutexvar_epi8(load_bytes(&SPREAD_LOW[i]), low);
-            for (half, table) in table.iter_mut().enumerate() {
-                let high = _mm512_permutexvar_epi8(load_bytes(&SPREAD_HIGH[i][half]), high);
-                *table = _mm512_and_si512(low, high);
-            }
-        }
-    }
-    tables
-}
-
-/// Bit k of what table i is for, as byte k of word i, in which each of at most eight items has a bit,
-/// the first on top.
-#[inline]
-#[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,gfni")]
-fn bit_columns<const TABLES: usize>(lower: &[u32]) -> __m512i {
-    let items = load_some(lower);
-    // Byte i of an item's word: its bits for table i. Then word i: the bytes of table i.
-    let shifts = _mm512_set1_epi64(0x00_00_00_1c_15_0e_07_00);
-    let words = _mm512_cvtepu32_epi64(items);
-    let bytes = _mm512_multishift_epi64_epi8(shifts, words);
-    let bytes = _mm512_permutexvar_epi8(load_bytes(&ACROSS), bytes);
-    let unit = _mm512_set1_epi64(0x8040_2010_0804_0201_u64 as i64);
-    _mm512_gf2p8affine_epi64_epi8::<0>(unit, bytes)
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn and(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
-    _mm512_ternarylogic_epi32::<0x80>(a, b, c)
-}
-
-/// The bits that neither has.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn none_of(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
-    _mm512_ternarylogic_epi32::<0x01>(a, b, c)
-}
-
-/// Of the values of four bits, four times each, those that have each bit.
-const HAVE: [u64; 4] =
-    [0xaaaa_aaaa_aaaa_aaaa, 0xcccc_cccc_cccc_cccc, 0xf0f0_f0f0_f0f0_f0f0, 0xff00_ff00_ff00_ff00];
-
-/// For a bit of a table: a quarter of a vector for each of four tables, with the place of its column.
-static COLUMNS: [[u8; 64]; 40] = {
-    let mut places = [[0; 64]; 40];
-    let mut column = 0;
-    while column < 40 {
-        let mut i = 0;
-        while i < 64 {
-            places[column][i] = (column + i / 16 * 8) as u8;
-            i += 1;
-        }
-        column += 1;
-    }
-    places
-};
-
-/// For each of four tables, the places of the entries for their lower four bits.
-static SPREAD_LOW: [[u8; 64]; 4] = {
-    let mut places = [[0; 64]; 4];
-    let mut i = 0;
-    while i < 4 * 64 {
-        places[i / 64][i % 64] = (i / 64 * 16 + i % 16) as u8;
-        i += 1;
-    }
-    places
-};
-
-/// For each of four tables, and for values below 64 and the others, the places of the entries for
-/// their upper three bits.
-static SPREAD_HIGH: [[[u8; 64]; 2]; 4] = {
-    let mut places = [[[0; 64]; 2]; 4];
-    let mut i = 0;
-    while i < 4 * 128 {
-        let value = i % 128;
-        places[i / 128][value / 64][value % 64] = (i / 128 * 16 + value / 16) as u8;
-        i += 1;
-    }
-    places
-};
-
 /// The order that brings equal bytes of sixteen words of 32 bits together.
 static BYTES_OF_SIXTEEN: [u8; 64] = {
     let mut order = [0; 64];
     let mut i = 0;
     while i < order.len() {
         order[i] = (i % 16 * 4 + i / 16) as u8;
-        i += 1;
-    }
-    order
-};
-
-/// Exchanges rows and columns of a square of eight by eight bytes.
-static ACROSS: [u8; 64] = {
-    let mut order = [0; 64];
-    let mut i = 0;
-    while i < order.len() {
-        order[i] = (i % 8 * 8 + i / 8) as u8;
         i += 1;
     }
     order
@@ -459,13 +330,6 @@ fn load_keys(from: &[u64], at: usize) -> __m512i {
 fn load_items(from: &[u32], at: usize) -> __m512i {
     let from = &from[at..at + 16];
     // SAFETY: the slice is as long as a vector.
-    unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn load_bytes(from: &[u8; 64]) -> __m512i {
-    // SAFETY: the array is as long as a vector.
     unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
 }
 
@@ -491,13 +355,4 @@ fn store_some_words(to: &mut [u32], at: usize, a: __m256i) {
 /// The first `len` of eight lanes, or all.
 fn first_lanes(len: usize) -> u8 {
     (0xff_u16 >> (8 - len.min(8))) as u8
-}
-
-/// At most eight items; the rest is 0.
-#[inline]
-#[target_feature(enable = "avx512vl")]
-fn load_some(from: &[u32]) -> __m256i {
-    assert!(from.len() <= GROUP);
-    // SAFETY: lanes beyond the slice's end are not loaded.
-    unsafe { _mm256_maskz_loadu_epi32(first_lanes(from.len()), from.as_ptr().cast()) }
 }

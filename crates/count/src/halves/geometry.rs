@@ -31,18 +31,22 @@
 //! N - 1 diagonals of each direction that cross the boundary of an even board, or the N - 2 that
 //! cross the centre row of an odd one and touch both halves, less the two of its queen.
 
+use std::cmp::Reverse;
+
+use board::full_mask;
+
 /// The common bits of one half's keys, in the order of both halves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct View {
     /// 32 where `left` and `right` are exchanged first.
     pub(crate) rotate: u32,
-    /// The diagonals that number the bucket: those occupied most often, the longest ones.
+    /// The diagonals that number the bucket: those on which most halves meet.
     pub(crate) cut: u64,
     /// The other diagonals: the *item*, in which halves are compared.
     pub(crate) rest: u64,
 }
 
-/// One board's diagonals.
+/// One split's diagonals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Geometry {
     /// How the upper half's keys are read.
@@ -52,19 +56,17 @@ pub(crate) struct Geometry {
 }
 
 impl Geometry {
-    /// A board of size `n` (4 to 29), if odd with a queen on the square `centre` of the centre row, a
-    /// bit; it is 0 for even N. Items have at most `item_bits` bits.
-    pub(crate) fn new(n: u32, centre: u32, item_bits: u32) -> Geometry {
+    /// A board of size `n` (4 to 29) whose upper half's queens take the columns of `split`; if it is
+    /// odd with a queen on the square `centre` of the centre row, a bit; it is 0 for even N.
+    pub(crate) fn new(n: u32, centre: u32, split: u32) -> Geometry {
         let shift = 1 - n % 2;
-        // Twice the column, so that the middle of the board is a whole number.
-        let distance = |column: u32, middle: u32| (2 * column).abs_diff(middle);
-        let left = (1..n - 1 + shift).map(|j| (distance(j, n - 1 + shift), j));
-        let right = (1 - shift..n - 1).map(|j| (distance(j, n - 1 - shift), j + 32));
-        let mut diagonals: Vec<(u32, u32)> =
-            left.chain(right).filter(|&(_, bit)| centre >> (bit % 32) & 1 == 0).collect();
+        let mut diagonals: Vec<(Reverse<u32>, u32)> = meetings(n, centre, split)
+            .filter(|&(bit, _)| centre >> (bit % 32) & 1 == 0)
+            .map(|(bit, meetings)| (Reverse(meetings), bit))
+            .collect();
         diagonals.sort_unstable();
-        let cut = code_bits(n, item_bits).min(diagonals.len() as u32);
-        let mask = |part: &[(u32, u32)]| part.iter().map(|&(_, bit)| 1 << bit).sum();
+        let cut = code_bits(n).min(diagonals.len() as u32);
+        let mask = |part: &[(_, u32)]| part.iter().map(|&(_, bit)| 1 << bit).sum();
         let (cut, rest) = diagonals.split_at(cut as usize);
         let upper = View { rotate: 0, cut: mask(cut), rest: mask(rest) };
         let lower = |mask: u64| {
@@ -76,19 +78,92 @@ impl Geometry {
     }
 }
 
+/// Each diagonal that crosses from half to half, as a bit of the upper half's key, and how many pairs
+/// of squares on it, one of either half, are in columns that the halves' queens take.
+///
+/// Such a pair of squares is occupied in about one of M^2 pairs of half-boards, whichever it is: the
+/// diagonals with most of them tell most halves apart.
+fn meetings(n: u32, centre: u32, split: u32) -> impl Iterator<Item = (u32, u32)> {
+    let (half, shift) = (n / 2, 1 - n % 2);
+    let others = full_mask(n) & !(split | centre);
+    // Squares of the columns, of the half rows before, whose diagonals come to column j.
+    let squares = move |run: u64| (run & u64::from(full_mask(half))).count_ones();
+    let by_left = move |columns: u32, j: u32| squares(u64::from(columns) << half >> j);
+    let by_right = move |columns: u32, j: u32| squares(u64::from(columns) >> (j + 1));
+    let left =
+        (1..n - 1 + shift).map(move |j| (j, by_left(split, j) * by_right(others, j - shift)));
+    let right =
+        (1 - shift..n - 1).map(move |j| (j + 32, by_right(split, j) * by_left(others, j + shift)));
+    left.chain(right)
+}
+
 /// The largest board for items of 28 bits, those of narrow units; on larger ones too many bits would
 /// be left to the buckets.
 pub(crate) const NARROW: u32 = 25;
 
-/// The number of bits of a bucket's number on a board of size `n`, where an item has at most
-/// `item_bits`.
+/// The most bits of an item on a board of size `n`.
+pub(crate) fn item_bits(n: u32) -> u32 {
+    if n <= NARROW { 28 } else { 32 }
+}
+
+/// The number of bits of a bucket's number on a board of size `n`.
 ///
 /// At least the diagonals for which an item has no room. More of them leave fewer pairs to compare,
 /// but shorter buckets, of which fewer fill a unit's lanes: by trial at N = 18 to 22, and of one bit
 /// more at 24, the least are the best, where there are enough of them.
-pub(crate) fn code_bits(n: u32, item_bits: u32) -> u32 {
+pub(crate) fn code_bits(n: u32) -> u32 {
     // With the centre's queen in a corner column, of an odd board; else it takes two of them.
     let diagonals = 2 * (n - 1 - n % 2);
     let best = if n <= NARROW { n / 4 - n % 2 } else { n / 2 * 3 - 19 };
-    diagonals.saturating_sub(item_bits).max(best)
+    diagonals.saturating_sub(item_bits(n)).max(best)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The diagonals of a square, as bits of its half's key.
+    fn diagonals(n: u32, rows_before: u32, column: u32) -> u64 {
+        let left = u64::from(1_u32 << column) << rows_before & u64::from(full_mask(n));
+        left | u64::from(1_u32 << column >> rows_before) << 32
+    }
+
+    #[test]
+    fn pairs_of_squares_meet_on_the_diagonals_that_views_bring_together() {
+        for (n, centre, split) in
+            [(8, 0, 0b1011_0010), (9, 1 << 4, 0b1_1000_0011), (9, 1 << 8, 0b111_1000 & !16 | 1)]
+        {
+            let others = full_mask(n) & !(split | centre);
+            let Geometry { upper, lower } = Geometry::new(n, centre, split);
+            // Where the upper half's bits are after the lower half's were exchanged and moved.
+            let shift = 1 - n % 2;
+            let mut found = vec![0; 64];
+            let squares = |columns: u32| {
+                let columns = (0..n).filter(move |column| columns >> column & 1 == 1);
+                columns.flat_map(|column| (1..=n / 2).map(move |rows| (column, rows)))
+            };
+            for (above, rows_above) in squares(split) {
+                for (below, rows_below) in squares(others) {
+                    let above = diagonals(n, rows_above, above);
+                    let below = diagonals(n, rows_below, below).rotate_left(lower.rotate);
+                    let (left, right) = (below & u64::from(u32::MAX), below >> 32);
+                    let common = above & (left << shift | right >> shift << 32);
+                    (0..64).for_each(|bit| found[bit as usize] += (common >> bit & 1) as u32);
+                }
+            }
+            let meetings: Vec<(u32, u32)> = meetings(n, centre, split).collect();
+            let mut looked_at = 0;
+            for &(bit, expected) in &meetings {
+                assert_eq!(found[bit as usize], expected, "bit {bit}, N = {n}");
+                looked_at |= 1_u64 << bit & !(u64::from(centre) | u64::from(centre) << 32);
+            }
+            assert_eq!(upper.cut | upper.rest, looked_at, "all but the centre's, N = {n}");
+            let of = |mask: u64| {
+                let of = meetings.iter().filter(move |(bit, _)| mask >> bit & 1 == 1);
+                of.map(|&(_, meetings)| meetings)
+            };
+            let (least, most) = (of(upper.cut).min(), of(upper.rest).max());
+            assert!(least >= most, "{least:?} and {most:?} pairs, N = {n}");
+        }
+    }
 }

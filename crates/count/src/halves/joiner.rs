@@ -4,9 +4,9 @@ use board::halves::Shares;
 use board::{Prefix, full_mask};
 
 use super::buckets::{Buckets, Unsorted};
-use super::geometry::{Geometry, code_bits};
+use super::geometry::{Geometry, code_bits, item_bits};
 use super::join::{Join, Lower, Upper};
-use super::lists::{Lists, Rest, Wanted};
+use super::lists::{Kept, Lists, Rest, Wanted};
 use super::memory::Room;
 use super::sum::Sum;
 use super::unit::Unit;
@@ -14,6 +14,7 @@ use super::unit::Unit;
 /// The method in the instructions of one unit.
 pub(crate) struct Joiner<U: Unit> {
     n: u32,
+    kept: Kept,
     tables: Option<Tables>,
     parts: Parts<U>,
 }
@@ -22,7 +23,6 @@ pub(crate) struct Joiner<U: Unit> {
 struct Tables {
     /// Its square, a bit or 0.
     centre: u32,
-    geometry: Geometry,
     lists: Lists,
 }
 
@@ -39,7 +39,8 @@ struct Parts<U: Unit> {
 impl<U: Unit> Joiner<U> {
     /// For boards of size `n` and lists of at most `room` half-boards at a time.
     pub(crate) fn new(unit: U, n: u32, room: Room) -> Joiner<U> {
-        let code_bits = code_bits(n, U::ITEM_BITS);
+        assert!(U::ITEM_BITS >= item_bits(n), "a unit too narrow for a board of size {n}");
+        let code_bits = code_bits(n);
         let buckets = |room| Buckets::new(code_bits, room);
         let parts = Parts {
             unit,
@@ -49,21 +50,21 @@ impl<U: Unit> Joiner<U> {
             lower: Lower { whole: buckets(room.whole), ties: buckets(room.ties) },
             join: Join::new(unit, code_bits, room),
         };
-        Joiner { n, tables: None, parts }
+        Joiner { n, kept: room.kept, tables: None, parts }
     }
 
     /// Adds the shares of one task's boards to `sum`.
     pub(crate) fn count(&mut self, record: Prefix, sum: &mut Sum) {
         let Prefix { left: centre, down: split, .. } = record;
-        let n = self.n;
+        let (n, kept) = (self.n, self.kept);
         let shares = Shares::of(n, record);
         self.tables.take_if(|tables| tables.centre != centre);
         let tables = self.tables.get_or_insert_with(|| Tables {
             centre,
-            geometry: Geometry::new(n, centre, U::ITEM_BITS),
-            lists: Lists::new(n, centre, shares.columns),
+            lists: Lists::new(n, kept, centre, shares.columns),
         });
-        let Tables { geometry, lists, .. } = tables;
+        let lists = &mut tables.lists;
+        let geometry = Geometry::new(n, centre, split);
         let others = full_mask(n) & !(split | centre);
         let upper = Wanted { set: split, window: shares.upper, view: geometry.upper };
         let lower = Wanted { set: others, window: shares.lower, view: geometry.lower };
@@ -120,7 +121,7 @@ mod tests {
                 (sum.get().expect("it is small"), joiner.parts.whole.len())
             };
             let (whole, longest) = count(Room::within(u64::MAX, n));
-            let (in_parts, last) = count(Room { whole: part, ties: part });
+            let (in_parts, last) = count(Room { kept: Kept::OfList, whole: part, ties: part });
             assert!(last < longest, "N = {n}: the last list is {longest}, and {last} in parts");
             assert_eq!(in_parts, whole, "N = {n}");
             assert!(whole > 0);

@@ -33,15 +33,20 @@ const CHUNK: usize = 4096;
 /// Of so many choices of columns the quarters are looked up before they are paired.
 const BATCH: usize = 16;
 
-/// The largest board of which all quarters are kept.
-///
-/// Beyond it those of a split are placed anew for each list, which takes a sixth of the time at
-/// N = 22, and less above.
-pub(crate) const ALL_QUARTERS: u32 = 21;
+/// Which quarters there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// All of a board, placed once.
+    All,
+    /// Those in the columns of a list, placed anew for each. It takes a third of the time at N = 22,
+    /// and a tenth at N = 24.
+    OfList,
+}
 
 /// Lists half-boards of one board size.
 pub(crate) struct Lists {
     n: u32,
+    kept: Kept,
     /// The centre row's square, a bit or 0: half-boards that attack it are left out.
     centre: u32,
     /// The columns that count for numbers.
@@ -85,6 +90,14 @@ pub(crate) struct Wanted {
     pub(crate) view: View,
 }
 
+/// A choice of columns for the upper quarter, and the numbers of both quarters' sets.
+#[derive(Clone, Copy, Default)]
+struct Found {
+    choice: usize,
+    above: usize,
+    below: usize,
+}
+
 /// A list in parts.
 #[derive(Clone, Copy)]
 pub(crate) enum Rest {
@@ -101,19 +114,20 @@ impl Rest {
 impl Lists {
     /// For lists of half-boards that do not attack the square `centre` of the centre row, a bit or
     /// 0, with numbers for the columns `looked_at`.
-    pub(crate) fn new(n: u32, centre: u32, looked_at: u32) -> Lists {
+    pub(crate) fn new(n: u32, kept: Kept, centre: u32, looked_at: u32) -> Lists {
         let half = n / 2;
         let chosen = Place::Upper.rows(half);
         let mut lists = Lists {
             n,
+            kept,
             centre,
             looked_at,
-            upper: Table::new(n, Place::Upper),
-            lower: Table::new(n, Place::Lower),
+            upper: Table::new(n, kept, Place::Upper),
+            lower: Table::new(n, kept, Place::Lower),
             choices: (0..1_u32 << half).filter(|choice| choice.count_ones() == chosen).collect(),
             pending: Pending::default(),
         };
-        if n <= ALL_QUARTERS {
+        if kept == Kept::All {
             lists.refill(full_mask(n) & !centre);
         }
         lists
@@ -143,7 +157,7 @@ impl Lists {
         whole.clear();
         ties.clear();
         let Rest::From(start) = rest else { return Rest::Nothing };
-        if self.n > ALL_QUARTERS {
+        if self.kept == Kept::OfList {
             self.refill(set);
         }
         let Lists { upper, lower, choices, pending, looked_at, .. } = self;
@@ -153,29 +167,28 @@ impl Lists {
         let all_ranks = full_mask(half);
         // The first choice of those whose half-boards are pending.
         let mut first = start;
-        let mut pairs = Vec::with_capacity(BATCH);
+        let mut batch = [Found::default(); BATCH];
         for from in (start..choices.len()).step_by(BATCH) {
             // They are paired later: half of that time would be spent waiting for them.
-            let batch = choices.iter().enumerate().skip(from).take(BATCH);
-            pairs.extend(batch.filter_map(|(i, &choice)| {
+            let mut found = 0;
+            for (i, &choice) in choices.iter().enumerate().skip(from).take(BATCH) {
                 let above = Columns { set: spread(choice, &columns), ranks: choice };
                 let below = Columns { set: set ^ above.set, ranks: all_ranks ^ choice };
-                let ones = (above.set & *looked_at).count_ones();
-                rectangles.may_hold(ones).then(|| {
-                    let (above, below) = (upper.get(above), lower.get(below));
-                    unit.prefetch(above.keys());
-                    unit.prefetch(below.keys());
-                    (i, above, below)
-                })
-            }));
-            for (i, above, below) in pairs.drain(..) {
+                if rectangles.may_hold((above.set & *looked_at).count_ones()) {
+                    let (above, below) = (upper.find(unit, above), lower.find(unit, below));
+                    batch[found] = Found { choice: i, above, below };
+                    found += 1;
+                }
+            }
+            for &Found { choice, above, below } in &batch[..found] {
+                let (above, below) = (upper.quarters.of(above), lower.quarters.of(below));
                 pending.whole.append(unit, &rectangles.whole, above, below);
                 pending.ties.append(unit, &rectangles.ties, above, below);
                 if pending.whole.len >= CHUNK || pending.ties.len >= CHUNK {
                     if !pending.pass_on(unit, view, whole, ties) {
                         return Rest::From(first);
                     }
-                    first = i + 1;
+                    first = choice + 1;
                 }
             }
         }
@@ -288,17 +301,24 @@ impl Rectangles {
 
 impl Table {
     /// Without a quarter.
-    fn new(n: u32, place: Place) -> Table {
+    fn new(n: u32, kept: Kept, place: Place) -> Table {
         let half = n / 2;
-        let (by, columns) = if n > ALL_QUARTERS { (By::Ranks, half) } else { (By::Set, n) };
+        let (by, columns) = match kept {
+            Kept::All => (By::Set, n),
+            Kept::OfList => (By::Ranks, half),
+        };
         let numbering = Numbering::new(by, columns, place.rows(half));
         let nowhere = Area { n, columns: 0, centre: 0, looked_at: 0 };
         let quarters = Quarters::new(nowhere, place, &numbering);
         Table { place, numbering, quarters }
     }
 
-    fn get(&self, columns: Columns) -> ByNumber<'_> {
-        self.quarters.of(self.numbering.of(columns))
+    /// The number of a set of columns, whose quarters are asked for.
+    #[inline]
+    fn find<U: Unit>(&self, unit: U, columns: Columns) -> usize {
+        let number = self.numbering.of(columns);
+        self.quarters.prefetch(unit, number);
+        number
     }
 }
 

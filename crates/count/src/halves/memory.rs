@@ -1,7 +1,7 @@
 //! How much memory a board takes.
 
-use super::geometry::{NARROW, code_bits};
-use super::lists::ALL_QUARTERS;
+use super::geometry::code_bits;
+use super::lists::Kept;
 use super::quarters::Place;
 use crate::MemoryNeed;
 
@@ -11,22 +11,48 @@ const LANE_BYTES: u64 = 8;
 /// The most lanes of a block of any unit.
 const MOST_LANES: u64 = 64;
 
-/// Of each list, how many half-boards there is room for at a time.
+/// The largest board of which all quarters are worth their memory, where there is enough: some 0.3
+/// GiB for N = 22.
+const ALL_QUARTERS: u32 = 23;
+
+/// The largest board of which they take so little that all are kept always.
+const FEW_QUARTERS: u32 = 21;
+
+/// What there is room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Room {
-    /// Whole ones.
+    /// Quarters.
+    pub(crate) kept: Kept,
+    /// Half-boards of each list at a time: whole ones.
     pub(crate) whole: usize,
-    /// Ties: few, but for one split, of which all half-boards are.
+    /// The same, ties: few, but for one split, of which all half-boards are.
     pub(crate) ties: usize,
 }
 
 impl Room {
-    fn new(whole: usize) -> Room {
-        Room { whole, ties: (whole / 16).max(LEAST) }
+    fn new(kept: Kept, whole: usize) -> Room {
+        Room { kept, whole, ties: (whole / 16).max(LEAST) }
+    }
+
+    /// The least that a board of size `n` can be counted in.
+    fn least(n: u32) -> Room {
+        let kept = if n <= FEW_QUARTERS { Kept::All } else { Kept::OfList };
+        Room::new(kept, least(n))
+    }
+
+    /// The most that is of use.
+    fn most(n: u32) -> Room {
+        let kept = if n <= ALL_QUARTERS { Kept::All } else { Kept::OfList };
+        Room::new(kept, longest_list(n))
+    }
+
+    /// All bytes, for a board of size `n`.
+    fn bytes(self, n: u32) -> u64 {
+        fixed(n, self.kept) + self.list_bytes()
     }
 
     /// The bytes of the lists.
-    fn bytes(self) -> u64 {
+    fn list_bytes(self) -> u64 {
         // Two words of one list while it is sorted, an item of both; of the upper one a lane and, where
         // that is a block, its place, and the items of the largest high part.
         let whole = self.whole as u64 * (2 * 4 + 2 * 4 + LANE_BYTES + 4 + 4);
@@ -39,37 +65,50 @@ impl Room {
     /// As much as is of use on a board of size `n` within `memory` bytes, and at least what is
     /// needed.
     pub(crate) fn within(memory: u64, n: u32) -> Room {
-        let lists = memory.saturating_sub(fixed(n));
-        let whole = (lists / Room::new(1 << 20).bytes()) << 20;
-        Room::new((whole as usize).clamp(least(n), longest_list(n)))
+        let (least, most) = (Room::least(n), Room::most(n));
+        // All quarters first: a list in parts costs little, and only larger boards have any.
+        let kept = if memory >= most.bytes(n) { most.kept } else { least.kept };
+        let lists = memory.saturating_sub(fixed(n, kept));
+        let whole = (lists / Room::new(kept, 1 << 20).list_bytes()) << 20;
+        Room::new(kept, (whole as usize).clamp(least.whole, most.whole))
     }
 }
 
 /// The bytes that a thread needs for a board of size `n` (4 to 29), whatever the backend: upper
 /// bounds. The reference alone takes what its lists take.
 ///
-/// Where `least` is less than `most`, from N = 24 on, lists are joined in parts.
+/// With less than `most`, N = 22 and 23 place their quarters anew for each list, and larger boards
+/// join lists in parts.
 pub(crate) fn needs(n: u32) -> MemoryNeed {
-    let bytes = |whole| fixed(n) + Room::new(whole).bytes();
-    MemoryNeed { least: bytes(least(n)), most: bytes(longest_list(n)) }
+    MemoryNeed { least: Room::least(n).bytes(n), most: Room::most(n).bytes(n) }
 }
 
 /// What a board takes beside its lists.
-fn fixed(n: u32) -> u64 {
+fn fixed(n: u32, kept: Kept) -> u64 {
     const REST: u64 = 2 << 20;
     let half = n / 2;
-    let columns = if n <= ALL_QUARTERS { n } else { half };
+    let columns = match kept {
+        Kept::All => n,
+        Kept::OfList => half,
+    };
     let quarters = [Place::Upper, Place::Lower].map(|place| {
         let rows = place.rows(half);
-        // Ways to place rooks in its rows, two keys each, and where sets and numbers start.
         let rooks = (0..rows).map(|row| u64::from(columns - row)).product::<u64>();
         let orders = (1..=u64::from(rows)).product::<u64>();
         let sets = rooks / orders;
-        (2 * 8 * rooks + 6 * sets + 2 * (sets << rows), orders)
+        // Of the ways to place rooks two fifths are queens' in five rows of 23 columns, a quarter in
+        // six rows, and fewer in fewer columns.
+        let queens = match rows {
+            0..=4 => rooks,
+            5 => rooks / 2,
+            _ => rooks / 3,
+        };
+        // Two keys each. Where sets and numbers start, at first in words of 32 bits.
+        (2 * 8 * queens + 4 * sets + (2 + 4) * (sets << rows), orders)
     });
     // Pairs of quarters with given columns are at most a sixth of those of rooks.
     let pairs = 2 * 8 * quarters[0].1 * quarters[1].1 / 6;
-    let bits = code_bits(n, if n <= NARROW { 28 } else { 32 });
+    let bits = code_bits(n);
     // Two numbers for each bucket of either list, of its ties, and of the join's sorted ties.
     let buckets = 4 * 2 * 4 * (1_u64 << bits);
     // The runs of numbers without a bit in common with another, and a block for each high part.

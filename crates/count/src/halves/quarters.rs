@@ -20,6 +20,8 @@ use std::ops::Range;
 
 use board::{Prefix, full_mask};
 
+use super::unit::Unit;
+
 /// Keys beyond a list's end that may be loaded as part of a vector.
 pub(crate) const PADDING: usize = 8;
 
@@ -141,6 +143,13 @@ impl Quarters {
         Quarters { first, starts, stride: (1 << rows) + 1, keys }
     }
 
+    /// Asks for the quarters with the `columns`-th set of columns, which are soon wanted.
+    #[inline]
+    pub(crate) fn prefetch<U: Unit>(&self, unit: U, columns: usize) {
+        let keys = 2 * self.first[columns] as usize;
+        unit.prefetch(&self.keys[keys..], &self.starts[columns * self.stride..]);
+    }
+
     /// The quarters with the `columns`-th set of columns.
     #[inline]
     pub(crate) fn of(&self, columns: usize) -> ByNumber<'_> {
@@ -151,11 +160,6 @@ impl Quarters {
 }
 
 impl<'a> ByNumber<'a> {
-    /// All their keys.
-    pub(crate) fn keys(self) -> &'a [u64] {
-        &self.keys[..2 * self.len]
-    }
-
     /// The quarters with a number in `numbers`, at most 2^rows.
     #[inline]
     pub(crate) fn get(self, numbers: &Range<u32>) -> Quarter<'a> {

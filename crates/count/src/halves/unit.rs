@@ -23,8 +23,9 @@ pub(crate) trait Unit: Copy {
     /// [`PADDING`]: super::quarters::PADDING
     fn pair(self, upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize;
 
-    /// Asks for the lines of the cache that hold `keys`.
-    fn prefetch(self, _keys: &[u64]) {}
+    /// Asks for the lines of the cache that hold quarters: the keys from the first of `keys` on, and
+    /// the `starts` of their numbers.
+    fn prefetch(self, _keys: &[u64], _starts: &[u16]) {}
 
     /// Splits each key into its bucket's number and its item.
     fn extract(self, keys: &[u64], view: View, codes: &mut [u32], items: &mut [u32]);
@@ -60,6 +61,7 @@ mod tests {
     use super::*;
     use crate::halves::buckets::{Buckets, Unsorted};
     use crate::halves::join::{Join, Lower, Upper};
+    use crate::halves::lists::Kept;
     use crate::halves::memory::Room;
     use crate::halves::portable::Portable;
     use crate::halves::quarters::PADDING;
@@ -190,7 +192,7 @@ mod tests {
             }
             let upper = Upper { whole: sort(&upper[0]), ties: list(&upper[1]) };
             let lower = Lower { whole: sort(&lower[0]), ties: sort(&lower[1]) };
-            let mut join = Join::new(unit, bits, Room { whole: ROOM, ties: ROOM });
+            let mut join = Join::new(unit, bits, Room { kept: Kept::All, whole: ROOM, ties: ROOM });
             // Twice, so that what the first leaves behind is seen.
             for _ in 0..2 {
                 let mut sum = Sum::default();
