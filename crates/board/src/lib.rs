@@ -34,8 +34,10 @@ mod method;
 mod prefix;
 pub mod ring;
 pub mod rows;
+pub mod squares;
 mod tasks;
 
 pub use method::{Cut, CutError, Method, MethodChoice};
 pub use prefix::{MAX_N, Prefix, full_mask};
+pub use squares::{Square, SquaresError};
 pub use tasks::{TaskSlice, Tasks};

@@ -1,0 +1,236 @@
+//! Squares as chess players name them, lists of them, and queens that attack each other.
+//!
+//! Column 0 is file `a`; after `z` come `aa`, `ab` and so on, as in a spreadsheet. Row 0 is rank 1,
+//! at the bottom of a diagram.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+/// A square of a board of any size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Square {
+    /// From 0, file a.
+    pub column: u32,
+    /// From 0, rank 1.
+    pub row: u32,
+}
+
+/// Why words are no queens on a board.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SquaresError {
+    /// Not letters and then a number.
+    #[error("`{0}` is no square: name it by file and rank, as in a1 or c12")]
+    NoSquare(String),
+    /// It is beyond the board.
+    #[error("{square} is off the board of size {n}")]
+    OffBoard {
+        /// The square.
+        square: Square,
+        /// The board's size.
+        n: u32,
+    },
+    /// Two queens may not stand so.
+    #[error("the queens on {0} and {1} attack each other")]
+    Attack(Square, Square),
+    /// A square that is given twice.
+    #[error("the square {0} is given twice")]
+    Twice(Square),
+    /// A line of a board file that is too long or too short.
+    #[error("line {line} has {found} squares, and the board has {n} lines: they must be as many")]
+    LineLength {
+        /// From 1.
+        line: usize,
+        /// Its squares.
+        found: usize,
+        /// The lines.
+        n: usize,
+    },
+    /// Something else than a queen or an empty square.
+    #[error("line {line}, square {column}: `{found}` is neither a queen (Q) nor empty (. or -)")]
+    NoPiece {
+        /// From 1.
+        line: usize,
+        /// From 1.
+        column: usize,
+        /// What stands there.
+        found: char,
+    },
+}
+
+impl fmt::Display for Square {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut letters = [0; 7];
+        let mut first = letters.len();
+        let mut rest = u64::from(self.column) + 1;
+        while rest > 0 {
+            first -= 1;
+            letters[first] = b'a' + ((rest - 1) % 26) as u8;
+            rest = (rest - 1) / 26;
+        }
+        letters[first..].iter().try_for_each(|&letter| write!(f, "{}", char::from(letter)))?;
+        write!(f, "{}", u64::from(self.row) + 1)
+    }
+}
+
+impl FromStr for Square {
+    type Err = SquaresError;
+
+    fn from_str(word: &str) -> Result<Square, SquaresError> {
+        let square = || -> Option<Square> {
+            let end = word.find(|c: char| !c.is_ascii_alphabetic())?;
+            let (file, rank) = word.split_at(end);
+            if rank.starts_with('+') {
+                return None;
+            }
+            let column = file.bytes().try_fold(0_u32, |column, letter| {
+                let digit = u32::from(letter.to_ascii_lowercase() - b'a') + 1;
+                column.checked_mul(26)?.checked_add(digit)
+            })?;
+            let row = rank.parse::<u32>().ok()?.checked_sub(1)?;
+            Some(Square { column: column.checked_sub(1)?, row })
+        };
+        square().ok_or_else(|| SquaresError::NoSquare(word.into()))
+    }
+}
+
+/// Reads squares between commas, spaces or line ends; what follows a `#` in its line is a comment.
+///
+/// # Errors
+///
+/// [`SquaresError::NoSquare`] for the first word that is none.
+pub fn parse_squares(text: &str) -> Result<Vec<Square>, SquaresError> {
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
+    let words = lines.flat_map(|line| line.split([',', ' ', '\t']));
+    words.filter(|word| !word.is_empty()).map(str::parse).collect()
+}
+
+/// Reads a drawn board, the highest rank first: a line a row, `Q` or `q` a queen, `.` or `-` an empty
+/// square, spaces between them or not. Returns its size and its queens. A text that starts with
+/// anything else is a list of squares, which says no size.
+///
+/// # Errors
+///
+/// [`SquaresError`] for the first line that is no row, or the first word that is no square.
+pub fn parse_board(text: &str) -> Result<(Option<u32>, Vec<Square>), SquaresError> {
+    let is_comment = |line: &str| line.is_empty() || line.starts_with('#');
+    let lines = text.lines().map(str::trim).enumerate();
+    let rows: Vec<(usize, &str)> = lines.filter(|(_, line)| !is_comment(line)).collect();
+    let piece = |c: char| matches!(c, '.' | '-' | 'Q' | 'q');
+    let drawn = rows.first().is_some_and(|(_, line)| {
+        let mut squares = line.chars().filter(|c| !c.is_whitespace());
+        squares.next().is_some_and(piece) && squares.next().is_none_or(|c| !c.is_ascii_digit())
+    });
+    if !drawn {
+        return parse_squares(text).map(|squares| (None, squares));
+    }
+    let n = rows.len();
+    let mut squares = Vec::new();
+    for (row, &(line, text)) in rows.iter().rev().enumerate() {
+        let mut found = 0;
+        for piece in text.chars().filter(|c| !c.is_whitespace()) {
+            match piece {
+                'Q' | 'q' => squares.push(Square { column: found, row: row as u32 }),
+                '.' | '-' => {}
+                piece => {
+                    let column = found as usize + 1;
+                    return Err(SquaresError::NoPiece { line: line + 1, column, found: piece });
+                }
+            }
+            found += 1;
+        }
+        if found as usize != n {
+            return Err(SquaresError::LineLength { line: line + 1, found: found as usize, n });
+        }
+    }
+    Ok((Some(n as u32), squares))
+}
+
+/// Whether queens stand on the board of size `n`, each on a square of its own, and none attacks
+/// another; in time linear in their number.
+///
+/// # Errors
+///
+/// The first queen in the given order that does not, with the one that it attacks.
+pub fn check_queens(n: u32, queens: &[Square]) -> Result<(), SquaresError> {
+    let mut rows = HashMap::new();
+    let mut columns = HashMap::new();
+    let mut sums = HashMap::new();
+    let mut differences = HashMap::new();
+    for &square in queens {
+        let Square { column, row } = square;
+        if column >= n || row >= n {
+            return Err(SquaresError::OffBoard { square, n });
+        }
+        let (x, y) = (i64::from(column), i64::from(row));
+        let attacked = [
+            rows.insert(row, square),
+            columns.insert(column, square),
+            sums.insert(x + y, square),
+            differences.insert(x - y, square),
+        ];
+        if let Some(other) = attacked.into_iter().flatten().next() {
+            return Err(if other == square {
+                SquaresError::Twice(square)
+            } else {
+                SquaresError::Attack(other, square)
+            });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn squares_are_read_as_they_are_written() {
+        let named = [("a1", 0, 0), ("h8", 7, 7), ("z26", 25, 25), ("aa27", 26, 26), ("bz3", 77, 2)];
+        for (name, column, row) in named {
+            let square = Square { column, row };
+            assert_eq!(square.to_string(), name);
+            assert_eq!(name.parse(), Ok(square));
+        }
+        for column in [0, 701, 702, u32::MAX - 1] {
+            let square = Square { column, row: u32::MAX - 1 };
+            assert_eq!(square.to_string().parse(), Ok(square));
+        }
+        for word in
+            ["", "a", "1", "a0", "a-1", "a+1", "1a", "a1b", "ä1", "aaaaaaaaa1", "a4294967296"]
+        {
+            assert_eq!(word.parse::<Square>(), Err(SquaresError::NoSquare(word.into())));
+        }
+    }
+
+    #[test]
+    fn a_board_is_read_drawn_or_named() {
+        let queens = Ok((Some(4), parse_squares("c1 a2 d3 b4").expect("they are squares")));
+        assert_eq!(parse_board(". Q . .\n. . . Q\n\n# drawn\nQ...\n--q-\n"), queens);
+        assert_eq!(parse_board("c1, a2\nd3 b4 # named\n"), Ok((None, queens.expect("it is").1)));
+        assert_eq!(parse_board(""), Ok((None, vec![])));
+        let short = SquaresError::LineLength { line: 1, found: 1, n: 2 };
+        assert_eq!(parse_board(".\n.."), Err(short));
+        let other = SquaresError::NoPiece { line: 1, column: 2, found: 'x' };
+        assert_eq!(parse_board(".x\n.."), Err(other));
+        assert_eq!(parse_board("q1"), Ok((None, vec![Square { column: 16, row: 0 }])));
+    }
+
+    #[test]
+    fn queens_that_attack_each_other_are_named() {
+        let check =
+            |n, squares| check_queens(n, &parse_squares(squares).expect("they are squares"));
+        assert_eq!(check(4, "b4 d3 a2 c1"), Ok(()));
+        assert_eq!(
+            check(8, "a1 b2").expect_err("a diagonal").to_string(),
+            "the queens on a1 and b2 attack each other"
+        );
+        for attack in ["a1 a7", "c3 h3", "a8 h1", "b2 g7"] {
+            assert!(matches!(check(8, attack), Err(SquaresError::Attack(..))), "{attack}");
+        }
+        assert!(matches!(check(8, "a1 a1"), Err(SquaresError::Twice(_))));
+        assert!(matches!(check(8, "i1"), Err(SquaresError::OffBoard { n: 8, .. })));
+    }
+}

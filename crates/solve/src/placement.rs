@@ -1,0 +1,44 @@
+//! A whole board.
+
+use board::squares::{Square, SquaresError, check_queens};
+
+/// N queens on an N x N board, one in each row: the column of each row's queen, from row 0 on.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Placement {
+    columns: Vec<u32>,
+}
+
+impl Placement {
+    /// The placement with these columns, which the caller has found; [`check`](Placement::check)
+    /// tells whether they are one.
+    #[must_use]
+    pub fn new(columns: Vec<u32>) -> Placement {
+        Placement { columns }
+    }
+
+    /// Board size.
+    #[must_use]
+    pub fn n(&self) -> u32 {
+        self.columns.len() as u32
+    }
+
+    /// The column of each row's queen.
+    #[must_use]
+    pub fn columns(&self) -> &[u32] {
+        &self.columns
+    }
+
+    /// The queens' squares, row by row.
+    pub fn squares(&self) -> impl Iterator<Item = Square> + '_ {
+        self.columns.iter().zip(0..).map(|(&column, row)| Square { column, row })
+    }
+
+    /// Whether no queen attacks another, in time linear in N.
+    ///
+    /// # Errors
+    ///
+    /// The first queen that does.
+    pub fn check(&self) -> Result<(), SquaresError> {
+        check_queens(self.n(), &self.squares().collect::<Vec<_>>())
+    }
+}
