@@ -25,13 +25,15 @@
 //! From one row to the next `left` moves one bit up, `right` one bit down, and `down` stays.
 //!
 //! A task of [`ring`] is no such state. It travels in the same three words, as the squares of its
-//! queens ([`ring::Preplacement`]).
+//! queens ([`ring::Preplacement`]), and so does one of [`first_rows`].
 
 #![forbid(unsafe_code)]
 
+pub mod first_rows;
 pub mod halves;
 mod method;
 mod prefix;
+mod problem;
 pub mod ring;
 pub mod rows;
 pub mod squares;
@@ -39,5 +41,6 @@ mod tasks;
 
 pub use method::{Cut, CutError, Method, MethodChoice};
 pub use prefix::{MAX_N, Prefix, full_mask};
+pub use problem::{Given, GivenError, Problem};
 pub use squares::{Square, SquaresError};
 pub use tasks::{TaskSlice, Tasks};

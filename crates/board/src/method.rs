@@ -5,10 +5,11 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-use crate::Tasks;
+use crate::first_rows::{self, FirstRowsError, FirstRowsPlan, MAX_ROWS};
 use crate::halves::{self, HalvesError, HalvesPlan};
 use crate::ring::{RingError, RingPlan, suggested_width};
 use crate::rows::{RowsError, RowsPlan, suggested_rows};
+use crate::{Problem, Tasks};
 
 /// How a problem is cut and counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -111,12 +112,15 @@ pub enum MethodChoice {
 }
 
 impl MethodChoice {
-    /// What is chosen for a board of size `n` where nothing is asked for.
+    /// What is chosen for a problem where nothing is asked for.
     ///
-    /// `halves` wins from N = 16 on, and is chosen as far as it goes; below that every method takes
-    /// milliseconds.
+    /// For the total `halves` wins from N = 16 on, and is chosen as far as it goes; below that every
+    /// method takes milliseconds. Other problems are cut by rows.
     #[must_use]
-    pub const fn suggested(n: u32) -> MethodChoice {
+    pub const fn suggested(problem: Problem) -> MethodChoice {
+        let (Problem::Total { n } | Problem::Fundamental { n }) = problem else {
+            return MethodChoice::Rows { rows: None };
+        };
         match n {
             0..=15 => MethodChoice::Rows { rows: None },
             16..=halves::MAX_N => MethodChoice::Halves,
@@ -124,12 +128,17 @@ impl MethodChoice {
         }
     }
 
-    /// The method, with everything chosen, for a board of size `n`.
+    /// The method, with everything chosen, for `problem`.
     #[must_use]
-    pub fn for_board(self, n: u32) -> Method {
+    pub fn for_problem(self, problem: Problem) -> Method {
+        let n = problem.n();
+        let suggested_rows = || match problem {
+            Problem::Total { .. } | Problem::Fundamental { .. } => suggested_rows(n),
+            _ => first_rows::suggested_rows(problem),
+        };
         match self {
             MethodChoice::Rows { rows } => {
-                Method::Rows { rows: rows.unwrap_or_else(|| suggested_rows(n)) }
+                Method::Rows { rows: rows.unwrap_or_else(suggested_rows) }
             }
             MethodChoice::Ring { width } => {
                 Method::Ring { width: width.unwrap_or_else(|| suggested_width(n)) }
@@ -176,6 +185,8 @@ pub enum Cut {
     Ring(RingPlan),
     /// By splits.
     Halves(HalvesPlan),
+    /// By the first rows, where a state does not tell enough.
+    FirstRows(FirstRowsPlan),
 }
 
 /// Why a board cannot be cut so.
@@ -188,15 +199,25 @@ pub enum CutError {
     Ring(#[from] RingError),
     /// By splits.
     Halves(#[from] HalvesError),
+    /// By the first rows.
+    FirstRows(#[from] FirstRowsError),
 }
 
 impl Cut {
-    /// Cuts a board of size `n`. May take seconds for the largest numbers of tasks: it counts them.
+    /// Cuts a problem. May take seconds for the largest numbers of tasks: it counts them.
     ///
     /// # Errors
     ///
-    /// [`CutError`] where the method cannot cut this board, or not so.
-    pub fn new(n: u32, method: Method) -> Result<Cut, CutError> {
+    /// [`CutError`] where the method cannot cut this problem, or not so.
+    pub fn new(problem: Problem, method: Method) -> Result<Cut, CutError> {
+        let (Problem::Total { n } | Problem::Fundamental { n }) = problem else {
+            return match method {
+                Method::Rows { rows } => Ok(Cut::FirstRows(FirstRowsPlan::new(problem, rows)?)),
+                Method::Ring { .. } | Method::Halves => {
+                    Err(FirstRowsError::Method { problem, method, most: MAX_ROWS }.into())
+                }
+            };
+        };
         Ok(match method {
             Method::Rows { rows } => Cut::Rows(RowsPlan::new(n, rows)?),
             Method::Ring { width } => Cut::Ring(RingPlan::new(n, width)?),
@@ -211,6 +232,7 @@ impl Cut {
             Cut::Rows(plan) => plan.len(),
             Cut::Ring(plan) => plan.len(),
             Cut::Halves(plan) => plan.len(),
+            Cut::FirstRows(plan) => plan.len(),
         }
     }
 
@@ -230,6 +252,7 @@ impl Cut {
             Cut::Rows(plan) => plan.fill(range, out),
             Cut::Ring(plan) => plan.fill(range, out),
             Cut::Halves(plan) => plan.fill(range, out),
+            Cut::FirstRows(plan) => plan.fill(range, out),
         }
     }
 }
@@ -256,11 +279,19 @@ mod tests {
             let rows = (0..=9).map(|rows| Method::Rows { rows });
             let rings = (0..=4).map(|width| Method::Ring { width });
             for method in rows.chain(rings) {
-                assert_eq!(Cut::new(n, method).is_ok(), method.suits(n), "{method} of N = {n}");
+                assert_eq!(
+                    Cut::new(Problem::Total { n }, method).is_ok(),
+                    method.suits(n),
+                    "{method} of N = {n}"
+                );
             }
         }
         for n in 0..=33 {
-            assert_eq!(Cut::new(n, Method::Halves).is_ok(), Method::Halves.suits(n), "N = {n}");
+            assert_eq!(
+                Cut::new(Problem::Total { n }, Method::Halves).is_ok(),
+                Method::Halves.suits(n),
+                "N = {n}"
+            );
         }
     }
 
@@ -268,8 +299,10 @@ mod tests {
     fn what_is_left_open_is_chosen_to_suit_the_board() {
         for n in 0..=MAX_N {
             let ring = MethodChoice::Ring { width: None };
-            for choice in [MethodChoice::suggested(n), MethodChoice::Rows { rows: None }, ring] {
-                let method = choice.for_board(n);
+            let total = Problem::Total { n };
+            for choice in [MethodChoice::suggested(total), MethodChoice::Rows { rows: None }, ring]
+            {
+                let method = choice.for_problem(total);
                 assert!(method.suits(n) || choice == ring && n < 2, "{method} of N = {n}");
                 assert!(choice.allows(method));
             }

@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use board::{Cut, Method, Tasks};
+use board::{Cut, Method, Problem, Tasks};
 use count::{Backend, Kernel};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
@@ -37,7 +37,7 @@ fn kernels(criterion: &mut Criterion) {
 }
 
 fn sample(n: u32, method: Method, step: usize) -> Tasks {
-    let cut = Cut::new(n, method).expect("the board can be cut so");
+    let cut = Cut::new(Problem::Total { n }, method).expect("the board can be cut so");
     let mut tasks = Tasks::new();
     for start in (0..cut.len()).step_by(step * RUN as usize) {
         cut.fill(start..cut.len().min(start + RUN), &mut tasks);

@@ -3,11 +3,12 @@
 //! A task may come from another machine. A malformed one would give a number that means nothing,
 //! so that each is held against the board's size and the rows placed before it is counted.
 
-use board::{MAX_N, Method, Prefix, TaskSlice, full_mask};
+use board::{Method, Prefix, Problem, TaskSlice, full_mask};
 use thiserror::Error;
 
 use crate::Backend;
 use crate::engine::Engine;
+use crate::first_rows::FirstRows;
 use crate::ground::{Ground, Row};
 use crate::halves::{self, Halves};
 use crate::ring::Ring;
@@ -15,17 +16,17 @@ use crate::ring::Ring;
 /// Why a block of tasks has no count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum CountError {
-    /// A task is none of this board and method: masks that pass the board or hold another number
-    /// of queens than rows, queens of a ring that attack each other, or no split.
+    /// A task is none of this problem and method: masks that pass the board or hold another number
+    /// of queens than rows, queens that attack each other, or no split.
     #[error(
-        "task {index} of the block is no task of a board of size {n} by {method}: count it under \
-         the plan that it was made for"
+        "task {index} of the block is no task of {problem} by {method}: count it under the plan that \
+         it was made for"
     )]
     BadTask {
         /// The place of the task in the block.
         index: usize,
-        /// The size of the board.
-        n: u32,
+        /// What is counted.
+        problem: Problem,
         /// How it was cut.
         method: Method,
     },
@@ -34,11 +35,11 @@ pub enum CountError {
     Overflow,
 }
 
-/// A counting loop for one board size and method, with its buffers.
+/// A counting loop for one problem and method, with its buffers.
 ///
 /// It is made once per thread and used for every block of tasks of a plan.
 pub struct Kernel {
-    n: u32,
+    problem: Problem,
     method: Method,
     work: Work,
 }
@@ -51,6 +52,8 @@ enum Work {
     Ring(Engine, Ring),
     /// Upper and lower half-boards are joined.
     Halves(Box<Halves>),
+    /// The rows below the first ones are searched, of problems that are no total.
+    FirstRows(FirstRows),
 }
 
 /// The bytes that one [`Kernel`] takes, where that is worth planning for: by `halves`. 0 otherwise.
@@ -62,44 +65,54 @@ pub struct MemoryNeed {
     pub most: u64,
 }
 
-/// What a [`Kernel`] for boards of size `n` takes.
+/// What a [`Kernel`] for `problem` takes.
 #[must_use]
-pub fn memory_needed(n: u32, method: Method) -> MemoryNeed {
+pub fn memory_needed(problem: Problem, method: Method) -> MemoryNeed {
     match method {
         Method::Rows { .. } | Method::Ring { .. } => MemoryNeed::default(),
-        Method::Halves => halves::needs(n),
+        Method::Halves => halves::needs(problem.n()),
     }
 }
 
 impl Kernel {
-    /// A kernel for the tasks of a board of size `n` (`0..=32`), cut by `method`.
+    /// A kernel for the tasks of all placements on a board of size `n` (`0..=32`), cut by `method`.
     ///
     /// # Panics
     ///
-    /// If there is no such board or it cannot be cut so ([`Method::suits`]), or the processor lacks
-    /// the backend, which [`Backend::require`] tells.
+    /// As [`within`](Kernel::within).
     #[must_use]
     pub fn new(backend: Backend, n: u32, method: Method) -> Kernel {
-        Kernel::within(memory_needed(n, method).most, backend, n, method)
+        let problem = Problem::Total { n };
+        Kernel::within(memory_needed(problem, method).most, backend, problem, method)
     }
 
-    /// A kernel that takes at most `memory` bytes, or the [`least`](MemoryNeed::least) that it needs
-    /// if that is more.
+    /// A kernel for the tasks of `problem`, cut by `method`, that takes at most `memory` bytes, or the
+    /// [`least`](MemoryNeed::least) that it needs if that is more.
     ///
     /// # Panics
     ///
-    /// As [`new`](Kernel::new).
+    /// If the problem cannot be cut so ([`Problem::suits`]), or the processor lacks the backend, which
+    /// [`Backend::require`] tells.
     #[must_use]
-    pub fn within(memory: u64, backend: Backend, n: u32, method: Method) -> Kernel {
-        assert!(n <= MAX_N, "a board of size {n}, of at most {MAX_N}");
-        assert!(method.suits(n), "a board of size {n} by {method}");
-        Kernel::made(memory, backend, n, method)
-            .unwrap_or_else(|| panic!("a processor that has {backend}"))
+    pub fn within(memory: u64, backend: Backend, problem: Problem, method: Method) -> Kernel {
+        assert!(problem.suits(method), "{problem} by {method}");
+        let work = match (problem, method) {
+            (Problem::Total { n } | Problem::Fundamental { n }, _) => {
+                Kernel::total(memory, backend, n, method)
+            }
+            (_, Method::Rows { rows }) => backend
+                .require()
+                .ok()
+                .map(|backend| Work::FirstRows(FirstRows::new(backend, problem, rows))),
+            (_, Method::Ring { .. } | Method::Halves) => unreachable!("only a total suits them"),
+        };
+        let work = work.unwrap_or_else(|| panic!("a processor that has {backend}"));
+        Kernel { problem, method, work }
     }
 
     /// `None` if the processor lacks the backend.
-    fn made(memory: u64, backend: Backend, n: u32, method: Method) -> Option<Kernel> {
-        let work = match method {
+    fn total(memory: u64, backend: Backend, n: u32, method: Method) -> Option<Work> {
+        Some(match method {
             Method::Rows { rows } => {
                 let rows_left = n - rows;
                 let rows = vec![Row::OPEN; rows_left as usize];
@@ -110,8 +123,7 @@ impl Kernel {
                 Work::Ring(Engine::new(backend, columns, most_rows)?, Ring::new(n, width))
             }
             Method::Halves => Work::Halves(Box::new(Halves::new(memory, backend, n)?)),
-        };
-        Some(Kernel { n, method, work })
+        })
     }
 
     /// The sum of weight times completions over `tasks`: a partial count.
@@ -148,36 +160,38 @@ impl Kernel {
     pub fn nodes(&self) -> Option<u64> {
         match &self.work {
             Work::Rows(engine, _) | Work::Ring(engine, _) => engine.nodes(),
-            Work::Halves(_) => None,
+            Work::Halves(_) | Work::FirstRows(_) => None,
         }
     }
 
     fn completions(&mut self, tasks: TaskSlice<'_>) -> Result<u64, CountError> {
         match &mut self.work {
             Work::Rows(engine, rows) => {
-                Ok(engine.completions(Ground { columns: full_mask(self.n), rows }, tasks))
+                Ok(engine.completions(Ground { columns: full_mask(self.problem.n()), rows }, tasks))
             }
             Work::Ring(engine, ring) => Ok(ring.completions(engine, tasks)),
             Work::Halves(halves) => halves.completions(tasks),
+            Work::FirstRows(first) => Ok(first.completions(tasks)),
         }
     }
 
     fn check(&self, tasks: TaskSlice<'_>) -> Result<(), CountError> {
-        let Kernel { n, method, .. } = *self;
-        let beyond = !full_mask(n);
+        let Kernel { problem, method, .. } = *self;
+        let n = problem.n();
         let is_bad = |&i: &usize| {
             let record @ Prefix { left, down, right } = tasks.get(i).0;
             match &self.work {
                 Work::Rows(_, rows_left) => {
                     let queens = n - rows_left.len() as u32;
-                    (left | down | right) & beyond != 0 || down.count_ones() != queens
+                    (left | down | right) & !full_mask(n) != 0 || down.count_ones() != queens
                 }
                 Work::Ring(_, ring) => !ring.holds(record),
                 Work::Halves(halves) => !halves.holds(record),
+                Work::FirstRows(first) => !first.holds(record),
             }
         };
         let bad = (0..tasks.len()).find(is_bad);
-        bad.map_or(Ok(()), |index| Err(CountError::BadTask { index, n, method }))
+        bad.map_or(Ok(()), |index| Err(CountError::BadTask { index, problem, method }))
     }
 }
 

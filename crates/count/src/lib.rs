@@ -36,6 +36,7 @@ mod avx2;
 mod avx512;
 mod backend;
 mod engine;
+mod first_rows;
 mod ground;
 mod halves;
 mod kernel;

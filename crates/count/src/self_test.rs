@@ -1,6 +1,6 @@
 //! A short count that every program makes before it trusts this processor.
 
-use board::{Cut, Method, Tasks};
+use board::{Cut, Method, Problem, Tasks};
 use thiserror::Error;
 
 use crate::{Backend, CountError, Kernel};
@@ -37,7 +37,7 @@ pub struct Miscount {
 /// If the processor lacks the backend.
 pub fn self_test(backend: Backend) -> Result<(), Miscount> {
     for method in [Method::Rows { rows: 2 }, Method::Ring { width: 1 }, Method::Halves] {
-        let cut = Cut::new(N, method).expect("every method cuts this board");
+        let cut = Cut::new(Problem::Total { n: N }, method).expect("every method cuts this board");
         let mut tasks = Tasks::new();
         cut.fill(0..cut.len(), &mut tasks);
         let count = |backend| Kernel::new(backend, N, method).count(tasks.as_slice());

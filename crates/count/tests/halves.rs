@@ -4,7 +4,7 @@
 mod vectors;
 
 use board::halves::{HalvesPlan, Shares};
-use board::{Method, Prefix, Tasks};
+use board::{Method, Prefix, Problem, Tasks};
 use count::{Backend, CountError, Kernel, memory_needed};
 
 fn kernel(backend: Backend, n: u32) -> Kernel {
@@ -198,7 +198,11 @@ fn tasks_of_another_board_are_refused() {
             let mut tasks = good.clone();
             tasks.push(task, weight);
             let refusal = kernel(backend, 9).count(tasks.as_slice());
-            let expected = CountError::BadTask { index: 1, n: 9, method: Method::Halves };
+            let expected = CountError::BadTask {
+                index: 1,
+                problem: Problem::Total { n: 9 },
+                method: Method::Halves,
+            };
             assert_eq!(refusal, Err(expected), "{task:?}");
         }
     }
@@ -226,6 +230,9 @@ fn records_that_are_no_tasks_of_the_plan_count_what_the_reference_says() {
 
 #[test]
 fn what_a_board_takes_is_known() {
-    assert!(memory_needed(24, Method::Halves).most < 1 << 30, "a gigabyte a thread");
-    assert_eq!(memory_needed(32, Method::Ring { width: 2 }).most, 0);
+    assert!(
+        memory_needed(Problem::Total { n: 24 }, Method::Halves).most < 1 << 30,
+        "a gigabyte a thread"
+    );
+    assert_eq!(memory_needed(Problem::Total { n: 32 }, Method::Ring { width: 2 }).most, 0);
 }

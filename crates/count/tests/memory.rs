@@ -2,7 +2,7 @@
 //! not. A test of its own process, because the allocator counts for all threads.
 
 use board::halves::HalvesPlan;
-use board::{Method, Tasks};
+use board::{Method, Problem, Tasks};
 use count::{Backend, Kernel, memory_needed};
 use peak_alloc::PeakAlloc;
 
@@ -13,7 +13,8 @@ static ALLOCATOR: PeakAlloc = PeakAlloc;
 fn count(memory: u64, n: u32, tasks: &Tasks) -> (u64, u64) {
     let before = ALLOCATOR.current_usage() as u64;
     ALLOCATOR.reset_peak_usage();
-    let mut kernel = Kernel::within(memory, Backend::detect(), n, Method::Halves);
+    let mut kernel =
+        Kernel::within(memory, Backend::detect(), Problem::Total { n }, Method::Halves);
     let counted = kernel.count(tasks.as_slice()).expect("tasks are good");
     (counted, ALLOCATOR.peak_usage() as u64 - before)
 }
@@ -22,14 +23,14 @@ fn count(memory: u64, n: u32, tasks: &Tasks) -> (u64, u64) {
 fn a_kernel_takes_no_more_than_it_is_given_and_counts_the_same_in_parts() {
     // Of the most even splits the last one, which leaves no half-board out, and one beside a centre.
     for (n, ordinals) in [(16, vec![1259]), (19, vec![0, 226_790]), (20, vec![16_001])] {
-        agree(n, &ordinals, memory_needed(n, Method::Halves).most);
+        agree(n, &ordinals, memory_needed(Problem::Total { n }, Method::Halves).most);
     }
     // With room for all quarters, and without.
-    let need = memory_needed(22, Method::Halves);
+    let need = memory_needed(Problem::Total { n: 22 }, Method::Halves);
     assert!(need.least < need.most / 4, "{need:?}");
     agree(22, &[106_952], need.most);
     agree(22, &[106_952], need.least);
-    let need = memory_needed(24, Method::Halves);
+    let need = memory_needed(Problem::Total { n: 24 }, Method::Halves);
     assert!(need.least < need.most / 2 && need.most < 1 << 30, "{need:?}");
     agree(24, &[213_905], need.least);
 }

@@ -34,7 +34,7 @@ mod plan;
 mod range;
 mod session;
 
-pub use board::Method;
+pub use board::{Method, Problem};
 
 pub use agent::{Agent, AgentConfig, Message, Part};
 pub use effect::{Effect, Loan, Record, Refusal, Verdict};
@@ -43,6 +43,6 @@ pub use ids::{JobId, LeaseId, Millis, RequestId, SessionId, Ticket};
 pub use interval_set::IntervalSet;
 pub use job::{JobState, JobView};
 pub use machine::{Config, Farm, Restored, RestoredDispute, RestoredJob};
-pub use plan::{Fingerprint, Plan, Problem};
+pub use plan::{Fingerprint, Plan};
 pub use range::Range;
 pub use session::threads_that_fit;

@@ -2,33 +2,7 @@
 
 use std::fmt;
 
-use board::Method;
-
-/// What is counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Problem {
-    /// All placements of `n` queens on an `n` x `n` board, none attacking another (A000170).
-    Total {
-        /// Board size, 0 to 32.
-        n: u32,
-    },
-}
-
-impl Problem {
-    /// The problem's name in messages, ledgers and on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Problem::Total { .. } => "total",
-        }
-    }
-
-    /// Board size.
-    pub fn n(self) -> u32 {
-        match self {
-            Problem::Total { n } => n,
-        }
-    }
-}
+use board::{Method, Problem};
 
 /// A problem, a method and their parameters: the ordered list of tasks, without the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -50,7 +24,7 @@ impl Plan {
         let identity = format!(
             "queens plan; enumeration {}; problem {}; n {}; method {}{}; tasks {}",
             self.method.enumeration_version(),
-            self.problem.name(),
+            self.problem.text(),
             self.problem.n(),
             self.method.name(),
             parameter.unwrap_or_default(),
@@ -62,7 +36,7 @@ impl Plan {
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} N={} by {}", self.problem.name(), self.problem.n(), self.method)
+        write!(f, "{} by {}", self.problem, self.method)
     }
 }
 
@@ -97,6 +71,30 @@ mod tests {
             plan(Method::Rows { rows: 2 }).fingerprint().to_string(),
             "699aae3782482f54d2417dc17a1911eb7adac09b9264cb4780a9b3b3c6c3bb32"
         );
+    }
+
+    #[test]
+    fn no_two_problems_have_one_fingerprint() {
+        let given = |queens| {
+            let queens = board::squares::parse_squares(queens).expect("they are squares");
+            Problem::Completions(board::Given::new(8, &queens).expect("they can stand so"))
+        };
+        let n = 8;
+        let problems = [
+            Problem::Total { n },
+            Problem::Fundamental { n },
+            Problem::Toroidal { n },
+            Problem::Superqueens { n },
+            given(""),
+            given("a1"),
+            given("a2"),
+            given("a1,b3"),
+        ];
+        let method = Method::Rows { rows: 2 };
+        let mut fingerprints =
+            problems.map(|problem| Plan { problem, method, tasks: 21 }.fingerprint());
+        fingerprints.sort();
+        assert!(fingerprints.windows(2).all(|two| two[0] != two[1]));
     }
 
     #[test]

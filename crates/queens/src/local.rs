@@ -24,8 +24,8 @@ use crate::worker::{Connect, Executor, Link, LinkEnd, WorkConfig, work};
 /// What to count, and with what.
 #[derive(Clone, Debug)]
 pub(crate) struct LocalCount {
-    pub(crate) n: u32,
-    /// What is left open is as the ledger says, or as suits `n`.
+    pub(crate) problem: Problem,
+    /// What is left open is as the ledger says, or as suits the problem.
     pub(crate) method: Option<MethodChoice>,
     pub(crate) threads: NonZero<usize>,
     pub(crate) backend: Backend,
@@ -54,7 +54,8 @@ impl LocalCount {
         let begun = Instant::now();
         let plans = Arc::new(Plans::default());
         // First, so that a board that cannot be counted leaves no file behind.
-        let plan = plans.make(self.n, self.method.unwrap_or(MethodChoice::suggested(self.n)))?;
+        let plan = plans
+            .make(self.problem, self.method.unwrap_or(MethodChoice::suggested(self.problem)))?;
         if self.ledger.as_ref().is_none_or(|path| !path.exists()) {
             fit(plan, self.threads, self.memory)?;
         }
@@ -118,7 +119,7 @@ impl LocalCount {
     /// The job that the ledger holds, if it is the one asked for.
     fn known_job(&self, jobs: &[RestoredJob]) -> Result<Option<(JobId, Plan)>, Failure> {
         let wanted = |job: &RestoredJob| {
-            job.plan.problem == Problem::Total { n: self.n }
+            job.plan.problem == self.problem
                 && self.method.is_none_or(|choice| choice.allows(job.plan.method))
                 && job.state != JobState::Cancelled
         };
@@ -132,8 +133,8 @@ impl LocalCount {
             path: self.ledger.clone().unwrap_or_default(),
             holds,
             wanted: match self.method {
-                Some(choice) => format!("total N={} by {choice}", self.n),
-                None => format!("total N={}", self.n),
+                Some(choice) => format!("{} by {choice}", self.problem),
+                None => self.problem.to_string(),
             },
         })
     }

@@ -41,7 +41,7 @@ pub(crate) fn usual() -> ByteSize {
 
 /// Bytes without which no thread can count the tasks of `plan`.
 pub(crate) fn thread_memory(plan: &Plan) -> u64 {
-    count::memory_needed(plan.problem.n(), plan.method).least
+    count::memory_needed(plan.problem, plan.method).least
 }
 
 /// As many of `threads` as may count `plan` at a time within `memory` bytes, and the equal share of
@@ -51,7 +51,7 @@ pub(crate) fn fit(
     threads: NonZero<usize>,
     memory: u64,
 ) -> Result<Fit, TooLittleMemory> {
-    let need = count::memory_needed(plan.problem.n(), plan.method);
+    let need = count::memory_needed(plan.problem, plan.method);
     let wanted = u32::try_from(threads.get()).unwrap_or(u32::MAX);
     let fitting = farm::threads_that_fit(wanted, memory, need.least);
     let threads = NonZero::new(fitting as usize);
@@ -76,7 +76,8 @@ mod tests {
 
     #[test]
     fn as_many_threads_as_fit_and_never_none() {
-        let count::MemoryNeed { least, most } = count::memory_needed(24, Method::Halves);
+        let count::MemoryNeed { least, most } =
+            count::memory_needed(Problem::Total { n: 24 }, Method::Halves);
 
         assert_eq!(fit_four(Method::Halves, 4 * most), Ok((4, most)));
         assert_eq!(fit_four(Method::Halves, u64::MAX), Ok((4, most)), "more is of no use");
@@ -88,7 +89,7 @@ mod tests {
 
     #[test]
     fn equal_shares_are_enough_and_stay_within_the_bound() {
-        let least = count::memory_needed(24, Method::Halves).least;
+        let least = count::memory_needed(Problem::Total { n: 24 }, Method::Halves).least;
         for memory in [least, 2 * least - 1, 2 * least, 3 * least + 1, 5 * least] {
             let (threads, bytes) = fit_four(Method::Halves, memory).expect("one fits");
             assert!(bytes >= least && threads as u64 * bytes <= memory, "{threads} x {bytes}");

@@ -1,6 +1,6 @@
 //! From messages to the farm's types. What is malformed is an error, never a guess.
 
-use board::{MethodChoice, Tasks};
+use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
     Fingerprint, Hello, Holding, JobId, JobState, JobView, LeaseId, Loan, Method, Plan, Problem,
     Range, Report, Verdict,
@@ -217,24 +217,45 @@ impl TryFrom<v1::Plan> for Plan {
     type Error = WireError;
 
     fn try_from(plan: v1::Plan) -> Result<Self, WireError> {
-        let v1::plan::Problem::Total(total) = plan.problem.ok_or(WireError::Missing("problem"))?;
-        if total.n > board::MAX_N {
-            return Err(WireError::out_of_bounds("n", total.n));
-        }
+        let problem = Problem::try_from(plan.problem.ok_or(WireError::Missing("problem"))?)?;
         let method = match plan.method.ok_or(WireError::Missing("method"))? {
             v1::plan::Method::Rows(v1::RowsMethod { rows }) => Method::Rows { rows },
             v1::plan::Method::Ring(v1::RingMethod { width }) => Method::Ring { width },
             v1::plan::Method::Halves(v1::HalvesMethod {}) => Method::Halves,
         };
-        if !method.suits(total.n) {
-            let (field, value) = method.parameter().unwrap_or(("n", total.n));
+        if !problem.suits(method) {
+            let (field, value) = method.parameter().unwrap_or(("n", problem.n()));
             return Err(WireError::out_of_bounds(field, value));
         }
-        let ours = Plan { problem: Problem::Total { n: total.n }, method, tasks: plan.tasks };
+        let ours = Plan { problem, method, tasks: plan.tasks };
         if ours.fingerprint() != fingerprint(&plan.fingerprint)? {
             return Err(WireError::Fingerprint { plan: ours.to_string() });
         }
         Ok(ours)
+    }
+}
+
+impl TryFrom<v1::Problem> for Problem {
+    type Error = WireError;
+
+    /// The board may still be too large for the problem: a cut of it tells.
+
+    fn try_from(problem: v1::Problem) -> Result<Self, WireError> {
+        use v1::problem::Kind;
+        let n = problem.n;
+        Ok(match problem.kind.ok_or(WireError::Missing("problem kind"))? {
+            Kind::Total(v1::Total {}) => Problem::Total { n },
+            Kind::Fundamental(v1::Fundamental {}) => Problem::Fundamental { n },
+            Kind::Toroidal(v1::Toroidal {}) => Problem::Toroidal { n },
+            Kind::Superqueens(v1::Superqueens {}) => Problem::Superqueens { n },
+            Kind::Completions(v1::Completions { queens }) => {
+                let square = |queen: v1::Square| Square { column: queen.column, row: queen.row };
+                let queens: Vec<Square> = queens.into_iter().map(square).collect();
+                let given = Given::new(n, &queens);
+                let given = given.map_err(|error| WireError::out_of_bounds("queens", error))?;
+                Problem::Completions(given)
+            }
+        })
     }
 }
 

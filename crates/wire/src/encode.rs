@@ -1,6 +1,6 @@
 //! From the farm's types to messages.
 
-use board::MethodChoice;
+use board::{MethodChoice, Square};
 use farm::{Fingerprint, JobState, JobView, LeaseId, Method, Plan, Problem, Range, Verdict};
 
 use crate::decode::{TasksBlock, WorkerMessage, WorkerOrder};
@@ -14,18 +14,34 @@ impl From<Range> for v1::OrdinalRange {
 
 impl From<&Plan> for v1::Plan {
     fn from(plan: &Plan) -> Self {
-        let Problem::Total { n } = plan.problem;
         let method = match plan.method {
             Method::Rows { rows } => v1::plan::Method::Rows(v1::RowsMethod { rows }),
             Method::Ring { width } => v1::plan::Method::Ring(v1::RingMethod { width }),
             Method::Halves => v1::plan::Method::Halves(v1::HalvesMethod {}),
         };
         v1::Plan {
-            problem: Some(v1::plan::Problem::Total(v1::TotalProblem { n })),
+            problem: Some(plan.problem.into()),
             method: Some(method),
             tasks: plan.tasks,
             fingerprint: bytes(plan.fingerprint()),
         }
+    }
+}
+
+impl From<Problem> for v1::Problem {
+    fn from(problem: Problem) -> Self {
+        use v1::problem::Kind;
+        let kind = match problem {
+            Problem::Total { .. } => Kind::Total(v1::Total {}),
+            Problem::Fundamental { .. } => Kind::Fundamental(v1::Fundamental {}),
+            Problem::Toroidal { .. } => Kind::Toroidal(v1::Toroidal {}),
+            Problem::Superqueens { .. } => Kind::Superqueens(v1::Superqueens {}),
+            Problem::Completions(given) => {
+                let square = |queen: Square| v1::Square { column: queen.column, row: queen.row };
+                Kind::Completions(v1::Completions { queens: given.queens().map(square).collect() })
+            }
+        };
+        v1::Problem { n: problem.n(), kind: Some(kind) }
     }
 }
 

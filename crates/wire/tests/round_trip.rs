@@ -78,7 +78,7 @@ fn a_plan_that_cuts_what_is_not_there_is_refused() {
     ];
     for (n, method, field) in cuts {
         let plan = v1::Plan {
-            problem: Some(v1::plan::Problem::Total(v1::TotalProblem { n })),
+            problem: Some(Problem::Total { n }.into()),
             method: Some(method),
             tasks: 1,
             fingerprint: vec![0; 32],

@@ -8,6 +8,7 @@
 // Every test binary includes all of this and uses its own part.
 #![allow(dead_code)]
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -15,6 +16,11 @@ use serde::Deserialize;
 #[derive(Deserialize)]
 struct Counts {
     total: Values,
+    fundamental: Values,
+    centrosymmetric: Values,
+    quarter_turn: Sparse,
+    toroidal: Sparse,
+    superqueens: Values,
     prefixes: Vec<Polynomial>,
     ring_two_tasks: Values,
     ring_two_weights: Weights,
@@ -24,6 +30,12 @@ struct Counts {
 struct Values {
     first: u32,
     values: Vec<String>,
+}
+
+/// By board size; all that are not there are 0.
+#[derive(Deserialize)]
+struct Sparse {
+    sparse: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]
@@ -44,10 +56,47 @@ static COUNTS: LazyLock<Counts> = LazyLock::new(|| {
     toml::from_str(text).expect("vectors/counts.toml holds the known counts")
 });
 
+impl Values {
+    fn at(&self, n: u32) -> u128 {
+        self.values[(n - self.first) as usize].parse().expect("counts are decimal")
+    }
+}
+
+impl Sparse {
+    fn at(&self, n: u32) -> u128 {
+        let value = self.sparse.get(&n.to_string());
+        value.map_or(0, |value| value.parse().expect("counts are decimal"))
+    }
+}
+
 /// Q(n), the number of placements of `n` queens (A000170), for `n` up to 27.
 pub(crate) fn total(n: u32) -> u128 {
-    let Values { first, values } = &COUNTS.total;
-    values[(n - first) as usize].parse().expect("counts are decimal")
+    COUNTS.total.at(n)
+}
+
+/// Placements up to the symmetries of the square (A002562), for `n` from 1 to 27.
+pub(crate) fn fundamental(n: u32) -> u128 {
+    COUNTS.fundamental.at(n)
+}
+
+/// Placements that a half turn leaves as they are (A032522), for `n` from 1 to 32.
+pub(crate) fn half_turn(n: u32) -> u128 {
+    COUNTS.centrosymmetric.at(n)
+}
+
+/// Placements that a quarter turn leaves as they are (A033148), for `n` up to 33.
+pub(crate) fn quarter_turn(n: u32) -> u128 {
+    COUNTS.quarter_turn.at(n)
+}
+
+/// Placements on a torus (A007705), for `n` from 1 to 34.
+pub(crate) fn toroidal(n: u32) -> u128 {
+    COUNTS.toroidal.at(n)
+}
+
+/// Placements of queens that also move as knights (A051223), for `n` from 10 to 26.
+pub(crate) fn superqueens(n: u32) -> u128 {
+    COUNTS.superqueens.at(n)
 }
 
 /// The number of orbits, under the symmetries of the square, of the ways to fill the two outer rings

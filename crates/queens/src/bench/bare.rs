@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use board::{Cut, Method, Tasks};
+use board::{Cut, Method, Problem, Tasks};
 use count::{Backend, CountError, Kernel};
 
 use crate::failure::Failure;
@@ -17,7 +17,7 @@ pub(super) fn count(
     backend: Backend,
     threads: usize,
 ) -> Result<u128, Failure> {
-    let cut = Cut::new(n, method)?;
+    let cut = Cut::new(Problem::Total { n }, method)?;
     let mut tasks = Tasks::new();
     cut.fill(0..cut.len(), &mut tasks);
     count_tasks(&tasks, threads, || Kernel::new(backend, n, method))

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use farm::Problem;
 use wire::v1;
 use wire::v1::jobs_service_client::JobsServiceClient;
 
@@ -115,7 +116,7 @@ fn read(booked: &Booked) -> (u64, u64) {
 async fn submit(coordinator: &Coordinator, n: u32, rows: u32) -> Result<u64, Failure> {
     let mut jobs = JobsServiceClient::new(coordinator.endpoint.connect().await?);
     let request = v1::SubmitRequest {
-        problem: Some(v1::submit_request::Problem::Total(v1::TotalProblem { n })),
+        problem: Some(Problem::Total { n }.into()),
         method: Some(v1::submit_request::Method::Rows(v1::RowsRequest { rows: Some(rows) })),
         priority: 0,
     };

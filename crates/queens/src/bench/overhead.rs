@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use board::rows::suggested_rows;
-use board::{Method, MethodChoice};
+use board::{Method, MethodChoice, Problem};
 use clap::Args;
 
 use super::bare::{self, best, median_ratio};
@@ -36,7 +36,7 @@ pub(super) async fn run(args: &OverheadArgs) -> Result<(), Failure> {
         bare.push(begun.elapsed().as_secs_f64());
 
         let count = LocalCount {
-            n: args.n,
+            problem: Problem::Total { n: args.n },
             method: Some(MethodChoice::Rows { rows: Some(rows) }),
             threads,
             backend,

@@ -47,8 +47,9 @@ impl Sample {
         backend: Backend,
         memory: u64,
     ) -> Result<Sample, Failure> {
-        let cut = Cut::new(n, method)?;
-        let plan = Plan { problem: Problem::Total { n }, method, tasks: cut.len() };
+        let problem = Problem::Total { n };
+        let cut = Cut::new(problem, method)?;
+        let plan = Plan { problem, method, tasks: cut.len() };
         let tasks = Tasks::new();
         let mut sample = Sample { cut, plan, backend, memory, tasks, wanted: 1, kernel: None };
         sample.choose(1);
@@ -92,7 +93,7 @@ impl Sample {
         let Plan { problem, method, .. } = self.plan;
         let count = |kernel: &mut Kernel, tasks| kernel.count(tasks).map_err(anyhow::Error::from);
         if self.kernel.is_none() {
-            let mut kernel = Kernel::within(self.memory, self.backend, problem.n(), method);
+            let mut kernel = Kernel::within(self.memory, self.backend, problem, method);
             count(&mut kernel, self.tasks.slice(0..1))?;
             self.kernel = Some(kernel);
         }

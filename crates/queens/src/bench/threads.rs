@@ -34,8 +34,10 @@ const ROUND: Duration = Duration::from_secs(1);
 
 pub(super) fn run(args: &ThreadsBenchArgs) -> Result<(), Failure> {
     let (n, backend) = (args.n, args.counting.backend());
-    let method = args.cut.choice()?.unwrap_or(MethodChoice::suggested(n)).for_board(n);
-    let plan = Plan { problem: Problem::Total { n }, method, tasks: 0 };
+    let problem = Problem::Total { n };
+    let choice = args.cut.choice()?.unwrap_or(MethodChoice::suggested(problem));
+    let method = choice.for_problem(problem);
+    let plan = Plan { problem, method, tasks: 0 };
     let Fit { threads, bytes } = fit(plan, args.counting.threads(), args.counting.memory())?;
     if threads == NonZero::<usize>::MIN {
         return Err(Failure::Usage(
@@ -45,7 +47,7 @@ pub(super) fn run(args: &ThreadsBenchArgs) -> Result<(), Failure> {
     let mut sample = Sample::new(n, method, backend, bytes)?;
     sample.fit(ROUND)?;
     sample.rest();
-    let kernel = || Kernel::within(bytes, backend, n, method);
+    let kernel = || Kernel::within(bytes, backend, problem, method);
     let (mut one, mut all) = (Vec::new(), Vec::new());
     for _ in 0..args.rounds {
         for (threads, seconds) in [(1, &mut one), (threads.get(), &mut all)] {

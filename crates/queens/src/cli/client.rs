@@ -11,6 +11,7 @@ use wire::v1;
 use wire::v1::jobs_service_client::JobsServiceClient;
 
 use super::count::CutArgs;
+use super::problem::ProblemArgs;
 use super::show;
 use super::signal::asked_to_stop;
 use crate::endpoint::{Endpoint, TokenChannel};
@@ -43,8 +44,10 @@ impl CoordinatorArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct SubmitArgs {
-    /// Board size, 0 to 32
+    /// Board size, 0 to 32; with given queens to 64
     n: u32,
+    #[command(flatten)]
+    problem: ProblemArgs,
     #[command(flatten)]
     pub(super) cut: CutArgs,
     /// Jobs of higher priority are served first
@@ -87,10 +90,11 @@ pub(super) struct HealthArgs {
 }
 
 pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
-    let choice = args.cut.choice()?.unwrap_or(MethodChoice::suggested(args.n));
+    let problem = args.problem.problem(args.n)?;
+    let choice = args.cut.choice()?.unwrap_or(MethodChoice::suggested(problem));
     let mut client = Client::connect(&args.coordinator).await?;
     let request = v1::SubmitRequest {
-        problem: Some(v1::submit_request::Problem::Total(v1::TotalProblem { n: args.n })),
+        problem: Some(problem.into()),
         method: Some(choice.into()),
         priority: args.priority,
     };

@@ -11,6 +11,7 @@ use clap::{ArgMatches, Args, ValueEnum};
 use count::Backend;
 use serde::Serialize;
 
+use super::problem::ProblemArgs;
 use super::signal::asked_to_stop;
 use crate::failure::Failure;
 use crate::local::{LocalCount, LocalResult};
@@ -20,8 +21,10 @@ use crate::progress::Progress;
 
 #[derive(Debug, Args)]
 pub(super) struct CountArgs {
-    /// Board size, 0 to 32
+    /// Board size, 0 to 32; with given queens to 64
     n: u32,
+    #[command(flatten)]
+    problem: ProblemArgs,
     #[command(flatten)]
     pub(super) cut: CutArgs,
     #[command(flatten)]
@@ -166,7 +169,7 @@ struct CountJson {
 
 pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
     let count = LocalCount {
-        n: args.n,
+        problem: args.problem.problem(args.n)?,
         method: args.cut.choice()?,
         threads: args.counting.threads(),
         backend: args.counting.tested_backend()?,

@@ -5,6 +5,7 @@ mod coordinator;
 mod count;
 mod log;
 mod plan;
+mod problem;
 mod show;
 mod signal;
 mod worker;

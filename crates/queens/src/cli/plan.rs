@@ -5,18 +5,21 @@ use std::collections::BTreeMap;
 use board::{Cut, MethodChoice};
 use bytesize::ByteSize;
 use clap::Args;
-use farm::{Plan, Problem};
+use farm::Plan;
 use serde::Serialize;
 
 use super::count::{CountingArgs, CutArgs};
+use super::problem::ProblemArgs;
 use crate::failure::Failure;
 use crate::memory::{Fit, fit};
 use crate::output;
 
 #[derive(Debug, Args)]
 pub(super) struct PlanArgs {
-    /// Board size, 0 to 32
+    /// Board size, 0 to 32; with given queens to 64
     n: u32,
+    #[command(flatten)]
+    problem: ProblemArgs,
     #[command(flatten)]
     pub(super) cut: CutArgs,
     #[command(flatten)]
@@ -41,10 +44,11 @@ struct PlanJson {
 }
 
 pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
-    let choice = args.cut.choice()?.unwrap_or(MethodChoice::suggested(args.n));
-    let method = choice.for_board(args.n);
-    let tasks = Cut::new(args.n, method)?.len();
-    let plan = Plan { problem: Problem::Total { n: args.n }, method, tasks };
+    let problem = args.problem.problem(args.n)?;
+    let choice = args.cut.choice()?.unwrap_or(MethodChoice::suggested(problem));
+    let method = choice.for_problem(problem);
+    let tasks = Cut::new(problem, method)?.len();
+    let plan = Plan { problem, method, tasks };
     let (wanted, memory) = (args.counting.threads(), args.counting.memory());
     let Fit { threads, bytes: thread_memory } = fit(plan, wanted, memory)?;
     if args.json {

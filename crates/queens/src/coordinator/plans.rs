@@ -20,11 +20,11 @@ impl Plans {
     /// A few mebibytes each.
     const KEPT: usize = 32;
 
-    /// The plan for all placements of `n` queens, cut as asked.
+    /// The plan for a problem, cut as asked.
     ///
     /// May take seconds: it counts the tasks.
-    pub(crate) fn make(&self, n: u32, choice: MethodChoice) -> Result<Plan, CutError> {
-        let (problem, method) = (Problem::Total { n }, choice.for_board(n));
+    pub(crate) fn make(&self, problem: Problem, choice: MethodChoice) -> Result<Plan, CutError> {
+        let method = choice.for_problem(problem);
         let is_it = |plan: &Plan| plan.problem == problem && plan.method == method;
         if let Some((plan, _)) = self.find(is_it) {
             return Ok(plan);
@@ -33,7 +33,7 @@ impl Plans {
         if let Some((plan, _)) = self.find(is_it) {
             return Ok(plan);
         }
-        let cut = Cut::new(n, method)?;
+        let cut = Cut::new(problem, method)?;
         let plan = Plan { problem, method, tasks: cut.len() };
         self.keep(plan, Arc::new(cut));
         Ok(plan)
@@ -54,7 +54,7 @@ impl Plans {
         if let Some(known) = self.known(plan) {
             return Ok(known);
         }
-        let cut = Cut::new(plan.problem.n(), plan.method)
+        let cut = Cut::new(plan.problem, plan.method)
             .with_context(|| format!("the plan {plan} was accepted earlier"))?;
         if cut.len() != plan.tasks {
             return Err(Failure::Incompatible(format!(

@@ -93,7 +93,7 @@ fn next_block(sending: &mut Sending) -> TasksBlock {
 
 #[cfg(test)]
 mod tests {
-    use board::MethodChoice;
+    use board::{MethodChoice, Problem};
     use farm::JobId;
 
     use super::*;
@@ -102,8 +102,9 @@ mod tests {
 
     /// All of a plan with many blocks of tasks.
     fn long_loan(plans: &Plans, lease: u64) -> Loan {
-        let plan =
-            plans.make(16, MethodChoice::Rows { rows: Some(5) }).expect("such a plan exists");
+        let plan = plans
+            .make(Problem::Total { n: 16 }, MethodChoice::Rows { rows: Some(5) })
+            .expect("such a plan exists");
         let range = Range::new(0, plan.tasks).expect("it has tasks");
         assert!(plan.tasks > 4 * BLOCK);
         let fingerprint = plan.fingerprint();

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use farm::{JobId, JobView, Refusal};
+use farm::{JobId, JobView, Problem, Refusal};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
@@ -181,10 +181,11 @@ impl JobsService for Services {
         let missing = |field| Status::invalid_argument(WireError::Missing(field).to_string());
         let problem = request.problem.ok_or_else(|| missing("problem"))?;
         let method = request.method.ok_or_else(|| missing("method"))?;
-        let v1::submit_request::Problem::Total(v1::TotalProblem { n }) = problem;
+        let problem = Problem::try_from(problem);
+        let problem = problem.map_err(|error| Status::invalid_argument(error.to_string()))?;
 
         let plans = self.plans.clone();
-        let plan = tokio::task::spawn_blocking(move || plans.make(n, method.into()))
+        let plan = tokio::task::spawn_blocking(move || plans.make(problem, method.into()))
             .await
             .map_err(|_| Status::internal("the plan could not be made"))?
             .map_err(|error| Status::invalid_argument(error.to_string()))?;

@@ -128,14 +128,11 @@ fn read_job(row: &Row<'_>) -> Result<(RestoredJob, Option<u128>), LedgerFault> {
     let method: String = row.get(3)?;
     let n = row.get(2)?;
     let plan = Plan {
-        problem: match problem.as_str() {
-            "total" => Problem::Total { n },
-            _ => return Err(fault("problem")),
-        },
+        problem: Problem::from_text(&problem, n).ok_or_else(|| fault("problem"))?,
         method: Method::from_name(&method, row.get(4)?).ok_or_else(|| fault("method"))?,
         tasks: unsigned(row, 5)?,
     };
-    if n > board::MAX_N || !plan.method.suits(n) {
+    if !plan.problem.suits(plan.method) {
         return Err(fault("board or cut of it"));
     }
     if row.get::<_, String>(6)? != plan.fingerprint().to_string() {

@@ -89,7 +89,7 @@ impl Ledger {
                      state, submitted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (
                         signed(job.0),
-                        plan.problem.name(),
+                        plan.problem.text(),
                         plan.problem.n(),
                         plan.method.name(),
                         plan.method.parameter().map(|(_, value)| value),

@@ -203,7 +203,7 @@ fn count_until_closed(
     let mut most = 1;
     while let Some(Chunk { loan, range, tasks, at }) = shared.take(most, &mut desk) {
         let Plan { problem, method, .. } = loan.plan;
-        let make = || (loan.plan, Kernel::within(desk.held, backend, problem.n(), method));
+        let make = || (loan.plan, Kernel::within(desk.held, backend, problem, method));
         let (_, kernel) = desk.kernel.get_or_insert_with(make);
         let begun = Instant::now();
         let counted = kernel.count(tasks.slice(at.clone()));
@@ -242,7 +242,7 @@ mod tests {
     }
 
     fn all_tasks(n: u32, method: Method) -> (Plan, Tasks) {
-        let cut = Cut::new(n, method).expect("such a plan exists");
+        let cut = Cut::new(Problem::Total { n }, method).expect("such a plan exists");
         let mut tasks = Tasks::new();
         cut.fill(0..cut.len(), &mut tasks);
         (Plan { problem: Problem::Total { n }, method, tasks: cut.len() }, tasks)
@@ -293,7 +293,7 @@ mod tests {
     fn a_thread_without_memory_for_one_job_counts_another() {
         let (large, large_tasks) = all_tasks(16, Method::Halves);
         let (small, small_tasks) = all_tasks(6, Method::Rows { rows: 2 });
-        let memory = count::memory_needed(16, Method::Halves).least;
+        let memory = count::memory_needed(Problem::Total { n: 16 }, Method::Halves).least;
         let two = NonZero::new(2).expect("it is not 0");
         let (executor, mut parts) = Executor::start(two, Backend::Portable, memory);
         let begun = Instant::now();

@@ -121,7 +121,7 @@ async fn no_method_answers_without_the_token() {
     let channel = connect(&farm).await;
 
     let mut jobs = JobsServiceClient::new(channel.clone());
-    let total = v1::submit_request::Problem::Total(v1::TotalProblem { n: 8 });
+    let total = board::Problem::Total { n: 8 }.into();
     let rows = v1::submit_request::Method::Rows(v1::RowsRequest { rows: None });
     let submit = v1::SubmitRequest { problem: Some(total), method: Some(rows), priority: 0 };
     let refused = [

@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use board::{Method, MethodChoice};
+use board::{Method, MethodChoice, Problem};
 use clap::Args;
 use count::Backend;
 use serde::de::DeserializeOwned;
@@ -57,7 +57,9 @@ pub(crate) struct SampleArgs {
 
 /// The child: answers until its standard input ends.
 pub(crate) fn serve(args: &SampleArgs) -> Result<(), Failure> {
-    let method = args.cut.choice()?.unwrap_or(MethodChoice::suggested(args.n)).for_board(args.n);
+    let problem = Problem::Total { n: args.n };
+    let choice = args.cut.choice()?.unwrap_or(MethodChoice::suggested(problem));
+    let method = choice.for_problem(problem);
     let (backend, memory) = (args.counting.backend(), args.counting.memory());
     let mut sample = Sample::new(args.n, method, backend, memory)?;
     for line in std::io::stdin().lock().lines() {

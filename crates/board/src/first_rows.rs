@@ -1,0 +1,230 @@
+//! The method `rows` where states of three masks do not tell enough: a torus, queens that move as
+//! knights, boards with given queens.
+//!
+//! A task is a way to fill the first M rows that are open. It travels as a [`Prefix`] whose `down`
+//! holds the queens' columns, six bits each, the first row's lowest; `left` and `right` are 0. Whoever
+//! counts knows the problem, and so the rows.
+//!
+//! Tasks are in the lexicographic order of these columns. What is removed by symmetry, so that a task
+//! counts more than once:
+//!
+//! ```text
+//!   problem       first row       second row          weight
+//!   toroidal      column 0        below N/2           2 N: N translations, and a reflection
+//!   superqueens   below N/2       any                 2: a reflection
+//!                 (N-1)/2, N odd  any                 1
+//!   completions   any             any                 1
+//! ```
+//!
+//! A plan holds all of them: there are at most some hundred thousand.
+
+use std::ops::Range;
+
+use thiserror::Error;
+
+use crate::squares::Square;
+use crate::{MAX_N, Method, Prefix, Problem, Tasks};
+
+/// The most rows that a task fills.
+pub const MAX_ROWS: u32 = 5;
+
+/// The most tasks of a plan.
+pub const MAX_TASKS: usize = 1 << 20;
+
+/// A plan of [`suggested_rows`] has as many tasks, where there are as many.
+const ENOUGH_TASKS: usize = 2_000;
+
+/// The bits of a column.
+const BITS: u32 = 6;
+
+/// Why a plan cannot be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum FirstRowsError {
+    /// Only the total is cut in other ways.
+    #[error(
+        "{problem} cannot be cut by {method}: it is counted by the method rows, M up to {most}"
+    )]
+    Method {
+        /// What is to be counted.
+        problem: Problem,
+        /// How it was to be cut.
+        method: Method,
+        /// The most rows.
+        most: u32,
+    },
+    /// The board is too large.
+    #[error("a board of size {n}: this is counted for sizes from 0 to {MAX_N}")]
+    BoardTooLarge {
+        /// Its size.
+        n: u32,
+    },
+    /// Each would have next to nothing to do.
+    #[error("with M={rows} there are more than {MAX_TASKS} tasks: take fewer rows")]
+    TooManyTasks {
+        /// M.
+        rows: u32,
+    },
+}
+
+/// The tasks of a problem: the columns of each, and its weight.
+#[derive(Clone, Debug)]
+pub struct FirstRowsPlan {
+    tasks: Tasks,
+}
+
+impl FirstRowsPlan {
+    /// The ways to fill the first `rows` open rows.
+    ///
+    /// # Errors
+    ///
+    /// [`FirstRowsError`], if the problem has no so many, or is too large.
+    pub fn new(problem: Problem, rows: u32) -> Result<FirstRowsPlan, FirstRowsError> {
+        if is_too_large(problem) {
+            return Err(FirstRowsError::BoardTooLarge { n: problem.n() });
+        }
+        let method = Method::Rows { rows };
+        if !problem.suits(method) {
+            let most = MAX_ROWS.min(problem.open_rows().len() as u32);
+            return Err(FirstRowsError::Method { problem, method, most });
+        }
+        let mut filling = Filling::new(problem, rows);
+        if !is_hopeless(problem) {
+            filling.fill(0);
+        }
+        let tasks = filling.tasks;
+        if tasks.len() > MAX_TASKS {
+            return Err(FirstRowsError::TooManyTasks { rows });
+        }
+        Ok(FirstRowsPlan { tasks })
+    }
+
+    /// The number of tasks.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.tasks.len() as u64
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.tasks.is_empty()
+    }
+
+    /// Appends the tasks whose ordinals are in `range` to `out`, in order.
+    ///
+    /// # Panics
+    ///
+    /// If `range` passes [`len`](FirstRowsPlan::len), or starts after its end.
+    pub fn fill(&self, range: Range<u64>, out: &mut Tasks) {
+        let range = range.start as usize..range.end as usize;
+        out.reserve(range.len());
+        for index in range {
+            let (record, weight) = self.tasks.get(index);
+            out.push(record, weight);
+        }
+    }
+}
+
+/// Completions know how large they may be.
+fn is_too_large(problem: Problem) -> bool {
+    problem.n() > MAX_N && !matches!(problem, Problem::Completions(_))
+}
+
+/// A torus has no placement unless its size is prime to 6 (Polya, 1918).
+fn is_hopeless(problem: Problem) -> bool {
+    matches!(problem, Problem::Toroidal { n } if n > 0 && (n % 2 == 0 || n % 3 == 0))
+}
+
+/// M where nothing is asked for: the fewest rows that give enough tasks to share.
+#[must_use]
+pub fn suggested_rows(problem: Problem) -> u32 {
+    if is_too_large(problem) {
+        return 0;
+    }
+    let most = MAX_ROWS.min(problem.open_rows().len() as u32);
+    let enough = |rows: &u32| {
+        FirstRowsPlan::new(problem, *rows).is_ok_and(|plan| plan.tasks.len() >= ENOUGH_TASKS)
+    };
+    (0..=most).find(enough).unwrap_or(most)
+}
+
+/// The queens of a task of `problem` whose tasks fill `rows` rows, from its first row on; `None` if the
+/// record is no such task.
+#[must_use]
+pub fn queens(problem: &Problem, rows: u32, record: Prefix) -> Option<Vec<Square>> {
+    let Prefix { left, down, right } = record;
+    if left != 0 || right != 0 || u64::from(down) >> (BITS * rows) != 0 {
+        return None;
+    }
+    let mut queens = Vec::with_capacity(rows as usize);
+    for (i, row) in problem.open_rows().into_iter().take(rows as usize).enumerate() {
+        let column = down >> (BITS * i as u32) & ((1 << BITS) - 1);
+        let queen = Square { column, row };
+        if column >= problem.n() || !is_free(problem, &queens, queen) {
+            return None;
+        }
+        queens.push(queen);
+    }
+    Some(queens)
+}
+
+fn is_free(problem: &Problem, queens: &[Square], square: Square) -> bool {
+    let attacks = |queen: Square| problem.attack(queen, square);
+    let given_attacks =
+        matches!(problem, Problem::Completions(given) if given.queens().any(attacks));
+    !given_attacks && !queens.iter().copied().any(attacks)
+}
+
+/// A walk through all ways to fill the first rows.
+struct Filling {
+    problem: Problem,
+    rows: Vec<u32>,
+    queens: Vec<Square>,
+    tasks: Tasks,
+}
+
+impl Filling {
+    fn new(problem: Problem, rows: u32) -> Filling {
+        let mut open = problem.open_rows();
+        open.truncate(rows as usize);
+        Filling { problem, rows: open, queens: Vec::new(), tasks: Tasks::new() }
+    }
+
+    fn fill(&mut self, depth: usize) {
+        let Some(&row) = self.rows.get(depth) else { return self.push() };
+        for column in self.columns(depth) {
+            let square = Square { column, row };
+            if self.tasks.len() <= MAX_TASKS && is_free(&self.problem, &self.queens, square) {
+                self.queens.push(square);
+                self.fill(depth + 1);
+                self.queens.pop();
+            }
+        }
+    }
+
+    /// One of each class of columns that symmetry makes equal.
+    fn columns(&self, depth: usize) -> Range<u32> {
+        match (self.problem, depth) {
+            (Problem::Toroidal { .. }, 0) => 0..1,
+            (Problem::Toroidal { n }, 1) => 0..n.div_ceil(2),
+            (Problem::Superqueens { n }, 0) => 0..n.div_ceil(2),
+            (problem, _) => 0..problem.n(),
+        }
+    }
+
+    fn weight(&self) -> u32 {
+        match (self.problem, &self.queens[..]) {
+            (Problem::Toroidal { n }, [_]) => n,
+            (Problem::Toroidal { n }, [_, _, ..]) => 2 * n,
+            (Problem::Superqueens { n }, [first, ..]) if 2 * first.column + 1 != n => 2,
+            _ => 1,
+        }
+    }
+
+    fn push(&mut self) {
+        let columns =
+            self.queens.iter().rev().fold(0, |columns, queen| columns << BITS | queen.column);
+        let weight = self.weight() as u8;
+        self.tasks.push(Prefix { down: columns, ..Prefix::EMPTY }, weight);
+    }
+}

@@ -1,0 +1,104 @@
+//! The tasks of problems that are cut by their first rows.
+
+use board::first_rows::{FirstRowsError, FirstRowsPlan, MAX_ROWS, queens, suggested_rows};
+use board::squares::parse_squares;
+use board::{Given, Problem, Tasks};
+
+fn completions(n: u32, squares: &str) -> Problem {
+    let queens = parse_squares(squares).expect("they are squares");
+    Problem::Completions(Given::new(n, &queens).expect("they can stand so"))
+}
+
+fn tasks(problem: Problem, rows: u32) -> Tasks {
+    let plan = FirstRowsPlan::new(problem, rows).expect("the problem has so many rows");
+    let mut tasks = Tasks::new();
+    // In two pieces, which must join.
+    let middle = plan.len() / 3;
+    plan.fill(0..middle, &mut tasks);
+    plan.fill(middle..plan.len(), &mut tasks);
+    tasks
+}
+
+/// All ways to fill the first rows, without symmetry.
+fn all_ways(problem: &Problem, rows: u32) -> u64 {
+    fn count(problem: &Problem, rows: &[u32], queens: &mut Vec<board::Square>) -> u64 {
+        let [row, rows @ ..] = rows else { return 1 };
+        let mut found = 0;
+        for column in 0..problem.n() {
+            let square = board::Square { column, row: *row };
+            if !queens.iter().any(|&queen| problem.attack(queen, square)) {
+                queens.push(square);
+                found += count(problem, rows, queens);
+                queens.pop();
+            }
+        }
+        found
+    }
+    let mut given: Vec<_> = match problem {
+        Problem::Completions(given) => given.queens().collect(),
+        _ => Vec::new(),
+    };
+    count(problem, &problem.open_rows()[..rows as usize], &mut given)
+}
+
+#[test]
+fn weights_stand_for_every_way_to_fill_the_first_rows() {
+    let mut problems = vec![completions(9, ""), completions(10, "c1,g4,d8"), completions(1, "")];
+    problems.extend([1, 5, 7, 11].map(|n| Problem::Toroidal { n }));
+    problems.extend((0..10).map(|n| Problem::Superqueens { n }));
+    for problem in problems {
+        let most = MAX_ROWS.min(problem.open_rows().len() as u32);
+        for rows in 0..=most.min(4) {
+            let tasks = tasks(problem, rows);
+            let weights: u64 =
+                tasks.as_slice().weight.iter().map(|&weight| u64::from(weight)).sum();
+            assert_eq!(weights, all_ways(&problem, rows), "{problem}, M = {rows}");
+        }
+    }
+}
+
+#[test]
+fn a_task_is_read_as_it_was_written_and_nothing_else_is_one() {
+    for problem in
+        [completions(64, "bl1,a5"), Problem::Toroidal { n: 13 }, Problem::Superqueens { n: 12 }]
+    {
+        let tasks = tasks(problem, 3);
+        let mut before = None;
+        for index in 0..tasks.len() {
+            let (record, _) = tasks.get(index);
+            let found = queens(&problem, 3, record).expect("it is a task");
+            assert_eq!(found.len(), 3);
+            assert!(before.replace(found.clone()).is_none_or(|before| before < found), "in order");
+            let mut other = record;
+            other.left = 1;
+            assert_eq!(queens(&problem, 3, other), None);
+            other = record;
+            other.down |= 1 << 18;
+            assert_eq!(queens(&problem, 3, other), None, "four queens");
+            other.down = record.down & !0xfc0 | (record.down & 63) << 6;
+            assert_eq!(queens(&problem, 3, other), None, "two in one column");
+        }
+    }
+}
+
+#[test]
+fn a_torus_without_placements_has_no_tasks() {
+    for n in 1..=32 {
+        let plan = FirstRowsPlan::new(Problem::Toroidal { n }, 1).expect("there is a row");
+        assert_eq!(plan.is_empty(), n % 2 == 0 || n % 3 == 0, "N = {n}");
+    }
+}
+
+#[test]
+fn what_cannot_be_cut_is_refused() {
+    let refused = |problem, rows| FirstRowsPlan::new(problem, rows).expect_err("it is refused");
+    let too_large = Problem::Superqueens { n: u32::MAX };
+    assert_eq!(refused(too_large, 2), FirstRowsError::BoardTooLarge { n: u32::MAX });
+    assert_eq!(suggested_rows(too_large), 0);
+    assert_eq!(
+        refused(completions(4, "b1,d2"), 3).to_string(),
+        "completions N=4 (2 given) cannot be cut by rows M=3: it is counted by the method rows, M up \
+         to 2"
+    );
+    assert_eq!(refused(completions(64, ""), 5), FirstRowsError::TooManyTasks { rows: 5 });
+}
