@@ -100,10 +100,9 @@ impl Kernel {
             (Problem::Total { n } | Problem::Fundamental { n }, _) => {
                 Kernel::total(memory, backend, n, method)
             }
-            (_, Method::Rows { rows }) => backend
-                .require()
-                .ok()
-                .map(|backend| Work::FirstRows(FirstRows::new(backend, problem, rows))),
+            (_, Method::Rows { rows }) => {
+                FirstRows::new(backend, problem, rows).map(Work::FirstRows)
+            }
             (_, Method::Ring { .. } | Method::Halves) => unreachable!("only a total suits them"),
         };
         let work = work.unwrap_or_else(|| panic!("a processor that has {backend}"));
