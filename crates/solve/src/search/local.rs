@@ -174,6 +174,8 @@ impl Board {
     fn placement(&self, given: &Given) -> Placement {
         let mut free = self.columns.iter();
         let mut next = || *free.next().expect("as many free columns as rows");
-        Placement::new(given.columns.iter().map(|column| column.unwrap_or_else(&mut next)).collect())
+        Placement::new(
+            given.columns.iter().map(|column| column.unwrap_or_else(&mut next)).collect(),
+        )
     }
 }
