@@ -69,7 +69,6 @@ impl Given {
 /// is asked every millisecond or so.
 pub fn complete(given: &Given, seed: u64, mut stop: impl FnMut() -> bool) -> Completion {
     let mut random = SplitMix64::new(seed);
-    let mut blame = exact::Blame::new(given.n);
     let mut work = 2_000_000 + 1_000 * u64::from(given.n);
     loop {
         let mut budget = Budget::new(work, &mut stop);
@@ -77,7 +76,7 @@ pub fn complete(given: &Given, seed: u64, mut stop: impl FnMut() -> bool) -> Com
             return Completion::Found(placement);
         }
         let mut budget = Budget::new(work, &mut stop);
-        match exact::search(given, &mut blame, &mut random, &mut budget) {
+        match exact::search(given, &mut random, &mut budget) {
             Completion::Undecided if budget.is_stopped() => return Completion::Undecided,
             Completion::Undecided => work = work.saturating_mul(2),
             decided => return decided,

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
-  queens solve 8                     b1 d2 f3 ... squares, a1 at the lower left
+  queens solve 8                     d1 f2 h3 b4 g5 a6 c7 e8; a1 is the lower left corner
   queens solve 8 --format board      a drawn board
   queens solve 100000000 > columns   a column number a line
   queens solve 1000 --random --seed 7

@@ -5,10 +5,6 @@
 //! over rows and columns alike, as in D. E. Knuth's exact covers ("Dancing links", 2000). A line
 //! without a square ends the branch, and a line with a single one has no choice. Nothing is kept
 //! about single squares: a line's squares are the words of three bit sets, laid one on another.
-//!
-//! A line that ended branches before is preferred (F. Boussemart and others, "Boosting systematic
-//! search by weighting constraints", ECAI 2004, their dom/wdeg): where a few lines make a board
-//! impossible, the search soon begins with them.
 
 use super::{Budget, Completion, Given};
 use crate::Placement;
@@ -19,7 +15,6 @@ use board::squares::Square;
 /// Searches all completions until there is one, in an order by chance, or the budget is spent.
 pub(super) fn search(
     given: &Given,
-    blame: &mut Blame,
     random: &mut SplitMix64,
     budget: &mut Budget<'_>,
 ) -> Completion {
@@ -28,7 +23,7 @@ pub(super) fn search(
     let mut columns = given.columns.clone();
     loop {
         // Down: to the next line, with all its squares ...
-        match board.narrowest(blame, budget) {
+        match board.narrowest(budget) {
             Narrowest::Full => {
                 let columns = columns.into_iter().map(|column| column.expect("no row is left"));
                 return Completion::Found(Placement::new(columns.collect()));
@@ -36,9 +31,6 @@ pub(super) fn search(
             Narrowest::Unknown => return Completion::Undecided,
             Narrowest::Line(line) => {
                 let mut squares = board.squares(line);
-                if squares.is_empty() {
-                    blame.add(line);
-                }
                 random.shuffle(&mut squares);
                 levels.push(Level { line, squares, queen: None });
             }
@@ -59,25 +51,6 @@ pub(super) fn search(
             }
             levels.pop();
         }
-    }
-}
-
-/// How many branches each line has ended, and one more.
-pub(super) struct Blame([Vec<u64>; 2]);
-
-impl Blame {
-    pub(super) fn new(n: u32) -> Blame {
-        Blame([vec![1; n as usize], vec![1; n as usize]])
-    }
-
-    fn add(&mut self, line: Line) {
-        let (kind, line) = line.index();
-        self.0[kind][line] += 1;
-    }
-
-    fn of(&self, line: Line) -> u64 {
-        let (kind, line) = line.index();
-        self.0[kind][line]
     }
 }
 
@@ -114,7 +87,7 @@ impl Line {
 enum Narrowest {
     /// Every line has its queen.
     Full,
-    /// The line to branch on.
+    /// A line with the fewest squares.
     Line(Line),
     /// The budget was spent before all lines were seen.
     Unknown,
@@ -170,29 +143,28 @@ impl Board {
         words.flat_map(|(word, at)| ones(self.word(line, word)).map(move |bit| at + bit)).collect()
     }
 
-    /// The line with the fewest squares for its blame, or the first with at most one.
-    fn narrowest(&self, blame: &Blame, budget: &mut Budget<'_>) -> Narrowest {
+    /// The line with the fewest squares, or the first with at most one.
+    fn narrowest(&self, budget: &mut Budget<'_>) -> Narrowest {
         let rows = self.open[1].iter().map(Line::Row);
         let columns = self.open[0].iter().map(Line::Column);
         let mut narrowest = Narrowest::Full;
-        let (mut fewest, mut of) = (self.n as u64 + 1, 1);
+        let mut fewest = u32::MAX;
         for line in rows.chain(columns) {
-            let weight = blame.of(line);
-            // From so many squares on a line is of no interest, however many more it has.
-            let limit = (fewest * weight).div_ceil(of);
-            let (mut found, mut word) = (0, 0);
-            while word < self.words && found < limit {
-                found += u64::from(self.word(line, word).count_ones());
+            let mut found = 0;
+            let mut word = 0;
+            // A line that has as many as another is of no interest, however many more it has.
+            while word < self.words && found < fewest {
+                found += self.word(line, word).count_ones();
                 word += 1;
             }
             if !budget.spend(4 + 2 * word as u64) {
                 return Narrowest::Unknown;
             }
-            if found <= 1 {
-                return Narrowest::Line(line);
-            }
-            if found < limit {
-                (narrowest, fewest, of) = (Narrowest::Line(line), found, weight);
+            if found < fewest {
+                (narrowest, fewest) = (Narrowest::Line(line), found);
+                if found <= 1 {
+                    break;
+                }
             }
         }
         narrowest
