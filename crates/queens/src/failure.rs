@@ -11,6 +11,9 @@ use crate::memory::TooLittleMemory;
 /// Why a command ends without its result.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
+    /// A placement that does not exist.
+    #[error("{0}")]
+    NoPlacement(String),
     /// Words that cannot be granted as they stand.
     #[error("{0}")]
     Usage(String),
@@ -154,6 +157,15 @@ pub enum Failure {
         /// Its words.
         reason: String,
     },
+    /// A placement that was neither found nor proven not to exist.
+    #[error(
+        "undecided: {seconds} s did not suffice to find a completion or to prove that there is none; \
+         give it more with --limit-seconds, or another --seed"
+    )]
+    Undecided {
+        /// The time that it was given.
+        seconds: u64,
+    },
     /// A result that cannot be written where it should go.
     #[error("cannot write to {what}: {reason}")]
     Output {
@@ -174,6 +186,7 @@ impl Failure {
     /// The documented exit code; the README lists them. 2 is shared with clap.
     pub fn code(&self) -> u8 {
         match self {
+            Failure::NoPlacement(_) => 1,
             Failure::Usage(_) => 2,
             Failure::Plan(_) | Failure::Memory(_) | Failure::Refused(_) => 3,
             Failure::Job(_) | Failure::NoSuchJob(_) => 4,
@@ -187,6 +200,7 @@ impl Failure {
             Failure::Incompatible(_) | Failure::LedgerVersion { .. } => 12,
             Failure::NoTotal(..) => 13,
             Failure::Miscounted | Failure::SelfTest(_) => 14,
+            Failure::Undecided { .. } => 15,
             Failure::Coordinator { .. } | Failure::Internal(_) => 70,
             Failure::Interrupted(_) => 130,
         }

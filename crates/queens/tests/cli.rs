@@ -21,6 +21,8 @@ mod memory;
 mod output;
 #[path = "cli/peers.rs"]
 mod peers;
+#[path = "cli/placements.rs"]
+mod placements;
 #[path = "cli/stopping.rs"]
 mod stopping;
 

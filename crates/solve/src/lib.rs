@@ -8,6 +8,14 @@
 
 #![forbid(unsafe_code)]
 
+mod bits;
+mod check;
+mod construct;
 mod placement;
+mod random;
+mod search;
 
+pub use check::is_placement;
+pub use construct::{ConstructError, Construction};
 pub use placement::Placement;
+pub use search::{Completion, Given, complete, random_placement};

@@ -1,13 +1,16 @@
 //! The command line: words in, one result on standard output, one exit code.
 
 mod client;
+mod complete;
 mod coordinator;
 mod count;
 mod log;
+mod placement_output;
 mod plan;
 mod problem;
 mod show;
 mod signal;
+mod solve;
 mod worker;
 
 pub(crate) use count::{CountingArgs, CutArgs};
@@ -21,10 +24,10 @@ use crate::bench;
 use crate::failure::Failure;
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done; 2 wrong usage; 3 such a board cannot be counted so; 4 no such job, or it is \
+Exit codes: 0 done; 1 proven that there is no such placement; 2 wrong usage; 3 such a board cannot be counted so; 4 no such job, or it is \
 over; 5 no coordinator answers; 6 token refused or unusable; 7 ledger held by another process; 8 \
 ledger of another plan; 9 ledger damaged; 10 ledger or output cannot be written; 11 cannot listen; \
-12 versions do not fit; 13 the job ended without a total; 14 this machine miscounts; 70 internal fault; 130 interrupted.
+12 versions do not fit; 13 the job ended without a total; 14 this machine miscounts; 15 undecided in the time given; 70 internal fault; 130 interrupted.
 
 Options can also be set by the environment variables shown beside them.";
 
@@ -44,6 +47,10 @@ enum Command {
     Count(count::CountArgs),
     /// Say what a count will take: tasks, memory, threads
     Plan(plan::PlanArgs),
+    /// Print one placement, on a board of any size
+    Solve(solve::SolveArgs),
+    /// Add queens to those given until the board is full, or prove that it cannot be
+    Complete(complete::CompleteArgs),
     /// Serve jobs to workers
     Coordinator(coordinator::CoordinatorArgs),
     /// Count for a coordinator, until stopped
@@ -109,6 +116,8 @@ impl Command {
         match self {
             Command::Count(args) => on_one_thread(count::run(args)),
             Command::Plan(args) => plan::run(&args),
+            Command::Solve(args) => solve::run(&args),
+            Command::Complete(args) => complete::run(&args),
             Command::Coordinator(args) => {
                 raise_file_limit();
                 on_all_threads(coordinator::run(args))

@@ -1,0 +1,116 @@
+//! One placement, and one completion of given queens.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::Stdio;
+
+use board::squares::{check_queens, parse_board, parse_squares};
+use solve::is_placement;
+
+use crate::support::Scratch;
+use crate::support::process::{queens, run};
+
+#[test]
+fn every_format_shows_the_same_placement() {
+    let print = |format| run(&mut queens(&["solve", "27", "--format", format])).success();
+    let squares = parse_squares(&print("squares")).expect("they are squares");
+    assert_eq!((squares.len(), check_queens(27, &squares)), (27, Ok(())));
+    assert_eq!(parse_board(&print("board")), Ok((Some(27), squares.clone())));
+
+    let columns: Vec<u32> = squares.iter().map(|square| square.column + 1).collect();
+    let lines = print("columns");
+    assert_eq!(lines.lines().map(|line| line.parse().unwrap_or(0)).collect::<Vec<_>>(), columns);
+    assert_eq!(run(&mut queens(&["solve", "27"])).success(), lines, "from N = 27 on");
+    let json: serde_json::Value = serde_json::from_str(&print("json")).expect("it is JSON");
+    assert_eq!(json, serde_json::json!({ "n": 27, "columns": columns }));
+}
+
+#[test]
+fn a_seed_decides_about_a_placement_by_chance() {
+    let print = |words: &[&str]| {
+        let words = [&["solve", "1000", "--random"], words].concat();
+        let printed = run(&mut queens(&words)).success();
+        let columns = printed.lines().map(|line| line.parse::<u32>().expect("a number") - 1);
+        assert!(is_placement(1000, columns), "{words:?}");
+        printed
+    };
+    assert_eq!(print(&["--seed", "1"]), print(&["--seed", "1"]));
+    assert_ne!(print(&["--seed", "1"]), print(&["--seed", "2"]));
+    assert_ne!(print(&[]), print(&[]), "another one each time");
+}
+
+#[test]
+fn a_board_from_a_file_or_standard_input_is_completed() {
+    let scratch = Scratch::new();
+    let file = scratch.path("board");
+    let drawn = "# two queens\n....\n...Q\nQ...\n....\n";
+    for (words, text, expected) in [
+        (vec!["complete", "--format", "board"], drawn, None),
+        (vec!["complete", "4"], drawn, Some("c1 a2 d3 b4\n")),
+        (vec!["complete", "4"], "a2\nd3 # two queens\n", Some("c1 a2 d3 b4\n")),
+    ] {
+        let expected = expected.unwrap_or(". Q . .\n. . . Q\nQ . . .\n. . Q .\n");
+        std::fs::write(&file, text).expect("it can be written");
+        assert_eq!(run(queens(&words).arg("--board").arg(&file)).success(), expected);
+
+        let mut command = queens(&words);
+        command.args(["--board", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("it runs");
+        let mut stdin = child.stdin.take().expect("it is piped");
+        stdin.write_all(text.as_bytes()).expect("it reads");
+        drop(stdin);
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
+    }
+}
+
+#[test]
+fn a_file_that_is_no_board_is_refused_by_its_line_or_square() {
+    let scratch = Scratch::new();
+    let file = scratch.path("board");
+    let refusals: [(&[u8], &[&str], &[&str]); 7] = [
+        (b"...\n..\n...\n", &[], &["line 2 has 2 squares, and the board has 3 lines"]),
+        (b"...\n.x.\n...\n", &[], &["line 2, square 2: `x`"]),
+        (b"Q...\n....\n....\n...Q\n", &[], &["attack each other", "a4", "d1"]),
+        (b"....\n....\n....\n....\n", &["5"], &["has size 4, not 5"]),
+        (b"a1 b3", &[], &["give N"]),
+        (b"a1 b", &["8"], &["`b` is no square"]),
+        (b"\xff\xfe", &["8"], &["cannot read the board"]),
+    ];
+    for (text, words, said) in refusals {
+        std::fs::write(&file, text).expect("it can be written");
+        let mut command = queens(&["complete"]);
+        run(command.args(words).arg("--board").arg(&file)).refusal(2, said);
+    }
+    let both = ["complete", "8", "--given", "a1", "--board", "-"];
+    run(&mut queens(&both)).usage("--board");
+}
+
+#[test]
+fn a_search_without_time_is_undecided() {
+    let words = ["complete", "1000", "--given", "a1", "--limit-seconds", "0"];
+    run(&mut queens(&words)).refusal(15, &["undecided", "--limit-seconds"]);
+}
+
+#[test]
+fn a_reader_that_takes_one_line_of_many_is_no_failure() {
+    let mut command = queens(&["solve", "1000000"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+    let mut line = String::new();
+    let stdout = child.stdout.take().expect("it is piped");
+    BufReader::with_capacity(16, stdout).read_line(&mut line).expect("a line");
+    let mut said = String::new();
+    child.stderr.take().expect("it is piped").read_to_string(&mut said).expect("text");
+    assert_eq!((child.wait().expect("it ends").code(), said.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_placement_that_cannot_be_written_is_a_failure() {
+    for n in ["8", "100000"] {
+        let full = File::options().write(true).open("/dev/full").expect("Linux has it");
+        let output = queens(&["solve", n]).stdout(full).output().expect("it runs");
+        let said = String::from_utf8(output.stderr).expect("text");
+        assert_eq!(output.status.code(), Some(10));
+        assert!(said.starts_with("queens: cannot write to standard output: No space"), "{said}");
+    }
+}

@@ -1,0 +1,97 @@
+//! Completion: a placement around queens that stand already, or the proof that there is none.
+
+mod budget;
+mod exact;
+mod local;
+
+use board::squares::{Square, SquaresError, check_queens};
+
+use self::budget::Budget;
+use crate::Placement;
+use crate::random::SplitMix64;
+
+/// Queens that stand already, none attacking another: at most one in each row.
+#[derive(Clone, Debug)]
+pub struct Given {
+    n: u32,
+    columns: Vec<Option<u32>>,
+}
+
+/// What a search ends with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Completion {
+    /// One placement that has all given queens.
+    Found(Placement),
+    /// Proven: no placement has them.
+    None,
+    /// Stopped before either was known.
+    Undecided,
+}
+
+impl Given {
+    /// These queens on the board of size `n`.
+    ///
+    /// # Errors
+    ///
+    /// The first queen that is off the board or attacks another.
+    pub fn new(n: u32, queens: &[Square]) -> Result<Given, SquaresError> {
+        check_queens(n, queens)?;
+        let mut columns = vec![None; n as usize];
+        for queen in queens {
+            columns[queen.row as usize] = Some(queen.column);
+        }
+        Ok(Given { n, columns })
+    }
+
+    /// Board size.
+    #[must_use]
+    pub fn n(&self) -> u32 {
+        self.n
+    }
+
+    /// Whether a placement on the same board has all these queens.
+    #[must_use]
+    pub fn is_in(&self, placement: &Placement) -> bool {
+        let mut rows = self.columns.iter().zip(placement.columns());
+        placement.n() == self.n && rows.all(|(given, &column)| given.is_none_or(|it| it == column))
+    }
+
+    /// The queens, row by row.
+    fn queens(&self) -> impl Iterator<Item = Square> + '_ {
+        let rows = self.columns.iter().zip(0..);
+        rows.filter_map(|(&column, row)| column.map(|column| Square { column, row }))
+    }
+}
+
+/// Completes a placement. A local search and an exact one take turns, each for twice as long as
+/// before: the first finds a placement on any large board that is not too full, the second proves
+/// that there is none. The same seed gives the same answer, unless `stop` ends the search first: it
+/// is asked every millisecond or so.
+pub fn complete(given: &Given, seed: u64, mut stop: impl FnMut() -> bool) -> Completion {
+    let mut random = SplitMix64::new(seed);
+    let mut work = 2_000_000 + 1_000 * u64::from(given.n);
+    loop {
+        let mut budget = Budget::new(work, &mut stop);
+        if let Some(placement) = local::search(given, &mut random, &mut budget) {
+            return Completion::Found(placement);
+        }
+        let mut budget = Budget::new(work, &mut stop);
+        match exact::search(given, &mut random, &mut budget) {
+            Completion::Undecided if budget.is_stopped() => return Completion::Undecided,
+            Completion::Undecided => work = work.saturating_mul(2),
+            decided => return decided,
+        }
+    }
+}
+
+/// A placement by chance, for any board but those of size 2 and 3, which have none. All placements
+/// can come up, but not all are equally likely.
+#[must_use]
+pub fn random_placement(n: u32, seed: u64) -> Option<Placement> {
+    if [2, 3].contains(&n) {
+        return None;
+    }
+    let given = Given { n, columns: vec![None; n as usize] };
+    let mut never = || false;
+    local::search(&given, &mut SplitMix64::new(seed), &mut Budget::new(u64::MAX, &mut never))
+}

@@ -1,0 +1,172 @@
+//! Completion by exact search: the proof, where there is none.
+//!
+//! The search branches on the row or column with the fewest squares that no queen attacks, the rule
+//! of J. R. Bitner and E. M. Reingold ("Backtrack programming techniques", CACM 18(11), 1975), here
+//! over rows and columns alike, as in D. E. Knuth's exact covers ("Dancing links", 2000). A line
+//! without a square ends the branch, and a line with a single one has no choice. Nothing is kept
+//! about single squares: a line's squares are the words of three bit sets, laid one on another.
+
+use super::{Budget, Completion, Given};
+use crate::Placement;
+use crate::bits::{Bits, ones};
+use crate::random::SplitMix64;
+use board::squares::Square;
+
+/// Searches all completions until there is one, in an order by chance, or the budget is spent.
+pub(super) fn search(
+    given: &Given,
+    random: &mut SplitMix64,
+    budget: &mut Budget<'_>,
+) -> Completion {
+    let mut board = Board::new(given);
+    let mut levels: Vec<Level> = Vec::new();
+    let mut columns = given.columns.clone();
+    loop {
+        // Down: to the next line, with all its squares ...
+        match board.narrowest(budget) {
+            Narrowest::Full => {
+                let columns = columns.into_iter().map(|column| column.expect("no row is left"));
+                return Completion::Found(Placement::new(columns.collect()));
+            }
+            Narrowest::Unknown => return Completion::Undecided,
+            Narrowest::Line(line) => {
+                let mut squares = board.squares(line);
+                random.shuffle(&mut squares);
+                levels.push(Level { line, squares, queen: None });
+            }
+        }
+        // ... and to the next square of the last line that has one left.
+        loop {
+            let Some(level) = levels.last_mut() else { return Completion::None };
+            if let Some(queen) = level.queen.take() {
+                board.flip(queen);
+                columns[queen.row as usize] = None;
+            }
+            if let Some(across) = level.squares.pop() {
+                let queen = level.line.square(across);
+                board.flip(queen);
+                columns[queen.row as usize] = Some(queen.column);
+                level.queen = Some(queen);
+                break;
+            }
+            levels.pop();
+        }
+    }
+}
+
+/// A line that was chosen, what is left to try in it, and what stands there now.
+struct Level {
+    line: Line,
+    squares: Vec<u32>,
+    queen: Option<Square>,
+}
+
+#[derive(Clone, Copy)]
+enum Line {
+    Row(u32),
+    Column(u32),
+}
+
+impl Line {
+    fn square(self, across: u32) -> Square {
+        match self {
+            Line::Row(row) => Square { column: across, row },
+            Line::Column(column) => Square { column, row: across },
+        }
+    }
+
+    /// Which of two it is, and its number.
+    fn index(self) -> (usize, usize) {
+        match self {
+            Line::Row(row) => (0, row as usize),
+            Line::Column(column) => (1, column as usize),
+        }
+    }
+}
+
+enum Narrowest {
+    /// Every line has its queen.
+    Full,
+    /// A line with the fewest squares.
+    Line(Line),
+    /// The budget was spent before all lines were seen.
+    Unknown,
+}
+
+struct Board {
+    n: usize,
+    words: usize,
+    /// Columns without a queen, and rows: what a row, or a column, has to choose from.
+    open: [Bits; 2],
+    /// Diagonals with a queen by row + column, the same seen from rows and from columns.
+    sums: Bits,
+    /// Diagonals with a queen by across - line + N - 1, seen from rows and from columns.
+    differences: [Bits; 2],
+}
+
+impl Board {
+    fn new(given: &Given) -> Board {
+        let n = given.n as usize;
+        let mut all = Bits::none(n);
+        (0..n).for_each(|i| all.flip(i));
+        let mut board = Board {
+            n,
+            words: n.div_ceil(64),
+            open: [all.clone(), all],
+            sums: Bits::none(2 * n),
+            differences: [Bits::none(2 * n), Bits::none(2 * n)],
+        };
+        given.queens().for_each(|queen| board.flip(queen));
+        board
+    }
+
+    /// Puts a queen there, or takes the one away that is there.
+    fn flip(&mut self, queen: Square) {
+        let (row, column) = (queen.row as usize, queen.column as usize);
+        self.open[0].flip(column);
+        self.open[1].flip(row);
+        self.sums.flip(row + column);
+        self.differences[0].flip(column + self.n - 1 - row);
+        self.differences[1].flip(row + self.n - 1 - column);
+    }
+
+    /// The `word`th 64 squares of a line, as bits: those that no queen attacks.
+    fn word(&self, line: Line, word: usize) -> u64 {
+        let (kind, line) = line.index();
+        let attacked = self.sums.window(line + 64 * word)
+            | self.differences[kind].window(self.n - 1 - line + 64 * word);
+        self.open[kind].word(word) & !attacked
+    }
+
+    fn squares(&self, line: Line) -> Vec<u32> {
+        let words = (0..self.words).zip((0..).step_by(64));
+        words.flat_map(|(word, at)| ones(self.word(line, word)).map(move |bit| at + bit)).collect()
+    }
+
+    /// The line with the fewest squares, or the first with at most one.
+    fn narrowest(&self, budget: &mut Budget<'_>) -> Narrowest {
+        let rows = self.open[1].iter().map(Line::Row);
+        let columns = self.open[0].iter().map(Line::Column);
+        let mut narrowest = Narrowest::Full;
+        let mut fewest = u32::MAX;
+        for line in rows.chain(columns) {
+            let mut found = 0;
+            let mut word = 0;
+            // A line that has as many as another is of no interest, however many more it has.
+            while word < self.words && found < fewest {
+                found += self.word(line, word).count_ones();
+                word += 1;
+            }
+            if !budget.spend(4 + 2 * word as u64) {
+                return Narrowest::Unknown;
+            }
+            if found < fewest {
+                (narrowest, fewest) = (Narrowest::Line(line), found);
+                if found <= 1 {
+                    break;
+                }
+            }
+        }
+        narrowest
+    }
+}

@@ -1,0 +1,200 @@
+//! Completions, against a look at all boards where that is possible.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use board::squares::{Square, check_queens};
+use proptest::prelude::*;
+use solve::{Completion, Construction, Given, Placement, complete, random_placement};
+
+/// All placements of n queens, by the recursion that the problem's definition is.
+fn all_placements(n: u32) -> Vec<Vec<u32>> {
+    let mut all = vec![vec![]];
+    for _ in 0..n {
+        let next = all.into_iter().flat_map(|rows: Vec<u32>| {
+            let free = (0..n).filter(|&column| {
+                rows.iter().rev().zip(1..).all(|(&other, distance): (_, u32)| {
+                    column != other && column.abs_diff(other) != distance
+                })
+            });
+            free.map(|column| [rows.as_slice(), &[column]].concat()).collect::<Vec<_>>()
+        });
+        all = next.collect();
+    }
+    all
+}
+
+fn given(n: u32, queens: &[Square]) -> Given {
+    Given::new(n, queens).expect("they do not attack each other")
+}
+
+/// One of the eight images of a constructed placement, by bits: reflected, and turned over.
+fn placement(n: u32, image: u32) -> Placement {
+    let construction = Construction::new(n).expect("it has a placement");
+    let mut columns: Vec<u32> = construction.columns().collect();
+    if image & 1 != 0 {
+        columns.reverse();
+    }
+    if image & 2 != 0 {
+        columns.iter_mut().for_each(|column| *column = n - 1 - *column);
+    }
+    if image & 4 != 0 {
+        let mut rows = vec![0; columns.len()];
+        columns.iter().zip(0..).for_each(|(&column, row)| rows[column as usize] = row);
+        columns = rows;
+    }
+    Placement::new(columns)
+}
+
+/// Some of a placement's queens, picked by a stride that goes through all of them.
+fn some(placement: &Placement, count: usize, stride: usize) -> Vec<Square> {
+    let squares: Vec<Square> = placement.squares().collect();
+    let picked = (0..count).map(|i| squares[i * stride % squares.len()]);
+    picked.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+fn assert_completed(given: &Given, completion: Completion) {
+    let Completion::Found(placement) = completion else { panic!("{completion:?}") };
+    assert_eq!(placement.check(), Ok(()));
+    assert!(given.is_in(&placement));
+}
+
+#[test]
+fn one_or_two_queens_on_a_small_board_have_a_completion_exactly_if_a_placement_has_them() {
+    for n in 0..=8_u32 {
+        let all = all_placements(n);
+        let squares: Vec<Square> =
+            (0..n * n).map(|i| Square { column: i % n, row: i / n }).collect();
+        let pairs = squares.iter().flat_map(|&a| squares.iter().map(move |&b| vec![a, b]));
+        let fewer = [vec![]].into_iter().chain(squares.iter().map(|&a| vec![a]));
+        let mut answers = [0; 2];
+        for queens in fewer.chain(pairs).filter(|queens| check_queens(n, queens).is_ok()) {
+            let given = given(n, &queens);
+            let has_one = all.iter().any(|columns| given.is_in(&Placement::new(columns.clone())));
+            match complete(&given, 0, || false) {
+                Completion::None => assert!(!has_one, "N = {n}: {queens:?}"),
+                found => {
+                    assert!(has_one, "N = {n}: {queens:?}");
+                    assert_completed(&given, found);
+                }
+            }
+            answers[usize::from(has_one)] += 1;
+        }
+        assert!(n < 4 || answers.iter().all(|&count| count > 0), "N = {n}: {answers:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn queens_put_by_chance_have_a_completion_exactly_if_a_placement_has_them(
+        n in 4..=8_u32,
+        candidates in prop::collection::vec((0..8_u32, 0..8_u32), 0..8),
+        seed in any::<u64>(),
+    ) {
+        let mut queens = Vec::new();
+        for (column, row) in candidates {
+            queens.push(Square { column, row });
+            if check_queens(n, &queens).is_err() {
+                queens.pop();
+            }
+        }
+        let given = given(n, &queens);
+        let has_one = all_placements(n).into_iter().any(|it| given.is_in(&Placement::new(it)));
+        match complete(&given, seed, || false) {
+            Completion::None => prop_assert!(!has_one),
+            found => {
+                prop_assert!(has_one);
+                assert_completed(&given, found);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_left_of_a_placement_by_chance_is_completed(
+        n in 9..200_u32,
+        count in 0..200_usize,
+        stride in 0..200_usize,
+        seed in any::<u64>(),
+    ) {
+        let whole = random_placement(n, seed).expect("it has one");
+        let given = given(n, &some(&whole, count, stride));
+        assert_completed(&given, complete(&given, seed, || false));
+    }
+
+    #[test]
+    fn a_placement_by_chance_is_one(n in 4..300_u32, seed in any::<u64>()) {
+        let placement = random_placement(n, seed).expect("it has one");
+        prop_assert_eq!((placement.n(), placement.check()), (n, Ok(())));
+    }
+}
+
+#[test]
+fn a_hundred_queens_on_a_board_of_ten_thousand_are_completed() {
+    let by_chance = |seed| random_placement(10_000, seed).expect("it has one");
+    let wholes = (0..8).map(|image| placement(10_000, image)).chain((0..4).map(by_chance));
+    for whole in wholes {
+        let given = given(10_000, &some(&whole, 100, 7_919));
+        assert_completed(&given, complete(&given, 0, || false));
+    }
+}
+
+#[test]
+fn a_board_that_is_full_or_lacks_one_queen_is_completed() {
+    let whole = placement(1_000, 5);
+    for count in [999, 1_000] {
+        let given = given(1_000, &some(&whole, count, 7));
+        assert_eq!(complete(&given, 0, || false), Completion::Found(whole.clone()));
+    }
+}
+
+#[test]
+fn the_smallest_boards() {
+    for (n, seed) in [(0, 1), (1, 2)] {
+        assert_completed(&given(n, &[]), complete(&given(n, &[]), seed, || false));
+        assert!(random_placement(n, seed).is_some_and(|placement| placement.check().is_ok()));
+    }
+    for n in [2, 3] {
+        assert_eq!(complete(&given(n, &[]), 0, || false), Completion::None);
+        assert_eq!(random_placement(n, 0), None);
+    }
+}
+
+#[test]
+fn a_row_that_is_attacked_everywhere_ends_the_search_at_once() {
+    let n = 300;
+    let mut queens: Vec<Square> = Vec::new();
+    for square in (0..n).map(|column| Square { column, row: 0 }) {
+        if queens.iter().any(|&queen| check_queens(n, &[queen, square]).is_err()) {
+            continue;
+        }
+        let others = (1..n).flat_map(|row| (0..n).map(move |column| Square { column, row }));
+        let mut attackers = others.filter(|&other| check_queens(n, &[other, square]).is_err());
+        let stands = |&queen: &Square| check_queens(n, &[&queens[..], &[queen]].concat()).is_ok();
+        let attacker = attackers.find(stands).expect("a square in its column at least");
+        queens.push(attacker);
+    }
+    assert!(queens.iter().all(|queen| queen.row > 0));
+    assert_eq!(complete(&given(n, &queens), 0, || false), Completion::None);
+}
+
+#[test]
+fn a_seed_decides_and_another_decides_otherwise() {
+    let [first, again, other] = [1, 1, 2].map(|seed| random_placement(500, seed));
+    assert_eq!(first, again);
+    assert_ne!(first, other);
+}
+
+#[test]
+fn a_search_stops_when_it_is_told_to() {
+    let given = given(100_000, &[]);
+    let started = Instant::now();
+    assert_eq!(complete(&given, 0, || true), Completion::Undecided);
+    assert!(started.elapsed().as_secs() < 5);
+}
+
+#[test]
+fn queens_that_attack_each_other_are_refused() {
+    let queens = [Square { column: 0, row: 0 }, Square { column: 3, row: 3 }];
+    let said = Given::new(8, &queens).expect_err("they share a diagonal").to_string();
+    assert_eq!(said, "the queens on a1 and d4 attack each other");
+}
