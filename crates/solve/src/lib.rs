@@ -8,6 +8,14 @@
 
 #![forbid(unsafe_code)]
 
+mod bits;
+mod census;
 mod placement;
+pub mod rotations;
+mod symmetry;
+mod unique;
 
+pub use census::{Census, CensusError};
 pub use placement::Placement;
+pub use symmetry::{Symmetry, SymmetryClass};
+pub use unique::{UNIQUE_MAX, unique};

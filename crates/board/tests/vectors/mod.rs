@@ -8,6 +8,7 @@
 // Every test binary includes all of this and uses its own part.
 #![allow(dead_code)]
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -15,6 +16,9 @@ use serde::Deserialize;
 #[derive(Deserialize)]
 struct Counts {
     total: Values,
+    fundamental: Values,
+    centrosymmetric: Values,
+    quarter_turn: Sparse,
     prefixes: Vec<Polynomial>,
     ring_two_tasks: Values,
     ring_two_weights: Weights,
@@ -24,6 +28,12 @@ struct Counts {
 struct Values {
     first: u32,
     values: Vec<String>,
+}
+
+/// By board size; what is not listed is 0.
+#[derive(Deserialize)]
+struct Sparse {
+    sparse: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]
@@ -46,15 +56,35 @@ static COUNTS: LazyLock<Counts> = LazyLock::new(|| {
 
 /// Q(n), the number of placements of `n` queens (A000170), for `n` up to 27.
 pub(crate) fn total(n: u32) -> u128 {
-    let Values { first, values } = &COUNTS.total;
-    values[(n - first) as usize].parse().expect("counts are decimal")
+    COUNTS.total.of(n)
+}
+
+/// F(n), the number of essentially different placements (A002562), for `n` from 1 to 27.
+pub(crate) fn fundamental(n: u32) -> u128 {
+    COUNTS.fundamental.of(n)
+}
+
+/// P(n), the number of placements that the half turn fixes (A032522), for `n` from 1 to 32.
+pub(crate) fn centrosymmetric(n: u32) -> u128 {
+    COUNTS.centrosymmetric.of(n)
+}
+
+/// R(n), the number of placements that the quarter turn fixes (A033148), for `n` from 1 to 33.
+pub(crate) fn quarter_turn(n: u32) -> u128 {
+    let known = COUNTS.quarter_turn.sparse.get(&n.to_string());
+    known.map_or(0, |count| count.parse().expect("counts are decimal"))
+}
+
+impl Values {
+    fn of(&self, n: u32) -> u128 {
+        self.values[(n - self.first) as usize].parse().expect("counts are decimal")
+    }
 }
 
 /// The number of orbits, under the symmetries of the square, of the ways to fill the two outer rings
 /// of a board of size `n` (16 to 27).
 pub(crate) fn ring_two_tasks(n: u32) -> u64 {
-    let Values { first, values } = &COUNTS.ring_two_tasks;
-    values[(n - first) as usize].parse().expect("counts are decimal")
+    COUNTS.ring_two_tasks.of(n) as u64
 }
 
 /// How many of the orbits of the board of size 27 hold so many placements, 4 or 2.
