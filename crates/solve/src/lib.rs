@@ -8,14 +8,19 @@
 
 #![forbid(unsafe_code)]
 
-mod bits;
+pub mod arrays;
 mod census;
+mod listing;
+mod masks;
+mod notation;
 mod placement;
 pub mod rotations;
 mod symmetry;
 mod unique;
 
 pub use census::{Census, CensusError};
+pub use listing::Listing;
+pub use notation::{Notation, NotationError, read_queens};
 pub use placement::Placement;
 pub use symmetry::{Symmetry, SymmetryClass};
 pub use unique::{UNIQUE_MAX, unique};

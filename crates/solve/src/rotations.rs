@@ -4,7 +4,7 @@
 //! A reflection fixes none, so by Burnside's lemma the orbits of all placements are
 //! (Q + P + 2R) / 8 for N >= 2: see [`Census`](crate::Census).
 
-use crate::bits::{bits, low_bits};
+use crate::masks::{bits, low_bits};
 
 /// The largest board of [`half_turn`].
 pub const HALF_TURN_MAX: u32 = 32;
@@ -51,10 +51,10 @@ fn matchings(n: u32, free: u64, diagonals: u64) -> u64 {
 /// P(`n`): the placements that the half turn fixes, quarter turns or not. `None` beyond
 /// [`HALF_TURN_MAX`]; the time grows about threefold with every second N: seconds at 26.
 ///
-/// Queens are placed in pairs, row by row from the border in. The other symmetries still act: mirror
-/// images, and exchange of rows and columns. So the queen of row 0 stands in the left half, and no
-/// nearer to the middle than those of the outer columns, unless they are equally near: these are
-/// counted twice, others four times.
+/// Queens are placed in pairs, first that of row 0, then from the middle out. Mirror images and the
+/// exchange of rows and columns still act on what is found. So the queen of row 0 stands in the left
+/// half, and no nearer to the middle than those of the outer columns; where they are equally near,
+/// placements count twice, others four times.
 #[must_use]
 pub fn half_turn(n: u32) -> Option<u128> {
     match n {
@@ -74,7 +74,8 @@ fn pairs_by_first(n: u32, first: u32) -> u128 {
     }
     start = search.with(start, 0, first);
     let sides = 1 | 1 << (n - 1);
-    let inner_rows = 1..n / 2;
+    // From the middle out: queens there attack the most.
+    let inner_rows = (1..n / 2).rev();
 
     // The outer columns' queens further in than that of row 0.
     let rows: Vec<Row> = inner_rows

@@ -10,7 +10,7 @@
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
-use crate::bits::{bits, low_bits};
+use crate::masks::{bits, low_bits};
 
 /// The largest board.
 pub const UNIQUE_MAX: u32 = 32;

@@ -3,8 +3,10 @@
 mod client;
 mod coordinator;
 mod count;
+mod list;
 mod log;
 mod plan;
+mod queens_input;
 mod show;
 mod signal;
 mod worker;
@@ -41,6 +43,8 @@ struct Cli {
 enum Command {
     /// Count here, in this process, with all processors
     Count(count::CountArgs),
+    /// Print placements: all, one of each orbit, or those with given queens
+    List(list::ListArgs),
     /// Say what a count will take: tasks, memory, threads
     Plan(plan::PlanArgs),
     /// Serve jobs to workers
@@ -107,6 +111,7 @@ impl Command {
     fn run(self) -> Result<(), Failure> {
         match self {
             Command::Count(args) => on_one_thread(count::run(args)),
+            Command::List(args) => list::run(&args),
             Command::Plan(args) => plan::run(&args),
             Command::Coordinator(args) => {
                 raise_file_limit();
