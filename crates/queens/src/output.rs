@@ -11,6 +11,12 @@ pub(crate) fn print(line: impl std::fmt::Display) -> Result<(), Failure> {
     written(writeln!(out, "{line}").and_then(|()| out.flush()))
 }
 
+/// Prints what is text or a picture, as it is.
+pub(crate) fn write(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    written(out.write_all(bytes).and_then(|()| out.flush()))
+}
+
 /// Lines on standard output that may be many and may be slow to come.
 pub(crate) struct Lines {
     out: BufWriter<StdoutLock<'static>>,

@@ -3,6 +3,7 @@
 mod client;
 mod coordinator;
 mod count;
+mod draw;
 mod list;
 mod log;
 mod plan;
@@ -45,6 +46,8 @@ enum Command {
     Count(count::CountArgs),
     /// Print placements: all, one of each orbit, or those with given queens
     List(list::ListArgs),
+    /// Draw a board with queens, or all essentially different placements of N
+    Draw(draw::DrawArgs),
     /// Say what a count will take: tasks, memory, threads
     Plan(plan::PlanArgs),
     /// Serve jobs to workers
@@ -112,6 +115,7 @@ impl Command {
         match self {
             Command::Count(args) => on_one_thread(count::run(args)),
             Command::List(args) => list::run(&args),
+            Command::Draw(args) => draw::run(&args),
             Command::Plan(args) => plan::run(&args),
             Command::Coordinator(args) => {
                 raise_file_limit();
