@@ -140,23 +140,20 @@ impl DrawArgs {
             let reason = format!("a board of size {n} cannot be drawn: give one from 1 to 200");
             return Err(Failure::Usage(reason));
         }
-        let advice = match check_queens(n, &queens) {
-            Ok(()) => "",
-            Err(SquaresError::Attack(..) | SquaresError::Twice(_)) if self.attacks => "",
-            Err(SquaresError::Attack(..)) => ": --attacks draws them so",
-            Err(SquaresError::OffBoard { .. }) if self.size.is_none() => ": give --size",
-            Err(_) => ": mend it",
-        };
-        if let (false, Err(error)) = (advice.is_empty(), check_queens(n, &queens)) {
-            return Err(Failure::Usage(format!("{error}{advice}")));
-        }
-        let each_once: BTreeSet<Square> = queens.into_iter().collect();
         let off = |square: &&Square| square.column >= n || square.row >= n;
-        if let Some(&square) = each_once.iter().find(off) {
+        if let Some(&square) = queens.iter().find(off) {
             let error = SquaresError::OffBoard { square, n };
-            return Err(Failure::Usage(format!("{error}: give --size")));
+            return Err(Failure::Usage(format!("{error}; --size draws a larger one")));
         }
-        Ok(Diagram { n, queens: each_once.into_iter().collect() })
+        match check_queens(n, &queens) {
+            Err(error) if !self.attacks => {
+                Err(Failure::Usage(format!("{error}; --attacks draws them nonetheless")))
+            }
+            _ => {
+                let each_once: BTreeSet<Square> = queens.into_iter().collect();
+                Ok(Diagram { n, queens: each_once.into_iter().collect() })
+            }
+        }
     }
 }
 
@@ -168,9 +165,7 @@ fn fundamental(n: u32) -> Result<Vec<Placement>, Failure> {
         ControlFlow::Continue(())
     });
     if placements.is_empty() {
-        return Err(Failure::Refused(format!(
-            "there is no placement of {n} queens: give another N"
-        )));
+        return Err(Failure::Usage(format!("there is no placement of {n} queens: give another N")));
     }
     Ok(placements)
 }
@@ -189,7 +184,7 @@ fn picture(scene: &Scene, format: FormatName) -> Result<Vec<u8>, Failure> {
         return Ok(draw::svg(scene).into());
     }
     if scene.width * scene.height > MOST_PIXELS {
-        return Err(Failure::Refused(format!(
+        return Err(Failure::Usage(format!(
             "{:.0} x {:.0} pixels are too many for a PNG: give a smaller --square, or SVG",
             scene.width, scene.height
         )));
