@@ -8,6 +8,7 @@
 mod bench;
 mod cli;
 mod coordinator;
+mod draw;
 mod endpoint;
 mod failure;
 mod ledger;

@@ -11,10 +11,14 @@ mod access;
 mod bench;
 #[path = "cli/disk.rs"]
 mod disk;
+#[path = "cli/draw.rs"]
+mod draw;
 #[path = "cli/jobs.rs"]
 mod jobs;
 #[path = "cli/ledgers.rs"]
 mod ledgers;
+#[path = "cli/list.rs"]
+mod list;
 #[path = "cli/memory.rs"]
 mod memory;
 #[path = "cli/output.rs"]

@@ -8,14 +8,27 @@
 
 #![forbid(unsafe_code)]
 
+pub mod arrays;
 mod bits;
+mod census;
 mod check;
 mod construct;
+mod listing;
+mod masks;
+mod notation;
 mod placement;
 mod random;
+pub mod rotations;
 mod search;
+mod symmetry;
+mod unique;
 
+pub use census::{Census, CensusError};
 pub use check::is_placement;
 pub use construct::{ConstructError, Construction};
+pub use listing::Listing;
+pub use notation::{Notation, NotationError, read_queens};
 pub use placement::Placement;
 pub use search::{Completion, Given, complete, random_placement};
+pub use symmetry::{Symmetry, SymmetryClass};
+pub use unique::{UNIQUE_MAX, unique};

@@ -80,7 +80,7 @@ pub(crate) fn fundamental(n: u32) -> u128 {
 }
 
 /// Placements that a half turn leaves as they are (A032522), for `n` from 1 to 32.
-pub(crate) fn half_turn(n: u32) -> u128 {
+pub(crate) fn centrosymmetric(n: u32) -> u128 {
     COUNTS.centrosymmetric.at(n)
 }
 
@@ -102,8 +102,7 @@ pub(crate) fn superqueens(n: u32) -> u128 {
 /// The number of orbits, under the symmetries of the square, of the ways to fill the two outer rings
 /// of a board of size `n` (16 to 27).
 pub(crate) fn ring_two_tasks(n: u32) -> u64 {
-    let Values { first, values } = &COUNTS.ring_two_tasks;
-    values[(n - first) as usize].parse().expect("counts are decimal")
+    COUNTS.ring_two_tasks.at(n) as u64
 }
 
 /// How many of the orbits of the board of size 27 hold so many placements, 4 or 2.

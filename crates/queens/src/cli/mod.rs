@@ -4,10 +4,13 @@ mod client;
 mod complete;
 mod coordinator;
 mod count;
+mod draw;
+mod list;
 mod log;
 mod placement_output;
 mod plan;
 mod problem;
+mod queens_input;
 mod show;
 mod signal;
 mod solve;
@@ -45,6 +48,10 @@ struct Cli {
 enum Command {
     /// Count here, in this process, with all processors
     Count(count::CountArgs),
+    /// Print placements: all, one of each orbit, or those with given queens
+    List(list::ListArgs),
+    /// Draw a board with queens, or all essentially different placements of N
+    Draw(draw::DrawArgs),
     /// Say what a count will take: tasks, memory, threads
     Plan(plan::PlanArgs),
     /// Print one placement, on a board of any size
@@ -115,6 +122,8 @@ impl Command {
     fn run(self) -> Result<(), Failure> {
         match self {
             Command::Count(args) => on_one_thread(count::run(args)),
+            Command::List(args) => list::run(&args),
+            Command::Draw(args) => draw::run(&args),
             Command::Plan(args) => plan::run(&args),
             Command::Solve(args) => solve::run(&args),
             Command::Complete(args) => complete::run(&args),

@@ -1,0 +1,193 @@
+//! `queens draw`.
+
+use std::collections::BTreeSet;
+use std::io::IsTerminal;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use board::squares::{Square, SquaresError, check_queens};
+use clap::{Args, ValueEnum};
+use solve::{Listing, Placement};
+
+use super::queens_input;
+use crate::draw::{self, Diagram, Scene, Style};
+use crate::failure::Failure;
+use crate::output;
+
+/// Pictures take four bytes a pixel: at most 256 MiB.
+const MOST_PIXELS: f32 = 67_108_864.0;
+
+const EXAMPLES: &str = "\
+A picture needs no font and no other program. SVG marks what it shows by class: queen, dark, attack, …
+
+Examples:
+  queens draw a1 b5 c8 d6 e3 f7 g2 h4
+  queens draw 2 4 6 8 3 1 7 5 --out queens.svg
+  queens draw --size 8 --attacks a1 c2 b3 --out attacks.png
+  queens draw --fundamental 8 --out twelve.png
+  queens list 12 --limit 1 --format fen | queens draw --board - --out twelve.svg";
+
+/// Draws a board with queens.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct DrawArgs {
+    /// The queens: squares (a1 b5), the column on each rank (2 4 1 3) or a FEN (3Q/Q3/…)
+    #[arg(required_unless_present_any = ["board", "fundamental"])]
+    queens: Vec<String>,
+    /// Read the queens from this file, a drawn board or any of these notations; - is standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "queens")]
+    board: Option<PathBuf>,
+    /// Draw all essentially different placements of N queens on one sheet, N up to 10
+    #[arg(long, value_name = "N", conflicts_with_all = ["queens", "board", "size", "attacks"],
+          value_parser = clap::value_parser!(u32).range(1..=10))]
+    fundamental: Option<u32>,
+    /// Board size, 1 to 200 [default: what the board or permutation has, or as many as there are queens]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200))]
+    size: Option<u32>,
+    /// Draw the lines of every queen, and in red those on which two attack each other
+    #[arg(long)]
+    attacks: bool,
+    /// Write to this file, in the format of its extension
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// The format [default: that of --out's extension, or text]
+    #[arg(long, value_enum)]
+    format: Option<FormatName>,
+    /// Hatch the dark squares, as for print
+    #[arg(long)]
+    hatched: bool,
+    /// Side of a square in pixels, 8 to 256 [default: 56, and 24 with --fundamental]
+    #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u16).range(8..=256))]
+    square: Option<u16>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum FormatName {
+    /// For a terminal
+    Text,
+    /// Scalable, for print and browsers
+    Svg,
+    /// Pixels
+    Png,
+}
+
+pub(super) fn run(args: &DrawArgs) -> Result<(), Failure> {
+    let format = args.format()?;
+    let bytes = match args.fundamental {
+        Some(n) => {
+            let placements = fundamental(n)?;
+            if format == FormatName::Text {
+                text_sheet(n, &placements).into()
+            } else {
+                picture(&draw::sheet(n, &placements, args.style(24)), format)?
+            }
+        }
+        None => {
+            let diagram = args.diagram()?;
+            if format == FormatName::Text {
+                format!("{}\n", draw::text(&diagram, args.attacks)).into()
+            } else {
+                picture(&diagram.scene(args.style(56)), format)?
+            }
+        }
+    };
+    match &args.out {
+        Some(path) => std::fs::write(path, bytes).map_err(|error| Failure::Output {
+            what: path.display().to_string(),
+            reason: error.to_string(),
+        }),
+        None if format == FormatName::Png && std::io::stdout().is_terminal() => {
+            Err(Failure::Usage("a PNG is not for a terminal: give --out FILE".into()))
+        }
+        None => output::write(&bytes),
+    }
+}
+
+impl DrawArgs {
+    fn format(&self) -> Result<FormatName, Failure> {
+        let extension =
+            self.out.as_deref().and_then(Path::extension).and_then(|word| word.to_str());
+        match (self.format, &self.out, extension.map(str::to_ascii_lowercase).as_deref()) {
+            (Some(format), _, _) => Ok(format),
+            (None, None, _) | (None, _, Some("txt")) => Ok(FormatName::Text),
+            (None, _, Some("svg")) => Ok(FormatName::Svg),
+            (None, _, Some("png")) => Ok(FormatName::Png),
+            (None, Some(path), _) => Err(Failure::Usage(format!(
+                "{} has neither the extension txt, svg nor png: give --format",
+                path.display()
+            ))),
+        }
+    }
+
+    fn style(&self, usual: u16) -> Style {
+        let square = f32::from(self.square.unwrap_or(usual));
+        Style { square, hatched: self.hatched, attacks: self.attacks }
+    }
+
+    fn diagram(&self) -> Result<Diagram, Failure> {
+        let (said, queens) = match &self.board {
+            Some(path) => queens_input::read_file(path)?,
+            None => queens_input::read(&self.queens.join(" "), "the queens")?,
+        };
+        if let (Some(said), Some(size)) = (said, self.size)
+            && said != size
+        {
+            let reason = format!("the board is of size {said}: leave out --size {size}");
+            return Err(Failure::Usage(reason));
+        }
+        let n = said.or(self.size).unwrap_or(queens.len() as u32);
+        if !(1..=200).contains(&n) {
+            let reason = format!("a board of size {n} cannot be drawn: give one from 1 to 200");
+            return Err(Failure::Usage(reason));
+        }
+        let off = |square: &&Square| square.column >= n || square.row >= n;
+        if let Some(&square) = queens.iter().find(off) {
+            let error = SquaresError::OffBoard { square, n };
+            return Err(Failure::Usage(format!("{error}; --size draws a larger one")));
+        }
+        match check_queens(n, &queens) {
+            Err(error) if !self.attacks => {
+                Err(Failure::Usage(format!("{error}; --attacks draws them nonetheless")))
+            }
+            _ => {
+                let each_once: BTreeSet<Square> = queens.into_iter().collect();
+                Ok(Diagram { n, queens: each_once.into_iter().collect() })
+            }
+        }
+    }
+}
+
+fn fundamental(n: u32) -> Result<Vec<Placement>, Failure> {
+    let listing = Listing::new(n, Vec::new()).map_err(anyhow::Error::from)?.fundamental();
+    let mut placements = Vec::new();
+    let _: ControlFlow<()> = listing.visit(|placement| {
+        placements.push(placement.clone());
+        ControlFlow::Continue(())
+    });
+    if placements.is_empty() {
+        return Err(Failure::Usage(format!("there is no placement of {n} queens: give another N")));
+    }
+    Ok(placements)
+}
+
+fn text_sheet(n: u32, placements: &[Placement]) -> String {
+    let board = |(number, placement): (usize, &Placement)| {
+        let diagram = Diagram { n, queens: placement.squares().collect() };
+        let class = placement.symmetry_class().name();
+        format!("{}  {class}\n{}\n", number + 1, draw::text(&diagram, false))
+    };
+    placements.iter().enumerate().map(board).collect::<Vec<_>>().join("\n")
+}
+
+fn picture(scene: &Scene, format: FormatName) -> Result<Vec<u8>, Failure> {
+    if format == FormatName::Svg {
+        return Ok(draw::svg(scene).into());
+    }
+    if scene.width * scene.height > MOST_PIXELS {
+        return Err(Failure::Usage(format!(
+            "{:.0} x {:.0} pixels are too many for a PNG: give a smaller --square, or SVG",
+            scene.width, scene.height
+        )));
+    }
+    Ok(draw::png(scene)?)
+}

@@ -1,0 +1,17 @@
+//! Diagrams of boards, as chess books have them: as text, SVG or PNG.
+//!
+//! A picture is a [`Scene`] of paths, letters included, so that SVG and PNG look the same and need no
+//! font.
+
+mod diagram;
+mod glyphs;
+mod png;
+mod scene;
+mod svg;
+mod text;
+
+pub(crate) use diagram::{Diagram, Style, sheet};
+pub(crate) use png::png;
+pub(crate) use scene::Scene;
+pub(crate) use svg::svg;
+pub(crate) use text::text;

@@ -1,0 +1,47 @@
+//! A board as text.
+
+use std::collections::HashSet;
+
+use board::squares::Square;
+
+use super::Diagram;
+
+/// The board with its coordinates: `Q` a queen, `.` an empty square; if `attacks`, `x` an attacked one
+/// and `!` a queen that is attacked. It ends without a line end.
+pub(crate) fn text(diagram: &Diagram, attacks: bool) -> String {
+    let n = diagram.n;
+    let queens: HashSet<Square> = diagram.queens.iter().copied().collect();
+    let attacked: HashSet<Square> = diagram.attacks().into_iter().flatten().collect();
+    let reached = |Square { column, row }: Square| {
+        queens.iter().any(|queen| {
+            let (across, up) = (column.abs_diff(queen.column), row.abs_diff(queen.row));
+            across == 0 || up == 0 || across == up
+        })
+    };
+    let piece = |square: Square| match queens.contains(&square) {
+        true if attacks && attacked.contains(&square) => "!",
+        true => "Q",
+        false if attacks && reached(square) => "x",
+        false => ".",
+    };
+    let margin = n.to_string().len();
+    let file = |column| {
+        let name = Square { column, row: 0 }.to_string();
+        name.trim_end_matches('1').to_owned()
+    };
+    let files: Vec<String> = (0..n).map(file).collect();
+    let width = files.last().map_or(1, String::len);
+    let line = |margin_text: String, words: Vec<&str>| {
+        let words: Vec<String> = words.iter().map(|word| format!("{word:>width$}")).collect();
+        format!("{margin_text:>margin$} {}\n", words.join(" "))
+    };
+    let mut board: String = (0..n)
+        .rev()
+        .map(|row| {
+            let pieces = (0..n).map(|column| piece(Square { column, row })).collect();
+            line((row + 1).to_string(), pieces)
+        })
+        .collect();
+    board += line(String::new(), files.iter().map(String::as_str).collect()).trim_end();
+    board
+}

@@ -1,0 +1,100 @@
+//! `queens list`.
+
+use std::fs::{self, File};
+
+use serde_json::Value;
+
+use crate::support::Scratch;
+use crate::support::process::{queens, run};
+use crate::vectors;
+
+#[test]
+fn every_placement_is_a_line() {
+    for n in 0..=8_u32 {
+        let all = run(&mut queens(&["list", &n.to_string()])).success();
+        assert_eq!(all.lines().count() as u128, vectors::total(n), "N = {n}");
+        if n > 0 {
+            let words = ["list", &n.to_string(), "--fundamental", "--format", "permutation"];
+            let orbits = run(&mut queens(&words)).success();
+            assert_eq!(orbits.lines().count() as u128, vectors::fundamental(n), "N = {n}");
+        }
+    }
+}
+
+#[test]
+fn each_format_says_the_same() {
+    let list = |format| run(&mut queens(&["list", "4", "--format", format])).success();
+    assert_eq!(list("squares"), "a3 b1 c4 d2\na2 b4 c1 d3\n");
+    assert_eq!(list("permutation"), "2 4 1 3\n3 1 4 2\n");
+    assert_eq!(list("fen"), "2Q1/Q3/3Q/1Q2\n1Q2/3Q/Q3/2Q1\n");
+    let drawn = ". . Q .\nQ . . .\n. . . Q\n. Q . .\n\n. Q . .\n. . . Q\nQ . . .\n. . Q .\n";
+    assert_eq!(list("board"), drawn);
+    let json = list("json");
+    let objects: Vec<Value> =
+        json.lines().map(|line| serde_json::from_str(line).expect("JSON lines")).collect();
+    assert_eq!(objects.len(), 2);
+    assert_eq!(objects[1]["n"], 4);
+    assert_eq!(objects[1]["permutation"], serde_json::json!([3, 1, 4, 2]));
+    assert_eq!(objects[1]["squares"], serde_json::json!(["a2", "b4", "c1", "d3"]));
+}
+
+#[test]
+fn given_queens_and_limits_choose() {
+    let all = run(&mut queens(&["list", "6"])).success();
+    let wanted: Vec<&str> = all.lines().filter(|line| line.contains("b1")).collect();
+    let given = run(&mut queens(&["list", "6", "--given", "b1"])).success();
+    assert_eq!(given.lines().collect::<Vec<_>>(), wanted);
+
+    let scratch = Scratch::new();
+    let board = scratch.path("board.txt");
+    fs::write(&board, "......\n......\n......\n......\n......\n.Q....\n").expect("room");
+    let from_file = run(queens(&["list", "6", "--board"]).arg(&board)).success();
+    assert_eq!(from_file, given);
+    let input = File::open(&board).expect("it is there");
+    assert_eq!(run(queens(&["list", "6", "--board", "-"]).stdin(input)).success(), given);
+    run(queens(&["list", "7", "--board"]).arg(&board)).refusal(2, &["is of size 6"]);
+
+    for (limit, lines) in [("0", 0), ("5", 5), ("1000", 92)] {
+        let some = run(&mut queens(&["list", "8", "--limit", limit])).success();
+        assert_eq!(some.lines().count(), lines);
+    }
+}
+
+#[test]
+fn a_board_without_a_placement_prints_nothing() {
+    for words in [&["list", "3"][..], &["list", "6", "--given", "a1"]] {
+        let outcome = run(&mut queens(words));
+        assert_eq!(outcome.stderr, "");
+        assert_eq!(outcome.success(), "");
+    }
+}
+
+#[test]
+fn queens_that_cannot_be_given_are_refused() {
+    let refusals: [(&[&str], &str); 4] = [
+        (&["--given", "i9"], "i9 is off the board of size 8"),
+        (&["--given", "a1,b2"], "a1 and b2 attack each other"),
+        (&["--given", "a1,?"], "`?` is no square"),
+        (&["--board", "/nowhere/board"], "cannot read /nowhere/board"),
+    ];
+    for (words, reason) in refusals {
+        run(queens(&["list", "8"]).args(words)).refusal(2, &[reason]);
+    }
+    run(&mut queens(&["list", "10001"])).usage("10001");
+    run(&mut queens(&["list", "8", "--given", "a1", "--board", "x"])).usage("--board");
+}
+
+#[test]
+fn a_list_ends_with_its_reader() {
+    let (reader, writer) = std::io::pipe().expect("pipes can be made");
+    drop(reader);
+    // All of it would take for ever.
+    let output = queens(&["list", "25"]).stdout(writer).output().expect("it runs");
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), b"".as_slice()));
+
+    let full = File::options().write(true).open("/dev/full").expect("Linux has it");
+    let output = queens(&["list", "25"]).stdout(full).output().expect("it runs");
+    let said = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(10));
+    assert!(said.starts_with("queens: cannot write to standard output: No space left"), "{said}");
+}

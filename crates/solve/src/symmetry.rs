@@ -1,0 +1,178 @@
+//! The eight symmetries of the square, and what they do with placements.
+//!
+//! Two placements are essentially the same if a symmetry takes one to the other; those that are the
+//! same are an orbit, and its size times the number of symmetries that fix one of it is eight. A
+//! reflection fixes no placement of more than one queen: it would keep a row with its column, or
+//! mirror a queen to one that it attacks. So there are three classes of them (W. Ahrens,
+//! *Mathematische Unterhaltungen und Spiele*, 2nd edition, 1910, calls them ordinary, symmetric and
+//! doubly symmetric).
+
+use board::squares::Square;
+
+use crate::Placement;
+
+/// One of the eight: maybe a reflection in the diagonal from a1, then quarter turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Symmetry {
+    reflected: bool,
+    /// 0 to 3, from row 0 towards the last column.
+    quarter_turns: u8,
+}
+
+/// How symmetric a placement is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SymmetryClass {
+    /// No symmetry fixes it: its orbit has eight placements.
+    None,
+    /// The half turn fixes it, a quarter turn does not: four.
+    HalfTurn,
+    /// Quarter turns fix it: two. The boards of sizes 0 and 1 are counted here too, though
+    /// reflections fix them as well.
+    QuarterTurn,
+}
+
+impl SymmetryClass {
+    /// In words.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            SymmetryClass::None => "no symmetry",
+            SymmetryClass::HalfTurn => "half turn",
+            SymmetryClass::QuarterTurn => "quarter turn",
+        }
+    }
+}
+
+impl Symmetry {
+    /// That which moves nothing.
+    pub const IDENTITY: Symmetry = Symmetry { reflected: false, quarter_turns: 0 };
+    /// A turn by 90 degrees.
+    pub const QUARTER_TURN: Symmetry = Symmetry { reflected: false, quarter_turns: 1 };
+    /// A turn by 180 degrees.
+    pub const HALF_TURN: Symmetry = Symmetry { reflected: false, quarter_turns: 2 };
+
+    /// All eight, the identity first.
+    #[must_use]
+    pub fn all() -> [Symmetry; 8] {
+        std::array::from_fn(|i| Symmetry { reflected: i >= 4, quarter_turns: (i % 4) as u8 })
+    }
+
+    /// Where it takes a square of the board of size `n`, on which that must be.
+    #[must_use]
+    pub fn of_square(self, n: u32, square: Square) -> Square {
+        let Square { column, row } = square;
+        let first = if self.reflected {
+            Square { column: row, row: column }
+        } else {
+            Square { column, row }
+        };
+        (0..self.quarter_turns)
+            .fold(first, |Square { column, row }, _| Square { column: n - 1 - row, row: column })
+    }
+}
+
+impl Placement {
+    /// Where a symmetry takes it.
+    ///
+    /// # Panics
+    ///
+    /// If a column is beyond the board: then it is no placement.
+    #[must_use]
+    pub fn image(&self, symmetry: Symmetry) -> Placement {
+        let n = self.n();
+        let mut columns = vec![0; n as usize];
+        for square in self.squares() {
+            let image = symmetry.of_square(n, square);
+            columns[image.row as usize] = image.column;
+        }
+        Placement::new(columns)
+    }
+
+    /// The symmetries that fix it, the identity first.
+    #[must_use]
+    pub fn stabiliser(&self) -> Vec<Symmetry> {
+        let fixes = |&symmetry: &Symmetry| self.image(symmetry) == *self;
+        Symmetry::all().into_iter().filter(fixes).collect()
+    }
+
+    /// The placements that are essentially this one, each once, in lexicographic order of columns.
+    #[must_use]
+    pub fn orbit(&self) -> Vec<Placement> {
+        let mut orbit = Symmetry::all().map(|symmetry| self.image(symmetry)).to_vec();
+        orbit.sort_unstable();
+        orbit.dedup();
+        orbit
+    }
+
+    /// How many there are: 8, 4 or 2, and 1 for N below 2.
+    #[must_use]
+    pub fn orbit_size(&self) -> usize {
+        8 / self.stabiliser().len()
+    }
+
+    /// The least of its orbit, by columns from row 0 on.
+    #[must_use]
+    pub fn canonical(&self) -> Placement {
+        let [first, others @ ..] = Symmetry::all().map(|symmetry| self.image(symmetry));
+        others.into_iter().fold(first, Placement::min)
+    }
+
+    /// Whether it is the least of its orbit.
+    #[must_use]
+    pub fn is_canonical(&self) -> bool {
+        Symmetry::all().into_iter().all(|symmetry| *self <= self.image(symmetry))
+    }
+
+    /// How symmetric it is.
+    #[must_use]
+    pub fn symmetry_class(&self) -> SymmetryClass {
+        if self.image(Symmetry::QUARTER_TURN) == *self {
+            SymmetryClass::QuarterTurn
+        } else if self.image(Symmetry::HALF_TURN) == *self {
+            SymmetryClass::HalfTurn
+        } else {
+            SymmetryClass::None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn placement<const N: usize>(columns: [u32; N]) -> Placement {
+        Placement::new(columns.map(|column| column - 1).to_vec())
+    }
+
+    #[test]
+    fn the_eight_are_a_group_and_all_different() {
+        let skew = placement([1, 5, 8, 6, 3, 7, 2, 4]);
+        assert_eq!((skew.orbit().len(), skew.orbit_size()), (8, 8));
+        for symmetry in Symmetry::all() {
+            let image = skew.image(symmetry);
+            assert_eq!(image.check(), Ok(()));
+            assert_eq!(image.orbit(), skew.orbit());
+            assert_eq!(image.canonical(), skew.orbit()[0]);
+            assert_eq!(image.is_canonical(), image == skew.orbit()[0]);
+        }
+        let turned = skew.image(Symmetry::QUARTER_TURN).image(Symmetry::QUARTER_TURN);
+        assert_eq!(turned, skew.image(Symmetry::HALF_TURN));
+        assert_eq!(turned.columns(), [4, 6, 1, 5, 2, 0, 3, 7]);
+    }
+
+    #[test]
+    fn classes_are_told_apart() {
+        let classes = [
+            (placement([1, 5, 8, 6, 3, 7, 2, 4]), SymmetryClass::None, 8),
+            (placement([3, 5, 2, 8, 1, 7, 4, 6]), SymmetryClass::HalfTurn, 4),
+            (placement([2, 4, 1, 3]), SymmetryClass::QuarterTurn, 2),
+            (placement([1]), SymmetryClass::QuarterTurn, 1),
+            (placement([]), SymmetryClass::QuarterTurn, 1),
+        ];
+        for (placement, class, size) in classes {
+            assert_eq!(placement.check(), Ok(()));
+            assert_eq!((placement.symmetry_class(), placement.orbit_size()), (class, size));
+            assert_eq!(placement.orbit().len(), size);
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The direct search for one placement of each orbit, as in takaken's program ("N-Queens Homepage in
+//! Japanese", 2003): what it visits are the least of their orbits by columns from row 0 on, in
+//! that order.
+//!
+//! If a queen stands in a corner, let it be that of row 0 and column 0: only the reflection in the
+//! diagonal is left, and row 1 and column 1 decide about it. If none does, each side has a queen, and
+//! that of row 0 must be as near to a corner as any. Where another side's is as near, it stands so
+//! that a rotation takes it there (the reflected square is attacked), and the whole boards decide.
+
+use std::cmp::Ordering;
+use std::ops::ControlFlow;
+
+use crate::masks::{bits, low_bits};
+
+/// The largest board.
+pub const UNIQUE_MAX: u32 = 32;
+
+/// Calls `visit` with the columns and the size of the orbit (8, 4 or 2, and 1 for `n` below 2) of the
+/// least placement of each orbit, in lexicographic order, until it breaks. `n` is at most
+/// [`UNIQUE_MAX`].
+///
+/// # Panics
+///
+/// If it is more.
+///
+/// # Errors
+///
+/// What `visit` breaks with.
+pub fn unique<B>(n: u32, visit: impl FnMut(&[u32], u32) -> ControlFlow<B>) -> ControlFlow<B> {
+    assert!(n <= UNIQUE_MAX, "a board of size {n}");
+    let mut search = Search { n, board: vec![0; n as usize], first: 0, visit };
+    if n < 2 {
+        return (search.visit)(&search.board, 1);
+    }
+    search.corner()?;
+    (1..n / 2).try_for_each(|first| search.inside(first))
+}
+
+struct Search<V> {
+    n: u32,
+    /// The column of each row's queen, as far as they are placed.
+    board: Vec<u32>,
+    /// The column in row 0, or in row 1 if that of row 0 is 0.
+    first: u32,
+    visit: V,
+}
+
+/// Columns that are attacked in the next row.
+#[derive(Clone, Copy, Default)]
+struct Attacked {
+    columns: u64,
+    left: u64,
+    right: u64,
+}
+
+impl Attacked {
+    fn after(self, queen: u64) -> Attacked {
+        Attacked {
+            columns: self.columns | queen,
+            left: (self.left | queen) >> 1,
+            right: (self.right | queen) << 1,
+        }
+    }
+}
+
+impl<B, V: FnMut(&[u32], u32) -> ControlFlow<B>> Search<V> {
+    fn corner(&mut self) -> ControlFlow<B> {
+        self.board[0] = 0;
+        for second in 2..self.n {
+            self.first = second;
+            self.board[1] = second;
+            self.corner_row(2, Attacked::default().after(1).after(1 << second))?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// From `row` on, with a queen in the corner.
+    fn corner_row(&mut self, row: u32, attacked: Attacked) -> ControlFlow<B> {
+        if row == self.n {
+            return (self.visit)(&self.board, 8);
+        }
+        let mut free = self.free(attacked);
+        if row < self.first {
+            // Column 1's queen is further in than row 1's: the reflected board is greater.
+            free &= !2;
+        }
+        self.each(row, free, attacked, Self::corner_row)
+    }
+
+    fn inside(&mut self, first: u32) -> ControlFlow<B> {
+        self.first = first;
+        self.board[0] = first;
+        self.inside_row(1, Attacked::default().after(1 << first))
+    }
+
+    /// From `row` on, with row 0's queen `first` squares from a corner, and none nearer.
+    fn inside_row(&mut self, row: u32, attacked: Attacked) -> ControlFlow<B> {
+        let Search { n, first, .. } = *self;
+        if row == n {
+            return self.whole();
+        }
+        let sides = 1 | 1 << (n - 1);
+        let mut free = self.free(attacked);
+        if row < first || row > n - 1 - first {
+            free &= !sides;
+        } else if row == n - 1 - first {
+            // The last row in which the outer columns may have their queens.
+            match sides & !attacked.columns {
+                0 => {}
+                left if left == sides => return ControlFlow::Continue(()),
+                left => free &= left,
+            }
+        }
+        if row == n - 1 {
+            free &= !(low_bits(first) | low_bits(first) << (n - first));
+        }
+        self.each(row, free, attacked, Self::inside_row)
+    }
+
+    /// Compares a board without a queen in the corner to those of its rotations that begin like it.
+    fn whole(&mut self) -> ControlFlow<B> {
+        let last = self.n as usize - 1;
+        let first = self.first as usize;
+        let at = |row: usize| self.board[row] as usize;
+        let row_of = |column| (0..=last).position(|row| at(row) == column).unwrap_or(last);
+        let mut orbit = 8;
+        if at(last - first) == 0 {
+            match self.compare(|row| last - row_of(row)) {
+                Ordering::Less => {}
+                Ordering::Equal => return (self.visit)(&self.board, 2),
+                Ordering::Greater => return ControlFlow::Continue(()),
+            }
+        }
+        if at(last) == last - first {
+            match self.compare(|row| last - at(last - row)) {
+                Ordering::Less => {}
+                Ordering::Equal => orbit = 4,
+                Ordering::Greater => return ControlFlow::Continue(()),
+            }
+        }
+        if at(first) == last && self.compare(|row| row_of(last - row)).is_gt() {
+            return ControlFlow::Continue(());
+        }
+        (self.visit)(&self.board, orbit)
+    }
+
+    /// The board against an image of it, of which it is given the column in each row.
+    fn compare(&self, image: impl Fn(usize) -> usize) -> Ordering {
+        self.board.iter().map(|&column| column as usize).cmp((0..self.board.len()).map(image))
+    }
+
+    fn free(&self, attacked: Attacked) -> u64 {
+        low_bits(self.n) & !(attacked.columns | attacked.left | attacked.right)
+    }
+
+    fn each(
+        &mut self,
+        row: u32,
+        free: u64,
+        attacked: Attacked,
+        next: impl Fn(&mut Self, u32, Attacked) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        bits(free).try_for_each(|column| {
+            self.board[row as usize] = column;
+            next(self, row + 1, attacked.after(1 << column))
+        })
+    }
+}

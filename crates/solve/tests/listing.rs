@@ -1,0 +1,124 @@
+//! Lists of placements, against known counts and the definition.
+
+#[path = "../../board/tests/vectors/mod.rs"]
+mod vectors;
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use board::squares::{Square, check_queens, parse_squares};
+use proptest::prelude::*;
+use solve::{Listing, Placement, arrays};
+
+fn all(listing: &Listing) -> Vec<Placement> {
+    let mut found = Vec::new();
+    let end: ControlFlow<()> = listing.visit(|placement| {
+        found.push(placement.clone());
+        ControlFlow::Continue(())
+    });
+    assert!(end.is_continue());
+    found
+}
+
+fn list(n: u32, given: &[Square]) -> Vec<Placement> {
+    all(&Listing::new(n, given.to_vec()).expect("they do not attack each other"))
+}
+
+fn list_fundamental(n: u32, given: &[Square]) -> Vec<Placement> {
+    let listing = Listing::new(n, given.to_vec()).expect("they do not attack each other");
+    all(&listing.fundamental())
+}
+
+#[test]
+fn as_many_as_are_known_in_order_and_each_is_one() {
+    for n in 0..=10 {
+        let placements = list(n, &[]);
+        assert_eq!(placements.len() as u128, vectors::total(n), "N = {n}");
+        assert!(placements.is_sorted_by(|a, b| a < b), "N = {n}");
+        for placement in &placements {
+            assert_eq!((placement.n(), placement.check()), (n, Ok(())));
+        }
+        if n > 0 {
+            let fundamental = list_fundamental(n, &[]).len();
+            assert_eq!(fundamental as u128, vectors::fundamental(n), "N = {n}");
+        }
+    }
+}
+
+#[test]
+fn one_of_each_orbit_makes_them_all() {
+    for n in 0..=8 {
+        let mut images = BTreeSet::new();
+        for placement in list_fundamental(n, &[]) {
+            for image in placement.orbit() {
+                assert!(images.insert(image), "N = {n}: two of one orbit");
+            }
+        }
+        assert!(images.into_iter().eq(list(n, &[])), "N = {n}");
+    }
+}
+
+#[test]
+fn control_arrays_find_the_same() {
+    let given = parse_squares("b4 e2").expect("they are squares");
+    for (n, given) in (0..=8).map(|n| (n, [].as_slice())).chain([(8, given.as_slice())]) {
+        let wanted = list(n, given);
+        let (mut recursive, mut iterative) = (Vec::new(), Vec::new());
+        let _: ControlFlow<()> = arrays::recursive(n, given, |columns| {
+            recursive.push(Placement::new(columns.to_vec()));
+            ControlFlow::Continue(())
+        });
+        let _: ControlFlow<()> = arrays::iterative(n, given, |columns| {
+            iterative.push(Placement::new(columns.to_vec()));
+            ControlFlow::Continue(())
+        });
+        assert_eq!((&recursive, &iterative), (&wanted, &wanted), "N = {n}");
+    }
+}
+
+/// A placement of 65 queens of which all but the last ten rows are given.
+#[test]
+fn boards_beyond_a_mask_are_listed_too() {
+    for n in [64, 65, 70] {
+        // Knights' moves; N mod 6 is 4, 5 and 4.
+        let column = |row| if row < n / 2 { 2 * row + 1 } else { 2 * (row - n / 2) };
+        let knights = Placement::new((0..n).map(column).collect());
+        assert_eq!(knights.check(), Ok(()), "N = {n}");
+        let given: Vec<Square> = knights.squares().take(n as usize - 10).collect();
+        let found = list(n, &given);
+        assert!(found.contains(&knights), "N = {n}");
+        assert!(found.iter().all(|placement| placement.check().is_ok()), "N = {n}");
+    }
+}
+
+#[test]
+fn queens_that_cannot_be_given_are_refused() {
+    for squares in ["a1 b2", "i1", "a1 a1"] {
+        let given = parse_squares(squares).expect("they are squares");
+        assert!(Listing::new(8, given).is_err(), "{squares}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn given_queens_pick_from_all(
+        n in 4_u32..=8,
+        squares in prop::collection::vec((0_u32..8, 0_u32..8), 1..3),
+    ) {
+        let square = |(column, row)| Square { column: column % n, row: row % n };
+        let given: Vec<Square> = squares.into_iter().map(square).collect();
+        prop_assume!(check_queens(n, &given).is_ok());
+        let has = |placement: &Placement| {
+            given.iter().all(|queen| placement.squares().any(|square| square == *queen))
+        };
+        let wanted: Vec<Placement> = list(n, &[]).into_iter().filter(has).collect();
+        prop_assert_eq!(&list(n, &given), &wanted);
+
+        let orbits: BTreeSet<Placement> = wanted.iter().map(Placement::canonical).collect();
+        let picked = list_fundamental(n, &given);
+        prop_assert!(picked.iter().all(has));
+        prop_assert_eq!(picked.len(), orbits.len());
+        let picked: BTreeSet<Placement> = picked.iter().map(Placement::canonical).collect();
+        prop_assert_eq!(picked, orbits);
+    }
+}

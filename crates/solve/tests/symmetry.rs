@@ -1,0 +1,81 @@
+//! Counts by symmetry, each found in two ways, and those that are known.
+
+#[path = "../../board/tests/vectors/mod.rs"]
+mod vectors;
+
+use std::ops::ControlFlow;
+
+use solve::rotations::{HALF_TURN_MAX, QUARTER_TURN_MAX, half_turn, quarter_turn};
+use solve::{Census, Placement, SymmetryClass, unique};
+
+/// A board of up to this size is searched in moments by a test.
+const SMALL: u32 = 14;
+
+#[test]
+fn the_direct_search_and_the_identity_agree_with_what_is_known() {
+    for n in 1..=SMALL {
+        let found = Census::by_search(n);
+        let half = half_turn(n).expect("it is small");
+        let quarter = quarter_turn(n).expect("it is small");
+        assert_eq!(Census::from_counts(n, vectors::total(n), half, quarter), Ok(found), "N = {n}");
+        assert_eq!(found.fundamental, vectors::fundamental(n), "N = {n}");
+        if n >= 2 {
+            let (q, p, r) = (found.total, found.half_turn, found.quarter_turn);
+            assert_eq!(8 * found.fundamental, q + p + 2 * r, "N = {n}");
+        }
+    }
+}
+
+#[test]
+fn the_known_totals_and_rotations_make_the_known_orbits() {
+    for n in 1..=27 {
+        let (half, quarter) = (vectors::centrosymmetric(n), vectors::quarter_turn(n));
+        let census = Census::from_counts(n, vectors::total(n), half, quarter);
+        assert_eq!(census.expect("it is known").fundamental, vectors::fundamental(n), "N = {n}");
+    }
+}
+
+#[test]
+fn rotations_fix_as_many_as_is_known() {
+    for n in 1..=20 {
+        assert_eq!(half_turn(n), Some(vectors::centrosymmetric(n)), "N = {n}");
+    }
+    for n in 1..=33 {
+        assert_eq!(quarter_turn(n), Some(vectors::quarter_turn(n)), "N = {n}");
+    }
+    assert_eq!([half_turn(0), quarter_turn(0)], [Some(1); 2]);
+    assert_eq!(quarter_turn(QUARTER_TURN_MAX - 2), Some(0));
+    assert_eq!([half_turn(HALF_TURN_MAX + 1), quarter_turn(QUARTER_TURN_MAX + 1)], [None; 2]);
+}
+
+/// A way of its own to the same numbers: all placements, and what each symmetry does with them.
+#[test]
+fn the_direct_search_visits_the_least_of_each_orbit_in_order() {
+    for n in 0..=10 {
+        let mut seen: Vec<Placement> = Vec::new();
+        let end: ControlFlow<()> = unique(n, |columns, size| {
+            let placement = Placement::new(columns.to_vec());
+            assert_eq!(placement.check(), Ok(()));
+            assert!(placement.is_canonical(), "{placement:?}");
+            assert_eq!(placement.orbit_size(), size as usize, "{placement:?}");
+            let class = match size {
+                8 => SymmetryClass::None,
+                4 => SymmetryClass::HalfTurn,
+                _ => SymmetryClass::QuarterTurn,
+            };
+            assert_eq!(placement.symmetry_class(), class);
+            seen.push(placement);
+            ControlFlow::Continue(())
+        });
+        assert!(end.is_continue());
+        assert!(seen.is_sorted_by(|a, b| a < b), "N = {n}");
+        let placements: usize = seen.iter().map(Placement::orbit_size).sum();
+        assert_eq!(placements as u128, vectors::total(n), "N = {n}");
+    }
+}
+
+#[test]
+fn the_direct_search_ends_when_it_is_told_to() {
+    let first = unique(8, |columns, _| ControlFlow::Break(columns.to_vec()));
+    assert_eq!(first, ControlFlow::Break(vec![0, 4, 7, 5, 2, 6, 1, 3]));
+}
