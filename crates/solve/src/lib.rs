@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod classical;
 mod placement;
 
 pub use placement::Placement;
