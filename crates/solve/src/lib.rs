@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod classical;
+pub mod forced;
 mod placement;
 
 pub use placement::Placement;
