@@ -12,4 +12,6 @@ pub mod classical;
 pub mod forced;
 mod placement;
 
+pub mod states;
+
 pub use placement::Placement;

@@ -5,7 +5,9 @@ mod vectors;
 
 use solve::classical::{Searched, arrays, direct, masks, mirror, permutations, stack};
 
-const ALL: [(&str, fn(u32) -> Searched); 6] = [
+type Count = fn(u32) -> Searched;
+
+const ALL: [(&str, Count); 6] = [
     ("direct", direct::count),
     ("arrays", arrays::count),
     ("stack", stack::count),
