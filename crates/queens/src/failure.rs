@@ -20,6 +20,9 @@ pub enum Failure {
     /// A board that this machine, or what it may use of it, is too small for.
     #[error(transparent)]
     Memory(#[from] TooLittleMemory),
+    /// The same, of the distinct states of a row.
+    #[error("{0}: allow more with --memory, or count by another method")]
+    States(#[from] solve::states::TooLittleMemory),
     /// A job that is not there, or over.
     #[error(transparent)]
     Job(#[from] Refusal),
@@ -175,7 +178,7 @@ impl Failure {
     pub fn code(&self) -> u8 {
         match self {
             Failure::Usage(_) => 2,
-            Failure::Plan(_) | Failure::Memory(_) | Failure::Refused(_) => 3,
+            Failure::Plan(_) | Failure::Memory(_) | Failure::States(_) | Failure::Refused(_) => 3,
             Failure::Job(_) | Failure::NoSuchJob(_) => 4,
             Failure::Unreachable { .. } => 5,
             Failure::Token { .. } | Failure::TokenFile { .. } => 6,

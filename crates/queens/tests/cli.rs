@@ -15,6 +15,8 @@ mod disk;
 mod jobs;
 #[path = "cli/ledgers.rs"]
 mod ledgers;
+#[path = "cli/local_methods.rs"]
+mod local_methods;
 #[path = "cli/memory.rs"]
 mod memory;
 #[path = "cli/output.rs"]

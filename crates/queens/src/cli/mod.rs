@@ -3,6 +3,7 @@
 mod client;
 mod coordinator;
 mod count;
+mod local_methods;
 mod log;
 mod plan;
 mod show;
