@@ -146,6 +146,18 @@ pub enum Failure {
          counting before its memory and cooling are checked"
     )]
     Miscounted,
+    /// One board, two totals.
+    #[error(
+        "N = {n}: {} counts {}, and {} {}: this machine miscounts, or this program has a fault; do \
+         not trust it with counting before its memory and cooling are checked, and report this",
+        counts[0].0, counts[0].1, counts[1].0, counts[1].1
+    )]
+    Disagreement {
+        /// The board's size.
+        n: u32,
+        /// Two algorithms, each with its total.
+        counts: [(String, u128); 2],
+    },
     /// One counting loop, wrong from the start.
     #[error(transparent)]
     SelfTest(#[from] count::Miscount),
@@ -189,7 +201,7 @@ impl Failure {
             Failure::Listen { .. } => 11,
             Failure::Incompatible(_) | Failure::LedgerVersion { .. } => 12,
             Failure::NoTotal(..) => 13,
-            Failure::Miscounted | Failure::SelfTest(_) => 14,
+            Failure::Miscounted | Failure::Disagreement { .. } | Failure::SelfTest(_) => 14,
             Failure::Coordinator { .. } | Failure::Internal(_) => 70,
             Failure::Interrupted(_) => 130,
         }

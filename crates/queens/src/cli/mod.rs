@@ -18,6 +18,7 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub(crate) use self::count::available_backend;
 use crate::bench;
+use crate::compare;
 use crate::failure::Failure;
 
 const EXIT_CODES: &str = "\
@@ -44,6 +45,8 @@ enum Command {
     Count(count::CountArgs),
     /// Say what a count will take: tasks, memory, threads
     Plan(plan::PlanArgs),
+    /// Compare all algorithms and methods on the same boards, one thread each
+    Compare(compare::CompareArgs),
     /// Serve jobs to workers
     Coordinator(coordinator::CoordinatorArgs),
     /// Count for a coordinator, until stopped
@@ -109,6 +112,7 @@ impl Command {
         match self {
             Command::Count(args) => on_one_thread(count::run(args)),
             Command::Plan(args) => plan::run(&args),
+            Command::Compare(args) => compare::run(&args),
             Command::Coordinator(args) => {
                 raise_file_limit();
                 on_all_threads(coordinator::run(args))
