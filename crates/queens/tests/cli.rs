@@ -9,6 +9,8 @@ mod vectors;
 mod access;
 #[path = "cli/bench.rs"]
 mod bench;
+#[path = "cli/compare.rs"]
+mod compare;
 #[path = "cli/disk.rs"]
 mod disk;
 #[path = "cli/jobs.rs"]

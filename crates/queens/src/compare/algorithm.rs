@@ -68,8 +68,8 @@ impl Algorithm {
         match self {
             Direct | Arrays | Stack | Permutations => 13,
             ForcedColumns | Forced | States => 14,
-            Masks | Mirror | RowsReference | RingReference => 15,
-            HalvesReference | Rows | Ring => 17,
+            Masks | Mirror | RowsReference | RingReference | HalvesReference => 15,
+            Rows | Ring => 17,
             Halves => 18,
         }
     }

@@ -28,7 +28,7 @@ Examples:
 
 By itself an algorithm counts boards up to the largest that it counts in about two seconds: 13 for \
 direct, arrays, stack and permutations; 14 for forced-columns, forced and states; 15 for masks, \
-mirror, rows-reference and ring-reference; 17 for halves-reference, rows and ring; 18 for halves.
+mirror and the three by reference; 17 for rows and ring; 18 for halves.
 
 nodes are partial placements: queens placed by the searches from direct to forced, distinct states by \
 states, states stored by rows and ring; the others do not count them.";

@@ -6,7 +6,7 @@
 
 use super::Searched;
 
-/// Counts the placements of `n` queens, any N; a second for N = 13.
+/// Counts the placements of `n` queens, any N; half a second for N = 13.
 #[must_use]
 pub fn count(n: u32) -> Searched {
     let n = n as usize;

@@ -6,7 +6,7 @@
 
 use super::Searched;
 
-/// Counts the placements of `n` queens, any N; a second for N = 12.
+/// Counts the placements of `n` queens, any N; a second for N = 13.
 #[must_use]
 pub fn count(n: u32) -> Searched {
     let mut searched = Searched::default();
