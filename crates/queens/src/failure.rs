@@ -23,6 +23,9 @@ pub enum Failure {
     /// A board that this machine, or what it may use of it, is too small for.
     #[error(transparent)]
     Memory(#[from] TooLittleMemory),
+    /// The same, of the distinct states of a row.
+    #[error("{0}: allow more with --memory, or count by another method")]
+    States(#[from] solve::states::TooLittleMemory),
     /// A job that is not there, or over.
     #[error(transparent)]
     Job(#[from] Refusal),
@@ -146,6 +149,18 @@ pub enum Failure {
          counting before its memory and cooling are checked"
     )]
     Miscounted,
+    /// One board, two totals.
+    #[error(
+        "N = {n}: {} counts {}, and {} {}: this machine miscounts, or this program has a fault; do \
+         not trust it with counting before its memory and cooling are checked, and report this",
+        counts[0].0, counts[0].1, counts[1].0, counts[1].1
+    )]
+    Disagreement {
+        /// The board's size.
+        n: u32,
+        /// Two algorithms, each with its total.
+        counts: [(String, u128); 2],
+    },
     /// One counting loop, wrong from the start.
     #[error(transparent)]
     SelfTest(#[from] count::Miscount),
@@ -188,7 +203,7 @@ impl Failure {
         match self {
             Failure::NoPlacement(_) => 1,
             Failure::Usage(_) => 2,
-            Failure::Plan(_) | Failure::Memory(_) | Failure::Refused(_) => 3,
+            Failure::Plan(_) | Failure::Memory(_) | Failure::States(_) | Failure::Refused(_) => 3,
             Failure::Job(_) | Failure::NoSuchJob(_) => 4,
             Failure::Unreachable { .. } => 5,
             Failure::Token { .. } | Failure::TokenFile { .. } => 6,
@@ -199,7 +214,7 @@ impl Failure {
             Failure::Listen { .. } => 11,
             Failure::Incompatible(_) | Failure::LedgerVersion { .. } => 12,
             Failure::NoTotal(..) => 13,
-            Failure::Miscounted | Failure::SelfTest(_) => 14,
+            Failure::Miscounted | Failure::Disagreement { .. } | Failure::SelfTest(_) => 14,
             Failure::Undecided { .. } => 15,
             Failure::Coordinator { .. } | Failure::Internal(_) => 70,
             Failure::Interrupted(_) => 130,

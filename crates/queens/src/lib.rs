@@ -7,6 +7,7 @@
 
 mod bench;
 mod cli;
+mod compare;
 mod coordinator;
 mod draw;
 mod endpoint;

@@ -9,6 +9,8 @@ mod vectors;
 mod access;
 #[path = "cli/bench.rs"]
 mod bench;
+#[path = "cli/compare.rs"]
+mod compare;
 #[path = "cli/disk.rs"]
 mod disk;
 #[path = "cli/draw.rs"]
@@ -19,6 +21,8 @@ mod jobs;
 mod ledgers;
 #[path = "cli/list.rs"]
 mod list;
+#[path = "cli/local_methods.rs"]
+mod local_methods;
 #[path = "cli/memory.rs"]
 mod memory;
 #[path = "cli/output.rs"]

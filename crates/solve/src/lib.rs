@@ -12,7 +12,9 @@ pub mod arrays;
 mod bits;
 mod census;
 mod check;
+pub mod classical;
 mod construct;
+pub mod forced;
 mod listing;
 mod masks;
 mod notation;
@@ -20,6 +22,7 @@ mod placement;
 mod random;
 pub mod rotations;
 mod search;
+pub mod states;
 mod symmetry;
 mod unique;
 

@@ -11,6 +11,7 @@ use clap::{ArgMatches, Args, ValueEnum};
 use count::Backend;
 use serde::Serialize;
 
+use super::local_methods::{self, LocalArgs, LocalMethod};
 use super::problem::ProblemArgs;
 use super::signal::asked_to_stop;
 use crate::failure::Failure;
@@ -35,6 +36,9 @@ pub(super) struct CountArgs {
     /// Print one JSON object instead of the bare total
     #[arg(long)]
     json: bool,
+    /// With `states` and `forced`: a table of what the count took, to standard error
+    #[arg(long)]
+    stats: bool,
 }
 
 /// How a problem is cut into tasks.
@@ -60,9 +64,26 @@ enum MethodName {
     Ring,
     /// List upper and lower half-boards and join them, without visiting solutions; N from 4 on
     Halves,
+    /// Keep each distinct state of a row once; `queens count` only, one thread, much memory
+    States,
+    /// Look for dead and forced lines before each queen; `queens count` only, one thread
+    Forced,
 }
 
 impl CutArgs {
+    /// The method, if it is one that makes no tasks.
+    fn local(&self) -> Result<Option<LocalMethod>, Failure> {
+        let method = match self.method {
+            Some(MethodName::States) => LocalMethod::States,
+            Some(MethodName::Forced) => LocalMethod::Forced,
+            _ => return Ok(None),
+        };
+        if self.rows.is_some() || self.width.is_some() {
+            return Err(method.refuses("neither rows nor width", "--rows and --width"));
+        }
+        Ok(Some(method))
+    }
+
     /// What is said on the command line decides: a variable of the environment that does not fit it
     /// is passed over. Among variables, QUEENS_METHOD decides.
     pub(super) fn prefer_words(&mut self, matches: &ArgMatches) {
@@ -91,6 +112,12 @@ impl CutArgs {
             }
             CutArgs { method: Some(MethodName::Halves), rows: None, width: None } => {
                 Ok(Some(MethodChoice::Halves))
+            }
+            CutArgs { method: Some(MethodName::States), .. } => {
+                Err(LocalMethod::States.not_on_a_farm())
+            }
+            CutArgs { method: Some(MethodName::Forced), .. } => {
+                Err(LocalMethod::Forced.not_on_a_farm())
             }
             CutArgs { method: Some(MethodName::Halves), .. } => Err(Failure::Usage(
                 "--method halves has neither rows nor width: leave out --rows and --width".into(),
@@ -168,6 +195,17 @@ struct CountJson {
 }
 
 pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
+    if let Some(method) = args.cut.local()? {
+        if args.ledger.is_some() {
+            return Err(method.refuses("no ledger", "--ledger (QUEENS_LEDGER)"));
+        }
+        let CountArgs { n, json, stats, .. } = args;
+        let memory = args.counting.memory();
+        return local_methods::run(method, &LocalArgs { n, memory, json, stats });
+    }
+    if args.stats {
+        return Err(Failure::Usage("--stats needs --method states or forced".into()));
+    }
     let count = LocalCount {
         problem: args.problem.problem(args.n)?,
         method: args.cut.choice()?,

@@ -6,6 +6,7 @@ mod coordinator;
 mod count;
 mod draw;
 mod list;
+mod local_methods;
 mod log;
 mod placement_output;
 mod plan;
@@ -24,6 +25,7 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub(crate) use self::count::available_backend;
 use crate::bench;
+use crate::compare;
 use crate::failure::Failure;
 
 const EXIT_CODES: &str = "\
@@ -58,6 +60,8 @@ enum Command {
     Solve(solve::SolveArgs),
     /// Add queens to those given until the board is full, or prove that it cannot be
     Complete(complete::CompleteArgs),
+    /// Compare all algorithms and methods on the same boards, one thread each
+    Compare(compare::CompareArgs),
     /// Serve jobs to workers
     Coordinator(coordinator::CoordinatorArgs),
     /// Count for a coordinator, until stopped
@@ -127,6 +131,7 @@ impl Command {
             Command::Plan(args) => plan::run(&args),
             Command::Solve(args) => solve::run(&args),
             Command::Complete(args) => complete::run(&args),
+            Command::Compare(args) => compare::run(&args),
             Command::Coordinator(args) => {
                 raise_file_limit();
                 on_all_threads(coordinator::run(args))

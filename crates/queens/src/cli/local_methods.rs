@@ -1,0 +1,126 @@
+//! `queens count --method states` and `forced`: methods of `solve`, by one thread of this process.
+
+use std::time::Instant;
+
+use board::rows::RowsError;
+use board::{CutError, MAX_N};
+use serde::Serialize;
+use solve::forced::{self, ForcedCount, Looking};
+use solve::states::{self, RowStats};
+
+use crate::failure::Failure;
+use crate::output;
+
+/// A method that no farm counts by: it makes no tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LocalMethod {
+    /// [`solve::states`].
+    States,
+    /// [`solve::forced`], by columns and rows.
+    Forced,
+}
+
+/// What is to be counted, and what is to be said about it.
+pub(super) struct LocalArgs {
+    pub(super) n: u32,
+    /// Bytes.
+    pub(super) memory: u64,
+    pub(super) json: bool,
+    pub(super) stats: bool,
+}
+
+impl LocalMethod {
+    fn name(self) -> &'static str {
+        match self {
+            LocalMethod::States => "states",
+            LocalMethod::Forced => "forced",
+        }
+    }
+
+    /// It has none of what these options are about.
+    pub(super) fn refuses(self, has: &str, options: &str) -> Failure {
+        Failure::Usage(format!("--method {} has {has}: leave out {options}", self.name()))
+    }
+
+    /// Why it cannot be had where a farm counts, or its tasks are planned.
+    pub(super) fn not_on_a_farm(self) -> Failure {
+        Failure::Usage(format!(
+            "--method {0} makes no tasks for a farm: count here with `queens count N --method {0}`, \
+             or give rows, ring or halves",
+            self.name()
+        ))
+    }
+}
+
+/// What is known after a count.
+#[derive(Serialize)]
+struct LocalJson {
+    problem: &'static str,
+    n: u32,
+    method: &'static str,
+    total: String,
+    seconds: f64,
+    threads: u32,
+    #[serde(flatten)]
+    stats: Stats,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Stats {
+    States { rows: Vec<RowJson> },
+    Forced { tries: u64, forced: u64, dead: u64 },
+}
+
+#[derive(Serialize)]
+struct RowJson {
+    states: u64,
+    merged: u64,
+    bytes: u64,
+}
+
+pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<(), Failure> {
+    let n = args.n;
+    if n > MAX_N {
+        return Err(CutError::from(RowsError::BoardTooLarge { n }).into());
+    }
+    let begun = Instant::now();
+    let (total, stats) = match method {
+        LocalMethod::States => {
+            let found = states::count(n, args.memory)?;
+            let row = |RowStats { states, merged, bytes }| RowJson { states, merged, bytes };
+            (found.total, Stats::States { rows: found.rows.into_iter().map(row).collect() })
+        }
+        LocalMethod::Forced => {
+            let ForcedCount { total, tries, forced, dead } =
+                forced::count(n, Looking::ColumnsAndRows);
+            (total.into(), Stats::Forced { tries, forced, dead })
+        }
+    };
+    let seconds = begun.elapsed().as_secs_f64();
+    if args.stats {
+        eprint!("{}", stats.table());
+    }
+    if !args.json {
+        return output::print(total);
+    }
+    let (method, total) = (method.name(), total.to_string());
+    let json = LocalJson { problem: "total", n, method, total, seconds, threads: 1, stats };
+    output::print(serde_json::to_string(&json).map_err(anyhow::Error::from)?)
+}
+
+impl Stats {
+    fn table(&self) -> String {
+        match self {
+            Stats::Forced { tries, forced, dead } => {
+                format!("tries      {tries:>15}\nforced     {forced:>15}\ndead ends  {dead:>15}\n")
+            }
+            Stats::States { rows } => {
+                let head = "row           states           merged            bytes\n".to_string();
+                (1..).zip(rows).fold(head, |table, (row, RowJson { states, merged, bytes })| {
+                    format!("{table}{row:>3} {states:>16} {merged:>16} {bytes:>16}\n")
+                })
+            }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! What is compared: every algorithm and method, each by one thread, and how it is called.
+
+use board::ring::suggested_width;
+use board::rows::suggested_rows;
+use board::{Cut, Method, Tasks};
+use clap::ValueEnum;
+use count::{Backend, Kernel};
+use solve::classical::{self, Searched};
+use solve::forced::{self, Looking};
+use solve::states;
+
+use crate::failure::Failure;
+
+/// A way to count the placements of N queens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum)]
+pub(super) enum Algorithm {
+    /// Each new queen against all earlier ones
+    Direct,
+    /// Boolean arrays for columns and diagonals
+    Arrays,
+    /// The same without recursion
+    Stack,
+    /// Permutations of the columns, given up early
+    Permutations,
+    /// Words of bits
+    Masks,
+    /// The same, one of every two mirror images
+    Mirror,
+    /// Dead and forced columns are looked for before each queen
+    ForcedColumns,
+    /// Dead and forced columns and rows
+    Forced,
+    /// Each distinct state of a row once
+    States,
+    /// The farm's method rows, by its reference loop
+    RowsReference,
+    /// The farm's method ring, by its reference loop
+    RingReference,
+    /// The farm's method halves, by its reference loop
+    HalvesReference,
+    /// The farm's method rows, by the fastest loop of this processor
+    Rows,
+    /// The farm's method ring, by the fastest loop
+    Ring,
+    /// The farm's method halves, by the fastest loop
+    Halves,
+}
+
+/// One count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) total: u128,
+    /// Partial placements, where they are counted: queens placed by the classical algorithms and
+    /// `forced`, distinct states by `states`, states stored by the farm's searches.
+    pub(super) nodes: Option<u64>,
+}
+
+impl Algorithm {
+    /// As on the command line.
+    pub(super) fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// The largest board that it counts in about two seconds, and by itself: larger ones are for
+    /// `--all`.
+    pub(super) fn usual_limit(self) -> u32 {
+        use Algorithm::*;
+        match self {
+            Direct | Arrays | Stack | Permutations => 13,
+            ForcedColumns | Forced | States => 14,
+            Masks | Mirror | RowsReference | RingReference | HalvesReference => 15,
+            Rows | Ring => 17,
+            Halves => 18,
+        }
+    }
+
+    /// Counts, within so many bytes where it keeps states. `None` where there is no such cut of the
+    /// board.
+    pub(super) fn count(self, n: u32, memory: u64) -> Result<Option<Found>, Failure> {
+        use Algorithm::*;
+        let (reference, fastest) = (Backend::Reference, Backend::detect());
+        let by_looking = |looking| {
+            let found = forced::count(n, looking);
+            Found { total: found.total.into(), nodes: Some(found.tries + found.forced) }
+        };
+        Ok(Some(match self {
+            Direct => classical::direct::count(n).into(),
+            Arrays => classical::arrays::count(n).into(),
+            Stack => classical::stack::count(n).into(),
+            Permutations => classical::permutations::count(n).into(),
+            Masks => classical::masks::count(n).into(),
+            Mirror => classical::mirror::count(n).into(),
+            ForcedColumns => by_looking(Looking::Columns),
+            Forced => by_looking(Looking::ColumnsAndRows),
+            States => {
+                let found = states::count(n, memory)?;
+                let nodes = found.rows.iter().map(|row| row.states).sum();
+                Found { total: found.total, nodes: Some(nodes) }
+            }
+            RowsReference => return by_tasks(n, rows(n), reference),
+            RingReference => return by_tasks(n, ring(n), reference),
+            HalvesReference => return by_tasks(n, Method::Halves, reference),
+            Rows => return by_tasks(n, rows(n), fastest),
+            Ring => return by_tasks(n, ring(n), fastest),
+            Halves => return by_tasks(n, Method::Halves, fastest),
+        }))
+    }
+}
+
+impl From<Searched> for Found {
+    fn from(searched: Searched) -> Found {
+        Found { total: searched.total.into(), nodes: Some(searched.nodes) }
+    }
+}
+
+fn rows(n: u32) -> Method {
+    Method::Rows { rows: suggested_rows(n) }
+}
+
+fn ring(n: u32) -> Method {
+    Method::Ring { width: suggested_width(n) }
+}
+
+/// All tasks of the board, in their order.
+fn by_tasks(n: u32, method: Method, backend: Backend) -> Result<Option<Found>, Failure> {
+    /// Few enough to stay in the cache, and enough neighbours to share work.
+    const AT_A_TIME: usize = 4096;
+    if !method.suits(n) {
+        return Ok(None);
+    }
+    let cut = Cut::new(board::Problem::Total { n }, method)?;
+    let mut kernel = Kernel::new(backend, n, method);
+    let mut tasks = Tasks::new();
+    let mut total = 0;
+    for start in (0..cut.len()).step_by(AT_A_TIME) {
+        tasks.clear();
+        cut.fill(start..cut.len().min(start + AT_A_TIME as u64), &mut tasks);
+        let counted = kernel.count(tasks.as_slice()).map_err(anyhow::Error::from)?;
+        total += u128::from(counted);
+    }
+    Ok(Some(Found { total, nodes: kernel.nodes() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_agree_where_they_suit_the_board() {
+        for (n, total) in [(0, 1), (1, 1), (2, 0), (3, 0), (4, 2), (8, 92), (9, 352)] {
+            for &algorithm in Algorithm::value_variants() {
+                let found = algorithm.count(n, 1 << 24).expect("it counts");
+                let (name, found) = (algorithm.name(), found.map(|found| found.total));
+                assert!(found == Some(total) || (n < 4 && found.is_none()), "{name}, N = {n}");
+            }
+        }
+    }
+
+    #[test]
+    fn nodes_are_what_the_searches_place() {
+        let nodes = |algorithm: Algorithm| {
+            algorithm.count(8, 1 << 24).expect("it counts").expect("it suits").nodes
+        };
+        assert_eq!(nodes(Algorithm::Direct), Some(2_056));
+        assert_eq!(nodes(Algorithm::Mirror), Some(1_028));
+        assert_eq!(nodes(Algorithm::Forced), Some(636 + 702));
+        assert_eq!(nodes(Algorithm::Halves), None);
+    }
+}

@@ -1,0 +1,149 @@
+//! `queens compare`: every algorithm and method by one thread on the same boards.
+
+mod algorithm;
+mod measure;
+mod plot;
+mod report;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+use board::MAX_N;
+use bytesize::ByteSize;
+use clap::{Args, ValueEnum};
+use count::Backend;
+
+use self::algorithm::Algorithm;
+use self::measure::{Contest, Line};
+use crate::failure::Failure;
+use crate::memory;
+use crate::output;
+
+const EXAMPLE: &str = "\
+Examples:
+  queens compare 8..14 --plot times.svg
+  queens compare 12 --algorithms arrays,masks,states,halves --json
+
+By itself an algorithm counts boards up to the largest that it counts in about two seconds: 13 for \
+direct, arrays, stack and permutations; 14 for forced-columns, forced and states; 15 for masks, \
+mirror and the three by reference; 17 for rows and ring; 18 for halves.
+
+nodes are partial placements: queens placed by the searches from direct to forced, distinct states by \
+states, states stored by rows and ring; the others do not count them.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct CompareArgs {
+    /// Board size, or sizes as in 8..16, both ends included; 0 to 32
+    #[arg(value_name = "N")]
+    boards: Boards,
+    /// What to compare [default: all]
+    #[arg(long, value_enum, value_name = "NAME", value_delimiter = ',')]
+    algorithms: Vec<Algorithm>,
+    /// An algorithm that takes longer than this for some board is left out for larger ones
+    #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = seconds)]
+    seconds: f64,
+    /// Count boards of any size by every algorithm, as far as --seconds allows
+    #[arg(long)]
+    all: bool,
+    /// The most memory that states may take, as in 500MiB or 2GiB [default: half of what the machine
+    /// or the container has]
+    #[arg(long, value_name = "SIZE", env = "QUEENS_MEMORY")]
+    memory: Option<ByteSize>,
+    /// Print JSON instead of the table, one object a line
+    #[arg(long)]
+    json: bool,
+    /// Also write the table to this file, as comma-separated values
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Also draw the seconds against N, on a logarithmic axis, into this SVG file
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+}
+
+/// Board sizes from the first to the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Boards {
+    first: u32,
+    last: u32,
+}
+
+impl FromStr for Boards {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> anyhow::Result<Boards> {
+        let (first, last) = text.split_once("..").unwrap_or((text, text));
+        let (Ok(first), Ok(last)) = (first.parse::<u32>(), last.parse::<u32>()) else {
+            anyhow::bail!("give a size as in 12, or the first and the last as in 8..16");
+        };
+        anyhow::ensure!(first <= last, "the first size is the smaller one, as in {last}..{first}");
+        anyhow::ensure!(last <= MAX_N, "give sizes of at most {MAX_N}");
+        Ok(Boards { first, last })
+    }
+}
+
+fn seconds(text: &str) -> anyhow::Result<f64> {
+    let seconds: f64 = text.parse()?;
+    Duration::try_from_secs_f64(seconds)?;
+    Ok(seconds)
+}
+
+pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
+    for backend in [Backend::Reference, Backend::detect()] {
+        count::self_test(backend)?;
+    }
+    // A file that cannot be written is better known before minutes of counting.
+    for path in [&args.csv, &args.plot].into_iter().flatten() {
+        File::create(path).map_err(|error| cannot_write(path, &error))?;
+    }
+    let algorithms = match args.algorithms.as_slice() {
+        [] => Algorithm::value_variants().to_vec(),
+        some => some.to_vec(),
+    };
+    let memory = args.memory.unwrap_or_else(memory::usual).as_u64();
+    let mut contest = Contest::new(&algorithms, args.seconds, args.all, memory);
+    let mut lines: Vec<Line> = Vec::new();
+    if !args.json {
+        output::print(report::HEAD)?;
+    }
+    for n in args.boards.first..=args.boards.last {
+        let board = contest.board(n)?;
+        for line in &board {
+            output::print(if args.json { report::json(line)? } else { report::row(line) })?;
+        }
+        lines.extend(board);
+    }
+    if let Some(path) = &args.csv {
+        write(path, &report::csv(&lines))?;
+    }
+    if let Some(path) = &args.plot {
+        write(path, &plot::svg(&lines)?)?;
+    }
+    Ok(())
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text).map_err(|error| cannot_write(path, &error))
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::Output { what: path.display().to_string(), reason: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boards_are_one_size_or_two_ends() {
+        let sizes = |text: &str| text.parse::<Boards>().map(|boards| (boards.first, boards.last));
+        assert_eq!(sizes("8").expect("a size"), (8, 8));
+        assert_eq!(sizes("8..16").expect("two sizes"), (8, 16));
+        assert_eq!(sizes("0..32").expect("two sizes"), (0, 32));
+        for wrong in ["", "..", "8..", "..8", "8-9", "8..9..10", "-1", "9..8", "8..33", "33"] {
+            assert!(sizes(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The comparison as text: a table, JSON and comma-separated values.
+
+use serde::Serialize;
+
+use super::measure::{Line, Outcome};
+use crate::failure::Failure;
+
+pub(super) const HEAD: &str = " N  algorithm                        total      seconds            \
+                               nodes  nodes/solution";
+
+/// A line of the table.
+pub(super) fn row(line: &Line) -> String {
+    let Cells { n, algorithm, total, seconds, nodes, nodes_per_solution, left_out } = cells(line);
+    if let Some(why) = left_out {
+        return format!("{n:>2}  {algorithm:<18}{why:>20}");
+    }
+    let total = total.unwrap_or_default();
+    let seconds = seconds.map_or_else(dash, |seconds| format!("{seconds:.6}"));
+    let nodes = nodes.map_or_else(dash, |nodes| nodes.to_string());
+    let each = nodes_per_solution.map_or_else(dash, |nodes| format!("{nodes:.2}"));
+    format!("{n:>2}  {algorithm:<18}{total:>20} {seconds:>12} {nodes:>16} {each:>15}")
+}
+
+fn dash() -> String {
+    "-".into()
+}
+
+pub(super) fn json(line: &Line) -> Result<String, Failure> {
+    Ok(serde_json::to_string(&cells(line)).map_err(anyhow::Error::from)?)
+}
+
+/// All lines, under a line of names. No cell has a comma or a quotation mark.
+pub(super) fn csv(lines: &[Line]) -> String {
+    let head = "n,algorithm,total,seconds,nodes,nodes_per_solution,left_out\n".to_string();
+    lines.iter().map(cells).fold(head, |text, cells| {
+        let Cells { n, algorithm, total, seconds, nodes, nodes_per_solution, left_out } = cells;
+        let total = total.unwrap_or_default();
+        let [seconds, each] =
+            [seconds, nodes_per_solution].map(|cell| cell.map_or_else(String::new, plain));
+        let nodes = nodes.map_or_else(String::new, |nodes| nodes.to_string());
+        let left_out = left_out.unwrap_or_default();
+        format!("{text}{n},{algorithm},{total},{seconds},{nodes},{each},{left_out}\n")
+    })
+}
+
+fn plain(figure: f64) -> String {
+    figure.to_string()
+}
+
+/// What is known of a line. Totals are decimal strings, as everywhere in JSON.
+#[derive(Serialize)]
+struct Cells {
+    n: u32,
+    algorithm: String,
+    total: Option<String>,
+    seconds: Option<f64>,
+    nodes: Option<u64>,
+    nodes_per_solution: Option<f64>,
+    left_out: Option<&'static str>,
+}
+
+fn cells(line: &Line) -> Cells {
+    let (n, algorithm) = (line.n, line.algorithm.name());
+    match line.outcome {
+        Outcome::LeftOut(why) => Cells {
+            n,
+            algorithm,
+            total: None,
+            seconds: None,
+            nodes: None,
+            nodes_per_solution: None,
+            left_out: Some(why.words()),
+        },
+        Outcome::Counted { found, seconds } => {
+            let each = |nodes| (found.total > 0).then(|| nodes as f64 / found.total as f64);
+            Cells {
+                n,
+                algorithm,
+                total: Some(found.total.to_string()),
+                seconds: Some(seconds),
+                nodes: found.nodes,
+                nodes_per_solution: found.nodes.and_then(each),
+                left_out: None,
+            }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! `queens compare`: that all agree, and that nothing is left out unseen.
+
+use serde_json::Value;
+
+use crate::support::Scratch;
+use crate::support::process::{Outcome, queens, run};
+use crate::vectors;
+
+const ALL: [&str; 15] = [
+    "direct",
+    "arrays",
+    "stack",
+    "permutations",
+    "masks",
+    "mirror",
+    "forced-columns",
+    "forced",
+    "states",
+    "rows-reference",
+    "ring-reference",
+    "halves-reference",
+    "rows",
+    "ring",
+    "halves",
+];
+
+fn compare(words: &[&str]) -> Outcome {
+    run(queens(&["compare"]).args(words))
+}
+
+fn objects(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).expect("an object a line")).collect()
+}
+
+#[test]
+fn all_count_the_same_boards() {
+    let lines = objects(&compare(&["4..8", "--seconds", "60", "--json"]).success());
+    assert_eq!(lines.len(), 5 * ALL.len());
+    for (line, place) in lines.iter().zip(0..) {
+        let n = 4 + place / ALL.len() as u32;
+        assert_eq!(
+            (&line["n"], &line["algorithm"]),
+            (&n.into(), &ALL[place as usize % ALL.len()].into())
+        );
+        assert_eq!(line["total"], vectors::total(n).to_string(), "{line}");
+        assert!(line["seconds"].is_f64() && line["left_out"].is_null(), "{line}");
+    }
+    let of_eight = |name: &str| {
+        let found = lines.iter().find(|line| line["n"] == 8 && line["algorithm"] == name);
+        found.expect("it is there")["nodes"].clone()
+    };
+    assert_eq!(
+        [of_eight("arrays"), of_eight("mirror"), of_eight("halves")],
+        [2056.into(), 1028.into(), Value::Null]
+    );
+}
+
+#[test]
+fn the_table_has_a_line_for_each_and_says_what_was_left_out() {
+    let text = compare(&["3"]).success();
+    let (head, lines) = text.split_once('\n').expect("a head");
+    assert!(head.contains("algorithm") && head.contains("nodes/solution"), "{text}");
+    assert_eq!(lines.lines().count(), ALL.len());
+    let halves = lines.lines().find(|line| line.contains("halves ")).expect("it is there");
+    assert!(halves.ends_with("no such cut"), "{text}");
+
+    let small = ["--algorithms", "direct,masks", "--json"];
+    let slow =
+        objects(&compare(&[["7..8", "--seconds", "0"].as_slice(), &small].concat()).success());
+    let reasons = slow.iter().map(|line| line["left_out"].clone()).collect::<Vec<_>>();
+    let out = Value::from("left out by --seconds");
+    assert_eq!(reasons, [Value::Null, Value::Null, out.clone(), out]);
+
+    let large = objects(&compare(&["17", "--algorithms", "direct,states", "--json"]).success());
+    assert!(large.iter().all(|line| line["left_out"] == "left out without --all"), "{large:?}");
+    let words = ["12", "--algorithms", "states", "--memory", "1MiB", "--all", "--json"];
+    assert_eq!(objects(&compare(&words).success())[0]["left_out"], "left out by --memory");
+}
+
+#[test]
+fn a_file_of_comma_separated_values_has_the_same_lines() {
+    let scratch = Scratch::new();
+    let path = scratch.path("compare.csv");
+    let words = ["2..4", "--algorithms", "masks,rows,halves", "--csv"];
+    run(queens(&["compare"]).args(words).arg(&path)).success();
+
+    let text = std::fs::read_to_string(path).expect("it was written");
+    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(lines[0].join(" "), "n algorithm total seconds nodes nodes_per_solution left_out");
+    assert!(lines.len() == 10 && lines.iter().all(|line| line.len() == 7), "{text}");
+    assert_eq!(lines[3][..3], ["2", "halves", ""]);
+    assert_eq!((lines[3][6], &lines[7][..3]), ("no such cut", ["4", "masks", "2"].as_slice()));
+    assert!(lines[7][3].parse::<f64>().is_ok_and(|seconds| seconds > 0.0), "{text}");
+}
+
+#[test]
+fn a_plot_is_a_whole_document_with_a_line_for_each() {
+    let scratch = Scratch::new();
+    for boards in ["5..7", "6"] {
+        let path = scratch.new_file("plot.svg");
+        run(queens(&["compare", boards, "--plot"]).arg(&path)).success();
+
+        let text = std::fs::read_to_string(path).expect("it was written");
+        assert!(text.starts_with("<svg ") && text.trim_end().ends_with("</svg>"), "{text}");
+        assert!(tags_close(&text), "{text}");
+        for name in ALL {
+            let labels = text.lines().filter(|line| line.trim() == name).count();
+            assert_eq!(labels, 1, "{name}: {text}");
+        }
+        // A curve, and a piece of it beside the name: axes are thinner.
+        let curve =
+            |line: &&str| line.starts_with("<polyline") && line.contains("stroke-width=\"2\"");
+        assert_eq!(text.lines().filter(curve).count(), 2 * ALL.len(), "{text}");
+    }
+}
+
+/// Every tag that is opened is closed, in order.
+fn tags_close(text: &str) -> bool {
+    let mut open = Vec::new();
+    for tag in text.split('<').skip(1).filter_map(|rest| rest.split_once('>')).map(|(tag, _)| tag) {
+        let name = |tag: &str| tag.split_whitespace().next().unwrap_or_default().to_string();
+        match tag.strip_prefix('/') {
+            Some(closed) if open.pop() != Some(name(closed)) => return false,
+            None if !tag.ends_with('/') => open.push(name(tag)),
+            _ => {}
+        }
+    }
+    open.is_empty()
+}
+
+#[test]
+fn wrong_words_are_refused() {
+    for wrong in ["9..8", "33", "8..33", "8-9", "eight"] {
+        compare(&[wrong]).usage("<N>");
+    }
+    compare(&["8", "--algorithms", "fastest"]).usage("--algorithms");
+    compare(&["8", "--seconds=-1"]).usage("--seconds");
+
+    let scratch = Scratch::new();
+    let nowhere = scratch.path("no/such/folder.svg");
+    for option in ["--plot", "--csv"] {
+        let mut command = queens(&["compare", "8", option]);
+        run(command.arg(&nowhere)).refusal(10, &["cannot write to", "folder.svg"]);
+    }
+}

@@ -1,0 +1,68 @@
+//! `queens count --method states` and `forced`: methods of this process alone.
+
+use serde_json::Value;
+
+use crate::support::Scratch;
+use crate::support::process::{queens, run};
+use crate::vectors;
+
+fn json(words: &[&str]) -> Value {
+    let text = run(queens(words).arg("--json")).success();
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[test]
+fn they_print_the_bare_total() {
+    for method in ["states", "forced"] {
+        for n in [0, 1, 2, 8, 10] {
+            let output = run(&mut queens(&["count", &n.to_string(), "--method", method]));
+            assert_eq!(output.success(), format!("{}\n", vectors::total(n)), "N = {n}, {method}");
+        }
+    }
+}
+
+#[test]
+fn as_json_they_say_what_it_took() {
+    let forced = json(&["count", "8", "--method", "forced"]);
+    assert_eq!((&forced["method"], &forced["total"]), (&"forced".into(), &"92".into()));
+    assert_eq!([&forced["tries"], &forced["forced"], &forced["dead"]], [636, 702, 306]);
+    assert_eq!([&forced["n"], &forced["threads"]], [8, 1]);
+
+    let states = json(&["count", "8", "--method", "states"]);
+    assert_eq!((&states["method"], &states["total"]), (&"states".into(), &"92".into()));
+    let rows = states["rows"].as_array().expect("one for each row");
+    assert_eq!(rows.len(), 8);
+    assert_eq!([&rows[0]["states"], &rows[0]["merged"]], [4, 4]);
+    assert!(rows.iter().all(|row| row["bytes"].is_u64()), "{states}");
+}
+
+#[test]
+fn statistics_are_a_table_beside_the_result() {
+    let told = |method: &str, words: &[&str]| {
+        let command = &mut queens(&["count", "8", "--method", method, "--stats"]);
+        let output = command.output().expect("it runs");
+        assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), b"92\n".as_slice()));
+        let said = String::from_utf8(output.stderr).expect("text");
+        assert!(words.iter().all(|word| said.contains(word)), "{said}");
+        said.lines().count()
+    };
+    assert_eq!(told("forced", &["tries", "636", "dead ends"]), 3);
+    assert_eq!(told("states", &["row", "states", "merged", "bytes"]), 9);
+}
+
+#[test]
+fn what_they_do_not_have_is_refused() {
+    let refused = |words: &[&str], code, ways: &[&str]| run(&mut queens(words)).refusal(code, ways);
+    let scratch = Scratch::new();
+    let ledger = scratch.path("ledger.db");
+    let path = ledger.to_str().expect("a plain path");
+
+    refused(&["count", "33", "--method", "states"], 3, &["at most 32"]);
+    refused(&["count", "13", "--method", "states", "--memory", "1MiB"], 3, &["bytes", "--memory"]);
+    refused(&["count", "8", "--method", "states", "--ledger", path], 2, &["--ledger"]);
+    refused(&["count", "8", "--method", "forced", "--rows", "2"], 2, &["leave out --rows"]);
+    refused(&["count", "8", "--stats"], 2, &["--stats", "states or forced"]);
+    refused(&["submit", "8", "--method", "states"], 2, &["queens count N --method states"]);
+    refused(&["plan", "8", "--method", "forced"], 2, &["queens count N --method forced"]);
+    assert!(!ledger.exists(), "nothing is left behind");
+}

@@ -1,0 +1,40 @@
+//! Each new queen is held against all earlier ones.
+//!
+//! Source: the backtracking that everybody finds first. Wirth begins with it, "Program Development by
+//! Stepwise Refinement" (CACM 14, 1971), and so does Knuth (TAOCP 4B, 7.2.2, the first form of
+//! Algorithm B).
+
+use super::Searched;
+
+/// Counts the placements of `n` queens, any N; a second for N = 13.
+#[must_use]
+pub fn count(n: u32) -> Searched {
+    let mut searched = Searched::default();
+    place(n, &mut Vec::new(), &mut searched);
+    searched
+}
+
+/// Fills the row below `columns`, the columns of the queens so far, and all rows after it.
+fn place(n: u32, columns: &mut Vec<u32>, searched: &mut Searched) {
+    if columns.len() as u32 == n {
+        searched.total += 1;
+        return;
+    }
+    for column in 0..n {
+        searched.tries += 1;
+        if is_safe(columns, column) {
+            searched.nodes += 1;
+            columns.push(column);
+            place(n, columns, searched);
+            columns.pop();
+        }
+    }
+}
+
+fn is_safe(columns: &[u32], column: u32) -> bool {
+    // The last queen is one row away, the one before it two.
+    columns.iter().rev().zip(1..).all(|(&other, rows)| {
+        let apart = other.abs_diff(column);
+        apart != 0 && apart != rows
+    })
+}

@@ -1,0 +1,39 @@
+//! Permutations of the columns, of which each new number must have diagonals of its own.
+//!
+//! Source: Gauss, in letters to Schumacher of 1850, puts the problem as permutations whose sums and
+//! differences with their places are all distinct (P. J. Campbell, "Gauss and the Eight Queens
+//! Problem", Historia Mathematica 4, 1977). Here a permutation is given up at its first number that
+//! does not fit, and the columns that are left are kept behind those in use by exchanging two.
+
+use super::Searched;
+use super::arrays::Taken;
+
+/// Counts the placements of `n` queens, any N; two seconds for N = 14.
+#[must_use]
+pub fn count(n: u32) -> Searched {
+    let n = n as usize;
+    let mut searched = Searched::default();
+    let mut columns: Vec<usize> = (0..n).collect();
+    place(0, &mut columns, &mut Taken::none(n), &mut searched);
+    searched
+}
+
+/// Chooses the column of `row` among those that no earlier row has.
+fn place(row: usize, columns: &mut [usize], taken: &mut Taken, searched: &mut Searched) {
+    if row == columns.len() {
+        searched.total += 1;
+        return;
+    }
+    for next in row..columns.len() {
+        let column = columns[next];
+        searched.tries += 1;
+        if taken.diagonals_are_free(row, column) {
+            searched.nodes += 1;
+            taken.set(row, column, true);
+            columns.swap(row, next);
+            place(row + 1, columns, taken, searched);
+            columns.swap(row, next);
+            taken.set(row, column, false);
+        }
+    }
+}

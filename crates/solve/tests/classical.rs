@@ -1,0 +1,55 @@
+//! The textbooks' algorithms, against the known counts and against each other.
+
+#[path = "../../board/tests/vectors/mod.rs"]
+mod vectors;
+
+use solve::classical::{Searched, arrays, direct, masks, mirror, permutations, stack};
+
+type Count = fn(u32) -> Searched;
+
+const ALL: [(&str, Count); 6] = [
+    ("direct", direct::count),
+    ("arrays", arrays::count),
+    ("stack", stack::count),
+    ("permutations", permutations::count),
+    ("masks", masks::count),
+    ("mirror", mirror::count),
+];
+
+#[test]
+fn every_algorithm_finds_the_known_counts() {
+    for (name, count) in ALL {
+        for n in 0..=10 {
+            assert_eq!(u128::from(count(n).total), vectors::total(n), "{name}, N = {n}");
+        }
+    }
+}
+
+#[test]
+fn the_tries_of_the_eight_queens_are_those_of_the_literature() {
+    let found = ALL.map(|(_, count)| (count(8).tries, count(8).nodes));
+    let every_square = (15_720, 2_056);
+    let free_squares = (2_056, 2_056);
+    let expected =
+        [every_square, every_square, every_square, (5_508, 2_056), free_squares, (1_028, 1_028)];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn all_reach_the_same_partial_placements_and_mirrors_about_half() {
+    for n in 2..=10 {
+        let nodes = direct::count(n).nodes;
+        for (name, count) in ALL.into_iter().filter(|(name, _)| *name != "mirror") {
+            assert_eq!(count(n).nodes, nodes, "{name}, N = {n}");
+        }
+        // On an odd board the queen in the middle of the first row is its own mirror image.
+        assert_eq!(mirror::count(n).nodes, nodes / 2 + nodes % 2, "N = {n}");
+    }
+}
+
+#[test]
+fn masks_hold_boards_of_32_and_no_larger_ones() {
+    for count in [masks::count, mirror::count] {
+        assert!(std::panic::catch_unwind(|| count(33)).is_err());
+    }
+}

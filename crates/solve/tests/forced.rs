@@ -1,0 +1,45 @@
+//! The search that looks first: known counts, and what it takes.
+
+#[path = "../../board/tests/vectors/mod.rs"]
+mod vectors;
+
+use solve::classical;
+use solve::forced::{Looking, count};
+
+const ALL: [Looking; 3] = [Looking::Nothing, Looking::Columns, Looking::ColumnsAndRows];
+
+#[test]
+fn whatever_is_looked_at_the_count_is_the_known_one() {
+    for looking in ALL {
+        for n in 0..=10 {
+            let total = u128::from(count(n, looking).total);
+            assert_eq!(total, vectors::total(n), "N = {n}, {looking:?}");
+        }
+    }
+}
+
+#[test]
+fn eight_queens_take_the_tries_that_are_reported() {
+    let found = ALL.map(|looking| count(8, looking));
+    assert_eq!(found.map(|found| found.tries), [2_056, 672, 636]);
+    assert_eq!(found.map(|found| found.forced), [0, 762, 702]);
+    assert_eq!(found.map(|found| found.dead), [0, 324, 306]);
+}
+
+#[test]
+fn looking_at_more_takes_fewer_tries_and_at_nothing_as_many_as_the_plain_search() {
+    for n in 4..=10 {
+        let [nothing, columns, both] = ALL.map(|looking| count(n, looking).tries);
+        assert_eq!(nothing, classical::masks::count(n).nodes, "N = {n}");
+        assert!(columns < nothing && both <= columns, "N = {n}: {nothing}, {columns}, {both}");
+    }
+}
+
+#[test]
+fn small_boards_are_settled_by_looking() {
+    // On the board of 3 any first queen leaves a dead line, and nothing else is tried.
+    let three = count(3, Looking::Columns);
+    assert_eq!((three.total, three.tries, three.dead), (0, 3, 3));
+    let one = count(1, Looking::Columns);
+    assert_eq!((one.total, one.tries, one.forced), (1, 0, 1));
+}

@@ -1,0 +1,51 @@
+//! The program over distinct states: known counts, what each row reports, and its bound of memory.
+
+#[path = "../../board/tests/vectors/mod.rs"]
+mod vectors;
+
+use solve::states::{StatesCount, TooLittleMemory, count};
+
+const ENOUGH: u64 = 64 << 20;
+
+fn counted(n: u32) -> StatesCount {
+    count(n, ENOUGH).expect("it fits")
+}
+
+#[test]
+fn the_totals_are_the_known_ones() {
+    for n in 0..=12 {
+        assert_eq!(counted(n).total, vectors::total(n), "N = {n}");
+    }
+}
+
+#[test]
+fn each_row_says_how_many_states_it_has_and_how_many_were_merged() {
+    let rows = counted(8).rows;
+    assert_eq!(rows.len(), 8);
+    // Four of the eight first queens are mirror images of the others.
+    assert_eq!((rows[0].states, rows[0].merged), (4, 4));
+    // 42 ways to place two rows, and their mirror images apart by 21 pairs.
+    assert_eq!(rows[1].states + rows[1].merged, 42 / 2);
+    assert_eq!(rows[7].states, 1, "with all columns taken nothing else matters");
+    for n in 6..=12 {
+        let StatesCount { rows, .. } = counted(n);
+        assert!(rows.iter().all(|row| row.states > 0 && row.bytes <= ENOUGH), "N = {n}: {rows:?}");
+        assert!(rows.iter().map(|row| row.merged).sum::<u64>() > 0, "N = {n}");
+    }
+}
+
+#[test]
+fn too_little_memory_is_an_error_that_says_what_it_needed() {
+    let needed = counted(12).rows.iter().map(|row| row.bytes).max().expect("there are rows");
+    assert_eq!(count(12, needed), Ok(counted(12)), "exactly enough is enough");
+
+    let TooLittleMemory { n, row, needed: least, given } =
+        count(12, needed - 1).expect_err("one byte less is not");
+    assert_eq!((n, least, given), (12, needed, needed - 1));
+    assert!((1..=12).contains(&row));
+
+    let said = count(32, ENOUGH).expect_err("nothing is enough").to_string();
+    assert!(said.contains("of N = 32 need ") && said.contains("67108864 may be used"), "{said}");
+    assert!(count(1, 0).is_err());
+    assert_eq!(count(0, 0).expect("there is nothing to store").total, 1);
+}
