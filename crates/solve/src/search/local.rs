@@ -74,7 +74,7 @@ impl Board {
         for i in 0..len {
             for tried in 1..=FIRST_TRIES.min(2 * (len - i)) {
                 self.columns.swap(i, i + random.below(len - i));
-                if self.collisions_at(self.rows[i], self.columns[i]) == 0 {
+                if self.queens_on_diagonals_of(self.rows[i], self.columns[i]) == 0 {
                     break;
                 }
                 if tried % 16 == 0 && !budget.spend(16 * SWAP) {
@@ -163,12 +163,13 @@ impl Board {
         removed[0] + removed[1]
     }
 
-    fn collisions_at(&mut self, row: u32, column: u32) -> u32 {
+    /// The queens on the two diagonals of a square, one that stands there twice.
+    fn queens_on_diagonals_of(&mut self, row: u32, column: u32) -> u32 {
         self.diagonals(row, column).map(|count| *count).into_iter().sum()
     }
 
     fn is_attacked(&mut self, i: usize) -> bool {
-        self.collisions_at(self.rows[i], self.columns[i]) > 2
+        self.queens_on_diagonals_of(self.rows[i], self.columns[i]) > 2
     }
 
     fn placement(&self, given: &Given) -> Placement {
