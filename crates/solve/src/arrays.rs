@@ -2,8 +2,8 @@
 //! directions of diagonals says which lines have a queen, so that a square is tested in three
 //! look-ups (N. Wirth, "Program Development by Stepwise Refinement", 1971).
 //!
-//! It visits placements in lexicographic order of columns from row 0 on. By plain backtracking the
-//! first of a board of about 30 takes long already, more so for even N.
+//! It visits placements in lexicographic order of columns from row 0 on. Plain backtracking finds the
+//! first of a board of 30 in seconds, and that of one of 100 never, unless many queens are given.
 
 use std::ops::ControlFlow;
 

@@ -14,7 +14,7 @@ const EXAMPLES: &str = "\
 A placement comes as soon as it is found, in lexicographic order of the column on each rank from 1 on. \
 Files are a, b, … z, aa, …; rank 1 is at the bottom of a drawn board. A board without a placement \
 prints nothing, and that is no failure. The search is a plain one: the first placement of a board of 30 \
-takes seconds, and that of a much larger one for ever.
+takes a second, and that of one of 100 for ever.
 
 Examples:
   queens list 8 --limit 5
