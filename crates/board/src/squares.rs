@@ -118,10 +118,15 @@ pub fn parse_board(text: &str) -> Result<(Option<u32>, Vec<Square>), SquaresErro
     let is_comment = |line: &str| line.is_empty() || line.starts_with('#');
     let lines = text.lines().map(str::trim).enumerate();
     let rows: Vec<(usize, &str)> = lines.filter(|(_, line)| !is_comment(line)).collect();
-    let piece = |c: char| matches!(c, '.' | '-' | 'Q' | 'q');
+    let piece = |c: &char| matches!(c, '.' | '-' | 'Q' | 'q');
     let drawn = rows.first().is_some_and(|(_, line)| {
         let mut squares = line.chars().filter(|c| !c.is_whitespace());
-        squares.next().is_some_and(piece) && squares.next().is_none_or(|c| !c.is_ascii_digit())
+        match squares.next() {
+            Some('.' | '-') => true,
+            // q1 is a square, and other words begin so too.
+            Some('Q' | 'q') => squares.next().is_none_or(|c| piece(&c)),
+            _ => false,
+        }
     });
     if !drawn {
         return parse_squares(text).map(|squares| (None, squares));
@@ -215,6 +220,7 @@ mod tests {
         assert_eq!(parse_board(".\n.."), Err(short));
         let other = SquaresError::NoPiece { line: 1, column: 2, found: 'x' };
         assert_eq!(parse_board(".x\n.."), Err(other));
+        assert_eq!(parse_board("queen"), Err(SquaresError::NoSquare("queen".into())));
         assert_eq!(parse_board("q1"), Ok((None, vec![Square { column: 16, row: 0 }])));
     }
 

@@ -5,6 +5,7 @@
 //! nothing itself: that is `count`'s.
 #![forbid(unsafe_code)]
 
+mod answer;
 mod bench;
 mod cli;
 mod compare;

@@ -31,6 +31,8 @@ mod output;
 mod peers;
 #[path = "cli/placements.rs"]
 mod placements;
+#[path = "cli/problems.rs"]
+mod problems;
 #[path = "cli/stopping.rs"]
 mod stopping;
 

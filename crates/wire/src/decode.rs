@@ -9,6 +9,9 @@ use farm::{
 use crate::v1::{self, work_request, work_response};
 use crate::{MAX_TASKS_PER_MESSAGE, PROTOCOL, WireError};
 
+/// The greatest weight of a task: boards have orbits of up to 8, and a torus of size 32 has 64
+/// translations and reflections.
+const MAX_WEIGHT: u8 = 64;
 /// The longest name that a worker may give itself, bytes.
 const MAX_WORKER_NAME: usize = 128;
 /// The most threads of one worker.
@@ -186,7 +189,7 @@ impl TryFrom<v1::Tasks> for TasksBlock {
         if [down.len(), right.len(), weight.len()] != [len; 3] {
             return Err(WireError::out_of_bounds("weight", "arrays of different lengths"));
         }
-        if let Some(wrong) = weight.iter().find(|weight| !matches!(weight, 1 | 2 | 4 | 8)) {
+        if let Some(wrong) = weight.iter().find(|weight| !(1..=MAX_WEIGHT).contains(*weight)) {
             return Err(WireError::out_of_bounds("weight", wrong));
         }
         if start.checked_add(len as u64).is_none() {

@@ -1,6 +1,6 @@
 //! What one end says, the other end reads; and nothing that arrives can bring it down.
 
-use board::{MethodChoice, Tasks};
+use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
     Fingerprint, Hello, Holding, JobId, JobState, JobView, LeaseId, Loan, Message, Method, Plan,
     Problem, Range, Report, Verdict,
@@ -144,12 +144,12 @@ fn numbers_that_no_ledger_can_hold_are_refused() {
 }
 
 #[test]
-fn a_task_of_a_weight_that_no_orbit_has_is_refused() {
+fn a_task_of_a_weight_that_no_symmetry_gives_is_refused() {
     for weight in 0..=u8::MAX {
         let masks = || vec![0];
         let (left, down, right) = (masks(), masks(), masks());
         let tasks = v1::Tasks { lease: 1, start: 0, left, down, right, weight: vec![weight] };
-        assert_eq!(TasksBlock::try_from(tasks).is_ok(), [1, 2, 4, 8].contains(&weight), "{weight}");
+        assert_eq!(TasksBlock::try_from(tasks).is_ok(), (1..=64).contains(&weight), "{weight}");
     }
 }
 
@@ -232,7 +232,7 @@ fn loan() -> impl Strategy<Value = Loan> {
 }
 
 fn tasks() -> impl Strategy<Value = TasksBlock> {
-    let weight = prop::sample::select(vec![1, 2, 4, 8]);
+    let weight = 1..=64u8;
     let task = (any::<u32>(), any::<u32>(), any::<u32>(), weight);
     (any::<u64>(), 0..1u64 << 60, vec(task, 1..20)).prop_map(|(lease, start, rows)| {
         let mut tasks = Tasks::with_capacity(rows.len());
@@ -278,8 +278,21 @@ fn plan() -> impl Strategy<Value = Plan> {
     let rows = (0..=32u32).prop_flat_map(move |n| (Just(n), rows(n)));
     let ring = (2..=32u32).prop_flat_map(move |n| (Just(n), ring(n)));
     let halves = (4..=29u32).prop_map(|n| (n, Method::Halves));
-    (prop_oneof![rows, ring, halves], any::<u64>()).prop_map(|((n, method), tasks)| Plan {
-        problem: Problem::Total { n },
+    let total = prop_oneof![rows, ring, halves].prop_flat_map(|(n, method)| {
+        let problems = vec![Problem::Total { n }, Problem::Fundamental { n }];
+        (prop::sample::select(problems), Just(method))
+    });
+    let others = (0..=32u32, 0..=5u32, any::<bool>()).prop_map(|(n, rows, torus)| {
+        let method = Method::Rows { rows: rows.min(n) };
+        (if torus { Problem::Toroidal { n } } else { Problem::Superqueens { n } }, method)
+    });
+    let given = (6..=64u32, 0..64u32, 0..64u32).prop_map(|(n, column, row)| {
+        let queen = Square { column: column % n, row: row % n };
+        let given = Given::new(n, &[queen]).expect("a single queen can stand anywhere");
+        (Problem::Completions(given), Method::Rows { rows: 5 })
+    });
+    (prop_oneof![total, others, given], any::<u64>()).prop_map(|((problem, method), tasks)| Plan {
+        problem,
         method,
         tasks,
     })

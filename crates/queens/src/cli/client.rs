@@ -14,6 +14,7 @@ use super::count::CutArgs;
 use super::problem::ProblemArgs;
 use super::show;
 use super::signal::asked_to_stop;
+use crate::answer::Answer;
 use crate::endpoint::{Endpoint, TokenChannel};
 use crate::failure::Failure;
 use crate::output;
@@ -203,13 +204,20 @@ async fn follow(
         }
     };
     progress.finish();
-    if json && !each {
-        output::print(show::json(&end))?;
+    if end.state != JobState::Done {
+        if json && !each {
+            output::print(show::json(&end))?;
+        }
+        return Err(Failure::NoTotal(job, end.state));
     }
-    match end.state {
-        JobState::Done if json => Ok(()),
-        JobState::Done => output::print(end.total),
-        state => Err(Failure::NoTotal(job, state)),
+    let (problem, total) = (end.plan.problem, end.total);
+    let answer = tokio::task::spawn_blocking(move || Answer::new(problem, total));
+    let answer = answer.await.map_err(anyhow::Error::from)??;
+    match json {
+        // The last view was printed; what it lacks is the census.
+        true if each && answer.fields().is_empty() => Ok(()),
+        true => output::print(show::json_with(&end, &answer)),
+        false => output::print(answer.count()),
     }
 }
 

@@ -1,15 +1,14 @@
 //! `queens complete`: the placement around given queens, or the proof that there is none.
 
-use std::io::Read;
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
-use board::squares::{Square, parse_board, parse_squares};
+use board::squares::Square;
 use clap::Args;
 use solve::{Completion, Given, complete};
 
 use super::placement_output::{self, FormatArgs};
+use super::queens_input::GivenArgs;
 use super::solve::{LARGEST_SEARCHED, check};
 use crate::failure::Failure;
 
@@ -28,12 +27,8 @@ Exit codes: 0 completed; 1 proven that no placement has these queens; 15 undecid
 pub(super) struct CompleteArgs {
     /// Board size, 0 to 10000000; a drawn board says its own
     n: Option<u32>,
-    /// The queens' squares
-    #[arg(long, value_name = "SQUARES", required_unless_present = "board")]
-    given: Option<String>,
-    /// A file with a drawn board or with squares; - is standard input
-    #[arg(long, value_name = "FILE", conflicts_with = "given")]
-    board: Option<PathBuf>,
+    #[command(flatten)]
+    given: GivenArgs,
     /// Give up after so long
     #[arg(long, value_name = "S", default_value_t = 60)]
     limit_seconds: u64,
@@ -77,38 +72,16 @@ pub(super) fn run(args: &CompleteArgs) -> Result<(), Failure> {
 
 /// The board's size and what stands on it, by the words of the command and the file.
 fn queens(args: &CompleteArgs) -> Result<(u32, Vec<Square>), Failure> {
-    let usage = Failure::Usage;
-    let (drawn, queens) = match &args.board {
-        None => {
-            let squares = parse_squares(args.given.as_deref().unwrap_or_default());
-            (None, squares.map_err(|error| usage(format!("--given: {error}")))?)
+    let usage = |words: &str| Failure::Usage(words.into());
+    let given = args.given.read()?;
+    let (drawn, queens) =
+        given.ok_or_else(|| usage("say which queens stand: give --given or --board"))?;
+    let n = args.n.or(drawn);
+    let n = n.ok_or_else(|| usage("squares do not say how large the board is: give N"))?;
+    match drawn {
+        Some(drawn) if drawn != n => {
+            Err(Failure::Usage(format!("the drawn board has size {drawn}, not {n}: leave out {n}")))
         }
-        Some(path) => {
-            let text = read(path)?;
-            let board = parse_board(&text);
-            board.map_err(|error| usage(format!("the board {}: {error}", path.display())))?
-        }
-    };
-    let n = match (args.n, drawn) {
-        (Some(n), Some(drawn)) if n != drawn => {
-            return Err(usage(format!("the drawn board has size {drawn}, not {n}: leave out {n}")));
-        }
-        (Some(n), _) | (None, Some(n)) => n,
-        (None, None) => {
-            return Err(usage("squares do not say how large the board is: give N".into()));
-        }
-    };
-    Ok((n, queens))
-}
-
-fn read(path: &Path) -> Result<String, Failure> {
-    let mut text = String::new();
-    let read = if path == Path::new("-") {
-        std::io::stdin().read_to_string(&mut text).map(drop)
-    } else {
-        std::fs::read_to_string(path).map(|read| text = read)
-    };
-    read.map(|()| text).map_err(|error| {
-        Failure::Usage(format!("cannot read the board {}: {error}", path.display()))
-    })
+        _ => Ok((n, queens)),
+    }
 }

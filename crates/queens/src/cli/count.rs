@@ -4,16 +4,18 @@ use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::path::PathBuf;
 
-use board::MethodChoice;
+use board::{MethodChoice, Problem};
 use bytesize::ByteSize;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, ValueEnum};
 use count::Backend;
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::local_methods::{self, LocalArgs, LocalMethod};
 use super::problem::ProblemArgs;
 use super::signal::asked_to_stop;
+use crate::answer::Answer;
 use crate::failure::Failure;
 use crate::local::{LocalCount, LocalResult};
 use crate::memory;
@@ -36,7 +38,8 @@ pub(super) struct CountArgs {
     /// Print one JSON object instead of the bare total
     #[arg(long)]
     json: bool,
-    /// With `states` and `forced`: a table of what the count took, to standard error
+    /// A table on standard error: with `--problem fundamental` the census by symmetry, with `states` and
+    /// `forced` what the count took
     #[arg(long)]
     stats: bool,
 }
@@ -68,6 +71,8 @@ enum MethodName {
     States,
     /// Look for dead and forced lines before each queen; `queens count` only, one thread
     Forced,
+    /// Search for one placement of each orbit, for --problem fundamental; `queens count` only, one thread
+    Unique,
 }
 
 impl CutArgs {
@@ -76,6 +81,7 @@ impl CutArgs {
         let method = match self.method {
             Some(MethodName::States) => LocalMethod::States,
             Some(MethodName::Forced) => LocalMethod::Forced,
+            Some(MethodName::Unique) => LocalMethod::Unique,
             _ => return Ok(None),
         };
         if self.rows.is_some() || self.width.is_some() {
@@ -118,6 +124,9 @@ impl CutArgs {
             }
             CutArgs { method: Some(MethodName::Forced), .. } => {
                 Err(LocalMethod::Forced.not_on_a_farm())
+            }
+            CutArgs { method: Some(MethodName::Unique), .. } => {
+                Err(LocalMethod::Unique.not_on_a_farm())
             }
             CutArgs { method: Some(MethodName::Halves), .. } => Err(Failure::Usage(
                 "--method halves has neither rows nor width: leave out --rows and --width".into(),
@@ -187,27 +196,43 @@ struct CountJson {
     method: &'static str,
     #[serde(flatten)]
     parameter: BTreeMap<&'static str, u32>,
+    /// Squares, with completions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    given: Option<String>,
     total: String,
+    #[serde(flatten)]
+    census: Map<String, Value>,
     tasks: u64,
     seconds: f64,
     threads: usize,
     backend: &'static str,
 }
 
+/// The squares of given queens, where there may be any.
+pub(super) fn given(problem: &Problem) -> Option<String> {
+    match problem {
+        Problem::Completions(given) => Some(given.to_string()),
+        _ => None,
+    }
+}
+
 pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
+    let problem = args.problem.problem(args.n)?;
     if let Some(method) = args.cut.local()? {
         if args.ledger.is_some() {
             return Err(method.refuses("no ledger", "--ledger (QUEENS_LEDGER)"));
         }
-        let CountArgs { n, json, stats, .. } = args;
+        let CountArgs { json, stats, .. } = args;
         let memory = args.counting.memory();
-        return local_methods::run(method, &LocalArgs { n, memory, json, stats });
+        return local_methods::run(method, &LocalArgs { problem, memory, json, stats });
     }
-    if args.stats {
-        return Err(Failure::Usage("--stats needs --method states or forced".into()));
+    if args.stats && !matches!(problem, Problem::Fundamental { .. }) {
+        return Err(Failure::Usage(
+            "--stats needs --problem fundamental, or --method states or forced".into(),
+        ));
     }
     let count = LocalCount {
-        problem: args.problem.problem(args.n)?,
+        problem,
         method: args.cut.choice()?,
         threads: args.counting.threads(),
         backend: args.counting.tested_backend()?,
@@ -217,15 +242,22 @@ pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
     let backend = count.backend.name();
     let result = count.run(Progress::new(true, false), asked_to_stop()).await?;
     let LocalResult { job, seconds, threads } = result;
+    let answer = tokio::task::spawn_blocking(move || Answer::new(problem, job.total));
+    let answer = answer.await.map_err(anyhow::Error::from)??;
+    if args.stats {
+        eprint!("{}", answer.table());
+    }
     if !args.json {
-        return output::print(job.total);
+        return output::print(answer.count());
     }
     let json = CountJson {
         problem: job.plan.problem.name(),
         n: job.plan.problem.n(),
         method: job.plan.method.name(),
         parameter: job.plan.method.parameter().into_iter().collect(),
+        given: given(&problem),
         total: job.total.to_string(),
+        census: answer.fields(),
         tasks: job.plan.tasks,
         seconds,
         threads: threads.get(),

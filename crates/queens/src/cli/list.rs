@@ -1,12 +1,11 @@
 //! `queens list`.
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use solve::{Listing, Notation, Placement};
 
-use super::queens_input;
+use super::queens_input::GivenArgs;
 use crate::failure::Failure;
 use crate::output::Lines;
 
@@ -37,12 +36,8 @@ pub(super) struct ListArgs {
     /// At most so many
     #[arg(long, value_name = "K")]
     limit: Option<u64>,
-    /// Only those with queens on these squares, as in a1,c2
-    #[arg(long, value_name = "SQUARES", conflicts_with = "board")]
-    given: Option<String>,
-    /// Only those with the queens of this file, a drawn board or a list of squares; - is standard input
-    #[arg(long, value_name = "FILE")]
-    board: Option<PathBuf>,
+    #[command(flatten)]
+    given: GivenArgs,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -72,16 +67,7 @@ impl FormatName {
 }
 
 pub(super) fn run(args: &ListArgs) -> Result<(), Failure> {
-    let (drawn, given) = match (&args.given, &args.board) {
-        (Some(words), _) => queens_input::read(words, "--given")?,
-        (None, Some(path)) => queens_input::read_file(path)?,
-        (None, None) => (None, Vec::new()),
-    };
-    if let Some(drawn) = drawn.filter(|&drawn| drawn != args.n) {
-        let n = args.n;
-        let reason = format!("the given board is of size {drawn}: give that instead of {n}");
-        return Err(Failure::Usage(reason));
-    }
+    let given = args.given.read_for(args.n)?.unwrap_or_default();
     let listing = Listing::new(args.n, given).map_err(|error| Failure::Usage(error.to_string()))?;
     let listing = if args.fundamental { listing.fundamental() } else { listing };
 

@@ -3,11 +3,13 @@
 use std::time::Instant;
 
 use board::rows::RowsError;
-use board::{CutError, MAX_N};
-use serde::Serialize;
+use board::{CutError, MAX_N, Problem};
+use serde::{Serialize, Serializer};
+use solve::Census;
 use solve::forced::{self, ForcedCount, Looking};
 use solve::states::{self, RowStats};
 
+use crate::answer::Answer;
 use crate::failure::Failure;
 use crate::output;
 
@@ -18,11 +20,13 @@ pub(crate) enum LocalMethod {
     States,
     /// [`solve::forced`], by columns and rows.
     Forced,
+    /// [`Census::by_search`].
+    Unique,
 }
 
 /// What is to be counted, and what is to be said about it.
 pub(super) struct LocalArgs {
-    pub(super) n: u32,
+    pub(super) problem: Problem,
     /// Bytes.
     pub(super) memory: u64,
     pub(super) json: bool,
@@ -34,6 +38,7 @@ impl LocalMethod {
         match self {
             LocalMethod::States => "states",
             LocalMethod::Forced => "forced",
+            LocalMethod::Unique => "unique",
         }
     }
 
@@ -68,8 +73,20 @@ struct LocalJson {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Stats {
-    States { rows: Vec<RowJson> },
-    Forced { tries: u64, forced: u64, dead: u64 },
+    States {
+        rows: Vec<RowJson>,
+    },
+    Forced {
+        tries: u64,
+        forced: u64,
+        dead: u64,
+    },
+    #[serde(serialize_with = "fields")]
+    Census(Answer),
+}
+
+fn fields<S: Serializer>(answer: &Answer, serializer: S) -> Result<S::Ok, S::Error> {
+    answer.fields().serialize(serializer)
 }
 
 #[derive(Serialize)]
@@ -80,7 +97,21 @@ struct RowJson {
 }
 
 pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<(), Failure> {
-    let n = args.n;
+    let problem = args.problem;
+    let n = problem.n();
+    match (method, problem) {
+        (LocalMethod::Unique, Problem::Fundamental { .. }) => {}
+        (LocalMethod::Unique, _) => {
+            return Err(Failure::Usage("--method unique is for --problem fundamental".into()));
+        }
+        (_, Problem::Total { .. }) => {}
+        (_, _) => {
+            return Err(Failure::Usage(format!(
+                "--method {} counts the total alone: leave out --method, or --problem and given queens",
+                method.name()
+            )));
+        }
+    }
     if n > MAX_N {
         return Err(CutError::from(RowsError::BoardTooLarge { n }).into());
     }
@@ -90,6 +121,10 @@ pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<(), Failure> 
             let found = states::count(n, args.memory)?;
             let row = |RowStats { states, merged, bytes }| RowJson { states, merged, bytes };
             (found.total, Stats::States { rows: found.rows.into_iter().map(row).collect() })
+        }
+        LocalMethod::Unique => {
+            let census = Census::by_search(n);
+            (census.total, Stats::Census(Answer::census(census)))
         }
         LocalMethod::Forced => {
             let ForcedCount { total, tries, forced, dead } =
@@ -102,16 +137,25 @@ pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<(), Failure> 
         eprint!("{}", stats.table());
     }
     if !args.json {
-        return output::print(total);
+        return output::print(stats.count().unwrap_or(total));
     }
     let (method, total) = (method.name(), total.to_string());
-    let json = LocalJson { problem: "total", n, method, total, seconds, threads: 1, stats };
+    let json = LocalJson { problem: problem.name(), n, method, total, seconds, threads: 1, stats };
     output::print(serde_json::to_string(&json).map_err(anyhow::Error::from)?)
 }
 
 impl Stats {
+    /// The answer, where it is not the total.
+    fn count(&self) -> Option<u128> {
+        match self {
+            Stats::Census(answer) => Some(answer.count()),
+            Stats::States { .. } | Stats::Forced { .. } => None,
+        }
+    }
+
     fn table(&self) -> String {
         match self {
+            Stats::Census(answer) => answer.table(),
             Stats::Forced { tries, forced, dead } => {
                 format!("tries      {tries:>15}\nforced     {forced:>15}\ndead ends  {dead:>15}\n")
             }

@@ -1,11 +1,43 @@
 //! Queens that the user gives, in words or files.
 
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use board::squares::Square;
+use clap::Args;
 
 use crate::failure::Failure;
+
+/// Queens that stand already.
+#[derive(Debug, Args)]
+pub(crate) struct GivenArgs {
+    /// Queens that stand already, as in a1,c2: files are columns, ranks are rows, a1 is the lower left
+    /// corner
+    #[arg(long, value_name = "SQUARES")]
+    given: Option<String>,
+    /// The same, from a file: a board drawn from the highest row down with Q and ., or squares (-:
+    /// standard input)
+    #[arg(long, value_name = "FILE", conflicts_with = "given")]
+    board: Option<PathBuf>,
+}
+
+impl GivenArgs {
+    /// What is given, if anything is, and the size of the board where the text says it.
+    pub(super) fn read(&self) -> Result<Option<(Option<u32>, Vec<Square>)>, Failure> {
+        let queens = self.given.as_deref().map(|given| read(given, "--given"));
+        queens.or_else(|| self.board.as_deref().map(read_file)).transpose()
+    }
+
+    /// What is given for a board of size `n`.
+    pub(super) fn read_for(&self, n: u32) -> Result<Option<Vec<Square>>, Failure> {
+        match self.read()? {
+            Some((Some(size), _)) if size != n => Err(Failure::Usage(format!(
+                "the queens are given on a board of size {size}, and N is {n}"
+            ))),
+            given => Ok(given.map(|(_, queens)| queens)),
+        }
+    }
+}
 
 /// Reads queens in any notation; `source` says in whose words a fault is.
 pub(super) fn read(text: &str, source: &str) -> Result<(Option<u32>, Vec<Square>), Failure> {

@@ -2,12 +2,27 @@
 
 use bytesize::ByteSize;
 use farm::{JobState, JobView};
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::count::given;
+use crate::answer::Answer;
 use crate::progress::{clock, counts_per_second, percent, seconds_left, si};
 
 /// One object on one line. Counts are decimal strings: they pass 2^53.
 pub(super) fn json(job: &JobView) -> String {
+    object(job).to_string()
+}
+
+/// The same of a finished job, and what its total answers.
+pub(super) fn json_with(job: &JobView, answer: &Answer) -> String {
+    let mut object = object(job);
+    for (name, number) in answer.fields() {
+        object[name] = number;
+    }
+    object.to_string()
+}
+
+fn object(job: &JobView) -> Value {
     let done = job.state == JobState::Done;
     let mut object = json!({
         "job": job.id.0,
@@ -32,7 +47,10 @@ pub(super) fn json(job: &JobView) -> String {
     if let Some((parameter, value)) = job.plan.method.parameter() {
         object[parameter] = value.into();
     }
-    object.to_string()
+    if let Some(given) = given(&job.plan.problem) {
+        object["given"] = given.into();
+    }
+    object
 }
 
 /// What a running job waits for that no connected worker can count. One that workers hold ranges of

@@ -52,7 +52,7 @@ fn given_queens_and_limits_choose() {
     assert_eq!(from_file, given);
     let input = File::open(&board).expect("it is there");
     assert_eq!(run(queens(&["list", "6", "--board", "-"]).stdin(input)).success(), given);
-    run(queens(&["list", "7", "--board"]).arg(&board)).refusal(2, &["is of size 6"]);
+    run(queens(&["list", "7", "--board"]).arg(&board)).refusal(2, &["board of size 6"]);
 
     for (limit, lines) in [("0", 0), ("5", 5), ("1000", 92)] {
         let some = run(&mut queens(&["list", "8", "--limit", limit])).success();

@@ -75,7 +75,7 @@ fn a_file_that_is_no_board_is_refused_by_its_line_or_square() {
         (b"....\n....\n....\n....\n", &["5"], &["has size 4, not 5"]),
         (b"a1 b3", &[], &["give N"]),
         (b"a1 b", &["8"], &["`b` is no square"]),
-        (b"\xff\xfe", &["8"], &["cannot read the board"]),
+        (b"\xff\xfe", &["8"], &["cannot read"]),
     ];
     for (text, words, said) in refusals {
         std::fs::write(&file, text).expect("it can be written");

@@ -1,0 +1,126 @@
+//! Problems beside the total, here and on a farm.
+
+use serde_json::Value;
+
+use crate::support::process::{queens, run};
+use crate::support::{Farm, Scratch};
+use crate::vectors;
+
+fn count(words: &str) -> String {
+    let words: Vec<&str> = std::iter::once("count").chain(words.split(' ')).collect();
+    run(&mut queens(&words)).success().trim().into()
+}
+
+#[test]
+fn each_problem_is_counted() {
+    for n in [5, 6, 11, 13] {
+        let found = count(&format!("{n} --problem toroidal"));
+        assert_eq!(found, vectors::toroidal(n).to_string(), "torus, N = {n}");
+    }
+    assert_eq!(count("11 --problem superqueens"), vectors::superqueens(11).to_string());
+    assert_eq!(count("8 --given a1"), "4");
+    assert_eq!(count("8 --problem completions"), "92");
+    // The left half of one of the twelve is that of no other placement.
+    assert_eq!(count("8 --given a1,b5,c8,d6"), "1");
+    for n in 1..=12 {
+        let by_rotations = count(&format!("{n} --problem fundamental"));
+        assert_eq!(by_rotations, vectors::fundamental(n).to_string(), "N = {n}");
+        assert_eq!(count(&format!("{n} --problem fundamental --method unique")), by_rotations);
+    }
+}
+
+#[test]
+fn a_census_says_how_many_have_which_symmetry() {
+    let json =
+        |words: &str| -> Value { serde_json::from_str(&count(words)).expect("one JSON object") };
+    let numbers = |census: &Value| {
+        let names = ["fundamental", "all", "half_turn", "quarter_turn"];
+        let orbits = ["orbits_of_8", "orbits_of_4", "orbits_of_2", "orbits_of_1"];
+        [&names[..], &orbits]
+            .concat()
+            .into_iter()
+            .map(|name| census[name].clone())
+            .collect::<Vec<_>>()
+    };
+    let census = json("12 --problem fundamental --json");
+    assert_eq!(numbers(&census), ["1787", "14200", "80", "8", "1765", "18", "4", "0"]);
+    assert_eq!((&census["problem"], &census["total"]), (&"fundamental".into(), &"14200".into()));
+    assert_eq!(numbers(&json("12 --problem fundamental --method unique --json")), numbers(&census));
+
+    let told =
+        queens(&["count", "12", "--problem", "fundamental", "--stats"]).output().expect("it runs");
+    assert_eq!(told.stdout, b"1787\n");
+    assert!(String::from_utf8_lossy(&told.stderr).contains("orbits of 8 boards"), "{told:?}");
+}
+
+#[test]
+fn a_farm_counts_them_too_and_its_ledger_knows_them() {
+    let farm = Farm::new("", "");
+    let coordinator = farm.start_coordinator();
+    let submit = |words: &str| {
+        let words: Vec<&str> = std::iter::once("submit").chain(words.split(' ')).collect();
+        farm.client(&words).success().trim().to_string()
+    };
+    let jobs = [
+        (submit("13 --problem toroidal"), vectors::toroidal(13)),
+        (submit("12 --problem superqueens"), vectors::superqueens(12)),
+        (submit("12 --problem fundamental"), vectors::fundamental(12)),
+        (submit("8 --given a1"), 4),
+        (submit("12 --problem toroidal"), 0),
+    ];
+    // What they are survives the coordinator.
+    coordinator.kill();
+    let _coordinator = farm.start_coordinator();
+    let _worker = farm.start_worker();
+    for (job, expected) in &jobs {
+        assert_eq!(farm.client(&["watch", job]).success(), format!("{expected}\n"), "job {job}");
+    }
+    let status = farm.client(&["status", &jobs[3].0, "--json"]).success();
+    let status: Value = serde_json::from_str(&status).expect("one JSON object");
+    assert_eq!((&status["problem"], &status["given"]), (&"completions".into(), &"a1".into()));
+    let census = farm.client(&["watch", &jobs[2].0, "--json"]).success();
+    assert!(census.contains("\"orbits_of_8\":\"1765\""), "{census}");
+}
+
+#[test]
+fn a_board_file_says_what_stands_or_what_is_wrong_with_it() {
+    let scratch = Scratch::new();
+    let path = scratch.path("board");
+    let name = path.to_str().expect("a plain path");
+    let with = |text: &str, n: &str| {
+        std::fs::write(&path, text).expect("it can be written");
+        run(&mut queens(&["count", n, "--board", name]))
+    };
+    assert_eq!(with("....\n...Q\n....\n....\n", "4").success(), "1\n");
+    assert_eq!(with("d3 # the same\n", "4").success(), "1\n");
+    with("....\n...Q\n....\n", "4").refusal(2, &["line 3", "4 squares", "3 lines"]);
+    with("....\n...K\n....\n....\n", "4").refusal(2, &["line 2, square 4", "`K`"]);
+    with("....\n...Q\n....\n....\n", "5").refusal(2, &["size 4", "N is 5"]);
+    with("Q...\n.Q..\n....\n....\n", "4").refusal(2, &["a4", "b3", "attack each other"]);
+    with("e1\n", "4").refusal(2, &["e1 is off the board of size 4"]);
+    std::fs::remove_file(&path).expect("it is there");
+    run(&mut queens(&["count", "4", "--board", name])).refusal(2, &["cannot read", name]);
+}
+
+#[test]
+fn what_a_problem_does_not_have_is_refused() {
+    let refused = |words: &str, code, ways: &[&str]| {
+        let words: Vec<&str> = words.split(' ').collect();
+        run(&mut queens(&words)).refusal(code, ways);
+    };
+    refused("count 8 --given a1,h8", 2, &["a1 and h8 attack each other"]);
+    refused("count 8 --given z1", 2, &["z1 is off the board of size 8"]);
+    refused("count 8 --given queen", 2, &["--given", "`queen` is no square"]);
+    refused("count 8 --given a1 --problem toroidal", 2, &["--problem completions alone"]);
+    refused("count 65 --given a1", 2, &["size 65", "0 to 64"]);
+    refused("count 40 --problem toroidal", 3, &["size 40", "0 to 32"]);
+    refused("count 11 --problem toroidal --method halves", 3, &["toroidal N=11", "method rows"]);
+    refused("count 4 --given b1,d2,a3 --rows 2", 3, &["up to 1"]);
+    refused("count 8 --problem superqueens --method states", 2, &["total alone"]);
+    refused("count 8 --method unique", 2, &["--problem fundamental"]);
+    refused(
+        "submit 8 --problem fundamental --method unique",
+        2,
+        &["queens count N --method unique"],
+    );
+}
