@@ -212,9 +212,12 @@ mod tests {
 
     #[test]
     fn a_board_is_read_drawn_or_named() {
-        let queens = Ok((Some(4), parse_squares("c1 a2 d3 b4").expect("they are squares")));
-        assert_eq!(parse_board(". Q . .\n. . . Q\n\n# drawn\nQ...\n--q-\n"), queens);
-        assert_eq!(parse_board("c1, a2\nd3 b4 # named\n"), Ok((None, queens.expect("it is").1)));
+        let queens = parse_squares("c1 a2 d3 b4").expect("they are squares");
+        assert_eq!(
+            parse_board(". Q . .\n. . . Q\n\n# drawn\nQ...\n--q-\n"),
+            Ok((Some(4), queens.clone()))
+        );
+        assert_eq!(parse_board("c1, a2\nd3 b4 # named\n"), Ok((None, queens)));
         assert_eq!(parse_board(""), Ok((None, vec![])));
         let short = SquaresError::LineLength { line: 1, found: 1, n: 2 };
         assert_eq!(parse_board(".\n.."), Err(short));

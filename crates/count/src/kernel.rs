@@ -19,14 +19,16 @@ pub enum CountError {
     /// A task is none of this problem and method: masks that pass the board or hold another number
     /// of queens than rows, queens that attack each other, or no split.
     #[error(
-        "task {index} of the block is no task of {problem} by {method}: count it under the plan that \
-         it was made for"
+        "task {index} of the block is no task of {problem} N={n} by {method}: count it under the \
+         plan that it was made for"
     )]
     BadTask {
         /// The place of the task in the block.
         index: usize,
-        /// What is counted.
-        problem: Problem,
+        /// What is counted, its [name](Problem::name).
+        problem: &'static str,
+        /// The size of the board.
+        n: u32,
         /// How it was cut.
         method: Method,
     },
@@ -190,7 +192,9 @@ impl Kernel {
             }
         };
         let bad = (0..tasks.len()).find(is_bad);
-        bad.map_or(Ok(()), |index| Err(CountError::BadTask { index, problem, method }))
+        bad.map_or(Ok(()), |index| {
+            Err(CountError::BadTask { index, problem: problem.name(), n, method })
+        })
     }
 }
 

@@ -128,7 +128,7 @@ fn a_task_of_another_problem_is_refused() {
         let mut tasks = Tasks::new();
         tasks.push(Prefix::EMPTY, 1);
         tasks.push(record, 1);
-        let refused = Err(CountError::BadTask { index: 1, problem, method });
+        let refused = Err(CountError::BadTask { index: 1, problem: "toroidal", n: 7, method });
         assert_eq!(kernel.count(tasks.as_slice()), refused);
     }
 }

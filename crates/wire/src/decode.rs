@@ -242,7 +242,6 @@ impl TryFrom<v1::Problem> for Problem {
     type Error = WireError;
 
     /// The board may still be too large for the problem: a cut of it tells.
-
     fn try_from(problem: v1::Problem) -> Result<Self, WireError> {
         use v1::problem::Kind;
         let n = problem.n;

@@ -8,6 +8,9 @@ use clap::Args;
 
 use crate::failure::Failure;
 
+/// The size of the board, where the text says it, and the queens on it.
+pub(super) type Queens = (Option<u32>, Vec<Square>);
+
 /// Queens that stand already.
 #[derive(Debug, Args)]
 pub(crate) struct GivenArgs {
@@ -23,7 +26,7 @@ pub(crate) struct GivenArgs {
 
 impl GivenArgs {
     /// What is given, if anything is, and the size of the board where the text says it.
-    pub(super) fn read(&self) -> Result<Option<(Option<u32>, Vec<Square>)>, Failure> {
+    pub(super) fn read(&self) -> Result<Option<Queens>, Failure> {
         let queens = self.given.as_deref().map(|given| read(given, "--given"));
         queens.or_else(|| self.board.as_deref().map(read_file)).transpose()
     }
@@ -40,12 +43,12 @@ impl GivenArgs {
 }
 
 /// Reads queens in any notation; `source` says in whose words a fault is.
-pub(super) fn read(text: &str, source: &str) -> Result<(Option<u32>, Vec<Square>), Failure> {
+pub(super) fn read(text: &str, source: &str) -> Result<Queens, Failure> {
     solve::read_queens(text).map_err(|error| Failure::Usage(format!("{source}: {error}")))
 }
 
 /// Reads queens from a file, or from standard input if it is called `-`.
-pub(super) fn read_file(path: &Path) -> Result<(Option<u32>, Vec<Square>), Failure> {
+pub(super) fn read_file(path: &Path) -> Result<Queens, Failure> {
     let stdin = path.as_os_str() == "-";
     let name = if stdin { "standard input".into() } else { path.display().to_string() };
     let text = if stdin {
