@@ -1,4 +1,4 @@
-//! Sets of small numbers, one bit each.
+//! Sets of small numbers, one bit each: columns of a mask, or numbers of any size.
 
 /// A set of numbers below a bound.
 #[derive(Clone, Debug)]
@@ -42,6 +42,11 @@ impl Bits {
     pub(crate) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.words.iter().zip(0..).flat_map(|(&word, i)| ones(word).map(move |bit| 64 * i + bit))
     }
+}
+
+/// The lowest `n` numbers as bits, `n` up to 64.
+pub(crate) fn low_bits(n: u32) -> u64 {
+    1_u64.checked_shl(n).map_or(u64::MAX, |bit| bit - 1)
 }
 
 /// The places of a word's ones, from the lowest on.

@@ -16,7 +16,6 @@ pub mod classical;
 mod construct;
 pub mod forced;
 mod listing;
-mod masks;
 mod notation;
 mod placement;
 mod random;

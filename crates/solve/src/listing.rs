@@ -6,7 +6,7 @@ use board::squares::{Square, SquaresError, check_queens};
 
 use crate::Placement;
 use crate::arrays;
-use crate::masks::{bits, low_bits};
+use crate::bits::{low_bits, ones};
 use crate::unique::{UNIQUE_MAX, unique};
 
 /// The placements of a board that have given queens: all, or one of each orbit.
@@ -90,7 +90,7 @@ impl<B, V: FnMut(&[u32]) -> ControlFlow<B>> Masks<V> {
 
     fn fill(&mut self, row: usize, [columns, left, right]: [u64; 3]) -> ControlFlow<B> {
         let Some(allowed) = self.allowed.get(row) else { return (self.visit)(&self.columns) };
-        bits(allowed & !(columns | left | right)).try_for_each(|column| {
+        ones(allowed & !(columns | left | right)).try_for_each(|column| {
             self.columns[row] = column;
             let queen = 1 << column;
             self.fill(row + 1, [columns | queen, (left | queen) >> 1, (right | queen) << 1])

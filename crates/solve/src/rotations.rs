@@ -4,7 +4,7 @@
 //! A reflection fixes none, so by Burnside's lemma the orbits of all placements are
 //! (Q + P + 2R) / 8 for N >= 2: see [`Census`](crate::Census).
 
-use crate::masks::{bits, low_bits};
+use crate::bits::{low_bits, ones};
 
 /// The largest board of [`half_turn`].
 pub const HALF_TURN_MAX: u32 = 32;
@@ -37,7 +37,7 @@ fn matchings(n: u32, free: u64, diagonals: u64) -> u64 {
     // The outermost row reaches the fewest diagonals that are free.
     let a = free.trailing_zeros();
     let rest = free & (free - 1);
-    bits(rest)
+    ones(rest)
         .map(|b| {
             let pair = 1 << (b - a) | 1 << (n - 1 - a - b);
             if diagonals & pair != 0 {
@@ -149,6 +149,6 @@ impl Pairs {
         if rest.is_empty() {
             return u64::from(free.count_ones());
         }
-        bits(free).map(|column| self.count(rest, self.with(occupied, row.row, column))).sum()
+        ones(free).map(|column| self.count(rest, self.with(occupied, row.row, column))).sum()
     }
 }

@@ -10,7 +10,7 @@
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
-use crate::masks::{bits, low_bits};
+use crate::bits::{low_bits, ones};
 
 /// The largest board.
 pub const UNIQUE_MAX: u32 = 32;
@@ -160,7 +160,7 @@ impl<B, V: FnMut(&[u32], u32) -> ControlFlow<B>> Search<V> {
         attacked: Attacked,
         next: impl Fn(&mut Self, u32, Attacked) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
-        bits(free).try_for_each(|column| {
+        ones(free).try_for_each(|column| {
             self.board[row as usize] = column;
             next(self, row + 1, attacked.after(1 << column))
         })
