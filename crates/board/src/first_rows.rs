@@ -16,7 +16,7 @@
 //!   completions   any             any                 1
 //! ```
 //!
-//! A plan holds all of them: there are at most some hundred thousand.
+//! A plan holds all of them, at most 2^17: less than 2 MiB.
 
 use std::ops::Range;
 
@@ -29,7 +29,7 @@ use crate::{MAX_N, Method, Prefix, Problem, Tasks};
 pub const MAX_ROWS: u32 = 5;
 
 /// The most tasks of a plan.
-pub const MAX_TASKS: usize = 1 << 20;
+pub const MAX_TASKS: usize = 1 << 17;
 
 /// A plan of [`suggested_rows`] has as many tasks, where there are as many.
 const ENOUGH_TASKS: usize = 2_000;

@@ -102,9 +102,13 @@ impl FromStr for Square {
 ///
 /// [`SquaresError::NoSquare`] for the first word that is none.
 pub fn parse_squares(text: &str) -> Result<Vec<Square>, SquaresError> {
-    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
-    let words = lines.flat_map(|line| line.split([',', ' ', '\t']));
+    let words = text.lines().map(without_comment).flat_map(|line| line.split([',', ' ', '\t']));
     words.filter(|word| !word.is_empty()).map(str::parse).collect()
+}
+
+/// A line up to its `#`.
+fn without_comment(line: &str) -> &str {
+    line.split('#').next().unwrap_or_default().trim()
 }
 
 /// Reads a drawn board, the highest rank first: a line a row, `Q` or `q` a queen, `.` or `-` an empty
@@ -115,9 +119,8 @@ pub fn parse_squares(text: &str) -> Result<Vec<Square>, SquaresError> {
 ///
 /// [`SquaresError`] for the first line that is no row, or the first word that is no square.
 pub fn parse_board(text: &str) -> Result<(Option<u32>, Vec<Square>), SquaresError> {
-    let is_comment = |line: &str| line.is_empty() || line.starts_with('#');
-    let lines = text.lines().map(str::trim).enumerate();
-    let rows: Vec<(usize, &str)> = lines.filter(|(_, line)| !is_comment(line)).collect();
+    let lines = text.lines().map(without_comment).enumerate();
+    let rows: Vec<(usize, &str)> = lines.filter(|(_, line)| !line.is_empty()).collect();
     let piece = |c: &char| matches!(c, '.' | '-' | 'Q' | 'q');
     let drawn = rows.first().is_some_and(|(_, line)| {
         let mut squares = line.chars().filter(|c| !c.is_whitespace());
@@ -214,7 +217,7 @@ mod tests {
     fn a_board_is_read_drawn_or_named() {
         let queens = parse_squares("c1 a2 d3 b4").expect("they are squares");
         assert_eq!(
-            parse_board(". Q . .\n. . . Q\n\n# drawn\nQ...\n--q-\n"),
+            parse_board(". Q . .\n. . . Q\n\n# drawn\nQ...\n--q- # drawn\n"),
             Ok((Some(4), queens.clone()))
         );
         assert_eq!(parse_board("c1, a2\nd3 b4 # named\n"), Ok((None, queens)));

@@ -161,6 +161,9 @@ pub enum Failure {
         /// Two algorithms, each with its total.
         counts: [(String, u128); 2],
     },
+    /// A total that no census has.
+    #[error("{0}; count again on another machine, and report this")]
+    Census(#[from] solve::CensusError),
     /// One counting loop, wrong from the start.
     #[error(transparent)]
     SelfTest(#[from] count::Miscount),
@@ -214,7 +217,10 @@ impl Failure {
             Failure::Listen { .. } => 11,
             Failure::Incompatible(_) | Failure::LedgerVersion { .. } => 12,
             Failure::NoTotal(..) => 13,
-            Failure::Miscounted | Failure::Disagreement { .. } | Failure::SelfTest(_) => 14,
+            Failure::Miscounted
+            | Failure::Disagreement { .. }
+            | Failure::Census(_)
+            | Failure::SelfTest(_) => 14,
             Failure::Undecided { .. } => 15,
             Failure::Coordinator { .. } | Failure::Internal(_) => 70,
             Failure::Interrupted(_) => 130,

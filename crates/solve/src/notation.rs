@@ -120,7 +120,8 @@ pub fn read_queens(text: &str) -> Result<(Option<u32>, Vec<Square>), NotationErr
         .filter(|word| !word.is_empty())
         .collect();
     match words.as_slice() {
-        [fen] if fen.contains('/') => read_fen(fen),
+        // A position's other fields, whose turn it is and so on, say nothing of queens.
+        [fen, ..] if fen.contains('/') => read_fen(fen),
         [first, ..] if first.starts_with(|c: char| c.is_ascii_digit()) => read_permutation(&words),
         _ => Ok(parse_board(text)?),
     }

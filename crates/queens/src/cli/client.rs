@@ -14,7 +14,7 @@ use super::count::CutArgs;
 use super::problem::ProblemArgs;
 use super::show;
 use super::signal::asked_to_stop;
-use crate::answer::Answer;
+use crate::answer::Answering;
 use crate::endpoint::{Endpoint, TokenChannel};
 use crate::failure::Failure;
 use crate::output;
@@ -210,9 +210,15 @@ async fn follow(
         }
         return Err(Failure::NoTotal(job, end.state));
     }
-    let (problem, total) = (end.plan.problem, end.total);
-    let answer = tokio::task::spawn_blocking(move || Answer::new(problem, total));
-    let answer = answer.await.map_err(anyhow::Error::from)??;
+    let answer = tokio::select! {
+        answer = Answering::begin(end.plan.problem).of(end.total) => answer?,
+        () = asked_to_stop() => {
+            return Err(Failure::Interrupted(format!(
+                "job {job} is done; `queens watch {job}` searches again for the placements that \
+                 rotations leave as they are"
+            )));
+        }
+    };
     match json {
         // The last view was printed; what it lacks is the census.
         true if each && answer.fields().is_empty() => Ok(()),

@@ -40,8 +40,8 @@ pub(super) struct CompleteArgs {
 }
 
 pub(super) fn run(args: &CompleteArgs) -> Result<(), Failure> {
-    let started = Instant::now();
     let (n, queens) = queens(args)?;
+    let started = Instant::now();
     if n > LARGEST_SEARCHED {
         return Err(Failure::Usage(format!(
             "a board of size {n}: give a size of at most {LARGEST_SEARCHED}"

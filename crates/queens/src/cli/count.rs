@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use super::local_methods::{self, LocalArgs, LocalMethod};
 use super::problem::ProblemArgs;
 use super::signal::asked_to_stop;
-use crate::answer::Answer;
+use crate::answer::Answering;
 use crate::failure::Failure;
 use crate::local::{LocalCount, LocalResult};
 use crate::memory;
@@ -240,10 +240,19 @@ pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
         ledger: args.ledger,
     };
     let backend = count.backend.name();
+    let answering = Answering::begin(problem);
     let result = count.run(Progress::new(true, false), asked_to_stop()).await?;
     let LocalResult { job, seconds, threads } = result;
-    let answer = tokio::task::spawn_blocking(move || Answer::new(problem, job.total));
-    let answer = answer.await.map_err(anyhow::Error::from)??;
+    let answer = tokio::select! {
+        answer = answering.of(job.total) => answer?,
+        () = asked_to_stop() => {
+            return Err(Failure::Interrupted(format!(
+                "interrupted: there are {} placements, and the search for those that rotations leave \
+                 as they are was not finished",
+                job.total
+            )));
+        }
+    };
     if args.stats {
         eprint!("{}", answer.table());
     }

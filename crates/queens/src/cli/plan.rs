@@ -8,7 +8,7 @@ use clap::Args;
 use farm::Plan;
 use serde::Serialize;
 
-use super::count::{CountingArgs, CutArgs};
+use super::count::{CountingArgs, CutArgs, given};
 use super::problem::ProblemArgs;
 use crate::failure::Failure;
 use crate::memory::{Fit, fit};
@@ -36,6 +36,9 @@ struct PlanJson {
     method: &'static str,
     #[serde(flatten)]
     parameter: BTreeMap<&'static str, u32>,
+    /// Squares, with completions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    given: Option<String>,
     fingerprint: String,
     tasks: u64,
     thread_memory_bytes: u64,
@@ -57,6 +60,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
             n: args.n,
             method: method.name(),
             parameter: method.parameter().into_iter().collect(),
+            given: given(&problem),
             fingerprint: plan.fingerprint().to_string(),
             tasks,
             thread_memory_bytes: thread_memory,

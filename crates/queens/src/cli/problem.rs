@@ -40,8 +40,8 @@ impl ProblemArgs {
             (None | Some(ProblemName::Completions), Some(_)) => ProblemName::Completions,
             (Some(_), Some(_)) => {
                 return Err(Failure::Usage(
-                    "queens are given for --problem completions alone: leave out --problem, or \
-                     --given and --board"
+                    "queens are given for --problem completions alone: leave out --problem \
+                     (QUEENS_PROBLEM), or --given and --board"
                         .into(),
                 ));
             }

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use board::squares::Square;
+use board::squares::{Square, parse_squares};
 use clap::Args;
 
 use crate::failure::Failure;
@@ -27,7 +27,11 @@ pub(crate) struct GivenArgs {
 impl GivenArgs {
     /// What is given, if anything is, and the size of the board where the text says it.
     pub(super) fn read(&self) -> Result<Option<Queens>, Failure> {
-        let queens = self.given.as_deref().map(|given| read(given, "--given"));
+        let squares = |given| match parse_squares(given) {
+            Ok(squares) => Ok((None, squares)),
+            Err(error) => Err(Failure::Usage(format!("--given: {error}"))),
+        };
+        let queens = self.given.as_deref().map(squares);
         queens.or_else(|| self.board.as_deref().map(read_file)).transpose()
     }
 

@@ -1,7 +1,7 @@
 //! Jobs as text and as JSON.
 
 use bytesize::ByteSize;
-use farm::{JobState, JobView};
+use farm::{JobState, JobView, Problem};
 use serde_json::{Value, json};
 
 use super::count::given;
@@ -67,6 +67,11 @@ fn size(bytes: u64) -> impl std::fmt::Display {
     ByteSize(bytes).display().iec()
 }
 
+/// Whether the total is only a part of the answer.
+fn is_fundamental(job: &JobView) -> bool {
+    matches!(job.plan.problem, Problem::Fundamental { .. })
+}
+
 /// A line for each job, and one for each that no connected worker can count.
 pub(super) fn table(jobs: &[JobView]) -> String {
     let mut lines = vec![format!(
@@ -75,6 +80,7 @@ pub(super) fn table(jobs: &[JobView]) -> String {
     )];
     lines.extend(jobs.iter().map(|job| {
         let total = match job.state {
+            JobState::Done if is_fundamental(job) => format!("{} before symmetry", job.total),
             JobState::Done => job.total.to_string(),
             _ => "-".into(),
         };
@@ -110,6 +116,10 @@ pub(super) fn details(job: &JobView) -> String {
     }
     lines.extend(want(job).map(|want| format!("waits     for {want}")));
     match job.state {
+        JobState::Done if is_fundamental(job) => lines.push(format!(
+            "total     {} before symmetry; `queens watch {}` says how many up to it",
+            job.total, job.id
+        )),
         JobState::Done => lines.push(format!("total     {}", job.total)),
         _ => lines.push(format!("counted   {}", job.total)),
     }

@@ -1,15 +1,19 @@
 //! What is compared: every algorithm and method, each by one thread, and how it is called.
 
+use std::num::NonZero;
+
 use board::ring::suggested_width;
 use board::rows::suggested_rows;
-use board::{Cut, Method, Tasks};
+use board::{Cut, Method, Problem, Tasks};
 use clap::ValueEnum;
 use count::{Backend, Kernel};
+use farm::Plan;
 use solve::classical::{self, Searched};
 use solve::forced::{self, Looking};
 use solve::states;
 
 use crate::failure::Failure;
+use crate::memory::fit;
 
 /// A way to count the placements of N queens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum)]
@@ -97,12 +101,12 @@ impl Algorithm {
                 let nodes = found.rows.iter().map(|row| row.states).sum();
                 Found { total: found.total, nodes: Some(nodes) }
             }
-            RowsReference => return by_tasks(n, rows(n), reference),
-            RingReference => return by_tasks(n, ring(n), reference),
-            HalvesReference => return by_tasks(n, Method::Halves, reference),
-            Rows => return by_tasks(n, rows(n), fastest),
-            Ring => return by_tasks(n, ring(n), fastest),
-            Halves => return by_tasks(n, Method::Halves, fastest),
+            RowsReference => return by_tasks(n, rows(n), reference, memory),
+            RingReference => return by_tasks(n, ring(n), reference, memory),
+            HalvesReference => return by_tasks(n, Method::Halves, reference, memory),
+            Rows => return by_tasks(n, rows(n), fastest, memory),
+            Ring => return by_tasks(n, ring(n), fastest, memory),
+            Halves => return by_tasks(n, Method::Halves, fastest, memory),
         }))
     }
 }
@@ -122,14 +126,22 @@ fn ring(n: u32) -> Method {
 }
 
 /// All tasks of the board, in their order.
-fn by_tasks(n: u32, method: Method, backend: Backend) -> Result<Option<Found>, Failure> {
+fn by_tasks(
+    n: u32,
+    method: Method,
+    backend: Backend,
+    memory: u64,
+) -> Result<Option<Found>, Failure> {
     /// Few enough to stay in the cache, and enough neighbours to share work.
     const AT_A_TIME: usize = 4096;
     if !method.suits(n) {
         return Ok(None);
     }
-    let cut = Cut::new(board::Problem::Total { n }, method)?;
-    let mut kernel = Kernel::new(backend, n, method);
+    let problem = Problem::Total { n };
+    let cut = Cut::new(problem, method)?;
+    let bytes =
+        fit(Plan { problem, method, tasks: cut.len() }, NonZero::<usize>::MIN, memory)?.bytes;
+    let mut kernel = Kernel::within(bytes, backend, problem, method);
     let mut tasks = Tasks::new();
     let mut total = 0;
     for start in (0..cut.len()).step_by(AT_A_TIME) {

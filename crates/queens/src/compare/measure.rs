@@ -30,7 +30,7 @@ pub(super) enum Why {
     TooLarge,
     /// A smaller one took too long.
     TooSlow,
-    /// The states do not fit.
+    /// The states, or the lists of halves, do not fit.
     Memory,
 }
 
@@ -86,7 +86,7 @@ impl Contest<'_> {
                     return Ok(Outcome::Counted { found, seconds });
                 }
                 Ok(None) => Why::Unsuited,
-                Err(Failure::States(_)) => Why::Memory,
+                Err(Failure::States(_) | Failure::Memory(_)) => Why::Memory,
                 Err(failure) => return Err(failure),
             },
         };

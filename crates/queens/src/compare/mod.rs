@@ -45,10 +45,11 @@ pub(crate) struct CompareArgs {
     /// An algorithm that takes longer than this for some board is left out for larger ones
     #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = seconds)]
     seconds: f64,
-    /// Count boards of any size by every algorithm, as far as --seconds allows
+    /// Count boards of any size by every algorithm. A count that has begun is not stopped, whatever
+    /// --seconds says
     #[arg(long)]
     all: bool,
-    /// The most memory that states may take, as in 500MiB or 2GiB [default: half of what the machine
+    /// The most memory that states and halves may take, as in 500MiB or 2GiB [default: half of what the machine
     /// or the container has]
     #[arg(long, value_name = "SIZE", env = "QUEENS_MEMORY")]
     memory: Option<ByteSize>,

@@ -34,7 +34,7 @@ fn a_census_says_how_many_have_which_symmetry() {
     let json =
         |words: &str| -> Value { serde_json::from_str(&count(words)).expect("one JSON object") };
     let numbers = |census: &Value| {
-        let names = ["fundamental", "all", "half_turn", "quarter_turn"];
+        let names = ["fundamental", "total", "half_turn", "quarter_turn"];
         let orbits = ["orbits_of_8", "orbits_of_4", "orbits_of_2", "orbits_of_1"];
         [&names[..], &orbits]
             .concat()
@@ -75,6 +75,8 @@ fn a_farm_counts_them_too_and_its_ledger_knows_them() {
     for (job, expected) in &jobs {
         assert_eq!(farm.client(&["watch", job]).success(), format!("{expected}\n"), "job {job}");
     }
+    let status = farm.client(&["status", &jobs[2].0]).success();
+    assert!(status.contains("14200 before symmetry"), "{status}");
     let status = farm.client(&["status", &jobs[3].0, "--json"]).success();
     let status: Value = serde_json::from_str(&status).expect("one JSON object");
     assert_eq!((&status["problem"], &status["given"]), (&"completions".into(), &"a1".into()));
