@@ -44,8 +44,6 @@ impl SymmetryClass {
 }
 
 impl Symmetry {
-    /// That which moves nothing.
-    pub const IDENTITY: Symmetry = Symmetry { reflected: false, quarter_turns: 0 };
     /// A turn by 90 degrees.
     pub const QUARTER_TURN: Symmetry = Symmetry { reflected: false, quarter_turns: 1 };
     /// A turn by 180 degrees.

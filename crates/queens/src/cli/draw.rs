@@ -165,7 +165,9 @@ fn fundamental(n: u32) -> Result<Vec<Placement>, Failure> {
         ControlFlow::Continue(())
     });
     if placements.is_empty() {
-        return Err(Failure::Usage(format!("there is no placement of {n} queens: give another N")));
+        return Err(Failure::NoPlacement(format!(
+            "there is no placement of {n} queens: give another N"
+        )));
     }
     Ok(placements)
 }

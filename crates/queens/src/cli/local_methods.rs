@@ -1,4 +1,4 @@
-//! `queens count --method states` and `forced`: methods of `solve`, by one thread of this process.
+//! `queens count --method states`, `forced` and `unique`: methods of `solve`, by one thread of this process.
 
 use std::time::Instant;
 
