@@ -31,6 +31,6 @@ pub use construct::{ConstructError, Construction};
 pub use listing::Listing;
 pub use notation::{Notation, NotationError, read_queens};
 pub use placement::Placement;
-pub use search::{Completion, Given, complete, random_placement};
+pub use search::{Completion, Start, complete, random_placement};
 pub use symmetry::{Symmetry, SymmetryClass};
 pub use unique::{UNIQUE_MAX, unique};

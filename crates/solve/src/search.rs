@@ -12,7 +12,7 @@ use crate::random::SplitMix64;
 
 /// Queens that stand already, none attacking another: at most one in each row.
 #[derive(Clone, Debug)]
-pub struct Given {
+pub struct Start {
     n: u32,
     columns: Vec<Option<u32>>,
 }
@@ -28,19 +28,19 @@ pub enum Completion {
     Undecided,
 }
 
-impl Given {
+impl Start {
     /// These queens on the board of size `n`.
     ///
     /// # Errors
     ///
     /// The first queen that is off the board or attacks another.
-    pub fn new(n: u32, queens: &[Square]) -> Result<Given, SquaresError> {
+    pub fn new(n: u32, queens: &[Square]) -> Result<Start, SquaresError> {
         check_queens(n, queens)?;
         let mut columns = vec![None; n as usize];
         for queen in queens {
             columns[queen.row as usize] = Some(queen.column);
         }
-        Ok(Given { n, columns })
+        Ok(Start { n, columns })
     }
 
     /// Board size.
@@ -67,7 +67,7 @@ impl Given {
 /// before: the first finds a placement on any large board that is not too full, the second proves
 /// that there is none. The same seed gives the same answer, unless `stop` ends the search first: it
 /// is asked every millisecond or so.
-pub fn complete(given: &Given, seed: u64, mut stop: impl FnMut() -> bool) -> Completion {
+pub fn complete(given: &Start, seed: u64, mut stop: impl FnMut() -> bool) -> Completion {
     let mut random = SplitMix64::new(seed);
     let mut work = 2_000_000 + 1_000 * u64::from(given.n);
     loop {
@@ -91,7 +91,7 @@ pub fn random_placement(n: u32, seed: u64) -> Option<Placement> {
     if [2, 3].contains(&n) {
         return None;
     }
-    let given = Given { n, columns: vec![None; n as usize] };
+    let given = Start { n, columns: vec![None; n as usize] };
     let mut never = || false;
     local::search(&given, &mut SplitMix64::new(seed), &mut Budget::new(u64::MAX, &mut never))
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use board::squares::{Square, check_queens};
 use proptest::prelude::*;
-use solve::{Completion, Construction, Given, Placement, complete, random_placement};
+use solve::{Completion, Construction, Placement, Start, complete, random_placement};
 
 /// All placements of n queens, by the recursion that the problem's definition is.
 fn all_placements(n: u32) -> Vec<Vec<u32>> {
@@ -24,8 +24,8 @@ fn all_placements(n: u32) -> Vec<Vec<u32>> {
     all
 }
 
-fn given(n: u32, queens: &[Square]) -> Given {
-    Given::new(n, queens).expect("they do not attack each other")
+fn given(n: u32, queens: &[Square]) -> Start {
+    Start::new(n, queens).expect("they do not attack each other")
 }
 
 /// One of the eight images of a constructed placement, by bits: reflected, and turned over.
@@ -53,7 +53,7 @@ fn some(placement: &Placement, count: usize, stride: usize) -> Vec<Square> {
     picked.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-fn assert_completed(given: &Given, completion: Completion) {
+fn assert_completed(given: &Start, completion: Completion) {
     let Completion::Found(placement) = completion else { panic!("{completion:?}") };
     assert_eq!(placement.check(), Ok(()));
     assert!(given.is_in(&placement));
@@ -195,6 +195,6 @@ fn a_search_stops_when_it_is_told_to() {
 #[test]
 fn queens_that_attack_each_other_are_refused() {
     let queens = [Square { column: 0, row: 0 }, Square { column: 3, row: 3 }];
-    let said = Given::new(8, &queens).expect_err("they share a diagonal").to_string();
+    let said = Start::new(8, &queens).expect_err("they share a diagonal").to_string();
     assert_eq!(said, "the queens on a1 and d4 attack each other");
 }

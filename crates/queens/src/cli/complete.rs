@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 use board::squares::Square;
 use clap::Args;
-use solve::{Completion, Given, complete};
+use solve::{Completion, Start, complete};
 
 use super::placement_output::{self, FormatArgs};
 use super::queens_input::GivenArgs;
@@ -48,7 +48,7 @@ pub(super) fn run(args: &CompleteArgs) -> Result<(), Failure> {
         )));
     }
     let format = args.format.for_board(n)?;
-    let given = Given::new(n, &queens).map_err(|error| Failure::Usage(error.to_string()))?;
+    let given = Start::new(n, &queens).map_err(|error| Failure::Usage(error.to_string()))?;
     let limit = Duration::from_secs(args.limit_seconds);
     match complete(&given, args.seed.into(), || started.elapsed() >= limit) {
         Completion::Found(placement) => {

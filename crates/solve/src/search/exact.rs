@@ -6,7 +6,7 @@
 //! without a square ends the branch, and a line with a single one has no choice. Nothing is kept
 //! about single squares: a line's squares are the words of three bit sets, laid one on another.
 
-use super::{Budget, Completion, Given};
+use super::{Budget, Completion, Start};
 use crate::Placement;
 use crate::bits::{Bits, ones};
 use crate::random::SplitMix64;
@@ -14,7 +14,7 @@ use board::squares::Square;
 
 /// Searches all completions until there is one, in an order by chance, or the budget is spent.
 pub(super) fn search(
-    given: &Given,
+    given: &Start,
     random: &mut SplitMix64,
     budget: &mut Budget<'_>,
 ) -> Completion {
@@ -105,7 +105,7 @@ struct Board {
 }
 
 impl Board {
-    fn new(given: &Given) -> Board {
+    fn new(given: &Start) -> Board {
         let n = given.n as usize;
         let mut all = Bits::none(n);
         (0..n).for_each(|i| all.flip(i));

@@ -6,7 +6,7 @@
 //! collisions (their QS4), and a counter for each diagonal, so that a swap is judged in constant time.
 //! Queens that are given never move.
 
-use super::{Budget, Given};
+use super::{Budget, Start};
 use crate::Placement;
 use crate::bits::Bits;
 use crate::random::SplitMix64;
@@ -22,7 +22,7 @@ const SWAP: u64 = 50;
 
 /// Starts and repairs until a placement is found or the budget is spent.
 pub(super) fn search(
-    given: &Given,
+    given: &Start,
     random: &mut SplitMix64,
     budget: &mut Budget<'_>,
 ) -> Option<Placement> {
@@ -47,7 +47,7 @@ struct Board {
 }
 
 impl Board {
-    fn new(given: &Given) -> Board {
+    fn new(given: &Start) -> Board {
         let n = given.n as usize;
         let free = given.columns.iter().zip(0..).filter(|(column, _)| column.is_none());
         let mut taken = Bits::none(n);
@@ -64,7 +64,7 @@ impl Board {
 
     /// Puts a queen in each free row, where it is not attacked if such a column is found soon. Whether
     /// the budget allows it.
-    fn start(&mut self, given: &Given, random: &mut SplitMix64, budget: &mut Budget<'_>) -> bool {
+    fn start(&mut self, given: &Start, random: &mut SplitMix64, budget: &mut Budget<'_>) -> bool {
         self.sums.fill(0);
         self.differences.fill(0);
         for queen in given.queens() {
@@ -172,7 +172,7 @@ impl Board {
         self.queens_on_diagonals_of(self.rows[i], self.columns[i]) > 2
     }
 
-    fn placement(&self, given: &Given) -> Placement {
+    fn placement(&self, given: &Start) -> Placement {
         let mut free = self.columns.iter();
         let mut next = || *free.next().expect("as many free columns as rows");
         Placement::new(

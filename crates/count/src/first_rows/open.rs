@@ -1,0 +1,70 @@
+//! Completions on boards of up to 64 columns: the row with the fewest free squares first.
+
+use board::{Given, Square};
+
+use super::OpenRow;
+
+/// The rows to fill, each with its free squares.
+#[derive(Clone, Copy)]
+pub(super) struct Open {
+    len: usize,
+    rows: [OpenRow; Given::MAX_N as usize],
+}
+
+impl Open {
+    pub(super) fn new(given: Given, queens: &[Square]) -> Open {
+        let all = u64::MAX.checked_shr(u64::BITS - given.n()).unwrap_or(0);
+        let mut open = Open { len: 0, rows: [OpenRow::default(); Given::MAX_N as usize] };
+        for row in given.open_rows() {
+            open.rows[open.len] = OpenRow { row, free: all };
+            open.len += 1;
+        }
+        for queen in given.queens() {
+            open.close(queen);
+        }
+        for &queen in queens {
+            let at = open.rows[..open.len].iter().position(|open| open.row == queen.row);
+            open.remove(at.expect("a task's queens stand in open rows"));
+            open.close(queen);
+        }
+        open
+    }
+
+    fn remove(&mut self, at: usize) -> OpenRow {
+        self.len -= 1;
+        let row = self.rows[at];
+        self.rows[at] = self.rows[self.len];
+        row
+    }
+
+    /// Closes the squares that a queen attacks.
+    fn close(&mut self, queen: Square) {
+        let column = 1_u64 << queen.column;
+        for open in &mut self.rows[..self.len] {
+            let away = open.row.abs_diff(queen.row);
+            open.free &= !(column | column << away | column >> away);
+        }
+    }
+
+    /// The number of ways to fill all rows: by the row with the fewest free squares first, so that
+    /// one without any is seen at once.
+    pub(super) fn count(&self) -> u64 {
+        let rows = &self.rows[..self.len];
+        let fewest = rows.iter().enumerate().min_by_key(|(_, open)| open.free.count_ones());
+        let Some((at, _)) = fewest else { return 1 };
+        let mut rest = *self;
+        let OpenRow { row, mut free } = rest.remove(at);
+        if rest.len == 0 {
+            return free.count_ones().into();
+        }
+        let mut found = 0;
+        while free != 0 {
+            let column = free.trailing_zeros();
+            free &= free - 1;
+            let mut next = rest;
+            next.close(Square { column, row });
+            found += next.count();
+        }
+        found
+    }
+}
