@@ -13,7 +13,8 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Fingerprint, Hello, Holding, IntervalSet, JobId, LeaseId, Loan, Millis, Range, Report,
+    Fingerprint, Hello, Holding, IntervalSet, JobId, KernelName, LeaseId, Loan, Millis, Range,
+    Report, Tally,
 };
 
 /// What a worker is, and its few times and sizes.
@@ -21,6 +22,8 @@ use crate::{
 pub struct AgentConfig {
     /// The worker's name, for people.
     pub worker: String,
+    /// The version of its program, for the evidence.
+    pub build: String,
     /// A number of this process alone.
     pub instance: u64,
     /// Counting threads.
@@ -44,6 +47,8 @@ pub enum Message {
     Credit(u64),
     /// A partial count.
     Report(Report),
+    /// This loan, to be reported as a whole, is getting on.
+    Working(LeaseId),
     /// This loan cannot be counted here.
     Decline(LeaseId),
     /// No more work, please.
@@ -57,8 +62,10 @@ pub struct Part {
     pub loan: Loan,
     /// Which ordinals of it.
     pub range: Range,
-    /// Sum over them of weight x count.
-    pub count: u64,
+    /// What they count.
+    pub tally: Tally,
+    /// What counted them.
+    pub kernel: KernelName,
     /// Thread time spent, microseconds.
     pub busy_us: u64,
 }
@@ -93,7 +100,10 @@ fn key(loan: &Loan) -> Key {
 #[derive(Debug)]
 struct Done {
     loan: Loan,
+    /// When it was begun, or last told of.
     since: Millis,
+    /// It has more parts than then.
+    grown: bool,
     parts: BTreeMap<(u64, u64), Part>,
 }
 
@@ -124,6 +134,7 @@ impl Agent {
         self.unacked.values_mut().for_each(|(_, resend_at)| *resend_at = Millis(0));
         Message::Hello(Hello {
             worker: self.config.worker.clone(),
+            build: self.config.build.clone(),
             instance: self.config.instance,
             threads: self.config.threads,
             memory: self.config.memory,
@@ -166,7 +177,8 @@ impl Agent {
             }
         }
         let done = self.done.entry(key);
-        done.or_insert_with(|| Done { loan, since: now, parts: BTreeMap::new() }).add(part);
+        done.or_insert_with(|| Done { loan, since: now, grown: false, parts: BTreeMap::new() })
+            .add(part);
     }
 
     /// The coordinator needs this report no more.
@@ -189,7 +201,9 @@ impl Agent {
     pub fn poll(&mut self, now: Millis) -> Vec<Message> {
         // A recount is worth something only as a whole.
         let todo = &self.todo;
-        self.done.retain(|key, done| !done.loan.whole || done.is_whole() || todo.contains_key(key));
+        self.done.retain(|key, done| {
+            done.loan.recount.is_none() || done.is_whole() || todo.contains_key(key)
+        });
         if !self.connected {
             return Vec::new();
         }
@@ -204,6 +218,7 @@ impl Agent {
             *due = resend_at;
             messages.push(Message::Report(*report));
         }
+        messages.extend(self.take_working(now));
         for report in self.take_due(now) {
             let key = (report.job, report.fingerprint, report.range);
             self.unacked.insert(key, (report, resend_at));
@@ -222,8 +237,9 @@ impl Agent {
         if !self.connected {
             return None;
         }
+        let is_due = |done: &&Done| done.loan.recount.is_none() || done.is_news();
         let gathered = |done: &Done| done.since.after(self.config.report_ms);
-        let reports = self.done.values().filter(|done| !done.loan.whole).map(gathered);
+        let reports = self.done.values().filter(is_due).map(gathered);
         reports.chain(self.unacked.values().map(|&(_, due)| due)).min()
     }
 
@@ -232,11 +248,22 @@ impl Agent {
         if full || self.stopping { 0 } else { self.config.credit }
     }
 
+    /// Signs of life of loans that are reported as a whole, as often as others are reported in parts.
+    fn take_working(&mut self, now: Millis) -> Vec<Message> {
+        let report_ms = self.config.report_ms;
+        let due = |done: &&mut Done| done.is_news() && done.since.after(report_ms) <= now;
+        let say = |done: &mut Done| {
+            (done.since, done.grown) = (now, false);
+            Message::Working(done.loan.lease)
+        };
+        self.done.values_mut().filter(due).map(say).collect()
+    }
+
     fn take_due(&mut self, now: Millis) -> Vec<Report> {
         let (todo, report_ms, stopping) = (&self.todo, self.config.report_ms, self.stopping);
-        let due = |key: &Key, done: &mut Done| match done.loan.whole {
-            true => done.is_whole(),
-            false => stopping || !todo.contains_key(key) || done.since.after(report_ms) <= now,
+        let due = |key: &Key, done: &mut Done| match done.loan.recount {
+            Some(_) => done.is_whole(),
+            None => stopping || !todo.contains_key(key) || done.since.after(report_ms) <= now,
         };
         let due = self.done.extract_if(.., due);
         due.flat_map(|(_, done)| done.parts.into_values()).map(report).collect()
@@ -269,8 +296,14 @@ impl Done {
         self.parts.contains_key(&(self.loan.range.start(), self.loan.range.end()))
     }
 
+    /// Whether the coordinator may take a loan for given up that is reported as a whole.
+    fn is_news(&self) -> bool {
+        self.grown && self.loan.recount.is_some() && !self.is_whole()
+    }
+
     /// Adds a part; joins it with its neighbours unless their sum would not fit.
     fn add(&mut self, mut part: Part) {
+        self.grown = true;
         let left = self.parts.range(..(part.range.start(), 0)).next_back();
         if let Some((&key, joined)) = left.and_then(|(key, &left)| Some((key, join(left, part)?))) {
             self.parts.remove(&key);
@@ -287,14 +320,15 @@ impl Done {
     }
 }
 
-/// Two parts as one, if they touch and their counts fit.
+/// Two parts as one, if they touch, one kernel counted them and their counts fit.
 fn join(left: Part, right: Part) -> Option<Part> {
-    if left.range.end() != right.range.start() {
+    if left.range.end() != right.range.start() || left.kernel != right.kernel {
         return None;
     }
     Some(Part {
         range: Range::new(left.range.start(), right.range.end())?,
-        count: left.count.checked_add(right.count)?,
+        tally: left.tally.join(right.tally)?,
+        kernel: left.kernel,
         busy_us: left.busy_us.saturating_add(right.busy_us),
         loan: left.loan,
     })
@@ -306,7 +340,8 @@ fn report(part: Part) -> Report {
         fingerprint: part.loan.fingerprint,
         lease: part.loan.lease,
         range: part.range,
-        count: part.count,
+        tally: part.tally,
+        kernel: part.kernel,
         busy_us: part.busy_us,
     }
 }

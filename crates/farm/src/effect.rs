@@ -1,7 +1,8 @@
 //! What the farm wants done.
 
 use crate::{
-    Fingerprint, JobId, JobState, LeaseId, Plan, Range, Report, RequestId, SessionId, Ticket,
+    AuditPolicy, Fingerprint, JobId, JobState, KernelName, LeaseId, Plan, Range, Report, RequestId,
+    SessionId, Slice, Ticket,
 };
 
 /// Something to do, in this order.
@@ -34,12 +35,15 @@ pub enum Effect {
         /// What became of it.
         verdict: Verdict,
     },
-    /// End a session: its worker has another one.
+    /// End a session.
     Dismiss {
         /// Which.
         session: SessionId,
+        /// Why.
+        reason: Dismissal,
     },
-    /// Make a record durable, then say [`crate::Event::Written`].
+    /// Make a record durable, then say [`crate::Event::Written`]; of [`Record::Settle`]
+    /// [`crate::Event::Settled`], of [`Record::Audit`] [`crate::Event::AuditNoted`].
     Write {
         /// To be repeated in the event.
         ticket: Ticket,
@@ -54,6 +58,16 @@ pub enum Effect {
         job: JobId,
         /// Which rows.
         range: Range,
+    },
+    /// Look for ranges that wait for an audit and are in no dispute, after all earlier writes, then say
+    /// [`crate::Event::AuditsFound`].
+    FindAudits {
+        /// To be repeated in the event.
+        ticket: Ticket,
+        /// Whose rows.
+        job: JobId,
+        /// How many at most.
+        most: usize,
     },
     /// Answer a client.
     Reply {
@@ -82,9 +96,36 @@ pub struct Loan {
     pub fingerprint: Fingerprint,
     /// What to count.
     pub range: Range,
-    /// Whether it must come back as one report: a recount that settles a dispute. The only loan
-    /// that may exceed a worker's credit, and then it is the only one that the worker holds.
-    pub whole: bool,
+    /// It was counted before, and must come back as one report. The only loan that may exceed a
+    /// worker's credit, and then it is the only one that the worker holds.
+    pub recount: Option<Recount>,
+}
+
+/// How a range that was counted before is to be counted again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recount {
+    /// By another kernel than this one.
+    pub unlike: KernelName,
+    /// By searching, where the method does not search.
+    pub by_search: bool,
+}
+
+/// Why a session is ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dismissal {
+    /// Its worker has another one.
+    Replaced,
+    /// Its worker's count was proven wrong: nothing of it is believed any more.
+    Distrusted,
+}
+
+/// Who answers for a count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Author {
+    /// The worker's name.
+    pub worker: String,
+    /// The version of its program.
+    pub build: String,
 }
 
 /// What the ledger must hold before anything else may rest on it.
@@ -96,8 +137,12 @@ pub enum Record {
         job: JobId,
         /// What it counts.
         plan: Plan,
+        /// The part that is wanted of it.
+        slice: Slice,
         /// Its priority.
         priority: i32,
+        /// What is to be counted twice, if anything is.
+        audit: Option<AuditPolicy>,
     },
     /// A job rests, goes on, or ended without a total.
     State {
@@ -106,11 +151,19 @@ pub enum Record {
         /// Its new state; never [`JobState::Done`].
         state: JobState,
     },
-    /// A job is complete. The ledger checks that its rows cover the plan and sum to `total`.
+    /// Accepted ranges are to be counted again: those that the policy chooses and that are not yet.
+    Audit {
+        /// Of which job. If it was done, it no longer is.
+        job: JobId,
+        /// Which ranges; those to come too.
+        policy: AuditPolicy,
+    },
+    /// A job is complete. The ledger checks that its rows cover its slice of the plan and sum to
+    /// `total`.
     Done {
         /// Which job.
         job: JobId,
-        /// Tasks of its plan.
+        /// Tasks of its slice of the plan.
         tasks: u64,
         /// The sum.
         total: u128,
@@ -119,22 +172,39 @@ pub enum Record {
     Range {
         /// The report it came with.
         report: Report,
-        /// The worker's name.
-        worker: String,
+        /// Who counted it.
+        author: Author,
+        /// Whether it is to be counted again.
+        audit: bool,
+    },
+    /// An accepted range that was counted again, by another worker and another kernel: they agree.
+    Confirm {
+        /// The report of the second count.
+        report: Report,
+        /// Who counted it.
+        author: Author,
     },
     /// A count that contradicts an accepted one. Both are kept.
     Dispute {
         /// The report it came with.
         report: Report,
-        /// The worker's name.
-        worker: String,
+        /// Who counted it.
+        author: Author,
     },
-    /// The end of a dispute: this count replaces all rows of its range, and the dispute is closed.
+    /// The end of a dispute: this count replaces all rows of its range, and the dispute is closed. It
+    /// needs no audit any more.
+    ///
+    /// Of the workers that were wrong, what nobody has confirmed is taken back, in all jobs that were
+    /// not cancelled: their rows, with all others of an open dispute that they are part of; and what
+    /// they confirmed of others' waits for an audit again. A job that was done and lost rows no longer
+    /// is.
     Settle {
         /// The report that settled it. Its count is the right one.
         report: Report,
-        /// The worker's name.
-        worker: String,
+        /// Who counted it.
+        author: Author,
+        /// Who claimed otherwise, by name.
+        wrong: Vec<String>,
     },
 }
 
@@ -153,7 +223,7 @@ pub enum Verdict {
     Obsolete,
     /// The job of that number has another plan here.
     Foreign,
-    /// The range is no part of the plan, or longer than any lease.
+    /// The range is no part of the plan, or longer than any lease, or its sum was altered on its way.
     Invalid,
 }
 

@@ -1,6 +1,9 @@
 //! What can happen to the farm.
 
-use crate::{Fingerprint, JobId, LeaseId, Plan, Range, RequestId, SessionId, Ticket};
+use crate::{
+    AuditPolicy, Claim, Fingerprint, IntervalSet, JobId, KernelName, LeaseId, Plan, Range,
+    RequestId, SessionId, Slice, Tally, Ticket, Unaudited,
+};
 
 /// Something that happened, in the order in which the coordinator saw it.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +29,13 @@ pub enum Event {
         /// What was counted.
         report: Report,
     },
+    /// A worker is getting on with a loan that must come back as a whole.
+    Working {
+        /// Who.
+        session: SessionId,
+        /// Which loan.
+        lease: LeaseId,
+    },
     /// A worker cannot count what it was lent, and will not be lent more of that job.
     Declined {
         /// Who.
@@ -49,10 +59,23 @@ pub enum Event {
         request: RequestId,
         /// What to count.
         plan: Plan,
+        /// The part that is wanted of it.
+        slice: Slice,
         /// Jobs of higher priority are served first.
         priority: i32,
+        /// What is to be counted twice, if anything is.
+        audit: Option<AuditPolicy>,
         /// Bytes without which no thread can count its tasks.
         thread_memory: u64,
+    },
+    /// A client wants accepted ranges counted again, those to come included.
+    AuditAsked {
+        /// Where the answer goes.
+        request: RequestId,
+        /// Which job.
+        job: JobId,
+        /// Which ranges.
+        policy: AuditPolicy,
     },
     /// A client wants a job ended without a total.
     Cancelled {
@@ -80,6 +103,27 @@ pub enum Event {
         /// The ticket of [`crate::Effect::Write`].
         ticket: Ticket,
     },
+    /// The ledger made a [`crate::Record::Audit`] durable.
+    AuditNoted {
+        /// The ticket of [`crate::Effect::Write`].
+        ticket: Ticket,
+        /// How many ranges of the job wait for an audit now.
+        wanted: u64,
+    },
+    /// The ledger looked for ranges that wait for an audit.
+    AuditsFound {
+        /// The ticket of [`crate::Effect::FindAudits`].
+        ticket: Ticket,
+        /// The first of them, as many as were asked for or all.
+        rows: Vec<Unaudited>,
+    },
+    /// The ledger made a [`crate::Record::Settle`] durable.
+    Settled {
+        /// The ticket of [`crate::Effect::Write`].
+        ticket: Ticket,
+        /// What it took back of which jobs; that of the report is among them in any case.
+        withdrawn: Vec<Withdrawn>,
+    },
     /// The ledger looked a range up.
     Compared {
         /// The ticket of [`crate::Effect::Compare`].
@@ -96,6 +140,8 @@ pub enum Event {
 pub struct Hello {
     /// The worker's name, for people.
     pub worker: String,
+    /// The version of its program, for the evidence.
+    pub build: String,
     /// A number of this worker process alone: a second session of the same one replaces the first.
     pub instance: u64,
     /// Counting threads.
@@ -137,8 +183,10 @@ pub struct Report {
     pub lease: LeaseId,
     /// What was counted.
     pub range: Range,
-    /// Sum over the range of weight x count.
-    pub count: u64,
+    /// What its tasks count.
+    pub tally: Tally,
+    /// What counted them.
+    pub kernel: KernelName,
     /// Thread time spent on it, microseconds.
     pub busy_us: u64,
 }
@@ -148,11 +196,13 @@ pub struct Report {
 pub enum Found {
     /// Rows that tile the range exactly.
     Exactly {
-        /// Their sum.
-        count: u128,
+        /// What they say together.
+        claim: Claim,
         /// The worker that counted all of them; empty if several did, for then no single worker
         /// answers for the sum.
         worker: String,
+        /// What counted all of them; empty if it was not the same.
+        kernel: KernelName,
     },
     /// Rows that begin or end elsewhere, or a gap: no comparison is possible.
     Unaligned,
@@ -164,6 +214,19 @@ pub struct Vote {
     /// The worker's name: a second opinion must be another's. Empty for a sum of several workers'
     /// counts, which settles nothing by itself.
     pub worker: String,
-    /// Its claim.
-    pub count: u128,
+    /// What it says.
+    pub claim: Claim,
+}
+
+/// Rows of a job that no longer count: a worker that was proven wrong had counted them, and nobody else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Withdrawn {
+    /// Which job.
+    pub job: JobId,
+    /// What they covered.
+    pub ranges: IntervalSet,
+    /// Their sum.
+    pub total: u128,
+    /// How many ranges of the job wait for an audit now.
+    pub audits_wanted: u64,
 }

@@ -13,8 +13,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use crate::audit::Audits;
 use crate::session::Speed;
-use crate::{Fingerprint, IntervalSet, JobId, LeaseId, Millis, Plan, Range, SessionId, Vote};
+use crate::{
+    AuditPolicy, Claim, Fingerprint, IntervalSet, JobId, KernelName, LeaseId, Millis, Plan, Range,
+    SessionId, Slice, Vote,
+};
 
 /// Where a job stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -65,6 +69,8 @@ pub struct JobView {
     pub id: JobId,
     /// What it counts.
     pub plan: Plan,
+    /// The part that is wanted of it.
+    pub slice: Slice,
     /// Jobs of higher priority are served first.
     pub priority: i32,
     /// Where it stands.
@@ -83,13 +89,21 @@ pub struct JobView {
     pub tasks_per_kilosecond: u64,
     /// Ranges whose count is in dispute.
     pub disputes: usize,
+    /// What is counted twice, if anything is.
+    pub audit: Option<AuditPolicy>,
+    /// Accepted ranges that wait for their second count.
+    pub audits_wanted: u64,
+    /// Accepted ranges of which a second count, by another worker and another kernel, agreed.
+    pub audits_agreed: u64,
 }
 
 /// A range that was counted with different results.
 #[derive(Clone, Debug)]
 pub(crate) struct Dispute {
     /// What the ledger's rows say, and so the total.
-    pub(crate) stored: u128,
+    pub(crate) stored: Claim,
+    /// What counted the rows.
+    pub(crate) kernel: KernelName,
     /// Everything that was ever claimed, the stored count first.
     pub(crate) votes: Vec<Vote>,
     /// Who counts it again.
@@ -105,12 +119,18 @@ impl Dispute {
         self.votes.iter().any(|vote| vote.worker == worker)
     }
 
-    /// Whether two different workers claim `count`. A sum of several workers' counts is nobody's
-    /// claim: a worker that repeats its own wrong share of it must not settle the dispute.
-    pub(crate) fn is_settled_by(&self, count: u128) -> bool {
-        let agreeing = self.votes.iter().filter(|vote| vote.count == count);
+    /// Whether two different workers make this `claim`. A sum of several workers' counts is nobody's:
+    /// a worker that repeats its own wrong share of it must not settle the dispute.
+    pub(crate) fn is_settled_by(&self, claim: Claim) -> bool {
+        let agreeing = self.votes.iter().filter(|vote| vote.claim == claim);
         let workers = agreeing.map(|vote| vote.worker.as_str()).filter(|name| !name.is_empty());
         workers.collect::<BTreeSet<_>>().len() >= 2
+    }
+
+    /// The workers that are wrong if this `claim` is right.
+    pub(crate) fn wrong(&self, claim: Claim) -> Vec<String> {
+        let wrong = self.votes.iter().filter(|vote| vote.claim != claim && !vote.worker.is_empty());
+        wrong.map(|vote| vote.worker.clone()).collect()
     }
 }
 
@@ -118,7 +138,14 @@ impl Dispute {
 pub(crate) struct Job {
     pub(crate) plan: Plan,
     pub(crate) fingerprint: Fingerprint,
+    /// Those of its slice.
+    pub(crate) tasks: u64,
+    pub(crate) slice: Slice,
     pub(crate) priority: i32,
+    /// What is counted twice.
+    pub(crate) policy: Option<AuditPolicy>,
+    pub(crate) audits: Audits,
+    pub(crate) audits_agreed: u64,
     /// Bytes without which no thread can count its tasks.
     pub(crate) thread_memory: u64,
     pub(crate) state: JobState,
@@ -146,11 +173,17 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    pub(crate) fn new(plan: Plan, priority: i32, thread_memory: u64) -> Job {
+    pub(crate) fn new(plan: Plan, slice: Slice, priority: i32, thread_memory: u64) -> Job {
+        let pool = slice.ordinals(plan.tasks);
         Job {
             plan,
             fingerprint: plan.fingerprint(),
+            tasks: pool.len(),
+            slice,
             priority,
+            policy: None,
+            audits: Audits::new(0),
+            audits_agreed: 0,
             thread_memory,
             state: JobState::Running,
             durable_state: JobState::Running,
@@ -160,7 +193,7 @@ impl Job {
             disputes: BTreeMap::new(),
             patience: 1,
             heard_at: Millis(0),
-            pool: Range::new(0, plan.tasks).into_iter().collect(),
+            pool,
             lent: BTreeMap::new(),
             lent_tasks: 0,
             claimed: IntervalSet::new(),
@@ -181,7 +214,15 @@ impl Job {
 
     /// Whether it can be completed by waiting for the ledger alone.
     pub(crate) fn is_covered(&self) -> bool {
-        self.tasks_done == self.plan.tasks
+        self.tasks_done == self.tasks
+    }
+
+    /// Whether a range lies in its slice of the plan.
+    pub(crate) fn holds(&self, range: Range) -> bool {
+        match self.slice.is_all() {
+            true => range.end() <= self.plan.tasks,
+            false => self.slice.ordinals(self.plan.tasks).contains(range),
+        }
     }
 
     /// Lends the lowest free ordinals, at most `tasks` of them, in one piece.
@@ -227,6 +268,27 @@ impl Job {
         taken
     }
 
+    /// A range is no longer counted again under `lease`.
+    pub(crate) fn end_recount(&mut self, range: Range, lease: LeaseId) {
+        match self.disputes.get_mut(&range) {
+            Some(dispute) if dispute.recount == Some(lease) => dispute.recount = None,
+            _ => self.audits.give_back(range, lease),
+        }
+    }
+
+    /// Takes accepted ranges back: they are to be counted anew.
+    ///
+    /// # Panics
+    /// If part of them is not claimed.
+    pub(crate) fn unclaim(&mut self, ranges: &IntervalSet) {
+        for range in ranges.iter() {
+            assert!(self.claimed.contains(range), "only what was accepted is taken back: {range}");
+            self.claimed.remove(range);
+            self.pool.insert(range);
+        }
+        self.check();
+    }
+
     fn take_lent(
         &mut self,
         range: Range,
@@ -263,8 +325,8 @@ impl Job {
     fn check(&self) {
         assert_eq!(
             self.pool.len() + self.lent_tasks + self.claimed.len(),
-            self.plan.tasks,
-            "pool, leases and accepted ranges must make up the plan"
+            self.tasks,
+            "pool, leases and accepted ranges must make up the slice of the plan"
         );
     }
 

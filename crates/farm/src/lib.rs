@@ -23,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod audit;
 mod effect;
 mod event;
 mod ids;
@@ -33,12 +34,15 @@ mod machine;
 mod plan;
 mod range;
 mod session;
+mod slice;
+mod tally;
 
 pub use board::{Method, Problem};
 
 pub use agent::{Agent, AgentConfig, Message, Part};
-pub use effect::{Effect, Loan, Record, Refusal, Verdict};
-pub use event::{Event, Found, Hello, Holding, Report, Vote};
+pub use audit::{AuditPolicy, Unaudited};
+pub use effect::{Author, Dismissal, Effect, Loan, Record, Recount, Refusal, Verdict};
+pub use event::{Event, Found, Hello, Holding, Report, Vote, Withdrawn};
 pub use ids::{JobId, LeaseId, Millis, RequestId, SessionId, Ticket};
 pub use interval_set::IntervalSet;
 pub use job::{JobState, JobView};
@@ -46,3 +50,5 @@ pub use machine::{Config, Farm, Restored, RestoredDispute, RestoredJob};
 pub use plan::{Fingerprint, Plan};
 pub use range::Range;
 pub use session::threads_that_fit;
+pub use slice::{NoSlice, Slice};
+pub use tally::{Claim, Digest, KernelName, Tally};

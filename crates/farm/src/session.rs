@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Hello, JobId, LeaseId, Millis};
+use crate::{Author, Hello, JobId, LeaseId, Millis};
 
 /// One connection of one worker.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) worker: String,
+    build: String,
     pub(crate) instance: u64,
     threads: u32,
     /// Bytes that all threads together may take.
@@ -31,6 +32,7 @@ impl Session {
     pub(crate) fn new(hello: &Hello) -> Session {
         Session {
             worker: hello.worker.clone(),
+            build: hello.build.clone(),
             instance: hello.instance,
             threads: hello.threads.max(1),
             memory: hello.memory,
@@ -42,6 +44,11 @@ impl Session {
             leases: BTreeSet::new(),
             declined: BTreeSet::new(),
         }
+    }
+
+    /// Who answers for what it reports.
+    pub(crate) fn author(&self) -> Author {
+        Author { worker: self.worker.clone(), build: self.build.clone() }
     }
 
     /// How many of its threads may count a job at a time that takes `thread_memory` bytes for each.

@@ -2,21 +2,16 @@
 
 use super::{Farm, Pending};
 use crate::job::Job;
-use crate::{Effect, JobId, JobState, Plan, Record, Refusal, RequestId};
+use crate::{Effect, JobId, JobState, Record, Refusal, RequestId};
 
 impl Farm {
     /// The job exists once the ledger has it: until then nothing of it is lent.
-    pub(super) fn submitted(
-        &mut self,
-        request: RequestId,
-        plan: Plan,
-        priority: i32,
-        thread_memory: u64,
-    ) {
+    pub(super) fn submitted(&mut self, request: RequestId, job: Job) {
         let id = JobId(self.next_job);
         self.next_job += 1;
-        let job = Box::new(Job::new(plan, priority, thread_memory));
-        self.write(Record::Job { job: id, plan, priority }, Pending::Job { request, id, job });
+        let Job { plan, slice, priority, policy: audit, .. } = job;
+        let record = Record::Job { job: id, plan, slice, priority, audit };
+        self.write(record, Pending::Job { request, id, job: Box::new(job) });
     }
 
     pub(super) fn job_written(&mut self, request: RequestId, id: JobId, job: Job) {
@@ -64,23 +59,24 @@ impl Farm {
         }
     }
 
-    /// Ends a job of which every ordinal is durable and nothing is disputed.
+    /// Ends a job of which every ordinal is durable, nothing is disputed and nothing waits for an audit.
     pub(super) fn finish_if_covered(&mut self, id: JobId) {
         let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
         let live = matches!(job.state, JobState::Running | JobState::Paused);
-        if !live || job.finishing || !job.is_covered() || !job.disputes.is_empty() {
+        let is_checked = job.disputes.is_empty() && job.audits.wanted == 0 && self.settling == 0;
+        if !live || job.finishing || !job.is_covered() || !is_checked {
             return;
         }
         job.finishing = true;
-        let (tasks, total) = (job.plan.tasks, job.total);
+        let (tasks, total) = (job.tasks, job.total);
         self.write(Record::Done { job: id, tasks, total }, Pending::Done { job: id });
     }
 
     pub(super) fn done_written(&mut self, id: JobId) {
         let job = self.jobs.get_mut(&id).expect("jobs are never removed");
         job.finishing = false;
-        if !job.disputes.is_empty() {
-            return; // reopened while the record was on its way: see `disputed`
+        if !job.disputes.is_empty() || job.audits.wanted > 0 || !job.is_covered() {
+            return; // reopened while the record was on its way
         }
         (job.state, job.durable_state) = (JobState::Done, JobState::Done);
         self.requeue(id);

@@ -10,7 +10,7 @@ use super::Farm;
 use crate::job::Job;
 use crate::lease::Lease;
 use crate::session::Session;
-use crate::{Effect, IntervalSet, JobId, LeaseId, Loan, Millis, Range, SessionId};
+use crate::{Effect, IntervalSet, JobId, LeaseId, Loan, Millis, Range, Recount, SessionId};
 
 /// No lease is larger, so that losing one never costs more than this, whatever a worker claims
 /// about its speed; and no report is, so that counting it again never does.
@@ -72,7 +72,10 @@ impl Farm {
     /// Jobs of which something may be lent, and what they take a thread.
     fn work(&self) -> impl Iterator<Item = (JobId, u64)> + '_ {
         let pool = |job: &Job| job.pool_tasks() > 0 && self.may_lend();
-        let recount = |job: &Job| job.disputes.values().any(|dispute| dispute.recount.is_none());
+        let recount = |job: &Job| {
+            let disputed = job.disputes.values().any(|dispute| dispute.recount.is_none());
+            disputed || job.audits.is_waiting()
+        };
         let jobs = self.queue.iter().map(|&(_, id)| (id, &self.jobs[&id]));
         let with_work = jobs.filter(move |(_, job)| pool(job) || recount(job));
         with_work.map(|(id, job)| (id, job.thread_memory))
@@ -87,9 +90,23 @@ impl Farm {
         self.queue.iter().map(|&(_, job)| job).find(has_work)
     }
 
-    /// A disputed range on which this worker has not voted and which nobody counts again yet.
-    /// It is lent whole; one that exceeds every worker's credit goes to a worker that is idle.
-    fn recount_for(&self, job: JobId, session: &Session) -> Option<Range> {
+    /// A range that waits for being counted again, by this worker. It is lent whole.
+    fn recount_for(&self, id: JobId, session: &Session) -> Option<(Range, Recount)> {
+        let job = &self.jobs[&id];
+        let by_search = job.policy.is_some_and(|policy| policy.by_search);
+        let disputed = || {
+            let range = self.disputed_for(id, session)?;
+            Some((range, Recount { unlike: job.disputes[&range].kernel, by_search: false }))
+        };
+        disputed().or_else(|| {
+            let (range, unlike) = job.audits.for_session(session)?;
+            Some((range, Recount { unlike, by_search }))
+        })
+    }
+
+    /// A disputed range on which this worker has not voted and which nobody counts again yet. One that
+    /// exceeds every worker's credit goes to a worker that is idle.
+    fn disputed_for(&self, job: JobId, session: &Session) -> Option<Range> {
         let disputes = self.jobs[&job].disputes.iter();
         let mut open = disputes.filter(|(range, dispute)| {
             let waits = dispute.recount.is_none() && !dispute.settling;
@@ -101,28 +118,36 @@ impl Farm {
 
     /// One loan. `false` if the session has enough for now.
     fn lend_some(&mut self, id: SessionId, job_id: JobId) -> bool {
-        if let Some(range) = self.recount_for(job_id, &self.sessions[&id]) {
+        let outstanding = self.sessions[&id].outstanding;
+        if let Some((range, recount)) = self.recount_for(job_id, &self.sessions[&id]) {
+            let is_disputed = self.jobs[&job_id].disputes.contains_key(&range);
+            if !is_disputed && outstanding > self.wanted_tasks(id, job_id, u64::MAX) / 2 {
+                return false;
+            }
             let lease = self.lease_id();
             let job = self.jobs.get_mut(&job_id).expect("it has work");
-            job.disputes.get_mut(&range).expect("it was found").recount = Some(lease);
-            self.loan(id, lease, job_id, range, true);
+            match job.disputes.get_mut(&range) {
+                Some(dispute) => dispute.recount = Some(lease),
+                None => job.audits.lend(range, lease),
+            }
+            self.loan(id, lease, job_id, range, Some(recount));
             return true;
         }
-        let wanted = self.wanted_tasks(id, job_id);
-        let session = &self.sessions[&id];
-        if session.outstanding > wanted / 2 {
+        let wanted = self.wanted_tasks(id, job_id, self.jobs[&job_id].pool_tasks());
+        if outstanding > wanted / 2 {
             return false;
         }
-        let tasks = (wanted - session.outstanding).min(session.room());
+        let tasks = (wanted - outstanding).min(self.sessions[&id].room());
         let lease = self.lease_id();
         let job = self.jobs.get_mut(&job_id).expect("it has work");
         let range = job.lend(tasks, lease).expect("its pool is not empty");
-        self.loan(id, lease, job_id, range, false);
+        self.loan(id, lease, job_id, range, None);
         true
     }
 
-    /// How many tasks a session should hold while it works on `job`; at least 1.
-    fn wanted_tasks(&self, id: SessionId, job_id: JobId) -> u64 {
+    /// How many tasks a session should hold while it works on a job of which there are `pool` for all;
+    /// at least 1.
+    fn wanted_tasks(&self, id: SessionId, job_id: JobId, pool: u64) -> u64 {
         let (session, job) = (&self.sessions[&id], &self.jobs[&job_id]);
         let threads = u64::from(session.threads_for(job.thread_memory));
         let Some(rate) = job.rate_of(id) else {
@@ -132,7 +157,7 @@ impl Farm {
         let is_company = |(&other, session): (&SessionId, &Session)| {
             other != id && session.may_count(job_id, job.thread_memory)
         };
-        let pool = u128::from(job.pool_tasks());
+        let pool = u128::from(pool);
         let share = match self.sessions.iter().any(is_company) {
             false => pool,
             true => pool * u128::from(rate) / (2 * u128::from(job.rate().max(rate).max(1))),
@@ -141,10 +166,17 @@ impl Farm {
         u64::try_from(tasks).expect("it is at most MAX_LEASE_TASKS").max(threads)
     }
 
-    fn loan(&mut self, session: SessionId, lease: LeaseId, job: JobId, range: Range, whole: bool) {
-        self.lend(session, lease, job, range, whole);
+    fn loan(
+        &mut self,
+        session: SessionId,
+        lease: LeaseId,
+        job: JobId,
+        range: Range,
+        recount: Option<Recount>,
+    ) {
+        self.lend(session, lease, job, range, recount.is_some());
         let (plan, fingerprint) = (self.jobs[&job].plan, self.jobs[&job].fingerprint);
-        let loan = Loan { lease, job, plan, fingerprint, range, whole };
+        let loan = Loan { lease, job, plan, fingerprint, range, recount };
         self.effects.push(Effect::Lend { session, loan });
     }
 

@@ -6,6 +6,7 @@
 //! - nothing is acknowledged as accepted before it is durable;
 //! - done means every ordinal accepted and nothing disputed, checked again by the ledger.
 
+mod audits;
 mod clients;
 mod lending;
 mod restore;
@@ -21,8 +22,8 @@ use crate::job::Job;
 use crate::lease::Leases;
 use crate::session::Session;
 use crate::{
-    Effect, Event, JobId, JobState, JobView, LeaseId, Millis, Record, Report, RequestId, SessionId,
-    Ticket,
+    AuditPolicy, Author, Effect, Event, JobId, JobState, JobView, LeaseId, Millis, Record, Report,
+    RequestId, SessionId, Ticket,
 };
 
 /// The farm's few tunable times and sizes.
@@ -62,6 +63,11 @@ pub struct Farm {
     /// When sessions that missed a deadline may be served again.
     rests: BTreeSet<Millis>,
     leases: Leases,
+    /// Workers whose counts were proven wrong, by name.
+    distrusted: BTreeSet<String>,
+    /// Ends of disputes on their way into the ledger. Which rows they leave is not known before they
+    /// are there: until then nothing is said about covered ranges, and no job ends.
+    settling: usize,
     /// What the ledger was asked for.
     pending: BTreeMap<Ticket, Pending>,
     next_job: u64,
@@ -78,8 +84,11 @@ enum Pending {
     Job { request: RequestId, id: JobId, job: Box<Job> },
     State { request: RequestId, job: JobId, state: JobState },
     Done { job: JobId },
-    Range { session: SessionId, report: Report },
-    Compare { session: SessionId, worker: String, report: Report },
+    Range { session: SessionId, report: Report, worker: String, audit: bool },
+    Audit { request: RequestId, job: JobId, policy: AuditPolicy },
+    FindAudits { job: JobId },
+    Compare { session: SessionId, author: Author, report: Report },
+    Confirm { session: SessionId, report: Report },
     Dispute { session: SessionId, report: Report },
     Settle { session: SessionId, report: Report },
 }
@@ -97,16 +106,23 @@ impl Farm {
             Event::Joined { session, hello } => self.joined(session, &hello),
             Event::CreditChanged { session, credit } => self.credit_changed(session, credit),
             Event::Reported { session, report } => self.reported(session, report),
+            Event::Working { session, lease } => self.working(session, lease),
             Event::Declined { session, lease } => self.declined(session, lease),
             Event::Leaving { session } => self.leaving(session),
             Event::Left { session } => self.left(session),
-            Event::Submitted { request, plan, priority, thread_memory } => {
-                self.submitted(request, plan, priority, thread_memory);
+            Event::Submitted { request, plan, slice, priority, audit, thread_memory } => {
+                let mut job = Job::new(plan, slice, priority, thread_memory);
+                job.policy = audit;
+                self.submitted(request, job);
             }
+            Event::AuditAsked { request, job, policy } => self.audit_asked(request, job, policy),
             Event::Cancelled { request, job } => self.change(request, job, JobState::Cancelled),
             Event::Paused { request, job } => self.change(request, job, JobState::Paused),
             Event::Resumed { request, job } => self.change(request, job, JobState::Running),
             Event::Written { ticket } => self.written(ticket),
+            Event::AuditNoted { ticket, wanted } => self.audit_noted(ticket, wanted),
+            Event::AuditsFound { ticket, rows } => self.audits_found(ticket, rows),
+            Event::Settled { ticket, withdrawn } => self.settled(ticket, &withdrawn),
             Event::Compared { ticket, found } => self.compared(ticket, found),
             Event::Tick => {}
         }
@@ -159,6 +175,7 @@ impl Farm {
         JobView {
             id,
             plan: job.plan,
+            slice: job.slice,
             priority: job.priority,
             state: job.durable_state,
             tasks_done: job.tasks_done,
@@ -171,6 +188,9 @@ impl Farm {
             },
             tasks_per_kilosecond: if workers > 0 { job.rate() } else { 0 },
             disputes: job.disputes.len(),
+            audit: job.policy,
+            audits_wanted: job.audits.wanted,
+            audits_agreed: job.audits_agreed,
         }
     }
 
@@ -208,10 +228,18 @@ impl Farm {
                 self.state_written(request, job, state);
             }
             Some(Pending::Done { job }) => self.done_written(job),
-            Some(Pending::Range { session, report }) => self.range_written(session, report),
+            Some(Pending::Range { session, report, worker, audit }) => {
+                self.range_written(session, report, worker, audit);
+            }
+            Some(Pending::Confirm { session, report }) => self.confirm_written(session, report),
             Some(Pending::Dispute { session, report }) => self.dispute_written(session, report),
-            Some(Pending::Settle { session, report }) => self.settle_written(session, report),
-            Some(Pending::Compare { .. }) | None => {
+            Some(
+                Pending::Compare { .. }
+                | Pending::Settle { .. }
+                | Pending::Audit { .. }
+                | Pending::FindAudits { .. },
+            )
+            | None => {
                 panic!("the ledger answered {ticket}, which is not a write in progress")
             }
         }

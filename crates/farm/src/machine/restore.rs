@@ -1,8 +1,11 @@
 //! A farm from what was durable.
 
 use super::{Config, Farm};
+use crate::audit::Audits;
 use crate::job::{Dispute, Job};
-use crate::{IntervalSet, JobId, JobState, Millis, Plan, Range, Vote};
+use crate::{
+    AuditPolicy, IntervalSet, JobId, JobState, KernelName, Millis, Plan, Range, Slice, Vote,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything that a ledger remembers.
@@ -12,6 +15,8 @@ pub struct Restored {
     pub epoch: u64,
     /// All jobs.
     pub jobs: Vec<RestoredJob>,
+    /// Workers whose counts were proven wrong, by name.
+    pub distrusted: BTreeSet<String>,
 }
 
 /// A job, as the ledger remembers it.
@@ -21,6 +26,8 @@ pub struct RestoredJob {
     pub id: JobId,
     /// What it counts.
     pub plan: Plan,
+    /// The part that is wanted of it.
+    pub slice: Slice,
     /// Its priority.
     pub priority: i32,
     /// Bytes without which no thread can count its tasks.
@@ -33,6 +40,12 @@ pub struct RestoredJob {
     pub total: u128,
     /// What is disputed.
     pub disputes: Vec<RestoredDispute>,
+    /// What is counted twice, if anything is.
+    pub audit: Option<AuditPolicy>,
+    /// Accepted ranges that wait for their second count.
+    pub audits_wanted: u64,
+    /// Accepted ranges of which the second count agreed.
+    pub audits_agreed: u64,
 }
 
 /// A dispute, as the ledger remembers it.
@@ -42,6 +55,8 @@ pub struct RestoredDispute {
     pub range: Range,
     /// What the accepted rows say, and then every other claim.
     pub votes: Vec<Vote>,
+    /// What counted the accepted rows; empty if it was not the same for all.
+    pub kernel: KernelName,
 }
 
 impl Farm {
@@ -65,6 +80,8 @@ impl Farm {
             hungry: BTreeSet::new(),
             rests: BTreeSet::new(),
             leases: Default::default(),
+            distrusted: restored.distrusted,
+            settling: 0,
             pending: BTreeMap::new(),
             next_job: 1,
             next_lease: 0,
@@ -79,23 +96,29 @@ impl Farm {
             farm.requeue(id);
             // The last result may have become durable and the end of the job not.
             farm.finish_if_covered(id);
+            farm.find_audits(id);
         }
         farm
     }
 }
 
 fn restore_job(restored: RestoredJob) -> Job {
-    let mut job = Job::new(restored.plan, restored.priority, restored.thread_memory);
+    let mut job =
+        Job::new(restored.plan, restored.slice, restored.priority, restored.thread_memory);
     for range in restored.accepted.iter() {
-        assert!(range.end() <= job.plan.tasks, "{range} is outside of the plan");
+        assert!(job.holds(range), "{range} is outside of the plan");
         job.claim(range);
     }
     job.tasks_done = restored.accepted.len();
     job.total = restored.total;
     job.state = restored.state;
-    for RestoredDispute { range, votes } in restored.disputes {
-        let stored = votes.first().expect("a dispute has votes").count;
-        let dispute = Dispute { stored, votes, recount: None, settling: false, unwritten: 0 };
+    job.policy = restored.audit;
+    job.audits = Audits::new(restored.audits_wanted);
+    job.audits_agreed = restored.audits_agreed;
+    for RestoredDispute { range, votes, kernel } in restored.disputes {
+        let stored = votes.first().expect("a dispute has votes").claim;
+        let dispute =
+            Dispute { stored, kernel, votes, recount: None, settling: false, unwritten: 0 };
         job.disputes.insert(range, dispute);
     }
     if job.state == JobState::Done && !job.disputes.is_empty() {

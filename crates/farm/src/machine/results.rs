@@ -4,31 +4,36 @@
 //!   reported ─┬─ wholly uncovered ──► Write(Range) ──durable──► total += count, Ack(Accepted)
 //!             ├─ partly covered ────────────────────────────────────────────► Ack(Superseded)
 //!             └─ wholly covered ──► Compare ─┬─ rows do not align ──────────► Ack(Superseded)
-//!                                            ├─ same count: a free check ───► Ack(Agreed)
-//!                                            └─ another count ──► Write(Dispute), freeze, recount
+//!                                            ├─ same claim: a free check ───► Ack(Agreed)
+//!                                            │    where an audit is wanted,
+//!                                            │    by another kernel: Write(Confirm) first
+//!                                            └─ another claim ──► Write(Dispute), freeze, recount
 //!                                                 by workers that have not voted, until two agree
-//!                                                 ──► Write(Settle) ──durable──► total corrected
+//!                                                 ──► Write(Settle) ──durable──► total corrected;
+//!                                                 what the wrong worker counted is taken back
 //! ```
 
 use super::lending::MAX_LEASE_TASKS;
 use super::{Farm, Pending};
 use crate::job::{Dispute, Job};
 use crate::{
-    Effect, Found, JobState, LeaseId, Range, Record, Report, SessionId, Ticket, Verdict, Vote,
+    Author, Effect, Found, JobState, KernelName, LeaseId, Range, Record, Report, SessionId, Ticket,
+    Unaudited, Verdict, Vote, Withdrawn,
 };
 
 impl Farm {
     pub(super) fn reported(&mut self, session: SessionId, report: Report) {
         let Some(known) = self.sessions.get_mut(&session) else { return };
         (known.missed, known.rests_until) = (0, None);
-        let worker = known.worker.clone();
+        let author = known.author();
         let Some(job) = self.jobs.get_mut(&report.job) else {
             return self.ack(session, &report, Verdict::Obsolete);
         };
         if job.fingerprint != report.fingerprint {
             return self.ack(session, &report, Verdict::Foreign);
         }
-        if report.range.end() > job.plan.tasks || report.range.len() > MAX_LEASE_TASKS {
+        let is_whole = job.holds(report.range) && report.tally.is_sound();
+        if !is_whole || report.range.len() > MAX_LEASE_TASKS {
             return self.ack(session, &report, Verdict::Invalid);
         }
         job.heard_at = self.now;
@@ -39,23 +44,28 @@ impl Farm {
             self.leases.renew(report.lease, deadline);
             self.end_recount(&report);
         }
-        self.judge(session, worker, report);
+        self.judge(session, author, report);
         self.feed(session);
     }
 
-    fn judge(&mut self, session: SessionId, worker: String, report: Report) {
+    fn judge(&mut self, session: SessionId, author: Author, report: Report) {
         let job = self.jobs.get_mut(&report.job).expect("it was found");
         if job.state == JobState::Cancelled {
             self.ack(session, &report, Verdict::Obsolete);
         } else if job.disputes.contains_key(&report.range) {
-            self.vote(session, worker, report);
+            self.vote(session, author, report);
         } else if !job.claimed().intersects(report.range) {
-            for (lease, part) in job.claim(report.range) {
+            let taken = job.claim(report.range);
+            let fingerprint = report.fingerprint;
+            let audit = job.policy.is_some_and(|policy| policy.chooses(fingerprint, report.range));
+            for (lease, part) in taken {
                 self.shrink(lease, part, report.lease);
             }
-            self.write(Record::Range { report, worker }, Pending::Range { session, report });
+            let worker = author.worker.clone();
+            let record = Record::Range { report, author, audit };
+            self.write(record, Pending::Range { session, report, worker, audit });
         } else if job.claimed().contains(report.range) && !is_frozen(job, report.range) {
-            let ticket = self.ticket(Pending::Compare { session, worker, report });
+            let ticket = self.ticket(Pending::Compare { session, author, report });
             self.effects.push(Effect::Compare { ticket, job: report.job, range: report.range });
         } else {
             self.release_unusable(session, &report);
@@ -92,16 +102,27 @@ impl Farm {
         }
     }
 
-    pub(super) fn range_written(&mut self, session: SessionId, report: Report) {
+    pub(super) fn range_written(
+        &mut self,
+        session: SessionId,
+        report: Report,
+        worker: String,
+        audit: bool,
+    ) {
+        let Report { range, kernel, tally, .. } = report;
         let job = self.jobs.get_mut(&report.job).expect("jobs are never removed");
-        job.tasks_done += report.range.len();
-        job.total = job.total.checked_add(report.count.into()).expect("a total fits 128 bits");
+        job.tasks_done += range.len();
+        job.total = job.total.checked_add(tally.count.into()).expect("a total fits 128 bits");
+        if audit {
+            job.audits.want(Unaudited { range, worker, kernel });
+            self.find_audits(report.job);
+        }
         self.ack(session, &report, Verdict::Accepted);
         self.finish_if_covered(report.job);
     }
 
     pub(super) fn compared(&mut self, ticket: Ticket, found: Found) {
-        let Some(Pending::Compare { session, worker, report }) = self.pending.remove(&ticket)
+        let Some(Pending::Compare { session, author, report }) = self.pending.remove(&ticket)
         else {
             panic!("the ledger answered {ticket}, which is not a look-up in progress")
         };
@@ -110,55 +131,84 @@ impl Farm {
             return self.ack(session, &report, Verdict::Obsolete);
         }
         if job.disputes.contains_key(&report.range) {
-            return self.vote(session, worker, report);
+            return self.vote(session, author, report);
         }
+        let is_open = self.settling == 0
+            && !self.distrusted.contains(&author.worker)
+            && !job.audits.is_confirming(report.range);
         match found {
-            Found::Exactly { count, .. } if count == report.count.into() => {
-                self.ack(session, &report, Verdict::Agreed);
+            Found::Exactly { claim, .. } if claim == report.tally.claim() => {
+                let audits = &mut job.audits;
+                if is_open && audits.confirms(report.range, &author.worker, report.kernel) {
+                    let record = Record::Confirm { report, author };
+                    self.write(record, Pending::Confirm { session, report });
+                } else {
+                    self.ack(session, &report, Verdict::Agreed);
+                }
             }
-            Found::Exactly { count, worker: first } if !is_frozen(job, report.range) => {
-                self.dispute(session, worker, report, Vote { worker: first, count });
+            Found::Exactly { claim, worker, kernel }
+                if is_open && !is_frozen(job, report.range) =>
+            {
+                self.dispute(session, author, report, Vote { worker, claim }, kernel);
             }
             _ => self.ack(session, &report, Verdict::Superseded),
         }
     }
 
     /// Two counts of one range differ: freeze it. A job that was done is no longer.
-    fn dispute(&mut self, session: SessionId, worker: String, report: Report, stored: Vote) {
-        let vote = Vote { worker: worker.clone(), count: report.count.into() };
+    fn dispute(
+        &mut self,
+        session: SessionId,
+        author: Author,
+        report: Report,
+        stored: Vote,
+        kernel: KernelName,
+    ) {
+        let vote = Vote { worker: author.worker.clone(), claim: report.tally.claim() };
         let job = self.jobs.get_mut(&report.job).expect("jobs are never removed");
+        // What was to be confirmed there is now to be decided; who counts it again has a vote.
+        let audits = job.audits.drop(|range| range.intersect(report.range).is_some());
+        let (same, other): (Vec<_>, Vec<_>) =
+            audits.into_iter().partition(|&(range, _)| range == report.range);
         let dispute = Dispute {
-            stored: stored.count,
+            stored: stored.claim,
+            kernel,
             votes: vec![stored, vote],
-            recount: None,
+            recount: same.first().map(|&(_, lease)| lease),
             settling: false,
             unwritten: 1,
         };
         job.disputes.insert(report.range, dispute);
-        if job.state == JobState::Done {
-            (job.state, job.durable_state) = (JobState::Running, JobState::Running);
-        }
-        self.requeue(report.job);
-        self.write(Record::Dispute { report, worker }, Pending::Dispute { session, report });
+        other.into_iter().for_each(|(_, lease)| self.revoke(lease));
+        self.reopen(report.job);
+        self.write(Record::Dispute { report, author }, Pending::Dispute { session, report });
     }
 
     /// One more count of a frozen range.
-    fn vote(&mut self, session: SessionId, worker: String, report: Report) {
+    fn vote(&mut self, session: SessionId, author: Author, report: Report) {
+        let is_believed = !self.distrusted.contains(&author.worker);
+        let settling = self.settling > 0;
+        let worker = &author.worker;
         let job = self.jobs.get_mut(&report.job).expect("jobs are never removed");
         let dispute = job.disputes.get_mut(&report.range).expect("callers looked");
-        if dispute.has_voted(&worker) && dispute.unwritten > 0 {
+        if dispute.has_voted(worker) && dispute.unwritten > 0 {
             return; // It may be this very vote; the worker asks again if that is not its answer.
         }
-        if dispute.settling || dispute.has_voted(&worker) {
+        if settling || dispute.has_voted(worker) || !is_believed {
             return self.ack(session, &report, Verdict::Superseded);
         }
+        let claim = report.tally.claim();
         dispute.unwritten += 1;
-        dispute.votes.push(Vote { worker: worker.clone(), count: report.count.into() });
-        if dispute.is_settled_by(report.count.into()) {
+        dispute.votes.push(Vote { worker: worker.clone(), claim });
+        if dispute.is_settled_by(claim) {
             dispute.settling = true;
-            self.write(Record::Settle { report, worker }, Pending::Settle { session, report });
+            self.settling += 1;
+            let wrong = dispute.wrong(claim);
+            self.distrust(&wrong);
+            let record = Record::Settle { report, author, wrong };
+            self.write(record, Pending::Settle { session, report });
         } else {
-            self.write(Record::Dispute { report, worker }, Pending::Dispute { session, report });
+            self.write(Record::Dispute { report, author }, Pending::Dispute { session, report });
         }
     }
 
@@ -170,16 +220,25 @@ impl Farm {
         self.ack(session, &report, Verdict::Disputed);
     }
 
-    pub(super) fn settle_written(&mut self, session: SessionId, report: Report) {
+    pub(super) fn settled(&mut self, ticket: Ticket, withdrawn: &[Withdrawn]) {
+        let Some(Pending::Settle { session, report }) = self.pending.remove(&ticket) else {
+            panic!("the ledger answered {ticket}, which is no settlement in progress")
+        };
         if let Some(lease) = self.jobs[&report.job].disputes[&report.range].recount {
             self.revoke(lease);
         }
         let job = self.jobs.get_mut(&report.job).expect("jobs are never removed");
         let dispute = job.disputes.remove(&report.range).expect("it was being settled");
-        let rest = job.total.checked_sub(dispute.stored).expect("the total includes its rows");
-        job.total = rest.checked_add(report.count.into()).expect("a total fits 128 bits");
+        let rest = job.total.checked_sub(dispute.stored.count).expect("it includes its rows");
+        job.total = rest.checked_add(report.tally.count.into()).expect("a total fits 128 bits");
+        self.settling -= 1;
+        for withdrawn in withdrawn {
+            self.withdraw(withdrawn);
+        }
         self.ack(session, &report, Verdict::Disputed);
-        self.finish_if_covered(report.job);
+        for id in self.jobs.keys().copied().collect::<Vec<_>>() {
+            self.finish_if_covered(id);
+        }
     }
 
     /// A recount that came back is no longer lent.
@@ -190,7 +249,7 @@ impl Farm {
         }
     }
 
-    fn ack(&mut self, session: SessionId, report: &Report, verdict: Verdict) {
+    pub(super) fn ack(&mut self, session: SessionId, report: &Report, verdict: Verdict) {
         if self.sessions.contains_key(&session) {
             let Report { job, fingerprint, range, .. } = *report;
             self.effects.push(Effect::Ack { session, job, fingerprint, range, verdict });

@@ -5,15 +5,18 @@ use std::collections::BTreeSet;
 use super::Farm;
 use crate::job::Job;
 use crate::session::Session;
-use crate::{Effect, Hello, Holding, JobState, LeaseId, SessionId};
+use crate::{Dismissal, Effect, Hello, Holding, JobState, LeaseId, SessionId};
 
 impl Farm {
     pub(super) fn joined(&mut self, id: SessionId, hello: &Hello) {
         let same = |session: &Session| session.instance == hello.instance;
         let earlier = self.sessions.iter().find(|(_, session)| same(session)).map(|(&id, _)| id);
         if let Some(earlier) = earlier {
-            self.effects.push(Effect::Dismiss { session: earlier });
-            self.left(earlier);
+            self.dismiss(earlier, Dismissal::Replaced);
+        }
+        if self.distrusted.contains(&hello.worker) {
+            self.effects.push(Effect::Dismiss { session: id, reason: Dismissal::Distrusted });
+            return;
         }
         self.sessions.insert(id, Session::new(hello));
         self.staffing_changed = true;
@@ -70,6 +73,22 @@ impl Farm {
         }
     }
 
+    pub(super) fn dismiss(&mut self, id: SessionId, reason: Dismissal) {
+        self.effects.push(Effect::Dismiss { session: id, reason });
+        self.left(id);
+    }
+
+    /// A worker has finished a part of a loan that it will report as a whole.
+    pub(super) fn working(&mut self, id: SessionId, lease: LeaseId) {
+        let Some(lent) = self.leases.get(lease).filter(|lent| lent.session == id) else { return };
+        let (job, deadline) = (lent.job, self.deadline(lent.job));
+        self.jobs.get_mut(&job).expect("jobs are never removed").heard_at = self.now;
+        self.leases.renew(lease, deadline);
+        let session = self.sessions.get_mut(&id).expect("it holds a lease");
+        (session.missed, session.rests_until) = (0, None);
+        self.feed(id);
+    }
+
     /// The one path for a worker that is gone, whatever took it.
     pub(super) fn left(&mut self, id: SessionId) {
         let Some(session) = self.sessions.get(&id) else { return };
@@ -96,8 +115,7 @@ impl Farm {
         let job = self.jobs.get_mut(&lease.job).expect("jobs are never removed");
         for range in lease.open.iter() {
             if lease.recount {
-                let dispute = job.disputes.get_mut(&range).expect("recounted until settled");
-                dispute.recount = None;
+                job.end_recount(range, id);
             } else {
                 job.release(range, id);
             }

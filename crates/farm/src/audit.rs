@@ -1,0 +1,211 @@
+//! Audits: which accepted ranges are counted again, and what still waits for that.
+//!
+//! ```text
+//!   accepted ──chosen──► wanted ──lent to another worker, another kernel──► agreed
+//!                           ▲                                      │
+//!                           └──── the worker that agreed was wrong ┤
+//!                                                                  └──► disputed
+//! ```
+//!
+//! The ledger knows all that is wanted. The farm holds a window of it, so that its memory does not grow
+//! with the rows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::session::Session;
+use crate::{Fingerprint, KernelName, LeaseId, Range};
+
+/// Which accepted ranges of a job are counted again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AuditPolicy {
+    /// How many of a million; [`AuditPolicy::ALL`] at most.
+    pub share_ppm: u32,
+    /// Decides which. Workers do not know it, strangers read it in the ledger.
+    pub seed: u64,
+    /// Whether to count them by searching where the method does not search.
+    pub by_search: bool,
+}
+
+impl AuditPolicy {
+    /// Of a million.
+    pub const ALL: u32 = 1_000_000;
+
+    /// Whether a range of the plan is one of them: by the hash of seed, plan and range.
+    #[must_use]
+    pub fn chooses(&self, plan: Fingerprint, range: Range) -> bool {
+        let text = format!("queens audit; seed {}; plan {plan}; range {range}", self.seed);
+        let hash = blake3::hash(text.as_bytes());
+        let (first, _) = hash.as_bytes().split_first_chunk().expect("it has 32 bytes");
+        let of_a_million = u128::from(u64::from_le_bytes(*first)) * u128::from(Self::ALL) >> 64;
+        of_a_million < self.share_ppm.into()
+    }
+}
+
+/// An accepted range that is to be counted again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unaudited {
+    /// A row of the ledger.
+    pub range: Range,
+    /// Who counted it.
+    pub worker: String,
+    /// With what.
+    pub kernel: KernelName,
+}
+
+/// What waits for an audit, as far as the farm needs to know.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Audits {
+    /// Ranges in the ledger that wait.
+    pub(crate) wanted: u64,
+    /// The ledger was asked for more.
+    pub(crate) finding: bool,
+    /// All that waits is here.
+    complete: bool,
+    waiting: BTreeMap<Range, Waiting>,
+    lent: BTreeMap<Range, (LeaseId, Waiting)>,
+    /// Counted again with the same result, on the way into the ledger.
+    confirming: BTreeSet<Range>,
+}
+
+#[derive(Clone, Debug)]
+struct Waiting {
+    worker: String,
+    kernel: KernelName,
+    /// Who has counted it again in a way that is none: with the kernel that is to be checked.
+    tried: BTreeSet<String>,
+}
+
+impl Audits {
+    /// The most ranges that the farm keeps of a job.
+    pub(crate) const WINDOW: usize = 512;
+
+    /// With `wanted` ranges in the ledger, of which none is known.
+    pub(crate) fn new(wanted: u64) -> Audits {
+        Audits { wanted, complete: wanted == 0, ..Audits::default() }
+    }
+
+    /// Whether the ledger should be asked for more.
+    pub(crate) fn is_short(&self) -> bool {
+        !self.complete && !self.finding && self.known() < Audits::WINDOW / 2
+    }
+
+    fn known(&self) -> usize {
+        self.waiting.len() + self.lent.len()
+    }
+
+    /// A range was accepted that is to be counted again.
+    pub(crate) fn want(&mut self, row: Unaudited) {
+        self.wanted += 1;
+        self.complete &= self.known() < Audits::WINDOW;
+        if self.complete {
+            self.add(row);
+        }
+    }
+
+    /// The ledger may want other ranges than before: `wanted` of them.
+    pub(crate) fn forget(&mut self, wanted: u64) {
+        self.wanted = wanted;
+        self.complete = false;
+    }
+
+    /// What the ledger has found, when asked for [`Audits::WINDOW`].
+    pub(crate) fn found(&mut self, rows: Vec<Unaudited>) {
+        self.finding = false;
+        self.complete = rows.len() < Audits::WINDOW;
+        rows.into_iter().for_each(|row| self.add(row));
+    }
+
+    fn add(&mut self, row: Unaudited) {
+        let Unaudited { range, worker, kernel } = row;
+        if !self.lent.contains_key(&range) && !self.confirming.contains(&range) {
+            let new = Waiting { worker, kernel, tried: BTreeSet::new() };
+            self.waiting.entry(range).or_insert(new);
+        }
+    }
+
+    /// Whether any of them waits for a worker.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// One that a session may count, and the kernel that counted it: that of another worker. One that
+    /// exceeds every worker's credit goes to a worker that is idle.
+    pub(crate) fn for_session(&self, session: &Session) -> Option<(Range, KernelName)> {
+        let may = |(range, waiting): &(&Range, &Waiting)| {
+            let fits = range.len() <= session.room() || session.outstanding == 0;
+            let name = &session.worker;
+            fits && waiting.worker != *name && !waiting.tried.contains(name)
+        };
+        self.waiting.iter().find(may).map(|(&range, waiting)| (range, waiting.kernel))
+    }
+
+    /// One that waits is lent.
+    pub(crate) fn lend(&mut self, range: Range, lease: LeaseId) {
+        let waiting = self.waiting.remove(&range).expect("only what waits is lent");
+        self.lent.insert(range, (lease, waiting));
+    }
+
+    /// A lease of one is over.
+    pub(crate) fn give_back(&mut self, range: Range, lease: LeaseId) {
+        if self.lent.get(&range).is_some_and(|&(holder, _)| holder == lease) {
+            let (_, waiting) = self.lent.remove(&range).expect("it was found");
+            self.waiting.insert(range, waiting);
+        }
+    }
+
+    /// Whether `worker` has confirmed the count of `range`, with `kernel`: then the ledger is to be told.
+    /// A repetition with the kernel that is to be checked is no second opinion.
+    pub(crate) fn confirms(&mut self, range: Range, worker: &str, kernel: KernelName) -> bool {
+        let lent = self.lent.get_mut(&range).map(|(_, waiting)| waiting);
+        let Some(waiting) = lent.or_else(|| self.waiting.get_mut(&range)) else { return false };
+        if waiting.worker == worker {
+            return false;
+        }
+        if waiting.kernel == kernel {
+            waiting.tried.insert(worker.into());
+            return false;
+        }
+        self.waiting.remove(&range);
+        self.confirming.insert(range);
+        true
+    }
+
+    /// Whether one that is counted at last is on its way into the ledger.
+    pub(crate) fn is_confirming(&self, range: Range) -> bool {
+        self.confirming.contains(&range)
+    }
+
+    /// The ledger has it.
+    pub(crate) fn confirmed(&mut self, range: Range) {
+        self.confirming.remove(&range);
+        self.wanted -= 1;
+    }
+
+    /// A range is no longer what it was: disputed, or not accepted any more. Returns the leases under
+    /// which parts of it are counted again.
+    pub(crate) fn drop(&mut self, gone: impl Fn(Range) -> bool) -> Vec<(Range, LeaseId)> {
+        self.waiting.retain(|&range, _| !gone(range));
+        let lent = self.lent.extract_if(.., |&range, _| gone(range));
+        lent.map(|(range, (lease, _))| (range, lease)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_chooses_its_share_and_another_seed_others() {
+        let plan = Fingerprint([1; 32]);
+        let ranges = || (0..20_000).map(|i| Range::new(i, i + 1).expect("not empty"));
+        let chosen = |share_ppm, seed| {
+            let policy = AuditPolicy { share_ppm, seed, by_search: false };
+            ranges().filter(|&range| policy.chooses(plan, range)).collect::<Vec<_>>()
+        };
+        assert_eq!(chosen(AuditPolicy::ALL, 1).len(), 20_000);
+        assert_eq!(chosen(0, 1).len(), 0);
+        let two_percent = chosen(20_000, 1);
+        assert!((300..500).contains(&two_percent.len()), "{}", two_percent.len());
+        assert_ne!(chosen(20_000, 2), two_percent);
+    }
+}

@@ -1,0 +1,114 @@
+//! Audits: what clients ask for, what the ledger finds, and what a worker that was wrong leaves behind.
+
+use super::{Farm, Pending};
+use crate::audit::Audits;
+use crate::{
+    AuditPolicy, Dismissal, Effect, JobId, JobState, Record, Refusal, Report, RequestId, SessionId,
+    Ticket, Unaudited, Verdict, Withdrawn,
+};
+
+impl Farm {
+    /// The policy holds once the ledger has it; ranges accepted meanwhile fall under it there.
+    pub(super) fn audit_asked(&mut self, request: RequestId, id: JobId, policy: AuditPolicy) {
+        let refusal = match self.jobs.get_mut(&id) {
+            None => Some(Refusal::NoSuchJob(id)),
+            Some(job) if job.state == JobState::Cancelled => {
+                Some(Refusal::Over(id, JobState::Cancelled))
+            }
+            Some(job) => {
+                job.policy = Some(policy);
+                None
+            }
+        };
+        if let Some(refusal) = refusal {
+            return self.effects.push(Effect::Reply { request, answer: Err(refusal) });
+        }
+        let pending = Pending::Audit { request, job: id, policy };
+        self.write(Record::Audit { job: id, policy }, pending);
+    }
+
+    pub(super) fn audit_noted(&mut self, ticket: Ticket, wanted: u64) {
+        let Some(Pending::Audit { request, job: id, policy }) = self.pending.remove(&ticket) else {
+            panic!("the ledger answered {ticket}, which is no audit in progress")
+        };
+        let job = self.jobs.get_mut(&id).expect("jobs are never removed");
+        debug_assert!(job.policy.is_some(), "{policy:?}");
+        job.audits.forget(wanted);
+        if wanted > 0 {
+            self.reopen(id);
+        }
+        self.effects.push(Effect::Reply { request, answer: Ok(id) });
+        self.find_audits(id);
+        self.finish_if_covered(id);
+    }
+
+    /// A job that was done is no longer: its total waits for something.
+    pub(super) fn reopen(&mut self, id: JobId) {
+        let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
+        if job.state == JobState::Done {
+            (job.state, job.durable_state) = (JobState::Running, JobState::Running);
+            self.requeue(id);
+        }
+    }
+
+    /// Asks the ledger for ranges that wait for an audit, if few are known.
+    pub(super) fn find_audits(&mut self, id: JobId) {
+        let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
+        if job.state == JobState::Cancelled || !job.audits.is_short() {
+            return;
+        }
+        job.audits.finding = true;
+        let ticket = self.ticket(Pending::FindAudits { job: id });
+        self.effects.push(Effect::FindAudits { ticket, job: id, most: Audits::WINDOW });
+    }
+
+    pub(super) fn audits_found(&mut self, ticket: Ticket, rows: Vec<Unaudited>) {
+        let Some(Pending::FindAudits { job: id }) = self.pending.remove(&ticket) else {
+            panic!("the ledger answered {ticket}, which is no search in progress")
+        };
+        let job = self.jobs.get_mut(&id).expect("jobs are never removed");
+        job.audits.found(rows);
+        // A dispute may have begun since they were looked for.
+        let disputes = &job.disputes;
+        let is_disputed = |range| disputes.keys().any(|other| other.intersect(range).is_some());
+        job.audits.drop(is_disputed);
+    }
+
+    pub(super) fn confirm_written(&mut self, session: SessionId, report: Report) {
+        let job = self.jobs.get_mut(&report.job).expect("jobs are never removed");
+        job.audits.confirmed(report.range);
+        job.audits_agreed += 1;
+        self.ack(session, &report, Verdict::Agreed);
+        self.find_audits(report.job);
+        self.finish_if_covered(report.job);
+    }
+
+    /// Nothing that these workers say is believed any more.
+    pub(super) fn distrust(&mut self, workers: &[String]) {
+        self.distrusted.extend(workers.iter().cloned());
+        let theirs = self.sessions.iter().filter(|(_, session)| workers.contains(&session.worker));
+        let theirs: Vec<SessionId> = theirs.map(|(&id, _)| id).collect();
+        theirs.into_iter().for_each(|id| self.dismiss(id, Dismissal::Distrusted));
+    }
+
+    /// Rows that a worker had counted that was wrong elsewhere are no longer there.
+    pub(super) fn withdraw(&mut self, withdrawn: &Withdrawn) {
+        let Withdrawn { job: id, ranges, total, audits_wanted } = withdrawn;
+        let job = self.jobs.get_mut(id).expect("the ledger knows no other jobs");
+        job.unclaim(ranges);
+        job.tasks_done -= ranges.len();
+        job.total = job.total.checked_sub(*total).expect("the total includes its rows");
+        let is_gone = |range| ranges.intersects(range);
+        let mut leases: Vec<_> = job.audits.drop(is_gone).into_iter().map(|(_, id)| id).collect();
+        let disputes = job.disputes.extract_if(.., |&range, _| is_gone(range));
+        leases.extend(disputes.filter_map(|(_, dispute)| dispute.recount));
+        job.audits.forget(*audits_wanted);
+        for lease in leases {
+            self.revoke(lease);
+        }
+        if !ranges.is_empty() || *audits_wanted > 0 {
+            self.reopen(*id);
+        }
+        self.find_audits(*id);
+    }
+}

@@ -1,0 +1,119 @@
+//! Slices: a part of a plan, for a process that counts without a coordinator.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::{IntervalSet, Range};
+
+/// One of several equal parts of every plan: blocks of ordinals, dealt like cards, because tasks of
+/// neighbouring ordinals are alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Slice {
+    index: u32,
+    of: u32,
+}
+
+/// What is no slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a part is given as INDEX/PARTS, with INDEX from 1 to PARTS and at most {} parts",
+    Slice::MOST
+)]
+pub struct NoSlice;
+
+impl Slice {
+    /// The whole plan.
+    pub const ALL: Slice = Slice { index: 1, of: 1 };
+    /// Parts.
+    pub const MOST: u32 = 1 << 20;
+    /// Blocks that a slice has, of plans with enough tasks.
+    const BLOCKS: u64 = 64;
+
+    /// Part number `index`, from 1 on, of `of`.
+    ///
+    /// # Errors
+    ///
+    /// [`NoSlice`].
+    pub fn new(index: u32, of: u32) -> Result<Slice, NoSlice> {
+        let is_one = (1..=of).contains(&index) && of <= Slice::MOST;
+        is_one.then_some(Slice { index, of }).ok_or(NoSlice)
+    }
+
+    /// Its number, from 1 on.
+    #[must_use]
+    pub fn index(self) -> u32 {
+        self.index
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn of(self) -> u32 {
+        self.of
+    }
+
+    /// Whether that is everything.
+    #[must_use]
+    pub fn is_all(self) -> bool {
+        self.of == 1
+    }
+
+    /// Its ordinals, of a plan with `tasks` tasks. All slices together have each ordinal once.
+    #[must_use]
+    pub fn ordinals(self, tasks: u64) -> IntervalSet {
+        let (index, of) = (u64::from(self.index - 1), u64::from(self.of));
+        let blocks = if self.is_all() { 1 } else { (of * Slice::BLOCKS).min(tasks) };
+        let start = |block: u64| {
+            let start = u128::from(tasks) * u128::from(block) / u128::from(blocks.max(1));
+            u64::try_from(start).expect("it is at most `tasks`")
+        };
+        let own = (index..blocks).step_by(self.of as usize);
+        own.filter_map(|block| Range::new(start(block), start(block + 1))).collect()
+    }
+}
+
+impl fmt::Display for Slice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.index, self.of)
+    }
+}
+
+impl FromStr for Slice {
+    type Err = NoSlice;
+
+    fn from_str(text: &str) -> Result<Slice, NoSlice> {
+        let (index, of) = text.split_once('/').ok_or(NoSlice)?;
+        let number = |text: &str| text.parse().map_err(|_| NoSlice);
+        Slice::new(number(index)?, number(of)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_deal_each_ordinal_once() {
+        for (tasks, of) in [(0, 3), (1, 3), (5, 7), (1000, 3), (100_000, 64), (12_345, 1)] {
+            let mut seen = IntervalSet::new();
+            let mut sizes = Vec::new();
+            for index in 1..=of {
+                let own = Slice::new(index, of).expect("it is one").ordinals(tasks);
+                assert!(own.iter().all(|range| !seen.intersects(range)), "{index} of {of}");
+                own.iter().for_each(|range| seen.insert(range));
+                sizes.push(own.len());
+            }
+            assert_eq!(seen.len(), tasks);
+            let (least, most) = (sizes.iter().min(), sizes.iter().max());
+            assert!(most.zip(least).is_none_or(|(most, least)| most - least <= tasks / 64 + 1));
+        }
+    }
+
+    #[test]
+    fn a_slice_is_what_its_text_says() {
+        assert_eq!("3/64".parse(), Slice::new(3, 64));
+        assert_eq!(Slice::new(3, 64).expect("it is one").to_string(), "3/64");
+        for wrong in ["0/3", "4/3", "3", "/", "1/0", "-1/3", "1/1048577", "1/2/3"] {
+            assert_eq!(wrong.parse::<Slice>(), Err(NoSlice), "{wrong}");
+        }
+    }
+}

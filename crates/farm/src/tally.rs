@@ -1,0 +1,196 @@
+//! What a range counts, told in ways that do not err alike.
+
+use std::fmt;
+use std::str::FromStr;
+
+use arrayvec::ArrayString;
+
+use crate::Fingerprint;
+
+/// A Mersenne prime: 2^64 leaves 8, so that a sum that wrapped has another residue.
+const MODULUS: u64 = (1 << 61) - 1;
+
+/// The counts of some tasks: their sum, their sum modulo 2^61 - 1 carried apart from it, and a digest
+/// of every single one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Sum of weight x count.
+    pub count: u64,
+    /// The same modulo 2^61 - 1, added up for itself.
+    pub residue: u64,
+    /// Of which task counts what.
+    pub digest: Digest,
+}
+
+impl Tally {
+    /// Of no tasks.
+    pub const EMPTY: Tally = Tally { count: 0, residue: 0, digest: Digest(0) };
+
+    /// With one more task of the plan: weight x count is `count`. `None` if the sum passes 2^64 - 1.
+    #[must_use]
+    pub fn with(self, plan: Fingerprint, ordinal: u64, count: u64) -> Option<Tally> {
+        self.join(Tally {
+            count,
+            residue: count % MODULUS,
+            digest: Digest::of(plan, ordinal, count),
+        })
+    }
+
+    /// Of the tasks of both. `None` if the sum passes 2^64 - 1.
+    #[must_use]
+    pub fn join(self, other: Tally) -> Option<Tally> {
+        Some(Tally {
+            count: self.count.checked_add(other.count)?,
+            residue: (self.residue + other.residue) % MODULUS,
+            digest: self.digest.join(other.digest),
+        })
+    }
+
+    /// Whether the sum and its residue agree, as they do unless one of them was altered on its way.
+    #[must_use]
+    pub fn is_sound(self) -> bool {
+        self.count % MODULUS == self.residue
+    }
+
+    /// What is to be held against another count.
+    #[must_use]
+    pub fn claim(self) -> Claim {
+        Claim { count: self.count.into(), digest: self.digest }
+    }
+}
+
+/// Which task counts what: the sum, modulo 2^128, of a hash for each task, half of the BLAKE3 of plan,
+/// ordinal and count. It does not depend on how the tasks were cut into ranges, and neighbours' digests
+/// add up.
+///
+/// It tells two honest counts of a range apart, even if errors in their sums cancel. It is no seal: who
+/// knows all counts of many tasks could find others with the same digest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest(pub u128);
+
+impl Digest {
+    /// Of one task.
+    #[must_use]
+    pub fn of(plan: Fingerprint, ordinal: u64, count: u64) -> Digest {
+        let mut text = [0; 48];
+        text[..32].copy_from_slice(&plan.0);
+        text[32..40].copy_from_slice(&ordinal.to_le_bytes());
+        text[40..].copy_from_slice(&count.to_le_bytes());
+        let hash = blake3::hash(&text);
+        let (half, _) = hash.as_bytes().split_first_chunk().expect("it has 32 bytes");
+        Digest(u128::from_le_bytes(*half))
+    }
+
+    /// Of the tasks of both.
+    #[must_use]
+    pub fn join(self, other: Digest) -> Digest {
+        Digest(self.0.wrapping_add(other.0))
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+impl FromStr for Digest {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Digest, Self::Err> {
+        u128::from_str_radix(text, 16).map(Digest)
+    }
+}
+
+/// What is said of a range that may be several rows: their sum, and their digest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Claim {
+    /// Sum of weight x count.
+    pub count: u128,
+    /// Of which task counts what.
+    pub digest: Digest,
+}
+
+impl Claim {
+    /// Of the tasks of both. `None` if the sum passes 2^128 - 1.
+    #[must_use]
+    pub fn join(self, other: Claim) -> Option<Claim> {
+        let count = self.count.checked_add(other.count)?;
+        Some(Claim { count, digest: self.digest.join(other.digest) })
+    }
+}
+
+/// The name of the loop that counted, for strangers, and so that a second count can be another's. What
+/// it means is none of the farm's business.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KernelName(ArrayString<{ KernelName::MAX_LEN }>);
+
+impl KernelName {
+    /// Bytes.
+    pub const MAX_LEN: usize = 32;
+
+    /// `None` if it is longer than [`KernelName::MAX_LEN`].
+    #[must_use]
+    pub fn new(name: &str) -> Option<KernelName> {
+        ArrayString::from(name).ok().map(KernelName)
+    }
+
+    /// The name; empty if several loops counted, or nobody knows.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for KernelName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: Fingerprint = Fingerprint([7; 32]);
+
+    fn tally(counts: impl IntoIterator<Item = (u64, u64)>) -> Tally {
+        let mut counts = counts.into_iter();
+        let add = |tally: Tally, (ordinal, count)| tally.with(PLAN, ordinal, count);
+        counts.try_fold(Tally::EMPTY, add).expect("it is small")
+    }
+
+    #[test]
+    fn neighbours_add_up_however_they_are_cut() {
+        let whole = tally([(3, 10), (4, 0), (5, 7)]);
+        assert_eq!((whole.count, whole.is_sound()), (17, true));
+        assert_eq!(tally([(3, 10)]).join(tally([(4, 0), (5, 7)])), Some(whole));
+        assert_eq!(tally([(5, 7), (3, 10)]).join(tally([(4, 0)])), Some(whole));
+    }
+
+    #[test]
+    fn errors_that_cancel_in_the_sum_do_not_in_the_digest() {
+        let (right, wrong) = (tally([(3, 10), (4, 8)]), tally([(3, 11), (4, 7)]));
+        assert_eq!(right.count, wrong.count);
+        assert_ne!(right.claim(), wrong.claim());
+        assert_ne!(tally([(3, 10)]).digest, tally([(4, 10)]).digest);
+    }
+
+    #[test]
+    fn a_sum_that_was_altered_is_not_sound() {
+        let tally = tally([(0, MODULUS - 1), (1, 5), (2, u64::MAX / 2)]);
+        assert!(tally.is_sound());
+        for bit in 0..64 {
+            assert!(!Tally { count: tally.count ^ 1 << bit, ..tally }.is_sound(), "bit {bit}");
+        }
+        assert_eq!(tally.with(PLAN, 3, u64::MAX), None);
+    }
+
+    /// Ledgers and bundles of earlier versions are read under it.
+    #[test]
+    fn a_digest_stays_what_it_was() {
+        let digest = tally([(3, 10), (4, 8)]).digest;
+        assert_eq!(digest.to_string().parse(), Ok(digest));
+        assert_eq!(digest.to_string(), "?");
+    }
+}
