@@ -143,6 +143,14 @@ pub enum Failure {
     /// The job that was waited for has no total.
     #[error("job {0} ended as {1}, without a total; `queens submit` counts it anew")]
     NoTotal(JobId, JobState),
+    /// This worker was proven wrong.
+    #[error("the coordinator at {url} believes this worker no more: {reason}")]
+    Distrusted {
+        /// Who.
+        url: String,
+        /// Its words.
+        reason: String,
+    },
     /// One machine, two counts of one range.
     #[error(
         "this machine counted the same range twice, with different results; do not trust it with \
@@ -218,6 +226,7 @@ impl Failure {
             Failure::Incompatible(_) | Failure::LedgerVersion { .. } => 12,
             Failure::NoTotal(..) => 13,
             Failure::Miscounted
+            | Failure::Distrusted { .. }
             | Failure::Disagreement { .. }
             | Failure::Census(_)
             | Failure::SelfTest(_) => 14,

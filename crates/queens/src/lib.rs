@@ -7,6 +7,7 @@
 
 mod answer;
 mod bench;
+mod bundle;
 mod cli;
 mod compare;
 mod coordinator;

@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::anyhow;
 use board::MethodChoice;
 use count::Backend;
-use farm::{Config, JobId, JobState, JobView, Plan, Problem, RestoredJob};
+use farm::{Config, JobId, JobState, JobView, Plan, Problem, RestoredJob, Slice};
 use tokio::sync::{mpsc, watch};
 use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::ledger::{CheckedLedger, LedgerFault};
 use crate::memory::fit;
 use crate::progress::Progress;
-use crate::worker::{Connect, Executor, Link, LinkEnd, WorkConfig, work};
+use crate::worker::{BUILD, Connect, Executor, Link, LinkEnd, WorkConfig, work};
 
 /// What to count, and with what.
 #[derive(Clone, Debug)]
@@ -31,6 +31,8 @@ pub(crate) struct LocalCount {
     pub(crate) backend: Backend,
     /// Bytes that counting may take.
     pub(crate) memory: u64,
+    /// The part that is wanted.
+    pub(crate) slice: Slice,
     /// `None`: the work is lost if it is interrupted.
     pub(crate) ledger: Option<PathBuf>,
 }
@@ -73,7 +75,7 @@ impl LocalCount {
         let config = Config { grace_ms: 0, ..Config::default() };
         let (hub, handle) = Hub::new(config, ledger);
         let mut hub = tokio::spawn(hub.run());
-        let job = begin(&handle, known.map(|(job, _)| job), plan).await?;
+        let job = begin(&handle, known.map(|(job, _)| job), plan, self.slice).await?;
 
         let (stop, stopping) = watch::channel(false);
         let worker = self.clone().worker(handle.clone(), plans, stopping);
@@ -121,20 +123,21 @@ impl LocalCount {
         let wanted = |job: &RestoredJob| {
             job.plan.problem == self.problem
                 && self.method.is_none_or(|choice| choice.allows(job.plan.method))
+                && job.slice == self.slice
                 && job.state != JobState::Cancelled
         };
         let holds = match jobs {
             [] => return Ok(None),
             [job] if wanted(job) => return Ok(Some((job.id, job.plan))),
-            [job] => format!("{} ({})", job.plan, job.state),
+            [job] => format!("{} ({})", part(&job.plan, job.slice), job.state),
             jobs => format!("{} jobs", jobs.len()),
         };
         Err(Failure::LedgerOfAnotherPlan {
             path: self.ledger.clone().unwrap_or_default(),
             holds,
             wanted: match self.method {
-                Some(choice) => format!("{} by {choice}", self.problem),
-                None => self.problem.to_string(),
+                Some(choice) => part(format!("{} by {choice}", self.problem), self.slice),
+                None => part(self.problem, self.slice),
             },
         })
     }
@@ -148,6 +151,7 @@ impl LocalCount {
         let (executor, parts) = Executor::start(self.threads, self.backend, self.memory);
         let config = WorkConfig {
             worker: "local".into(),
+            build: BUILD.into(),
             instance: 0,
             threads: u32::try_from(self.threads.get()).unwrap_or(u32::MAX),
             memory: self.memory,
@@ -175,8 +179,18 @@ impl LocalCount {
     }
 }
 
+/// What is counted, and which part of it.
+fn part(what: impl std::fmt::Display, slice: Slice) -> String {
+    if slice.is_all() { what.to_string() } else { format!("part {slice} of {what}") }
+}
+
 /// The job to wait for: the one that is there, or a new one.
-async fn begin(hub: &HubHandle, known: Option<JobId>, plan: Plan) -> Result<JobId, Failure> {
+async fn begin(
+    hub: &HubHandle,
+    known: Option<JobId>,
+    plan: Plan,
+    slice: Slice,
+) -> Result<JobId, Failure> {
     let wish = match known {
         Some(job) => {
             let view = hub.job(job).await.map_err(anyhow::Error::from)?;
@@ -185,7 +199,7 @@ async fn begin(hub: &HubHandle, known: Option<JobId>, plan: Plan) -> Result<JobI
                 _ => return Ok(job),
             }
         }
-        None => Wish::Submit { plan, priority: 0 },
+        None => Wish::Submit { plan, slice, priority: 0, audit: None },
     };
     Ok(hub.wish(wish).await.map_err(anyhow::Error::from)??.id)
 }

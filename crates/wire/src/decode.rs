@@ -2,8 +2,8 @@
 
 use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
-    Fingerprint, Hello, Holding, JobId, JobState, JobView, LeaseId, Loan, Method, Plan, Problem,
-    Range, Report, Verdict,
+    AuditPolicy, Digest, Fingerprint, Hello, Holding, JobId, JobState, JobView, KernelName,
+    LeaseId, Loan, Method, Plan, Problem, Range, Recount, Report, Slice, Tally, Verdict,
 };
 
 use crate::v1::{self, work_request, work_response};
@@ -12,7 +12,7 @@ use crate::{MAX_TASKS_PER_MESSAGE, PROTOCOL, WireError};
 /// The greatest weight of a task: boards have orbits of up to 8, and a torus of size 32 has 64
 /// translations and reflections.
 const MAX_WEIGHT: u8 = 64;
-/// The longest name that a worker may give itself, bytes.
+/// The longest name that a worker may give itself or its program, bytes.
 const MAX_WORKER_NAME: usize = 128;
 /// The most threads of one worker.
 const MAX_THREADS: u32 = 4096;
@@ -26,6 +26,8 @@ pub enum WorkerMessage {
     Credit(u64),
     /// A partial count.
     Report(Report),
+    /// A loan that it will report as a whole is getting on.
+    Working(LeaseId),
     /// It has no memory for a loan.
     Decline(LeaseId),
     /// It wants no more work.
@@ -75,6 +77,9 @@ impl TryFrom<v1::WorkRequest> for WorkerMessage {
             work_request::Message::Hello(hello) => WorkerMessage::Hello(hello.try_into()?),
             work_request::Message::Credit(credit) => WorkerMessage::Credit(credit.tasks),
             work_request::Message::Report(report) => WorkerMessage::Report(report.try_into()?),
+            work_request::Message::Working(working) => {
+                WorkerMessage::Working(LeaseId(working.lease))
+            }
             work_request::Message::Decline(decline) => {
                 WorkerMessage::Decline(LeaseId(decline.lease))
             }
@@ -112,6 +117,9 @@ impl TryFrom<v1::Hello> for Hello {
         if hello.worker.is_empty() || hello.worker.len() > MAX_WORKER_NAME {
             return Err(WireError::out_of_bounds("worker", hello.worker.len()));
         }
+        if hello.build.len() > MAX_WORKER_NAME {
+            return Err(WireError::out_of_bounds("build", hello.build.len()));
+        }
         if hello.threads == 0 || hello.threads > MAX_THREADS {
             return Err(WireError::out_of_bounds("threads", hello.threads));
         }
@@ -120,6 +128,7 @@ impl TryFrom<v1::Hello> for Hello {
         }
         Ok(Hello {
             worker: hello.worker,
+            build: hello.build,
             instance: hello.instance,
             threads: hello.threads,
             memory: hello.memory,
@@ -151,7 +160,12 @@ impl TryFrom<v1::Report> for Report {
             fingerprint: fingerprint(&report.fingerprint)?,
             lease: LeaseId(id("lease", report.lease)?),
             range: range(report.range)?,
-            count: report.count,
+            tally: Tally {
+                count: report.count,
+                residue: id("residue", report.residue)?,
+                digest: digest(&report.digest)?,
+            },
+            kernel: kernel(&report.kernel)?,
             busy_us: report.busy_us,
         })
     }
@@ -172,8 +186,32 @@ impl TryFrom<v1::Loan> for Loan {
             plan,
             fingerprint: plan.fingerprint(),
             range,
-            whole: loan.whole,
+            recount: loan.recount.map(TryInto::try_into).transpose()?,
         })
+    }
+}
+
+impl TryFrom<v1::Recount> for Recount {
+    type Error = WireError;
+
+    fn try_from(recount: v1::Recount) -> Result<Self, WireError> {
+        Ok(Recount { unlike: kernel(&recount.unlike)?, by_search: recount.by_search })
+    }
+}
+
+impl v1::AuditPolicy {
+    /// The farm's policy, with `seed` if the request names none.
+    ///
+    /// # Errors
+    ///
+    /// A share of more than all, or a seed that no ledger can hold.
+    pub fn with_seed(self, seed: u64) -> Result<AuditPolicy, WireError> {
+        let v1::AuditPolicy { share_ppm, seed: named, by_search } = self;
+        if share_ppm > AuditPolicy::ALL {
+            return Err(WireError::out_of_bounds("share_ppm", share_ppm));
+        }
+        let seed = id("seed", named.unwrap_or(seed))?;
+        Ok(AuditPolicy { share_ppm, seed, by_search })
     }
 }
 
@@ -307,11 +345,16 @@ impl TryFrom<v1::Job> for JobView {
             tasks_per_kilosecond: job.tasks_per_kilosecond,
             disputes: usize::try_from(job.disputes)
                 .map_err(|_| WireError::out_of_bounds("disputes", job.disputes))?,
+            slice: Slice::new(job.shard, job.shards)
+                .map_err(|error| WireError::out_of_bounds("shard", error))?,
+            audit: job.audit.map(|policy| policy.with_seed(0)).transpose()?,
+            audits_wanted: job.audits_wanted,
+            audits_agreed: job.audits_agreed,
         })
     }
 }
 
-/// Jobs and leases are numbered below 2^63: ledgers store them as signed integers.
+/// Jobs, leases and the like are numbered below 2^63: ledgers store them as signed integers.
 fn id(field: &'static str, value: u64) -> Result<u64, WireError> {
     match i64::try_from(value) {
         Ok(_) => Ok(value),
@@ -322,6 +365,15 @@ fn id(field: &'static str, value: u64) -> Result<u64, WireError> {
 fn fingerprint(bytes: &[u8]) -> Result<Fingerprint, WireError> {
     let bytes = <[u8; 32]>::try_from(bytes);
     bytes.map(Fingerprint).map_err(|_| WireError::Missing("fingerprint"))
+}
+
+fn digest(bytes: &[u8]) -> Result<Digest, WireError> {
+    let bytes = <[u8; 16]>::try_from(bytes);
+    bytes.map(|bytes| Digest(u128::from_le_bytes(bytes))).map_err(|_| WireError::Missing("digest"))
+}
+
+fn kernel(name: &str) -> Result<KernelName, WireError> {
+    KernelName::new(name).ok_or_else(|| WireError::out_of_bounds("kernel", name.len()))
 }
 
 fn range(range: Option<v1::OrdinalRange>) -> Result<Range, WireError> {

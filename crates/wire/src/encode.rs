@@ -1,7 +1,9 @@
 //! From the farm's types to messages.
 
 use board::{MethodChoice, Square};
-use farm::{Fingerprint, JobState, JobView, LeaseId, Method, Plan, Problem, Range, Verdict};
+use farm::{
+    AuditPolicy, Fingerprint, JobState, JobView, LeaseId, Method, Plan, Problem, Range, Verdict,
+};
 
 use crate::decode::{TasksBlock, WorkerMessage, WorkerOrder};
 use crate::v1;
@@ -57,13 +59,14 @@ impl From<MethodChoice> for v1::submit_request::Method {
 }
 
 impl From<farm::Message> for v1::WorkRequest {
-    /// `build` and `backend` of a Hello stay empty: they are the program's to fill in.
+    /// The `backend` of a Hello stays empty: it is the program's to fill in.
     fn from(message: farm::Message) -> Self {
         use v1::work_request::Message;
         let message = match message {
             farm::Message::Hello(hello) => Message::Hello(hello.into()),
             farm::Message::Credit(tasks) => Message::Credit(v1::Credit { tasks }),
             farm::Message::Report(report) => Message::Report(report.into()),
+            farm::Message::Working(LeaseId(lease)) => Message::Working(v1::Working { lease }),
             farm::Message::Decline(LeaseId(lease)) => Message::Decline(v1::Decline { lease }),
             farm::Message::Leaving => Message::Leaving(v1::Leaving {}),
         };
@@ -78,6 +81,7 @@ impl From<farm::Message> for WorkerMessage {
             farm::Message::Hello(hello) => WorkerMessage::Hello(hello),
             farm::Message::Credit(tasks) => WorkerMessage::Credit(tasks),
             farm::Message::Report(report) => WorkerMessage::Report(report),
+            farm::Message::Working(lease) => WorkerMessage::Working(lease),
             farm::Message::Decline(lease) => WorkerMessage::Decline(lease),
             farm::Message::Leaving => WorkerMessage::Leaving,
         }
@@ -94,7 +98,7 @@ impl From<farm::Hello> for v1::Hello {
             memory: hello.memory,
             credit: hello.credit,
             holding: hello.holding.into_iter().map(Into::into).collect(),
-            build: String::new(),
+            build: hello.build,
             backend: String::new(),
         }
     }
@@ -118,7 +122,10 @@ impl From<farm::Report> for v1::Report {
             job: report.job.0,
             fingerprint: bytes(report.fingerprint),
             range: Some(report.range.into()),
-            count: report.count,
+            count: report.tally.count,
+            residue: report.tally.residue,
+            digest: report.tally.digest.0.to_le_bytes().to_vec(),
+            kernel: report.kernel.to_string(),
             busy_us: report.busy_us,
         }
     }
@@ -150,7 +157,10 @@ impl From<farm::Loan> for v1::Loan {
             job: loan.job.0,
             plan: Some((&loan.plan).into()),
             range: Some(loan.range.into()),
-            whole: loan.whole,
+            recount: loan.recount.map(|recount| v1::Recount {
+                unlike: recount.unlike.to_string(),
+                by_search: recount.by_search,
+            }),
         }
     }
 }
@@ -193,6 +203,13 @@ impl From<JobState> for v1::JobState {
     }
 }
 
+impl From<AuditPolicy> for v1::AuditPolicy {
+    fn from(policy: AuditPolicy) -> Self {
+        let AuditPolicy { share_ppm, seed, by_search } = policy;
+        v1::AuditPolicy { share_ppm, seed: Some(seed), by_search }
+    }
+}
+
 impl From<JobView> for v1::Job {
     fn from(job: JobView) -> Self {
         v1::Job {
@@ -207,6 +224,11 @@ impl From<JobView> for v1::Job {
             disputes: job.disputes as u64,
             thread_memory: job.thread_memory,
             able_workers: job.able_workers as u64,
+            audit: job.audit.map(Into::into),
+            audits_wanted: job.audits_wanted,
+            audits_agreed: job.audits_agreed,
+            shard: job.slice.index(),
+            shards: job.slice.of(),
         }
     }
 }

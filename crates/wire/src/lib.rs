@@ -12,7 +12,7 @@ pub use decode::{TasksBlock, WorkerMessage, WorkerOrder};
 pub use error::WireError;
 
 /// The version of the worker's protocol; [`v1::Hello::protocol`].
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;
 
 /// The most tasks in one [`v1::Tasks`].
 pub const MAX_TASKS_PER_MESSAGE: usize = 4096;

@@ -2,8 +2,8 @@
 
 use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
-    Fingerprint, Hello, Holding, JobId, JobState, JobView, LeaseId, Loan, Message, Method, Plan,
-    Problem, Range, Report, Verdict,
+    AuditPolicy, Digest, Fingerprint, Hello, Holding, JobId, JobState, JobView, KernelName,
+    LeaseId, Loan, Message, Method, Plan, Problem, Range, Recount, Report, Slice, Tally, Verdict,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -112,6 +112,7 @@ fn the_largest_messages_fit_the_limit() {
     let holding = Holding { lease: LeaseId(u64::MAX), job: JobId(u64::MAX), fingerprint, range };
     let hello = Message::Hello(Hello {
         worker: "w".repeat(128),
+        build: "b".repeat(128),
         instance: u64::MAX,
         threads: 4096,
         memory: u64::MAX,
@@ -132,12 +133,21 @@ fn the_largest_messages_fit_the_limit() {
 #[test]
 fn numbers_that_no_ledger_can_hold_are_refused() {
     let range = Some(v1::OrdinalRange { start: 0, end: 1 });
-    let fits =
-        v1::Report { lease: 1, job: 1, fingerprint: vec![0; 32], range, ..Default::default() };
+    let fits = v1::Report {
+        lease: 1,
+        job: 1,
+        fingerprint: vec![0; 32],
+        range,
+        digest: vec![0; 16],
+        ..Default::default()
+    };
     assert!(Report::try_from(fits.clone()).is_ok());
-    for report in
-        [v1::Report { lease: 1 << 63, ..fits.clone() }, v1::Report { job: u64::MAX, ..fits }]
-    {
+    for report in [
+        v1::Report { lease: 1 << 63, ..fits.clone() },
+        v1::Report { residue: 1 << 63, ..fits.clone() },
+        v1::Report { kernel: "k".repeat(33), ..fits.clone() },
+        v1::Report { job: u64::MAX, ..fits },
+    ] {
         let error = Report::try_from(report).expect_err("it is too large");
         assert!(error.to_string().contains("out of bounds"), "{error}");
     }
@@ -158,17 +168,19 @@ fn message() -> impl Strategy<Value = Message> {
         hello().prop_map(Message::Hello),
         any::<u64>().prop_map(Message::Credit),
         report().prop_map(Message::Report),
+        any::<u64>().prop_map(|lease| Message::Working(LeaseId(lease))),
         any::<u64>().prop_map(|lease| Message::Decline(LeaseId(lease))),
         Just(Message::Leaving),
     ]
 }
 
 fn hello() -> impl Strategy<Value = Hello> {
-    let name = "[a-zà-ž0-9-]{1,64}";
+    let names = ("[a-zà-ž0-9-]{1,64}", "[a-z0-9.-]{0,64}");
     let numbers = (any::<u64>(), 1..=4096u32, any::<u64>(), any::<u64>());
-    (name, numbers, vec(holding(), 0..5)).prop_map(
-        |(worker, (instance, threads, memory, credit), holding)| Hello {
+    (names, numbers, vec(holding(), 0..5)).prop_map(
+        |((worker, build), (instance, threads, memory, credit), holding)| Hello {
             worker,
+            build,
             instance,
             threads,
             memory,
@@ -190,14 +202,30 @@ fn holding() -> impl Strategy<Value = Holding> {
 }
 
 fn report() -> impl Strategy<Value = Report> {
-    (holding(), any::<u64>(), any::<u64>()).prop_map(|(holding, count, busy_us)| Report {
-        job: holding.job,
-        fingerprint: holding.fingerprint,
-        lease: holding.lease,
-        range: holding.range,
-        count,
-        busy_us,
+    let tally = (any::<u64>(), 0..1u64 << 61, any::<u128>());
+    let tally = tally.prop_map(|(count, residue, digest)| {
+        // Whether it is sound is the farm's to say.
+        Tally { count, residue, digest: Digest(digest) }
+    });
+    (holding(), tally, kernel(), any::<u64>()).prop_map(|(holding, tally, kernel, busy_us)| {
+        Report {
+            job: holding.job,
+            fingerprint: holding.fingerprint,
+            lease: holding.lease,
+            range: holding.range,
+            tally,
+            kernel,
+            busy_us,
+        }
     })
+}
+
+fn kernel() -> impl Strategy<Value = KernelName> {
+    "[a-z0-9 ]{0,32}".prop_map(|name| KernelName::new(&name).expect("it is short"))
+}
+
+fn recount() -> impl Strategy<Value = Recount> {
+    (kernel(), any::<bool>()).prop_map(|(unlike, by_search)| Recount { unlike, by_search })
 }
 
 fn order() -> impl Strategy<Value = WorkerOrder> {
@@ -216,8 +244,8 @@ fn order() -> impl Strategy<Value = WorkerOrder> {
 }
 
 fn loan() -> impl Strategy<Value = Loan> {
-    (any::<u64>(), any::<u64>(), plan(), range(), any::<bool>()).prop_map(
-        |(lease, job, plan, range, whole)| {
+    (any::<u64>(), any::<u64>(), plan(), range(), prop::option::of(recount())).prop_map(
+        |(lease, job, plan, range, recount)| {
             let plan = Plan { tasks: plan.tasks.max(range.end()), ..plan };
             Loan {
                 lease: LeaseId(lease),
@@ -225,7 +253,7 @@ fn loan() -> impl Strategy<Value = Loan> {
                 plan,
                 fingerprint: plan.fingerprint(),
                 range,
-                whole,
+                recount,
             }
         },
     )
@@ -255,10 +283,14 @@ fn job() -> impl Strategy<Value = JobView> {
     ];
     let numbers = (any::<u64>(), any::<u64>(), any::<u128>(), any::<u64>());
     let sizes = (any::<u64>(), any::<u16>(), any::<u16>(), any::<u16>());
-    (plan(), state, numbers, any::<i32>(), sizes).prop_map(
-        |(plan, state, (id, tasks_done, total, speed), priority, sizes)| JobView {
+    (plan(), state, numbers, any::<i32>(), sizes, audits()).prop_map(
+        |(plan, state, (id, tasks_done, total, speed), priority, sizes, audits)| JobView {
             id: JobId(id),
             plan,
+            slice: audits.0,
+            audit: audits.1,
+            audits_wanted: audits.2,
+            audits_agreed: audits.3,
             priority,
             state,
             tasks_done,
@@ -270,6 +302,14 @@ fn job() -> impl Strategy<Value = JobView> {
             disputes: sizes.3.into(),
         },
     )
+}
+
+fn audits() -> impl Strategy<Value = (Slice, Option<AuditPolicy>, u64, u64)> {
+    let slice = (1..=Slice::MOST, 1..=Slice::MOST)
+        .prop_map(|(a, b)| Slice::new(a.min(b), a.max(b)).expect("it is a part"));
+    let policy = (0..=AuditPolicy::ALL, 0..1u64 << 63, any::<bool>())
+        .prop_map(|(share_ppm, seed, by_search)| AuditPolicy { share_ppm, seed, by_search });
+    (slice, prop::option::of(policy), any::<u64>(), any::<u64>())
 }
 
 fn plan() -> impl Strategy<Value = Plan> {

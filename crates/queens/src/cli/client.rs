@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use board::MethodChoice;
 use clap::Args;
-use farm::{JobId, JobState, JobView, Plan};
+use farm::{AuditPolicy, JobId, JobState, JobView, Plan};
 use tonic::{Code, Status};
 use wire::v1;
 use wire::v1::jobs_service_client::JobsServiceClient;
@@ -54,6 +54,13 @@ pub(super) struct SubmitArgs {
     /// Jobs of higher priority are served first
     #[arg(long, default_value_t = 0, allow_negative_numbers = true, env = "QUEENS_PRIORITY")]
     priority: i32,
+    /// Have this share of the ranges counted a second time, by another worker and another kernel: 0.02
+    /// is two percent
+    #[arg(long, value_name = "SHARE", env = "QUEENS_AUDIT", value_parser = share)]
+    audit: Option<u32>,
+    /// Have every range counted a second time
+    #[arg(long, conflicts_with = "audit", env = "QUEENS_CERTIFIED")]
+    certified: bool,
     /// Follow the job to its end and print its total instead of its number
     #[arg(long)]
     wait: bool,
@@ -85,6 +92,45 @@ pub(super) struct JobArgs {
 }
 
 #[derive(Debug, Args)]
+pub(super) struct AuditArgs {
+    /// The job's number
+    job: u64,
+    /// The share of the ranges
+    #[arg(long, value_name = "SHARE", default_value = "0.02", env = "QUEENS_AUDIT",
+          value_parser = share)]
+    fraction: u32,
+    /// Every range
+    #[arg(long, conflicts_with = "fraction")]
+    all: bool,
+    /// With `rows`, ranges of `halves` are counted by searching below their tasks, which takes a
+    /// hundred times as long [default: by another counting loop]
+    #[arg(long, value_enum)]
+    method: Option<AuditMethod>,
+    /// Decides which ranges; whoever knows it can tell that they were not picked by hand
+    /// [default: drawn by the coordinator]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(..1 << 63))]
+    seed: Option<u64>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    coordinator: CoordinatorArgs,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum AuditMethod {
+    /// By searching row by row
+    Rows,
+}
+
+/// Reads a share as parts of a million.
+fn share(text: &str) -> anyhow::Result<u32> {
+    let share: f64 = text.parse()?;
+    anyhow::ensure!((0.0..=1.0).contains(&share), "a share is between 0 and 1, like 0.02");
+    Ok((share * f64::from(AuditPolicy::ALL)).round() as u32)
+}
+
+#[derive(Debug, Args)]
 pub(super) struct HealthArgs {
     #[command(flatten)]
     coordinator: CoordinatorArgs,
@@ -98,6 +144,7 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
         problem: Some(problem.into()),
         method: Some(choice.into()),
         priority: args.priority,
+        audit: args.audit_policy(),
     };
     let answer = client.jobs.submit(request).await;
     let job = client.job(answer.map(|answer| answer.into_inner().job))?;
@@ -109,6 +156,37 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
         (false, true) => output::print(show::json(&job)),
         (false, false) => output::print(job.id),
     }
+}
+
+impl SubmitArgs {
+    fn audit_policy(&self) -> Option<v1::AuditPolicy> {
+        let share_ppm = if self.certified { Some(AuditPolicy::ALL) } else { self.audit };
+        share_ppm.map(|share_ppm| v1::AuditPolicy { share_ppm, ..v1::AuditPolicy::default() })
+    }
+}
+
+pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
+    let mut client = Client::connect(&args.coordinator).await?;
+    let policy = v1::AuditPolicy {
+        share_ppm: if args.all { AuditPolicy::ALL } else { args.fraction },
+        seed: args.seed,
+        by_search: args.method.is_some(),
+    };
+    let request = v1::AuditRequest { job: args.job, policy: Some(policy) };
+    let answer = client.jobs.audit(request).await;
+    let job = client.job(answer.map(|answer| answer.into_inner().job))?;
+    if args.json {
+        return output::print(show::json(&job));
+    }
+    let seed = job.audit.map_or(0, |policy| policy.seed);
+    output::print(match job.audits_wanted {
+        0 => format!("job {}: nothing that is accepted waits for an audit (seed {seed})", job.id),
+        wanted => format!(
+            "job {}: {wanted} accepted ranges are counted again by other workers (seed {seed}); \
+             `queens watch {}` waits for them",
+            job.id, job.id
+        ),
+    })
 }
 
 pub(super) async fn jobs(args: JobsArgs) -> Result<(), Failure> {

@@ -9,11 +9,13 @@ use bytesize::ByteSize;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, ValueEnum};
 use count::Backend;
+use farm::{JobView, Slice};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::local_methods::{self, LocalArgs, LocalMethod};
 use super::problem::ProblemArgs;
+use super::show;
 use super::signal::asked_to_stop;
 use crate::answer::Answering;
 use crate::failure::Failure;
@@ -35,6 +37,9 @@ pub(super) struct CountArgs {
     /// Keep the work in this file, and go on from what it holds
     #[arg(long, value_name = "FILE", env = "QUEENS_LEDGER")]
     ledger: Option<PathBuf>,
+    /// Count only this part of the tasks, as in 3/64, into a ledger; `queens merge` joins the parts
+    #[arg(long, value_name = "INDEX/PARTS", requires = "ledger", env = "QUEENS_SHARD")]
+    shard: Option<Slice>,
     /// Print one JSON object instead of the bare total
     #[arg(long)]
     json: bool,
@@ -208,6 +213,17 @@ struct CountJson {
     backend: &'static str,
 }
 
+/// A part of the tasks is counted: its sum is no total, and must not look like one.
+fn part_counted(job: &JobView, json: bool) -> Result<(), Failure> {
+    if json {
+        return output::print(show::json(job));
+    }
+    output::print(format!(
+        "part {} of {} is counted: {} of its {} tasks; `queens merge` adds the parts up",
+        job.slice, job.plan, job.tasks_done, job.plan.tasks
+    ))
+}
+
 /// The squares of given queens, where there may be any.
 pub(super) fn given(problem: &Problem) -> Option<String> {
     match problem {
@@ -220,7 +236,7 @@ pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
     let problem = args.problem.problem(args.n)?;
     if let Some(method) = args.cut.local()? {
         if args.ledger.is_some() {
-            return Err(method.refuses("no ledger", "--ledger (QUEENS_LEDGER)"));
+            return Err(method.refuses("no ledger", "--ledger (QUEENS_LEDGER) and --shard"));
         }
         let CountArgs { json, stats, .. } = args;
         let memory = args.counting.memory();
@@ -237,12 +253,16 @@ pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
         threads: args.counting.threads(),
         backend: args.counting.tested_backend()?,
         memory: args.counting.memory(),
+        slice: args.shard.unwrap_or(Slice::ALL),
         ledger: args.ledger,
     };
     let backend = count.backend.name();
     let answering = Answering::begin(problem);
     let result = count.run(Progress::new(true, false), asked_to_stop()).await?;
     let LocalResult { job, seconds, threads } = result;
+    if !job.slice.is_all() {
+        return part_counted(&job, args.json);
+    }
     let answer = tokio::select! {
         answer = answering.of(job.total) => answer?,
         () = asked_to_stop() => {

@@ -74,6 +74,8 @@ enum Command {
     Status(client::JobArgs),
     /// Follow one job to its end, then print its total
     Watch(client::JobArgs),
+    /// Have accepted ranges counted again, by other workers and other kernels
+    Audit(client::AuditArgs),
     /// End a job without a total
     Cancel(client::JobArgs),
     /// Let a job rest
@@ -141,6 +143,7 @@ impl Command {
             Command::Jobs(args) => on_one_thread(client::jobs(args)),
             Command::Status(args) => on_one_thread(client::status(args)),
             Command::Watch(args) => on_one_thread(client::watch(args)),
+            Command::Audit(args) => on_one_thread(client::audit(args)),
             Command::Cancel(args) => on_one_thread(client::cancel(args)),
             Command::Pause(args) => on_one_thread(client::pause(args)),
             Command::Resume(args) => on_one_thread(client::resume(args)),

@@ -1,7 +1,7 @@
 //! Jobs as text and as JSON.
 
 use bytesize::ByteSize;
-use farm::{JobState, JobView, Problem};
+use farm::{AuditPolicy, JobState, JobView, Problem};
 use serde_json::{Value, json};
 
 use super::count::given;
@@ -43,7 +43,18 @@ fn object(job: &JobView) -> Value {
         "counts_per_second": counts_per_second(job),
         "seconds_left": seconds_left(job),
         "disputes": job.disputes,
+        "audits_wanted": job.audits_wanted,
+        "audits_agreed": job.audits_agreed,
     });
+    if let Some(AuditPolicy { share_ppm, seed, .. }) = job.audit {
+        object["audit_share"] = (f64::from(share_ppm) / f64::from(AuditPolicy::ALL)).into();
+        object["audit_seed"] = seed.to_string().into();
+    }
+    if !job.slice.is_all() {
+        object["shard"] = job.slice.index().into();
+        object["shards"] = job.slice.of().into();
+        object["total"] = Value::Null;
+    }
     if let Some((parameter, value)) = job.plan.method.parameter() {
         object[parameter] = value.into();
     }
@@ -51,6 +62,20 @@ fn object(job: &JobView) -> Value {
         object["given"] = given.into();
     }
     object
+}
+
+/// How far the second counts are.
+fn audits(job: &JobView) -> Option<String> {
+    let policy = job.audit?;
+    let share = 100.0 * f64::from(policy.share_ppm) / f64::from(AuditPolicy::ALL);
+    let waiting = match job.audits_wanted {
+        0 => String::new(),
+        wanted => format!(", {wanted} wait for another worker to count them"),
+    };
+    Some(format!(
+        "audit     {share}% of the ranges, seed {}: {} counted twice alike{waiting}",
+        policy.seed, job.audits_agreed
+    ))
 }
 
 /// What a running job waits for that no connected worker can count. One that workers hold ranges of
@@ -129,6 +154,10 @@ pub(super) fn details(job: &JobView) -> String {
     if let Some(left) = seconds_left(job) {
         lines.push(format!("left      {}", clock(left)));
     }
+    if !job.slice.is_all() {
+        lines.push(format!("part      {} of the plan: its sum is no total", job.slice));
+    }
+    lines.extend(audits(job));
     if job.disputes > 0 {
         lines.push(format!(
             "disputed  {} ranges were counted with different results; another worker must count \
@@ -160,6 +189,10 @@ mod tests {
             able_workers: 0,
             tasks_per_kilosecond: 0,
             disputes: 0,
+            slice: farm::Slice::ALL,
+            audit: None,
+            audits_wanted: 0,
+            audits_agreed: 0,
         };
         assert!(!details(&job).contains("waits"), "an older coordinator names no able workers");
 

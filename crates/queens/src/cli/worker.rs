@@ -8,7 +8,7 @@ use super::client::CoordinatorArgs;
 use super::count::CountingArgs;
 use super::signal::asked_to_stop;
 use crate::failure::Failure;
-use crate::worker::{Executor, GrpcConnector, WorkConfig, work};
+use crate::worker::{BUILD, Executor, GrpcConnector, WorkConfig, work};
 
 #[derive(Debug, Args)]
 pub(super) struct WorkerArgs {
@@ -50,6 +50,7 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     let mut connector = GrpcConnector { endpoint, backend: executor.backend().to_string() };
     let config = WorkConfig {
         worker: name,
+        build: BUILD.into(),
         instance,
         threads: u32::try_from(threads.get()).unwrap_or(u32::MAX),
         memory,

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 use bytesize::ByteSize;
 use farm::{
-    Config, Effect, Event, Farm, Hello, JobId, JobView, Millis, Plan, Record, Refusal, RequestId,
-    SessionId,
+    AuditPolicy, Config, Dismissal, Effect, Event, Farm, Hello, JobId, JobView, Millis, Plan,
+    Record, Refusal, RequestId, SessionId, Slice,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -37,7 +37,9 @@ enum Input {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Wish {
     /// Count this.
-    Submit { plan: Plan, priority: i32 },
+    Submit { plan: Plan, slice: Slice, priority: i32, audit: Option<AuditPolicy> },
+    /// Count accepted ranges again.
+    Audit(JobId, AuditPolicy),
     /// End a job without a total.
     Cancel(JobId),
     /// Let a job rest.
@@ -263,7 +265,7 @@ impl Hub {
     /// Returns a session that had to be dismissed.
     async fn carry_out(&mut self, effect: Effect) -> Option<SessionId> {
         match effect {
-            Effect::Write { .. } | Effect::Compare { .. } => {
+            Effect::Write { .. } | Effect::Compare { .. } | Effect::FindAudits { .. } => {
                 log_dispute(&effect);
                 // A closed queue means that the ledger failed; its last event says why.
                 let _ = self.ledger.commands.send(effect).await;
@@ -282,8 +284,12 @@ impl Hub {
                     let _ = reply.send(view.clone());
                 }
             }
-            Effect::Dismiss { session } => {
-                self.outboxes.remove(&session);
+            Effect::Dismiss { session, reason } => {
+                let outbox = self.outboxes.remove(&session);
+                if let (Some(outbox), Dismissal::Distrusted) = (outbox, reason) {
+                    // One that takes no orders is told when it comes back.
+                    let _ = outbox.try_send(Order::Distrusted);
+                }
             }
             Effect::Lend { .. } | Effect::Revoke { .. } | Effect::Ack { .. } => {
                 return send_to_worker(&mut self.outboxes, effect);
@@ -300,13 +306,19 @@ impl Hub {
 /// A contradiction is a machine that miscounts: whoever runs the farm should know which.
 fn log_dispute(effect: &Effect) {
     match effect {
-        Effect::Write { record: Record::Dispute { report, worker }, .. } => {
-            tracing::warn!(job = %report.job, range = %report.range, count = report.count, worker,
+        Effect::Write { record: Record::Dispute { report, author }, .. } => {
+            tracing::warn!(job = %report.job, range = %report.range, count = report.tally.count,
+                kernel = %report.kernel, worker = author.worker,
                 "disputed: this count contradicts the accepted one; other workers count it again");
         }
-        Effect::Write { record: Record::Settle { report, worker }, .. } => {
-            tracing::warn!(job = %report.job, range = %report.range, count = report.count, worker,
-                "settled: two workers agree on this count");
+        Effect::Write { record: Record::Settle { report, author, wrong }, .. } => {
+            tracing::warn!(job = %report.job, range = %report.range, count = report.tally.count,
+                worker = author.worker, "settled: two workers agree on this count");
+            for worker in wrong {
+                tracing::error!(worker, job = %report.job, range = %report.range,
+                    "this worker counted wrong: nothing of it is believed any more, and what nobody \
+                     has confirmed of its counts is counted again; check its memory and cooling");
+            }
         }
         _ => {}
     }
@@ -342,10 +354,11 @@ fn millis_since(started: Instant) -> Millis {
 impl Wish {
     fn event(self, request: RequestId) -> Event {
         match self {
-            Wish::Submit { plan, priority } => {
+            Wish::Submit { plan, slice, priority, audit } => {
                 let thread_memory = thread_memory(&plan);
-                Event::Submitted { request, plan, priority, thread_memory }
+                Event::Submitted { request, plan, slice, priority, audit, thread_memory }
             }
+            Wish::Audit(job, policy) => Event::AuditAsked { request, job, policy },
             Wish::Cancel(job) => Event::Cancelled { request, job },
             Wish::Pause(job) => Event::Paused { request, job },
             Wish::Resume(job) => Event::Resumed { request, job },

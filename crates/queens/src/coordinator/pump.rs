@@ -10,8 +10,7 @@ use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;
 use wire::{MAX_TASKS_PER_MESSAGE, TasksBlock, WorkerOrder};
 
-use super::Plans;
-use crate::failure::Failure;
+use super::{Plans, SessionFault};
 
 /// What the hub tells a session.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +21,8 @@ pub(crate) enum Order {
     Revoke(LeaseId),
     /// Send an acknowledgement.
     Ack { job: JobId, fingerprint: Fingerprint, range: Range, verdict: Verdict },
+    /// End the session: the worker was proven wrong.
+    Distrusted,
 }
 
 /// How long the network may take to accept a message: longer, and the worker does not read.
@@ -40,7 +41,7 @@ pub(crate) async fn pump(
     mut orders: mpsc::Receiver<Order>,
     out: mpsc::Sender<WorkerOrder>,
     plans: Arc<Plans>,
-) -> Result<(), Failure> {
+) -> Result<(), SessionFault> {
     let mut loans: VecDeque<Sending> = VecDeque::new();
     loop {
         let order = match (orders.try_recv(), loans.front_mut()) {
@@ -71,6 +72,7 @@ pub(crate) async fn pump(
                 loans.retain(|sending| sending.loan.lease != lease);
                 WorkerOrder::Revoke(lease)
             }
+            Order::Distrusted => return Err(SessionFault::Distrusted),
             Order::Ack { job, fingerprint, range, verdict } => {
                 WorkerOrder::Ack { job, fingerprint, range, verdict }
             }
@@ -108,7 +110,7 @@ mod tests {
         let range = Range::new(0, plan.tasks).expect("it has tasks");
         assert!(plan.tasks > 4 * BLOCK);
         let fingerprint = plan.fingerprint();
-        Loan { lease: LeaseId(lease), job: JobId(1), plan, fingerprint, range, whole: false }
+        Loan { lease: LeaseId(lease), job: JobId(1), plan, fingerprint, range, recount: None }
     }
 
     /// The next message; blocks of tasks by their first ordinal.

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use farm::{JobId, JobView, Problem, Refusal};
+use farm::{AuditPolicy, JobId, JobView, Problem, Refusal, Slice};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
@@ -143,6 +143,7 @@ impl From<SessionFault> for Status {
             SessionFault::Message(_) | SessionFault::NoHello => Status::invalid_argument(text),
             SessionFault::Silent => Status::deadline_exceeded(text),
             SessionFault::Ended => Status::unavailable(text),
+            SessionFault::Distrusted => Status::permission_denied(text),
             SessionFault::Failure(_) => Status::internal(text),
         }
     }
@@ -152,6 +153,12 @@ impl From<HubGone> for Status {
     fn from(gone: HubGone) -> Status {
         Status::unavailable(gone.to_string())
     }
+}
+
+/// What a client wants counted twice, by a seed that no worker knows if the client gives none.
+fn policy(wanted: v1::AuditPolicy) -> Result<AuditPolicy, Status> {
+    let seed = rand::random::<u64>() >> 1;
+    wanted.with_seed(seed).map_err(|error| Status::invalid_argument(error.to_string()))
 }
 
 impl Services {
@@ -189,7 +196,9 @@ impl JobsService for Services {
             .await
             .map_err(|_| Status::internal("the plan could not be made"))?
             .map_err(|error| Status::invalid_argument(error.to_string()))?;
-        let job = self.grant(Wish::Submit { plan, priority: request.priority }).await?;
+        let (slice, priority) = (Slice::ALL, request.priority);
+        let audit = request.audit.map(policy).transpose()?;
+        let job = self.grant(Wish::Submit { plan, slice, priority, audit }).await?;
         tracing::info!(job = job.id, %plan, tasks = plan.tasks, "job submitted");
         Ok(Response::new(v1::SubmitResponse { job: Some(job) }))
     }
@@ -241,6 +250,18 @@ impl JobsService for Services {
             }
         });
         Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
+    }
+
+    async fn audit(
+        &self,
+        request: Request<v1::AuditRequest>,
+    ) -> Result<Response<v1::AuditResponse>, Status> {
+        let v1::AuditRequest { job, policy: wanted } = request.into_inner();
+        let missing = || Status::invalid_argument(WireError::Missing("policy").to_string());
+        let policy = policy(wanted.ok_or_else(missing)?)?;
+        let job = self.grant(Wish::Audit(JobId(job), policy)).await?;
+        tracing::info!(job = job.id, share_ppm = policy.share_ppm, seed = policy.seed, "audit");
+        Ok(Response::new(v1::AuditResponse { job: Some(job) }))
     }
 
     async fn cancel(

@@ -31,6 +31,12 @@ pub(crate) enum SessionFault {
     /// The coordinator is stopping, or the same worker has another session.
     #[error("the coordinator ended the session; connect again")]
     Ended,
+    /// The worker has counted wrong.
+    #[error(
+        "a count of this worker was proven wrong by two others: check the memory and cooling of its \
+         machine, then start it under another name"
+    )]
+    Distrusted,
     /// A fault of the coordinator's.
     #[error(transparent)]
     Failure(#[from] Failure),
@@ -64,7 +70,7 @@ pub(crate) async fn host(
             ended = listen(&hub, session, &mut messages) => ended,
             ended = pump(orders, out, plans) => match ended {
                 Ok(()) => Err(SessionFault::Ended),
-                Err(failure) => Err(failure.into()),
+                Err(fault) => Err(fault),
             },
         }
     }
@@ -85,6 +91,7 @@ async fn listen(
             WorkerMessage::Hello(_) => return Err(SessionFault::NoHello),
             WorkerMessage::Credit(credit) => Event::CreditChanged { session, credit },
             WorkerMessage::Report(report) => Event::Reported { session, report },
+            WorkerMessage::Working(lease) => Event::Working { session, lease },
             WorkerMessage::Decline(lease) => {
                 tracing::warn!(%session, %lease, "the worker has no memory for what it was lent");
                 Event::Declined { session, lease }

@@ -5,14 +5,19 @@
 //! it is spoken of (WAL, `synchronous=FULL`). What it reads back is checked like anything that
 //! comes from outside: file, tables, every row.
 
+mod entry;
+mod evidence;
 mod fault;
 mod open;
 mod restore;
 mod seal;
+mod trust;
 mod writer;
 
+pub(crate) use entry::Entry;
+pub(crate) use evidence::{Evidence, Fact};
 pub(crate) use fault::LedgerFault;
-pub(crate) use open::{CheckedLedger, Ledger};
+pub(crate) use open::{CheckedLedger, Ledger, unix_ms};
 pub(crate) use writer::{LedgerEvent, LedgerHandle, spawn};
 
 #[cfg(test)]

@@ -15,9 +15,7 @@ use super::LedgerFault;
 
 /// "QNSL", at the place where `file` and SQLite look for a format's name.
 const APPLICATION_ID: i32 = 0x514e_534c;
-const FORMAT: i32 = 2;
-/// Knew one method, and called its parameter by its name. It is brought up to date when opened.
-const FORMAT_OF_ROWS: i32 = 1;
+const FORMAT: i32 = 3;
 /// Openings are numbered below this: the number is the upper part of every lease's.
 const MAX_EPOCH: i64 = 1 << 23;
 /// The first version whose WAL cannot lose a commit to a rare race on checkpoints.
@@ -60,7 +58,13 @@ impl CheckedLedger {
         &self.ledger.restored.jobs
     }
 
-    fn check(
+    /// The same, for one who only reads: the ledger, and what it holds.
+    pub(super) fn into_evidence(mut self) -> (Ledger, Vec<RestoredJob>) {
+        let jobs = self.ledger.take_restored().jobs;
+        (self.ledger, jobs)
+    }
+
+    pub(super) fn check(
         db: Connection,
         path: Option<PathBuf>,
         lock: Option<File>,
@@ -71,12 +75,12 @@ impl CheckedLedger {
         let is_new = is_empty(&db)?;
         let mut ledger = Ledger { db, restored: Restored::default(), path, _lock: lock };
         if !is_new {
-            ledger.restored.jobs = ledger.check_and_read()?;
+            ledger.restored = ledger.check_and_read()?;
         }
         Ok(CheckedLedger { ledger, is_new })
     }
 
-    /// Opens it for good: it is brought up to date, and this opening is written down.
+    /// Opens it for good: this opening is written down.
     pub(crate) fn begin(self) -> Result<Ledger, LedgerFault> {
         let CheckedLedger { mut ledger, is_new } = self;
         let db = &ledger.db;
@@ -88,14 +92,8 @@ impl CheckedLedger {
         if is_new {
             transaction.execute_batch(include_str!("schema.sql"))?;
             transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-        } else if format(&transaction)? == FORMAT_OF_ROWS {
-            transaction.execute_batch(
-                "ALTER TABLE jobs ADD COLUMN parameter INTEGER;
-                 UPDATE jobs SET parameter = rows;
-                 ALTER TABLE jobs DROP COLUMN rows",
-            )?;
+            transaction.pragma_update(None, "user_version", FORMAT)?;
         }
-        transaction.pragma_update(None, "user_version", FORMAT)?;
         let epoch: u32 = transaction.query_row(
             "INSERT INTO openings SELECT coalesce(max(epoch), 0) + 1, ?1, ?2 FROM openings \
              RETURNING epoch",
@@ -126,21 +124,18 @@ impl Ledger {
     }
 
     /// Refuses what is not a ledger, or not a sound one.
-    fn check_and_read(&self) -> Result<Vec<RestoredJob>, LedgerFault> {
+    fn check_and_read(&self) -> Result<Restored, LedgerFault> {
         let content = |text: String| Err(LedgerFault::Content(text));
         let application: i32 =
             self.db.pragma_query_value(None, "application_id", |row| row.get(0))?;
         if application != APPLICATION_ID {
             return content("it is a database, but not a ledger".into());
         }
-        let parameter = match format(&self.db)? {
-            FORMAT_OF_ROWS => "rows",
-            FORMAT => "parameter",
-            format => {
-                let text = format!("its format is {format}, this program reads up to {FORMAT}");
-                return Err(LedgerFault::Version(text));
-            }
-        };
+        let format: i32 = self.db.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        if format != FORMAT {
+            let text = format!("its format is {format}, this program's is {FORMAT}");
+            return Err(LedgerFault::Version(text));
+        }
         let verdict: String = self.db.pragma_query_value(None, "quick_check", |row| row.get(0))?;
         if verdict != "ok" {
             return content(verdict);
@@ -153,12 +148,12 @@ impl Ledger {
         if !(0..MAX_EPOCH - 1).contains(&epoch) {
             return content(format!("it cannot have been opened {epoch} times"));
         }
-        self.read_jobs(parameter)
+        Ok(Restored { epoch: 0, jobs: self.read_jobs()?, distrusted: self.read_distrusted()? })
     }
 }
 
 /// Milliseconds since 1970, for people.
-pub(super) fn unix_ms() -> i64 {
+pub(crate) fn unix_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
@@ -186,10 +181,6 @@ fn lock(path: &Path) -> Result<File, LedgerFault> {
         Err(TryLockError::WouldBlock) => Err(LedgerFault::Held),
         Err(TryLockError::Error(error)) => Err(error.into()),
     }
-}
-
-fn format(db: &Connection) -> Result<i32, rusqlite::Error> {
-    db.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
 fn is_empty(db: &Connection) -> Result<bool, rusqlite::Error> {

@@ -1,40 +1,48 @@
 //! Reading a ledger back: every row is checked before anything rests on it.
 
+use std::collections::BTreeSet;
+
 use farm::{
-    IntervalSet, JobId, JobState, Method, Plan, Problem, Range, RestoredDispute, RestoredJob, Vote,
+    AuditPolicy, IntervalSet, JobId, JobState, Method, Plan, Problem, Range, RestoredDispute,
+    RestoredJob, Slice, Vote,
 };
 use rusqlite::Row;
 
-use super::seal::seal;
+use super::entry::{ENTRY, Entry, Tiled, signed, unsigned};
 use super::{Ledger, LedgerFault};
 use crate::memory::thread_memory;
 
-/// What [`read_accepted`] wants to see of an accepted range.
-const ACCEPTED: &str = "first, past, count, worker, lease, seal";
-
 impl Ledger {
-    /// All that the farm needs in order to go on. `parameter` is the column of a method's.
-    pub(super) fn read_jobs(&self, parameter: &str) -> Result<Vec<RestoredJob>, LedgerFault> {
-        let mut statement = self.db.prepare(&format!(
-            "SELECT id, problem, n, method, {parameter}, tasks, fingerprint, priority, state, \
-             total FROM jobs ORDER BY id"
-        ))?;
+    /// All jobs that the farm needs in order to go on.
+    pub(super) fn read_jobs(&self) -> Result<Vec<RestoredJob>, LedgerFault> {
+        let mut statement = self.db.prepare(
+            "SELECT id, problem, n, method, parameter, tasks, fingerprint, priority, state, total, \
+             shard, shards FROM jobs ORDER BY id",
+        )?;
         let rows = statement.query_and_then([], read_job)?;
         rows.map(|job| self.with_ranges(job?)).collect()
+    }
+
+    /// Workers that were proven wrong.
+    pub(super) fn read_distrusted(&self) -> Result<BTreeSet<String>, LedgerFault> {
+        let mut statement = self.db.prepare("SELECT worker FROM distrusted")?;
+        let names = statement.query_map([], |row| row.get(0))?;
+        Ok(names.collect::<Result<_, _>>()?)
     }
 
     fn with_ranges(
         &self,
         (mut job, total): (RestoredJob, Option<u128>),
     ) -> Result<RestoredJob, LedgerFault> {
-        let sum = self.for_each_range(job.id, |range| {
-            job.accepted.insert(range);
+        let sum = self.for_each_range(job.id, |entry| {
+            job.accepted.insert(entry.range);
             Ok(())
         })?;
-        if Range::new(job.plan.tasks, u64::MAX).is_some_and(|past| job.accepted.intersects(past)) {
+        let wanted = job.slice.ordinals(job.plan.tasks);
+        if job.accepted.iter().any(|range| !wanted.contains(range)) {
             return Err(content(&job, "has ranges beyond its plan"));
         }
-        if job.state == JobState::Done && job.accepted.len() != job.plan.tasks {
+        if job.state == JobState::Done && job.accepted != wanted {
             return Err(content(&job, "is done, but not all of its ranges are there"));
         }
         if total.is_some_and(|total| total != sum) {
@@ -42,83 +50,116 @@ impl Ledger {
         }
         job.total = sum;
         job.disputes = self.disputes(job.id)?;
+        job.audit = self.audit_policy(job.id)?;
+        job.audits_wanted = self.audits(job.id, 1)?;
+        job.audits_agreed = self.audits(job.id, 2)?;
         Ok(job)
     }
 
     /// Walks the accepted ranges of a job in ascending order and returns the sum of their counts.
-    pub(super) fn for_each_range(
+    pub(crate) fn for_each_range(
         &self,
         job: JobId,
-        mut see: impl FnMut(Range) -> Result<(), LedgerFault>,
+        mut see: impl FnMut(Entry) -> Result<(), LedgerFault>,
     ) -> Result<u128, LedgerFault> {
-        let query = format!("SELECT {ACCEPTED} FROM ranges WHERE job = ? ORDER BY first");
+        let query = format!("SELECT {ENTRY} FROM ranges WHERE job = ? ORDER BY first");
         let mut statement = self.db.prepare_cached(&query)?;
         let mut rows = statement.query([signed(job.0)])?;
         let (mut sum, mut end) = (0_u128, 0);
         while let Some(row) = rows.next()? {
-            let (range, Vote { count, .. }) = read_accepted(job, row)?;
-            if range.start() < end {
-                let text = format!("job {job} has overlapping ranges at ordinal {}", range.start());
+            let entry = Entry::read(job, row)?;
+            if entry.range.start() < end {
+                let start = entry.range.start();
+                let text = format!("job {job} has overlapping ranges at ordinal {start}");
                 return Err(LedgerFault::Content(text));
             }
-            end = range.end();
-            sum = sum.checked_add(count).ok_or_else(|| {
-                LedgerFault::Content(format!("job {job} has counts that pass 128 bits"))
-            })?;
-            see(range)?;
+            end = entry.range.end();
+            sum = sum.checked_add(entry.tally.count.into()).ok_or_else(|| past_128_bits(job))?;
+            see(entry)?;
         }
         Ok(sum)
     }
 
     fn disputes(&self, job: JobId) -> Result<Vec<RestoredDispute>, LedgerFault> {
-        let mut statement = self.db.prepare(
-            "SELECT first, past, count, worker FROM disputes WHERE job = ? AND NOT settled \
-             ORDER BY first, past, noted_at",
-        )?;
+        let mut statement = self.db.prepare(&format!(
+            "SELECT {ENTRY} FROM disputes WHERE job = ? AND state = 0 ORDER BY first, past, noted_at"
+        ))?;
         let mut rows = statement.query([signed(job.0)])?;
         let mut disputes: Vec<RestoredDispute> = Vec::new();
         while let Some(row) = rows.next()? {
-            let (range, count) = read_range(row)?;
-            let vote = Vote { worker: row.get(3)?, count };
+            let Entry { range, tally, author, .. } = Entry::read(job, row)?;
+            let vote = Vote { worker: author.worker, claim: tally.claim() };
             match disputes.last_mut().filter(|dispute| dispute.range == range) {
                 Some(dispute) => dispute.votes.push(vote),
                 None => {
                     let stored = self.stored(job, range)?.ok_or_else(|| {
                         LedgerFault::Content(format!("job {job} disputes {range}, which it lacks"))
                     })?;
-                    disputes.push(RestoredDispute { range, votes: vec![stored, vote] });
+                    let Tiled { claim, worker, kernel } = stored;
+                    let votes = vec![Vote { worker, claim }, vote];
+                    disputes.push(RestoredDispute { range, votes, kernel });
                 }
             }
         }
         Ok(disputes)
     }
 
-    /// What the rows say that tile `range` exactly, and who, if it was one worker alone; `None` if
-    /// they do not.
-    pub(super) fn stored(&self, job: JobId, range: Range) -> Result<Option<Vote>, LedgerFault> {
+    /// The one that holds for ranges to come.
+    fn audit_policy(&self, job: JobId) -> Result<Option<AuditPolicy>, LedgerFault> {
+        let mut statement = self.db.prepare(
+            "SELECT share_ppm, seed, by_search FROM audit_policies WHERE job = ? \
+             ORDER BY asked_at DESC, rowid DESC LIMIT 1",
+        )?;
+        let mut policies = statement.query_and_then([signed(job.0)], read_policy)?;
+        policies.next().transpose()
+    }
+
+    /// How many of a job's ranges are in this state of being audited.
+    pub(super) fn audits(&self, job: JobId, state: i64) -> Result<u64, LedgerFault> {
+        let query = "SELECT count(*) FROM ranges WHERE job = ? AND audit = ?";
+        let mut statement = self.db.prepare_cached(query)?;
+        let mut counts =
+            statement.query_and_then((signed(job.0), state), |row| unsigned(row, 0))?;
+        counts.next().expect("a count is one row")
+    }
+
+    /// What the rows say that tile `range` exactly; `None` if they do not.
+    pub(super) fn stored(&self, job: JobId, range: Range) -> Result<Option<Tiled>, LedgerFault> {
         let query = format!(
-            "SELECT {ACCEPTED} FROM ranges WHERE job = ? AND first >= ? AND first < ? \
-             ORDER BY first"
+            "SELECT {ENTRY} FROM ranges WHERE job = ? AND first >= ? AND first < ? ORDER BY first"
         );
         let mut statement = self.db.prepare_cached(&query)?;
         let mut rows =
             statement.query([signed(job.0), signed(range.start()), signed(range.end())])?;
-        let (mut stored, mut end) = (None, range.start());
+        let (mut stored, mut end) = (None::<Tiled>, range.start());
         while let Some(row) = rows.next()? {
-            let (part, vote) = read_accepted(job, row)?;
-            if part.start() != end || part.end() > range.end() {
+            let part = Entry::read(job, row)?;
+            if part.range.start() != end || part.range.end() > range.end() {
                 return Ok(None);
             }
-            end = part.end();
-            stored = Some(stored.map_or(vote.clone(), |sum| add(sum, vote)));
+            end = part.range.end();
+            stored = Some(match stored {
+                None => Tiled::new(part),
+                Some(tiled) => tiled.with(&part).ok_or_else(|| past_128_bits(job))?,
+            });
         }
         Ok(stored.filter(|_| end == range.end()))
     }
+
+    /// The plan of a job that is there.
+    pub(super) fn plan(&self, id: JobId) -> Result<Plan, LedgerFault> {
+        let mut statement = self.db.prepare_cached(
+            "SELECT id, problem, n, method, parameter, tasks, fingerprint, priority, state, total, \
+             shard, shards FROM jobs WHERE id = ?",
+        )?;
+        let job = statement.query_and_then([signed(id.0)], read_job)?.next();
+        let (job, _) = job.ok_or_else(|| LedgerFault::Content(format!("job {id} is gone")))??;
+        Ok(job.plan)
+    }
 }
 
-fn add(sum: Vote, part: Vote) -> Vote {
-    let worker = if sum.worker == part.worker { part.worker } else { String::new() };
-    Vote { worker, count: sum.count + part.count }
+fn read_policy(row: &Row<'_>) -> Result<AuditPolicy, LedgerFault> {
+    Ok(AuditPolicy { share_ppm: row.get(0)?, seed: unsigned(row, 1)?, by_search: row.get(2)? })
 }
 
 fn read_job(row: &Row<'_>) -> Result<(RestoredJob, Option<u128>), LedgerFault> {
@@ -144,46 +185,22 @@ fn read_job(row: &Row<'_>) -> Result<(RestoredJob, Option<u128>), LedgerFault> {
     let job = RestoredJob {
         id,
         plan,
+        slice: Slice::new(row.get(10)?, row.get(11)?).map_err(|_| fault("part of its plan"))?,
         priority: row.get(7)?,
         thread_memory: thread_memory(&plan),
         state: JobState::named(&row.get::<_, String>(8)?).ok_or_else(|| fault("state"))?,
         accepted: IntervalSet::new(),
         total: 0,
         disputes: Vec::new(),
+        audit: None,
+        audits_wanted: 0,
+        audits_agreed: 0,
     };
     Ok((job, total))
 }
 
-/// An accepted range, the columns of [`ACCEPTED`]: what the row says, if it still says what was
-/// written.
-fn read_accepted(job: JobId, row: &Row<'_>) -> Result<(Range, Vote), LedgerFault> {
-    let (range, count) = read_range(row)?;
-    let worker: String = row.get(3)?;
-    if row.get::<_, i64>(5)? != seal(job, range, count, unsigned(row, 4)?, &worker) {
-        let text = format!("job {job} has a row at ordinal {} that was altered", range.start());
-        return Err(LedgerFault::Content(text));
-    }
-    Ok((range, Vote { worker, count }))
-}
-
-/// Columns `first`, `past`, `count`.
-fn read_range(row: &Row<'_>) -> Result<(Range, u128), LedgerFault> {
-    let (first, past) = (unsigned(row, 0)?, unsigned(row, 1)?);
-    let count: String = row.get(2)?;
-    let range = Range::new(first, past);
-    let fault = || LedgerFault::Content(format!("the row [{first}, {past}) = {count} is no count"));
-    Ok((range.ok_or_else(fault)?, count.parse().map_err(|_| fault())?))
-}
-
-fn unsigned(row: &Row<'_>, column: usize) -> Result<u64, LedgerFault> {
-    let value: i64 = row.get(column)?;
-    u64::try_from(value)
-        .map_err(|_| LedgerFault::Content(format!("{value} where no negative number can be")))
-}
-
-/// Ids and ordinals as SQLite stores them; all of ours are far below 2^63.
-pub(super) fn signed(value: u64) -> i64 {
-    i64::try_from(value).expect("ids and ordinals stay below 2^63")
+fn past_128_bits(job: JobId) -> LedgerFault {
+    LedgerFault::Content(format!("job {job} has counts that pass 128 bits"))
 }
 
 fn content(job: &RestoredJob, what: &str) -> LedgerFault {

@@ -14,13 +14,24 @@ CREATE TABLE jobs (
     n            INTEGER NOT NULL,
     method       TEXT NOT NULL,
     parameter    INTEGER,            -- of the method: M of rows, the width of ring
-    tasks        INTEGER NOT NULL,
+    tasks        INTEGER NOT NULL,   -- of the plan
     fingerprint  TEXT NOT NULL,
+    shard        INTEGER NOT NULL,   -- which part of the plan is wanted, from 1 on, of how many:
+    shards       INTEGER NOT NULL,   -- 1 of 1 is all
     priority     INTEGER NOT NULL,
     state        TEXT NOT NULL,
     total        TEXT,               -- once it is done
     submitted_at INTEGER NOT NULL,
     ended_at     INTEGER
+) STRICT;
+
+-- What was to be counted twice; the newest of a job holds for the ranges to come, too.
+CREATE TABLE audit_policies (
+    job       INTEGER NOT NULL REFERENCES jobs (id),
+    share_ppm INTEGER NOT NULL,      -- of a million ranges
+    seed      INTEGER NOT NULL,      -- decides which
+    by_search INTEGER NOT NULL,
+    asked_at  INTEGER NOT NULL
 ) STRICT;
 
 -- Accepted partial counts. Ranges [first, past) of one job never overlap.
@@ -29,23 +40,62 @@ CREATE TABLE ranges (
     first       INTEGER NOT NULL,
     past        INTEGER NOT NULL CHECK (first < past),
     count       TEXT NOT NULL,
-    lease       INTEGER NOT NULL,
+    residue     INTEGER NOT NULL,    -- of the count modulo 2^61 - 1, carried apart from it
+    digest      TEXT NOT NULL,       -- of which task counts what
+    kernel      TEXT NOT NULL,       -- what counted it
     worker      TEXT NOT NULL,
+    build       TEXT NOT NULL,       -- the worker's program
+    lease       INTEGER NOT NULL,
     busy_us     INTEGER NOT NULL,
     accepted_at INTEGER NOT NULL,
-    seal        INTEGER NOT NULL,    -- checksum over job, first, past, count, lease and worker
+    seal        INTEGER NOT NULL,    -- checksum over job to lease
+    audit       INTEGER NOT NULL,    -- 0 not chosen, 1 wanted, 2 counted by two workers alike
+    PRIMARY KEY (job, first)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX ranges_to_audit ON ranges (job, first) WHERE audit = 1;
+
+-- Second counts of accepted ranges, by another worker and another kernel, that agree.
+CREATE TABLE audits (
+    job        INTEGER NOT NULL REFERENCES jobs (id),
+    first      INTEGER NOT NULL,
+    past       INTEGER NOT NULL CHECK (first < past),
+    count      TEXT NOT NULL,
+    residue    INTEGER NOT NULL,
+    digest     TEXT NOT NULL,
+    kernel     TEXT NOT NULL,
+    worker     TEXT NOT NULL,
+    build      TEXT NOT NULL,
+    lease      INTEGER NOT NULL,
+    busy_us    INTEGER NOT NULL,
+    counted_at INTEGER NOT NULL,
+    seal       INTEGER NOT NULL,
     PRIMARY KEY (job, first)
 ) STRICT, WITHOUT ROWID;
 
--- Counts that contradict an accepted one, and accepted ones that were overruled.
+-- Counts that contradict an accepted one; and what was accepted or agreed once, and counts no more.
 CREATE TABLE disputes (
     job      INTEGER NOT NULL REFERENCES jobs (id),
     first    INTEGER NOT NULL,
     past     INTEGER NOT NULL CHECK (first < past),
     count    TEXT NOT NULL,
+    residue  INTEGER NOT NULL,
+    digest   TEXT NOT NULL,
+    kernel   TEXT NOT NULL,
     worker   TEXT NOT NULL,
+    build    TEXT NOT NULL,
     lease    INTEGER NOT NULL,
+    busy_us  INTEGER NOT NULL,
     noted_at INTEGER NOT NULL,
-    settled  INTEGER NOT NULL DEFAULT 0
+    seal     INTEGER NOT NULL,
+    state    INTEGER NOT NULL        -- 0 open, 1 settled, 2 taken back: its worker was wrong elsewhere
 ) STRICT;
 CREATE INDEX disputes_by_range ON disputes (job, first, past);
+
+-- Workers that were proven wrong, and by which range.
+CREATE TABLE distrusted (
+    worker   TEXT PRIMARY KEY,
+    job      INTEGER NOT NULL REFERENCES jobs (id),
+    first    INTEGER NOT NULL,
+    past     INTEGER NOT NULL,
+    noted_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;

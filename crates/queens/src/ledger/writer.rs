@@ -2,12 +2,12 @@
 
 use std::thread::JoinHandle;
 
-use farm::{Effect, Found, JobId, JobState, Range, Record, Report, Ticket};
+use farm::{Effect, Event, Found, JobId, JobState, Range, Record, Ticket};
+use rusqlite::ToSql;
 use tokio::sync::mpsc;
 
+use super::entry::{ENTRY, Entry, Tiled, signed, unsigned};
 use super::open::unix_ms;
-use super::restore::signed;
-use super::seal::seal;
 use super::{Ledger, LedgerFault};
 
 /// Commands that may wait for the disk; beyond that the farm waits.
@@ -19,7 +19,7 @@ const MAX_BATCH: usize = 8_192;
 #[derive(Debug)]
 pub(crate) enum LedgerEvent {
     /// To be handed to the farm.
-    Farm(farm::Event),
+    Farm(Event),
     /// The last word: the ledger is closed.
     Failed(LedgerFault),
 }
@@ -33,7 +33,7 @@ pub(crate) struct LedgerHandle {
     pub(crate) thread: JoinHandle<()>,
 }
 
-/// Starts the writer. It takes only [`Effect::Write`] and [`Effect::Compare`].
+/// Starts the writer. It takes only [`Effect::Write`], [`Effect::Compare`] and [`Effect::FindAudits`].
 pub(crate) fn spawn(ledger: Ledger) -> LedgerHandle {
     let (commands, mut queue) = mpsc::channel(QUEUE);
     let (answers, events) = mpsc::unbounded_channel();
@@ -62,7 +62,7 @@ pub(crate) fn spawn(ledger: Ledger) -> LedgerHandle {
 
 impl Ledger {
     /// Applies `commands` in order in one transaction. Nothing of it is there if it fails.
-    pub(crate) fn apply(&self, commands: &[Effect]) -> Result<Vec<farm::Event>, LedgerFault> {
+    pub(crate) fn apply(&self, commands: &[Effect]) -> Result<Vec<Event>, LedgerFault> {
         let transaction = self.db.unchecked_transaction()?;
         let events = commands.iter().map(|command| self.apply_one(command));
         let events = events.collect::<Result<_, LedgerFault>>()?;
@@ -70,23 +70,24 @@ impl Ledger {
         Ok(events)
     }
 
-    fn apply_one(&self, command: &Effect) -> Result<farm::Event, LedgerFault> {
+    fn apply_one(&self, command: &Effect) -> Result<Event, LedgerFault> {
         match command {
-            Effect::Write { ticket, record } => {
-                self.write(record)?;
-                Ok(farm::Event::Written { ticket: *ticket })
-            }
+            Effect::Write { ticket, record } => self.write(*ticket, record),
             Effect::Compare { ticket, job, range } => self.compare(*ticket, *job, *range),
+            Effect::FindAudits { ticket, job, most } => {
+                let rows = self.unaudited(*job, *most)?;
+                Ok(Event::AuditsFound { ticket: *ticket, rows })
+            }
             other => unreachable!("not for the ledger: {other:?}"),
         }
     }
 
-    fn write(&self, record: &Record) -> Result<(), LedgerFault> {
+    fn write(&self, ticket: Ticket, record: &Record) -> Result<Event, LedgerFault> {
         match record {
-            Record::Job { job, plan, priority } => {
+            Record::Job { job, plan, slice, priority, audit } => {
                 self.db.execute(
-                    "INSERT INTO jobs (id, problem, n, method, parameter, tasks, fingerprint, priority, \
-                     state, submitted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO jobs (id, problem, n, method, parameter, tasks, fingerprint, shard, \
+                     shards, priority, state, submitted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (
                         signed(job.0),
                         plan.problem.text(),
@@ -95,11 +96,14 @@ impl Ledger {
                         plan.method.parameter().map(|(_, value)| value),
                         signed(plan.tasks),
                         plan.fingerprint().to_string(),
+                        slice.index(),
+                        slice.of(),
                         priority,
                         JobState::Running.name(),
                         unix_ms(),
                     ),
                 )?;
+                audit.map_or(Ok(()), |policy| self.insert_policy(*job, policy))?;
             }
             Record::State { job, state } => {
                 let ended = (*state == JobState::Cancelled).then(unix_ms);
@@ -109,88 +113,74 @@ impl Ledger {
                 )?;
             }
             Record::Done { job, tasks, total } => self.write_done(*job, *tasks, *total)?,
-            Record::Range { report, worker } => self.insert_range(report, worker)?,
-            Record::Dispute { report, worker } => {
-                self.insert_dispute(report, worker)?;
-                // A job that was done is no longer.
-                self.db.execute(
-                    "UPDATE jobs SET state = ?, total = NULL, ended_at = NULL \
-                     WHERE id = ? AND state = ?",
-                    (JobState::Running.name(), signed(report.job.0), JobState::Done.name()),
-                )?;
+            Record::Range { report, author, audit } => {
+                self.insert_range(&Entry::new(report, author), report.job, i64::from(*audit))?;
             }
-            Record::Settle { report, worker } => self.settle(report, worker)?,
+            Record::Confirm { report, author } => self.confirm(report, author)?,
+            Record::Dispute { report, author } => {
+                let entry = Entry::new(report, author);
+                self.insert("disputes", "noted_at", report.job, &entry, Some(("state", 0)))?;
+                self.reopen(report.job)?;
+            }
+            Record::Settle { report, author, wrong } => {
+                let withdrawn = self.settle(report, author, wrong)?;
+                return Ok(Event::Settled { ticket, withdrawn });
+            }
+            Record::Audit { job, policy } => {
+                let wanted = self.ask_for_audit(*job, *policy)?;
+                return Ok(Event::AuditNoted { ticket, wanted });
+            }
         }
-        Ok(())
+        Ok(Event::Written { ticket })
     }
 
-    fn insert_range(&self, report: &Report, worker: &str) -> Result<(), LedgerFault> {
-        // The farm does not let ranges overlap; this is the second pair of eyes.
-        let mut insert = self.db.prepare_cached(
-            "INSERT INTO ranges SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 WHERE coalesce(\
-             (SELECT past FROM ranges WHERE job = ?1 AND first < ?3 ORDER BY first DESC LIMIT 1), 0\
-             ) <= ?2",
+    /// Adds an accepted range. The farm does not let ranges overlap; this is the second pair of eyes.
+    pub(super) fn insert_range(
+        &self,
+        entry: &Entry,
+        job: JobId,
+        audit: i64,
+    ) -> Result<(), LedgerFault> {
+        let mut before = self.db.prepare_cached(
+            "SELECT past FROM ranges WHERE job = ? AND first < ? ORDER BY first DESC LIMIT 1",
         )?;
-        let (range, lease) = (report.range, report.lease.0);
-        let inserted = insert.execute((
-            signed(report.job.0),
-            signed(range.start()),
-            signed(range.end()),
-            report.count.to_string(),
-            signed(lease),
-            worker,
-            i64::try_from(report.busy_us).unwrap_or(i64::MAX),
-            unix_ms(),
-            seal(report.job, range, report.count.into(), lease, worker),
-        ))?;
-        match inserted {
-            1 => Ok(()),
-            _ => Err(LedgerFault::Content(format!(
-                "job {} was about to accept {} twice",
-                report.job, report.range
-            ))),
+        let key = (signed(job.0), signed(entry.range.end()));
+        let end = before.query_and_then(key, |row| unsigned(row, 0))?.next().transpose()?;
+        if end.is_some_and(|end| end > entry.range.start()) {
+            let text = format!("job {job} was about to accept {} twice", entry.range);
+            return Err(LedgerFault::Content(text));
         }
+        self.insert("ranges", "accepted_at", job, entry, Some(("audit", audit)))
     }
 
-    fn insert_dispute(&self, report: &Report, worker: &str) -> Result<(), LedgerFault> {
-        self.db.execute(
-            "INSERT INTO disputes VALUES (?, ?, ?, ?, ?, ?, ?, 0)",
-            (
-                signed(report.job.0),
-                signed(report.range.start()),
-                signed(report.range.end()),
-                report.count.to_string(),
-                worker,
-                signed(report.lease.0),
-                unix_ms(),
-            ),
-        )?;
+    /// Adds an entry to a table, with the time in the column `noted` and one column of its own.
+    pub(super) fn insert(
+        &self,
+        table: &str,
+        noted: &str,
+        job: JobId,
+        entry: &Entry,
+        own: Option<(&str, i64)>,
+    ) -> Result<(), LedgerFault> {
+        let mut names = format!("job, {ENTRY}, {noted}");
+        let mut values: Vec<Box<dyn ToSql>> = vec![Box::new(signed(job.0))];
+        values.extend(entry.values(job));
+        values.push(Box::new(unix_ms()));
+        if let Some((name, value)) = own {
+            names = format!("{names}, {name}");
+            values.push(Box::new(value));
+        }
+        let places = vec!["?"; values.len()].join(", ");
+        let query = format!("INSERT INTO {table} ({names}) VALUES ({places})");
+        self.db.prepare_cached(&query)?.execute(rusqlite::params_from_iter(values))?;
         Ok(())
-    }
-
-    /// Replaces the rows of a disputed range; what they said stays as evidence.
-    fn settle(&self, report: &Report, worker: &str) -> Result<(), LedgerFault> {
-        let (job, start, end) = (report.job.0, report.range.start(), report.range.end());
-        let range = (signed(job), signed(start), signed(end));
-        self.db.execute(
-            "INSERT INTO disputes \
-             SELECT job, first, past, count, worker, lease, accepted_at, 1 FROM ranges \
-             WHERE job = ? AND first >= ? AND first < ?",
-            range,
-        )?;
-        self.db.execute("DELETE FROM ranges WHERE job = ? AND first >= ? AND first < ?", range)?;
-        self.db.execute(
-            "UPDATE disputes SET settled = 1 WHERE job = ? AND first = ? AND past = ?",
-            range,
-        )?;
-        self.insert_range(report, worker)
     }
 
     /// A job ends only if the rows themselves say so.
     fn write_done(&self, job: JobId, tasks: u64, total: u128) -> Result<(), LedgerFault> {
         let mut covered = 0;
-        let sum = self.for_each_range(job, |range| {
-            covered += range.len();
+        let sum = self.for_each_range(job, |entry| {
+            covered += entry.range.len();
             Ok(())
         })?;
         if (covered, sum) != (tasks, total) {
@@ -207,16 +197,11 @@ impl Ledger {
         Ok(())
     }
 
-    fn compare(
-        &self,
-        ticket: Ticket,
-        job: JobId,
-        range: Range,
-    ) -> Result<farm::Event, LedgerFault> {
+    fn compare(&self, ticket: Ticket, job: JobId, range: Range) -> Result<Event, LedgerFault> {
         let found = match self.stored(job, range)? {
-            Some(vote) => Found::Exactly { count: vote.count, worker: vote.worker },
+            Some(Tiled { claim, worker, kernel }) => Found::Exactly { claim, worker, kernel },
             None => Found::Unaligned,
         };
-        Ok(farm::Event::Compared { ticket, found })
+        Ok(Event::Compared { ticket, found })
     }
 }

@@ -5,11 +5,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use board::Tasks;
-use count::{Backend, CountError, Kernel};
-use farm::{LeaseId, Loan, Part, Plan};
+use count::{Backend, CountError};
+use farm::{LeaseId, Loan, Part};
 use tokio::sync::mpsc;
 
-use super::queue::{Chunk, Queue};
+use super::kernel::NamedKernel;
+use super::queue::{Chunk, KernelFor, Queue};
 use crate::memory::{TooLittleMemory, fit};
 
 /// How long a thread should be busy with what it takes at a time: long enough that taking costs
@@ -58,7 +59,7 @@ impl Accepted {
 /// What a thread counts with. Its kernel takes at most what it holds of the budget.
 #[derive(Default)]
 struct Desk {
-    kernel: Option<(Plan, Kernel)>,
+    kernel: Option<(KernelFor, NamedKernel)>,
     /// Bytes.
     held: u64,
 }
@@ -160,8 +161,8 @@ impl Shared {
                 return None;
             }
             let next = state.queue.next(desk.held);
-            let is_useless = |(of, _): &mut (Plan, Kernel)| match next {
-                Some((_, plan, _)) => *of != plan,
+            let is_useless = |(of, _): &mut (KernelFor, NamedKernel)| match next {
+                Some((_, kernel, _)) => *of != kernel,
                 None => desk.held > 0 && state.queue.tasks() > 0,
             };
             if let Some(useless) = desk.kernel.take_if(is_useless) {
@@ -202,15 +203,19 @@ fn count_until_closed(
     let mut desk = Desk::default();
     let mut most = 1;
     while let Some(Chunk { loan, range, tasks, at }) = shared.take(most, &mut desk) {
-        let Plan { problem, method, .. } = loan.plan;
-        let make = || (loan.plan, Kernel::within(desk.held, backend, problem, method));
+        let held = desk.held;
+        let make = || {
+            let kernel = NamedKernel::new(held, backend, loan.plan, loan.recount);
+            ((loan.plan, loan.recount), kernel)
+        };
         let (_, kernel) = desk.kernel.get_or_insert_with(make);
         let begun = Instant::now();
-        let counted = kernel.count(tasks.slice(at.clone()));
+        let counted = kernel.count(loan.fingerprint, range.start(), tasks.slice(at.clone()));
         let busy = begun.elapsed();
         most = next_chunk(at.len(), busy);
         let busy_us = u64::try_from(busy.as_micros()).unwrap_or(u64::MAX);
-        let part = counted.map(|count| Part { loan, range, count, busy_us });
+        let kernel = kernel.name();
+        let part = counted.map(|tally| Part { loan, range, tally, kernel, busy_us });
         // First the part, then the sign that the thread is free: idle means that all is sent.
         let gone = parts.send(part).is_err();
         shared.give_back();
@@ -229,7 +234,7 @@ fn next_chunk(tasks: usize, busy: Duration) -> usize {
 #[cfg(test)]
 mod tests {
     use board::Cut;
-    use farm::{JobId, Method, Problem, Range};
+    use farm::{JobId, Method, Plan, Problem, Range};
 
     use super::*;
 
@@ -238,7 +243,7 @@ mod tests {
     fn loan(lease: u64, plan: Plan) -> Loan {
         let range = Range::new(0, plan.tasks).expect("it has tasks");
         let fingerprint = plan.fingerprint();
-        Loan { lease: LeaseId(lease), job: JobId(1), plan, fingerprint, range, whole: false }
+        Loan { lease: LeaseId(lease), job: JobId(1), plan, fingerprint, range, recount: None }
     }
 
     fn all_tasks(n: u32, method: Method) -> (Plan, Tasks) {
@@ -269,7 +274,7 @@ mod tests {
         let ends = counted.iter().map(|part| part.range.end());
         let starts = counted.iter().map(|part| part.range.start());
         assert!(starts.skip(1).eq(ends.take(counted.len() - 1)), "no gap, no overlap");
-        assert_eq!(Ok(counted.iter().map(|part| part.count).sum()), total);
+        assert_eq!(Ok(counted.iter().map(|part| part.tally.count).sum()), total);
     }
 
     #[test]
@@ -339,7 +344,7 @@ mod tests {
         while left > 0 {
             let part = parts.blocking_recv().expect("threads run").expect("tasks are right");
             left -= part.range.len();
-            totals[part.loan.lease.0 as usize - 1] += part.count;
+            totals[part.loan.lease.0 as usize - 1] += part.tally.count;
         }
 
         let alone = |(plan, tasks): &(Plan, Tasks)| {

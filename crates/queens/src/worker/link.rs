@@ -80,7 +80,6 @@ impl LinkEnd {
 fn encode(message: farm::Message, backend: &str) -> v1::WorkRequest {
     let mut request = v1::WorkRequest::from(message);
     if let Some(v1::work_request::Message::Hello(hello)) = &mut request.message {
-        hello.build = env!("CARGO_PKG_VERSION").into();
         hello.backend = backend.into();
     }
     request
@@ -93,6 +92,10 @@ fn refused(error: WireError) -> LinkEnd {
 
 fn ended(url: &str, status: Status) -> LinkEnd {
     match status.code() {
+        Code::PermissionDenied => LinkEnd::Refused(Failure::Distrusted {
+            url: url.into(),
+            reason: status.message().into(),
+        }),
         Code::Unauthenticated => LinkEnd::Refused(Failure::Token { url: url.into() }),
         Code::FailedPrecondition | Code::Unimplemented | Code::InvalidArgument => {
             LinkEnd::Refused(Failure::Incompatible(format!(

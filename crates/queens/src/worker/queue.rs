@@ -17,7 +17,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use board::Tasks;
-use farm::{Loan, Plan, Range};
+use farm::{Loan, Plan, Range, Recount};
+
+/// What tells which kernel counts a loan.
+pub(super) type KernelFor = (Plan, Option<Recount>);
 
 /// Blocks in the order of their arrival.
 #[derive(Debug, Default)]
@@ -71,9 +74,9 @@ impl Queue {
         self.tasks
     }
 
-    /// The block that a thread which holds `held` bytes may count next: its place, and the plan and
-    /// the bytes of the kernel for it.
-    pub(super) fn next(&self, held: u64) -> Option<(usize, Plan, u64)> {
+    /// The block that a thread which holds `held` bytes may count next: its place, and what its kernel
+    /// is for and takes.
+    pub(super) fn next(&self, held: u64) -> Option<(usize, KernelFor, u64)> {
         let mut left = self.free + held;
         let place = self.blocks.iter().position(|block| {
             let fits = block.bytes <= left;
@@ -83,7 +86,7 @@ impl Queue {
             fits
         })?;
         let block = &self.blocks[place];
-        Some((place, block.loan.plan, block.bytes))
+        Some((place, (block.loan.plan, block.loan.recount), block.bytes))
     }
 
     /// A thread that held `held` bytes, and has nothing in them any more, holds `wanted` from now on.
@@ -127,7 +130,7 @@ mod tests {
         let plan = Plan { problem: Problem::Total { n: 8 }, method: Method::Halves, tasks: 1_000 };
         let (job, fingerprint) = (JobId(lease), plan.fingerprint());
         let range = Range::new(0, 1_000).expect("it has tasks");
-        Loan { lease: LeaseId(lease), job, plan, fingerprint, range, whole: false }
+        Loan { lease: LeaseId(lease), job, plan, fingerprint, range, recount: None }
     }
 
     fn tasks(len: usize) -> Tasks {

@@ -1,0 +1,111 @@
+//! Reading a ledger as evidence, while its coordinator goes on.
+
+use std::path::Path;
+
+use farm::{AuditPolicy, JobId, RestoredJob};
+use rusqlite::{Connection, OpenFlags, Row};
+
+use super::entry::{ENTRY, Entry, signed, unsigned};
+use super::{CheckedLedger, Ledger, LedgerFault};
+
+/// A ledger as it is at one moment. It is only read, and needs no lock.
+#[derive(Debug)]
+pub(crate) struct Evidence {
+    ledger: Ledger,
+    jobs: Vec<RestoredJob>,
+}
+
+/// A job's line of evidence.
+#[derive(Clone, Debug)]
+pub(crate) enum Fact {
+    /// What was to be counted twice, and since when.
+    Policy(AuditPolicy, i64),
+    /// An accepted range, when it was, and whether it is to be (1) or was (2) counted twice.
+    Range(Entry, i64, i64),
+    /// A second count, and when.
+    Audit(Entry, i64),
+    /// A count that does not count, since when, and whether its dispute is open (0), settled (1), or it
+    /// was taken back (2).
+    Dispute(Entry, i64, i64),
+    /// A worker that was proven wrong, and when.
+    Distrusted(String, i64),
+}
+
+impl Evidence {
+    /// The ledger in `path`, which has to be there.
+    pub(crate) fn open(path: &Path) -> Result<Evidence, LedgerFault> {
+        let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        // One transaction: whatever is written meanwhile is not seen.
+        db.execute_batch("BEGIN")?;
+        let ledger = CheckedLedger::check(db, Some(path.to_path_buf()), None)?;
+        let (ledger, jobs) = ledger.into_evidence();
+        Ok(Evidence { ledger, jobs })
+    }
+
+    /// All jobs.
+    pub(crate) fn jobs(&self) -> &[RestoredJob] {
+        &self.jobs
+    }
+
+    /// Everything there is about a job, in the order of a bundle.
+    pub(crate) fn for_each<E: From<LedgerFault>>(
+        &self,
+        job: JobId,
+        mut see: impl FnMut(Fact) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.rows(
+            job,
+            "SELECT share_ppm, seed, by_search, asked_at FROM audit_policies WHERE job = ? \
+             ORDER BY asked_at, rowid",
+            |row| {
+                let (share_ppm, by_search) = (row.get(0)?, row.get(2)?);
+                let policy = AuditPolicy { share_ppm, seed: unsigned(row, 1)?, by_search };
+                Ok(Fact::Policy(policy, row.get(3)?))
+            },
+            &mut see,
+        )?;
+        self.rows(
+            job,
+            &format!("SELECT {ENTRY}, accepted_at, audit FROM ranges WHERE job = ? ORDER BY first"),
+            |row| Ok(Fact::Range(Entry::read(job, row)?, row.get(11)?, row.get(12)?)),
+            &mut see,
+        )?;
+        self.rows(
+            job,
+            &format!("SELECT {ENTRY}, counted_at FROM audits WHERE job = ? ORDER BY first"),
+            |row| Ok(Fact::Audit(Entry::read(job, row)?, row.get(11)?)),
+            &mut see,
+        )?;
+        self.rows(
+            job,
+            &format!(
+                "SELECT {ENTRY}, noted_at, state FROM disputes WHERE job = ? \
+                 ORDER BY first, past, noted_at, rowid"
+            ),
+            |row| Ok(Fact::Dispute(Entry::read(job, row)?, row.get(11)?, row.get(12)?)),
+            &mut see,
+        )?;
+        self.rows(
+            job,
+            "SELECT worker, noted_at FROM distrusted WHERE ?1 = ?1 ORDER BY noted_at, worker",
+            |row| Ok(Fact::Distrusted(row.get(0)?, row.get(1)?)),
+            &mut see,
+        )
+    }
+
+    fn rows<E: From<LedgerFault>>(
+        &self,
+        job: JobId,
+        query: &str,
+        read: impl Fn(&Row<'_>) -> Result<Fact, LedgerFault>,
+        see: &mut impl FnMut(Fact) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let fault = |error: rusqlite::Error| E::from(LedgerFault::from(error));
+        let mut statement = self.ledger.db.prepare(query).map_err(fault)?;
+        let mut rows = statement.query([signed(job.0)]).map_err(fault)?;
+        while let Some(row) = rows.next().map_err(fault)? {
+            see(read(row)?)?;
+        }
+        Ok(())
+    }
+}
