@@ -203,7 +203,7 @@ fn count_until_closed(
     let mut most = 1;
     while let Some(Chunk { loan, range, tasks, at }) = shared.take(most, &mut desk) {
         let Plan { problem, method, .. } = loan.plan;
-        let make = || (loan.plan, Kernel::within(desk.held, backend, problem, method));
+        let make = || (loan.plan, Kernel::of(desk.held, backend, problem, method));
         let (_, kernel) = desk.kernel.get_or_insert_with(make);
         let begun = Instant::now();
         let counted = kernel.count(tasks.slice(at.clone()));
