@@ -168,6 +168,13 @@ pub fn queens(problem: &Problem, rows: u32, record: Prefix) -> Option<Vec<Square
     Some(queens)
 }
 
+/// The record of a task with these queens, from its first row on: [`queens`] reads it.
+#[must_use]
+pub fn record(queens: impl DoubleEndedIterator<Item = Square>) -> Prefix {
+    let down = queens.rev().fold(0, |columns, queen| columns << BITS | queen.column);
+    Prefix { down, ..Prefix::EMPTY }
+}
+
 fn is_free(problem: &Problem, queens: &[Square], square: Square) -> bool {
     let attacks = |queen: Square| problem.attack(queen, square);
     let given_attacks =
@@ -222,9 +229,7 @@ impl Filling {
     }
 
     fn push(&mut self) {
-        let columns =
-            self.queens.iter().rev().fold(0, |columns, queen| columns << BITS | queen.column);
         let weight = self.weight() as u8;
-        self.tasks.push(Prefix { down: columns, ..Prefix::EMPTY }, weight);
+        self.tasks.push(record(self.queens.iter().copied()), weight);
     }
 }

@@ -17,7 +17,7 @@ mod superqueens;
 mod torus;
 
 use board::first_rows::queens;
-use board::{Given, MAX_N, Prefix, Problem, Square, TaskSlice};
+use board::{Given, MAX_N, Problem, Square, TaskSlice};
 
 use self::ground_search::GroundSearch;
 use self::open::Open;
@@ -65,13 +65,7 @@ impl FirstRows {
         Some(FirstRows { problem, rows, search })
     }
 
-    /// Whether a record is a task of this problem.
-    pub(crate) fn holds(&self, record: Prefix) -> bool {
-        queens(&self.problem, self.rows, record).is_some()
-    }
-
-    /// The number of completions of all `tasks`, each of which this problem
-    /// [`holds`](FirstRows::holds).
+    /// The number of completions of all `tasks`, each of which is one of this problem.
     pub(crate) fn completions(&mut self, tasks: TaskSlice<'_>) -> u64 {
         let FirstRows { problem, rows, .. } = *self;
         let n = problem.n();

@@ -48,7 +48,7 @@ mod reference;
 mod sum;
 mod unit;
 
-use board::{Prefix, TaskSlice, full_mask};
+use board::{Prefix, TaskSlice};
 
 #[cfg(target_arch = "x86_64")]
 use self::avx2::Avx2;
@@ -99,19 +99,8 @@ impl Halves {
         Some(Halves { n, engine: Engine::new(backend, n, Room::within(memory, n))? })
     }
 
-    /// Whether a record is a task of this board.
-    pub(crate) fn holds(&self, record: Prefix) -> bool {
-        let n = self.n;
-        let Prefix { left, down, right } = record;
-        left == right
-            && left & down == 0
-            && (left | down) & !full_mask(n) == 0
-            && left.count_ones() == n % 2
-            && down.count_ones() == n / 2
-    }
-
-    /// The shares of all `tasks`' boards, without the tasks' weights. This board
-    /// [`holds`](Halves::holds) every task.
+    /// The shares of all `tasks`' boards, without the tasks' weights. Each is a task of
+    /// this board.
     pub(crate) fn completions(&mut self, tasks: TaskSlice<'_>) -> Result<u64, CountError> {
         let mut sum = Sum::default();
         for index in 0..tasks.len() {

@@ -19,6 +19,9 @@
 //! The third, `halves`, lists and joins, and has the same backends in a folder of its own. All of them
 //! count alike: the tests hold each against [`Backend::Reference`], which reads like the definition.
 //!
+//! What one [`Variant`] has counted another one can check: the tasks' mirror images by another backend,
+//! or for `halves` a join in other instructions or a search (`split_search`).
+//!
 //! # Unsafe code
 //!
 //! It is denied but in the files of instruction sets, and there it is of two kinds. A vector is
@@ -46,7 +49,11 @@ mod portable;
 mod reference;
 mod ring;
 mod self_test;
+mod split_search;
+mod task;
+mod variant;
 
 pub use backend::{Backend, MissingBackend, UnknownBackend};
 pub use kernel::{CountError, Kernel, MemoryNeed, memory_needed};
 pub use self_test::{Miscount, self_test};
+pub use variant::{UnknownVariant, Variant};

@@ -28,16 +28,26 @@ use crate::ground::{Ground, Row};
 pub(crate) struct Ring {
     n: u32,
     width: u32,
-    /// The rows to fill.
-    rows: Vec<Row>,
-    /// The tasks, as the first of these rows sees them.
+    group: Group,
+    /// The tasks, as the first of the group's rows sees them.
     states: Tasks,
+}
+
+/// What tasks have in common that differ in their top rows only. It is kept for the next ones.
+#[derive(Default)]
+struct Group {
+    sides: Option<[u32; 3]>,
+    /// The first row to fill.
+    first_row: u32,
+    rows: Vec<Row>,
+    /// The columns of the other sides' queens.
+    taken: u32,
 }
 
 impl Ring {
     /// For a board of size `n`, at least `2 * width`.
     pub(crate) fn new(n: u32, width: u32) -> Ring {
-        Ring { n, width, rows: Vec::new(), states: Tasks::new() }
+        Ring { n, width, group: Group::default(), states: Tasks::new() }
     }
 
     /// The columns and the most rows of a search.
@@ -45,56 +55,62 @@ impl Ring {
         (n - 2, n - 2 * width)
     }
 
-    /// Whether a record is a task of this board.
-    pub(crate) fn holds(&self, record: Prefix) -> bool {
-        Preplacement::unpack(record, self.n, self.width).is_some()
-    }
-
-    /// The number of completions of all `tasks`, each of which this board [`holds`](Ring::holds).
+    /// The number of completions of all `tasks`, each of which is one of this board.
     pub(crate) fn completions(&mut self, engine: &mut Engine, tasks: TaskSlice<'_>) -> u64 {
-        let sides = |i: usize| (tasks.left[i], tasks.right[i], tasks.down[i] >> 16);
+        let Ring { n, width, .. } = *self;
+        let sides = |i: usize| [tasks.left[i], tasks.right[i], tasks.down[i] >> 16];
+        let columns = full_mask(n - 2 * width) << (width - 1);
         let mut found = 0;
         let mut start = 0;
         while start < tasks.len() {
             let group = (start..tasks.len()).take_while(|&i| sides(i) == sides(start));
             let end = start + group.count();
-            found += self.group(engine, tasks.slice(start..end));
+            if self.group.sides != Some(sides(start)) {
+                self.group.set(sides(start), tasks.get(start).0, n, width);
+            }
+            self.see(tasks.slice(start..end));
+            let ground = Ground { columns, rows: &self.group.rows };
+            found += engine.completions(ground, self.states.as_slice());
             start = end;
         }
         found
     }
 
-    /// The same of tasks that differ in their top rows only.
-    fn group(&mut self, engine: &mut Engine, tasks: TaskSlice<'_>) -> u64 {
-        let Ring { n, width, .. } = *self;
-        let task = |i: usize| {
-            Preplacement::unpack(tasks.get(i).0, n, width).expect("the tasks were checked")
-        };
-        let sides = other_sides(&task(0), n, width);
-        let is_left = |row: &u32| sides.iter().all(|queen| queen.row != *row);
-        let first_row = (width..n - width).find(is_left).unwrap_or(n - width);
-
-        self.rows.clear();
-        let mut above = first_row - 1;
-        for row in (first_row..n - width).filter(is_left) {
-            let attacked = sides.iter().fold(0, |mask, q| mask | q.left(n, row) | q.right(n, row));
-            self.rows.push(Row { closed: attacked, step: row - above });
-            above = row;
-        }
-
+    /// Makes the states of tasks of the group.
+    fn see(&mut self, tasks: TaskSlice<'_>) {
+        let Ring { n, width, group: Group { first_row, taken, .. }, .. } = *self;
         self.states.clear();
-        let taken = sides.iter().fold(0, |mask, queen| mask | queen.down(n));
-        for i in 0..tasks.len() {
+        for down in tasks.down {
             let mut state = Prefix { down: taken, ..Prefix::EMPTY };
-            for queen in top(&task(i), width) {
+            // Of a record that is known to be good; `Preplacement` draws it.
+            let top = down.to_le_bytes();
+            for (row, column) in (0..width).zip(top) {
+                let queen = Queen { row, column: column.into() };
                 state.left |= queen.left(n, first_row);
                 state.down |= queen.down(n);
                 state.right |= queen.right(n, first_row);
             }
             self.states.push(state, 1);
         }
-        let columns = full_mask(n - 2 * width) << (width - 1);
-        engine.completions(Ground { columns, rows: &self.rows }, self.states.as_slice())
+    }
+}
+
+impl Group {
+    /// The group of a task.
+    fn set(&mut self, sides: [u32; 3], task: Prefix, n: u32, width: u32) {
+        self.sides = Some(sides);
+        let task = Preplacement::unpack(task, n, width).expect("the tasks were checked");
+        let queens = other_sides(&task, n, width);
+        let is_left = |row: &u32| queens.iter().all(|queen| queen.row != *row);
+        self.first_row = (width..n - width).find(is_left).unwrap_or(n - width);
+        self.taken = queens.iter().fold(0, |mask, queen| mask | queen.down(n));
+        self.rows.clear();
+        let mut above = self.first_row - 1;
+        for row in (self.first_row..n - width).filter(is_left) {
+            let attacked = queens.iter().fold(0, |mask, q| mask | q.left(n, row) | q.right(n, row));
+            self.rows.push(Row { closed: attacked, step: row - above });
+            above = row;
+        }
     }
 }
 
@@ -124,11 +140,6 @@ impl Queen {
 /// The bit of a board's column, if masks have it.
 fn bit(n: u32, column: Option<u32>) -> u32 {
     column.filter(|column| (1..n - 1).contains(column)).map_or(0, |column| 1 << (column - 1))
-}
-
-/// The queens of the top rows.
-fn top(task: &Preplacement, width: u32) -> impl Iterator<Item = Queen> {
-    (0..width).map(|k| Queen { row: k, column: task.top[k as usize].into() })
 }
 
 /// The queens of the other sides; one in a corner between two of them is there twice.

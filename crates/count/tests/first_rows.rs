@@ -14,7 +14,7 @@ fn count(backend: Backend, problem: Problem, rows: u32) -> u64 {
     let plan = FirstRowsPlan::new(problem, rows).expect("the problem has so many rows");
     let mut tasks = Tasks::new();
     plan.fill(0..plan.len(), &mut tasks);
-    let mut kernel = Kernel::within(0, backend, problem, Method::Rows { rows });
+    let mut kernel = Kernel::of(0, backend, problem, Method::Rows { rows });
     kernel.count(tasks.as_slice()).expect("tasks are good")
 }
 
@@ -119,7 +119,7 @@ fn the_largest_boards_are_counted_like_the_rules_say() {
 fn a_task_of_another_problem_is_refused() {
     let problem = Problem::Toroidal { n: 7 };
     let method = Method::Rows { rows: 1 };
-    let mut kernel = Kernel::within(0, Backend::detect(), problem, method);
+    let mut kernel = Kernel::of(0, Backend::detect(), problem, method);
     for record in [
         Prefix { down: 7, ..Prefix::EMPTY },
         Prefix { down: 1 << 6, ..Prefix::EMPTY },

@@ -93,7 +93,7 @@ impl Sample {
         let Plan { problem, method, .. } = self.plan;
         let count = |kernel: &mut Kernel, tasks| kernel.count(tasks).map_err(anyhow::Error::from);
         if self.kernel.is_none() {
-            let mut kernel = Kernel::within(self.memory, self.backend, problem, method);
+            let mut kernel = Kernel::of(self.memory, self.backend, problem, method);
             count(&mut kernel, self.tasks.slice(0..1))?;
             self.kernel = Some(kernel);
         }

@@ -141,7 +141,7 @@ fn by_tasks(
     let cut = Cut::new(problem, method)?;
     let bytes =
         fit(Plan { problem, method, tasks: cut.len() }, NonZero::<usize>::MIN, memory)?.bytes;
-    let mut kernel = Kernel::within(bytes, backend, problem, method);
+    let mut kernel = Kernel::of(bytes, backend, problem, method);
     let mut tasks = Tasks::new();
     let mut total = 0;
     for start in (0..cut.len()).step_by(AT_A_TIME) {

@@ -1,0 +1,94 @@
+//! The tasks of `halves` by a search: an algorithm of its own, to check joins by.
+//!
+//! Of each board of a split the queens are placed from the top row to the bottom one, each in the
+//! columns that its half has, and boards that are complete are counted as often as their
+//! [`Shares`] say. The queen of an odd board's centre row stands before.
+//!
+//! ```text
+//!   row 0        the split's columns   \  the upper half's number, from its highest bit on: it ends
+//!    ...                               /  the search where no number in the window is left
+//!   centre       its queen                closes its diagonals in all rows from the start
+//!    ...         the other columns     \  the lower half's number, from its lowest bit on: it is
+//!   row N-1                            /  complete in the last row only
+//! ```
+
+use board::halves::Shares;
+use board::{MAX_N, Prefix, full_mask};
+
+/// What a task of `halves` of a board of size `n` counts: the shares of all boards of this record.
+pub(crate) fn completions(n: u32, record: Prefix) -> u64 {
+    let Prefix { left: centre, down: split, .. } = record;
+    let half = n / 2;
+    let mut open = [0; MAX_N as usize];
+    for (row, open) in (0..n).zip(&mut open) {
+        let away = row.abs_diff(half);
+        *open = if row < half {
+            split & !(centre << away | centre >> away)
+        } else if row == half && n % 2 == 1 {
+            centre
+        } else {
+            full_mask(n) & !split & !(centre | centre << away | centre >> away)
+        };
+    }
+    Search { n, half, open, shares: Shares::of(n, record) }.upper(0, Prefix::EMPTY, 0)
+}
+
+struct Search {
+    n: u32,
+    half: u32,
+    /// Of each row the columns that its queen may take.
+    open: [u32; MAX_N as usize],
+    shares: Shares,
+}
+
+impl Search {
+    /// The shares of all boards whose upper half begins with `row` rows, of this number so far.
+    fn upper(&self, row: u32, prefix: Prefix, number: u32) -> u64 {
+        let rows_left = self.half - row;
+        let (least, window) = (number << rows_left, self.shares.upper);
+        let most = least | ((1 << rows_left) - 1);
+        if (most as i32) < window.below || least as i32 > window.above {
+            return 0;
+        }
+        if rows_left == 0 {
+            let times =
+                window.tie(number).map_or([0; 2], |tie| self.shares.times[usize::from(tie)]);
+            return if times == [0; 2] { 0 } else { self.centre(prefix, times) };
+        }
+        let mut free = prefix.free(self.n) & self.open[row as usize];
+        let mut sum = 0;
+        while free != 0 {
+            let bit = free & free.wrapping_neg();
+            free ^= bit;
+            let number = number << 1 | u32::from(bit & self.shares.columns != 0);
+            sum += self.upper(row + 1, prefix.place(self.n, bit), number);
+        }
+        sum
+    }
+
+    /// The same below a complete upper half, by whether the lower one is a tie.
+    fn centre(&self, prefix: Prefix, times: [u64; 2]) -> u64 {
+        if self.n.is_multiple_of(2) {
+            return self.lower(0, prefix, 0, times);
+        }
+        // Its diagonals are closed in the upper half, so that nothing attacks it.
+        let centre = self.open[self.half as usize];
+        self.lower(0, prefix.place(self.n, centre), 0, times)
+    }
+
+    /// The same where `row` rows of the lower half are placed.
+    fn lower(&self, row: u32, prefix: Prefix, number: u32, times: [u64; 2]) -> u64 {
+        if row == self.half {
+            return self.shares.lower.tie(number).map_or(0, |tie| times[usize::from(tie)]);
+        }
+        let mut free = prefix.free(self.n) & self.open[(self.n - self.half + row) as usize];
+        let mut sum = 0;
+        while free != 0 {
+            let bit = free & free.wrapping_neg();
+            free ^= bit;
+            let number = number | u32::from(bit & self.shares.columns != 0) << row;
+            sum += self.lower(row + 1, prefix.place(self.n, bit), number, times);
+        }
+        sum
+    }
+}

@@ -1,0 +1,121 @@
+//! What a record must be to be a task, and its mirror image.
+//!
+//! A task may come from another machine. A malformed one would give a number that means nothing, so
+//! that each is held against the board's size and the rows placed before it is counted.
+
+use board::ring::Preplacement;
+use board::{Given, Method, Prefix, Problem, Square, first_rows, full_mask};
+
+/// Whether a record is a task of this problem, cut by a method that suits it.
+pub(crate) fn is_task(problem: &Problem, method: Method, record: Prefix) -> bool {
+    let n = problem.n();
+    let Prefix { left, down, right } = record;
+    match (problem, method) {
+        (Problem::Total { .. } | Problem::Fundamental { .. }, Method::Rows { rows }) => {
+            (left | down | right) & !full_mask(n) == 0 && down.count_ones() == rows
+        }
+        (_, Method::Ring { width }) => Preplacement::unpack(record, n, width).is_some(),
+        (_, Method::Halves) => {
+            left == right
+                && left & down == 0
+                && (left | down) & !full_mask(n) == 0
+                && left.count_ones() == n % 2
+                && down.count_ones() == n / 2
+        }
+        (_, Method::Rows { rows }) => first_rows::queens(problem, rows, record).is_some(),
+    }
+}
+
+/// The image of a problem, the columns reversed.
+pub(crate) fn mirrored_problem(problem: Problem) -> Problem {
+    let Problem::Completions(given) = problem else { return problem };
+    let queens: Vec<Square> =
+        given.queens().map(|queen| mirrored_square(given.n(), queen)).collect();
+    let image =
+        Given::new(given.n(), &queens).expect("an image's queens attack no more than queens");
+    Problem::Completions(image)
+}
+
+/// The image of a task, which [is one](is_task) of its problem and method: a task of the
+/// [image](mirrored_problem) of the problem.
+pub(crate) fn mirrored(problem: &Problem, method: Method, task: Prefix) -> Prefix {
+    let n = problem.n();
+    match (problem, method) {
+        (Problem::Total { .. } | Problem::Fundamental { .. }, Method::Rows { .. }) => {
+            let reversed = |mask: u32| mask.reverse_bits().checked_shr(u32::BITS - n).unwrap_or(0);
+            // Diagonals that lead to higher columns lead to lower ones.
+            Prefix {
+                left: reversed(task.right),
+                down: reversed(task.down),
+                right: reversed(task.left),
+            }
+        }
+        (_, Method::Ring { width }) => {
+            let Preplacement { top, right, bottom, left } =
+                Preplacement::unpack(task, n, width).expect("it is a task");
+            let reversed = |mut columns: [u8; 2]| {
+                columns[..width as usize]
+                    .iter_mut()
+                    .for_each(|column| *column = n as u8 - 1 - *column);
+                columns
+            };
+            let image = Preplacement {
+                top: reversed(top),
+                right: left,
+                bottom: reversed(bottom),
+                left: right,
+            };
+            image.pack()
+        }
+        (_, Method::Halves) => unreachable!("a split is not counted by its mirror image"),
+        (_, Method::Rows { rows }) => {
+            let queens = first_rows::queens(problem, rows, task).expect("it is a task");
+            first_rows::record(queens.into_iter().map(|queen| mirrored_square(n, queen)))
+        }
+    }
+}
+
+fn mirrored_square(n: u32, square: Square) -> Square {
+    Square { column: n - 1 - square.column, ..square }
+}
+
+#[cfg(test)]
+mod tests {
+    use board::{Cut, Tasks};
+
+    use super::*;
+
+    #[test]
+    fn images_are_tasks_of_the_image_and_their_images_are_the_tasks() {
+        let given = Given::new(9, &[Square { column: 1, row: 2 }, Square { column: 6, row: 5 }]);
+        let completions = Problem::Completions(given.expect("they stand so"));
+        assert_ne!(mirrored_problem(completions), completions);
+        let total = Problem::Total { n: 9 };
+        let rows = Method::Rows { rows: 2 };
+        for (problem, method) in [
+            (Problem::Total { n: 0 }, Method::Rows { rows: 0 }),
+            (total, rows),
+            (total, Method::Ring { width: 1 }),
+            (total, Method::Ring { width: 2 }),
+            (Problem::Toroidal { n: 11 }, rows),
+            (Problem::Superqueens { n: 9 }, rows),
+            (completions, rows),
+        ] {
+            let image = mirrored_problem(problem);
+            assert_eq!(mirrored_problem(image), problem);
+            let cut = Cut::new(problem, method).expect("it is cut so");
+            let mut tasks = Tasks::new();
+            cut.fill(0..cut.len(), &mut tasks);
+            assert!(!tasks.is_empty());
+            let mut others = 0;
+            for i in 0..tasks.len() {
+                let task = tasks.get(i).0;
+                let other = mirrored(&problem, method, task);
+                assert!(is_task(&problem, method, task) && is_task(&image, method, other));
+                assert_eq!(mirrored(&image, method, other), task, "{problem} by {method}");
+                others += usize::from(other != task);
+            }
+            assert!(2 * others > tasks.len() || problem.n() == 0, "{problem} by {method}");
+        }
+    }
+}

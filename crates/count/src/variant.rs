@@ -1,0 +1,208 @@
+//! By which of several ways a kernel counts, so that a count can be checked by another one.
+
+use std::fmt;
+use std::str::FromStr;
+
+use board::Method;
+use thiserror::Error;
+
+use crate::{Backend, MemoryNeed, memory_needed};
+
+/// A way to count the tasks of a plan. All of them count the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Variant {
+    /// The tasks themselves, by the method's own algorithm: the way that farms count.
+    Straight(Backend),
+    /// Their mirror images, the columns reversed: other masks in another order, so that an error of a
+    /// processor or of a loop is not repeated. Not for `halves`, whose splits stand for their mirror
+    /// images already and whose shares are told for the split that is there.
+    Mirrored(Backend),
+    /// By a plain search, without vectors and so without a backend, row by row through all boards of a
+    /// task: only for `halves`, with whose lists and joins it shares nothing.
+    Search,
+}
+
+impl Variant {
+    /// Whether tasks that were cut by `method` can be counted so.
+    #[must_use]
+    pub const fn suits(self, method: Method) -> bool {
+        match self {
+            Variant::Straight(_) => true,
+            Variant::Mirrored(_) => !matches!(method, Method::Halves),
+            Variant::Search => matches!(method, Method::Halves),
+        }
+    }
+
+    /// What a [`Kernel`](crate::Kernel) of this variant takes.
+    #[must_use]
+    pub fn memory_needed(self, problem: board::Problem, method: Method) -> MemoryNeed {
+        match self {
+            Variant::Straight(_) | Variant::Mirrored(_) => memory_needed(problem, method),
+            Variant::Search => MemoryNeed::default(),
+        }
+    }
+
+    /// The variant by which this processor should count again what `first`, the name of a variant, has
+    /// counted: as different as it can be and still fast, and never `first` itself.
+    ///
+    /// ```text
+    ///   first                  halves                           rows and ring
+    ///   a backend              the fastest other one (1)        mirrored, on the fastest other one (2)
+    ///   a backend mirrored     -                                straight, on the fastest other one (2)
+    ///   search                 the fastest one                  -
+    ///   unknown, of a          the portable one                 mirrored, on the fastest one
+    ///   newer program
+    ///
+    ///   (1) the search, if there is no other      (2) on the same, if there is no other
+    /// ```
+    ///
+    /// The reference is too slow to be chosen. `by_search` asks for the search of `halves`, where it
+    /// is not `first`; it is slower than a join, and the more so the larger the board. `None` if it is
+    /// asked for with another method, which has none.
+    #[must_use]
+    pub fn to_check(first: &str, method: Method, by_search: bool) -> Option<Variant> {
+        let first: Option<Variant> = first.parse().ok();
+        let fast = || Backend::available().rev().filter(|backend| *backend != Backend::Reference);
+        let other = |than| fast().find(|backend| *backend != than);
+        Some(match (method, first) {
+            (Method::Halves, Some(Variant::Search)) => Variant::Straight(Backend::detect()),
+            (Method::Halves, _) if by_search => Variant::Search,
+            (Method::Halves, None) => Variant::Straight(Backend::Portable),
+            (Method::Halves, Some(Variant::Straight(backend) | Variant::Mirrored(backend))) => {
+                other(backend).map_or(Variant::Search, Variant::Straight)
+            }
+            (Method::Rows { .. } | Method::Ring { .. }, _) if by_search => return None,
+            (_, Some(Variant::Straight(backend))) => {
+                Variant::Mirrored(other(backend).unwrap_or(backend))
+            }
+            (_, Some(Variant::Mirrored(backend))) => {
+                Variant::Straight(other(backend).unwrap_or(backend))
+            }
+            (_, Some(Variant::Search) | None) => Variant::Mirrored(Backend::detect()),
+        })
+    }
+}
+
+impl From<Backend> for Variant {
+    fn from(backend: Backend) -> Variant {
+        Variant::Straight(backend)
+    }
+}
+
+const MIRRORED: &str = " mirrored";
+const SEARCH: &str = "search";
+
+impl fmt::Display for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Variant::Straight(backend) => f.pad(backend.name()),
+            Variant::Mirrored(backend) => f.pad(&format!("{backend}{MIRRORED}")),
+            Variant::Search => f.pad(SEARCH),
+        }
+    }
+}
+
+/// The name of no variant.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "no way to count is named {name:?}: it is a backend's name, `{SEARCH}`, or such as `avx2{MIRRORED}`"
+)]
+pub struct UnknownVariant {
+    /// What was given.
+    pub name: String,
+}
+
+impl FromStr for Variant {
+    type Err = UnknownVariant;
+
+    /// Reads what [`Display`](fmt::Display) writes, also of a backend that this processor lacks.
+    fn from_str(name: &str) -> Result<Variant, UnknownVariant> {
+        if name == SEARCH {
+            return Ok(Variant::Search);
+        }
+        let (backend, variant): (_, fn(Backend) -> Variant) = match name.strip_suffix(MIRRORED) {
+            Some(backend) => (backend, Variant::Mirrored),
+            None => (name, Variant::Straight),
+        };
+        backend.parse().map(variant).map_err(|_| UnknownVariant { name: name.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> impl Iterator<Item = Variant> {
+        let of = |backend| [Variant::Straight(backend), Variant::Mirrored(backend)];
+        Backend::ALL.into_iter().flat_map(of).chain([Variant::Search])
+    }
+
+    const METHODS: [Method; 3] =
+        [Method::Rows { rows: 2 }, Method::Ring { width: 1 }, Method::Halves];
+
+    #[test]
+    fn names_are_read_back() {
+        for variant in all() {
+            assert_eq!(variant.to_string().parse(), Ok(variant));
+        }
+        assert_eq!(Variant::Mirrored(Backend::Avx512).to_string(), "avx512 mirrored");
+        for name in ["", " mirrored", "search mirrored", "avx2 mirrored mirrored", "AVX2"] {
+            assert!(name.parse::<Variant>().is_err(), "{name}");
+        }
+        assert_eq!(
+            "avx9".parse::<Variant>().expect_err("is unknown").to_string(),
+            "no way to count is named \"avx9\": it is a backend's name, `search`, or such as \
+             `avx2 mirrored`"
+        );
+    }
+
+    #[test]
+    fn a_check_is_never_what_it_checks_and_this_processor_has_it() {
+        let unknown = ["", "gpu", "avx512 upside down"].map(String::from);
+        for first in all().map(|variant| variant.to_string()).chain(unknown) {
+            for method in METHODS {
+                for by_search in [false, true] {
+                    let check = Variant::to_check(&first, method, by_search);
+                    let Some(check) = check else {
+                        assert!(by_search && method != Method::Halves, "{first}, {method}");
+                        continue;
+                    };
+                    assert_ne!(check.to_string(), first, "{method}");
+                    assert!(check.suits(method), "{first} by {check}, {method}");
+                    if let Variant::Straight(backend) | Variant::Mirrored(backend) = check {
+                        assert!(backend.is_available() && backend != Backend::Reference);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_check_is_as_different_as_can_be() {
+        let fastest = Backend::detect();
+        let other = Backend::available().rev().nth(1).expect("the reference at least");
+        let check = |first: Variant, method| Variant::to_check(&first.to_string(), method, false);
+        let [rows, ring, halves] = METHODS;
+        if other != Backend::Reference {
+            let first = Variant::Straight(fastest);
+            assert_eq!(check(first, rows), Some(Variant::Mirrored(other)));
+            assert_eq!(check(Variant::Mirrored(fastest), ring), Some(Variant::Straight(other)));
+            assert_eq!(check(first, halves), Some(Variant::Straight(other)));
+            assert_eq!(check(other.into(), halves), Some(first));
+        }
+        assert_eq!(check(Variant::Search, halves), Some(fastest.into()));
+        assert_eq!(Variant::to_check("gpu", ring, false), Some(Variant::Mirrored(fastest)));
+        assert_eq!(Variant::to_check("gpu", halves, false), Some(Backend::Portable.into()));
+        assert_eq!(Variant::to_check("avx2", halves, true), Some(Variant::Search));
+        assert_eq!(Variant::to_check("search", halves, true), Some(fastest.into()));
+        assert_eq!(Variant::to_check("avx2", rows, true), None);
+    }
+
+    #[test]
+    fn a_search_takes_no_memory() {
+        let problem = board::Problem::Total { n: 24 };
+        let need = |variant: Variant| variant.memory_needed(problem, Method::Halves);
+        assert_eq!(need(Variant::Search), MemoryNeed::default());
+        assert_eq!(need(Backend::Portable.into()), memory_needed(problem, Method::Halves));
+    }
+}

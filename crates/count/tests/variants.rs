@@ -1,0 +1,174 @@
+//! Every variant counts every task like the reference, one by one and together.
+
+use board::squares::parse_squares;
+use board::{Cut, Given, Method, Prefix, Problem, Square, Tasks};
+use count::{Backend, CountError, Kernel, Variant};
+
+fn variants(method: Method) -> impl Iterator<Item = Variant> {
+    let of = |backend| [Variant::Straight(backend), Variant::Mirrored(backend)];
+    let all = Backend::available().flat_map(of).chain([Variant::Search]);
+    all.filter(move |variant| variant.suits(method))
+}
+
+fn kernel(variant: impl Into<Variant>, problem: Problem, method: Method) -> Kernel {
+    Kernel::of(u64::MAX, variant, problem, method)
+}
+
+fn completions(n: u32, queens: &str) -> Problem {
+    let queens = parse_squares(queens).expect("they are squares");
+    Problem::Completions(Given::new(n, &queens).expect("they stand so"))
+}
+
+/// Ten rows of 64 are open.
+fn largest() -> Problem {
+    // Knight's moves apart, in two strands.
+    let column = |row: u32| if row < 32 { 2 * row + 1 } else { 2 * (row - 32) };
+    let queens = (0..64).map(|row| Square { column: column(row), row });
+    let given: Vec<Square> = queens.filter(|queen| queen.row % 6 != 5).collect();
+    Problem::Completions(Given::new(64, &given).expect("they stand so"))
+}
+
+fn each(kernel: &mut Kernel, tasks: &Tasks) -> Vec<u64> {
+    let mut counts = Vec::new();
+    kernel.count_each(tasks.as_slice(), |count| counts.push(count)).expect("tasks are good");
+    counts
+}
+
+fn cut(problem: Problem, method: Method) -> Cut {
+    Cut::new(problem, method).expect("it is cut so")
+}
+
+/// Holds all variants against `oracle`, which counts each task by itself.
+fn agree(problem: Problem, method: Method, oracle: Variant, tasks: &Tasks) {
+    let expected = {
+        let mut oracle = kernel(oracle, problem, method);
+        let count = |i| oracle.count(tasks.slice(i..i + 1)).expect("the task is good");
+        (0..tasks.len()).map(count).collect::<Vec<u64>>()
+    };
+    for variant in variants(method) {
+        if variant != oracle && slow(variant) && !slow(oracle) {
+            continue;
+        }
+        let mut kernel = kernel(variant, problem, method);
+        assert_eq!(each(&mut kernel, tasks), expected, "{problem} by {method}, {variant}");
+        assert_eq!(
+            kernel.count(tasks.as_slice()),
+            Ok(expected.iter().sum()),
+            "{problem} by {method}, {variant}"
+        );
+    }
+}
+
+fn slow(variant: Variant) -> bool {
+    matches!(variant, Variant::Straight(Backend::Reference) | Variant::Mirrored(Backend::Reference))
+}
+
+#[test]
+fn variants_agree_on_every_task_of_small_boards() {
+    let mut cuts = Vec::new();
+    for problem in (0..=9).map(|n| Problem::Total { n }) {
+        let n = problem.n();
+        cuts.extend((0..=n.min(4)).map(|rows| (problem, Method::Rows { rows })));
+        cuts.extend((1..=2).map(|width| (problem, Method::Ring { width })));
+        cuts.push((problem, Method::Halves));
+    }
+    cuts.extend((10..=12).map(|n| (Problem::Total { n }, Method::Halves)));
+    let others = [
+        Problem::Toroidal { n: 5 },
+        Problem::Toroidal { n: 7 },
+        Problem::Toroidal { n: 11 },
+        Problem::Superqueens { n: 8 },
+        Problem::Superqueens { n: 10 },
+        completions(8, ""),
+        completions(8, "b4,d5"),
+        completions(9, "a2,h7"),
+    ];
+    for problem in others {
+        cuts.extend((0..=3).map(|rows| (problem, Method::Rows { rows })));
+    }
+    for (problem, method) in cuts.into_iter().filter(|(problem, method)| problem.suits(*method)) {
+        let cut = cut(problem, method);
+        let mut tasks = Tasks::new();
+        cut.fill(0..cut.len(), &mut tasks);
+        agree(problem, method, Variant::Straight(Backend::Reference), &tasks);
+    }
+}
+
+/// SplitMix64 (Steele, Lea and Flood, 2014).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+}
+
+#[test]
+fn variants_agree_on_random_tasks_of_larger_boards() {
+    let total = |n| Problem::Total { n };
+    let mut random = Random(0xc4ec);
+    for (problem, method, count) in [
+        (total(12), Method::Rows { rows: 2 }, 20),
+        (total(15), Method::Rows { rows: 4 }, 60),
+        (total(18), Method::Rows { rows: 6 }, 60),
+        (total(20), Method::Rows { rows: 6 }, 20),
+        (total(13), Method::Ring { width: 1 }, 40),
+        (total(16), Method::Ring { width: 2 }, 100),
+        (total(20), Method::Ring { width: 2 }, 5),
+        (total(13), Method::Halves, 100),
+        (total(14), Method::Halves, 60),
+        (total(15), Method::Halves, 40),
+        (total(16), Method::Halves, 20),
+        (total(17), Method::Halves, 12),
+        (total(18), Method::Halves, 4),
+        (total(19), Method::Halves, 3),
+        (Problem::Toroidal { n: 17 }, Method::Rows { rows: 3 }, 60),
+        (Problem::Superqueens { n: 14 }, Method::Rows { rows: 4 }, 60),
+        (completions(14, "c3,h6"), Method::Rows { rows: 3 }, 60),
+        (largest(), Method::Rows { rows: 2 }, 20),
+    ] {
+        let cut = cut(problem, method);
+        let mut tasks = Tasks::new();
+        // Neighbours too, which may share work.
+        for _ in 0..count {
+            let start = random.next() % cut.len();
+            let end = cut.len().min(start + 1 + random.next() % 3);
+            cut.fill(start..end, &mut tasks);
+        }
+        agree(problem, method, Variant::Straight(Backend::Portable), &tasks);
+        let found = kernel(Backend::Portable, problem, method).count(tasks.as_slice());
+        assert!(found.is_ok_and(|found| found > 0), "{problem} by {method}: nothing is compared");
+    }
+}
+
+#[test]
+fn a_bad_task_is_refused_by_every_variant_before_any_is_counted() {
+    for (problem, method) in [
+        (Problem::Total { n: 8 }, Method::Rows { rows: 2 }),
+        (Problem::Total { n: 8 }, Method::Ring { width: 1 }),
+        (Problem::Total { n: 8 }, Method::Halves),
+        (Problem::Toroidal { n: 7 }, Method::Rows { rows: 2 }),
+        (completions(8, "b4"), Method::Rows { rows: 1 }),
+    ] {
+        let mut tasks = Tasks::new();
+        cut(problem, method).fill(0..2, &mut tasks);
+        tasks.push(Prefix { left: 1 << 31, ..Prefix::EMPTY }, 1);
+        let error =
+            CountError::BadTask { index: 2, problem: problem.name(), n: problem.n(), method };
+        for variant in variants(method) {
+            let mut kernel = kernel(variant, problem, method);
+            assert_eq!(kernel.count(tasks.as_slice()), Err(error), "{variant}");
+            let counted = kernel.count_each(tasks.as_slice(), |_| panic!("{variant} counted"));
+            assert_eq!(counted, Err(error), "{variant}");
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "halves by avx2 mirrored")]
+fn a_variant_that_does_not_suit_makes_no_kernel() {
+    let _ = kernel(Variant::Mirrored(Backend::Avx2), Problem::Total { n: 8 }, Method::Halves);
+}
