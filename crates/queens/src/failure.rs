@@ -151,6 +151,25 @@ pub enum Failure {
         /// Its words.
         reason: String,
     },
+    /// Two ledgers, two counts.
+    #[error(
+        "the ledger {} conflicts with the others: {reason}; one of the machines miscounts: count that \
+         part again elsewhere, and leave the wrong ledger out", path.display()
+    )]
+    Conflict {
+        /// The ledger that differs from those before it.
+        path: PathBuf,
+        /// Where, and how.
+        reason: String,
+    },
+    /// A bundle that does not hang together, or whose counts are not ours.
+    #[error("the bundle {} does not hold: {reason}", path.display())]
+    Bundle {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
     /// One machine, two counts of one range.
     #[error(
         "this machine counted the same range twice, with different results; do not trust it with \
@@ -227,10 +246,12 @@ impl Failure {
             Failure::NoTotal(..) => 13,
             Failure::Miscounted
             | Failure::Distrusted { .. }
+            | Failure::Conflict { .. }
             | Failure::Disagreement { .. }
             | Failure::Census(_)
             | Failure::SelfTest(_) => 14,
             Failure::Undecided { .. } => 15,
+            Failure::Bundle { .. } => 16,
             Failure::Coordinator { .. } | Failure::Internal(_) => 70,
             Failure::Interrupted(_) => 130,
         }

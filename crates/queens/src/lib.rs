@@ -17,6 +17,7 @@ mod failure;
 mod ledger;
 mod local;
 mod memory;
+mod merge;
 mod output;
 mod progress;
 mod token;

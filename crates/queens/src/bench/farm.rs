@@ -119,6 +119,7 @@ async fn submit(coordinator: &Coordinator, n: u32, rows: u32) -> Result<u64, Fai
         problem: Some(Problem::Total { n }.into()),
         method: Some(v1::submit_request::Method::Rows(v1::RowsRequest { rows: Some(rows) })),
         priority: 0,
+        audit: None,
     };
     let answer = jobs.submit(request).await.map_err(anyhow::Error::from)?;
     let plan = answer.into_inner().job.and_then(|job| job.plan);

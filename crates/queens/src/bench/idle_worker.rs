@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use farm::{Agent, AgentConfig, Loan, Message, Millis, Part, Range, Verdict};
+use farm::{Agent, AgentConfig, KernelName, Loan, Message, Millis, Part, Range, Tally, Verdict};
 use tokio::sync::mpsc;
 use tokio_stream::StreamExt;
 use wire::{TasksBlock, WorkerOrder};
 
 use crate::endpoint::Endpoint;
 use crate::failure::Failure;
-use crate::worker::{Connect, GrpcConnector, LinkEnd};
+use crate::worker::{BUILD, Connect, GrpcConnector, LinkEnd};
 
 /// What all idle workers of a run have had acknowledged.
 #[derive(Debug, Default)]
@@ -35,6 +35,7 @@ pub(super) async fn idle(
     let instance: u64 = rand::random();
     let mut agent = Agent::new(AgentConfig {
         worker: format!("idle-{instance:016x}"),
+        build: BUILD.into(),
         instance,
         threads: 1,
         memory: 0,
@@ -95,7 +96,8 @@ fn pieces(loan: Loan, block: &TasksBlock, size: u64) -> impl Iterator<Item = Par
     let (start, end) = (block.start, block.start + block.tasks.len() as u64);
     (start..end).step_by(size as usize).map(move |first| {
         let range = Range::new(first, end.min(first + size)).expect("it has a task");
-        Part { loan, range, count: 0, busy_us: range.len() * PRETENDED_US }
+        let busy_us = range.len() * PRETENDED_US;
+        Part { loan, range, tally: Tally::EMPTY, kernel: KernelName::default(), busy_us }
     })
 }
 

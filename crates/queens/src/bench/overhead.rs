@@ -5,6 +5,7 @@ use std::time::Instant;
 use board::rows::suggested_rows;
 use board::{Method, MethodChoice, Problem};
 use clap::Args;
+use farm::Slice;
 
 use super::bare::{self, best, median_ratio};
 use crate::cli::CountingArgs;
@@ -41,6 +42,7 @@ pub(super) async fn run(args: &OverheadArgs) -> Result<(), Failure> {
             threads,
             backend,
             memory: args.counting.memory(),
+            slice: Slice::ALL,
             ledger: None,
         };
         let begun = Instant::now();

@@ -76,13 +76,7 @@ pub(crate) fn check(bundle: &Path, sample: Sample) -> Result<Checked> {
          taken away",
         header.merkle_root
     );
-    let said = [
-        header.policies,
-        header.ranges,
-        header.audits,
-        header.disputes,
-        header.distrusted,
-    ];
+    let said = [header.policies, header.ranges, header.audits, header.disputes, header.distrusted];
     ensure!(said == books.lines, "it has other numbers of lines than its header says");
     let (state, total) = (header.state()?, header.counted()?);
     ensure!(

@@ -7,9 +7,11 @@
 pub(crate) fn confidence(ranges: u64, recounted: u64) -> String {
     match recounted {
         0 => "nothing was counted again here: believe as much as you believe its workers".into(),
-        all if all == ranges => "every range was counted again here, with the same result: the total \
+        all if all == ranges => {
+            "every range was counted again here, with the same result: the total \
                                  is as certain as this machine and its counting loops"
-            .into(),
+                .into()
+        }
         some => {
             let wrong = 1.0 - 0.05_f64.powf(1.0 / some as f64);
             let at_most = ((wrong * ranges as f64).floor() as u64).min(ranges - some);

@@ -142,7 +142,8 @@ impl TryFrom<Count> for Entry {
 
     fn try_from(count: Count) -> Result<Entry> {
         let Count { first, past, .. } = count;
-        let range = Range::new(first, past).with_context(|| format!("[{first}, {past}) is empty"))?;
+        let range =
+            Range::new(first, past).with_context(|| format!("[{first}, {past}) is empty"))?;
         let number = |text: &str| {
             text.parse().with_context(|| format!("{text:?} at ordinal {first} is no number"))
         };

@@ -93,12 +93,7 @@ pub(crate) fn recount(plan: Plan, ranges: &[Entry], effort: Effort) -> Result<Re
     Ok(done.into_inner().expect("no thread panicked"))
 }
 
-fn count(
-    cut: &Cut,
-    plan: Fingerprint,
-    entry: &Entry,
-    kernel: &mut NamedKernel,
-) -> Result<Tally> {
+fn count(cut: &Cut, plan: Fingerprint, entry: &Entry, kernel: &mut NamedKernel) -> Result<Tally> {
     let mut tally = Tally::EMPTY;
     let mut tasks = Tasks::new();
     let mut start = entry.range.start();
@@ -115,7 +110,8 @@ fn count(
 
 fn differs(entry: &Entry, ours: Tally, kernel: &NamedKernel) -> String {
     let Entry { range, tally, author, .. } = entry;
-    let which = if tally.count == ours.count { "its tasks' counts, with the same sum," } else { "" };
+    let which =
+        if tally.count == ours.count { "its tasks' counts, with the same sum," } else { "" };
     format!(
         "the range {range} is counted as {} there, by worker {} with {}, and as {} here with {}: {which} \
          one of the two machines counted wrong",

@@ -5,6 +5,7 @@ mod complete;
 mod coordinator;
 mod count;
 mod draw;
+mod evidence;
 mod list;
 mod local_methods;
 mod log;
@@ -32,7 +33,7 @@ const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 proven that there is no such placement; 2 wrong usage; 3 such a board cannot be counted so; 4 no such job, or it is \
 over; 5 no coordinator answers; 6 token refused or unusable; 7 ledger held by another process; 8 \
 ledger of another plan; 9 ledger damaged; 10 ledger or output cannot be written; 11 cannot listen; \
-12 versions do not fit; 13 the job ended without a total; 14 this machine miscounts; 15 undecided in the time given; 70 internal fault; 130 interrupted.
+12 versions do not fit; 13 the job ended without a total; 14 this machine miscounts; 15 undecided in the time given; 16 the bundle does not hold; 70 internal fault; 130 interrupted.
 
 Options can also be set by the environment variables shown beside them.";
 
@@ -76,6 +77,12 @@ enum Command {
     Watch(client::JobArgs),
     /// Have accepted ranges counted again, by other workers and other kernels
     Audit(client::AuditArgs),
+    /// Write a job's evidence to a file that anybody can check
+    Export(evidence::ExportArgs),
+    /// Check such a file, and count a sample of it again
+    Verify(evidence::VerifyArgs),
+    /// Join ledgers of parts of one plan
+    Merge(evidence::MergeArgs),
     /// End a job without a total
     Cancel(client::JobArgs),
     /// Let a job rest
@@ -144,6 +151,9 @@ impl Command {
             Command::Status(args) => on_one_thread(client::status(args)),
             Command::Watch(args) => on_one_thread(client::watch(args)),
             Command::Audit(args) => on_one_thread(client::audit(args)),
+            Command::Export(args) => evidence::export(&args),
+            Command::Verify(args) => evidence::verify(&args),
+            Command::Merge(args) => evidence::merge(&args),
             Command::Cancel(args) => on_one_thread(client::cancel(args)),
             Command::Pause(args) => on_one_thread(client::pause(args)),
             Command::Resume(args) => on_one_thread(client::resume(args)),

@@ -42,6 +42,12 @@ impl Evidence {
         Ok(Evidence { ledger, jobs })
     }
 
+    /// The same, held by this process alone.
+    pub(crate) fn held(path: &Path) -> Result<Evidence, LedgerFault> {
+        let (ledger, jobs) = CheckedLedger::open(path)?.into_evidence();
+        Ok(Evidence { ledger, jobs })
+    }
+
     /// All jobs.
     pub(crate) fn jobs(&self) -> &[RestoredJob] {
         &self.jobs

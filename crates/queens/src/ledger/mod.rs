@@ -8,6 +8,7 @@
 mod entry;
 mod evidence;
 mod fault;
+mod merge;
 mod open;
 mod restore;
 mod seal;
@@ -17,6 +18,7 @@ mod writer;
 pub(crate) use entry::Entry;
 pub(crate) use evidence::{Evidence, Fact};
 pub(crate) use fault::LedgerFault;
+pub(crate) use merge::{Absorbed, MergeFault};
 pub(crate) use open::{CheckedLedger, Ledger, unix_ms};
 pub(crate) use writer::{LedgerEvent, LedgerHandle, spawn};
 

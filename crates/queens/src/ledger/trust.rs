@@ -75,7 +75,7 @@ impl Ledger {
              AND NOT EXISTS (SELECT 1 FROM disputes d WHERE d.job = r.job AND d.state = 0 \
              AND d.first < r.past AND d.past > r.first) ORDER BY first LIMIT ?",
         )?;
-        let rows = statement.query_and_then((signed(job.0), most), |row| {
+        let rows = statement.query_and_then((signed(job.0), signed(most as u64)), |row| {
             let range = Range::new(unsigned(row, 0)?, unsigned(row, 1)?);
             let kernel = KernelName::new(&row.get::<_, String>(3)?);
             let fault = || LedgerFault::Content(format!("job {job} has a row that is no range"));
@@ -100,7 +100,7 @@ impl Ledger {
             let text = format!("job {job} was about to confirm {}, which is no row", report.range);
             return Err(LedgerFault::Content(text));
         }
-        self.insert("audits", "counted_at", job, &entry, &[])
+        self.insert("audits", "counted_at", job, &entry, None)
     }
 
     /// Replaces the rows of a disputed range by the count that two workers agree on; what the rows said

@@ -63,11 +63,18 @@ pub(crate) fn spawn(ledger: Ledger) -> LedgerHandle {
 impl Ledger {
     /// Applies `commands` in order in one transaction. Nothing of it is there if it fails.
     pub(crate) fn apply(&self, commands: &[Effect]) -> Result<Vec<Event>, LedgerFault> {
+        self.in_one_go(|| commands.iter().map(|command| self.apply_one(command)).collect())
+    }
+
+    /// Does several things in one transaction.
+    pub(crate) fn in_one_go<T, E: From<rusqlite::Error>>(
+        &self,
+        what: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
         let transaction = self.db.unchecked_transaction()?;
-        let events = commands.iter().map(|command| self.apply_one(command));
-        let events = events.collect::<Result<_, LedgerFault>>()?;
+        let result = what()?;
         transaction.commit()?;
-        Ok(events)
+        Ok(result)
     }
 
     fn apply_one(&self, command: &Effect) -> Result<Event, LedgerFault> {
@@ -162,10 +169,22 @@ impl Ledger {
         entry: &Entry,
         own: Option<(&str, i64)>,
     ) -> Result<(), LedgerFault> {
+        self.insert_at(table, (noted, unix_ms()), job, entry, own)
+    }
+
+    /// The same, at another time than now.
+    pub(super) fn insert_at(
+        &self,
+        table: &str,
+        (noted, at): (&str, i64),
+        job: JobId,
+        entry: &Entry,
+        own: Option<(&str, i64)>,
+    ) -> Result<(), LedgerFault> {
         let mut names = format!("job, {ENTRY}, {noted}");
         let mut values: Vec<Box<dyn ToSql>> = vec![Box::new(signed(job.0))];
         values.extend(entry.values(job));
-        values.push(Box::new(unix_ms()));
+        values.push(Box::new(at));
         if let Some((name, value)) = own {
             names = format!("{names}, {name}");
             values.push(Box::new(value));

@@ -1,0 +1,155 @@
+//! Several ledgers of one plan as one.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use farm::{Effect, IntervalSet, JobId, JobState, Plan, Record, RestoredJob, Slice, Ticket};
+
+use crate::failure::Failure;
+use crate::ledger::{Absorbed, CheckedLedger, Evidence, Ledger, LedgerFault, MergeFault};
+
+/// The only job of a ledger that was joined.
+const JOB: JobId = JobId(1);
+
+/// What has come of it.
+#[derive(Debug)]
+pub(crate) struct Merged {
+    pub(crate) plan: Plan,
+    /// What each ledger brought, in the order in which they were given.
+    pub(crate) parts: Vec<Absorbed>,
+    pub(crate) tasks_done: u64,
+    /// The sum over all of the plan; `None` if something is missing.
+    pub(crate) total: Option<u128>,
+    /// Ordinals without a count.
+    pub(crate) missing: IntervalSet,
+}
+
+/// Joins the ledgers in `parts` into a new one in `into`. If there is one already, it is the first part
+/// and is replaced. Whatever goes wrong, no file changes.
+pub(crate) fn merge(parts: &[PathBuf], into: &Path) -> Result<Merged, Failure> {
+    let earlier = fs::canonicalize(into).ok();
+    let is_other = |path: &&PathBuf| earlier.is_none() || fs::canonicalize(path).ok() != earlier;
+    let others = parts.iter().filter(is_other).cloned();
+    let paths: Vec<PathBuf> = earlier.clone().into_iter().chain(others).collect();
+    let parts: Vec<(&PathBuf, Evidence, RestoredJob)> =
+        paths.iter().map(|path| open(path)).collect::<Result<_, _>>()?;
+    let Some((first, _, job)) = parts.first() else {
+        return Err(Failure::Usage("name the ledgers to join".into()));
+    };
+    let plan = job.plan;
+    for (path, _, job) in &parts {
+        if job.plan != plan {
+            return Err(Failure::LedgerOfAnotherPlan {
+                path: (*path).clone(),
+                holds: job.plan.to_string(),
+                wanted: format!("{plan} like {}", first.display()),
+            });
+        }
+    }
+
+    let made = Made::new(into)?;
+    let at_made = |fault: LedgerFault| fault.at(Some(&made.0));
+    let ledger = CheckedLedger::open(&made.0).and_then(CheckedLedger::begin).map_err(at_made)?;
+    let merged = join(&ledger, plan, &parts)?;
+    drop(ledger);
+    made.rename(into)?;
+    Ok(merged)
+}
+
+fn open(path: &PathBuf) -> Result<(&PathBuf, Evidence, RestoredJob), Failure> {
+    let at_part = |fault: LedgerFault| fault.at(Some(path));
+    if !path.exists() {
+        return Err(at_part(std::io::Error::from(std::io::ErrorKind::NotFound).into()));
+    }
+    let evidence = Evidence::held(path).map_err(at_part)?;
+    let live = evidence.jobs().iter().filter(|job| job.state != JobState::Cancelled);
+    let jobs: Vec<&RestoredJob> = live.collect();
+    let [job] = jobs.as_slice() else {
+        return Err(Failure::LedgerOfAnotherPlan {
+            path: path.clone(),
+            holds: format!("{} jobs", jobs.len()),
+            wanted: "one".into(),
+        });
+    };
+    if !job.disputes.is_empty() {
+        let reason = format!(
+            "{} of its ranges are disputed: count on until they are settled",
+            job.disputes.len()
+        );
+        return Err(Failure::LedgerCorrupt { path: path.clone(), reason });
+    }
+    let job = (*job).clone();
+    Ok((path, evidence, job))
+}
+
+fn join(
+    ledger: &Ledger,
+    plan: Plan,
+    parts: &[(&PathBuf, Evidence, RestoredJob)],
+) -> Result<Merged, Failure> {
+    let write = |record| {
+        let write = Effect::Write { ticket: Ticket(0), record };
+        ledger.apply(&[write]).map_err(|fault| fault.at(ledger.path()))
+    };
+    write(Record::Job { job: JOB, plan, slice: Slice::ALL, priority: 0, audit: None })?;
+    let mut absorbed = Vec::new();
+    for (path, evidence, job) in parts {
+        let part = ledger.in_one_go(|| ledger.absorb(JOB, evidence, job.id));
+        absorbed.push(part.map_err(|fault| match fault {
+            MergeFault::Ledger(fault) => fault.at(Some(path)),
+            conflict => Failure::Conflict { path: (*path).clone(), reason: conflict.to_string() },
+        })?);
+    }
+    let mut missing: IntervalSet = Slice::ALL.ordinals(plan.tasks);
+    let sum = ledger.for_each_range(JOB, |entry| {
+        missing.remove(entry.range);
+        Ok(())
+    });
+    let sum = sum.map_err(|fault| fault.at(ledger.path()))?;
+    let is_whole = missing.is_empty();
+    if is_whole {
+        write(Record::Done { job: JOB, tasks: plan.tasks, total: sum })?;
+    }
+    Ok(Merged {
+        plan,
+        parts: absorbed,
+        tasks_done: plan.tasks - missing.len(),
+        total: is_whole.then_some(sum),
+        missing,
+    })
+}
+
+/// A ledger in the making, beside the place where it will be.
+struct Made(PathBuf);
+
+impl Made {
+    fn new(into: &Path) -> Result<Made, Failure> {
+        let mut name = into.as_os_str().to_os_string();
+        name.push(".merging");
+        let made = Made(name.into());
+        made.remove();
+        Ok(made)
+    }
+
+    fn rename(&self, into: &Path) -> Result<(), Failure> {
+        fs::rename(&self.0, into).map_err(|error| Failure::LedgerOpen {
+            path: into.to_path_buf(),
+            reason: error.to_string(),
+        })
+    }
+
+    /// With all that SQLite and the lock put beside it.
+    fn remove(&self) {
+        for suffix in ["", "-wal", "-shm", "-lock"] {
+            let mut name = self.0.as_os_str().to_os_string();
+            name.push(suffix);
+            let _ = fs::remove_file(PathBuf::from(name));
+        }
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
