@@ -195,9 +195,10 @@ pub enum Record {
     /// needs no audit any more.
     ///
     /// Of the workers that were wrong, what nobody has confirmed is taken back, in all jobs that were
-    /// not cancelled: their rows, with all others of an open dispute that they are part of; and what
-    /// they confirmed of others' waits for an audit again. A job that was done and lost rows no longer
-    /// is.
+    /// not cancelled: their rows, with all others of an open dispute in which they counted rows or voted,
+    /// which is closed; and what
+    /// they confirmed of others' waits for an audit again. A job that was done and lost rows, or of
+    /// which rows wait for an audit again, no longer is.
     Settle {
         /// The report that settled it. Its count is the right one.
         report: Report,

@@ -63,7 +63,7 @@ impl Farm {
     pub(super) fn finish_if_covered(&mut self, id: JobId) {
         let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
         let live = matches!(job.state, JobState::Running | JobState::Paused);
-        let is_checked = job.disputes.is_empty() && job.audits.wanted == 0 && self.settling == 0;
+        let is_checked = job.disputes.is_empty() && job.audits.are_over() && self.settling == 0;
         if !live || job.finishing || !job.is_covered() || !is_checked {
             return;
         }
@@ -73,6 +73,9 @@ impl Farm {
     }
 
     pub(super) fn done_written(&mut self, id: JobId) {
+        if self.settling > 0 {
+            return; // Some of its rows may be about to go: `settled` comes back to it.
+        }
         let job = self.jobs.get_mut(&id).expect("jobs are never removed");
         job.finishing = false;
         if !job.disputes.is_empty() || job.audits.wanted > 0 || !job.is_covered() {

@@ -22,7 +22,7 @@ use crate::job::Job;
 use crate::lease::Leases;
 use crate::session::Session;
 use crate::{
-    AuditPolicy, Author, Effect, Event, JobId, JobState, JobView, LeaseId, Millis, Record, Report,
+    Author, Effect, Event, JobId, JobState, JobView, LeaseId, Millis, Record, Report,
     RequestId, SessionId, Ticket,
 };
 
@@ -85,9 +85,9 @@ enum Pending {
     State { request: RequestId, job: JobId, state: JobState },
     Done { job: JobId },
     Range { session: SessionId, report: Report, worker: String, audit: bool },
-    Audit { request: RequestId, job: JobId, policy: AuditPolicy },
+    Audit { request: RequestId, job: JobId },
     FindAudits { job: JobId },
-    Compare { session: SessionId, author: Author, report: Report },
+    Compare { session: SessionId, author: Author, report: Report, recount: bool },
     Confirm { session: SessionId, report: Report },
     Dispute { session: SessionId, report: Report },
     Settle { session: SessionId, report: Report },

@@ -1,12 +1,15 @@
 //! The worker's end of a session.
 
-use farm::{Agent, AgentConfig, JobId, LeaseId, Loan, Message, Millis, Part, Report};
+use farm::{
+    Agent, AgentConfig, JobId, LeaseId, Loan, Message, Millis, Part, Recount, Report,
+};
 
-use crate::stage::{plan, range};
+use crate::stage::{kernel, plan, range, tally};
 
 fn connected() -> Agent {
     let mut agent = Agent::new(AgentConfig {
         worker: "w1".into(),
+        build: "1.0".into(),
         instance: 1,
         threads: 1,
         memory: 0,
@@ -19,18 +22,21 @@ fn connected() -> Agent {
 }
 
 fn loan(lease: u64, job: u64, tasks: u64, whole: bool) -> Loan {
+    let recount = Recount { unlike: kernel("straight"), by_search: false };
     Loan {
         lease: LeaseId(lease),
         job: JobId(job),
         plan: plan(tasks),
         fingerprint: plan(tasks).fingerprint(),
         range: range(0, tasks),
-        whole,
+        recount: whole.then_some(recount),
     }
 }
 
 fn part(loan: Loan, start: u64, end: u64) -> Part {
-    Part { loan, range: range(start, end), count: end - start, busy_us: 1 }
+    let range = range(start, end);
+    let tally = tally(loan.plan, range, 0);
+    Part { loan, range, tally, kernel: kernel("straight"), busy_us: 1 }
 }
 
 fn reports(messages: Vec<Message>) -> Vec<Report> {
@@ -74,7 +80,7 @@ fn equal_lease_numbers_of_two_ledgers_are_not_added_up() {
     // Then each is reported for its own plan.
     let mut reports = reports(agent.poll(Millis(500)));
     reports.sort_by_key(|report| report.range);
-    let told: Vec<_> = reports.iter().map(|r| (r.fingerprint, r.range, r.count)).collect();
+    let told: Vec<_> = reports.iter().map(|r| (r.fingerprint, r.range, r.tally.count)).collect();
     let expected = [(old.fingerprint, range(0, 2), 2), (new.fingerprint, range(2, 4), 2)];
     assert_eq!(told, expected);
 }

@@ -3,8 +3,10 @@
 #![allow(unreachable_pub)]
 
 mod agent;
+mod audits;
 mod clients;
 mod disputes;
+mod ledger;
 mod lending;
 mod memory;
 mod restarts;

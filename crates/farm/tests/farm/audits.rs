@@ -1,0 +1,1 @@
+//! Accepted ranges are counted again.
