@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use farm::{
     Agent, AgentConfig, Config, Effect, Event, Farm, Fingerprint, Hello, IntervalSet, JobId,
-    JobState, KernelName, LeaseId, Loan, Message, Method, Millis, Part, Plan, Problem, Range, Record,
-    Report, RequestId, Restored, SessionId, Slice, Tally, Verdict,
+    JobState, KernelName, LeaseId, Loan, Message, Method, Millis, Part, Plan, Problem, Range,
+    Record, Report, RequestId, Restored, SessionId, Slice, Tally, Verdict,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -22,8 +22,8 @@ use crate::job::Job;
 use crate::lease::Leases;
 use crate::session::Session;
 use crate::{
-    Author, Effect, Event, JobId, JobState, JobView, LeaseId, Millis, Record, Report,
-    RequestId, SessionId, Ticket,
+    Author, Effect, Event, JobId, JobState, JobView, LeaseId, Millis, Record, Report, RequestId,
+    SessionId, Ticket,
 };
 
 /// The farm's few tunable times and sizes.

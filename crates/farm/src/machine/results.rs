@@ -151,7 +151,10 @@ impl Farm {
                 }
                 let needless = job.audits.confirm(range);
                 needless.into_iter().for_each(|lease| self.revoke(lease));
-                self.write(Record::Confirm { report, author }, Pending::Confirm { session, report });
+                self.write(
+                    Record::Confirm { report, author },
+                    Pending::Confirm { session, report },
+                );
             }
             Found::Exactly { claim, worker, kernel } if !is_frozen(job, range) => {
                 self.dispute(session, author, report, Vote { worker, claim }, kernel);

@@ -1,8 +1,6 @@
 //! The worker's end of a session.
 
-use farm::{
-    Agent, AgentConfig, JobId, LeaseId, Loan, Message, Millis, Part, Recount, Report,
-};
+use farm::{Agent, AgentConfig, JobId, LeaseId, Loan, Message, Millis, Part, Recount, Report};
 
 use crate::stage::{kernel, plan, range, tally};
 

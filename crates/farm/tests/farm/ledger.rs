@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use farm::{
-    AuditPolicy, Author, Claim, Found, IntervalSet, JobId, JobState, KernelName, Plan, Range, Record,
-    Report, Restored, RestoredJob, Slice, Tally, Unaudited, Withdrawn,
+    AuditPolicy, Author, Claim, Found, IntervalSet, JobId, JobState, KernelName, Plan, Range,
+    Record, Report, Restored, RestoredJob, Slice, Tally, Unaudited, Withdrawn,
 };
 
 #[derive(Default)]
@@ -174,9 +174,8 @@ impl Ledger {
             .map(|(key, _)| key)
             .collect();
         let is_gone = |&(job, _): &(JobId, u64), row: &mut Row| {
-            let disputed = |(of, range): &(JobId, Range)| {
-                *of == job && range.intersect(row.range).is_some()
-            };
+            let disputed =
+                |(of, range): &(JobId, Range)| *of == job && range.intersect(row.range).is_some();
             let unconfirmed = matches!(row.check, Check::None | Check::Wanted);
             unconfirmed && wrong.contains(&row.worker) || closed.iter().any(disputed)
         };

@@ -30,6 +30,7 @@ mod fleet;
 mod ledger;
 mod network;
 mod random;
+mod rows;
 mod scenario;
 mod tally;
 mod truth;

@@ -6,12 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use farm::{
-    Effect, Event, Farm, Found, Hello, JobId, JobState, LeaseId, Loan, Range, Record, Refusal,
-    Report, RequestId, SessionId, Ticket, Verdict,
+    Author, Dismissal, Effect, Event, Farm, Found, Hello, JobId, JobState, LeaseId, Loan, Range,
+    Record, Recount, Refusal, Report, RequestId, SessionId, Ticket, Verdict, Vote, Withdrawn,
 };
 
-use crate::books::{Book, Held, Seat, hull, lone_counter, ordinals};
-use crate::ledger::{Answer, Ledger};
+use crate::books::{Book, Held, Seat, hull, ordinals};
+use crate::ledger::{Answer, Ledger, row};
+use crate::rows::{Check, vote_of};
 use crate::scenario::Wish;
 use crate::tally::Tally;
 
@@ -20,7 +21,15 @@ pub struct Witness {
     books: BTreeMap<JobId, Book>,
     seats: BTreeMap<SessionId, Seat>,
     /// Reports of which the ledger is asked, and whose they are.
-    compares: BTreeMap<Ticket, (Report, String)>,
+    compares: BTreeMap<Ticket, (Report, Author)>,
+    /// Confirmations on their way.
+    confirms: BTreeMap<Ticket, Report>,
+    /// Who may be called wrong at all.
+    liars: BTreeSet<String>,
+    /// Who was proven wrong.
+    distrusted: BTreeSet<String>,
+    /// The end of a dispute is on its way: what it takes back is not known.
+    settling: bool,
     /// Questions of clients that wait, with the job that they named.
     requests: BTreeMap<RequestId, (Wish, Option<JobId>)>,
     /// How often a client was told that a job is in a state.
@@ -32,10 +41,17 @@ pub struct Witness {
 }
 
 impl Witness {
+    pub fn new(liars: BTreeSet<String>) -> Witness {
+        Witness { liars, ..Witness::default() }
+    }
+
     /// The coordinator died; these are the books of the next one.
     pub fn restart(&mut self, ledger: &Ledger) {
         self.seats.clear();
         self.compares.clear();
+        self.confirms.clear();
+        self.distrusted = ledger.distrusted.clone();
+        self.settling = false;
         self.requests.clear();
         self.books = ledger.jobs.iter().map(|(&id, job)| (id, Book::restored(job))).collect();
     }
@@ -71,7 +87,14 @@ impl Witness {
             Event::Reported { session, report } => {
                 self.seats.entry(*session).and_modify(|seat| seat.late = false);
                 if self.is_usable(event) {
-                    self.renew(*session, report);
+                    self.renew(*session, report, tally);
+                }
+            }
+            Event::Working { session, lease } => {
+                if let Some(seat) = self.seats.get_mut(session)
+                    && let Some(held) = seat.leases.get_mut(lease).filter(|held| held.whole)
+                {
+                    (held.reported, seat.late) = (true, false);
                 }
             }
             _ => {}
@@ -79,53 +102,168 @@ impl Witness {
     }
 
     /// What the farm is told about its ledger.
-    pub fn told(&mut self, answer: &Answer) {
-        let Answer::Written { record, total, tasks } = answer else { return };
-        let id = match record {
-            Record::Job { job, plan, priority } => {
-                self.books.insert(*job, Book::new(plan, *priority));
-                return;
-            }
-            Record::State { .. } => return,
-            Record::Done { job, .. } => {
+    pub fn told(&mut self, answer: &Answer, tally: &mut Tally) {
+        match answer {
+            Answer::Written(record) => self.told_written(record, tally),
+            Answer::Noted(record, wanted) => {
+                let Record::Audit { job, policy } = record else {
+                    panic!("{record:?} asks nothing")
+                };
                 let book = self.book(*job);
-                if book.disputes.is_empty() {
-                    book.state = JobState::Done;
+                let plan = book.fingerprint;
+                book.asked -= 1;
+                book.rows.check(|row| {
+                    let is_new = row.check == Check::None && policy.chooses(plan, row.range);
+                    is_new.then_some(Check::Wanted)
+                });
+                assert_eq!(book.rows.wanted, *wanted, "audits of job {job}");
+                if book.state == JobState::Done {
+                    book.state = JobState::Running;
                 }
-                return;
             }
-            Record::Range { report, .. }
-            | Record::Dispute { report, .. }
-            | Record::Settle { report, .. } => report.job,
+            Answer::Settled(record, withdrawn) => self.told_settled(record, withdrawn),
+            Answer::Compared(_) | Answer::AuditsFound(_) => {}
+        }
+    }
+
+    fn told_written(&mut self, record: &Record, tally: &mut Tally) {
+        match record {
+            Record::Job { job, plan, slice, priority, audit } => {
+                self.books.insert(*job, Book::new(plan, *slice, *priority, *audit));
+            }
+            Record::Done { job, .. } => {
+                tally.put_off += u64::from(self.settling);
+                self.book(*job).ended = true;
+                self.conclude();
+            }
+            Record::Range { report, author, audit } => {
+                let check = if *audit { Check::Wanted } else { Check::None };
+                self.book(report.job).rows.put(row(report, author, check));
+            }
+            Record::Confirm { report, author } => {
+                let book = self.book(report.job);
+                book.confirming.remove(&report.range);
+                let mut row = book.rows.take(report.range);
+                row.check = Check::Confirmed(author.worker.clone());
+                book.rows.put(row);
+            }
+            Record::State { .. } | Record::Dispute { .. } => {}
+            Record::Audit { .. } | Record::Settle { .. } => {
+                panic!("more is to be told: {record:?}")
+            }
+        }
+    }
+
+    /// Of a worker that was wrong nothing is left that nobody confirmed.
+    fn told_settled(&mut self, record: &Record, withdrawn: &[Withdrawn]) {
+        let Record::Settle { report, author, wrong } = record else {
+            panic!("{record:?} ends nothing")
         };
-        let book = self.book(id);
-        book.total += total;
-        book.tasks_done += tasks;
-        if let Record::Settle { report, .. } = record {
-            book.disputes.remove(&report.range);
+        self.settling = false;
+        let book = self.book(report.job);
+        book.disputes.remove(&report.range).expect("it was disputed");
+        let tiles = book.rows.tiles(report.range).expect("rows that are disputed stay");
+        tiles.iter().for_each(|row| drop(book.rows.take(row.range)));
+        book.rows.put(row(report, author, Check::Settled));
+        assert!(withdrawn.iter().any(|of| of.job == report.job), "{withdrawn:?}");
+        for Withdrawn { job, ranges, total, audits_wanted, audits_agreed } in withdrawn {
+            let book = self.book(*job);
+            book.rows.check(|row| {
+                let is_void = matches!(&row.check, Check::Confirmed(by) if wrong.contains(by));
+                is_void.then_some(Check::Wanted)
+            });
+            let before = book.rows.total;
+            book.withdraw(ranges);
+            assert_eq!(before - book.rows.total, *total, "the sum of what goes");
+            let audits = (book.rows.wanted, book.rows.agreed);
+            assert_eq!(audits, (*audits_wanted, *audits_agreed), "audits of job {job}");
+            if book.state == JobState::Done && !book.is_complete() {
+                book.state = JobState::Running;
+            }
+        }
+        let live = self.books.iter().filter(|(_, book)| book.state != JobState::Cancelled);
+        for (id, book) in live {
+            for row in book.rows.iter() {
+                let is_theirs = wrong.contains(&row.worker) && row.is_unconfirmed();
+                let is_void = matches!(&row.check, Check::Confirmed(by) if wrong.contains(by));
+                assert!(!is_theirs && !is_void, "still in job {id}: {row:?}");
+            }
+            let mut votes = book.disputes.values().flatten();
+            let vote = votes.find(|vote| wrong.contains(&vote.worker));
+            assert!(vote.is_none(), "still counts in job {id}: {vote:?}");
+        }
+        self.conclude();
+    }
+
+    /// Jobs whose end is durable are done, once it is known that their rows stay.
+    fn conclude(&mut self) {
+        let settling = self.settling;
+        for book in self.books.values_mut().filter(|book| book.ended && !settling) {
+            book.ended = false;
+            if book.is_complete() {
+                book.state = JobState::Done;
+            }
         }
     }
 
     /// All that one step wants, before any of it is done.
-    pub fn step(&self, farm: &Farm, event: &Event, effects: &[Effect]) {
-        if let Event::Compared { ticket, found: Found::Exactly { count, .. } } = event {
+    pub fn step(&mut self, farm: &Farm, event: &Event, effects: &[Effect], tally: &mut Tally) {
+        let is_decision = |effect: &Effect| {
+            let Effect::Write { record, .. } = effect else { return false };
+            matches!(
+                record,
+                Record::Dispute { .. } | Record::Confirm { .. } | Record::Settle { .. }
+            )
+        };
+        if let Event::Compared { ticket, found } = event {
+            let decided = effects.iter().any(is_decision);
+            self.judged = !decided;
             let (report, _) = &self.compares[ticket];
             let book = &self.books[&report.job];
-            let mut disputed = book.disputes.keys();
-            let frozen = disputed.any(|range| range.intersect(report.range).is_some());
-            let is_dispute =
-                |e: &Effect| matches!(e, Effect::Write { record: Record::Dispute { .. }, .. });
-            let conflict = *count != report.count.into() && book.state != JobState::Cancelled;
-            if conflict && !frozen {
-                assert!(effects.iter().any(is_dispute), "a conflict is kept: {report:?}, {count}");
+            let live = book.state != JobState::Cancelled;
+            let is_certain = !self.settling
+                && !book.confirming.contains(&report.range)
+                && book.has_claimed(report.range);
+            let acked = effects.iter().any(|effect| matches!(effect, Effect::Ack { .. }));
+            if live && !is_certain {
+                tally.doubts += 1;
+                assert!(!decided && !acked, "its rows are changing: {report:?}, {effects:?}");
+            } else if live
+                && let Found::Exactly { claim, .. } = found
+                && *claim != report.tally.claim()
+                && !book.is_frozen(report.range)
+            {
+                assert!(decided, "a conflict is kept: {report:?}, {claim:?}");
             }
         }
-        if let Event::Written { .. } | Event::Joined { .. } = event {
+        self.check_dismissals(event, effects);
+        if !matches!(event, Event::Tick | Event::Reported { .. } | Event::Compared { .. }) {
             for view in farm.jobs() {
-                let book = &self.books[&view.id];
-                assert_eq!(view.tasks_done, book.tasks_done, "tasks done of job {}", view.id);
-                assert_eq!(view.total as i128, book.total, "running total of job {}", view.id);
-                assert!(view.tasks_done <= view.plan.tasks, "{view:?}");
+                let rows = &self.books[&view.id].rows;
+                assert_eq!(view.tasks_done, rows.tasks, "tasks done of job {}", view.id);
+                assert_eq!(view.total, rows.total, "running total of job {}", view.id);
+                let audits = (view.audits_wanted, view.audits_agreed);
+                assert_eq!(audits, (rows.wanted, rows.agreed), "audits of job {}", view.id);
+            }
+        }
+    }
+
+    /// Who was proven wrong is sent away at once, and whenever he comes again.
+    fn check_dismissals(&self, event: &Event, effects: &[Effect]) {
+        let is_dismissed = |who: SessionId| {
+            let reason = Dismissal::Distrusted;
+            effects.contains(&Effect::Dismiss { session: who, reason })
+        };
+        if let Event::Joined { session, hello } = event {
+            let known = self.distrusted.contains(&hello.worker);
+            assert_eq!(is_dismissed(*session), known, "{}", hello.worker);
+        }
+        for effect in effects {
+            let Effect::Write { record: Record::Settle { wrong, .. }, .. } = effect else {
+                continue;
+            };
+            for (&session, seat) in &self.seats {
+                assert_eq!(is_dismissed(session), wrong.contains(&seat.worker), "{}", seat.worker);
             }
         }
     }
@@ -134,16 +272,16 @@ impl Witness {
     pub fn effect(&mut self, event: &Event, effect: &Effect, ledger: &Ledger, tally: &mut Tally) {
         self.judged |= !matches!(effect, Effect::Revoke { .. });
         match effect {
-            Effect::Lend { session, loan } => self.lend(*session, loan, ledger),
+            Effect::Lend { session, loan } => self.lend(*session, loan, ledger, tally),
             Effect::Revoke { session, lease } => {
                 let seat = self.seats.get_mut(session).expect("only sessions that are there");
                 let Some(held) = seat.leases.get(lease) else { return };
                 let expired = match event {
                     Event::Paused { job, .. } | Event::Cancelled { job, .. } => *job != held.job,
-                    Event::Reported { .. } => self.judged,
+                    Event::Reported { .. } | Event::Compared { .. } => self.judged,
                     Event::Declined { lease: declined, .. } => declined != lease,
-                    Event::Written { .. } if held.whole => {
-                        self.books[&held.job].disputes.contains_key(&held.hull)
+                    Event::Settled { .. } if held.whole => {
+                        self.books[&held.job].wants_again(held.hull)
                     }
                     _ => true,
                 };
@@ -156,24 +294,30 @@ impl Witness {
             Effect::Ack { job, range, verdict, .. } => {
                 self.ack(event, *job, *range, *verdict, ledger, tally);
             }
-            Effect::Dismiss { session } => {
+            Effect::Dismiss { session, reason: Dismissal::Replaced } => {
                 tally.dismissals += 1;
                 assert!(!self.seats.contains_key(session), "{session} was not replaced");
             }
-            Effect::Write { record, .. } => self.write(event, record, ledger),
+            Effect::Dismiss { session, reason: Dismissal::Distrusted } => self.left(*session),
+            Effect::Write { ticket, record } => {
+                if let Record::Confirm { report, .. } = record {
+                    self.confirms.insert(*ticket, *report);
+                }
+                self.write(event, record);
+            }
             Effect::Compare { ticket, job, range } => {
                 let Event::Reported { session, report } = event else { panic!("{effect:?}: why?") };
                 assert_eq!((report.job, report.range), (*job, *range));
-                let worker = self.seats[session].worker.clone();
-                self.compares.insert(*ticket, (*report, worker));
+                self.compares.insert(*ticket, (*report, self.seats[session].author()));
             }
-            Effect::Reply { request, answer } => self.reply(*request, *answer, ledger),
+            Effect::FindAudits { job, .. } => {
+                assert_ne!(self.books[job].state, JobState::Cancelled, "audits of job {job}");
+            }
+            Effect::Reply { request, answer } => self.reply(*request, *answer, ledger, tally),
             Effect::Finished { job } => {
-                let state = ledger.jobs[job].state;
-                assert!(
-                    matches!(state, JobState::Done | JobState::Cancelled),
-                    "job {job} is {state} in the ledger"
-                );
+                let state = self.books[job].state;
+                let is_durable = state == JobState::Done || ledger.jobs[job].state == state;
+                assert!(state.is_over() && is_durable, "job {job} is {state}");
             }
         }
     }
@@ -203,7 +347,8 @@ impl Witness {
         let book = self.books.get(&report.job).filter(|_| self.seats.contains_key(session));
         book.is_some_and(|book| {
             book.fingerprint == report.fingerprint
-                && report.range.end() <= book.claimed.len() as u64
+                && book.ordinals.contains(report.range)
+                && report.tally.is_sound()
         })
     }
 
@@ -221,8 +366,12 @@ impl Witness {
         let same = |seat: &Seat| seat.instance == hello.instance;
         let earlier = self.seats.iter().find(|(_, seat)| same(seat)).map(|(&id, _)| id);
         earlier.into_iter().for_each(|earlier| self.left(earlier));
+        if self.distrusted.contains(&hello.worker) {
+            return;
+        }
         let mut seat = Seat {
             worker: hello.worker.clone(),
+            build: hello.build.clone(),
             instance: hello.instance,
             memory: hello.memory,
             declined: BTreeSet::new(),
@@ -277,24 +426,29 @@ impl Witness {
         let seat = self.seats.get_mut(&session).expect("a lease of a session that is there");
         let Some(held) = seat.leases.remove(&lease) else { return };
         seat.outstanding -= held.open;
-        if !held.whole {
+        if held.whole {
+            self.book(held.job).recounts.retain(|_, holder| *holder != lease);
+        } else {
             let freed = self.book(held.job).free(held.hull, Some(lease)).len() as u64;
             assert_eq!(freed, held.open, "lease {lease}");
         }
     }
 
     /// A report renews its lease. A recount comes back as a whole, and is over.
-    fn renew(&mut self, session: SessionId, report: &Report) {
+    fn renew(&mut self, session: SessionId, report: &Report, tally: &mut Tally) {
         let seat = self.seats.get_mut(&session);
         let Some(held) = seat.and_then(|seat| seat.leases.get_mut(&report.lease)) else { return };
         held.reported = true;
         if held.whole {
+            let row = self.books[&report.job].unaudited(report.range);
+            tally.repetitions += u64::from(row.is_some_and(|row| row.kernel == report.kernel));
             self.end_lease(session, report.lease);
         }
     }
 
-    fn lend(&mut self, session: SessionId, loan: &Loan, ledger: &Ledger) {
-        let Loan { lease, job, plan, fingerprint, range, whole } = *loan;
+    fn lend(&mut self, session: SessionId, loan: &Loan, ledger: &Ledger, tally: &mut Tally) {
+        let Loan { lease, job, plan, fingerprint, range, recount } = *loan;
+        let whole = recount.is_some();
         assert!(lease.0 > self.last_lease, "lease {lease} was lent before");
         self.last_lease = lease.0;
         let durable = ledger.jobs.get(&job).expect("only a durable job is lent");
@@ -315,10 +469,11 @@ impl Witness {
         let book = self.books.get_mut(&job).expect("a job that the farm knows to be durable");
         assert_eq!(book.state, JobState::Running, "lent of job {job}");
         assert!(seat.may_count(job, book), "{session} has no memory for it: {loan:?}");
-        if whole {
-            let voted = book.disputes.get(&range).expect("only a dispute is recounted");
-            assert!(!voted.contains(&seat.worker), "{} has voted on {range}", seat.worker);
-            return;
+        assert!(book.ordinals.contains(range), "{range} is not in the slice");
+        if let Some(recount) = recount {
+            let other = book.recounts.insert(range, lease);
+            assert!(other.is_none(), "{loan:?} is counted again under {other:?} already");
+            return check_recount(&seat.worker, book, range, recount, tally);
         }
         let priority = book.priority;
         for ordinal in ordinals(range) {
@@ -337,11 +492,14 @@ impl Witness {
         assert!(earlier.is_none(), "job {} comes first: {loan:?}", earlier.expect("some").0);
     }
 
-    fn write(&mut self, event: &Event, record: &Record, ledger: &Ledger) {
+    fn write(&mut self, event: &Event, record: &Record) {
         match record {
-            Record::Range { report, worker } => {
-                self.check_worker(event, worker);
+            Record::Range { report, author, audit } => {
+                self.check_author(event, author);
                 let book = self.books.get_mut(&report.job).expect("only jobs that are durable");
+                let plan = book.fingerprint;
+                let chosen = book.policy.is_some_and(|policy| policy.chooses(plan, report.range));
+                assert_eq!(*audit, chosen, "{:?} on {report:?}", book.policy);
                 for ordinal in ordinals(report.range) {
                     assert!(!book.claimed[ordinal], "{ordinal} is accepted twice: {report:?}");
                     book.claimed[ordinal] = true;
@@ -360,50 +518,100 @@ impl Witness {
                 assert_eq!((*job, *state), asked, "another thing was asked");
                 self.book(*job).state = *state;
             }
-            Record::Dispute { report, worker } => {
-                self.check_worker(event, worker);
-                let accepted_from = lone_counter(&ledger.jobs[&report.job], report.range);
-                let book = self.book(report.job);
-                if book.state == JobState::Done {
-                    book.state = JobState::Running;
-                }
-                if let Some(voted) = book.disputes.get_mut(&report.range) {
-                    assert!(!voted.contains(worker), "{worker} votes twice on {}", report.range);
-                    voted.push(worker.clone());
-                } else {
-                    // It may contradict itself.
-                    let voted = accepted_from.into_iter().chain([worker.clone()]).collect();
-                    book.disputes.insert(report.range, voted);
-                }
+            Record::Audit { job, policy } => {
+                let Event::AuditAsked { job: of, policy: asked, .. } = event else {
+                    panic!("nobody asked: {record:?}")
+                };
+                assert_eq!((job, policy), (of, asked), "another thing was asked");
+                let book = self.book(*job);
+                book.policy = Some(*policy);
+                book.asked += 1;
             }
-            Record::Settle { worker, .. } => self.check_worker(event, worker),
-            Record::Job { .. } | Record::Done { .. } => {}
+            Record::Confirm { report, author } => {
+                self.check_author(event, author);
+                assert!(!self.settling, "rows may be about to go: {report:?}");
+                let book = self.book(report.job);
+                let row = book.unaudited(report.range).expect("only what waits, and once");
+                assert_eq!(row.tally.claim(), report.tally.claim(), "they differ: {report:?}");
+                assert_ne!(row.worker, author.worker, "the same worker: {report:?}");
+                assert_ne!(row.kernel, report.kernel, "the same kernel: {report:?}");
+                book.confirming.insert(report.range);
+            }
+            Record::Dispute { report, author } => {
+                self.check_author(event, author);
+                assert!(!self.settling, "rows may be about to go: {report:?}");
+                self.vote(report, author);
+            }
+            Record::Settle { report, author, wrong } => {
+                self.check_author(event, author);
+                assert!(!self.settling, "one at a time: {report:?}");
+                self.vote(report, author);
+                let claim = report.tally.claim();
+                let votes = &self.books[&report.job].disputes[&report.range];
+                let named = votes.iter().filter(|vote| !vote.worker.is_empty());
+                let (right, others): (Vec<_>, Vec<_>) = named.partition(|vote| vote.claim == claim);
+                let names = |votes: Vec<&Vote>| -> BTreeSet<String> {
+                    votes.into_iter().map(|vote| vote.worker.clone()).collect()
+                };
+                assert!(names(right).len() >= 2, "two must agree: {votes:?}");
+                assert_eq!(names(others), wrong.iter().cloned().collect(), "{votes:?}");
+                let mut honest = wrong.iter().filter(|worker| !self.liars.contains(*worker));
+                assert_eq!(honest.next(), None, "an honest worker is distrusted: {votes:?}");
+                self.distrusted.extend(wrong.iter().cloned());
+                self.settling = true;
+            }
+            Record::Done { job, tasks, total } => {
+                let book = &self.books[job];
+                assert!(book.is_complete(), "job {job} is not done");
+                assert_eq!((*tasks, *total), (book.rows.tasks, book.rows.total), "job {job}");
+                assert!(!self.settling && book.asked == 0, "job {job} may not be done");
+            }
+            Record::Job { .. } => {}
+        }
+    }
+
+    fn vote(&mut self, report: &Report, author: &Author) {
+        let book = self.book(report.job);
+        if book.state == JobState::Done {
+            book.state = JobState::Running;
+        }
+        let worker = &author.worker;
+        let vote = Vote { worker: worker.clone(), claim: report.tally.claim() };
+        if let Some(votes) = book.disputes.get_mut(&report.range) {
+            let voted = votes.iter().any(|vote| vote.worker == *worker);
+            assert!(!voted, "{worker} votes twice on {}", report.range);
+            votes.push(vote);
+        } else {
+            // It may contradict itself.
+            let rows = book.rows.tiles(report.range).expect("only what rows tile");
+            book.disputes.insert(report.range, vec![vote_of(&rows), vote]);
         }
     }
 
     /// A count goes down in the ledger under the name of the worker that told it.
-    fn check_worker(&self, event: &Event, worker: &str) {
-        assert_eq!(self.reporter(event), worker, "whose count is it?");
+    fn check_author(&self, event: &Event, author: &Author) {
+        assert_eq!(self.reporter(event), *author, "whose count is it?");
+        assert!(!self.distrusted.contains(&author.worker), "{author:?} is believed again");
     }
 
     /// Who told the count that this is about.
-    fn reporter(&self, event: &Event) -> &str {
+    fn reporter(&self, event: &Event) -> Author {
         match event {
-            Event::Reported { session, .. } => &self.seats[session].worker,
-            Event::Compared { ticket, .. } => &self.compares[ticket].1,
+            Event::Reported { session, .. } => self.seats[session].author(),
+            Event::Compared { ticket, .. } => self.compares[ticket].1.clone(),
             _ => panic!("a count comes from a report"),
         }
     }
 
     /// A worker that voted may forget its vote only when that is durable.
     fn check_vote(&self, event: &Event, job: JobId, range: Range, ledger: &Ledger) {
-        let worker = self.reporter(event);
+        let Author { worker, .. } = self.reporter(event);
         let Some(voted) = self.books[&job].disputes.get(&range) else { return };
-        if voted.iter().any(|voter| voter == worker) {
+        if voted.iter().any(|vote| vote.worker == worker) {
             let known = &ledger.jobs[&job];
             let votes = known.disputes.get(&range).into_iter().flatten();
-            let durable = votes.map(|vote| vote.worker.as_str()).any(|voter| voter == worker)
-                || lone_counter(known, range).as_deref() == Some(worker);
+            let durable = votes.map(|vote| &vote.worker).any(|voter| *voter == worker)
+                || known.rows.tiles(range).is_some_and(|rows| vote_of(&rows).worker == worker);
             assert!(durable, "{worker}'s vote on {range} is not durable");
         }
     }
@@ -426,12 +634,19 @@ impl Witness {
             }
             Verdict::Agreed => {
                 tally.agreed += 1;
-                let Event::Compared { ticket, found } = event else { panic!("unasked: {what}") };
-                let (report, _) = &self.compares[ticket];
-                let equal = |count: u128| count == report.count.into();
-                let agreed = matches!(found, Found::Exactly { count, .. } if equal(*count));
-                assert!(agreed, "they differ, {report:?}: {what}");
-                assert!(ledger.jobs[&job].covers(range), "not durable: {what}");
+                match event {
+                    Event::Compared { ticket, found: Found::Exactly { claim, .. } } => {
+                        let (report, _) = &self.compares[ticket];
+                        assert_eq!(*claim, report.tally.claim(), "they differ: {what}");
+                        assert!(ledger.jobs[&job].rows.cover(range), "not durable: {what}");
+                    }
+                    Event::Written { ticket } => {
+                        let report = &self.confirms[ticket];
+                        assert_eq!((report.job, report.range), (job, range), "{what}");
+                        assert!(ledger.confirmed.contains(&(job, range)), "not durable: {what}");
+                    }
+                    _ => panic!("unasked: {what}"),
+                }
             }
             Verdict::Superseded => {
                 tally.superseded += 1;
@@ -456,7 +671,11 @@ impl Witness {
                 let Event::Reported { report, .. } = event else { panic!("unasked: {what}") };
                 assert_ne!(report.fingerprint, ledger.jobs[&job].fingerprint, "{what}");
             }
-            Verdict::Invalid => assert!(range.end() > ledger.jobs[&job].plan.tasks, "{what}"),
+            Verdict::Invalid => {
+                let Event::Reported { report, .. } = event else { panic!("unasked: {what}") };
+                let is_part = self.books[&job].ordinals.contains(range);
+                assert!(!is_part || !report.tally.is_sound(), "{what}");
+            }
         }
     }
 
@@ -473,32 +692,53 @@ impl Witness {
         }
     }
 
-    fn reply(&mut self, request: RequestId, answer: Result<JobId, Refusal>, ledger: &Ledger) {
+    fn reply(
+        &mut self,
+        request: RequestId,
+        answer: Result<JobId, Refusal>,
+        ledger: &Ledger,
+        tally: &mut Tally,
+    ) {
         let (wish, named) = self.requests.remove(&request).expect("one answer to a question");
         let state = match wish {
-            Wish::Submit(plan, _) => {
+            Wish::Submit(submission) => {
                 let job = answer.expect("every plan is welcome");
-                assert_eq!(ledger.jobs[&job].plan, plan, "the job is not durable");
+                assert_eq!(ledger.jobs[&job].plan, submission.plan, "the job is not durable");
                 return;
             }
-            Wish::Pause(_) => JobState::Paused,
-            Wish::Resume(_) => JobState::Running,
-            Wish::Cancel(_) => JobState::Cancelled,
+            Wish::Audit(..) => "audited",
+            Wish::Pause(_) => JobState::Paused.name(),
+            Wish::Resume(_) => JobState::Running.name(),
+            Wish::Cancel(_) => JobState::Cancelled.name(),
         };
         match answer {
             Ok(job) => {
                 assert_eq!(Some(job), named, "the answer is about another job");
-                let told = self.told_states.entry((job, state.name())).or_default();
+                tally.audits_asked += u64::from(state == "audited");
+                let told = self.told_states.entry((job, state)).or_default();
                 *told += 1;
-                let durable = ledger.states.get(&(job, state.name())).copied().unwrap_or(0);
+                let durable = ledger.states.get(&(job, state)).copied().unwrap_or(0);
                 assert!(*told <= durable, "{state} of job {job} is not durable");
             }
             Err(Refusal::NoSuchJob(job)) => assert!(!self.books.contains_key(&job)),
             Err(Refusal::Over(job, _)) => {
                 let book = &self.books[&job];
-                let covered = book.claimed.iter().all(|&claimed| claimed);
-                assert!(book.state == JobState::Cancelled || covered, "job {job} is not over");
+                let is_done = book.is_complete() && state != "audited";
+                assert!(book.state == JobState::Cancelled || is_done, "job {job} is not over");
             }
         }
     }
+}
+
+/// Whoever counts again has not counted this before, and is asked for another kernel.
+fn check_recount(worker: &str, book: &Book, range: Range, recount: Recount, tally: &mut Tally) {
+    if let Some(votes) = book.disputes.get(&range) {
+        assert!(votes.iter().all(|vote| vote.worker != worker), "{worker} has voted on {range}");
+        return;
+    }
+    tally.audits_lent += 1;
+    let row = book.unaudited(range).expect("only what waits for it is counted again");
+    assert_ne!(row.worker, worker, "it would agree with itself");
+    let by_search = book.policy.is_some_and(|policy| policy.by_search);
+    assert_eq!(recount, Recount { unlike: row.kernel, by_search });
 }
