@@ -111,6 +111,37 @@ fn a_recount_is_reported_whole_or_not_at_all() {
 }
 
 #[test]
+fn a_recount_gives_signs_of_life_as_often_as_others_report_and_only_if_it_gets_on() {
+    let mut agent = connected();
+    let recount = loan(1, 1, 4, true);
+    agent.lent(recount);
+    assert_eq!(agent.poll(Millis(1_000)), []);
+
+    agent.finished(Millis(1_000), part(recount, 0, 1));
+    assert_eq!(agent.next_wakeup(), Some(Millis(1_500)));
+    assert_eq!(agent.poll(Millis(1_499)), []);
+    assert_eq!(agent.poll(Millis(1_500)), [Message::Working(recount.lease)]);
+
+    assert_eq!(agent.next_wakeup(), None);
+    assert_eq!(agent.poll(Millis(9_000)), []);
+    agent.finished(Millis(9_000), part(recount, 2, 3));
+    assert_eq!(agent.poll(Millis(9_000)), [Message::Working(recount.lease)]);
+}
+
+#[test]
+fn what_two_kernels_have_counted_is_reported_apart() {
+    let mut agent = connected();
+    let loan = loan(1, 1, 4, false);
+    agent.lent(loan);
+    agent.finished(Millis(0), part(loan, 0, 2));
+    agent.finished(Millis(0), Part { kernel: kernel("wide"), ..part(loan, 2, 4) });
+
+    let told = reports(agent.poll(Millis(0)));
+    let told: Vec<_> = told.iter().map(|report| (report.range, report.kernel)).collect();
+    assert_eq!(told, [(range(0, 2), kernel("straight")), (range(2, 4), kernel("wide"))]);
+}
+
+#[test]
 fn half_a_recount_is_forgotten_when_it_is_revoked() {
     let mut agent = connected();
     let recount = loan(1, 1, 4, true);

@@ -10,6 +10,7 @@ use farm::{
 #[derive(Default)]
 pub struct Ledger {
     jobs: BTreeMap<JobId, (Plan, Slice, Option<AuditPolicy>)>,
+    cancelled: BTreeSet<JobId>,
     distrusted: BTreeSet<String>,
     /// By job and start.
     rows: BTreeMap<(JobId, u64), Row>,
@@ -79,6 +80,7 @@ impl Ledger {
             Record::Job { job, plan, slice, audit, .. } => {
                 self.jobs.insert(*job, (*plan, *slice, *audit));
             }
+            Record::State { job, state: JobState::Cancelled } => drop(self.cancelled.insert(*job)),
             Record::State { .. } | Record::Done { .. } => {}
         }
         Answer::Written
@@ -158,7 +160,8 @@ impl Ledger {
 
     /// What nobody has confirmed of those who were wrong.
     fn withdraw(&mut self, settled: JobId, wrong: &[String]) -> Vec<Withdrawn> {
-        for row in self.rows.values_mut() {
+        let cancelled = self.cancelled.clone();
+        for (_, row) in self.rows.iter_mut().filter(|((job, _), _)| !cancelled.contains(job)) {
             if matches!(&row.check, Check::Confirmed(by) if wrong.contains(by)) {
                 row.check = Check::Wanted;
             }
@@ -168,8 +171,9 @@ impl Ledger {
         let closed: BTreeSet<(JobId, Range)> = self
             .disputes
             .extract_if(.., |&(job, range), votes| {
-                within(job, range).any(|(_, row)| wrong.contains(&row.worker))
-                    || votes.iter().any(|name| wrong.contains(name))
+                let mut counters = within(job, range).map(|(_, row)| &row.worker);
+                let is_part = |name: &String| wrong.contains(name);
+                !cancelled.contains(&job) && (counters.any(is_part) || votes.iter().any(is_part))
             })
             .map(|(key, _)| key)
             .collect();
@@ -177,11 +181,13 @@ impl Ledger {
             let disputed =
                 |(of, range): &(JobId, Range)| *of == job && range.intersect(row.range).is_some();
             let unconfirmed = matches!(row.check, Check::None | Check::Wanted);
-            unconfirmed && wrong.contains(&row.worker) || closed.iter().any(disputed)
+            let is_theirs = unconfirmed && wrong.contains(&row.worker);
+            !cancelled.contains(&job) && (is_theirs || closed.iter().any(disputed))
         };
         let gone: Vec<_> = self.rows.extract_if(.., is_gone).collect();
         let mut jobs: BTreeSet<JobId> = self.rows.keys().map(|&(job, _)| job).collect();
         jobs.extend(gone.iter().map(|((job, _), _)| *job).chain([settled]));
+        jobs.retain(|job| !cancelled.contains(job));
         let withdrawn = jobs.into_iter().map(|job| {
             let lost = || gone.iter().filter(|((of, _), _)| *of == job).map(|(_, row)| row);
             let claims = lost().map(|row| row.tally.claim());

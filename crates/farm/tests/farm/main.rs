@@ -10,5 +10,6 @@ mod ledger;
 mod lending;
 mod memory;
 mod restarts;
+mod slices;
 mod stage;
 mod verdicts;
