@@ -36,7 +36,7 @@ impl AuditPolicy {
         let text = format!("queens audit; seed {}; plan {plan}; range {range}", self.seed);
         let hash = blake3::hash(text.as_bytes());
         let (first, _) = hash.as_bytes().split_first_chunk().expect("it has 32 bytes");
-        let of_a_million = u128::from(u64::from_le_bytes(*first)) * u128::from(Self::ALL) >> 64;
+        let of_a_million = (u128::from(u64::from_le_bytes(*first)) * u128::from(Self::ALL)) >> 64;
         of_a_million < self.share_ppm.into()
     }
 }

@@ -43,6 +43,7 @@ impl Farm {
     /// A job that was done is no longer: its total waits for something.
     pub(super) fn reopen(&mut self, id: JobId) {
         let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
+        job.ended = false;
         if job.state == JobState::Done {
             (job.state, job.durable_state) = (JobState::Running, JobState::Running);
             self.requeue(id);

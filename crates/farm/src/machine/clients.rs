@@ -26,7 +26,7 @@ impl Farm {
     pub(super) fn change(&mut self, request: RequestId, id: JobId, wanted: JobState) {
         let refusal = match self.jobs.get_mut(&id) {
             None => Some(Refusal::NoSuchJob(id)),
-            Some(job) if job.finishing || job.state == JobState::Done => {
+            Some(job) if job.finishing || job.ended || job.state == JobState::Done => {
                 Some(Refusal::Over(id, JobState::Done))
             }
             Some(job) if job.state == JobState::Cancelled && wanted != JobState::Cancelled => {
@@ -73,14 +73,22 @@ impl Farm {
     }
 
     pub(super) fn done_written(&mut self, id: JobId) {
-        if self.settling > 0 {
-            return; // Some of its rows may be about to go: `settled` comes back to it.
-        }
         let job = self.jobs.get_mut(&id).expect("jobs are never removed");
         job.finishing = false;
         if !job.disputes.is_empty() || job.audits.wanted > 0 || !job.is_covered() {
             return; // reopened while the record was on its way
         }
+        job.ended = true;
+        self.end_if_certain(id);
+    }
+
+    /// Says that a job is done, unless the end of a dispute may take rows of it back.
+    pub(super) fn end_if_certain(&mut self, id: JobId) {
+        let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
+        if !job.ended || self.settling > 0 {
+            return;
+        }
+        job.ended = false;
         (job.state, job.durable_state) = (JobState::Done, JobState::Done);
         self.requeue(id);
         self.effects.push(Effect::Finished { job: id });

@@ -243,10 +243,8 @@ impl Farm {
         }
         self.ack(session, &report, Verdict::Disputed);
         for id in self.jobs.keys().copied().collect::<Vec<_>>() {
-            match self.jobs[&id].finishing {
-                true => self.done_written(id), // which was put off
-                false => self.finish_if_covered(id),
-            }
+            self.end_if_certain(id);
+            self.finish_if_covered(id);
         }
     }
 

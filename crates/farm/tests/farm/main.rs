@@ -8,6 +8,7 @@ mod clients;
 mod disputes;
 mod ledger;
 mod lending;
+mod liars;
 mod memory;
 mod restarts;
 mod slices;

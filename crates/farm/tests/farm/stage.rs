@@ -219,6 +219,28 @@ pub fn report(job: JobId, plan: Plan, range: Range) -> Report {
     }
 }
 
+/// A second count of the loan, with `kernel`.
+pub fn recount(stage: &mut Stage, session: SessionId, loan: Loan, name: &str) -> Option<Verdict> {
+    let of = report(loan.job, loan.plan, loan.range);
+    stage.report(session, Report { lease: loan.lease, kernel: kernel(name), ..of })
+}
+
+/// Counts all that a worker is lent, as it should be done.
+pub fn work(stage: &mut Stage, session: SessionId) {
+    let mut done = stage.loans(session).len() - 1;
+    while let Some(&loan) = stage.loans(session).get(done) {
+        let name = if loan.recount.is_some() { "by search" } else { "straight" };
+        recount(stage, session, loan, name);
+        done += 1;
+    }
+}
+
+/// Of a job: how many ranges wait for an audit, and how many were confirmed.
+pub fn audits(stage: &Stage, job: JobId) -> (u64, u64) {
+    let view = stage.farm.job(job).expect("it exists");
+    (view.audits_wanted, view.audits_agreed)
+}
+
 fn verdict(effect: &Effect) -> Option<Verdict> {
     match effect {
         Effect::Ack { verdict, .. } => Some(*verdict),
