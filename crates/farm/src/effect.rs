@@ -159,7 +159,7 @@ pub enum Record {
         policy: AuditPolicy,
     },
     /// A job is complete. The ledger checks that its rows cover its slice of the plan and sum to
-    /// `total`.
+    /// `total`, and that none of them is disputed or waits for an audit.
     Done {
         /// Which job.
         job: JobId,
@@ -192,7 +192,7 @@ pub enum Record {
         author: Author,
     },
     /// The end of a dispute: this count replaces all rows of its range, and the dispute is closed. It
-    /// needs no audit any more.
+    /// needs no audit any more, and is not taken back.
     ///
     /// Of the workers that were wrong, what nobody has confirmed is taken back, in all jobs that were
     /// not cancelled: their rows, with all others of an open dispute in which they counted rows or voted,

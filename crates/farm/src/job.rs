@@ -29,7 +29,7 @@ pub enum JobState {
     Paused,
     /// Ended by a client, without a total. Final.
     Cancelled,
-    /// Every ordinal is accepted and nothing is disputed.
+    /// Every ordinal is accepted, nothing is disputed and nothing waits for an audit.
     Done,
 }
 

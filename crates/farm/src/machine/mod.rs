@@ -4,7 +4,8 @@
 //! - accepted ranges are disjoint, and every ordinal is free, lent or claimed ([`crate::job`]);
 //! - the total is a checked sum that changes only when the ledger says a record is durable;
 //! - nothing is acknowledged as accepted before it is durable;
-//! - done means every ordinal accepted and nothing disputed, checked again by the ledger.
+//! - done means every ordinal accepted, nothing disputed and no audit waited for, checked again by the
+//!   ledger; and no settlement under way that could take rows back.
 
 mod audits;
 mod clients;

@@ -12,6 +12,9 @@
 //!                                                 ──► Write(Settle) ──durable──► total corrected;
 //!                                                 what the wrong worker counted is taken back
 //! ```
+//!
+//! While a settlement or a confirmation is on its way into the ledger, reports about the rows that it
+//! may change are not answered: the worker asks again, and is answered by what the rows are then.
 
 use super::lending::MAX_LEASE_TASKS;
 use super::{Farm, Pending};
