@@ -36,7 +36,7 @@ impl AuditPolicy {
         let text = format!("queens audit; seed {}; plan {plan}; range {range}", self.seed);
         let hash = blake3::hash(text.as_bytes());
         let (first, _) = hash.as_bytes().split_first_chunk().expect("it has 32 bytes");
-        let of_a_million = u128::from(u64::from_le_bytes(*first)) * u128::from(Self::ALL) >> 64;
+        let of_a_million = (u128::from(u64::from_le_bytes(*first)) * u128::from(Self::ALL)) >> 64;
         of_a_million < self.share_ppm.into()
     }
 }
@@ -57,12 +57,16 @@ pub struct Unaudited {
 pub(crate) struct Audits {
     /// Ranges in the ledger that wait.
     pub(crate) wanted: u64,
+    /// Wishes for more of them that are on their way into the ledger.
+    pub(crate) asked: usize,
     /// The ledger was asked for more.
     pub(crate) finding: bool,
     /// All that waits is here.
     complete: bool,
     waiting: BTreeMap<Range, Waiting>,
     lent: BTreeMap<Range, (LeaseId, Waiting)>,
+    /// Counted again, and the ledger was asked what it has: no case for another worker yet.
+    comparing: BTreeMap<Range, Waiting>,
     /// Counted again with the same result, on the way into the ledger.
     confirming: BTreeSet<Range>,
 }
@@ -84,13 +88,18 @@ impl Audits {
         Audits { wanted, complete: wanted == 0, ..Audits::default() }
     }
 
+    /// Whether nothing waits, and nothing is going to.
+    pub(crate) fn are_over(&self) -> bool {
+        self.wanted == 0 && self.asked == 0
+    }
+
     /// Whether the ledger should be asked for more.
     pub(crate) fn is_short(&self) -> bool {
         !self.complete && !self.finding && self.known() < Audits::WINDOW / 2
     }
 
     fn known(&self) -> usize {
-        self.waiting.len() + self.lent.len()
+        self.waiting.len() + self.lent.len() + self.comparing.len()
     }
 
     /// A range was accepted that is to be counted again.
@@ -117,7 +126,10 @@ impl Audits {
 
     fn add(&mut self, row: Unaudited) {
         let Unaudited { range, worker, kernel } = row;
-        if !self.lent.contains_key(&range) && !self.confirming.contains(&range) {
+        let is_under_way = self.lent.contains_key(&range)
+            || self.comparing.contains_key(&range)
+            || self.confirming.contains(&range);
+        if !is_under_way {
             let new = Waiting { worker, kernel, tried: BTreeSet::new() };
             self.waiting.entry(range).or_insert(new);
         }
@@ -153,21 +165,39 @@ impl Audits {
         }
     }
 
+    /// The ledger is asked what it has of a range.
+    pub(crate) fn compare(&mut self, range: Range) {
+        self.comparing.extend(self.waiting.remove_entry(&range));
+    }
+
+    /// The ledger has answered.
+    pub(crate) fn compared(&mut self, range: Range) {
+        self.waiting.extend(self.comparing.remove_entry(&range));
+    }
+
     /// Whether `worker` has confirmed the count of `range`, with `kernel`: then the ledger is to be told.
-    /// A repetition with the kernel that is to be checked is no second opinion.
-    pub(crate) fn confirms(&mut self, range: Range, worker: &str, kernel: KernelName) -> bool {
+    /// A repetition with the kernel that is to be checked is no second opinion; and a worker that was
+    /// asked for a `recount` by another one and has none is not asked again.
+    pub(crate) fn confirms(
+        &mut self,
+        range: Range,
+        worker: &str,
+        kernel: KernelName,
+        recount: bool,
+    ) -> bool {
         let lent = self.lent.get_mut(&range).map(|(_, waiting)| waiting);
         let Some(waiting) = lent.or_else(|| self.waiting.get_mut(&range)) else { return false };
-        if waiting.worker == worker {
-            return false;
-        }
-        if waiting.kernel == kernel {
+        if waiting.kernel == kernel && recount {
             waiting.tried.insert(worker.into());
-            return false;
         }
+        waiting.kernel != kernel && waiting.worker != worker
+    }
+
+    /// The ledger is being told. Returns the lease under which another worker counts the range, too.
+    pub(crate) fn confirm(&mut self, range: Range) -> Option<LeaseId> {
         self.waiting.remove(&range);
         self.confirming.insert(range);
-        true
+        self.lent.remove(&range).map(|(lease, _)| lease)
     }
 
     /// Whether one that is counted at last is on its way into the ledger.
@@ -185,6 +215,7 @@ impl Audits {
     /// which parts of it are counted again.
     pub(crate) fn drop(&mut self, gone: impl Fn(Range) -> bool) -> Vec<(Range, LeaseId)> {
         self.waiting.retain(|&range, _| !gone(range));
+        self.comparing.retain(|&range, _| !gone(range));
         let lent = self.lent.extract_if(.., |&range, _| gone(range));
         lent.map(|(range, (lease, _))| (range, lease)).collect()
     }

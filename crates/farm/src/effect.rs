@@ -159,7 +159,7 @@ pub enum Record {
         policy: AuditPolicy,
     },
     /// A job is complete. The ledger checks that its rows cover its slice of the plan and sum to
-    /// `total`.
+    /// `total`, and that none of them is disputed or waits for an audit.
     Done {
         /// Which job.
         job: JobId,
@@ -192,12 +192,13 @@ pub enum Record {
         author: Author,
     },
     /// The end of a dispute: this count replaces all rows of its range, and the dispute is closed. It
-    /// needs no audit any more.
+    /// needs no audit any more, and is not taken back.
     ///
     /// Of the workers that were wrong, what nobody has confirmed is taken back, in all jobs that were
-    /// not cancelled: their rows, with all others of an open dispute that they are part of; and what
-    /// they confirmed of others' waits for an audit again. A job that was done and lost rows no longer
-    /// is.
+    /// not cancelled: their rows, with all others of an open dispute in which they counted rows or voted,
+    /// which is closed; and what
+    /// they confirmed of others' waits for an audit again. A job that was done and lost rows, or of
+    /// which rows wait for an audit again, no longer is.
     Settle {
         /// The report that settled it. Its count is the right one.
         report: Report,

@@ -229,4 +229,7 @@ pub struct Withdrawn {
     pub total: u128,
     /// How many ranges of the job wait for an audit now.
     pub audits_wanted: u64,
+    /// Of how many ranges of the job a second count agreed, of those that still are its rows, and not by
+    /// a worker that was wrong.
+    pub audits_agreed: u64,
 }

@@ -29,7 +29,7 @@ pub enum JobState {
     Paused,
     /// Ended by a client, without a total. Final.
     Cancelled,
-    /// Every ordinal is accepted and nothing is disputed.
+    /// Every ordinal is accepted, nothing is disputed and nothing waits for an audit.
     Done,
 }
 
@@ -153,6 +153,8 @@ pub(crate) struct Job {
     pub(crate) durable_state: JobState,
     /// The record that ends the job is on its way into the ledger.
     pub(crate) finishing: bool,
+    /// The ledger has that record, but the end of a dispute may take rows back.
+    pub(crate) ended: bool,
     pub(crate) tasks_done: u64,
     pub(crate) total: u128,
     pub(crate) disputes: BTreeMap<Range, Dispute>,
@@ -188,6 +190,7 @@ impl Job {
             state: JobState::Running,
             durable_state: JobState::Running,
             finishing: false,
+            ended: false,
             tasks_done: 0,
             total: 0,
             disputes: BTreeMap::new(),

@@ -10,8 +10,8 @@
 //! ```text
 //!            events                                 effects
 //!   Joined, Reported, Left  ──►  ┌────────┐  ──►  Lend, Revoke, Ack      (to workers)
-//!   Submitted, Cancelled    ──►  │  Farm  │  ──►  Reply, Finished        (to clients)
-//!   Written, Compared, Tick ──►  └────────┘  ──►  Write, Compare         (to the ledger)
+//!   Submitted, AuditAsked   ──►  │  Farm  │  ──►  Reply, Finished        (to clients)
+//!   Written, Compared, Tick ──►  └────────┘  ──►  Write, Compare, Find   (to the ledger)
 //!
 //!   Lent, Revoked, Acked    ──►  ┌────────┐  ──►  Hello, Report, Credit  (to the coordinator)
 //!   Finished, Flush, Stop   ──►  │ Agent  │  ──►  (the worker's end of a session)

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use farm::{
-    Agent, AgentConfig, Config, Effect, Event, Farm, Hello, IntervalSet, JobId, JobState, LeaseId,
-    Loan, Message, Method, Millis, Part, Plan, Problem, Range, Record, Report, RequestId, Restored,
-    SessionId, Verdict,
+    Agent, AgentConfig, Config, Effect, Event, Farm, Fingerprint, Hello, IntervalSet, JobId,
+    JobState, KernelName, LeaseId, Loan, Message, Method, Millis, Part, Plan, Problem, Range,
+    Record, Report, RequestId, Restored, SessionId, Slice, Tally, Verdict,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -67,7 +67,7 @@ proptest! {
         agent.lent(loan);
         let mut reports = Vec::new();
         for (turn, &range) in parts.iter().enumerate() {
-            agent.finished(Millis(1), Part { loan, range, count: count(range), busy_us: 1 });
+            agent.finished(Millis(1), part(loan, range, count(range)));
             let late = polls >> (turn % 64) & 1 == 1;
             reports.extend(reported(agent.poll(Millis(if late { 1_000 } else { 1 }))));
         }
@@ -76,7 +76,7 @@ proptest! {
             prop_assert!(!covered.intersects(report.range), "sent twice: {:?}", report);
             covered.insert(report.range);
             let sum: u128 = pieces(report.range, 1).into_iter().map(|r| u128::from(count(r))).sum();
-            prop_assert_eq!(u128::from(report.count), sum);
+            prop_assert_eq!(u128::from(report.tally.count), sum);
             agent.acked(report.job, report.fingerprint, report.range);
         }
         prop_assert_eq!(covered.iter().collect::<Vec<_>>(), vec![loan.range]);
@@ -91,7 +91,7 @@ proptest! {
         agent.lent(loan);
         let mut sent = BTreeMap::new();
         for (turn, range) in split(tasks, &cuts).into_iter().enumerate() {
-            agent.finished(Millis(1), Part { loan, range, count: range.start(), busy_us: 1 });
+            agent.finished(Millis(1), part(loan, range, range.start()));
             let messages = agent.poll(Millis(1 + 400 * turn as u64));
             sent.extend(reported(messages).into_iter().map(|report| (report.range, report)));
         }
@@ -117,9 +117,14 @@ proptest! {
         let mut farm = Farm::restore(Config::default(), Millis(0), Restored::default());
         let plan = plan(tasks);
         let request = RequestId(1);
-        act(&mut farm, Event::Submitted { request, plan, priority: 0, thread_memory: 0 });
+        let (slice, audit) = (Slice::ALL, None);
+        act(
+            &mut farm,
+            Event::Submitted { request, plan, slice, priority: 0, audit, thread_memory: 0 },
+        );
         let hello = Hello {
             worker: "w".into(),
+            build: "1.0".into(),
             instance: 1,
             threads: 2,
             memory: 0,
@@ -136,7 +141,8 @@ proptest! {
                 fingerprint: plan.fingerprint(),
                 lease: LeaseId(leases[index % leases.len()]),
                 range,
-                count: ordinals(range).map(count).sum(),
+                tally: tally(range, ordinals(range).map(count).sum()),
+                kernel: KernelName::default(),
                 busy_us: 1_000,
             };
             let verdicts = act(&mut farm, Event::Reported { session: SessionId(1), report });
@@ -218,12 +224,23 @@ fn plan(tasks: u64) -> Plan {
 
 fn loan(lease: LeaseId, tasks: u64) -> Loan {
     let (plan, range) = (plan(tasks), Range::new(0, tasks).expect("some tasks"));
-    Loan { lease, job: JobId(1), plan, fingerprint: plan.fingerprint(), range, whole: false }
+    Loan { lease, job: JobId(1), plan, fingerprint: plan.fingerprint(), range, recount: None }
+}
+
+fn part(loan: Loan, range: Range, count: u64) -> Part {
+    Part { loan, range, tally: tally(range, count), kernel: KernelName::default(), busy_us: 1 }
+}
+
+/// Of a range whose first task counts everything.
+fn tally(range: Range, count: u64) -> Tally {
+    let plan = Fingerprint([1; 32]);
+    Tally::EMPTY.with(plan, range.start(), count).expect("it is one task")
 }
 
 fn agent() -> Agent {
     let mut agent = Agent::new(AgentConfig {
         worker: "w".into(),
+        build: "1.0".into(),
         instance: 1,
         threads: 2,
         memory: 0,

@@ -17,26 +17,24 @@ impl Farm {
             }
             Some(job) => {
                 job.policy = Some(policy);
+                job.audits.asked += 1;
                 None
             }
         };
         if let Some(refusal) = refusal {
             return self.effects.push(Effect::Reply { request, answer: Err(refusal) });
         }
-        let pending = Pending::Audit { request, job: id, policy };
-        self.write(Record::Audit { job: id, policy }, pending);
+        self.write(Record::Audit { job: id, policy }, Pending::Audit { request, job: id });
     }
 
     pub(super) fn audit_noted(&mut self, ticket: Ticket, wanted: u64) {
-        let Some(Pending::Audit { request, job: id, policy }) = self.pending.remove(&ticket) else {
+        let Some(Pending::Audit { request, job: id }) = self.pending.remove(&ticket) else {
             panic!("the ledger answered {ticket}, which is no audit in progress")
         };
         let job = self.jobs.get_mut(&id).expect("jobs are never removed");
-        debug_assert!(job.policy.is_some(), "{policy:?}");
+        job.audits.asked -= 1;
         job.audits.forget(wanted);
-        if wanted > 0 {
-            self.reopen(id);
-        }
+        self.reopen(id);
         self.effects.push(Effect::Reply { request, answer: Ok(id) });
         self.find_audits(id);
         self.finish_if_covered(id);
@@ -45,6 +43,7 @@ impl Farm {
     /// A job that was done is no longer: its total waits for something.
     pub(super) fn reopen(&mut self, id: JobId) {
         let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
+        job.ended = false;
         if job.state == JobState::Done {
             (job.state, job.durable_state) = (JobState::Running, JobState::Running);
             self.requeue(id);
@@ -93,7 +92,7 @@ impl Farm {
 
     /// Rows that a worker had counted that was wrong elsewhere are no longer there.
     pub(super) fn withdraw(&mut self, withdrawn: &Withdrawn) {
-        let Withdrawn { job: id, ranges, total, audits_wanted } = withdrawn;
+        let Withdrawn { job: id, ranges, total, audits_wanted, audits_agreed } = withdrawn;
         let job = self.jobs.get_mut(id).expect("the ledger knows no other jobs");
         job.unclaim(ranges);
         job.tasks_done -= ranges.len();
@@ -103,6 +102,7 @@ impl Farm {
         let disputes = job.disputes.extract_if(.., |&range, _| is_gone(range));
         leases.extend(disputes.filter_map(|(_, dispute)| dispute.recount));
         job.audits.forget(*audits_wanted);
+        job.audits_agreed = *audits_agreed;
         for lease in leases {
             self.revoke(lease);
         }

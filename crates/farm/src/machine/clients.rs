@@ -26,7 +26,7 @@ impl Farm {
     pub(super) fn change(&mut self, request: RequestId, id: JobId, wanted: JobState) {
         let refusal = match self.jobs.get_mut(&id) {
             None => Some(Refusal::NoSuchJob(id)),
-            Some(job) if job.finishing || job.state == JobState::Done => {
+            Some(job) if job.finishing || job.ended || job.state == JobState::Done => {
                 Some(Refusal::Over(id, JobState::Done))
             }
             Some(job) if job.state == JobState::Cancelled && wanted != JobState::Cancelled => {
@@ -63,7 +63,7 @@ impl Farm {
     pub(super) fn finish_if_covered(&mut self, id: JobId) {
         let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
         let live = matches!(job.state, JobState::Running | JobState::Paused);
-        let is_checked = job.disputes.is_empty() && job.audits.wanted == 0 && self.settling == 0;
+        let is_checked = job.disputes.is_empty() && job.audits.are_over() && self.settling == 0;
         if !live || job.finishing || !job.is_covered() || !is_checked {
             return;
         }
@@ -78,6 +78,17 @@ impl Farm {
         if !job.disputes.is_empty() || job.audits.wanted > 0 || !job.is_covered() {
             return; // reopened while the record was on its way
         }
+        job.ended = true;
+        self.end_if_certain(id);
+    }
+
+    /// Says that a job is done, unless the end of a dispute may take rows of it back.
+    pub(super) fn end_if_certain(&mut self, id: JobId) {
+        let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
+        if !job.ended || self.settling > 0 {
+            return;
+        }
+        job.ended = false;
         (job.state, job.durable_state) = (JobState::Done, JobState::Done);
         self.requeue(id);
         self.effects.push(Effect::Finished { job: id });

@@ -4,7 +4,8 @@
 //! - accepted ranges are disjoint, and every ordinal is free, lent or claimed ([`crate::job`]);
 //! - the total is a checked sum that changes only when the ledger says a record is durable;
 //! - nothing is acknowledged as accepted before it is durable;
-//! - done means every ordinal accepted and nothing disputed, checked again by the ledger.
+//! - done means every ordinal accepted, nothing disputed and no audit waited for, checked again by the
+//!   ledger; and no settlement under way that could take rows back.
 
 mod audits;
 mod clients;
@@ -22,8 +23,8 @@ use crate::job::Job;
 use crate::lease::Leases;
 use crate::session::Session;
 use crate::{
-    AuditPolicy, Author, Effect, Event, JobId, JobState, JobView, LeaseId, Millis, Record, Report,
-    RequestId, SessionId, Ticket,
+    Author, Effect, Event, JobId, JobState, JobView, LeaseId, Millis, Record, Report, RequestId,
+    SessionId, Ticket,
 };
 
 /// The farm's few tunable times and sizes.
@@ -85,9 +86,9 @@ enum Pending {
     State { request: RequestId, job: JobId, state: JobState },
     Done { job: JobId },
     Range { session: SessionId, report: Report, worker: String, audit: bool },
-    Audit { request: RequestId, job: JobId, policy: AuditPolicy },
+    Audit { request: RequestId, job: JobId },
     FindAudits { job: JobId },
-    Compare { session: SessionId, author: Author, report: Report },
+    Compare { session: SessionId, author: Author, report: Report, recount: bool },
     Confirm { session: SessionId, report: Report },
     Dispute { session: SessionId, report: Report },
     Settle { session: SessionId, report: Report },

@@ -121,7 +121,7 @@ fn restore_job(restored: RestoredJob) -> Job {
             Dispute { stored, kernel, votes, recount: None, settling: false, unwritten: 0 };
         job.disputes.insert(range, dispute);
     }
-    if job.state == JobState::Done && !job.disputes.is_empty() {
+    if job.state == JobState::Done && !(job.disputes.is_empty() && job.audits.are_over()) {
         job.state = JobState::Running;
     }
     job.durable_state = job.state;

@@ -12,6 +12,9 @@
 //!                                                 ──► Write(Settle) ──durable──► total corrected;
 //!                                                 what the wrong worker counted is taken back
 //! ```
+//!
+//! While a settlement or a confirmation is on its way into the ledger, reports about the rows that it
+//! may change are not answered: the worker asks again, and is answered by what the rows are then.
 
 use super::lending::MAX_LEASE_TASKS;
 use super::{Farm, Pending};
@@ -39,16 +42,17 @@ impl Farm {
         job.heard_at = self.now;
         let threads = known.threads_for(job.thread_memory).max(1);
         job.measured(session, threads, report.range.len(), report.busy_us);
+        let mut recount = false;
         if self.holds(session, report.lease) {
             let deadline = self.deadline(report.job);
             self.leases.renew(report.lease, deadline);
-            self.end_recount(&report);
+            recount = self.end_recount(&report);
         }
-        self.judge(session, author, report);
+        self.judge(session, author, report, recount);
         self.feed(session);
     }
 
-    fn judge(&mut self, session: SessionId, author: Author, report: Report) {
+    fn judge(&mut self, session: SessionId, author: Author, report: Report, recount: bool) {
         let job = self.jobs.get_mut(&report.job).expect("it was found");
         if job.state == JobState::Cancelled {
             self.ack(session, &report, Verdict::Obsolete);
@@ -65,7 +69,8 @@ impl Farm {
             let record = Record::Range { report, author, audit };
             self.write(record, Pending::Range { session, report, worker, audit });
         } else if job.claimed().contains(report.range) && !is_frozen(job, report.range) {
-            let ticket = self.ticket(Pending::Compare { session, author, report });
+            job.audits.compare(report.range);
+            let ticket = self.ticket(Pending::Compare { session, author, report, recount });
             self.effects.push(Effect::Compare { ticket, job: report.job, range: report.range });
         } else {
             self.release_unusable(session, &report);
@@ -122,33 +127,39 @@ impl Farm {
     }
 
     pub(super) fn compared(&mut self, ticket: Ticket, found: Found) {
-        let Some(Pending::Compare { session, author, report }) = self.pending.remove(&ticket)
-        else {
+        let compare = self.pending.remove(&ticket);
+        let Some(Pending::Compare { session, author, report, recount }) = compare else {
             panic!("the ledger answered {ticket}, which is not a look-up in progress")
         };
         let job = self.jobs.get_mut(&report.job).expect("jobs are never removed");
+        job.audits.compared(report.range);
         if job.state == JobState::Cancelled {
             return self.ack(session, &report, Verdict::Obsolete);
+        }
+        let is_believed = !self.distrusted.contains(&author.worker);
+        let is_certain = self.settling == 0
+            && job.claimed().contains(report.range)
+            && !job.audits.is_confirming(report.range);
+        if !is_believed || !is_certain {
+            return; // These rows are changing. The worker asks again.
         }
         if job.disputes.contains_key(&report.range) {
             return self.vote(session, author, report);
         }
-        let is_open = self.settling == 0
-            && !self.distrusted.contains(&author.worker)
-            && !job.audits.is_confirming(report.range);
+        let Report { range, kernel: its_kernel, .. } = report;
         match found {
             Found::Exactly { claim, .. } if claim == report.tally.claim() => {
-                let audits = &mut job.audits;
-                if is_open && audits.confirms(report.range, &author.worker, report.kernel) {
-                    let record = Record::Confirm { report, author };
-                    self.write(record, Pending::Confirm { session, report });
-                } else {
-                    self.ack(session, &report, Verdict::Agreed);
+                if !job.audits.confirms(range, &author.worker, its_kernel, recount) {
+                    return self.ack(session, &report, Verdict::Agreed);
                 }
+                let needless = job.audits.confirm(range);
+                needless.into_iter().for_each(|lease| self.revoke(lease));
+                self.write(
+                    Record::Confirm { report, author },
+                    Pending::Confirm { session, report },
+                );
             }
-            Found::Exactly { claim, worker, kernel }
-                if is_open && !is_frozen(job, report.range) =>
-            {
+            Found::Exactly { claim, worker, kernel } if !is_frozen(job, range) => {
                 self.dispute(session, author, report, Vote { worker, claim }, kernel);
             }
             _ => self.ack(session, &report, Verdict::Superseded),
@@ -186,15 +197,13 @@ impl Farm {
 
     /// One more count of a frozen range.
     fn vote(&mut self, session: SessionId, author: Author, report: Report) {
-        let is_believed = !self.distrusted.contains(&author.worker);
-        let settling = self.settling > 0;
         let worker = &author.worker;
         let job = self.jobs.get_mut(&report.job).expect("jobs are never removed");
         let dispute = job.disputes.get_mut(&report.range).expect("callers looked");
-        if dispute.has_voted(worker) && dispute.unwritten > 0 {
+        if self.settling > 0 || dispute.has_voted(worker) && dispute.unwritten > 0 {
             return; // It may be this very vote; the worker asks again if that is not its answer.
         }
-        if settling || dispute.has_voted(worker) || !is_believed {
+        if dispute.has_voted(worker) {
             return self.ack(session, &report, Verdict::Superseded);
         }
         let claim = report.tally.claim();
@@ -237,16 +246,18 @@ impl Farm {
         }
         self.ack(session, &report, Verdict::Disputed);
         for id in self.jobs.keys().copied().collect::<Vec<_>>() {
+            self.end_if_certain(id);
             self.finish_if_covered(id);
         }
     }
 
-    /// A recount that came back is no longer lent.
-    fn end_recount(&mut self, report: &Report) {
+    /// A recount that came back is no longer lent. Returns whether it was one.
+    fn end_recount(&mut self, report: &Report) -> bool {
         let recount = self.leases.get(report.lease).is_some_and(|lease| lease.recount);
         if recount {
             self.end_lease(report.lease);
         }
+        recount
     }
 
     pub(super) fn ack(&mut self, session: SessionId, report: &Report, verdict: Verdict) {

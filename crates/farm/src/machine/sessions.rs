@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Farm;
 use crate::job::Job;
+use crate::lease::Lease;
 use crate::session::Session;
 use crate::{Dismissal, Effect, Hello, Holding, JobState, LeaseId, SessionId};
 
@@ -80,7 +81,8 @@ impl Farm {
 
     /// A worker has finished a part of a loan that it will report as a whole.
     pub(super) fn working(&mut self, id: SessionId, lease: LeaseId) {
-        let Some(lent) = self.leases.get(lease).filter(|lent| lent.session == id) else { return };
+        let whole = |lent: &&Lease| lent.session == id && lent.recount;
+        let Some(lent) = self.leases.get(lease).filter(whole) else { return };
         let (job, deadline) = (lent.job, self.deadline(lent.job));
         self.jobs.get_mut(&job).expect("jobs are never removed").heard_at = self.now;
         self.leases.renew(lease, deadline);

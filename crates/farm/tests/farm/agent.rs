@@ -1,12 +1,13 @@
 //! The worker's end of a session.
 
-use farm::{Agent, AgentConfig, JobId, LeaseId, Loan, Message, Millis, Part, Report};
+use farm::{Agent, AgentConfig, JobId, LeaseId, Loan, Message, Millis, Part, Recount, Report};
 
-use crate::stage::{plan, range};
+use crate::stage::{kernel, plan, range, tally};
 
 fn connected() -> Agent {
     let mut agent = Agent::new(AgentConfig {
         worker: "w1".into(),
+        build: "1.0".into(),
         instance: 1,
         threads: 1,
         memory: 0,
@@ -19,18 +20,21 @@ fn connected() -> Agent {
 }
 
 fn loan(lease: u64, job: u64, tasks: u64, whole: bool) -> Loan {
+    let recount = Recount { unlike: kernel("straight"), by_search: false };
     Loan {
         lease: LeaseId(lease),
         job: JobId(job),
         plan: plan(tasks),
         fingerprint: plan(tasks).fingerprint(),
         range: range(0, tasks),
-        whole,
+        recount: whole.then_some(recount),
     }
 }
 
 fn part(loan: Loan, start: u64, end: u64) -> Part {
-    Part { loan, range: range(start, end), count: end - start, busy_us: 1 }
+    let range = range(start, end);
+    let tally = tally(loan.plan, range, 0);
+    Part { loan, range, tally, kernel: kernel("straight"), busy_us: 1 }
 }
 
 fn reports(messages: Vec<Message>) -> Vec<Report> {
@@ -74,7 +78,7 @@ fn equal_lease_numbers_of_two_ledgers_are_not_added_up() {
     // Then each is reported for its own plan.
     let mut reports = reports(agent.poll(Millis(500)));
     reports.sort_by_key(|report| report.range);
-    let told: Vec<_> = reports.iter().map(|r| (r.fingerprint, r.range, r.count)).collect();
+    let told: Vec<_> = reports.iter().map(|r| (r.fingerprint, r.range, r.tally.count)).collect();
     let expected = [(old.fingerprint, range(0, 2), 2), (new.fingerprint, range(2, 4), 2)];
     assert_eq!(told, expected);
 }
@@ -104,6 +108,37 @@ fn a_recount_is_reported_whole_or_not_at_all() {
 
     agent.finished(Millis(10_000), part(recount, 2, 4));
     assert_eq!(reports(agent.poll(Millis(10_000)))[0].range, range(0, 4));
+}
+
+#[test]
+fn a_recount_gives_signs_of_life_as_often_as_others_report_and_only_if_it_gets_on() {
+    let mut agent = connected();
+    let recount = loan(1, 1, 4, true);
+    agent.lent(recount);
+    assert_eq!(agent.poll(Millis(1_000)), []);
+
+    agent.finished(Millis(1_000), part(recount, 0, 1));
+    assert_eq!(agent.next_wakeup(), Some(Millis(1_500)));
+    assert_eq!(agent.poll(Millis(1_499)), []);
+    assert_eq!(agent.poll(Millis(1_500)), [Message::Working(recount.lease)]);
+
+    assert_eq!(agent.next_wakeup(), None);
+    assert_eq!(agent.poll(Millis(9_000)), []);
+    agent.finished(Millis(9_000), part(recount, 2, 3));
+    assert_eq!(agent.poll(Millis(9_000)), [Message::Working(recount.lease)]);
+}
+
+#[test]
+fn what_two_kernels_have_counted_is_reported_apart() {
+    let mut agent = connected();
+    let loan = loan(1, 1, 4, false);
+    agent.lent(loan);
+    agent.finished(Millis(0), part(loan, 0, 2));
+    agent.finished(Millis(0), Part { kernel: kernel("wide"), ..part(loan, 2, 4) });
+
+    let told = reports(agent.poll(Millis(0)));
+    let told: Vec<_> = told.iter().map(|report| (report.range, report.kernel)).collect();
+    assert_eq!(told, [(range(0, 2), kernel("straight")), (range(2, 4), kernel("wide"))]);
 }
 
 #[test]

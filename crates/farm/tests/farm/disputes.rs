@@ -2,7 +2,7 @@
 
 use farm::{Event, JobId, JobState, Record, Report, RequestId, SessionId, Verdict};
 
-use crate::stage::{Stage, plan, range, report};
+use crate::stage::{Stage, plan, range, report, tally};
 
 /// A job of 4 tasks in which w1 has counted everything and w2 has contradicted: 4 against `claim`.
 fn disputed(claim: u64) -> (Stage, JobId) {
@@ -15,8 +15,10 @@ fn disputed(claim: u64) -> (Stage, JobId) {
     (stage, job)
 }
 
+/// Of its 4 tasks, `count`.
 fn told(job: JobId, count: u64) -> Report {
-    Report { count, ..report(job, plan(4), range(0, 4)) }
+    let tally = tally(plan(4), range(0, 4), count - 4);
+    Report { tally, ..report(job, plan(4), range(0, 4)) }
 }
 
 #[test]
@@ -32,7 +34,7 @@ fn a_third_worker_settles_it_and_the_total_is_corrected() {
     let (mut stage, job) = disputed(5);
     let three = stage.join("w3", 10);
     let loan = stage.last_loan(three);
-    assert!(loan.whole);
+    assert!(loan.recount.is_some());
 
     stage.report(three, Report { lease: loan.lease, ..told(job, 5) });
 
@@ -77,7 +79,8 @@ fn a_worker_that_left_before_the_look_up_cannot_agree_with_itself() {
     let effects = stage.farm.step(farm::Millis(0), event);
     let [farm::Effect::Compare { ticket, .. }] = effects[..] else { panic!("{effects:?}") };
     stage.act(Event::Left { session: two });
-    let found = farm::Found::Exactly { count: 4, worker: "w1".into() };
+    let Report { tally, kernel, .. } = report(job, plan(4), range(0, 4));
+    let found = farm::Found::Exactly { claim: tally.claim(), worker: "w1".into(), kernel };
     stage.act(Event::Compared { ticket, found });
 
     // When it comes back and says the same
@@ -139,16 +142,16 @@ fn a_recount_that_comes_back_from_a_hung_worker_goes_to_another() {
 #[test]
 fn a_recount_larger_than_all_credit_goes_to_an_idle_worker() {
     let (mut stage, job) = disputed(5);
-    let (request, plan) = (RequestId(9), plan(9));
-    stage.act(Event::Submitted { request, plan, priority: 1, thread_memory: 0 });
+    stage.submit(9, 1);
     let busy = stage.join("w3", 2);
-    assert!(!stage.last_loan(busy).whole, "the other job comes first");
+    assert!(stage.last_loan(busy).recount.is_none(), "the other job comes first");
 
     let loans = stage.loans(busy);
     assert_eq!(loans.iter().map(|loan| loan.range.len()).sum::<u64>(), 2);
     stage.act(Event::Cancelled { request: RequestId(10), job: JobId(2) });
 
-    assert_eq!((stage.last_loan(busy).job, stage.last_loan(busy).whole), (job, true));
+    let loan = stage.last_loan(busy);
+    assert_eq!((loan.job, loan.recount.is_some()), (job, true));
 }
 
 #[test]

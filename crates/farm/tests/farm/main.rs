@@ -3,10 +3,14 @@
 #![allow(unreachable_pub)]
 
 mod agent;
+mod audits;
 mod clients;
 mod disputes;
+mod ledger;
 mod lending;
+mod liars;
 mod memory;
 mod restarts;
+mod slices;
 mod stage;
 mod verdicts;

@@ -1,11 +1,11 @@
 //! The coordinator restarts, workers reconnect.
 
 use farm::{
-    Effect, Event, Hello, Holding, IntervalSet, JobId, JobState, LeaseId, Restored,
-    RestoredDispute, RestoredJob, SessionId, Vote,
+    Dismissal, Effect, Event, Hello, Holding, IntervalSet, JobId, JobState, LeaseId, Restored,
+    RestoredDispute, RestoredJob, SessionId, Slice, Vote,
 };
 
-use crate::stage::{Stage, hello, plan, range, report};
+use crate::stage::{Stage, hello, kernel, plan, range, report, tally};
 
 const JOB: JobId = JobId(1);
 
@@ -14,17 +14,21 @@ fn half_done(accepted: u64) -> RestoredJob {
     RestoredJob {
         id: JOB,
         plan: plan(10),
+        slice: Slice::ALL,
         priority: 0,
         thread_memory: 0,
         state: JobState::Running,
         accepted: IntervalSet::from_iter([range(0, accepted)]),
         total: accepted.into(),
         disputes: Vec::new(),
+        audit: None,
+        audits_wanted: 0,
+        audits_agreed: 0,
     }
 }
 
 fn restored(job: RestoredJob) -> Stage {
-    Stage::restored(Restored { epoch: 2, jobs: vec![job] })
+    Stage::restored(Restored { epoch: 2, jobs: vec![job], ..Restored::default() })
 }
 
 fn holding(lease: u64, start: u64, end: u64) -> Holding {
@@ -107,7 +111,7 @@ fn a_second_session_of_one_worker_replaces_the_first() {
     let hello = Hello { holding: vec![], ..hello("w1", 4) };
     stage.act(Event::Joined { session: SessionId(9), hello });
 
-    assert!(stage.sent.contains(&Effect::Dismiss { session: first }));
+    assert!(stage.sent.contains(&Effect::Dismiss { session: first, reason: Dismissal::Replaced }));
     assert_eq!(stage.last_loan(SessionId(9)).range, range(0, 4));
     assert_ne!(stage.last_loan(SessionId(9)).lease, lease);
     assert_eq!(stage.farm.workers(), 1);
@@ -124,17 +128,19 @@ fn the_last_result_was_durable_and_the_end_of_the_job_was_not() {
 
 #[test]
 fn a_dispute_survives_a_restart() {
-    let vote = |worker: &str, count| Vote { worker: worker.into(), count };
-    let votes = vec![vote("w1", 10), vote("w2", 11)];
-    let disputes = vec![RestoredDispute { range: range(0, 10), votes }];
+    let claim = |more| tally(plan(10), range(0, 10), more).claim();
+    let vote = |worker: &str, more| Vote { worker: worker.into(), claim: claim(more) };
+    let votes = vec![vote("w1", 0), vote("w2", 1)];
+    let disputes = vec![RestoredDispute { range: range(0, 10), votes, kernel: kernel("old") }];
     let state = JobState::Done;
     let mut stage = restored(RestoredJob { disputes, state, ..half_done(10) });
     assert_eq!(stage.state(JOB).0, JobState::Running);
 
     let three = stage.join("w3", 100);
-    assert!(stage.last_loan(three).whole);
-    let told = farm::Report { count: 11, ..report(JOB, plan(10), range(0, 10)) };
-    stage.report(three, told);
+    let recount = stage.last_loan(three).recount.expect("of what is disputed");
+    assert_eq!(recount.unlike, kernel("old"));
+    let tally = tally(plan(10), range(0, 10), 1);
+    stage.report(three, farm::Report { tally, ..report(JOB, plan(10), range(0, 10)) });
 
     assert_eq!(stage.state(JOB), (JobState::Done, 11));
 }

@@ -1,11 +1,12 @@
 //! A farm with a ledger that writes at once (or when told to), and workers that are mere sessions.
 
-use std::collections::BTreeMap;
-
 use farm::{
-    Config, Effect, Event, Farm, Found, Hello, JobId, JobState, LeaseId, Loan, Method, Millis,
-    Plan, Problem, Range, Record, Report, RequestId, Restored, SessionId, Ticket, Verdict,
+    AuditPolicy, Config, Effect, Event, Farm, Hello, JobId, JobState, KernelName, LeaseId, Loan,
+    Method, Millis, Plan, Problem, Range, Record, Report, RequestId, Restored, SessionId, Slice,
+    Tally, Verdict,
 };
+
+use crate::ledger::{Answer, Ledger};
 
 /// A farm on a stage.
 pub struct Stage {
@@ -16,17 +17,19 @@ pub struct Stage {
     pub records: Vec<Record>,
     /// Writes wait for `flush`.
     pub slow_disk: bool,
-    waiting: Vec<Ticket>,
-    /// By job and start.
-    rows: BTreeMap<(JobId, u64), (Range, u64, String)>,
+    waiting: Vec<Event>,
+    ledger: Ledger,
 }
 
 pub const CONFIG: Config =
     Config { lease_ms: 10_000, lease_ttl_ms: 60_000, grace_ms: 3_000, probe_tasks: 4 };
 
+pub const AUDIT_ALL: AuditPolicy =
+    AuditPolicy { share_ppm: AuditPolicy::ALL, seed: 1, by_search: false };
+
 impl Stage {
     pub fn new() -> Stage {
-        Stage::restored(Restored { epoch: 1, jobs: Vec::new() })
+        Stage::restored(Restored { epoch: 1, ..Restored::default() })
     }
 
     pub fn restored(restored: Restored) -> Stage {
@@ -37,7 +40,7 @@ impl Stage {
             records: Vec::new(),
             slow_disk: false,
             waiting: Vec::new(),
-            rows: BTreeMap::new(),
+            ledger: Ledger::default(),
         }
     }
 
@@ -48,16 +51,24 @@ impl Stage {
             for effect in self.farm.step(Millis(self.now), events.remove(0)) {
                 match effect {
                     Effect::Write { ticket, record } => {
-                        self.keep(&record);
+                        let answer = match self.ledger.keep(&record) {
+                            Answer::Written => Event::Written { ticket },
+                            Answer::Noted { wanted } => Event::AuditNoted { ticket, wanted },
+                            Answer::Settled { withdrawn } => Event::Settled { ticket, withdrawn },
+                        };
                         self.records.push(record);
                         match self.slow_disk {
-                            true => self.waiting.push(ticket),
-                            false => events.push(Event::Written { ticket }),
+                            true => self.waiting.push(answer),
+                            false => events.push(answer),
                         }
                     }
                     Effect::Compare { ticket, job, range } => {
-                        let found = self.compare(job, range);
+                        let found = self.ledger.compare(job, range);
                         events.push(Event::Compared { ticket, found });
+                    }
+                    Effect::FindAudits { ticket, job, most } => {
+                        let rows = self.ledger.find(job, most);
+                        events.push(Event::AuditsFound { ticket, rows });
                     }
                     effect => self.sent.push(effect),
                 }
@@ -67,9 +78,17 @@ impl Stage {
 
     /// Everything that was written becomes durable.
     pub fn flush(&mut self) {
-        for ticket in std::mem::take(&mut self.waiting) {
-            self.act(Event::Written { ticket });
+        for answer in std::mem::take(&mut self.waiting) {
+            self.act(answer);
         }
+    }
+
+    /// The coordinator dies, and another one goes on from what is durable.
+    pub fn restart(&mut self) {
+        let now = Millis(self.now);
+        self.farm = Farm::restore(CONFIG, now, self.ledger.restored());
+        self.waiting.clear();
+        self.tick(self.now);
     }
 
     pub fn tick(&mut self, now: u64) {
@@ -83,8 +102,13 @@ impl Stage {
 
     /// A job that takes so much memory for each thread.
     pub fn submit_large(&mut self, tasks: u64, priority: i32, thread_memory: u64) -> JobId {
-        let (request, plan) = (RequestId(7), plan(tasks));
-        self.act(Event::Submitted { request, plan, priority, thread_memory });
+        self.act(submission(plan(tasks), priority, thread_memory, None));
+        self.farm.jobs().last().expect("it was submitted").id
+    }
+
+    /// A job of which all that is accepted is counted again.
+    pub fn submit_audited(&mut self, tasks: u64) -> JobId {
+        self.act(submission(plan(tasks), 0, 0, Some(AUDIT_ALL)));
         self.farm.jobs().last().expect("it was submitted").id
     }
 
@@ -138,37 +162,6 @@ impl Stage {
         let job = self.farm.job(job).expect("it exists");
         (job.state, job.total)
     }
-
-    fn keep(&mut self, record: &Record) {
-        match record {
-            Record::Range { report, worker } => {
-                let row = (report.range, report.count, worker.clone());
-                self.rows.insert((report.job, report.range.start()), row);
-            }
-            Record::Settle { report, worker } => {
-                let inside = |range: Range| range.intersect(report.range) == Some(range);
-                self.rows.retain(|&(job, _), (range, ..)| job != report.job || !inside(*range));
-                let row = (report.range, report.count, worker.clone());
-                self.rows.insert((report.job, report.range.start()), row);
-            }
-            _ => {}
-        }
-    }
-
-    fn compare(&self, job: JobId, range: Range) -> Found {
-        let keys = (job, range.start())..(job, range.end());
-        let rows: Vec<_> = self.rows.range(keys).map(|(_, row)| row).collect();
-        let tiled: u64 = rows.iter().map(|(range, ..)| range.len()).sum();
-        if tiled != range.len() {
-            return Found::Unaligned;
-        }
-        let first = &rows[0].2;
-        let alone = rows.iter().all(|(.., worker)| worker == first);
-        Found::Exactly {
-            count: rows.iter().map(|&(_, count, _)| u128::from(*count)).sum(),
-            worker: if alone { first.clone() } else { String::new() },
-        }
-    }
 }
 
 pub fn plan(tasks: u64) -> Plan {
@@ -181,7 +174,36 @@ pub fn range(start: u64, end: u64) -> Range {
 
 pub fn hello(worker: &str, credit: u64) -> Hello {
     let instance = worker[1..].parse().expect("w1, w2, …");
-    Hello { worker: worker.into(), instance, threads: 1, memory: 0, credit, holding: Vec::new() }
+    Hello {
+        worker: worker.into(),
+        build: "1.0".into(),
+        instance,
+        threads: 1,
+        memory: 0,
+        credit,
+        holding: Vec::new(),
+    }
+}
+
+pub fn submission(
+    plan: Plan,
+    priority: i32,
+    thread_memory: u64,
+    audit: Option<AuditPolicy>,
+) -> Event {
+    let (request, slice) = (RequestId(7), Slice::ALL);
+    Event::Submitted { request, plan, slice, priority, audit, thread_memory }
+}
+
+pub fn kernel(name: &str) -> KernelName {
+    KernelName::new(name).expect("it is short")
+}
+
+/// What tasks of `range` count if all count 1, but the first of them `more`.
+pub fn tally(plan: Plan, range: Range, more: u64) -> Tally {
+    let count = |ordinal| 1 + if ordinal == range.start() { more } else { 0 };
+    let add = |tally: Tally, ordinal| tally.with(plan.fingerprint(), ordinal, count(ordinal));
+    (range.start()..range.end()).try_fold(Tally::EMPTY, add).expect("it is small")
 }
 
 /// A count of 1 per task, under no lease.
@@ -191,9 +213,32 @@ pub fn report(job: JobId, plan: Plan, range: Range) -> Report {
         fingerprint: plan.fingerprint(),
         lease: LeaseId(0),
         range,
-        count: range.len(),
+        tally: tally(plan, range, 0),
+        kernel: kernel("straight"),
         busy_us: 1_000 * range.len(),
     }
+}
+
+/// A second count of the loan, with `kernel`.
+pub fn recount(stage: &mut Stage, session: SessionId, loan: Loan, name: &str) -> Option<Verdict> {
+    let of = report(loan.job, loan.plan, loan.range);
+    stage.report(session, Report { lease: loan.lease, kernel: kernel(name), ..of })
+}
+
+/// Counts all that a worker is lent, as it should be done.
+pub fn work(stage: &mut Stage, session: SessionId) {
+    let mut done = stage.loans(session).len() - 1;
+    while let Some(&loan) = stage.loans(session).get(done) {
+        let name = if loan.recount.is_some() { "by search" } else { "straight" };
+        recount(stage, session, loan, name);
+        done += 1;
+    }
+}
+
+/// Of a job: how many ranges wait for an audit, and how many were confirmed.
+pub fn audits(stage: &Stage, job: JobId) -> (u64, u64) {
+    let view = stage.farm.job(job).expect("it exists");
+    (view.audits_wanted, view.audits_agreed)
 }
 
 fn verdict(effect: &Effect) -> Option<Verdict> {

@@ -2,7 +2,7 @@
 
 use farm::{Event, Fingerprint, JobId, JobState, Record, Report, RequestId, Verdict};
 
-use crate::stage::{Stage, plan, range, report};
+use crate::stage::{Stage, plan, range, report, tally};
 
 #[test]
 fn an_uncovered_range_is_accepted_only_when_it_is_durable() {
@@ -68,7 +68,8 @@ fn a_report_across_a_frozen_range_gives_its_free_part_back() {
     let (one, two, three) = (stage.join("w1", 10), stage.join("w2", 0), stage.join("w3", 0));
     let loan = stage.last_loan(one);
     stage.report(two, report(job, plan(4), range(0, 2)));
-    stage.report(three, Report { count: 9, ..report(job, plan(4), range(0, 2)) });
+    let tally = tally(plan(4), range(0, 2), 7);
+    stage.report(three, Report { tally, ..report(job, plan(4), range(0, 2)) });
 
     let verdict = stage.finish(one, &loan, 1_000);
 
@@ -127,14 +128,28 @@ fn a_range_outside_of_the_plan_is_invalid() {
 }
 
 #[test]
+fn a_sum_that_was_altered_on_its_way_is_invalid() {
+    let mut stage = Stage::new();
+    let job = stage.submit(10, 0);
+    let worker = stage.join("w1", 0);
+
+    let right = report(job, plan(10), range(0, 4));
+    let tally = farm::Tally { count: right.tally.count ^ 1 << 40, ..right.tally };
+    let verdict = stage.report(worker, Report { tally, ..right });
+
+    assert_eq!((verdict, stage.state(job).1), (Some(Verdict::Invalid), 0));
+}
+
+#[test]
 fn a_report_longer_than_any_lease_is_invalid() {
     let tasks = 1 << 23;
     let mut stage = Stage::new();
     let job = stage.submit(tasks, 0);
     let worker = stage.join("w1", 0);
 
-    let too_long = stage.report(worker, report(job, plan(tasks), range(0, (1 << 22) + 1)));
-    let longest = stage.report(worker, report(job, plan(tasks), range(0, 1 << 22)));
+    let of = |all| Report { range: all, ..report(job, plan(tasks), range(0, 1)) };
+    let too_long = stage.report(worker, of(range(0, (1 << 22) + 1)));
+    let longest = stage.report(worker, of(range(0, 1 << 22)));
 
     assert_eq!((too_long, longest), (Some(Verdict::Invalid), Some(Verdict::Accepted)));
 }
@@ -156,8 +171,8 @@ fn a_total_may_pass_64_bits() {
     let worker = stage.join("w1", 0);
 
     for task in 0..3 {
-        let count = u64::MAX;
-        stage.report(worker, Report { count, ..report(job, plan(3), range(task, task + 1)) });
+        let tally = tally(plan(3), range(task, task + 1), u64::MAX - 1);
+        stage.report(worker, Report { tally, ..report(job, plan(3), range(task, task + 1)) });
     }
 
     assert_eq!(stage.state(job), (JobState::Done, 3 * u128::from(u64::MAX)));

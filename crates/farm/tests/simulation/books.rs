@@ -2,14 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use farm::{Fingerprint, JobId, JobState, LeaseId, Plan, Range};
+use farm::{
+    AuditPolicy, Author, Fingerprint, IntervalSet, JobId, JobState, LeaseId, Plan, Range, Slice,
+    Vote,
+};
 
 use crate::ledger::LedgerJob;
+use crate::rows::{Check, Row, Rows, vote_of};
 use crate::scenario::thread_memory;
 
 /// One job.
 pub struct Book {
     pub fingerprint: Fingerprint,
+    /// Those of its slice.
+    pub ordinals: IntervalSet,
+    pub policy: Option<AuditPolicy>,
     pub priority: i32,
     pub thread_memory: u64,
     pub state: JobState,
@@ -19,16 +26,23 @@ pub struct Book {
     pub holder: Vec<Option<LeaseId>>,
     /// Ordinals that are neither claimed nor held.
     pub free: u64,
-    /// What the farm was told about the rows.
-    pub total: i128,
-    pub tasks_done: u64,
-    /// Who has voted.
-    pub disputes: BTreeMap<Range, Vec<String>>,
+    /// As the farm was told.
+    pub rows: Rows,
+    /// Who has voted how.
+    pub disputes: BTreeMap<Range, Vec<Vote>>,
+    /// What is counted again, and under which lease.
+    pub recounts: BTreeMap<Range, LeaseId>,
+    /// Confirmations on their way into the ledger, and wishes for audits.
+    pub confirming: BTreeSet<Range>,
+    pub asked: usize,
+    /// Its end is durable, but not yet said.
+    pub ended: bool,
 }
 
 /// One session.
 pub struct Seat {
     pub worker: String,
+    pub build: String,
     pub instance: u64,
     pub memory: u64,
     /// Jobs of which it gave something back.
@@ -54,6 +68,10 @@ pub struct Held {
 }
 
 impl Seat {
+    pub fn author(&self) -> Author {
+        Author { worker: self.worker.clone(), build: self.build.clone() }
+    }
+
     /// Whether it has nothing to do, and no reason not to count this job.
     pub fn is_ready_for(&self, job: JobId, book: &Book) -> bool {
         let is_idle = self.outstanding == 0 && self.credit > 0 && !self.leaving && !self.late;
@@ -67,37 +85,80 @@ impl Seat {
 }
 
 impl Book {
-    pub fn new(plan: &Plan, priority: i32) -> Book {
-        let tasks = plan.tasks;
+    pub fn new(plan: &Plan, slice: Slice, priority: i32, policy: Option<AuditPolicy>) -> Book {
+        let tasks = plan.tasks as usize;
+        let ordinals = slice.ordinals(plan.tasks);
         Book {
             fingerprint: plan.fingerprint(),
+            free: ordinals.len(),
+            ordinals,
+            policy,
             priority,
             thread_memory: thread_memory(plan),
-            free: tasks,
             state: JobState::Running,
-            claimed: vec![false; tasks as usize],
-            holder: vec![None; tasks as usize],
-            total: 0,
-            tasks_done: 0,
+            claimed: vec![false; tasks],
+            holder: vec![None; tasks],
+            rows: Rows::default(),
             disputes: BTreeMap::new(),
+            recounts: BTreeMap::new(),
+            confirming: BTreeSet::new(),
+            asked: 0,
+            ended: false,
         }
     }
 
     pub fn restored(job: &LedgerJob) -> Book {
-        let mut book = Book::new(&job.plan, job.priority);
+        let mut book = Book::new(&job.plan, job.slice, job.priority, job.policy);
         book.state = job.state;
-        for row in job.rows.values() {
+        book.rows = job.rows.clone();
+        for row in job.rows.iter() {
             ordinals(row.range).for_each(|ordinal| book.claimed[ordinal] = true);
-            book.total += i128::from(row.count);
-            book.tasks_done += row.range.len();
             book.free -= row.range.len();
         }
         for (&range, votes) in &job.disputes {
-            let first = lone_counter(job, range).into_iter();
-            let voted = first.chain(votes.iter().map(|vote| vote.worker.clone())).collect();
-            book.disputes.insert(range, voted);
+            let rows = job.rows.tiles(range).expect("only what rows tile is disputed");
+            book.disputes.insert(range, [vec![vote_of(&rows)], votes.clone()].concat());
         }
         book
+    }
+
+    /// Whether it has its total.
+    pub fn is_complete(&self) -> bool {
+        let is_covered = self.rows.tasks == self.ordinals.len();
+        is_covered && self.disputes.is_empty() && self.rows.wanted == 0
+    }
+
+    pub fn is_frozen(&self, range: Range) -> bool {
+        self.disputes.keys().any(|other| other.intersect(range).is_some())
+    }
+
+    /// The accepted range that waits for an audit, if it does.
+    pub fn unaudited(&self, range: Range) -> Option<&Row> {
+        let row = self.rows.get(range).filter(|row| row.check == Check::Wanted);
+        row.filter(|_| !self.is_frozen(range) && !self.confirming.contains(&range))
+    }
+
+    /// Whether a range is still to be counted again.
+    pub fn wants_again(&self, range: Range) -> bool {
+        self.disputes.contains_key(&range) || self.unaudited(range).is_some()
+    }
+
+    /// Whether all of it is accepted or on the way into the ledger.
+    pub fn has_claimed(&self, range: Range) -> bool {
+        ordinals(range).all(|ordinal| self.claimed[ordinal])
+    }
+
+    /// Accepted ranges are so no more.
+    pub fn withdraw(&mut self, ranges: &IntervalSet) {
+        let gone: Vec<Range> =
+            ranges.iter().flat_map(|r| self.rows.overlapping(r)).map(|row| row.range).collect();
+        for range in gone {
+            assert!(ranges.contains(range), "rows are taken back whole: {range}");
+            self.rows.take(range);
+            ordinals(range).for_each(|ordinal| self.claimed[ordinal] = false);
+            self.free += range.len();
+        }
+        self.disputes.retain(|&range, _| !ranges.intersects(range));
     }
 
     /// Nobody holds `range` any more, or `lease` does not. Returns the lease of each ordinal freed.
@@ -112,13 +173,6 @@ impl Book {
         }
         freed
     }
-}
-
-/// The worker that counted all of a disputed range that is accepted, if one did.
-pub fn lone_counter(job: &LedgerJob, range: Range) -> Option<String> {
-    let mut workers: Vec<_> = job.overlapping(range).map(|row| row.worker.clone()).collect();
-    workers.dedup();
-    workers.pop().filter(|_| workers.is_empty())
 }
 
 pub fn hull(a: Range, b: Range) -> Range {

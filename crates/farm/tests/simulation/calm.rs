@@ -1,9 +1,12 @@
 //! After the storm: the faults end, and everything must come to a good end soon.
 
-use farm::{Event, JobState};
+use farm::{AuditPolicy, Event, JobId, JobState};
 
 use crate::agenda::Happening;
-use crate::scenario::{Weather, Wish};
+use crate::ledger::Ledger;
+use crate::rows::Check;
+use crate::scenario::{Weather, Wish, policy};
+use crate::tally::Tally;
 use crate::truth::HUGE_N;
 use crate::world::World;
 
@@ -36,6 +39,10 @@ impl World {
             if self.random.per_mille(500) {
                 let at = self.soon(1, 1_000);
                 self.wish(at, Wish::Resume(nth));
+            }
+            if self.scenario.audited && self.random.per_mille(200) {
+                let (at, policy) = (self.soon(1, 60_000), policy(&mut self.random));
+                self.wish(at, Wish::Audit(nth, policy));
             }
         }
     }
@@ -72,37 +79,58 @@ impl World {
         self.step(Event::Tick);
         let world = self;
         let farm = world.farm.as_ref().expect("it is up");
-        world.tally.disputes += world.ledger.disputes;
-        world.tally.settlements += world.ledger.settlements;
-        world.tally.corrections += world.ledger.corrections;
+        world.tally.add(&world.ledger.tally);
         for (&id, job) in &world.ledger.jobs {
             let view = farm.job(id).expect("every durable job");
-            assert_eq!((view.state, view.total), (job.state, job.sum()), "job {id}");
+            assert_eq!((view.state, view.total), (job.state, job.rows.total), "job {id}");
+            let audits = (view.audits_wanted, view.audits_agreed);
+            assert_eq!(audits, (job.rows.wanted, job.rows.agreed), "job {id}");
             match job.state {
                 JobState::Running => panic!("job {id} is not over"),
                 JobState::Paused => world.tally.jobs_resting += 1,
                 JobState::Cancelled => world.tally.jobs_cancelled += 1,
                 JobState::Done => {
-                    let wrong = |count: u64, range| u128::from(count) != job.truth.of(range);
-                    let lies = job.rows.values().filter(|row| wrong(row.count, row.range));
-                    let mut believed = 0;
-                    for lie in lies {
-                        believed += 1;
-                        let mut evidence = world.ledger.evidence.iter();
-                        let found_out = evidence
-                            .find(|&&(of, range)| of == id && range.intersect(lie.range).is_some());
-                        assert!(found_out.is_none(), "{lie:?} stayed, against {found_out:?}");
-                    }
-                    if believed == 0 {
-                        assert_eq!(view.total, job.truth.total(), "the total of job {id}");
-                        world.tally.jobs_done += 1;
-                    }
-                    world.tally.believed += believed;
+                    world.ledger.check_end(id, &mut world.tally);
                     world.tally.jobs_over_64_bits += u64::from(view.total > u64::MAX.into());
-                    world.tally.jobs_without_tasks += u64::from(job.plan.tasks == 0);
                     assert!(job.plan.problem.n() == HUGE_N || view.total < 1 << 64);
                 }
             }
         }
+    }
+}
+
+impl Ledger {
+    /// A job that is done has the exact total, but for lies that nobody had reason to look for.
+    fn check_end(&self, id: JobId, tally: &mut Tally) {
+        let job = &self.jobs[&id];
+        let mut believed = 0;
+        for row in job.rows.iter() {
+            if job.truth.tally(row.range) == Some(row.tally) {
+                continue;
+            }
+            believed += 1;
+            let mut evidence = self.evidence.iter();
+            let found_out =
+                evidence.find(|&&(of, range)| of == id && range.intersect(row.range).is_some());
+            assert!(found_out.is_none(), "{row:?} stayed, against {found_out:?}");
+            assert_eq!(row.check, Check::None, "a lie that was counted twice: {row:?}");
+            assert!(
+                !self.distrusted.contains(&row.worker),
+                "of one that was proven wrong: {row:?}"
+            );
+        }
+        let total = job.truth.total(&job.ordinals());
+        if job.policy.is_some_and(|policy| policy.share_ppm == AuditPolicy::ALL) {
+            assert_eq!((believed, job.rows.total), (0, total), "job {id} was counted twice");
+            assert!(job.rows.iter().all(|row| row.check != Check::None), "job {id}");
+            tally.certified += 1;
+        }
+        if believed == 0 {
+            assert_eq!(job.rows.total, total, "the total of job {id}");
+            tally.jobs_done += 1;
+        }
+        tally.believed += believed;
+        tally.slices += u64::from(!job.slice.is_all());
+        tally.jobs_without_tasks += u64::from(job.ordinals().is_empty());
     }
 }

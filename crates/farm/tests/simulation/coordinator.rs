@@ -2,11 +2,11 @@
 
 use std::num::NonZero;
 
-use farm::{Effect, Event, Farm, Millis, RequestId, Ticket};
+use farm::{Dismissal, Effect, Event, Farm, Millis, RequestId, Ticket};
 
 use crate::agenda::Happening;
 use crate::ledger::{Answer, Order};
-use crate::scenario::{Wish, thread_memory};
+use crate::scenario::{Submission, Wish, thread_memory};
 use crate::world::World;
 
 /// The coordinator's clock, which is not always right.
@@ -58,7 +58,7 @@ impl World {
         self.tally.steps += 1;
         self.witness.event(&event, &mut self.tally);
         let effects = farm.step(Millis(now), event.clone());
-        self.witness.step(&farm, &event, &effects);
+        self.witness.step(&farm, &event, &effects, &mut self.tally);
         self.clock.told = self.clock.told.max(now);
         let count = effects.len();
         for (index, effect) in effects.into_iter().enumerate() {
@@ -88,9 +88,10 @@ impl World {
                 network.send_down(session, &effect, &mut via);
                 self.echo(&effect);
             }
-            Effect::Dismiss { session } => {
+            Effect::Dismiss { session, reason } => {
                 let link = self.network.links.get_mut(&session).expect("it was opened");
                 (link.cut, link.left) = (true, true);
+                link.sent_away = reason == Dismissal::Distrusted;
                 let at = self.soon(1, 100);
                 self.agenda.plan(at, Happening::WorkerLosesSession { session });
             }
@@ -99,6 +100,9 @@ impl World {
             }
             Effect::Compare { ticket, job, range } => {
                 self.order(ticket, Order::Compare(job, range));
+            }
+            Effect::FindAudits { ticket, job, most } => {
+                self.order(ticket, Order::FindAudits(job, most));
             }
             Effect::Reply { request, .. } => drop(self.unanswered.remove(&request)),
             Effect::Finished { .. } => {}
@@ -135,9 +139,12 @@ impl World {
             return;
         }
         let (ticket, answer) = self.ledger.answers.pop_front().expect("one for each telling");
-        self.witness.told(&answer);
+        self.witness.told(&answer, &mut self.tally);
         self.step(match answer {
-            Answer::Written { .. } => Event::Written { ticket },
+            Answer::Written(_) => Event::Written { ticket },
+            Answer::Noted(_, wanted) => Event::AuditNoted { ticket, wanted },
+            Answer::Settled(_, withdrawn) => Event::Settled { ticket, withdrawn },
+            Answer::AuditsFound(rows) => Event::AuditsFound { ticket, rows },
             Answer::Compared(found) => Event::Compared { ticket, found },
         });
     }
@@ -171,8 +178,8 @@ impl World {
             return self.wish(at, wish);
         }
         let job = match wish {
-            Wish::Submit(..) => None,
-            Wish::Pause(nth) | Wish::Resume(nth) | Wish::Cancel(nth) => {
+            Wish::Submit(_) => None,
+            Wish::Audit(nth, _) | Wish::Pause(nth) | Wish::Resume(nth) | Wish::Cancel(nth) => {
                 let Some(count) = NonZero::new(self.ledger.jobs.len() as u64) else { return };
                 self.ledger.jobs.keys().nth((nth % count) as usize).copied()
             }
@@ -182,10 +189,11 @@ impl World {
             (Wish::Pause(_), Some(job)) => Event::Paused { request, job },
             (Wish::Resume(_), Some(job)) => Event::Resumed { request, job },
             (Wish::Cancel(_), Some(job)) => Event::Cancelled { request, job },
-            (Wish::Submit(plan, priority), _) => {
+            (Wish::Audit(_, policy), Some(job)) => Event::AuditAsked { request, job, policy },
+            (Wish::Submit(Submission { plan, slice, priority, audit }), _) => {
                 self.unanswered.insert(request, wish);
                 let thread_memory = thread_memory(&plan);
-                Event::Submitted { request, plan, priority, thread_memory }
+                Event::Submitted { request, plan, slice, priority, audit, thread_memory }
             }
             (_, None) => unreachable!("one of those that there are"),
         };

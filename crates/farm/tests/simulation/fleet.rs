@@ -21,6 +21,10 @@ impl World {
             }
             Message::Credit(credit) => self.step(Event::CreditChanged { session, credit }),
             Message::Decline(lease) => self.step(Event::Declined { session, lease }),
+            Message::Working(lease) => {
+                self.tally.signs_of_life += 1;
+                self.step(Event::Working { session, lease });
+            }
             Message::Leaving => self.step(Event::Leaving { session }),
             Message::Report(report) => {
                 let worker = link.worker;
@@ -38,16 +42,17 @@ impl World {
     fn check_report(&mut self, worker: usize, report: &Report) {
         let job = &self.ledger.jobs[&report.job];
         let honest = self.workers[worker].traits.lies_per_mille == 0;
-        let right = job.truth.of(report.range) == report.count.into();
+        let right = job.truth.tally(report.range) == Some(report.tally);
         assert!(right || !honest, "worker {worker} reports what its threads have not counted");
     }
 
     fn mangled(&mut self, mut report: Report) -> Report {
         self.tally.nonsense += 1;
-        report.count ^= 1;
-        match self.random.below(3) {
+        report.tally.count ^= 1;
+        match self.random.below(4) {
             0 => report.fingerprint.0[0] ^= 1,
             1 => report.job.0 += 1_000,
+            2 => {}
             _ => {
                 let tasks = self.ledger.jobs[&report.job].plan.tasks;
                 let range = farm::Range::new(report.range.start(), tasks + 1);
@@ -113,6 +118,12 @@ impl World {
         if worker.session != Some(session) {
             return;
         }
+        if self.network.links[&session].sent_away {
+            self.trace(|| format!("w{index} is sent away"));
+            self.tally.sent_away += 1;
+            return self.end_worker(index);
+        }
+        let worker = &mut self.workers[index];
         worker.session = None;
         worker.agent.as_mut().expect("a session has an agent").disconnected();
         let life = worker.life;

@@ -10,11 +10,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
 use farm::{
-    Fingerprint, Found, IntervalSet, JobId, JobState, Plan, Range, Record, Report, Restored,
-    RestoredDispute, RestoredJob, Ticket, Vote,
+    AuditPolicy, Author, Fingerprint, Found, IntervalSet, JobId, JobState, Plan, Range, Record,
+    Report, Restored, RestoredDispute, RestoredJob, Slice, Ticket, Unaudited, Vote, Withdrawn,
 };
 
+use crate::rows::{Check, Row, Rows, kernel_of, vote_of};
 use crate::scenario::thread_memory;
+use crate::tally::Tally;
 use crate::truth::{Truth, Truths};
 
 #[derive(Default)]
@@ -23,15 +25,16 @@ pub struct Ledger {
     pub queue: VecDeque<(Ticket, Order)>,
     /// Done, and the farm does not know yet.
     pub answers: VecDeque<(Ticket, Answer)>,
+    /// Workers that were proven wrong.
+    pub distrusted: BTreeSet<String>,
     /// Durable records, for those who want to know whether something was durable.
     pub accepted: BTreeSet<(JobId, Range)>,
+    pub confirmed: BTreeSet<(JobId, Range)>,
     pub evidence: BTreeSet<(JobId, Range)>,
     /// How often a client's wish for a state became durable.
     pub states: BTreeMap<(JobId, &'static str), u64>,
-    /// How many disputes began, how many were settled, and how many of these against the rows.
-    pub disputes: u64,
-    pub settlements: u64,
-    pub corrections: u64,
+    /// What became of it all.
+    pub tally: Tally,
     epoch: u64,
     truths: Truths,
 }
@@ -39,37 +42,30 @@ pub struct Ledger {
 pub enum Order {
     Write(Record),
     Compare(JobId, Range),
+    FindAudits(JobId, usize),
 }
 
 #[derive(Clone, Debug)]
 pub enum Answer {
-    /// A record is durable. By how much the sum over the job's rows has changed, and the number
-    /// of tasks that they cover.
-    Written {
-        record: Record,
-        total: i128,
-        tasks: u64,
-    },
+    Written(Record),
+    /// Wishes for audits are durable, and so many wait now.
+    Noted(Record, u64),
+    Settled(Record, Vec<Withdrawn>),
     Compared(Found),
+    AuditsFound(Vec<Unaudited>),
 }
 
 pub struct LedgerJob {
     pub plan: Plan,
+    pub slice: Slice,
     pub fingerprint: Fingerprint,
     pub priority: i32,
+    pub policy: Option<AuditPolicy>,
     pub state: JobState,
     pub truth: Rc<Truth>,
-    /// By their start. Disjoint.
-    pub rows: BTreeMap<u64, Row>,
+    pub rows: Rows,
     /// Claims that contradict rows, of disputes that are not settled.
     pub disputes: BTreeMap<Range, Vec<Vote>>,
-}
-
-#[derive(Clone, Debug)]
-pub struct Row {
-    pub range: Range,
-    pub count: u64,
-    pub worker: String,
 }
 
 impl Ledger {
@@ -80,6 +76,11 @@ impl Ledger {
             let answer = match order {
                 Order::Write(record) => self.write(record),
                 Order::Compare(job, range) => Answer::Compared(self.jobs[&job].compare(range)),
+                Order::FindAudits(job, most) => {
+                    let found = self.jobs[&job].unaudited(most);
+                    self.tally.full_windows += u64::from(found.len() == most);
+                    Answer::AuditsFound(found)
+                }
             };
             self.answers.push_back((ticket, answer));
         }
@@ -91,124 +92,190 @@ impl Ledger {
         self.answers.clear();
         self.epoch += 1;
         let jobs = self.jobs.iter().map(|(&id, job)| job.restored(id)).collect();
-        Restored { epoch: self.epoch, jobs }
+        Restored { epoch: self.epoch, jobs, distrusted: self.distrusted.clone() }
     }
 
     fn write(&mut self, record: Record) -> Answer {
-        let (mut total, mut tasks) = (0i128, 0);
         match &record {
-            Record::Job { job, plan, priority } => {
+            Record::Job { job, .. } => {
                 let newest = self.jobs.last_key_value().map_or(JobId(0), |(&id, _)| id);
                 assert!(*job > newest, "job number {job} was used before");
-                self.jobs.insert(*job, LedgerJob::new(*plan, *priority, &mut self.truths));
+                self.jobs.insert(*job, LedgerJob::new(&record, &mut self.truths));
             }
             Record::State { job, state } => {
                 let known = self.jobs.get_mut(job).expect("state of a job that exists");
                 assert_ne!(*state, JobState::Done, "done has its own record");
                 let ended = known.state == JobState::Cancelled && *state != known.state;
                 assert!(!ended, "cancelled is final, {job}");
+                assert_ne!(known.state, JobState::Done, "job {job} is over");
                 known.state = *state;
                 *self.states.entry((*job, state.name())).or_default() += 1;
+            }
+            Record::Audit { job, policy } => {
+                let known = self.jobs.get_mut(job).expect("audits of a job that exists");
+                self.tally.audited_anew += u64::from(known.state == JobState::Done);
+                known.audit(*policy);
+                *self.states.entry((*job, "audited")).or_default() += 1;
+                let wanted = known.rows.wanted;
+                return Answer::Noted(record, wanted);
             }
             Record::Done { job, tasks, total } => {
                 let known = self.jobs.get_mut(job).expect("end of a job that exists");
                 known.finish(*tasks, *total);
             }
-            Record::Range { report, worker } => {
+            Record::Range { report, author, audit } => {
+                self.check_author(author);
                 let job = self.jobs.get_mut(&report.job).expect("range of a job that exists");
-                job.accept(report, worker);
+                job.accept(report, author, *audit);
+                self.tally.audits_wanted += u64::from(*audit);
                 self.accepted.insert((report.job, report.range));
-                (total, tasks) = (report.count.into(), report.range.len());
             }
-            Record::Dispute { report, worker } => {
+            Record::Confirm { report, author } => {
+                self.check_author(author);
+                let job = self.jobs.get_mut(&report.job).expect("an audit of a job that exists");
+                job.confirm(report, author);
+                self.tally.confirmed += 1;
+                self.confirmed.insert((report.job, report.range));
+            }
+            Record::Dispute { report, author } => {
+                self.check_author(author);
                 let job = self.jobs.get_mut(&report.job).expect("dispute in a job that exists");
-                self.disputes += u64::from(job.contradict(report, worker));
+                self.tally.disputes += u64::from(job.contradict(report, author));
                 self.evidence.insert((report.job, report.range));
             }
-            Record::Settle { report, worker } => {
+            Record::Settle { report, author, wrong } => {
+                self.check_author(author);
                 let job = self.jobs.get_mut(&report.job).expect("dispute in a job that exists");
-                total = job.settle(report, worker);
-                self.settlements += 1;
-                self.corrections += u64::from(total != 0);
+                self.tally.settlements += 1;
+                self.tally.corrections += u64::from(job.settle(report, author, wrong));
                 self.evidence.insert((report.job, report.range));
+                self.distrusted.extend(wrong.iter().cloned());
+                let withdrawn = self.withdraw(report.job, wrong);
+                return Answer::Settled(record, withdrawn);
             }
         }
-        Answer::Written { record, total, tasks }
+        Answer::Written(record)
+    }
+
+    fn check_author(&self, author: &Author) {
+        assert!(!self.distrusted.contains(&author.worker), "{author:?} is believed again");
+    }
+
+    /// Takes back what was counted by workers that were wrong, and by nobody else.
+    fn withdraw(&mut self, settled: JobId, wrong: &[String]) -> Vec<Withdrawn> {
+        self.tally.proven_wrong += wrong.len() as u64;
+        let mut all = Vec::new();
+        for (&id, job) in self.jobs.iter_mut().filter(|(_, job)| job.state != JobState::Cancelled) {
+            let wanted = job.rows.wanted;
+            let gone = job.withdraw(wrong);
+            self.tally.withdrawn += gone.len() as u64;
+            let is_touched = !gone.is_empty() || job.rows.wanted != wanted;
+            self.tally.voided += u64::from(job.rows.wanted > wanted);
+            if is_touched && job.state == JobState::Done {
+                self.tally.reopened += 1;
+                job.state = JobState::Running;
+            }
+            if is_touched || id == settled {
+                all.push(Withdrawn {
+                    job: id,
+                    ranges: gone.iter().map(|row| row.range).collect(),
+                    total: gone.iter().map(|row| u128::from(row.tally.count)).sum(),
+                    audits_wanted: job.rows.wanted,
+                    audits_agreed: job.rows.agreed,
+                });
+            }
+        }
+        all
     }
 }
 
 impl LedgerJob {
-    fn new(plan: Plan, priority: i32, truths: &mut Truths) -> LedgerJob {
+    fn new(record: &Record, truths: &mut Truths) -> LedgerJob {
+        let Record::Job { plan, slice, priority, audit, .. } = *record else {
+            panic!("{record:?} makes no job")
+        };
         LedgerJob {
             plan,
+            slice,
             fingerprint: plan.fingerprint(),
             priority,
+            policy: audit,
             state: JobState::Running,
             truth: truths.of(&plan),
-            rows: BTreeMap::new(),
+            rows: Rows::default(),
             disputes: BTreeMap::new(),
         }
     }
 
-    pub fn sum(&self) -> u128 {
-        self.rows.values().map(|row| u128::from(row.count)).sum()
+    pub fn ordinals(&self) -> IntervalSet {
+        self.slice.ordinals(self.plan.tasks)
     }
 
-    fn covered(&self) -> u64 {
-        self.rows.values().map(|row| row.range.len()).sum()
-    }
-
-    /// Whether all of `range` has rows, wherever they begin and end.
-    pub fn covers(&self, range: Range) -> bool {
-        let parts = self.overlapping(range).filter_map(|row| row.range.intersect(range));
-        parts.map(Range::len).sum::<u64>() == range.len()
-    }
-
-    pub fn overlapping(&self, range: Range) -> impl Iterator<Item = &Row> {
-        let rows = self.rows.range(..range.end()).rev();
-        let rows = rows.map(|(_, row)| row).take_while(move |row| row.range.end() > range.start());
-        rows.collect::<Vec<_>>().into_iter().rev()
-    }
-
-    /// The rows that tile `range` exactly.
-    fn tiles(&self, range: Range) -> Option<Vec<Row>> {
-        let rows: Vec<Row> = self.overlapping(range).cloned().collect();
-        let inside = rows.iter().all(|row| row.range.intersect(range) == Some(row.range));
-        (inside && self.covers(range)).then_some(rows)
+    fn is_disputed(&self, range: Range) -> bool {
+        self.disputes.keys().any(|other| other.intersect(range).is_some())
     }
 
     fn compare(&self, range: Range) -> Found {
-        self.tiles(range).map_or(Found::Unaligned, |rows| {
-            let vote = vote_of(&rows);
-            Found::Exactly { count: vote.count, worker: vote.worker }
+        self.rows.tiles(range).map_or(Found::Unaligned, |rows| {
+            let Vote { worker, claim } = vote_of(&rows);
+            Found::Exactly { claim, worker, kernel: kernel_of(&rows) }
         })
+    }
+
+    fn unaudited(&self, most: usize) -> Vec<Unaudited> {
+        let rows = self.rows.iter().filter(|row| row.check == Check::Wanted);
+        let rows = rows.filter(|row| !self.is_disputed(row.range));
+        rows.take(most).map(Row::unaudited).collect()
     }
 
     fn check_report(&self, report: &Report) {
         assert_eq!(report.fingerprint, self.fingerprint, "a report of another plan");
-        assert!(report.range.end() <= self.plan.tasks, "{} is not in the plan", report.range);
+        assert!(report.tally.is_sound(), "altered on its way: {report:?}");
+        assert!(self.ordinals().contains(report.range), "{} is not in the slice", report.range);
         assert_ne!(self.state, JobState::Cancelled, "the job of {report:?} was cancelled before");
     }
 
-    fn accept(&mut self, report: &Report, worker: &str) {
+    fn accept(&mut self, report: &Report, author: &Author, audit: bool) {
         self.check_report(report);
-        let overlapped = self.overlapping(report.range).next();
-        assert!(overlapped.is_none(), "{} overlaps {overlapped:?}", report.range);
-        let row = Row { range: report.range, count: report.count, worker: worker.into() };
-        self.rows.insert(report.range.start(), row);
+        let chosen = self.policy.is_some_and(|p| p.chooses(self.fingerprint, report.range));
+        assert_eq!(audit, chosen, "to be counted twice? {report:?}, {:?}", self.policy);
+        self.rows.put(row(report, author, if audit { Check::Wanted } else { Check::None }));
+    }
+
+    fn confirm(&mut self, report: &Report, author: &Author) {
+        self.check_report(report);
+        let row = self.rows.take(report.range);
+        assert_eq!(row.check, Check::Wanted, "nobody waits for {report:?}");
+        assert_eq!(row.tally.claim(), report.tally.claim(), "{report:?} does not agree");
+        assert_ne!(row.worker, author.worker, "{report:?} agrees with itself");
+        assert_ne!(row.kernel, report.kernel, "{report:?} repeats {row:?}");
+        self.rows.put(Row { check: Check::Confirmed(author.worker.clone()), ..row });
+    }
+
+    fn audit(&mut self, policy: AuditPolicy) {
+        let plan = self.fingerprint;
+        self.policy = Some(policy);
+        self.rows.check(|row| {
+            let is_new = row.check == Check::None && policy.chooses(plan, row.range);
+            is_new.then_some(Check::Wanted)
+        });
+        if self.state == JobState::Done {
+            self.state = JobState::Running;
+        }
     }
 
     /// Returns whether that is the first contradiction.
-    fn contradict(&mut self, report: &Report, worker: &str) -> bool {
+    fn contradict(&mut self, report: &Report, author: &Author) -> bool {
         self.check_report(report);
-        let rows = self.tiles(report.range).expect("only what rows tile can be disputed");
+        let worker = &author.worker;
+        let rows = self.rows.tiles(report.range).expect("only what rows tile can be disputed");
         let claims = self.disputes.entry(report.range).or_default();
-        let vote = Vote { worker: worker.into(), count: report.count.into() };
+        let vote = Vote { worker: worker.clone(), claim: report.tally.claim() };
         assert!(
-            !claims.is_empty() || vote_of(&rows).count != vote.count,
+            !claims.is_empty() || vote_of(&rows).claim != vote.claim,
             "{worker} does not contradict what is accepted: {report:?}"
         );
-        assert!(claims.iter().all(|vote| vote.worker != worker), "{worker} voted twice");
+        assert!(claims.iter().all(|vote| vote.worker != *worker), "{worker} voted twice");
         claims.push(vote);
         if self.state == JobState::Done {
             self.state = JobState::Running;
@@ -216,57 +283,85 @@ impl LedgerJob {
         self.disputes[&report.range].len() == 1
     }
 
-    /// Two workers must agree, and they must be right. Returns by how much the sum changes.
-    fn settle(&mut self, report: &Report, worker: &str) -> i128 {
+    /// Two workers must agree, and they must be right. Returns whether the rows were wrong.
+    fn settle(&mut self, report: &Report, author: &Author, wrong: &[String]) -> bool {
         self.check_report(report);
-        let count = u128::from(report.count);
-        let rows = self.tiles(report.range).expect("only what rows tile can be disputed");
+        let (worker, claim) = (&author.worker, report.tally.claim());
+        let rows = self.rows.tiles(report.range).expect("only what rows tile can be disputed");
+        let stored = vote_of(&rows);
         let mut votes = self.disputes.remove(&report.range).expect("only a dispute is settled");
-        votes.push(vote_of(&rows));
-        let agrees =
-            |vote: &Vote| vote.count == count && vote.worker != worker && !vote.worker.is_empty();
+        votes.push(stored.clone());
+        let by_name = |vote: &Vote| !vote.worker.is_empty();
+        let agrees = |vote: &Vote| vote.claim == claim && vote.worker != *worker && by_name(vote);
         assert!(votes.iter().any(agrees), "nobody agrees with {worker}: {votes:?}, {report:?}");
-        assert_eq!(count, self.truth.of(report.range), "settled wrong: {votes:?}");
-        rows.iter().for_each(|row| drop(self.rows.remove(&row.range.start())));
-        let row = Row { range: report.range, count: report.count, worker: worker.into() };
-        self.rows.insert(report.range.start(), row);
-        count as i128 - vote_of(&rows).count as i128
+        let truth = self.truth.tally(report.range).expect("it fits");
+        assert_eq!(claim, truth.claim(), "settled wrong: {votes:?}");
+        let liars = votes.iter().filter(|vote| vote.claim != claim && by_name(vote));
+        let liars: BTreeSet<&String> = liars.map(|vote| &vote.worker).collect();
+        assert_eq!(liars, wrong.iter().collect(), "who was wrong? {votes:?}");
+        rows.iter().for_each(|row| drop(self.rows.take(row.range)));
+        self.rows.put(row(report, author, Check::Settled));
+        stored.claim != claim
+    }
+
+    /// Takes back what only these workers answer for. Returns it.
+    fn withdraw(&mut self, wrong: &[String]) -> Vec<Row> {
+        self.rows.check(|row| {
+            let is_void = matches!(&row.check, Check::Confirmed(by) if wrong.contains(by));
+            is_void.then_some(Check::Wanted)
+        });
+        let rows = &self.rows;
+        let closed: Vec<Range> = self
+            .disputes
+            .extract_if(.., |&range, votes| {
+                rows.overlapping(range).any(|row| wrong.contains(&row.worker))
+                    || votes.iter().any(|vote| wrong.contains(&vote.worker))
+            })
+            .map(|(range, _)| range)
+            .collect();
+        let is_gone = |row: &&Row| {
+            row.is_unconfirmed() && wrong.contains(&row.worker)
+                || closed.iter().any(|range| range.intersect(row.range).is_some())
+        };
+        let gone: Vec<Range> = self.rows.iter().filter(is_gone).map(|row| row.range).collect();
+        gone.into_iter().map(|range| self.rows.take(range)).collect()
     }
 
     fn finish(&mut self, tasks: u64, total: u128) {
-        assert_eq!(tasks, self.plan.tasks, "tasks of {}", self.plan);
-        assert_eq!(self.covered(), tasks, "done means covered exactly");
-        assert_eq!(self.sum(), total, "the total is the sum of the rows");
+        assert_eq!(tasks, self.ordinals().len(), "tasks of {}", self.plan);
+        assert_eq!(self.rows.tasks, tasks, "done means covered exactly");
+        assert_eq!(self.rows.total, total, "the total is the sum of the rows");
         assert!(self.disputes.is_empty(), "done while disputed: {:?}", self.disputes);
+        assert_eq!(self.rows.wanted, 0, "done while audits are waited for");
         assert_ne!(self.state, JobState::Cancelled, "cancelled is final");
         self.state = JobState::Done;
     }
 
     fn restored(&self, id: JobId) -> RestoredJob {
         let disputes = self.disputes.iter().map(|(&range, votes)| {
-            let rows = self.tiles(range).expect("disputed rows stay as they are");
+            let rows = self.rows.tiles(range).expect("disputed rows stay as they are");
             let votes = std::iter::once(vote_of(&rows)).chain(votes.iter().cloned()).collect();
-            RestoredDispute { range, votes }
+            RestoredDispute { range, votes, kernel: kernel_of(&rows) }
         });
         RestoredJob {
             id,
             plan: self.plan,
+            slice: self.slice,
             priority: self.priority,
             thread_memory: thread_memory(&self.plan),
             state: self.state,
-            accepted: self.rows.values().map(|row| row.range).collect::<IntervalSet>(),
-            total: self.sum(),
+            accepted: self.rows.iter().map(|row| row.range).collect::<IntervalSet>(),
+            total: self.rows.total,
             disputes: disputes.collect(),
+            audit: self.policy,
+            audits_wanted: self.rows.wanted,
+            audits_agreed: self.rows.agreed,
         }
     }
 }
 
-/// What rows say together; nobody's claim if they are several workers'.
-fn vote_of(rows: &[Row]) -> Vote {
-    let first = &rows[0].worker;
-    let alone = rows.iter().all(|row| row.worker == *first);
-    Vote {
-        worker: if alone { first.clone() } else { String::new() },
-        count: rows.iter().map(|row| u128::from(row.count)).sum(),
-    }
+/// A row as it was reported.
+pub fn row(report: &Report, author: &Author, check: Check) -> Row {
+    let Report { range, tally, kernel, .. } = *report;
+    Row { range, tally, worker: author.worker.clone(), kernel, check }
 }

@@ -3,8 +3,10 @@
 //! A seed decides a whole history: jobs, workers, and every fault that befalls them. Messages are
 //! lost, repeated, delayed and overtaken; sessions break, and one end may notice much later;
 //! leases expire; workers hang, die, lie and come back; the clock jumps and stands still; the
-//! coordinator dies between any two effects and goes on from what was durable. Then the world
-//! turns calm, and every job must end with the exact total, soon.
+//! coordinator dies between any two effects and goes on from what was durable. Some jobs are counted
+//! twice, in part or as a whole; who is proven wrong is sent away, and what only it has counted is
+//! counted anew. Then the world turns calm, and every job must end with the exact total, soon: but for
+//! lies that nobody had reason to look for, of which a job that is counted twice has none.
 //!
 //! ```text
 //!   clients ──wishes──►  ┌──────┐ ──records──►  model ledger (first in, first durable)
@@ -30,6 +32,7 @@ mod fleet;
 mod ledger;
 mod network;
 mod random;
+mod rows;
 mod scenario;
 mod tally;
 mod truth;

@@ -27,6 +27,8 @@ pub struct Link {
     pub joined: bool,
     /// The coordinator has seen the end.
     pub left: bool,
+    /// The coordinator wants to hear no more of this worker.
+    pub sent_away: bool,
     up: Lane,
     down: Lane,
 }
@@ -50,6 +52,7 @@ impl Network {
             cut: false,
             joined: false,
             left: false,
+            sent_away: false,
             up: Lane::default(),
             down: Lane::default(),
         };

@@ -1,6 +1,8 @@
 //! What a seed decides before the world begins: jobs, workers, faults and their rates.
 
-use farm::{AgentConfig, Config, Method, Plan, Problem};
+use std::collections::BTreeSet;
+
+use farm::{AgentConfig, AuditPolicy, Config, KernelName, Method, Plan, Problem, Slice};
 
 use crate::random::Random;
 use crate::truth::HUGE_N;
@@ -15,6 +17,8 @@ pub struct Scenario {
     pub wishes: Vec<(u64, Wish)>,
     /// When the faults end, ms.
     pub chaos_ms: u64,
+    /// Something may be counted twice: there are enough workers for it.
+    pub audited: bool,
 }
 
 /// Faults and their rates. Times in milliseconds, each the longest or the mean of random ones.
@@ -81,21 +85,36 @@ pub struct Traits {
     pub echo_per_mille: u64,
     /// Restarts under another name.
     pub renames: bool,
+    /// With what it counts, unless it is asked for another one.
+    pub kernel: KernelName,
+    /// Has no other one.
+    pub stubborn: bool,
 }
 
 /// What a client wants. Jobs are named by their place among those that exist then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wish {
-    Submit(Plan, i32),
+    Submit(Submission),
+    Audit(u64, AuditPolicy),
     Pause(u64),
     Resume(u64),
     Cancel(u64),
 }
 
+/// A job to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Submission {
+    pub plan: Plan,
+    pub slice: Slice,
+    pub priority: i32,
+    pub audit: Option<AuditPolicy>,
+}
+
 impl Scenario {
     pub fn of(random: &mut Random) -> Scenario {
         let chaos_ms = random.between(500, 5_000);
-        let lying = random.per_mille(200);
+        let lying = random.per_mille(250);
+        let audited = random.per_mille(400);
         Scenario {
             config: Config {
                 lease_ms: random.scaled(10, 1_000),
@@ -104,10 +123,19 @@ impl Scenario {
                 probe_tasks: random.between(0, 8),
             },
             weather: weather(random),
-            workers: workers(random, lying),
-            wishes: wishes(random, chaos_ms),
+            workers: workers(random, lying, audited),
+            wishes: wishes(random, chaos_ms, audited),
             chaos_ms,
+            audited,
         }
+    }
+}
+
+impl Scenario {
+    /// Who counts wrong at times, by name.
+    pub fn liars(&self) -> BTreeSet<String> {
+        let liars = self.workers.iter().filter(|worker| worker.lies_per_mille > 0);
+        liars.map(|worker| worker.agent.worker.clone()).collect()
     }
 }
 
@@ -132,14 +160,17 @@ fn weather(random: &mut Random) -> Weather {
     }
 }
 
-fn workers(random: &mut Random, lying: bool) -> Vec<Traits> {
-    // A liar is found out and outvoted only among three honest workers that are there.
-    let count = if lying { random.between(4, 6) } else { random.between(1, 6) };
+fn workers(random: &mut Random, lying: bool, audited: bool) -> Vec<Traits> {
+    // A liar is found out and outvoted only among three honest workers that are there; and whatever one
+    // of these counts, another one counts again with another kernel.
+    let count = if lying || audited { random.between(4, 6) } else { random.between(1, 6) };
+    let reliable = if audited { 3 } else { 1 };
     let report_ms = random.scaled(1, 500);
     let mut workers: Vec<Traits> = (0..count)
         .map(|index| Traits {
             agent: AgentConfig {
                 worker: format!("w{index}"),
+                build: format!("1.{index}"),
                 instance: 0,
                 threads: random.between(1, 4) as u32,
                 memory: LARGE * random.between(1, 4),
@@ -150,10 +181,12 @@ fn workers(random: &mut Random, lying: bool) -> Vec<Traits> {
             memory: u64::MAX,
             us_per_task: random.scaled(200, 20_000),
             chunk: if lying { 2 } else { random.between(1, 8) },
-            hopeless: !lying && index > 0 && random.per_mille(300),
+            hopeless: !lying && index >= reliable && random.per_mille(300),
             lies_per_mille: 0,
             echo_per_mille: if lying { 300 } else { 0 },
             renames: random.per_mille(300),
+            kernel: random.pick(&[kernel("straight"), kernel("wide")]),
+            stubborn: index >= 3 && random.per_mille(500),
         })
         .collect();
     if lying {
@@ -163,7 +196,7 @@ fn workers(random: &mut Random, lying: bool) -> Vec<Traits> {
     }
     // Some have, or turn out to have, too little memory for large boards. Enough workers remain for
     // every job to end, and for every lie to come out.
-    let always_able = if lying { workers.len() } else { 1 };
+    let always_able = if lying { workers.len() } else { reliable as usize };
     for worker in workers.iter_mut().skip(always_able) {
         match random.below(6) {
             0 => worker.agent.memory = LARGE - 1,
@@ -171,17 +204,34 @@ fn workers(random: &mut Random, lying: bool) -> Vec<Traits> {
             _ => {}
         }
     }
-    if count > 2 && !lying && random.per_mille(50) {
+    if count > 2 && !lying && !audited && random.per_mille(50) {
         workers[1].agent.credit = 0;
     }
     workers
 }
 
-fn wishes(random: &mut Random, chaos_ms: u64) -> Vec<(u64, Wish)> {
+pub fn kernel(name: &str) -> KernelName {
+    KernelName::new(name).expect("it is short")
+}
+
+fn wishes(random: &mut Random, chaos_ms: u64, audited: bool) -> Vec<(u64, Wish)> {
     let mut wishes = Vec::new();
     for index in 0..random.between(1, 4) {
         let at = if index == 0 { 0 } else { random.below(chaos_ms) };
-        wishes.push((at, Wish::Submit(plan(random), random.between(0, 3) as i32 - 1)));
+        let audit = audited && random.per_mille(700);
+        let submission = Submission {
+            plan: plan(random),
+            slice: slice(random),
+            priority: random.between(0, 3) as i32 - 1,
+            audit: audit.then(|| policy(random)),
+        };
+        wishes.push((at, Wish::Submit(submission)));
+    }
+    if audited {
+        for _ in 0..random.below(4) {
+            let wish = Wish::Audit(random.below(4), policy(random));
+            wishes.push((random.below(chaos_ms), wish));
+        }
     }
     if random.per_mille(400) {
         for _ in 0..random.between(1, 6) {
@@ -208,4 +258,18 @@ fn plan(random: &mut Random) -> Plan {
         _ => random.between(1_000, 3_000),
     };
     Plan { problem: Problem::Total { n }, method: Method::Rows { rows: 3 }, tasks }
+}
+
+fn slice(random: &mut Random) -> Slice {
+    let of = if random.per_mille(200) { random.between(2, 5) } else { 1 };
+    Slice::new(random.between(1, of) as u32, of as u32).expect("it is one of them")
+}
+
+pub fn policy(random: &mut Random) -> AuditPolicy {
+    let share_ppm = match random.below(4) {
+        0 => 0,
+        1 => random.between(1, u64::from(AuditPolicy::ALL) - 1) as u32,
+        _ => AuditPolicy::ALL,
+    };
+    AuditPolicy { share_ppm, seed: random.next(), by_search: random.per_mille(500) }
 }

@@ -3,39 +3,62 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use farm::{Fingerprint, Plan, Range};
+use farm::{Digest, Fingerprint, IntervalSet, Plan, Range, Tally};
 
-use crate::random::mix;
+use crate::random::{Random, mix};
 
 /// Boards of this size and more have counts near 2^63 per task: a few of them pass 2^64.
 pub const HUGE_N: u32 = 27;
 
 /// All right counts of one plan.
 pub struct Truth {
-    /// `sums[i]`: the counts of the tasks `0..i` together.
-    sums: Vec<u128>,
+    plan: Fingerprint,
+    /// Of each task.
+    tasks: Vec<Tally>,
 }
 
 impl Truth {
     fn new(plan: &Plan) -> Truth {
-        let mut sums = vec![0];
-        let counts = (0..plan.tasks).map(|ordinal| u128::from(task_count(plan, ordinal)));
-        sums.extend(counts.scan(0u128, |sum, count| {
-            *sum += count;
-            Some(*sum)
-        }));
-        Truth { sums }
+        let fingerprint = plan.fingerprint();
+        let tally = |ordinal| tally(fingerprint, ordinal, task_count(plan, ordinal));
+        Truth { plan: fingerprint, tasks: (0..plan.tasks).map(tally).collect() }
     }
 
-    /// The right count of a range.
-    pub fn of(&self, range: Range) -> u128 {
-        self.sums[range.end() as usize] - self.sums[range.start() as usize]
+    /// The right count of a range. `None` if it does not fit 64 bits.
+    pub fn tally(&self, range: Range) -> Option<Tally> {
+        let mut tasks = self.tasks[range.start() as usize..range.end() as usize].iter();
+        tasks.try_fold(Tally::EMPTY, |sum, &task| sum.join(task))
     }
 
-    /// The right count of the whole plan.
-    pub fn total(&self) -> u128 {
-        *self.sums.last().expect("it begins with 0")
+    /// A wrong one, as a broken loop would tell it: of one task it says too much, or of two what the
+    /// other counts. `None` if that does not fit 64 bits.
+    pub fn lie(&self, range: Range, random: &mut Random) -> Option<Tally> {
+        let (first, rest) = (range.start(), Range::new(range.start() + 1, range.end()));
+        let count = |ordinal: u64| self.tasks[ordinal as usize].count;
+        if let Some(rest) = rest
+            && random.per_mille(300)
+            && count(first) != count(rest.start())
+        {
+            let (one, two) = (first, rest.start());
+            let swapped = tally(self.plan, one, count(two)).join(tally(self.plan, two, count(one)));
+            let others = Range::new(two + 1, range.end());
+            return others.map_or(swapped, |others| swapped?.join(self.tally(others)?));
+        }
+        let more = count(first).checked_add(random.between(1, 9))?;
+        let wrong = tally(self.plan, first, more);
+        rest.map_or(Some(wrong), |rest| wrong.join(self.tally(rest)?))
     }
+
+    /// The right count of a slice of the plan.
+    pub fn total(&self, ordinals: &IntervalSet) -> u128 {
+        let tasks = |range: Range| &self.tasks[range.start() as usize..range.end() as usize];
+        ordinals.iter().flat_map(tasks).map(|task| u128::from(task.count)).sum()
+    }
+}
+
+fn tally(plan: Fingerprint, ordinal: u64, count: u64) -> Tally {
+    // Not by `Tally::with`, which is to be tested: 2^61 - 1 is the modulus that its documentation names.
+    Tally { count, residue: count % ((1 << 61) - 1), digest: Digest::of(plan, ordinal, count) }
 }
 
 fn task_count(plan: &Plan, ordinal: u64) -> u64 {

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use farm::{Agent, Fingerprint, Hello, JobId, LeaseId, Loan, Millis, Part, Range, SessionId};
+use farm::{
+    Agent, Fingerprint, Hello, JobId, KernelName, LeaseId, Loan, Millis, Part, Range, SessionId,
+};
 
 use crate::random::Random;
-use crate::scenario::{Traits, thread_memory};
+use crate::scenario::{Traits, kernel, thread_memory};
 use crate::truth::Truths;
 
 pub struct Worker {
@@ -136,7 +138,7 @@ impl Worker {
             let index = random.below(self.queue.len() as u64) as usize;
             let (loan, rest) = self.queue[index];
             let mut range = rest.first(self.traits.chunk);
-            while u64::try_from(truths.of(&loan.plan).of(range)).is_err() {
+            while truths.of(&loan.plan).tally(range).is_none() {
                 range = range.first(range.len() / 2);
             }
             match Range::new(range.end(), rest.end()) {
@@ -165,14 +167,18 @@ impl Worker {
         }
         self.threads[thread] = None;
         let Some(agent) = &mut self.agent else { return 0 };
-        let truth = u64::try_from(truths.of(&loan.plan).of(range)).expect("`occupy` saw to it");
-        let lies = random.per_mille(self.traits.lies_per_mille);
-        let count = if lies { truth + random.between(1, 9) } else { truth };
-        if !loan.whole {
+        let truth = truths.of(&loan.plan);
+        let lie = match random.per_mille(self.traits.lies_per_mille) {
+            true => truth.lie(range, random),
+            false => None,
+        };
+        let tally = lie.or_else(|| truth.tally(range)).expect("`occupy` saw to it");
+        let kernel = self.traits.kernel_for(&loan);
+        if loan.recount.is_none() {
             self.owed.extend((range.start()..range.end()).map(|ordinal| (loan.job, ordinal)));
         }
-        agent.finished(Millis(now), Part { loan, range, count, busy_us });
-        lies.into()
+        agent.finished(Millis(now), Part { loan, range, tally, kernel, busy_us });
+        u64::from(lie.is_some())
     }
 
     /// Goes on after it hung: which threads were ready meanwhile.
@@ -180,6 +186,17 @@ impl Worker {
         self.hung = false;
         let ready = |slot: &Option<Job>| slot.is_some_and(|job| job.ready);
         (0..self.threads.len()).filter(|&thread| ready(&self.threads[thread])).collect()
+    }
+}
+
+impl Traits {
+    /// Another one than that which is to be checked, if it has another one.
+    fn kernel_for(&self, loan: &Loan) -> KernelName {
+        let is_unlike = |kernel| loan.recount.is_none_or(|recount| recount.unlike != kernel);
+        match self.stubborn || is_unlike(self.kernel) {
+            true => self.kernel,
+            false => kernel("by search"),
+        }
     }
 }
 

@@ -53,7 +53,7 @@ impl World {
             agenda: Agenda::default(),
             network: Network::default(),
             ledger: Ledger::default(),
-            witness: Witness::default(),
+            witness: Witness::new(scenario.liars()),
             truths: Truths::default(),
             tally: Tally::default(),
             farm: None,

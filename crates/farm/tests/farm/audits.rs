@@ -1,0 +1,288 @@
+//! Accepted ranges are counted again, by another worker and another kernel.
+
+use farm::{
+    AuditPolicy, Effect, Event, JobId, JobState, Record, Refusal, Report, RequestId, SessionId,
+    Verdict,
+};
+
+use crate::stage::{AUDIT_ALL, Stage, audits, kernel, plan, range, recount, report, work};
+
+/// A job of 4 tasks, all of it under audit, that w1 has counted.
+fn counted() -> (Stage, JobId) {
+    let mut stage = Stage::new();
+    let job = stage.submit_audited(4);
+    let one = stage.join("w1", 0);
+    stage.report(one, report(job, plan(4), range(0, 4)));
+    (stage, job)
+}
+
+fn ask(stage: &mut Stage, job: JobId, policy: AuditPolicy) -> Result<JobId, Refusal> {
+    let request = RequestId(70);
+    stage.act(Event::AuditAsked { request, job, policy });
+    let answers = stage.sent.iter().rev().find_map(|effect| match effect {
+        Effect::Reply { request: RequestId(70), answer } => Some(*answer),
+        _ => None,
+    });
+    answers.expect("it is answered")
+}
+
+fn confirmations(stage: &Stage) -> usize {
+    stage.records.iter().filter(|record| matches!(record, Record::Confirm { .. })).count()
+}
+
+#[test]
+fn a_job_under_audit_needs_a_second_worker_with_another_kernel() {
+    let (mut stage, job) = counted();
+    assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Running, 4), (1, 0)));
+
+    let two = stage.join("w2", 10);
+    let loan = stage.last_loan(two);
+    let unlike = kernel("straight");
+    assert_eq!((loan.range, loan.recount.map(|r| r.unlike)), (range(0, 4), Some(unlike)));
+    let verdict = recount(&mut stage, two, loan, "by search");
+
+    assert_eq!(verdict, Some(Verdict::Agreed));
+    assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 4), (0, 1)));
+}
+
+#[test]
+fn nobody_audits_himself() {
+    let (mut stage, job) = counted();
+    stage.act(Event::CreditChanged { session: SessionId(1), credit: 100 });
+    assert!(stage.loans(SessionId(1)).is_empty());
+
+    // Nor unasked, with another kernel.
+    let again = Report { kernel: kernel("by search"), ..report(job, plan(4), range(0, 4)) };
+    assert_eq!(stage.report(SessionId(1), again), Some(Verdict::Agreed));
+
+    assert_eq!((stage.state(job).0, confirmations(&stage)), (JobState::Running, 0));
+}
+
+#[test]
+fn the_kernel_that_is_to_be_checked_confirms_nothing_and_is_not_asked_again() {
+    let (mut stage, job) = counted();
+    let stubborn = stage.join("w2", 10);
+    let loan = stage.last_loan(stubborn);
+
+    let verdict = recount(&mut stage, stubborn, loan, "straight");
+
+    assert_eq!((verdict, stage.loans(stubborn).len()), (Some(Verdict::Agreed), 1));
+    assert_eq!((stage.state(job).0, audits(&stage, job)), (JobState::Running, (1, 0)));
+    let three = stage.join("w3", 10);
+    assert_eq!(stage.last_loan(three).range, loan.range);
+}
+
+#[test]
+fn a_worker_that_repeated_it_unasked_is_asked_for_another_kernel() {
+    let (mut stage, job) = counted();
+    let two = stage.join("w2", 0);
+    stage.report(two, report(job, plan(4), range(0, 4)));
+
+    stage.act(Event::CreditChanged { session: two, credit: 10 });
+    let loan = stage.last_loan(two);
+    recount(&mut stage, two, loan, "by search");
+
+    assert_eq!(stage.state(job).0, JobState::Done);
+}
+
+#[test]
+fn a_count_that_comes_unasked_confirms_and_ends_the_recount_elsewhere() {
+    let (mut stage, job) = counted();
+    let (busy, late) = (stage.join("w2", 10), stage.join("w3", 0));
+    let loan = stage.last_loan(busy);
+
+    let unasked = Report { kernel: kernel("wide"), ..report(job, plan(4), range(0, 4)) };
+    stage.report(late, unasked);
+    assert!(stage.revoked(loan.lease));
+    recount(&mut stage, busy, loan, "by search");
+
+    assert_eq!((stage.state(job).0, confirmations(&stage)), (JobState::Done, 1));
+    assert_eq!(stage.loans(busy).len(), 1);
+}
+
+#[test]
+fn a_recount_is_lent_once_while_the_ledger_looks_it_up() {
+    let (mut stage, job) = counted();
+    let two = stage.join("w2", 100);
+    let loan = stage.last_loan(two);
+
+    let of = report(job, plan(4), range(0, 4));
+    let report = Report { lease: loan.lease, kernel: kernel("by search"), ..of };
+    let effects = stage.farm.step(farm::Millis(0), Event::Reported { session: two, report });
+
+    assert!(matches!(effects[..], [Effect::Compare { .. }]), "{effects:?}");
+}
+
+#[test]
+fn a_policy_chooses_some_of_the_ranges() {
+    let policy = AuditPolicy { share_ppm: 300_000, seed: 5, by_search: true };
+    let mut stage = Stage::new();
+    let job = stage.submit(40, 0);
+    ask(&mut stage, job, policy).expect("it runs");
+    let (one, two) = (stage.join("w1", 0), stage.join("w2", 1));
+    stage.act(Event::CreditChanged { session: two, credit: 0 });
+    for task in 0..40 {
+        stage.report(one, report(job, plan(40), range(task, task + 1)));
+    }
+    let chosen = |&task: &u64| policy.chooses(plan(40).fingerprint(), range(task, task + 1));
+    let chosen: Vec<_> = (0..40).filter(chosen).map(|task| range(task, task + 1)).collect();
+    assert!((1..40).contains(&chosen.len()), "{chosen:?}");
+    assert_eq!(audits(&stage, job), (chosen.len() as u64, 0));
+
+    stage.act(Event::CreditChanged { session: two, credit: 1 });
+    work(&mut stage, two);
+
+    let recounts =
+        stage.loans(two).into_iter().filter_map(|loan| Some((loan.range, loan.recount?)));
+    let (ranges, how): (Vec<_>, Vec<_>) = recounts.unzip();
+    assert_eq!((ranges, stage.state(job)), (chosen, (JobState::Done, 40)));
+    assert!(how.iter().all(|recount| recount.by_search));
+}
+
+#[test]
+fn an_audit_reopens_a_job_that_was_done_and_ends_it_again() {
+    let mut stage = Stage::new();
+    let job = stage.submit(4, 0);
+    let one = stage.join("w1", 0);
+    stage.report(one, report(job, plan(4), range(0, 4)));
+    assert_eq!(stage.state(job).0, JobState::Done);
+
+    assert_eq!(ask(&mut stage, job, AUDIT_ALL), Ok(job));
+    assert_eq!((stage.state(job).0, audits(&stage, job)), (JobState::Running, (1, 0)));
+    let two = stage.join("w2", 10);
+    work(&mut stage, two);
+
+    assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 4), (0, 1)));
+    let ends = stage.sent.iter().filter(|e| **e == Effect::Finished { job }).count();
+    assert_eq!(ends, 2);
+}
+
+#[test]
+fn an_audit_of_nothing_ends_at_once() {
+    let mut stage = Stage::new();
+    let job = stage.submit(0, 0);
+
+    assert_eq!(ask(&mut stage, job, AUDIT_ALL), Ok(job));
+
+    assert_eq!(stage.state(job), (JobState::Done, 0));
+}
+
+#[test]
+fn a_job_does_not_end_while_an_audit_is_on_its_way_into_the_ledger() {
+    let mut stage = Stage::new();
+    let job = stage.submit(4, 0);
+    let one = stage.join("w1", 0);
+    stage.slow_disk = true;
+    stage.report(one, report(job, plan(4), range(0, 4)));
+    stage.act(Event::AuditAsked { request: RequestId(70), job, policy: AUDIT_ALL });
+
+    stage.slow_disk = false;
+    stage.flush();
+
+    assert!(!stage.records.iter().any(|record| matches!(record, Record::Done { .. })));
+    assert_eq!(audits(&stage, job), (1, 0));
+}
+
+#[test]
+fn a_job_that_is_cancelled_is_not_audited() {
+    let (mut stage, job) = counted();
+    let two = stage.join("w2", 10);
+    let loan = stage.last_loan(two);
+
+    stage.act(Event::Cancelled { request: RequestId(1), job });
+
+    assert!(stage.revoked(loan.lease));
+    assert_eq!(recount(&mut stage, two, loan, "by search"), Some(Verdict::Obsolete));
+    let over = Refusal::Over(job, JobState::Cancelled);
+    assert_eq!(ask(&mut stage, job, AUDIT_ALL), Err(over));
+    assert_eq!(ask(&mut stage, JobId(9), AUDIT_ALL), Err(Refusal::NoSuchJob(JobId(9))));
+}
+
+#[test]
+fn a_paused_job_is_audited_when_it_goes_on() {
+    let (mut stage, job) = counted();
+    let two = stage.join("w2", 10);
+    stage.act(Event::Paused { request: RequestId(1), job });
+    assert!(stage.revoked(stage.last_loan(two).lease));
+    assert_eq!(stage.loans(two).len(), 1);
+
+    stage.act(Event::Resumed { request: RequestId(2), job });
+    work(&mut stage, two);
+
+    assert_eq!(stage.state(job), (JobState::Done, 4));
+}
+
+#[test]
+fn audits_go_on_after_a_restart() {
+    let (mut stage, job) = counted();
+    stage.join("w2", 10);
+
+    stage.restart();
+    assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Running, 4), (1, 0)));
+    let one = stage.join("w1", 10);
+    assert!(stage.loans(one).is_empty());
+    let three = stage.join("w3", 10);
+    work(&mut stage, three);
+
+    assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 4), (0, 1)));
+}
+
+#[test]
+fn a_recount_lives_as_long_as_its_worker_gets_on_with_it() {
+    let (mut stage, job) = counted();
+    let (two, three) = (stage.join("w2", 10), stage.join("w3", 0));
+    let loan = stage.last_loan(two);
+    for minute in 1..10 {
+        stage.now = minute * 59_000;
+        // Another one's word counts for nothing.
+        stage.act(Event::Working { session: three, lease: loan.lease });
+        stage.act(Event::Working { session: two, lease: loan.lease });
+    }
+    assert!(!stage.revoked(loan.lease));
+    assert_eq!(recount(&mut stage, two, loan, "by search"), Some(Verdict::Agreed));
+    assert_eq!(stage.state(job).0, JobState::Done);
+}
+
+#[test]
+fn a_recount_of_which_nothing_is_heard_goes_to_another() {
+    let (mut stage, _) = counted();
+    let (two, three) = (stage.join("w2", 10), stage.join("w3", 10));
+    let loan = stage.last_loan(two);
+    stage.act(Event::Working { session: three, lease: loan.lease });
+
+    stage.tick(60_000);
+
+    assert!(stage.revoked(loan.lease));
+    assert_eq!(stage.last_loan(three).range, loan.range);
+}
+
+#[test]
+fn a_sign_of_life_renews_no_other_loan_than_a_recount() {
+    let mut stage = Stage::new();
+    stage.submit(4, 0);
+    let worker = stage.join("w1", 4);
+    let lease = stage.last_loan(worker).lease;
+
+    stage.now = 50_000;
+    stage.act(Event::Working { session: worker, lease });
+    stage.tick(60_000);
+
+    assert!(stage.revoked(lease));
+}
+
+#[test]
+fn more_audits_than_the_farm_keeps_are_all_done() {
+    let tasks = 2_000;
+    let mut stage = Stage::new();
+    let job = stage.submit_audited(tasks);
+    let one = stage.join("w1", 0);
+    for task in 0..tasks {
+        stage.report(one, report(job, plan(tasks), range(task, task + 1)));
+    }
+    assert_eq!(audits(&stage, job), (tasks, 0));
+
+    let two = stage.join("w2", 1);
+    work(&mut stage, two);
+
+    assert_eq!((stage.state(job).0, audits(&stage, job)), (JobState::Done, (0, tasks)));
+}

@@ -1,0 +1,200 @@
+//! Workers that are proven wrong, and what becomes of all that they counted.
+
+use farm::{
+    Dismissal, Effect, Event, JobId, JobState, Record, Report, RequestId, SessionId, Verdict,
+};
+
+use crate::stage::{Stage, audits, kernel, plan, range, recount, report, tally, work};
+
+/// Under an audit of everything w1 counts [0, 2) right and [2, 4) wrong, w2 confirms the first, and w1
+/// confirms what w2 counts, [4, 6). Then w2 counts the second again.
+fn contradicted() -> (Stage, JobId) {
+    let mut stage = Stage::new();
+    let job = stage.submit_audited(6);
+    let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
+    let of = |start, more, name: &str| {
+        let range = range(start, start + 2);
+        let (tally, kernel) = (tally(plan(6), range, more), kernel(name));
+        Report { tally, kernel, ..report(job, plan(6), range) }
+    };
+    stage.report(one, of(0, 0, "straight"));
+    stage.report(one, of(2, 7, "straight"));
+    stage.report(two, of(4, 0, "straight"));
+    stage.report(two, of(0, 0, "by search"));
+    stage.report(one, of(4, 0, "by search"));
+    assert_eq!(audits(&stage, job), (1, 2));
+    assert_eq!(stage.report(two, of(2, 0, "by search")), Some(Verdict::Disputed));
+    (stage, job)
+}
+
+#[test]
+fn a_liar_is_caught_and_named_and_its_confirmations_are_void() {
+    let (mut stage, job) = contradicted();
+
+    let three = stage.join("w3", 2);
+    let loan = stage.last_loan(three);
+    recount(&mut stage, three, loan, "straight");
+
+    let named =
+        |record: &Record| matches!(record, Record::Settle { wrong, .. } if *wrong == ["w1"]);
+    assert!(stage.records.iter().any(named));
+    let reason = Dismissal::Distrusted;
+    assert!(stage.sent.contains(&Effect::Dismiss { session: SessionId(1), reason }));
+    // What w2 has confirmed of w1's stays, and what w1 has confirmed of w2's is counted again.
+    assert_eq!(stage.farm.job(job).map(|view| view.tasks_done), Some(6));
+    assert_eq!(stage.last_loan(three).range, range(4, 6));
+    work(&mut stage, three);
+    assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 6), (0, 2)));
+}
+
+#[test]
+fn what_only_a_liar_has_counted_is_counted_anew_in_every_job() {
+    // Given: w1 lies in one job, is contradicted, and has counted all of another, which is done, and
+    // some of a third, which is cancelled.
+    let mut stage = Stage::new();
+    let (first, other, ended) = (stage.submit(4, 0), stage.submit(3, 0), stage.submit(5, 0));
+    let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
+    let lie = tally(plan(4), range(0, 2), 1);
+    stage.report(one, Report { tally: lie, ..report(first, plan(4), range(0, 2)) });
+    stage.report(one, report(first, plan(4), range(2, 4)));
+    stage.report(one, report(other, plan(3), range(0, 3)));
+    stage.report(one, report(ended, plan(5), range(0, 3)));
+    stage.act(Event::Cancelled { request: RequestId(1), job: ended });
+    assert_eq!(stage.state(other), (JobState::Done, 3));
+    stage.report(two, report(first, plan(4), range(0, 2)));
+
+    // When w3 agrees with w2
+    let three = stage.join("w3", 2);
+    let loan = stage.last_loan(three);
+    recount(&mut stage, three, loan, "straight");
+
+    // Then only the settled range is left of both.
+    assert_eq!(stage.state(first), (JobState::Running, 2));
+    assert_eq!(stage.state(other), (JobState::Running, 0));
+    assert_eq!(stage.state(ended), (JobState::Cancelled, 3));
+    work(&mut stage, three);
+    assert_eq!(stage.state(first), (JobState::Done, 4));
+    assert_eq!(stage.state(other), (JobState::Done, 3));
+}
+
+#[test]
+fn a_dispute_of_which_a_liar_is_part_is_void() {
+    // Given: w1 contradicts what w2 has counted of one job, and is contradicted in another.
+    let mut stage = Stage::new();
+    let (first, other) = (stage.submit(4, 0), stage.submit(3, 0));
+    let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
+    let lie = |of, tasks| {
+        let tally = tally(plan(tasks), range(0, tasks), 1);
+        Report { tally, ..report(of, plan(tasks), range(0, tasks)) }
+    };
+    stage.report(two, report(other, plan(3), range(0, 3)));
+    stage.report(one, lie(other, 3));
+    stage.report(one, lie(first, 4));
+    stage.report(two, report(first, plan(4), range(0, 4)));
+
+    // When the second dispute is settled
+    let three = stage.join("w3", 0);
+    stage.report(three, report(first, plan(4), range(0, 4)));
+
+    // Then nothing is left of the first but what is to be counted.
+    let disputes = |stage: &Stage| stage.farm.job(other).map(|view| view.disputes);
+    assert_eq!((stage.state(first), disputes(&stage)), ((JobState::Done, 4), Some(0)));
+    assert_eq!(stage.state(other), (JobState::Running, 0));
+    assert_eq!(stage.report(two, report(other, plan(3), range(0, 3))), Some(Verdict::Accepted));
+    assert_eq!(stage.state(other), (JobState::Done, 3));
+}
+
+#[test]
+fn who_was_proven_wrong_is_never_heard_again() {
+    let (mut stage, job) = contradicted();
+    let three = stage.join("w3", 2);
+    let loan = stage.last_loan(three);
+    recount(&mut stage, three, loan, "straight");
+
+    let reason = Dismissal::Distrusted;
+    let (again, sent) = (
+        Event::Joined { session: SessionId(11), hello: crate::stage::hello("w1", 9) },
+        stage.sent.len(),
+    );
+    stage.act(again.clone());
+    assert_eq!(stage.sent[sent..], [Effect::Dismiss { session: SessionId(11), reason }]);
+    assert_eq!(stage.report(SessionId(11), report(job, plan(6), range(4, 6))), None);
+
+    stage.restart();
+    let sent = stage.sent.len();
+    stage.act(again);
+    assert_eq!(stage.sent[sent..], [Effect::Dismiss { session: SessionId(11), reason }]);
+}
+
+#[test]
+fn no_job_is_said_to_be_done_while_a_liars_rows_are_taken_back() {
+    // Given: w1 has counted all of a second job, and neither its end nor the proof that w1 lies is
+    // durable.
+    let mut stage = Stage::new();
+    let (first, other) = (stage.submit(2, 0), stage.submit(3, 0));
+    let (one, two, three) = (stage.join("w1", 0), stage.join("w2", 0), stage.join("w3", 0));
+    let lie = tally(plan(2), range(0, 2), 1);
+    stage.report(one, Report { tally: lie, ..report(first, plan(2), range(0, 2)) });
+    stage.report(two, report(first, plan(2), range(0, 2)));
+    stage.report(one, report(other, plan(3), range(0, 2)));
+    stage.slow_disk = true;
+    stage.report(one, report(other, plan(3), range(2, 3)));
+    stage.flush();
+    stage.report(three, report(first, plan(2), range(0, 2)));
+    assert!(stage.records.iter().any(|r| matches!(r, Record::Done { job, .. } if *job == other)));
+
+    stage.slow_disk = false;
+    stage.flush();
+
+    assert!(!stage.sent.contains(&Effect::Finished { job: other }));
+    assert_eq!(stage.state(other), (JobState::Running, 0));
+    assert_eq!(stage.state(first), (JobState::Done, 2));
+}
+
+#[test]
+fn a_job_that_is_disputed_while_its_end_is_on_its_way_ends_after_that() {
+    let mut stage = Stage::new();
+    let job = stage.submit(2, 0);
+    let (one, two, three) = (stage.join("w1", 0), stage.join("w2", 0), stage.join("w3", 0));
+    stage.slow_disk = true;
+    let lie = tally(plan(2), range(0, 2), 1);
+    stage.report(one, Report { tally: lie, ..report(job, plan(2), range(0, 2)) });
+    stage.flush();
+    let ends =
+        |stage: &Stage, total: u128| stage.records.contains(&Record::Done { job, tasks: 2, total });
+    assert!(ends(&stage, 3));
+
+    // When both the dispute and its end are on their way behind it
+    stage.report(two, report(job, plan(2), range(0, 2)));
+    stage.report(three, report(job, plan(2), range(0, 2)));
+    stage.flush();
+
+    // Then it has not ended yet, and does so once more.
+    assert_eq!((stage.state(job).0, ends(&stage, 2)), (JobState::Running, true));
+    stage.flush();
+    assert_eq!(stage.state(job), (JobState::Done, 2));
+}
+
+#[test]
+fn a_conflict_that_comes_up_meanwhile_waits_and_is_not_dropped() {
+    // Given: the end of one dispute is on its way
+    let mut stage = Stage::new();
+    let (first, other) = (stage.submit(2, 0), stage.submit(3, 0));
+    let (one, two, three) = (stage.join("w1", 0), stage.join("w2", 0), stage.join("w3", 0));
+    let lie = tally(plan(2), range(0, 2), 1);
+    stage.report(one, Report { tally: lie, ..report(first, plan(2), range(0, 2)) });
+    stage.report(two, report(first, plan(2), range(0, 2)));
+    stage.report(two, report(other, plan(3), range(0, 3)));
+    stage.slow_disk = true;
+    stage.report(three, report(first, plan(2), range(0, 2)));
+
+    // When another range is contradicted, nobody is answered
+    let wrong = tally(plan(3), range(0, 3), 5);
+    let claim = Report { tally: wrong, ..report(other, plan(3), range(0, 3)) };
+    assert_eq!(stage.report(three, claim), None);
+    stage.flush();
+    stage.slow_disk = false;
+
+    // and the worker asks again.
+    assert_eq!(stage.report(three, claim), Some(Verdict::Disputed));
+}

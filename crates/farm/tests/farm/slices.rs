@@ -1,0 +1,50 @@
+//! Jobs that are a part of a plan.
+
+use farm::{Event, JobState, RequestId, Slice, Verdict};
+
+use crate::stage::{Stage, plan, range, report};
+
+#[test]
+fn a_slice_lends_its_own_ordinals_and_is_done_with_them() {
+    for index in 1..=3 {
+        let slice = Slice::new(index, 3).expect("it is one");
+        let mut stage = Stage::new();
+        let (request, plan) = (RequestId(7), plan(100));
+        let (priority, audit, thread_memory) = (0, None, 0);
+        let wish = Event::Submitted { request, plan, slice, priority, audit, thread_memory };
+        stage.act(wish);
+        let job = stage.farm.jobs().last().expect("it was submitted").id;
+        let worker = stage.join("w1", 100);
+
+        while stage.state(job).0 == JobState::Running {
+            for loan in stage.loans(worker) {
+                stage.finish(worker, &loan, 1_000);
+            }
+        }
+
+        let own = slice.ordinals(100);
+        assert!(stage.loans(worker).iter().all(|loan| own.contains(loan.range)));
+        assert_eq!(stage.state(job), (JobState::Done, own.len().into()));
+        let view = stage.farm.job(job).expect("it exists");
+        assert_eq!((view.tasks_done, view.slice), (own.len(), slice));
+    }
+}
+
+#[test]
+fn a_range_outside_of_the_slice_is_invalid() {
+    let mut stage = Stage::new();
+    let (request, plan) = (RequestId(7), plan(4));
+    let slice = Slice::new(1, 2).expect("it is one");
+    let (priority, audit, thread_memory) = (0, None, 0);
+    stage.act(Event::Submitted { request, plan, slice, priority, audit, thread_memory });
+    let job = stage.farm.jobs().last().expect("it was submitted").id;
+    let worker = stage.join("w1", 0);
+
+    // Of four tasks it has the first and the third.
+    let verdicts = [(0, 1), (1, 2), (2, 3), (0, 2)]
+        .map(|(start, end)| stage.report(worker, report(job, plan, range(start, end))));
+
+    let (accepted, invalid) = (Some(Verdict::Accepted), Some(Verdict::Invalid));
+    assert_eq!(verdicts, [accepted, invalid, accepted, invalid]);
+    assert_eq!(stage.state(job), (JobState::Done, 2));
+}
