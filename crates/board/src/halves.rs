@@ -18,9 +18,11 @@
 //! What a task counts is the sum of its completions' shares. Shares times weights of a board's
 //! eight images add up to eight, so that the sum over all tasks is Q(N).
 //!
-//! Order: for odd N by c first, ascending up to the centre column, so that neighbouring tasks share
-//! it. Left of the centre the upper half has a queen in the centre column, and splits are in the
-//! order of masks. With c in the centre, and for even N, `splits` has the order.
+//! Order: for odd N those with c left of the centre first. Their upper halves have a queen in the
+//! centre column. Up to N = 21 neighbours have the same split, or splits that are the same right of
+//! the centre, so that most of their half-boards serve several tasks. On larger boards, where these
+//! would have to be kept for too long, neighbours have the same c, and splits are in the order of
+//! masks. With c in the centre, and for even N, too, `splits` has the order.
 //!
 //! Ordinals are computed with, not looked up: a plan holds two numbers, and a task takes less
 //! than 1 us from anywhere (N = 19).
@@ -41,6 +43,10 @@ pub const MIN_N: u32 = 4;
 /// The largest board that is split: of a larger one a task would take hours, and nobody has measured
 /// how long its lists are.
 pub const MAX_N: u32 = 29;
+
+/// The largest odd board whose tasks beside the centre are in the order of splits, and not of the centre
+/// row's squares.
+pub const SPLITS_FIRST_MAX_N: u32 = 21;
 
 /// Why a plan cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -71,8 +77,8 @@ impl HalvesPlan {
             return Err(HalvesError::BoardOutOfRange { n });
         }
         let half = n / 2;
-        let beside_centre = if n % 2 == 1 { u64::from(half) * splits_beside(n) } else { 0 };
-        Ok(HalvesPlan { n, len: beside_centre + splits::len(half) })
+        let beside = if n % 2 == 1 { splits::len_beside(half) } else { 0 };
+        Ok(HalvesPlan { n, len: beside + splits::len(half) })
     }
 
     /// The size of the board.
@@ -115,28 +121,18 @@ impl HalvesPlan {
         if self.n.is_multiple_of(2) {
             return (Prefix { left: 0, down: splits::get(half, ordinal), right: 0 }, 2);
         }
-        let beside = splits_beside(self.n);
-        let column = u64::from(half).min(ordinal / beside) as u32;
-        let ordinal = ordinal - u64::from(column) * beside;
-        let (down, weight) = if column == half {
-            (leave_out(splits::get(half, ordinal), half), 2)
+        let beside = splits::len_beside(half);
+        let (centre, down, weight) = if ordinal < beside {
+            let in_order = if self.n <= SPLITS_FIRST_MAX_N {
+                splits::beside
+            } else {
+                splits::beside_by_square
+            };
+            let (centre, down) = in_order(half, ordinal);
+            (centre, down, 4)
         } else {
-            let others = leave_out(splits::combination(half - 1, ordinal), column);
-            (leave_out(others, half) | 1 << half, 4)
+            (1 << half, splits::leave_out(splits::get(half, ordinal - beside), half), 2)
         };
-        let centre = 1 << column;
         (Prefix { left: centre, down, right: centre }, weight)
     }
-}
-
-/// The number of splits of an odd board that have the centre column, for one other column of the
-/// centre row's queen.
-fn splits_beside(n: u32) -> u64 {
-    splits::binomial(n - 2, n / 2 - 1)
-}
-
-/// A set of all columns but `column`, from a set of one column less.
-fn leave_out(set: u32, column: u32) -> u32 {
-    let below = set & ((1 << column) - 1);
-    (set - below) << 1 | below
 }

@@ -57,7 +57,7 @@ impl Method {
     pub const fn enumeration_version(self) -> u32 {
         match self {
             Method::Rows { .. } | Method::Ring { .. } => 1,
-            Method::Halves => 2,
+            Method::Halves => 3,
         }
     }
 

@@ -3,9 +3,9 @@
 #[path = "vectors/mod.rs"]
 mod vectors;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use board::halves::{HalvesError, HalvesPlan, Shares};
+use board::halves::{HalvesError, HalvesPlan, SPLITS_FIRST_MAX_N, Shares};
 use board::{Prefix, Tasks, full_mask};
 use proptest::prelude::*;
 
@@ -145,30 +145,54 @@ fn there_are_as_many_tasks_as_orbits_of_splits() {
     }
 }
 
+/// The columns of the upper half right of the centre.
+fn right(n: u32, task: Prefix) -> u32 {
+    task.down >> (n / 2 + 1)
+}
+
 #[test]
-fn tasks_of_an_odd_board_share_the_centre_column_with_their_neighbours() {
+fn tasks_of_an_odd_board_share_columns_with_their_neighbours() {
     for n in [5, 11, 15] {
-        assert!(all(n).left.is_sorted());
+        let tasks = all(n);
+        let beside: Vec<Prefix> = (0..tasks.len())
+            .map(|i| tasks.get(i).0)
+            .take_while(|task| task.left < 1 << (n / 2))
+            .collect();
+        let changes = |of: &dyn Fn(Prefix) -> u32| {
+            beside.windows(2).filter(|pair| of(pair[0]) != of(pair[1])).count()
+        };
+        let distinct = |of: &dyn Fn(Prefix) -> u32| {
+            beside.iter().map(|task| of(*task)).collect::<BTreeSet<_>>().len()
+        };
+        for of in [&|task| right(n, task), &|task: Prefix| task.down] as [&dyn Fn(Prefix) -> u32; 2]
+        {
+            assert_eq!(changes(of), distinct(of) - 1, "N = {n}");
+        }
     }
 }
 
-/// What tasks are ordered by: the centre's column, and then the size of the sides, the west and the
-/// east; beside the centre, the split.
-fn place_in_order(n: u32, task: Prefix) -> (u32, u32, i32, u32) {
+/// What tasks are ordered by: the size of the sides, the west and the east; beside the centre, which
+/// comes first, the columns on the right, their number before them, those on the left and the square;
+/// on large boards the square and the columns.
+fn place_in_order(n: u32, task: Prefix) -> (bool, u32, i32, u32, u32) {
     let half = n / 2;
+    let lines = (1 << half) - 1;
     if n % 2 == 1 && task.left != 1 << half {
-        return (task.left, 0, 0, task.down);
+        if n > SPLITS_FIRST_MAX_N {
+            return (false, task.left, 0, task.down, 0);
+        }
+        let right = right(n, task);
+        return (false, right.count_ones(), right as i32, task.down & lines, task.left);
     }
     let Shares { upper, .. } = Shares::of(n, task);
-    let lines = (1 << half) - 1;
     let east = !(task.down >> (n - half)) & lines;
     assert!(upper.below <= east as i32 && east as i32 <= upper.above, "{task:?} is canonical");
-    (task.left, (upper.above as u32).count_ones(), upper.above, east)
+    (true, (upper.above as u32).count_ones(), upper.above, east, task.left)
 }
 
 #[test]
 fn ordinals_are_in_order_up_to_the_largest_boards() {
-    for n in [8, 9, 16, 24, 28, 29] {
+    for n in [8, 9, 16, 21, 23, 24, 28, 29] {
         let plan = HalvesPlan::new(n).expect("the size is in range");
         let mut tasks = Tasks::new();
         // Runs of neighbours all over the plan, to its end.

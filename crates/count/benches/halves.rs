@@ -12,7 +12,7 @@ use count::{Backend, Kernel};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 /// (N, one task in so many): at most half a second for AVX2. Samples of odd boards are of the centre
-/// column's tasks alone, because tables for a column take as long as many of its tasks.
+/// column's tasks alone, because the others share lists or tables with many neighbours.
 const SAMPLES: [(u32, u64); 7] =
     [(16, 20), (17, 20), (18, 50), (19, 50), (20, 1_000), (21, 1_500), (22, 12_000)];
 

@@ -5,14 +5,17 @@
 //! meet: for N = 20 up to 40,000 half-boards on each side, of which one pair in 8,000 fits.
 //!
 //! ```text
-//!   quarters   placements in a quarter of the rows, by their columns     once, or for a new centre
-//!      |       and by which rows' queens stand on the left               column, or for each list
+//!   quarters   placements in a quarter of the rows, by their columns     once, or for each list, or
+//!      |       and by which rows' queens stand on the left               as the centre row changes
 //!   lists      pairs of quarters that do not attack each other: halves,  \
 //!      |       in parts where there is no room for all                    |
 //!   buckets    by the diagonals that are occupied most often              |  for each task
 //!      |                                                                  |
 //!   join       a few lower halves against 32 or 64 upper ones at a time  /
 //! ```
+//!
+//! On odd boards up to 21 most tasks share lists with their neighbours, sorted: see `shared`. So N = 19
+//! takes 0.8 of the time that it takes without, and has 0.9 to 1.0 of the Q/s of N = 18.
 //!
 //! `geometry` draws how the halves' diagonals meet, and [`Shares`](board::halves::Shares) how often
 //! a pair counts. The idea of a join instead of a search, the symmetry of transposing in it, and the
@@ -45,6 +48,7 @@ mod memory;
 mod portable;
 mod quarters;
 mod reference;
+mod shared;
 mod sum;
 mod unit;
 
@@ -64,9 +68,9 @@ use crate::{Backend, CountError};
 
 /// The method for one board size, with its tables and buffers.
 ///
-/// It is made once per thread and used for every block of tasks of a plan. On an odd board
-/// neighbouring tasks should share the centre row's queen, for which tables are made, as they do
-/// in the order of [`board::halves`].
+/// It is made once per thread and used for every block of tasks of a plan, best in the order of
+/// [`board::halves`]: on an odd board up to 21 neighbours there share lists, and on a larger one tables
+/// are made anew where the centre row's queen changes.
 pub(crate) struct Halves {
     n: u32,
     engine: Engine,

@@ -1,4 +1,5 @@
-//! Canonical splits of an even number of columns, by ordinal.
+//! Canonical splits of an even number of columns, by ordinal; and those of an odd board beside its
+//! centre column.
 //!
 //! A split has two numbers of M bits, its sides west and east ([`Shares`](super::Shares)): the
 //! columns that the upper half takes on the left, and those that the lower half takes on the right,
@@ -58,6 +59,49 @@ pub(super) fn get(half: u32, mut ordinal: u64) -> u32 {
         return (all & !east) << half | west.reverse_bits() >> (u32::BITS - half);
     }
     unreachable!("an ordinal of a split")
+}
+
+/// The number of tasks of a board of `2 * half + 1` columns whose centre row's queen is left of the
+/// centre: the centre column is the upper half's.
+pub(super) fn len_beside(half: u32) -> u64 {
+    u64::from(half) * binomial(2 * half - 1, half - 1)
+}
+
+/// The square of the centre row's queen, a bit, and the columns of the upper half, of the task with
+/// this `ordinal`, less than [`len_beside`].
+///
+/// Order: by the number of the upper half's columns right of the centre, by these, by those on the
+/// left, and by the square.
+pub(super) fn beside(half: u32, mut ordinal: u64) -> (u32, u32) {
+    for on_right in 0..half {
+        let on_left = half - 1 - on_right;
+        let squares = u64::from(half - on_left);
+        let lefts = binomial(half, on_left);
+        let tasks = binomial(half, on_right) * lefts * squares;
+        if ordinal >= tasks {
+            ordinal -= tasks;
+            continue;
+        }
+        let right = combination(on_right, ordinal / (lefts * squares));
+        let left = combination(on_left, ordinal / squares % lefts);
+        let free = (0..ordinal % squares).fold(!left, |free, _| free & (free - 1));
+        return (free & free.wrapping_neg(), right << (half + 1) | 1 << half | left);
+    }
+    unreachable!("an ordinal of a split")
+}
+
+/// The same in another order: by the square, and by the split.
+pub(super) fn beside_by_square(half: u32, ordinal: u64) -> (u32, u32) {
+    let splits = binomial(2 * half - 1, half - 1);
+    let column = (ordinal / splits) as u32;
+    let others = leave_out(combination(half - 1, ordinal % splits), column);
+    (1 << column, leave_out(others, half) | 1 << half)
+}
+
+/// A set of all columns but `column`, from a set of one column less.
+pub(super) fn leave_out(set: u32, column: u32) -> u32 {
+    let below = set & ((1 << column) - 1);
+    (set - below) << 1 | below
 }
 
 /// The number of sets of `chosen` of `from` columns, `from` at most 32; 0 if `chosen` is more.

@@ -17,7 +17,7 @@ use super::avx2::prefetch;
 use super::geometry::View;
 use super::portable::runs;
 use super::quarters::Quarter;
-use super::unit::{Fits, Meeting, Unit};
+use super::unit::{Fits, Meeting, SIFT_PADDING, Sieve, Unit};
 
 /// The right to execute these instructions, with items of seven bits for each table.
 #[derive(Clone, Copy)]
@@ -60,6 +60,16 @@ impl<const TABLES: usize> Unit for Avx512<TABLES> {
     fn extract(self, keys: &[u64], view: View, codes: &mut [u32], items: &mut [u32]) {
         // SAFETY: there is a `self`, so that `new` found the instructions that `extract` enables.
         unsafe { extract(keys, view, codes, items) }
+    }
+
+    fn leave_out(self, keys: &mut [u64], closed: u64) -> usize {
+        // SAFETY: there is a `self`, so that `new` found the instructions that `leave_out` enables.
+        unsafe { leave_out(keys, closed) }
+    }
+
+    fn sift(self, items: &[u32], sieve: Sieve, to: &mut [u32]) -> usize {
+        // SAFETY: there is a `self`, so that `new` found the instructions that `sift` enables.
+        unsafe { sift(items, sieve, to) }
     }
 
     fn pack(self, items: &[u32], blocks: &mut Vec<Block<TABLES>>) {
@@ -177,6 +187,49 @@ fn extract(keys: &[u64], view: View, codes: &mut [u32], items: &mut [u32]) {
             }
         }
     }
+}
+
+#[target_feature(enable = "avx512f,popcnt")]
+fn leave_out(keys: &mut [u64], closed: u64) -> usize {
+    let closed = _mm512_set1_epi64(closed as i64);
+    let mut len = 0;
+    for start in (0..keys.len()).step_by(KEYS) {
+        let some = load_some_keys(keys, start);
+        let there = first_lanes(keys.len() - start);
+        let stay = _mm512_mask_cmpneq_epi64_mask(there, _mm512_and_si512(some, closed), closed);
+        let to = &mut keys[len..];
+        let lanes = first_lanes(to.len());
+        // SAFETY: lanes beyond the slice's end are not stored. Those within are of keys that were loaded.
+        unsafe {
+            let some = _mm512_maskz_compress_epi64(stay, some);
+            _mm512_mask_storeu_epi64(to.as_mut_ptr().cast(), lanes, some);
+        }
+        len += stay.count_ones() as usize;
+    }
+    len
+}
+
+#[target_feature(enable = "avx512f,popcnt")]
+fn sift(items: &[u32], sieve: Sieve, to: &mut [u32]) -> usize {
+    assert!(to.len() >= items.len() + SIFT_PADDING, "room for all and a vector");
+    let below = _mm512_set1_epi32(sieve.below as i32);
+    let bits = _mm512_set1_epi32(sieve.bits as i32);
+    let keep = _mm512_set1_epi32(sieve.keep as i32);
+    let mut len = 0;
+    for some in items.chunks(16) {
+        let there = u16::MAX >> (16 - some.len());
+        // SAFETY: lanes beyond the slice's end are not loaded. `len` is at most the number of items
+        // before, for all of which there is room, and for a vector more.
+        unsafe {
+            let some = _mm512_maskz_loadu_epi32(there, some.as_ptr().cast());
+            let through = _mm512_mask_testn_epi32_mask(there, some, bits);
+            let through = _mm512_mask_cmplt_epu32_mask(through, some, below);
+            let some = _mm512_maskz_compress_epi32(through, _mm512_and_si512(some, keep));
+            _mm512_storeu_si512(to.as_mut_ptr().add(len).cast(), some);
+            len += through.count_ones() as usize;
+        }
+    }
+    len
 }
 
 /// Takes seven bits of 64 items at a time. An eighth does no harm where they are looked up.

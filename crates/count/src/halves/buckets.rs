@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::geometry::View;
-use super::unit::Unit;
+use super::unit::{Sieve, Unit};
 
 /// Half-boards as they are listed, before they are sorted.
 pub(crate) struct Unsorted {
@@ -75,6 +75,13 @@ impl Buckets {
         Buckets { first: vec![[0; 2]; (1 << bits) + 1], items: zeros(room + STEP) }
     }
 
+    /// What `unsorted` holds, with room for no more.
+    pub(crate) fn of(bits: u32, unsorted: &Unsorted) -> Buckets {
+        let mut buckets = Buckets::new(bits, unsorted.len());
+        buckets.sort(unsorted);
+        buckets
+    }
+
     /// Holds what `unsorted` does instead of what it held.
     ///
     /// The halves of the list are taken side by side, each with its own counters: neighbours in it
@@ -106,6 +113,18 @@ impl Buckets {
         }
         for (&code, &item) in last_code.iter().zip(last_item) {
             self.place(code, 1, item);
+        }
+    }
+
+    /// Holds what a sieve lets through of `from` instead of what it held; there is room for all of it.
+    pub(crate) fn sift<U: Unit>(&mut self, unit: U, from: &Buckets, sieve: Sieve) {
+        let mut len = 0;
+        self.first[0] = [0; 2];
+        for (code, next) in (0..).zip(&mut self.first[1..]) {
+            if code & sieve.codes == 0 {
+                len += unit.sift(from.bucket(code), sieve, &mut self.items[len..]);
+            }
+            *next = [len as u32; 2];
         }
     }
 

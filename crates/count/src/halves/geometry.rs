@@ -35,6 +35,8 @@ use std::cmp::Reverse;
 
 use board::full_mask;
 
+use super::shared::{LOWER_MARKS, UPPER_MARKS};
+
 /// The common bits of one half's keys, in the order of both halves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct View {
@@ -59,11 +61,29 @@ impl Geometry {
     /// A board of size `n` (4 to 29) whose upper half's queens take the columns of `split`; if it is
     /// odd with a queen on the square `centre` of the centre row, a bit; it is 0 for even N.
     pub(crate) fn new(n: u32, centre: u32, split: u32) -> Geometry {
+        let meetings = meetings(n, split, full_mask(n) & !(split | centre));
+        Geometry::of(n, meetings.filter(|(bit, _)| centre >> (bit % 32) & 1 == 0))
+    }
+
+    /// All splits of an odd board of size `n` whose halves' queens take columns of `upper` and of
+    /// `lower`, with marks of the half-boards ([`shared`](super::shared)).
+    ///
+    /// Diagonals that one half cannot have are left out: of the two next to the last column's, on
+    /// which either half has a square in this column alone, it is one. So item and marks fit into 32 bits.
+    pub(crate) fn shared(n: u32, upper: u32, lower: u32) -> Geometry {
+        let meetings = meetings(n, upper, lower).filter(|(_, meetings)| *meetings > 0);
+        let mut geometry = Geometry::of(n, meetings);
+        geometry.upper.rest |= UPPER_MARKS;
+        geometry.lower.rest |= LOWER_MARKS;
+        assert!(geometry.upper.rest.count_ones() <= u32::BITS, "an item and its marks");
+        geometry
+    }
+
+    /// With these diagonals, bits of the upper half's keys, and how many pairs of squares meet on each.
+    fn of(n: u32, meetings: impl Iterator<Item = (u32, u32)>) -> Geometry {
         let shift = 1 - n % 2;
-        let mut diagonals: Vec<(Reverse<u32>, u32)> = meetings(n, centre, split)
-            .filter(|&(bit, _)| centre >> (bit % 32) & 1 == 0)
-            .map(|(bit, meetings)| (Reverse(meetings), bit))
-            .collect();
+        let mut diagonals: Vec<(Reverse<u32>, u32)> =
+            meetings.map(|(bit, meetings)| (Reverse(meetings), bit)).collect();
         diagonals.sort_unstable();
         let cut = code_bits(n).min(diagonals.len() as u32);
         let mask = |part: &[(_, u32)]| part.iter().map(|&(_, bit)| 1 << bit).sum();
@@ -79,21 +99,20 @@ impl Geometry {
 }
 
 /// Each diagonal that crosses from half to half, as a bit of the upper half's key, and how many pairs
-/// of squares on it, one of either half, are in columns that the halves' queens take.
+/// of squares on it, one of either half, are in columns of `upper` and of `lower`, which the halves'
+/// queens take.
 ///
 /// Such a pair of squares is occupied in about one of M^2 pairs of half-boards, whichever it is: the
 /// diagonals with most of them tell most halves apart.
-fn meetings(n: u32, centre: u32, split: u32) -> impl Iterator<Item = (u32, u32)> {
+fn meetings(n: u32, upper: u32, lower: u32) -> impl Iterator<Item = (u32, u32)> {
     let (half, shift) = (n / 2, 1 - n % 2);
-    let others = full_mask(n) & !(split | centre);
     // Squares of the columns, of the half rows before, whose diagonals come to column j.
     let squares = move |run: u64| (run & u64::from(full_mask(half))).count_ones();
     let by_left = move |columns: u32, j: u32| squares(u64::from(columns) << half >> j);
     let by_right = move |columns: u32, j: u32| squares(u64::from(columns) >> (j + 1));
-    let left =
-        (1..n - 1 + shift).map(move |j| (j, by_left(split, j) * by_right(others, j - shift)));
+    let left = (1..n - 1 + shift).map(move |j| (j, by_left(upper, j) * by_right(lower, j - shift)));
     let right =
-        (1 - shift..n - 1).map(move |j| (j + 32, by_right(split, j) * by_left(others, j + shift)));
+        (1 - shift..n - 1).map(move |j| (j + 32, by_right(upper, j) * by_left(lower, j + shift)));
     left.chain(right)
 }
 
@@ -151,7 +170,7 @@ mod tests {
                     (0..64).for_each(|bit| found[bit as usize] += (common >> bit & 1) as u32);
                 }
             }
-            let meetings: Vec<(u32, u32)> = meetings(n, centre, split).collect();
+            let meetings: Vec<(u32, u32)> = meetings(n, split, others).collect();
             let mut looked_at = 0;
             for &(bit, expected) in &meetings {
                 assert_eq!(found[bit as usize], expected, "bit {bit}, N = {n}");

@@ -47,7 +47,8 @@ pub(crate) enum Kept {
 pub(crate) struct Lists {
     n: u32,
     kept: Kept,
-    /// The centre row's square, a bit or 0: half-boards that attack it are left out.
+    /// The centre row's square, a bit or 0: half-boards that attack it are left out. With 0, those of
+    /// an odd board have marks.
     centre: u32,
     /// The columns that count for numbers.
     looked_at: u32,
@@ -86,6 +87,8 @@ pub(crate) struct Wanted {
     pub(crate) set: u32,
     /// Their numbers.
     pub(crate) window: Window,
+    /// Half-boards with all of these marks are left out, if it is any.
+    pub(crate) closed: u64,
     /// How their keys are read.
     pub(crate) view: View,
 }
@@ -113,7 +116,8 @@ impl Rest {
 
 impl Lists {
     /// For lists of half-boards that do not attack the square `centre` of the centre row, a bit or
-    /// 0, with numbers for the columns `looked_at`.
+    /// 0, with numbers for the columns `looked_at`. For an odd board and no square the keys have
+    /// [`marks`](super::shared).
     pub(crate) fn new(n: u32, kept: Kept, centre: u32, looked_at: u32) -> Lists {
         let half = n / 2;
         let chosen = Place::Upper.rows(half);
@@ -135,7 +139,8 @@ impl Lists {
 
     fn refill(&mut self, columns: u32) {
         let Lists { n, centre, looked_at, .. } = *self;
-        let area = Area { n, columns, centre, looked_at };
+        let marked = n % 2 == 1 && centre == 0;
+        let area = Area { n, columns, centre, looked_at, marked };
         for table in [&mut self.upper, &mut self.lower] {
             table.quarters = Quarters::new(area, table.place, &table.numbering);
         }
@@ -149,13 +154,14 @@ impl Lists {
     pub(crate) fn list<U: Unit>(
         &mut self,
         unit: U,
-        Wanted { set, window, view }: Wanted,
+        wanted: Wanted,
         rest: Rest,
         whole: &mut Unsorted,
         ties: &mut Unsorted,
     ) -> Rest {
         whole.clear();
         ties.clear();
+        let Wanted { set, window, .. } = wanted;
         let Rest::From(start) = rest else { return Rest::Nothing };
         if self.kept == Kept::OfList {
             self.refill(set);
@@ -185,14 +191,14 @@ impl Lists {
                 pending.whole.append(unit, &rectangles.whole, above, below);
                 pending.ties.append(unit, &rectangles.ties, above, below);
                 if pending.whole.len >= CHUNK || pending.ties.len >= CHUNK {
-                    if !pending.pass_on(unit, view, whole, ties) {
+                    if !pending.pass_on(unit, wanted, whole, ties) {
                         return Rest::From(first);
                     }
                     first = choice + 1;
                 }
             }
         }
-        if pending.pass_on(unit, view, whole, ties) { Rest::Nothing } else { Rest::From(first) }
+        if pending.pass_on(unit, wanted, whole, ties) { Rest::Nothing } else { Rest::From(first) }
     }
 }
 
@@ -201,10 +207,13 @@ impl Pending {
     fn pass_on<U: Unit>(
         &mut self,
         unit: U,
-        view: View,
+        Wanted { closed, view, .. }: Wanted,
         whole: &mut Unsorted,
         ties: &mut Unsorted,
     ) -> bool {
+        if closed != 0 {
+            self.whole.len = unit.leave_out(&mut self.whole.keys[..self.whole.len], closed);
+        }
         let (keys, tied) = (self.whole.take(), self.ties.take());
         let fits = keys.len() <= whole.room_left() && tied.len() <= ties.room_left();
         assert!(fits || whole.len() + ties.len() > 0, "room for a chunk and a choice");
@@ -308,7 +317,7 @@ impl Table {
             Kept::OfList => (By::Ranks, half),
         };
         let numbering = Numbering::new(by, columns, place.rows(half));
-        let nowhere = Area { n, columns: 0, centre: 0, looked_at: 0 };
+        let nowhere = Area { n, columns: 0, centre: 0, looked_at: 0, marked: false };
         let quarters = Quarters::new(nowhere, place, &numbering);
         Table { place, numbering, quarters }
     }

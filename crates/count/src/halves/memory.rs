@@ -3,6 +3,7 @@
 use super::geometry::code_bits;
 use super::lists::Kept;
 use super::quarters::Place;
+use super::shared::shares_lists;
 use crate::MemoryNeed;
 
 /// The most bytes of a lane of a block of any unit.
@@ -27,31 +28,34 @@ pub(crate) struct Room {
     pub(crate) whole: usize,
     /// The same, ties: few, but for one split, of which all half-boards are.
     pub(crate) ties: usize,
+    /// Half-boards of all lower lists that tasks share, or of one.
+    pub(crate) shared: usize,
 }
 
 impl Room {
     fn new(kept: Kept, whole: usize) -> Room {
-        Room { kept, whole, ties: (whole / 16).max(LEAST) }
+        Room { kept, whole, ties: (whole / 16).max(LEAST), shared: 0 }
     }
 
     /// The least that a board of size `n` can be counted in.
     fn least(n: u32) -> Room {
         let kept = if n <= FEW_QUARTERS { Kept::All } else { Kept::OfList };
-        Room::new(kept, least(n))
+        Room { shared: longest_shared_list(n), ..Room::new(kept, least(n)) }
     }
 
     /// The most that is of use.
     fn most(n: u32) -> Room {
         let kept = if n <= ALL_QUARTERS { Kept::All } else { Kept::OfList };
-        Room::new(kept, longest_list(n))
+        let shared = shared_lists(n) * longest_shared_list(n) / 3 * 2;
+        Room { shared, ..Room::new(kept, longest_list(n)) }
     }
 
     /// All bytes, for a board of size `n`.
     fn bytes(self, n: u32) -> u64 {
-        fixed(n, self.kept) + self.list_bytes()
+        fixed(n, self.kept) + self.list_bytes() + self.shared as u64 * SHARED_BYTES
     }
 
-    /// The bytes of the lists.
+    /// The bytes of the lists of a task.
     fn list_bytes(self) -> u64 {
         // Two words of one list while it is sorted, an item of both; of the upper one a lane and, where
         // that is a block, its place, and the items of the largest high part.
@@ -70,15 +74,17 @@ impl Room {
         let kept = if memory >= most.bytes(n) { most.kept } else { least.kept };
         let lists = memory.saturating_sub(fixed(n, kept));
         let whole = (lists / Room::new(kept, 1 << 20).list_bytes()) << 20;
-        Room::new(kept, (whole as usize).clamp(least.whole, most.whole))
+        let room = Room::new(kept, (whole as usize).clamp(least.whole, most.whole));
+        let shared = memory.saturating_sub(room.bytes(n)) / SHARED_BYTES;
+        Room { shared: (shared as usize).clamp(least.shared, most.shared), ..room }
     }
 }
 
 /// The bytes that a thread needs for a board of size `n` (4 to 29), whatever the backend: upper
 /// bounds. The reference alone takes what its lists take.
 ///
-/// With less than `most`, N = 22 and 23 place their quarters anew for each list, and larger boards
-/// join lists in parts.
+/// With less than `most`, odd boards up to 21 list anew what tasks could share, N = 22 and 23 place
+/// their quarters anew for each list, and larger boards join lists in parts.
 pub(crate) fn needs(n: u32) -> MemoryNeed {
     MemoryNeed { least: Room::least(n).bytes(n), most: Room::most(n).bytes(n) }
 }
@@ -114,7 +120,28 @@ fn fixed(n: u32, kept: Kept) -> u64 {
     // The runs of numbers without a bit in common with another, and a block for each high part.
     let runs = 2 * 8 * 3_u64.pow(bits.div_ceil(2));
     let padding = (1 << bits.div_ceil(2)) * MOST_LANES * LANE_BYTES;
-    quarters[0].0 + quarters[1].0 + pairs + buckets + runs + padding + REST
+    // Of each shared list, where its buckets start, and what is beyond its end. The upper one.
+    let shared = shared_lists(n) as u64 * (2 * 4 * (1 << bits) + 256)
+        + longest_shared_list(n) as u64 * SHARED_BYTES;
+    quarters[0].0 + quarters[1].0 + pairs + buckets + runs + padding + shared + REST
+}
+
+/// The bytes of a half-board of a shared list.
+const SHARED_BYTES: u64 = 4;
+
+/// The most lists that tasks of a board of size `n` share at a time, the upper one among them.
+fn shared_lists(n: u32) -> usize {
+    if !shares_lists(n) {
+        return 0;
+    }
+    let half = n as usize / 2;
+    // The lower halves' columns on the left: at most as many ways as to choose half of them.
+    (1..=half / 2).fold(1, |ways, i| ways * (half + 1 - i) / i) + 1
+}
+
+/// The longest list that tasks share.
+fn longest_shared_list(n: u32) -> usize {
+    if shares_lists(n) { longest_list(n) } else { 0 }
 }
 
 /// A list that is joined in parts is listed so many half-boards at a time at least, where it has them.
@@ -133,7 +160,9 @@ fn least(n: u32) -> usize {
 /// The longest list is 2.5 to 2.7 times the mean: every list was looked at up to N = 18, evenly
 /// spread ones up to N = 22. There is room for 1.3 to 1.4 times the longest; for N = 24 to 28 that
 /// is 3.6 times the mean. On an odd board, where what attacks the centre's queen is left out, lists
-/// are shorter than on the even one below it.
+/// are shorter than on the even one below it. Those that its tasks share have marks instead, and are
+/// longer: for the longest there is 1.2 times the room, every one looked at up to N = 19. If one does
+/// not fit, its tasks are counted as those that share nothing.
 fn longest_list(n: u32) -> usize {
     LONGEST[n as usize / 2 - 1].max(LEAST)
 }

@@ -20,6 +20,7 @@ use std::ops::Range;
 
 use board::{Prefix, full_mask};
 
+use super::shared::marks;
 use super::unit::Unit;
 
 /// Keys beyond a list's end that may be loaded as part of a vector.
@@ -109,6 +110,8 @@ pub(crate) struct Area {
     pub(crate) centre: u32,
     /// The columns that count for numbers.
     pub(crate) looked_at: u32,
+    /// Whether keys have marks of the centre row's squares.
+    pub(crate) marked: bool,
 }
 
 impl Quarters {
@@ -186,6 +189,15 @@ impl Area {
                     (below, key(left as u32, prefix.right >> rows))
                 }
                 Place::Lower => (back, below),
+            };
+            let far = if self.marked {
+                let rows_below = match place {
+                    Place::Upper => Place::Lower.rows(half),
+                    Place::Lower => 0,
+                };
+                far | marks(self.n, far, number << rows_below)
+            } else {
+                far
             };
             if (far | far >> 32) as u32 & self.centre == 0 {
                 found(Columns { set: prefix.down, ranks }, number, meet, far);

@@ -30,6 +30,30 @@ pub(crate) trait Unit: Copy {
     /// Splits each key into its bucket's number and its item.
     fn extract(self, keys: &[u64], view: View, codes: &mut [u32], items: &mut [u32]);
 
+    /// Moves the keys that lack a bit of `closed` to the start, and returns their number. What is after
+    /// them is anything.
+    fn leave_out(self, keys: &mut [u64], closed: u64) -> usize {
+        let mut len = 0;
+        for i in 0..keys.len() {
+            let key = keys[i];
+            // Written whether it stays or not; only then does the end move.
+            keys[len] = key;
+            len += usize::from(key & closed != closed);
+        }
+        len
+    }
+
+    /// Writes what a sieve lets through of the items of a bucket to the start of `to`, in order, and
+    /// returns the number. `to` has room for all of them and for [`SIFT_PADDING`] more.
+    fn sift(self, items: &[u32], sieve: Sieve, to: &mut [u32]) -> usize {
+        let mut len = 0;
+        for &item in items {
+            to[len] = item & sieve.keep;
+            len += usize::from(item < sieve.below && item & sieve.bits == 0);
+        }
+        len
+    }
+
     /// Appends blocks of `items`, in their order, a multiple of [`LANES`](Unit::LANES). A
     /// [`FILLING`] is an item with all bits.
     fn pack(self, items: &[u32], blocks: &mut Vec<Self::Block>);
@@ -37,6 +61,22 @@ pub(crate) trait Unit: Copy {
     /// The number of pairs of an upper half-board and a lower one that have no bit in common. Of the
     /// lower ones the items are given, of those that are whole and of the ties.
     fn join(self, upper: Meeting<'_, Self::Block>, lower: [&[u32]; 2]) -> Fits;
+}
+
+/// Items beyond the end of what is sifted that may be written as part of a vector.
+pub(crate) const SIFT_PADDING: usize = 16;
+
+/// Which half-boards of a sorted list are let through, and what of their items.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sieve {
+    /// None of a bucket whose number has one of these bits.
+    pub(crate) codes: u32,
+    /// None whose item has one of these bits.
+    pub(crate) bits: u32,
+    /// None whose item is not less.
+    pub(crate) below: u32,
+    /// The bits of the items that are kept.
+    pub(crate) keep: u32,
 }
 
 /// A number of pairs that fit, by the upper half and then by the lower one: 0 if it is whole, 1 if it
@@ -192,7 +232,8 @@ mod tests {
             }
             let upper = Upper { whole: sort(&upper[0]), ties: list(&upper[1]) };
             let lower = Lower { whole: sort(&lower[0]), ties: sort(&lower[1]) };
-            let mut join = Join::new(unit, bits, Room { kept: Kept::All, whole: ROOM, ties: ROOM });
+            let room = Room { kept: Kept::All, whole: ROOM, ties: ROOM, shared: 0 };
+            let mut join = Join::new(unit, bits, room);
             // Twice, so that what the first leaves behind is seen.
             for _ in 0..2 {
                 let mut sum = Sum::default();
@@ -239,6 +280,45 @@ mod tests {
     #[test]
     fn every_unit_pairs_quarters_like_the_definition() {
         for_every_unit!(pairs_like_the_definition);
+    }
+
+    fn leaves_out_what_is_closed<U: Unit>(unit: U) {
+        let mut random = Random(0x505);
+        for len in 0..100 {
+            let closed = 0b1011 << (len % 60);
+            let mut keys: Vec<u64> = (0..len).map(|_| random.next() | random.next()).collect();
+            let mut expected = keys.clone();
+            expected.retain(|key| key & closed != closed);
+            let found = unit.leave_out(&mut keys, closed);
+            assert!(len < 50 || (1..len as usize).contains(&found));
+            assert_eq!(keys[..found], expected, "{}", std::any::type_name::<U>());
+        }
+    }
+
+    #[test]
+    fn every_unit_leaves_out_what_is_closed() {
+        for_every_unit!(leaves_out_what_is_closed);
+    }
+
+    fn sifts_like_the_definition<U: Unit>(unit: U) {
+        let mut random = Random(0x606);
+        for len in 0..100 {
+            let items: Vec<u32> = (0..len).map(|_| random.next() as u32).collect();
+            let below = (random.next() as u32).max(1 << 31);
+            let sieve = Sieve { codes: 0, bits: 1 << (len % 27), below, keep: u32::MAX >> 5 };
+            let lets_through = |item: &&u32| **item < below && **item & sieve.bits == 0;
+            let expected: Vec<u32> =
+                items.iter().filter(lets_through).map(|item| item & sieve.keep).collect();
+            let mut found = vec![0; items.len() + SIFT_PADDING];
+            let count = unit.sift(&items, sieve, &mut found);
+            assert!(len < 50 || count > 0);
+            assert_eq!(found[..count], expected, "{}", std::any::type_name::<U>());
+        }
+    }
+
+    #[test]
+    fn every_unit_sifts_like_the_definition() {
+        for_every_unit!(sifts_like_the_definition);
     }
 
     fn extracts_bit_by_bit<U: Unit>(unit: U) {
