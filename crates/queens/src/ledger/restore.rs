@@ -123,6 +123,14 @@ impl Ledger {
         counts.next().expect("a count is one row")
     }
 
+    /// How many claims are in open disputes of a job.
+    pub(super) fn open_disputes(&self, job: JobId) -> Result<u64, LedgerFault> {
+        let query = "SELECT count(*) FROM disputes WHERE job = ? AND state = 0";
+        let mut statement = self.db.prepare_cached(query)?;
+        let mut counts = statement.query_and_then([signed(job.0)], |row| unsigned(row, 0))?;
+        counts.next().expect("a count is one row")
+    }
+
     /// What the rows say that tile `range` exactly; `None` if they do not.
     pub(super) fn stored(&self, job: JobId, range: Range) -> Result<Option<Tiled>, LedgerFault> {
         let query = format!(

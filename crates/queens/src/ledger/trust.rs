@@ -131,16 +131,18 @@ impl Ledger {
         touched.into_iter().map(|job| self.withdraw(job)).collect()
     }
 
-    /// Marks what nobody has confirmed of a worker's, and what it has confirmed of others'. Returns the
-    /// jobs that this concerns.
+    /// Marks what nobody has confirmed of a worker's, and all rows of open disputes in which it counted
+    /// rows or voted, which end; what it has confirmed of others' waits again. Returns the jobs that this
+    /// concerns.
     fn doom(&self, worker: &str) -> Result<Vec<JobId>, LedgerFault> {
         let mut statement = self.db.prepare(&format!(
-            "SELECT DISTINCT job FROM (SELECT job FROM ranges WHERE worker = ?1 AND audit <> 2 \
-             UNION SELECT job FROM audits WHERE worker = ?1) WHERE job IN ({LIVE})"
+            "SELECT DISTINCT job FROM (SELECT job FROM ranges WHERE worker = ?1 \
+             UNION SELECT job FROM audits WHERE worker = ?1 \
+             UNION SELECT job FROM disputes WHERE worker = ?1 AND state = 0) WHERE job IN ({LIVE})"
         ))?;
         let jobs = statement.query_and_then([worker], |row| unsigned(row, 0).map(JobId))?;
         let jobs: Vec<JobId> = jobs.collect::<Result<_, _>>()?;
-        for job in &jobs {
+        for &job in &jobs {
             let of_worker = (signed(job.0), worker);
             self.db.execute(
                 "UPDATE ranges SET audit = 1 WHERE job = ?1 AND first IN \
@@ -148,65 +150,67 @@ impl Ledger {
                 of_worker,
             )?;
             self.move_to_disputes("audits", 2, "job = ? AND worker = ?", of_worker)?;
+            let disputes = self.disputes_with(job, worker)?;
             self.db.execute(
                 "UPDATE ranges SET audit = ?3 WHERE job = ?1 AND worker = ?2 AND audit <> 2",
-                (signed(job.0), worker, DOOMED),
+                (of_worker.0, worker, DOOMED),
             )?;
+            for range in disputes {
+                let range = (signed(job.0), signed(range.start()), signed(range.end()));
+                self.db.execute(
+                    "UPDATE ranges SET audit = ?4 WHERE job = ?1 AND first >= ?2 AND first < ?3",
+                    (range.0, range.1, range.2, DOOMED),
+                )?;
+                self.db.execute(
+                    "UPDATE disputes SET state = 1 \
+                     WHERE job = ? AND first = ? AND past = ? AND state = 0",
+                    range,
+                )?;
+            }
         }
         Ok(jobs)
     }
 
-    /// Takes the doomed rows of a job back, and all others of open disputes that they are part of.
-    fn withdraw(&self, job: JobId) -> Result<Withdrawn, LedgerFault> {
-        let id = signed(job.0);
-        let disputes = self.doomed_disputes(job)?;
-        for dispute in &disputes {
-            let range = (id, signed(dispute.start()), signed(dispute.end()));
-            self.db.execute(
-                "UPDATE ranges SET audit = ?4 WHERE job = ?1 AND first >= ?2 AND first < ?3",
-                (range.0, range.1, range.2, DOOMED),
-            )?;
-            self.db.execute(
-                "UPDATE disputes SET state = 1 WHERE job = ? AND first = ? AND past = ? AND state = 0",
-                range,
-            )?;
-        }
-        let mut withdrawn =
-            Withdrawn { job, ranges: IntervalSet::new(), total: 0, audits_wanted: 0 };
-        let query = format!("SELECT {ENTRY} FROM ranges WHERE job = ? AND audit = ?");
-        let mut statement = self.db.prepare(&query)?;
-        let mut rows = statement.query((id, DOOMED))?;
-        while let Some(row) = rows.next()? {
-            let entry = Entry::read(job, row)?;
-            withdrawn.ranges.insert(entry.range);
-            withdrawn.total += u128::from(entry.tally.count);
-        }
-        self.move_to_disputes(
-            "audits",
-            2,
-            "job = ?1 AND first IN (SELECT first FROM ranges WHERE job = ?1 AND audit = ?2)",
-            (id, DOOMED),
-        )?;
-        self.move_to_disputes("ranges", 2, "job = ? AND audit = ?", (id, DOOMED))?;
-        withdrawn.audits_wanted = self.audits(job, 1)?;
-        if !withdrawn.ranges.is_empty() || withdrawn.audits_wanted > 0 {
-            self.reopen(job)?;
-        }
-        Ok(withdrawn)
-    }
-
-    /// Open disputes that doomed rows are part of.
-    fn doomed_disputes(&self, job: JobId) -> Result<Vec<Range>, LedgerFault> {
+    /// Open disputes in which a worker counted rows or voted.
+    fn disputes_with(&self, job: JobId, worker: &str) -> Result<Vec<Range>, LedgerFault> {
         let mut statement = self.db.prepare(
-            "SELECT DISTINCT first, past FROM disputes d WHERE job = ?1 AND state = 0 AND EXISTS \
-             (SELECT 1 FROM ranges r WHERE r.job = ?1 AND r.audit = ?2 AND r.first >= d.first \
-             AND r.first < d.past)",
+            "SELECT DISTINCT first, past FROM disputes d WHERE job = ?1 AND state = 0 AND (EXISTS \
+             (SELECT 1 FROM disputes v WHERE v.job = ?1 AND v.state = 0 AND v.first = d.first \
+             AND v.past = d.past AND v.worker = ?2) OR EXISTS (SELECT 1 FROM ranges r WHERE r.job = ?1 \
+             AND r.worker = ?2 AND r.first >= d.first AND r.first < d.past))",
         )?;
-        let ranges = statement.query_and_then((signed(job.0), DOOMED), |row| {
+        let ranges = statement.query_and_then((signed(job.0), worker), |row| {
             let range = Range::new(unsigned(row, 0)?, unsigned(row, 1)?);
             Ok(range.expect("the table checks that"))
         })?;
         ranges.collect()
+    }
+
+    /// Takes the doomed rows of a job back.
+    fn withdraw(&self, job: JobId) -> Result<Withdrawn, LedgerFault> {
+        let doomed = (signed(job.0), DOOMED);
+        let (mut ranges, mut total) = (IntervalSet::new(), 0_u128);
+        let query = format!("SELECT {ENTRY} FROM ranges WHERE job = ? AND audit = ?");
+        let mut statement = self.db.prepare(&query)?;
+        let mut rows = statement.query(doomed)?;
+        while let Some(row) = rows.next()? {
+            let entry = Entry::read(job, row)?;
+            ranges.insert(entry.range);
+            total += u128::from(entry.tally.count);
+        }
+        drop(rows);
+        self.move_to_disputes(
+            "audits",
+            2,
+            "job = ?1 AND first IN (SELECT first FROM ranges WHERE job = ?1 AND audit = ?2)",
+            doomed,
+        )?;
+        self.move_to_disputes("ranges", 2, "job = ? AND audit = ?", doomed)?;
+        let (audits_wanted, audits_agreed) = (self.audits(job, 1)?, self.audits(job, 2)?);
+        if !ranges.is_empty() || audits_wanted > 0 {
+            self.reopen(job)?;
+        }
+        Ok(Withdrawn { job, ranges, total, audits_wanted, audits_agreed })
     }
 
     /// What counted once stays as evidence.
