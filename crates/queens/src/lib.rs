@@ -18,7 +18,12 @@ mod local;
 mod memory;
 mod output;
 mod progress;
+#[cfg(test)]
+mod simulation;
 mod token;
+#[cfg(test)]
+#[path = "../../board/tests/vectors/mod.rs"]
+mod vectors;
 mod worker;
 
 pub use cli::main;

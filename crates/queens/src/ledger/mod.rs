@@ -16,4 +16,6 @@ pub(crate) use open::{CheckedLedger, Ledger};
 pub(crate) use writer::{LedgerEvent, LedgerHandle, spawn};
 
 #[cfg(test)]
+mod crashes;
+#[cfg(test)]
 mod tests;

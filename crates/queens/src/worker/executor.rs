@@ -63,6 +63,22 @@ struct Desk {
     held: u64,
 }
 
+impl Desk {
+    fn count(&mut self, backend: Backend, chunk: &Chunk) -> Result<u64, CountError> {
+        let plan = chunk.loan.plan;
+        let make = || (plan, Kernel::within(self.held, backend, plan.problem, plan.method));
+        let (_, kernel) = self.kernel.get_or_insert_with(make);
+        kernel.count(chunk.tasks.slice(chunk.at.clone()))
+    }
+}
+
+impl Chunk {
+    fn part(&self, count: u64, busy: Duration) -> Part {
+        let busy_us = u64::try_from(busy.as_micros()).unwrap_or(u64::MAX);
+        Part { loan: self.loan, range: self.range, count, busy_us }
+    }
+}
+
 impl Executor {
     /// Starts `threads` threads. Finished parts arrive at the receiver, in any order.
     pub(crate) fn start(
@@ -83,6 +99,44 @@ impl Executor {
         };
         (0..threads.get()).for_each(start);
         (Executor { shared, threads, backend, memory }, receiver)
+    }
+
+    /// One thread that is a task: it counts by the same means, one task at a time, and takes as long
+    /// as `pace` says of simulated time.
+    #[cfg(test)]
+    pub(crate) fn start_simulated(
+        backend: Backend,
+        memory: u64,
+        mut pace: impl FnMut() -> Duration + Send + 'static,
+    ) -> (Executor, mpsc::UnboundedReceiver<Result<Part, CountError>>) {
+        let state = State { queue: Queue::new(memory), busy: 0, closed: false };
+        let (state, changed) = (Mutex::new(state), Condvar::new());
+        let shared = Arc::new(Shared { state, changed, threads: 1 });
+        let (parts, receiver) = mpsc::unbounded_channel();
+        let executor =
+            Executor { shared: shared.clone(), threads: NonZero::<usize>::MIN, backend, memory };
+        tokio::spawn(async move {
+            let mut desk = Desk::default();
+            loop {
+                let busy = pace();
+                tokio::time::sleep(busy).await;
+                let (closed, waiting) = {
+                    let state = shared.lock();
+                    (state.closed, state.queue.tasks())
+                };
+                if !closed && waiting == 0 {
+                    continue;
+                }
+                let Some(chunk) = shared.take(1, &mut desk) else { return };
+                let counted = desk.count(backend, &chunk);
+                let part = counted.map(|count| chunk.part(count, busy));
+                shared.give_back();
+                if parts.send(part).is_err() {
+                    return;
+                }
+            }
+        });
+        (executor, receiver)
     }
 
     /// What they count with.
@@ -201,16 +255,12 @@ fn count_until_closed(
 ) {
     let mut desk = Desk::default();
     let mut most = 1;
-    while let Some(Chunk { loan, range, tasks, at }) = shared.take(most, &mut desk) {
-        let Plan { problem, method, .. } = loan.plan;
-        let make = || (loan.plan, Kernel::within(desk.held, backend, problem, method));
-        let (_, kernel) = desk.kernel.get_or_insert_with(make);
+    while let Some(chunk) = shared.take(most, &mut desk) {
         let begun = Instant::now();
-        let counted = kernel.count(tasks.slice(at.clone()));
+        let counted = desk.count(backend, &chunk);
         let busy = begun.elapsed();
-        most = next_chunk(at.len(), busy);
-        let busy_us = u64::try_from(busy.as_micros()).unwrap_or(u64::MAX);
-        let part = counted.map(|count| Part { loan, range, count, busy_us });
+        most = next_chunk(chunk.at.len(), busy);
+        let part = counted.map(|count| chunk.part(count, busy));
         // First the part, then the sign that the thread is free: idle means that all is sent.
         let gone = parts.send(part).is_err();
         shared.give_back();
