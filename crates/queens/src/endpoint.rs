@@ -3,9 +3,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+#[cfg(test)]
+use hyper_util::rt::TokioIo;
+#[cfg(test)]
+use tokio::io::{AsyncRead, AsyncWrite};
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::interceptor::InterceptedService;
-use tonic::transport::Channel;
+#[cfg(test)]
+use tonic::transport::Uri;
+use tonic::transport::{Channel, Error};
 use tonic::{Request, Status};
 
 use crate::failure::Failure;
@@ -40,20 +46,40 @@ impl Endpoint {
 
     /// Connects, and reads the token file.
     pub(crate) async fn connect(&self) -> Result<TokenChannel, Failure> {
+        self.with_token(self.channel().await?)
+    }
+
+    /// Shows the token on `channel`.
+    fn with_token(&self, channel: Channel) -> Result<TokenChannel, Failure> {
         let token = self.token_file.as_deref().map(Token::read).transpose()?;
         let header = token.map(|token| token.bearer().parse());
         let header = header.transpose().map_err(anyhow::Error::from)?;
-        let channel = self.channel().await?;
         Ok(InterceptedService::new(channel, ShowToken(header)))
     }
 
     /// Connects without the token: enough for health checks.
     pub(crate) async fn channel(&self) -> Result<Channel, Failure> {
-        let connected = self.builder()?.connect().await;
+        self.reached(self.builder()?.connect().await)
+    }
+
+    fn reached(&self, connected: Result<Channel, Error>) -> Result<Channel, Failure> {
         connected.map_err(|error| Failure::Unreachable {
             url: self.url.clone(),
             reason: innermost(&error),
         })
+    }
+
+    /// Connects through a network of the test's own.
+    #[cfg(test)]
+    pub(crate) async fn connect_through<D, S>(&self, dial: D) -> Result<TokenChannel, Failure>
+    where
+        D: tower::Service<Uri, Response = TokioIo<S>> + Send + 'static,
+        D::Error: std::error::Error + Send + Sync + 'static,
+        D::Future: Send,
+        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
+        let connected = self.builder()?.connect_with_connector(dial).await;
+        self.with_token(self.reached(connected)?)
     }
 
     fn builder(&self) -> Result<tonic::transport::Endpoint, Failure> {

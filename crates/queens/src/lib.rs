@@ -20,7 +20,12 @@ mod memory;
 mod merge;
 mod output;
 mod progress;
+#[cfg(test)]
+mod simulation;
 mod token;
+#[cfg(test)]
+#[path = "../../board/tests/vectors/mod.rs"]
+mod vectors;
 mod worker;
 
 pub use cli::main;

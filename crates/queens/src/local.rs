@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
 
-use crate::coordinator::{Hub, HubHandle, Plans, Wish, host};
+use crate::coordinator::{Allowance, Hub, HubHandle, Plans, Wish, host};
 use crate::failure::Failure;
 use crate::ledger::{CheckedLedger, LedgerFault};
 use crate::memory::fit;
@@ -227,7 +227,8 @@ impl Connect for InProcess {
         let (out, orders) = mpsc::channel(8);
         let incoming =
             ReceiverStream::new(incoming).map(|message: farm::Message| Ok(message.into()));
-        tokio::spawn(host(self.hub.clone(), self.plans.clone(), incoming, out));
+        let (hub, plans) = (self.hub.clone(), self.plans.clone());
+        tokio::spawn(host(hub, plans, incoming, out, Allowance::default()));
         Ok(Link { orders: Box::pin(ReceiverStream::new(orders).map(Ok)), messages })
     }
 }

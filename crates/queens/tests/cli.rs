@@ -15,6 +15,8 @@ mod compare;
 mod disk;
 #[path = "cli/draw.rs"]
 mod draw;
+#[path = "cli/frozen.rs"]
+mod frozen;
 #[path = "cli/jobs.rs"]
 mod jobs;
 #[path = "cli/ledgers.rs"]

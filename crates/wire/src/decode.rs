@@ -12,7 +12,7 @@ use crate::{MAX_TASKS_PER_MESSAGE, PROTOCOL, WireError};
 /// The greatest weight of a task: boards have orbits of up to 8, and a torus of size 32 has 64
 /// translations and reflections.
 const MAX_WEIGHT: u8 = 64;
-/// The longest name that a worker may give itself or its program, bytes.
+/// The longest name that a worker may give itself, its build or its backend, bytes.
 const MAX_WORKER_NAME: usize = 128;
 /// The most threads of one worker.
 const MAX_THREADS: u32 = 4096;
@@ -117,8 +117,10 @@ impl TryFrom<v1::Hello> for Hello {
         if hello.worker.is_empty() || hello.worker.len() > MAX_WORKER_NAME {
             return Err(WireError::out_of_bounds("worker", hello.worker.len()));
         }
-        if hello.build.len() > MAX_WORKER_NAME {
-            return Err(WireError::out_of_bounds("build", hello.build.len()));
+        for (field, text) in [("build", &hello.build), ("backend", &hello.backend)] {
+            if text.len() > MAX_WORKER_NAME {
+                return Err(WireError::out_of_bounds(field, text.len()));
+            }
         }
         if hello.threads == 0 || hello.threads > MAX_THREADS {
             return Err(WireError::out_of_bounds("threads", hello.threads));

@@ -2,6 +2,8 @@
 
 mod bare;
 mod farm;
+mod hostile;
+pub(crate) mod hostile_worker;
 mod idle_worker;
 mod methods;
 mod overhead;
@@ -20,6 +22,9 @@ pub(crate) enum BenchCommand {
     /// The farm itself: tasks and durable results a second under workers that count nothing, the
     /// coordinator's memory, and what `queens count` costs over the bare counting loop
     Farm(farm::FarmBenchArgs),
+    /// What workers who flood the coordinator cost those who work: durable results a second
+    /// without and with them, side by side in one process
+    Hostile(hostile::HostileBenchArgs),
     /// Every method and counting loop on one core, side by side
     Methods(methods::MethodsBenchArgs),
     /// A board by one thread and by several, side by side
@@ -41,6 +46,7 @@ impl BenchCommand {
     pub(crate) async fn run(self) -> Result<(), Failure> {
         match self {
             BenchCommand::Farm(args) => farm::run(args).await,
+            BenchCommand::Hostile(args) => hostile::run(args).await,
             BenchCommand::Methods(args) => methods::run(args),
             BenchCommand::Threads(args) => threads::run(&args),
             BenchCommand::Sample(args) => methods::serve(&args),

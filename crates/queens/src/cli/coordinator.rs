@@ -86,7 +86,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
         let _ = stopping.wait_for(|stop| *stop).await;
     };
     let mut hub = tokio::spawn(hub.run());
-    let mut server = tokio::spawn(serve(listener, access, handle.clone(), stopped));
+    let mut server = tokio::spawn(serve(listener.connections(), access, handle.clone(), stopped));
     tokio::select! {
         ended = &mut hub => return ended.map_err(anyhow::Error::from)?,
         ended = &mut server => return ended.map_err(anyhow::Error::from)?,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::anyhow;
 use bytesize::ByteSize;
@@ -11,6 +11,7 @@ use farm::{
     Record, Refusal, RequestId, SessionId, Slice,
 };
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 
 use super::pump::Order;
 use crate::failure::Failure;
@@ -124,7 +125,16 @@ pub(crate) struct Hub {
 
 impl Hub {
     /// A hub that goes on where `ledger` was left.
-    pub(crate) fn new(config: Config, mut ledger: Ledger) -> (Hub, HubHandle) {
+    pub(crate) fn new(config: Config, ledger: Ledger) -> (Hub, HubHandle) {
+        Hub::with_writer(config, ledger, ledger::spawn)
+    }
+
+    /// The same; `spawn` starts what writes the ledger.
+    pub(crate) fn with_writer(
+        config: Config,
+        mut ledger: Ledger,
+        spawn: impl FnOnce(Ledger) -> LedgerHandle,
+    ) -> (Hub, HubHandle) {
         let path = ledger.path().map(Path::to_path_buf);
         let restored = ledger.take_restored();
         let (handle, inputs) = mpsc::channel(QUEUE);
@@ -133,7 +143,7 @@ impl Hub {
             started: Instant::now(),
             path,
             inputs,
-            ledger: ledger::spawn(ledger),
+            ledger: spawn(ledger),
             outboxes: HashMap::new(),
             waiting: HashMap::new(),
             ends: Vec::new(),

@@ -1,11 +1,12 @@
-//! Accepting connections, within limits: how many, and how long each may take to begin.
+//! Accepting connections, within limits: how many, how long each may take to begin, and how much
+//! each may say.
 
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -15,6 +16,7 @@ use tokio::time::Sleep;
 use tokio_stream::Stream;
 use tonic::transport::server::Connected;
 
+use super::allowance::{Allowance, Flood, Visits};
 use crate::failure::Failure;
 
 /// What connections may cost.
@@ -22,13 +24,15 @@ use crate::failure::Failure;
 pub(crate) struct Limits {
     /// Connections at a time; further ones wait to be accepted.
     pub(crate) connections: usize,
+    /// Connections of one address within a short time; further ones are read from later.
+    pub(crate) visits: u32,
     /// How long a connection may take to have a request admitted.
     pub(crate) admission: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { connections: 16_384, admission: Duration::from_secs(10) }
+        Limits { connections: 16_384, visits: 4_096, admission: Duration::from_secs(10) }
     }
 }
 
@@ -59,32 +63,64 @@ impl Listener {
     }
 
     /// Accepts for ever.
-    pub(crate) fn connections(self) -> impl Stream<Item = io::Result<Connection>> {
-        let permits = Arc::new(Semaphore::new(self.limits.connections));
-        let (sender, receiver) = tokio::sync::mpsc::channel(1);
-        tokio::spawn(async move {
-            loop {
-                let permit = permits.clone().acquire_owned().await.expect("it is never closed");
-                let accepted = tokio::select! {
-                    accepted = self.listener.accept() => accepted,
-                    () = sender.closed() => return,
-                };
-                let Ok((stream, _)) = accepted else {
-                    // Out of descriptors, or a peer that is gone already: a pause, then on.
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                    continue;
-                };
-                let _ = stream.set_nodelay(true);
-                let deadline = Some(Box::pin(tokio::time::sleep(self.limits.admission)));
-                let admission = Admission::default();
-                let connection = Connection { stream, admission, deadline, _permit: permit };
-                if sender.send(Ok(connection)).await.is_err() {
-                    return;
-                }
-            }
-        });
-        tokio_stream::wrappers::ReceiverStream::new(receiver)
+    pub(crate) fn connections(self) -> impl Stream<Item = io::Result<Connection<TcpStream>>> {
+        accept_within(self.limits, self.listener)
     }
+}
+
+/// Where connections come from: a socket, or a test's network.
+pub(crate) trait Accept: Send + 'static {
+    type Stream: AsyncRead + AsyncWrite + Send + Unpin + 'static;
+
+    /// The next one, and who it is with.
+    fn accept(&self) -> impl Future<Output = io::Result<(Self::Stream, SocketAddr)>> + Send;
+}
+
+impl Accept for TcpListener {
+    type Stream = TcpStream;
+
+    async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
+        let (stream, peer) = TcpListener::accept(self).await?;
+        let _ = stream.set_nodelay(true);
+        Ok((stream, peer))
+    }
+}
+
+/// Accepts for ever, as many as may be at a time.
+pub(crate) fn accept_within<A: Accept>(
+    limits: Limits,
+    listener: A,
+) -> impl Stream<Item = io::Result<Connection<A::Stream>>> {
+    let permits = Arc::new(Semaphore::new(limits.connections));
+    let mut visits = Visits::new(limits.visits);
+    let (sender, receiver) = tokio::sync::mpsc::channel(1);
+    tokio::spawn(async move {
+        loop {
+            let permit = permits.clone().acquire_owned().await.expect("it is never closed");
+            let accepted = tokio::select! {
+                accepted = listener.accept() => accepted,
+                () = sender.closed() => return,
+            };
+            let Ok((stream, peer)) = accepted else {
+                // Out of descriptors, or a peer that is gone already: a pause, then on.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            };
+            let delay = visits.delay(peer.ip());
+            let connection = Connection {
+                stream,
+                peer,
+                admission: Admission::default(),
+                deadline: Some(Box::pin(tokio::time::sleep(delay + limits.admission))),
+                pause: (!delay.is_zero()).then(|| Box::pin(tokio::time::sleep(delay))),
+                _permit: permit,
+            };
+            if sender.send(Ok(connection)).await.is_err() {
+                return;
+            }
+        }
+    });
+    tokio_stream::wrappers::ReceiverStream::new(receiver)
 }
 
 /// Connections that the system may hold until we accept them. With too few, a thousand workers that
@@ -103,30 +139,62 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 /// A connection that ends if none of its requests passes the token gate in time, whatever else it
 /// sends: strangers cannot hold places. Once one has passed, HTTP/2 pings keep watch.
 #[derive(Debug)]
-pub(crate) struct Connection {
-    stream: TcpStream,
+pub(crate) struct Connection<S> {
+    stream: S,
+    peer: SocketAddr,
     admission: Admission,
     /// Until it is admitted.
     deadline: Option<Pin<Box<Sleep>>>,
+    /// Until then it is not read from.
+    pause: Option<Pin<Box<Sleep>>>,
     _permit: OwnedSemaphorePermit,
 }
 
-/// Whether a request of a connection was admitted; every request carries its connection's.
+/// Whether a request of a connection was admitted, and what it may still say; every request carries
+/// its connection's.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Admission(Arc<AtomicBool>);
+pub(crate) struct Admission {
+    granted: Arc<AtomicBool>,
+    allowance: Allowance,
+}
 
 impl Admission {
     /// The connection may stay.
     pub(crate) fn grant(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.granted.store(true, Ordering::Relaxed);
+    }
+
+    /// What it may still say.
+    pub(crate) fn allowance(&self) -> Allowance {
+        self.allowance.clone()
     }
 
     fn is_granted(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.granted.load(Ordering::Relaxed)
     }
 }
 
-impl Connected for Connection {
+impl<S> Connection<S> {
+    /// Ready when there is leave to read; fails when there will be none any more.
+    fn poll_leave(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        loop {
+            if let Some(pause) = &mut self.pause {
+                ready!(pause.as_mut().poll(context));
+                self.pause = None;
+            }
+            match self.admission.allowance.pause() {
+                Ok(None) => return Poll::Ready(Ok(())),
+                Ok(Some(pause)) => self.pause = Some(Box::pin(tokio::time::sleep(pause))),
+                Err(Flood) => {
+                    tracing::warn!(peer = %self.peer, "dismissed: it floods the coordinator");
+                    return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+                }
+            }
+        }
+    }
+}
+
+impl<S> Connected for Connection<S> {
     type ConnectInfo = Admission;
 
     fn connect_info(&self) -> Admission {
@@ -134,7 +202,7 @@ impl Connected for Connection {
     }
 }
 
-impl AsyncRead for Connection {
+impl<S: AsyncRead + Unpin> AsyncRead for Connection<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -148,11 +216,15 @@ impl AsyncRead for Connection {
         {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        ready!(self.poll_leave(context))?;
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        self.admission.allowance.spend_bytes(buffer.filled().len() - before);
+        read
     }
 }
 
-impl AsyncWrite for Connection {
+impl<S: AsyncWrite + Unpin> AsyncWrite for Connection<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -193,9 +265,9 @@ mod tests {
 
     async fn listen(
         connections: usize,
-    ) -> (SocketAddr, impl Stream<Item = io::Result<Connection>>) {
+    ) -> (SocketAddr, impl Stream<Item = io::Result<Connection<TcpStream>>>) {
         let any = "127.0.0.1:0".parse().expect("it is an address");
-        let limits = Limits { connections, admission: Duration::from_millis(50) };
+        let limits = Limits { connections, visits: 10, admission: Duration::from_millis(50) };
         let listener = Listener::bind(any, limits).await.expect("some port is free");
         (listener.address().expect("it is bound"), Box::pin(listener.connections()))
     }

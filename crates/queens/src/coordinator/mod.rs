@@ -9,6 +9,7 @@
 //! The hub alone touches the farm; everybody else sends it inputs and gets answers. The same hub
 //! serves `queens count`, where the only session is in the same process.
 
+mod allowance;
 mod hub;
 mod listen;
 mod plans;
@@ -17,7 +18,10 @@ mod server;
 mod session;
 mod token_gate;
 
+pub(crate) use allowance::Allowance;
 pub(crate) use hub::{Hub, HubHandle, Wish};
+#[cfg(test)]
+pub(crate) use listen::{Accept, accept_within};
 pub(crate) use listen::{Limits, Listener};
 pub(crate) use plans::Plans;
 pub(crate) use server::{Access, serve};

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;
 use wire::{MAX_TASKS_PER_MESSAGE, TasksBlock, WorkerOrder};
 
-use super::{Plans, SessionFault};
+use super::{Allowance, Plans, SessionFault};
 
 /// What the hub tells a session.
 #[derive(Clone, Copy, Debug)]
@@ -37,10 +37,15 @@ struct Sending {
 
 /// Runs until either end of the session closes. Orders overtake tasks, so that acknowledgements
 /// and revocations never wait for a long loan.
+///
+/// # Errors
+///
+/// A report of a range that its plan does not have ends the session: no sound worker sends one.
 pub(crate) async fn pump(
     mut orders: mpsc::Receiver<Order>,
     out: mpsc::Sender<WorkerOrder>,
     plans: Arc<Plans>,
+    allowance: &Allowance,
 ) -> Result<(), SessionFault> {
     let mut loans: VecDeque<Sending> = VecDeque::new();
     loop {
@@ -73,7 +78,13 @@ pub(crate) async fn pump(
                 WorkerOrder::Revoke(lease)
             }
             Order::Distrusted => return Err(SessionFault::Distrusted),
+            Order::Ack { range, verdict: Verdict::Invalid, .. } => {
+                return Err(SessionFault::Range(range));
+            }
             Order::Ack { job, fingerprint, range, verdict } => {
+                if matches!(verdict, Verdict::Accepted | Verdict::Disputed) {
+                    allowance.earn();
+                }
                 WorkerOrder::Ack { job, fingerprint, range, verdict }
             }
         };
@@ -130,7 +141,7 @@ mod tests {
         let (first, second) = (long_loan(&plans, 1), long_loan(&plans, 2));
         let (orders, from_hub) = mpsc::channel(8);
         let (to_worker, mut out) = mpsc::channel(1);
-        tokio::spawn(pump(from_hub, to_worker, plans));
+        tokio::spawn(async move { pump(from_hub, to_worker, plans, &Allowance::default()).await });
 
         orders.send(Order::Loan(first)).await.expect("the pump runs");
         assert_eq!(next(&mut out).await, "loan 1");

@@ -1,10 +1,12 @@
 //! The gRPC services: thin translations between messages and the hub.
 
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use farm::{AuditPolicy, JobId, JobView, Problem, Refusal, Slice};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
@@ -16,8 +18,9 @@ use wire::v1::jobs_service_server::{JobsService, JobsServiceServer};
 use wire::{MAX_MESSAGE_BYTES, WireError, WorkerMessage, v1};
 
 use super::hub::HubGone;
+use super::listen::{Admission, Connection};
 use super::token_gate::TokenGate;
-use super::{HubHandle, Listener, Plans, SessionFault, Wish, host};
+use super::{HubHandle, Plans, SessionFault, Wish, host};
 use crate::failure::Failure;
 use crate::token::Token;
 
@@ -38,12 +41,15 @@ pub(crate) enum Access {
 }
 
 /// Serves until `stop` completes and every stream has ended.
-pub(crate) async fn serve(
-    listener: Listener,
+pub(crate) async fn serve<S>(
+    connections: impl Stream<Item = io::Result<Connection<S>>>,
     access: Access,
     hub: HubHandle,
     stop: impl Future<Output = ()>,
-) -> Result<(), Failure> {
+) -> Result<(), Failure>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
     let gate = match &access {
         Access::Token(token) => TokenGate::new(Some(token)),
         Access::Open => TokenGate::new(None),
@@ -77,7 +83,7 @@ pub(crate) async fn serve(
         .add_service(InterceptedService::new(farm, gate.clone()))
         .add_service(InterceptedService::new(jobs, gate.clone()))
         .add_service(InterceptedService::new(reflection, gate))
-        .serve_with_incoming_shutdown(listener.connections(), stop)
+        .serve_with_incoming_shutdown(connections, stop)
         .await
         .map_err(|error| anyhow::Error::from(error).into())
 }
@@ -98,16 +104,13 @@ impl FarmService for Services {
         &self,
         request: Request<Streaming<v1::WorkRequest>>,
     ) -> Result<Response<Self::WorkStream>, Status> {
+        let admission = request.extensions().get::<Admission>();
+        let allowance = admission.map(Admission::allowance).unwrap_or_default();
         // A broken connection ends the stream like a farewell: the farm treats both alike.
-        let messages = request.into_inner().map_while(Result::ok).map(
-            |message| -> Result<WorkerMessage, WireError> {
-                log_hello(&message);
-                message.try_into()
-            },
-        );
+        let messages = request.into_inner().map_while(Result::ok).map(decode);
         let (out, orders) = mpsc::channel(OUTGOING);
         let (hub, plans) = (self.hub.clone(), self.plans.clone());
-        let session = tokio::spawn(host(hub, plans, messages, out));
+        let session = tokio::spawn(host(hub, plans, messages, out, allowance));
         let last_word = async move {
             match session.await {
                 Ok(Ok(())) => None,
@@ -121,16 +124,19 @@ impl FarmService for Services {
     }
 }
 
-/// What only people want to know of a worker.
-fn log_hello(message: &v1::WorkRequest) {
-    if let Some(v1::work_request::Message::Hello(hello)) = &message.message {
-        tracing::info!(
-            worker = hello.worker,
-            build = hello.build,
-            backend = hello.backend,
-            "hello"
-        );
+fn decode(message: v1::WorkRequest) -> Result<WorkerMessage, WireError> {
+    // What only people want to know of a worker, if it is one.
+    let told = match &message.message {
+        Some(v1::work_request::Message::Hello(hello)) => {
+            Some((hello.build.clone(), hello.backend.clone()))
+        }
+        _ => None,
+    };
+    let message = message.try_into()?;
+    if let (WorkerMessage::Hello(hello), Some((build, backend))) = (&message, told) {
+        tracing::info!(worker = hello.worker, build, backend, "hello");
     }
+    Ok(message)
 }
 
 impl From<SessionFault> for Status {
@@ -140,7 +146,9 @@ impl From<SessionFault> for Status {
             SessionFault::Message(WireError::Protocol { .. } | WireError::Fingerprint { .. }) => {
                 Status::failed_precondition(text)
             }
-            SessionFault::Message(_) | SessionFault::NoHello => Status::invalid_argument(text),
+            SessionFault::Message(_) | SessionFault::NoHello | SessionFault::Range(_) => {
+                Status::invalid_argument(text)
+            }
             SessionFault::Silent => Status::deadline_exceeded(text),
             SessionFault::Ended => Status::unavailable(text),
             SessionFault::Distrusted => Status::permission_denied(text),

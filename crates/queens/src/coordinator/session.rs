@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytesize::ByteSize;
-use farm::{Event, SessionId};
+use farm::{Event, Range, SessionId};
 use tokio::sync::mpsc;
 use tokio_stream::{Stream, StreamExt};
 use wire::{WireError, WorkerMessage, WorkerOrder};
 
 use super::pump::pump;
-use super::{HubHandle, Plans};
+use super::{Allowance, HubHandle, Plans};
 use crate::failure::Failure;
 
 /// How long a new session may take to say who it is.
@@ -25,6 +25,9 @@ pub(crate) enum SessionFault {
     /// The worker says the wrong thing first, or a second Hello.
     #[error("a session begins with one Hello")]
     NoHello,
+    /// The worker reports what no plan has, or what was altered on its way.
+    #[error("there is no range {0} in the plan of its job, or its sum and its residue disagree")]
+    Range(Range),
     /// The worker says nothing.
     #[error("nothing came within {} seconds; connect again", HELLO_TIMEOUT.as_secs())]
     Silent,
@@ -43,13 +46,16 @@ pub(crate) enum SessionFault {
 }
 
 /// Serves one worker until it goes, or is dismissed. What it says comes from `messages`, until
-/// that ends; what it is told goes to `out`.
+/// that ends; what it is told goes to `out`. Messages are paid from `allowance`, and counts that are
+/// accepted fill it again.
 pub(crate) async fn host(
     hub: HubHandle,
     plans: Arc<Plans>,
     mut messages: impl Stream<Item = Result<WorkerMessage, WireError>> + Unpin,
     out: mpsc::Sender<WorkerOrder>,
+    allowance: Allowance,
 ) -> Result<(), SessionFault> {
+    allowance.spend_session();
     let first = tokio::time::timeout(HELLO_TIMEOUT, messages.next()).await;
     let hello = match first {
         Ok(Some(Ok(WorkerMessage::Hello(hello)))) => hello,
@@ -67,16 +73,21 @@ pub(crate) async fn host(
             return Ok(());
         }
         tokio::select! {
-            ended = listen(&hub, session, &mut messages) => ended,
-            ended = pump(orders, out, plans) => match ended {
-                Ok(()) => Err(SessionFault::Ended),
-                Err(fault) => Err(fault),
-            },
+            ended = listen(&hub, session, &mut messages, &allowance) => ended,
+            ended = pump(orders, out, plans, &allowance) => {
+                ended.and(Err(SessionFault::Ended))
+            }
         }
     }
     .await;
 
     let _ = hub.session(Event::Left { session }).await;
+    if let Err(
+        fault @ (SessionFault::Message(_) | SessionFault::NoHello | SessionFault::Range(_)),
+    ) = &result
+    {
+        tracing::warn!(%session, worker, %fault, "dismissed: the worker says what it must not");
+    }
     tracing::info!(%session, worker, reason = ?result.as_ref().err(), "worker left");
     result
 }
@@ -85,8 +96,10 @@ async fn listen(
     hub: &HubHandle,
     session: SessionId,
     messages: &mut (impl Stream<Item = Result<WorkerMessage, WireError>> + Unpin),
+    allowance: &Allowance,
 ) -> Result<(), SessionFault> {
     while let Some(message) = messages.next().await {
+        allowance.spend_message();
         let event = match message? {
             WorkerMessage::Hello(_) => return Err(SessionFault::NoHello),
             WorkerMessage::Credit(credit) => Event::CreditChanged { session, credit },

@@ -23,4 +23,6 @@ pub(crate) use open::{CheckedLedger, Ledger, unix_ms};
 pub(crate) use writer::{LedgerEvent, LedgerHandle, spawn};
 
 #[cfg(test)]
+mod crashes;
+#[cfg(test)]
 mod tests;

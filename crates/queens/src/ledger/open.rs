@@ -153,6 +153,7 @@ impl Ledger {
 }
 
 /// Milliseconds since 1970, for people.
+#[expect(clippy::disallowed_methods, reason = "nothing is decided by it")]
 pub(crate) fn unix_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)

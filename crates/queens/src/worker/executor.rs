@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use board::Tasks;
 use count::{Backend, CountError};
-use farm::{LeaseId, Loan, Part};
+use farm::{KernelName, LeaseId, Loan, Part, Tally};
 use tokio::sync::mpsc;
 
 use super::kernel::NamedKernel;
@@ -64,6 +64,28 @@ struct Desk {
     held: u64,
 }
 
+impl Desk {
+    fn count(
+        &mut self,
+        backend: Backend,
+        chunk: &Chunk,
+    ) -> Result<(Tally, KernelName), CountError> {
+        let Loan { plan, fingerprint, recount, .. } = chunk.loan;
+        let make = || ((plan, recount), NamedKernel::new(self.held, backend, plan, recount));
+        let (_, kernel) = self.kernel.get_or_insert_with(make);
+        let tasks = chunk.tasks.slice(chunk.at.clone());
+        let tally = kernel.count(fingerprint, chunk.range.start(), tasks)?;
+        Ok((tally, kernel.name()))
+    }
+}
+
+impl Chunk {
+    fn part(&self, (tally, kernel): (Tally, KernelName), busy: Duration) -> Part {
+        let busy_us = u64::try_from(busy.as_micros()).unwrap_or(u64::MAX);
+        Part { loan: self.loan, range: self.range, tally, kernel, busy_us }
+    }
+}
+
 impl Executor {
     /// Starts `threads` threads. Finished parts arrive at the receiver, in any order.
     pub(crate) fn start(
@@ -84,6 +106,44 @@ impl Executor {
         };
         (0..threads.get()).for_each(start);
         (Executor { shared, threads, backend, memory }, receiver)
+    }
+
+    /// One thread that is a task: it counts by the same means, one task at a time, and takes as long
+    /// as `pace` says of simulated time.
+    #[cfg(test)]
+    pub(crate) fn start_simulated(
+        backend: Backend,
+        memory: u64,
+        mut pace: impl FnMut() -> Duration + Send + 'static,
+    ) -> (Executor, mpsc::UnboundedReceiver<Result<Part, CountError>>) {
+        let state = State { queue: Queue::new(memory), busy: 0, closed: false };
+        let (state, changed) = (Mutex::new(state), Condvar::new());
+        let shared = Arc::new(Shared { state, changed, threads: 1 });
+        let (parts, receiver) = mpsc::unbounded_channel();
+        let executor =
+            Executor { shared: shared.clone(), threads: NonZero::<usize>::MIN, backend, memory };
+        tokio::spawn(async move {
+            let mut desk = Desk::default();
+            loop {
+                let busy = pace();
+                tokio::time::sleep(busy).await;
+                let (closed, waiting) = {
+                    let state = shared.lock();
+                    (state.closed, state.queue.tasks())
+                };
+                if !closed && waiting == 0 {
+                    continue;
+                }
+                let Some(chunk) = shared.take(1, &mut desk) else { return };
+                let counted = desk.count(backend, &chunk);
+                let part = counted.map(|count| chunk.part(count, busy));
+                shared.give_back();
+                if parts.send(part).is_err() {
+                    return;
+                }
+            }
+        });
+        (executor, receiver)
     }
 
     /// What they count with.
@@ -202,20 +262,12 @@ fn count_until_closed(
 ) {
     let mut desk = Desk::default();
     let mut most = 1;
-    while let Some(Chunk { loan, range, tasks, at }) = shared.take(most, &mut desk) {
-        let held = desk.held;
-        let make = || {
-            let kernel = NamedKernel::new(held, backend, loan.plan, loan.recount);
-            ((loan.plan, loan.recount), kernel)
-        };
-        let (_, kernel) = desk.kernel.get_or_insert_with(make);
+    while let Some(chunk) = shared.take(most, &mut desk) {
         let begun = Instant::now();
-        let counted = kernel.count(loan.fingerprint, range.start(), tasks.slice(at.clone()));
+        let counted = desk.count(backend, &chunk);
         let busy = begun.elapsed();
-        most = next_chunk(at.len(), busy);
-        let busy_us = u64::try_from(busy.as_micros()).unwrap_or(u64::MAX);
-        let kernel = kernel.name();
-        let part = counted.map(|tally| Part { loan, range, tally, kernel, busy_us });
+        most = next_chunk(chunk.at.len(), busy);
+        let part = counted.map(|count| chunk.part(count, busy));
         // First the part, then the sign that the thread is free: idle means that all is sent.
         let gone = parts.send(part).is_err();
         shared.give_back();
@@ -234,6 +286,7 @@ fn next_chunk(tasks: usize, busy: Duration) -> usize {
 #[cfg(test)]
 mod tests {
     use board::Cut;
+    use count::Kernel;
     use farm::{JobId, Method, Plan, Problem, Range};
 
     use super::*;

@@ -11,7 +11,7 @@ use wire::v1::farm_service_client::FarmServiceClient;
 use wire::{MAX_MESSAGE_BYTES, WireError, WorkerOrder, v1};
 
 use super::Connect;
-use crate::endpoint::{Endpoint, innermost};
+use crate::endpoint::{Endpoint, TokenChannel, innermost};
 use crate::failure::Failure;
 
 /// Messages that may wait for the network.
@@ -45,16 +45,26 @@ pub(crate) struct GrpcConnector {
 
 impl Connect for GrpcConnector {
     async fn connect(&mut self) -> Result<Link, LinkEnd> {
-        let (messages, outgoing) = mpsc::channel(OUTGOING);
-        let backend = self.backend.clone();
-        let requests = ReceiverStream::new(outgoing).map(move |message| encode(message, &backend));
-
         // The token is read anew each time: it may have been replaced.
         let channel = self.endpoint.connect().await.map_err(LinkEnd::from_failure)?;
+        Link::over(channel, self.endpoint.url(), &self.backend).await
+    }
+}
+
+impl Link {
+    /// A session over `channel`, which leads to the coordinator at `url`.
+    pub(crate) async fn over(
+        channel: TokenChannel,
+        url: &str,
+        backend: &str,
+    ) -> Result<Link, LinkEnd> {
+        let (messages, outgoing) = mpsc::channel(OUTGOING);
+        let (url, backend) = (url.to_string(), backend.to_string());
+        let requests = ReceiverStream::new(outgoing).map(move |message| encode(message, &backend));
+
         let mut client = FarmServiceClient::new(channel)
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
             .max_encoding_message_size(MAX_MESSAGE_BYTES);
-        let url = self.endpoint.url().to_string();
         let answers = tokio::time::timeout(WELCOME_TIMEOUT, client.work(requests)).await;
         let answers = answers.map_err(|_| LinkEnd::Lost("it does not answer".into()))?;
         let answers = answers.map_err(|status| ended(&url, status))?;
@@ -69,7 +79,7 @@ impl Connect for GrpcConnector {
 
 impl LinkEnd {
     /// No connection is worth another try; a wrong token or a wrong address is not.
-    fn from_failure(failure: Failure) -> LinkEnd {
+    pub(crate) fn from_failure(failure: Failure) -> LinkEnd {
         match failure {
             Failure::Unreachable { reason, .. } => LinkEnd::Lost(reason),
             other => LinkEnd::Refused(other),

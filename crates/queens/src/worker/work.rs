@@ -1,10 +1,11 @@
 //! The worker's loop: connects, counts, reports, reconnects, and leaves when asked.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use farm::{Agent, AgentConfig, LeaseId, Millis, Part};
 use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
 use tokio_stream::StreamExt;
 use wire::{TasksBlock, WorkerOrder};
 
@@ -82,7 +83,7 @@ struct Worker {
     started: Instant,
     stop: watch::Receiver<bool>,
     /// Once it was asked to stop.
-    leave_by: Option<tokio::time::Instant>,
+    leave_by: Option<Instant>,
 }
 
 impl Worker {
@@ -213,7 +214,7 @@ impl Worker {
 
     fn begin_leaving(&mut self) {
         tracing::info!("asked to stop: handing back what is not begun");
-        self.leave_by = Some(tokio::time::Instant::now() + FAREWELL);
+        self.leave_by = Some(Instant::now() + FAREWELL);
         self.agent.stop();
         self.executor.clear();
     }
@@ -235,8 +236,8 @@ impl Worker {
         Millis(u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX))
     }
 
-    fn instant(&self, at: Millis) -> tokio::time::Instant {
-        (self.started + Duration::from_millis(at.0)).into()
+    fn instant(&self, at: Millis) -> Instant {
+        self.started + Duration::from_millis(at.0)
     }
 }
 
@@ -249,7 +250,7 @@ async fn stopped(stop: &mut watch::Receiver<bool>) {
 }
 
 /// Never, if there is no such time.
-async fn sleep_until(at: Option<tokio::time::Instant>) {
+async fn sleep_until(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at).await,
         None => std::future::pending().await,

@@ -1,4 +1,4 @@
-//! A disk that is full: nothing that was accepted is lost, and the same command goes on.
+//! A disk that is full, or fails: nothing that was accepted is lost, and the same command goes on.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -53,8 +53,40 @@ fn a_full_file_system_stops_a_count_and_loses_nothing() {
     assert_eq!(run(&mut count(&ledger)).success(), format!("{}\n", vectors::total(N)));
 }
 
-/// The coordinator runs out of room in the middle of a job; then it gets some.
-fn stopped_coordinator_goes_on(farm: &Farm, mut coordinator: Process, make_room: impl Fn()) {
+#[test]
+fn a_coordinator_whose_disk_fails_says_so_and_goes_on_later() {
+    if !can_inject() {
+        println!("left out: strace(1) cannot make system calls fail here");
+        return;
+    }
+    for (calls, first) in [("fdatasync,fsync", 12), ("pwrite64", 90)] {
+        let farm = Farm::new("--lease-ms 1", "--report-ms 0");
+        let mut failing = with_io_errors(calls, first, &farm.coordinator());
+        let coordinator = Process::start(&mut failing, farm.new_log());
+        let said = stopped_coordinator_goes_on(&farm, coordinator, || {});
+        assert!(said.contains("disk I/O error"), "{calls}: {said}");
+    }
+}
+
+/// A disk that takes writes, and says only when they are to be kept that it cannot.
+#[test]
+#[ignore = "mounts a small file system, which needs root: CI runs it"]
+fn a_disk_that_cannot_keep_what_it_took_stops_the_farm_and_loses_nothing() {
+    let Some(disk) = HollowDisk::mount() else {
+        println!("left out: a file cannot be mounted as a disk here");
+        return;
+    };
+    let farm = Farm::new("--lease-ms 1", "--report-ms 0").with_ledger(disk.path("ledger.db"));
+    disk.backing.leave(400);
+    let coordinator = farm.start_coordinator();
+    stopped_coordinator_goes_on(&farm, coordinator, || {
+        disk.backing.empty();
+        disk.remount();
+    });
+}
+
+/// The coordinator cannot write in the middle of a job; then it can again. What it said of it.
+fn stopped_coordinator_goes_on(farm: &Farm, mut coordinator: Process, mend: impl Fn()) -> String {
     coordinator.wait_for_line("coordinator serves");
     let _workers = [farm.start_worker(), farm.start_worker()];
     let job = farm.submit(N, 5, 0);
@@ -66,7 +98,7 @@ fn stopped_coordinator_goes_on(farm: &Farm, mut coordinator: Process, make_room:
     for word in ["cannot write the ledger", "safe", "make room", "same command"] {
         assert!(said.contains(word), "{said}");
     }
-    make_room();
+    mend();
     let kept = farm.snapshot();
     assert_eq!(kept.running(), 1, "it stopped in the middle");
 
@@ -79,6 +111,7 @@ fn stopped_coordinator_goes_on(farm: &Farm, mut coordinator: Process, make_room:
     for (first, row) in &kept.jobs[&job].rows {
         assert_eq!(last.jobs[&job].rows.get(first), Some(row), "accepted ranges stay");
     }
+    said
 }
 
 fn count(ledger: &Path) -> Command {
@@ -90,16 +123,35 @@ fn count(ledger: &Path) -> Command {
 /// The same command where no file may grow beyond so many KiB. The signal is ignored, so that a
 /// write fails as it would on a full disk.
 fn in_files_of(kib: u32, command: &Command) -> Command {
-    let mut limited = Command::new("bash");
     let script = format!("trap '' XFSZ; ulimit -f {kib}; exec \"$0\" \"$@\"");
-    limited.args(["-c", &script]).arg(command.get_program()).args(command.get_args());
+    behind(&["bash", "-c", &script], command)
+}
+
+/// The same command, of which these system calls fail from the `first` on, as on a broken disk.
+fn with_io_errors(calls: &str, first: u32, command: &Command) -> Command {
+    let (trace, fail) =
+        (format!("trace={calls}"), format!("inject={calls}:error=EIO:when={first}+"));
+    let strace = ["strace", "-f", "-qq", "--seccomp-bpf", "-o", "/dev/null"];
+    behind(&[&strace[..], &["-e", &trace, "-e", &fail]].concat(), command)
+}
+
+/// Whether there is an strace(1), and it may do that.
+fn can_inject() -> bool {
+    let tried = with_io_errors("fsync", 1, &Command::new("true")).output();
+    tried.is_ok_and(|output| output.status.success())
+}
+
+/// `command` as the last words of `front`, in the same environment.
+fn behind(front: &[&str], command: &Command) -> Command {
+    let mut whole = Command::new(front[0]);
+    whole.args(&front[1..]).arg(command.get_program()).args(command.get_args());
     for (name, value) in command.get_envs() {
         match value {
-            Some(value) => limited.env(name, value),
-            None => limited.env_remove(name),
+            Some(value) => whole.env(name, value),
+            None => whole.env_remove(name),
         };
     }
-    limited
+    whole
 }
 
 /// A file system that is soon full.
@@ -132,6 +184,49 @@ impl SmallDisk {
 }
 
 impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(self.path("")).status();
+    }
+}
+
+/// A file system that promises more than the one that it lies on can keep.
+struct HollowDisk {
+    place: Scratch,
+    backing: SmallDisk,
+}
+
+impl HollowDisk {
+    /// `None` where a file cannot be mounted.
+    fn mount() -> Option<HollowDisk> {
+        let disk = HollowDisk { place: Scratch::new(), backing: SmallDisk::mount() };
+        let image = std::fs::File::create(disk.image()).expect("there is room for a name");
+        image.set_len(64 << 20).expect("a hole takes no room");
+        let mut make = Command::new("mkfs.ext4");
+        let made = make.args(["-q", "-F", "-E", "lazy_itable_init=0"]).arg(disk.image()).status();
+        (made.is_ok_and(|status| status.success()) && disk.try_mount()).then_some(disk)
+    }
+
+    fn try_mount(&self) -> bool {
+        let mut mount = Command::new("mount");
+        mount.args(["-o", "loop"]).arg(self.image()).arg(self.path(""));
+        mount.status().is_ok_and(|status| status.success())
+    }
+
+    fn remount(&self) {
+        run(Command::new("umount").arg(self.path(""))).success();
+        assert!(self.try_mount(), "it was mounted before");
+    }
+
+    fn image(&self) -> PathBuf {
+        self.backing.path("image")
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.place.path(name)
+    }
+}
+
+impl Drop for HollowDisk {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg("--lazy").arg(self.path("")).status();
     }
