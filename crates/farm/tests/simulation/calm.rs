@@ -119,7 +119,7 @@ impl Ledger {
                 "of one that was proven wrong: {row:?}"
             );
         }
-        let total = job.truth.total(&job.ordinals());
+        let total = job.truth.total(&job.ordinals);
         if job.policy.is_some_and(|policy| policy.share_ppm == AuditPolicy::ALL) {
             assert_eq!((believed, job.rows.total), (0, total), "job {id} was counted twice");
             assert!(job.rows.iter().all(|row| row.check != Check::None), "job {id}");
@@ -131,6 +131,6 @@ impl Ledger {
         }
         tally.believed += believed;
         tally.slices += u64::from(!job.slice.is_all());
-        tally.jobs_without_tasks += u64::from(job.ordinals().is_empty());
+        tally.jobs_without_tasks += u64::from(job.ordinals.is_empty());
     }
 }
