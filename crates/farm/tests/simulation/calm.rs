@@ -124,6 +124,7 @@ impl Ledger {
             assert_eq!((believed, job.rows.total), (0, total), "job {id} was counted twice");
             assert!(job.rows.iter().all(|row| row.check != Check::None), "job {id}");
             tally.certified += 1;
+            tally.certified_against_liars += u64::from(!self.distrusted.is_empty());
         }
         if believed == 0 {
             assert_eq!(job.rows.total, total, "the total of job {id}");
