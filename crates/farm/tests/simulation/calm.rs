@@ -119,11 +119,12 @@ impl Ledger {
                 "of one that was proven wrong: {row:?}"
             );
         }
-        let total = job.truth.total(&job.ordinals());
+        let total = job.truth.total(&job.ordinals);
         if job.policy.is_some_and(|policy| policy.share_ppm == AuditPolicy::ALL) {
             assert_eq!((believed, job.rows.total), (0, total), "job {id} was counted twice");
             assert!(job.rows.iter().all(|row| row.check != Check::None), "job {id}");
             tally.certified += 1;
+            tally.certified_against_liars += u64::from(!self.distrusted.is_empty());
         }
         if believed == 0 {
             assert_eq!(job.rows.total, total, "the total of job {id}");
@@ -131,6 +132,6 @@ impl Ledger {
         }
         tally.believed += believed;
         tally.slices += u64::from(!job.slice.is_all());
-        tally.jobs_without_tasks += u64::from(job.ordinals().is_empty());
+        tally.jobs_without_tasks += u64::from(job.ordinals.is_empty());
     }
 }

@@ -58,6 +58,8 @@ pub enum Answer {
 pub struct LedgerJob {
     pub plan: Plan,
     pub slice: Slice,
+    /// Those of the slice.
+    pub ordinals: IntervalSet,
     pub fingerprint: Fingerprint,
     pub priority: i32,
     pub policy: Option<AuditPolicy>,
@@ -197,6 +199,7 @@ impl LedgerJob {
         LedgerJob {
             plan,
             slice,
+            ordinals: slice.ordinals(plan.tasks),
             fingerprint: plan.fingerprint(),
             priority,
             policy: audit,
@@ -205,10 +208,6 @@ impl LedgerJob {
             rows: Rows::default(),
             disputes: BTreeMap::new(),
         }
-    }
-
-    pub fn ordinals(&self) -> IntervalSet {
-        self.slice.ordinals(self.plan.tasks)
     }
 
     fn is_disputed(&self, range: Range) -> bool {
@@ -231,7 +230,7 @@ impl LedgerJob {
     fn check_report(&self, report: &Report) {
         assert_eq!(report.fingerprint, self.fingerprint, "a report of another plan");
         assert!(report.tally.is_sound(), "altered on its way: {report:?}");
-        assert!(self.ordinals().contains(report.range), "{} is not in the slice", report.range);
+        assert!(self.ordinals.contains(report.range), "{} is not in the slice", report.range);
         assert_ne!(self.state, JobState::Cancelled, "the job of {report:?} was cancelled before");
     }
 
@@ -328,7 +327,7 @@ impl LedgerJob {
     }
 
     fn finish(&mut self, tasks: u64, total: u128) {
-        assert_eq!(tasks, self.ordinals().len(), "tasks of {}", self.plan);
+        assert_eq!(tasks, self.ordinals.len(), "tasks of {}", self.plan);
         assert_eq!(self.rows.tasks, tasks, "done means covered exactly");
         assert_eq!(self.rows.total, total, "the total is the sum of the rows");
         assert!(self.disputes.is_empty(), "done while disputed: {:?}", self.disputes);

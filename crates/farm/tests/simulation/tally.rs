@@ -86,5 +86,6 @@ tally! {
     doubts: "reports left unanswered while rows were changing",
     sent_away: "sessions ended for want of trust",
     certified: "jobs done of which every range was counted twice",
+    certified_against_liars: "of these where a worker was proven wrong",
     slices: "jobs done that were a slice of a plan",
 }
