@@ -158,7 +158,7 @@ fn dies_as_it_is_told() {
 }
 
 fn open(path: &Path) -> Ledger {
-    CheckedLedger::open(path).and_then(CheckedLedger::begin).expect("the ledger is sound")
+    CheckedLedger::open_again(path).and_then(CheckedLedger::begin).expect("the ledger is sound")
 }
 
 /// Everything but the times and the openings, as text.
