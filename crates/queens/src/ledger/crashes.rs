@@ -25,8 +25,10 @@ const METHOD: Method = Method::Rows { rows: 2 };
 /// Tells the child process where to die: `LEDGER KIND POINT`.
 const ORDERS: &str = "QUEENS_TEST_CRASH";
 
+type IsMeant = fn(&[Effect]) -> bool;
+
 /// The batches around which the child dies, by what is in them; the first of each.
-const KINDS: [(&str, fn(&[Effect]) -> bool); 7] = [
+const KINDS: [(&str, IsMeant); 7] = [
     ("job", |batch| has(batch, |record| matches!(record, Record::Job { .. }))),
     ("state", |batch| has(batch, |record| matches!(record, Record::State { .. }))),
     ("range", |batch| has(batch, |record| matches!(record, Record::Range { .. }))),
