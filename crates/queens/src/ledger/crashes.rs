@@ -25,8 +25,10 @@ const METHOD: Method = Method::Rows { rows: 2 };
 /// Tells the child process where to die: `LEDGER KIND POINT`.
 const ORDERS: &str = "QUEENS_TEST_CRASH";
 
+type IsMeant = fn(&[Effect]) -> bool;
+
 /// The batches around which the child dies, by what is in them; the first of each.
-const KINDS: [(&str, fn(&[Effect]) -> bool); 9] = [
+const KINDS: [(&str, IsMeant); 9] = [
     ("job", |batch| has(batch, |record| matches!(record, Record::Job { .. }))),
     ("state", |batch| has(batch, |record| matches!(record, Record::State { .. }))),
     ("range", |batch| has(batch, |record| matches!(record, Record::Range { .. }))),
@@ -160,7 +162,7 @@ fn dies_as_it_is_told() {
 }
 
 fn open(path: &Path) -> Ledger {
-    CheckedLedger::open(path).and_then(CheckedLedger::begin).expect("the ledger is sound")
+    CheckedLedger::open_again(path).and_then(CheckedLedger::begin).expect("the ledger is sound")
 }
 
 /// Everything but the times and the openings, as text.

@@ -16,7 +16,7 @@ use super::{CheckedLedger, Ledger, LedgerEvent, LedgerFault, spawn};
 const JOB: JobId = JobId(1);
 
 fn open(path: &Path) -> Result<Ledger, LedgerFault> {
-    CheckedLedger::open(path)?.begin()
+    CheckedLedger::open_again(path)?.begin()
 }
 
 #[test]
