@@ -132,6 +132,10 @@ fn alter_rows(path: &Path, source: &mut Source<'_>) -> Result<(), rusqlite::Erro
     for _ in 0..=source.below(4) {
         let table = source.choose(&tables);
         let columns = names(&format!("SELECT name FROM pragma_table_info('{table}')"))?;
+        if columns.is_empty() {
+            // It was dropped.
+            continue;
+        }
         let column = source.choose(&columns);
         // Rows without a rowid are told apart by any column.
         let any = source.choose(&columns);
