@@ -35,6 +35,7 @@ mod plan;
 mod range;
 mod session;
 mod slice;
+mod suspects;
 mod tally;
 
 pub use board::{Method, Problem};

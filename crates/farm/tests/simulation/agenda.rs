@@ -70,6 +70,8 @@ pub enum Happening {
     },
     /// The faults end.
     Calm,
+    /// A client looks how far the jobs are.
+    Look,
 }
 
 #[derive(Default)]
