@@ -13,6 +13,7 @@ mod compare;
 mod coordinator;
 mod draw;
 mod endpoint;
+mod estimate;
 mod failure;
 mod ledger;
 mod local;

@@ -1,8 +1,9 @@
 //! `queens plan`: what a count will take, before anything runs.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use board::{Cut, MethodChoice};
+use board::{Cut, MethodChoice, Problem};
 use bytesize::ByteSize;
 use clap::Args;
 use farm::Plan;
@@ -10,9 +11,11 @@ use serde::Serialize;
 
 use super::count::{CountingArgs, CutArgs, given};
 use super::problem::ProblemArgs;
+use crate::estimate::{Effort, Estimate, Estimated};
 use crate::failure::Failure;
 use crate::memory::{Fit, fit};
 use crate::output;
+use crate::progress::clock;
 
 #[derive(Debug, Args)]
 pub(super) struct PlanArgs {
@@ -24,6 +27,12 @@ pub(super) struct PlanArgs {
     pub(super) cut: CutArgs,
     #[command(flatten)]
     counting: CountingArgs,
+    /// Count a sample of the tasks for so long, to estimate the total and the time; 0: no estimate
+    #[arg(long, value_name = "SECONDS", default_value_t = 5, env = "QUEENS_SECONDS")]
+    seconds: u64,
+    /// Decides which tasks are drawn [default: drawn anew]
+    #[arg(long, value_name = "S")]
+    seed: Option<u64>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -44,16 +53,42 @@ struct PlanJson {
     thread_memory_bytes: u64,
     memory_bytes: u64,
     threads: usize,
+    #[serde(flatten)]
+    estimate: Option<EstimateJson>,
+}
+
+/// Of the sum over all tasks, and of the time of one thread, with 95% confidence.
+#[derive(Serialize)]
+struct EstimateJson {
+    /// In decimal digits, as counts are.
+    estimate: String,
+    estimate_error: String,
+    core_seconds: f64,
+    core_seconds_error: f64,
+    longest_task_seconds: f64,
+    tasks_counted: u64,
+    /// Every task was counted, and the estimate is the total.
+    exact: bool,
+    backend: &'static str,
+    seed: u64,
 }
 
 pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     let problem = args.problem.problem(args.n)?;
     let choice = args.cut.choice()?.unwrap_or(MethodChoice::suggested(problem));
     let method = choice.for_problem(problem);
-    let tasks = Cut::new(problem, method)?.len();
-    let plan = Plan { problem, method, tasks };
+    let cut = Cut::new(problem, method)?;
+    let plan = Plan { problem, method, tasks: cut.len() };
     let (wanted, memory) = (args.counting.threads(), args.counting.memory());
     let Fit { threads, bytes: thread_memory } = fit(plan, wanted, memory)?;
+    let effort = Effort {
+        plan,
+        backend: args.counting.backend(),
+        threads: threads.get(),
+        memory: thread_memory,
+        time: Duration::from_secs(args.seconds),
+        seed: args.seed.unwrap_or_else(rand::random),
+    };
     if args.json {
         let json = PlanJson {
             problem: plan.problem.name(),
@@ -62,14 +97,15 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
             parameter: method.parameter().into_iter().collect(),
             given: given(&problem),
             fingerprint: plan.fingerprint().to_string(),
-            tasks,
+            tasks: plan.tasks,
             thread_memory_bytes: thread_memory,
             memory_bytes: memory,
             threads: threads.get(),
+            estimate: args.estimated(effort, cut)?.map(|it| estimate_json(&it, effort)),
         };
         return output::print(serde_json::to_string(&json).map_err(anyhow::Error::from)?);
     }
-    output::print(format!("plan      {plan}\ntasks     {tasks}"))?;
+    output::print(format!("plan      {plan}\ntasks     {}", plan.tasks))?;
     match thread_memory {
         0 => output::print("memory    a few MiB a thread"),
         _ => output::print(format!(
@@ -78,5 +114,74 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
             ByteSize(memory).display().iec(),
         )),
     }?;
-    output::print(format!("threads   {threads} of {wanted}"))
+    output::print(format!("threads   {threads} of {wanted}"))?;
+    match args.estimated(effort, cut)? {
+        Some(estimated) => output::print(text(&estimated, effort)),
+        None if args.seconds == 0 => Ok(()),
+        None => output::print(format!(
+            "estimate  none: a few tasks take longer than {} s here; give more with --seconds",
+            args.seconds
+        )),
+    }
+}
+
+impl PlanArgs {
+    /// What a sample of the tasks says, if one is wanted and the time is enough.
+    fn estimated(&self, effort: Effort, cut: Cut) -> Result<Option<Estimated>, Failure> {
+        if self.seconds == 0 {
+            return Ok(None);
+        }
+        count::self_test(effort.backend)?;
+        Ok(effort.estimate(cut).map_err(anyhow::Error::from)?)
+    }
+}
+
+fn estimate_json(estimated: &Estimated, effort: Effort) -> EstimateJson {
+    let Estimated { total, core_seconds, longest_task_seconds, tasks_counted, is_exact } =
+        *estimated;
+    EstimateJson {
+        estimate: format!("{:.0}", total.value),
+        estimate_error: format!("{:.0}", total.error.ceil()),
+        core_seconds: core_seconds.value,
+        core_seconds_error: core_seconds.error,
+        longest_task_seconds,
+        tasks_counted,
+        exact: is_exact,
+        backend: effort.backend.name(),
+        seed: effort.seed,
+    }
+}
+
+fn text(estimated: &Estimated, Effort { plan, backend, seed, .. }: Effort) -> String {
+    let Estimated { total, core_seconds, longest_task_seconds, tasks_counted, is_exact } =
+        *estimated;
+    let what = match plan.problem {
+        Problem::Fundamental { .. } => "placements before symmetry",
+        _ => "placements",
+    };
+    let (estimate, hours) = match is_exact {
+        true => {
+            (format!("{:.0} {what}, exact: all tasks were counted", total.value), String::new())
+        }
+        false => (
+            format!(
+                "{:.4e} {what} +- {} (95%), from {tasks_counted} tasks, seed {seed}",
+                total.value,
+                percent(total)
+            ),
+            format!(" +- {} (95%)", percent(core_seconds)),
+        ),
+    };
+    format!(
+        "estimate  {estimate}\n\
+         time      {:.3} core-hours{hours}: {} of one thread, by {backend} on this machine\n\
+         longest   {longest_task_seconds:.3} s for a task, of those counted",
+        core_seconds.value / 3600.0,
+        clock(core_seconds.value),
+    )
+}
+
+/// An error as a share of what it is about.
+fn percent(Estimate { value, error }: Estimate) -> String {
+    if error == 0.0 { "0%".into() } else { format!("{:.2}%", 100.0 * error / value) }
 }

@@ -58,17 +58,64 @@ fn total(n: u32) -> Value {
 
 #[test]
 fn a_plan_says_what_a_count_will_take() {
-    let plan = ["plan", "24", "--memory", "150MiB", "--threads", "4"];
+    let plan = ["plan", "24", "--memory", "150MiB", "--threads", "4", "--seconds", "0"];
     let text = run(&mut queens(&plan)).success();
     assert!(text.contains("total N=24 by halves") && text.contains("threads   1 of 4"), "{text}");
+    assert!(!text.contains("estimate"), "{text}");
 
     let json = one_object(&run(queens(&plan).arg("--json")).success());
     let fields = "fingerprint memory_bytes method n problem tasks thread_memory_bytes threads";
     assert_eq!(fields_of(&json), fields);
     assert_eq!((&json["threads"], &json["memory_bytes"]), (&1.into(), &(150 << 20).into()));
 
-    let rows = one_object(&run(&mut queens(&["plan", "16", "--rows", "4", "--json"])).success());
+    let plan = ["plan", "16", "--rows", "4", "--seconds", "0", "--json"];
+    let rows = one_object(&run(&mut queens(&plan)).success());
     assert_eq!((&rows["rows"], &rows["tasks"]), (&4.into(), &9844.into()));
+}
+
+#[test]
+fn a_plan_estimates_total_and_time_from_a_sample() {
+    let plan = ["plan", "17", "--method", "ring", "--seconds", "1", "--seed", "7"];
+    let json = one_object(&run(queens(&plan).arg("--json")).success());
+    let fields = "backend core_seconds core_seconds_error estimate estimate_error exact fingerprint \
+                  longest_task_seconds memory_bytes method n problem seed tasks tasks_counted \
+                  thread_memory_bytes threads width";
+    assert_eq!(fields_of(&json), fields);
+    let number = |name: &str| -> f64 {
+        json[name].as_str().expect("counts are decimal digits").parse().expect("a number")
+    };
+    let off = (number("estimate") - vectors::total(17) as f64).abs();
+    assert!(off <= 3.0 * number("estimate_error"), "{json}");
+    assert_eq!((&json["exact"], &json["seed"]), (&false.into(), &7.into()));
+    let seconds = |name: &str| json[name].as_f64().expect("a number");
+    assert!(seconds("core_seconds") > 1.0 && seconds("longest_task_seconds") > 0.0, "{json}");
+
+    let text = run(&mut queens(&plan)).success();
+    let said =
+        ["placements +- ", "(95%)", "seed 7", "core-hours +- ", "on this machine", "longest"];
+    assert!(said.iter().all(|words| text.contains(words)), "{text}");
+}
+
+#[test]
+fn a_plan_that_is_counted_in_time_has_an_exact_estimate() {
+    let plan = ["plan", "8", "--problem", "fundamental", "--seconds", "60"];
+    let text = run(&mut queens(&plan)).success();
+    assert!(text.contains("estimate  92 placements before symmetry, exact"), "{text}");
+    let json = one_object(&run(queens(&plan).arg("--json")).success());
+    assert_eq!((&json["estimate"], &json["estimate_error"]), (&"92".into(), &"0".into()));
+    assert_eq!(json["exact"], true);
+
+    let torus = ["plan", "11", "--problem", "toroidal", "--json"];
+    assert_eq!(one_object(&run(&mut queens(&torus)).success())["estimate"], "88");
+}
+
+#[test]
+fn a_plan_whose_tasks_take_too_long_says_that_it_has_no_estimate() {
+    let plan = ["plan", "24", "--rows", "1", "--seconds", "1"];
+    let text = run(&mut queens(&plan)).success();
+    assert!(text.contains("estimate  none") && text.contains("--seconds"), "{text}");
+    let json = one_object(&run(queens(&plan).arg("--json")).success());
+    assert!(json.get("estimate").is_none(), "{json}");
 }
 
 #[test]
