@@ -49,6 +49,8 @@ pub const READERS: &[Reader] = &[
     reader!(GetResponse),
     reader!(WatchRequest),
     reader!(WatchResponse),
+    reader!(AuditRequest),
+    reader!(AuditResponse),
     reader!(CancelRequest),
     reader!(CancelResponse),
     reader!(PauseRequest),

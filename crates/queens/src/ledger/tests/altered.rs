@@ -18,29 +18,36 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
     for (job, kind) in (1..).zip(["total", "fundamental", "completions b4", "superqueens"]) {
         let problem = Problem::from_text(kind, 8).expect("there is such a problem");
         let plan = Plan { problem, ..plan() };
+        let by = |worker: &str| Author { worker: worker.into(), build: "1.2.3".into() };
         let report = |start, end, count| {
-            let (range, lease) = (interval(start, end), LeaseId(job << 40));
-            let fingerprint = plan.fingerprint();
-            Report { job: JobId(job), fingerprint, lease, range, count, busy_us: 1 }
+            let report = super::report(interval(start, end), count);
+            Report { job: JobId(job), fingerprint: plan.fingerprint(), ..report }
         };
-        let range = |start, end, count| Record::Range {
-            report: report(start, end, count),
-            worker: "a".into(),
+        let range = |start, end, count| {
+            let (author, audit) = (by("a"), start == 30);
+            Record::Range { report: report(start, end, count), author, audit }
         };
         let dispute = |start, end, count| Record::Dispute {
             report: report(start, end, count),
-            worker: "b".into(),
+            author: by("b"),
         };
         let settle = |start, end, count| Record::Settle {
             report: report(start, end, count),
-            worker: "c".into(),
+            author: by("c"),
+            wrong: vec!["d".into()],
         };
-        let job = JobId(job);
+        let confirm = |start, end, count| Record::Confirm {
+            report: report(start, end, count),
+            author: by("b"),
+        };
+        let policy = AuditPolicy { share_ppm: 500_000, seed: 5, by_search: false };
+        let (job, slice) = (JobId(job), Slice::ALL);
         let records = [
-            Record::Job { job, plan, priority: 1 },
+            Record::Job { job, plan, slice, priority: 1, audit: Some(policy) },
             range(0, 10, 7),
             range(10, 30, 5),
             range(30, 40, 3),
+            confirm(30, 40, 3),
             dispute(10, 30, 6),
             settle(10, 30, 6),
             dispute(0, 10, 8),
@@ -55,9 +62,12 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
         };
         ledger.apply(&[written(last)]).expect("it is written");
     }
-    ledger.apply(&[written(Record::Job { job: JobId(9), plan: plan(), priority: 3 })]).expect("is");
-    let all = Record::Range { report: Report { job: JobId(9), ..whole() }, worker: "a".into() };
-    ledger.apply(&[written(all)]).expect("it is written");
+    let (plan, slice) = (plan(), Slice::ALL);
+    let job = Record::Job { job: JobId(9), plan, slice, priority: 3, audit: None };
+    ledger.apply(&[written(job)]).expect("it is written");
+    let author = Author { worker: "a".into(), build: "1.2.3".into() };
+    let report = Report { job: JobId(9), ..whole() };
+    ledger.apply(&[written(Record::Range { report, author, audit: false })]).expect("it is");
     let done = Record::Done { job: JobId(9), tasks: 100, total: 92 };
     ledger.apply(&[written(done)]).expect("it is written");
     drop(ledger);
@@ -65,8 +75,7 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
 });
 
 fn whole() -> Report {
-    let (range, lease) = (interval(0, 100), LeaseId(1 << 40));
-    Report { job: JOB, fingerprint: fingerprint(), lease, range, count: 92, busy_us: 1 }
+    Report { lease: LeaseId(1 << 40), ..report(interval(0, 100), 92) }
 }
 
 #[test]
