@@ -85,7 +85,11 @@ fn encode_field(
         }
         Type::String => delimited(tag, text(field.name(), source).as_bytes(), out),
         Type::Bytes => {
-            let len = if field.name() == "fingerprint" { 32 } else { len };
+            let len = match field.name() {
+                "fingerprint" => 32,
+                "digest" if !source.one_in(16) => 16,
+                _ => len,
+            };
             let bytes: Vec<u8> = (0..len).map(|_| 1 + source.byte() % 8).collect();
             delimited(tag, &bytes, out);
         }
@@ -104,6 +108,8 @@ fn encode_field(
                 "protocol" if !source.one_in(16) => wire::PROTOCOL.into(),
                 // More than `start`, as a rule.
                 "end" => source.number().saturating_add(12),
+                "shard" | "share_ppm" if !source.one_in(16) => source.below(3) as u64,
+                "shards" if !source.one_in(16) => 2 + source.below(9) as u64,
                 _ => source.number(),
             };
             let mut bytes = Vec::new();
