@@ -33,6 +33,8 @@ mod output;
 mod peers;
 #[path = "cli/placements.rs"]
 mod placements;
+#[path = "cli/poison.rs"]
+mod poison;
 #[path = "cli/problems.rs"]
 mod problems;
 #[path = "cli/shards.rs"]
