@@ -298,7 +298,8 @@ fn job() -> impl Strategy<Value = JobView> {
             thread_memory: sizes.0,
             workers: sizes.1.into(),
             able_workers: sizes.2.into(),
-            tasks_per_kilosecond: speed,
+            busy_us_left: (speed > u64::MAX / 4).then_some(speed),
+            threads: (speed >> 32) as u32,
             disputes: sizes.3.into(),
         },
     )

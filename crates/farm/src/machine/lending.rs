@@ -140,7 +140,7 @@ impl Farm {
         let tasks = (wanted - outstanding).min(self.sessions[&id].room());
         let lease = self.lease_id();
         let job = self.jobs.get_mut(&job_id).expect("it has work");
-        let range = job.lend(tasks, lease).expect("its pool is not empty");
+        let range = job.lend(id, tasks, lease).expect("its pool is not empty");
         self.loan(id, lease, job_id, range, None);
         true
     }
