@@ -16,6 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::audit::Audits;
+use crate::costs::{Costs, Spent};
+use crate::rota::Rota;
 use crate::session::Speed;
 use crate::suspects::{Standing, Suspects};
 use crate::{
@@ -88,8 +90,10 @@ pub struct JobView {
     pub workers: usize,
     /// Sessions that may be lent ranges of it while it runs: they have the memory.
     pub able_workers: usize,
-    /// Tasks per 1,000 seconds that these count together, as last measured.
-    pub tasks_per_kilosecond: u64,
+    /// Thread time that the rest will take these workers, once it can be told; without audits.
+    pub busy_us_left: Option<u64>,
+    /// With as many threads these workers may count it.
+    pub threads: u32,
     /// Ranges whose count is in dispute.
     pub disputes: usize,
     /// What is counted twice, if anything is.
@@ -183,6 +187,8 @@ pub(crate) struct Job {
     /// Nobody has them, nor is to have them.
     poisoned: IntervalSet,
     suspects: Suspects,
+    rota: Rota,
+    pub(crate) costs: Costs,
     /// start -> (end, lease); disjoint.
     lent: BTreeMap<u64, (u64, LeaseId)>,
     lent_tasks: u64,
@@ -218,6 +224,8 @@ impl Job {
             suspected: IntervalSet::new(),
             poisoned: IntervalSet::new(),
             suspects: Suspects::default(),
+            rota: Rota::new(&plan),
+            costs: Costs::new(Spent::new(plan.tasks)),
             lent: BTreeMap::new(),
             lent_tasks: 0,
             claimed: IntervalSet::new(),
@@ -265,9 +273,9 @@ impl Job {
         }
     }
 
-    /// Lends the lowest free ordinals, at most `tasks` of them, in one piece.
-    pub(crate) fn lend(&mut self, tasks: u64, lease: LeaseId) -> Option<Range> {
-        let range = self.pool.take_first(tasks)?;
+    /// Lends at most `tasks` free ordinals in one piece, from where it is the session's turn.
+    pub(crate) fn lend(&mut self, session: SessionId, tasks: u64, lease: LeaseId) -> Option<Range> {
+        let range = self.rota.take(session, &mut self.pool, tasks)?;
         self.note_lent(range, lease);
         Some(range)
     }
@@ -462,7 +470,15 @@ impl Job {
         self.rate
     }
 
+    /// Thread time that what is not accepted takes `workers`: sessions, and their threads.
+    pub(crate) fn busy_us_left(&self, workers: &[(SessionId, u32)]) -> Option<u64> {
+        let lent = self.lent.iter().filter_map(|(&start, &(end, _))| Range::new(start, end));
+        self.costs.busy_us_left(self.pool.iter().chain(lent), workers)
+    }
+
     pub(crate) fn forget_session(&mut self, session: SessionId) {
+        self.costs.forget_session(session);
+        self.rota.forget_session(session);
         if let Some((_, rate)) = self.speeds.remove(&session) {
             self.rate = self.rate.saturating_sub(rate);
         }

@@ -68,10 +68,10 @@ impl Leases {
         of_job.map(|(&id, _)| id).collect()
     }
 
-    /// How many sessions hold leases of a job.
-    pub(crate) fn holders(&self, job: JobId) -> usize {
+    /// The sessions that hold leases of a job.
+    pub(crate) fn holders(&self, job: JobId) -> BTreeSet<SessionId> {
         let of_job = self.leases.values().filter(|lease| lease.job == job);
-        of_job.map(|lease| lease.session).collect::<BTreeSet<_>>().len()
+        of_job.map(|lease| lease.session).collect()
     }
 
     /// The first deadline of all.

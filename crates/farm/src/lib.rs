@@ -24,6 +24,7 @@
 
 mod agent;
 mod audit;
+mod costs;
 mod effect;
 mod event;
 mod ids;
@@ -33,6 +34,7 @@ mod lease;
 mod machine;
 mod plan;
 mod range;
+mod rota;
 mod session;
 mod slice;
 mod suspects;
@@ -42,6 +44,7 @@ pub use board::{Method, Problem};
 
 pub use agent::{Agent, AgentConfig, Message, Part};
 pub use audit::{AuditPolicy, Unaudited};
+pub use costs::Spent;
 pub use effect::{Author, Dismissal, Effect, Loan, Record, Recount, Refusal, Verdict};
 pub use event::{Event, Found, Hello, Holding, Report, Vote, Withdrawn};
 pub use ids::{JobId, LeaseId, Millis, RequestId, SessionId, Ticket};

@@ -54,10 +54,8 @@ impl Progress {
 
     fn message(&self, job: &JobView) -> String {
         let mut parts = vec![format!("{:5.1}%", percent(job))];
-        if let Some((counts, left)) = self.rate.of(job) {
-            parts.push(format!("{}/s", si(counts)));
-            parts.push(format!("{} left", clock(left)));
-        }
+        parts.extend(self.rate.of(job).map(|counts| format!("{}/s", si(counts))));
+        parts.extend(seconds_left(job).map(|left| format!("{} left", clock(left))));
         if self.workers {
             let s = if job.workers == 1 { "" } else { "s" };
             parts.push(format!("{} worker{s}", job.workers));
@@ -83,40 +81,37 @@ pub(crate) fn percent(job: &JobView) -> f64 {
     if job.plan.tasks == 0 { 100.0 } else { 100.0 * job.tasks_done as f64 / job.plan.tasks as f64 }
 }
 
-/// Time left at the speed that its workers were last measured at; `None` if none are.
+/// Time left if its workers go on; `None` if there are none, or nothing is known yet.
 pub(crate) fn seconds_left(job: &JobView) -> Option<f64> {
-    let left = job.plan.tasks - job.tasks_done.min(job.plan.tasks);
-    let known = job.tasks_per_kilosecond > 0 && !job.state.is_over();
-    known.then(|| 1000.0 * left as f64 / job.tasks_per_kilosecond as f64)
+    let busy_us = job.busy_us_left.filter(|_| job.threads > 0 && !job.state.is_over())?;
+    Some(busy_us as f64 / 1e6 / f64::from(job.threads))
 }
 
-/// Counts per second at that speed.
+/// Counts per second over that time, if the rest counts as many a task.
 pub(crate) fn counts_per_second(job: &JobView) -> Option<f64> {
-    let known = job.tasks_done > 0 && job.tasks_per_kilosecond > 0 && !job.state.is_over();
-    let per_task = || job.total as f64 / job.tasks_done as f64;
-    known.then(|| per_task() * job.tasks_per_kilosecond as f64 / 1000.0)
+    let seconds = seconds_left(job).filter(|&seconds| seconds > 0.0)?;
+    let tasks_left = job.plan.tasks.saturating_sub(job.tasks_done) as f64;
+    (job.tasks_done > 0).then(|| job.total as f64 / job.tasks_done as f64 * tasks_left / seconds)
 }
 
 /// What happened since the bar began, so that a resumed job's earlier work does not count.
 #[derive(Debug, Default)]
 struct Rate {
-    first: Option<(Instant, u64, u128)>,
+    first: Option<(Instant, u128)>,
     elapsed: f64,
 }
 
 impl Rate {
     fn saw(&mut self, now: Instant, job: &JobView) {
-        let (begun, ..) = *self.first.get_or_insert((now, job.tasks_done, job.total));
+        let (begun, _) = *self.first.get_or_insert((now, job.total));
         self.elapsed = (now - begun).as_secs_f64();
     }
 
-    /// Counts per second and seconds left.
-    fn of(&self, job: &JobView) -> Option<(f64, f64)> {
-        let (_, tasks, total) = self.first?;
-        let done = job.tasks_done.checked_sub(tasks).filter(|&done| done > 0)? as f64;
-        let counts = job.total.saturating_sub(total) as f64 / self.elapsed;
-        let left = job.plan.tasks.saturating_sub(job.tasks_done) as f64 * self.elapsed / done;
-        (self.elapsed > 0.0).then_some((counts, left))
+    /// Counts per second.
+    fn of(&self, job: &JobView) -> Option<f64> {
+        let (_, total) = self.first?;
+        let counts = job.total.checked_sub(total).filter(|&counts| counts > 0)?;
+        (self.elapsed > 0.0).then(|| counts as f64 / self.elapsed)
     }
 }
 

@@ -140,7 +140,7 @@ impl Farm {
         let tasks = (wanted - outstanding).min(self.sessions[&id].room());
         let lease = self.lease_id();
         let job = self.jobs.get_mut(&job_id).expect("it has work");
-        let range = job.lend(tasks, lease).or_else(|| job.lend_suspected(tasks, lease));
+        let range = job.lend(id, tasks, lease).or_else(|| job.lend_suspected(tasks, lease));
         let range = range.expect("it has free ordinals");
         self.loan(id, lease, job_id, range, None);
         true

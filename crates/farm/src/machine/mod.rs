@@ -181,7 +181,9 @@ impl Farm {
     }
 
     fn view(&self, id: JobId, job: &Job) -> JobView {
-        let workers = self.leases.holders(id);
+        let threads = |session| self.sessions[&session].threads_for(job.thread_memory);
+        let holders = self.leases.holders(id).into_iter();
+        let workers: Vec<(SessionId, u32)> = holders.map(|id| (id, threads(id))).collect();
         let able = |session: &&Session| session.may_count(id, job.thread_memory);
         JobView {
             id,
@@ -192,12 +194,13 @@ impl Farm {
             tasks_done: job.tasks_done,
             total: job.total,
             thread_memory: job.thread_memory,
-            workers,
+            workers: workers.len(),
             able_workers: match job.state {
                 JobState::Running => self.sessions.values().filter(able).count(),
                 _ => 0,
             },
-            tasks_per_kilosecond: if workers > 0 { job.rate() } else { 0 },
+            busy_us_left: job.busy_us_left(&workers),
+            threads: workers.iter().fold(0, |sum, &(_, threads)| sum.saturating_add(threads)),
             disputes: job.disputes.len(),
             audit: job.policy,
             audits_wanted: job.audits.wanted,

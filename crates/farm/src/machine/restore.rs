@@ -2,9 +2,10 @@
 
 use super::{Config, Farm};
 use crate::audit::Audits;
+use crate::costs::Costs;
 use crate::job::{Dispute, Job};
 use crate::{
-    AuditPolicy, IntervalSet, JobId, JobState, KernelName, Millis, Plan, Range, Slice, Vote,
+    AuditPolicy, IntervalSet, JobId, JobState, KernelName, Millis, Plan, Range, Slice, Spent, Vote,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,6 +39,8 @@ pub struct RestoredJob {
     pub accepted: IntervalSet,
     /// The sum over that.
     pub total: u128,
+    /// The thread time that it took.
+    pub spent: Spent,
     /// What is disputed.
     pub disputes: Vec<RestoredDispute>,
     /// What is counted twice, if anything is.
@@ -111,6 +114,7 @@ fn restore_job(restored: RestoredJob) -> Job {
     }
     job.tasks_done = restored.accepted.len();
     job.total = restored.total;
+    job.costs = Costs::new(restored.spent);
     job.state = restored.state;
     job.policy = restored.audit;
     job.audits = Audits::new(restored.audits_wanted);

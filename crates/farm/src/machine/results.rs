@@ -62,6 +62,7 @@ impl Farm {
             self.vote(session, author, report);
         } else if !job.claimed().intersects(report.range) {
             let taken = job.claim(report.range);
+            job.costs.add(session, report.range, report.busy_us);
             let fingerprint = report.fingerprint;
             let audit = job.policy.is_some_and(|policy| policy.chooses(fingerprint, report.range));
             for (lease, part) in taken {

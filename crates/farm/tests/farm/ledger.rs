@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use farm::{
     AuditPolicy, Author, Claim, Found, IntervalSet, JobId, JobState, KernelName, Plan, Range,
-    Record, Report, Restored, RestoredJob, Slice, Tally, Unaudited, Withdrawn,
+    Record, Report, Restored, RestoredJob, Slice, Spent, Tally, Unaudited, Withdrawn,
 };
 
 #[derive(Default)]
@@ -23,6 +23,7 @@ struct Row {
     tally: Tally,
     worker: String,
     kernel: KernelName,
+    busy_us: u64,
     check: Check,
 }
 
@@ -131,6 +132,7 @@ impl Ledger {
             state: JobState::Running,
             accepted: self.of(id).map(|row| row.range).collect(),
             total: self.of(id).map(|row| u128::from(row.tally.count)).sum(),
+            spent: self.spent(id, plan.tasks),
             disputes: Vec::new(),
             audit,
             audits_wanted: self.wanted(id),
@@ -138,6 +140,12 @@ impl Ledger {
         };
         let jobs = jobs.into_iter().map(job).collect();
         Restored { epoch: 2, jobs, distrusted: self.distrusted.clone() }
+    }
+
+    fn spent(&mut self, id: JobId, tasks: u64) -> Spent {
+        let mut spent = Spent::new(tasks);
+        self.of(id).for_each(|row| spent.add(row.range, row.busy_us));
+        spent
     }
 
     fn of(&mut self, job: JobId) -> impl Iterator<Item = &mut Row> {
@@ -154,7 +162,8 @@ impl Ledger {
 
     fn add(&mut self, report: &Report, author: &Author, check: Check) {
         let Report { job, range, tally, kernel, .. } = *report;
-        let row = Row { range, tally, worker: author.worker.clone(), kernel, check };
+        let worker = author.worker.clone();
+        let row = Row { range, tally, worker, kernel, busy_us: report.busy_us, check };
         self.rows.insert((job, range.start()), row);
     }
 

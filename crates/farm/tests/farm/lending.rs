@@ -1,6 +1,6 @@
 //! Who is lent what, how much, and for how long.
 
-use farm::{Event, JobState, Loan, RequestId, SessionId};
+use farm::{Event, JobState, RequestId, SessionId};
 
 use crate::stage::{Stage, plan, range, report};
 
@@ -93,7 +93,7 @@ fn credit_limits_what_is_held_and_none_stops_lending() {
     assert_eq!(stage.loans(worker).len(), 1);
 
     stage.act(Event::CreditChanged { session: worker, credit: 2 });
-    assert_eq!(stage.last_loan(worker), Loan { range: range(3, 5), ..stage.last_loan(worker) });
+    assert_eq!(stage.last_loan(worker).range.len(), 2);
     assert_eq!(stage.farm.job(job).expect("it exists").workers, 1);
 }
 

@@ -6,6 +6,7 @@ mod agent;
 mod audits;
 mod clients;
 mod disputes;
+mod ends;
 mod ledger;
 mod lending;
 mod liars;

@@ -2,7 +2,7 @@
 
 use farm::{
     Dismissal, Effect, Event, Hello, Holding, IntervalSet, JobId, JobState, LeaseId, Restored,
-    RestoredDispute, RestoredJob, SessionId, Slice, Vote,
+    RestoredDispute, RestoredJob, SessionId, Slice, Spent, Vote,
 };
 
 use crate::stage::{Stage, hello, kernel, plan, range, report, tally};
@@ -20,6 +20,7 @@ fn half_done(accepted: u64) -> RestoredJob {
         state: JobState::Running,
         accepted: IntervalSet::from_iter([range(0, accepted)]),
         total: accepted.into(),
+        spent: Spent::new(10),
         disputes: Vec::new(),
         audit: None,
         audits_wanted: 0,

@@ -11,7 +11,8 @@ use std::rc::Rc;
 
 use farm::{
     AuditPolicy, Author, Fingerprint, Found, IntervalSet, JobId, JobState, Plan, Range, Record,
-    Report, Restored, RestoredDispute, RestoredJob, Slice, Ticket, Unaudited, Vote, Withdrawn,
+    Report, Restored, RestoredDispute, RestoredJob, Slice, Spent, Ticket, Unaudited, Vote,
+    Withdrawn,
 };
 
 use crate::rows::{Check, Row, Rows, kernel_of, vote_of};
@@ -351,6 +352,7 @@ impl LedgerJob {
             state: self.state,
             accepted: self.rows.iter().map(|row| row.range).collect::<IntervalSet>(),
             total: self.rows.total,
+            spent: Spent::new(self.plan.tasks),
             disputes: disputes.collect(),
             audit: self.policy,
             audits_wanted: self.rows.wanted,

@@ -23,6 +23,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
+use board::halves::SPLITS_FIRST_MAX_N;
 use board::{Cut, Method, Tasks};
 use count::{Backend, CountError, Kernel};
 use farm::Plan;
@@ -188,7 +189,8 @@ impl Counter {
     fn new(effort: Effort, cut: Arc<Cut>) -> Result<Counter, CountError> {
         let Effort { plan, backend, memory, .. } = effort;
         let kernel = Kernel::of(memory, backend, plan.problem, plan.method);
-        let warms_up = plan.method == Method::Halves && plan.problem.n() % 2 == 1;
+        let n = plan.problem.n();
+        let warms_up = plan.method == Method::Halves && n % 2 == 1 && n > SPLITS_FIRST_MAX_N;
         let mut counter = Counter { cut, kernel, tasks: Tasks::new(), warms_up };
         if plan.tasks > 0 {
             counter.count(plan.tasks / 2..plan.tasks / 2 + 1)?;
@@ -251,13 +253,15 @@ impl Counter {
 }
 
 /// Tasks that are to be counted together, so that a task costs what it costs in a count: by `ring`
-/// neighbours are searched together, and by `halves` those of an odd board share lists.
+/// neighbours are searched together, and by `halves` those of an odd board may share lists. Not more
+/// than it takes: neighbours are alike, so that a long run tells little more than a short one.
 fn fair_run(plan: Plan) -> u64 {
+    let n = plan.problem.n();
     match plan.method {
         Method::Rows { .. } => 1,
-        Method::Ring { .. } => 64,
-        Method::Halves if plan.problem.n() % 2 == 0 => 1,
-        Method::Halves => 256,
+        Method::Ring { .. } => 16,
+        Method::Halves if n % 2 == 1 && n <= SPLITS_FIRST_MAX_N => 64,
+        Method::Halves => 1,
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   tasks    |0.....................................................T|   in plan order
-//!   units    |--|--|--|--|--|--|--|--|--|--|--|--|--|--|--|--|--|--|-|   runs of neighbours
+//!   units    |--|--|--|--|--|--|--|--|--|--|--|--|--|--|--|--|--|--|--|  runs of neighbours
 //!   strata   |        h=1        |        h=2        |      h=3      |   U(h) units each
 //!   draws          x        x     x              x      x     x          n(h) of them so far
 //! ```
@@ -26,8 +26,8 @@ use rand::{Rng, RngExt};
 /// The units of a plan, in strata, and what was seen of them.
 pub(super) struct Strata {
     tasks: u64,
-    /// Tasks of a unit; the last one may have fewer.
-    run: u64,
+    /// Of equal size, as far as that divides: a last one of the rest would be taken for a cheap one.
+    units: u64,
     strata: Vec<Stratum>,
     /// Where the next unit is drawn.
     next: usize,
@@ -58,19 +58,19 @@ pub(crate) struct Estimate {
 }
 
 impl Strata {
-    /// A plan of `tasks` tasks, in runs of `run` that are drawn from about equal strata: as many as
+    /// A plan of `tasks` tasks, in runs of `run` or one less that are drawn from about equal strata: as many as
     /// `strata`, or one for each run if there are fewer.
     pub(super) fn new(tasks: u64, run: u64, strata: u64) -> Strata {
         let units = tasks.div_ceil(run);
         let strata = strata.clamp(1, units.max(1));
-        let bound = |h: u64| (u128::from(units) * u128::from(h) / u128::from(strata)) as u64;
+        let bound = |h| part(units, h, strata);
         let stratum = |h| {
             let units = bound(h)..bound(h + 1);
             let order = Shuffle::new(units.end - units.start);
             Stratum { units, order, counts: Moments::default(), seconds: Moments::default() }
         };
         let strata = (0..strata).map(stratum).collect();
-        Strata { tasks, run, strata, next: 0, left: units }
+        Strata { tasks, units, strata, next: 0, left: units }
     }
 
     /// The next unit, from one stratum after the other; `None` once all were drawn.
@@ -81,11 +81,9 @@ impl Strata {
             self.next = (index + 1) % self.strata.len();
             let stratum = &mut self.strata[index];
             if let Some(unit) = stratum.order.next(random) {
-                let start = (stratum.units.start + unit) * self.run;
-                return Some(Draw {
-                    stratum: index,
-                    ordinals: start..self.tasks.min(start + self.run),
-                });
+                let unit = stratum.units.start + unit;
+                let bound = |unit| part(self.tasks, unit, self.units);
+                return Some(Draw { stratum: index, ordinals: bound(unit)..bound(unit + 1) });
             }
         }
     }
@@ -145,6 +143,11 @@ impl Stratum {
     fn units_len(&self) -> u64 {
         self.units.end - self.units.start
     }
+}
+
+/// Where part number `index` of `parts` equal ones begins.
+fn part(whole: u64, index: u64, parts: u64) -> u64 {
+    (u128::from(whole) * u128::from(index) / u128::from(parts)) as u64
 }
 
 /// Sums that tell mean and variance, without the loss of a sum of squares (B. P. Welford, 1962).

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use farm::{
     AuditPolicy, IntervalSet, JobId, JobState, Method, Plan, Problem, Range, RestoredDispute,
-    RestoredJob, Slice, Vote,
+    RestoredJob, Slice, Spent, Vote,
 };
 use rusqlite::Row;
 
@@ -36,6 +36,7 @@ impl Ledger {
     ) -> Result<RestoredJob, LedgerFault> {
         let sum = self.for_each_range(job.id, |entry| {
             job.accepted.insert(entry.range);
+            job.spent.add(entry.range, entry.busy_us);
             Ok(())
         })?;
         let wanted = job.slice.ordinals(job.plan.tasks);
@@ -199,6 +200,7 @@ fn read_job(row: &Row<'_>) -> Result<(RestoredJob, Option<u128>), LedgerFault> {
         state: JobState::named(&row.get::<_, String>(8)?).ok_or_else(|| fault("state"))?,
         accepted: IntervalSet::new(),
         total: 0,
+        spent: Spent::new(plan.tasks),
         disputes: Vec::new(),
         audit: None,
         audits_wanted: 0,

@@ -1,0 +1,144 @@
+//! In which order a plan is lent.
+//!
+//! Tasks differ in cost along the ordinals, so a plan is lent from all over it: what is done is a fair
+//! sample of it early on, and tells how long the rest will take ([`costs`](crate::costs)).
+//!
+//! ```text
+//!   strata    0       1       2       3       4       5       6       7     64 in truth
+//!   turns     0       4       2       6       1       5       3       7     bits reversed: the
+//!                                                                           van der Corput order
+//! ```
+//!
+//! In its turn a stratum's lowest free ordinals are lent, and what follows them if the lease is longer.
+//! Each session goes its own rounds, so that what it has counted is a fair sample too, and tells how
+//! fast it is; each begins a turn later than the one before.
+
+use std::collections::BTreeMap;
+
+use board::halves::SPLITS_FIRST_MAX_N;
+
+use crate::{IntervalSet, Method, Plan, Range, SessionId};
+
+const STRATA: u64 = 64;
+
+/// A lease of more than such a part of the plan spans several strata anyway: it is not to be cut into
+/// pieces by what others were lent.
+const LONG: u64 = 16;
+
+/// Whose turn it is.
+#[derive(Debug)]
+pub(crate) struct Rota {
+    tasks: u64,
+    /// So many leases make a turn.
+    leases: u64,
+    /// By session: the leases that it had, and those that its turns before the first would have had.
+    places: BTreeMap<SessionId, u64>,
+    sessions: u64,
+}
+
+impl Rota {
+    pub(crate) fn new(plan: &Plan) -> Rota {
+        // Each place of the centre row's queen has tables of its own, which take seconds to make.
+        let n = plan.problem.n();
+        let has_tables = plan.method == Method::Halves && n % 2 == 1 && n > SPLITS_FIRST_MAX_N;
+        let leases = if has_tables { 16 } else { 1 };
+        Rota { tasks: plan.tasks, leases, places: BTreeMap::new(), sessions: 0 }
+    }
+
+    /// Takes at most `tasks` out of the pool, in one piece: the lowest ones of the stratum whose turn
+    /// it is for the session, or of all if they are a long lease.
+    pub(crate) fn take(
+        &mut self,
+        session: SessionId,
+        pool: &mut IntervalSet,
+        tasks: u64,
+    ) -> Option<Range> {
+        if tasks > self.tasks / LONG {
+            return pool.take_first(tasks);
+        }
+        let sessions = &mut self.sessions;
+        let place = *self.places.entry(session).or_insert_with(|| {
+            *sessions += 1;
+            (*sessions - 1) * self.leases
+        });
+        let first = place / self.leases;
+        let (turn, free) =
+            (first..first + STRATA).find_map(|turn| Some((turn, self.free(turn, pool)?)))?;
+        let taken = free.first(tasks);
+        pool.remove(taken);
+        let place = if turn == first { place } else { turn * self.leases };
+        self.places.insert(session, place + 1);
+        Some(taken)
+    }
+
+    pub(crate) fn forget_session(&mut self, session: SessionId) {
+        self.places.remove(&session);
+    }
+
+    /// What is free from the stratum's first free ordinal on.
+    fn free(&self, turn: u64, pool: &IntervalSet) -> Option<Range> {
+        let stratum = (turn % STRATA).reverse_bits() >> (u64::BITS - STRATA.ilog2());
+        let bound = |stratum: u64| {
+            let bound = u128::from(self.tasks) * u128::from(stratum) / u128::from(STRATA);
+            u64::try_from(bound).expect("it is at most `tasks`")
+        };
+        let end = bound(stratum + 1);
+        let from = Range::new(bound(stratum), self.tasks)?;
+        pool.within(from).next().filter(|free| free.start() < end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Problem;
+
+    const FIRST: SessionId = SessionId(1);
+
+    fn rota(method: Method, n: u32) -> (Rota, IntervalSet) {
+        let plan = Plan { problem: Problem::Total { n }, method, tasks: 64_000 };
+        (Rota::new(&plan), Range::new(0, plan.tasks).into_iter().collect())
+    }
+
+    #[test]
+    fn strata_are_served_by_turns_and_everything_once() {
+        let (mut rota, mut pool) = rota(Method::Rows { rows: 3 }, 12);
+        let mut taken = Vec::new();
+        while let Some(range) = rota.take(FIRST, &mut pool, 7) {
+            taken.push(range);
+        }
+        let starts: Vec<u64> = taken[..4].iter().map(|range| range.start()).collect();
+        assert_eq!(starts, [0, 32_000, 16_000, 48_000]);
+        assert_eq!(taken[64].start(), 7, "the second round");
+        assert_eq!(taken.iter().map(|range| range.len()).sum::<u64>(), 64_000);
+        assert_eq!(taken.into_iter().collect::<IntervalSet>().len(), 64_000);
+    }
+
+    #[test]
+    fn each_session_goes_its_own_rounds_and_begins_a_turn_later() {
+        let (mut rota, mut pool) = rota(Method::Rows { rows: 3 }, 12);
+        let mut start =
+            |session| rota.take(SessionId(session), &mut pool, 10).map(|range| range.start());
+        let starts = [start(1), start(2), start(1), start(2), start(3)];
+        assert_eq!(starts, [0, 32_000, 32_010, 16_000, 16_010].map(Some));
+        rota.forget_session(SessionId(1));
+        assert_eq!(rota.places.len(), 2);
+    }
+
+    #[test]
+    fn a_lease_may_pass_its_stratums_end_and_a_long_one_takes_the_lowest() {
+        let (mut rota, mut pool) = rota(Method::Rows { rows: 3 }, 12);
+        assert_eq!(rota.take(FIRST, &mut pool, 4_001), Range::new(0, 4_001));
+        assert_eq!(rota.take(FIRST, &mut pool, 600).map(Range::start), Some(32_000), "none left");
+        assert_eq!(rota.take(FIRST, &mut pool, 2_000), Range::new(16_000, 18_000));
+        pool.remove(Range::new(48_000, 48_500).expect("it is not empty"));
+        assert_eq!(rota.take(FIRST, &mut pool, 600), Range::new(48_500, 49_100));
+    }
+
+    #[test]
+    fn where_tables_are_made_for_neighbours_turns_are_longer() {
+        let (mut rota, mut pool) = rota(Method::Halves, 23);
+        let starts = [(); 18].map(|()| rota.take(FIRST, &mut pool, 10).expect("some").start());
+        assert_eq!((starts[15], starts[16], starts[17]), (150, 32_000, 32_010));
+    }
+}

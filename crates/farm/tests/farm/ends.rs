@@ -1,0 +1,163 @@
+//! When a job will end, as its view tells while it runs: in virtual time, with tasks of which the last
+//! cost fifty times as much as the first, and workers of different speeds.
+
+use farm::{Event, JobId, JobState, Loan, Millis, Report, SessionId};
+
+use crate::stage::{Stage, range, report};
+
+const TASKS: u64 = 60_000;
+const JOB: JobId = JobId(1);
+
+/// Thread time that a task takes the fastest worker, along the plan.
+type Cost = fn(u64) -> u64;
+
+fn rising(ordinal: u64) -> u64 {
+    10_000 + 490_000 * ordinal / TASKS
+}
+
+fn falling(ordinal: u64) -> u64 {
+    rising(TASKS - 1 - ordinal)
+}
+
+/// Half of the plan costs fifty times the other.
+fn stepped(ordinal: u64) -> u64 {
+    if ordinal < TASKS / 2 { 500_000 } else { 10_000 }
+}
+
+/// A worker of one thread, with the loans that it has not finished.
+struct Worker {
+    session: SessionId,
+    slowness: u64,
+    loans: Vec<Loan>,
+    seen: usize,
+    /// When it will have finished the first.
+    busy_until: Option<u64>,
+}
+
+struct Run {
+    stage: Stage,
+    workers: Vec<Worker>,
+    cost: Cost,
+    /// What was predicted: when, and for when, in ms.
+    told: Vec<(u64, f64)>,
+}
+
+impl Run {
+    fn new(slownesses: &[u64], cost: Cost) -> Run {
+        let mut stage = Stage::new();
+        stage.submit(TASKS, 0);
+        let worker = |(number, &slowness): (usize, &u64)| {
+            let session = stage.join(&format!("w{}", number + 1), 1 << 40);
+            Worker { session, slowness, loans: Vec::new(), seen: 0, busy_until: None }
+        };
+        let workers = slownesses.iter().enumerate().map(worker).collect();
+        Run { stage, workers, cost, told: Vec::new() }
+    }
+
+    fn busy_us(&self, worker: usize, loan: &Loan) -> u64 {
+        let cost: u64 = (loan.range.start()..loan.range.end()).map(self.cost).sum();
+        cost * self.workers[worker].slowness
+    }
+
+    /// Everybody begins with what there is.
+    fn begin(&mut self) {
+        for index in 0..self.workers.len() {
+            let loans = self.stage.loans(self.workers[index].session);
+            let worker = &mut self.workers[index];
+            worker.loans.extend(&loans[worker.seen..]);
+            worker.seen = loans.len();
+            if let (None, Some(&first)) = (worker.busy_until, worker.loans.first()) {
+                let busy_ms = self.busy_us(index, &first) / 1_000;
+                self.workers[index].busy_until = Some(self.stage.now + busy_ms);
+            }
+        }
+    }
+
+    /// The next worker finishes a loan. `false` if nobody has any.
+    fn step(&mut self) -> bool {
+        self.begin();
+        let ends = self.workers.iter().enumerate();
+        let ends = ends.filter_map(|(index, worker)| Some((worker.busy_until?, index)));
+        let Some((end, index)) = ends.min() else { return false };
+        let loan = self.workers[index].loans.remove(0);
+        let busy_us = self.busy_us(index, &loan);
+        self.stage.now = end;
+        self.workers[index].busy_until = None;
+        let session = self.workers[index].session;
+        let of = report(JOB, loan.plan, loan.range);
+        self.stage.report(session, Report { lease: loan.lease, busy_us, ..of });
+        let job = self.stage.farm.job(JOB).expect("it exists");
+        if let Some(busy_us) = job.busy_us_left {
+            let left_ms = busy_us as f64 / 1_000.0 / f64::from(job.threads);
+            self.told.push((end, end as f64 + left_ms));
+        }
+        true
+    }
+
+    /// Runs to the end. Returns by how much of the whole time predictions were off at most, from this
+    /// share of it on.
+    fn worst_after(mut self, share: f64) -> f64 {
+        while self.step() {}
+        assert_eq!(self.stage.state(JOB), (JobState::Done, TASKS.into()));
+        let end = self.stage.now as f64;
+        assert!(end > 600_000.0, "it lasts longer than ten minutes: {end}");
+        let late = self.told.iter().filter(|&&(at, _)| at as f64 >= share * end);
+        late.map(|&(_, told)| (told / end - 1.0).abs()).fold(0.0, f64::max)
+    }
+}
+
+#[test]
+fn from_a_tenth_of_a_run_on_its_end_is_known_within_a_tenth() {
+    for cost in [rising as Cost, falling] {
+        for slownesses in [&[1, 2, 5][..], &[5, 2, 1], &[1, 1], &[1, 1, 1, 1], &[1]] {
+            let worst = Run::new(slownesses, cost).worst_after(0.1);
+            assert!(worst < 0.1, "workers {slownesses:?}: off by {worst:.3}");
+        }
+    }
+}
+
+/// A lease that was measured for cheap tasks lasts fifty times as long, and says so late.
+#[test]
+fn even_where_costs_leap_the_end_is_known_from_a_quarter_on() {
+    for slownesses in [&[1, 2, 5][..], &[5, 2, 1], &[1, 1], &[1, 1, 1, 1], &[1]] {
+        let worst = Run::new(slownesses, stepped).worst_after(0.25);
+        assert!(worst < 0.1, "workers {slownesses:?}: off by {worst:.3}");
+    }
+}
+
+#[test]
+fn after_a_restart_the_ledger_tells_what_was_learned() {
+    let mut run = Run::new(&[1, 2], rising);
+    while run.stage.state(JOB).1 < u128::from(TASKS / 4) {
+        run.step();
+    }
+    let before = run.stage.farm.job(JOB).and_then(|job| job.busy_us_left).expect("it is known");
+
+    run.stage.restart();
+    run.stage.tick(run.stage.now + 10_000);
+    run.stage.join("w9", 1 << 40);
+
+    let after = run.stage.farm.job(JOB).and_then(|job| job.busy_us_left).expect("it is known");
+    let ratio = after as f64 / before as f64;
+    assert!((0.8..1.25).contains(&ratio), "{before} before, {after} after");
+}
+
+#[test]
+fn nobody_at_work_leaves_no_time() {
+    let mut stage = Stage::new();
+    let job = stage.submit(8, 0);
+    let worker = stage.join("w1", 4);
+    let left = |stage: &Stage| {
+        let job = stage.farm.job(job).expect("it exists");
+        (job.busy_us_left, job.threads)
+    };
+    assert_eq!(left(&stage), (None, 1), "nothing was counted yet");
+
+    let loan = stage.last_loan(worker);
+    stage.finish(worker, &loan, 1_000);
+    assert_eq!((loan.range, left(&stage)), (range(0, 4), (Some(4_000), 1)));
+
+    stage.act(Event::Left { session: worker });
+    assert_eq!(left(&stage), (None, 0));
+    assert_eq!(stage.farm.next_wakeup(), None::<Millis>);
+}
