@@ -129,7 +129,7 @@ impl LocalCount {
         let holds = match jobs {
             [] => return Ok(None),
             [job] if wanted(job) => return Ok(Some((job.id, job.plan))),
-            [job] => format!("{} ({})", part(&job.plan, job.slice), job.state),
+            [job] => format!("{} ({})", part(job.plan, job.slice), job.state),
             jobs => format!("{} jobs", jobs.len()),
         };
         Err(Failure::LedgerOfAnotherPlan {

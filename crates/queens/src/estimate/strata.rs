@@ -234,7 +234,7 @@ mod tests {
     /// A plan whose tasks grow fifty-fold along the ordinals, and differ from their neighbours.
     fn count_of(ordinal: u64) -> u64 {
         let noise = ordinal.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        (1_000 + 49_000 * ordinal / TASKS) * (1 << 31 | noise >> 1) >> 31
+        ((1_000 + 49_000 * ordinal / TASKS) * (1 << 31 | noise >> 1)) >> 31
     }
 
     fn sum_of(ordinals: Range<u64>) -> u64 {
