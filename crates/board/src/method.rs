@@ -296,6 +296,27 @@ mod tests {
     }
 
     #[test]
+    fn a_board_beyond_all_sizes_is_refused_and_nothing_worse() {
+        for n in [MAX_N + 1, 65, u32::MAX - 1, u32::MAX] {
+            for problem in [
+                Problem::Total { n },
+                Problem::Fundamental { n },
+                Problem::Toroidal { n },
+                Problem::Superqueens { n },
+            ] {
+                let ring = MethodChoice::Ring { width: None };
+                for choice in
+                    [MethodChoice::suggested(problem), MethodChoice::Rows { rows: None }, ring]
+                {
+                    let method = choice.for_problem(problem);
+                    assert!(!problem.suits(method), "{problem} by {method}");
+                    assert!(Cut::new(problem, method).is_err(), "{problem} by {method}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn what_is_left_open_is_chosen_to_suit_the_board() {
         for n in 0..=MAX_N {
             let ring = MethodChoice::Ring { width: None };

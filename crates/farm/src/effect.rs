@@ -76,6 +76,14 @@ pub enum Effect {
         /// The job, or why not.
         answer: Result<JobId, Refusal>,
     },
+    /// A task is not lent any more, because at least three worker processes were lost with it. The rest
+    /// of its job goes on.
+    Poisoned {
+        /// Of which job.
+        job: JobId,
+        /// Which task.
+        ordinal: u64,
+    },
     /// A job reached its end: done or cancelled. Whoever waits for it may look.
     Finished {
         /// Which.

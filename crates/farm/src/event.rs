@@ -48,7 +48,8 @@ pub enum Event {
         /// Who.
         session: SessionId,
     },
-    /// A connection ended, for whatever reason.
+    /// A connection ended, for whatever reason. Unless its worker was leaving, what it held may have
+    /// killed it.
     Left {
         /// Which.
         session: SessionId,
@@ -91,7 +92,7 @@ pub enum Event {
         /// Which job.
         job: JobId,
     },
-    /// A client wants a resting job to go on.
+    /// A client wants a resting job to go on, or a job's poisoned tasks to be tried again.
     Resumed {
         /// Where the answer goes.
         request: RequestId,

@@ -4,11 +4,13 @@
 //!   every ordinal of the plan is in exactly one of
 //!
 //!     pool  ──lend──►  lent(lease)  ──claim──►  claimed          claimed = accepted, or on its
-//!       ▲                 │                                      way into the ledger
-//!       └─────release─────┘        (expiry, loss of a session, an unusable result)
+//!       ▲                │ │  ▲                                  way into the ledger
+//!       └────release─────┘ │  │    (expiry, loss of a session, an unusable result)
+//!                          ▼  │
+//!                        suspected ──► poisoned                  see `suspects`
 //! ```
 //!
-//! A claim may take ordinals from the pool or from anybody's lease: who counted does not matter.
+//! A claim may take ordinals from anywhere: who counted does not matter.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -17,6 +19,7 @@ use crate::audit::Audits;
 use crate::costs::{Costs, Spent};
 use crate::rota::Rota;
 use crate::session::Speed;
+use crate::suspects::{Standing, Suspects};
 use crate::{
     AuditPolicy, Claim, Fingerprint, IntervalSet, JobId, KernelName, LeaseId, Millis, Plan, Range,
     SessionId, Slice, Vote,
@@ -99,6 +102,15 @@ pub struct JobView {
     pub audits_wanted: u64,
     /// Accepted ranges of which a second count, by another worker and another kernel, agreed.
     pub audits_agreed: u64,
+    /// Tasks that are not lent any more, because worker process after worker process was lost with them.
+    pub poisoned: u64,
+    /// The first of these, [`JobView::POISONED_NAMED`] at most.
+    pub poisoned_first: Vec<u64>,
+}
+
+impl JobView {
+    /// How many poisoned tasks are named.
+    pub const POISONED_NAMED: usize = 8;
 }
 
 /// A range that was counted with different results.
@@ -168,7 +180,13 @@ pub(crate) struct Job {
     /// When something of it was last reported, or its deadlines last grew: that a lease lent before
     /// is late says nothing about its tasks.
     pub(crate) heard_at: Millis,
+    /// Nobody has them.
     pool: IntervalSet,
+    /// Nobody has them, and they are to be lent alone.
+    suspected: IntervalSet,
+    /// Nobody has them, nor is to have them.
+    poisoned: IntervalSet,
+    suspects: Suspects,
     rota: Rota,
     pub(crate) costs: Costs,
     /// start -> (end, lease); disjoint.
@@ -203,6 +221,9 @@ impl Job {
             patience: 1,
             heard_at: Millis(0),
             pool,
+            suspected: IntervalSet::new(),
+            poisoned: IntervalSet::new(),
+            suspects: Suspects::default(),
             rota: Rota::new(&plan),
             costs: Costs::new(Spent::new(plan.tasks)),
             lent: BTreeMap::new(),
@@ -213,9 +234,25 @@ impl Job {
         }
     }
 
-    /// Ordinals that nobody has.
+    /// Ordinals that nobody has and anybody may be lent.
     pub(crate) fn pool_tasks(&self) -> u64 {
         self.pool.len()
+    }
+
+    /// The same and those that are to be lent alone.
+    pub(crate) fn free_tasks(&self) -> u64 {
+        self.pool.len() + self.suspected.len()
+    }
+
+    /// Ordinals that are not to be lent.
+    pub(crate) fn poisoned(&self) -> &IntervalSet {
+        &self.poisoned
+    }
+
+    /// How many of a range are to be lent alone.
+    pub(crate) fn suspected_within(&self, range: Range) -> u64 {
+        let suspected = |&(_, standing): &(Range, Standing)| standing == Standing::Suspected;
+        self.suspects.within(range).filter(suspected).map(|(part, _)| part.len()).sum()
     }
 
     /// The parts of `range` that are accepted or on their way into the ledger.
@@ -243,14 +280,27 @@ impl Job {
         Some(range)
     }
 
+    /// Lends suspected ordinals, at most `tasks` of them and half of their stretch, in one piece.
+    pub(crate) fn lend_suspected(&mut self, tasks: u64, lease: LeaseId) -> Option<Range> {
+        let first = self.suspected.iter().next()?;
+        let (stretch, _) = self.suspects.within(first).next().expect("that is why it is here");
+        let half = (stretch.len() / 2).max(1);
+        let range = stretch.first(tasks.min(half));
+        self.suspected.remove(range);
+        self.note_lent(range, lease);
+        Some(range)
+    }
+
     /// Lends those ordinals of `range` that are free.
     pub(crate) fn adopt(&mut self, range: Range, lease: LeaseId) -> Vec<Range> {
-        let free: Vec<Range> = self.pool.within(range).collect();
-        for &part in &free {
+        let free: IntervalSet =
+            self.pool.within(range).chain(self.suspected.within(range)).collect();
+        for part in free.iter() {
             self.pool.remove(part);
+            self.suspected.remove(part);
             self.note_lent(part, lease);
         }
-        free
+        free.iter().collect()
     }
 
     fn note_lent(&mut self, range: Range, lease: LeaseId) {
@@ -261,7 +311,7 @@ impl Job {
     /// Puts what `lease` still holds of `range` back into the pool. Returns what that was.
     pub(crate) fn release(&mut self, range: Range, lease: LeaseId) -> Vec<Range> {
         let taken = self.take_lent(range, |holder| holder == lease);
-        taken.iter().for_each(|&(_, part)| self.pool.insert(part));
+        taken.iter().for_each(|&(_, part)| self.put_back(part));
         self.check();
         taken.into_iter().map(|(_, part)| part).collect()
     }
@@ -273,10 +323,70 @@ impl Job {
     pub(crate) fn claim(&mut self, range: Range) -> Vec<(LeaseId, Range)> {
         assert!(!self.claimed.intersects(range), "accepted ranges must be disjoint: {range}");
         let taken = self.take_lent(range, |_| true);
-        self.pool.remove(range);
+        self.take_free(range);
+        self.suspects.clear(range);
         self.claimed.insert(range);
         self.check();
         taken
+    }
+
+    /// The process `instance` was lost with a range that is free again; `alone`: it was one suspected
+    /// task, and the only one that the process held. Returns the task if it is poison since.
+    pub(crate) fn accuse(&mut self, range: Range, instance: u64, alone: bool) -> Option<u64> {
+        let before = self.poisoned.len();
+        self.suspects.accuse(range, instance, alone);
+        self.sort(range);
+        let poison = self.poisoned.within(range).next().map(Range::start);
+        let poison = poison.filter(|_| self.poisoned.len() > before);
+        for forgotten in self.suspects.trim() {
+            self.sort(forgotten);
+        }
+        self.check();
+        poison
+    }
+
+    /// A process that was lost is there again: it was not killed.
+    pub(crate) fn acquit(&mut self, instance: u64) {
+        for range in self.suspects.acquit(instance) {
+            self.sort(range);
+        }
+        self.check();
+    }
+
+    /// All tasks get another chance.
+    pub(crate) fn pardon(&mut self) {
+        self.suspects = Suspects::default();
+        for set in [std::mem::take(&mut self.suspected), std::mem::take(&mut self.poisoned)] {
+            set.iter().for_each(|range| self.pool.insert(range));
+        }
+        self.check();
+    }
+
+    /// Free ordinals go where they belong.
+    fn sort(&mut self, range: Range) {
+        self.take_free(range).iter().for_each(|part| self.put_back(part));
+    }
+
+    fn put_back(&mut self, range: Range) {
+        self.pool.insert(range);
+        for (part, standing) in self.suspects.within(range) {
+            self.pool.remove(part);
+            match standing {
+                Standing::Poison => self.poisoned.insert(part),
+                _ => self.suspected.insert(part),
+            }
+        }
+    }
+
+    /// Takes what is free of `range` from where it is.
+    fn take_free(&mut self, range: Range) -> IntervalSet {
+        let places = [&mut self.pool, &mut self.suspected, &mut self.poisoned];
+        let take = |place: &mut IntervalSet| {
+            let parts: Vec<Range> = place.within(range).collect();
+            parts.iter().for_each(|&part| place.remove(part));
+            parts
+        };
+        places.into_iter().flat_map(take).collect()
     }
 
     /// A range is no longer counted again under `lease`.
@@ -335,9 +445,9 @@ impl Job {
     /// Every ordinal is in exactly one place.
     fn check(&self) {
         assert_eq!(
-            self.pool.len() + self.lent_tasks + self.claimed.len(),
+            self.free_tasks() + self.poisoned.len() + self.lent_tasks + self.claimed.len(),
             self.tasks,
-            "pool, leases and accepted ranges must make up the slice of the plan"
+            "free, lent, accepted and poisoned ordinals must make up the slice of the plan"
         );
     }
 

@@ -37,6 +37,7 @@ mod range;
 mod rota;
 mod session;
 mod slice;
+mod suspects;
 mod tally;
 
 pub use board::{Method, Problem};

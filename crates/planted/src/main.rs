@@ -4,6 +4,7 @@
 //!   cargo run -p planted                     every bug; the table as Markdown on standard output
 //!   cargo run -p planted -- wrap overlap     those whose names contain one of these words
 //!   cargo run -p planted -- --seeds 20000    more seeds than each check's default
+//!   cargo run -p planted -- --part 2/3       every third of them, beginning with the second
 //! ```
 //!
 //! Each bug is planted in a copy of the sources under `target/planted`; the working tree is never
@@ -45,13 +46,15 @@ use hunt::Outcome;
 use tree::Tree;
 
 fn main() -> Result<ExitCode> {
-    let Wanted { seeds, words } = Wanted::from_arguments()?;
+    let Wanted { seeds, part, words } = Wanted::from_arguments()?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
     let catalogue = Catalogue::read(&root)?;
     let wanted = |bug: &&Bug| words.is_empty() || words.iter().any(|word| bug.name.contains(word));
-    let bugs: Vec<&Bug> = catalogue.bugs.iter().filter(wanted).collect();
+    let (index, of) = part;
+    let bugs = catalogue.bugs.iter().filter(wanted);
+    let bugs: Vec<&Bug> = bugs.skip(index - 1).step_by(of).collect();
     if bugs.is_empty() {
-        bail!("no bug has a name that contains any of {words:?}");
+        bail!("there is no such bug: {words:?}, part {index}/{of}");
     }
 
     let tree = Tree::below(&root)?;
@@ -88,12 +91,14 @@ fn main() -> Result<ExitCode> {
 /// What the command line asks for.
 struct Wanted {
     seeds: Option<u64>,
+    /// Which of how many parts, from 1 on.
+    part: (usize, usize),
     words: Vec<String>,
 }
 
 impl Wanted {
     fn from_arguments() -> Result<Wanted> {
-        let mut wanted = Wanted { seeds: None, words: Vec::new() };
+        let mut wanted = Wanted { seeds: None, part: (1, 1), words: Vec::new() };
         let mut arguments = std::env::args().skip(1);
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
@@ -101,12 +106,24 @@ impl Wanted {
                     let number = arguments.next().context("--seeds needs a number")?;
                     wanted.seeds = Some(number.parse().context("--seeds needs a number")?);
                 }
+                "--part" => {
+                    let part = arguments.next().and_then(|text| part(&text));
+                    wanted.part = part.context("--part needs two numbers, such as 2/3")?;
+                }
                 flag if flag.starts_with('-') => {
-                    bail!("usage: planted [--seeds NUMBER] [WORD]..., {flag} means nothing")
+                    bail!(
+                        "usage: planted [--seeds NUMBER] [--part K/N] [WORD]..., {flag} means nothing"
+                    )
                 }
                 word => wanted.words.push(word.into()),
             }
         }
         Ok(wanted)
     }
+}
+
+fn part(text: &str) -> Option<(usize, usize)> {
+    let (index, of) = text.split_once('/')?;
+    let (index, of) = (index.parse().ok()?, of.parse().ok()?);
+    (1..=of).contains(&index).then_some((index, of))
 }

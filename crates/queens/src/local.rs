@@ -150,7 +150,7 @@ impl LocalCount {
     ) -> Result<(), Failure> {
         let (executor, parts) = Executor::start(self.threads, self.backend, self.memory);
         let config = WorkConfig {
-            worker: "local".into(),
+            worker: gethostname::gethostname().to_string_lossy().into_owned(),
             build: BUILD.into(),
             instance: 0,
             threads: u32::try_from(self.threads.get()).unwrap_or(u32::MAX),

@@ -63,6 +63,9 @@ impl Progress {
         if job.disputes > 0 {
             parts.push(format!("{} disputed", job.disputes));
         }
+        if job.poisoned > 0 {
+            parts.push(format!("{} poisoned", job.poisoned));
+        }
         if job.audits_wanted > 0 {
             parts.push(format!("{} to audit", job.audits_wanted));
         }

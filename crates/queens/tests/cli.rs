@@ -33,10 +33,16 @@ mod output;
 mod peers;
 #[path = "cli/placements.rs"]
 mod placements;
+#[path = "cli/poison.rs"]
+mod poison;
 #[path = "cli/problems.rs"]
 mod problems;
+#[path = "cli/shards.rs"]
+mod shards;
 #[path = "cli/stopping.rs"]
 mod stopping;
+#[path = "cli/trust.rs"]
+mod trust;
 
 /// What needs no server and no file is in `cmd/`, as it looks in a terminal.
 #[test]

@@ -42,14 +42,14 @@ fn kill_and_check(coordinator_kills: u32, worker_kills: u32) {
     let seed = seed.unwrap_or_else(rand::random);
     println!("QUEENS_KILL_SEED={seed}");
     let mut random = StdRng::seed_from_u64(seed);
-    for (half, resend_ms) in [(0, 30_000), (1, 1)] {
+    for (half, resend_ms) in [(0, 30_000), (1, 10)] {
         let share = |kills: u32| (kills + half) / 2;
         let coordinator_options = "--lease-ms 50 --lease-ttl-ms 1000 --grace-ms 50";
         let worker_options = format!("--report-ms 10 --resend-ms {resend_ms}");
         let mut chaos = Chaos::start(Farm::new(coordinator_options, &worker_options));
         chaos.kill(&mut random, share(coordinator_kills), share(worker_kills));
         let agreed = chaos.finish().check();
-        assert!(resend_ms > 1 || agreed > 0, "no report was sent twice");
+        assert!(half == 0 || agreed > 0, "no report was sent twice");
     }
 }
 

@@ -353,6 +353,8 @@ impl TryFrom<v1::Job> for JobView {
             audit: job.audit.map(|policy| policy.with_seed(0)).transpose()?,
             audits_wanted: job.audits_wanted,
             audits_agreed: job.audits_agreed,
+            poisoned: job.poisoned,
+            poisoned_first: job.poisoned_first,
         })
     }
 }

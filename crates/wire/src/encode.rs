@@ -230,6 +230,8 @@ impl From<JobView> for v1::Job {
             audits_agreed: job.audits_agreed,
             shard: job.slice.index(),
             shards: job.slice.of(),
+            poisoned: job.poisoned,
+            poisoned_first: job.poisoned_first,
         }
     }
 }

@@ -283,8 +283,9 @@ fn job() -> impl Strategy<Value = JobView> {
     ];
     let numbers = (any::<u64>(), any::<u64>(), any::<u128>(), any::<u64>());
     let sizes = (any::<u64>(), any::<u16>(), any::<u16>(), any::<u16>());
-    (plan(), state, numbers, any::<i32>(), sizes, audits()).prop_map(
-        |(plan, state, (id, tasks_done, total, speed), priority, sizes, audits)| JobView {
+    let poison = (any::<u64>(), vec(any::<u64>(), 0..=JobView::POISONED_NAMED));
+    (plan(), state, numbers, any::<i32>(), sizes, audits(), poison).prop_map(
+        |(plan, state, (id, tasks_done, total, speed), priority, sizes, audits, poison)| JobView {
             id: JobId(id),
             plan,
             slice: audits.0,
@@ -301,6 +302,8 @@ fn job() -> impl Strategy<Value = JobView> {
             busy_us_left: (speed > u64::MAX / 4).then_some(speed),
             threads: (speed >> 32) as u32,
             disputes: sizes.3.into(),
+            poisoned: poison.0,
+            poisoned_first: poison.1,
         },
     )
 }

@@ -4,7 +4,7 @@
 //! job less, in proportion to its share of all workers' speed, so that all finish together. It is
 //! served again when half of that is left. A worker without company that may count the job has
 //! nobody to leave a share for. Before its speed on a job is known it gets a probe. A job that it
-//! has no memory for is passed over.
+//! has no memory for is passed over. What may have killed workers comes last within its job.
 
 use super::Farm;
 use crate::job::Job;
@@ -71,7 +71,7 @@ impl Farm {
 
     /// Jobs of which something may be lent, and what they take a thread.
     fn work(&self) -> impl Iterator<Item = (JobId, u64)> + '_ {
-        let pool = |job: &Job| job.pool_tasks() > 0 && self.may_lend();
+        let pool = |job: &Job| job.free_tasks() > 0 && self.may_lend();
         let recount = |job: &Job| {
             let disputed = job.disputes.values().any(|dispute| dispute.recount.is_none());
             disputed || job.audits.is_waiting()
@@ -83,7 +83,7 @@ impl Farm {
 
     fn first_job_with_work(&self, session: &Session) -> Option<JobId> {
         let has_work = |job: &JobId| {
-            let free = self.jobs[job].pool_tasks() > 0 && self.may_lend();
+            let free = self.has_task_for(*job, session) && self.may_lend();
             let able = session.may_count(*job, self.jobs[job].thread_memory);
             able && (free || self.recount_for(*job, session).is_some())
         };
@@ -133,14 +133,15 @@ impl Farm {
             self.loan(id, lease, job_id, range, Some(recount));
             return true;
         }
-        let wanted = self.wanted_tasks(id, job_id, self.jobs[&job_id].pool_tasks());
+        let wanted = self.wanted_tasks(id, job_id, self.jobs[&job_id].free_tasks());
         if outstanding > wanted / 2 {
             return false;
         }
         let tasks = (wanted - outstanding).min(self.sessions[&id].room());
         let lease = self.lease_id();
         let job = self.jobs.get_mut(&job_id).expect("it has work");
-        let range = job.lend(id, tasks, lease).expect("its pool is not empty");
+        let range = job.lend(id, tasks, lease).or_else(|| job.lend_suspected(tasks, lease));
+        let range = range.expect("it has free ordinals");
         self.loan(id, lease, job_id, range, None);
         true
     }

@@ -1,7 +1,7 @@
 //! The farm core: one value, one `step`.
 //!
 //! Invariants, asserted here in production builds too:
-//! - accepted ranges are disjoint, and every ordinal is free, lent or claimed ([`crate::job`]);
+//! - accepted ranges are disjoint, and every ordinal is free, lent, claimed or poisoned ([`crate::job`]);
 //! - the total is a checked sum that changes only when the ledger says a record is durable;
 //! - nothing is acknowledged as accepted before it is durable;
 //! - done means every ordinal accepted, nothing disputed and no audit waited for, checked again by the
@@ -13,6 +13,7 @@ mod lending;
 mod restore;
 mod results;
 mod sessions;
+mod suspicions;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,8 +24,8 @@ use crate::job::Job;
 use crate::lease::Leases;
 use crate::session::Session;
 use crate::{
-    Author, Effect, Event, JobId, JobState, JobView, LeaseId, Millis, Record, Report, RequestId,
-    SessionId, Ticket,
+    Author, Effect, Event, IntervalSet, JobId, JobState, JobView, LeaseId, Millis, Record, Report,
+    RequestId, SessionId, Ticket,
 };
 
 /// The farm's few tunable times and sizes.
@@ -94,6 +95,12 @@ enum Pending {
     Settle { session: SessionId, report: Report },
 }
 
+/// The first ordinals of a set, for people.
+fn named(ordinals: &IntervalSet) -> Vec<u64> {
+    let all = ordinals.iter().flat_map(|range| range.start()..range.end());
+    all.take(JobView::POISONED_NAMED).collect()
+}
+
 impl Farm {
     /// Takes in one event and returns what is to be done about it, in order.
     ///
@@ -110,7 +117,7 @@ impl Farm {
             Event::Working { session, lease } => self.working(session, lease),
             Event::Declined { session, lease } => self.declined(session, lease),
             Event::Leaving { session } => self.leaving(session),
-            Event::Left { session } => self.left(session),
+            Event::Left { session } => self.lost(session),
             Event::Submitted { request, plan, slice, priority, audit, thread_memory } => {
                 let mut job = Job::new(plan, slice, priority, thread_memory);
                 job.policy = audit;
@@ -119,7 +126,10 @@ impl Farm {
             Event::AuditAsked { request, job, policy } => self.audit_asked(request, job, policy),
             Event::Cancelled { request, job } => self.change(request, job, JobState::Cancelled),
             Event::Paused { request, job } => self.change(request, job, JobState::Paused),
-            Event::Resumed { request, job } => self.change(request, job, JobState::Running),
+            Event::Resumed { request, job } => {
+                self.change(request, job, JobState::Running);
+                self.pardon(job);
+            }
             Event::Written { ticket } => self.written(ticket),
             Event::AuditNoted { ticket, wanted } => self.audit_noted(ticket, wanted),
             Event::AuditsFound { ticket, rows } => self.audits_found(ticket, rows),
@@ -195,6 +205,8 @@ impl Farm {
             audit: job.policy,
             audits_wanted: job.audits.wanted,
             audits_agreed: job.audits_agreed,
+            poisoned: job.poisoned().len(),
+            poisoned_first: named(job.poisoned()),
         }
     }
 

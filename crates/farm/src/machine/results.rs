@@ -41,9 +41,11 @@ impl Farm {
         }
         job.heard_at = self.now;
         let threads = known.threads_for(job.thread_memory).max(1);
-        job.measured(session, threads, report.range.len(), report.busy_us);
         let mut recount = false;
         if self.holds(session, report.lease) {
+            // Only of what it was lent: or it could claim any speed, and others' leases would shrink.
+            let job = self.jobs.get_mut(&report.job).expect("it was found");
+            job.measured(session, threads, report.range.len(), report.busy_us);
             let deadline = self.deadline(report.job);
             self.leases.renew(report.lease, deadline);
             recount = self.end_recount(&report);

@@ -10,6 +10,7 @@ use crate::{Dismissal, Effect, Hello, Holding, JobState, LeaseId, SessionId};
 
 impl Farm {
     pub(super) fn joined(&mut self, id: SessionId, hello: &Hello) {
+        self.acquit(hello.instance);
         let same = |session: &Session| session.instance == hello.instance;
         let earlier = self.sessions.iter().find(|(_, session)| same(session)).map(|(&id, _)| id);
         if let Some(earlier) = earlier {
@@ -91,7 +92,7 @@ impl Farm {
         self.feed(id);
     }
 
-    /// The one path for a worker that is gone, whatever took it.
+    /// The one path for a session that is over, whatever ended it.
     pub(super) fn left(&mut self, id: SessionId) {
         let Some(session) = self.sessions.get(&id) else { return };
         let leases: Vec<LeaseId> = session.leases.iter().copied().collect();

@@ -11,6 +11,7 @@ mod ledger;
 mod lending;
 mod liars;
 mod memory;
+mod poison;
 mod restarts;
 mod slices;
 mod stage;

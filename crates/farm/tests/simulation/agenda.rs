@@ -70,25 +70,29 @@ pub enum Happening {
     },
     /// The faults end.
     Calm,
+    /// A client looks how far the jobs are.
+    Look,
 }
 
 #[derive(Default)]
 pub struct Agenda {
     pub now: u64,
     planned: u64,
-    happenings: BTreeMap<(u64, u64), Happening>,
+    /// In boxes, because the map moves what it holds.
+    happenings: BTreeMap<(u64, u64), Box<Happening>>,
 }
 
 impl Agenda {
     pub fn plan(&mut self, at: u64, happening: Happening) {
         self.planned += 1;
-        self.happenings.insert((at.max(self.now), self.planned), happening);
+        let key = (at.max(self.now), self.planned);
+        self.happenings.insert(key, Box::new(happening));
     }
 
     /// Moves time to the next happening.
     pub fn next(&mut self) -> Option<Happening> {
         let ((at, _), happening) = self.happenings.pop_first()?;
         self.now = at;
-        Some(happening)
+        Some(*happening)
     }
 }

@@ -26,6 +26,10 @@ pub struct Book {
     pub holder: Vec<Option<LeaseId>>,
     /// Ordinals that are neither claimed nor held.
     pub free: u64,
+    /// Per ordinal: the processes that were lost with it, and did not come back.
+    pub lost_with: BTreeMap<usize, BTreeSet<u64>>,
+    /// Ordinals that are not to be lent.
+    pub poisoned: BTreeSet<usize>,
     /// As the farm was told.
     pub rows: Rows,
     /// Who has voted how.
@@ -98,6 +102,8 @@ impl Book {
             state: JobState::Running,
             claimed: vec![false; tasks],
             holder: vec![None; tasks],
+            lost_with: BTreeMap::new(),
+            poisoned: BTreeSet::new(),
             rows: Rows::default(),
             disputes: BTreeMap::new(),
             recounts: BTreeMap::new(),

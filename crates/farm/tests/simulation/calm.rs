@@ -1,6 +1,6 @@
 //! After the storm: the faults end, and everything must come to a good end soon.
 
-use farm::{AuditPolicy, Event, JobId, JobState};
+use farm::{AuditPolicy, Event, JobId, JobState, JobView};
 
 use crate::agenda::Happening;
 use crate::ledger::Ledger;
@@ -18,6 +18,8 @@ impl World {
         self.trace(|| "the world turns calm".into());
         self.calm_since = Some(self.agenda.now);
         let stormy = std::mem::replace(&mut self.scenario.weather, Weather::calm());
+        self.scenario.poison = self.scenario.poison.filter(|poison| poison.stays);
+        self.agenda.plan(self.agenda.now, Happening::Look);
         self.clock.thaw();
         // Lost messages are made good only by a new session, as in reality, where they are not
         // lost but with the session.
@@ -44,6 +46,32 @@ impl World {
                 let (at, policy) = (self.soon(1, 60_000), policy(&mut self.random));
                 self.wish(at, Wish::Audit(nth, policy));
             }
+        }
+    }
+
+    /// A client looks, and does what `queens status` says: when nothing but poison is left, the workers
+    /// get a program that does not die of it, and the jobs are resumed.
+    pub fn look(&mut self) {
+        let at = self.agenda.now + 5_000;
+        self.agenda.plan(at, Happening::Look);
+        let Some(farm) = &self.farm else { return };
+        let running: Vec<_> = farm.jobs().filter(|view| view.state == JobState::Running).collect();
+        let is_stuck = |view: &JobView| {
+            let tasks = view.slice.ordinals(view.plan.tasks).len();
+            view.poisoned > 0 && view.tasks_done + view.poisoned == tasks
+        };
+        if !running.iter().all(is_stuck) {
+            return;
+        }
+        if !running.is_empty() {
+            self.trace(|| "the workers get another program".into());
+            self.scenario.poison = None;
+        }
+        self.tally.stuck_on_poison += running.len() as u64;
+        for view in running {
+            let nth = self.ledger.jobs.keys().position(|&id| id == view.id);
+            let nth = nth.expect("every job that runs is durable") as u64;
+            self.wish(at - 4_000, Wish::Resume(nth));
         }
     }
 
@@ -119,11 +147,12 @@ impl Ledger {
                 "of one that was proven wrong: {row:?}"
             );
         }
-        let total = job.truth.total(&job.ordinals());
+        let total = job.truth.total(&job.ordinals);
         if job.policy.is_some_and(|policy| policy.share_ppm == AuditPolicy::ALL) {
             assert_eq!((believed, job.rows.total), (0, total), "job {id} was counted twice");
             assert!(job.rows.iter().all(|row| row.check != Check::None), "job {id}");
             tally.certified += 1;
+            tally.certified_against_liars += u64::from(!self.distrusted.is_empty());
         }
         if believed == 0 {
             assert_eq!(job.rows.total, total, "the total of job {id}");
@@ -131,6 +160,6 @@ impl Ledger {
         }
         tally.believed += believed;
         tally.slices += u64::from(!job.slice.is_all());
-        tally.jobs_without_tasks += u64::from(job.ordinals().is_empty());
+        tally.jobs_without_tasks += u64::from(job.ordinals.is_empty());
     }
 }

@@ -105,7 +105,7 @@ impl World {
                 self.order(ticket, Order::FindAudits(job, most));
             }
             Effect::Reply { request, .. } => drop(self.unanswered.remove(&request)),
-            Effect::Finished { .. } => {}
+            Effect::Poisoned { .. } | Effect::Finished { .. } => {}
         }
     }
 

@@ -169,10 +169,20 @@ impl World {
 
     pub fn counted(&mut self, index: usize, life: u64, thread: usize) {
         if self.workers[index].life == life {
+            if self.is_killed(index, thread) {
+                self.trace(|| format!("w{index} dies of its task"));
+                self.tally.killed_by_tasks += 1;
+                return self.end_worker(index);
+            }
             let (now, worker) = (self.agenda.now, &mut self.workers[index]);
             self.tally.lies += worker.counted(now, thread, &mut self.random, &mut self.truths);
             self.go_on(index);
         }
+    }
+
+    fn is_killed(&self, index: usize, thread: usize) -> bool {
+        let counting = self.workers[index].counting(thread).zip(self.scenario.poison);
+        counting.is_some_and(|((plan, range), poison)| poison.kills(plan, range))
     }
 
     pub fn unhang(&mut self, index: usize, life: u64) {

@@ -59,6 +59,8 @@ pub enum Answer {
 pub struct LedgerJob {
     pub plan: Plan,
     pub slice: Slice,
+    /// Those of the slice.
+    pub ordinals: IntervalSet,
     pub fingerprint: Fingerprint,
     pub priority: i32,
     pub policy: Option<AuditPolicy>,
@@ -198,6 +200,7 @@ impl LedgerJob {
         LedgerJob {
             plan,
             slice,
+            ordinals: slice.ordinals(plan.tasks),
             fingerprint: plan.fingerprint(),
             priority,
             policy: audit,
@@ -206,10 +209,6 @@ impl LedgerJob {
             rows: Rows::default(),
             disputes: BTreeMap::new(),
         }
-    }
-
-    pub fn ordinals(&self) -> IntervalSet {
-        self.slice.ordinals(self.plan.tasks)
     }
 
     fn is_disputed(&self, range: Range) -> bool {
@@ -232,7 +231,7 @@ impl LedgerJob {
     fn check_report(&self, report: &Report) {
         assert_eq!(report.fingerprint, self.fingerprint, "a report of another plan");
         assert!(report.tally.is_sound(), "altered on its way: {report:?}");
-        assert!(self.ordinals().contains(report.range), "{} is not in the slice", report.range);
+        assert!(self.ordinals.contains(report.range), "{} is not in the slice", report.range);
         assert_ne!(self.state, JobState::Cancelled, "the job of {report:?} was cancelled before");
     }
 
@@ -329,7 +328,7 @@ impl LedgerJob {
     }
 
     fn finish(&mut self, tasks: u64, total: u128) {
-        assert_eq!(tasks, self.ordinals().len(), "tasks of {}", self.plan);
+        assert_eq!(tasks, self.ordinals.len(), "tasks of {}", self.plan);
         assert_eq!(self.rows.tasks, tasks, "done means covered exactly");
         assert_eq!(self.rows.total, total, "the total is the sum of the rows");
         assert!(self.disputes.is_empty(), "done while disputed: {:?}", self.disputes);

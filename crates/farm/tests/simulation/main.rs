@@ -2,7 +2,8 @@
 //!
 //! A seed decides a whole history: jobs, workers, and every fault that befalls them. Messages are
 //! lost, repeated, delayed and overtaken; sessions break, and one end may notice much later;
-//! leases expire; workers hang, die, lie and come back; the clock jumps and stands still; the
+//! leases expire; workers hang, die, lie and come back; in some worlds one task of each plan kills every
+//! worker that counts it; the clock jumps and stands still; the
 //! coordinator dies between any two effects and goes on from what was durable. Some jobs are counted
 //! twice, in part or as a whole; who is proven wrong is sent away, and what only it has counted is
 //! counted anew. Then the world turns calm, and every job must end with the exact total, soon: but for
@@ -34,6 +35,7 @@ mod network;
 mod random;
 mod rows;
 mod scenario;
+mod suspicions;
 mod tally;
 mod truth;
 mod witness;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use farm::{AgentConfig, AuditPolicy, Config, KernelName, Method, Plan, Problem, Slice};
+use farm::{AgentConfig, AuditPolicy, Config, KernelName, Method, Plan, Problem, Range, Slice};
 
 use crate::random::Random;
 use crate::truth::HUGE_N;
@@ -17,6 +17,8 @@ pub struct Scenario {
     pub wishes: Vec<(u64, Wish)>,
     /// When the faults end, ms.
     pub chaos_ms: u64,
+    /// Workers die of it.
+    pub poison: Option<Poison>,
     /// Something may be counted twice: there are enough workers for it.
     pub audited: bool,
 }
@@ -91,6 +93,26 @@ pub struct Traits {
     pub stubborn: bool,
 }
 
+/// A task of each plan that kills whoever counts it.
+#[derive(Clone, Copy, Debug)]
+pub struct Poison {
+    /// Which, modulo the tasks of the plan.
+    task: u64,
+    /// Not until the faults end, but until a client sees it and gives the workers another program.
+    pub stays: bool,
+}
+
+impl Poison {
+    fn of(random: &mut Random) -> Poison {
+        Poison { task: random.next(), stays: random.per_mille(700) }
+    }
+
+    pub fn kills(self, plan: &Plan, range: Range) -> bool {
+        let task = self.task.checked_rem(plan.tasks);
+        task.is_some_and(|task| (range.start()..range.end()).contains(&task))
+    }
+}
+
 /// What a client wants. Jobs are named by their place among those that exist then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wish {
@@ -127,6 +149,7 @@ impl Scenario {
             wishes: wishes(random, chaos_ms, audited),
             chaos_ms,
             audited,
+            poison: random.per_mille(200).then(|| Poison::of(random)),
         }
     }
 }

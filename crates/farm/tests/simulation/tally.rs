@@ -86,5 +86,13 @@ tally! {
     doubts: "reports left unanswered while rows were changing",
     sent_away: "sessions ended for want of trust",
     certified: "jobs done of which every range was counted twice",
+    certified_against_liars: "of these where a worker was proven wrong",
+    killed_by_tasks: "workers killed by the task that they counted",
+    halvings: "loans of what had killed two workers",
+    poisoned: "tasks found to be poison",
+    acquittals: "suspicions taken back because the process came back",
+    poison_lifted: "of these against poison",
+    tried_again: "poisoned tasks tried again",
+    stuck_on_poison: "jobs of which only poison was left",
     slices: "jobs done that were a slice of a plan",
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use farm::{
-    Agent, Fingerprint, Hello, JobId, KernelName, LeaseId, Loan, Millis, Part, Range, SessionId,
+    Agent, Fingerprint, Hello, JobId, KernelName, LeaseId, Loan, Millis, Part, Plan, Range,
+    SessionId,
 };
 
 use crate::random::Random;
@@ -150,6 +151,12 @@ impl Worker {
             begun.push((thread, (busy_us / 1000).max(1)));
         }
         begun
+    }
+
+    /// What a thread counts.
+    pub fn counting(&self, thread: usize) -> Option<(&Plan, Range)> {
+        let job = self.threads[thread].as_ref().filter(|_| !self.hung)?;
+        Some((&job.loan.plan, job.range))
     }
 
     /// A thread has finished. Returns the number of lies (0 or 1).

@@ -113,6 +113,7 @@ impl World {
             Happening::Tell { epoch } => self.tell(epoch),
             Happening::Wished { wish, request } => self.wished(request, wish),
             Happening::Calm => self.calm_down(),
+            Happening::Look => self.look(),
         }
     }
 

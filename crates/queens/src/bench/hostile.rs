@@ -125,12 +125,13 @@ async fn measure_rounds(
     }
     output::print(format!(
         "\n{} honest workers, {} hostile ones in {} ways; they sent {} messages and were dismissed {} \
-         times\nhonest throughput beside them: {:.1}% (median of the rounds)",
+         times\nhonest throughput beside them: {:.1}% in all, {:.1}% in the median round",
         args.honest,
         args.hostile as usize * Attack::ALL.len(),
         Attack::ALL.len(),
         harm.messages.load(Ordering::Relaxed),
         harm.dismissals.load(Ordering::Relaxed),
+        100.0 * beside.iter().sum::<f64>() / alone.iter().sum::<f64>(),
         100.0 * median_ratio(&beside, &alone),
     ))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use farm::{Agent, AgentConfig, KernelName, Loan, Message, Millis, Part, Range, Tally, Verdict};
 use tokio::sync::mpsc;
@@ -11,7 +11,7 @@ use wire::{TasksBlock, WorkerOrder};
 
 use crate::endpoint::Endpoint;
 use crate::failure::Failure;
-use crate::worker::{BUILD, Connect, GrpcConnector, LinkEnd};
+use crate::worker::{BUILD, Connect, GrpcConnector, Link, LinkEnd};
 
 /// What all idle workers of a run have had acknowledged.
 #[derive(Debug, Default)]
@@ -22,6 +22,8 @@ pub(super) struct Booked {
     pub(super) tasks: AtomicU64,
 }
 
+/// Between two attempts to connect.
+const RETRY: Duration = Duration::from_millis(500);
 /// What it pretends each task to take, microseconds of thread time: decides its leases' sizes.
 const PRETENDED_US: u64 = 100;
 
@@ -44,8 +46,8 @@ pub(super) async fn idle(
         resend_ms: 3_600_000,
     });
     let mut connector = GrpcConnector { endpoint, backend: "none".into() };
-    let mut link = connector.connect().await.map_err(failure)?;
-    let _ = link.messages.send(agent.connected()).await;
+    let mut link = begin(&mut connector, &mut agent).await?;
+    booked.welcomes.fetch_add(1, Ordering::Relaxed);
     let started = Instant::now();
     let mut loans: Vec<Loan> = Vec::new();
     while let Some(order) = link.orders.next().await {
@@ -76,13 +78,37 @@ pub(super) async fn idle(
                 booked.tasks.fetch_add(range.len(), Ordering::Relaxed);
             }
             WorkerOrder::Revoke(lease) => agent.revoked(lease),
-            WorkerOrder::Welcome => {
-                booked.welcomes.fetch_add(1, Ordering::Relaxed);
-            }
+            WorkerOrder::Welcome => {}
         }
         say(&mut agent, now, &link.messages).await;
     }
     Ok(())
+}
+
+/// A session that has begun. Many who come at once may be turned away, or wait too long, at first.
+async fn begin(connector: &mut GrpcConnector, agent: &mut Agent) -> Result<Link, Failure> {
+    const TRIES: u32 = 100;
+    let mut reason = String::new();
+    for _ in 0..TRIES {
+        let lost = match connector.connect().await {
+            Ok(mut link) => {
+                let _ = link.messages.send(agent.connected()).await;
+                match link.orders.next().await {
+                    Some(Ok(_)) => return Ok(link),
+                    Some(Err(end)) => end,
+                    None => LinkEnd::Lost("the connection broke".into()),
+                }
+            }
+            Err(end) => end,
+        };
+        agent.disconnected();
+        match lost {
+            LinkEnd::Lost(why) => reason = why,
+            refused @ LinkEnd::Refused(_) => return Err(failure(refused)),
+        }
+        tokio::time::sleep(RETRY).await;
+    }
+    Err(failure(LinkEnd::Lost(reason)))
 }
 
 async fn say(agent: &mut Agent, now: Millis, messages: &mpsc::Sender<Message>) {

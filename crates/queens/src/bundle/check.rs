@@ -312,3 +312,53 @@ impl PartialEq for Ranked {
 }
 
 impl Eq for Ranked {}
+
+#[cfg(test)]
+mod tests {
+    use farm::{Method, Problem};
+    use serde_json::json;
+
+    use super::*;
+
+    const PLAN: Plan =
+        Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks: 21 };
+
+    fn books(ranges: &[(u64, u64)]) -> Result<Books> {
+        let mut books = Books::new(PLAN, Slice::ALL, Sample { most: 2, seed: 1 });
+        for (first, past) in ranges {
+            let count = json!({
+                "first": first, "past": past, "count": "4", "residue": "4", "digest": "1f",
+                "kernel": "avx2", "worker": "w", "build": "1", "lease": "1", "busy_us": 1,
+            });
+            let line = json!({"line": "range", "at": 0, "audit": "not_chosen", "count": count});
+            books.see(serde_json::from_value(line)?)?;
+        }
+        Ok(books)
+    }
+
+    #[test]
+    fn what_is_done_covers_the_plan_once() {
+        let end = |ranges: &[_]| books(ranges).and_then(|books| books.end(JobState::Done));
+        end(&[(0, 5), (5, 21)]).expect("it is all there");
+        for wrong in [&[(0, 5), (6, 21)][..], &[(0, 20)], &[(0, 5), (4, 21)], &[(0, 22)], &[]] {
+            end(wrong).expect_err("a gap, an overlap, or too much");
+        }
+        let unfinished = books(&[(0, 5)]).and_then(|books| books.end(JobState::Paused));
+        unfinished.expect("it does not say that it is done");
+    }
+
+    #[test]
+    fn a_sample_is_what_its_seed_draws() {
+        let drawn = |seed| {
+            let mut books = books(&[]).expect("no line is wrong");
+            books.sample.seed = seed;
+            let all = self::books(&[(0, 5), (5, 9), (9, 12), (12, 21)]).expect("they are in order");
+            let mut ranked = all.chosen.into_vec();
+            assert_eq!(ranked.len(), 2, "no more than asked for");
+            books.choose(ranked.pop().expect("there are two").entry);
+            books.chosen.into_vec().pop().map(|ranked| ranked.rank)
+        };
+        assert_ne!(drawn(1), drawn(2));
+        assert_eq!(drawn(3), drawn(3));
+    }
+}

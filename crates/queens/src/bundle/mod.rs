@@ -12,6 +12,8 @@
 //! Each line is a JSON object. The Merkle tree's leaves are the lines, so that a single one can be shown
 //! to belong to it; the bundle's name is the BLAKE3 hash of the header, which has the root.
 
+#[cfg(test)]
+mod altered;
 mod check;
 mod confidence;
 mod export;

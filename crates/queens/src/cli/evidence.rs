@@ -162,10 +162,12 @@ fn verified(checked: &Checked, recounted: &Recounted, identity: &str, seed: u64)
         format!("plan      {plan}, {} tasks, counted here too", plan.tasks),
         what,
         format!(
-            "ranges    {} of {} workers with {}; they cover what they should, without overlaps, and \
-             add up",
+            "ranges    {} by {} with {}; they cover what they should, without overlaps, and add up",
             header.ranges,
-            workers.len(),
+            match workers.len() {
+                1 => "one worker".to_string(),
+                many => format!("{many} workers"),
+            },
             names(kernels)
         ),
         format!(

@@ -87,7 +87,7 @@ enum Command {
     Cancel(client::JobArgs),
     /// Let a job rest
     Pause(client::JobArgs),
-    /// Let a resting job go on
+    /// Let a resting job go on, and a job's poisoned tasks be tried again
     Resume(client::JobArgs),
     /// Exit with 0 if a coordinator serves; needs no token
     Health(client::HealthArgs),

@@ -45,6 +45,8 @@ fn object(job: &JobView) -> Value {
         "disputes": job.disputes,
         "audits_wanted": job.audits_wanted,
         "audits_agreed": job.audits_agreed,
+        "poisoned": job.poisoned,
+        "poisoned_first": job.poisoned_first,
     });
     if let Some(AuditPolicy { share_ppm, seed, .. }) = job.audit {
         object["audit_share"] = (f64::from(share_ppm) / f64::from(AuditPolicy::ALL)).into();
@@ -88,6 +90,20 @@ fn want(job: &JobView) -> Option<String> {
     })
 }
 
+/// Tasks that nobody is lent any more, and what to do about them.
+fn poison(job: &JobView) -> Option<String> {
+    let named = job.poisoned_first.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+    let more = if job.poisoned > job.poisoned_first.len() as u64 { ", …" } else { "" };
+    let s = if job.poisoned == 1 { "" } else { "s" };
+    (job.poisoned > 0 && !job.state.is_over()).then(|| {
+        format!(
+            "{} task{s} ({named}{more}) with each of which three workers or more were lost; look into \
+             their logs, give them another build or --backend, then `queens resume {}`",
+            job.poisoned, job.id
+        )
+    })
+}
+
 fn size(bytes: u64) -> impl std::fmt::Display {
     ByteSize(bytes).display().iec()
 }
@@ -97,7 +113,7 @@ fn is_fundamental(job: &JobView) -> bool {
     matches!(job.plan.problem, Problem::Fundamental { .. })
 }
 
-/// A line for each job, and one for each that no connected worker can count.
+/// A line for each job, and one for each that no connected worker can count or that has poison.
 pub(super) fn table(jobs: &[JobView]) -> String {
     let mut lines = vec![format!(
         "{:>5}  {:9}  {:>8}  {:28}  {:>6}  {:>7}  {:>8}  {}",
@@ -123,6 +139,8 @@ pub(super) fn table(jobs: &[JobView]) -> String {
     }));
     let wants = jobs.iter().filter_map(|job| Some((job.id, want(job)?)));
     lines.extend(wants.map(|(id, want)| format!("job {id} waits for {want}")));
+    let poisons = jobs.iter().filter_map(|job| Some((job.id, poison(job)?)));
+    lines.extend(poisons.map(|(id, poison)| format!("job {id} lends no more of {poison}")));
     lines.join("\n")
 }
 
@@ -165,6 +183,7 @@ pub(super) fn details(job: &JobView) -> String {
             job.disputes
         ));
     }
+    lines.extend(poison(job).map(|poison| format!("poisoned  {poison}")));
     lines.join("\n")
 }
 
@@ -174,10 +193,9 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn a_job_that_is_worked_on_waits_for_nobody() {
-        let plan = Plan { problem: Problem::Total { n: 8 }, method: Method::Halves, tasks: 1 };
-        let mut job = JobView {
+    fn job() -> JobView {
+        let plan = Plan { problem: Problem::Total { n: 8 }, method: Method::Halves, tasks: 100 };
+        JobView {
             id: JobId(1),
             plan,
             priority: 0,
@@ -194,12 +212,30 @@ mod tests {
             audit: None,
             audits_wanted: 0,
             audits_agreed: 0,
-        };
+            poisoned: 0,
+            poisoned_first: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_job_that_is_worked_on_waits_for_nobody() {
+        let mut job = job();
         assert!(!details(&job).contains("waits"), "an older coordinator names no able workers");
 
         job.workers = 0;
         assert!(details(&job).contains("waits     for a worker"));
         job.able_workers = 1;
         assert!(!details(&job).contains("waits"));
+    }
+
+    #[test]
+    fn poison_is_named_with_the_way_out() {
+        let poisoned_first = vec![3, 14];
+        let job = JobView { poisoned: 2, poisoned_first, ..job() };
+        for text in [details(&job), table(std::slice::from_ref(&job))] {
+            let is_told = text.contains("2 tasks (3, 14)") && text.contains("`queens resume 1`");
+            assert!(is_told && text.contains("--backend"), "{text}");
+        }
+        assert!(table(&[JobView { poisoned: 9, ..job }]).contains("(3, 14, …)"));
     }
 }

@@ -17,8 +17,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Points a second: a thousand messages that lead to nothing, or a quarter of a mebibyte.
-const PER_SECOND: i64 = 256 << 10;
+/// Points a second: five hundred messages that lead to nothing, or 128 KiB.
+const PER_SECOND: i64 = 128 << 10;
 /// A new connection's: enough for a handshake and a Hello.
 const START: i64 = 16 << 10;
 /// The most that can be saved up: enough for all that a worker may have to say again after its
@@ -113,7 +113,8 @@ impl Purse {
     }
 }
 
-/// How often each address has connected, lately: who comes and goes all the time waits at the door.
+/// How often each address has connected, lately: who comes and goes all the time waits at the door,
+/// or is turned away.
 #[derive(Debug)]
 pub(super) struct Visits {
     /// How many connections an address may make at once.
@@ -124,7 +125,9 @@ pub(super) struct Visits {
 
 impl Visits {
     /// What a visit weighs on its account.
-    const EACH: Duration = Duration::from_millis(10);
+    const EACH: Duration = Duration::from_millis(20);
+    /// Nobody holds a place for longer without being read from.
+    const LONGEST: Duration = Duration::from_secs(3);
     /// Addresses that may be known before those are forgotten that have nothing on their account.
     const MOST: usize = 16_384;
 
@@ -132,15 +135,19 @@ impl Visits {
         Visits { at_once, settled: HashMap::new() }
     }
 
-    /// One more; how long it is to wait.
-    pub(super) fn delay(&mut self, address: IpAddr) -> Duration {
+    /// One more; how long it is to wait. `None`: too long.
+    pub(super) fn delay(&mut self, address: IpAddr) -> Option<Duration> {
         let now = Instant::now();
         if self.settled.len() > Visits::MOST {
             self.settled.retain(|_, settled| *settled > now);
         }
         let settled = self.settled.entry(address).or_insert(now);
-        *settled = (*settled).max(now) + Visits::EACH;
-        settled.duration_since(now).saturating_sub(Visits::EACH * self.at_once)
+        let after = (*settled).max(now) + Visits::EACH;
+        let delay = after.duration_since(now).saturating_sub(Visits::EACH * self.at_once);
+        (delay <= Visits::LONGEST).then(|| {
+            *settled = after;
+            delay
+        })
     }
 }
 
@@ -200,9 +207,11 @@ mod tests {
     fn who_connects_too_often_waits_and_others_do_not() {
         let [busy, other] = [[10, 0, 0, 1], [10, 0, 0, 2]].map(IpAddr::from);
         let mut visits = Visits::new(100);
-        let delays: Vec<Duration> = (0..200).map(|_| visits.delay(busy)).collect();
-        assert!(delays[..100].iter().all(Duration::is_zero));
-        assert!(delays[199] > Visits::EACH * 80, "{:?}", delays[199]);
-        assert_eq!(visits.delay(other), Duration::ZERO);
+        let delays: Vec<Option<Duration>> = (0..1_000).map(|_| visits.delay(busy)).collect();
+        assert!(delays[..100].iter().all(|delay| *delay == Some(Duration::ZERO)));
+        let waits = |delay: &Option<Duration>| delay.is_some_and(|delay| delay > Duration::ZERO);
+        assert!(delays[150..230].iter().all(waits), "{:?}", delays[229]);
+        assert!(delays[600..].iter().any(Option::is_none), "nobody waits for ever");
+        assert_eq!(visits.delay(other), Some(Duration::ZERO));
     }
 }

@@ -294,6 +294,12 @@ impl Hub {
                     let _ = reply.send(view.clone());
                 }
             }
+            Effect::Poisoned { job, ordinal } => {
+                tracing::error!(%job, task = ordinal,
+                    "three workers or more were lost while they counted this task: it is lent no more, \
+                     and the rest of the job goes on. Look into the workers' logs, give them another \
+                     build or --backend, then `queens resume {job}`");
+            }
             Effect::Dismiss { session, reason } => {
                 let outbox = self.outboxes.remove(&session);
                 if let (Some(outbox), Dismissal::Distrusted) = (outbox, reason) {

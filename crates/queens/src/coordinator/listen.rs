@@ -24,7 +24,7 @@ use crate::failure::Failure;
 pub(crate) struct Limits {
     /// Connections at a time; further ones wait to be accepted.
     pub(crate) connections: usize,
-    /// Connections of one address within a short time; further ones are read from later.
+    /// Connections of one address within a short time; further ones wait, or are refused.
     pub(crate) visits: u32,
     /// How long a connection may take to have a request admitted.
     pub(crate) admission: Duration,
@@ -32,7 +32,7 @@ pub(crate) struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { connections: 16_384, visits: 4_096, admission: Duration::from_secs(10) }
+        Limits { connections: 16_384, visits: 16_384, admission: Duration::from_secs(10) }
     }
 }
 
@@ -106,7 +106,7 @@ pub(crate) fn accept_within<A: Accept>(
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             };
-            let delay = visits.delay(peer.ip());
+            let Some(delay) = visits.delay(peer.ip()) else { continue };
             let connection = Connection {
                 stream,
                 peer,

@@ -31,6 +31,10 @@ const WATCH_INTERVAL: Duration = Duration::from_millis(250);
 /// Messages that may wait in a session for the network.
 const OUTGOING: usize = 8;
 
+/// Bytes that a worker may send before they are looked at. Its messages are small; whoever floods is
+/// to be held up soon.
+const STREAM_WINDOW: u32 = 128 << 10;
+
 /// Who is let in.
 #[derive(Clone)]
 pub(crate) enum Access {
@@ -77,8 +81,8 @@ where
         .http2_max_header_list_size(16 << 10)
         .http2_max_pending_accept_reset_streams(Some(32))
         .max_concurrent_streams(64)
-        .initial_stream_window_size(1 << 20)
-        .initial_connection_window_size(2 << 20)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(2 * STREAM_WINDOW)
         .add_service(health)
         .add_service(InterceptedService::new(farm, gate.clone()))
         .add_service(InterceptedService::new(jobs, gate.clone()))

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use board::{Cut, Tasks};
 use count::{Backend, Kernel};
 use farm::{
-    Config, Effect, Event, Farm, Hello, JobId, JobState, KernelName, LeaseId, Method, Millis, Plan,
-    Problem, Range, Record, Report, RequestId, Restored, SessionId, Slice, Tally,
+    AuditPolicy, Config, Effect, Event, Farm, Hello, JobId, JobState, KernelName, LeaseId, Method,
+    Millis, Plan, Problem, Range, Record, Report, RequestId, Restored, SessionId, Slice, Tally,
 };
 use rusqlite::Connection;
 
@@ -25,14 +25,18 @@ const METHOD: Method = Method::Rows { rows: 2 };
 /// Tells the child process where to die: `LEDGER KIND POINT`.
 const ORDERS: &str = "QUEENS_TEST_CRASH";
 
+type IsMeant = fn(&[Effect]) -> bool;
+
 /// The batches around which the child dies, by what is in them; the first of each.
-const KINDS: [(&str, fn(&[Effect]) -> bool); 7] = [
+const KINDS: [(&str, IsMeant); 9] = [
     ("job", |batch| has(batch, |record| matches!(record, Record::Job { .. }))),
     ("state", |batch| has(batch, |record| matches!(record, Record::State { .. }))),
     ("range", |batch| has(batch, |record| matches!(record, Record::Range { .. }))),
     ("ranges", |batch| batch.len() > 1),
     ("dispute", |batch| has(batch, |record| matches!(record, Record::Dispute { .. }))),
     ("settle", |batch| has(batch, |record| matches!(record, Record::Settle { .. }))),
+    ("audit", |batch| has(batch, |record| matches!(record, Record::Audit { .. }))),
+    ("confirm", |batch| has(batch, |record| matches!(record, Record::Confirm { .. }))),
     ("done", |batch| has(batch, |record| matches!(record, Record::Done { .. }))),
 ];
 
@@ -113,7 +117,7 @@ static STEPS: AtomicU32 = AtomicU32::new(0);
 #[test]
 #[ignore = "the process that the other test lets die"]
 fn dies_as_it_is_told() {
-    const INSTRUCTIONS: i32 = 6;
+    const INSTRUCTIONS: i32 = 16;
     let Ok(orders) = std::env::var(ORDERS) else { return };
     let mut orders = orders.split(' ');
     let mut next = || orders.next().expect("there are three words");
@@ -158,7 +162,7 @@ fn dies_as_it_is_told() {
 }
 
 fn open(path: &Path) -> Ledger {
-    CheckedLedger::open(path).and_then(CheckedLedger::begin).expect("the ledger is sound")
+    CheckedLedger::open_again(path).and_then(CheckedLedger::begin).expect("the ledger is sound")
 }
 
 /// Everything but the times and the openings, as text.
@@ -166,10 +170,14 @@ fn contents(db: &Connection) -> String {
     let queries = [
         "SELECT concat_ws(' ', 'job', id, problem, n, method, parameter, tasks, fingerprint, \
          priority, state, total) FROM jobs ORDER BY id",
-        "SELECT concat_ws(' ', 'range', job, first, past, count, lease, worker, busy_us, seal) \
+        "SELECT concat_ws(' ', 'range', job, first, past, count, lease, worker, busy_us, seal, audit) \
          FROM ranges ORDER BY job, first",
-        "SELECT concat_ws(' ', 'dispute', job, first, past, count, worker, lease, settled) \
+        "SELECT concat_ws(' ', 'audit', job, first, past, count, kernel, worker, seal) \
+         FROM audits ORDER BY job, first",
+        "SELECT concat_ws(' ', 'policy', job, share_ppm, seed) FROM audit_policies ORDER BY rowid",
+        "SELECT concat_ws(' ', 'dispute', job, first, past, count, worker, lease, state) \
          FROM disputes ORDER BY first, worker, count",
+        "SELECT concat_ws(' ', 'distrusted', worker, job, first, past) FROM distrusted",
     ];
     let mut lines = Vec::new();
     for query in queries {
@@ -186,7 +194,8 @@ fn exact() -> (JobState, u128, usize) {
 }
 
 /// A short history, the same in every life: a job is submitted, rests, goes on, and is counted by
-/// somebody who counts wrongly, by somebody who contradicts, and by a third.
+/// somebody who counts wrongly, by somebody who contradicts, and by a third; then all of it is
+/// counted again.
 ///
 /// `before` sees each batch before it is written, `after` how many are.
 fn play(
@@ -223,7 +232,7 @@ fn play(
         history.go_on(vec![Event::Joined { session: SessionId(session), hello }]);
     }
 
-    let report = |session, start: u64, error| {
+    let report_by = |name, session, start: u64, error| {
         let range = Range::new(start, cut.len().min(start + 5)).expect("it has tasks");
         let mut tasks = Tasks::new();
         cut.fill(range.start()..range.end(), &mut tasks);
@@ -231,13 +240,18 @@ fn play(
         let count = counted.expect("the tasks are right") + error;
         let (fingerprint, lease) = (plan.fingerprint(), LeaseId(1));
         let tally = Tally::EMPTY.with(fingerprint, start, count).expect("it is one count");
-        let kernel = KernelName::default();
+        let kernel = KernelName::new(name).expect("it is short");
         let report = Report { job: JOB, fingerprint, lease, range, tally, kernel, busy_us: 1 };
         Event::Reported { session: SessionId(session), report }
     };
+    let report = |session, start, error| report_by("avx2", session, start, error);
+    let starts = || (0..cut.len()).step_by(5);
     history.go_on(vec![report(1, 0, 1)]);
-    history.go_on((0..cut.len()).step_by(5).map(|start| report(2, start, 0)).collect());
+    history.go_on(starts().map(|start| report(2, start, 0)).collect());
     history.go_on(vec![report(3, 0, 0)]);
+    let policy = AuditPolicy { share_ppm: AuditPolicy::ALL, seed: 1, by_search: false };
+    history.go_on(vec![Event::AuditAsked { request, job: JOB, policy }]);
+    history.go_on(starts().map(|start| report_by("portable", 3, start, 0)).collect());
     let job = history.farm.job(JOB).expect("it was submitted");
     (job.state, job.total, job.disputes)
 }
@@ -255,8 +269,10 @@ impl<B: FnMut(&[Effect]), A: FnMut(usize)> History<'_, B, A> {
     fn go_on(&mut self, mut events: Vec<Event>) {
         loop {
             let effects = events.drain(..).flat_map(|event| self.farm.step(Millis(0), event));
-            let for_ledger =
-                |effect: &Effect| matches!(effect, Effect::Write { .. } | Effect::Compare { .. });
+            let for_ledger = |effect: &Effect| {
+                use Effect::{Compare, FindAudits, Write};
+                matches!(effect, Write { .. } | Compare { .. } | FindAudits { .. })
+            };
             let batch: Vec<Effect> = effects.filter(for_ledger).collect();
             if batch.is_empty() {
                 return;

@@ -1,5 +1,7 @@
 //! What a ledger promises, and what becomes of one that was tampered with.
 
+mod altered;
+
 use std::fs;
 use std::path::Path;
 
@@ -16,7 +18,7 @@ use super::{CheckedLedger, Ledger, LedgerEvent, LedgerFault, spawn};
 const JOB: JobId = JobId(1);
 
 fn open(path: &Path) -> Result<Ledger, LedgerFault> {
-    CheckedLedger::open(path)?.begin()
+    CheckedLedger::open_again(path)?.begin()
 }
 
 #[test]

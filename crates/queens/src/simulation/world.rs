@@ -149,7 +149,7 @@ impl World {
         let view = told.take().expect("the client saw the end");
         let exact = (JobState::Done, vectors::total(plan.problem.n()));
         assert_eq!((view.state, view.total), exact, "{plan}");
-        let ledger = CheckedLedger::open(&folder.path().join(LEDGER)).expect("it is sound");
+        let ledger = CheckedLedger::open_again(&folder.path().join(LEDGER)).expect("it is sound");
         let [job] = ledger.jobs() else { panic!("one job was submitted: {:?}", ledger.jobs()) };
         assert_eq!((job.state, job.total), exact, "{plan}");
         assert!(job.disputes.is_empty(), "nobody counts wrongly: {:?}", job.disputes);

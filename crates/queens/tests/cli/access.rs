@@ -123,7 +123,8 @@ async fn no_method_answers_without_the_token() {
     let mut jobs = JobsServiceClient::new(channel.clone());
     let total = board::Problem::Total { n: 8 }.into();
     let rows = v1::submit_request::Method::Rows(v1::RowsRequest { rows: None });
-    let submit = v1::SubmitRequest { problem: Some(total), method: Some(rows), priority: 0 };
+    let (problem, method) = (Some(total), Some(rows));
+    let submit = v1::SubmitRequest { problem, method, priority: 0, audit: None };
     let refused = [
         jobs.submit(submit).await.err(),
         jobs.list(v1::ListRequest {}).await.err(),
@@ -268,6 +269,9 @@ fn report() -> v1::Report {
         fingerprint: vec![0; 32],
         range: Some(v1::OrdinalRange { start: 0, end: 1 }),
         count: 5,
+        residue: 5,
+        digest: vec![0; 16],
+        kernel: "portable".into(),
         busy_us: 1,
     }
 }

@@ -1,5 +1,6 @@
 //! `queens bench`: that it measures what it says, not how fast anything is.
 
+use crate::support::Scratch;
 use crate::support::process::{Outcome, queens, run};
 
 fn methods(words: &[&str]) -> Outcome {
@@ -70,4 +71,19 @@ fn threads_are_measured_by_the_method_asked_for() {
 
     assert!(text.starts_with("N=9 by halves, portable, 100.000% of the plan"), "{text}");
     assert!(text.contains("\n2 threads "), "{text}");
+}
+
+#[test]
+fn hostile_workers_are_measured_beside_honest_ones() {
+    let scratch = Scratch::new();
+    let words = ["bench", "hostile", "--rounds", "1", "--seconds", "1", "--log", "error"];
+
+    let text = run(queens(&words).arg("--folder").arg(scratch.path(""))).success();
+
+    assert_eq!(lines(&text, "    1  ").len(), 1, "one round: {text}");
+    assert!(text.contains("4 honest workers, 7 hostile ones in 7 ways"), "{text}");
+    assert!(!text.contains("dismissed 0 times"), "{text}");
+    assert!(text.contains("honest throughput beside them: "), "{text}");
+    let left = std::fs::read_dir(scratch.path("")).expect("it is there").count();
+    assert_eq!(left, 0, "its ledger is gone");
 }

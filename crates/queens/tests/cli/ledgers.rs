@@ -78,6 +78,7 @@ fn damage_is_refused_and_not_made_worse() {
 fn a_ledger_of_another_version_is_refused() {
     let statements = [
         ("its format is 99", "PRAGMA user_version = 99"),
+        ("its format is 2, this program's is 3", "PRAGMA user_version = 2"),
         ("another way", "UPDATE jobs SET fingerprint = 'of another enumeration'"),
     ];
     for (reason, statement) in statements {
@@ -91,43 +92,17 @@ fn a_ledger_of_another_version_is_refused() {
     }
 }
 
-/// Format 1 called the parameter of a method by its name, and knew one.
-const FIRST_FORMAT: &str = "
-    ALTER TABLE jobs RENAME COLUMN parameter TO rows;
-    PRAGMA user_version = 1";
-
-#[test]
-fn a_ledger_of_the_first_format_goes_on() {
-    let farm = Farm::new("", "");
-    let coordinator = farm.start_coordinator();
-    farm.submit(8, 2, 0);
-    coordinator.stop();
-    sql(farm.ledger(), FIRST_FORMAT);
-
-    let _coordinator = farm.start_coordinator();
-    let _worker = farm.start_worker();
-    let ring = ["submit", "9", "--method", "ring", "--wait"];
-    assert_eq!(farm.client(&ring).success(), format!("{}\n", vectors::total(9)));
-    assert_eq!(farm.client(&["watch", "1"]).success(), format!("{}\n", vectors::total(8)));
-
-    let db = Connection::open(farm.ledger()).expect("SQLite opens it");
-    let format = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
-    assert_eq!(db.query_row("PRAGMA user_version", [], format), Ok(2));
-}
-
 #[test]
 fn a_ledger_that_is_refused_keeps_every_byte() {
-    for format in ["", FIRST_FORMAT] {
-        let scratch = Scratch::new();
-        let ledger = finished(&scratch, "8");
-        sql(&ledger, format);
-        let before = std::fs::read(&ledger).expect("it is there");
+    let scratch = Scratch::new();
+    let ledger = finished(&scratch, "8");
+    let before = fs::read(&ledger).expect("it is there");
 
-        count(&["9"], &ledger).refusal(8, &["not total N=9"]);
-        count(&["8", "--method", "ring"], &ledger).refusal(8, &["not total N=8 by ring"]);
+    count(&["9"], &ledger).refusal(8, &["not total N=9"]);
+    count(&["8", "--method", "ring"], &ledger).refusal(8, &["not total N=8 by ring"]);
+    count(&["8", "--shard", "1/2"], &ledger).refusal(8, &["not part 1/2 of total N=8"]);
 
-        assert!(std::fs::read(&ledger).expect("it is there") == before, "{format}");
-    }
+    assert!(fs::read(&ledger).expect("it is there") == before);
 }
 
 #[test]

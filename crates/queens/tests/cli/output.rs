@@ -179,9 +179,9 @@ fn a_job_as_json_has_its_total_once_it_is_done() {
     farm.submit(10, 3, 7);
 
     let waiting = one_object(&farm.client(&["status", "1", "--json"]).success());
-    let fields = "able_workers counted counts_per_second disputes fingerprint job \
-                  least_thread_memory_bytes method n percent priority problem rows seconds_left \
-                  state tasks tasks_done total workers";
+    let fields = "able_workers audits_agreed audits_wanted counted counts_per_second disputes \
+                  fingerprint job least_thread_memory_bytes method n percent poisoned poisoned_first \
+                  priority problem rows seconds_left state tasks tasks_done total workers";
     assert_eq!(fields_of(&waiting), fields);
     assert_eq!((&waiting["state"], &waiting["total"]), (&"running".into(), &Value::Null));
     assert_eq!(waiting["priority"], 7);

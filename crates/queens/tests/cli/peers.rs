@@ -110,7 +110,8 @@ fn a_recount_larger_than_what_a_worker_agreed_to_hold_is_counted_all_the_same() 
     let tasks = enumeration.len();
     let plan = Plan { problem: Problem::Total { n: 12 }, method: Method::Rows { rows: 3 }, tasks };
     let range = Some(v1::OrdinalRange { start: 0, end: tasks });
-    let recount = v1::Loan { plan: Some((&plan).into()), range, whole: true, ..loan() };
+    let again = Some(v1::Recount { unlike: "portable".into(), by_search: false });
+    let recount = v1::Loan { plan: Some((&plan).into()), range, recount: again, ..loan() };
     let block = |start: u64, end: u64| {
         let mut tasks = Tasks::new();
         enumeration.fill(start..end, &mut tasks);
@@ -154,7 +155,7 @@ fn loan() -> v1::Loan {
         job: 1,
         plan: Some((&plan).into()),
         range: Some(v1::OrdinalRange { start: 0, end: 3 }),
-        whole: false,
+        recount: None,
     }
 }
 

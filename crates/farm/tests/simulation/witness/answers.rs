@@ -1,5 +1,7 @@
 //! What workers and clients are answered.
 
+use std::fmt;
+
 use farm::{Author, Event, Found, JobId, JobState, LeaseId, Range, Refusal, RequestId, Verdict};
 
 use super::Witness;
@@ -32,7 +34,7 @@ impl Witness {
         ledger: &Ledger,
         tally: &mut Tally,
     ) {
-        let what = format!("{verdict:?} for {range} of job {job} on {event:?}");
+        let what = fmt::from_fn(|f| write!(f, "{verdict:?} for {range} of job {job} on {event:?}"));
         let book = self.books.get_mut(&job);
         match verdict {
             Verdict::Accepted => {

@@ -22,7 +22,11 @@ impl Witness {
         let durable = ledger.jobs.get(&job).expect("only a durable job is lent");
         assert_eq!((plan, fingerprint), (durable.plan, durable.fingerprint));
         assert!(range.end() <= plan.tasks, "{range} is not in {plan}");
-        let seat = self.seats.get_mut(&session).expect("only a session that is there is lent to");
+        let seat = self.seats.get(&session).expect("only a session that is there is lent to");
+        if !whole {
+            self.check_suspicions(seat, job, ordinals(range), tally);
+        }
+        let seat = self.seats.get_mut(&session).expect("it was found");
         assert!(!seat.leaving, "{session} wants no more");
         let alone = whole && seat.outstanding == 0 && seat.credit > 0;
         seat.outstanding += range.len();
@@ -54,7 +58,7 @@ impl Witness {
         let late = seat.late;
         let patient = self.seats.values().any(|seat| seat.is_ready_for(job, book));
         assert!(!late || !patient, "{session} missed a deadline, and is served first: {loan:?}");
-        let waits = |book: &Book| book.state == JobState::Running && book.free > 0;
+        let waits = |book: &Book| book.state == JobState::Running && self.has_task_for(seat, book);
         let mut earlier = self.books.iter().filter(|(_, book)| book.priority > priority);
         let earlier = earlier.find(|(id, book)| waits(book) && seat.may_count(**id, book));
         assert!(earlier.is_none(), "job {} comes first: {loan:?}", earlier.expect("some").0);

@@ -22,8 +22,8 @@ use crate::tally::Tally;
 
 #[derive(Default)]
 pub struct Witness {
-    books: BTreeMap<JobId, Book>,
-    seats: BTreeMap<SessionId, Seat>,
+    pub books: BTreeMap<JobId, Book>,
+    pub seats: BTreeMap<SessionId, Seat>,
     /// Reports of which the ledger is asked, and whose they are.
     compares: BTreeMap<Ticket, (Report, Author)>,
     /// Confirmations on their way.
@@ -40,6 +40,8 @@ pub struct Witness {
     told_states: BTreeMap<(JobId, &'static str), u64>,
     /// The number of the newest lease, in all lives of the coordinator.
     last_lease: u64,
+    /// Tasks that became poison in this step.
+    pub poisoned_now: Vec<(JobId, u64)>,
     /// The farm has decided what becomes of the report of this step.
     judged: bool,
 }
@@ -87,7 +89,7 @@ impl Witness {
                     seat.leaving = true;
                 }
             }
-            Event::Left { session } => self.left(*session),
+            Event::Left { session } => self.lost(*session, tally),
             Event::Reported { session, report } => {
                 self.seats.entry(*session).and_modify(|seat| seat.late = false);
                 if self.is_usable(event) {
@@ -136,6 +138,7 @@ impl Witness {
             }
         }
         self.check_dismissals(event, effects);
+        self.check_poison(event, effects, tally);
         if !matches!(event, Event::Tick | Event::Reported { .. } | Event::Compared { .. }) {
             for view in farm.jobs() {
                 let rows = &self.books[&view.id].rows;
@@ -143,6 +146,7 @@ impl Witness {
                 assert_eq!(view.total, rows.total, "running total of job {}", view.id);
                 let audits = (view.audits_wanted, view.audits_agreed);
                 assert_eq!(audits, (rows.wanted, rows.agreed), "audits of job {}", view.id);
+                self.check_poisoned(&view);
             }
         }
     }
@@ -213,6 +217,7 @@ impl Witness {
                 assert_ne!(self.books[job].state, JobState::Cancelled, "audits of job {job}");
             }
             Effect::Reply { request, answer } => self.reply(*request, *answer, ledger, tally),
+            Effect::Poisoned { .. } => {} // looked at in `check_poison`
             Effect::Finished { job } => {
                 let state = self.books[job].state;
                 let is_durable = state == JobState::Done || ledger.jobs[job].state == state;
@@ -223,7 +228,7 @@ impl Witness {
 
     /// After a step: no worker stands idle while there is work for it.
     pub fn check_idle(&self) {
-        let works = |book: &Book| book.state == JobState::Running && book.free > 0;
+        let works = |book: &Book| book.state == JobState::Running && book.lendable() > 0;
         for (&job, book) in self.books.iter().filter(|(_, book)| works(book)) {
             let mut seats = self.seats.iter();
             let waiting = seats.find(|(_, seat)| seat.is_ready_for(job, book));
@@ -257,11 +262,12 @@ impl Witness {
         self.is_usable(event) && !self.books[&report.job].disputes.contains_key(&report.range)
     }
 
-    fn book(&mut self, job: JobId) -> &mut Book {
+    pub fn book(&mut self, job: JobId) -> &mut Book {
         self.books.get_mut(&job).expect("only jobs that are durable")
     }
 
     fn joined(&mut self, id: SessionId, hello: &Hello, tally: &mut Tally) {
+        self.acquit(hello.instance, tally);
         let same = |seat: &Seat| seat.instance == hello.instance;
         let earlier = self.seats.iter().find(|(_, seat)| same(seat)).map(|(&id, _)| id);
         earlier.into_iter().for_each(|earlier| self.left(earlier));
@@ -290,7 +296,8 @@ impl Witness {
             }
             let mut adopted = 0;
             for ordinal in ordinals(holding.range) {
-                if !book.claimed[ordinal] && book.holder[ordinal].is_none() {
+                let is_free = !book.claimed[ordinal] && book.holder[ordinal].is_none();
+                if is_free && !book.poisoned.contains(&ordinal) {
                     book.holder[ordinal] = Some(holding.lease);
                     book.free -= 1;
                     adopted += 1;
@@ -313,7 +320,7 @@ impl Witness {
         self.seats.insert(id, seat);
     }
 
-    fn left(&mut self, id: SessionId) {
+    pub fn left(&mut self, id: SessionId) {
         let Some(seat) = self.seats.get(&id) else { return };
         for lease in seat.leases.keys().copied().collect::<Vec<_>>() {
             self.end_lease(id, lease);

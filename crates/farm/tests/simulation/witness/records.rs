@@ -20,6 +20,7 @@ impl Witness {
                 for ordinal in ordinals(report.range) {
                     assert!(!book.claimed[ordinal], "{ordinal} is accepted twice: {report:?}");
                     book.claimed[ordinal] = true;
+                    book.clear(ordinal);
                     book.free -= u64::from(book.holder[ordinal].is_none());
                 }
                 let freed = book.free(report.range, None);

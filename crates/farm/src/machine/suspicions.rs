@@ -1,0 +1,56 @@
+//! Workers that are lost with what they hold, and tasks that may have killed them.
+
+use super::Farm;
+use crate::job::Job;
+use crate::session::Session;
+use crate::{Effect, JobId, JobState, LeaseId, Range, SessionId};
+
+impl Farm {
+    /// A session ended by itself. Unless it was leaving, one of the tasks that it held may have killed
+    /// its worker. Recounts are no case of it: their tasks were counted once.
+    pub(super) fn lost(&mut self, id: SessionId) {
+        let Some(session) = self.sessions.get(&id) else { return };
+        let instance = session.instance;
+        let leases = session.leases.iter().filter(|_| !session.leaving);
+        let held: Vec<(JobId, Range)> = leases.flat_map(|&lease| self.first_count(lease)).collect();
+        let suspected = |(job, range): &(JobId, Range)| self.jobs[job].suspected_within(*range);
+        let alone = held.iter().map(suspected).sum::<u64>() == 1;
+        self.left(id);
+        for (id, range) in held {
+            let job = self.jobs.get_mut(&id).expect("jobs are never removed");
+            if let Some(ordinal) = job.accuse(range, instance, alone) {
+                self.effects.push(Effect::Poisoned { job: id, ordinal });
+            }
+        }
+    }
+
+    /// A process that was taken for dead is there.
+    pub(super) fn acquit(&mut self, instance: u64) {
+        self.jobs.values_mut().for_each(|job| job.acquit(instance));
+    }
+
+    /// A job that is resumed tries its poisoned tasks again.
+    pub(super) fn pardon(&mut self, id: JobId) {
+        if let Some(job) = self.jobs.get_mut(&id).filter(|job| job.state == JobState::Running) {
+            job.pardon();
+        }
+    }
+
+    /// Whether something of the job that was never counted may be lent to this session: what is
+    /// suspected only if it holds nothing else that is.
+    pub(super) fn has_task_for(&self, id: JobId, session: &Session) -> bool {
+        let job: &Job = &self.jobs[&id];
+        job.pool_tasks() > 0 || job.free_tasks() > 0 && !self.holds_suspected(session)
+    }
+
+    fn holds_suspected(&self, session: &Session) -> bool {
+        let mut held = session.leases.iter().flat_map(|&lease| self.first_count(lease));
+        held.any(|(job, range)| self.jobs[&job].suspected_within(range) > 0)
+    }
+
+    /// What is open of a lease, unless it is a recount.
+    fn first_count(&self, lease: LeaseId) -> impl Iterator<Item = (JobId, Range)> + '_ {
+        let lease = self.leases.get(lease).filter(|lease| !lease.recount);
+        lease.into_iter().flat_map(|lease| lease.open.iter().map(|range| (lease.job, range)))
+    }
+}

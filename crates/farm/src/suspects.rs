@@ -1,0 +1,201 @@
+//! Tasks that may kill: which ordinals were lost together with how many worker processes.
+//!
+//! ```text
+//!   processes lost with a stretch
+//!     0, 1      it is lent like any other
+//!     2, …      suspected: lent alone, and at most half of it at a time, so that innocent halves
+//!               come back and the guilty one shrinks
+//!     3, …      and the last of them held one suspected task alone: poison, not lent any more
+//!
+//!   lost:        a, b                     a, b, c    a, b
+//!            |████████████████| ─c dies─► |████████|████████| ─d brings the right half─► …
+//! ```
+//!
+//! A process that comes back was not killed, and what is counted did not kill: both are cleared. All of
+//! this is a guess that saves workers. It is not durable: a restarted coordinator begins without it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::Range;
+
+/// What is known against an ordinal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Nothing that matters.
+    Clear,
+    /// It is to be lent alone.
+    Suspected,
+    /// It is not to be lent.
+    Poison,
+}
+
+/// Disjoint stretches of ordinals, each with the processes that were lost with it.
+#[derive(Debug, Default)]
+pub(crate) struct Suspects {
+    /// By where they start.
+    stretches: BTreeMap<u64, Stretch>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Stretch {
+    end: u64,
+    /// Never empty.
+    lost: BTreeSet<u64>,
+    poison: bool,
+}
+
+impl Stretch {
+    fn standing(&self) -> Standing {
+        match self.lost.len() {
+            _ if self.poison => Standing::Poison,
+            0 | 1 => Standing::Clear,
+            _ => Standing::Suspected,
+        }
+    }
+}
+
+impl Suspects {
+    /// The most stretches of a job that are remembered.
+    pub(crate) const MOST: usize = 1024;
+    /// So many processes must have been lost with a task before it is taken for poison.
+    const POISON: usize = 3;
+
+    /// The process `instance` was lost with `range`; `alone`: it held one suspected task, and no more.
+    pub(crate) fn accuse(&mut self, range: Range, instance: u64, alone: bool) {
+        self.split(range.start());
+        self.split(range.end());
+        let mut at = range.start();
+        while at < range.end() {
+            let next = self.stretches.range(at + 1..).next().map(|(&start, _)| start);
+            let end = next.unwrap_or(u64::MAX).min(range.end());
+            let new = || Stretch { end, ..Stretch::default() };
+            let stretch = self.stretches.entry(at).or_insert_with(new);
+            stretch.lost.insert(instance);
+            stretch.poison |= alone && stretch.lost.len() >= Self::POISON;
+            at = stretch.end;
+        }
+    }
+
+    /// The process is alive. Returns what was held against it.
+    pub(crate) fn acquit(&mut self, instance: u64) -> Vec<Range> {
+        let mut changed = Vec::new();
+        self.stretches.retain(|&start, stretch| {
+            if stretch.lost.remove(&instance) {
+                stretch.poison = false;
+                changed.extend(Range::new(start, stretch.end));
+            }
+            !stretch.lost.is_empty()
+        });
+        changed
+    }
+
+    /// These ordinals were counted.
+    pub(crate) fn clear(&mut self, range: Range) {
+        self.split(range.start());
+        self.split(range.end());
+        self.stretches.extract_if(range.start()..range.end(), |_, _| true).for_each(drop);
+    }
+
+    /// Forgets the weakest suspicions if there are too many stretches. Returns what they were about.
+    pub(crate) fn trim(&mut self) -> Vec<Range> {
+        let mut forgotten = Vec::new();
+        while self.stretches.len() > Self::MOST {
+            let strength = |(_, stretch): &(&u64, &Stretch)| (stretch.poison, stretch.lost.len());
+            let weakest = self.stretches.iter().min_by_key(strength);
+            let (&start, &Stretch { end, .. }) = weakest.expect("there are too many");
+            self.stretches.remove(&start);
+            forgotten.extend(Range::new(start, end));
+        }
+        forgotten
+    }
+
+    /// What is not [`Standing::Clear`] of a range, in ascending order, one stretch at a time.
+    pub(crate) fn within(&self, range: Range) -> impl Iterator<Item = (Range, Standing)> + '_ {
+        let earlier = self.stretches.range(..range.start()).next_back();
+        let all = earlier.into_iter().chain(self.stretches.range(range.start()..range.end()));
+        let parts = all.filter_map(move |(&start, stretch)| {
+            let part = Range::new(start, stretch.end).expect("stretches are not empty");
+            Some((part.intersect(range)?, stretch.standing()))
+        });
+        parts.filter(|&(_, standing)| standing != Standing::Clear)
+    }
+
+    /// Makes a stretch begin at `at`, if there is one around it.
+    fn split(&mut self, at: u64) {
+        let around = self.stretches.range_mut(..at).next_back();
+        if let Some((_, stretch)) = around.filter(|(_, stretch)| stretch.end > at) {
+            let right = stretch.clone();
+            stretch.end = at;
+            self.stretches.insert(at, right);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(start: u64, end: u64) -> Range {
+        Range::new(start, end).expect("not empty")
+    }
+
+    fn standings(suspects: &Suspects) -> Vec<(u64, u64, Standing)> {
+        let all = suspects.within(range(0, 1_000_000));
+        all.map(|(range, standing)| (range.start(), range.end(), standing)).collect()
+    }
+
+    #[test]
+    fn stretches_are_split_where_losses_begin_and_end() {
+        let mut suspects = Suspects::default();
+        suspects.accuse(range(0, 10), 1, false);
+        assert_eq!(standings(&suspects), []);
+
+        suspects.accuse(range(4, 12), 2, false);
+        assert_eq!(standings(&suspects), [(4, 10, Standing::Suspected)]);
+
+        suspects.accuse(range(6, 7), 3, true);
+        assert_eq!(
+            standings(&suspects),
+            [(4, 6, Standing::Suspected), (6, 7, Standing::Poison), (7, 10, Standing::Suspected)]
+        );
+        assert_eq!(
+            suspects.within(range(5, 7)).collect::<Vec<_>>(),
+            [(range(5, 6), Standing::Suspected), (range(6, 7), Standing::Poison)]
+        );
+    }
+
+    #[test]
+    fn what_is_counted_and_who_comes_back_is_cleared() {
+        let mut suspects = Suspects::default();
+        for process in 1..=3 {
+            suspects.accuse(range(0, 3), process, false);
+        }
+        suspects.accuse(range(2, 3), 4, true);
+        suspects.clear(range(0, 1));
+        assert_eq!(standings(&suspects), [(1, 2, Standing::Suspected), (2, 3, Standing::Poison)]);
+
+        // Three are left, but the task is to be tried alone once more.
+        assert_eq!(suspects.acquit(4), [range(2, 3)]);
+        assert_eq!(
+            standings(&suspects),
+            [(1, 2, Standing::Suspected), (2, 3, Standing::Suspected)]
+        );
+        suspects.acquit(1);
+        suspects.acquit(2);
+        assert_eq!(standings(&suspects), []);
+        assert_eq!(suspects.acquit(3), [range(1, 2), range(2, 3)]);
+        assert!(suspects.stretches.is_empty());
+    }
+
+    #[test]
+    fn the_weakest_suspicions_are_forgotten_first() {
+        let mut suspects = Suspects::default();
+        let most = Suspects::MOST as u64;
+        suspects.accuse(range(0, 1), 1, false);
+        suspects.accuse(range(0, 1), 2, false);
+        (1..=most).for_each(|at| suspects.accuse(range(2 * at, 2 * at + 1), 1, false));
+
+        assert_eq!(suspects.trim(), [range(2, 3)]);
+        assert_eq!(standings(&suspects), [(0, 1, Standing::Suspected)]);
+    }
+}

@@ -1,0 +1,236 @@
+//! Tasks that kill their workers: found by halving, kept away, and tried again on request.
+
+use std::ops::ControlFlow;
+
+use farm::{Effect, Event, Hello, Holding, JobId, JobState, Loan, Range, RequestId, SessionId};
+
+use crate::stage::{Stage, hello, plan, range, report};
+
+const TASKS: u64 = 64;
+
+/// Processes, and the tasks that kill them.
+struct Fleet {
+    stage: Stage,
+    job: JobId,
+    started: u64,
+    /// How many tasks each one held that died.
+    deaths: Vec<u64>,
+}
+
+impl Fleet {
+    fn new() -> Fleet {
+        let mut stage = Stage::new();
+        let job = stage.submit(TASKS, 0);
+        Fleet { stage, job, started: 0, deaths: Vec::new() }
+    }
+
+    /// A new process, that is lent all that there is if nothing is known against it.
+    fn start(&mut self) -> SessionId {
+        self.started += 1;
+        let threads = TASKS as u32;
+        self.stage.join_with(&format!("w{}", self.started), threads, u64::MAX)
+    }
+
+    /// Starts processes, one after the other, until one stays that has nothing left to count.
+    fn count(&mut self, deadly: &[u64]) -> SessionId {
+        loop {
+            let session = self.start();
+            let mut counted = 0;
+            while let Some(&loan) = self.stage.loans(session).get(counted) {
+                if self.try_to_count(session, &loan, deadly).is_break() {
+                    break;
+                }
+                counted += 1;
+            }
+            if counted == self.stage.loans(session).len() {
+                return session;
+            }
+        }
+    }
+
+    fn try_to_count(&mut self, session: SessionId, loan: &Loan, deadly: &[u64]) -> ControlFlow<()> {
+        if deadly.iter().any(|&task| holds(loan.range, task)) {
+            self.deaths.push(loan.range.len());
+            self.stage.act(Event::Left { session });
+            return ControlFlow::Break(());
+        }
+        self.stage.finish(session, loan, 1_000);
+        ControlFlow::Continue(())
+    }
+
+    fn poisoned(&self) -> Vec<u64> {
+        let view = self.stage.farm.job(self.job).expect("it exists");
+        assert_eq!(view.poisoned, view.poisoned_first.len() as u64);
+        view.poisoned_first
+    }
+
+    fn reports_of_poison(&self) -> Vec<u64> {
+        let ordinal = |effect: &Effect| match effect {
+            Effect::Poisoned { ordinal, .. } => Some(*ordinal),
+            _ => None,
+        };
+        self.stage.sent.iter().filter_map(ordinal).collect()
+    }
+
+    /// The process that has nothing to do goes home, and a client resumes the job.
+    fn resume(&mut self, idle: SessionId) {
+        self.stage.act(Event::Left { session: idle });
+        self.stage.act(Event::Resumed { request: RequestId(1), job: self.job });
+    }
+}
+
+fn holds(range: Range, task: u64) -> bool {
+    (range.start()..range.end()).contains(&task)
+}
+
+#[test]
+fn a_deadly_task_is_found_by_halving_and_the_rest_is_counted() {
+    for deadly in 0..TASKS {
+        let mut fleet = Fleet::new();
+
+        let idle = fleet.count(&[deadly]);
+
+        // Two die of everything, then at most one of each half.
+        assert_eq!(fleet.deaths[..2], [64, 64], "{deadly}");
+        assert!(fleet.deaths[2..].is_sorted_by(|a, b| a >= &(2 * b)), "{:?}", fleet.deaths);
+        assert_eq!(fleet.deaths.last(), Some(&1), "{deadly}");
+        assert_eq!((fleet.poisoned(), fleet.reports_of_poison()), (vec![deadly], vec![deadly]));
+        assert_eq!(fleet.stage.state(fleet.job), (JobState::Running, 63u128));
+        assert_eq!(fleet.stage.farm.job(fleet.job).expect("it exists").workers, 0);
+        let lent = fleet.stage.loans(idle).len();
+        fleet.stage.tick(1_000_000);
+        assert_eq!(fleet.stage.loans(idle).len(), lent);
+    }
+}
+
+#[test]
+fn several_deadly_tasks_are_found() {
+    for deadly in [vec![0, 1], vec![5, 40], vec![62, 63], vec![7, 8, 9], vec![0, 32, 63]] {
+        let mut fleet = Fleet::new();
+
+        fleet.count(&deadly);
+
+        assert_eq!(fleet.poisoned(), deadly);
+        let (state, total) = fleet.stage.state(fleet.job);
+        assert_eq!((state, total), (JobState::Running, u128::from(TASKS) - deadly.len() as u128));
+        assert!(fleet.deaths.len() <= 2 + 7 * deadly.len(), "{deadly:?}: {:?}", fleet.deaths);
+    }
+}
+
+#[test]
+fn what_may_kill_is_lent_alone_and_after_everything_else() {
+    // Given: two processes died of the first four tasks of eight.
+    let mut stage = Stage::new();
+    stage.submit(8, 0);
+    for worker in ["w1", "w2"] {
+        let session = stage.join(worker, 4);
+        assert_eq!(stage.last_loan(session).range, range(0, 4));
+        stage.act(Event::Left { session });
+    }
+
+    // When a third one has room for all
+    let third = stage.join("w3", 100);
+    let ordinary = stage.last_loan(third);
+    stage.finish(third, &ordinary, 1_000);
+
+    // Then it gets the others first, and then half of the suspected ones.
+    let ranges: Vec<_> = stage.loans(third).iter().map(|loan| loan.range).collect();
+    assert_eq!(ranges, [range(4, 8), range(0, 2)]);
+    // And a fourth one half of the rest.
+    let fourth = stage.join("w4", 100);
+    let ranges: Vec<_> = stage.loans(fourth).iter().map(|loan| loan.range).collect();
+    assert_eq!(ranges, [range(2, 3)]);
+}
+
+#[test]
+fn broken_connections_and_workers_that_leave_poison_nothing() {
+    // Given: process after process whose session breaks with the same task.
+    let mut stage = Stage::new();
+    stage.submit(1, 0);
+    for number in 1..=9 {
+        let worker = format!("w{number}");
+        let session = stage.join(&worker, 1);
+        let loan = stage.last_loan(session);
+        stage.act(Event::Left { session });
+
+        // When it is there again, with what it holds, and is then asked to stop
+        let session = SessionId(100 + number);
+        let hello = Hello { holding: vec![holding(&loan)], ..hello(&worker, 1) };
+        stage.act(Event::Joined { session, hello });
+        assert!(!stage.revoked(loan.lease), "{worker} would drop what it was left");
+        stage.act(Event::Leaving { session });
+        stage.act(Event::Left { session });
+    }
+
+    // Then nothing is known against the task.
+    let last = stage.join("w10", 1);
+    assert_eq!(stage.last_loan(last).range, range(0, 1));
+}
+
+#[test]
+fn a_process_that_comes_back_late_clears_the_poison() {
+    // Given: three lost their sessions with the only task.
+    let mut stage = Stage::new();
+    let job = stage.submit(1, 0);
+    for number in 1..=3 {
+        let session = stage.join(&format!("w{number}"), 1);
+        stage.act(Event::Left { session });
+    }
+    let poisoned = |stage: &Stage| stage.farm.job(job).expect("it exists").poisoned;
+    assert_eq!(poisoned(&stage), 1);
+
+    // When one of them is there again
+    stage.act(Event::Joined { session: SessionId(9), hello: hello("w2", 1) });
+
+    // Then it may have the task.
+    assert_eq!(poisoned(&stage), 0);
+    assert_eq!(stage.last_loan(SessionId(9)).range, range(0, 1));
+}
+
+#[test]
+fn a_resumed_job_tries_its_poisoned_tasks_again() {
+    let mut fleet = Fleet::new();
+    let idle = fleet.count(&[37]);
+    let died = fleet.deaths.len();
+
+    // When it still kills
+    fleet.resume(idle);
+    let idle = fleet.count(&[37]);
+    assert_eq!((fleet.deaths.len() - died, fleet.poisoned()), (3, vec![37]));
+    assert_eq!(fleet.reports_of_poison(), [37, 37]);
+
+    // And when it does not any more
+    fleet.resume(idle);
+    assert_eq!(fleet.poisoned(), []);
+    fleet.count(&[]);
+    assert_eq!(fleet.stage.state(fleet.job), (JobState::Done, u128::from(TASKS)));
+}
+
+#[test]
+fn a_restarted_coordinator_tries_again() {
+    let mut fleet = Fleet::new();
+    fleet.count(&[37]);
+
+    fleet.stage.restart();
+    assert_eq!(fleet.poisoned(), []);
+
+    fleet.stage.tick(100_000);
+    fleet.count(&[]);
+    assert_eq!(fleet.stage.state(fleet.job), (JobState::Done, u128::from(TASKS)));
+}
+
+#[test]
+fn a_count_of_a_poisoned_task_is_welcome() {
+    let mut fleet = Fleet::new();
+    let session = fleet.count(&[37]);
+
+    fleet.stage.report(session, report(fleet.job, plan(TASKS), range(37, 38)));
+
+    assert_eq!(fleet.poisoned(), []);
+    assert_eq!(fleet.stage.state(fleet.job), (JobState::Done, u128::from(TASKS)));
+}
+
+fn holding(loan: &Loan) -> Holding {
+    let Loan { lease, job, fingerprint, range, .. } = *loan;
+    Holding { lease, job, fingerprint, range }
+}

@@ -1,0 +1,174 @@
+//! Messages of any kind, made from the descriptors: well-formed for the most part, and often such as
+//! an honest program might send.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use board::{Cut, Method, Problem};
+use farm::Plan;
+use prost::Message;
+use prost::encoding::{WireType, encode_key, encode_varint};
+use prost_types::field_descriptor_proto::{Label, Type};
+use prost_types::{DescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet};
+
+use crate::source::Source;
+
+/// Messages within messages; none of ours goes deeper.
+const MAX_DEPTH: u32 = 8;
+
+/// By full name, with a dot before it.
+static KINDS: LazyLock<HashMap<String, DescriptorProto>> = LazyLock::new(|| {
+    let files = FileDescriptorSet::decode(wire::DESCRIPTORS).expect("they were encoded so");
+    let of_file = |file: FileDescriptorProto| {
+        let package = file.package().to_owned();
+        let named = move |kind: DescriptorProto| (format!(".{package}.{}", kind.name()), kind);
+        file.message_type.into_iter().map(named)
+    };
+    files.file.into_iter().flat_map(of_file).collect()
+});
+
+/// The bytes of a message of this kind, named without its package.
+pub(crate) fn message(name: &str, source: &mut Source<'_>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    encode(&format!(".queens.v1.{name}"), 0, source, &mut bytes);
+    bytes
+}
+
+fn encode(name: &str, depth: u32, source: &mut Source<'_>, out: &mut Vec<u8>) {
+    // A made-up plan is refused for its fingerprint.
+    if name == ".queens.v1.Plan" && !source.one_in(4) {
+        return out.extend(plan(source));
+    }
+    let kind = &KINDS[name];
+    // Of each `oneof` one field; lists of one message have one length.
+    let chosen: Vec<usize> = (0..kind.oneof_decl.len())
+        .map(|oneof| {
+            let is_of = |field: &&FieldDescriptorProto| field.oneof_index == Some(oneof as i32);
+            source.below(kind.field.iter().filter(is_of).count())
+        })
+        .collect();
+    let mut seen = vec![0; kind.oneof_decl.len()];
+    let len = source.below(6);
+    for field in &kind.field {
+        if let Some(oneof) = field.oneof_index {
+            let place = seen[oneof as usize];
+            seen[oneof as usize] += 1;
+            if place != chosen[oneof as usize] {
+                continue;
+            }
+        }
+        if !source.one_in(16) {
+            encode_field(field, len, depth, source, out);
+        }
+    }
+}
+
+fn encode_field(
+    field: &FieldDescriptorProto,
+    len: usize,
+    depth: u32,
+    source: &mut Source<'_>,
+    out: &mut Vec<u8>,
+) {
+    let tag = field.number() as u32;
+    let is_list = field.label() == Label::Repeated;
+    let len = if source.one_in(16) { source.below(9) } else { len };
+    match field.r#type() {
+        Type::Message => {
+            for _ in 0..if is_list { len } else { 1 } {
+                let mut bytes = Vec::new();
+                if depth < MAX_DEPTH {
+                    encode(field.type_name(), depth + 1, source, &mut bytes);
+                }
+                delimited(tag, &bytes, out);
+            }
+        }
+        Type::String => delimited(tag, text(field.name(), source).as_bytes(), out),
+        Type::Bytes => {
+            let len = match field.name() {
+                "fingerprint" => 32,
+                "digest" if !source.one_in(16) => 16,
+                _ => len,
+            };
+            let bytes: Vec<u8> = (0..len).map(|_| 1 + source.byte() % 8).collect();
+            delimited(tag, &bytes, out);
+        }
+        Type::Fixed32 | Type::Sfixed32 | Type::Float => {
+            scalars(tag, WireType::ThirtyTwoBit, is_list, len, out, || {
+                (source.number() as u32).to_le_bytes().to_vec()
+            });
+        }
+        Type::Fixed64 | Type::Sfixed64 | Type::Double => {
+            scalars(tag, WireType::SixtyFourBit, is_list, len, out, || {
+                source.number().to_le_bytes().to_vec()
+            });
+        }
+        _ => scalars(tag, WireType::Varint, is_list, len, out, || {
+            let number = match field.name() {
+                "protocol" if !source.one_in(16) => wire::PROTOCOL.into(),
+                // More than `start`, as a rule.
+                "end" => source.number().saturating_add(12),
+                "shard" | "share_ppm" if !source.one_in(16) => source.below(3) as u64,
+                "shards" if !source.one_in(16) => 2 + source.below(9) as u64,
+                _ => source.number(),
+            };
+            let mut bytes = Vec::new();
+            encode_varint(number, &mut bytes);
+            bytes
+        }),
+    }
+}
+
+fn scalars(
+    tag: u32,
+    wire_type: WireType,
+    is_list: bool,
+    len: usize,
+    out: &mut Vec<u8>,
+    mut scalar: impl FnMut() -> Vec<u8>,
+) {
+    if is_list {
+        let packed: Vec<u8> = (0..len).flat_map(|_| scalar()).collect();
+        delimited(tag, &packed, out);
+    } else {
+        encode_key(tag, wire_type, out);
+        out.extend(scalar());
+    }
+}
+
+fn delimited(tag: u32, bytes: &[u8], out: &mut Vec<u8>) {
+    encode_key(tag, WireType::LengthDelimited, out);
+    encode_varint(bytes.len() as u64, out);
+    out.extend_from_slice(bytes);
+}
+
+fn text(name: &str, source: &mut Source<'_>) -> String {
+    match source.below(8) {
+        0 => String::new(),
+        1 => "x".repeat(129),
+        _ if name == "total" => (u128::from(source.number()) << source.below(64)).to_string(),
+        _ => source.choose(&["a", "worker 1", "avx512", "search", "Zoë", "1/2"]).to_string(),
+    }
+}
+
+/// A plan as the farm makes it, of a small board.
+fn plan(source: &mut Source<'_>) -> Vec<u8> {
+    let n = 4 + source.below(5) as u32;
+    let rows = Method::Rows { rows: source.below(4) as u32 };
+    let (problem, method) = match source.below(6) {
+        0 => (Problem::Total { n }, rows),
+        1 => (Problem::Total { n }, Method::Ring { width: 1 + source.below(2) as u32 }),
+        2 => (Problem::Fundamental { n }, Method::Halves),
+        3 => (Problem::Toroidal { n }, rows),
+        4 => (Problem::Superqueens { n }, rows),
+        _ => {
+            let queens = board::squares::parse_squares("b4").expect("it is a square");
+            let given = board::Given::new(n, &queens).expect("it stands so");
+            (Problem::Completions(given), rows)
+        }
+    };
+    let tasks = Cut::new(problem, method).expect("it is cut so").len();
+    // What the plan says of its tasks is believed until they are counted.
+    let tasks = if source.one_in(4) { source.number() } else { tasks };
+    wire::v1::Plan::from(&Plan { problem, method, tasks }).encode_to_vec()
+}

@@ -1,0 +1,109 @@
+//! What comes from outside, held against readers that must never panic: each target takes any bytes,
+//! makes of them something that may arrive, reads it, and checks what was read.
+//!
+//! ```text
+//!   target     what arrives                                          where
+//!   messages   every message of the services, whole or damaged       here
+//!   texts      squares, boards, and names of problems, methods       here
+//!              and variants
+//!   ledger     a ledger whose bytes or rows were altered             `queens`, ledger/tests/altered
+//! ```
+//!
+//! They are tests by [bolero](https://docs.rs/bolero): without anything else they run for a second on
+//! random bytes, after all that is in `tests/__fuzz__/TARGET/corpus` and `.../crashes`.
+//!
+//! ```text
+//!   cargo test -p fuzz                                                        a second each
+//!   BOLERO_RANDOM_TEST_TIME_MS=600000 cargo test -p fuzz --test targets       ten minutes each
+//!   cargo bolero test -p fuzz messages -T 10m                                 guided by coverage: with
+//!                                                                             cargo-bolero and nightly
+//!   BOLERO_RANDOM_SEED=... cargo test -p fuzz messages                        what a failure prints
+//!   cargo test -p fuzz -- --ignored corpus                                    writes the corpus anew
+//! ```
+//!
+//! Messages are made from the descriptors of `proto/`, and ledgers are altered by their own schema: a
+//! new field or column is covered as soon as it is there.
+#![forbid(unsafe_code)]
+
+mod generate;
+mod read;
+mod source;
+mod texts;
+
+pub use read::{READERS, Read, Reader};
+pub use source::Source;
+pub use texts::texts;
+
+/// The first byte of an input of [`messages`] whose other bytes are a message as they stand, of the
+/// kind that the second one numbers.
+pub const AS_IT_STANDS: u8 = 0;
+
+/// Reads messages.
+///
+/// # Panics
+///
+/// If a message is read as one thing and, written and read again, as another.
+pub fn messages(input: &[u8]) {
+    if let [AS_IT_STANDS, kind, bytes @ ..] = input {
+        (READERS[usize::from(*kind) % READERS.len()].read)(bytes);
+        return;
+    }
+    let _ = generated(input);
+}
+
+/// Reads one message that is made from `input`: which kind it was, and whether its content was good.
+fn generated(input: &[u8]) -> (&'static str, Read) {
+    let mut source = Source::new(input);
+    let reader = &READERS[source.below(READERS.len())];
+    let mut bytes = generate::message(reader.name, &mut source);
+    if source.one_in(3) {
+        damage(&mut bytes, &mut source);
+    }
+    (reader.name, (reader.read)(&bytes))
+}
+
+fn damage(bytes: &mut Vec<u8>, source: &mut Source<'_>) {
+    for _ in 0..=source.below(4) {
+        if bytes.is_empty() {
+            return;
+        }
+        let at = source.below(bytes.len());
+        match source.below(4) {
+            0 => bytes[at] = source.byte(),
+            1 => bytes[at] ^= 1 << source.below(8),
+            2 => bytes.truncate(at),
+            _ => bytes.insert(at, source.byte()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// What is refused at the door says little about what is behind it.
+    #[test]
+    fn many_of_the_generated_messages_are_good() {
+        let mut good = BTreeMap::<&str, [u32; 2]>::new();
+        let mut state = 1_u64;
+        for _ in 0..20_000 {
+            let input: Vec<u8> = (0..300)
+                .map(|_| {
+                    // Knuth's constants.
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    (state >> 56) as u8
+                })
+                .collect();
+            let (name, read) = generated(&input);
+            let tally = good.entry(name).or_default();
+            tally[0] += u32::from(read == Read::Good);
+            tally[1] += 1;
+        }
+        for reader in READERS {
+            let [good, all] = good[reader.name];
+            assert!(good * 20 > all, "{}: {good} of {all}", reader.name);
+        }
+    }
+}

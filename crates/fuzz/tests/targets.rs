@@ -1,0 +1,117 @@
+//! The targets, and their corpus: a few inputs of each kind, so that no run begins with nothing.
+
+use std::fs;
+use std::path::Path;
+
+use board::{Method, Problem};
+use farm::Plan;
+use prost::Message;
+use wire::v1::{self, work_request, work_response};
+
+#[test]
+fn messages() {
+    bolero::check!().for_each(fuzz::messages);
+}
+
+#[test]
+fn texts() {
+    bolero::check!().for_each(fuzz::texts);
+}
+
+#[test]
+#[ignore = "writes into the source tree"]
+#[allow(clippy::needless_update, reason = "fields that come later are as they are by default")]
+fn corpus() {
+    let plan = Plan { problem: Problem::Total { n: 8 }, method: Method::Halves, tasks: 35 };
+    let range = || Some(v1::OrdinalRange { start: 3, end: 9 });
+    let fingerprint = || plan.fingerprint().0.to_vec();
+    let report = v1::Report {
+        lease: 1,
+        job: 1,
+        fingerprint: fingerprint(),
+        range: range(),
+        count: 7,
+        busy_us: 9,
+        ..Default::default()
+    };
+    let holding = v1::Holding {
+        lease: 1,
+        job: 1,
+        fingerprint: fingerprint(),
+        range: range(),
+        ..Default::default()
+    };
+    let hello = v1::Hello {
+        protocol: wire::PROTOCOL,
+        worker: "worker".into(),
+        threads: 2,
+        holding: vec![holding],
+        ..Default::default()
+    };
+    let loan = v1::Loan {
+        lease: 1,
+        job: 1,
+        plan: Some((&plan).into()),
+        range: range(),
+        ..Default::default()
+    };
+    let tasks = v1::Tasks {
+        lease: 1,
+        start: 3,
+        left: vec![0, 0],
+        down: vec![15, 23],
+        right: vec![0, 0],
+        weight: vec![2, 2],
+        ..Default::default()
+    };
+    let submission = v1::SubmitRequest {
+        problem: Some(plan.problem.into()),
+        method: Some(board::MethodChoice::Halves.into()),
+        ..Default::default()
+    };
+    let too_large = v1::SubmitRequest {
+        problem: Some(Problem::Total { n: u32::MAX }.into()),
+        method: Some(board::MethodChoice::Rows { rows: None }.into()),
+        ..Default::default()
+    };
+    let job = v1::Job {
+        id: 1,
+        plan: Some((&plan).into()),
+        state: v1::JobState::Done.into(),
+        total: "92".into(),
+        ..Default::default()
+    };
+    let request = |message| v1::WorkRequest { message: Some(message), ..Default::default() };
+    let response = |message| v1::WorkResponse { message: Some(message), ..Default::default() };
+    for (name, kind, bytes) in [
+        ("hello", "WorkRequest", request(work_request::Message::Hello(hello)).encode_to_vec()),
+        ("report", "WorkRequest", request(work_request::Message::Report(report)).encode_to_vec()),
+        ("loan", "WorkResponse", response(work_response::Message::Loan(loan)).encode_to_vec()),
+        ("tasks", "WorkResponse", response(work_response::Message::Tasks(tasks)).encode_to_vec()),
+        ("submission", "SubmitRequest", submission.encode_to_vec()),
+        ("too_large", "SubmitRequest", too_large.encode_to_vec()),
+        ("job", "Job", job.encode_to_vec()),
+    ] {
+        let kind = fuzz::READERS.iter().position(|reader| reader.name == kind);
+        let kind = kind.expect("there is such a kind") as u8;
+        write("messages", name, &[&[fuzz::AS_IT_STANDS, kind], &bytes[..]].concat());
+    }
+    // Of a text the first bytes are a small size, no parameter, and that it stands as it is.
+    for (name, text) in [
+        ("drawn", ".Q..\n...Q\nQ... # a comment\n..Q.\n"),
+        ("named", "b4, d3 a2\nc1"),
+        ("completions", "completions b4,d3"),
+        ("problem", "toroidal"),
+        ("variant", "avx512 mirrored"),
+        ("method", "halves"),
+    ] {
+        write("texts", name, &[&[0, 8, 1, 3], text.as_bytes()].concat());
+    }
+}
+
+fn write(target: &str, name: &str, input: &[u8]) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/__fuzz__").join(target);
+    let folder = folder.join("corpus");
+    fs::create_dir_all(&folder).expect("the folder can be made");
+    fs::write(folder.join(name), input).expect("it can be written");
+}

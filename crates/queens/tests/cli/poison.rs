@@ -1,0 +1,43 @@
+//! A task with which worker after worker is lost.
+
+use serde_json::Value;
+
+use crate::support::Farm;
+use crate::support::process::wait_until;
+use crate::vectors;
+
+#[test]
+fn a_task_that_kills_three_workers_is_named_and_tried_again_on_request() {
+    // Given: a job of one task, that takes a while.
+    let farm = Farm::new("", "");
+    let mut coordinator = farm.start_coordinator();
+    let job = || -> Value {
+        let status = farm.client(&["status", "1", "--json"]).success();
+        serde_json::from_str(&status).expect("it is an object")
+    };
+    farm.submit(16, 0, 0);
+
+    // When three workers are killed over it
+    for _ in 0..3 {
+        let worker = farm.start_worker();
+        wait_until("the worker to have the task", || job()["workers"] == 1);
+        worker.kill();
+        wait_until("the coordinator to notice", || job()["workers"] == 0);
+    }
+
+    // Then it says so, and lends it to nobody.
+    coordinator.wait_for_line("it is lent no more");
+    let _worker = farm.start_worker();
+    wait_until("the worker to be there", || job()["able_workers"] == 1);
+    let poisoned = job();
+    assert_eq!((&poisoned["poisoned"], &poisoned["workers"]), (&1.into(), &0.into()));
+    let status = farm.client(&["status", "1"]).success();
+    assert!(status.contains("poisoned  1 task (0)"), "{status}");
+    assert!(status.contains("`queens resume 1`"), "{status}");
+
+    // And when somebody wants it tried again, it is counted.
+    farm.client(&["resume", "1"]).success();
+    let total = farm.client(&["watch", "1"]).success();
+    assert_eq!(total, format!("{}\n", vectors::total(16)));
+    assert_eq!(job()["poisoned"], 0);
+}

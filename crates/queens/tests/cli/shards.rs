@@ -1,0 +1,90 @@
+//! Parts of a plan, counted without a coordinator, and joined.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+use crate::support::Scratch;
+use crate::support::process::{Outcome, queens, run};
+use crate::vectors;
+
+#[test]
+fn parts_that_are_joined_make_the_total() {
+    let scratch = Scratch::new();
+    let parts: Vec<PathBuf> = (1..=3).map(|index| part(&scratch, "11", index)).collect();
+    let whole = scratch.path("whole.db");
+
+    // Two of them first: what is missing is said, and can be counted or come later.
+    let joined = merge(&parts[..2], &whole);
+    assert_eq!(joined.success(), "");
+    let copy = scratch.path("copy.db");
+    fs::copy(&whole, &copy).expect("it can be copied");
+    let goes_on = run(queens(&["count", "11", "--method", "rows", "--ledger"]).arg(&copy));
+    assert_eq!(goes_on.success(), format!("{}\n", vectors::total(11)));
+
+    let joined = merge(&parts[2..], &whole);
+    assert_eq!(joined.success(), format!("{}\n", vectors::total(11)));
+    // All of them once more: everything is compared, nothing changes.
+    let words = ["merge", "--json", "--into"];
+    let again = run(queens(&words).arg(&whole).args(&parts)).success();
+    let again: serde_json::Value = serde_json::from_str(&again).expect("it is JSON");
+    assert_eq!(again["total"], vectors::total(11).to_string());
+    assert!(again["compared"].as_u64() > Some(0), "{again}");
+    assert_eq!((&again["left_out"], &again["ledgers"]), (&0.into(), &4.into()));
+}
+
+#[test]
+fn a_part_is_counted_once_and_its_sum_is_no_total() {
+    let scratch = Scratch::new();
+    let ledger = part(&scratch, "9", 2);
+    let count = |words: &[&str]| run(queens(&["count", "9", "--rows", "3"]).args(words));
+    let ledger = ledger.to_str().expect("it is text");
+
+    let again = count(&["--shard", "2/3", "--ledger", ledger]).success();
+    assert!(again.contains("part 2/3 of total N=9 by rows M=3 is counted"), "{again}");
+    let said = count(&["--shard", "2/3", "--ledger", ledger, "--json"]).success();
+    let said: serde_json::Value = serde_json::from_str(&said).expect("it is JSON");
+    assert_eq!(
+        (&said["total"], &said["shard"], &said["shards"]),
+        (&().into(), &2.into(), &3.into())
+    );
+
+    count(&["--shard", "1/3", "--ledger", ledger]).refusal(8, &["holds part 2/3", "not part 1/3"]);
+    count(&["--ledger", ledger]).refusal(8, &["holds part 2/3"]);
+    count(&["--shard", "2/3"]).usage("--ledger");
+    count(&["--shard", "4/3", "--ledger", ledger]).usage("INDEX from 1 to PARTS");
+}
+
+#[test]
+fn parts_that_contradict_each_other_are_refused_and_nothing_is_made() {
+    let scratch = Scratch::new();
+    let (one, two) = (part(&scratch, "9", 1), scratch.path("lie.db"));
+    fs::copy(&one, &two).expect("it can be copied");
+    let whole = scratch.path("whole.db");
+
+    let db = Connection::open(&two).expect("SQLite opens it");
+    db.execute("UPDATE ranges SET count = count + 1 WHERE first = 0", []).expect("it can");
+    drop(db);
+    merge(&[one.clone(), two], &whole).refusal(9, &["was altered"]);
+
+    let other = part(&scratch, "10", 1);
+    merge(&[one.clone(), other], &whole).refusal(8, &["total N=10", "total N=9 by rows M=3 like"]);
+    let none = scratch.path("none.db");
+    merge(&[one, none], &whole).refusal(10, &["none.db"]);
+    run(&mut queens(&["merge", "--into", "x"])).usage("<PARTS>");
+    assert!(!whole.exists());
+}
+
+/// Counts part `index` of three of a plan by rows.
+fn part(scratch: &Scratch, n: &str, index: u32) -> PathBuf {
+    let ledger = scratch.path(&format!("part-{n}-{index}.db"));
+    let shard = format!("{index}/3");
+    let words = ["count", n, "--rows", "3", "--shard", &shard, "--ledger"];
+    run(queens(&words).arg(&ledger)).success();
+    ledger
+}
+
+fn merge(parts: &[PathBuf], into: &Path) -> Outcome {
+    run(queens(&["merge", "--into"]).arg(into).args(parts))
+}

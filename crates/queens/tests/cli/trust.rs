@@ -1,0 +1,189 @@
+//! Results that others check: audits by other workers, bundles for strangers.
+
+use std::fs;
+use std::path::PathBuf;
+
+use rusqlite::Connection;
+use serde_json::Value;
+
+use crate::support::process::{Outcome, queens, run, wait_until};
+use crate::support::{Farm, Scratch};
+use crate::vectors;
+
+#[test]
+fn a_certified_job_ends_when_two_workers_have_counted_all_of_it() {
+    let farm = Farm::new("", "--report-ms 0");
+    let _coordinator = farm.start_coordinator();
+    let _first = farm.start_worker();
+    farm.client(&["submit", "11", "--certified"]).success();
+
+    wait_until("all of it is counted once", || {
+        let job = status(&farm);
+        job["percent"] == 100.0 && job["audits_wanted"].as_u64() > Some(0)
+    });
+    let words = farm.client(&["status", "1"]).success();
+    assert!(words.contains("wait for another worker to count them"), "{words}");
+
+    let _second = farm.start_worker();
+    assert_eq!(farm.client(&["watch", "1"]).success(), format!("{}\n", vectors::total(11)));
+    let job = status(&farm);
+    assert_eq!((&job["audits_wanted"], &job["audit_share"]), (&0.into(), &1.0.into()));
+    let same = "SELECT count(*) FROM ranges r LEFT JOIN audits a ON a.job = r.job AND a.first = r.first \
+                WHERE a.first IS NULL OR a.worker = r.worker OR a.kernel = r.kernel \
+                OR a.count <> r.count OR a.digest <> r.digest";
+    assert_eq!(number(&farm, same), 0);
+    assert_eq!(number(&farm, "SELECT count(*) FROM audits"), job["audits_agreed"]);
+}
+
+#[test]
+fn a_job_that_is_done_can_be_audited_by_searching_and_by_a_seed_that_is_written_down() {
+    let farm = Farm::new("", "--report-ms 0");
+    let _coordinator = farm.start_coordinator();
+    let _workers = [farm.start_worker(), farm.start_worker()];
+    farm.client(&["submit", "12", "--method", "halves", "--wait"]).success();
+
+    let words = ["audit", "1", "--all", "--method", "rows", "--seed", "42"];
+    let said = farm.client(&words).success();
+
+    assert!(said.contains("seed 42") && said.contains("queens watch 1"), "{said}");
+    assert_eq!(farm.client(&["watch", "1"]).success(), format!("{}\n", vectors::total(12)));
+    let searched = "SELECT count(*) FROM audits WHERE kernel <> 'search'";
+    assert_eq!(number(&farm, searched), 0);
+    assert!(number(&farm, "SELECT count(*) FROM audits") > 0);
+    assert_eq!(number(&farm, "SELECT seed FROM audit_policies"), 42);
+    let none = farm.client(&["audit", "1", "--fraction", "0", "--json"]).success();
+    assert_eq!(json(&none)["audits_wanted"], 0, "nothing more is to be counted");
+    assert_eq!(farm.client(&["watch", "1"]).success(), format!("{}\n", vectors::total(12)));
+}
+
+#[test]
+fn audits_that_make_no_sense_are_refused() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    farm.client(&["audit", "7"]).refusal(4, &["no job 7", "queens jobs"]);
+    let job = farm.submit(12, 3, 0).to_string();
+    farm.client(&["cancel", &job]).success();
+    farm.client(&["audit", &job]).refusal(4, &["cancelled"]);
+    farm.client(&["audit", &job, "--fraction", "2"]).usage("between 0 and 1");
+    farm.client(&["audit", &job, "--fraction", "some"]).usage("invalid");
+    farm.client(&["audit", &job, "--all", "--fraction", "1"]).usage("cannot be used with");
+    farm.client(&["submit", "8", "--certified", "--audit", "0.1"]).usage("cannot be used with");
+}
+
+#[test]
+fn a_bundle_is_checked_without_a_coordinator() {
+    let bundle = Bundle::of_an_audited_job();
+
+    let words = bundle.verify(&["--all"]).success();
+
+    assert!(words.contains(&format!("total     {}", vectors::total(10))), "{words}");
+    assert!(words.contains("every range was counted again here"), "{words}");
+    assert!(words.contains("symmetry  the total makes whole orbits"), "{words}");
+    let sample = json(&bundle.verify(&["--sample", "3", "--seed", "5", "--json"]).success());
+    assert_eq!(sample["total"], vectors::total(10).to_string());
+    assert_eq!((&sample["recounted_ranges"], &sample["seed"]), (&3.into(), &"5".into()));
+    assert_eq!(sample["confirmed"], sample["ranges"], "all of it was certified");
+    assert!(sample["confidence"].as_str().is_some_and(|text| text.contains("95% confidence")));
+}
+
+/// Whoever edits a bundle has to make the rest fit; whoever makes all of it fit is found out by
+/// counting.
+#[test]
+fn a_bundle_that_was_tampered_with_does_not_hold() {
+    let bundle = Bundle::of_an_audited_job();
+    bundle.holds_no_more("Merkle root", |lines| {
+        let worker = lines[2]["count"]["worker"].as_str().expect("a name").to_string();
+        lines[2]["count"]["worker"] = format!("{worker}x").into();
+    });
+    bundle.holds_no_more("residue disagree", |lines| lines[2]["count"]["count"] = "7".into());
+    bundle.holds_no_more("is another one, and is said to agree", |lines| {
+        lines[2]["count"]["count"] = "7".into();
+        lines[2]["count"]["residue"] = "7".into();
+    });
+    bundle.holds_no_more("add up to", |lines| lines[0]["counted"] = "7".into());
+    bundle.holds_no_more("begins before", |lines| {
+        let twice = lines[2].clone();
+        lines.insert(2, twice);
+    });
+    bundle.holds_no_more("Merkle root", |lines| drop(lines.pop()));
+    bundle.holds_no_more("is chosen by the audit's seed", |lines| {
+        lines[2]["audit"] = "not_chosen".into();
+    });
+    bundle.holds_no_more("fingerprint", |lines| lines[0]["n"] = 11.into());
+    bundle.holds_no_more("its format is 2", |lines| lines[0]["queens_bundle"] = 2.into());
+    bundle.holds_no_more("it is empty", |lines| lines.truncate(0));
+    bundle.holds_no_more("unknown field", |lines| lines[2]["colour"] = "red".into());
+}
+
+#[test]
+fn only_what_is_there_is_exported_and_verified() {
+    let bundle = Bundle::of_an_audited_job();
+    let export = |words: &[&str]| run(queens(words).arg("--ledger").arg(bundle.farm.ledger()));
+    export(&["export", "1", bundle.path()]).refusal(10, &["exists"]);
+    export(&["export", "2", "other"]).refusal(4, &["no job 2"]);
+    let nowhere = bundle.scratch.path("no/such/file").display().to_string();
+    run(&mut queens(&["export", "1", "other", "--ledger", &nowhere])).refusal(10, &["cannot open"]);
+    run(&mut queens(&["verify", &nowhere])).refusal(16, &["No such file"]);
+    run(&mut queens(&["verify", "Cargo.toml"])).refusal(16, &["it is no bundle"]);
+}
+
+/// A bundle of a certified count of N = 10, beside its farm.
+struct Bundle {
+    farm: Farm,
+    scratch: Scratch,
+    path: PathBuf,
+}
+
+impl Bundle {
+    fn of_an_audited_job() -> Bundle {
+        let farm = Farm::new("", "--report-ms 0");
+        let coordinator = farm.start_coordinator();
+        let workers = [farm.start_worker(), farm.start_worker()];
+        farm.client(&["submit", "10", "--rows", "3", "--certified", "--wait"]).success();
+        let scratch = Scratch::new();
+        let path = scratch.path("ten.bundle");
+        // While the coordinator runs.
+        let words = ["export", "1", path.to_str().expect("it is text"), "--ledger"];
+        let said = run(queens(&words).arg(farm.ledger())).success();
+        assert!(said.contains("second counts"), "{said}");
+        drop((workers, coordinator));
+        Bundle { farm, scratch, path }
+    }
+
+    fn path(&self) -> &str {
+        self.path.to_str().expect("it is text")
+    }
+
+    fn verify(&self, words: &[&str]) -> Outcome {
+        run(queens(&["verify", self.path()]).args(words))
+    }
+
+    fn lines(&self) -> Vec<Value> {
+        let text = fs::read_to_string(&self.path).expect("it is there");
+        text.lines().map(json).collect()
+    }
+
+    /// A copy that was changed so is refused for this reason.
+    fn holds_no_more(&self, reason: &str, change: impl FnOnce(&mut Vec<Value>)) {
+        let mut lines = self.lines();
+        change(&mut lines);
+        let text: Vec<String> = lines.iter().map(|line| format!("{line}\n")).collect();
+        let copy = self.scratch.new_file("bundle");
+        fs::write(&copy, text.concat()).expect("it can be written");
+        let words = ["verify", copy.to_str().expect("it is text"), "--seconds", "0"];
+        run(&mut queens(&words)).refusal(16, &["does not hold", reason]);
+    }
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("it is JSON")
+}
+
+fn status(farm: &Farm) -> Value {
+    json(&farm.client(&["status", "1", "--json"]).success())
+}
+
+fn number(farm: &Farm, query: &str) -> i64 {
+    let db = Connection::open(farm.ledger()).expect("SQLite opens it");
+    db.query_row(query, [], |row| row.get(0)).expect("there is one")
+}
