@@ -473,7 +473,8 @@ impl Job {
     /// Thread time that what is not accepted takes `workers`: sessions, and their threads.
     pub(crate) fn busy_us_left(&self, workers: &[(SessionId, u32)]) -> Option<u64> {
         let lent = self.lent.iter().filter_map(|(&start, &(end, _))| Range::new(start, end));
-        self.costs.busy_us_left(self.pool.iter().chain(lent), workers)
+        let free = self.pool.iter().chain(self.suspected.iter());
+        self.costs.busy_us_left(free.chain(lent), workers)
     }
 
     pub(crate) fn forget_session(&mut self, session: SessionId) {
