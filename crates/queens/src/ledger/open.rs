@@ -5,7 +5,7 @@
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use farm::{Restored, RestoredJob};
 use rusqlite::Connection;
@@ -187,15 +187,24 @@ fn one_name(path: &Path) -> std::io::Result<PathBuf> {
 
 /// Takes `FILE-lock` for this process. The file stays: removing it would let two processes lock
 /// two files of the same name.
+///
+/// A process that another thread is just starting has our files until it becomes another program: a
+/// lock that was given up then seems to be held for some milliseconds.
 fn lock(path: &Path) -> Result<File, LedgerFault> {
+    const ATTEMPTS: u32 = 10;
+    const PAUSE: Duration = Duration::from_millis(20);
     let mut name = one_name(path)?.into_os_string();
     name.push("-lock");
     let file = File::options().create(true).truncate(false).write(true).open(name)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(LedgerFault::Held),
-        Err(TryLockError::Error(error)) => Err(error.into()),
+    for attempt in 1.. {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if attempt < ATTEMPTS => std::thread::sleep(PAUSE),
+            Err(TryLockError::WouldBlock) => break,
+            Err(TryLockError::Error(error)) => return Err(error.into()),
+        }
     }
+    Err(LedgerFault::Held)
 }
 
 fn is_empty(db: &Connection) -> Result<bool, rusqlite::Error> {
