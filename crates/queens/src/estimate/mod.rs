@@ -220,7 +220,7 @@ impl Counter {
         if tasks == 0 {
             return Ok(Pilot { run, seconds: LEAST_RUN.as_secs_f64() });
         }
-        let (fair, at_most) = (fair_run(effort.plan), time.as_secs_f64() / 64.0);
+        let (fair, at_most) = (fair_run(effort.plan), time.as_secs_f64() / 32.0);
         let mut seconds = loop {
             let start = (tasks - run) / 2;
             let (_, seconds) = self.count(start..start + run)?;
@@ -260,7 +260,7 @@ fn fair_run(plan: Plan) -> u64 {
     match plan.method {
         Method::Rows { .. } => 1,
         Method::Ring { .. } => 16,
-        Method::Halves if n % 2 == 1 && n <= SPLITS_FIRST_MAX_N => 64,
+        Method::Halves if n % 2 == 1 && n <= SPLITS_FIRST_MAX_N => 512,
         Method::Halves => 1,
     }
 }
