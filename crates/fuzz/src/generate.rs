@@ -108,7 +108,7 @@ fn encode_field(
                 "protocol" if !source.one_in(16) => wire::PROTOCOL.into(),
                 // More than `start`, as a rule.
                 "end" => source.number().saturating_add(12),
-                "shard" | "share_ppm" if !source.one_in(16) => source.below(3) as u64,
+                "shard" | "share_ppm" if !source.one_in(16) => 1 + source.below(2) as u64,
                 "shards" if !source.one_in(16) => 2 + source.below(9) as u64,
                 _ => source.number(),
             };

@@ -44,17 +44,16 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Connects, and reads the token file.
+    /// Reads the token file, and connects.
     pub(crate) async fn connect(&self) -> Result<TokenChannel, Failure> {
-        self.with_token(self.channel().await?)
+        let token = self.token()?;
+        Ok(InterceptedService::new(self.channel().await?, token))
     }
 
-    /// Shows the token on `channel`.
-    fn with_token(&self, channel: Channel) -> Result<TokenChannel, Failure> {
+    fn token(&self) -> Result<ShowToken, Failure> {
         let token = self.token_file.as_deref().map(Token::read).transpose()?;
         let header = token.map(|token| token.bearer().parse());
-        let header = header.transpose().map_err(anyhow::Error::from)?;
-        Ok(InterceptedService::new(channel, ShowToken(header)))
+        Ok(ShowToken(header.transpose().map_err(anyhow::Error::from)?))
     }
 
     /// Connects without the token: enough for health checks.
@@ -79,7 +78,7 @@ impl Endpoint {
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
         let connected = self.builder()?.connect_with_connector(dial).await;
-        self.with_token(self.reached(connected)?)
+        Ok(InterceptedService::new(self.reached(connected)?, self.token()?))
     }
 
     fn builder(&self) -> Result<tonic::transport::Endpoint, Failure> {

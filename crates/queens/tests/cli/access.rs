@@ -208,7 +208,7 @@ async fn a_worker_that_says_what_it_must_not_is_sent_away() {
 }
 
 #[tokio::test]
-async fn a_report_of_what_is_not_there_is_answered_and_changes_nothing() {
+async fn a_report_of_what_is_not_there_changes_nothing() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     farm.submit(8, 2, 0);
@@ -220,10 +220,17 @@ async fn a_report_of_what_is_not_there_is_answered_and_changes_nothing() {
     for (report, verdict) in [
         (v1::Report { job: 2, ..known.clone() }, v1::Verdict::Obsolete),
         (v1::Report { fingerprint: vec![7; 32], ..known.clone() }, v1::Verdict::Foreign),
-        (v1::Report { range: Some(far), ..known.clone() }, v1::Verdict::Invalid),
     ] {
         let messages = vec![Message::Hello(hello()), Message::Report(report)];
         assert_eq!(first_verdict(&channel, messages).await, verdict);
+    }
+    for nonsense in
+        [v1::Report { range: Some(far), ..known.clone() }, v1::Report { residue: 6, ..known }]
+    {
+        let messages = vec![Message::Hello(hello()), Message::Report(nonsense)];
+        let refused = work(&channel, messages).await.expect_err("no plan has it");
+        assert_eq!(refused.code(), Code::InvalidArgument, "{refused}");
+        assert!(refused.message().contains("there is no range"), "{refused}");
     }
     assert!(farm.snapshot().jobs[&1].rows.is_empty());
 }

@@ -167,7 +167,15 @@ impl Bundle {
     fn holds_no_more(&self, reason: &str, change: impl FnOnce(&mut Vec<Value>)) {
         let mut lines = self.lines();
         change(&mut lines);
-        let text: Vec<String> = lines.iter().map(|line| format!("{line}\n")).collect();
+        // Lines that stay keep their very bytes.
+        let before = fs::read_to_string(&self.path).expect("it is there");
+        let text: Vec<String> = lines
+            .iter()
+            .map(|line| match before.lines().find(|text| json(text) == *line) {
+                Some(text) => format!("{text}\n"),
+                None => format!("{line}\n"),
+            })
+            .collect();
         let copy = self.scratch.new_file("bundle");
         fs::write(&copy, text.concat()).expect("it can be written");
         let words = ["verify", copy.to_str().expect("it is text"), "--seconds", "0"];
