@@ -65,6 +65,11 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    /// From the sum over all tasks, with whatever that takes searched first.
+    pub(crate) fn of(problem: Problem, total: u128) -> Result<Answer, Failure> {
+        Fixed::of(problem)?.answer(problem, total)
+    }
+
     /// The answer that a census is.
     pub(crate) fn census(census: Census) -> Answer {
         Answer { total: census.total, census: Some(census) }
@@ -105,25 +110,21 @@ impl Answer {
 mod tests {
     use super::*;
 
-    fn answer(problem: Problem, total: u128) -> Result<Answer, Failure> {
-        Fixed::of(problem).and_then(|fixed| fixed.answer(problem, total))
-    }
-
     #[test]
     fn a_census_counts_the_twelve_of_the_chessboard() {
         let eight = Problem::Fundamental { n: 8 };
-        let census = answer(eight, 92).expect("it is the total");
+        let census = Answer::of(eight, 92).expect("it is the total");
         assert_eq!(census.count(), 12);
         assert_eq!(census.fields()["orbits_of_4"], "1");
         let table = census.table();
         let line = table.lines().find(|line| line.starts_with("fixed by the half turn "));
         assert!(line.expect("there is such a line").ends_with(" 4"), "{table}");
-        assert_eq!(answer(eight, 93).expect_err("it is not").code(), 14);
+        assert_eq!(Answer::of(eight, 93).expect_err("it is not").code(), 14);
     }
 
     #[test]
     fn a_total_is_its_own_answer() {
-        let answer = answer(Problem::Total { n: 8 }, 92).expect("it needs nothing");
+        let answer = Answer::of(Problem::Total { n: 8 }, 92).expect("it needs nothing");
         assert_eq!((answer.count(), answer.table()), (92, String::new()));
         assert!(answer.fields().is_empty());
     }

@@ -151,6 +151,17 @@ pub enum Failure {
         /// Its words.
         reason: String,
     },
+    /// A ledger of which ranges wait for other workers.
+    #[error(
+        "{open} ranges of the ledger {} wait for another worker to count them again; serve it with \
+         `queens coordinator --ledger` and two or more workers until its job is done", path.display()
+    )]
+    LedgerUnsettled {
+        /// Which file.
+        path: PathBuf,
+        /// How many.
+        open: u64,
+    },
     /// Two ledgers, two counts.
     #[error(
         "the ledger {} conflicts with the others: {reason}; one of the machines miscounts: count that \
@@ -243,7 +254,7 @@ impl Failure {
             Failure::LedgerOpen { .. } | Failure::LedgerWrite { .. } | Failure::Output { .. } => 10,
             Failure::Listen { .. } => 11,
             Failure::Incompatible(_) | Failure::LedgerVersion { .. } => 12,
-            Failure::NoTotal(..) => 13,
+            Failure::NoTotal(..) | Failure::LedgerUnsettled { .. } => 13,
             Failure::Miscounted
             | Failure::Distrusted { .. }
             | Failure::Conflict { .. }

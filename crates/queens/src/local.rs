@@ -128,6 +128,11 @@ impl LocalCount {
         };
         let holds = match jobs {
             [] => return Ok(None),
+            // This process is one worker: it would wait for another for ever.
+            [job] if wanted(job) && (job.audit.is_some() || job.audits_wanted > 0) => {
+                let path = self.ledger.clone().unwrap_or_default();
+                return Err(Failure::LedgerUnsettled { path, open: job.audits_wanted });
+            }
             [job] if wanted(job) => return Ok(Some((job.id, job.plan))),
             [job] => format!("{} ({})", part(job.plan, job.slice), job.state),
             jobs => format!("{} jobs", jobs.len()),

@@ -1,12 +1,15 @@
 //! Several ledgers of one plan as one.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use farm::{Effect, IntervalSet, JobId, JobState, Plan, Record, RestoredJob, Slice, Ticket};
 
 use crate::failure::Failure;
-use crate::ledger::{Absorbed, CheckedLedger, Evidence, Ledger, LedgerFault, MergeFault};
+use crate::ledger::{
+    Absorbed, CheckedLedger, Evidence, Ledger, LedgerFault, LedgerLock, MergeFault,
+};
 
 /// The only job of a ledger that was joined.
 const JOB: JobId = JobId(1);
@@ -28,10 +31,13 @@ pub(crate) struct Merged {
 /// and is replaced. Whatever goes wrong, no file changes.
 pub(crate) fn merge(parts: &[PathBuf], into: &Path) -> Result<Merged, Failure> {
     let earlier = fs::canonicalize(into).ok();
+    // Nobody else makes a ledger there meanwhile; one that is there already is locked as a part.
+    let at_into = |fault: LedgerFault| fault.at(Some(into));
+    let new = earlier.is_none().then(|| LedgerLock::of(into)).transpose().map_err(at_into)?;
     let is_other = |path: &&PathBuf| earlier.is_none() || fs::canonicalize(path).ok() != earlier;
     let others = parts.iter().filter(is_other).cloned();
     let paths: Vec<PathBuf> = earlier.clone().into_iter().chain(others).collect();
-    let parts: Vec<(&PathBuf, Evidence, RestoredJob)> =
+    let mut parts: Vec<(&PathBuf, Evidence, RestoredJob)> =
         paths.iter().map(|path| open(path)).collect::<Result<_, _>>()?;
     let Some((first, _, job)) = parts.first() else {
         return Err(Failure::Usage("name the ledgers to join".into()));
@@ -51,8 +57,13 @@ pub(crate) fn merge(parts: &[PathBuf], into: &Path) -> Result<Merged, Failure> {
     let at_made = |fault: LedgerFault| fault.at(Some(&made.0));
     let ledger = CheckedLedger::open(&made.0).and_then(CheckedLedger::begin).map_err(at_made)?;
     let merged = join(&ledger, plan, &parts)?;
-    drop(ledger);
+    ledger.close().map_err(at_made)?;
+    let lock = match new {
+        Some(lock) => Some(lock),
+        None => parts.swap_remove(0).1.close().map_err(at_into)?,
+    };
     made.rename(into)?;
+    drop(lock);
     Ok(merged)
 }
 
@@ -71,12 +82,9 @@ fn open(path: &PathBuf) -> Result<(&PathBuf, Evidence, RestoredJob), Failure> {
             wanted: "one".into(),
         });
     };
-    if !job.disputes.is_empty() {
-        let reason = format!(
-            "{} of its ranges are disputed: count on until they are settled",
-            job.disputes.len()
-        );
-        return Err(Failure::LedgerCorrupt { path: path.clone(), reason });
+    let open = job.disputes.len() as u64 + job.audits_wanted;
+    if open > 0 {
+        return Err(Failure::LedgerUnsettled { path: path.clone(), open });
     }
     let job = (*job).clone();
     Ok((path, evidence, job))
@@ -92,9 +100,11 @@ fn join(
         ledger.apply(&[write]).map_err(|fault| fault.at(ledger.path()))
     };
     write(Record::Job { job: JOB, plan, slice: Slice::ALL, priority: 0, audit: None })?;
+    let distrusted = parts.iter().flat_map(|(_, part, _)| part.distrusted().iter().cloned());
+    let distrusted: BTreeSet<String> = distrusted.collect();
     let mut absorbed = Vec::new();
     for (path, evidence, job) in parts {
-        let part = ledger.in_one_go(|| ledger.absorb(JOB, evidence, job.id));
+        let part = ledger.in_one_go(|| ledger.absorb(JOB, evidence, job.id, &distrusted));
         absorbed.push(part.map_err(|fault| match fault {
             MergeFault::Ledger(fault) => fault.at(Some(path)),
             conflict => Failure::Conflict { path: (*path).clone(), reason: conflict.to_string() },

@@ -75,7 +75,7 @@ impl Farm {
     pub(super) fn done_written(&mut self, id: JobId) {
         let job = self.jobs.get_mut(&id).expect("jobs are never removed");
         job.finishing = false;
-        if !job.disputes.is_empty() || job.audits.wanted > 0 || !job.is_covered() {
+        if !job.disputes.is_empty() || !job.audits.are_over() || !job.is_covered() {
             return; // reopened while the record was on its way
         }
         job.ended = true;

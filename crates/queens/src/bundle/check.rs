@@ -31,8 +31,10 @@ pub(crate) struct Checked {
     pub(crate) slice: Slice,
     pub(crate) state: JobState,
     pub(crate) total: u128,
-    /// Ranges that another worker counted alike, with another kernel or in a dispute.
+    /// Ranges that another worker counted alike, in an audit or in a dispute.
     pub(crate) confirmed: u64,
+    /// Ranges that are said to be counted twice, of which there is no second count.
+    pub(crate) unproven: usize,
     pub(crate) workers: BTreeSet<String>,
     pub(crate) kernels: BTreeSet<String>,
     /// Ranges to recount, in an order that the seed decides.
@@ -92,6 +94,7 @@ pub(crate) fn check(bundle: &Path, sample: Sample) -> Result<Checked> {
         state,
         total,
         confirmed: books.confirmed,
+        unproven: books.agreed.len(),
         workers: books.workers,
         kernels: books.kernels,
         chosen: books.chosen.into_sorted_vec().into_iter().map(|ranked| ranked.entry).collect(),
@@ -251,8 +254,8 @@ impl Books {
             "the second count of {range} is another one, and is said to agree"
         );
         ensure!(
-            first.author.worker != second.author.worker && first.kernel != second.kernel,
-            "{range} was counted twice by the same worker or the same kernel"
+            first.author.worker != second.author.worker,
+            "{range} was counted twice by the same worker"
         );
         self.confirmed += 1;
         Ok(())

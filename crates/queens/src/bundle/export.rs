@@ -131,7 +131,7 @@ fn line(fact: Fact) -> Result<Line, LedgerFault> {
             };
             Line::Dispute { at, state, count: (&entry).into() }
         }
-        Fact::Distrusted(worker, at) => Line::Distrusted { at, worker },
+        Fact::Distrusted(worker, _, at) => Line::Distrusted { at, worker },
     })
 }
 

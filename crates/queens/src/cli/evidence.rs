@@ -9,6 +9,7 @@ use serde_json::json;
 use solve::rotations::{half_turn, quarter_turn};
 
 use super::count::CountingArgs;
+use crate::answer::Answer;
 use crate::bundle::{self, Checked, Effort, Exported, Recounted, Sample, confidence};
 use crate::failure::Failure;
 use crate::ledger::Absorbed;
@@ -150,6 +151,9 @@ fn verified(checked: &Checked, recounted: &Recounted, identity: &str, seed: u64)
     let Checked { header, name, plan, slice, state, total, confirmed, workers, kernels, .. } =
         checked;
     let what = match (state, slice.is_all()) {
+        (JobState::Done, true) if matches!(plan.problem, Problem::Fundamental { .. }) => {
+            format!("total     {total}, before symmetry")
+        }
         (JobState::Done, true) => format!("total     {total}"),
         (JobState::Done, false) => format!("part      {slice} of the plan: its sum is no total"),
         _ => format!("unfinished: it is {state}, and {total} are counted so far"),
@@ -175,6 +179,12 @@ fn verified(checked: &Checked, recounted: &Recounted, identity: &str, seed: u64)
             header.ranges
         ),
     ];
+    if checked.unproven > 0 {
+        lines.push(format!(
+            "unproven  {} ranges are said to be counted twice, without a second count of all of it here",
+            checked.unproven
+        ));
+    }
     if header.distrusted > 0 {
         lines.push(format!(
             "wrong     {} workers of that farm were proven wrong; what only they counted was counted \
@@ -209,6 +219,7 @@ fn verified_json(checked: &Checked, recounted: &Recounted, identity: &str, seed:
         "ranges": header.ranges,
         "workers": workers.len(),
         "confirmed": confirmed,
+        "unproven": checked.unproven,
         "symmetry": !identity.is_empty(),
         "recounted_ranges": recounted.ranges,
         "recounted_tasks": recounted.tasks,
@@ -219,12 +230,22 @@ fn verified_json(checked: &Checked, recounted: &Recounted, identity: &str, seed:
     .to_string()
 }
 
+/// How a problem is asked for.
+fn option(problem: &Problem) -> String {
+    match problem {
+        Problem::Total { .. } => String::new(),
+        Problem::Completions(given) => format!(" --given {given}"),
+        other => format!(" --problem {}", other.name()),
+    }
+}
+
 pub(super) fn merge(args: &MergeArgs) -> Result<(), Failure> {
     let Merged { plan, parts, tasks_done, total, missing } = merge::merge(&args.parts, &args.into)?;
     let sum = |of: fn(&Absorbed) -> u64| parts.iter().map(of).sum::<u64>();
     let (compared, left_out) = (sum(|part| part.compared), sum(|part| part.left_out));
+    let answer = total.map(|total| Answer::of(plan.problem, total)).transpose()?;
     if args.json {
-        return output::print(json!({
+        let mut object = json!({
             "problem": plan.problem.name(),
             "n": plan.problem.n(),
             "fingerprint": plan.fingerprint().to_string(),
@@ -234,7 +255,11 @@ pub(super) fn merge(args: &MergeArgs) -> Result<(), Failure> {
             "compared": compared,
             "left_out": left_out,
             "total": total.map(|total| total.to_string()),
-        }));
+        });
+        for (name, number) in answer.iter().flat_map(Answer::fields) {
+            object[name] = number;
+        }
+        return output::print(object);
     }
     eprintln!(
         "{plan}: {} ledgers, {tasks_done} of {} tasks; {compared} stretches were counted twice, alike",
@@ -243,20 +268,22 @@ pub(super) fn merge(args: &MergeArgs) -> Result<(), Failure> {
     );
     if left_out > 0 {
         eprintln!(
-            "{left_out} tasks were left out: their ranges overlap others and cannot be compared"
+            "{left_out} tasks were left out: their ranges overlap others and cannot be compared, or only a \
+             worker counted them that was proven wrong"
         );
     }
-    match total {
-        Some(total) => output::print(total),
+    match answer {
+        Some(answer) => output::print(answer.count()),
         None => {
             let first: Vec<String> =
                 missing.iter().take(3).map(|range| range.to_string()).collect();
             let more = if missing.fragments() > first.len() { ", ..." } else { "" };
             eprintln!(
-                "missing: {} tasks, {}{more}; `queens count {} --ledger {}` counts them",
+                "missing: {} tasks, {}{more}; `queens count {}{} --ledger {}` counts them",
                 missing.len(),
                 first.join(", "),
                 plan.problem.n(),
+                option(&plan.problem),
                 args.into.display()
             );
             Ok(())

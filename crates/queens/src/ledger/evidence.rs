@@ -1,18 +1,20 @@
 //! Reading a ledger as evidence, while its coordinator goes on.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use farm::{AuditPolicy, JobId, RestoredJob};
+use farm::{AuditPolicy, JobId, Range, Restored, RestoredJob};
 use rusqlite::{Connection, OpenFlags, Row};
 
 use super::entry::{ENTRY, Entry, signed, unsigned};
-use super::{CheckedLedger, Ledger, LedgerFault};
+use super::{CheckedLedger, Ledger, LedgerFault, LedgerLock};
 
 /// A ledger as it is at one moment. It is only read, and needs no lock.
 #[derive(Debug)]
 pub(crate) struct Evidence {
     ledger: Ledger,
     jobs: Vec<RestoredJob>,
+    distrusted: BTreeSet<String>,
 }
 
 /// A job's line of evidence.
@@ -27,8 +29,8 @@ pub(crate) enum Fact {
     /// A count that does not count, since when, and whether its dispute is open (0), settled (1), or it
     /// was taken back (2).
     Dispute(Entry, i64, i64),
-    /// A worker that was proven wrong, and when.
-    Distrusted(String, i64),
+    /// A worker that was proven wrong, by which range of some job, and when.
+    Distrusted(String, Range, i64),
 }
 
 impl Evidence {
@@ -38,14 +40,28 @@ impl Evidence {
         // One transaction: whatever is written meanwhile is not seen.
         db.execute_batch("BEGIN")?;
         let ledger = CheckedLedger::check(db, Some(path.to_path_buf()), None)?;
-        let (ledger, jobs) = ledger.into_evidence();
-        Ok(Evidence { ledger, jobs })
+        Ok(Evidence::new(ledger))
     }
 
     /// The same, held by this process alone.
     pub(crate) fn held(path: &Path) -> Result<Evidence, LedgerFault> {
-        let (ledger, jobs) = CheckedLedger::open(path)?.into_evidence();
-        Ok(Evidence { ledger, jobs })
+        Ok(Evidence::new(CheckedLedger::open(path)?))
+    }
+
+    fn new(ledger: CheckedLedger) -> Evidence {
+        let (ledger, Restored { jobs, distrusted, .. }) = ledger.into_evidence();
+        Evidence { ledger, jobs, distrusted }
+    }
+
+    /// Workers that were proven wrong.
+    pub(crate) fn distrusted(&self) -> &BTreeSet<String> {
+        &self.distrusted
+    }
+
+    /// Closes it, with everything in the one file, and keeps it for this process. `None` if it is not
+    /// held.
+    pub(crate) fn close(self) -> Result<Option<LedgerLock>, LedgerFault> {
+        self.ledger.close()
     }
 
     /// All jobs.
@@ -62,7 +78,7 @@ impl Evidence {
         self.rows(
             job,
             "SELECT share_ppm, seed, by_search, asked_at FROM audit_policies WHERE job = ? \
-             ORDER BY asked_at, rowid",
+             ORDER BY rowid",
             |row| {
                 let (share_ppm, by_search) = (row.get(0)?, row.get(2)?);
                 let policy = AuditPolicy { share_ppm, seed: unsigned(row, 1)?, by_search };
@@ -93,8 +109,13 @@ impl Evidence {
         )?;
         self.rows(
             job,
-            "SELECT worker, noted_at FROM distrusted WHERE ?1 = ?1 ORDER BY noted_at, worker",
-            |row| Ok(Fact::Distrusted(row.get(0)?, row.get(1)?)),
+            "SELECT first, past, worker, noted_at FROM distrusted WHERE ?1 = ?1 \
+             ORDER BY noted_at, worker",
+            |row| {
+                let range = Range::new(unsigned(row, 0)?, unsigned(row, 1)?);
+                let fault = || LedgerFault::Content("a worker was wrong about nothing".into());
+                Ok(Fact::Distrusted(row.get(2)?, range.ok_or_else(fault)?, row.get(3)?))
+            },
             &mut see,
         )
     }

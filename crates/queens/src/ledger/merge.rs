@@ -6,6 +6,8 @@
 //!            unaligned     compared    added   unaligned: what is here stays
 //! ```
 
+use std::collections::BTreeSet;
+
 use farm::{Claim, JobId, Range};
 
 use super::entry::{ENTRY, Entry, signed};
@@ -19,7 +21,7 @@ pub(crate) struct Absorbed {
     /// Stretches that were there before, with the same counts.
     pub(crate) compared: u64,
     /// Tasks that were left out: their ranges begin or end within others, so that they cannot be
-    /// compared.
+    /// compared; or only a worker counted them that was proven wrong.
     pub(crate) left_out: u64,
 }
 
@@ -54,17 +56,29 @@ struct Stretch {
 }
 
 impl Ledger {
-    /// Takes in the rows and the evidence of a job of `part`, of the same plan as `job` here.
+    /// Takes in the rows and the evidence of a job of `part`, of the same plan as `job` here. What only
+    /// workers say that are not believed is left out.
     pub(crate) fn absorb(
         &self,
         job: JobId,
         part: &Evidence,
         theirs: JobId,
+        distrusted: &BTreeSet<String>,
     ) -> Result<Absorbed, MergeFault> {
         let mut absorbed = Absorbed::default();
         let mut open: Option<Stretch> = None;
         part.for_each(theirs, |fact| {
+            let by_nobody = |entry: &Entry| distrusted.contains(&entry.author.worker);
             match fact {
+                Fact::Range(entry, _, audit) if audit != 2 && by_nobody(&entry) => {
+                    absorbed.left_out += entry.range.len();
+                }
+                Fact::Audit(entry, _) if by_nobody(&entry) => {
+                    self.db.execute(
+                        "UPDATE ranges SET audit = 0 WHERE job = ? AND first = ? AND past = ?",
+                        (signed(job.0), signed(entry.range.start()), signed(entry.range.end())),
+                    )?;
+                }
                 Fact::Range(entry, _, audit) => {
                     if let Some(stretch) = &mut open
                         && entry.range.start() < stretch.range.end()
@@ -73,18 +87,18 @@ impl Ledger {
                         stretch.rows.push((entry, audit));
                         return Ok(());
                     }
-                    self.close(job, open.take(), &mut absorbed)?;
+                    self.settle_stretch(job, open.take(), &mut absorbed)?;
                     let range = self.hull(job, entry.range)?;
                     open = Some(Stretch { rows: vec![(entry, audit)], range });
                 }
                 other => {
-                    self.close(job, open.take(), &mut absorbed)?;
+                    self.settle_stretch(job, open.take(), &mut absorbed)?;
                     self.add_evidence(job, other)?;
                 }
             }
             Ok::<(), MergeFault>(())
         })?;
-        self.close(job, open, &mut absorbed)?;
+        self.settle_stretch(job, open, &mut absorbed)?;
         Ok(absorbed)
     }
 
@@ -106,7 +120,7 @@ impl Ledger {
         rows.collect()
     }
 
-    fn close(
+    fn settle_stretch(
         &self,
         job: JobId,
         stretch: Option<Stretch>,
@@ -153,12 +167,30 @@ impl Ledger {
                 }
             }
             Fact::Dispute(entry, at, state) => {
-                self.insert_at("disputes", ("noted_at", at), job, &entry, Some(("state", state)))?;
+                let is_known = self
+                    .db
+                    .prepare_cached(
+                        "SELECT 1 FROM disputes WHERE job = ? AND first = ? AND past = ? AND worker = ? \
+                         AND digest = ? AND noted_at = ? AND state = ?",
+                    )?
+                    .exists((
+                        signed(job.0),
+                        signed(entry.range.start()),
+                        signed(entry.range.end()),
+                        &entry.author.worker,
+                        entry.tally.digest.to_string(),
+                        at,
+                        state,
+                    ))?;
+                if !is_known {
+                    let own = Some(("state", state));
+                    self.insert_at("disputes", ("noted_at", at), job, &entry, own)?;
+                }
             }
-            Fact::Distrusted(worker, at) => {
+            Fact::Distrusted(worker, range, at) => {
                 self.db.execute(
-                    "INSERT INTO distrusted VALUES (?, ?, 0, 1, ?) ON CONFLICT DO NOTHING",
-                    (worker, signed(job.0), at),
+                    "INSERT INTO distrusted VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                    (worker, signed(job.0), signed(range.start()), signed(range.end()), at),
                 )?;
             }
             // A ledger that was joined is counted on without the parts' policies.

@@ -19,7 +19,7 @@ pub(crate) use entry::Entry;
 pub(crate) use evidence::{Evidence, Fact};
 pub(crate) use fault::LedgerFault;
 pub(crate) use merge::{Absorbed, MergeFault};
-pub(crate) use open::{CheckedLedger, Ledger, unix_ms};
+pub(crate) use open::{CheckedLedger, Ledger, LedgerLock, unix_ms};
 pub(crate) use writer::{LedgerEvent, LedgerHandle, spawn};
 
 #[cfg(test)]

@@ -37,7 +37,13 @@ pub(crate) struct Ledger {
     /// `None`: in memory.
     path: Option<PathBuf>,
     /// Held as long as the ledger is.
-    _lock: Option<File>,
+    lock: Option<LedgerLock>,
+}
+
+/// A ledger, or a place for one, that no other process may have.
+#[derive(Debug)]
+pub(crate) struct LedgerLock {
+    _file: File,
 }
 
 impl CheckedLedger {
@@ -48,7 +54,7 @@ impl CheckedLedger {
 
     /// The ledger in `path`; a new one if there is no such file.
     pub(crate) fn open(path: &Path) -> Result<CheckedLedger, LedgerFault> {
-        let lock = lock(path)?;
+        let lock = LedgerLock::of(path)?;
         let db = Connection::open(path)?;
         CheckedLedger::check(db, Some(path.to_path_buf()), Some(lock))
     }
@@ -73,21 +79,21 @@ impl CheckedLedger {
     }
 
     /// The same, for one who only reads: the ledger, and what it holds.
-    pub(super) fn into_evidence(mut self) -> (Ledger, Vec<RestoredJob>) {
-        let jobs = self.ledger.take_restored().jobs;
-        (self.ledger, jobs)
+    pub(super) fn into_evidence(mut self) -> (Ledger, Restored) {
+        let restored = self.ledger.take_restored();
+        (self.ledger, restored)
     }
 
     pub(super) fn check(
         db: Connection,
         path: Option<PathBuf>,
-        lock: Option<File>,
+        lock: Option<LedgerLock>,
     ) -> Result<CheckedLedger, LedgerFault> {
         assert!(rusqlite::version_number() >= MIN_SQLITE, "SQLite {}", rusqlite::version());
         // SQLite would tidy up a file that we refuse.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         let is_new = is_empty(&db)?;
-        let mut ledger = Ledger { db, restored: Restored::default(), path, _lock: lock };
+        let mut ledger = Ledger { db, restored: Restored::default(), path, lock };
         if !is_new {
             ledger.restored = ledger.check_and_read()?;
         }
@@ -124,6 +130,15 @@ impl Ledger {
     /// Where it is, if it is a file.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.path.as_deref()
+    }
+
+    /// Closes it with nothing left beside the one file, and keeps the lock if there is one.
+    pub(crate) fn close(self) -> Result<Option<LedgerLock>, LedgerFault> {
+        let Ledger { db, lock, .. } = self;
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+        db.pragma(None, "wal_checkpoint", "TRUNCATE", |_| Ok(()))?;
+        db.close().map_err(|(_, error)| error)?;
+        Ok(lock)
     }
 
     /// What it held when it was opened.
@@ -185,26 +200,28 @@ fn one_name(path: &Path) -> std::io::Result<PathBuf> {
     Ok(folder.canonicalize()?.join(path.file_name().unwrap_or_default()))
 }
 
-/// Takes `FILE-lock` for this process. The file stays: removing it would let two processes lock
-/// two files of the same name.
-///
-/// A process that another thread is just starting has our files until it becomes another program: a
-/// lock that was given up then seems to be held for some milliseconds.
-fn lock(path: &Path) -> Result<File, LedgerFault> {
-    const ATTEMPTS: u32 = 10;
-    const PAUSE: Duration = Duration::from_millis(20);
-    let mut name = one_name(path)?.into_os_string();
-    name.push("-lock");
-    let file = File::options().create(true).truncate(false).write(true).open(name)?;
-    for attempt in 1.. {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) if attempt < ATTEMPTS => std::thread::sleep(PAUSE),
-            Err(TryLockError::WouldBlock) => break,
-            Err(TryLockError::Error(error)) => return Err(error.into()),
+impl LedgerLock {
+    /// Takes `FILE-lock` for this process. The file stays: removing it would let two processes lock
+    /// two files of the same name.
+    ///
+    /// A process that another thread is just starting has our files until it becomes another program: a
+    /// lock that was given up then seems to be held for some milliseconds.
+    pub(crate) fn of(path: &Path) -> Result<LedgerLock, LedgerFault> {
+        const ATTEMPTS: u32 = 10;
+        const PAUSE: Duration = Duration::from_millis(20);
+        let mut name = one_name(path)?.into_os_string();
+        name.push("-lock");
+        let file = File::options().create(true).truncate(false).write(true).open(name)?;
+        for attempt in 1.. {
+            match file.try_lock() {
+                Ok(()) => return Ok(LedgerLock { _file: file }),
+                Err(TryLockError::WouldBlock) if attempt < ATTEMPTS => std::thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) => break,
+                Err(TryLockError::Error(error)) => return Err(error.into()),
+            }
         }
+        Err(LedgerFault::Held)
     }
-    Err(LedgerFault::Held)
 }
 
 fn is_empty(db: &Connection) -> Result<bool, rusqlite::Error> {

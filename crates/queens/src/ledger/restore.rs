@@ -109,7 +109,7 @@ impl Ledger {
     fn audit_policy(&self, job: JobId) -> Result<Option<AuditPolicy>, LedgerFault> {
         let mut statement = self.db.prepare(
             "SELECT share_ppm, seed, by_search FROM audit_policies WHERE job = ? \
-             ORDER BY asked_at DESC, rowid DESC LIMIT 1",
+             ORDER BY rowid DESC LIMIT 1",
         )?;
         let mut policies = statement.query_and_then([signed(job.0)], read_policy)?;
         policies.next().transpose()

@@ -117,29 +117,51 @@ impl Ledger {
             range,
         )?;
         self.insert_range(&Entry::new(report, author), report.job, 2)?;
-        let mut touched = BTreeSet::from([report.job]);
+        self.keep_the_second_vote(report, author)?;
         for worker in wrong {
             self.db.execute(
                 "INSERT INTO distrusted VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
                 (worker, range.0, range.1, range.2, unix_ms()),
             )?;
+        }
+        let mut touched = BTreeSet::from([report.job]);
+        for worker in wrong {
+            touched.extend(self.void_confirmations(worker)?);
+        }
+        for worker in wrong {
             touched.extend(self.doom(worker)?);
         }
         touched.into_iter().map(|job| self.withdraw(job)).collect()
     }
 
-    /// Marks what nobody has confirmed of a worker's, and all rows of open disputes in which it counted
-    /// rows or voted, which end; what it has confirmed of others' waits again. Returns the jobs that this
-    /// concerns.
-    fn doom(&self, worker: &str) -> Result<Vec<JobId>, LedgerFault> {
-        let mut statement = self.db.prepare(&format!(
-            "SELECT DISTINCT job FROM (SELECT job FROM ranges WHERE worker = ?1 \
-             UNION SELECT job FROM audits WHERE worker = ?1 \
-             UNION SELECT job FROM disputes WHERE worker = ?1 AND state = 0) WHERE job IN ({LIVE})"
-        ))?;
-        let jobs = statement.query_and_then([worker], |row| unsigned(row, 0).map(JobId))?;
-        let jobs: Vec<JobId> = jobs.collect::<Result<_, _>>()?;
-        for &job in &jobs {
+    /// Who agreed with the count that settled a dispute confirms it from now on, if it was one count. If
+    /// that worker is proven wrong later, the range waits for an audit again.
+    fn keep_the_second_vote(&self, report: &Report, author: &Author) -> Result<(), LedgerFault> {
+        let Report { job, range, tally, .. } = report;
+        self.db.execute(
+            &format!(
+                "INSERT INTO audits (job, {ENTRY}, counted_at) SELECT job, {ENTRY}, noted_at \
+                 FROM disputes WHERE job = ? AND first = ? AND past = ? AND count = ? AND digest = ? \
+                 AND worker <> ? AND state = 1 AND worker NOT IN (SELECT worker FROM distrusted) \
+                 ORDER BY rowid DESC LIMIT 1"
+            ),
+            (
+                signed(job.0),
+                signed(range.start()),
+                signed(range.end()),
+                tally.count.to_string(),
+                tally.digest.to_string(),
+                &author.worker,
+            ),
+        )?;
+        Ok(())
+    }
+
+    /// What a worker has confirmed of others' counts waits for an audit again. Returns the jobs that
+    /// this concerns.
+    fn void_confirmations(&self, worker: &str) -> Result<Vec<JobId>, LedgerFault> {
+        let jobs = self.jobs_with("SELECT job FROM audits WHERE worker = ?1", worker)?;
+        for job in &jobs {
             let of_worker = (signed(job.0), worker);
             self.db.execute(
                 "UPDATE ranges SET audit = 1 WHERE job = ?1 AND first IN \
@@ -147,10 +169,23 @@ impl Ledger {
                 of_worker,
             )?;
             self.move_to_disputes("audits", 2, "job = ? AND worker = ?", of_worker)?;
+        }
+        Ok(jobs)
+    }
+
+    /// Marks what nobody has confirmed of a worker's, and all rows of open disputes in which it counted
+    /// rows or voted, which end. Returns the jobs that this concerns.
+    fn doom(&self, worker: &str) -> Result<Vec<JobId>, LedgerFault> {
+        let jobs = self.jobs_with(
+            "SELECT job FROM ranges WHERE worker = ?1 \
+             UNION SELECT job FROM disputes WHERE worker = ?1 AND state = 0",
+            worker,
+        )?;
+        for &job in &jobs {
             let disputes = self.disputes_with(job, worker)?;
             self.db.execute(
                 "UPDATE ranges SET audit = ?3 WHERE job = ?1 AND worker = ?2 AND audit <> 2",
-                (of_worker.0, worker, DOOMED),
+                (signed(job.0), worker, DOOMED),
             )?;
             for range in disputes {
                 let range = (signed(job.0), signed(range.start()), signed(range.end()));
@@ -166,6 +201,14 @@ impl Ledger {
             }
         }
         Ok(jobs)
+    }
+
+    /// Those that a query names for a worker, and that were not cancelled.
+    fn jobs_with(&self, query: &str, worker: &str) -> Result<Vec<JobId>, LedgerFault> {
+        let query = format!("SELECT DISTINCT job FROM ({query}) WHERE job IN ({LIVE})");
+        let mut statement = self.db.prepare(&query)?;
+        let jobs = statement.query_and_then([worker], |row| unsigned(row, 0).map(JobId))?;
+        jobs.collect()
     }
 
     /// Open disputes in which a worker counted rows or voted.

@@ -57,6 +57,43 @@ fn a_part_is_counted_once_and_its_sum_is_no_total() {
 }
 
 #[test]
+fn parts_of_a_fundamental_count_make_its_answer() {
+    let scratch = Scratch::new();
+    let count = |index: u32| {
+        let ledger = scratch.path(&format!("{index}.db"));
+        let shard = format!("{index}/2");
+        let words = ["count", "8", "--problem", "fundamental", "--shard", &shard, "--ledger"];
+        run(queens(&words).arg(&ledger)).success();
+        ledger
+    };
+    let parts = [count(1), count(2)];
+    assert_eq!(merge(&parts, &scratch.path("whole.db")).success(), "12\n");
+}
+
+/// Rows of a process that was killed are in its log only, and must not come back over the new file.
+#[test]
+fn what_a_killed_process_left_beside_a_ledger_is_taken_in_and_gone() {
+    let scratch = Scratch::new();
+    let whole = scratch.path("whole.db");
+    let parts: Vec<PathBuf> = (1..=3).map(|index| part(&scratch, "9", index)).collect();
+    merge(&parts[..1], &whole).success();
+    let beside = |end: &str| PathBuf::from(format!("{}{end}", whole.display()));
+    let db = Connection::open(&whole).expect("SQLite opens it");
+    db.pragma_update(None, "journal_mode", "WAL").expect("it can");
+    db.execute("UPDATE openings SET build = 'of the killed one'", []).expect("it can");
+    let log = fs::read(beside("-wal")).expect("it is there");
+    assert!(!log.is_empty());
+    drop(db);
+    fs::write(beside("-wal"), log).expect("it can be written");
+
+    let joined = merge(&parts[1..], &whole);
+
+    assert_eq!(joined.success(), format!("{}\n", vectors::total(9)));
+    let again = run(queens(&["count", "9", "--rows", "3", "--ledger"]).arg(&whole));
+    assert_eq!(again.success(), format!("{}\n", vectors::total(9)));
+}
+
+#[test]
 fn parts_that_contradict_each_other_are_refused_and_nothing_is_made() {
     let scratch = Scratch::new();
     let (one, two) = (part(&scratch, "9", 1), scratch.path("lie.db"));
