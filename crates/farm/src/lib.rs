@@ -25,6 +25,7 @@
 mod agent;
 mod audit;
 mod costs;
+mod dispute;
 mod effect;
 mod event;
 mod ids;

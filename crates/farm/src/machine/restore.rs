@@ -3,7 +3,8 @@
 use super::{Config, Farm};
 use crate::audit::Audits;
 use crate::costs::Costs;
-use crate::job::{Dispute, Job};
+use crate::dispute::Dispute;
+use crate::job::Job;
 use crate::{
     AuditPolicy, IntervalSet, JobId, JobState, KernelName, Millis, Plan, Range, Slice, Spent, Vote,
 };

@@ -18,7 +18,8 @@
 
 use super::lending::MAX_LEASE_TASKS;
 use super::{Farm, Pending};
-use crate::job::{Dispute, Job};
+use crate::dispute::Dispute;
+use crate::job::Job;
 use crate::{
     Author, Effect, Found, JobState, KernelName, LeaseId, Range, Record, Report, SessionId, Ticket,
     Unaudited, Verdict, Vote, Withdrawn,

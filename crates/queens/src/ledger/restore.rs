@@ -12,13 +12,14 @@ use super::entry::{ENTRY, Entry, Tiled, signed, unsigned};
 use super::{Ledger, LedgerFault};
 use crate::memory::thread_memory;
 
+/// The columns that [`read_job`] wants to see.
+const JOB: &str = "id, problem, n, method, parameter, tasks, fingerprint, priority, state, total, shard, \
+                   shards";
+
 impl Ledger {
     /// All jobs that the farm needs in order to go on.
     pub(super) fn read_jobs(&self) -> Result<Vec<RestoredJob>, LedgerFault> {
-        let mut statement = self.db.prepare(
-            "SELECT id, problem, n, method, parameter, tasks, fingerprint, priority, state, total, \
-             shard, shards FROM jobs ORDER BY id",
-        )?;
+        let mut statement = self.db.prepare(&format!("SELECT {JOB} FROM jobs ORDER BY id"))?;
         let rows = statement.query_and_then([], read_job)?;
         rows.map(|job| self.with_ranges(job?)).collect()
     }
@@ -157,10 +158,8 @@ impl Ledger {
 
     /// The plan of a job that is there.
     pub(super) fn plan(&self, id: JobId) -> Result<Plan, LedgerFault> {
-        let mut statement = self.db.prepare_cached(
-            "SELECT id, problem, n, method, parameter, tasks, fingerprint, priority, state, total, \
-             shard, shards FROM jobs WHERE id = ?",
-        )?;
+        let query = format!("SELECT {JOB} FROM jobs WHERE id = ?");
+        let mut statement = self.db.prepare_cached(&query)?;
         let job = statement.query_and_then([signed(id.0)], read_job)?.next();
         let (job, _) = job.ok_or_else(|| LedgerFault::Content(format!("job {id} is gone")))??;
         Ok(job.plan)
