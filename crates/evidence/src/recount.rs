@@ -25,9 +25,11 @@ pub struct Sample {
 /// With what, and for how long.
 #[derive(Clone, Copy, Debug)]
 pub struct RecountEffort {
+    /// Threads that count.
     pub threads: NonZero<usize>,
+    /// The backend that they use where it is not the one that counted the range before.
     pub backend: Backend,
-    /// Bytes.
+    /// Bytes that they may take together.
     pub memory: u64,
     /// After this no range is begun; `None`: all are.
     pub time: Option<Duration>,
@@ -38,7 +40,9 @@ pub struct RecountEffort {
 /// What was counted again, with the same result.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Recounted {
+    /// Ranges.
     pub ranges: usize,
+    /// Tasks in these ranges.
     pub tasks: u64,
     /// Thread time.
     pub busy: Duration,

@@ -72,7 +72,7 @@ fn crash_and_go_on(kind: &str, point: &str, moments: &[String]) -> bool {
     let path = folder.path().join("ledger.db");
     let orders = format!("{} {kind} {point}", path.display());
     let child = Command::new(std::env::current_exe().expect("this program has a path"))
-        .args(["--exact", "ledger::crashes::dies_as_it_is_told", "--ignored", "--nocapture"])
+        .args(["--exact", "crashes::dies_as_it_is_told", "--ignored", "--nocapture"])
         .env(ORDERS, &orders)
         .output()
         .expect("this program can be started");

@@ -41,7 +41,7 @@ struct Sending {
 /// # Errors
 ///
 /// A report of a range that its plan does not have ends the session: no sound worker sends one.
-pub async fn pump(
+pub(super) async fn pump(
     mut orders: mpsc::Receiver<Order>,
     out: mpsc::Sender<WorkerOrder>,
     plans: Arc<Plans>,
