@@ -24,9 +24,6 @@ mod progress;
 #[cfg(test)]
 mod simulation;
 mod token;
-#[cfg(test)]
-#[path = "../../board/tests/vectors/mod.rs"]
-mod vectors;
 mod worker;
 
 pub use cli::main;

@@ -1,10 +1,5 @@
 //! The command line, by what it prints and how it exits: results, refusals, and the ways out.
 
-#[path = "support/mod.rs"]
-mod support;
-#[path = "../../board/tests/vectors/mod.rs"]
-mod vectors;
-
 #[path = "cli/access.rs"]
 mod access;
 #[path = "cli/bench.rs"]
@@ -41,6 +36,8 @@ mod problems;
 mod shards;
 #[path = "cli/stopping.rs"]
 mod stopping;
+#[path = "support/mod.rs"]
+mod support;
 #[path = "cli/trust.rs"]
 mod trust;
 

@@ -19,8 +19,8 @@ pub(super) fn count(
 ) -> Result<u128, Failure> {
     let cut = Cut::new(Problem::Total { n }, method)?;
     let mut tasks = Tasks::new();
-    cut.fill(0..cut.len(), &mut tasks);
-    count_tasks(&tasks, threads, || Kernel::new(backend, n, method))
+    cut.fill(0..cut.len(), &mut tasks).map_err(anyhow::Error::from)?;
+    count_tasks(&tasks, threads, || Kernel::new(backend, n, method).expect("the plan was made"))
 }
 
 /// Counts `tasks` by so many threads, each with a kernel of its own.

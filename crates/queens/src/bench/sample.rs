@@ -70,7 +70,7 @@ impl Sample {
         self.wanted = wanted;
         self.tasks.clear();
         for ordinals in spread(self.plan.method, self.plan.tasks, wanted) {
-            self.cut.fill(ordinals, &mut self.tasks);
+            self.cut.fill(ordinals, &mut self.tasks).expect("a part of the plan");
         }
     }
 
@@ -93,7 +93,8 @@ impl Sample {
         let Plan { problem, method, .. } = self.plan;
         let count = |kernel: &mut Kernel, tasks| kernel.count(tasks).map_err(anyhow::Error::from);
         if self.kernel.is_none() {
-            let mut kernel = Kernel::of(self.memory, self.backend, problem, method);
+            let mut kernel = Kernel::of(self.memory, self.backend, problem, method)
+                .map_err(anyhow::Error::from)?;
             count(&mut kernel, self.tasks.slice(0..1))?;
             self.kernel = Some(kernel);
         }

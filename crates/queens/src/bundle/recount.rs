@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use board::{Cut, Tasks};
+use board::Cut;
 use count::Backend;
-use farm::{Fingerprint, Plan, Recount, Tally};
+use farm::{Plan, Recount, Tally};
 
 use crate::ledger::Entry;
 use crate::memory::{Fit, fit};
@@ -45,9 +45,6 @@ pub(crate) struct Recounted {
     pub(crate) busy: Duration,
 }
 
-/// Tasks that are enumerated at a time.
-const AT_A_TIME: u64 = 4096;
-
 /// Counts `ranges` of a plan again, in order, each by another kernel than the one that counted it.
 ///
 /// # Errors
@@ -75,7 +72,7 @@ pub(crate) fn recount(plan: Plan, ranges: &[Entry], effort: Effort) -> Result<Re
                 (unlike, NamedKernel::new(bytes, effort.backend, plan, Some(unlike)))
             });
             let started = Instant::now();
-            let tally = count(&cut, plan.fingerprint(), entry, kernel)?;
+            let tally = kernel.count_range(plan.fingerprint(), &cut, entry.range)?;
             if tally.claim() != entry.tally.claim() {
                 stop.store(true, Ordering::Relaxed);
                 bail!(differs(entry, tally, kernel));
@@ -91,21 +88,6 @@ pub(crate) fn recount(plan: Plan, ranges: &[Entry], effort: Effort) -> Result<Re
         threads.into_iter().try_for_each(|thread| thread.join().expect("it does not panic"))
     })?;
     Ok(done.into_inner().expect("no thread panicked"))
-}
-
-fn count(cut: &Cut, plan: Fingerprint, entry: &Entry, kernel: &mut NamedKernel) -> Result<Tally> {
-    let mut tally = Tally::EMPTY;
-    let mut tasks = Tasks::new();
-    let mut start = entry.range.start();
-    while start < entry.range.end() {
-        let end = entry.range.end().min(start + AT_A_TIME);
-        tasks.clear();
-        cut.fill(start..end, &mut tasks);
-        let counted = kernel.count(plan, start, tasks.as_slice())?;
-        tally = tally.join(counted).ok_or(count::CountError::Overflow)?;
-        start = end;
-    }
-    Ok(tally)
 }
 
 fn differs(entry: &Entry, ours: Tally, kernel: &NamedKernel) -> String {

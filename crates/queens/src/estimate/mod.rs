@@ -23,8 +23,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
-use board::halves::SPLITS_FIRST_MAX_N;
-use board::{Cut, Method, Tasks};
+use board::{Cut, Tasks};
 use count::{Backend, CountError, Kernel};
 use farm::Plan;
 use rand::rngs::StdRng;
@@ -188,9 +187,9 @@ impl Counter {
     /// Counts a task, unmeasured: a kernel's memory is not there until it is touched.
     fn new(effort: Effort, cut: Arc<Cut>) -> Result<Counter, CountError> {
         let Effort { plan, backend, memory, .. } = effort;
-        let kernel = Kernel::of(memory, backend, plan.problem, plan.method);
-        let n = plan.problem.n();
-        let warms_up = plan.method == Method::Halves && n % 2 == 1 && n > SPLITS_FIRST_MAX_N;
+        let Plan { problem, method, .. } = plan;
+        let kernel = Kernel::of(memory, backend, problem, method).expect("the plan was made");
+        let warms_up = method.locality(problem.n()).warms_up();
         let mut counter = Counter { cut, kernel, tasks: Tasks::new(), warms_up };
         if plan.tasks > 0 {
             counter.count(plan.tasks / 2..plan.tasks / 2 + 1)?;
@@ -201,7 +200,7 @@ impl Counter {
     /// The sum over a run, which is not empty, and the seconds that it took.
     fn count(&mut self, ordinals: Range<u64>) -> Result<(u64, f64), CountError> {
         self.tasks.clear();
-        self.cut.fill(ordinals, &mut self.tasks);
+        self.cut.fill(ordinals, &mut self.tasks)?;
         if self.warms_up {
             self.kernel.count(self.tasks.slice(0..1))?;
         }
@@ -213,14 +212,15 @@ impl Counter {
     /// Runs from a place in the middle get longer until they are worth it, and others then tell what
     /// they take elsewhere, for as long as a tenth of the time.
     fn pilot(&mut self, effort: Effort) -> Result<Pilot, CountError> {
-        let Effort { plan: Plan { tasks, .. }, time, .. } = effort;
+        let Effort { plan: Plan { problem, method, tasks }, time, .. } = effort;
         let begun = Instant::now();
         let mut random = StdRng::seed_from_u64(!effort.seed);
         let mut run = 1;
         if tasks == 0 {
             return Ok(Pilot { run, seconds: LEAST_RUN.as_secs_f64() });
         }
-        let (fair, at_most) = (fair_run(effort.plan), time.as_secs_f64() / 32.0);
+        let fair = method.locality(problem.n()).fair_run();
+        let at_most = time.as_secs_f64() / 32.0;
         let mut seconds = loop {
             let start = (tasks - run) / 2;
             let (_, seconds) = self.count(start..start + run)?;
@@ -252,25 +252,11 @@ impl Counter {
     }
 }
 
-/// Tasks that are to be counted together, so that a task costs what it costs in a count: by `ring`
-/// neighbours are searched together, and by `halves` those of an odd board may share lists. Not more
-/// than it takes: neighbours are alike, so that a long run tells little more than a short one.
-fn fair_run(plan: Plan) -> u64 {
-    let n = plan.problem.n();
-    match plan.method {
-        Method::Rows { .. } => 1,
-        Method::Ring { .. } => 16,
-        Method::Halves if n % 2 == 1 && n <= SPLITS_FIRST_MAX_N => 512,
-        Method::Halves => 1,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use board::{MethodChoice, Problem};
+    use board::{Method, MethodChoice, Problem};
 
     use super::*;
-    use crate::vectors;
 
     fn estimate(n: u32, choice: MethodChoice, time: Duration, seed: u64) -> Estimated {
         let problem = Problem::Total { n };

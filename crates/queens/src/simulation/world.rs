@@ -19,7 +19,6 @@ use super::hosts::{self, COORDINATOR};
 use crate::bench::hostile_worker::Harm;
 use crate::coordinator::Plans;
 use crate::ledger::CheckedLedger;
-use crate::vectors;
 
 /// How long a healed farm may take. Dead connections are noticed after 20 s, leases of the dead
 /// expire, and what a crashed worker had counted is counted again.

@@ -1,8 +1,8 @@
 //! A kernel, and what the evidence calls it.
 
-use board::TaskSlice;
+use board::{Cut, TaskSlice};
 use count::{Backend, CountError, Kernel, Variant};
-use farm::{Fingerprint, KernelName, Plan, Recount, Tally};
+use farm::{Fingerprint, KernelName, Plan, Range, Recount, Tally};
 
 /// A kernel with its name.
 pub(crate) struct NamedKernel {
@@ -28,7 +28,8 @@ impl NamedKernel {
             }
         };
         let name = KernelName::new(&variant.to_string()).expect("names of variants are short");
-        NamedKernel { name, kernel: Kernel::of(memory, variant, problem, method) }
+        let kernel = Kernel::of(memory, variant, problem, method);
+        NamedKernel { name, kernel: kernel.expect("whoever lends a plan has made it") }
     }
 
     /// What it is called.
@@ -43,11 +44,35 @@ impl NamedKernel {
         start: u64,
         tasks: TaskSlice<'_>,
     ) -> Result<Tally, CountError> {
-        let (mut tally, mut ordinal) = (Some(Tally::EMPTY), start);
-        self.kernel.count_each(tasks, |count| {
-            tally = tally.and_then(|tally| tally.with(plan, ordinal, count));
-            ordinal += 1;
-        })?;
-        tally.ok_or(CountError::Overflow)
+        let mut tallying = Tallying { plan, ordinal: start, tally: Some(Tally::EMPTY) };
+        self.kernel.count_each(tasks, |count| tallying.add(count))?;
+        tallying.tally.ok_or(CountError::Overflow)
+    }
+
+    /// Counts a range of the plan with this fingerprint, of which `cut` has the tasks.
+    pub(crate) fn count_range(
+        &mut self,
+        plan: Fingerprint,
+        cut: &Cut,
+        range: Range,
+    ) -> Result<Tally, CountError> {
+        let (start, end) = (range.start(), range.end());
+        let mut tallying = Tallying { plan, ordinal: start, tally: Some(Tally::EMPTY) };
+        self.kernel.count_each_of_range(cut, start..end, |count| tallying.add(count))?;
+        tallying.tally.ok_or(CountError::Overflow)
+    }
+}
+
+/// The tally of tasks that are counted one after the other; `None` once it is too large.
+struct Tallying {
+    plan: Fingerprint,
+    ordinal: u64,
+    tally: Option<Tally>,
+}
+
+impl Tallying {
+    fn add(&mut self, count: u64) {
+        self.tally = self.tally.and_then(|tally| tally.with(self.plan, self.ordinal, count));
+        self.ordinal += 1;
     }
 }

@@ -7,7 +7,6 @@ use rusqlite::Connection;
 
 use crate::support::process::{Outcome, queens, run};
 use crate::support::{Farm, Scratch, free_port};
-use crate::vectors;
 
 #[test]
 fn a_ledger_of_another_plan_is_refused() {

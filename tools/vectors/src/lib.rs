@@ -1,12 +1,7 @@
-//! Reads the known counts of `vectors/counts.toml` for the tests of any crate:
+//! The known counts of `vectors/counts.toml`, for the tests of any crate.
 //!
-//! ```ignore
-//! #[path = "../../board/tests/vectors/mod.rs"]
-//! mod vectors;
-//! ```
-
-// Every test binary includes all of this and uses its own part.
-#![allow(dead_code)]
+//! Every value in the file names its source. A test asks here instead of repeating a number, so that
+//! no known count is written down twice.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -32,7 +27,7 @@ struct Values {
     values: Vec<String>,
 }
 
-/// By board size; all that are not there are 0.
+/// Counts by board size; the count of a size that is missing is 0.
 #[derive(Deserialize)]
 struct Sparse {
     sparse: BTreeMap<String, String>,
@@ -70,50 +65,59 @@ impl Sparse {
 }
 
 /// Q(n), the number of placements of `n` queens (A000170), for `n` up to 27.
-pub(crate) fn total(n: u32) -> u128 {
+#[must_use]
+pub fn total(n: u32) -> u128 {
     COUNTS.total.at(n)
 }
 
-/// Placements up to the symmetries of the square (A002562), for `n` from 1 to 27.
-pub(crate) fn fundamental(n: u32) -> u128 {
+/// Number of placements up to the symmetries of the square (A002562), for `n` from 1 to 27.
+#[must_use]
+pub fn fundamental(n: u32) -> u128 {
     COUNTS.fundamental.at(n)
 }
 
-/// Placements that a half turn leaves as they are (A032522), for `n` from 1 to 32.
-pub(crate) fn centrosymmetric(n: u32) -> u128 {
+/// Number of placements that the half turn fixes (A032522), for `n` from 1 to 32.
+#[must_use]
+pub fn centrosymmetric(n: u32) -> u128 {
     COUNTS.centrosymmetric.at(n)
 }
 
-/// Placements that a quarter turn leaves as they are (A033148), for `n` up to 33.
-pub(crate) fn quarter_turn(n: u32) -> u128 {
+/// Number of placements that the quarter turn fixes (A033148), for `n` up to 33.
+#[must_use]
+pub fn quarter_turn(n: u32) -> u128 {
     COUNTS.quarter_turn.at(n)
 }
 
-/// Placements on a torus (A007705), for `n` from 1 to 34.
-pub(crate) fn toroidal(n: u32) -> u128 {
+/// Number of placements on a torus (A007705), for `n` from 1 to 34.
+#[must_use]
+pub fn toroidal(n: u32) -> u128 {
     COUNTS.toroidal.at(n)
 }
 
-/// Placements of queens that also move as knights (A051223), for `n` from 10 to 26.
-pub(crate) fn superqueens(n: u32) -> u128 {
+/// Number of placements of queens that also move as knights (A051223), for `n` from 10 to 26.
+#[must_use]
+pub fn superqueens(n: u32) -> u128 {
     COUNTS.superqueens.at(n)
 }
 
 /// The number of orbits, under the symmetries of the square, of the ways to fill the two outer rings
 /// of a board of size `n` (16 to 27).
-pub(crate) fn ring_two_tasks(n: u32) -> u64 {
+#[must_use]
+pub fn ring_two_tasks(n: u32) -> u64 {
     COUNTS.ring_two_tasks.at(n) as u64
 }
 
-/// How many of the orbits of the board of size 27 hold so many placements, 4 or 2.
-pub(crate) fn ring_two_tasks_of_weight(weight: u8) -> u64 {
+/// How many of the [`ring_two_tasks`] of the board of size 27 have this weight, which is 4 or 2.
+#[must_use]
+pub fn ring_two_tasks_of_weight(weight: u8) -> u64 {
     let Weights { weight_4, weight_2 } = COUNTS.ring_two_weights;
     if weight == 4 { weight_4 } else { weight_2 }
 }
 
-/// The number of ways to place the first `rows` rows of a board of size `n`, no symmetry removed,
-/// where a closed form is known and valid.
-pub(crate) fn prefixes(n: u32, rows: u32) -> Option<u128> {
+/// The number of ways to place queens in the first `rows` rows of a board of size `n`, no symmetry
+/// removed; `None` where no closed form is known to hold.
+#[must_use]
+pub fn prefixes(n: u32, rows: u32) -> Option<u128> {
     let n_wide = i128::from(n);
     let value = match rows {
         0 => 1,
