@@ -234,8 +234,10 @@ fn play(
     let report_by = |name, session, start: u64, error| {
         let range = Range::new(start, cut.len().min(start + 5)).expect("it has tasks");
         let mut tasks = Tasks::new();
-        cut.fill(range.start()..range.end(), &mut tasks);
-        let counted = Kernel::new(Backend::Reference, PROBLEM.n(), METHOD).count(tasks.as_slice());
+        cut.fill(range.start()..range.end(), &mut tasks).expect("it is of the plan");
+        let counted = Kernel::new(Backend::Reference, PROBLEM.n(), METHOD)
+            .expect("there is such a kernel")
+            .count(tasks.as_slice());
         let count = counted.expect("the tasks are right") + error;
         let (fingerprint, lease) = (plan.fingerprint(), LeaseId(1));
         let tally = Tally::EMPTY.with(fingerprint, start, count).expect("it is one count");
