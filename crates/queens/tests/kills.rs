@@ -9,8 +9,6 @@
 
 #[path = "support/mod.rs"]
 mod support;
-#[path = "../../board/tests/vectors/mod.rs"]
-mod vectors;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

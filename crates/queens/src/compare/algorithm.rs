@@ -1,19 +1,20 @@
 //! What is compared: every algorithm and method, each by one thread, and how it is called.
 
 use std::num::NonZero;
+use std::sync::Arc;
 
 use board::ring::suggested_width;
 use board::rows::suggested_rows;
-use board::{Cut, Method, Problem, Tasks};
+use board::{Cut, Method, Problem};
 use clap::ValueEnum;
-use count::{Backend, Kernel};
+use count::Backend;
+use executor::{RangeCounter, fit};
 use farm::Plan;
 use solve::classical::{self, Searched};
 use solve::forced::{self, Looking};
 use solve::states;
 
 use crate::failure::Failure;
-use crate::memory::fit;
 
 /// A way to count the placements of N queens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum)]
@@ -132,25 +133,16 @@ fn by_tasks(
     backend: Backend,
     memory: u64,
 ) -> Result<Option<Found>, Failure> {
-    /// Few enough to stay in the cache, and enough neighbours to share work.
-    const AT_A_TIME: usize = 4096;
     if !method.suits(n) {
         return Ok(None);
     }
     let problem = Problem::Total { n };
     let cut = Cut::new(problem, method)?;
-    let bytes =
-        fit(Plan { problem, method, tasks: cut.len() }, NonZero::<usize>::MIN, memory)?.bytes;
-    let mut kernel = Kernel::of(bytes, backend, problem, method);
-    let mut tasks = Tasks::new();
-    let mut total = 0;
-    for start in (0..cut.len()).step_by(AT_A_TIME) {
-        tasks.clear();
-        cut.fill(start..cut.len().min(start + AT_A_TIME as u64), &mut tasks);
-        let counted = kernel.count(tasks.as_slice()).map_err(anyhow::Error::from)?;
-        total += u128::from(counted);
-    }
-    Ok(Some(Found { total, nodes: kernel.nodes() }))
+    let plan = Plan { problem, method, tasks: cut.len() };
+    let bytes = fit(plan, NonZero::<usize>::MIN, memory)?.bytes;
+    let mut counter = RangeCounter::new(plan, Arc::new(cut), bytes, backend, None);
+    let total = counter.count(0..plan.tasks).map_err(anyhow::Error::from)?;
+    Ok(Some(Found { total, nodes: counter.nodes() }))
 }
 
 #[cfg(test)]

@@ -22,7 +22,6 @@ use wire::v1::work_request::Message;
 
 use crate::support::process::{PATIENCE, Process, queens, run};
 use crate::support::{Farm, Scratch};
-use crate::vectors;
 
 #[test]
 fn a_farm_with_a_token_lets_in_who_has_it() {

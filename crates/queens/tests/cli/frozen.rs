@@ -6,7 +6,6 @@ use std::time::Duration;
 use crate::support::Farm;
 use crate::support::log::{self, Entry};
 use crate::support::process::{Process, wait_until};
-use crate::vectors;
 
 /// A board that takes seconds to count.
 const N: u32 = 16;

@@ -2,7 +2,6 @@
 
 use crate::support::Farm;
 use crate::support::process::{Process, queens};
-use crate::vectors;
 
 #[test]
 fn submit_and_wait_prints_the_total() {

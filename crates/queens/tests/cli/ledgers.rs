@@ -7,7 +7,6 @@ use rusqlite::Connection;
 
 use crate::support::process::{Outcome, queens, run};
 use crate::support::{Farm, Port, Scratch};
-use crate::vectors;
 
 #[test]
 fn a_ledger_of_another_plan_is_refused() {

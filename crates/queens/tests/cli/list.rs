@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use crate::support::Scratch;
 use crate::support::process::{queens, run, run_into};
-use crate::vectors;
 
 #[test]
 fn every_placement_is_a_line() {

@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use crate::support::Scratch;
 use crate::support::process::{queens, run};
-use crate::vectors;
 
 fn json(words: &[&str]) -> Value {
     let text = run(queens(words).arg("--json")).success();

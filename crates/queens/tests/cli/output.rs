@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use crate::support::process::{queens, run, run_into};
 use crate::support::{Farm, Port, Scratch};
-use crate::vectors;
 
 #[test]
 fn a_count_prints_the_bare_total() {

@@ -18,7 +18,6 @@ use wire::v1::work_response::Message;
 
 use crate::support::Farm;
 use crate::support::process::{Outcome, queens, run};
-use crate::vectors;
 
 #[test]
 fn clients_say_that_nobody_answers_and_what_to_do() {

@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use crate::support::process::{queens, run};
 use crate::support::{Farm, Scratch};
-use crate::vectors;
 
 fn count(words: &str) -> String {
     let words: Vec<&str> = std::iter::once("count").chain(words.split(' ')).collect();

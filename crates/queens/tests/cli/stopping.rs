@@ -7,7 +7,6 @@ use crate::support::ledger::Snapshot;
 use crate::support::log::{self, Entry};
 use crate::support::process::{Process, queens, run, wait_until};
 use crate::support::{Farm, Scratch};
-use crate::vectors;
 
 /// A board that takes seconds to count.
 const LONG: u32 = 16;

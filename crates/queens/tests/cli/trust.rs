@@ -8,7 +8,6 @@ use serde_json::Value;
 
 use crate::support::process::{Outcome, queens, run, wait_until};
 use crate::support::{Farm, Scratch};
-use crate::vectors;
 
 #[test]
 fn a_certified_job_ends_when_two_workers_have_counted_all_of_it() {
