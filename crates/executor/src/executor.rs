@@ -366,34 +366,35 @@ mod tests {
         assert!(executor.waiting_tasks() < short.tasks as usize);
     }
 
-    /// The second thread has no room for the first job, and counts the second meanwhile.
+    /// The second thread has no room for the first job, and counts the second meanwhile. The first job
+    /// is counted only until both threads were seen at work.
     #[test]
     fn a_thread_without_memory_for_one_job_counts_another() {
-        let (large, large_tasks) = all_tasks(16, Method::Halves);
+        const PARTS: usize = 10;
+        let (large, large_tasks) = all_tasks(18, Method::Halves);
         let (small, small_tasks) = all_tasks(6, Method::Rows { rows: 2 });
-        let memory = count::memory_needed(Problem::Total { n: 16 }, Method::Halves).least;
+        let memory = count::memory_needed(Problem::Total { n: 18 }, Method::Halves).least;
         let (executor, parts) = start(2, Backend::Portable, memory);
         let begun = Instant::now();
         push(&executor, loan(1, large), large_tasks);
         push(&executor, loan(2, small), small_tasks);
 
-        let (mut left, mut busy_us) = (large.tasks, 0);
-        let mut left_after_small = None;
-        while left > 0 {
+        let (mut left, mut counted, mut busy_us) = (small.tasks, 0, 0);
+        while left > 0 || counted < PARTS {
             let part = parts.recv().expect("it runs").expect("tasks are right");
             if part.loan.lease == LeaseId(2) {
-                left_after_small.get_or_insert(left);
-                continue;
+                left -= part.range.len();
+            } else {
+                (counted, busy_us) = (counted + 1, busy_us + part.busy_us);
             }
-            left -= part.range.len();
-            busy_us += part.busy_us;
         }
-        assert!(left_after_small > Some(0), "the large job was not over");
+        assert!(executor.waiting_tasks() > 0, "the large job is not over");
+        executor.clear();
         let elapsed = begun.elapsed();
         let busy = Duration::from_micros(busy_us);
         assert!(busy <= elapsed, "no two threads counted the large job: {busy:?} in {elapsed:?}");
 
-        let (huge, _) = all_tasks(18, Method::Halves);
+        let (huge, _) = all_tasks(20, Method::Halves);
         let refused = executor.accepts(loan(3, huge)).expect_err("it does not fit");
         assert_eq!((refused.plan, refused.given), (huge, memory));
     }

@@ -59,17 +59,13 @@ impl CheckedLedger {
         CheckedLedger::check(db, Some(path.to_path_buf()), Some(lock))
     }
 
-    /// The same, for tests that let go of a ledger and open it again at once: a process that another
-    /// test starts meanwhile has all files of this one for a moment, locks included.
+    /// Opens the ledger in `path` more patiently, for tests that close a ledger and open it again at
+    /// once: a process that another test starts meanwhile has all files of this one for a moment,
+    /// locks included.
     #[doc(hidden)]
     pub fn open_again(path: &Path) -> Result<CheckedLedger, LedgerFault> {
-        let opened = (0..100).map(|_| CheckedLedger::open(path)).find(|opened| {
-            let held = matches!(opened, Err(LedgerFault::Held));
-            if held {
-                std::thread::sleep(std::time::Duration::from_millis(10));
-            }
-            !held
-        });
+        let is_free = |opened: &Result<_, _>| !matches!(opened, Err(LedgerFault::Held));
+        let opened = (0..100).map(|_| CheckedLedger::open(path)).find(is_free);
         opened.unwrap_or(Err(LedgerFault::Held))
     }
 

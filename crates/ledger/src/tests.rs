@@ -120,7 +120,7 @@ fn every_opening_has_its_own_number() {
     for epoch in 1..=3 {
         let ledger = open(&path).expect("it opens");
         assert_eq!(ledger.restored().epoch, epoch);
-        assert!(matches!(open(&path), Err(LedgerFault::Held)), "one process at a time");
+        assert!(matches!(CheckedLedger::open(&path), Err(LedgerFault::Held)), "one at a time");
     }
 }
 

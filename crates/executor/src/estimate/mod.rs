@@ -270,7 +270,9 @@ mod tests {
         let plan = Plan { problem, method, tasks: cut.len() };
         let effort =
             Effort { plan, backend: Backend::detect(), threads: 2, memory: 1 << 28, time, seed };
-        effort.estimate(cut).expect("it counts").expect("tasks are short")
+        // On a busy machine a short time may be over before a single task is counted.
+        let mut attempts = (0..20).map(|_| effort.estimate(cut.clone()).expect("it counts"));
+        attempts.find_map(|estimated| estimated).expect("tasks are short")
     }
 
     const CHOICES: [MethodChoice; 3] = [
@@ -292,16 +294,20 @@ mod tests {
         }
     }
 
-    /// Twice the error bar leaves room for one seed in ten thousand.
+    /// One sample in some ten thousand is off by more than twice its error bar. How many tasks it has
+    /// depends on the machine, so that a seed does not replay it: up to three seeds are tried.
     #[test]
     fn known_totals_are_near_their_estimates() {
         for choice in CHOICES {
             for n in [13, 14, 15] {
-                let counted = estimate(n, choice, Duration::from_millis(100), 1);
-                let Estimate { value, error } = counted.total;
-                let off = (value - vectors::total(n) as f64).abs();
-                assert!(off <= 2.0 * error, "{n} by {choice}: {value} +- {error}");
-                assert!(counted.tasks_counted > 0 && counted.core_seconds.value > 0.0);
+                let is_near = |seed| {
+                    let counted = estimate(n, choice, Duration::from_millis(100), seed);
+                    assert!(counted.tasks_counted > 0 && counted.core_seconds.value > 0.0);
+                    let Estimate { value, error } = counted.total;
+                    println!("{n} by {choice}: {value} +- {error}");
+                    (value - vectors::total(n) as f64).abs() <= 2.0 * error
+                };
+                assert!((1..=3).any(is_near), "{n} by {choice}: three samples are far off");
             }
         }
     }
