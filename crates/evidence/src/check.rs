@@ -25,18 +25,25 @@ const MAX_LINE: u64 = 64 << 10;
 /// A bundle that hangs together.
 #[derive(Debug)]
 pub struct Checked {
+    /// Its first line.
     pub header: Header,
     /// The hash of the header.
     pub name: Hash,
+    /// What was counted.
     pub plan: Plan,
+    /// Which part of the plan.
     pub slice: Slice,
+    /// Where the job stood.
     pub state: JobState,
+    /// The sum over all ranges.
     pub total: u128,
     /// Ranges that another worker counted alike, in an audit or in a dispute.
     pub confirmed: u64,
     /// Ranges that are said to be counted twice, of which there is no second count.
     pub unproven: usize,
+    /// Workers that counted ranges, by name.
     pub workers: BTreeSet<String>,
+    /// Kernels that counted ranges, by name.
     pub kernels: BTreeSet<String>,
     /// Ranges to recount, in an order that the seed decides.
     pub chosen: Vec<Entry>,

@@ -14,6 +14,7 @@ use super::merkle::Merkle;
 /// A bundle that was written.
 #[derive(Debug)]
 pub struct Exported {
+    /// Its first line.
     pub header: Header,
     /// The hash of its header.
     pub name: Hash,

@@ -20,32 +20,43 @@ pub struct Header {
     pub program: String,
     /// Unix milliseconds.
     pub exported_at: i64,
+    /// The problem, as `Problem::text` writes it.
     pub problem: String,
+    /// The size of the board.
     pub n: u32,
+    /// The name of the method.
     pub method: String,
-    /// M of rows, the width of ring.
+    /// The number of rows of `rows`, the width of `ring`.
     pub parameter: Option<u32>,
-    /// Of the plan.
+    /// The number of tasks of the plan.
     pub tasks: u64,
+    /// The fingerprint of the plan, hexadecimal.
     pub fingerprint: String,
+    /// Which part of the plan was to be counted, from 1 on.
     pub shard: u32,
+    /// How many parts there are.
     pub shards: u32,
     /// Where the job stood.
     pub state: String,
     /// The sum over all ranges, decimal.
     pub counted: String,
+    /// Lines that say what was to be counted twice.
     pub policies: u64,
+    /// Lines of accepted ranges.
     pub ranges: u64,
+    /// Lines of second counts.
     pub audits: u64,
+    /// Lines of counts that were contradicted, overruled or taken back.
     pub disputes: u64,
+    /// Lines of workers that were proven wrong.
     pub distrusted: u64,
-    /// Of the lines that follow, hexadecimal.
+    /// The Merkle root of the lines that follow, hexadecimal.
     pub merkle_root: String,
 }
 
 impl Header {
     /// What was counted, if this program knows such a plan by the same fingerprint.
-    pub fn plan(&self) -> Result<Plan> {
+    pub(super) fn plan(&self) -> Result<Plan> {
         let problem = Problem::from_text(&self.problem, self.n);
         let problem = problem.with_context(|| format!("an unknown problem, {}", self.problem))?;
         let method = Method::from_name(&self.method, self.parameter);
@@ -62,15 +73,15 @@ impl Header {
         Ok(plan)
     }
 
-    pub fn slice(&self) -> Result<Slice> {
+    pub(super) fn slice(&self) -> Result<Slice> {
         Ok(Slice::new(self.shard, self.shards)?)
     }
 
-    pub fn state(&self) -> Result<JobState> {
+    pub(super) fn state(&self) -> Result<JobState> {
         JobState::named(&self.state).with_context(|| format!("an unknown state, {}", self.state))
     }
 
-    pub fn counted(&self) -> Result<u128> {
+    pub(super) fn counted(&self) -> Result<u128> {
         self.counted.parse().with_context(|| format!("{:?} is no sum", self.counted))
     }
 }
@@ -78,7 +89,7 @@ impl Header {
 /// Any other line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Line {
+pub(super) enum Line {
     Policy { share_ppm: u32, seed: String, by_search: bool, asked_at: i64 },
     Range { at: i64, audit: Audit, count: Count },
     Audit { at: i64, count: Count },
@@ -89,7 +100,7 @@ pub enum Line {
 /// Whether a range was to be counted twice, and is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Audit {
+pub(super) enum Audit {
     NotChosen,
     Wanted,
     Agreed,
@@ -97,7 +108,7 @@ pub enum Audit {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum DisputeState {
+pub(super) enum DisputeState {
     Open,
     Settled,
     TakenBack,
@@ -106,7 +117,7 @@ pub enum DisputeState {
 /// A count of a range, and who answers for it. Large numbers are strings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Count {
+pub(super) struct Count {
     first: u64,
     past: u64,
     count: String,

@@ -1,13 +1,13 @@
 //! Ranges of a bundle, counted again.
 
 use std::num::NonZero;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use board::Cut;
 use count::Backend;
-use executor::{Fit, RangeCounter, fit};
+use executor::{Fit, NamedKernel, fit};
 use farm::{KernelName, Plan, Recount, Tally};
 use ledger::Entry;
 
@@ -25,9 +25,11 @@ pub struct Sample {
 /// With what, and for how long.
 #[derive(Clone, Copy, Debug)]
 pub struct RecountEffort {
+    /// Threads that count.
     pub threads: NonZero<usize>,
+    /// The backend that they use where it is not the one that counted the range before.
     pub backend: Backend,
-    /// Bytes.
+    /// Bytes that they may take together.
     pub memory: u64,
     /// After this no range is begun; `None`: all are.
     pub time: Option<Duration>,
@@ -38,7 +40,9 @@ pub struct RecountEffort {
 /// What was counted again, with the same result.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Recounted {
+    /// Ranges.
     pub ranges: usize,
+    /// Tasks in these ranges.
     pub tasks: u64,
     /// Thread time.
     pub busy: Duration,
@@ -54,13 +58,13 @@ pub fn recount(
     ranges: &[Entry],
     effort: RecountEffort,
 ) -> Result<Recounted, RecountError> {
-    let cut = Arc::new(Cut::new(plan.problem, plan.method)?);
+    let cut = Cut::new(plan.problem, plan.method)?;
     let Fit { threads, bytes } = fit(plan, effort.threads, effort.memory)?;
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let done = Mutex::new(Recounted::default());
     let begun = Instant::now();
     let work = || -> Result<(), RecountError> {
-        let mut counter: Option<(Recount, RangeCounter)> = None;
+        let mut kernel: Option<(Recount, NamedKernel)> = None;
         loop {
             let late = effort.time.is_some_and(|time| begun.elapsed() >= time);
             // One is counted in any case: a sample of none says nothing.
@@ -70,16 +74,15 @@ pub fn recount(
                 return Ok(());
             }
             let unlike = Recount { unlike: entry.kernel, by_search: effort.by_search };
-            counter.take_if(|(of, _)| *of != unlike);
-            let (_, counter) = counter.get_or_insert_with(|| {
-                let (cut, recount) = (cut.clone(), Some(unlike));
-                (unlike, RangeCounter::new(plan, cut, bytes, effort.backend, recount))
+            kernel.take_if(|(of, _)| *of != unlike);
+            let (_, kernel) = kernel.get_or_insert_with(|| {
+                (unlike, NamedKernel::new(bytes, effort.backend, plan, Some(unlike)))
             });
             let started = Instant::now();
-            let tally = counter.tally(entry.range.start()..entry.range.end())?;
+            let tally = kernel.count_range(plan.fingerprint(), &cut, entry.range)?;
             if tally.claim() != entry.tally.claim() {
                 stop.store(true, Ordering::Relaxed);
-                return Err(RecountError::Differs(differs(entry, tally, counter.kernel_name())));
+                return Err(RecountError::Differs(differs(entry, tally, kernel.name())));
             }
             let mut done = done.lock().expect("no thread panics while holding it");
             done.ranges += 1;

@@ -322,7 +322,7 @@ mod tests {
     fn all_tasks(n: u32, method: Method) -> (Plan, Tasks) {
         let cut = Cut::new(Problem::Total { n }, method).expect("such a plan exists");
         let mut tasks = Tasks::new();
-        cut.fill(0..cut.len(), &mut tasks);
+        cut.fill(0..cut.len(), &mut tasks).expect("it is the whole plan");
         (Plan { problem: Problem::Total { n }, method, tasks: cut.len() }, tasks)
     }
 
@@ -333,7 +333,9 @@ mod tests {
     #[test]
     fn parts_tile_the_loan_and_sum_to_the_total() {
         let (plan, tasks) = all_tasks(10, Method::Rows { rows: 3 });
-        let total = Kernel::new(Backend::Reference, 10, plan.method).count(tasks.as_slice());
+        let total = Kernel::new(Backend::Reference, 10, plan.method)
+            .expect("there is such a kernel")
+            .count(tasks.as_slice());
         let (executor, parts) = start(3, Backend::detect(), MEMORY);
         push(&executor, loan(1, plan), tasks);
 
@@ -418,7 +420,8 @@ mod tests {
         }
 
         let alone = |(plan, tasks): &(Plan, Tasks)| {
-            let mut kernel = Kernel::new(Backend::detect(), plan.problem.n(), plan.method);
+            let mut kernel = Kernel::new(Backend::detect(), plan.problem.n(), plan.method)
+                .expect("there is such a kernel");
             kernel.count(tasks.as_slice()).expect("tasks are right")
         };
         assert_eq!(totals, jobs.each_ref().map(alone));

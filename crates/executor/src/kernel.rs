@@ -1,8 +1,8 @@
 //! A kernel, and what the evidence calls it.
 
-use board::TaskSlice;
+use board::{Cut, TaskSlice};
 use count::{Backend, CountError, Kernel, Variant};
-use farm::{Fingerprint, KernelName, Plan, Recount, Tally};
+use farm::{Fingerprint, KernelName, Plan, Range, Recount, Tally};
 
 /// A kernel with its name.
 pub struct NamedKernel {
@@ -33,22 +33,13 @@ impl NamedKernel {
             }
         };
         let name = KernelName::new(&variant.to_string()).expect("names of variants are short");
-        NamedKernel { name, kernel: Kernel::of(memory, variant, problem, method) }
+        let kernel = Kernel::of(memory, variant, problem, method);
+        NamedKernel { name, kernel: kernel.expect("whoever lends a plan has made it") }
     }
 
     /// What the evidence calls it.
     pub fn name(&self) -> KernelName {
         self.name
-    }
-
-    /// States that the kernel has stored so far, where it stores any.
-    pub(crate) fn nodes(&self) -> Option<u64> {
-        self.kernel.nodes()
-    }
-
-    /// The kernel itself.
-    pub(crate) fn kernel(&mut self) -> &mut Kernel {
-        &mut self.kernel
     }
 
     /// Counts tasks of the plan with this fingerprint, the first of which has the ordinal `start`.
@@ -62,11 +53,39 @@ impl NamedKernel {
         start: u64,
         tasks: TaskSlice<'_>,
     ) -> Result<Tally, CountError> {
-        let (mut tally, mut ordinal) = (Some(Tally::EMPTY), start);
-        self.kernel.count_each(tasks, |count| {
-            tally = tally.and_then(|tally| tally.with(plan, ordinal, count));
-            ordinal += 1;
-        })?;
-        tally.ok_or(CountError::Overflow)
+        let mut tallying = Tallying { plan, ordinal: start, tally: Some(Tally::EMPTY) };
+        self.kernel.count_each(tasks, |count| tallying.add(count))?;
+        tallying.tally.ok_or(CountError::Overflow)
+    }
+
+    /// Counts a range of the plan with this fingerprint, whose tasks `cut` enumerates.
+    ///
+    /// # Errors
+    ///
+    /// [`CountError`], if a task cannot be counted, or if the sum passes 64 bits.
+    pub fn count_range(
+        &mut self,
+        plan: Fingerprint,
+        cut: &Cut,
+        range: Range,
+    ) -> Result<Tally, CountError> {
+        let (start, end) = (range.start(), range.end());
+        let mut tallying = Tallying { plan, ordinal: start, tally: Some(Tally::EMPTY) };
+        self.kernel.count_each_of_range(cut, start..end, |count| tallying.add(count))?;
+        tallying.tally.ok_or(CountError::Overflow)
+    }
+}
+
+/// The tally of tasks that are counted one after the other; `None` once it is too large.
+struct Tallying {
+    plan: Fingerprint,
+    ordinal: u64,
+    tally: Option<Tally>,
+}
+
+impl Tallying {
+    fn add(&mut self, count: u64) {
+        self.tally = self.tally.and_then(|tally| tally.with(self.plan, self.ordinal, count));
+        self.ordinal += 1;
     }
 }

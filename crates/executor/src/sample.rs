@@ -72,7 +72,7 @@ impl Sample {
         self.wanted = wanted;
         self.tasks.clear();
         for ordinals in spread(self.plan.method, self.plan.tasks, wanted) {
-            self.cut.fill(ordinals, &mut self.tasks);
+            self.cut.fill(ordinals, &mut self.tasks).expect("a part of the plan");
         }
     }
 
@@ -100,7 +100,8 @@ impl Sample {
     pub fn count(&mut self) -> Result<Counted, CountError> {
         let Plan { problem, method, .. } = self.plan;
         if self.kernel.is_none() {
-            let mut kernel = Kernel::of(self.memory, self.backend, problem, method);
+            let kernel = Kernel::of(self.memory, self.backend, problem, method);
+            let mut kernel = kernel.expect("the plan was made");
             kernel.count(self.tasks.slice(0..1))?;
             self.kernel = Some(kernel);
         }

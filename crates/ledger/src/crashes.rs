@@ -72,7 +72,7 @@ fn crash_and_go_on(kind: &str, point: &str, moments: &[String]) -> bool {
     let path = folder.path().join("ledger.db");
     let orders = format!("{} {kind} {point}", path.display());
     let child = Command::new(std::env::current_exe().expect("this program has a path"))
-        .args(["--exact", "ledger::crashes::dies_as_it_is_told", "--ignored", "--nocapture"])
+        .args(["--exact", "crashes::dies_as_it_is_told", "--ignored", "--nocapture"])
         .env(ORDERS, &orders)
         .output()
         .expect("this program can be started");
@@ -234,8 +234,10 @@ fn play(
     let report_by = |name, session, start: u64, error| {
         let range = Range::new(start, cut.len().min(start + 5)).expect("it has tasks");
         let mut tasks = Tasks::new();
-        cut.fill(range.start()..range.end(), &mut tasks);
-        let counted = Kernel::new(Backend::Reference, PROBLEM.n(), METHOD).count(tasks.as_slice());
+        cut.fill(range.start()..range.end(), &mut tasks).expect("it is of the plan");
+        let counted = Kernel::new(Backend::Reference, PROBLEM.n(), METHOD)
+            .expect("there is such a kernel")
+            .count(tasks.as_slice());
         let count = counted.expect("the tasks are right") + error;
         let (fingerprint, lease) = (plan.fingerprint(), LeaseId(1));
         let tally = Tally::EMPTY.with(fingerprint, start, count).expect("it is one count");

@@ -7,7 +7,7 @@ use super::LedgerFault;
 use super::seal::seal;
 
 /// The columns that [`Entry::read`] wants to see, and the order of [`Entry::values`].
-pub const ENTRY: &str =
+pub(crate) const ENTRY: &str =
     "first, past, count, residue, digest, kernel, worker, build, lease, busy_us, seal";
 
 /// A count of a range, and who answers for it.

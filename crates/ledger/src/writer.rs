@@ -27,7 +27,9 @@ pub enum LedgerEvent {
 /// The farm's end of the ledger.
 #[derive(Debug)]
 pub struct LedgerHandle {
+    /// What it is to write or to look up.
     pub commands: mpsc::Sender<Effect>,
+    /// Its answers, in the order of the commands.
     pub events: mpsc::UnboundedReceiver<LedgerEvent>,
     /// Ends once `commands` is dropped and everything is written.
     pub thread: JoinHandle<()>,

@@ -203,10 +203,10 @@ pub enum Failure {
     },
     /// A total that no census has.
     #[error("{0}; count again on another machine, and report this")]
-    Census(#[from] solve::CensusError),
+    Census(#[from] count::AnswerError),
     /// One counting loop, wrong from the start.
     #[error(transparent)]
-    SelfTest(#[from] count::Miscount),
+    SelfTest(#[from] count::SelfTestError),
     /// The coordinator answered with something that this program does not expect.
     #[error("the coordinator at {url} failed: {reason}")]
     Coordinator {

@@ -9,7 +9,6 @@
 
 #[path = "support/mod.rs"]
 mod support;
-
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::thread;

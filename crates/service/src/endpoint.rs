@@ -25,11 +25,14 @@ pub struct Endpoint {
 pub type TokenChannel = InterceptedService<Channel, ShowToken>;
 
 impl Endpoint {
+    /// The coordinator at `url`, which may lack its `http://`; every request shows the token in
+    /// `token_file`, if there is one.
     pub fn new(url: &str, token_file: Option<PathBuf>) -> Endpoint {
         let url = if url.contains("://") { url.into() } else { format!("http://{url}") };
         Endpoint { url, token_file }
     }
 
+    /// The URL.
     pub fn url(&self) -> &str {
         &self.url
     }
@@ -114,7 +117,7 @@ impl tonic::service::Interceptor for ShowToken {
 }
 
 /// The cause that a person can act on: "transport error" helps nobody.
-pub fn innermost(error: &dyn std::error::Error) -> String {
+pub(crate) fn innermost(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(deeper) = cause.source() {
         cause = deeper;

@@ -23,10 +23,13 @@ use crate::worker::{Connect, Link, LinkEnd, WorkConfig, start_executor, work};
 /// What to count, and with what.
 #[derive(Clone, Debug)]
 pub struct LocalCount {
+    /// What is counted.
     pub problem: Problem,
     /// What is left open is as the ledger says, or as suits the problem.
     pub method: Option<MethodChoice>,
+    /// Threads that count; fewer do where memory is short.
     pub threads: NonZero<usize>,
+    /// The backend that they count with.
     pub backend: Backend,
     /// Bytes that counting may take.
     pub memory: u64,
@@ -39,7 +42,9 @@ pub struct LocalCount {
 /// A finished count.
 #[derive(Clone, Debug)]
 pub struct LocalResult {
+    /// The job at its end.
     pub job: JobView,
+    /// How long the count took.
     pub seconds: f64,
     /// As many as the memory allowed.
     pub threads: NonZero<usize>,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use board::squares::{Square, check_queens};
 use proptest::prelude::*;
-use solve::{Completion, Construction, Placement, Start, complete, random_placement};
+use queens_solve::{Completion, Construction, Placement, Start, complete, random_placement};
 
 /// All placements of n queens, by the recursion that the problem's definition is.
 fn all_placements(n: u32) -> Vec<Vec<u32>> {

@@ -14,8 +14,8 @@ const MOST_CHUNK: usize = 64;
 pub(crate) fn count(n: u32, method: Method, backend: Backend, threads: usize) -> Result<u128> {
     let cut = Cut::new(Problem::Total { n }, method)?;
     let mut tasks = Tasks::new();
-    cut.fill(0..cut.len(), &mut tasks);
-    count_tasks(&tasks, threads, || Kernel::new(backend, n, method))
+    cut.fill(0..cut.len(), &mut tasks).map_err(anyhow::Error::from)?;
+    count_tasks(&tasks, threads, || Kernel::new(backend, n, method).expect("the plan was made"))
 }
 
 /// Counts `tasks` by so many threads, each with a kernel of its own.

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &ThreadsBenchArgs) -> Result<()> {
     let mut sample = Sample::new(n, method, backend, bytes)?;
     sample.fit(ROUND)?;
     sample.rest();
-    let kernel = || Kernel::of(bytes, backend, problem, method);
+    let kernel = || Kernel::of(bytes, backend, problem, method).expect("the plan was made");
     let (mut one, mut all) = (Vec::new(), Vec::new());
     for _ in 0..args.rounds {
         for (threads, seconds) in [(1, &mut one), (threads.get(), &mut all)] {

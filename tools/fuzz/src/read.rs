@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use board::{Cut, MAX_N, MethodChoice, Problem};
+use board::{Cut, MethodChoice, Problem};
 use farm::JobView;
 use prost::Message;
 use wire::{WireError, WorkerMessage, WorkerOrder, v1};
@@ -102,7 +102,7 @@ fn submission(request: v1::SubmitRequest) -> Result<(Problem, MethodChoice), Wir
         assert_eq!(cut.is_ok(), problem.suits(method), "{problem} by {method}");
     }
     let is_known = Problem::from_text(&problem.text(), problem.n()) == Some(problem);
-    assert_eq!(is_known, problem.n() <= MAX_N || matches!(problem, Problem::Completions(_)));
+    assert_eq!(is_known, problem.n() <= problem.max_n());
     Ok((problem, choice))
 }
 

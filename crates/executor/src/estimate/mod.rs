@@ -23,16 +23,14 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
-use board::halves::SPLITS_FIRST_MAX_N;
-use board::{Cut, Method};
-use count::{Backend, CountError};
+use board::{Cut, Tasks};
+use count::{Backend, CountError, Kernel};
 use farm::Plan;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 pub use self::strata::Estimate;
 use self::strata::Strata;
-use crate::RangeCounter;
 
 /// A run lasts at least so long, so that what surrounds it is nothing.
 const LEAST_RUN: Duration = Duration::from_micros(500);
@@ -182,7 +180,9 @@ impl Shared {
 
 /// A thread's kernel.
 struct Counter {
-    ranges: RangeCounter,
+    cut: Arc<Cut>,
+    kernel: Kernel,
+    tasks: Tasks,
     /// The first task of a run is counted before, unmeasured: it would pay alone for tables that a
     /// count makes once for thousands of tasks.
     warms_up: bool,
@@ -192,10 +192,10 @@ impl Counter {
     /// Counts a task, unmeasured: a kernel's memory is not there until it is touched.
     fn new(effort: Effort, cut: Arc<Cut>) -> Result<Counter, CountError> {
         let Effort { plan, backend, memory, .. } = effort;
-        let ranges = RangeCounter::new(plan, cut, memory, backend, None);
-        let n = plan.problem.n();
-        let warms_up = plan.method == Method::Halves && n % 2 == 1 && n > SPLITS_FIRST_MAX_N;
-        let mut counter = Counter { ranges, warms_up };
+        let Plan { problem, method, .. } = plan;
+        let kernel = Kernel::of(memory, backend, problem, method).expect("the plan was made");
+        let warms_up = method.locality(problem.n()).warms_up();
+        let mut counter = Counter { cut, kernel, tasks: Tasks::new(), warms_up };
         if plan.tasks > 0 {
             counter.count(plan.tasks / 2..plan.tasks / 2 + 1)?;
         }
@@ -204,21 +204,28 @@ impl Counter {
 
     /// The sum over a run, which is not empty, and the seconds that it took.
     fn count(&mut self, ordinals: Range<u64>) -> Result<(u64, f64), CountError> {
-        let (count, busy) = self.ranges.count_timed(ordinals, self.warms_up)?;
-        Ok((count, busy.as_secs_f64()))
+        self.tasks.clear();
+        self.cut.fill(ordinals, &mut self.tasks)?;
+        if self.warms_up {
+            self.kernel.count(self.tasks.slice(0..1))?;
+        }
+        let begun = Instant::now();
+        let count = self.kernel.count(self.tasks.as_slice())?;
+        Ok((count, begun.elapsed().as_secs_f64()))
     }
 
     /// Runs from a place in the middle get longer until they are worth it, and others then tell what
     /// they take elsewhere, for as long as a tenth of the time.
     fn pilot(&mut self, effort: Effort) -> Result<Pilot, CountError> {
-        let Effort { plan: Plan { tasks, .. }, time, .. } = effort;
+        let Effort { plan: Plan { problem, method, tasks }, time, .. } = effort;
         let begun = Instant::now();
         let mut random = StdRng::seed_from_u64(!effort.seed);
         let mut run = 1;
         if tasks == 0 {
             return Ok(Pilot { run, seconds: LEAST_RUN.as_secs_f64() });
         }
-        let (fair, at_most) = (fair_run(effort.plan), time.as_secs_f64() / 32.0);
+        let fair = method.locality(problem.n()).fair_run();
+        let at_most = time.as_secs_f64() / 32.0;
         let mut seconds = loop {
             let start = (tasks - run) / 2;
             let (_, seconds) = self.count(start..start + run)?;
@@ -250,22 +257,9 @@ impl Counter {
     }
 }
 
-/// Tasks that are to be counted together, so that a task costs what it costs in a count: by `ring`
-/// neighbours are searched together, and by `halves` those of an odd board may share lists. Not more
-/// than it takes: neighbours are alike, so that a long run tells little more than a short one.
-fn fair_run(plan: Plan) -> u64 {
-    let n = plan.problem.n();
-    match plan.method {
-        Method::Rows { .. } => 1,
-        Method::Ring { .. } => 16,
-        Method::Halves if n % 2 == 1 && n <= SPLITS_FIRST_MAX_N => 512,
-        Method::Halves => 1,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use board::{MethodChoice, Problem};
+    use board::{Method, MethodChoice, Problem};
 
     use super::*;
 

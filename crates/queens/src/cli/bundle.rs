@@ -5,14 +5,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use count::Answer;
+use count::rotations::{half_turn, quarter_turn};
 use evidence::{Checked, Exported, RecountEffort, Recounted, Sample, confidence};
 use farm::{JobId, JobState, Problem, Refusal};
 use ledger::{Absorbed, Evidence, Joined, LedgerFault, join_ledgers, unix_ms};
 use serde_json::json;
-use solve::rotations::{half_turn, quarter_turn};
 
 use super::count::CountingArgs;
-use crate::answer::Answer;
+use crate::answer;
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::clock;
@@ -154,25 +155,27 @@ fn identity(checked: &Checked) -> anyhow::Result<String> {
         return Ok(String::new());
     }
     match plan.problem {
-        Problem::Total { n } | Problem::Fundamental { n } if n <= MOST => {
+        Problem::Total { n } | Problem::Fundamental { n } if n > MOST => Ok(String::new()),
+        Problem::Total { n } | Problem::Fundamental { n } => {
             let fixed = half_turn(n).zip(quarter_turn(n));
             let (half, quarter) = fixed.expect("both are known to N = 32");
-            solve::Census::from_counts(n, *total, half, quarter)?;
+            board::Census::from_counts(n, *total, half, quarter)?;
             Ok(format!(
                 "the total makes whole orbits with the {half} placements that a half turn leaves as \
                  they are, counted here"
             ))
         }
-        Problem::Toroidal { n } if n > 0 => {
+        Problem::Toroidal { n: 0 } | Problem::Superqueens { n: 0..=1 } => Ok(String::new()),
+        Problem::Toroidal { n } => {
             let rest = total % u128::from(n);
             anyhow::ensure!(rest == 0, "a torus of size {n} has a multiple of {n} placements");
             Ok(format!("the total is a multiple of {n}, as translations demand"))
         }
-        Problem::Superqueens { n } if n > 1 => {
+        Problem::Superqueens { .. } => {
             anyhow::ensure!(total % 2 == 0, "mirror images come in pairs, so that a total is even");
             Ok("the total is even, as mirror images demand".into())
         }
-        _ => Ok(String::new()),
+        Problem::Completions(_) => Ok(String::new()),
     }
 }
 
@@ -180,7 +183,7 @@ fn verified(checked: &Checked, recounted: &Recounted, identity: &str, seed: u64)
     let Checked { header, name, plan, slice, state, total, confirmed, workers, kernels, .. } =
         checked;
     let what = match (state, slice.is_all()) {
-        (JobState::Done, true) if matches!(plan.problem, Problem::Fundamental { .. }) => {
+        (JobState::Done, true) if plan.problem.counts_orbits() => {
             format!("total     {total}, before symmetry")
         }
         (JobState::Done, true) => format!("total     {total}"),
@@ -264,7 +267,9 @@ fn option(problem: &Problem) -> String {
     match problem {
         Problem::Total { .. } => String::new(),
         Problem::Completions(given) => format!(" --given {given}"),
-        other => format!(" --problem {}", other.name()),
+        Problem::Fundamental { .. } | Problem::Toroidal { .. } | Problem::Superqueens { .. } => {
+            format!(" --problem {}", problem.name())
+        }
     }
 }
 
@@ -272,7 +277,7 @@ pub(super) fn merge(args: &MergeArgs) -> Result<(), Failure> {
     let Joined { plan, parts, tasks_done, total, missing } = join_ledgers(&args.parts, &args.into)?;
     let sum = |of: fn(&Absorbed) -> u64| parts.iter().map(of).sum::<u64>();
     let (compared, left_out) = (sum(|part| part.compared), sum(|part| part.left_out));
-    let answer = total.map(|total| Answer::of(plan.problem, total)).transpose()?;
+    let answer = total.map(|total| Answer::new(plan.problem, total)).transpose()?;
     if args.json {
         let mut object = json!({
             "problem": plan.problem.name(),
@@ -285,7 +290,7 @@ pub(super) fn merge(args: &MergeArgs) -> Result<(), Failure> {
             "left_out": left_out,
             "total": total.map(|total| total.to_string()),
         });
-        for (name, number) in answer.iter().flat_map(Answer::fields) {
+        for (name, number) in answer.iter().flat_map(answer::fields) {
             object[name] = number;
         }
         return output::print(object);

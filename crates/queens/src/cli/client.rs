@@ -14,7 +14,7 @@ use super::count::CutArgs;
 use super::problem::ProblemArgs;
 use super::show;
 use super::signal::asked_to_stop;
-use crate::answer::Answering;
+use crate::answer::{self, Answering};
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
@@ -299,7 +299,7 @@ async fn follow(
     };
     match json {
         // The last view was printed; what it lacks is the census.
-        true if each && answer.fields().is_empty() => Ok(()),
+        true if each && answer::fields(&answer).is_empty() => Ok(()),
         true => output::print(show::json_with(&end, &answer)),
         false => output::print(answer.count()),
     }

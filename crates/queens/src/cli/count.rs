@@ -18,7 +18,7 @@ use super::local_methods::{self, LocalArgs, LocalMethod};
 use super::problem::ProblemArgs;
 use super::show;
 use super::signal::asked_to_stop;
-use crate::answer::Answering;
+use crate::answer::{self, Answering};
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
@@ -87,7 +87,9 @@ impl CutArgs {
             Some(MethodName::States) => LocalMethod::States,
             Some(MethodName::Forced) => LocalMethod::Forced,
             Some(MethodName::Unique) => LocalMethod::Unique,
-            _ => return Ok(None),
+            None | Some(MethodName::Rows | MethodName::Ring | MethodName::Halves) => {
+                return Ok(None);
+            }
         };
         if self.rows.is_some() || self.width.is_some() {
             return Err(method.refuses("neither rows nor width", "--rows and --width"));
@@ -226,10 +228,7 @@ fn part_counted(job: &JobView, json: bool) -> Result<(), Failure> {
 
 /// The squares of given queens, where there may be any.
 pub(super) fn given(problem: &Problem) -> Option<String> {
-    match problem {
-        Problem::Completions(given) => Some(given.to_string()),
-        _ => None,
-    }
+    problem.given().map(ToString::to_string)
 }
 
 pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
@@ -242,7 +241,7 @@ pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
         let memory = args.counting.memory();
         return local_methods::run(method, &LocalArgs { problem, memory, json, stats });
     }
-    if args.stats && !matches!(problem, Problem::Fundamental { .. }) {
+    if args.stats && !problem.counts_orbits() {
         return Err(Failure::Usage(
             "--stats needs --problem fundamental, or --method states or forced".into(),
         ));
@@ -277,7 +276,7 @@ pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
         }
     };
     if args.stats {
-        eprint!("{}", answer.table());
+        eprint!("{}", answer::table(&answer));
     }
     if !args.json {
         return output::print(answer.count());
@@ -289,7 +288,7 @@ pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
         parameter: job.plan.method.parameter().into_iter().collect(),
         given: given(&problem),
         total: job.total.to_string(),
-        census: answer.fields(),
+        census: answer::fields(&answer),
         tasks: job.plan.tasks,
         seconds,
         threads: threads.get(),

@@ -1,11 +1,12 @@
 //! Jobs as text and as JSON.
 
 use bytesize::ByteSize;
-use farm::{AuditPolicy, JobState, JobView, Problem};
+use count::Answer;
+use farm::{AuditPolicy, JobState, JobView};
 use serde_json::{Value, json};
 
 use super::count::given;
-use crate::answer::Answer;
+use crate::answer;
 use crate::progress::{clock, counts_per_second, seconds_left, si};
 
 /// One object on one line. Counts are decimal strings: they pass 2^53.
@@ -16,7 +17,7 @@ pub(super) fn json(job: &JobView) -> String {
 /// The same of a finished job, and what its total answers.
 pub(super) fn json_with(job: &JobView, answer: &Answer) -> String {
     let mut object = object(job);
-    for (name, number) in answer.fields() {
+    for (name, number) in answer::fields(answer) {
         object[name] = number;
     }
     object.to_string()
@@ -110,7 +111,7 @@ fn size(bytes: u64) -> impl std::fmt::Display {
 
 /// Whether the total is only a part of the answer.
 fn is_fundamental(job: &JobView) -> bool {
-    matches!(job.plan.problem, Problem::Fundamental { .. })
+    job.plan.problem.counts_orbits()
 }
 
 /// A line for each job, and one for each that no connected worker can count or that has poison.

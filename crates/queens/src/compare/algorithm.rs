@@ -1,14 +1,13 @@
 //! What is compared: every algorithm and method, each by one thread, and how it is called.
 
 use std::num::NonZero;
-use std::sync::Arc;
 
 use board::ring::suggested_width;
 use board::rows::suggested_rows;
 use board::{Cut, Method, Problem};
 use clap::ValueEnum;
-use count::Backend;
-use executor::{RangeCounter, fit};
+use count::{Backend, Kernel};
+use executor::fit;
 use farm::Plan;
 use solve::classical::{self, Searched};
 use solve::forced::{self, Looking};
@@ -138,11 +137,11 @@ fn by_tasks(
     }
     let problem = Problem::Total { n };
     let cut = Cut::new(problem, method)?;
-    let plan = Plan { problem, method, tasks: cut.len() };
-    let bytes = fit(plan, NonZero::<usize>::MIN, memory)?.bytes;
-    let mut counter = RangeCounter::new(plan, Arc::new(cut), bytes, backend, None);
-    let total = counter.count(0..plan.tasks).map_err(anyhow::Error::from)?;
-    Ok(Some(Found { total, nodes: counter.nodes() }))
+    let bytes =
+        fit(Plan { problem, method, tasks: cut.len() }, NonZero::<usize>::MIN, memory)?.bytes;
+    let mut kernel = Kernel::of(bytes, backend, problem, method).map_err(anyhow::Error::from)?;
+    let total = kernel.count_range(&cut, 0..cut.len()).map_err(anyhow::Error::from)?;
+    Ok(Some(Found { total: total.into(), nodes: kernel.nodes() }))
 }
 
 #[cfg(test)]

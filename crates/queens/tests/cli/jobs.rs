@@ -115,7 +115,7 @@ fn a_plan_that_cannot_be_counted_is_refused_by_the_coordinator() {
     let _coordinator = farm.start_coordinator();
 
     farm.client(&["submit", "33"]).refusal(3, &["33", "at most 32"]);
-    farm.client(&["submit", "5", "--rows", "6"]).refusal(3, &["at most 5 with --rows"]);
-    farm.client(&["submit", "32", "--rows", "20"]).refusal(3, &["give 6 with --rows"]);
+    farm.client(&["submit", "5", "--rows", "6"]).refusal(3, &["place at most 5"]);
+    farm.client(&["submit", "32", "--rows", "20"]).refusal(3, &["place 6 rows"]);
     assert_eq!(farm.client(&["jobs", "--json"]).success(), "");
 }

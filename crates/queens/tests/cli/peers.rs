@@ -113,7 +113,7 @@ fn a_recount_larger_than_what_a_worker_agreed_to_hold_is_counted_all_the_same() 
     let recount = v1::Loan { plan: Some((&plan).into()), range, recount: again, ..loan() };
     let block = |start: u64, end: u64| {
         let mut tasks = Tasks::new();
-        enumeration.fill(start..end, &mut tasks);
+        enumeration.fill(start..end, &mut tasks).expect("it is of the plan");
         let Tasks { left, down, right, weight } = tasks;
         Message::Tasks(v1::Tasks { lease: 1, start, left, down, right, weight })
     };

@@ -70,6 +70,7 @@ impl Listener {
 
 /// Where connections come from: a socket, or a test's network.
 pub trait Accept: Send + 'static {
+    /// What an accepted connection is.
     type Stream: AsyncRead + AsyncWrite + Send + Unpin + 'static;
 
     /// The next one, and who it is with.

@@ -41,7 +41,7 @@ struct Sending {
 /// # Errors
 ///
 /// A report of a range that its plan does not have ends the session: no sound worker sends one.
-pub async fn pump(
+pub(super) async fn pump(
     mut orders: mpsc::Receiver<Order>,
     out: mpsc::Sender<WorkerOrder>,
     plans: Arc<Plans>,
@@ -99,7 +99,7 @@ fn next_block(sending: &mut Sending) -> TasksBlock {
     let start = sending.next;
     let end = range.end().min(start + MAX_TASKS_PER_MESSAGE as u64);
     let mut tasks = Tasks::with_capacity((end - start) as usize);
-    sending.cut.fill(start..end, &mut tasks);
+    sending.cut.fill(start..end, &mut tasks).expect("a loan is a range of its plan");
     sending.next = end;
     TasksBlock { lease, start, tasks }
 }

@@ -9,13 +9,13 @@ use crate::Token;
 
 /// Lets requests pass that carry the token, or all of them if there is none.
 #[derive(Clone, Debug)]
-pub struct TokenGate {
+pub(super) struct TokenGate {
     /// BLAKE3 of the token: comparing hashes takes the same time wherever they differ.
     expected: Option<blake3::Hash>,
 }
 
 impl TokenGate {
-    pub fn new(token: Option<&Token>) -> TokenGate {
+    pub(super) fn new(token: Option<&Token>) -> TokenGate {
         TokenGate { expected: token.map(|token| blake3::hash(token.bearer().as_bytes())) }
     }
 

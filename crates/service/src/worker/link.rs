@@ -23,6 +23,7 @@ const WELCOME_TIMEOUT: Duration = Duration::from_secs(20);
 pub struct Link {
     /// Ends, or fails, with the session.
     pub orders: Pin<Box<dyn Stream<Item = Result<WorkerOrder, LinkEnd>> + Send>>,
+    /// What the worker says.
     pub messages: mpsc::Sender<farm::Message>,
 }
 
@@ -38,6 +39,7 @@ pub enum LinkEnd {
 /// Makes sessions over gRPC.
 #[derive(Clone, Debug)]
 pub struct GrpcConnector {
+    /// Where the coordinator is.
     pub endpoint: Endpoint,
     /// For people, on the coordinator's side.
     pub backend: String,

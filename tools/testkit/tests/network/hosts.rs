@@ -114,8 +114,8 @@ pub(super) const FLOODS: [Attack; 4] =
 /// A worker that means harm.
 pub(super) async fn hostile(attack: Attack, plan: Plan, harm: Arc<Harm>) -> turmoil::Result {
     let mut first = Tasks::new();
-    Cut::new(plan.problem, plan.method)?.fill(0..1, &mut first);
-    let mut kernel = Kernel::new(Backend::Reference, plan.problem.n(), plan.method);
+    Cut::new(plan.problem, plan.method)?.fill(0..1, &mut first)?;
+    let mut kernel = Kernel::new(Backend::Reference, plan.problem.n(), plan.method)?;
     let target = Target { plan, first_count: kernel.count(first.as_slice())? };
     loop {
         if let Ok(link) = SimulatedNetwork.connect().await {

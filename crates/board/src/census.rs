@@ -1,39 +1,37 @@
 //! How many placements of each symmetry there are, and how many essentially different ones.
 
-use std::ops::ControlFlow;
-
 use thiserror::Error;
-
-use crate::unique::unique;
 
 /// The placements of a board by their symmetry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
 pub struct Census {
     /// Board size.
     pub n: u32,
-    /// Q: all placements.
+    /// Q: the number of placements.
     pub total: u128,
-    /// P: those that the half turn fixes, quarter turns or not.
+    /// P: the number of placements that the half turn fixes; the quarter turn may fix them too.
     pub half_turn: u128,
-    /// R: those that the quarter turn fixes.
+    /// R: the number of placements that the quarter turn fixes.
     pub quarter_turn: u128,
-    /// Orbits of eight: no symmetry.
+    /// Orbits of eight placements: no symmetry fixes them.
     pub orbits_of_8: u128,
-    /// Orbits of four: the half turn, no quarter turn.
+    /// Orbits of four placements: the half turn fixes them, the quarter turn does not.
     pub orbits_of_4: u128,
-    /// Orbits of two: the quarter turn.
+    /// Orbits of two placements: the quarter turn fixes them.
     pub orbits_of_2: u128,
-    /// Orbits of one: the boards of sizes 0 and 1 only.
+    /// Orbits of one placement: only the boards of sizes 0 and 1 have one.
     pub orbits_of_1: u128,
-    /// F: all orbits, that is, essentially different placements.
+    /// F: the number of orbits, that is, of essentially different placements.
     pub fundamental: u128,
 }
 
-/// Numbers that cannot be those of a board.
+/// Numbers that no board has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "{total} placements of {n} queens, {half_turn} of them fixed by the half turn and {quarter_turn} \
-     by the quarter turn: that makes no whole number of orbits, so that one of them is wrong"
+     by the quarter turn: they do not make whole orbits, so that one of the numbers is wrong"
 )]
 pub struct CensusError {
     n: u32,
@@ -43,12 +41,19 @@ pub struct CensusError {
 }
 
 impl Census {
-    /// From the placements `total` and those that the half turn and the quarter turn fix, by
-    /// Burnside's lemma: 8F = Q + P + 2R for `n` >= 2, where reflections fix none.
+    /// The census of a board of size `n` with `total` placements, of which the half turn fixes
+    /// `half_turn` and the quarter turn `quarter_turn`. By Burnside's lemma 8F = Q + P + 2R for
+    /// `n` >= 2, because reflections fix none.
+    ///
+    /// ```
+    /// let chessboard = queens_board::Census::from_counts(8, 92, 4, 0)?;
+    /// assert_eq!(chessboard.fundamental, 12);
+    /// # Ok::<(), queens_board::CensusError>(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// [`CensusError`] where orbits of eight, four and two cannot come to these numbers.
+    /// [`CensusError`], if no numbers of orbits of eight, four and two come to these numbers.
     pub fn from_counts(
         n: u32,
         total: u128,
@@ -70,28 +75,7 @@ impl Census {
         Ok(Census::from_orbits(n, [of_8, of_4, of_2, 0]))
     }
 
-    /// By the direct search for one placement of each orbit; `n` is at most
-    /// [`UNIQUE_MAX`](crate::UNIQUE_MAX), and beyond 18 or so it takes more than minutes.
-    ///
-    /// # Panics
-    ///
-    /// If it is more.
-    #[must_use]
-    pub fn by_search(n: u32) -> Census {
-        let [mut of_8, mut of_4, mut of_2, mut of_1] = [0_u128; 4];
-        let _: ControlFlow<()> = unique(n, |_, size| {
-            match size {
-                8 => of_8 += 1,
-                4 => of_4 += 1,
-                2 => of_2 += 1,
-                _ => of_1 += 1,
-            }
-            ControlFlow::Continue(())
-        });
-        Census::from_orbits(n, [of_8, of_4, of_2, of_1])
-    }
-
-    /// From the numbers of orbits of 8, 4, 2 and 1.
+    /// The census of a board with these numbers of orbits of 8, 4, 2 and 1.
     fn from_orbits(n: u32, orbits: [u128; 4]) -> Census {
         let [orbits_of_8, orbits_of_4, orbits_of_2, orbits_of_1] = orbits;
         let quarter_turn = 2 * orbits_of_2 + orbits_of_1;
@@ -115,12 +99,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_that_make_no_orbits_are_refused() {
+    fn numbers_that_make_no_whole_orbits_are_refused() {
         let eight = Census::from_counts(8, 92, 4, 0).expect("they are those of the chessboard");
         assert_eq!((eight.orbits_of_8, eight.orbits_of_4, eight.fundamental), (11, 1, 12));
         for (total, half_turn, quarter_turn) in [(93, 4, 0), (92, 5, 0), (92, 4, 1), (0, 4, 0)] {
             let error = Census::from_counts(8, total, half_turn, quarter_turn);
-            assert!(error.expect_err("they are not").to_string().contains("one of them is wrong"));
+            assert!(
+                error
+                    .expect_err("they make none")
+                    .to_string()
+                    .contains("one of the numbers is wrong")
+            );
         }
         assert!(Census::from_counts(1, 2, 1, 1).is_err());
     }

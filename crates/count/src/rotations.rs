@@ -1,24 +1,24 @@
-//! How many placements the half turn fixes, P(N), and how many the quarter turn, R(N): OEIS A032522
-//! and A033148, counted by searches of their own, which place all queens of an orbit at a time.
+//! The numbers of placements that rotations fix: P(N) for the half turn (OEIS A032522) and R(N) for the
+//! quarter turn (A033148). Each is counted by a search of its own, which places all queens of an orbit
+//! at a time.
 //!
-//! A reflection fixes none, so by Burnside's lemma the orbits of all placements are
-//! (Q + P + 2R) / 8 for N >= 2: see [`Census`](crate::Census).
-
-use crate::bits::{low_bits, ones};
+//! A reflection fixes no placement. By Burnside's lemma there are therefore (Q + P + 2R) / 8 orbits of
+//! placements for N >= 2: see [`Census`](board::Census).
 
 /// The largest board of [`half_turn`].
 pub const HALF_TURN_MAX: u32 = 32;
 /// The largest board of [`quarter_turn`].
 pub const QUARTER_TURN_MAX: u32 = 64;
 
-/// R(`n`): the placements that the quarter turn fixes; none unless N mod 4 is 0 or 1. `None` beyond
-/// [`QUARTER_TURN_MAX`].
+/// R(`n`), the number of placements that the quarter turn fixes. It is 0 unless N mod 4 is 0 or 1.
+/// `None` beyond [`QUARTER_TURN_MAX`].
 ///
-/// A queen on (r, c) stands with those on (c, -r), (-r, -c) and (-c, r), rows and columns counted
-/// from the middle. Its orbit uses up rows and columns +-r and +-c, and the diagonals c - r and c + r
-/// of both directions and signs. So does its mirror image, so that each orbit may be reflected by
-/// itself, and R is 2 to the power of their number times the number of ways to match the rows' distances
-/// from the middle in pairs such that all their sums and differences differ.
+/// With rows and columns counted from the middle, a queen on (r, c) implies queens on (c, -r), (-r, -c)
+/// and (-c, r). This orbit occupies the rows and columns +-r and +-c, and the diagonals c - r and c + r
+/// of both directions and signs. Its mirror image occupies the same lines, so each orbit can be reflected
+/// independently of the others. R is therefore 2 to the power of the number of orbits, times the number
+/// of ways to match the rows' distances from the middle in pairs such that all their sums and differences
+/// differ.
 #[must_use]
 pub fn quarter_turn(n: u32) -> Option<u128> {
     match n {
@@ -28,13 +28,13 @@ pub fn quarter_turn(n: u32) -> Option<u128> {
     }
 }
 
-/// Ways to match the folded rows in `free` (row i stands for i and n - 1 - i) in pairs of which no two
-/// share a diagonal, nor any one of `diagonals`.
+/// The number of ways to match the folded rows in `free` (row i stands for i and n - 1 - i) in pairs so
+/// that no two pairs share a diagonal and none has one of `diagonals`.
 fn matchings(n: u32, free: u64, diagonals: u64) -> u64 {
     if free == 0 {
         return 1;
     }
-    // The outermost row reaches the fewest diagonals that are free.
+    // The outermost row has the fewest free diagonals.
     let a = free.trailing_zeros();
     let rest = free & (free - 1);
     ones(rest)
@@ -48,14 +48,16 @@ fn matchings(n: u32, free: u64, diagonals: u64) -> u64 {
         .sum()
 }
 
-/// P(`n`): the placements that the half turn fixes, quarter turns or not. `None` beyond
-/// [`HALF_TURN_MAX`]; it visits a part of what it counts: 10 s at N = 26,
-/// and ten times as long with every second N.
+/// P(`n`), the number of placements that the half turn fixes; the quarter turn may fix them too. `None`
+/// beyond [`HALF_TURN_MAX`].
 ///
-/// Queens are placed in pairs, first that of row 0, then from the middle out. Mirror images and the
-/// exchange of rows and columns still act on what is found. So the queen of row 0 stands in the left
-/// half, and no nearer to the middle than those of the outer columns; where they are equally near,
-/// placements count twice, others four times.
+/// It visits a fixed share of the placements that it counts. That takes 10 s at N = 26, and ten times
+/// as long for every second N beyond.
+///
+/// Queens are placed in pairs, first that of row 0, then from the middle outwards. Reflections and the
+/// exchange of rows and columns take what is found to other such placements. Therefore only those are
+/// visited whose queen of row 0 stands in the left half and no nearer to the middle than the queens of
+/// the outer columns. If they are equally near, a placement counts twice, otherwise four times.
 #[must_use]
 pub fn half_turn(n: u32) -> Option<u128> {
     match n {
@@ -65,8 +67,8 @@ pub fn half_turn(n: u32) -> Option<u128> {
     }
 }
 
-/// The placements whose queen of row 0 stands in column `first` or its mirror image, and the images
-/// of these under the exchange of rows and columns.
+/// The number of placements whose queen of row 0 stands in column `first` or its mirror image, together
+/// with their images under the exchange of rows and columns.
 fn pairs_by_first(n: u32, first: u32) -> u128 {
     let search = Pairs { n };
     let mut start = Occupied::default();
@@ -75,17 +77,17 @@ fn pairs_by_first(n: u32, first: u32) -> u128 {
     }
     start = search.with(start, 0, first);
     let sides = 1 | 1 << (n - 1);
-    // From the middle out: queens there attack the most.
+    // Rows near the middle come first, because queens there attack the most squares.
     let inner_rows = (1..n / 2).rev();
 
-    // The outer columns' queens further in than that of row 0.
+    // Placements whose queens of the outer columns are further in than that of row 0.
     let rows: Vec<Row> = inner_rows
         .clone()
         .map(|row| search.row(row, if row <= first { !sides } else { !0 }))
         .collect();
     let strict = search.count(&rows, start);
 
-    // As far in: on the one square for it that row 0 does not attack.
+    // Placements where they are as far in: only one square for that is not attacked by row 0's queen.
     let tied = if search.row(first, !0).free(start) & 1 << (n - 1) == 0 {
         0
     } else {
@@ -101,7 +103,7 @@ struct Pairs {
     n: u32,
 }
 
-/// Lines with a queen: columns; sums of row and column; columns less rows, plus n - 1.
+/// The lines that hold a queen: columns, diagonals by row + column, and diagonals by column - row + N - 1.
 #[derive(Clone, Copy, Default)]
 struct Occupied {
     columns: u64,
@@ -109,13 +111,13 @@ struct Occupied {
     differences: u64,
 }
 
-/// A row that is to be filled.
+/// A row to fill.
 #[derive(Clone, Copy)]
 struct Row {
     row: u32,
-    /// How far its first square is along the differences.
+    /// The number of the diagonal of differences that its first square is on.
     shift: u32,
-    /// Columns that it may use.
+    /// The columns that its queen may take.
     allowed: u64,
 }
 
@@ -128,12 +130,12 @@ impl Row {
 
 impl Pairs {
     fn row(&self, row: u32, allowed: u64) -> Row {
-        // On the long diagonals a queen would attack its own image.
+        // A queen on a long diagonal would attack its own image.
         let long = 1 << row | 1 << (self.n - 1 - row);
         Row { row, shift: self.n - 1 - row, allowed: low_bits(self.n) & !long & allowed }
     }
 
-    /// With queens on a square and its image.
+    /// The lines occupied after queens are placed on a square and its image.
     fn with(&self, occupied: Occupied, row: u32, column: u32) -> Occupied {
         let last = self.n - 1;
         let (sum, difference) = (row + column, column + last - row);
@@ -152,4 +154,18 @@ impl Pairs {
         }
         ones(free).map(|column| self.count(rest, self.with(occupied, row.row, column))).sum()
     }
+}
+
+/// The lowest `n` bits, `n` at most 64.
+fn low_bits(n: u32) -> u64 {
+    u64::MAX.checked_shr(u64::BITS - n).unwrap_or(0)
+}
+
+/// The places of the bits of a mask, lowest first.
+fn ones(mut mask: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let bit = (mask != 0).then(|| mask.trailing_zeros());
+        mask &= mask.wrapping_sub(1);
+        bit
+    })
 }
