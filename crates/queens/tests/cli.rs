@@ -1,9 +1,10 @@
 //! The command line, by what it prints and how it exits: results, refusals, and the ways out.
 
+#[path = "support/mod.rs"]
+mod support;
+
 #[path = "cli/access.rs"]
 mod access;
-#[path = "cli/bench.rs"]
-mod bench;
 #[path = "cli/compare.rs"]
 mod compare;
 #[path = "cli/disk.rs"]
@@ -36,8 +37,6 @@ mod problems;
 mod shards;
 #[path = "cli/stopping.rs"]
 mod stopping;
-#[path = "support/mod.rs"]
-mod support;
 #[path = "cli/trust.rs"]
 mod trust;
 

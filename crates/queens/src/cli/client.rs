@@ -15,10 +15,10 @@ use super::problem::ProblemArgs;
 use super::show;
 use super::signal::asked_to_stop;
 use crate::answer::{self, Answering};
-use crate::endpoint::{Endpoint, TokenChannel};
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
+use service::{Endpoint, TokenChannel};
 
 /// Where the coordinator is.
 #[derive(Debug, Args)]

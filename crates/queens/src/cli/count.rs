@@ -9,6 +9,7 @@ use bytesize::ByteSize;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, ValueEnum};
 use count::Backend;
+use executor::usual_memory;
 use farm::{JobView, Slice};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -19,10 +20,9 @@ use super::show;
 use super::signal::asked_to_stop;
 use crate::answer::{self, Answering};
 use crate::failure::Failure;
-use crate::local::{LocalCount, LocalResult};
-use crate::memory;
 use crate::output;
 use crate::progress::Progress;
+use service::local::{LocalCount, LocalResult};
 
 #[derive(Debug, Args)]
 pub(super) struct CountArgs {
@@ -158,7 +158,7 @@ pub(crate) struct CountingArgs {
     #[arg(long, value_name = "T", env = "QUEENS_THREADS")]
     threads: Option<NonZero<usize>>,
     /// Counting loop: reference, portable, avx2 or avx512 [default: the fastest that this processor
-    /// has, the last that `queens bench methods --list` shows]
+    /// has, the last that `queens bench --list` shows]
     #[arg(long, value_name = "NAME", env = "QUEENS_BACKEND", value_parser = available_backend)]
     backend: Option<Backend>,
     /// The most memory that counting may take, all threads and jobs together, as in 500MiB or 2GiB
@@ -187,7 +187,7 @@ impl CountingArgs {
 
     /// Bytes.
     pub(crate) fn memory(&self) -> u64 {
-        self.memory.unwrap_or_else(memory::usual).as_u64()
+        self.memory.map_or_else(usual_memory, |memory| memory.as_u64())
     }
 }
 
@@ -257,8 +257,11 @@ pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
     };
     let backend = count.backend.name();
     let answering = Answering::begin(problem);
-    let result = count.run(Progress::new(true, false), asked_to_stop()).await?;
-    let LocalResult { job, seconds, threads } = result;
+    let mut progress = Progress::new(true, false);
+    let interval = progress.interval();
+    let result = count.run(interval, |job| progress.show(job), asked_to_stop()).await;
+    progress.finish();
+    let LocalResult { job, seconds, threads } = result?;
     if !job.slice.is_all() {
         return part_counted(&job, args.json);
     }

@@ -11,11 +11,11 @@ use serde::Serialize;
 
 use super::count::{CountingArgs, CutArgs, given};
 use super::problem::ProblemArgs;
-use crate::estimate::{Effort, Estimate, Estimated};
 use crate::failure::Failure;
-use crate::memory::{Fit, fit};
 use crate::output;
 use crate::progress::clock;
+use executor::{Effort, Estimate, Estimated};
+use executor::{Fit, fit};
 
 #[derive(Debug, Args)]
 pub(super) struct PlanArgs {

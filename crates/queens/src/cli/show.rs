@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::count::given;
 use crate::answer;
-use crate::progress::{clock, counts_per_second, percent, seconds_left, si};
+use crate::progress::{clock, counts_per_second, seconds_left, si};
 
 /// One object on one line. Counts are decimal strings: they pass 2^53.
 pub(super) fn json(job: &JobView) -> String {
@@ -37,7 +37,7 @@ fn object(job: &JobView) -> Value {
         "counted": job.total.to_string(),
         "tasks": job.plan.tasks,
         "tasks_done": job.tasks_done,
-        "percent": percent(job),
+        "percent": job.percent(),
         "workers": job.workers,
         "able_workers": job.able_workers,
         "least_thread_memory_bytes": job.thread_memory,
@@ -132,7 +132,7 @@ pub(super) fn table(jobs: &[JobView]) -> String {
             job.state.name(),
             job.priority,
             job.plan.to_string(),
-            percent(job),
+            job.percent(),
             job.workers,
             job.disputes,
             total
@@ -152,7 +152,7 @@ pub(super) fn details(job: &JobView) -> String {
         format!("plan      {}", job.plan),
         format!("state     {}", job.state),
         format!("priority  {}", job.priority),
-        format!("done      {:.2}% ({} of {} tasks)", percent(job), job.tasks_done, job.plan.tasks),
+        format!("done      {:.2}% ({} of {} tasks)", job.percent(), job.tasks_done, job.plan.tasks),
         format!("workers   {}", job.workers),
     ];
     if job.thread_memory > 0 {

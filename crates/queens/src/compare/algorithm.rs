@@ -7,13 +7,13 @@ use board::rows::suggested_rows;
 use board::{Cut, Method, Problem};
 use clap::ValueEnum;
 use count::{Backend, Kernel};
+use executor::fit;
 use farm::Plan;
 use solve::classical::{self, Searched};
 use solve::forced::{self, Looking};
 use solve::states;
 
 use crate::failure::Failure;
-use crate::memory::fit;
 
 /// A way to count the placements of N queens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum)]

@@ -16,8 +16,8 @@ use wire::v1;
 use wire::v1::farm_service_server::{FarmService, FarmServiceServer};
 use wire::v1::work_response::Message;
 
+use crate::support::Farm;
 use crate::support::process::{Outcome, queens, run};
-use crate::support::{Farm, free_port};
 
 #[test]
 fn clients_say_that_nobody_answers_and_what_to_do() {
@@ -57,8 +57,8 @@ fn a_busy_port_is_refused() {
 #[test]
 fn an_address_of_another_machine_is_refused() {
     let farm = Farm::new("--insecure", "");
-    let elsewhere = format!("192.0.2.1:{}", free_port());
-    run(&mut farm.coordinator_at(&elsewhere)).refusal(11, &[&elsewhere, "--listen"]);
+    let elsewhere = "192.0.2.1:7410";
+    run(&mut farm.coordinator_at(elsewhere)).refusal(11, &[elsewhere, "--listen"]);
     run(&mut farm.coordinator_at("nowhere")).refusal(11, &["nowhere", "--listen"]);
 }
 
