@@ -17,7 +17,7 @@
 //!
 //! [`complete`] finds a placement around queens that stand already, or proves that there is none.
 //! [`Placement`] tells its symmetries and its orbit. [`classical`], [`forced`], [`states`], [`arrays`]
-//! and [`unique`] are the algorithms by which the literature searches and counts.
+//! and [`unique()`] are the algorithms by which the literature searches and counts.
 //!
 //! This crate knows how queens are placed on a board of any size. It deliberately knows nothing of
 //! tasks and weights, of who counts, or of files and terminals. It also finds numbers of placements;
