@@ -10,8 +10,7 @@
 use std::arch::x86_64::*;
 
 use super::geometry::View;
-use super::quarters::Quarter;
-use super::unit::{Fits, Meeting, Unit};
+use super::unit::{Fits, Meeting, Quarter, Unit};
 
 /// The right to execute these instructions, with items of four bits for each table.
 #[derive(Clone, Copy)]

@@ -14,10 +14,8 @@ use std::arch::x86_64::*;
 
 use self::tables::{load_bytes, look_up, tables};
 use super::avx2::prefetch;
-use super::geometry::View;
-use super::portable::runs;
-use super::quarters::Quarter;
-use super::unit::{Fits, Meeting, SIFT_PADDING, Sieve, Unit};
+use super::geometry::{View, runs};
+use super::unit::{Fits, Meeting, Quarter, SIFT_PADDING, Sieve, Unit};
 
 /// The right to execute these instructions, with items of seven bits for each table.
 #[derive(Clone, Copy)]

@@ -35,7 +35,7 @@ use std::cmp::Reverse;
 
 use board::full_mask;
 
-use super::shared::{LOWER_MARKS, UPPER_MARKS};
+use super::marks::{LOWER_MARKS, UPPER_MARKS};
 
 /// The common bits of one half's keys, in the order of both halves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl Geometry {
     }
 
     /// All splits of an odd board of size `n` whose halves' queens take columns of `upper` and of
-    /// `lower`, with marks of the half-boards ([`shared`](super::shared)).
+    /// `lower`, with [`marks`](super::marks) of the half-boards.
     ///
     /// Diagonals that one half cannot have are left out: of the two next to the last column's, on
     /// which either half has a square in this column alone, it is one. So item and marks fit into 32 bits.
@@ -114,6 +114,21 @@ fn meetings(n: u32, upper: u32, lower: u32) -> impl Iterator<Item = (u32, u32)> 
     let right =
         (1 - shift..n - 1).map(move |j| (j + 32, by_right(upper, j) * by_left(lower, j + shift)));
     left.chain(right)
+}
+
+/// The runs of bits of a mask, lowest first, and how far down each moves so that they lie together.
+pub(crate) fn runs(mut mask: u64) -> Vec<(u64, u32)> {
+    let mut runs = Vec::new();
+    let mut below = 0;
+    while mask != 0 {
+        let start = mask.trailing_zeros();
+        let len = (!(mask >> start)).trailing_zeros();
+        let run = u64::MAX >> (64 - len) << start;
+        runs.push((run, start - below));
+        below += len;
+        mask ^= run;
+    }
+    runs
 }
 
 /// The largest board for items of 28 bits, those of narrow units; on larger ones too many bits would
@@ -184,5 +199,11 @@ mod tests {
             let (least, most) = (of(upper.cut).min(), of(upper.rest).max());
             assert!(least >= most, "{least:?} and {most:?} pairs, N = {n}");
         }
+    }
+
+    #[test]
+    fn runs_lie_together() {
+        assert_eq!(runs(0b0110_1000), [(0b1000, 3), (0b0110_0000, 4)]);
+        assert_eq!(runs(u64::MAX), [(u64::MAX, 0)]);
     }
 }

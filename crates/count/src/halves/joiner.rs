@@ -3,12 +3,12 @@
 use board::halves::Shares;
 use board::{Prefix, full_mask};
 
-use super::buckets::{Buckets, Unsorted};
 use super::geometry::{Geometry, code_bits, item_bits};
-use super::join::{Join, Lower, Upper};
 use super::lists::{Kept, Lists, Rest, Wanted};
+use super::marks::shares_lists;
 use super::memory::Room;
-use super::shared::{Shared, shares_lists};
+use super::parts::Parts;
+use super::shared::Shared;
 use super::sum::Sum;
 use super::unit::Unit;
 
@@ -28,30 +28,11 @@ struct Tables {
     lists: Lists,
 }
 
-/// The lists of a task, or parts of them.
-pub(crate) struct Parts<U: Unit> {
-    pub(crate) unit: U,
-    pub(crate) whole: Unsorted,
-    pub(crate) ties: Unsorted,
-    pub(crate) upper: Upper,
-    pub(crate) lower: Lower,
-    join: Join<U>,
-}
-
 impl<U: Unit> Joiner<U> {
     /// For boards of size `n` and lists of at most `room` half-boards at a time.
     pub(crate) fn new(unit: U, n: u32, room: Room) -> Joiner<U> {
         assert!(U::ITEM_BITS >= item_bits(n), "a unit too narrow for a board of size {n}");
-        let code_bits = code_bits(n);
-        let buckets = |room| Buckets::new(code_bits, room);
-        let parts = Parts {
-            unit,
-            whole: Unsorted::new(room.whole),
-            ties: Unsorted::new(room.ties),
-            upper: Upper { whole: buckets(room.whole), ties: Unsorted::new(room.ties) },
-            lower: Lower { whole: buckets(room.whole), ties: buckets(room.ties) },
-            join: Join::new(unit, code_bits, room),
-        };
+        let parts = Parts::new(unit, code_bits(n), room);
         let shared = shares_lists(n).then(|| Shared::new(n, room.shared));
         Joiner { n, kept: room.kept, tables: None, shared, parts }
     }
@@ -60,7 +41,7 @@ impl<U: Unit> Joiner<U> {
     pub(crate) fn count(&mut self, record: Prefix, sum: &mut Sum) {
         let shares = Shares::of(self.n, record);
         if self.list_shared(record, shares) {
-            self.parts.join.count(&self.parts.upper, &self.parts.lower, shares.times, sum);
+            self.parts.count(shares.times, sum);
         } else {
             self.count_in_parts(record, shares, sum);
         }
@@ -95,7 +76,7 @@ impl<U: Unit> Joiner<U> {
             let mut lower_rest = Rest::ALL;
             while let Rest::From(_) = lower_rest {
                 lower_rest = self.parts.list_lower(lists, lower, lower_rest);
-                self.parts.join.count(&self.parts.upper, &self.parts.lower, shares.times, sum);
+                self.parts.count(shares.times, sum);
             }
         }
     }
@@ -112,27 +93,6 @@ fn lists(
     tables.take_if(|tables| tables.centre != centre);
     let lists = || Lists::new(n, kept, centre, shares.columns);
     &mut tables.get_or_insert_with(|| Tables { centre, lists: lists() }).lists
-}
-
-impl<U: Unit> Parts<U> {
-    fn clear_ties(&mut self) {
-        self.ties.clear();
-        self.upper.ties.clear();
-        self.lower.ties.sort(&self.ties);
-    }
-
-    fn list_upper(&mut self, lists: &mut Lists, wanted: Wanted, rest: Rest) -> Rest {
-        let rest = lists.list(self.unit, wanted, rest, &mut self.whole, &mut self.upper.ties);
-        self.upper.whole.sort(&self.whole);
-        rest
-    }
-
-    fn list_lower(&mut self, lists: &mut Lists, wanted: Wanted, rest: Rest) -> Rest {
-        let rest = lists.list(self.unit, wanted, rest, &mut self.whole, &mut self.ties);
-        self.lower.whole.sort(&self.whole);
-        self.lower.ties.sort(&self.ties);
-        rest
-    }
 }
 
 #[cfg(test)]

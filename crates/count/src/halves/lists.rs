@@ -24,8 +24,8 @@ use board::halves::Window;
 
 use super::buckets::Unsorted;
 use super::geometry::View;
-use super::quarters::{Area, By, ByNumber, Columns, Numbering, PADDING, Place, Quarters};
-use super::unit::Unit;
+use super::quarters::{Area, By, ByNumber, Columns, Numbering, Place, Quarters};
+use super::unit::{PADDING, Unit};
 
 /// The half-boards that are listed before they go to the buckets.
 const CHUNK: usize = 4096;
@@ -117,7 +117,7 @@ impl Rest {
 impl Lists {
     /// For lists of half-boards that do not attack the square `centre` of the centre row, a bit or
     /// 0, with numbers for the columns `looked_at`. For an odd board and no square the keys have
-    /// [`marks`](super::shared).
+    /// [`marks`](super::marks).
     pub(crate) fn new(n: u32, kept: Kept, centre: u32, looked_at: u32) -> Lists {
         let half = n / 2;
         let chosen = Place::Upper.rows(half);

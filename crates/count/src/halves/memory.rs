@@ -2,8 +2,8 @@
 
 use super::geometry::code_bits;
 use super::lists::Kept;
+use super::marks::shares_lists;
 use super::quarters::Place;
-use super::shared::shares_lists;
 use crate::MemoryNeed;
 
 /// The most bytes of a lane of a block of any unit.

@@ -1,8 +1,7 @@
 //! The method in plain Rust, for every processor.
 
-use super::geometry::View;
-use super::quarters::Quarter;
-use super::unit::{Fits, Meeting, Unit};
+use super::geometry::{View, runs};
+use super::unit::{Fits, Meeting, Quarter, Unit};
 
 /// The bits of an item that a table is for.
 const TABLE_BITS: u32 = 7;
@@ -100,30 +99,4 @@ fn tables<const TABLES: usize>(lower: &[u32]) -> [Table; TABLES] {
         }
     }
     tables
-}
-
-/// The runs of bits of a mask, lowest first, and how far down each moves so that they lie together.
-pub(crate) fn runs(mut mask: u64) -> Vec<(u64, u32)> {
-    let mut runs = Vec::new();
-    let mut below = 0;
-    while mask != 0 {
-        let start = mask.trailing_zeros();
-        let len = (!(mask >> start)).trailing_zeros();
-        let run = u64::MAX >> (64 - len) << start;
-        runs.push((run, start - below));
-        below += len;
-        mask ^= run;
-    }
-    runs
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn runs_lie_together() {
-        assert_eq!(runs(0b0110_1000), [(0b1000, 3), (0b0110_0000, 4)]);
-        assert_eq!(runs(u64::MAX), [(u64::MAX, 0)]);
-    }
 }

@@ -20,11 +20,8 @@ use std::ops::Range;
 
 use board::{Prefix, full_mask};
 
-use super::shared::marks;
-use super::unit::Unit;
-
-/// Keys beyond a list's end that may be loaded as part of a vector.
-pub(crate) const PADDING: usize = 8;
+use super::marks::marks;
+use super::unit::{PADDING, Quarter, Unit};
 
 /// Quarter-boards in the order of their columns, and then of their numbers.
 pub(crate) struct Quarters {
@@ -48,17 +45,6 @@ pub(crate) struct ByNumber<'a> {
     starts: &'a [u16],
     /// Their diagonals as row H sees them, as row M does, and what follows.
     keys: &'a [u64],
-}
-
-/// Some quarter-boards with equal columns: their keys, and [`PADDING`] more.
-#[derive(Clone, Copy)]
-pub(crate) struct Quarter<'a> {
-    /// The number of boards.
-    pub(crate) len: usize,
-    /// The diagonals as the row between the quarters sees them.
-    pub(crate) meet: &'a [u64],
-    /// The diagonals as the row beyond the half-board sees them.
-    pub(crate) far: &'a [u64],
 }
 
 /// Which rows of a half-board a quarter takes.

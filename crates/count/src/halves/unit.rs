@@ -1,7 +1,6 @@
 //! What the method asks of a processor.
 
 use super::geometry::View;
-use super::quarters::Quarter;
 
 /// The right to execute some instructions: a value exists only where the processor has them.
 pub(crate) trait Unit: Copy {
@@ -19,8 +18,6 @@ pub(crate) trait Unit: Copy {
 
     /// Writes the keys of the half-boards that the quarters make to the start of `keys`, and
     /// returns their number. `keys` has room for every pair and for [`PADDING`] more.
-    ///
-    /// [`PADDING`]: super::quarters::PADDING
     fn pair(self, upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize;
 
     /// Asks for the lines of the cache that hold quarters: the keys from the first of `keys` on, and
@@ -61,6 +58,20 @@ pub(crate) trait Unit: Copy {
     /// The number of pairs of an upper half-board and a lower one that have no bit in common. Of the
     /// lower ones the items are given, of those that are whole and of the ties.
     fn join(self, upper: Meeting<'_, Self::Block>, lower: [&[u32]; 2]) -> Fits;
+}
+
+/// Keys beyond a list's end that may be loaded as part of a vector.
+pub(crate) const PADDING: usize = 8;
+
+/// Some quarter-boards with equal columns: their keys, and [`PADDING`] more.
+#[derive(Clone, Copy)]
+pub(crate) struct Quarter<'a> {
+    /// The number of boards.
+    pub(crate) len: usize,
+    /// The diagonals as the row between the quarters sees them.
+    pub(crate) meet: &'a [u64],
+    /// The diagonals as the row beyond the half-board sees them.
+    pub(crate) far: &'a [u64],
 }
 
 /// Items beyond the end of what is sifted that may be written as part of a vector.
@@ -104,7 +115,6 @@ mod tests {
     use crate::halves::lists::Kept;
     use crate::halves::memory::Room;
     use crate::halves::portable::Portable;
-    use crate::halves::quarters::PADDING;
     use crate::halves::sum::Sum;
     #[cfg(target_arch = "x86_64")]
     use crate::halves::{avx2::Avx2, avx512::Avx512};
