@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
 
-use crate::coordinator::{Allowance, Hub, HubHandle, Plans, Wish, host};
+use crate::coordinator::{Allowance, ClientRequest, Hub, HubHandle, Plans, host};
 use crate::failure::Failure;
 use crate::ledger::{CheckedLedger, LedgerFault};
 use crate::memory::fit;
@@ -200,13 +200,13 @@ async fn begin(
         Some(job) => {
             let view = hub.job(job).await.map_err(anyhow::Error::from)?;
             match view {
-                Some(view) if view.state == JobState::Paused => Wish::Resume(job),
+                Some(view) if view.state == JobState::Paused => ClientRequest::Resume(job),
                 _ => return Ok(job),
             }
         }
-        None => Wish::Submit { plan, slice, priority: 0, audit: None },
+        None => ClientRequest::Submit { plan, slice, priority: 0, audit: None },
     };
-    Ok(hub.wish(wish).await.map_err(anyhow::Error::from)??.id)
+    Ok(hub.request(wish).await.map_err(anyhow::Error::from)??.id)
 }
 
 fn flatten(result: Result<Result<(), Failure>, tokio::task::JoinError>) -> Result<(), Failure> {

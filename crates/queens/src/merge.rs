@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use farm::{Effect, IntervalSet, JobId, JobState, Plan, Record, RestoredJob, Slice, Ticket};
+use farm::{IntervalSet, JobId, JobState, LedgerCommand, Plan, RestoredJob, Slice};
 
 use crate::failure::Failure;
 use crate::ledger::{
@@ -53,7 +53,7 @@ pub(crate) fn merge(parts: &[PathBuf], into: &Path) -> Result<Merged, Failure> {
         }
     }
 
-    let made = Made::new(into)?;
+    let made = TempLedger::new(into)?;
     let at_made = |fault: LedgerFault| fault.at(Some(&made.0));
     let ledger = CheckedLedger::open(&made.0).and_then(CheckedLedger::begin).map_err(at_made)?;
     let merged = join(&ledger, plan, &parts)?;
@@ -95,11 +95,14 @@ fn join(
     plan: Plan,
     parts: &[(&PathBuf, Evidence, RestoredJob)],
 ) -> Result<Merged, Failure> {
-    let write = |record| {
-        let write = Effect::Write { ticket: Ticket(0), record };
-        ledger.apply(&[write]).map_err(|fault| fault.at(ledger.path()))
-    };
-    write(Record::Job { job: JOB, plan, slice: Slice::ALL, priority: 0, audit: None })?;
+    let write = |command| ledger.apply(&[command]).map_err(|fault| fault.at(ledger.path()));
+    write(LedgerCommand::CreateJob {
+        job: JOB,
+        plan,
+        slice: Slice::ALL,
+        priority: 0,
+        audit: None,
+    })?;
     let distrusted = parts.iter().flat_map(|(_, part, _)| part.distrusted().iter().cloned());
     let distrusted: BTreeSet<String> = distrusted.collect();
     let mut absorbed = Vec::new();
@@ -111,14 +114,11 @@ fn join(
         })?);
     }
     let mut missing: IntervalSet = Slice::ALL.ordinals(plan.tasks);
-    let sum = ledger.for_each_range(JOB, |entry| {
-        missing.remove(entry.range);
-        Ok(())
-    });
+    let sum = ledger.for_each_row(JOB, |row| missing.remove(row.range));
     let sum = sum.map_err(|fault| fault.at(ledger.path()))?;
     let is_whole = missing.is_empty();
     if is_whole {
-        write(Record::Done { job: JOB, tasks: plan.tasks, total: sum })?;
+        write(LedgerCommand::Finish { job: JOB, tasks: plan.tasks, total: sum })?;
     }
     Ok(Merged {
         plan,
@@ -130,13 +130,13 @@ fn join(
 }
 
 /// A ledger in the making, beside the place where it will be.
-struct Made(PathBuf);
+struct TempLedger(PathBuf);
 
-impl Made {
-    fn new(into: &Path) -> Result<Made, Failure> {
+impl TempLedger {
+    fn new(into: &Path) -> Result<TempLedger, Failure> {
         let mut name = into.as_os_str().to_os_string();
         name.push(".merging");
-        let made = Made(name.into());
+        let made = TempLedger(name.into());
         made.remove();
         Ok(made)
     }
@@ -158,7 +158,7 @@ impl Made {
     }
 }
 
-impl Drop for Made {
+impl Drop for TempLedger {
     fn drop(&mut self) {
         self.remove();
     }

@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use super::bare::median_ratio;
 use super::hostile_worker::{Attack, Harm, Target, attack};
 use super::idle_worker::{Booked, idle};
-use crate::coordinator::{Access, Hub, HubHandle, Limits, Listener, Plans, Wish, serve};
+use crate::coordinator::{Access, ClientRequest, Hub, HubHandle, Limits, Listener, Plans, serve};
 use crate::endpoint::Endpoint;
 use crate::failure::Failure;
 use crate::ledger::CheckedLedger;
@@ -92,8 +92,8 @@ async fn submit(hub: &HubHandle) -> Result<Plan, Failure> {
     let (n, rows) = PLAN;
     let choice = MethodChoice::Rows { rows: Some(rows) };
     let plan = Plans::default().make(Problem::Total { n }, choice)?;
-    let wish = Wish::Submit { plan, slice: Slice::ALL, priority: 0, audit: None };
-    hub.wish(wish).await.map_err(anyhow::Error::from)??;
+    let wish = ClientRequest::Submit { plan, slice: Slice::ALL, priority: 0, audit: None };
+    hub.request(wish).await.map_err(anyhow::Error::from)??;
     Ok(plan)
 }
 

@@ -11,12 +11,11 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use blake3::Hash;
 use board::Cut;
-use farm::{AuditPolicy, Fingerprint, IntervalSet, JobState, Plan, Slice};
+use farm::{AuditPolicy, Fingerprint, IntervalSet, JobState, Plan, Row, Slice};
 
 use super::format::{Audit, DisputeState, Header, Line, VERSION};
 use super::merkle::Merkle;
 use super::recount::Sample;
-use crate::ledger::Entry;
 
 /// No line of ours is longer, bytes.
 const MAX_LINE: u64 = 64 << 10;
@@ -38,7 +37,7 @@ pub(crate) struct Checked {
     pub(crate) workers: BTreeSet<String>,
     pub(crate) kernels: BTreeSet<String>,
     /// Ranges to recount, in an order that the seed decides.
-    pub(crate) chosen: Vec<Entry>,
+    pub(crate) chosen: Vec<Row>,
 }
 
 /// Reads a bundle from beginning to end, and chooses what to recount.
@@ -146,7 +145,7 @@ struct Books {
     workers: BTreeSet<String>,
     kernels: BTreeSet<String>,
     /// Ranges that are said to be counted twice, by their start, until the second count is seen.
-    agreed: BTreeMap<u64, Entry>,
+    agreed: BTreeMap<u64, Row>,
     confirmed: u64,
     wanted: u64,
     open_disputes: u64,
@@ -156,7 +155,7 @@ struct Books {
 /// A range to recount; the heap gives up the last first.
 struct Ranked {
     rank: [u8; 32],
-    entry: Entry,
+    entry: Row,
 }
 
 impl Books {
@@ -206,7 +205,7 @@ impl Books {
         Ok(())
     }
 
-    fn range(&mut self, entry: Entry, audit: Audit) -> Result<()> {
+    fn range(&mut self, entry: Row, audit: Audit) -> Result<()> {
         let range = entry.range;
         let last = std::mem::replace(&mut self.end, range.end());
         ensure!(range.start() >= last, "{range} begins before {last}, where the last one ended");
@@ -235,7 +234,7 @@ impl Books {
     }
 
     /// Keeps the ranges of the lowest ranks.
-    fn choose(&mut self, entry: Entry) {
+    fn choose(&mut self, entry: Row) {
         let text = format!("queens verify; seed {}; range {}", self.sample.seed, entry.range);
         let rank = *blake3::hash(text.as_bytes()).as_bytes();
         self.chosen.push(Ranked { rank, entry });
@@ -244,7 +243,7 @@ impl Books {
         }
     }
 
-    fn audit(&mut self, second: &Entry) -> Result<()> {
+    fn audit(&mut self, second: &Row) -> Result<()> {
         let range = second.range;
         let Some(first) = self.agreed.remove(&range.start()) else {
             bail!("a second count of {range}, of which there is no first that waits for one");
@@ -262,7 +261,7 @@ impl Books {
     }
 
     /// What a dispute ended with was said by two workers: one has the range, the other is here.
-    fn dispute(&mut self, other: &Entry, state: DisputeState) {
+    fn dispute(&mut self, other: &Row, state: DisputeState) {
         self.open_disputes += u64::from(state == DisputeState::Open);
         let start = other.range.start();
         let agrees = self.agreed.get(&start).is_some_and(|kept| {

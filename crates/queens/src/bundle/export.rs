@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use blake3::Hash;
-use farm::{JobId, Refusal, RestoredJob};
+use farm::{CountedRange, EvidenceRecord, JobId, Refusal, RestoredJob};
 
-use super::format::{Audit, DisputeState, Header, Line, VERSION};
+use super::format::{Header, Line, VERSION};
 use super::merkle::Merkle;
 use crate::failure::Failure;
-use crate::ledger::{Evidence, Fact, LedgerFault};
+use crate::ledger::{Evidence, LedgerFault};
 
 /// A bundle that was written.
 #[derive(Debug)]
@@ -51,8 +51,8 @@ pub(crate) fn export(ledger: &Path, job: JobId, bundle: &Path) -> Result<Exporte
     let mut header = header(known);
     let mut tree = Merkle::default();
     evidence
-        .for_each(job, |fact| {
-            let line = line(fact)?;
+        .for_each(job, |record| {
+            let line = line(record);
             *count(&mut header, &line) += 1;
             tree.add(&text(&line));
             Ok(())
@@ -74,7 +74,7 @@ pub(crate) fn export(ledger: &Path, job: JobId, bundle: &Path) -> Result<Exporte
         out.write_all(line).and_then(|()| out.write_all(b"\n")).map_err(Fault::Output)
     };
     write(&first).map_err(failure)?;
-    evidence.for_each(job, |fact| write(&text(&line(fact)?))).map_err(failure)?;
+    evidence.for_each(job, |record| write(&text(&line(record)))).map_err(failure)?;
     let file = out.into_inner().map_err(|error| output(error.into_error()))?;
     file.as_file().sync_all().map_err(output)?;
     file.persist_noclobber(bundle).map_err(|error| output(error.error))?;
@@ -106,33 +106,20 @@ fn header(job: &RestoredJob) -> Header {
     }
 }
 
-fn line(fact: Fact) -> Result<Line, LedgerFault> {
-    let unknown = |what: &str, value: i64| {
-        LedgerFault::Content(format!("{what} has the state {value}, which means nothing"))
-    };
-    Ok(match fact {
-        Fact::Policy(policy, at) => Line::policy(policy, at),
-        Fact::Range(entry, at, audit) => {
-            let audit = match audit {
-                0 => Audit::NotChosen,
-                1 => Audit::Wanted,
-                2 => Audit::Agreed,
-                other => return Err(unknown("a range", other)),
-            };
-            Line::Range { at, audit, count: (&entry).into() }
+fn line(record: EvidenceRecord) -> Line {
+    match record {
+        EvidenceRecord::Policy { policy, at_ms } => Line::policy(policy, at_ms),
+        EvidenceRecord::Range { counted: CountedRange { row, check }, at_ms } => {
+            Line::Range { at: at_ms, audit: check.into(), count: (&row).into() }
         }
-        Fact::Audit(entry, at) => Line::Audit { at, count: (&entry).into() },
-        Fact::Dispute(entry, at, state) => {
-            let state = match state {
-                0 => DisputeState::Open,
-                1 => DisputeState::Settled,
-                2 => DisputeState::TakenBack,
-                other => return Err(unknown("a dispute", other)),
-            };
-            Line::Dispute { at, state, count: (&entry).into() }
+        EvidenceRecord::Audit { row, at_ms } => Line::Audit { at: at_ms, count: (&row).into() },
+        EvidenceRecord::Dispute { row, at_ms, state } => {
+            Line::Dispute { at: at_ms, state: state.into(), count: (&row).into() }
         }
-        Fact::Distrusted(worker, _, at) => Line::Distrusted { at, worker },
-    })
+        EvidenceRecord::Distrusted { worker, at_ms, range: _ } => {
+            Line::Distrusted { at: at_ms, worker }
+        }
+    }
 }
 
 fn count<'a>(header: &'a mut Header, line: &Line) -> &'a mut u64 {

@@ -8,9 +8,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use board::{Cut, Tasks};
 use count::Backend;
-use farm::{Fingerprint, Plan, Recount, Tally};
+use farm::{Fingerprint, Plan, Recount, Row, Tally};
 
-use crate::ledger::Entry;
 use crate::memory::{Fit, fit};
 use crate::worker::NamedKernel;
 
@@ -53,7 +52,7 @@ const AT_A_TIME: u64 = 4096;
 /// # Errors
 ///
 /// The first that differs.
-pub(crate) fn recount(plan: Plan, ranges: &[Entry], effort: Effort) -> Result<Recounted> {
+pub(crate) fn recount(plan: Plan, ranges: &[Row], effort: Effort) -> Result<Recounted> {
     let cut = Cut::new(plan.problem, plan.method)?;
     let Fit { threads, bytes } = fit(plan, effort.threads, effort.memory)?;
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
@@ -93,7 +92,7 @@ pub(crate) fn recount(plan: Plan, ranges: &[Entry], effort: Effort) -> Result<Re
     Ok(done.into_inner().expect("no thread panicked"))
 }
 
-fn count(cut: &Cut, plan: Fingerprint, entry: &Entry, kernel: &mut NamedKernel) -> Result<Tally> {
+fn count(cut: &Cut, plan: Fingerprint, entry: &Row, kernel: &mut NamedKernel) -> Result<Tally> {
     let mut tally = Tally::EMPTY;
     let mut tasks = Tasks::new();
     let mut start = entry.range.start();
@@ -108,8 +107,8 @@ fn count(cut: &Cut, plan: Fingerprint, entry: &Entry, kernel: &mut NamedKernel) 
     Ok(tally)
 }
 
-fn differs(entry: &Entry, ours: Tally, kernel: &NamedKernel) -> String {
-    let Entry { range, tally, author, .. } = entry;
+fn differs(entry: &Row, ours: Tally, kernel: &NamedKernel) -> String {
+    let Row { range, tally, author, .. } = entry;
     let which =
         if tally.count == ours.count { "its tasks' counts, with the same sum," } else { "" };
     format!(

@@ -19,7 +19,7 @@ mod session;
 mod token_gate;
 
 pub(crate) use allowance::Allowance;
-pub(crate) use hub::{Hub, HubHandle, Wish};
+pub(crate) use hub::{ClientRequest, Hub, HubHandle};
 #[cfg(test)]
 pub(crate) use listen::{Accept, accept_within};
 pub(crate) use listen::{Limits, Listener};

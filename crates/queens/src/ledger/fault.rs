@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use farm::Contradiction;
 use rusqlite::ErrorCode;
 
 use crate::failure::Failure;
@@ -24,6 +25,12 @@ pub(crate) enum LedgerFault {
     /// Another process has it.
     #[error("held by another process")]
     Held,
+}
+
+impl From<Contradiction> for LedgerFault {
+    fn from(contradiction: Contradiction) -> LedgerFault {
+        LedgerFault::Content(contradiction.to_string())
+    }
 }
 
 impl LedgerFault {

@@ -12,11 +12,10 @@ mod merge;
 mod open;
 mod restore;
 mod seal;
-mod trust;
+mod store;
 mod writer;
 
-pub(crate) use entry::Entry;
-pub(crate) use evidence::{Evidence, Fact};
+pub(crate) use evidence::Evidence;
 pub(crate) use fault::LedgerFault;
 pub(crate) use merge::{Absorbed, MergeFault};
 pub(crate) use open::{CheckedLedger, Ledger, LedgerLock, unix_ms};

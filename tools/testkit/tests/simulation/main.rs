@@ -10,7 +10,7 @@
 //! lies that nobody had reason to look for, of which a job that is counted twice has none.
 //!
 //! ```text
-//!   clients ──wishes──►  ┌──────┐ ──records──►  model ledger (first in, first durable)
+//!   clients ─requests─►  ┌──────┐ ─commands─►  ledger (first in, first durable)
 //!                        │ Farm │
 //!   workers ──network──► └──────┘ ◄──time──  a clock that may jump
 //!   (Agent)                  ▲
@@ -18,9 +18,9 @@
 //! ```
 //!
 //! ```text
-//!   cargo test -p farm --test simulation                         2,000 seeds
-//!   QUEENS_SIM_SEEDS=100000 cargo test -p farm --test simulation   any number
-//!   QUEENS_SIM_SEED=17 cargo test -p farm --test simulation -- --nocapture     one, told step by step
+//!   cargo test -p testkit --test simulation                         2,000 seeds
+//!   QUEENS_SIM_SEEDS=100000 cargo test -p testkit --test simulation   any number
+//!   QUEENS_SIM_SEED=17 cargo test -p testkit --test simulation -- --nocapture     one, told step by step
 //! ```
 // In a test binary everything is within the crate.
 #![allow(unreachable_pub)]
@@ -95,7 +95,7 @@ fn run_all(seeds: u64) -> Tally {
     assert!(
         failed == u64::MAX,
         "seed {failed} failed, see above; replay it with\n    \
-         QUEENS_SIM_SEED={failed} cargo test -p farm --test simulation -- --nocapture\n"
+         QUEENS_SIM_SEED={failed} cargo test -p testkit --test simulation -- --nocapture\n"
     );
     tally
 }
