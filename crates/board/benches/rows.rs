@@ -2,9 +2,9 @@
 
 use std::hint::black_box;
 
-use board::Tasks;
-use board::rows::RowsPlan;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use queens_board::Tasks;
+use queens_board::rows::RowsPlan;
 
 /// (N, M): a laptop's, a cluster's, and one whose tasks lie deep below the index.
 const PLANS: [(u32, u32); 3] = [(16, 4), (27, 6), (17, 10)];
@@ -35,7 +35,7 @@ fn fill(criterion: &mut Criterion) {
                 bencher.iter(|| {
                     at = (at + STRIDE) % (plan.len() - length + 1);
                     tasks.clear();
-                    plan.fill(at..at + length, &mut tasks);
+                    plan.fill(at..at + length, &mut tasks).expect("the plan has the range");
                     black_box(tasks.len())
                 });
             });

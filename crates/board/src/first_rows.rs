@@ -23,7 +23,7 @@ use std::ops::Range;
 use thiserror::Error;
 
 use crate::squares::Square;
-use crate::{MAX_N, Method, Prefix, Problem, Tasks};
+use crate::{MAX_N, Method, Prefix, Problem, RangeError, Tasks};
 
 /// The most rows that a task fills.
 pub const MAX_ROWS: u32 = 5;
@@ -39,6 +39,7 @@ const BITS: u32 = 6;
 
 /// Why a plan cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum FirstRowsError {
     /// Only the total is cut in other ways.
     #[error(
@@ -112,27 +113,34 @@ impl FirstRowsPlan {
 
     /// Appends the tasks whose ordinals are in `range` to `out`, in order.
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// If `range` passes [`len`](FirstRowsPlan::len), or starts after its end.
-    pub fn fill(&self, range: Range<u64>, out: &mut Tasks) {
+    /// [`RangeError`], if `range` passes [`len`](FirstRowsPlan::len) or starts after its end.
+    pub fn fill(&self, range: Range<u64>, out: &mut Tasks) -> Result<(), RangeError> {
+        RangeError::check(&range, self.len())?;
         let range = range.start as usize..range.end as usize;
         out.reserve(range.len());
         for index in range {
             let (record, weight) = self.tasks.get(index);
             out.push(record, weight);
         }
+        Ok(())
     }
 }
 
-/// Completions know how large they may be.
 fn is_too_large(problem: Problem) -> bool {
-    problem.n() > MAX_N && !matches!(problem, Problem::Completions(_))
+    problem.n() > problem.max_n()
 }
 
 /// A torus has no placement unless its size is prime to 6 (Polya, 1918).
 fn is_hopeless(problem: Problem) -> bool {
-    matches!(problem, Problem::Toroidal { n } if n > 0 && (n % 2 == 0 || n % 3 == 0))
+    match problem {
+        Problem::Toroidal { n } => n > 0 && (n.is_multiple_of(2) || n.is_multiple_of(3)),
+        Problem::Total { .. }
+        | Problem::Fundamental { .. }
+        | Problem::Superqueens { .. }
+        | Problem::Completions(_) => false,
+    }
 }
 
 /// M where nothing is asked for: the fewest rows that give enough tasks to share.
@@ -177,8 +185,7 @@ pub fn record(queens: impl DoubleEndedIterator<Item = Square>) -> Prefix {
 
 fn is_free(problem: &Problem, queens: &[Square], square: Square) -> bool {
     let attacks = |queen: Square| problem.attack(queen, square);
-    let given_attacks =
-        matches!(problem, Problem::Completions(given) if given.queens().any(attacks));
+    let given_attacks = problem.given().is_some_and(|given| given.queens().any(attacks));
     !given_attacks && !queens.iter().copied().any(attacks)
 }
 
@@ -209,22 +216,33 @@ impl Filling {
         }
     }
 
-    /// One of each class of columns that symmetry makes equal.
+    /// The columns to try in a row: one of each class that symmetry makes equal.
     fn columns(&self, depth: usize) -> Range<u32> {
-        match (self.problem, depth) {
-            (Problem::Toroidal { .. }, 0) => 0..1,
-            (Problem::Toroidal { n }, 1) => 0..n.div_ceil(2),
-            (Problem::Superqueens { n }, 0) => 0..n.div_ceil(2),
-            (problem, _) => 0..problem.n(),
+        let n = self.problem.n();
+        match self.problem {
+            Problem::Toroidal { .. } if depth == 0 => 0..1,
+            Problem::Toroidal { .. } if depth == 1 => 0..n.div_ceil(2),
+            Problem::Superqueens { .. } if depth == 0 => 0..n.div_ceil(2),
+            Problem::Total { .. }
+            | Problem::Fundamental { .. }
+            | Problem::Toroidal { .. }
+            | Problem::Superqueens { .. }
+            | Problem::Completions(_) => 0..n,
         }
     }
 
     fn weight(&self) -> u32 {
-        match (self.problem, &self.queens[..]) {
-            (Problem::Toroidal { n }, [_]) => n,
-            (Problem::Toroidal { n }, [_, _, ..]) => 2 * n,
-            (Problem::Superqueens { n }, [first, ..]) if 2 * first.column + 1 != n => 2,
-            _ => 1,
+        match self.problem {
+            Problem::Toroidal { n } => match self.queens.len() {
+                0 => 1,
+                1 => n,
+                _ => 2 * n,
+            },
+            Problem::Superqueens { n } => match self.queens.first() {
+                Some(first) if 2 * first.column + 1 != n => 2,
+                Some(_) | None => 1,
+            },
+            Problem::Total { .. } | Problem::Fundamental { .. } | Problem::Completions(_) => 1,
         }
     }
 

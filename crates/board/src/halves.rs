@@ -35,7 +35,7 @@ use std::ops::Range;
 use thiserror::Error;
 
 pub use self::shares::{Shares, Window};
-use crate::{Prefix, Tasks};
+use crate::{Prefix, RangeError, Tasks};
 
 /// The smallest board that is split.
 pub const MIN_N: u32 = 4;
@@ -44,12 +44,13 @@ pub const MIN_N: u32 = 4;
 /// how long its lists are.
 pub const MAX_N: u32 = 29;
 
-/// The largest odd board whose tasks beside the centre are in the order of splits, and not of the centre
-/// row's squares.
-pub const SPLITS_FIRST_MAX_N: u32 = 21;
+/// The largest odd board whose tasks are in the order of splits, so that neighbours share lists of
+/// half-boards. On larger odd boards they are in the order of the centre row's squares.
+pub(crate) const SHARED_LISTS_MAX_N: u32 = 21;
 
 /// Why a plan cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum HalvesError {
     /// The board is too small to split, or its masks do not fit.
     #[error("a board of size {n}: the method halves takes sizes from {MIN_N} to {MAX_N}")]
@@ -101,19 +102,16 @@ impl HalvesPlan {
 
     /// Appends the tasks whose ordinals are in `range` to `out`, in order.
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// If `range` passes [`len`](HalvesPlan::len), or starts after its end.
-    pub fn fill(&self, range: Range<u64>, out: &mut Tasks) {
-        assert!(
-            range.start <= range.end && range.end <= self.len,
-            "range {range:?} of a plan of {} tasks",
-            self.len
-        );
+    /// [`RangeError`], if `range` passes [`len`](HalvesPlan::len) or starts after its end.
+    pub fn fill(&self, range: Range<u64>, out: &mut Tasks) -> Result<(), RangeError> {
+        RangeError::check(&range, self.len())?;
         for ordinal in range {
             let (prefix, weight) = self.task(ordinal);
             out.push(prefix, weight);
         }
+        Ok(())
     }
 
     fn task(&self, ordinal: u64) -> (Prefix, u8) {
@@ -123,7 +121,7 @@ impl HalvesPlan {
         }
         let beside = splits::len_beside(half);
         let (centre, down, weight) = if ordinal < beside {
-            let in_order = if self.n <= SPLITS_FIRST_MAX_N {
+            let in_order = if self.n <= SHARED_LISTS_MAX_N {
                 splits::beside
             } else {
                 splits::beside_by_square

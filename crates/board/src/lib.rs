@@ -1,9 +1,34 @@
-//! What is counted: masks, prefixes, and the enumeration of tasks in a fixed order.
+//! Counting problems of the N-queens family, and how they are cut into tasks.
 //!
-//! This crate knows the geometry of an N x N board of queens and how a method cuts the counting of
-//! it into tasks: [`rows`] places the first rows, [`ring`] the outermost rows and columns. It
-//! deliberately knows nothing of how a task is counted (`count`), who counts it (`farm`), or how
-//! tasks travel (`wire`); it does no I/O, and depends on no other crate of the workspace.
+//! A [`Problem`] says what is counted, a [`Method`] how it is cut. Together they make a [`Cut`]: a list
+//! of tasks in a fixed order, any range of which can be made without the tasks before it. Whoever has
+//! the number of completions of each task has the answer: the sum of weight times completions.
+//!
+//! ```
+//! use queens_board::{Cut, Method, Problem, Tasks};
+//!
+//! let problem = Problem::Total { n: 27 };
+//! let cut = Cut::new(problem, Method::Rows { rows: 6 })?;
+//! assert_eq!(cut.len(), 33_987_060);
+//!
+//! // Ten tasks from the middle: the masks of the first six rows, and how many boards each stands for.
+//! let mut tasks = Tasks::new();
+//! cut.fill(17_000_000..17_000_010, &mut tasks)?;
+//! let (prefix, weight) = tasks.get(0);
+//! assert_eq!((prefix.down.count_ones(), weight), (6, 2));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The crate `queens-count` counts tasks; `queens-solve` finds placements one by one.
+//!
+//! This crate knows the geometry of an N x N board of queens and what each method is like. It
+//! deliberately knows nothing of how a task is counted, who counts it, or how tasks travel. It does no
+//! I/O, and depends on no other crate of the workspace.
+//!
+//! # Features
+//!
+//! `serde`, off by default, implements `Serialize` and `Deserialize` for problems, methods, given queens
+//! and squares.
 //!
 //! # Masks
 //!
@@ -24,12 +49,14 @@
 //!
 //! From one row to the next `left` moves one bit up, `right` one bit down, and `down` stays.
 //!
-//! A task of [`ring`] is no such state. It travels in the same three words, as the squares of its
-//! queens ([`ring::Preplacement`]), and so does one of [`first_rows`].
+//! Tasks of the other methods hold something else in the same three words; [`TaskKind`] lists what.
 
 #![forbid(unsafe_code)]
 
+mod census;
+mod cut;
 pub mod first_rows;
+mod given;
 pub mod halves;
 mod method;
 mod prefix;
@@ -39,8 +66,11 @@ pub mod rows;
 pub mod squares;
 mod tasks;
 
-pub use method::{Cut, CutError, Method, MethodChoice};
+pub use census::{Census, CensusError};
+pub use cut::{Cut, CutError, RangeError};
+pub use given::{Given, GivenError};
+pub use method::{Locality, Method, MethodChoice};
 pub use prefix::{MAX_N, Prefix, full_mask};
-pub use problem::{Given, GivenError, Problem};
+pub use problem::Problem;
 pub use squares::{Square, SquaresError};
-pub use tasks::{TaskSlice, Tasks};
+pub use tasks::{TaskKind, TaskSlice, Tasks};

@@ -1,18 +1,20 @@
-//! How a board is cut into tasks, whatever the method.
+//! Methods: how a problem is cut into tasks and counted, and what each method is like.
 
 use std::fmt;
-use std::ops::Range;
+use std::ops::RangeInclusive;
 
-use thiserror::Error;
-
-use crate::first_rows::{self, FirstRowsError, FirstRowsPlan, MAX_ROWS};
-use crate::halves::{self, HalvesError, HalvesPlan};
-use crate::ring::{RingError, RingPlan, suggested_width};
-use crate::rows::{RowsError, RowsPlan, suggested_rows};
-use crate::{Problem, Tasks};
+use crate::halves::{self, SHARED_LISTS_MAX_N};
+use crate::ring::suggested_width;
+use crate::rows::suggested_rows;
+use crate::{MAX_N, Problem, first_rows};
 
 /// How a problem is cut and counted.
+///
+/// This enum is deliberately not `#[non_exhaustive]`: whoever matches on it must decide about a new
+/// method before the program compiles again. A new method is a breaking change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(tag = "method", rename_all = "lowercase"))]
 pub enum Method {
     /// A task is the state after the first `rows` rows; the rest is searched (the seed design).
     Rows {
@@ -30,6 +32,45 @@ pub enum Method {
     Halves,
 }
 
+/// What the tasks of a plan that follow one another have in common.
+///
+/// Whoever lends, samples or measures ranges of tasks asks this, instead of asking for the method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Locality {
+    /// Nothing: a task takes as long by itself as between its neighbours.
+    None,
+    /// Work: a kernel counts a run of neighbours faster than each of them by itself. A task of a run
+    /// of `run` tasks takes about as long as it does in a count of the whole plan.
+    SharedWork {
+        /// Number of tasks.
+        run: u64,
+    },
+    /// Tables: a kernel makes tables that serve thousands of neighbours, and making them for a task
+    /// elsewhere in the plan can take seconds. The first task of a run pays for them.
+    SharedTables,
+}
+
+impl Locality {
+    /// The fewest neighbours that must be counted together so that each takes what it takes in a count
+    /// of the whole plan. A longer run tells little more, because neighbours are alike.
+    #[must_use]
+    pub const fn fair_run(self) -> u64 {
+        match self {
+            Locality::None | Locality::SharedTables => 1,
+            Locality::SharedWork { run } => run,
+        }
+    }
+
+    /// Whether a kernel needs to warm up, that is, to count a task of a run before the run is measured.
+    #[must_use]
+    pub const fn warms_up(self) -> bool {
+        match self {
+            Locality::None | Locality::SharedWork { .. } => false,
+            Locality::SharedTables => true,
+        }
+    }
+}
+
 impl Method {
     /// The method's name in messages, ledgers and on the command line.
     #[must_use]
@@ -41,7 +82,7 @@ impl Method {
         }
     }
 
-    /// The name and the value of what the method is told, if anything: `rows` (M), or `width`.
+    /// The name and the value of the method's parameter, if it has one: `rows` (M), or `width`.
     #[must_use]
     pub const fn parameter(self) -> Option<(&'static str, u32)> {
         match self {
@@ -61,13 +102,38 @@ impl Method {
         }
     }
 
+    /// The sizes of the boards whose placements this method counts. The range is empty for a parameter
+    /// that no board can have.
+    #[must_use]
+    pub const fn sizes(self) -> RangeInclusive<u32> {
+        match self {
+            Method::Rows { rows } => rows..=MAX_N,
+            Method::Ring { width: width @ 1..=2 } => 2 * width..=MAX_N,
+            Method::Ring { .. } => 1..=0,
+            Method::Halves => halves::MIN_N..=halves::MAX_N,
+        }
+    }
+
     /// Whether a board of size `n` has as many rows, or rings, or can be split.
     #[must_use]
     pub const fn suits(self, n: u32) -> bool {
+        let sizes = self.sizes();
+        *sizes.start() <= n && n <= *sizes.end()
+    }
+
+    /// What neighbouring tasks of a board of size `n` have in common.
+    ///
+    /// By `ring` neighbours are searched together. By `halves` those of a small odd board use the same
+    /// lists of half-boards; on a larger odd board those with one square of the centre row's queen use
+    /// the same tables.
+    #[must_use]
+    pub const fn locality(self, n: u32) -> Locality {
         match self {
-            Method::Rows { rows } => rows <= n,
-            Method::Ring { width } => width >= 1 && width <= 2 && 2 * width <= n,
-            Method::Halves => n >= halves::MIN_N && n <= halves::MAX_N,
+            Method::Rows { .. } => Locality::None,
+            Method::Ring { .. } => Locality::SharedWork { run: 16 },
+            Method::Halves if n.is_multiple_of(2) => Locality::None,
+            Method::Halves if n <= SHARED_LISTS_MAX_N => Locality::SharedWork { run: 512 },
+            Method::Halves => Locality::SharedTables,
         }
     }
 
@@ -94,17 +160,21 @@ impl fmt::Display for Method {
     }
 }
 
-/// A method as a person asks for it: what is left out is chosen to suit the board.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A method as a person asks for it: a parameter that is left out is chosen to suit the board.
+///
+/// Like [`Method`], it is deliberately not `#[non_exhaustive]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(tag = "method", rename_all = "lowercase"))]
 pub enum MethodChoice {
     /// [`Method::Rows`].
     Rows {
-        /// M, or [`suggested_rows`].
+        /// M, or [`suggested_rows`] if it is left out.
         rows: Option<u32>,
     },
     /// [`Method::Ring`].
     Ring {
-        /// The width, or [`suggested_width`].
+        /// The width, or [`suggested_width`] if it is left out.
         width: Option<u32>,
     },
     /// [`Method::Halves`].
@@ -112,33 +182,33 @@ pub enum MethodChoice {
 }
 
 impl MethodChoice {
-    /// What is chosen for a problem where nothing is asked for.
+    /// The choice for a problem when nothing is asked for.
     ///
-    /// For the total `halves` wins from N = 16 on, and is chosen as far as it goes; below that every
-    /// method takes milliseconds. Other problems are cut by rows.
+    /// For the total `halves` is the fastest from N = 16 on, and is chosen up to the largest board that
+    /// it takes; below 16 every method takes milliseconds. Other problems are cut by rows.
     #[must_use]
     pub const fn suggested(problem: Problem) -> MethodChoice {
-        let (Problem::Total { n } | Problem::Fundamental { n }) = problem else {
+        if !problem.sums_all_placements() {
             return MethodChoice::Rows { rows: None };
-        };
-        match n {
+        }
+        match problem.n() {
             0..=15 => MethodChoice::Rows { rows: None },
             16..=halves::MAX_N => MethodChoice::Halves,
             _ => MethodChoice::Ring { width: None },
         }
     }
 
-    /// The method, with everything chosen, for `problem`.
+    /// The method for `problem`, with every parameter chosen.
     #[must_use]
     pub fn for_problem(self, problem: Problem) -> Method {
         let n = problem.n();
-        let suggested_rows = || match problem {
-            Problem::Total { .. } | Problem::Fundamental { .. } => suggested_rows(n),
-            _ => first_rows::suggested_rows(problem),
-        };
         match self {
-            MethodChoice::Rows { rows } => {
-                Method::Rows { rows: rows.unwrap_or_else(suggested_rows) }
+            MethodChoice::Rows { rows: Some(rows) } => Method::Rows { rows },
+            MethodChoice::Rows { rows: None } if problem.sums_all_placements() => {
+                Method::Rows { rows: suggested_rows(n) }
+            }
+            MethodChoice::Rows { rows: None } => {
+                Method::Rows { rows: first_rows::suggested_rows(problem) }
             }
             MethodChoice::Ring { width } => {
                 Method::Ring { width: width.unwrap_or_else(|| suggested_width(n)) }
@@ -150,16 +220,15 @@ impl MethodChoice {
     /// Whether `method` is one that was asked for.
     #[must_use]
     pub fn allows(self, method: Method) -> bool {
-        match (self, method) {
-            (MethodChoice::Rows { rows }, Method::Rows { rows: made }) => {
-                rows.is_none_or(|rows| rows == made)
-            }
-            (MethodChoice::Ring { width }, Method::Ring { width: made }) => {
-                width.is_none_or(|width| width == made)
-            }
-            (MethodChoice::Halves, Method::Halves) => true,
-            _ => false,
-        }
+        let parameter = match (self, method) {
+            (MethodChoice::Rows { rows }, Method::Rows { .. }) => rows,
+            (MethodChoice::Ring { width }, Method::Ring { .. }) => width,
+            (MethodChoice::Halves, Method::Halves) => None,
+            (MethodChoice::Rows { .. }, Method::Ring { .. } | Method::Halves)
+            | (MethodChoice::Ring { .. }, Method::Rows { .. } | Method::Halves)
+            | (MethodChoice::Halves, Method::Rows { .. } | Method::Ring { .. }) => return false,
+        };
+        parameter.is_none_or(|asked| method.parameter().is_some_and(|(_, made)| made == asked))
     }
 }
 
@@ -175,92 +244,9 @@ impl fmt::Display for MethodChoice {
     }
 }
 
-/// A board cut into tasks: any of them, by ordinal. It is an index of at most a few MB, however
-/// many tasks there are.
-#[derive(Clone, Debug)]
-pub enum Cut {
-    /// By prefixes.
-    Rows(RowsPlan),
-    /// By preplacements.
-    Ring(RingPlan),
-    /// By splits.
-    Halves(HalvesPlan),
-    /// By the first rows, where a state does not tell enough.
-    FirstRows(FirstRowsPlan),
-}
-
-/// Why a board cannot be cut so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error(transparent)]
-pub enum CutError {
-    /// By prefixes.
-    Rows(#[from] RowsError),
-    /// By preplacements.
-    Ring(#[from] RingError),
-    /// By splits.
-    Halves(#[from] HalvesError),
-    /// By the first rows.
-    FirstRows(#[from] FirstRowsError),
-}
-
-impl Cut {
-    /// Cuts a problem. May take seconds for the largest numbers of tasks: it counts them.
-    ///
-    /// # Errors
-    ///
-    /// [`CutError`] where the method cannot cut this problem, or not so.
-    pub fn new(problem: Problem, method: Method) -> Result<Cut, CutError> {
-        let (Problem::Total { n } | Problem::Fundamental { n }) = problem else {
-            return match method {
-                Method::Rows { rows } => Ok(Cut::FirstRows(FirstRowsPlan::new(problem, rows)?)),
-                Method::Ring { .. } | Method::Halves => {
-                    Err(FirstRowsError::Method { problem, method, most: MAX_ROWS }.into())
-                }
-            };
-        };
-        Ok(match method {
-            Method::Rows { rows } => Cut::Rows(RowsPlan::new(n, rows)?),
-            Method::Ring { width } => Cut::Ring(RingPlan::new(n, width)?),
-            Method::Halves => Cut::Halves(HalvesPlan::new(n)?),
-        })
-    }
-
-    /// The number of tasks.
-    #[must_use]
-    pub fn len(&self) -> u64 {
-        match self {
-            Cut::Rows(plan) => plan.len(),
-            Cut::Ring(plan) => plan.len(),
-            Cut::Halves(plan) => plan.len(),
-            Cut::FirstRows(plan) => plan.len(),
-        }
-    }
-
-    /// Whether there is no task.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Appends the tasks whose ordinals are in `range` to `out`, in order.
-    ///
-    /// # Panics
-    ///
-    /// If `range` passes [`len`](Cut::len), or starts after its end.
-    pub fn fill(&self, range: Range<u64>, out: &mut Tasks) {
-        match self {
-            Cut::Rows(plan) => plan.fill(range, out),
-            Cut::Ring(plan) => plan.fill(range, out),
-            Cut::Halves(plan) => plan.fill(range, out),
-            Cut::FirstRows(plan) => plan.fill(range, out),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::MAX_N;
 
     #[test]
     fn a_method_is_known_by_its_name_and_parameter() {
@@ -271,49 +257,6 @@ mod tests {
         assert_eq!(Method::from_name("guessing", Some(1)), None);
         assert_eq!(Method::from_name("rows", None), None);
         assert_eq!(Method::from_name("halves", Some(1)), None);
-    }
-
-    #[test]
-    fn what_suits_a_board_can_be_cut_and_nothing_else() {
-        for n in 0..=8 {
-            let rows = (0..=9).map(|rows| Method::Rows { rows });
-            let rings = (0..=4).map(|width| Method::Ring { width });
-            for method in rows.chain(rings) {
-                assert_eq!(
-                    Cut::new(Problem::Total { n }, method).is_ok(),
-                    method.suits(n),
-                    "{method} of N = {n}"
-                );
-            }
-        }
-        for n in 0..=33 {
-            assert_eq!(
-                Cut::new(Problem::Total { n }, Method::Halves).is_ok(),
-                Method::Halves.suits(n),
-                "N = {n}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_board_beyond_all_sizes_is_refused_and_nothing_worse() {
-        for n in [MAX_N + 1, 65, u32::MAX - 1, u32::MAX] {
-            for problem in [
-                Problem::Total { n },
-                Problem::Fundamental { n },
-                Problem::Toroidal { n },
-                Problem::Superqueens { n },
-            ] {
-                let ring = MethodChoice::Ring { width: None };
-                for choice in
-                    [MethodChoice::suggested(problem), MethodChoice::Rows { rows: None }, ring]
-                {
-                    let method = choice.for_problem(problem);
-                    assert!(!problem.suits(method), "{problem} by {method}");
-                    assert!(Cut::new(problem, method).is_err(), "{problem} by {method}");
-                }
-            }
-        }
     }
 
     #[test]
@@ -334,5 +277,15 @@ mod tests {
         assert!(MethodChoice::Rows { rows: Some(2) }.allows(two_rows));
         assert!(!MethodChoice::Rows { rows: Some(1) }.allows(two_rows));
         assert!(!MethodChoice::Ring { width: None }.allows(two_rows));
+    }
+
+    #[test]
+    fn neighbours_of_odd_boards_share_lists_and_of_larger_ones_tables() {
+        let halves = |n| Method::Halves.locality(n);
+        assert_eq!([18, 22, 28].map(halves), [Locality::None; 3]);
+        assert_eq!([5, 21].map(halves), [Locality::SharedWork { run: 512 }; 2]);
+        assert_eq!([23, 29].map(halves), [Locality::SharedTables; 2]);
+        assert_eq!(halves(21).fair_run(), 512);
+        assert!(halves(23).warms_up() && !halves(21).warms_up() && !halves(22).warms_up());
     }
 }

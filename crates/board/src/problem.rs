@@ -1,29 +1,32 @@
-//! What is counted.
+//! Problems: what is counted.
 
 use std::fmt;
 
-use thiserror::Error;
-
-use crate::squares::{Square, SquaresError, check_queens, parse_squares};
-use crate::{MAX_N, Method};
+use crate::squares::{Square, parse_squares};
+use crate::{Given, MAX_N, Method, TaskKind, first_rows};
 
 /// A counting problem of the N-queens family.
+///
+/// This enum is deliberately not `#[non_exhaustive]`: whoever matches on it must decide about a new
+/// problem before the program compiles again. A new problem is a breaking change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(tag = "problem", rename_all = "lowercase"))]
 pub enum Problem {
     /// All placements of `n` queens on an `n` x `n` board, none attacking another (A000170).
     Total {
         /// Board size, 0 to 32.
         n: u32,
     },
-    /// The same up to the eight symmetries of the square (A002562). Its tasks are those of
-    /// [`Total`](Problem::Total), and their sum is: how many are fixed by which rotation is all that
-    /// the answer takes beside it, and is found by a search of its own.
+    /// All placements up to the eight symmetries of the square (A002562). Its tasks, and the sum over
+    /// them, are those of [`Total`](Problem::Total). The answer is that sum and the numbers of
+    /// placements that rotations fix, put together by a [`Census`](crate::Census).
     Fundamental {
         /// Board size, 0 to 32.
         n: u32,
     },
-    /// Placements on a torus, where diagonals go on at the opposite edge: "modular" ones (A007705).
-    /// There are none unless N is prime to 6 (Polya, 1918).
+    /// Placements on a torus, where diagonals continue at the opposite edge ("modular" placements,
+    /// A007705). There are none unless N is prime to 6 (Polya, 1918).
     Toroidal {
         /// Board size, 0 to 32.
         n: u32,
@@ -37,86 +40,8 @@ pub enum Problem {
     Completions(Given),
 }
 
-/// Queens that stand on a board already, none attacking another.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Given {
-    n: u32,
-    /// Of each row's queen the column, or [`NOBODY`].
-    columns: [u8; Given::MAX_N as usize],
-}
-
-/// A row without a queen.
-const NOBODY: u8 = u8::MAX;
-
-/// Why queens are not [`Given`].
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum GivenError {
-    /// The board is too large.
-    #[error("a board of size {0}: completions are counted for sizes from 0 to {max}", max = Given::MAX_N)]
-    BoardTooLarge(u32),
-    /// The queens cannot stand so.
-    #[error(transparent)]
-    Squares(#[from] SquaresError),
-}
-
-impl Given {
-    /// The largest board.
-    pub const MAX_N: u32 = 64;
-
-    /// These queens on a board of size `n`, at most [`MAX_N`](Given::MAX_N).
-    ///
-    /// # Errors
-    ///
-    /// [`GivenError`], if the board is too large, a square is off it, or two queens attack each
-    /// other.
-    pub fn new(n: u32, queens: &[Square]) -> Result<Given, GivenError> {
-        if n > Given::MAX_N {
-            return Err(GivenError::BoardTooLarge(n));
-        }
-        check_queens(n, queens)?;
-        let mut columns = [NOBODY; Given::MAX_N as usize];
-        for queen in queens {
-            columns[queen.row as usize] = queen.column as u8;
-        }
-        Ok(Given { n, columns })
-    }
-
-    /// Board size.
-    #[must_use]
-    pub fn n(&self) -> u32 {
-        self.n
-    }
-
-    /// The queens, row by row.
-    pub fn queens(&self) -> impl Iterator<Item = Square> + '_ {
-        let rows = (0..self.n).zip(self.columns);
-        let queens = rows.filter(|&(_, column)| column != NOBODY);
-        queens.map(|(row, column)| Square { column: u32::from(column), row })
-    }
-
-    /// The rows without a queen, from row 0 on.
-    pub fn open_rows(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..self.n).filter(|&row| self.columns[row as usize] == NOBODY)
-    }
-}
-
-impl fmt::Display for Given {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, queen) in self.queens().enumerate() {
-            write!(f, "{}{queen}", if i > 0 { "," } else { "" })?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Debug for Given {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self} of N={}", self.n)
-    }
-}
-
 impl Problem {
-    /// The problem's name in messages and on the command line.
+    /// The problem's name in messages.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -136,17 +61,66 @@ impl Problem {
             | Problem::Fundamental { n }
             | Problem::Toroidal { n }
             | Problem::Superqueens { n } => n,
-            Problem::Completions(given) => given.n,
+            Problem::Completions(given) => given.n(),
         }
     }
 
-    /// All that tells it from others of the same size: its name and, after a space, given queens. It
-    /// is what ledgers and fingerprints have, and [`from_text`](Problem::from_text) reads it.
+    /// The given queens, if the problem has them.
+    #[must_use]
+    pub const fn given(&self) -> Option<&Given> {
+        match self {
+            Problem::Total { .. }
+            | Problem::Fundamental { .. }
+            | Problem::Toroidal { .. }
+            | Problem::Superqueens { .. } => None,
+            Problem::Completions(given) => Some(given),
+        }
+    }
+
+    /// Whether its tasks are those of the total, so that their sum is the number of all placements.
+    #[must_use]
+    pub const fn sums_all_placements(&self) -> bool {
+        match self {
+            Problem::Total { .. } | Problem::Fundamental { .. } => true,
+            Problem::Toroidal { .. } | Problem::Superqueens { .. } | Problem::Completions(_) => {
+                false
+            }
+        }
+    }
+
+    /// Whether its answer is the number of orbits, so that the sum over its tasks, placements before
+    /// symmetry, is only a part of it.
+    #[must_use]
+    pub const fn counts_orbits(&self) -> bool {
+        match self {
+            Problem::Fundamental { .. } => true,
+            Problem::Total { .. }
+            | Problem::Toroidal { .. }
+            | Problem::Superqueens { .. }
+            | Problem::Completions(_) => false,
+        }
+    }
+
+    /// The largest board: [`MAX_N`], or with given queens [`Given::MAX_N`].
+    #[must_use]
+    pub const fn max_n(&self) -> u32 {
+        match self {
+            Problem::Total { .. }
+            | Problem::Fundamental { .. }
+            | Problem::Toroidal { .. }
+            | Problem::Superqueens { .. } => MAX_N,
+            Problem::Completions(_) => Given::MAX_N,
+        }
+    }
+
+    /// The problem as a word: its name and, after a space, its given queens. Together with the size it
+    /// identifies the problem; ledgers and fingerprints hold it, and [`from_text`](Problem::from_text)
+    /// reads it.
     #[must_use]
     pub fn text(&self) -> String {
-        match self {
-            Problem::Completions(given) => format!("{} {given}", self.name()),
-            _ => self.name().into(),
+        match self.given() {
+            Some(given) => format!("{} {given}", self.name()),
+            None => self.name().into(),
         }
     }
 
@@ -173,46 +147,62 @@ impl Problem {
     /// The rows to be filled, from row 0 on.
     #[must_use]
     pub fn open_rows(&self) -> Vec<u32> {
-        match self {
-            Problem::Completions(given) => given.open_rows().collect(),
-            _ => (0..self.n()).collect(),
+        match self.given() {
+            Some(given) => given.open_rows().collect(),
+            None => (0..self.n()).collect(),
         }
     }
 
-    /// Whether queens on two squares of different rows attack each other: the rules, by which all
-    /// faster ways are checked.
+    /// Whether queens on two squares of different rows attack each other. These are the rules; all
+    /// faster ways are checked against them.
     #[must_use]
     pub const fn attack(&self, a: Square, b: Square) -> bool {
         let (columns, rows) = (a.column.abs_diff(b.column), a.row.abs_diff(b.row));
         match *self {
             Problem::Toroidal { n } => columns == 0 || columns == rows || columns + rows == n,
             Problem::Superqueens { .. } => columns == 0 || columns == rows || columns + rows == 3,
-            _ => columns == 0 || columns == rows,
+            Problem::Total { .. } | Problem::Fundamental { .. } | Problem::Completions(_) => {
+                columns == 0 || columns == rows
+            }
         }
     }
 
-    /// Whether it can be cut by `method`: the total in every way, others by their first rows.
+    /// What the tasks of the problem are if it is cut by `method`; `None` if it cannot be cut so. The
+    /// total is cut in every way, other problems by their first rows.
+    #[must_use]
+    pub fn task_kind(&self, method: Method) -> Option<TaskKind> {
+        if self.sums_all_placements() {
+            let kind = match method {
+                Method::Rows { rows } => TaskKind::Prefix { rows },
+                Method::Ring { width } => TaskKind::Preplacement { width },
+                Method::Halves => TaskKind::Split,
+            };
+            return method.suits(self.n()).then_some(kind);
+        }
+        match method {
+            Method::Rows { rows } => {
+                let fits = self.n() <= self.max_n()
+                    && rows <= first_rows::MAX_ROWS
+                    && rows as usize <= self.open_rows().len();
+                fits.then_some(TaskKind::FirstRows { rows })
+            }
+            Method::Ring { .. } | Method::Halves => None,
+        }
+    }
+
+    /// Whether it can be cut by `method`.
     #[must_use]
     pub fn suits(&self, method: Method) -> bool {
-        match self {
-            Problem::Total { n } | Problem::Fundamental { n } => *n <= MAX_N && method.suits(*n),
-            Problem::Toroidal { n } | Problem::Superqueens { n } if *n > MAX_N => false,
-            _ => match method {
-                Method::Rows { rows } => {
-                    rows <= crate::first_rows::MAX_ROWS && rows as usize <= self.open_rows().len()
-                }
-                Method::Ring { .. } | Method::Halves => false,
-            },
-        }
+        self.task_kind(method).is_some()
     }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} N={}", self.name(), self.n())?;
-        match self {
-            Problem::Completions(given) => write!(f, " ({} given)", given.queens().count()),
-            _ => Ok(()),
+        match self.given() {
+            Some(given) => write!(f, " ({} given)", given.queens().count()),
+            None => Ok(()),
         }
     }
 }
@@ -220,6 +210,7 @@ impl fmt::Display for Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::GivenError;
 
     #[test]
     fn a_problem_is_known_by_its_text() {

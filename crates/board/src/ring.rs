@@ -61,10 +61,11 @@ use thiserror::Error;
 use self::opening::Opening;
 pub use self::preplacement::Preplacement;
 use self::sides::{Sides, list};
-use crate::{MAX_N, Tasks};
+use crate::{MAX_N, RangeError, Tasks};
 
 /// Why a plan cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum RingError {
     /// The masks cannot hold a row of this board.
     #[error("a board of size {n}: give a size of at most {MAX_N}")]
@@ -73,7 +74,7 @@ pub enum RingError {
         n: u32,
     },
     /// Opposite sides would share lines.
-    #[error("a board of size {n} has no ring of width {width}: use --method rows")]
+    #[error("a board of size {n} has no ring of width {width}: count it by the method rows")]
     BoardTooSmall {
         /// The size of the board.
         n: u32,
@@ -81,7 +82,7 @@ pub enum RingError {
         width: u32,
     },
     /// Only one or two outer rings are placed.
-    #[error("a ring of width {width}: give --width 1 or 2")]
+    #[error("there is no ring of width {width}: the width is 1 or 2")]
     NoSuchWidth {
         /// The width of the ring.
         width: u32,
@@ -165,15 +166,11 @@ impl RingPlan {
     /// Appends the tasks whose ordinals are in `range` to `out`, in order, each as
     /// [packed](Preplacement::pack).
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// If `range` passes [`len`](RingPlan::len), or starts after its end.
-    pub fn fill(&self, range: Range<u64>, out: &mut Tasks) {
-        assert!(
-            range.start <= range.end && range.end <= self.len(),
-            "range {range:?} of a plan of {} tasks",
-            self.len()
-        );
+    /// [`RangeError`], if `range` passes [`len`](RingPlan::len) or starts after its end.
+    pub fn fill(&self, range: Range<u64>, out: &mut Tasks) -> Result<(), RangeError> {
+        RangeError::check(&range, self.len())?;
         out.reserve((range.end - range.start) as usize);
         let after = self.index.partition_point(|entry| entry.start <= range.start);
         let mut at = range.start;
@@ -181,9 +178,10 @@ impl RingPlan {
             let opening = Opening::new(&self.sides, entry.first.into(), entry.second.into());
             at += opening.fill(at - entry.start, range.end - at, out);
             if at == range.end {
-                return;
+                break;
             }
         }
+        Ok(())
     }
 }
 
@@ -209,7 +207,7 @@ mod tests {
         let picture = Preplacement { top: [2, 0], right: [1, 0], bottom: [4, 0], left: [3, 0] };
         let plan = RingPlan::new(7, 1).expect("the board has such a ring");
         let mut tasks = Tasks::new();
-        plan.fill(0..plan.len(), &mut tasks);
+        plan.fill(0..plan.len(), &mut tasks).expect("it is the whole plan");
         assert!((0..tasks.len()).any(|i| tasks.get(i) == (picture.pack(), 8)));
     }
 }

@@ -37,7 +37,7 @@ use thiserror::Error;
 
 use self::index::Index;
 use self::walk::Walk;
-use crate::{MAX_N, Tasks};
+use crate::{MAX_N, RangeError, Tasks};
 
 /// The most prefixes that the first M rows of a plan may hold, all those rows together.
 ///
@@ -47,6 +47,7 @@ pub const MAX_TASKS: u64 = 1_000_000_000;
 
 /// Why a plan cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum RowsError {
     /// The masks cannot hold a row of this board.
     #[error("a board of size {n}: give a size of at most {MAX_N}")]
@@ -55,7 +56,7 @@ pub enum RowsError {
         n: u32,
     },
     /// The board has fewer rows than were to be placed.
-    #[error("{rows} rows of a board of size {n}: give at most {n} with --rows")]
+    #[error("a board of size {n} has no {rows} rows: place at most {n}")]
     RowsBeyondBoard {
         /// The size of the board.
         n: u32,
@@ -64,8 +65,8 @@ pub enum RowsError {
     },
     /// The rows hold more than [`MAX_TASKS`] prefixes.
     #[error(
-        "the first {rows} rows of a board of size {n} hold more than {limit} prefixes: \
-         give {advice} with --rows"
+        "the first {rows} rows of a board of size {n} hold more than {limit} prefixes: place {advice} \
+         rows"
     )]
     TooManyTasks {
         /// The size of the board.
@@ -150,19 +151,16 @@ impl RowsPlan {
 
     /// Appends the tasks whose ordinals are in `range` to `out`, in order.
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// If `range` passes [`len`](RowsPlan::len), or starts after its end.
-    pub fn fill(&self, range: Range<u64>, out: &mut Tasks) {
-        assert!(
-            range.start <= range.end && range.end <= self.len(),
-            "range {range:?} of a plan of {} tasks",
-            self.len()
-        );
+    /// [`RangeError`], if `range` passes [`len`](RowsPlan::len) or starts after its end.
+    pub fn fill(&self, range: Range<u64>, out: &mut Tasks) -> Result<(), RangeError> {
+        RangeError::check(&range, self.len())?;
         if range.is_empty() {
-            return;
+            return Ok(());
         }
         let (entries, skip) = self.index.seek(range.start);
         Walk::new(self.n, skip, range.end - range.start, out).run(entries, self.index.below());
+        Ok(())
     }
 }

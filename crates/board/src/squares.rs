@@ -20,6 +20,7 @@ pub struct Square {
 
 /// Why words are no queens on a board.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum SquaresError {
     /// Not letters and then a number.
     #[error("`{0}` is no square: name it by file and rank, as in a1 or c12")]
@@ -93,6 +94,21 @@ impl FromStr for Square {
             Some(Square { column: column.checked_sub(1)?, row })
         };
         square().ok_or_else(|| SquaresError::NoSquare(word.into()))
+    }
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for Square {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for Square {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Square, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        name.parse().map_err(serde::de::Error::custom)
     }
 }
 

@@ -1,8 +1,35 @@
-//! Blocks of tasks as structure-of-arrays, after the MC# design: they travel and are counted so.
+//! Blocks of tasks as structure-of-arrays, after the MC# design. They travel and are counted in this
+//! form.
 
 use std::ops::Range;
 
 use crate::Prefix;
+
+/// What the record of a task holds. It follows from the problem and the method:
+/// [`Problem::task_kind`](crate::Problem::task_kind).
+///
+/// Like [`Problem`](crate::Problem), it is deliberately not `#[non_exhaustive]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TaskKind {
+    /// The state below the first `rows` rows, three masks: a [`Prefix`].
+    Prefix {
+        /// M.
+        rows: u32,
+    },
+    /// The queens of the outer rows and columns: a [`Preplacement`](crate::ring::Preplacement).
+    Preplacement {
+        /// Number of rows and columns on each side.
+        width: u32,
+    },
+    /// The columns of the upper half's queens, and the centre row's queen: see [`halves`](crate::halves).
+    Split,
+    /// The columns of the queens in the first rows without a given queen: see
+    /// [`first_rows`](crate::first_rows).
+    FirstRows {
+        /// M.
+        rows: u32,
+    },
+}
 
 /// A block of tasks. The four lists have one length, and index `i` of each belongs to task `i`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! The tasks of problems that are cut by their first rows.
 
-use board::first_rows::{FirstRowsError, FirstRowsPlan, MAX_ROWS, queens, suggested_rows};
-use board::squares::parse_squares;
-use board::{Given, Problem, Tasks};
+use queens_board::first_rows::{FirstRowsError, FirstRowsPlan, MAX_ROWS, queens, suggested_rows};
+use queens_board::squares::parse_squares;
+use queens_board::{Given, Problem, Tasks};
 
 fn completions(n: u32, squares: &str) -> Problem {
     let queens = parse_squares(squares).expect("they are squares");
@@ -14,18 +14,18 @@ fn tasks(problem: Problem, rows: u32) -> Tasks {
     let mut tasks = Tasks::new();
     // In two pieces, which must join.
     let middle = plan.len() / 3;
-    plan.fill(0..middle, &mut tasks);
-    plan.fill(middle..plan.len(), &mut tasks);
+    plan.fill(0..middle, &mut tasks).expect("the plan has the range");
+    plan.fill(middle..plan.len(), &mut tasks).expect("the plan has the range");
     tasks
 }
 
 /// All ways to fill the first rows, without symmetry.
 fn all_ways(problem: &Problem, rows: u32) -> u64 {
-    fn count(problem: &Problem, rows: &[u32], queens: &mut Vec<board::Square>) -> u64 {
+    fn count(problem: &Problem, rows: &[u32], queens: &mut Vec<queens_board::Square>) -> u64 {
         let [row, rows @ ..] = rows else { return 1 };
         let mut found = 0;
         for column in 0..problem.n() {
-            let square = board::Square { column, row: *row };
+            let square = queens_board::Square { column, row: *row };
             if !queens.iter().any(|&queen| problem.attack(queen, square)) {
                 queens.push(square);
                 found += count(problem, rows, queens);
@@ -34,10 +34,7 @@ fn all_ways(problem: &Problem, rows: u32) -> u64 {
         }
         found
     }
-    let mut given: Vec<_> = match problem {
-        Problem::Completions(given) => given.queens().collect(),
-        _ => Vec::new(),
-    };
+    let mut given: Vec<_> = problem.given().into_iter().flat_map(Given::queens).collect();
     count(problem, &problem.open_rows()[..rows as usize], &mut given)
 }
 

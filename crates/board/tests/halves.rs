@@ -1,18 +1,15 @@
 //! The tasks of `halves` against the symmetries of the square, and against closed forms.
 
-#[path = "vectors/mod.rs"]
-mod vectors;
-
 use std::collections::{BTreeMap, BTreeSet};
 
-use board::halves::{HalvesError, HalvesPlan, SPLITS_FIRST_MAX_N, Shares};
-use board::{Prefix, Tasks, full_mask};
 use proptest::prelude::*;
+use queens_board::halves::{HalvesError, HalvesPlan, Shares};
+use queens_board::{Locality, Method, Prefix, Tasks, full_mask};
 
 fn all(n: u32) -> Tasks {
     let plan = HalvesPlan::new(n).expect("the size is in range");
     let mut tasks = Tasks::new();
-    plan.fill(0..plan.len(), &mut tasks);
+    plan.fill(0..plan.len(), &mut tasks).expect("the plan has the range");
     tasks
 }
 
@@ -178,7 +175,7 @@ fn place_in_order(n: u32, task: Prefix) -> (bool, u32, i32, u32, u32) {
     let half = n / 2;
     let lines = (1 << half) - 1;
     if n % 2 == 1 && task.left != 1 << half {
-        if n > SPLITS_FIRST_MAX_N {
+        if Method::Halves.locality(n) == Locality::SharedTables {
             return (false, task.left, 0, task.down, 0);
         }
         let right = right(n, task);
@@ -199,9 +196,9 @@ fn ordinals_are_in_order_up_to_the_largest_boards() {
         let runs = 4000.min(plan.len() / 8);
         for run in 0..runs {
             let start = plan.len() / runs * run;
-            plan.fill(start..start + 8, &mut tasks);
+            plan.fill(start..start + 8, &mut tasks).expect("the plan has the range");
         }
-        plan.fill(plan.len() - 1..plan.len(), &mut tasks);
+        plan.fill(plan.len() - 1..plan.len(), &mut tasks).expect("the plan has the range");
         let places: Vec<_> = (0..tasks.len()).map(|i| place_in_order(n, tasks.get(i).0)).collect();
         assert!(places.is_sorted_by(|a, b| a < b), "N = {n}");
     }
@@ -223,7 +220,7 @@ proptest! {
         let (a, b) = (a % (plan.len() + 1), b % (plan.len() + 1));
         let range = a.min(b)..a.max(b);
         let mut part = Tasks::new();
-        plan.fill(range.clone(), &mut part);
+        plan.fill(range.clone(), &mut part).expect("the plan has the range");
         let whole = all(n);
         prop_assert_eq!(part.as_slice(), whole.slice(range.start as usize..range.end as usize));
     }

@@ -8,8 +8,8 @@ use std::hint::black_box;
 use board::halves::HalvesPlan;
 use board::rows::RowsPlan;
 use board::{Method, Tasks};
-use count::{Backend, Kernel};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use queens_count::{Backend, Kernel};
 
 /// (N, one task in so many): at most half a second for AVX2. Samples of odd boards are of the centre
 /// column's tasks alone, because the others share lists or tables with many neighbours.
@@ -20,9 +20,10 @@ fn reference(criterion: &mut Criterion) {
     let plan = RowsPlan::new(16, 4).expect("the plan is within the limit");
     let mut tasks = Tasks::new();
     for ordinal in (0..plan.len()).step_by(400) {
-        plan.fill(ordinal..ordinal + 1, &mut tasks);
+        plan.fill(ordinal..ordinal + 1, &mut tasks).expect("the plan has the range");
     }
-    let mut kernel = Kernel::new(Backend::Reference, 16, Method::Rows { rows: 4 });
+    let mut kernel = Kernel::new(Backend::Reference, 16, Method::Rows { rows: 4 })
+        .expect("there is such a kernel");
     let mut count = || kernel.count(black_box(tasks.as_slice())).expect("tasks are good");
     let mut group = criterion.benchmark_group("rows N=16");
     group.sample_size(20).throughput(Throughput::Elements(count()));
@@ -36,7 +37,8 @@ fn halves(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(format!("halves N={n}"));
         group.sample_size(10);
         for backend in Backend::available().filter(|backend| *backend != Backend::Reference) {
-            let mut kernel = Kernel::new(backend, n, Method::Halves);
+            let mut kernel =
+                Kernel::new(backend, n, Method::Halves).expect("there is such a kernel");
             let mut count = || kernel.count(black_box(tasks.as_slice())).expect("tasks are good");
             group.throughput(Throughput::Elements(count()));
             group.bench_function(BenchmarkId::from_parameter(backend), |bencher| {
@@ -53,7 +55,7 @@ fn sample(n: u32, step: u64) -> Tasks {
         if n % 2 == 1 { HalvesPlan::new(n - 1).expect("is in range").len() } else { plan.len() };
     let mut tasks = Tasks::new();
     for ordinal in (plan.len() - centre + step / 2..plan.len()).step_by(step as usize) {
-        plan.fill(ordinal..ordinal + 1, &mut tasks);
+        plan.fill(ordinal..ordinal + 1, &mut tasks).expect("the plan has the range");
     }
     tasks
 }

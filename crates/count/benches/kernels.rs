@@ -3,8 +3,8 @@
 use std::hint::black_box;
 
 use board::{Cut, Method, Problem, Tasks};
-use count::{Backend, Kernel};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use queens_count::{Backend, Kernel};
 
 /// Tasks that are taken together: neighbours share work by `ring`.
 const RUN: u64 = 16;
@@ -40,13 +40,13 @@ fn sample(n: u32, method: Method, step: usize) -> Tasks {
     let cut = Cut::new(Problem::Total { n }, method).expect("the board can be cut so");
     let mut tasks = Tasks::new();
     for start in (0..cut.len()).step_by(step * RUN as usize) {
-        cut.fill(start..cut.len().min(start + RUN), &mut tasks);
+        cut.fill(start..cut.len().min(start + RUN), &mut tasks).expect("the plan has the range");
     }
     tasks
 }
 
 fn count(backend: Backend, n: u32, method: Method, tasks: &Tasks, block: usize) -> u64 {
-    let mut kernel = Kernel::new(backend, n, method);
+    let mut kernel = Kernel::new(backend, n, method).expect("there is such a kernel");
     (0..tasks.len())
         .step_by(block)
         .map(|start| tasks.slice(start..tasks.len().min(start + block)))

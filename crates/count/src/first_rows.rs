@@ -50,16 +50,16 @@ struct OpenRow {
 impl FirstRows {
     /// For tasks of a problem that is no total. `None` if the processor lacks the backend.
     pub(crate) fn new(backend: Backend, problem: Problem, rows: u32) -> Option<FirstRows> {
-        let search = match (backend, problem) {
-            (Backend::Reference, _) => Search::Rules,
-            (_, Problem::Toroidal { .. }) => Search::Torus,
-            (_, Problem::Superqueens { .. }) => Search::Superqueens,
-            (_, Problem::Completions(given)) if given.n() <= MAX_N => {
+        let search = match problem {
+            _ if backend == Backend::Reference => Search::Rules,
+            Problem::Toroidal { .. } => Search::Torus,
+            Problem::Superqueens { .. } => Search::Superqueens,
+            Problem::Completions(given) if given.n() <= MAX_N => {
                 Search::Ground(Box::new(GroundSearch::new(backend, given, rows)?))
             }
-            (_, Problem::Completions(given)) => Search::Open(given),
-            (_, Problem::Total { .. } | Problem::Fundamental { .. }) => {
-                unreachable!("a total is cut by prefixes")
+            Problem::Completions(given) => Search::Open(given),
+            Problem::Total { .. } | Problem::Fundamental { .. } => {
+                unreachable!("its tasks are prefixes")
             }
         };
         Some(FirstRows { problem, rows, search })
@@ -84,9 +84,7 @@ impl FirstRows {
 /// The number of completions of a task with these queens.
 fn below_by_rules(problem: &Problem, mut queens: Vec<Square>) -> u64 {
     let rows = problem.open_rows().split_off(queens.len());
-    if let Problem::Completions(given) = problem {
-        queens.extend(given.queens());
-    }
+    queens.extend(problem.given().into_iter().flat_map(Given::queens));
     by_rules(problem, &rows, &mut queens)
 }
 

@@ -1,6 +1,8 @@
 //! What every way to count shares: tasks are checked before, and sums are checked after.
 
-use board::{Method, Problem, TaskSlice, Tasks, full_mask};
+use std::ops::Range;
+
+use board::{Cut, Method, Problem, RangeError, TaskKind, TaskSlice, Tasks, full_mask};
 use thiserror::Error;
 
 use crate::engine::Engine;
@@ -9,13 +11,39 @@ use crate::ground::{Ground, Row};
 use crate::halves::{self, Halves};
 use crate::ring::Ring;
 use crate::task::{is_task, mirrored, mirrored_problem};
-use crate::{Backend, Variant, split_search};
+use crate::{Backend, MissingBackend, Variant, split_search};
+
+/// Why there is no kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum KernelError {
+    /// The method does not cut the problem.
+    #[error("{problem} cannot be cut by {method}")]
+    Problem {
+        /// What was to be counted.
+        problem: Problem,
+        /// How it was to be cut.
+        method: Method,
+    },
+    /// The variant does not count tasks of the method.
+    #[error("tasks of the method {method} cannot be counted by {variant}")]
+    Variant {
+        /// How the problem is cut.
+        method: Method,
+        /// How its tasks were to be counted.
+        variant: Variant,
+    },
+    /// The processor lacks the backend.
+    #[error(transparent)]
+    Backend(#[from] MissingBackend),
+}
 
 /// Why a block of tasks has no count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum CountError {
-    /// A task is none of this problem and method: masks that pass the board or hold another number
-    /// of queens than rows, queens that attack each other, or no split.
+    /// A record is not a task of this problem and method: masks that pass the board or hold another
+    /// number of queens than rows, queens that attack each other, or no split.
     #[error(
         "task {index} of the block is no task of {problem} N={n} by {method}: count it under the \
          plan that it was made for"
@@ -30,6 +58,9 @@ pub enum CountError {
         /// How it was cut.
         method: Method,
     },
+    /// The plan does not have the range of tasks.
+    #[error(transparent)]
+    Range(#[from] RangeError),
     /// The sum is 2^64 or more.
     #[error("the count of the block passes 2^64 - 1: give fewer tasks at a time")]
     Overflow,
@@ -38,25 +69,41 @@ pub enum CountError {
 /// A counting loop for one problem and method, with its buffers.
 ///
 /// It is made once per thread and used for every block of tasks of a plan.
+///
+/// ```
+/// use queens_count::board::{Cut, Method, Problem};
+/// use queens_count::{Backend, Kernel};
+///
+/// let (problem, method) = (Problem::Total { n: 12 }, Method::Rows { rows: 3 });
+/// let cut = Cut::new(problem, method)?;
+/// let mut kernel = Kernel::of(u64::MAX, Backend::detect(), problem, method)?;
+/// let half = cut.len() / 2;
+/// let (first, second) = (kernel.count_range(&cut, 0..half)?, kernel.count_range(&cut, half..cut.len())?);
+/// assert_eq!(first + second, 14_200);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Kernel {
     problem: Problem,
     method: Method,
-    /// Whether the work is for the mirror images of problem and tasks.
+    kind: TaskKind,
+    /// Whether it counts the mirror images of problem and tasks.
     is_mirrored: bool,
     work: Work,
+    /// The block of a range that is being counted.
+    block: Tasks,
 }
 
 /// What is done with tasks.
 enum Work {
-    /// The same rows are searched below every one.
+    /// Searches the same rows below every task.
     Rows(Engine, Vec<Row>),
-    /// The inner rows are searched.
+    /// Searches the inner rows.
     Ring(Engine, Ring),
-    /// Upper and lower half-boards are joined.
+    /// Joins upper and lower half-boards.
     Halves(Box<Halves>),
-    /// The rows below the first ones are searched, of problems that are no total.
+    /// Searches the rows below the first ones, of problems that are not the total.
     FirstRows(FirstRows),
-    /// Boards of splits are searched.
+    /// Searches the boards of splits.
     SplitSearch,
 }
 
@@ -69,7 +116,7 @@ pub struct MemoryNeed {
     pub most: u64,
 }
 
-/// What a [`Kernel`] for `problem` takes.
+/// The memory that a [`Kernel`] for `problem` takes.
 #[must_use]
 pub fn memory_needed(problem: Problem, method: Method) -> MemoryNeed {
     match method {
@@ -78,15 +125,18 @@ pub fn memory_needed(problem: Problem, method: Method) -> MemoryNeed {
     }
 }
 
+/// The most tasks of a range that are made at a time: few enough to stay in the cache, and enough
+/// neighbours to share work.
+const BLOCK: u64 = 4096;
+
 impl Kernel {
-    /// A kernel for the tasks of all placements on a board of size `n` (`0..=32`), cut by `method`,
-    /// which takes as much memory as is of use.
+    /// A kernel for the tasks of all placements on a board of size `n` (`0..=32`), cut by `method`. It
+    /// takes as much memory as is of use.
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// As [`of`](Kernel::of).
-    #[must_use]
-    pub fn new(variant: impl Into<Variant>, n: u32, method: Method) -> Kernel {
+    /// The errors of [`of`](Kernel::of).
+    pub fn new(variant: impl Into<Variant>, n: u32, method: Method) -> Result<Kernel, KernelError> {
         Kernel::of(u64::MAX, variant, Problem::Total { n }, method)
     }
 
@@ -94,45 +144,100 @@ impl Kernel {
     /// [`least`](MemoryNeed::least) that it needs if that is more. A [`Backend`] is a variant:
     /// [`Straight`](Variant::Straight).
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// If the problem cannot be cut so ([`Problem::suits`]) or the tasks not be counted so
-    /// ([`Variant::suits`]), or the processor lacks the backend, which [`Backend::require`] tells.
-    #[must_use]
+    /// [`KernelError`], if the problem cannot be cut by the method ([`Problem::suits`]), the variant
+    /// does not count its tasks ([`Variant::suits`]), or the processor lacks the backend
+    /// ([`Backend::require`]).
     pub fn of(
         memory: u64,
         variant: impl Into<Variant>,
         problem: Problem,
         method: Method,
-    ) -> Kernel {
+    ) -> Result<Kernel, KernelError> {
         let variant = variant.into();
-        assert!(problem.suits(method), "{problem} by {method}");
-        assert!(variant.suits(method), "{method} by {variant}");
-        let (work, is_mirrored) = match variant {
-            Variant::Straight(backend) => (Work::new(memory, backend, problem, method), false),
-            Variant::Mirrored(backend) => {
-                (Work::new(memory, backend, mirrored_problem(problem), method), true)
-            }
-            Variant::Search => (Some(Work::SplitSearch), false),
+        let kind = problem.task_kind(method).ok_or(KernelError::Problem { problem, method })?;
+        if !variant.suits(method) {
+            return Err(KernelError::Variant { method, variant });
+        }
+        let work = |backend, problem| {
+            Work::new(memory, backend, problem, kind).ok_or(MissingBackend { backend })
         };
-        let work = work.unwrap_or_else(|| panic!("a processor that has {variant}"));
-        Kernel { problem, method, is_mirrored, work }
+        let (work, is_mirrored) = match variant {
+            Variant::Straight(backend) => (work(backend, problem)?, false),
+            Variant::Mirrored(backend) => (work(backend, mirrored_problem(problem))?, true),
+            Variant::Search => (Work::SplitSearch, false),
+        };
+        Ok(Kernel { problem, method, kind, is_mirrored, work, block: Tasks::new() })
+    }
+
+    /// The sum of weight times completions over the tasks of `cut` whose ordinals are in `range`.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`count`](Kernel::count), and [`CountError::Range`], if the cut does not have the
+    /// range.
+    pub fn count_range(&mut self, cut: &Cut, range: Range<u64>) -> Result<u64, CountError> {
+        let mut sum = 0;
+        self.blocks(cut, range, |kernel, block| {
+            sum = add(sum, kernel.count(block)?)?;
+            Ok(())
+        })?;
+        Ok(sum)
+    }
+
+    /// Calls `each` with the weight times completions of every task of `cut` whose ordinal is in
+    /// `range`, in order.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`count_each`](Kernel::count_each), and [`CountError::Range`], if the cut does not
+    /// have the range.
+    pub fn count_each_of_range(
+        &mut self,
+        cut: &Cut,
+        range: Range<u64>,
+        mut each: impl FnMut(u64),
+    ) -> Result<(), CountError> {
+        self.blocks(cut, range, |kernel, block| kernel.count_each(block, &mut each))
+    }
+
+    /// Calls `count` with the tasks of a range of ordinals, one block after the other.
+    fn blocks(
+        &mut self,
+        cut: &Cut,
+        range: Range<u64>,
+        mut count: impl FnMut(&mut Kernel, TaskSlice<'_>) -> Result<(), CountError>,
+    ) -> Result<(), CountError> {
+        // The check of the whole range comes first, so that a range in part beyond the end counts nothing.
+        let mut block = std::mem::take(&mut self.block);
+        let mut result = cut.check(&range).map_err(CountError::from);
+        let mut start = range.start;
+        while result.is_ok() && start < range.end {
+            let end = range.end.min(start + BLOCK);
+            block.clear();
+            result = cut.fill(start..end, &mut block).map_err(CountError::from);
+            result = result.and_then(|()| count(self, block.as_slice()));
+            start = end;
+        }
+        self.block = block;
+        result
     }
 
     /// The sum of weight times completions over `tasks`: a partial count.
     ///
     /// Completions are added up in u64. A search meets them a few at a time, at most 10^10 a second,
-    /// so that 2^64 of them are more than fifty years away; a join's sum is checked by its residue,
-    /// and so is what either is multiplied by and added to.
+    /// so that it takes more than fifty years to reach 2^64 of them. A join's sum is checked by its
+    /// residue. Multiplications by weights and the additions after them are checked.
     ///
-    /// A completion is a way to place queens in all rows that are left; by `halves` it is counted as
-    /// often as its share says ([`board::halves::Shares`]). Tasks of one weight are
-    /// counted together, so that a block goes fastest where equal weights are neighbours.
+    /// A completion is a way to place queens in all rows that are left; by `halves` it counts as
+    /// often as its share says ([`board::halves::Shares`]). Neighbouring tasks of one weight are
+    /// counted together, so that a block with long runs of equal weights goes fastest.
     ///
     /// # Errors
     ///
-    /// [`CountError::BadTask`] for the first task that is not a state of this board, in which case
-    /// nothing is counted, and [`CountError::Overflow`].
+    /// [`CountError::BadTask`] for the first task that is not one of this problem and method, in which
+    /// case nothing is counted, and [`CountError::Overflow`].
     pub fn count(&mut self, tasks: TaskSlice<'_>) -> Result<u64, CountError> {
         let mut sum = 0;
         self.count_runs(tasks, u8::eq, |count| {
@@ -143,12 +248,12 @@ impl Kernel {
     }
 
     /// Calls `each` with the weight times completions of every task, in order. It takes a little
-    /// longer than [`count`](Kernel::count), whose sum it tells apart.
+    /// longer than [`count`](Kernel::count), which returns the sum of the same numbers.
     ///
     /// # Errors
     ///
-    /// As [`count`](Kernel::count): of a bad task before the first call, and
-    /// [`CountError::Overflow`] in place of the call for a task whose count is so large.
+    /// [`CountError::BadTask`] before the first call, and [`CountError::Overflow`] instead of the call
+    /// for a task whose count is too large.
     pub fn count_each(
         &mut self,
         tasks: TaskSlice<'_>,
@@ -164,8 +269,8 @@ impl Kernel {
         )
     }
 
-    /// Calls `each` with the weight times completions of all tasks of every run, in order: neighbours
-    /// are of one run where `are_together` says so of their weights, which must then be equal.
+    /// Calls `each` with the weight times completions of all tasks of every run, in order. Neighbours
+    /// belong to one run if `are_together` says so of their weights, which must then be equal.
     fn count_runs(
         &mut self,
         tasks: TaskSlice<'_>,
@@ -190,8 +295,8 @@ impl Kernel {
     }
 
     fn check(&self, tasks: TaskSlice<'_>) -> Result<(), CountError> {
-        let Kernel { problem, method, .. } = *self;
-        let bad = (0..tasks.len()).find(|&i| !is_task(&problem, method, tasks.get(i).0));
+        let Kernel { problem, method, kind, .. } = *self;
+        let bad = (0..tasks.len()).find(|&i| !is_task(&problem, kind, tasks.get(i).0));
         bad.map_or(Ok(()), |index| {
             Err(CountError::BadTask { index, problem: problem.name(), n: problem.n(), method })
         })
@@ -200,7 +305,7 @@ impl Kernel {
     fn images(&self, tasks: TaskSlice<'_>) -> Tasks {
         let mut images = Tasks::with_capacity(tasks.len());
         for (task, weight) in (0..tasks.len()).map(|i| tasks.get(i)) {
-            images.push(mirrored(&self.problem, self.method, task), weight);
+            images.push(mirrored(&self.problem, self.kind, task), weight);
         }
         images
     }
@@ -222,9 +327,9 @@ impl Kernel {
         }
     }
 
-    /// How many states the searches have stored so far, those of tasks not counted: what is left of
-    /// the tree after look-ahead, without its last rows. `None` where none are stored: by the
-    /// reference, by a join, and by the search of splits.
+    /// The number of states that the searches have stored so far, without those of tasks. It is what
+    /// look-ahead leaves of the search tree, without its last rows. `None` for a kernel that stores no
+    /// states: the reference, a join, and the search of splits.
     #[must_use]
     pub fn nodes(&self) -> Option<u64> {
         match &self.work {
@@ -236,20 +341,22 @@ impl Kernel {
 
 impl Work {
     /// `None` if the processor lacks the backend.
-    fn new(memory: u64, backend: Backend, problem: Problem, method: Method) -> Option<Work> {
+    fn new(memory: u64, backend: Backend, problem: Problem, kind: TaskKind) -> Option<Work> {
         let n = problem.n();
-        Some(match (problem, method) {
-            (Problem::Total { .. } | Problem::Fundamental { .. }, Method::Rows { rows }) => {
+        Some(match kind {
+            TaskKind::Prefix { rows } => {
                 let rows_left = n - rows;
                 let rows = vec![Row::OPEN; rows_left as usize];
                 Work::Rows(Engine::new(backend, n, rows_left)?, rows)
             }
-            (_, Method::Rows { rows }) => Work::FirstRows(FirstRows::new(backend, problem, rows)?),
-            (_, Method::Ring { width }) => {
+            TaskKind::Preplacement { width } => {
                 let (columns, most_rows) = Ring::size(n, width);
                 Work::Ring(Engine::new(backend, columns, most_rows)?, Ring::new(n, width))
             }
-            (_, Method::Halves) => Work::Halves(Box::new(Halves::new(memory, backend, n)?)),
+            TaskKind::Split => Work::Halves(Box::new(Halves::new(memory, backend, n)?)),
+            TaskKind::FirstRows { rows } => {
+                Work::FirstRows(FirstRows::new(backend, problem, rows)?)
+            }
         })
     }
 }

@@ -31,6 +31,7 @@
 
 #![deny(unsafe_code)]
 
+mod answer;
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 mod avx2;
@@ -38,6 +39,7 @@ mod avx2;
 #[allow(unsafe_code)]
 mod avx512;
 mod backend;
+mod counting;
 mod engine;
 mod first_rows;
 mod ground;
@@ -48,12 +50,18 @@ mod levels;
 mod portable;
 mod reference;
 mod ring;
+pub mod rotations;
 mod self_test;
 mod split_search;
 mod task;
 mod variant;
 
+pub use answer::{Answer, AnswerError, Answering};
 pub use backend::{Backend, MissingBackend, UnknownBackend};
-pub use kernel::{CountError, Kernel, MemoryNeed, memory_needed};
-pub use self_test::{Miscount, self_test};
+pub use board;
+pub use counting::{
+    Counting, CountingError, Progress, completions, fundamental, superqueens, toroidal, total,
+};
+pub use kernel::{CountError, Kernel, KernelError, MemoryNeed, memory_needed};
+pub use self_test::{SelfTestError, self_test};
 pub use variant::{UnknownVariant, Variant};

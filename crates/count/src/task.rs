@@ -1,34 +1,34 @@
-//! What a record must be to be a task, and its mirror image.
+//! What a record must be to be a task, and the mirror image of a task.
 //!
 //! A task may come from another machine. A malformed one would give a number that means nothing, so
-//! that each is held against the board's size and the rows placed before it is counted.
+//! each is checked against the board's size and the number of placed rows before it is counted.
 
 use board::ring::Preplacement;
-use board::{Given, Method, Prefix, Problem, Square, first_rows, full_mask};
+use board::{Given, Prefix, Problem, Square, TaskKind, first_rows, full_mask};
 
-/// Whether a record is a task of this problem, cut by a method that suits it.
-pub(crate) fn is_task(problem: &Problem, method: Method, record: Prefix) -> bool {
+/// Whether a record is a task of this problem, of this kind.
+pub(crate) fn is_task(problem: &Problem, kind: TaskKind, record: Prefix) -> bool {
     let n = problem.n();
     let Prefix { left, down, right } = record;
-    match (problem, method) {
-        (Problem::Total { .. } | Problem::Fundamental { .. }, Method::Rows { rows }) => {
+    match kind {
+        TaskKind::Prefix { rows } => {
             (left | down | right) & !full_mask(n) == 0 && down.count_ones() == rows
         }
-        (_, Method::Ring { width }) => Preplacement::unpack(record, n, width).is_some(),
-        (_, Method::Halves) => {
+        TaskKind::Preplacement { width } => Preplacement::unpack(record, n, width).is_some(),
+        TaskKind::Split => {
             left == right
                 && left & down == 0
                 && (left | down) & !full_mask(n) == 0
                 && left.count_ones() == n % 2
                 && down.count_ones() == n / 2
         }
-        (_, Method::Rows { rows }) => first_rows::queens(problem, rows, record).is_some(),
+        TaskKind::FirstRows { rows } => first_rows::queens(problem, rows, record).is_some(),
     }
 }
 
 /// The image of a problem, the columns reversed.
 pub(crate) fn mirrored_problem(problem: Problem) -> Problem {
-    let Problem::Completions(given) = problem else { return problem };
+    let Some(given) = problem.given() else { return problem };
     let queens: Vec<Square> =
         given.queens().map(|queen| mirrored_square(given.n(), queen)).collect();
     let image =
@@ -36,12 +36,12 @@ pub(crate) fn mirrored_problem(problem: Problem) -> Problem {
     Problem::Completions(image)
 }
 
-/// The image of a task, which [is one](is_task) of its problem and method: a task of the
+/// The image of a task of this problem and kind ([`is_task`]). It is a task of the
 /// [image](mirrored_problem) of the problem.
-pub(crate) fn mirrored(problem: &Problem, method: Method, task: Prefix) -> Prefix {
+pub(crate) fn mirrored(problem: &Problem, kind: TaskKind, task: Prefix) -> Prefix {
     let n = problem.n();
-    match (problem, method) {
-        (Problem::Total { .. } | Problem::Fundamental { .. }, Method::Rows { .. }) => {
+    match kind {
+        TaskKind::Prefix { .. } => {
             let reversed = |mask: u32| mask.reverse_bits().checked_shr(u32::BITS - n).unwrap_or(0);
             // Diagonals that lead to higher columns lead to lower ones.
             Prefix {
@@ -50,7 +50,7 @@ pub(crate) fn mirrored(problem: &Problem, method: Method, task: Prefix) -> Prefi
                 right: reversed(task.left),
             }
         }
-        (_, Method::Ring { width }) => {
+        TaskKind::Preplacement { width } => {
             let Preplacement { top, right, bottom, left } =
                 Preplacement::unpack(task, n, width).expect("it is a task");
             let reversed = |mut columns: [u8; 2]| {
@@ -67,8 +67,8 @@ pub(crate) fn mirrored(problem: &Problem, method: Method, task: Prefix) -> Prefi
             };
             image.pack()
         }
-        (_, Method::Halves) => unreachable!("a split is not counted by its mirror image"),
-        (_, Method::Rows { rows }) => {
+        TaskKind::Split => unreachable!("a split is not counted by its mirror image"),
+        TaskKind::FirstRows { rows } => {
             let queens = first_rows::queens(problem, rows, task).expect("it is a task");
             first_rows::record(queens.into_iter().map(|queen| mirrored_square(n, queen)))
         }
@@ -81,7 +81,7 @@ fn mirrored_square(n: u32, square: Square) -> Square {
 
 #[cfg(test)]
 mod tests {
-    use board::{Cut, Tasks};
+    use board::{Cut, Method, Tasks};
 
     use super::*;
 
@@ -104,15 +104,16 @@ mod tests {
             let image = mirrored_problem(problem);
             assert_eq!(mirrored_problem(image), problem);
             let cut = Cut::new(problem, method).expect("it is cut so");
+            let kind = problem.task_kind(method).expect("it is cut so");
             let mut tasks = Tasks::new();
-            cut.fill(0..cut.len(), &mut tasks);
+            cut.fill(0..cut.len(), &mut tasks).expect("the plan has the range");
             assert!(!tasks.is_empty());
             let mut others = 0;
             for i in 0..tasks.len() {
                 let task = tasks.get(i).0;
-                let other = mirrored(&problem, method, task);
-                assert!(is_task(&problem, method, task) && is_task(&image, method, other));
-                assert_eq!(mirrored(&image, method, other), task, "{problem} by {method}");
+                let other = mirrored(&problem, kind, task);
+                assert!(is_task(&problem, kind, task) && is_task(&image, kind, other));
+                assert_eq!(mirrored(&image, kind, other), task, "{problem} by {method}");
                 others += usize::from(other != task);
             }
             assert!(2 * others > tasks.len() || problem.n() == 0, "{problem} by {method}");

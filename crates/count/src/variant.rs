@@ -26,10 +26,12 @@ impl Variant {
     /// Whether tasks that were cut by `method` can be counted so.
     #[must_use]
     pub const fn suits(self, method: Method) -> bool {
-        match self {
-            Variant::Straight(_) => true,
-            Variant::Mirrored(_) => !matches!(method, Method::Halves),
-            Variant::Search => matches!(method, Method::Halves),
+        match (self, method) {
+            (Variant::Straight(_), Method::Rows { .. } | Method::Ring { .. } | Method::Halves)
+            | (Variant::Mirrored(_), Method::Rows { .. } | Method::Ring { .. })
+            | (Variant::Search, Method::Halves) => true,
+            (Variant::Mirrored(_), Method::Halves)
+            | (Variant::Search, Method::Rows { .. } | Method::Ring { .. }) => false,
         }
     }
 
@@ -64,21 +66,25 @@ impl Variant {
         let first: Option<Variant> = first.parse().ok();
         let fast = || Backend::available().rev().filter(|backend| *backend != Backend::Reference);
         let other = |than| fast().find(|backend| *backend != than);
-        Some(match (method, first) {
-            (Method::Halves, Some(Variant::Search)) => Variant::Straight(Backend::detect()),
-            (Method::Halves, _) if by_search => Variant::Search,
-            (Method::Halves, None) => Variant::Straight(Backend::Portable),
-            (Method::Halves, Some(Variant::Straight(backend) | Variant::Mirrored(backend))) => {
-                other(backend).map_or(Variant::Search, Variant::Straight)
-            }
-            (Method::Rows { .. } | Method::Ring { .. }, _) if by_search => return None,
-            (_, Some(Variant::Straight(backend))) => {
-                Variant::Mirrored(other(backend).unwrap_or(backend))
-            }
-            (_, Some(Variant::Mirrored(backend))) => {
-                Variant::Straight(other(backend).unwrap_or(backend))
-            }
-            (_, Some(Variant::Search) | None) => Variant::Mirrored(Backend::detect()),
+        Some(match method {
+            Method::Halves => match first {
+                Some(Variant::Search) => Variant::Straight(Backend::detect()),
+                _ if by_search => Variant::Search,
+                None => Variant::Straight(Backend::Portable),
+                Some(Variant::Straight(backend) | Variant::Mirrored(backend)) => {
+                    other(backend).map_or(Variant::Search, Variant::Straight)
+                }
+            },
+            Method::Rows { .. } | Method::Ring { .. } => match first {
+                _ if by_search => return None,
+                Some(Variant::Straight(backend)) => {
+                    Variant::Mirrored(other(backend).unwrap_or(backend))
+                }
+                Some(Variant::Mirrored(backend)) => {
+                    Variant::Straight(other(backend).unwrap_or(backend))
+                }
+                Some(Variant::Search) | None => Variant::Mirrored(Backend::detect()),
+            },
         })
     }
 }

@@ -1,26 +1,25 @@
 //! Every backend against the known totals, and against the reference where no total is known.
 
-#[path = "../../board/tests/vectors/mod.rs"]
-mod vectors;
-
 use std::ops::RangeInclusive;
 
 use board::rows::RowsPlan;
 use board::{Method, Prefix, Tasks};
-use count::{Backend, CountError, Kernel};
 use proptest::prelude::*;
+use queens_count::{Backend, CountError, Kernel};
 
 /// Q(n) by `backend`, from the tasks of `rows` placed rows.
 fn total(backend: Backend, n: u32, rows: u32) -> u128 {
     /// More than the vector backends take at once.
     const BLOCK: u64 = 5000;
     let plan = RowsPlan::new(n, rows).expect("the plan is within the limit");
-    let mut kernel = Kernel::new(backend, n, Method::Rows { rows });
+    let mut kernel =
+        Kernel::new(backend, n, Method::Rows { rows }).expect("there is such a kernel");
     let mut tasks = Tasks::new();
     let mut sum = 0;
     for start in (0..plan.len()).step_by(BLOCK as usize) {
         tasks.clear();
-        plan.fill(start..plan.len().min(start + BLOCK), &mut tasks);
+        plan.fill(start..plan.len().min(start + BLOCK), &mut tasks)
+            .expect("the plan has the range");
         sum += u128::from(kernel.count(tasks.as_slice()).expect("tasks are good"));
     }
     sum
@@ -73,10 +72,12 @@ fn backends_agree_on_every_prefix_of_small_boards() {
     for (n, rows) in (0..=8).flat_map(|n| (0..=n).map(move |rows| (n, rows))) {
         let plan = RowsPlan::new(n, rows).expect("the plan is within the limit");
         let mut tasks = Tasks::new();
-        plan.fill(0..plan.len(), &mut tasks);
-        let mut reference = Kernel::new(Backend::Reference, n, Method::Rows { rows });
+        plan.fill(0..plan.len(), &mut tasks).expect("the plan has the range");
+        let mut reference = Kernel::new(Backend::Reference, n, Method::Rows { rows })
+            .expect("there is such a kernel");
         for backend in but_the_reference() {
-            let mut kernel = Kernel::new(backend, n, Method::Rows { rows });
+            let mut kernel =
+                Kernel::new(backend, n, Method::Rows { rows }).expect("there is such a kernel");
             for i in 0..tasks.len() {
                 let task = tasks.slice(i..i + 1);
                 assert_eq!(kernel.count(task), reference.count(task), "{backend}: {task:?}");
@@ -152,8 +153,11 @@ fn backends_agree(seed: u64, blocks: u32, sizes: RangeInclusive<u32>, rows_left:
             };
             tasks.push(prefix, 1 << random.below(4));
         }
-        let count =
-            |backend| Kernel::new(backend, n, Method::Rows { rows }).count(tasks.as_slice());
+        let count = |backend| {
+            Kernel::new(backend, n, Method::Rows { rows })
+                .expect("there is such a kernel")
+                .count(tasks.as_slice())
+        };
         let expected = count(Backend::Reference);
         for backend in but_the_reference() {
             let replay = format!("seed {seed}, block {block}: {backend}, N = {n}, M = {rows}");
@@ -193,8 +197,10 @@ fn tasks_that_are_no_state_of_the_board_are_refused() {
             let mut tasks = Tasks::new();
             tasks.push(good, 2);
             tasks.push(task, 2);
-            let error =
-                Kernel::new(backend, 8, method).count(tasks.as_slice()).expect_err("is refused");
+            let error = Kernel::new(backend, 8, method)
+                .expect("there is such a kernel")
+                .count(tasks.as_slice())
+                .expect_err("is refused");
             assert_eq!(
                 error,
                 CountError::BadTask { index: 1, problem: "total", n: 8, method },
@@ -208,12 +214,13 @@ fn tasks_that_are_no_state_of_the_board_are_refused() {
 fn weights_of_all_kinds_are_applied_task_by_task() {
     let plan = RowsPlan::new(9, 2).expect("the plan is within the limit");
     let mut tasks = Tasks::new();
-    plan.fill(0..plan.len(), &mut tasks);
+    plan.fill(0..plan.len(), &mut tasks).expect("the plan has the range");
     for (i, weight) in tasks.weight.iter_mut().enumerate() {
         *weight = [0, 1, 2, 8, 255, 255][i % 6];
     }
     for backend in Backend::available() {
-        let mut kernel = Kernel::new(backend, 9, Method::Rows { rows: 2 });
+        let mut kernel =
+            Kernel::new(backend, 9, Method::Rows { rows: 2 }).expect("there is such a kernel");
         let whole = kernel.count(tasks.as_slice()).expect("tasks are good");
         let one_by_one: u64 = (0..tasks.len())
             .map(|i| {
@@ -238,10 +245,10 @@ proptest! {
         let plan = RowsPlan::new(n, rows).expect("the plan is within the limit");
         let start = at % plan.len();
         let mut tasks = Tasks::new();
-        plan.fill(start..plan.len().min(start + 1500), &mut tasks);
+        plan.fill(start..plan.len().min(start + 1500), &mut tasks).expect("the plan has the range");
         let cut = cut % (tasks.len() + 1);
         for backend in Backend::available() {
-            let mut kernel = Kernel::new(backend, n, Method::Rows { rows });
+            let mut kernel = Kernel::new(backend, n, Method::Rows { rows }).expect("there is such a kernel");
             let mut count = |range| kernel.count(tasks.slice(range)).expect("tasks are good");
             let whole = count(0..tasks.len());
             prop_assert_eq!(count(0..cut) + count(cut..tasks.len()), whole);

@@ -1,20 +1,18 @@
 //! Toroidal boards, superqueens and completions: against known counts, and every search against the
 //! rules, square by square.
 
-#[path = "../../board/tests/vectors/mod.rs"]
-mod vectors;
-
 use board::first_rows::FirstRowsPlan;
 use board::squares::parse_squares;
 use board::{Given, Method, Prefix, Problem, Square, Tasks};
-use count::{Backend, CountError, Kernel};
 use proptest::prelude::*;
+use queens_count::{Backend, CountError, Kernel};
 
 fn count(backend: Backend, problem: Problem, rows: u32) -> u64 {
     let plan = FirstRowsPlan::new(problem, rows).expect("the problem has so many rows");
     let mut tasks = Tasks::new();
-    plan.fill(0..plan.len(), &mut tasks);
-    let mut kernel = Kernel::of(0, backend, problem, Method::Rows { rows });
+    plan.fill(0..plan.len(), &mut tasks).expect("the plan has the range");
+    let mut kernel =
+        Kernel::of(0, backend, problem, Method::Rows { rows }).expect("there is such a kernel");
     kernel.count(tasks.as_slice()).expect("tasks are good")
 }
 
@@ -119,7 +117,8 @@ fn the_largest_boards_are_counted_like_the_rules_say() {
 fn a_task_of_another_problem_is_refused() {
     let problem = Problem::Toroidal { n: 7 };
     let method = Method::Rows { rows: 1 };
-    let mut kernel = Kernel::of(0, Backend::detect(), problem, method);
+    let mut kernel =
+        Kernel::of(0, Backend::detect(), problem, method).expect("there is such a kernel");
     for record in [
         Prefix { down: 7, ..Prefix::EMPTY },
         Prefix { down: 1 << 6, ..Prefix::EMPTY },

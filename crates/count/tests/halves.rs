@@ -1,14 +1,11 @@
 //! Every backend of `halves` against the known totals, the definition, and the search by rows.
 
-#[path = "../../board/tests/vectors/mod.rs"]
-mod vectors;
-
 use board::halves::{HalvesPlan, Shares};
 use board::{Method, Prefix, Problem, Tasks};
-use count::{Backend, CountError, Kernel, memory_needed};
+use queens_count::{Backend, CountError, Kernel, memory_needed};
 
 fn kernel(backend: Backend, n: u32) -> Kernel {
-    Kernel::new(backend, n, Method::Halves)
+    Kernel::new(backend, n, Method::Halves).expect("there is such a kernel")
 }
 
 fn but_the_reference() -> impl Iterator<Item = Backend> {
@@ -22,7 +19,7 @@ fn plan(n: u32) -> HalvesPlan {
 fn tasks(n: u32, ordinals: impl Iterator<Item = u64>) -> Tasks {
     let mut tasks = Tasks::new();
     for ordinal in ordinals {
-        plan(n).fill(ordinal..ordinal + 1, &mut tasks);
+        plan(n).fill(ordinal..ordinal + 1, &mut tasks).expect("the plan has it");
     }
     tasks
 }

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use board::halves::HalvesPlan;
 use board::{Method, Problem, Tasks};
-use count::{Backend, Kernel, memory_needed};
 use peak_alloc::PeakAlloc;
+use queens_count::{Backend, Kernel, memory_needed};
 
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
@@ -15,7 +15,8 @@ static ALLOCATOR: PeakAlloc = PeakAlloc;
 fn count(memory: u64, n: u32, tasks: &Tasks) -> (u64, u64) {
     let before = ALLOCATOR.current_usage() as u64;
     ALLOCATOR.reset_peak_usage();
-    let mut kernel = Kernel::of(memory, Backend::detect(), Problem::Total { n }, Method::Halves);
+    let mut kernel = Kernel::of(memory, Backend::detect(), Problem::Total { n }, Method::Halves)
+        .expect("there is such a kernel");
     let counted = kernel.count(tasks.as_slice()).expect("tasks are good");
     (counted, ALLOCATOR.peak_usage() as u64 - before)
 }
@@ -44,7 +45,7 @@ fn a_kernel_takes_no_more_than_it_is_given_and_counts_the_same_in_parts() {
 fn agree(n: u32, ordinals: Range<u64>, memory: u64) {
     let plan = HalvesPlan::new(n).expect("the size is in range");
     let mut tasks = Tasks::new();
-    plan.fill(ordinals, &mut tasks);
+    plan.fill(ordinals, &mut tasks).expect("the plan has the range");
     let (counted, taken) = count(memory, n, &tasks);
     assert!(taken <= memory, "N = {n}: {taken} bytes taken, {memory} given");
     assert!(taken > memory / 8, "N = {n}: of {memory} bytes only {taken} are taken");

@@ -1,25 +1,24 @@
 //! The method `ring`: every backend against known totals, and task by task against the rules of
 //! the game.
 
-#[path = "../../board/tests/vectors/mod.rs"]
-mod vectors;
-
 use board::ring::{Preplacement, RingPlan};
 use board::{Method, Tasks};
-use count::{Backend, CountError, Kernel};
 use proptest::prelude::*;
+use queens_count::{Backend, CountError, Kernel};
 
 /// Q(n) by `backend`.
 fn total(backend: Backend, n: u32, width: u32) -> u128 {
     /// More than a group, and no multiple of one.
     const BLOCK: u64 = 999;
     let plan = RingPlan::new(n, width).expect("the board has such a ring");
-    let mut kernel = Kernel::new(backend, n, Method::Ring { width });
+    let mut kernel =
+        Kernel::new(backend, n, Method::Ring { width }).expect("there is such a kernel");
     let mut tasks = Tasks::new();
     let mut sum = 0;
     for start in (0..plan.len()).step_by(BLOCK as usize) {
         tasks.clear();
-        plan.fill(start..plan.len().min(start + BLOCK), &mut tasks);
+        plan.fill(start..plan.len().min(start + BLOCK), &mut tasks)
+            .expect("the plan has the range");
         sum += u128::from(kernel.count(tasks.as_slice()).expect("tasks are good"));
     }
     sum
@@ -78,14 +77,15 @@ fn every_backend_counts_each_task_as_the_rules_say() {
     for (n, width) in [(5, 1), (6, 1), (8, 1), (9, 1), (5, 2), (7, 2), (9, 2), (10, 2)] {
         let plan = RingPlan::new(n, width).expect("the board has such a ring");
         let mut tasks = Tasks::new();
-        plan.fill(0..plan.len(), &mut tasks);
+        plan.fill(0..plan.len(), &mut tasks).expect("the plan has the range");
         for i in 0..tasks.len() {
             let (record, weight) = tasks.get(i);
             let task = Preplacement::unpack(record, n, width).expect("it is of the plan");
             let mut rules = Rules { n, queens: task.queens(n, width).collect() };
             let expected = u64::from(weight) * rules.completions();
             for backend in Backend::available() {
-                let mut kernel = Kernel::new(backend, n, Method::Ring { width });
+                let mut kernel = Kernel::new(backend, n, Method::Ring { width })
+                    .expect("there is such a kernel");
                 let found = kernel.count(tasks.slice(i..i + 1));
                 assert_eq!(found, Ok(expected), "{backend}: {task:?} of N = {n}");
             }
@@ -106,8 +106,8 @@ proptest! {
         let mut tasks = Tasks::new();
         // Those of width 1 are long on large boards.
         let most = if n > 15 && width == 1 { 1 } else { 40 };
-        plan.fill(start..plan.len().min(start + most), &mut tasks);
-        let count = |backend| Kernel::new(backend, n, Method::Ring { width }).count(tasks.as_slice());
+        plan.fill(start..plan.len().min(start + most), &mut tasks).expect("the plan has the range");
+        let count = |backend| Kernel::new(backend, n, Method::Ring { width }).expect("there is such a kernel").count(tasks.as_slice());
         let expected = count(Backend::Portable);
         prop_assert!(expected.is_ok());
         for backend in Backend::available().filter(|backend| *backend != Backend::Reference || n < 15) {
@@ -120,10 +120,10 @@ proptest! {
 fn what_is_no_preplacement_of_the_board_is_refused() {
     let plan = RingPlan::new(8, 1).expect("the board has such a ring");
     let mut good = Tasks::new();
-    plan.fill(0..2, &mut good);
+    plan.fill(0..2, &mut good).expect("the plan has the range");
     let method = Method::Ring { width: 1 };
     for backend in Backend::available() {
-        let mut kernel = Kernel::new(backend, 8, method);
+        let mut kernel = Kernel::new(backend, 8, method).expect("there is such a kernel");
         assert!(kernel.count(good.as_slice()).is_ok());
         let mut tasks = good.clone();
         tasks.left[1] ^= 1 << 3;

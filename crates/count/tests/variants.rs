@@ -2,7 +2,7 @@
 
 use board::squares::parse_squares;
 use board::{Cut, Given, Method, Prefix, Problem, Square, Tasks};
-use count::{Backend, CountError, Kernel, Variant};
+use queens_count::{Backend, CountError, Kernel, KernelError, MissingBackend, Variant};
 
 fn variants(method: Method) -> impl Iterator<Item = Variant> {
     let of = |backend| [Variant::Straight(backend), Variant::Mirrored(backend)];
@@ -11,7 +11,7 @@ fn variants(method: Method) -> impl Iterator<Item = Variant> {
 }
 
 fn kernel(variant: impl Into<Variant>, problem: Problem, method: Method) -> Kernel {
-    Kernel::of(u64::MAX, variant, problem, method)
+    Kernel::of(u64::MAX, variant, problem, method).expect("there is such a kernel")
 }
 
 fn completions(n: u32, queens: &str) -> Problem {
@@ -89,7 +89,7 @@ fn variants_agree_on_every_task_of_small_boards() {
     for (problem, method) in cuts.into_iter().filter(|(problem, method)| problem.suits(*method)) {
         let cut = cut(problem, method);
         let mut tasks = Tasks::new();
-        cut.fill(0..cut.len(), &mut tasks);
+        cut.fill(0..cut.len(), &mut tasks).expect("the plan has the range");
         agree(problem, method, Variant::Straight(Backend::Reference), &tasks);
     }
 }
@@ -136,7 +136,7 @@ fn variants_agree_on_random_tasks_of_larger_boards() {
         for _ in 0..count {
             let start = random.next() % cut.len();
             let end = cut.len().min(start + 1 + random.next() % 3);
-            cut.fill(start..end, &mut tasks);
+            cut.fill(start..end, &mut tasks).expect("the plan has the range");
         }
         agree(problem, method, Variant::Straight(Backend::Portable), &tasks);
         let found = kernel(Backend::Portable, problem, method).count(tasks.as_slice());
@@ -154,7 +154,7 @@ fn a_bad_task_is_refused_by_every_variant_before_any_is_counted() {
         (completions(8, "b4"), Method::Rows { rows: 1 }),
     ] {
         let mut tasks = Tasks::new();
-        cut(problem, method).fill(0..2, &mut tasks);
+        cut(problem, method).fill(0..2, &mut tasks).expect("the plan has the range");
         tasks.push(Prefix { left: 1 << 31, ..Prefix::EMPTY }, 1);
         let error =
             CountError::BadTask { index: 2, problem: problem.name(), n: problem.n(), method };
@@ -168,7 +168,41 @@ fn a_bad_task_is_refused_by_every_variant_before_any_is_counted() {
 }
 
 #[test]
-#[should_panic(expected = "halves by avx2 mirrored")]
-fn a_variant_that_does_not_suit_makes_no_kernel() {
-    let _ = kernel(Variant::Mirrored(Backend::Avx2), Problem::Total { n: 8 }, Method::Halves);
+fn what_does_not_fit_together_makes_no_kernel() {
+    let refused = |variant: Variant, problem, method| {
+        Kernel::of(u64::MAX, variant, problem, method).err().expect("it does not fit")
+    };
+    let (total, mirrored) = (Problem::Total { n: 8 }, Variant::Mirrored(Backend::Portable));
+    let error = refused(mirrored, total, Method::Halves);
+    assert_eq!(error, KernelError::Variant { method: Method::Halves, variant: mirrored });
+    for (problem, method) in [
+        (total, Method::Rows { rows: 9 }),
+        (total, Method::Ring { width: 0 }),
+        (Problem::Total { n: 30 }, Method::Halves),
+        (Problem::Total { n: u32::MAX }, Method::Rows { rows: 1 }),
+        (Problem::Toroidal { n: 7 }, Method::Halves),
+        (Problem::Superqueens { n: 4 }, Method::Rows { rows: 5 }),
+    ] {
+        let error = refused(Backend::Portable.into(), problem, method);
+        assert_eq!(error, KernelError::Problem { problem, method });
+    }
+    let ring = Method::Ring { width: 1 };
+    for backend in Backend::ALL.into_iter().filter(|backend| !backend.is_available()) {
+        let error = refused(backend.into(), total, ring);
+        assert_eq!(error, KernelError::Backend(MissingBackend { backend }));
+    }
+}
+
+#[test]
+fn a_range_is_counted_like_its_tasks_and_only_if_the_plan_has_it() {
+    let (problem, method) = (Problem::Total { n: 11 }, Method::Rows { rows: 4 });
+    let cut = cut(problem, method);
+    let mut kernel = kernel(Backend::detect(), problem, method);
+    let mut each = Vec::new();
+    let range = 3..cut.len();
+    kernel.count_each_of_range(&cut, range.clone(), |count| each.push(count)).expect("they count");
+    assert_eq!(each.len() as u64, cut.len() - 3);
+    assert_eq!(kernel.count_range(&cut, range), Ok(each.iter().sum()));
+    let beyond = kernel.count_range(&cut, 1..cut.len() + 1);
+    assert!(matches!(beyond, Err(CountError::Range(_))), "{beyond:?}");
 }

@@ -111,6 +111,12 @@ pub struct JobView {
 impl JobView {
     /// How many poisoned tasks are named.
     pub const POISONED_NAMED: usize = 8;
+
+    /// The share of the plan's tasks whose counts are durable, 0 to 100.
+    pub fn percent(&self) -> f64 {
+        let tasks = self.plan.tasks;
+        if tasks == 0 { 100.0 } else { 100.0 * self.tasks_done as f64 / tasks as f64 }
+    }
 }
 
 #[derive(Debug)]

@@ -15,9 +15,9 @@
 
 use std::collections::BTreeMap;
 
-use board::halves::SPLITS_FIRST_MAX_N;
+use board::Locality;
 
-use crate::{IntervalSet, Method, Plan, Range, SessionId};
+use crate::{IntervalSet, Plan, Range, SessionId};
 
 const STRATA: u64 = 64;
 
@@ -38,10 +38,11 @@ pub(crate) struct Rota {
 
 impl Rota {
     pub(crate) fn new(plan: &Plan) -> Rota {
-        // Each place of the centre row's queen has tables of its own, which take seconds to make.
-        let n = plan.problem.n();
-        let has_tables = plan.method == Method::Halves && n % 2 == 1 && n > SPLITS_FIRST_MAX_N;
-        let leases = if has_tables { 16 } else { 1 };
+        // Tables take seconds to make, so a session stays for several leases where one set serves all.
+        let leases = match plan.method.locality(plan.problem.n()) {
+            Locality::None | Locality::SharedWork { .. } => 1,
+            Locality::SharedTables => 16,
+        };
         Rota { tasks: plan.tasks, leases, places: BTreeMap::new(), sessions: 0 }
     }
 
@@ -91,7 +92,7 @@ impl Rota {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Problem;
+    use crate::{Method, Problem};
 
     const FIRST: SessionId = SessionId(1);
 

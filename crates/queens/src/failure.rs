@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use board::CutError;
+use executor::TooLittleMemory;
 use farm::{JobId, JobState, Refusal};
-
-use crate::memory::TooLittleMemory;
+use ledger::{FaultKind, JoinError, LedgerError};
+use service::ServiceError;
+use service::local::LocalError;
 
 /// Why a command ends without its result.
 #[derive(Debug, thiserror::Error)]
@@ -21,7 +23,7 @@ pub enum Failure {
     #[error(transparent)]
     Plan(#[from] CutError),
     /// A board that this machine, or what it may use of it, is too small for.
-    #[error(transparent)]
+    #[error("{0}: allow more with --memory, or count by another method, such as --method ring")]
     Memory(#[from] TooLittleMemory),
     /// The same, of the distinct states of a row.
     #[error("{0}: allow more with --memory, or count by another method")]
@@ -201,10 +203,10 @@ pub enum Failure {
     },
     /// A total that no census has.
     #[error("{0}; count again on another machine, and report this")]
-    Census(#[from] solve::CensusError),
+    Census(#[from] count::AnswerError),
     /// One counting loop, wrong from the start.
     #[error(transparent)]
-    SelfTest(#[from] count::Miscount),
+    SelfTest(#[from] count::SelfTestError),
     /// The coordinator answered with something that this program does not expect.
     #[error("the coordinator at {url} failed: {reason}")]
     Coordinator {
@@ -265,6 +267,75 @@ impl Failure {
             Failure::Bundle { .. } => 16,
             Failure::Coordinator { .. } | Failure::Internal(_) => 70,
             Failure::Interrupted(_) => 130,
+        }
+    }
+}
+
+impl From<LedgerError> for Failure {
+    fn from(LedgerError { path, fault }: LedgerError) -> Failure {
+        let reason = fault.to_string();
+        match fault.kind() {
+            FaultKind::Held => Failure::LedgerHeld { path },
+            FaultKind::Damaged => Failure::LedgerCorrupt { path, reason },
+            FaultKind::Version => Failure::LedgerVersion { path, reason },
+            FaultKind::Open => Failure::LedgerOpen { path, reason },
+            FaultKind::Write => Failure::LedgerWrite { path, reason },
+        }
+    }
+}
+
+impl From<ServiceError> for Failure {
+    fn from(error: ServiceError) -> Failure {
+        match error {
+            ServiceError::Ledger(error) => error.into(),
+            ServiceError::Plan(error) => Failure::Plan(error),
+            ServiceError::Url { .. } => Failure::Usage(error.to_string()),
+            ServiceError::Unreachable { url, reason } => Failure::Unreachable { url, reason },
+            ServiceError::Token { url } => Failure::Token { url },
+            ServiceError::TokenFile { path, reason } => Failure::TokenFile { path, reason },
+            ServiceError::Listen { address, reason } => Failure::Listen { address, reason },
+            ServiceError::Incompatible(text) => Failure::Incompatible(text),
+            ServiceError::Distrusted { url, reason } => Failure::Distrusted { url, reason },
+            ServiceError::Stopping(gone) => Failure::Internal(gone.into()),
+            ServiceError::Internal(error) => Failure::Internal(error),
+        }
+    }
+}
+
+impl From<LocalError> for Failure {
+    fn from(error: LocalError) -> Failure {
+        match error {
+            LocalError::Service(error) => error.into(),
+            LocalError::Memory(error) => Failure::Memory(error),
+            LocalError::Refused(refusal) => Failure::Job(refusal),
+            LocalError::AnotherPlan { path, holds, wanted } => {
+                Failure::LedgerOfAnotherPlan { path, holds, wanted }
+            }
+            LocalError::Unsettled { path, open } => Failure::LedgerUnsettled { path, open },
+            LocalError::Miscounted => Failure::Miscounted,
+            LocalError::Interrupted { percent, ledger } => Failure::Interrupted(match ledger {
+                Some(path) => format!(
+                    "interrupted at {percent:.1}%, which {} keeps; the same command goes on from there",
+                    path.display()
+                ),
+                None => format!(
+                    "interrupted at {percent:.1}%, and nothing is kept; --ledger FILE keeps the work"
+                ),
+            }),
+        }
+    }
+}
+
+impl From<JoinError> for Failure {
+    fn from(error: JoinError) -> Failure {
+        match error {
+            JoinError::Nothing => Failure::Usage("name the ledgers to join".into()),
+            JoinError::Ledger(error) => error.into(),
+            JoinError::AnotherPlan { path, holds, wanted } => {
+                Failure::LedgerOfAnotherPlan { path, holds, wanted }
+            }
+            JoinError::Unsettled { path, open } => Failure::LedgerUnsettled { path, open },
+            JoinError::Conflict { path, reason } => Failure::Conflict { path, reason },
         }
     }
 }

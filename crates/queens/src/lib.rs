@@ -1,32 +1,16 @@
-//! The program: command line, servers, disk, terminal.
+//! The program: words in, one result out.
 //!
-//! This crate knows the world: sockets, files, clocks, threads, signals and people. It deliberately
-//! decides nothing about what may be counted, lent or accepted: that is `farm`'s; and it counts
-//! nothing itself: that is `count`'s.
+//! This crate knows people: options, exit codes, progress bars, tables and pictures. It deliberately
+//! serves nothing itself (that is `service`'s), stores nothing (`ledger`) and counts nothing
+//! (`executor`).
 #![forbid(unsafe_code)]
 
 mod answer;
-mod bench;
-mod bundle;
 mod cli;
 mod compare;
-mod coordinator;
 mod draw;
-mod endpoint;
-mod estimate;
 mod failure;
-mod ledger;
-mod local;
-mod memory;
-mod merge;
 mod output;
 mod progress;
-#[cfg(test)]
-mod simulation;
-mod token;
-#[cfg(test)]
-#[path = "../../board/tests/vectors/mod.rs"]
-mod vectors;
-mod worker;
 
 pub use cli::main;

@@ -43,7 +43,7 @@ impl Progress {
         }
         self.rate.saw(Instant::now(), job);
         self.bar.set_prefix(format!("N={}", job.plan.problem.n()));
-        self.bar.set_position((percent(job) * STEPS as f64 / 100.0) as u64);
+        self.bar.set_position((job.percent() * STEPS as f64 / 100.0) as u64);
         self.bar.set_message(self.message(job));
     }
 
@@ -53,7 +53,7 @@ impl Progress {
     }
 
     fn message(&self, job: &JobView) -> String {
-        let mut parts = vec![format!("{:5.1}%", percent(job))];
+        let mut parts = vec![format!("{:5.1}%", job.percent())];
         parts.extend(self.rate.of(job).map(|counts| format!("{}/s", si(counts))));
         parts.extend(seconds_left(job).map(|left| format!("{} left", clock(left))));
         if self.workers {
@@ -74,11 +74,6 @@ impl Progress {
         }
         parts.join("  ")
     }
-}
-
-/// The share of a job's tasks that is durable.
-pub(crate) fn percent(job: &JobView) -> f64 {
-    if job.plan.tasks == 0 { 100.0 } else { 100.0 * job.tasks_done as f64 / job.plan.tasks as f64 }
 }
 
 /// Time left if its workers go on; `None` if there are none, or nothing is known yet.

@@ -2,13 +2,9 @@
 
 #[path = "support/mod.rs"]
 mod support;
-#[path = "../../board/tests/vectors/mod.rs"]
-mod vectors;
 
 #[path = "cli/access.rs"]
 mod access;
-#[path = "cli/bench.rs"]
-mod bench;
 #[path = "cli/compare.rs"]
 mod compare;
 #[path = "cli/disk.rs"]

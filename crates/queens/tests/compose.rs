@@ -7,9 +7,6 @@
 //! cargo test -p queens --test compose -- --ignored
 //! ```
 
-#[path = "../../board/tests/vectors/mod.rs"]
-mod vectors;
-
 #[path = "compose/farm.rs"]
 mod farm;
 

@@ -10,7 +10,6 @@
 
 pub mod arrays;
 mod bits;
-mod census;
 mod check;
 pub mod classical;
 mod construct;
@@ -19,13 +18,11 @@ mod listing;
 mod notation;
 mod placement;
 mod random;
-pub mod rotations;
 mod search;
 pub mod states;
 mod symmetry;
 mod unique;
 
-pub use census::{Census, CensusError};
 pub use check::is_placement;
 pub use construct::{ConstructError, Construction};
 pub use listing::Listing;
@@ -33,4 +30,4 @@ pub use notation::{Notation, NotationError, read_queens};
 pub use placement::Placement;
 pub use search::{Completion, Start, complete, random_placement};
 pub use symmetry::{Symmetry, SymmetryClass};
-pub use unique::{UNIQUE_MAX, unique};
+pub use unique::{UNIQUE_MAX, census, unique};

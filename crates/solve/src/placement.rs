@@ -6,6 +6,8 @@ use crate::is_placement;
 
 /// N queens on an N x N board, one in each row: the column of each row's queen, from row 0 on.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(try_from = "Vec<u32>", into = "Vec<u32>"))]
 pub struct Placement {
     columns: Vec<u32>,
 }
@@ -46,5 +48,23 @@ impl Placement {
         }
         // Slower, and it can name them.
         check_queens(self.n(), &self.squares().collect::<Vec<_>>())
+    }
+}
+
+#[cfg(feature = "serde")]
+impl From<Placement> for Vec<u32> {
+    fn from(placement: Placement) -> Vec<u32> {
+        placement.columns
+    }
+}
+
+#[cfg(feature = "serde")]
+impl TryFrom<Vec<u32>> for Placement {
+    type Error = SquaresError;
+
+    /// The placement with these columns, if no queen attacks another and all are on the board.
+    fn try_from(columns: Vec<u32>) -> Result<Placement, SquaresError> {
+        let placement = Placement::new(columns);
+        placement.check().map(|()| placement)
     }
 }

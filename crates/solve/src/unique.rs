@@ -10,6 +10,8 @@
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
+use board::Census;
+
 use crate::bits::{low_bits, ones};
 
 /// The largest board.
@@ -34,6 +36,24 @@ pub fn unique<B>(n: u32, visit: impl FnMut(&[u32], u32) -> ControlFlow<B>) -> Co
     }
     search.corner()?;
     (1..n / 2).try_for_each(|first| search.inside(first))
+}
+
+/// The census of the board of size `n`, by the direct search; `n` is at most [`UNIQUE_MAX`]. From N = 19
+/// on it takes more than minutes.
+///
+/// # Panics
+///
+/// If `n` is greater than [`UNIQUE_MAX`].
+#[must_use]
+pub fn census(n: u32) -> Census {
+    let (mut total, mut half_turn, mut quarter_turn) = (0, 0, 0);
+    let _: ControlFlow<()> = unique(n, |_, size| {
+        total += u128::from(size);
+        half_turn += if size <= 4 { u128::from(size) } else { 0 };
+        quarter_turn += if size <= 2 { u128::from(size) } else { 0 };
+        ControlFlow::Continue(())
+    });
+    Census::from_counts(n, total, half_turn, quarter_turn).expect("whole orbits were counted")
 }
 
 struct Search<V> {

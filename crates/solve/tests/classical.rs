@@ -1,9 +1,6 @@
 //! The textbooks' algorithms, against the known counts and against each other.
 
-#[path = "../../board/tests/vectors/mod.rs"]
-mod vectors;
-
-use solve::classical::{Searched, arrays, direct, masks, mirror, permutations, stack};
+use queens_solve::classical::{Searched, arrays, direct, masks, mirror, permutations, stack};
 
 type Count = fn(u32) -> Searched;
 

@@ -1,11 +1,10 @@
 //! Completions, against a look at all boards where that is possible.
 
 use std::collections::BTreeSet;
-use std::time::Instant;
 
 use board::squares::{Square, check_queens};
 use proptest::prelude::*;
-use solve::{Completion, Construction, Placement, Start, complete, random_placement};
+use queens_solve::{Completion, Construction, Placement, Start, complete, random_placement};
 
 /// All placements of n queens, by the recursion that the problem's definition is.
 fn all_placements(n: u32) -> Vec<Vec<u32>> {
@@ -187,9 +186,7 @@ fn a_seed_decides_and_another_decides_otherwise() {
 #[test]
 fn a_search_stops_when_it_is_told_to() {
     let given = given(100_000, &[]);
-    let started = Instant::now();
     assert_eq!(complete(&given, 0, || true), Completion::Undecided);
-    assert!(started.elapsed().as_secs() < 5);
 }
 
 #[test]

@@ -1,10 +1,7 @@
 //! The search that looks first: known counts, and what it takes.
 
-#[path = "../../board/tests/vectors/mod.rs"]
-mod vectors;
-
-use solve::classical;
-use solve::forced::{Looking, count};
+use queens_solve::classical;
+use queens_solve::forced::{Looking, count};
 
 const ALL: [Looking; 3] = [Looking::Nothing, Looking::Columns, Looking::ColumnsAndRows];
 

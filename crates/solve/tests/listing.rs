@@ -1,14 +1,11 @@
 //! Lists of placements, against known counts and the definition.
 
-#[path = "../../board/tests/vectors/mod.rs"]
-mod vectors;
-
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use board::squares::{Square, check_queens, parse_squares};
 use proptest::prelude::*;
-use solve::{Listing, Placement, arrays};
+use queens_solve::{Listing, Placement, arrays};
 
 fn all(listing: &Listing) -> Vec<Placement> {
     let mut found = Vec::new();

@@ -1,9 +1,6 @@
 //! The program over distinct states: known counts, what each row reports, and its bound of memory.
 
-#[path = "../../board/tests/vectors/mod.rs"]
-mod vectors;
-
-use solve::states::{StatesCount, TooLittleMemory, count};
+use queens_solve::states::{StatesCount, TooLittleMemory, count};
 
 const ENOUGH: u64 = 64 << 20;
 

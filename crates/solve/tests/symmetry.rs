@@ -1,12 +1,10 @@
 //! Counts by symmetry, each found in two ways, and those that are known.
 
-#[path = "../../board/tests/vectors/mod.rs"]
-mod vectors;
-
 use std::ops::ControlFlow;
 
-use solve::rotations::{HALF_TURN_MAX, QUARTER_TURN_MAX, half_turn, quarter_turn};
-use solve::{Census, Placement, SymmetryClass, unique};
+use board::Census;
+use count::rotations::{HALF_TURN_MAX, QUARTER_TURN_MAX, half_turn, quarter_turn};
+use queens_solve::{Placement, SymmetryClass, census, unique};
 
 /// A board of up to this size is searched in moments by a test.
 const SMALL: u32 = 14;
@@ -14,7 +12,7 @@ const SMALL: u32 = 14;
 #[test]
 fn the_direct_search_and_the_identity_agree_with_what_is_known() {
     for n in 1..=SMALL {
-        let found = Census::by_search(n);
+        let found = census(n);
         let half = half_turn(n).expect("it is small");
         let quarter = quarter_turn(n).expect("it is small");
         assert_eq!(Census::from_counts(n, vectors::total(n), half, quarter), Ok(found), "N = {n}");

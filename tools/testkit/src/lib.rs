@@ -1,7 +1,10 @@
-//! What tests of several crates share.
+//! What tests and benchmarks of several crates share: [`conformance`], which every store of rows must pass,
+//! and, with the feature `hostile`, workers that mean harm.
 //!
-//! [`conformance`] is what every store of rows must pass. The simulation of the whole farm, which runs over
-//! these stores, is in `tests/simulation`.
+//! `tests/simulation` runs the farm's core over stores of rows, `tests/network` the whole farm over a
+//! simulated network.
 #![forbid(unsafe_code)]
 
 pub mod conformance;
+#[cfg(feature = "hostile")]
+pub mod hostile_worker;

@@ -150,7 +150,7 @@ mod tests {
             let plan = HalvesPlan::new(n).expect("the size is in range");
             let mut tasks = Tasks::new();
             // Of the most even splits the last one leaves no half-board out.
-            plan.fill(ordinal..ordinal + 1, &mut tasks);
+            plan.fill(ordinal..ordinal + 1, &mut tasks).expect("the plan has the range");
             let count = |room| {
                 let mut joiner = Joiner::new(Portable::<4>, n, room);
                 let mut sum = Sum::default();

@@ -29,8 +29,8 @@
 
 use std::collections::HashMap;
 
-use board::halves::{SPLITS_FIRST_MAX_N, Window};
-use board::{Prefix, full_mask};
+use board::halves::Window;
+use board::{Locality, Method, Prefix, full_mask};
 
 use super::buckets::Buckets;
 use super::geometry::{Geometry, View, code_bits};
@@ -42,7 +42,10 @@ use super::unit::{Sieve, Unit};
 /// Whether tasks of a board of size `n` share lists: those of a larger one take too much memory, and
 /// in its keys there is no room for marks.
 pub(crate) fn shares_lists(n: u32) -> bool {
-    n % 2 == 1 && n <= SPLITS_FIRST_MAX_N
+    match Method::Halves.locality(n) {
+        Locality::SharedWork { .. } => true,
+        Locality::None | Locality::SharedTables => false,
+    }
 }
 
 /// The marks in keys of upper half-boards.

@@ -21,6 +21,17 @@ pub struct Restored {
     pub distrusted: BTreeSet<String>,
 }
 
+impl Restored {
+    /// With what a thread needs to count each job, in bytes.
+    #[must_use]
+    pub fn with_thread_memory(mut self, needed: impl Fn(&Plan) -> u64) -> Restored {
+        for job in &mut self.jobs {
+            job.thread_memory = needed(&job.plan);
+        }
+        self
+    }
+}
+
 /// A job, as the ledger remembers it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestoredJob {
@@ -32,7 +43,8 @@ pub struct RestoredJob {
     pub slice: Slice,
     /// Its priority.
     pub priority: i32,
-    /// Bytes without which no thread can count its tasks.
+    /// Bytes without which no thread can count its tasks. A ledger does not know them and says 0:
+    /// see [`Restored::with_thread_memory`].
     pub thread_memory: u64,
     /// Where it stood.
     pub state: JobState,

@@ -14,11 +14,11 @@ use super::count::CutArgs;
 use super::problem::ProblemArgs;
 use super::show;
 use super::signal::asked_to_stop;
-use crate::answer::Answering;
-use crate::endpoint::{Endpoint, TokenChannel};
+use crate::answer::{self, Answering};
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
+use service::{Endpoint, TokenChannel};
 
 /// Where the coordinator is.
 #[derive(Debug, Args)]
@@ -299,7 +299,7 @@ async fn follow(
     };
     match json {
         // The last view was printed; what it lacks is the census.
-        true if each && answer.fields().is_empty() => Ok(()),
+        true if each && answer::fields(&answer).is_empty() => Ok(()),
         true => output::print(show::json_with(&end, &answer)),
         false => output::print(answer.count()),
     }

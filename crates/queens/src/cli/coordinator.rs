@@ -9,10 +9,10 @@ use farm::Config;
 use tokio::sync::watch;
 
 use super::signal::asked_to_stop;
-use crate::coordinator::{Access, Hub, Limits, Listener, serve};
 use crate::failure::Failure;
-use crate::ledger::CheckedLedger;
-use crate::token::Token;
+use ledger::CheckedLedger;
+use service::Token;
+use service::coordinator::{Access, Hub, Limits, Listener, serve};
 
 /// How long streams may take to end once the ledger is closed.
 const DRAIN: Duration = Duration::from_secs(3);
@@ -88,8 +88,8 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     let mut hub = tokio::spawn(hub.run());
     let mut server = tokio::spawn(serve(listener.connections(), access, handle.clone(), stopped));
     tokio::select! {
-        ended = &mut hub => return ended.map_err(anyhow::Error::from)?,
-        ended = &mut server => return ended.map_err(anyhow::Error::from)?,
+        ended = &mut hub => return Ok(ended.map_err(anyhow::Error::from)??),
+        ended = &mut server => return Ok(ended.map_err(anyhow::Error::from)??),
         () = asked => {}
     }
     tracing::info!("asked to stop: closing the ledger");

@@ -9,6 +9,7 @@ use bytesize::ByteSize;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, ValueEnum};
 use count::Backend;
+use executor::usual_memory;
 use farm::{JobView, Slice};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -17,12 +18,11 @@ use super::local_methods::{self, LocalArgs, LocalMethod};
 use super::problem::ProblemArgs;
 use super::show;
 use super::signal::asked_to_stop;
-use crate::answer::Answering;
+use crate::answer::{self, Answering};
 use crate::failure::Failure;
-use crate::local::{LocalCount, LocalResult};
-use crate::memory;
 use crate::output;
 use crate::progress::Progress;
+use service::local::{LocalCount, LocalResult};
 
 #[derive(Debug, Args)]
 pub(super) struct CountArgs {
@@ -87,7 +87,9 @@ impl CutArgs {
             Some(MethodName::States) => LocalMethod::States,
             Some(MethodName::Forced) => LocalMethod::Forced,
             Some(MethodName::Unique) => LocalMethod::Unique,
-            _ => return Ok(None),
+            None | Some(MethodName::Rows | MethodName::Ring | MethodName::Halves) => {
+                return Ok(None);
+            }
         };
         if self.rows.is_some() || self.width.is_some() {
             return Err(method.refuses("neither rows nor width", "--rows and --width"));
@@ -156,7 +158,7 @@ pub(crate) struct CountingArgs {
     #[arg(long, value_name = "T", env = "QUEENS_THREADS")]
     threads: Option<NonZero<usize>>,
     /// Counting loop: reference, portable, avx2 or avx512 [default: the fastest that this processor
-    /// has, the last that `queens bench methods --list` shows]
+    /// has, the last that `queens bench --list` shows]
     #[arg(long, value_name = "NAME", env = "QUEENS_BACKEND", value_parser = available_backend)]
     backend: Option<Backend>,
     /// The most memory that counting may take, all threads and jobs together, as in 500MiB or 2GiB
@@ -185,7 +187,7 @@ impl CountingArgs {
 
     /// Bytes.
     pub(crate) fn memory(&self) -> u64 {
-        self.memory.unwrap_or_else(memory::usual).as_u64()
+        self.memory.map_or_else(usual_memory, |memory| memory.as_u64())
     }
 }
 
@@ -226,10 +228,7 @@ fn part_counted(job: &JobView, json: bool) -> Result<(), Failure> {
 
 /// The squares of given queens, where there may be any.
 pub(super) fn given(problem: &Problem) -> Option<String> {
-    match problem {
-        Problem::Completions(given) => Some(given.to_string()),
-        _ => None,
-    }
+    problem.given().map(ToString::to_string)
 }
 
 pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
@@ -242,7 +241,7 @@ pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
         let memory = args.counting.memory();
         return local_methods::run(method, &LocalArgs { problem, memory, json, stats });
     }
-    if args.stats && !matches!(problem, Problem::Fundamental { .. }) {
+    if args.stats && !problem.counts_orbits() {
         return Err(Failure::Usage(
             "--stats needs --problem fundamental, or --method states or forced".into(),
         ));
@@ -258,8 +257,11 @@ pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
     };
     let backend = count.backend.name();
     let answering = Answering::begin(problem);
-    let result = count.run(Progress::new(true, false), asked_to_stop()).await?;
-    let LocalResult { job, seconds, threads } = result;
+    let mut progress = Progress::new(true, false);
+    let interval = progress.interval();
+    let result = count.run(interval, |job| progress.show(job), asked_to_stop()).await;
+    progress.finish();
+    let LocalResult { job, seconds, threads } = result?;
     if !job.slice.is_all() {
         return part_counted(&job, args.json);
     }
@@ -274,7 +276,7 @@ pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
         }
     };
     if args.stats {
-        eprint!("{}", answer.table());
+        eprint!("{}", answer::table(&answer));
     }
     if !args.json {
         return output::print(answer.count());
@@ -286,7 +288,7 @@ pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
         parameter: job.plan.method.parameter().into_iter().collect(),
         given: given(&problem),
         total: job.total.to_string(),
-        census: answer.fields(),
+        census: answer::fields(&answer),
         tasks: job.plan.tasks,
         seconds,
         threads: threads.get(),

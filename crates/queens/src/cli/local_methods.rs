@@ -4,12 +4,12 @@ use std::time::Instant;
 
 use board::rows::RowsError;
 use board::{CutError, MAX_N, Problem};
+use count::Answer;
 use serde::{Serialize, Serializer};
-use solve::Census;
 use solve::forced::{self, ForcedCount, Looking};
 use solve::states::{self, RowStats};
 
-use crate::answer::Answer;
+use crate::answer;
 use crate::failure::Failure;
 use crate::output;
 
@@ -86,7 +86,7 @@ enum Stats {
 }
 
 fn fields<S: Serializer>(answer: &Answer, serializer: S) -> Result<S::Ok, S::Error> {
-    answer.fields().serialize(serializer)
+    answer::fields(answer).serialize(serializer)
 }
 
 #[derive(Serialize)]
@@ -99,13 +99,14 @@ struct RowJson {
 pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<(), Failure> {
     let problem = args.problem;
     let n = problem.n();
-    match (method, problem) {
-        (LocalMethod::Unique, Problem::Fundamental { .. }) => {}
-        (LocalMethod::Unique, _) => {
+    let is_total = problem.sums_all_placements() && !problem.counts_orbits();
+    match method {
+        LocalMethod::Unique if problem.counts_orbits() => {}
+        LocalMethod::Unique => {
             return Err(Failure::Usage("--method unique is for --problem fundamental".into()));
         }
-        (_, Problem::Total { .. }) => {}
-        (_, _) => {
+        LocalMethod::States | LocalMethod::Forced if is_total => {}
+        LocalMethod::States | LocalMethod::Forced => {
             return Err(Failure::Usage(format!(
                 "--method {} counts the total alone: leave out --method, or --problem and given queens",
                 method.name()
@@ -123,8 +124,8 @@ pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<(), Failure> 
             (found.total, Stats::States { rows: found.rows.into_iter().map(row).collect() })
         }
         LocalMethod::Unique => {
-            let census = Census::by_search(n);
-            (census.total, Stats::Census(Answer::census(census)))
+            let census = solve::census(n);
+            (census.total, Stats::Census(census.into()))
         }
         LocalMethod::Forced => {
             let ForcedCount { total, tries, forced, dead } =
@@ -155,7 +156,7 @@ impl Stats {
 
     fn table(&self) -> String {
         match self {
-            Stats::Census(answer) => answer.table(),
+            Stats::Census(answer) => answer::table(answer),
             Stats::Forced { tries, forced, dead } => {
                 format!("tries      {tries:>15}\nforced     {forced:>15}\ndead ends  {dead:>15}\n")
             }

@@ -1,11 +1,12 @@
 //! The command line: words in, one result on standard output, one exit code.
 
+mod bench;
+mod bundle;
 mod client;
 mod complete;
 mod coordinator;
 mod count;
 mod draw;
-mod evidence;
 mod list;
 mod local_methods;
 mod log;
@@ -18,14 +19,12 @@ mod signal;
 mod solve;
 mod worker;
 
-pub(crate) use count::{CountingArgs, CutArgs};
+use count::CutArgs;
 
 use std::process::ExitCode;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-pub(crate) use self::count::available_backend;
-use crate::bench;
 use crate::compare;
 use crate::failure::Failure;
 
@@ -78,11 +77,11 @@ enum Command {
     /// Have accepted ranges counted again, by other workers and other kernels
     Audit(client::AuditArgs),
     /// Write a job's evidence to a file that anybody can check
-    Export(evidence::ExportArgs),
+    Export(bundle::ExportArgs),
     /// Check such a file, and count a sample of it again
-    Verify(evidence::VerifyArgs),
+    Verify(bundle::VerifyArgs),
     /// Join ledgers of parts of one plan
-    Merge(evidence::MergeArgs),
+    Merge(bundle::MergeArgs),
     /// End a job without a total
     Cancel(client::JobArgs),
     /// Let a job rest
@@ -91,9 +90,8 @@ enum Command {
     Resume(client::JobArgs),
     /// Exit with 0 if a coordinator serves; needs no token
     Health(client::HealthArgs),
-    /// Measure this program on this machine
-    #[command(subcommand)]
-    Bench(bench::BenchCommand),
+    /// Show the counting loops that this processor has, and how fast they are
+    Bench(bench::BenchArgs),
 }
 
 /// Runs the command that the process was started with.
@@ -127,7 +125,6 @@ impl Command {
             Command::Count(args) => Some(&mut args.cut),
             Command::Submit(args) => Some(&mut args.cut),
             Command::Plan(args) => Some(&mut args.cut),
-            Command::Bench(command) => command.cut(),
             _ => None,
         }
     }
@@ -151,17 +148,14 @@ impl Command {
             Command::Status(args) => on_one_thread(client::status(args)),
             Command::Watch(args) => on_one_thread(client::watch(args)),
             Command::Audit(args) => on_one_thread(client::audit(args)),
-            Command::Export(args) => evidence::export(&args),
-            Command::Verify(args) => evidence::verify(&args),
-            Command::Merge(args) => evidence::merge(&args),
+            Command::Export(args) => bundle::export(&args),
+            Command::Verify(args) => bundle::verify(&args),
+            Command::Merge(args) => bundle::merge(&args),
             Command::Cancel(args) => on_one_thread(client::cancel(args)),
             Command::Pause(args) => on_one_thread(client::pause(args)),
             Command::Resume(args) => on_one_thread(client::resume(args)),
             Command::Health(args) => on_one_thread(client::health(args)),
-            Command::Bench(command) => {
-                raise_file_limit();
-                on_all_threads(command.run())
-            }
+            Command::Bench(args) => bench::run(&args),
         }
     }
 }

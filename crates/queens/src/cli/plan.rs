@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use board::{Cut, MethodChoice, Problem};
+use board::{Cut, MethodChoice};
 use bytesize::ByteSize;
 use clap::Args;
 use farm::Plan;
@@ -11,11 +11,11 @@ use serde::Serialize;
 
 use super::count::{CountingArgs, CutArgs, given};
 use super::problem::ProblemArgs;
-use crate::estimate::{Effort, Estimate, Estimated};
 use crate::failure::Failure;
-use crate::memory::{Fit, fit};
 use crate::output;
 use crate::progress::clock;
+use executor::{Effort, Estimate, Estimated};
+use executor::{Fit, fit};
 
 #[derive(Debug, Args)]
 pub(super) struct PlanArgs {
@@ -155,10 +155,8 @@ fn estimate_json(estimated: &Estimated, effort: Effort) -> EstimateJson {
 fn text(estimated: &Estimated, Effort { plan, backend, seed, .. }: Effort) -> String {
     let Estimated { total, core_seconds, longest_task_seconds, tasks_counted, is_exact } =
         *estimated;
-    let what = match plan.problem {
-        Problem::Fundamental { .. } => "placements before symmetry",
-        _ => "placements",
-    };
+    let what =
+        if plan.problem.counts_orbits() { "placements before symmetry" } else { "placements" };
     let (estimate, hours) = match is_exact {
         true => {
             (format!("{:.0} {what}, exact: all tasks were counted", total.value), String::new())

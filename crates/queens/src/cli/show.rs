@@ -1,12 +1,13 @@
 //! Jobs as text and as JSON.
 
 use bytesize::ByteSize;
-use farm::{AuditPolicy, JobState, JobView, Problem};
+use count::Answer;
+use farm::{AuditPolicy, JobState, JobView};
 use serde_json::{Value, json};
 
 use super::count::given;
-use crate::answer::Answer;
-use crate::progress::{clock, counts_per_second, percent, seconds_left, si};
+use crate::answer;
+use crate::progress::{clock, counts_per_second, seconds_left, si};
 
 /// One object on one line. Counts are decimal strings: they pass 2^53.
 pub(super) fn json(job: &JobView) -> String {
@@ -16,7 +17,7 @@ pub(super) fn json(job: &JobView) -> String {
 /// The same of a finished job, and what its total answers.
 pub(super) fn json_with(job: &JobView, answer: &Answer) -> String {
     let mut object = object(job);
-    for (name, number) in answer.fields() {
+    for (name, number) in answer::fields(answer) {
         object[name] = number;
     }
     object.to_string()
@@ -36,7 +37,7 @@ fn object(job: &JobView) -> Value {
         "counted": job.total.to_string(),
         "tasks": job.plan.tasks,
         "tasks_done": job.tasks_done,
-        "percent": percent(job),
+        "percent": job.percent(),
         "workers": job.workers,
         "able_workers": job.able_workers,
         "least_thread_memory_bytes": job.thread_memory,
@@ -110,7 +111,7 @@ fn size(bytes: u64) -> impl std::fmt::Display {
 
 /// Whether the total is only a part of the answer.
 fn is_fundamental(job: &JobView) -> bool {
-    matches!(job.plan.problem, Problem::Fundamental { .. })
+    job.plan.problem.counts_orbits()
 }
 
 /// A line for each job, and one for each that no connected worker can count or that has poison.
@@ -131,7 +132,7 @@ pub(super) fn table(jobs: &[JobView]) -> String {
             job.state.name(),
             job.priority,
             job.plan.to_string(),
-            percent(job),
+            job.percent(),
             job.workers,
             job.disputes,
             total
@@ -151,7 +152,7 @@ pub(super) fn details(job: &JobView) -> String {
         format!("plan      {}", job.plan),
         format!("state     {}", job.state),
         format!("priority  {}", job.priority),
-        format!("done      {:.2}% ({} of {} tasks)", percent(job), job.tasks_done, job.plan.tasks),
+        format!("done      {:.2}% ({} of {} tasks)", job.percent(), job.tasks_done, job.plan.tasks),
         format!("workers   {}", job.workers),
     ];
     if job.thread_memory > 0 {

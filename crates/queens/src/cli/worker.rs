@@ -8,7 +8,8 @@ use super::client::CoordinatorArgs;
 use super::count::CountingArgs;
 use super::signal::asked_to_stop;
 use crate::failure::Failure;
-use crate::worker::{BUILD, Executor, GrpcConnector, WorkConfig, work};
+use executor::BUILD;
+use service::worker::{GrpcConnector, WorkConfig, start_executor, work};
 
 #[derive(Debug, Args)]
 pub(super) struct WorkerArgs {
@@ -39,7 +40,7 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     endpoint.check()?;
     let asked = asked_to_stop();
     let (threads, memory) = (args.counting.threads(), args.counting.memory());
-    let (executor, parts) = Executor::start(threads, args.counting.tested_backend()?, memory);
+    let (executor, parts) = start_executor(threads, args.counting.tested_backend()?, memory);
     let instance: u64 = rand::random();
     let name = args.name.unwrap_or_else(|| {
         let host = gethostname::gethostname();
@@ -66,5 +67,5 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
         asked_to_stop().await;
         std::process::exit(130);
     });
-    work(config, executor, parts, &mut connector, stopping).await
+    Ok(work(config, executor, parts, &mut connector, stopping).await?)
 }

@@ -4,16 +4,16 @@ use std::num::NonZero;
 
 use board::ring::suggested_width;
 use board::rows::suggested_rows;
-use board::{Cut, Method, Problem, Tasks};
+use board::{Cut, Method, Problem};
 use clap::ValueEnum;
 use count::{Backend, Kernel};
+use executor::fit;
 use farm::Plan;
 use solve::classical::{self, Searched};
 use solve::forced::{self, Looking};
 use solve::states;
 
 use crate::failure::Failure;
-use crate::memory::fit;
 
 /// A way to count the placements of N queens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum)]
@@ -132,8 +132,6 @@ fn by_tasks(
     backend: Backend,
     memory: u64,
 ) -> Result<Option<Found>, Failure> {
-    /// Few enough to stay in the cache, and enough neighbours to share work.
-    const AT_A_TIME: usize = 4096;
     if !method.suits(n) {
         return Ok(None);
     }
@@ -141,16 +139,9 @@ fn by_tasks(
     let cut = Cut::new(problem, method)?;
     let bytes =
         fit(Plan { problem, method, tasks: cut.len() }, NonZero::<usize>::MIN, memory)?.bytes;
-    let mut kernel = Kernel::of(bytes, backend, problem, method);
-    let mut tasks = Tasks::new();
-    let mut total = 0;
-    for start in (0..cut.len()).step_by(AT_A_TIME) {
-        tasks.clear();
-        cut.fill(start..cut.len().min(start + AT_A_TIME as u64), &mut tasks);
-        let counted = kernel.count(tasks.as_slice()).map_err(anyhow::Error::from)?;
-        total += u128::from(counted);
-    }
-    Ok(Some(Found { total, nodes: kernel.nodes() }))
+    let mut kernel = Kernel::of(bytes, backend, problem, method).map_err(anyhow::Error::from)?;
+    let total = kernel.count_range(&cut, 0..cut.len()).map_err(anyhow::Error::from)?;
+    Ok(Some(Found { total: total.into(), nodes: kernel.nodes() }))
 }
 
 #[cfg(test)]

@@ -18,8 +18,8 @@ use count::Backend;
 use self::algorithm::Algorithm;
 use self::measure::{Contest, Line};
 use crate::failure::Failure;
-use crate::memory;
 use crate::output;
+use executor::usual_memory;
 
 const EXAMPLE: &str = "\
 Examples:
@@ -103,7 +103,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
         [] => Algorithm::value_variants().to_vec(),
         some => some.to_vec(),
     };
-    let memory = args.memory.unwrap_or_else(memory::usual).as_u64();
+    let memory = args.memory.map_or_else(usual_memory, |memory| memory.as_u64());
     let mut contest = Contest::new(&algorithms, args.seconds, args.all, memory);
     let mut lines: Vec<Line> = Vec::new();
     if !args.json {

@@ -20,9 +20,8 @@ use wire::v1::farm_service_client::FarmServiceClient;
 use wire::v1::jobs_service_client::JobsServiceClient;
 use wire::v1::work_request::Message;
 
-use crate::support::process::{Process, queens, run};
+use crate::support::process::{PATIENCE, Process, queens, run};
 use crate::support::{Farm, Scratch};
-use crate::vectors;
 
 #[test]
 fn a_farm_with_a_token_lets_in_who_has_it() {
@@ -245,18 +244,23 @@ async fn a_connection_has_at_most_64_streams() {
 
     let mut watches = Vec::new();
     for _ in 0..64 {
-        watches.push(jobs.watch(request).await.expect("there is room"));
+        watches.push(in_time(jobs.watch(request)).await.expect("there is room"));
     }
     let one_more = tokio::time::timeout(Duration::from_millis(300), jobs.watch(request));
     assert!(one_more.await.is_err(), "it has to wait");
 
     watches.pop();
-    jobs.watch(request).await.expect("there is room again");
+    in_time(jobs.watch(request)).await.expect("there is room again");
+}
+
+/// Fails if a future takes longer than anything may on a slow and busy machine.
+async fn in_time<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, future).await.expect("the coordinator answers in time")
 }
 
 async fn connect(farm: &Farm) -> Channel {
     let endpoint = Channel::from_shared(farm.url()).expect("it is a URL");
-    endpoint.connect().await.expect("the coordinator serves")
+    in_time(endpoint.connect()).await.expect("the coordinator serves")
 }
 
 fn hello() -> v1::Hello {
@@ -285,10 +289,13 @@ fn report() -> v1::Report {
 
 /// Says all of `messages` in one session. What it is told until the session ends.
 async fn work(channel: &Channel, messages: Vec<Message>) -> Result<(), Status> {
-    let mut answers =
-        FarmServiceClient::new(channel.clone()).work(talk(messages)).await?.into_inner();
-    while answers.message().await?.is_some() {}
-    Ok(())
+    let mut client = FarmServiceClient::new(channel.clone());
+    in_time(async {
+        let mut answers = client.work(talk(messages)).await?.into_inner();
+        while answers.message().await?.is_some() {}
+        Ok(())
+    })
+    .await
 }
 
 /// The verdict on the first report of a session.
@@ -296,7 +303,7 @@ async fn first_verdict(channel: &Channel, messages: Vec<Message>) -> v1::Verdict
     let session = FarmServiceClient::new(channel.clone()).work(talk(messages)).await;
     let mut answers = session.expect("it is let in").into_inner();
     loop {
-        let answer = answers.message().await.expect("it goes on").expect("it goes on");
+        let answer = in_time(answers.message()).await.expect("it goes on").expect("it goes on");
         if let Some(v1::work_response::Message::Ack(ack)) = answer.message {
             return ack.verdict();
         }
@@ -321,7 +328,8 @@ async fn services(channel: Channel) -> Result<Vec<String>, Status> {
     };
     let mut client = ServerReflectionClient::new(channel);
     let request = Request::new(tokio_stream::once(request));
-    let answer = client.server_reflection_info(request).await?.into_inner().message().await?;
+    let mut answers = in_time(client.server_reflection_info(request)).await?.into_inner();
+    let answer = in_time(answers.message()).await?;
     match answer.and_then(|answer| answer.message_response) {
         Some(MessageResponse::ListServicesResponse(ListServiceResponse { service })) => {
             Ok(service.into_iter().map(|service| service.name).collect())

@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use crate::support::Scratch;
 use crate::support::process::{Outcome, queens, run};
-use crate::vectors;
 
 const ALL: [&str; 15] = [
     "direct",

@@ -5,7 +5,6 @@ use std::process::Command;
 
 use crate::support::process::{Process, queens, run};
 use crate::support::{Farm, Scratch};
-use crate::vectors;
 
 /// A board that takes seconds.
 const N: u32 = 16;

@@ -4,7 +4,6 @@ use std::fs;
 
 use crate::support::Scratch;
 use crate::support::process::{queens, run};
-use crate::vectors;
 
 /// How many shapes of a class a picture has.
 fn shapes(svg: &str, class: &str) -> usize {

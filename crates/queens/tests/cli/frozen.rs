@@ -1,4 +1,4 @@
-//! Processes that stand still for a while, as on a laptop that sleeps or a machine that swaps.
+//! Processes that are frozen for a while, as on a laptop that sleeps or a machine that swaps.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -6,31 +6,47 @@ use std::time::Duration;
 use crate::support::Farm;
 use crate::support::log::{self, Entry};
 use crate::support::process::{Process, wait_until};
-use crate::vectors;
 
-/// A board that takes seconds.
+/// A board that takes seconds to count.
 const N: u32 = 16;
 /// Leases that expire after less than half a second.
 const SHORT_LEASES: &str = "--lease-ms 100 --lease-ttl-ms 400";
-/// Longer than these.
-const NAP: Duration = Duration::from_secs(2);
-/// Longer than a silent peer is borne with: a ping after 10 s, and 10 s for its answer.
-const SLEEP: Duration = Duration::from_secs(25);
+/// How often the coordinator is frozen until it was in the middle of a job.
+const ATTEMPTS: usize = 10;
+
+/// How long a process is frozen.
+#[derive(Clone, Copy)]
+enum Frost {
+    /// Longer than its leases last.
+    Nap,
+    /// Until its peers give up the connection: they send a ping after 10 s, and wait 10 s for the answer.
+    Sleep,
+}
+
+impl Frost {
+    /// Waits so long; `is_given_up` tells whether the peers have given up the connection.
+    fn wait(self, is_given_up: impl Fn() -> bool) {
+        match self {
+            Frost::Nap => sleep(Duration::from_secs(2)),
+            Frost::Sleep => wait_until("the connection to be given up", is_given_up),
+        }
+    }
+}
 
 #[test]
 fn a_worker_that_was_frozen_for_longer_than_its_lease_costs_nothing_but_its_time() {
-    freeze_a_worker(NAP);
+    freeze_a_worker(Frost::Nap);
 }
 
 #[test]
 fn a_coordinator_that_was_frozen_for_longer_than_all_leases_goes_on() {
-    freeze_the_coordinator(NAP);
+    freeze_the_coordinator(Frost::Nap);
 }
 
 #[test]
 #[ignore = "sleeps for half a minute: CI runs it"]
 fn a_worker_that_was_frozen_until_its_connection_was_given_up_comes_back() {
-    let said = freeze_a_worker(SLEEP);
+    let said = freeze_a_worker(Frost::Sleep);
     let joined = said.matches("worker joined").count();
     assert_eq!(joined, 3, "two workers, and one of them twice:\n{said}");
 }
@@ -38,14 +54,12 @@ fn a_worker_that_was_frozen_until_its_connection_was_given_up_comes_back() {
 #[test]
 #[ignore = "sleeps for half a minute: CI runs it"]
 fn a_coordinator_that_was_frozen_until_its_workers_gave_it_up_goes_on() {
-    for said in freeze_the_coordinator(SLEEP) {
-        assert!(said.contains("no coordinator"), "{said}");
-    }
+    freeze_the_coordinator(Frost::Sleep);
 }
 
-/// One of two workers stands still in the middle of a job. The other one ends the job; then it goes,
-/// and the first one does the next job alone. Returns what the coordinator said.
-fn freeze_a_worker(time: Duration) -> String {
+/// Freezes one of two workers in the middle of a job. The other one ends the job and is stopped, and
+/// the first one counts the next job alone. Returns the coordinator's log.
+fn freeze_a_worker(frost: Frost) -> String {
     let farm = Farm::new(SHORT_LEASES, "--report-ms 20");
     let coordinator = farm.start_coordinator();
     let (frozen, other) = (farm.start_worker(), farm.start_worker());
@@ -54,7 +68,7 @@ fn freeze_a_worker(time: Duration) -> String {
 
     frozen.signal("STOP");
     assert_total(&farm, job);
-    sleep(time);
+    frost.wait(|| coordinator.said().contains("worker left"));
     other.stop();
     frozen.signal("CONT");
 
@@ -65,24 +79,28 @@ fn freeze_a_worker(time: Duration) -> String {
     said
 }
 
-/// The coordinator stands still in the middle of a job. Returns what its workers said.
-fn freeze_the_coordinator(time: Duration) -> [String; 2] {
+/// Freezes the coordinator in the middle of a job.
+fn freeze_the_coordinator(frost: Frost) {
     let farm = Farm::new(SHORT_LEASES, "--report-ms 20");
     let coordinator = farm.start_coordinator();
     let workers = [farm.start_worker(), farm.start_worker()];
-    let job = farm.submit(N, 5, 0);
-    wait_until("both workers to be lent something", || workers.iter().all(is_lent));
-
-    coordinator.signal("STOP");
-    sleep(time);
-    assert_eq!(farm.snapshot().running(), 1, "it was in the middle of it");
+    let freeze = |_| {
+        let job = farm.submit(N, 5, 0);
+        wait_until("both workers to be lent something", || workers.iter().all(is_lent));
+        coordinator.signal("STOP");
+        let is_midway = farm.snapshot().running() == 1;
+        if !is_midway {
+            coordinator.signal("CONT");
+        }
+        is_midway.then_some(job)
+    };
+    let job = (0..ATTEMPTS).find_map(freeze).expect("it is frozen in the middle of a job");
+    frost.wait(|| workers.iter().all(|worker| worker.said().contains("no coordinator")));
     coordinator.signal("CONT");
 
     assert_total(&farm, job);
-    let said = workers.each_ref().map(Process::said);
     workers.into_iter().for_each(Process::stop);
     coordinator.stop();
-    said
 }
 
 fn is_lent(worker: &Process) -> bool {

@@ -1,8 +1,7 @@
-//! Jobs from the outside: submitted, followed, paused, ended.
+//! Jobs as a client sees them: they are submitted, followed, paused and ended.
 
 use crate::support::Farm;
 use crate::support::process::{Process, queens};
-use crate::vectors;
 
 #[test]
 fn submit_and_wait_prints_the_total() {
@@ -31,19 +30,24 @@ fn the_smallest_boards_are_jobs_too() {
 fn a_watch_outlives_its_coordinator() {
     let farm = Farm::new("--grace-ms 100", "");
     let coordinator = farm.start_coordinator();
-    let job = farm.submit(12, 4, 0).to_string();
+    farm.submit(12, 4, 0);
+    let mut watch = watch(&farm);
 
-    std::thread::scope(|scope| {
-        let watch = scope.spawn(|| farm.client(&["watch", &job, "--log", "warn"]));
-        // Long enough for it to see the job; if it is not, the watch still has to end well.
-        std::thread::sleep(std::time::Duration::from_millis(500));
-        coordinator.kill();
-        let _coordinator = farm.start_coordinator();
-        let _worker = farm.start_worker();
+    coordinator.kill();
+    let _coordinator = farm.start_coordinator();
+    let _worker = farm.start_worker();
 
-        let total = watch.join().expect("the client runs").success();
-        assert_eq!(total, format!("{}\n", vectors::total(12)));
-    });
+    assert_eq!(watch.wait().code(), Some(0), "{}", watch.said());
+    let total = format!("\"total\":\"{}\"", vectors::total(12));
+    assert!(watch.said().contains(&total), "{}", watch.said());
+}
+
+/// A client that follows job 1 and has seen it.
+fn watch(farm: &Farm) -> Process {
+    let words = ["watch", "1", "--json", "--coordinator", &farm.url()];
+    let mut watch = Process::start(&mut queens(&words), farm.new_log());
+    watch.wait_for_line("\"job\":1");
+    watch
 }
 
 #[test]
@@ -52,9 +56,7 @@ fn a_watch_ends_if_its_number_is_another_plans_now() {
     let farm = Farm::new("", "");
     let coordinator = farm.start_coordinator();
     farm.submit(12, 4, 0);
-    let words = ["watch", "1", "--json", "--coordinator", &farm.url()];
-    let mut watch = Process::start(&mut queens(&words), farm.new_log());
-    watch.wait_for_line("\"job\":1");
+    let mut watch = watch(&farm);
 
     // When the coordinator comes back with an empty ledger, and job 1 is another one
     coordinator.kill();
@@ -113,7 +115,7 @@ fn a_plan_that_cannot_be_counted_is_refused_by_the_coordinator() {
     let _coordinator = farm.start_coordinator();
 
     farm.client(&["submit", "33"]).refusal(3, &["33", "at most 32"]);
-    farm.client(&["submit", "5", "--rows", "6"]).refusal(3, &["at most 5 with --rows"]);
-    farm.client(&["submit", "32", "--rows", "20"]).refusal(3, &["give 6 with --rows"]);
+    farm.client(&["submit", "5", "--rows", "6"]).refusal(3, &["place at most 5"]);
+    farm.client(&["submit", "32", "--rows", "20"]).refusal(3, &["place 6 rows"]);
     assert_eq!(farm.client(&["jobs", "--json"]).success(), "");
 }

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 use crate::support::process::{Outcome, queens, run};
-use crate::support::{Farm, Scratch, free_port};
-use crate::vectors;
+use crate::support::{Farm, Port, Scratch};
 
 #[test]
 fn a_ledger_of_another_plan_is_refused() {
@@ -182,6 +181,6 @@ fn count(words: &[&str], ledger: &Path) -> Outcome {
 }
 
 fn coordinate(ledger: &Path) -> Outcome {
-    let address = format!("127.0.0.1:{}", free_port());
-    run(queens(&["coordinator", "--listen", &address]).arg("--ledger").arg(ledger))
+    let port = Port::reserve();
+    run(queens(&["coordinator", "--listen", &port.address()]).arg("--ledger").arg(ledger))
 }

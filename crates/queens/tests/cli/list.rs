@@ -5,8 +5,7 @@ use std::fs::{self, File};
 use serde_json::Value;
 
 use crate::support::Scratch;
-use crate::support::process::{queens, run};
-use crate::vectors;
+use crate::support::process::{queens, run, run_into};
 
 #[test]
 fn every_placement_is_a_line() {
@@ -88,13 +87,11 @@ fn queens_that_cannot_be_given_are_refused() {
 fn a_list_ends_with_its_reader() {
     let (reader, writer) = std::io::pipe().expect("pipes can be made");
     drop(reader);
-    // All of it would take for ever.
-    let output = queens(&["list", "25"]).stdout(writer).output().expect("it runs");
-    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), b"".as_slice()));
+    // The whole list would take years.
+    let outcome = run_into(&mut queens(&["list", "25"]), writer);
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""));
 
     let full = File::options().write(true).open("/dev/full").expect("Linux has it");
-    let output = queens(&["list", "25"]).stdout(full).output().expect("it runs");
-    let said = String::from_utf8(output.stderr).expect("text");
-    assert_eq!(output.status.code(), Some(10));
-    assert!(said.starts_with("queens: cannot write to standard output: No space left"), "{said}");
+    let outcome = run_into(&mut queens(&["list", "25"]), full);
+    outcome.refusal(10, &["queens: cannot write to standard output: No space left"]);
 }

@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use crate::support::Scratch;
 use crate::support::process::{queens, run};
-use crate::vectors;
 
 fn json(words: &[&str]) -> Value {
     let text = run(queens(words).arg("--json")).success();
@@ -39,10 +38,9 @@ fn as_json_they_say_what_it_took() {
 #[test]
 fn statistics_are_a_table_beside_the_result() {
     let told = |method: &str, words: &[&str]| {
-        let command = &mut queens(&["count", "8", "--method", method, "--stats"]);
-        let output = command.output().expect("it runs");
-        assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), b"92\n".as_slice()));
-        let said = String::from_utf8(output.stderr).expect("text");
+        let outcome = run(&mut queens(&["count", "8", "--method", method, "--stats"]));
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "92\n"));
+        let said = outcome.stderr;
         assert!(words.iter().all(|word| said.contains(word)), "{said}");
         said.lines().count()
     };

@@ -1,7 +1,6 @@
 //! Workers that have too little memory for a job.
 
 use crate::support::Farm;
-use crate::vectors;
 
 #[test]
 fn a_job_beyond_every_worker_says_so_and_is_counted_once_one_comes_that_has_the_memory() {

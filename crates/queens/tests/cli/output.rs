@@ -5,9 +5,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::process::{queens, run};
-use crate::support::{Farm, Scratch, free_port};
-use crate::vectors;
+use crate::support::process::{queens, run, run_into};
+use crate::support::{Farm, Port, Scratch};
 
 #[test]
 fn a_count_prints_the_bare_total() {
@@ -200,17 +199,15 @@ fn a_job_as_json_has_its_total_once_it_is_done() {
 fn a_reader_that_has_seen_enough_is_no_failure() {
     let (reader, writer) = std::io::pipe().expect("pipes can be made");
     drop(reader);
-    let output = queens(&["count", "8"]).stdout(writer).output().expect("it runs");
-    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), b"".as_slice()));
+    let outcome = run_into(&mut queens(&["count", "8"]), writer);
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""));
 }
 
 #[test]
 fn a_result_that_cannot_be_written_is_a_failure() {
     let full = File::options().write(true).open("/dev/full").expect("Linux has it");
-    let output = queens(&["count", "8"]).stdout(full).output().expect("it runs");
-    let said = String::from_utf8(output.stderr).expect("text");
-    assert_eq!(output.status.code(), Some(10));
-    assert!(said.starts_with("queens: cannot write to standard output: No space left"), "{said}");
+    let outcome = run_into(&mut queens(&["count", "8"]), full);
+    outcome.refusal(10, &["queens: cannot write to standard output: No space left"]);
 }
 
 #[test]
@@ -241,9 +238,9 @@ fn no_color_is_obeyed_on_a_terminal() {
             let mut on_a_terminal = Command::new("script");
             on_a_terminal.args(["--quiet", "--return", "--command", &words, "/dev/null"]);
             on_a_terminal.env("NO_COLOR", no_color).env("TERM", "xterm");
-            let output = on_a_terminal.output().expect("util-linux has script(1)");
-            assert!(!output.stdout.is_empty(), "{words}");
-            output.stdout.contains(&b'\x1b')
+            let shown = run(&mut on_a_terminal).stdout;
+            assert!(!shown.is_empty(), "{words}");
+            shown.contains('\x1b')
         };
         assert!(colours(""), "{words}");
         assert!(!colours("1"), "{words}");
@@ -260,9 +257,9 @@ fn options_can_be_environment_variables() {
     assert_eq!((&json["rows"], &json["threads"]), (&3.into(), &1.into()));
     assert_eq!(json["backend"], "reference");
 
-    let url = format!("http://127.0.0.1:{}", free_port());
-    let refused = run(queens(&["jobs"]).env("QUEENS_COORDINATOR", &url));
-    refused.refusal(5, &[&url]);
+    let nobody = Port::reserve();
+    let refused = run(queens(&["jobs"]).env("QUEENS_COORDINATOR", nobody.url()));
+    refused.refusal(5, &[&nobody.url()]);
 }
 
 #[test]

@@ -16,9 +16,8 @@ use wire::v1;
 use wire::v1::farm_service_server::{FarmService, FarmServiceServer};
 use wire::v1::work_response::Message;
 
+use crate::support::Farm;
 use crate::support::process::{Outcome, queens, run};
-use crate::support::{Farm, free_port};
-use crate::vectors;
 
 #[test]
 fn clients_say_that_nobody_answers_and_what_to_do() {
@@ -58,8 +57,8 @@ fn a_busy_port_is_refused() {
 #[test]
 fn an_address_of_another_machine_is_refused() {
     let farm = Farm::new("--insecure", "");
-    let elsewhere = format!("192.0.2.1:{}", free_port());
-    run(&mut farm.coordinator_at(&elsewhere)).refusal(11, &[&elsewhere, "--listen"]);
+    let elsewhere = "192.0.2.1:7410";
+    run(&mut farm.coordinator_at(elsewhere)).refusal(11, &[elsewhere, "--listen"]);
     run(&mut farm.coordinator_at("nowhere")).refusal(11, &["nowhere", "--listen"]);
 }
 
@@ -114,7 +113,7 @@ fn a_recount_larger_than_what_a_worker_agreed_to_hold_is_counted_all_the_same() 
     let recount = v1::Loan { plan: Some((&plan).into()), range, recount: again, ..loan() };
     let block = |start: u64, end: u64| {
         let mut tasks = Tasks::new();
-        enumeration.fill(start..end, &mut tasks);
+        enumeration.fill(start..end, &mut tasks).expect("it is of the plan");
         let Tasks { left, down, right, weight } = tasks;
         Message::Tasks(v1::Tasks { lease: 1, start, left, down, right, weight })
     };

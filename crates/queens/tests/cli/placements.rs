@@ -1,14 +1,14 @@
 //! One placement, and one completion of given queens.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
 use board::squares::{check_queens, parse_board, parse_squares};
 use solve::is_placement;
 
 use crate::support::Scratch;
-use crate::support::process::{queens, run};
+use crate::support::process::{end_of, queens, run, run_into, run_with_input};
 
 #[test]
 fn every_format_shows_the_same_placement() {
@@ -53,14 +53,8 @@ fn a_board_from_a_file_or_standard_input_is_completed() {
         std::fs::write(&file, text).expect("it can be written");
         assert_eq!(run(queens(&words).arg("--board").arg(&file)).success(), expected);
 
-        let mut command = queens(&words);
-        command.args(["--board", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().expect("it runs");
-        let mut stdin = child.stdin.take().expect("it is piped");
-        stdin.write_all(text.as_bytes()).expect("it reads");
-        drop(stdin);
-        let output = child.wait_with_output().expect("it ends");
-        assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
+        let piped = run_with_input(queens(&words).args(["--board", "-"]), text);
+        assert_eq!(piped.success(), expected);
     }
 }
 
@@ -99,18 +93,15 @@ fn a_reader_that_takes_one_line_of_many_is_no_failure() {
     let mut line = String::new();
     let stdout = child.stdout.take().expect("it is piped");
     BufReader::with_capacity(16, stdout).read_line(&mut line).expect("a line");
-    let mut said = String::new();
-    child.stderr.take().expect("it is piped").read_to_string(&mut said).expect("text");
-    assert_eq!((child.wait().expect("it ends").code(), said.as_str()), (Some(0), ""));
+    let outcome = end_of(&command, child);
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""));
 }
 
 #[test]
 fn a_placement_that_cannot_be_written_is_a_failure() {
     for n in ["8", "100000"] {
         let full = File::options().write(true).open("/dev/full").expect("Linux has it");
-        let output = queens(&["solve", n]).stdout(full).output().expect("it runs");
-        let said = String::from_utf8(output.stderr).expect("text");
-        assert_eq!(output.status.code(), Some(10));
-        assert!(said.starts_with("queens: cannot write to standard output: No space"), "{said}");
+        let outcome = run_into(&mut queens(&["solve", n]), full);
+        outcome.refusal(10, &["queens: cannot write to standard output: No space"]);
     }
 }

@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use crate::support::Farm;
 use crate::support::process::wait_until;
-use crate::vectors;
 
 #[test]
 fn a_task_that_kills_three_workers_is_named_and_tried_again_on_request() {

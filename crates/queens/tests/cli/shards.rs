@@ -7,7 +7,6 @@ use rusqlite::Connection;
 
 use crate::support::Scratch;
 use crate::support::process::{Outcome, queens, run};
-use crate::vectors;
 
 #[test]
 fn parts_that_are_joined_make_the_total() {

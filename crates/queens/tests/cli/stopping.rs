@@ -1,44 +1,43 @@
-//! Being asked to stop, and going on afterwards.
+//! Processes that are asked to stop, and go on afterwards.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use crate::support::ledger::Snapshot;
 use crate::support::log::{self, Entry};
 use crate::support::process::{Process, queens, run, wait_until};
 use crate::support::{Farm, Scratch};
-use crate::vectors;
 
-/// A board that takes seconds.
+/// A board that takes seconds to count.
 const LONG: u32 = 16;
+/// How often a process is stopped until it was in the middle of its work.
+const ATTEMPTS: usize = 10;
 
 #[test]
 fn a_worker_that_is_asked_to_stop_hands_its_range_to_the_others_at_once() {
-    // Given a worker in the middle of a range, which is lent for far longer than a test may take.
+    // Given leases that outlast the test, and a worker that stops in the middle of its range
     let farm = Farm::new("--lease-ms 600000 --lease-ttl-ms 3600000", "--report-ms 50");
     let _coordinator = farm.start_coordinator();
-    let mut leaver = farm.start_worker();
-    farm.submit(LONG, 5, 0);
-    wait_until("a part of the job to be accepted", || accepted(&farm) > 0);
+    let stop_a_worker = |_| {
+        let leaver = farm.start_worker();
+        let job = farm.submit(LONG, 5, 0);
+        wait_until("a part of the job to be accepted", || accepted_in(farm.ledger(), job) > 0);
+        leaver.stop();
+        let left = farm.snapshot();
+        (left.running() == 1).then_some((job, left))
+    };
+    let stopped = (0..ATTEMPTS).find_map(stop_a_worker);
+    let (job, left) = stopped.expect("a worker is stopped in the middle of a job");
 
-    let begun = Instant::now();
-    leaver.signal("TERM");
-    let status = leaver.wait();
-
-    assert!(status.success(), "{status}");
-    assert!(begun.elapsed() < Duration::from_secs(5), "it took {:?}", begun.elapsed());
-    let left = farm.snapshot();
-    assert_eq!(left.running(), 1, "it was in the middle of it");
-
+    // When another one comes
     let heir = farm.start_worker();
-    let total = farm.client(&["watch", "1"]).success();
-    assert_eq!(total, format!("{}\n", vectors::total(LONG)));
 
-    // And what the first one had counted was not counted again.
+    // Then it ends the job, and does not count again what the first one had counted.
+    let total = farm.client(&["watch", &job.to_string()]).success();
+    assert_eq!(total, format!("{}\n", vectors::total(LONG)));
     for line in log::read(heir.log()) {
         let Entry::Loan { range, .. } = line.entry else { continue };
-        assert!(!left.jobs[&1].accepted().intersects(range), "{range}");
+        assert!(!left.jobs[&job].accepted().intersects(range), "{range}");
     }
 }
 
@@ -55,16 +54,16 @@ fn a_coordinator_that_is_asked_to_stop_loses_nothing() {
     let farm = Farm::new("--grace-ms 100", "--report-ms 20");
     let coordinator = farm.start_coordinator();
     let _worker = farm.start_worker();
-    farm.submit(LONG, 5, 0);
-    wait_until("a part of the job to be accepted", || accepted(&farm) > 0);
+    let job = farm.submit(LONG, 5, 0);
+    wait_until("a part of the job to be accepted", || accepted_in(farm.ledger(), job) > 0);
 
     coordinator.stop();
-    let kept = accepted(&farm);
+    let kept = farm.snapshot();
     let _coordinator = farm.start_coordinator();
 
-    assert!(kept > 0);
-    let total = farm.client(&["watch", "1"]).success();
+    let total = farm.client(&["watch", &job.to_string()]).success();
     assert_eq!(total, format!("{}\n", vectors::total(LONG)));
+    assert_kept(&kept, &farm.snapshot(), job);
 }
 
 #[test]
@@ -83,31 +82,33 @@ fn a_killed_count_goes_on_where_it_was() {
 }
 
 fn stopped_count_goes_on(signal: &str, code: Option<i32>) {
+    // Given a count that was stopped in its middle
     let scratch = Scratch::new();
-    let ledger = scratch.path("ledger.db");
-    let mut first = Process::start(&mut count(&ledger), scratch.path("first.log"));
-    let accepted = || ledger.exists() && accepted_in(&ledger) > 0;
-    wait_until("a part of the count to be accepted", accepted);
-
-    first.signal(signal);
-    assert_eq!(first.wait().code(), code, "{}", first.said());
+    let stop_a_count = |_| {
+        let ledger = scratch.new_file("ledger.db");
+        let mut count = Process::start(&mut count(&ledger), scratch.new_file("log"));
+        let accepted = || ledger.exists() && accepted_in(&ledger, 1) > 0;
+        wait_until("a part of the count to be accepted", accepted);
+        count.signal(signal);
+        let ended = count.wait();
+        (Snapshot::read(&ledger).running() == 1).then_some((ledger, count, ended))
+    };
+    let stopped: Option<(PathBuf, _, _)> = (0..ATTEMPTS).find_map(stop_a_count);
+    let (ledger, first, ended) = stopped.expect("a count is stopped in its middle");
+    assert_eq!(ended.code(), code, "{}", first.said());
     if code.is_some() {
         assert!(first.said().contains("the same command goes on from there"), "{}", first.said());
     }
     let kept = Snapshot::read(&ledger);
-    assert_eq!(kept.running(), 1, "it was in the middle of it");
 
-    let log = scratch.path("second.log");
-    let mut second = count(&ledger);
-    second.stderr(std::fs::File::create(&log).expect("logs can be written"));
-    let output = second.output().expect("it runs");
+    // When the same command runs again
+    let second = run(&mut count(&ledger));
 
-    assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{}\n", vectors::total(LONG)));
-    let last = Snapshot::read(&ledger);
-    assert!(last.jobs[&1].is_tiled());
-    for (first, row) in &kept.jobs[&1].rows {
-        assert_eq!(last.jobs[&1].rows.get(first), Some(row), "accepted ranges stay");
-    }
+    // Then it prints the total, and counts nothing again that had been accepted.
+    let log = scratch.new_file("log");
+    std::fs::write(&log, &second.stderr).expect("logs can be written");
+    assert_eq!(second.success(), format!("{}\n", vectors::total(LONG)));
+    assert_kept(&kept, &Snapshot::read(&ledger), 1);
     for line in log::read(&log) {
         let Entry::Loan { range, .. } = line.entry else { continue };
         assert!(!kept.jobs[&1].accepted().intersects(range), "{range} was counted again");
@@ -123,12 +124,16 @@ fn count(ledger: &Path) -> Command {
     command
 }
 
-fn accepted(farm: &Farm) -> u64 {
-    accepted_in(farm.ledger())
+/// The number of accepted tasks of a job, 0 before the ledger has it.
+fn accepted_in(ledger: &Path, job: u64) -> u64 {
+    let snapshot = Snapshot::try_read(ledger).unwrap_or_default();
+    snapshot.jobs.get(&job).map_or(0, |job| job.accepted().len())
 }
 
-/// Accepted tasks of the first job; 0 before there is one.
-fn accepted_in(ledger: &Path) -> u64 {
-    let snapshot = Snapshot::try_read(ledger).unwrap_or_default();
-    snapshot.jobs.get(&1).map_or(0, |job| job.accepted().len())
+/// Asserts that a job is complete and that the rows it had before are unchanged.
+fn assert_kept(before: &Snapshot, after: &Snapshot, job: u64) {
+    assert!(after.jobs[&job].is_tiled(), "every task is accepted once");
+    for (first, row) in &before.jobs[&job].rows {
+        assert_eq!(after.jobs[&job].rows.get(first), Some(row), "accepted ranges stay");
+    }
 }

@@ -1,13 +1,13 @@
-//! Real processes of the program, and what they leave behind.
+//! Runs real processes of the program and reads what they leave behind.
 
-// Every test binary includes all of this and uses its own part.
+// Each test binary includes this whole module and uses a part of it.
 #![allow(dead_code)]
 
 pub(crate) mod ledger;
 pub(crate) mod log;
 pub(crate) mod process;
 
-use std::net::TcpListener;
+use std::net::{TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,9 +16,9 @@ use ledger::Snapshot;
 use process::{Process, queens};
 use tempfile::TempDir;
 
-/// A farm of one coordinator, in a directory of its own that vanishes with it.
+/// A farm with one coordinator, in a directory of its own that is removed with this value.
 pub(crate) struct Farm {
-    port: u16,
+    port: Port,
     ledger: PathBuf,
     coordinator_options: Vec<String>,
     worker_options: Vec<String>,
@@ -26,12 +26,12 @@ pub(crate) struct Farm {
 }
 
 impl Farm {
-    /// Where one will be; nothing runs yet. Options are separated by spaces.
+    /// Reserves a port and a directory; starts nothing. Options are separated by spaces.
     pub(crate) fn new(coordinator_options: &str, worker_options: &str) -> Farm {
         let words = |options: &str| options.split_whitespace().map(String::from).collect();
         let scratch = Scratch::new();
         Farm {
-            port: free_port(),
+            port: Port::reserve(),
             ledger: scratch.path("ledger.db"),
             coordinator_options: words(coordinator_options),
             worker_options: words(worker_options),
@@ -43,7 +43,7 @@ impl Farm {
         Farm { ledger, ..self }
     }
 
-    /// The coordinator's command: the same port and the same ledger every time.
+    /// The command that starts the coordinator, with the same port and ledger every time.
     pub(crate) fn coordinator(&self) -> Command {
         self.coordinator_at(&self.address())
     }
@@ -66,7 +66,7 @@ impl Farm {
         self.start_worker_with("")
     }
 
-    /// The same, with options of its own, separated by spaces.
+    /// Starts a worker with further options, separated by spaces.
     pub(crate) fn start_worker_with(&self, options: &str) -> Process {
         let worker = ["worker", "--threads", "1", "--log-format", "json", "--log", "queens=debug"];
         let mut command = queens(&worker);
@@ -74,7 +74,7 @@ impl Farm {
         Process::start(command.args(options.split_whitespace()), self.new_log())
     }
 
-    /// Throws the ledger away; nothing may run on it.
+    /// Removes the ledger; no process may have it open.
     pub(crate) fn remove_ledger(&self) {
         for end in ["", "-wal", "-shm"] {
             let _ = std::fs::remove_file(format!("{}{end}", self.ledger.display()));
@@ -86,7 +86,7 @@ impl Farm {
         process::run(queens(arguments).env("QUEENS_COORDINATOR", self.url()))
     }
 
-    /// Submits a job; its number.
+    /// Submits a job and returns its number.
     pub(crate) fn submit(&self, n: u32, rows: u32, priority: i32) -> u64 {
         let [n, rows, priority] = [n.to_string(), rows.to_string(), priority.to_string()];
         let submitted = self.client(&["submit", &n, "--rows", &rows, "--priority", &priority]);
@@ -108,11 +108,11 @@ impl Farm {
     }
 
     pub(crate) fn address(&self) -> String {
-        format!("127.0.0.1:{}", self.port)
+        self.port.address()
     }
 
     pub(crate) fn url(&self) -> String {
-        format!("http://{}", self.address())
+        self.port.url()
     }
 }
 
@@ -138,10 +138,32 @@ impl Scratch {
     }
 }
 
-/// A port that nobody listens on. Not one of those that the system gives to outgoing connections:
-/// a worker that waits for its coordinator there would sooner or later reach itself.
-pub(crate) fn free_port() -> u16 {
-    let free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
-    let ports = std::iter::repeat_with(|| rand::random_range(10_000..32_000));
-    ports.take(1_000).find(free).expect("one of a thousand ports is free")
+/// A TCP port of this machine that nobody listens on, reserved among all tests that run.
+///
+/// The reservation is the UDP port of the same number, which the program does not use: it holds between
+/// processes too, and ends with its owner. The number is not one that the system gives to outgoing
+/// connections, because a worker that waits for its coordinator there could connect to itself.
+pub(crate) struct Port {
+    number: u16,
+    _reserved: UdpSocket,
+}
+
+impl Port {
+    pub(crate) fn reserve() -> Port {
+        let is_free = |number: u16| TcpListener::bind(("0.0.0.0", number)).is_ok();
+        let numbers = std::iter::repeat_with(|| rand::random_range(10_000..32_000));
+        let mut reserved = numbers.take(1_000).filter_map(|number| {
+            let _reserved = UdpSocket::bind(("127.0.0.1", number)).ok()?;
+            is_free(number).then_some(Port { number, _reserved })
+        });
+        reserved.next().expect("one of a thousand ports is free")
+    }
+
+    pub(crate) fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.number)
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address())
+    }
 }

@@ -1,16 +1,18 @@
 //! Child processes that do not outlive their test.
 
 use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Nothing that a test waits for takes longer, on a slow and busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// The longest that a test waits for anything. It is far more than a slow and busy machine needs.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The program with these arguments, of one speed on every processor, so that work has a middle to
-/// be met in; and with nothing of the caller's environment that could set its options.
+/// The program with these arguments. It counts with the portable backend, so that every processor takes
+/// about the same time, and it sees no environment variable of the caller that could set an option.
 pub(crate) fn queens(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_queens"));
     let ours = std::env::vars_os().map(|(name, _)| name);
@@ -21,45 +23,79 @@ pub(crate) fn queens(arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs a command to its end.
+/// Runs a command to its end and captures what it prints.
+#[track_caller]
 pub(crate) fn run(command: &mut Command) -> Outcome {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let text = |bytes| String::from_utf8(bytes).expect("the program prints text");
-    Outcome {
-        command: format!("{command:?}"),
-        code: output.status.code(),
-        stdout: text(output.stdout),
-        stderr: text(output.stderr),
-    }
+    run_into(command, Stdio::piped())
 }
 
-/// What a command came to.
+/// Runs a command to its end, with its standard output connected to `stdout`.
+#[track_caller]
+pub(crate) fn run_into(command: &mut Command, stdout: impl Into<Stdio>) -> Outcome {
+    let spawned = command.stdout(stdout).stderr(Stdio::piped()).spawn();
+    end_of(command, spawned.unwrap_or_else(|error| panic!("{command:?}: {error}")))
+}
+
+/// Runs a command that reads `input` from its standard input.
+#[track_caller]
+pub(crate) fn run_with_input(command: &mut Command, input: &str) -> Outcome {
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let mut stdin = child.stdin.take().expect("it is piped");
+    stdin.write_all(input.as_bytes()).expect("the program reads its input");
+    drop(stdin);
+    end_of(command, child)
+}
+
+/// Waits until a child has ended. Kills it after [`PATIENCE`], and fails with what it printed.
+#[track_caller]
+pub(crate) fn end_of(command: &Command, child: Child) -> Outcome {
+    let command = format!("{command:?}");
+    let pid = child.id().to_string();
+    let (ended, waits) = mpsc::channel::<()>();
+    let watch = thread::spawn(move || {
+        let is_late = waits.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout);
+        if is_late {
+            let _ = Command::new("kill").args(["-s", "KILL", &pid]).status();
+        }
+        is_late
+    });
+    let output = child.wait_with_output().expect("children can be waited for");
+    drop(ended);
+    let text = |bytes| String::from_utf8(bytes).expect("the program prints text");
+    let (stdout, stderr) = (text(output.stdout), text(output.stderr));
+    let was_late = watch.join().expect("the watch does not panic");
+    assert!(!was_late, "{command} had not ended after {PATIENCE:?}:\n{stdout}\n{stderr}");
+    Outcome { command, code: output.status.code(), stdout, stderr }
+}
+
+/// How a command ended and what it printed.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     command: String,
-    /// `None`: a signal ended it.
+    /// The exit code, or `None` if a signal ended the command.
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
 impl Outcome {
-    /// What it printed.
+    /// Asserts that it succeeded, and returns its standard output.
     #[track_caller]
     pub(crate) fn success(self) -> String {
         assert_eq!(self.code, Some(0), "{}: {}", self.command, self.stderr);
         self.stdout
     }
 
-    /// Asserts that its words were not understood, and why.
+    /// Asserts that its arguments were refused, with `reason` in the message.
     #[track_caller]
     pub(crate) fn usage(self, reason: &str) {
         assert_eq!((self.code, self.stdout.as_str()), (Some(2), ""), "{}", self.command);
         assert!(self.stderr.contains(reason), "{}: {}", self.command, self.stderr);
     }
 
-    /// Asserts that it failed with this code, and that it said one sentence, with all of these
-    /// words in it, and nothing else.
+    /// Asserts that it failed with this exit code and printed nothing but one line on standard error
+    /// that contains all of `words`.
     #[track_caller]
     pub(crate) fn refusal(self, code: i32, words: &[&str]) {
         let Outcome { command, stdout, stderr, .. } = self;
@@ -74,7 +110,7 @@ impl Outcome {
     }
 }
 
-/// A running child. It is killed when the test ends.
+/// A running child. It is killed when this value is dropped.
 pub(crate) struct Process {
     child: Child,
     log: PathBuf,
@@ -89,7 +125,7 @@ impl Process {
         Process { child: child.unwrap_or_else(|error| panic!("{command:?}: {error}")), log }
     }
 
-    /// Ends it the hard way.
+    /// Kills it with SIGKILL. It must still be running.
     pub(crate) fn kill(mut self) {
         assert!(self.is_running(), "it ended before it was killed:\n{}", self.said());
         self.child.kill().expect("children can be killed");
@@ -103,7 +139,7 @@ impl Process {
         assert!(sent.success(), "signal {name}");
     }
 
-    /// Asks it to stop, waits, and asserts that it went in peace.
+    /// Asks it to stop with SIGTERM, waits, and asserts that it succeeded.
     pub(crate) fn stop(mut self) {
         self.signal("TERM");
         let status = self.wait();
@@ -157,7 +193,7 @@ impl Drop for Process {
     }
 }
 
-/// Polls until `met`.
+/// Polls until `met` returns `true`; panics after [`PATIENCE`].
 #[track_caller]
 pub(crate) fn wait_until(what: &str, mut met: impl FnMut() -> bool) {
     let begun = Instant::now();

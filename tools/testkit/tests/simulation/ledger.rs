@@ -15,7 +15,7 @@ use std::rc::Rc;
 use farm::rules::{self, MemoryJob, MemoryStore};
 use farm::{
     Author, Check, DisputeState, Fingerprint, IntervalSet, JobId, JobState, LedgerAnswer,
-    LedgerCommand, Plan, Range, Report, Restored, Slice, Ticket, Tiled, Withdrawn,
+    LedgerCommand, Plan, Range, Report, Restored, Slice, Ticket, Withdrawn,
 };
 use testkit::conformance::Subject;
 
@@ -68,8 +68,8 @@ pub struct LedgerJob {
 
 impl Ledger {
     /// A new one; `second` is given the same commands.
-    pub fn beside(second: Option<Box<dyn Subject>>) -> Ledger {
-        Ledger { second, ..Ledger::default() }
+    pub fn beside(second: Box<dyn Subject>) -> Ledger {
+        Ledger { second: Some(second), ..Ledger::default() }
     }
 
     pub fn stored(&self, job: JobId) -> &MemoryJob {

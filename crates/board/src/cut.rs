@@ -1,0 +1,209 @@
+//! A problem cut into tasks, whatever the method.
+
+use std::ops::Range;
+
+use thiserror::Error;
+
+use crate::first_rows::{FirstRowsError, FirstRowsPlan, MAX_ROWS};
+use crate::halves::{HalvesError, HalvesPlan};
+use crate::ring::{RingError, RingPlan};
+use crate::rows::{RowsError, RowsPlan};
+use crate::{Method, Problem, Tasks};
+
+/// The tasks of a problem that is cut by a method, in their order; any range of them can be made from
+/// here.
+///
+/// A cut holds an index of at most a few MB, however many tasks there are.
+///
+/// ```
+/// use queens_board::{Cut, Method, Problem, Tasks};
+///
+/// let cut = Cut::new(Problem::Total { n: 8 }, Method::Rows { rows: 2 })?;
+/// let mut tasks = Tasks::new();
+/// cut.fill(0..cut.len(), &mut tasks)?;
+/// // 42 ways to place two queens in two rows, of which mirror images are removed.
+/// let weights: u32 = tasks.weight.iter().map(|&weight| u32::from(weight)).sum();
+/// assert_eq!((tasks.len(), weights), (21, 42));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Cut {
+    plan: Plan,
+}
+
+#[derive(Clone, Debug)]
+enum Plan {
+    Rows(RowsPlan),
+    Ring(RingPlan),
+    Halves(HalvesPlan),
+    FirstRows(FirstRowsPlan),
+}
+
+/// Why a problem cannot be cut by a method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(transparent)]
+#[non_exhaustive]
+pub enum CutError {
+    /// It cannot be cut into prefixes.
+    Rows(#[from] RowsError),
+    /// It cannot be cut into preplacements.
+    Ring(#[from] RingError),
+    /// It cannot be cut into splits.
+    Halves(#[from] HalvesError),
+    /// It cannot be cut by its first rows.
+    FirstRows(#[from] FirstRowsError),
+}
+
+/// A range of ordinals that a plan does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("a plan of {tasks} tasks has no range of ordinals from {start} to {end}")]
+#[non_exhaustive]
+pub struct RangeError {
+    /// The start of the range that was asked for.
+    pub start: u64,
+    /// Its end.
+    pub end: u64,
+    /// The number of tasks of the plan.
+    pub tasks: u64,
+}
+
+impl RangeError {
+    /// Fails if `ordinals` passes the end of a plan of `tasks` tasks, or starts after its own end.
+    pub(crate) fn check(ordinals: &Range<u64>, tasks: u64) -> Result<(), RangeError> {
+        let Range { start, end } = *ordinals;
+        if start <= end && end <= tasks { Ok(()) } else { Err(RangeError { start, end, tasks }) }
+    }
+}
+
+impl Cut {
+    /// Cuts a problem. It may take seconds for the largest numbers of tasks, because they are counted.
+    ///
+    /// # Errors
+    ///
+    /// [`CutError`], if the method cannot cut this problem, or not with this parameter.
+    pub fn new(problem: Problem, method: Method) -> Result<Cut, CutError> {
+        let n = problem.n();
+        let plan = match (problem.sums_all_placements(), method) {
+            (true, Method::Rows { rows }) => Plan::Rows(RowsPlan::new(n, rows)?),
+            (true, Method::Ring { width }) => Plan::Ring(RingPlan::new(n, width)?),
+            (true, Method::Halves) => Plan::Halves(HalvesPlan::new(n)?),
+            (false, Method::Rows { rows }) => Plan::FirstRows(FirstRowsPlan::new(problem, rows)?),
+            (false, Method::Ring { .. } | Method::Halves) => {
+                return Err(FirstRowsError::Method { problem, method, most: MAX_ROWS }.into());
+            }
+        };
+        Ok(Cut { plan })
+    }
+
+    /// The number of tasks.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        match &self.plan {
+            Plan::Rows(plan) => plan.len(),
+            Plan::Ring(plan) => plan.len(),
+            Plan::Halves(plan) => plan.len(),
+            Plan::FirstRows(plan) => plan.len(),
+        }
+    }
+
+    /// Whether there is no task.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Checks that this cut has all ordinals in `range`.
+    ///
+    /// # Errors
+    ///
+    /// [`RangeError`], if `range` passes [`len`](Cut::len) or starts after its end.
+    pub fn check(&self, range: &Range<u64>) -> Result<(), RangeError> {
+        RangeError::check(range, self.len())
+    }
+
+    /// Appends the tasks whose ordinals are in `range` to `out`, in order.
+    ///
+    /// # Errors
+    ///
+    /// [`RangeError`], if `range` passes [`len`](Cut::len) or starts after its end. Nothing is appended
+    /// then.
+    pub fn fill(&self, range: Range<u64>, out: &mut Tasks) -> Result<(), RangeError> {
+        match &self.plan {
+            Plan::Rows(plan) => plan.fill(range, out),
+            Plan::Ring(plan) => plan.fill(range, out),
+            Plan::Halves(plan) => plan.fill(range, out),
+            Plan::FirstRows(plan) => plan.fill(range, out),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Given, MAX_N, MethodChoice};
+
+    #[test]
+    fn what_suits_a_board_can_be_cut_and_nothing_else() {
+        for n in 0..=8 {
+            let rows = (0..=9).map(|rows| Method::Rows { rows });
+            let rings = (0..=4).map(|width| Method::Ring { width });
+            for method in rows.chain(rings) {
+                assert_eq!(
+                    Cut::new(Problem::Total { n }, method).is_ok(),
+                    method.suits(n),
+                    "{method} of N = {n}"
+                );
+            }
+        }
+        for n in 0..=33 {
+            assert_eq!(
+                Cut::new(Problem::Total { n }, Method::Halves).is_ok(),
+                Method::Halves.suits(n),
+                "N = {n}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_board_beyond_all_sizes_is_refused_and_nothing_worse() {
+        for n in [MAX_N + 1, 65, u32::MAX - 1, u32::MAX] {
+            for problem in [
+                Problem::Total { n },
+                Problem::Fundamental { n },
+                Problem::Toroidal { n },
+                Problem::Superqueens { n },
+            ] {
+                let ring = MethodChoice::Ring { width: None };
+                for choice in
+                    [MethodChoice::suggested(problem), MethodChoice::Rows { rows: None }, ring]
+                {
+                    let method = choice.for_problem(problem);
+                    assert!(!problem.suits(method), "{problem} by {method}");
+                    assert!(Cut::new(problem, method).is_err(), "{problem} by {method}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    #[expect(clippy::reversed_empty_ranges, reason = "it is what must be refused")]
+    fn a_range_that_a_plan_does_not_have_is_refused_by_every_method() {
+        let given = Given::new(9, &[]).expect("an empty board");
+        for (problem, method) in [
+            (Problem::Total { n: 9 }, Method::Rows { rows: 2 }),
+            (Problem::Total { n: 9 }, Method::Ring { width: 1 }),
+            (Problem::Total { n: 9 }, Method::Halves),
+            (Problem::Completions(given), Method::Rows { rows: 2 }),
+        ] {
+            let cut = Cut::new(problem, method).expect("it is cut so");
+            let tasks = cut.len();
+            let mut out = Tasks::new();
+            for ordinals in [5..3, 0..tasks + 1, tasks + 1..tasks + 1, 0..u64::MAX] {
+                let refused = Err(RangeError { start: ordinals.start, end: ordinals.end, tasks });
+                assert_eq!(cut.fill(ordinals, &mut out), refused, "{problem} by {method}");
+            }
+            assert!(out.is_empty());
+            assert_eq!(cut.fill(tasks..tasks, &mut out), Ok(()));
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The answer to a problem, from the sum over its tasks.
+
+use board::{Census, CensusError, Problem};
+use thiserror::Error;
+
+use crate::rotations::{half_turn, quarter_turn};
+
+/// The answer to a problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Answer {
+    /// The sum over all tasks: the number of placements, before symmetry.
+    pub placements: u128,
+    /// The placements by their symmetry, for a problem that counts orbits.
+    pub census: Option<Census>,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum AnswerError {
+    /// The placements that rotations fix are not counted on a board so large.
+    #[error(
+        "a board of size {n}: placements that rotations fix are counted for sizes from 0 to 32"
+    )]
+    BoardTooLarge {
+        /// The size of the board.
+        n: u32,
+    },
+    /// The sum is not that of the problem.
+    #[error(transparent)]
+    Census(#[from] CensusError),
+}
+
+impl Answer {
+    /// The answer to `problem`, whose tasks have the sum `placements`. For a problem that counts orbits
+    /// it searches for the placements that rotations fix: see [`Answering::new`].
+    ///
+    /// ```
+    /// use queens_count::{Answer, board::Problem};
+    ///
+    /// assert_eq!(Answer::new(Problem::Total { n: 8 }, 92)?.count(), 92);
+    /// assert_eq!(Answer::new(Problem::Fundamental { n: 8 }, 92)?.count(), 12);
+    /// # Ok::<(), queens_count::AnswerError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`AnswerError`], if the board is too large or the sum is wrong.
+    pub fn new(problem: Problem, placements: u128) -> Result<Answer, AnswerError> {
+        Answering::new(problem)?.answer(placements)
+    }
+
+    /// The one number that answers the problem: the orbits if it counts orbits, the placements otherwise.
+    #[must_use]
+    pub fn count(&self) -> u128 {
+        self.census.map_or(self.placements, |census| census.fundamental)
+    }
+}
+
+impl From<Census> for Answer {
+    fn from(census: Census) -> Answer {
+        Answer { placements: census.total, census: Some(census) }
+    }
+}
+
+/// What the answer to a problem needs beside the sum over its tasks. It can be found before the tasks
+/// are counted, or while they are.
+#[derive(Clone, Copy, Debug)]
+pub struct Answering {
+    problem: Problem,
+    /// The numbers of placements that the half turn and the quarter turn fix, for a problem that counts
+    /// orbits.
+    fixed: Option<(u128, u128)>,
+}
+
+impl Answering {
+    /// Searches for the placements that rotations fix, if the problem counts orbits. That takes some
+    /// seconds at N = 26, and ten times as long for every second N beyond. Other problems need nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`AnswerError::BoardTooLarge`].
+    pub fn new(problem: Problem) -> Result<Answering, AnswerError> {
+        let fixed = if problem.counts_orbits() {
+            let n = problem.n();
+            let fixed = half_turn(n).zip(quarter_turn(n));
+            Some(fixed.ok_or(AnswerError::BoardTooLarge { n })?)
+        } else {
+            None
+        };
+        Ok(Answering { problem, fixed })
+    }
+
+    /// The answer, where the problem's tasks have the sum `placements`.
+    ///
+    /// # Errors
+    ///
+    /// [`AnswerError::Census`], if the placements do not make whole orbits, so that the sum is wrong.
+    pub fn answer(self, placements: u128) -> Result<Answer, AnswerError> {
+        Ok(match self.fixed {
+            Some((half_turn, quarter_turn)) => {
+                let n = self.problem.n();
+                Census::from_counts(n, placements, half_turn, quarter_turn)?.into()
+            }
+            None => Answer { placements, census: None },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_total_is_its_own_answer() {
+        let answer = Answer::new(Problem::Total { n: 8 }, 92).expect("it needs nothing");
+        assert_eq!((answer.count(), answer.census), (92, None));
+    }
+
+    #[test]
+    fn the_chessboard_has_twelve_orbits_and_a_wrong_total_none() {
+        let chessboard = Problem::Fundamental { n: 8 };
+        let answer = Answer::new(chessboard, 92).expect("it is the total");
+        assert_eq!((answer.count(), answer.placements), (12, 92));
+        assert!(matches!(Answer::new(chessboard, 93), Err(AnswerError::Census(_))));
+    }
+
+    #[test]
+    fn a_board_that_is_too_large_has_no_answer() {
+        let too_large = Answer::new(Problem::Fundamental { n: 33 }, 0);
+        assert_eq!(too_large, Err(AnswerError::BoardTooLarge { n: 33 }));
+    }
+}

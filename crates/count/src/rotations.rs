@@ -1,0 +1,171 @@
+//! The numbers of placements that rotations fix: P(N) for the half turn (OEIS A032522) and R(N) for the
+//! quarter turn (A033148). Each is counted by a search of its own, which places all queens of an orbit
+//! at a time.
+//!
+//! A reflection fixes no placement. By Burnside's lemma there are therefore (Q + P + 2R) / 8 orbits of
+//! placements for N >= 2: see [`Census`](board::Census).
+
+/// The largest board of [`half_turn`].
+pub const HALF_TURN_MAX: u32 = 32;
+/// The largest board of [`quarter_turn`].
+pub const QUARTER_TURN_MAX: u32 = 64;
+
+/// R(`n`), the number of placements that the quarter turn fixes. It is 0 unless N mod 4 is 0 or 1.
+/// `None` beyond [`QUARTER_TURN_MAX`].
+///
+/// With rows and columns counted from the middle, a queen on (r, c) implies queens on (c, -r), (-r, -c)
+/// and (-c, r). This orbit occupies the rows and columns +-r and +-c, and the diagonals c - r and c + r
+/// of both directions and signs. Its mirror image occupies the same lines, so each orbit can be reflected
+/// independently of the others. R is therefore 2 to the power of the number of orbits, times the number
+/// of ways to match the rows' distances from the middle in pairs such that all their sums and differences
+/// differ.
+#[must_use]
+pub fn quarter_turn(n: u32) -> Option<u128> {
+    match n {
+        _ if n > QUARTER_TURN_MAX => None,
+        _ if n % 4 > 1 => Some(0),
+        _ => Some(u128::from(matchings(n, low_bits(n / 2), 0)) << (n / 4)),
+    }
+}
+
+/// The number of ways to match the folded rows in `free` (row i stands for i and n - 1 - i) in pairs so
+/// that no two pairs share a diagonal and none has one of `diagonals`.
+fn matchings(n: u32, free: u64, diagonals: u64) -> u64 {
+    if free == 0 {
+        return 1;
+    }
+    // The outermost row has the fewest free diagonals.
+    let a = free.trailing_zeros();
+    let rest = free & (free - 1);
+    ones(rest)
+        .map(|b| {
+            let pair = 1 << (b - a) | 1 << (n - 1 - a - b);
+            if diagonals & pair != 0 {
+                return 0;
+            }
+            matchings(n, rest & !(1 << b), diagonals | pair)
+        })
+        .sum()
+}
+
+/// P(`n`), the number of placements that the half turn fixes; the quarter turn may fix them too. `None`
+/// beyond [`HALF_TURN_MAX`].
+///
+/// It visits a fixed share of the placements that it counts. That takes 10 s at N = 26, and ten times
+/// as long for every second N beyond.
+///
+/// Queens are placed in pairs, first that of row 0, then from the middle outwards. Reflections and the
+/// exchange of rows and columns take what is found to other such placements. Therefore only those are
+/// visited whose queen of row 0 stands in the left half and no nearer to the middle than the queens of
+/// the outer columns. If they are equally near, a placement counts twice, otherwise four times.
+#[must_use]
+pub fn half_turn(n: u32) -> Option<u128> {
+    match n {
+        0 | 1 => Some(1),
+        2..=HALF_TURN_MAX => Some((1..n / 2).map(|column| pairs_by_first(n, column)).sum()),
+        _ => None,
+    }
+}
+
+/// The number of placements whose queen of row 0 stands in column `first` or its mirror image, together
+/// with their images under the exchange of rows and columns.
+fn pairs_by_first(n: u32, first: u32) -> u128 {
+    let search = Pairs { n };
+    let mut start = Occupied::default();
+    if n % 2 == 1 {
+        start = search.with(start, n / 2, n / 2);
+    }
+    start = search.with(start, 0, first);
+    let sides = 1 | 1 << (n - 1);
+    // Rows near the middle come first, because queens there attack the most squares.
+    let inner_rows = (1..n / 2).rev();
+
+    // Placements whose queens of the outer columns are further in than that of row 0.
+    let rows: Vec<Row> = inner_rows
+        .clone()
+        .map(|row| search.row(row, if row <= first { !sides } else { !0 }))
+        .collect();
+    let strict = search.count(&rows, start);
+
+    // Placements where they are as far in: only one square for that is not attacked by row 0's queen.
+    let tied = if search.row(first, !0).free(start) & 1 << (n - 1) == 0 {
+        0
+    } else {
+        let rows: Vec<Row> =
+            inner_rows.filter(|&row| row != first).map(|row| search.row(row, !0)).collect();
+        search.count(&rows, search.with(start, first, n - 1))
+    };
+    4 * u128::from(strict) + 2 * u128::from(tied)
+}
+
+/// A search for placements that the half turn fixes, on a board of at most 32 rows.
+struct Pairs {
+    n: u32,
+}
+
+/// The lines that hold a queen: columns, diagonals by row + column, and diagonals by column - row + N - 1.
+#[derive(Clone, Copy, Default)]
+struct Occupied {
+    columns: u64,
+    sums: u64,
+    differences: u64,
+}
+
+/// A row to fill.
+#[derive(Clone, Copy)]
+struct Row {
+    row: u32,
+    /// The number of the diagonal of differences that its first square is on.
+    shift: u32,
+    /// The columns that its queen may take.
+    allowed: u64,
+}
+
+impl Row {
+    fn free(self, occupied: Occupied) -> u64 {
+        let diagonals = occupied.sums >> self.row | occupied.differences >> self.shift;
+        self.allowed & !(occupied.columns | diagonals)
+    }
+}
+
+impl Pairs {
+    fn row(&self, row: u32, allowed: u64) -> Row {
+        // A queen on a long diagonal would attack its own image.
+        let long = 1 << row | 1 << (self.n - 1 - row);
+        Row { row, shift: self.n - 1 - row, allowed: low_bits(self.n) & !long & allowed }
+    }
+
+    /// The lines occupied after queens are placed on a square and its image.
+    fn with(&self, occupied: Occupied, row: u32, column: u32) -> Occupied {
+        let last = self.n - 1;
+        let (sum, difference) = (row + column, column + last - row);
+        Occupied {
+            columns: occupied.columns | 1 << column | 1 << (last - column),
+            sums: occupied.sums | 1 << sum | 1 << (2 * last - sum),
+            differences: occupied.differences | 1 << difference | 1 << (2 * last - difference),
+        }
+    }
+
+    fn count(&self, rows: &[Row], occupied: Occupied) -> u64 {
+        let Some((&row, rest)) = rows.split_first() else { return 1 };
+        let free = row.free(occupied);
+        if rest.is_empty() {
+            return u64::from(free.count_ones());
+        }
+        ones(free).map(|column| self.count(rest, self.with(occupied, row.row, column))).sum()
+    }
+}
+
+/// The lowest `n` bits, `n` at most 64.
+fn low_bits(n: u32) -> u64 {
+    u64::MAX.checked_shr(u64::BITS - n).unwrap_or(0)
+}
+
+/// The places of the bits of a mask, lowest first.
+fn ones(mut mask: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let bit = (mask != 0).then(|| mask.trailing_zeros());
+        mask &= mask.wrapping_sub(1);
+        bit
+    })
+}

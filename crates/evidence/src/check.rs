@@ -1,0 +1,378 @@
+//! What a bundle says must hang together.
+//!
+//! Nothing is counted here. Whatever a bundle's maker wrote is read with distrust: lines of bounded
+//! length, known fields only, and every number held against the others.
+
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use blake3::Hash;
+use board::Cut;
+use farm::{AuditPolicy, Fingerprint, IntervalSet, JobState, Plan, Row, Slice};
+
+use super::format::{Audit, DisputeState, Header, Line, VERSION};
+use super::merkle::Merkle;
+use super::recount::Sample;
+use crate::BundleError;
+
+/// No line of ours is longer, bytes.
+const MAX_LINE: u64 = 64 << 10;
+
+/// A bundle that hangs together.
+#[derive(Debug)]
+pub struct Checked {
+    /// Its first line.
+    pub header: Header,
+    /// The hash of the header.
+    pub name: Hash,
+    /// What was counted.
+    pub plan: Plan,
+    /// Which part of the plan.
+    pub slice: Slice,
+    /// Where the job stood.
+    pub state: JobState,
+    /// The sum over all ranges.
+    pub total: u128,
+    /// Ranges that another worker counted alike, in an audit or in a dispute.
+    pub confirmed: u64,
+    /// Ranges that are said to be counted twice, of which there is no second count.
+    pub unproven: usize,
+    /// Workers that counted ranges, by name.
+    pub workers: BTreeSet<String>,
+    /// Kernels that counted ranges, by name.
+    pub kernels: BTreeSet<String>,
+    /// Ranges to recount, in an order that the seed decides.
+    pub chosen: Vec<Row>,
+}
+
+/// Reads a bundle from beginning to end, and chooses what to recount.
+///
+/// # Errors
+///
+/// What is wrong with it, with the number of the line.
+pub fn check(bundle: &Path, sample: Sample) -> Result<Checked, BundleError> {
+    Ok(read(bundle, sample)?)
+}
+
+fn read(bundle: &Path, sample: Sample) -> Result<Checked> {
+    let mut lines = Lines { input: BufReader::new(File::open(bundle)?), number: 0 };
+    let first = lines.next()?.context("it is empty")?;
+    let version: Version = serde_json::from_slice(&first).context("it is no bundle")?;
+    let version = version.queens_bundle;
+    ensure!(version == VERSION, "its format is {version}, and this program reads {VERSION}");
+    let header: Header = serde_json::from_slice(&first).context("line 1")?;
+    let plan = header.plan()?;
+    let slice = header.slice()?;
+    let cut = Cut::new(plan.problem, plan.method)?;
+    ensure!(
+        cut.len() == plan.tasks,
+        "it says that {plan} has {} tasks, but there are {}",
+        plan.tasks,
+        cut.len()
+    );
+
+    let mut books = Books::new(plan, slice, sample);
+    let mut tree = Merkle::default();
+    while let Some(bytes) = lines.next()? {
+        let line = serde_json::from_slice(&bytes);
+        let seen = line.map_err(anyhow::Error::from).and_then(|line| books.see(line));
+        seen.with_context(|| format!("line {}", lines.number))?;
+        tree.add(&bytes);
+    }
+    let root = tree.root().to_string();
+    ensure!(
+        root == header.merkle_root,
+        "its lines have the Merkle root {root}, and the header says {}: lines were changed, added or \
+         taken away",
+        header.merkle_root
+    );
+    let said = [header.policies, header.ranges, header.audits, header.disputes, header.distrusted];
+    ensure!(said == books.lines, "it has other numbers of lines than its header says");
+    let (state, total) = (header.state()?, header.counted()?);
+    ensure!(
+        books.total == total,
+        "its ranges add up to {}, and its header says {total}",
+        books.total
+    );
+    books.end(state)?;
+    Ok(Checked {
+        name: blake3::hash(&first),
+        plan,
+        slice,
+        state,
+        total,
+        confirmed: books.confirmed,
+        unproven: books.agreed.len(),
+        workers: books.workers,
+        kernels: books.kernels,
+        chosen: books.chosen.into_sorted_vec().into_iter().map(|ranked| ranked.entry).collect(),
+        header,
+    })
+}
+
+/// What every version's header has.
+#[derive(serde::Deserialize)]
+struct Version {
+    queens_bundle: u32,
+}
+
+struct Lines<R> {
+    input: R,
+    number: u64,
+}
+
+impl<R: BufRead> Lines<R> {
+    fn next(&mut self) -> Result<Option<Vec<u8>>> {
+        let mut line = Vec::new();
+        self.input.by_ref().take(MAX_LINE).read_until(b'\n', &mut line)?;
+        if line.is_empty() {
+            return Ok(None);
+        }
+        self.number += 1;
+        ensure!(
+            line.pop() == Some(b'\n'),
+            "line {} is cut off, or longer than {MAX_LINE} bytes",
+            self.number
+        );
+        Ok(Some(line))
+    }
+}
+
+/// What the lines so far say together.
+struct Books {
+    plan: Plan,
+    fingerprint: Fingerprint,
+    slice: IntervalSet,
+    sample: Sample,
+    policy: Option<AuditPolicy>,
+    /// Policies, ranges, audits, disputes, distrusted.
+    lines: [u64; 5],
+    covered: IntervalSet,
+    /// Where the last range ended.
+    end: u64,
+    total: u128,
+    workers: BTreeSet<String>,
+    kernels: BTreeSet<String>,
+    /// Ranges that are said to be counted twice, by their start, until the second count is seen.
+    agreed: BTreeMap<u64, Row>,
+    confirmed: u64,
+    wanted: u64,
+    open_disputes: u64,
+    chosen: BinaryHeap<Ranked>,
+}
+
+/// A range to recount; the heap gives up the last first.
+struct Ranked {
+    rank: [u8; 32],
+    entry: Row,
+}
+
+impl Books {
+    fn new(plan: Plan, slice: Slice, sample: Sample) -> Books {
+        Books {
+            plan,
+            fingerprint: plan.fingerprint(),
+            slice: slice.ordinals(plan.tasks),
+            sample,
+            policy: None,
+            lines: [0; 5],
+            covered: IntervalSet::new(),
+            end: 0,
+            total: 0,
+            workers: BTreeSet::new(),
+            kernels: BTreeSet::new(),
+            agreed: BTreeMap::new(),
+            confirmed: 0,
+            wanted: 0,
+            open_disputes: 0,
+            chosen: BinaryHeap::new(),
+        }
+    }
+
+    /// Lines come kind by kind, and ranges in their order.
+    fn see(&mut self, line: Line) -> Result<()> {
+        let kind = match &line {
+            Line::Policy { .. } => 0,
+            Line::Range { .. } => 1,
+            Line::Audit { .. } => 2,
+            Line::Dispute { .. } => 3,
+            Line::Distrusted { .. } => 4,
+        };
+        ensure!(self.lines[kind + 1..].iter().all(|&lines| lines == 0), "it is out of order");
+        self.lines[kind] += 1;
+        match line {
+            Line::Policy { share_ppm, seed, by_search, .. } => {
+                ensure!(share_ppm <= AuditPolicy::ALL, "a share of {share_ppm} of a million");
+                let seed = seed.parse().context("a seed is a number")?;
+                self.policy = Some(AuditPolicy { share_ppm, seed, by_search });
+            }
+            Line::Range { audit, count, .. } => self.range(count.try_into()?, audit)?,
+            Line::Audit { count, .. } => self.audit(&count.try_into()?)?,
+            Line::Dispute { count, state, .. } => self.dispute(&count.try_into()?, state),
+            Line::Distrusted { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn range(&mut self, entry: Row, audit: Audit) -> Result<()> {
+        let range = entry.range;
+        let last = std::mem::replace(&mut self.end, range.end());
+        ensure!(range.start() >= last, "{range} begins before {last}, where the last one ended");
+        ensure!(
+            self.slice.contains(range),
+            "{range} is no part of the {} tasks of {}",
+            self.slice.len(),
+            self.plan
+        );
+        let chosen = self.policy.is_some_and(|policy| policy.chooses(self.fingerprint, range));
+        ensure!(
+            !chosen || audit != Audit::NotChosen,
+            "{range} is chosen by the audit's seed, and is said not to be"
+        );
+        self.covered.insert(range);
+        let total = self.total.checked_add(entry.tally.count.into());
+        self.total = total.context("the sum passes 2^128 - 1")?;
+        self.workers.insert(entry.author.worker.clone());
+        self.kernels.insert(entry.kernel.to_string());
+        self.wanted += u64::from(audit == Audit::Wanted);
+        if audit == Audit::Agreed {
+            self.agreed.insert(range.start(), entry.clone());
+        }
+        self.choose(entry);
+        Ok(())
+    }
+
+    /// Keeps the ranges of the lowest ranks.
+    fn choose(&mut self, entry: Row) {
+        let text = format!("queens verify; seed {}; range {}", self.sample.seed, entry.range);
+        let rank = *blake3::hash(text.as_bytes()).as_bytes();
+        self.chosen.push(Ranked { rank, entry });
+        if self.chosen.len() > self.sample.most {
+            self.chosen.pop();
+        }
+    }
+
+    fn audit(&mut self, second: &Row) -> Result<()> {
+        let range = second.range;
+        let Some(first) = self.agreed.remove(&range.start()) else {
+            bail!("a second count of {range}, of which there is no first that waits for one");
+        };
+        ensure!(
+            first.range == range && first.tally.claim() == second.tally.claim(),
+            "the second count of {range} is another one, and is said to agree"
+        );
+        ensure!(
+            first.author.worker != second.author.worker,
+            "{range} was counted twice by the same worker"
+        );
+        self.confirmed += 1;
+        Ok(())
+    }
+
+    /// What a dispute ended with was said by two workers: one has the range, the other is here.
+    fn dispute(&mut self, other: &Row, state: DisputeState) {
+        self.open_disputes += u64::from(state == DisputeState::Open);
+        let start = other.range.start();
+        let agrees = self.agreed.get(&start).is_some_and(|kept| {
+            kept.range == other.range
+                && kept.tally.claim() == other.tally.claim()
+                && kept.author.worker != other.author.worker
+        });
+        if agrees && state == DisputeState::Settled {
+            self.agreed.remove(&start);
+            self.confirmed += 1;
+        }
+    }
+
+    fn end(&self, state: JobState) -> Result<()> {
+        if state != JobState::Done {
+            return Ok(());
+        }
+        ensure!(
+            self.covered == self.slice,
+            "it is said to be done, but {} of {} tasks have no count",
+            self.slice.len() - self.covered.len(),
+            self.slice.len()
+        );
+        ensure!(
+            self.open_disputes == 0 && self.wanted == 0,
+            "it is said to be done, but {} ranges wait for a second count and {} counts are disputed",
+            self.wanted,
+            self.open_disputes
+        );
+        Ok(())
+    }
+}
+
+impl Ord for Ranked {
+    fn cmp(&self, other: &Ranked) -> std::cmp::Ordering {
+        self.rank.cmp(&other.rank)
+    }
+}
+
+impl PartialOrd for Ranked {
+    fn partial_cmp(&self, other: &Ranked) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Ranked {
+    fn eq(&self, other: &Ranked) -> bool {
+        self.rank == other.rank
+    }
+}
+
+impl Eq for Ranked {}
+
+#[cfg(test)]
+mod tests {
+    use farm::{Method, Problem};
+    use serde_json::json;
+
+    use super::*;
+
+    const PLAN: Plan =
+        Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks: 21 };
+
+    fn books(ranges: &[(u64, u64)]) -> Result<Books> {
+        let mut books = Books::new(PLAN, Slice::ALL, Sample { most: 2, seed: 1 });
+        for (first, past) in ranges {
+            let count = json!({
+                "first": first, "past": past, "count": "4", "residue": "4", "digest": "1f",
+                "kernel": "avx2", "worker": "w", "build": "1", "lease": "1", "busy_us": 1,
+            });
+            let line = json!({"line": "range", "at": 0, "audit": "not_chosen", "count": count});
+            books.see(serde_json::from_value(line)?)?;
+        }
+        Ok(books)
+    }
+
+    #[test]
+    fn what_is_done_covers_the_plan_once() {
+        let end = |ranges: &[_]| books(ranges).and_then(|books| books.end(JobState::Done));
+        end(&[(0, 5), (5, 21)]).expect("it is all there");
+        for wrong in [&[(0, 5), (6, 21)][..], &[(0, 20)], &[(0, 5), (4, 21)], &[(0, 22)], &[]] {
+            end(wrong).expect_err("a gap, an overlap, or too much");
+        }
+        let unfinished = books(&[(0, 5)]).and_then(|books| books.end(JobState::Paused));
+        unfinished.expect("it does not say that it is done");
+    }
+
+    #[test]
+    fn a_sample_is_what_its_seed_draws() {
+        let drawn = |seed| {
+            let mut books = books(&[]).expect("no line is wrong");
+            books.sample.seed = seed;
+            let all = self::books(&[(0, 5), (5, 9), (9, 12), (12, 21)]).expect("they are in order");
+            let mut ranked = all.chosen.into_vec();
+            assert_eq!(ranked.len(), 2, "no more than asked for");
+            books.choose(ranked.pop().expect("there are two").entry);
+            books.chosen.into_vec().pop().map(|ranked| ranked.rank)
+        };
+        assert_ne!(drawn(1), drawn(2));
+        assert_eq!(drawn(3), drawn(3));
+    }
+}

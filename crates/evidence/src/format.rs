@@ -1,0 +1,202 @@
+//! The lines of a bundle.
+
+use anyhow::{Context, Result, ensure};
+use farm::{
+    AuditPolicy, Author, Check, JobState, KernelName, LeaseId, Method, Plan, Problem, Range, Row,
+    Slice, Tally,
+};
+use serde::{Deserialize, Serialize};
+
+/// The version of the format.
+pub(super) const VERSION: u32 = 1;
+
+/// The first line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    pub(super) queens_bundle: u32,
+    /// The program that wrote it.
+    pub program: String,
+    /// Unix milliseconds.
+    pub exported_at: i64,
+    /// The problem, as `Problem::text` writes it.
+    pub problem: String,
+    /// The size of the board.
+    pub n: u32,
+    /// The name of the method.
+    pub method: String,
+    /// The number of rows of `rows`, the width of `ring`.
+    pub parameter: Option<u32>,
+    /// The number of tasks of the plan.
+    pub tasks: u64,
+    /// The fingerprint of the plan, hexadecimal.
+    pub fingerprint: String,
+    /// Which part of the plan was to be counted, from 1 on.
+    pub shard: u32,
+    /// How many parts there are.
+    pub shards: u32,
+    /// Where the job stood.
+    pub state: String,
+    /// The sum over all ranges, decimal.
+    pub counted: String,
+    /// Lines that say what was to be counted twice.
+    pub policies: u64,
+    /// Lines of accepted ranges.
+    pub ranges: u64,
+    /// Lines of second counts.
+    pub audits: u64,
+    /// Lines of counts that were contradicted, overruled or taken back.
+    pub disputes: u64,
+    /// Lines of workers that were proven wrong.
+    pub distrusted: u64,
+    /// The Merkle root of the lines that follow, hexadecimal.
+    pub merkle_root: String,
+}
+
+impl Header {
+    /// What was counted, if this program knows such a plan by the same fingerprint.
+    pub(super) fn plan(&self) -> Result<Plan> {
+        let problem = Problem::from_text(&self.problem, self.n);
+        let problem = problem.with_context(|| format!("an unknown problem, {}", self.problem))?;
+        let method = Method::from_name(&self.method, self.parameter);
+        let method = method.with_context(|| format!("an unknown method, {}", self.method))?;
+        ensure!(problem.suits(method), "{problem} cannot be cut by {method}");
+        let plan = Plan { problem, method, tasks: self.tasks };
+        let ours = plan.fingerprint().to_string();
+        ensure!(
+            ours == self.fingerprint,
+            "the plan {plan} has the fingerprint {} there and {ours} here: another version numbered \
+             its tasks",
+            self.fingerprint
+        );
+        Ok(plan)
+    }
+
+    pub(super) fn slice(&self) -> Result<Slice> {
+        Ok(Slice::new(self.shard, self.shards)?)
+    }
+
+    pub(super) fn state(&self) -> Result<JobState> {
+        JobState::named(&self.state).with_context(|| format!("an unknown state, {}", self.state))
+    }
+
+    pub(super) fn counted(&self) -> Result<u128> {
+        self.counted.parse().with_context(|| format!("{:?} is no sum", self.counted))
+    }
+}
+
+/// Any other line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "line", rename_all = "snake_case", deny_unknown_fields)]
+pub(super) enum Line {
+    Policy { share_ppm: u32, seed: String, by_search: bool, asked_at: i64 },
+    Range { at: i64, audit: Audit, count: Count },
+    Audit { at: i64, count: Count },
+    Dispute { at: i64, state: DisputeState, count: Count },
+    Distrusted { at: i64, worker: String },
+}
+
+/// Whether a range was to be counted twice, and is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Audit {
+    NotChosen,
+    Wanted,
+    Agreed,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum DisputeState {
+    Open,
+    Settled,
+    TakenBack,
+}
+
+impl From<Check> for Audit {
+    fn from(check: Check) -> Audit {
+        match check {
+            Check::NotChosen => Audit::NotChosen,
+            Check::Wanted => Audit::Wanted,
+            Check::Agreed => Audit::Agreed,
+        }
+    }
+}
+
+impl From<farm::DisputeState> for DisputeState {
+    fn from(state: farm::DisputeState) -> DisputeState {
+        match state {
+            farm::DisputeState::Open => DisputeState::Open,
+            farm::DisputeState::Settled => DisputeState::Settled,
+            farm::DisputeState::TakenBack => DisputeState::TakenBack,
+        }
+    }
+}
+
+/// A count of a range, and who answers for it. Large numbers are strings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Count {
+    first: u64,
+    past: u64,
+    count: String,
+    residue: String,
+    digest: String,
+    kernel: String,
+    worker: String,
+    build: String,
+    lease: String,
+    busy_us: u64,
+}
+
+impl From<&Row> for Count {
+    fn from(entry: &Row) -> Count {
+        let Row { range, tally, kernel, author, lease, busy_us } = entry;
+        Count {
+            first: range.start(),
+            past: range.end(),
+            count: tally.count.to_string(),
+            residue: tally.residue.to_string(),
+            digest: tally.digest.to_string(),
+            kernel: kernel.to_string(),
+            worker: author.worker.clone(),
+            build: author.build.clone(),
+            lease: lease.to_string(),
+            busy_us: *busy_us,
+        }
+    }
+}
+
+impl TryFrom<Count> for Row {
+    type Error = anyhow::Error;
+
+    fn try_from(count: Count) -> Result<Row> {
+        let Count { first, past, .. } = count;
+        let range =
+            Range::new(first, past).with_context(|| format!("[{first}, {past}) is empty"))?;
+        let number = |text: &str| {
+            text.parse().with_context(|| format!("{text:?} at ordinal {first} is no number"))
+        };
+        let tally = Tally {
+            count: number(&count.count)?,
+            residue: number(&count.residue)?,
+            digest: count.digest.parse().context("a digest is 32 hexadecimal digits")?,
+        };
+        ensure!(tally.is_sound(), "the sum and its residue disagree at ordinal {first}");
+        Ok(Row {
+            range,
+            tally,
+            kernel: KernelName::new(&count.kernel).context("a kernel's name is too long")?,
+            author: Author { worker: count.worker, build: count.build },
+            lease: LeaseId(number(&count.lease)?),
+            busy_us: count.busy_us,
+        })
+    }
+}
+
+impl Line {
+    pub(super) fn policy(policy: AuditPolicy, asked_at: i64) -> Line {
+        let AuditPolicy { share_ppm, seed, by_search } = policy;
+        Line::Policy { share_ppm, seed: seed.to_string(), by_search, asked_at }
+    }
+}

@@ -1,0 +1,437 @@
+//! The threads that count: they take tasks from one queue and send finished parts back.
+
+use std::num::NonZero;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use board::Tasks;
+use count::{Backend, CountError};
+use farm::{KernelName, LeaseId, Loan, Part, Tally};
+
+use crate::kernel::NamedKernel;
+use crate::memory::{TooLittleMemory, fit};
+use crate::queue::{Chunk, KernelFor, Queue};
+
+/// How long a thread should be busy with what it takes at a time: long enough that taking costs
+/// nothing, short enough that all threads end together and a stop is quick.
+const CHUNK: Duration = Duration::from_millis(10);
+
+/// Counting threads and their queue.
+#[derive(Debug)]
+pub struct Executor {
+    shared: Arc<Shared>,
+    threads: NonZero<usize>,
+    backend: Backend,
+    /// Bytes that the threads may take together.
+    memory: u64,
+}
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+    threads: usize,
+}
+
+#[derive(Debug)]
+struct State {
+    queue: Queue,
+    /// Threads that are counting.
+    busy: usize,
+    closed: bool,
+}
+
+/// A loan that can be counted here, with what a thread may take for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Accepted {
+    loan: Loan,
+    bytes: u64,
+}
+
+impl Accepted {
+    /// What is to be counted.
+    pub fn loan(&self) -> Loan {
+        self.loan
+    }
+}
+
+/// What a thread counts with. Its kernel takes at most what it holds of the budget.
+#[derive(Debug, Default)]
+struct Desk {
+    kernel: Option<(KernelFor, NamedKernel)>,
+    /// Bytes.
+    held: u64,
+}
+
+impl Desk {
+    fn count(
+        &mut self,
+        backend: Backend,
+        chunk: &Chunk,
+    ) -> Result<(Tally, KernelName), CountError> {
+        let Loan { plan, fingerprint, recount, .. } = chunk.loan;
+        let make = || ((plan, recount), NamedKernel::new(self.held, backend, plan, recount));
+        let (_, kernel) = self.kernel.get_or_insert_with(make);
+        let tasks = chunk.tasks.slice(chunk.at.clone());
+        let tally = kernel.count(fingerprint, chunk.range.start(), tasks)?;
+        Ok((tally, kernel.name()))
+    }
+}
+
+impl Chunk {
+    fn part(&self, (tally, kernel): (Tally, KernelName), busy: Duration) -> Part {
+        let busy_us = u64::try_from(busy.as_micros()).unwrap_or(u64::MAX);
+        Part { loan: self.loan, range: self.range, tally, kernel, busy_us }
+    }
+}
+
+impl Executor {
+    /// Starts `threads` threads, which may take `memory` bytes together. Each hands its finished parts
+    /// to `deliver`, in any order, and ends when that returns `false`: nobody wants them any more.
+    pub fn start(
+        threads: NonZero<usize>,
+        backend: Backend,
+        memory: u64,
+        deliver: impl Fn(Result<Part, CountError>) -> bool + Clone + Send + 'static,
+    ) -> Executor {
+        let shared = Shared::new(threads.get(), memory);
+        let start = |index| {
+            let (shared, deliver) = (shared.clone(), deliver.clone());
+            let count = move || count_until_closed(&shared, backend, deliver);
+            let builder = std::thread::Builder::new().name(format!("count-{index}"));
+            builder.spawn(count).expect("the system can start a thread");
+        };
+        (0..threads.get()).for_each(start);
+        Executor { shared, threads, backend, memory }
+    }
+
+    /// An executor without threads: its one worker counts when the caller says so, for simulations
+    /// that decide themselves how long counting takes.
+    pub fn stepped(backend: Backend, memory: u64) -> (Executor, Stepper) {
+        let shared = Shared::new(1, memory);
+        let threads = NonZero::<usize>::MIN;
+        let stepper = Stepper { shared: shared.clone(), backend, desk: Desk::default() };
+        (Executor { shared, threads, backend, memory }, stepper)
+    }
+
+    /// The backend that the threads count with.
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    /// Whether tasks of `loan` can be counted here.
+    ///
+    /// # Errors
+    ///
+    /// [`TooLittleMemory`], if not even one thread may count them.
+    pub fn accepts(&self, loan: Loan) -> Result<Accepted, TooLittleMemory> {
+        let bytes = fit(loan.plan, self.threads, self.memory)?.bytes;
+        Ok(Accepted { loan, bytes })
+    }
+
+    /// Adds tasks of a loan that it accepted, the first of which has the ordinal `start`.
+    pub fn push(&self, accepted: Accepted, start: u64, tasks: Tasks) {
+        let Accepted { loan, bytes } = accepted;
+        self.shared.change(|state| state.queue.push(loan, start, tasks, bytes));
+    }
+
+    /// Forgets the tasks of `lease` that no thread has begun.
+    pub fn drop_lease(&self, lease: LeaseId) {
+        self.shared.change(|state| state.queue.retain(|loan| loan.lease != lease));
+    }
+
+    /// Forgets all tasks that no thread has begun.
+    pub fn clear(&self) {
+        self.shared.change(|state| state.queue.retain(|_| false));
+    }
+
+    /// How many tasks wait for a thread.
+    pub fn waiting_tasks(&self) -> usize {
+        self.shared.lock().queue.tasks()
+    }
+
+    /// Whether no task is waiting or being counted.
+    pub fn is_idle(&self) -> bool {
+        let state = self.shared.lock();
+        state.queue.tasks() == 0 && state.busy == 0
+    }
+}
+
+/// The only worker of an executor without threads.
+#[derive(Debug)]
+pub struct Stepper {
+    shared: Arc<Shared>,
+    backend: Backend,
+    desk: Desk,
+}
+
+/// What a [`Stepper`] did.
+#[derive(Debug)]
+pub enum Step {
+    /// Nothing: no task waits.
+    Idle,
+    /// It counted one task.
+    Counted(Result<Part, CountError>),
+    /// Nothing, and there will be no more tasks: the executor is gone.
+    Closed,
+}
+
+impl Stepper {
+    /// Counts one task, if there is one, and reports that it took `busy`.
+    pub fn step(&mut self, busy: Duration) -> Step {
+        let is_idle = {
+            let state = self.shared.lock();
+            !state.closed && state.queue.tasks() == 0
+        };
+        if is_idle {
+            return Step::Idle;
+        }
+        let Some(chunk) = self.shared.take(1, &mut self.desk) else { return Step::Closed };
+        let counted = self.desk.count(self.backend, &chunk);
+        self.shared.give_back();
+        Step::Counted(counted.map(|count| chunk.part(count, busy)))
+    }
+}
+
+impl Drop for Executor {
+    /// Ends the threads, without waiting for a task that may take long.
+    fn drop(&mut self) {
+        self.shared.change(|state| {
+            state.queue.retain(|_| false);
+            state.closed = true;
+        });
+    }
+}
+
+impl Shared {
+    fn new(threads: usize, memory: u64) -> Arc<Shared> {
+        let state = State { queue: Queue::new(memory), busy: 0, closed: false };
+        Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new(), threads })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no thread panics while holding it")
+    }
+
+    /// Changes what waiting threads should know of.
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.lock());
+        self.changed.notify_all();
+    }
+
+    /// Waits for tasks that `desk` has, or can get, the memory for. `None`: there will be none.
+    ///
+    /// A thread gives its part of the budget back, or takes another, only when its kernel is gone, as
+    /// far as the allocator lets it go. Nobody waits for that: gigabytes may take their time.
+    fn take(&self, most: usize, desk: &mut Desk) -> Option<Chunk> {
+        let mut state = self.lock();
+        loop {
+            if state.closed {
+                return None;
+            }
+            let next = state.queue.next(desk.held);
+            let is_useless = |(of, _): &mut (KernelFor, NamedKernel)| match next {
+                Some((_, kernel, _)) => *of != kernel,
+                None => desk.held > 0 && state.queue.tasks() > 0,
+            };
+            if let Some(useless) = desk.kernel.take_if(is_useless) {
+                drop(state);
+                drop(useless);
+                // What it took is still held; what there is to do may be something else by now.
+                state = self.lock();
+                continue;
+            }
+            if let Some((place, _, bytes)) = next {
+                if desk.kernel.is_none() {
+                    state.queue.exchange(&mut desk.held, bytes);
+                }
+                let chunk = state.queue.take(place, most, self.threads);
+                state.busy += 1;
+                // Memory may have become free, and a block that kept others waiting may be gone.
+                self.changed.notify_all();
+                return Some(chunk);
+            }
+            if desk.held > 0 && desk.kernel.is_none() {
+                state.queue.exchange(&mut desk.held, 0);
+                self.changed.notify_all();
+            }
+            state = self.changed.wait(state).expect("no thread panics while holding it");
+        }
+    }
+
+    fn give_back(&self) {
+        self.lock().busy -= 1;
+    }
+}
+
+fn count_until_closed(
+    shared: &Shared,
+    backend: Backend,
+    deliver: impl Fn(Result<Part, CountError>) -> bool,
+) {
+    let mut desk = Desk::default();
+    let mut most = 1;
+    while let Some(chunk) = shared.take(most, &mut desk) {
+        let begun = Instant::now();
+        let counted = desk.count(backend, &chunk);
+        let busy = begun.elapsed();
+        most = next_chunk(chunk.at.len(), busy);
+        let part = counted.map(|count| chunk.part(count, busy));
+        // First the part, then the sign that the thread is free: idle means that all is sent.
+        let is_wanted = deliver(part);
+        shared.give_back();
+        if !is_wanted {
+            return;
+        }
+    }
+}
+
+/// How many tasks to take next, after `tasks` took `busy`: towards [`CHUNK`], by small steps.
+fn next_chunk(tasks: usize, busy: Duration) -> usize {
+    let ideal = tasks as f64 * CHUNK.as_secs_f64() / busy.as_secs_f64().max(1e-9);
+    (ideal as usize).clamp(1, tasks.saturating_mul(8))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use board::Cut;
+    use count::Kernel;
+    use farm::{JobId, Method, Plan, Problem, Range};
+
+    use super::*;
+
+    const MEMORY: u64 = 1 << 30;
+
+    type Parts = mpsc::Receiver<Result<Part, CountError>>;
+
+    fn start(threads: usize, backend: Backend, memory: u64) -> (Executor, Parts) {
+        let threads = NonZero::new(threads).expect("it is not 0");
+        let (sender, parts) = mpsc::channel();
+        let deliver = move |part| sender.send(part).is_ok();
+        (Executor::start(threads, backend, memory, deliver), parts)
+    }
+
+    fn loan(lease: u64, plan: Plan) -> Loan {
+        let range = Range::new(0, plan.tasks).expect("it has tasks");
+        let fingerprint = plan.fingerprint();
+        Loan { lease: LeaseId(lease), job: JobId(1), plan, fingerprint, range, recount: None }
+    }
+
+    fn all_tasks(n: u32, method: Method) -> (Plan, Tasks) {
+        let cut = Cut::new(Problem::Total { n }, method).expect("such a plan exists");
+        let mut tasks = Tasks::new();
+        cut.fill(0..cut.len(), &mut tasks).expect("it is the whole plan");
+        (Plan { problem: Problem::Total { n }, method, tasks: cut.len() }, tasks)
+    }
+
+    fn push(executor: &Executor, loan: Loan, tasks: Tasks) {
+        executor.push(executor.accepts(loan).expect("a thread fits"), 0, tasks);
+    }
+
+    #[test]
+    fn parts_tile_the_loan_and_sum_to_the_total() {
+        let (plan, tasks) = all_tasks(10, Method::Rows { rows: 3 });
+        let total = Kernel::new(Backend::Reference, 10, plan.method)
+            .expect("there is such a kernel")
+            .count(tasks.as_slice());
+        let (executor, parts) = start(3, Backend::detect(), MEMORY);
+        push(&executor, loan(1, plan), tasks);
+
+        let mut counted: Vec<Part> = Vec::new();
+        while counted.iter().map(|part| part.range.len()).sum::<u64>() < plan.tasks {
+            counted.push(parts.recv().expect("threads run").expect("tasks are right"));
+        }
+
+        counted.sort_by_key(|part| part.range.start());
+        let ends = counted.iter().map(|part| part.range.end());
+        let starts = counted.iter().map(|part| part.range.start());
+        assert!(starts.skip(1).eq(ends.take(counted.len() - 1)), "no gap, no overlap");
+        assert_eq!(Ok(counted.iter().map(|part| part.tally.count).sum()), total);
+    }
+
+    #[test]
+    fn a_dropped_lease_leaves_the_queue_and_others_stay() {
+        let (long, long_tasks) = all_tasks(18, Method::Rows { rows: 3 });
+        let (short, short_tasks) = all_tasks(6, Method::Rows { rows: 2 });
+        let (executor, parts) = start(1, Backend::detect(), MEMORY);
+        push(&executor, loan(1, long), long_tasks);
+        push(&executor, loan(2, short), short_tasks);
+
+        executor.drop_lease(LeaseId(1));
+
+        let of_short = |part: Part| part.loan.lease == LeaseId(2);
+        while !of_short(parts.recv().expect("it runs").expect("tasks are right")) {}
+        assert!(executor.waiting_tasks() < short.tasks as usize);
+    }
+
+    /// The second thread has no room for the first job, and counts the second meanwhile. The first job
+    /// is counted only until both threads were seen at work.
+    #[test]
+    fn a_thread_without_memory_for_one_job_counts_another() {
+        const PARTS: usize = 10;
+        let (large, large_tasks) = all_tasks(18, Method::Halves);
+        let (small, small_tasks) = all_tasks(6, Method::Rows { rows: 2 });
+        let memory = count::memory_needed(Problem::Total { n: 18 }, Method::Halves).least;
+        let (executor, parts) = start(2, Backend::Portable, memory);
+        let begun = Instant::now();
+        push(&executor, loan(1, large), large_tasks);
+        push(&executor, loan(2, small), small_tasks);
+
+        let (mut left, mut counted, mut busy_us) = (small.tasks, 0, 0);
+        while left > 0 || counted < PARTS {
+            let part = parts.recv().expect("it runs").expect("tasks are right");
+            if part.loan.lease == LeaseId(2) {
+                left -= part.range.len();
+            } else {
+                (counted, busy_us) = (counted + 1, busy_us + part.busy_us);
+            }
+        }
+        assert!(executor.waiting_tasks() > 0, "the large job is not over");
+        executor.clear();
+        let elapsed = begun.elapsed();
+        let busy = Duration::from_micros(busy_us);
+        assert!(busy <= elapsed, "no two threads counted the large job: {busy:?} in {elapsed:?}");
+
+        let (huge, _) = all_tasks(20, Method::Halves);
+        let refused = executor.accepts(loan(3, huge)).expect_err("it does not fit");
+        assert_eq!((refused.plan, refused.given), (huge, memory));
+    }
+
+    /// Either job alone takes all that there is, for one thread.
+    #[test]
+    fn two_jobs_that_do_not_fit_together_are_counted_in_turn() {
+        let jobs = [all_tasks(14, Method::Halves), all_tasks(15, Method::Halves)];
+        let needs = jobs.each_ref().map(|(plan, _)| crate::thread_memory(plan));
+        let memory = needs[0].max(needs[1]);
+        let (executor, parts) = start(3, Backend::detect(), memory);
+        let mut left = 0;
+        for (lease, (plan, tasks)) in (1..).zip(jobs.clone()) {
+            left += plan.tasks;
+            push(&executor, loan(lease, plan), tasks);
+        }
+
+        let mut totals = [0, 0];
+        while left > 0 {
+            let part = parts.recv().expect("threads run").expect("tasks are right");
+            left -= part.range.len();
+            totals[part.loan.lease.0 as usize - 1] += part.tally.count;
+        }
+
+        let alone = |(plan, tasks): &(Plan, Tasks)| {
+            let mut kernel = Kernel::new(Backend::detect(), plan.problem.n(), plan.method)
+                .expect("there is such a kernel");
+            kernel.count(tasks.as_slice()).expect("tasks are right")
+        };
+        assert_eq!(totals, jobs.each_ref().map(alone));
+    }
+
+    #[test]
+    fn a_thread_takes_as_much_as_it_counts_in_a_while() {
+        let ms = Duration::from_millis;
+        assert_eq!(next_chunk(1, ms(20)), 1, "a long task: one at a time");
+        assert_eq!(next_chunk(100, ms(5)), 200);
+        assert_eq!(next_chunk(100, Duration::ZERO), 800, "short tasks: by steps, not by leaps");
+    }
+}

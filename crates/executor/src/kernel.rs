@@ -1,0 +1,91 @@
+//! A kernel, and what the evidence calls it.
+
+use board::{Cut, TaskSlice};
+use count::{Backend, CountError, Kernel, Variant};
+use farm::{Fingerprint, KernelName, Plan, Range, Recount, Tally};
+
+/// A kernel with its name.
+pub struct NamedKernel {
+    name: KernelName,
+    kernel: Kernel,
+}
+
+impl std::fmt::Debug for NamedKernel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NamedKernel").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl NamedKernel {
+    /// A kernel for tasks of `plan` that takes at most `memory` bytes. It uses `backend`, or, for a
+    /// recount, something else than what counted the tasks before.
+    ///
+    /// # Panics
+    ///
+    /// If the processor lacks the backend.
+    pub fn new(memory: u64, backend: Backend, plan: Plan, recount: Option<Recount>) -> NamedKernel {
+        let Plan { problem, method, .. } = plan;
+        let variant = match &recount {
+            None => Variant::Straight(backend),
+            Some(Recount { unlike, by_search }) => {
+                let to_check = |by_search| Variant::to_check(unlike.as_str(), method, by_search);
+                to_check(*by_search).or_else(|| to_check(false)).expect("every method has another")
+            }
+        };
+        let name = KernelName::new(&variant.to_string()).expect("names of variants are short");
+        let kernel = Kernel::of(memory, variant, problem, method);
+        NamedKernel { name, kernel: kernel.expect("whoever lends a plan has made it") }
+    }
+
+    /// What the evidence calls it.
+    pub fn name(&self) -> KernelName {
+        self.name
+    }
+
+    /// Counts tasks of the plan with this fingerprint, the first of which has the ordinal `start`.
+    ///
+    /// # Errors
+    ///
+    /// [`CountError`], if a task cannot be counted, or if the sum passes 64 bits.
+    pub fn count(
+        &mut self,
+        plan: Fingerprint,
+        start: u64,
+        tasks: TaskSlice<'_>,
+    ) -> Result<Tally, CountError> {
+        let mut tallying = Tallying { plan, ordinal: start, tally: Some(Tally::EMPTY) };
+        self.kernel.count_each(tasks, |count| tallying.add(count))?;
+        tallying.tally.ok_or(CountError::Overflow)
+    }
+
+    /// Counts a range of the plan with this fingerprint, whose tasks `cut` enumerates.
+    ///
+    /// # Errors
+    ///
+    /// [`CountError`], if a task cannot be counted, or if the sum passes 64 bits.
+    pub fn count_range(
+        &mut self,
+        plan: Fingerprint,
+        cut: &Cut,
+        range: Range,
+    ) -> Result<Tally, CountError> {
+        let (start, end) = (range.start(), range.end());
+        let mut tallying = Tallying { plan, ordinal: start, tally: Some(Tally::EMPTY) };
+        self.kernel.count_each_of_range(cut, start..end, |count| tallying.add(count))?;
+        tallying.tally.ok_or(CountError::Overflow)
+    }
+}
+
+/// The tally of tasks that are counted one after the other; `None` once it is too large.
+struct Tallying {
+    plan: Fingerprint,
+    ordinal: u64,
+    tally: Option<Tally>,
+}
+
+impl Tallying {
+    fn add(&mut self, count: u64) {
+        self.tally = self.tally.and_then(|tally| tally.with(self.plan, self.ordinal, count));
+        self.ordinal += 1;
+    }
+}

@@ -1,0 +1,23 @@
+//! Counts ranges of a plan on this machine.
+//!
+//! This crate knows threads, memory and kernels: it feeds tasks to one kernel per thread ([`Executor`]),
+//! names what counted them ([`NamedKernel`]), estimates a plan from a sample ([`Effort`]) and
+//! divides a memory budget ([`fit`]). It deliberately knows nothing about sessions, ledgers, the
+//! network or the command line.
+#![forbid(unsafe_code)]
+
+mod estimate;
+mod executor;
+mod kernel;
+mod memory;
+mod queue;
+mod sample;
+
+pub use estimate::{Effort, Estimate, Estimated};
+pub use executor::{Accepted, Executor, Step, Stepper};
+pub use kernel::NamedKernel;
+pub use memory::{Fit, TooLittleMemory, fit, thread_memory, usual_memory};
+pub use sample::{Counted, Sample};
+
+/// The version of this program, which is part of the evidence of every count.
+pub const BUILD: &str = env!("CARGO_PKG_VERSION");

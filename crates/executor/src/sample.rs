@@ -1,0 +1,192 @@
+//! Tasks from all over a plan, as many as take a while.
+
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use board::{Cut, CutError, Method, Prefix, Tasks};
+use count::{Backend, CountError, Kernel};
+use farm::{Plan, Problem};
+
+/// The fewest places of the plan that many tasks are taken from: tasks differ along it.
+const PLACES: u64 = 32;
+
+/// The most neighbours that are taken together where they share work.
+const RUN: u64 = 64;
+
+/// Some tasks of a plan and a kernel that counts them.
+pub struct Sample {
+    cut: Cut,
+    plan: Plan,
+    backend: Backend,
+    /// Bytes that the kernel may take.
+    memory: u64,
+    tasks: Tasks,
+    /// About how many were asked for: it decides which ones they are.
+    wanted: u64,
+    kernel: Option<Kernel>,
+}
+
+/// A sample that was counted once.
+#[derive(Clone, Copy, Debug)]
+pub struct Counted {
+    /// How long it took.
+    pub seconds: f64,
+    /// Weight times completions: solutions of the whole board.
+    pub solutions: u64,
+    /// States that the kernel stored, where it does.
+    pub nodes: Option<u64>,
+}
+
+impl Sample {
+    /// A single task of the total of an N x N board, until it is [fitted](Sample::fit). The kernel may
+    /// take `memory` bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`CutError`], if there is no such plan.
+    pub fn new(n: u32, method: Method, backend: Backend, memory: u64) -> Result<Sample, CutError> {
+        let problem = Problem::Total { n };
+        let cut = Cut::new(problem, method)?;
+        let plan = Plan { problem, method, tasks: cut.len() };
+        let tasks = Tasks::new();
+        let mut sample = Sample { cut, plan, backend, memory, tasks, wanted: 1, kernel: None };
+        sample.choose(1);
+        Ok(sample)
+    }
+
+    /// Takes as many tasks as are counted in `least` or longer, or all.
+    ///
+    /// # Errors
+    ///
+    /// [`CountError`], if a task cannot be counted.
+    pub fn fit(&mut self, least: Duration) -> Result<(), CountError> {
+        self.choose(1);
+        while self.count()?.seconds < least.as_secs_f64() && self.share() < 1.0 {
+            self.choose(2 * self.wanted);
+        }
+        Ok(())
+    }
+
+    /// About `wanted` tasks: the same ones for every backend.
+    pub fn choose(&mut self, wanted: u64) {
+        self.wanted = wanted;
+        self.tasks.clear();
+        for ordinals in spread(self.plan.method, self.plan.tasks, wanted) {
+            self.cut.fill(ordinals, &mut self.tasks).expect("a part of the plan");
+        }
+    }
+
+    /// The tasks themselves.
+    pub fn tasks(&self) -> &Tasks {
+        &self.tasks
+    }
+
+    /// About how many tasks were asked for: [`Sample::choose`] draws the same sample from it.
+    pub fn wanted(&self) -> u64 {
+        self.wanted
+    }
+
+    /// The share of the plan that the tasks are.
+    pub fn share(&self) -> f64 {
+        self.tasks.len() as f64 / self.plan.tasks as f64
+    }
+
+    /// Counts the tasks once. A kernel that was just made counts the first one before, unmeasured:
+    /// its memory is not there until it is touched.
+    ///
+    /// # Errors
+    ///
+    /// [`CountError`], if a task cannot be counted.
+    pub fn count(&mut self) -> Result<Counted, CountError> {
+        let Plan { problem, method, .. } = self.plan;
+        if self.kernel.is_none() {
+            let kernel = Kernel::of(self.memory, self.backend, problem, method);
+            let mut kernel = kernel.expect("the plan was made");
+            kernel.count(self.tasks.slice(0..1))?;
+            self.kernel = Some(kernel);
+        }
+        let kernel = self.kernel.as_mut().expect("it is there now");
+        let before = kernel.nodes();
+        let begun = Instant::now();
+        let solutions = kernel.count(self.tasks.as_slice())?;
+        let seconds = begun.elapsed().as_secs_f64();
+        let nodes = kernel.nodes().zip(before).map(|(after, before)| after - before);
+        Ok(Counted { seconds, solutions, nodes })
+    }
+
+    /// Gives the kernel's memory back until the next count.
+    pub fn rest(&mut self) {
+        self.kernel = None;
+    }
+
+    /// The queens that the plain recursion places below the tasks, where they are of `rows`.
+    pub fn plain_nodes(&self) -> Option<u64> {
+        let (n, Method::Rows { rows }) = (self.plan.problem.n(), self.plan.method) else {
+            return None;
+        };
+        let below = |i| nodes(n, self.tasks.get(i).0, n - rows);
+        Some((0..self.tasks.len()).map(below).sum())
+    }
+}
+
+/// About `wanted` of `tasks` ordinals: a run in the middle of each of equal parts of the plan, or all.
+fn spread(method: Method, tasks: u64, wanted: u64) -> impl Iterator<Item = Range<u64>> {
+    let run = match method {
+        Method::Rows { .. } => 1,
+        Method::Ring { .. } | Method::Halves => (wanted / PLACES).clamp(1, RUN),
+    };
+    let (run, places) = if wanted < tasks { (run, wanted / run) } else { (tasks, 1) };
+    let part = move |place| (u128::from(place) * u128::from(tasks) / u128::from(places)) as u64;
+    (0..places).map(move |place| {
+        let start = part(place) + (part(place + 1) - part(place) - run) / 2;
+        start..start + run
+    })
+}
+
+/// The queens that the plain search places in `rows_left` rows below `prefix`.
+fn nodes(n: u32, prefix: Prefix, rows_left: u32) -> u64 {
+    if rows_left == 0 {
+        return 0;
+    }
+    let mut free = prefix.free(n);
+    let mut placed = 0;
+    while free != 0 {
+        let bit = free & free.wrapping_neg();
+        free ^= bit;
+        placed += 1 + nodes(n, prefix.place(n, bit), rows_left - 1);
+    }
+    placed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_has_each_task_once_and_a_large_one_has_all() {
+        for method in [Method::Rows { rows: 2 }, Method::Ring { width: 1 }, Method::Halves] {
+            for tasks in [1, 21, 272, 3206] {
+                for wanted in (0..13).map(|power| 1 << power) {
+                    let ordinals: Vec<u64> = spread(method, tasks, wanted).flatten().collect();
+                    assert!(ordinals.is_sorted_by(|a, b| a < b), "{method}: {wanted} of {tasks}");
+                    assert!(ordinals.iter().all(|ordinal| *ordinal < tasks));
+                    assert!(wanted < tasks || ordinals.len() as u64 == tasks);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_fitted_sample_takes_as_long_as_asked_or_is_the_whole_plan() {
+        let mut sample =
+            Sample::new(12, Method::Halves, Backend::Portable, u64::MAX).expect("such a plan");
+        sample.fit(Duration::ZERO).expect("it counts");
+        assert!(sample.share() < 1.0);
+
+        sample.fit(Duration::from_secs(3600)).expect("it counts");
+        assert_eq!(sample.share(), 1.0);
+        let first = sample.count().expect("it counts").solutions;
+        sample.rest();
+        assert_eq!(sample.count().expect("it counts").solutions, first);
+    }
+}

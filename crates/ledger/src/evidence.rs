@@ -1,0 +1,135 @@
+//! Reading a ledger as evidence, while its coordinator goes on.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use farm::{CountedRange, EvidenceRecord, JobId, Range, Restored, RestoredJob};
+use rusqlite::{Connection, OpenFlags, Row};
+
+use super::entry::{COLUMNS, WIDTH, read_check, read_row, read_state, signed, unsigned};
+use super::store::read_policy;
+use super::{CheckedLedger, Ledger, LedgerFault, LedgerLock};
+
+/// A ledger as it is at one moment. It is only read, and needs no lock.
+#[derive(Debug)]
+pub struct Evidence {
+    ledger: Ledger,
+    jobs: Vec<RestoredJob>,
+    distrusted: BTreeSet<String>,
+}
+
+impl Evidence {
+    /// The ledger in `path`, which has to be there.
+    pub fn open(path: &Path) -> Result<Evidence, LedgerFault> {
+        let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        // One transaction: whatever is written meanwhile is not seen.
+        db.execute_batch("BEGIN")?;
+        let ledger = CheckedLedger::check(db, Some(path.to_path_buf()), None)?;
+        Ok(Evidence::new(ledger))
+    }
+
+    /// The ledger in `path`, held by this process alone.
+    pub fn held(path: &Path) -> Result<Evidence, LedgerFault> {
+        Ok(Evidence::new(CheckedLedger::open(path)?))
+    }
+
+    fn new(ledger: CheckedLedger) -> Evidence {
+        let (ledger, Restored { jobs, distrusted, .. }) = ledger.into_evidence();
+        Evidence { ledger, jobs, distrusted }
+    }
+
+    /// Workers that were proven wrong.
+    pub fn distrusted(&self) -> &BTreeSet<String> {
+        &self.distrusted
+    }
+
+    /// Closes it, with everything in the one file, and keeps it for this process. `None` if it is not
+    /// held.
+    pub fn close(self) -> Result<Option<LedgerLock>, LedgerFault> {
+        self.ledger.close()
+    }
+
+    /// All jobs.
+    pub fn jobs(&self) -> &[RestoredJob] {
+        &self.jobs
+    }
+
+    /// Everything there is about a job, in the order of a bundle.
+    pub fn for_each<E: From<LedgerFault>>(
+        &self,
+        job: JobId,
+        mut see: impl FnMut(EvidenceRecord) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.rows(
+            job,
+            "SELECT share_ppm, seed, by_search, asked_at FROM audit_policies WHERE job = ? \
+             ORDER BY rowid",
+            |columns| {
+                let policy = read_policy(columns)?;
+                Ok(EvidenceRecord::Policy { policy, at_ms: columns.get(3)? })
+            },
+            &mut see,
+        )?;
+        self.rows(
+            job,
+            &format!(
+                "SELECT {COLUMNS}, accepted_at, audit FROM ranges WHERE job = ? ORDER BY first"
+            ),
+            |columns| {
+                let check = read_check(columns, WIDTH + 1)?;
+                let counted = CountedRange { row: read_row(job, columns)?, check };
+                Ok(EvidenceRecord::Range { counted, at_ms: columns.get(WIDTH)? })
+            },
+            &mut see,
+        )?;
+        self.rows(
+            job,
+            &format!("SELECT {COLUMNS}, counted_at FROM audits WHERE job = ? ORDER BY first"),
+            |columns| {
+                let row = read_row(job, columns)?;
+                Ok(EvidenceRecord::Audit { row, at_ms: columns.get(WIDTH)? })
+            },
+            &mut see,
+        )?;
+        self.rows(
+            job,
+            &format!(
+                "SELECT {COLUMNS}, noted_at, state FROM disputes WHERE job = ? \
+                 ORDER BY first, past, noted_at, rowid"
+            ),
+            |columns| {
+                let (row, state) = (read_row(job, columns)?, read_state(columns, WIDTH + 1)?);
+                Ok(EvidenceRecord::Dispute { row, at_ms: columns.get(WIDTH)?, state })
+            },
+            &mut see,
+        )?;
+        self.rows(
+            job,
+            "SELECT first, past, worker, noted_at FROM distrusted WHERE ?1 = ?1 \
+             ORDER BY noted_at, worker",
+            |columns| {
+                let range = Range::new(unsigned(columns, 0)?, unsigned(columns, 1)?);
+                let fault = || LedgerFault::Content("a worker was wrong about nothing".into());
+                let (worker, range) = (columns.get(2)?, range.ok_or_else(fault)?);
+                Ok(EvidenceRecord::Distrusted { worker, range, at_ms: columns.get(3)? })
+            },
+            &mut see,
+        )
+    }
+
+    fn rows<E: From<LedgerFault>>(
+        &self,
+        job: JobId,
+        query: &str,
+        read: impl Fn(&Row<'_>) -> Result<EvidenceRecord, LedgerFault>,
+        see: &mut impl FnMut(EvidenceRecord) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let fault = |error: rusqlite::Error| E::from(LedgerFault::from(error));
+        let mut statement = self.ledger.db.prepare(query).map_err(fault)?;
+        let mut rows = statement.query([signed(job.0)]).map_err(fault)?;
+        while let Some(row) = rows.next().map_err(fault)? {
+            see(read(row)?)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,89 @@
+//! What can be wrong with a ledger.
+
+use std::path::{Path, PathBuf};
+
+use farm::Contradiction;
+use rusqlite::ErrorCode;
+
+/// Why the ledger cannot be used any more. [`LedgerFault::at`] adds the place.
+#[derive(Debug, thiserror::Error)]
+pub enum LedgerFault {
+    /// What SQLite says.
+    #[error(transparent)]
+    Sqlite(#[from] rusqlite::Error),
+    /// What we find on reading.
+    #[error("{0}")]
+    Content(String),
+    /// What another version wrote.
+    #[error("{0}")]
+    Version(String),
+    /// What the file system says.
+    #[error(transparent)]
+    File(#[from] std::io::Error),
+    /// Another process has it.
+    #[error("held by another process")]
+    Held,
+}
+
+/// A fault of a ledger, with the place of the ledger.
+#[derive(Debug, thiserror::Error)]
+#[error("the ledger {}: {fault}", path.display())]
+pub struct LedgerError {
+    /// Its file; `:memory:` if it has none.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub fault: LedgerFault,
+}
+
+/// What a fault means to whoever runs the ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// Another process has it.
+    Held,
+    /// What it says cannot be trusted.
+    Damaged,
+    /// Another version of the program made it.
+    Version,
+    /// It cannot be opened.
+    Open,
+    /// It cannot be read or written any more.
+    Write,
+}
+
+impl From<Contradiction> for LedgerFault {
+    fn from(contradiction: Contradiction) -> LedgerFault {
+        LedgerFault::Content(contradiction.to_string())
+    }
+}
+
+impl LedgerFault {
+    /// The fault of the ledger at `path`.
+    pub fn at(self, path: Option<&Path>) -> LedgerError {
+        let path = path.map_or_else(|| PathBuf::from(":memory:"), Path::to_path_buf);
+        LedgerError { path, fault: self }
+    }
+
+    /// What it means.
+    pub fn kind(&self) -> FaultKind {
+        match self {
+            LedgerFault::Held => FaultKind::Held,
+            LedgerFault::Content(_) => FaultKind::Damaged,
+            LedgerFault::Version(_) => FaultKind::Version,
+            LedgerFault::File(_) => FaultKind::Open,
+            LedgerFault::Sqlite(error) => match error.sqlite_error_code() {
+                Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => FaultKind::Held,
+                Some(
+                    ErrorCode::DatabaseCorrupt
+                    | ErrorCode::NotADatabase
+                    | ErrorCode::ConstraintViolation
+                    | ErrorCode::TypeMismatch
+                    // No such table, no such column.
+                    | ErrorCode::Unknown,
+                )
+                | None => FaultKind::Damaged,
+                Some(ErrorCode::CannotOpen) => FaultKind::Open,
+                Some(_) => FaultKind::Write,
+            },
+        }
+    }
+}

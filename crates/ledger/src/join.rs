@@ -1,0 +1,199 @@
+//! Several ledgers of one plan as one.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use farm::{IntervalSet, JobId, JobState, LedgerCommand, Plan, RestoredJob, Slice};
+
+use crate::{
+    Absorbed, CheckedLedger, Evidence, Ledger, LedgerError, LedgerFault, LedgerLock, MergeFault,
+};
+
+/// The only job of a ledger that was joined.
+const JOB: JobId = JobId(1);
+
+/// Several ledgers as one.
+#[derive(Debug)]
+pub struct Joined {
+    /// What they all count.
+    pub plan: Plan,
+    /// What each ledger brought, in the order in which they were given.
+    pub parts: Vec<Absorbed>,
+    /// Tasks that have a count.
+    pub tasks_done: u64,
+    /// The sum over all of the plan; `None` if something is missing.
+    pub total: Option<u128>,
+    /// Ordinals without a count.
+    pub missing: IntervalSet,
+}
+
+/// Why ledgers cannot be joined.
+#[derive(Debug, thiserror::Error)]
+pub enum JoinError {
+    /// There is nothing to join.
+    #[error("there is no ledger to join")]
+    Nothing,
+    /// One of the ledgers cannot be read or written.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// One of the ledgers counts something else than the first one.
+    #[error("the ledger {} holds {holds}, not {wanted}", path.display())]
+    AnotherPlan {
+        /// Its file.
+        path: PathBuf,
+        /// What it is about.
+        holds: String,
+        /// What the others are about.
+        wanted: String,
+    },
+    /// Ranges of one of the ledgers wait for another worker.
+    #[error("{open} ranges of the ledger {} wait for another worker", path.display())]
+    Unsettled {
+        /// Its file.
+        path: PathBuf,
+        /// How many.
+        open: u64,
+    },
+    /// Two ledgers count the same tasks differently.
+    #[error("the ledger {} conflicts with the others: {reason}", path.display())]
+    Conflict {
+        /// The ledger that differs from those before it.
+        path: PathBuf,
+        /// Where, and how.
+        reason: String,
+    },
+}
+
+/// Joins the ledgers in `parts` into a new one in `into`. If there is one already, it is the first part
+/// and is replaced. Whatever goes wrong, no file changes.
+///
+/// # Errors
+///
+/// [`JoinError`].
+pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, JoinError> {
+    let earlier = fs::canonicalize(into).ok();
+    // Nobody else makes a ledger there meanwhile; one that is there already is locked as a part.
+    let at_into = |fault: LedgerFault| fault.at(Some(into));
+    let new = earlier.is_none().then(|| LedgerLock::of(into)).transpose().map_err(at_into)?;
+    let is_other = |path: &&PathBuf| earlier.is_none() || fs::canonicalize(path).ok() != earlier;
+    let others = parts.iter().filter(is_other).cloned();
+    let paths: Vec<PathBuf> = earlier.clone().into_iter().chain(others).collect();
+    let mut parts: Vec<(&PathBuf, Evidence, RestoredJob)> =
+        paths.iter().map(|path| open(path)).collect::<Result<_, _>>()?;
+    let Some((first, _, job)) = parts.first() else {
+        return Err(JoinError::Nothing);
+    };
+    let plan = job.plan;
+    for (path, _, job) in &parts {
+        if job.plan != plan {
+            return Err(JoinError::AnotherPlan {
+                path: (*path).clone(),
+                holds: job.plan.to_string(),
+                wanted: format!("{plan} like {}", first.display()),
+            });
+        }
+    }
+
+    let temp = TempLedger::new(into);
+    let at_temp = |fault: LedgerFault| fault.at(Some(&temp.0));
+    let ledger = CheckedLedger::open(&temp.0).and_then(CheckedLedger::begin).map_err(at_temp)?;
+    let merged = join(&ledger, plan, &parts)?;
+    ledger.close().map_err(at_temp)?;
+    let lock = match new {
+        Some(lock) => Some(lock),
+        None => parts.swap_remove(0).1.close().map_err(at_into)?,
+    };
+    temp.rename(into)?;
+    drop(lock);
+    Ok(merged)
+}
+
+fn open(path: &PathBuf) -> Result<(&PathBuf, Evidence, RestoredJob), JoinError> {
+    let at_part = |fault: LedgerFault| fault.at(Some(path));
+    if !path.exists() {
+        return Err(at_part(std::io::Error::from(std::io::ErrorKind::NotFound).into()).into());
+    }
+    let evidence = Evidence::held(path).map_err(at_part)?;
+    let live = evidence.jobs().iter().filter(|job| job.state != JobState::Cancelled);
+    let jobs: Vec<&RestoredJob> = live.collect();
+    let [job] = jobs.as_slice() else {
+        return Err(JoinError::AnotherPlan {
+            path: path.clone(),
+            holds: format!("{} jobs", jobs.len()),
+            wanted: "one".into(),
+        });
+    };
+    let open = job.disputes.len() as u64 + job.audits_wanted;
+    if open > 0 {
+        return Err(JoinError::Unsettled { path: path.clone(), open });
+    }
+    let job = (*job).clone();
+    Ok((path, evidence, job))
+}
+
+fn join(
+    ledger: &Ledger,
+    plan: Plan,
+    parts: &[(&PathBuf, Evidence, RestoredJob)],
+) -> Result<Joined, JoinError> {
+    let write = |command| ledger.apply(&[command]).map_err(|fault| fault.at(ledger.path()));
+    let (job, slice) = (JOB, Slice::ALL);
+    write(LedgerCommand::CreateJob { job, plan, slice, priority: 0, audit: None })?;
+    let distrusted = parts.iter().flat_map(|(_, part, _)| part.distrusted().iter().cloned());
+    let distrusted: BTreeSet<String> = distrusted.collect();
+    let mut absorbed = Vec::new();
+    for (path, evidence, job) in parts {
+        let part = ledger.in_one_go(|| ledger.absorb(JOB, evidence, job.id, &distrusted));
+        absorbed.push(part.map_err(|fault| match fault {
+            MergeFault::Ledger(fault) => fault.at(Some(path)).into(),
+            conflict => JoinError::Conflict { path: (*path).clone(), reason: conflict.to_string() },
+        })?);
+    }
+    let mut missing: IntervalSet = Slice::ALL.ordinals(plan.tasks);
+    let sum = ledger.for_each_row(JOB, |row| missing.remove(row.range));
+    let sum = sum.map_err(|fault| fault.at(ledger.path()))?;
+    let is_whole = missing.is_empty();
+    if is_whole {
+        write(LedgerCommand::Finish { job: JOB, tasks: plan.tasks, total: sum })?;
+    }
+    Ok(Joined {
+        plan,
+        parts: absorbed,
+        tasks_done: plan.tasks - missing.len(),
+        total: is_whole.then_some(sum),
+        missing,
+    })
+}
+
+/// A ledger in the making, beside the place where it will be.
+struct TempLedger(PathBuf);
+
+impl TempLedger {
+    fn new(into: &Path) -> TempLedger {
+        let mut name = into.as_os_str().to_os_string();
+        name.push(".merging");
+        let temp = TempLedger(name.into());
+        temp.remove();
+        temp
+    }
+
+    fn rename(&self, into: &Path) -> Result<(), LedgerError> {
+        fs::rename(&self.0, into).map_err(|error| LedgerFault::from(error).at(Some(into)))
+    }
+
+    /// With all that SQLite and the lock put beside it.
+    fn remove(&self) {
+        for suffix in ["", "-wal", "-shm", "-lock"] {
+            let mut name = self.0.as_os_str().to_os_string();
+            name.push(suffix);
+            let _ = fs::remove_file(PathBuf::from(name));
+        }
+    }
+}
+
+impl Drop for TempLedger {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}

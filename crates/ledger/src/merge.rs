@@ -1,0 +1,210 @@
+//! One ledger from several of the same plan.
+//!
+//! ```text
+//!   here    [   a   )     [ c )[ d )            [  g  )
+//!   part         [ b )    [    e    )  [ f )  [ h  )
+//!            unaligned     compared    added   unaligned: what is here stays
+//! ```
+
+use std::collections::BTreeSet;
+
+use farm::rules::{self, Store};
+use farm::{Check, CountedRange, EvidenceRecord, JobId, Range, Row, Tiled};
+
+use super::entry::{COLUMNS, read_row, signed, state_number};
+use super::store::SqlStore;
+use super::{Evidence, Ledger, LedgerFault};
+
+/// What became of a part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Absorbed {
+    /// Tasks that were added.
+    pub added: u64,
+    /// Stretches that were there before, with the same counts.
+    pub compared: u64,
+    /// Tasks that were left out: their ranges begin or end within others, so that they cannot be
+    /// compared; or only a worker counted them that was proven wrong.
+    pub left_out: u64,
+}
+
+/// Why a part cannot be taken in.
+#[derive(Debug, thiserror::Error)]
+pub enum MergeFault {
+    /// One of the ledgers cannot be read or written.
+    #[error(transparent)]
+    Ledger(#[from] LedgerFault),
+    /// Two counts of the same tasks.
+    #[error("the tasks {range} are counted as {here} before, and as {there} there")]
+    Conflict {
+        /// Which.
+        range: Range,
+        /// What the parts before it say.
+        here: u128,
+        /// What it says.
+        there: u128,
+    },
+}
+
+impl From<rusqlite::Error> for MergeFault {
+    fn from(error: rusqlite::Error) -> MergeFault {
+        MergeFault::Ledger(error.into())
+    }
+}
+
+/// Rows of a part that overlap rows here, in one stretch.
+struct Stretch {
+    rows: Vec<CountedRange>,
+    range: Range,
+}
+
+impl Ledger {
+    /// Takes in the rows and the evidence of a job of `part`, of the same plan as `job` here. What only
+    /// workers say that are not believed is left out.
+    pub fn absorb(
+        &self,
+        job: JobId,
+        part: &Evidence,
+        theirs: JobId,
+        distrusted: &BTreeSet<String>,
+    ) -> Result<Absorbed, MergeFault> {
+        let mut absorbed = Absorbed::default();
+        let mut open: Option<Stretch> = None;
+        part.for_each(theirs, |record| {
+            let by_nobody = |row: &Row| distrusted.contains(&row.author.worker);
+            match record {
+                EvidenceRecord::Range { counted, .. }
+                    if counted.check != Check::Agreed && by_nobody(&counted.row) =>
+                {
+                    absorbed.left_out += counted.row.range.len();
+                }
+                EvidenceRecord::Audit { row, .. } if by_nobody(&row) => {
+                    SqlStore(&self.db).set_check(job, row.range, Check::NotChosen)?;
+                }
+                EvidenceRecord::Range { counted, .. } => {
+                    let range = counted.row.range;
+                    if let Some(stretch) = &mut open
+                        && range.start() < stretch.range.end()
+                    {
+                        stretch.range = self.hull(job, join(stretch.range, range))?;
+                        stretch.rows.push(counted);
+                        return Ok(());
+                    }
+                    self.settle_stretch(job, open.take(), &mut absorbed)?;
+                    let range = self.hull(job, range)?;
+                    open = Some(Stretch { rows: vec![counted], range });
+                }
+                other => {
+                    self.settle_stretch(job, open.take(), &mut absorbed)?;
+                    self.add_evidence(job, other)?;
+                }
+            }
+            Ok::<(), MergeFault>(())
+        })?;
+        self.settle_stretch(job, open, &mut absorbed)?;
+        Ok(absorbed)
+    }
+
+    /// A range together with all rows here that overlap it.
+    fn hull(&self, job: JobId, range: Range) -> Result<Range, LedgerFault> {
+        let rows = self.overlapping(job, range)?;
+        Ok(rows.iter().fold(range, |hull, row| join(hull, row.range)))
+    }
+
+    fn overlapping(&self, job: JobId, range: Range) -> Result<Vec<Row>, LedgerFault> {
+        // Rows do not overlap each other, so that at most one begins before the range.
+        let mut statement = self.db.prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM ranges WHERE job = ?1 AND past > ?2 AND first < ?3 AND first >= \
+             coalesce((SELECT max(first) FROM ranges WHERE job = ?1 AND first <= ?2), 0) \
+             ORDER BY first"
+        ))?;
+        let key = (signed(job.0), signed(range.start()), signed(range.end()));
+        let rows = statement.query_and_then(key, |row| read_row(job, row))?;
+        rows.collect()
+    }
+
+    fn settle_stretch(
+        &self,
+        job: JobId,
+        stretch: Option<Stretch>,
+        absorbed: &mut Absorbed,
+    ) -> Result<(), MergeFault> {
+        let Some(Stretch { rows, range }) = stretch else { return Ok(()) };
+        let here = self.overlapping(job, range)?;
+        let tiled = |rows: Vec<&Row>| {
+            let tiled = Tiled::of(rows, range).map_err(|fault| fault.of(job));
+            tiled.map(|tiled| tiled.map(|tiled| tiled.claim)).map_err(LedgerFault::from)
+        };
+        let there = rows.iter().map(|counted| &counted.row).collect();
+        if let (Some(here), Some(there)) = (tiled(here.iter().collect())?, tiled(there)?) {
+            if here != there {
+                let (here, there) = (here.count, there.count);
+                return Err(MergeFault::Conflict { range, here, there });
+            }
+            absorbed.compared += 1;
+            return Ok(());
+        }
+        for counted in rows {
+            let range = counted.row.range;
+            let overlap = self.overlapping(job, range)?;
+            if overlap.is_empty() {
+                rules::accept(&mut SqlStore(&self.db), job, &counted)?;
+                absorbed.added += range.len();
+            } else {
+                let parts = overlap.iter().filter_map(|row| row.range.intersect(range));
+                absorbed.left_out += range.len() - parts.map(Range::len).sum::<u64>();
+            }
+        }
+        Ok(())
+    }
+
+    fn add_evidence(&self, job: JobId, record: EvidenceRecord) -> Result<(), LedgerFault> {
+        let store = SqlStore(&self.db);
+        let key = |range: Range| (signed(job.0), signed(range.start()), signed(range.end()));
+        match record {
+            EvidenceRecord::Audit { row, at_ms } => {
+                let is_of_row = self
+                    .db
+                    .prepare_cached(
+                        "SELECT 1 FROM ranges WHERE job = ?1 AND first = ?2 AND past = ?3 AND audit = 2 \
+                         AND NOT EXISTS (SELECT 1 FROM audits WHERE job = ?1 AND first = ?2)",
+                    )?
+                    .exists(key(row.range))?;
+                if is_of_row {
+                    store.add("audits", ("counted_at", at_ms), job, &row, None)?;
+                }
+            }
+            EvidenceRecord::Dispute { row, at_ms, state } => {
+                let (id, first, past) = key(row.range);
+                let (worker, digest) = (&row.author.worker, row.tally.digest.to_string());
+                let number = state_number(state);
+                let is_known = self
+                    .db
+                    .prepare_cached(
+                        "SELECT 1 FROM disputes WHERE job = ? AND first = ? AND past = ? AND worker = ? \
+                         AND digest = ? AND noted_at = ? AND state = ?",
+                    )?
+                    .exists((id, first, past, worker, digest, at_ms, number))?;
+                if !is_known {
+                    let own = Some(("state", number));
+                    store.add("disputes", ("noted_at", at_ms), job, &row, own)?;
+                }
+            }
+            EvidenceRecord::Distrusted { worker, range, at_ms } => {
+                let (job, first, past) = key(range);
+                self.db.execute(
+                    "INSERT INTO distrusted VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                    (worker, job, first, past, at_ms),
+                )?;
+            }
+            // A ledger that was joined is counted on without the parts' policies.
+            EvidenceRecord::Policy { .. } | EvidenceRecord::Range { .. } => {}
+        }
+        Ok(())
+    }
+}
+
+/// From the beginning of one to the end of the other.
+fn join(a: Range, b: Range) -> Range {
+    let range = Range::new(a.start().min(b.start()), a.end().max(b.end()));
+    range.expect("two ranges are not empty together")
+}

@@ -1,0 +1,229 @@
+//! Opening a ledger: the lock, the file, what it holds, the epoch.
+//!
+//! Everything is read and checked before the first write ([`CheckedLedger`]): of a file that is
+//! refused, not a byte changes.
+
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use farm::{Restored, RestoredJob};
+use rusqlite::Connection;
+use rusqlite::config::DbConfig;
+
+use super::LedgerFault;
+
+/// "QNSL", at the place where `file` and SQLite look for a format's name.
+const APPLICATION_ID: i32 = 0x514e_534c;
+const FORMAT: i32 = 3;
+/// Openings are numbered below this: the number is the upper part of every lease's.
+const MAX_EPOCH: i64 = 1 << 23;
+/// Statements that are kept prepared.
+const PREPARED: usize = 64;
+/// The first version whose WAL cannot lose a commit to a rare race on checkpoints.
+const MIN_SQLITE: i32 = 3_051_003;
+
+/// A ledger that was read and found sound, held by this process alone. Nothing was written to it.
+#[derive(Debug)]
+pub struct CheckedLedger {
+    ledger: Ledger,
+    is_new: bool,
+}
+
+/// An open ledger, held by this process alone.
+#[derive(Debug)]
+pub struct Ledger {
+    pub(crate) db: Connection,
+    /// What it held when it was opened.
+    restored: Restored,
+    /// `None`: in memory.
+    path: Option<PathBuf>,
+    /// Held as long as the ledger is.
+    lock: Option<LedgerLock>,
+}
+
+/// A ledger, or a place for one, that no other process may have.
+#[derive(Debug)]
+pub struct LedgerLock {
+    _file: File,
+}
+
+impl CheckedLedger {
+    /// A ledger that vanishes with the process.
+    pub fn in_memory() -> Result<CheckedLedger, LedgerFault> {
+        CheckedLedger::check(Connection::open_in_memory()?, None, None)
+    }
+
+    /// The ledger in `path`; a new one if there is no such file.
+    pub fn open(path: &Path) -> Result<CheckedLedger, LedgerFault> {
+        let lock = LedgerLock::of(path)?;
+        let db = Connection::open(path)?;
+        CheckedLedger::check(db, Some(path.to_path_buf()), Some(lock))
+    }
+
+    /// Opens the ledger in `path` more patiently, for tests that close a ledger and open it again at
+    /// once: a process that another test starts meanwhile has all files of this one for a moment,
+    /// locks included.
+    #[doc(hidden)]
+    pub fn open_again(path: &Path) -> Result<CheckedLedger, LedgerFault> {
+        let is_free = |opened: &Result<_, _>| !matches!(opened, Err(LedgerFault::Held));
+        let opened = (0..100).map(|_| CheckedLedger::open(path)).find(is_free);
+        opened.unwrap_or(Err(LedgerFault::Held))
+    }
+
+    /// The jobs that it holds.
+    pub fn jobs(&self) -> &[RestoredJob] {
+        &self.ledger.restored.jobs
+    }
+
+    /// The same, for one who only reads: the ledger, and what it holds.
+    pub(crate) fn into_evidence(mut self) -> (Ledger, Restored) {
+        let restored = self.ledger.take_restored();
+        (self.ledger, restored)
+    }
+
+    pub(crate) fn check(
+        db: Connection,
+        path: Option<PathBuf>,
+        lock: Option<LedgerLock>,
+    ) -> Result<CheckedLedger, LedgerFault> {
+        assert!(rusqlite::version_number() >= MIN_SQLITE, "SQLite {}", rusqlite::version());
+        // SQLite would tidy up a file that we refuse.
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        // The rules have more queries than are kept prepared by default.
+        db.set_prepared_statement_cache_capacity(PREPARED);
+        let is_new = is_empty(&db)?;
+        let mut ledger = Ledger { db, restored: Restored::default(), path, lock };
+        if !is_new {
+            ledger.restored = ledger.check_and_read()?;
+        }
+        Ok(CheckedLedger { ledger, is_new })
+    }
+
+    /// Opens it for good: this opening is written down.
+    pub fn begin(self) -> Result<Ledger, LedgerFault> {
+        let CheckedLedger { mut ledger, is_new } = self;
+        let db = &ledger.db;
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+        db.pragma_update(None, "journal_mode", "WAL")?;
+        db.pragma_update(None, "synchronous", "FULL")?;
+        db.pragma_update(None, "foreign_keys", true)?;
+        let transaction = db.unchecked_transaction()?;
+        if is_new {
+            transaction.execute_batch(include_str!("schema.sql"))?;
+            transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+            transaction.pragma_update(None, "user_version", FORMAT)?;
+        }
+        let epoch: u32 = transaction.query_row(
+            "INSERT INTO openings SELECT coalesce(max(epoch), 0) + 1, ?1, ?2 FROM openings \
+             RETURNING epoch",
+            (unix_ms(), env!("CARGO_PKG_VERSION")),
+            |row| row.get(0),
+        )?;
+        transaction.commit()?;
+        ledger.restored.epoch = epoch.into();
+        Ok(ledger)
+    }
+}
+
+impl Ledger {
+    /// Where it is, if it is a file.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// Closes it with nothing left beside the one file, and keeps the lock if there is one.
+    pub fn close(self) -> Result<Option<LedgerLock>, LedgerFault> {
+        let Ledger { db, lock, .. } = self;
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+        db.pragma(None, "wal_checkpoint", "TRUNCATE", |_| Ok(()))?;
+        db.close().map_err(|(_, error)| error)?;
+        Ok(lock)
+    }
+
+    /// What it held when it was opened.
+    #[cfg(test)]
+    pub fn restored(&self) -> &Restored {
+        &self.restored
+    }
+
+    /// The same, to go on from.
+    pub fn take_restored(&mut self) -> Restored {
+        std::mem::take(&mut self.restored)
+    }
+
+    /// Refuses what is not a ledger, or not a sound one.
+    fn check_and_read(&self) -> Result<Restored, LedgerFault> {
+        let content = |text: String| Err(LedgerFault::Content(text));
+        let application: i32 =
+            self.db.pragma_query_value(None, "application_id", |row| row.get(0))?;
+        if application != APPLICATION_ID {
+            return content("it is a database, but not a ledger".into());
+        }
+        let format: i32 = self.db.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        if format != FORMAT {
+            let text = format!("its format is {format}, this program's is {FORMAT}");
+            return Err(LedgerFault::Version(text));
+        }
+        let verdict: String = self.db.pragma_query_value(None, "quick_check", |row| row.get(0))?;
+        if verdict != "ok" {
+            return content(verdict);
+        }
+        if self.db.prepare("PRAGMA foreign_key_check")?.exists([])? {
+            return content("it has rows of jobs that it does not have".into());
+        }
+        let last = "SELECT coalesce(max(epoch), 0) FROM openings";
+        let epoch: i64 = self.db.query_row(last, [], |row| row.get(0))?;
+        if !(0..MAX_EPOCH - 1).contains(&epoch) {
+            return content(format!("it cannot have been opened {epoch} times"));
+        }
+        self.read_back()
+    }
+}
+
+/// Milliseconds since 1970, for people.
+#[expect(clippy::disallowed_methods, reason = "nothing is decided by it")]
+pub fn unix_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// The same for every way to write it, so that two processes never lock one file by two names.
+fn one_name(path: &Path) -> std::io::Result<PathBuf> {
+    if path.exists() {
+        return path.canonicalize();
+    }
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    Ok(folder.canonicalize()?.join(path.file_name().unwrap_or_default()))
+}
+
+impl LedgerLock {
+    /// Takes `FILE-lock` for this process. The file stays: removing it would let two processes lock
+    /// two files of the same name.
+    ///
+    /// A process that another thread is just starting has our files until it becomes another program: a
+    /// lock that was given up then seems to be held for some milliseconds.
+    pub fn of(path: &Path) -> Result<LedgerLock, LedgerFault> {
+        const ATTEMPTS: u32 = 10;
+        const PAUSE: Duration = Duration::from_millis(20);
+        let mut name = one_name(path)?.into_os_string();
+        name.push("-lock");
+        let file = File::options().create(true).truncate(false).write(true).open(name)?;
+        for attempt in 1.. {
+            match file.try_lock() {
+                Ok(()) => return Ok(LedgerLock { _file: file }),
+                Err(TryLockError::WouldBlock) if attempt < ATTEMPTS => std::thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) => break,
+                Err(TryLockError::Error(error)) => return Err(error.into()),
+            }
+        }
+        Err(LedgerFault::Held)
+    }
+}
+
+fn is_empty(db: &Connection) -> Result<bool, rusqlite::Error> {
+    db.query_row("SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)", [], |row| row.get(0))
+}

@@ -1,0 +1,475 @@
+//! What a ledger promises, and what becomes of one that was tampered with.
+
+mod altered;
+
+use std::fs;
+use std::path::Path;
+
+use farm::{
+    AuditPolicy, Author, Config, Effect, Event, Farm, Fingerprint, Found, Hello, JobId, JobState,
+    KernelName, LeaseId, LedgerAnswer, LedgerCommand, Loan, Method, Millis, Plan, Problem, Range,
+    Report, RequestId, Restored, RestoredJob, SessionId, Slice, Tally, Ticket, Tiled, rules,
+};
+use tempfile::TempDir;
+
+use super::store::SqlStore;
+use super::{CheckedLedger, Ledger, LedgerEvent, LedgerFault, spawn};
+
+const JOB: JobId = JobId(1);
+
+fn open(path: &Path) -> Result<Ledger, LedgerFault> {
+    CheckedLedger::open_again(path)?.begin()
+}
+
+#[test]
+fn what_was_applied_is_read_back() {
+    let ledger = ledger_with(&[range(0, 10, 7), range(20, 30, 5)]);
+    ledger.apply(&[state(JobState::Paused)]).expect("it is written");
+
+    let [job] = read(&ledger);
+
+    assert_eq!((job.id, job.plan, job.priority), (JOB, plan(), 3));
+    assert_eq!((job.state, job.total), (JobState::Paused, 12));
+    assert_eq!(job.accepted, [interval(0, 10), interval(20, 30)].into_iter().collect());
+    assert!(job.disputes.is_empty());
+}
+
+#[test]
+fn a_batch_is_applied_whole_or_not_at_all() {
+    let ledger = ledger_with(&[]);
+
+    let fault = ledger.apply(&[range(0, 10, 7), range(5, 15, 5)]).expect_err("they overlap");
+
+    assert_eq!(fault.to_string(), "job 1 was about to accept [5, 15) twice");
+    let [job] = read(&ledger);
+    assert!(job.accepted.is_empty());
+}
+
+#[test]
+fn overlaps_of_every_kind_are_refused() {
+    let ledger = ledger_with(&[range(10, 20, 7)]);
+    for (start, end) in [(10, 20), (12, 15), (5, 11), (19, 30), (5, 30)] {
+        ledger.apply(&[range(start, end, 1)]).expect_err("it overlaps");
+    }
+    ledger.apply(&[range(5, 10, 1), range(20, 21, 1)]).expect("they only touch");
+}
+
+#[test]
+fn answers_come_in_order_and_see_what_was_written_before() {
+    let ledger = ledger_with(&[]);
+    let compare = LedgerCommand::Compare { job: JOB, range: interval(0, 10) };
+
+    let answers = ledger.apply(&[range(0, 10, 7), compare]).expect("it is written");
+
+    let claim = tally(interval(0, 10), 7).claim();
+    let found = Found::Exactly { claim, worker: "worker".into(), kernel: kernel("avx2") };
+    assert_eq!(answers, [LedgerAnswer::Written, LedgerAnswer::Compared(found)]);
+}
+
+#[test]
+fn a_comparison_names_the_worker_only_if_it_was_one_alone() {
+    let by = |start, end, worker| range_by(start, end, 1, worker);
+    let ledger = ledger_with(&[by(0, 10, "a"), by(10, 20, "a"), by(20, 30, "b"), by(40, 50, "b")]);
+    let found = |start, end| {
+        rules::tiled(&mut SqlStore(&ledger.db), JOB, interval(start, end)).expect("it can be read")
+    };
+    let tiled = |worker: &str, starts: &[u64]| {
+        let parts = starts.iter().map(|&start| tally(interval(start, start + 10), 1));
+        let whole = parts.reduce(|sum, part| sum.join(part).expect("it is small"));
+        let claim = whole.expect("there is a part").claim();
+        Some(Tiled { claim, worker: worker.into(), kernel: kernel("avx2") })
+    };
+
+    assert_eq!(found(0, 10), tiled("a", &[0]));
+    assert_eq!(found(0, 20), tiled("a", &[0, 10]));
+    assert_eq!(found(0, 30), tiled("", &[0, 10, 20]));
+    assert_eq!(found(10, 30), tiled("", &[10, 20]));
+    for (start, end) in [(0, 5), (5, 20), (20, 50), (30, 40), (0, 35)] {
+        assert_eq!(found(start, end), None, "[{start}, {end})");
+    }
+}
+
+#[test]
+fn a_job_is_done_only_if_its_rows_say_so() {
+    let done = |total| LedgerCommand::Finish { job: JOB, tasks: 100, total };
+    let ledger = ledger_with(&[range(0, 60, 7)]);
+    ledger.apply(&[done(7)]).expect_err("ordinals are missing");
+    ledger.apply(&[range(60, 100, 5), done(7)]).expect_err("the total is another");
+
+    ledger.apply(&[range(60, 100, 5), done(12)]).expect("all is there");
+
+    let [job] = read(&ledger);
+    assert_eq!((job.state, job.total), (JobState::Done, 12));
+}
+
+#[test]
+fn totals_pass_64_bits() {
+    let ledger = ledger_with(&[range(0, 50, u64::MAX), range(50, 100, u64::MAX)]);
+    let total = 2 * u128::from(u64::MAX);
+
+    ledger.apply(&[LedgerCommand::Finish { job: JOB, tasks: 100, total }]).expect("it is the sum");
+
+    let [job] = read(&ledger);
+    assert_eq!(job.total, total);
+}
+
+#[test]
+fn every_opening_has_its_own_number() {
+    let directory = TempDir::new().expect("a temporary directory");
+    let path = directory.path().join("ledger.db");
+    for epoch in 1..=3 {
+        let ledger = open(&path).expect("it opens");
+        assert_eq!(ledger.restored().epoch, epoch);
+        assert!(matches!(CheckedLedger::open(&path), Err(LedgerFault::Held)), "one at a time");
+    }
+}
+
+#[test]
+fn the_thread_answers_until_it_fails_and_then_says_why() {
+    let handle = spawn(ledger_with(&[]));
+    let mut events = handle.events;
+    let mut answer = |command| {
+        handle.commands.blocking_send((Ticket(1), command)).expect("the thread runs");
+        events.blocking_recv().expect("it answers")
+    };
+
+    assert!(matches!(
+        answer(range(0, 10, 7)),
+        LedgerEvent::Answered(Ticket(1), LedgerAnswer::Written)
+    ));
+    assert!(matches!(answer(range(0, 10, 7)), LedgerEvent::Failed(LedgerFault::Content(_))));
+
+    handle.thread.join().expect("it ended in peace");
+    assert!(
+        handle.commands.blocking_send((Ticket(2), range(10, 20, 1))).is_err(),
+        "it takes no more"
+    );
+}
+
+#[test]
+fn a_dispute_is_settled_by_a_third_count_and_survives_a_restart_at_any_point() {
+    let whole = interval(0, 100);
+    let mut pair = Pair::new();
+    pair.submit(None);
+    pair.join("wrong");
+    pair.report("wrong", whole, 7);
+    assert_eq!(pair.job(), (JobState::Done, 7, 0), "nobody has objected yet");
+
+    // Another worker's count differs: the job is open again, and the range is lent to a third.
+    pair.join("right");
+    pair.report("right", whole, 9);
+    assert_eq!(pair.job(), (JobState::Running, 7, 1));
+    let loan = pair.join("third").expect("somebody has to count it again");
+    assert_eq!(loan.range, whole);
+    assert_eq!(loan.recount.map(|recount| recount.unlike), Some(kernel("avx2")));
+
+    pair.report("third", whole, 9);
+    assert_eq!(pair.job(), (JobState::Done, 9, 0));
+    let evidence = pair.ledger.db.query_row(
+        "SELECT group_concat(worker || ' ' || count || ' ' || state, ', ') FROM disputes",
+        [],
+        |row| row.get::<_, String>(0),
+    );
+    assert_eq!(evidence.expect("it is kept"), "right 9 1, wrong 7 1");
+}
+
+#[test]
+fn a_second_count_is_kept_beside_the_first() {
+    let mut pair = Pair::new();
+    let policy = AuditPolicy { share_ppm: AuditPolicy::ALL, seed: 7, by_search: false };
+    pair.submit(Some(policy));
+    pair.join("first");
+    pair.report("first", interval(0, 100), 7);
+    assert_eq!(pair.job(), (JobState::Running, 7, 0), "nobody has counted it again yet");
+
+    let loan = pair.join("second").expect("it is to be counted again");
+    assert_eq!(loan.recount.map(|recount| recount.unlike), Some(kernel("avx2")));
+    pair.report("second", interval(0, 100), 7);
+    assert_eq!(pair.job(), (JobState::Running, 7, 0), "the same kernel is no second opinion");
+    pair.join("third").expect("it still is to be counted again");
+    pair.report_by("portable", "third", interval(0, 100), 7);
+
+    assert_eq!(pair.job(), (JobState::Done, 7, 0));
+    let audit = "SELECT worker || ' ' || kernel || ' ' || count FROM audits";
+    assert_eq!(pair.text(audit), "third portable 7");
+}
+
+#[test]
+fn an_audit_of_a_job_that_is_done_opens_it_again() {
+    let mut pair = Pair::new();
+    pair.submit(None);
+    pair.join("first");
+    pair.report("first", interval(0, 60), 3);
+    pair.report("first", interval(60, 100), 4);
+    assert_eq!(pair.job(), (JobState::Done, 7, 0));
+
+    let policy = AuditPolicy { share_ppm: AuditPolicy::ALL, seed: 7, by_search: true };
+    pair.step(Event::AuditAsked { request: RequestId(2), job: JOB, policy });
+    assert_eq!(pair.job(), (JobState::Running, 7, 0));
+    pair.join("second");
+    pair.report_by("search", "second", interval(0, 60), 3);
+    pair.report_by("search", "second", interval(60, 100), 4);
+
+    assert_eq!(pair.job(), (JobState::Done, 7, 0));
+    assert_eq!(pair.text("SELECT seed || ' ' || by_search FROM audit_policies"), "7 1");
+}
+
+#[test]
+fn what_a_worker_counted_that_was_wrong_elsewhere_is_counted_again() {
+    let mut pair = Pair::new();
+    pair.submit(None);
+    pair.join("liar");
+    pair.join("honest");
+    pair.report("liar", interval(0, 10), 1);
+    pair.report("liar", interval(10, 20), 2);
+    pair.report("honest", interval(20, 30), 3);
+    pair.report("liar", interval(30, 40), 999);
+    let everything = AuditPolicy { share_ppm: AuditPolicy::ALL, seed: 1, by_search: false };
+    pair.step(Event::AuditAsked { request: RequestId(2), job: JOB, policy: everything });
+    // What another worker confirmed of the liar's counts stays; what it confirmed itself does not.
+    pair.report_by("portable", "honest", interval(0, 10), 1);
+    pair.report_by("portable", "liar", interval(20, 30), 3);
+    assert_eq!(pair.text("SELECT group_concat(first) FROM ranges WHERE audit = 2"), "0,20");
+
+    pair.report_by("portable", "honest", interval(30, 40), 4);
+    pair.join("third");
+    pair.report_by("portable", "third", interval(30, 40), 4);
+
+    assert_eq!(pair.text("SELECT worker FROM distrusted"), "liar");
+    let rows = "SELECT group_concat(first || ':' || count || ':' || audit, ' ') FROM ranges";
+    assert_eq!(pair.text(rows), "0:1:2 20:3:1 30:4:2");
+    assert_eq!(pair.job(), (JobState::Running, 8, 0));
+    let evidence = "SELECT group_concat(first || ':' || count || ':' || state, ' ') FROM \
+                    (SELECT * FROM disputes ORDER BY first, state)";
+    assert_eq!(pair.text(evidence), "10:2:2 20:3:2 30:4:1 30:999:1");
+    // It comes back, and is sent away.
+    let lent = pair.loans.len();
+    pair.join("liar");
+    assert_eq!(pair.loans.len(), lent);
+}
+
+/// Whatever bit of the file a bad disk turns: the ledger is refused and left alone, or it says
+/// the same as before.
+#[test]
+fn a_flipped_bit_never_becomes_another_count() {
+    let directory = TempDir::new().expect("a temporary directory");
+    let path = directory.path().join("ledger.db");
+    let ledger = open(&path).expect("it opens");
+    ledger.apply(&[new_job()]).expect("it is written");
+    for start in 0..40 {
+        ledger.apply(&[range(start, start + 1, 1000 * start)]).expect("it is written");
+    }
+    let known = what_counts(ledger.read_back().expect("it can be read").jobs);
+    drop(ledger);
+    let sound = fs::read(&path).expect("it can be read");
+    let used = (0..sound.len()).filter(|&at| sound[at] != 0);
+
+    let mut refused = 0;
+    for at in used.step_by(7) {
+        let mut bytes = sound.clone();
+        bytes[at] ^= 1 << (at % 8);
+        fs::write(&path, &bytes).expect("it can be written");
+        match open(&path) {
+            Ok(mut ledger) => {
+                let found = ledger.take_restored();
+                assert!(found.epoch < 1 << 23, "byte {at}");
+                assert_eq!(what_counts(found.jobs), known, "byte {at}");
+            }
+            Err(_) => {
+                refused += 1;
+                assert!(fs::read(&path).expect("it can be read") == bytes, "byte {at}: changed");
+            }
+        }
+        remove(&path, &["-wal", "-shm", "-journal"]);
+    }
+    assert!(refused > 0);
+}
+
+/// What a total rests on, once a farm goes on from it.
+fn what_counts(jobs: Vec<RestoredJob>) -> Vec<(JobId, Plan, JobState, u64, u128)> {
+    let farm =
+        Farm::restore(config(), Millis(0), Restored { epoch: 1, jobs, ..Restored::default() });
+    let jobs = farm.jobs();
+    jobs.map(|job| (job.id, job.plan, job.state, job.tasks_done, job.total)).collect()
+}
+
+fn remove(path: &Path, suffixes: &[&str]) {
+    for suffix in suffixes {
+        let _ = fs::remove_file(format!("{}{suffix}", path.display()));
+    }
+}
+
+/// A farm and its ledger, without anything between them.
+struct Pair {
+    farm: Farm,
+    ledger: Ledger,
+    workers: Vec<String>,
+    loans: Vec<(SessionId, Loan)>,
+}
+
+impl Pair {
+    fn new() -> Pair {
+        let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin).expect("it opens");
+        let farm = Farm::restore(config(), Millis(0), ledger.restored().clone());
+        Pair { farm, ledger, workers: Vec::new(), loans: Vec::new() }
+    }
+
+    /// Lets an event and everything that follows from it happen.
+    fn step(&mut self, event: Event) {
+        let mut events = vec![event];
+        while let Some(event) = events.pop() {
+            for effect in self.farm.step(Millis(0), event) {
+                match effect {
+                    Effect::Ledger { ticket, command } => {
+                        let answers = self.ledger.apply(&[command]).expect("it is written");
+                        let answered = answers.into_iter();
+                        events.extend(answered.map(|answer| Event::Ledger { ticket, answer }));
+                    }
+                    Effect::Lend { session, loan } => self.loans.push((session, loan)),
+                    _ => {}
+                }
+            }
+        }
+        self.assert_restart_changes_nothing();
+    }
+
+    /// A worker joins; what it was lent.
+    fn join(&mut self, worker: &str) -> Option<Loan> {
+        self.workers.push(worker.into());
+        let session = self.session(worker);
+        let hello = Hello {
+            worker: worker.into(),
+            build: "1.2.3".into(),
+            instance: session.0,
+            threads: 1,
+            memory: 0,
+            credit: 1000,
+            holding: Vec::new(),
+        };
+        self.step(Event::Joined { session, hello });
+        self.loan_of(worker)
+    }
+
+    fn submit(&mut self, audit: Option<AuditPolicy>) {
+        self.step(Event::Submitted {
+            request: RequestId(1),
+            plan: plan(),
+            slice: Slice::ALL,
+            priority: 0,
+            audit,
+            thread_memory: 0,
+        });
+    }
+
+    /// A worker reports, under its latest lease if it has any.
+    fn report(&mut self, worker: &str, range: Range, count: u64) {
+        self.report_by("avx2", worker, range, count);
+    }
+
+    fn report_by(&mut self, name: &str, worker: &str, range: Range, count: u64) {
+        let lease = self.loan_of(worker).map_or(LeaseId(0), |loan| loan.lease);
+        let report = Report { lease, kernel: kernel(name), ..report(range, count) };
+        self.step(Event::Reported { session: self.session(worker), report });
+    }
+
+    fn session(&self, worker: &str) -> SessionId {
+        let place = self.workers.iter().position(|name| name == worker);
+        SessionId(place.expect("it joined") as u64)
+    }
+
+    fn loan_of(&self, worker: &str) -> Option<Loan> {
+        let session = self.session(worker);
+        self.loans.iter().rev().find(|(to, _)| *to == session).map(|&(_, loan)| loan)
+    }
+
+    fn text(&self, query: &str) -> String {
+        self.ledger.db.query_row(query, [], |row| row.get(0)).expect("there is one")
+    }
+
+    /// State, total and the number of disputes.
+    fn job(&self) -> (JobState, u128, usize) {
+        let job = self.farm.job(JOB).expect("it was submitted");
+        (job.state, job.total, job.disputes)
+    }
+
+    fn assert_restart_changes_nothing(&self) {
+        let restored = self.ledger.read_back().expect("it can be read");
+        let restored = Restored { epoch: 2, ..restored };
+        let restarted = Farm::restore(config(), Millis(0), restored);
+        let essence = |farm: &Farm| {
+            let jobs = farm.jobs().map(|job| {
+                let audits = (job.audit, job.audits_wanted, job.audits_agreed);
+                (job.id, job.plan, job.state, job.tasks_done, job.total, job.disputes, audits)
+            });
+            jobs.collect::<Vec<_>>()
+        };
+        assert_eq!(essence(&restarted), essence(&self.farm));
+    }
+}
+
+fn config() -> Config {
+    Config { grace_ms: 0, probe_tasks: 100, ..Config::default() }
+}
+
+fn plan() -> Plan {
+    Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks: 100 }
+}
+
+fn fingerprint() -> Fingerprint {
+    plan().fingerprint()
+}
+
+fn ledger_with(commands: &[LedgerCommand]) -> Ledger {
+    let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin).expect("it opens");
+    ledger.apply(&[new_job()]).expect("it is written");
+    ledger.apply(commands).expect("it is written");
+    ledger
+}
+
+fn read(ledger: &Ledger) -> [RestoredJob; 1] {
+    let jobs = ledger.read_back().expect("it can be read").jobs;
+    jobs.try_into().expect("it has one job")
+}
+
+fn new_job() -> LedgerCommand {
+    let (plan, slice) = (plan(), Slice::ALL);
+    LedgerCommand::CreateJob { job: JOB, plan, slice, priority: 3, audit: None }
+}
+
+fn state(state: JobState) -> LedgerCommand {
+    LedgerCommand::SetState { job: JOB, state }
+}
+
+fn range(start: u64, end: u64, count: u64) -> LedgerCommand {
+    range_by(start, end, count, "worker")
+}
+
+fn range_by(start: u64, end: u64, count: u64, worker: &str) -> LedgerCommand {
+    let author = Author { worker: worker.into(), build: "1.2.3".into() };
+    LedgerCommand::Accept { report: report(interval(start, end), count), author, audit: false }
+}
+
+fn report(range: Range, count: u64) -> Report {
+    Report {
+        job: JOB,
+        fingerprint: fingerprint(),
+        lease: LeaseId((1 << 40) + 1),
+        range,
+        tally: tally(range, count),
+        kernel: kernel("avx2"),
+        busy_us: 1,
+    }
+}
+
+/// All of it is counted by the first task.
+fn tally(range: Range, count: u64) -> Tally {
+    Tally::EMPTY.with(fingerprint(), range.start(), count).expect("it is one count")
+}
+
+fn kernel(name: &str) -> KernelName {
+    KernelName::new(name).expect("it is short")
+}
+
+fn interval(start: u64, end: u64) -> Range {
+    Range::new(start, end).expect("not empty")
+}

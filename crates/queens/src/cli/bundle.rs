@@ -1,0 +1,326 @@
+//! `queens export`, `queens verify`, `queens merge`: results that travel without a coordinator.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use count::Answer;
+use count::rotations::{half_turn, quarter_turn};
+use evidence::{Checked, Exported, RecountEffort, Recounted, Sample, confidence};
+use farm::{JobId, JobState, Problem, Refusal};
+use ledger::{Absorbed, Evidence, Joined, LedgerFault, join_ledgers, unix_ms};
+use serde_json::json;
+
+use super::count::CountingArgs;
+use crate::answer;
+use crate::failure::Failure;
+use crate::output;
+use crate::progress::clock;
+
+#[derive(Debug, Args)]
+pub(super) struct ExportArgs {
+    /// The job's number
+    job: u64,
+    /// The file to write; it must not be there yet
+    bundle: PathBuf,
+    /// The ledger that has the job; its coordinator may go on meanwhile
+    #[arg(long, value_name = "FILE", env = "QUEENS_LEDGER")]
+    ledger: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct VerifyArgs {
+    /// The bundle, as `queens export` writes it
+    bundle: PathBuf,
+    /// How many ranges are counted again at most, drawn by lot
+    #[arg(long, value_name = "RANGES", default_value_t = 200, env = "QUEENS_SAMPLE")]
+    sample: usize,
+    /// No range is begun after so many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, env = "QUEENS_SECONDS")]
+    seconds: u64,
+    /// Count every range again, however long it takes
+    #[arg(long, conflicts_with_all = ["sample", "seconds"])]
+    all: bool,
+    /// Ranges of `halves` are counted by searching below their tasks, which takes a hundred times as
+    /// long [default: by another counting loop than theirs]
+    #[arg(long)]
+    search: bool,
+    /// Decides which ranges are drawn [default: drawn anew]
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    counting: CountingArgs,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct MergeArgs {
+    /// Ledgers of the same plan, as of `queens count --shard`
+    #[arg(required = true)]
+    parts: Vec<PathBuf>,
+    /// The ledger to make of them; one that is there already is the first of them
+    #[arg(long, value_name = "FILE")]
+    into: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
+    let job = JobId(args.job);
+    let at_ledger = |fault: LedgerFault| fault.at(Some(&args.ledger));
+    let evidence = Evidence::open(&args.ledger).map_err(at_ledger)?;
+    let known = evidence.jobs().iter().find(|known| known.id == job);
+    let known = known.ok_or(Failure::Job(Refusal::NoSuchJob(job)))?;
+    let exported =
+        evidence::export(known, unix_ms(), &args.bundle, |see| evidence.for_each(job, see));
+    let Exported { header, name } = exported.map_err(|fault| match fault {
+        ExportFault::Ledger(fault) => at_ledger(fault).into(),
+        ExportFault::Output(error) => {
+            Failure::Output { what: args.bundle.display().to_string(), reason: error.to_string() }
+        }
+    })?;
+    if args.json {
+        return output::print(json!({
+            "bundle": args.bundle.display().to_string(),
+            "name": name.to_string(),
+            "merkle_root": header.merkle_root,
+            "state": header.state,
+            "ranges": header.ranges,
+            "audits": header.audits,
+            "disputes": header.disputes,
+        }));
+    }
+    output::print(format!(
+        "{}: {} ranges, {} second counts, {} disputed counts\nname      {name}",
+        args.bundle.display(),
+        header.ranges,
+        header.audits,
+        header.disputes
+    ))
+}
+
+/// Why no bundle was written.
+enum ExportFault {
+    Ledger(LedgerFault),
+    Output(io::Error),
+}
+
+impl From<LedgerFault> for ExportFault {
+    fn from(fault: LedgerFault) -> ExportFault {
+        ExportFault::Ledger(fault)
+    }
+}
+
+impl From<io::Error> for ExportFault {
+    fn from(error: io::Error) -> ExportFault {
+        ExportFault::Output(error)
+    }
+}
+
+pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
+    let refused = |reason: String| Failure::Bundle { path: args.bundle.clone(), reason };
+    let seed = args.seed.unwrap_or_else(rand::random);
+    let most = if args.all { usize::MAX } else { args.sample };
+    let checked = evidence::check(&args.bundle, Sample { most, seed });
+    let checked = checked.map_err(|error| refused(error.to_string()))?;
+    let identity = identity(&checked).map_err(|error| refused(error.to_string()))?;
+    let effort = RecountEffort {
+        threads: args.counting.threads(),
+        backend: args.counting.tested_backend()?,
+        memory: args.counting.memory(),
+        time: (!args.all).then(|| Duration::from_secs(args.seconds)),
+        by_search: args.search,
+    };
+    let recounted = evidence::recount(checked.plan, &checked.chosen, effort);
+    let recounted = recounted.map_err(|error| refused(error.to_string()))?;
+    output::print(match args.json {
+        true => verified_json(&checked, &recounted, &identity, seed),
+        false => verified(&checked, &recounted, &identity, seed),
+    })
+}
+
+/// What a total must satisfy because boards come in orbits. Empty where nothing is known of the kind.
+fn identity(checked: &Checked) -> anyhow::Result<String> {
+    /// Above this, to count what rotations leave as it is takes minutes.
+    const MOST: u32 = 26;
+    let Checked { plan, state, slice, total, .. } = checked;
+    if *state != JobState::Done || !slice.is_all() {
+        return Ok(String::new());
+    }
+    match plan.problem {
+        Problem::Total { n } | Problem::Fundamental { n } if n > MOST => Ok(String::new()),
+        Problem::Total { n } | Problem::Fundamental { n } => {
+            let fixed = half_turn(n).zip(quarter_turn(n));
+            let (half, quarter) = fixed.expect("both are known to N = 32");
+            board::Census::from_counts(n, *total, half, quarter)?;
+            Ok(format!(
+                "the total makes whole orbits with the {half} placements that a half turn leaves as \
+                 they are, counted here"
+            ))
+        }
+        Problem::Toroidal { n: 0 } | Problem::Superqueens { n: 0..=1 } => Ok(String::new()),
+        Problem::Toroidal { n } => {
+            let rest = total % u128::from(n);
+            anyhow::ensure!(rest == 0, "a torus of size {n} has a multiple of {n} placements");
+            Ok(format!("the total is a multiple of {n}, as translations demand"))
+        }
+        Problem::Superqueens { .. } => {
+            anyhow::ensure!(total % 2 == 0, "mirror images come in pairs, so that a total is even");
+            Ok("the total is even, as mirror images demand".into())
+        }
+        Problem::Completions(_) => Ok(String::new()),
+    }
+}
+
+fn verified(checked: &Checked, recounted: &Recounted, identity: &str, seed: u64) -> String {
+    let Checked { header, name, plan, slice, state, total, confirmed, workers, kernels, .. } =
+        checked;
+    let what = match (state, slice.is_all()) {
+        (JobState::Done, true) if plan.problem.counts_orbits() => {
+            format!("total     {total}, before symmetry")
+        }
+        (JobState::Done, true) => format!("total     {total}"),
+        (JobState::Done, false) => format!("part      {slice} of the plan: its sum is no total"),
+        _ => format!("unfinished: it is {state}, and {total} are counted so far"),
+    };
+    let names = |names: &std::collections::BTreeSet<String>| {
+        names.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+    };
+    let mut lines = vec![
+        format!("bundle    {name}"),
+        format!("plan      {plan}, {} tasks, counted here too", plan.tasks),
+        what,
+        format!(
+            "ranges    {} by {} with {}; they cover what they should, without overlaps, and add up",
+            header.ranges,
+            match workers.len() {
+                1 => "one worker".to_string(),
+                many => format!("{many} workers"),
+            },
+            names(kernels)
+        ),
+        format!(
+            "audits    {confirmed} of {} ranges counted alike by a second worker",
+            header.ranges
+        ),
+    ];
+    if checked.unproven > 0 {
+        lines.push(format!(
+            "unproven  {} ranges are said to be counted twice, without a second count of all of it here",
+            checked.unproven
+        ));
+    }
+    if header.distrusted > 0 {
+        lines.push(format!(
+            "wrong     {} workers of that farm were proven wrong; what only they counted was counted \
+             again",
+            header.distrusted
+        ));
+    }
+    if !identity.is_empty() {
+        lines.push(format!("symmetry  {identity}"));
+    }
+    lines.push(format!(
+        "recount   {} ranges, {} tasks, {} of one thread, seed {seed}",
+        recounted.ranges,
+        recounted.tasks,
+        clock(recounted.busy.as_secs_f64())
+    ));
+    lines.push(confidence(header.ranges, recounted.ranges as u64));
+    lines.join("\n")
+}
+
+fn verified_json(checked: &Checked, recounted: &Recounted, identity: &str, seed: u64) -> String {
+    let Checked { header, name, plan, slice, state, total, confirmed, workers, .. } = checked;
+    let is_total = *state == JobState::Done && slice.is_all();
+    json!({
+        "bundle": name.to_string(),
+        "problem": plan.problem.name(),
+        "n": plan.problem.n(),
+        "fingerprint": header.fingerprint,
+        "state": header.state,
+        "total": is_total.then(|| total.to_string()),
+        "counted": total.to_string(),
+        "ranges": header.ranges,
+        "workers": workers.len(),
+        "confirmed": confirmed,
+        "unproven": checked.unproven,
+        "symmetry": !identity.is_empty(),
+        "recounted_ranges": recounted.ranges,
+        "recounted_tasks": recounted.tasks,
+        "recount_seconds": recounted.busy.as_secs_f64(),
+        "seed": seed.to_string(),
+        "confidence": confidence(header.ranges, recounted.ranges as u64),
+    })
+    .to_string()
+}
+
+/// How a problem is asked for.
+fn option(problem: &Problem) -> String {
+    match problem {
+        Problem::Total { .. } => String::new(),
+        Problem::Completions(given) => format!(" --given {given}"),
+        Problem::Fundamental { .. } | Problem::Toroidal { .. } | Problem::Superqueens { .. } => {
+            format!(" --problem {}", problem.name())
+        }
+    }
+}
+
+pub(super) fn merge(args: &MergeArgs) -> Result<(), Failure> {
+    let Joined { plan, parts, tasks_done, total, missing } = join_ledgers(&args.parts, &args.into)?;
+    let sum = |of: fn(&Absorbed) -> u64| parts.iter().map(of).sum::<u64>();
+    let (compared, left_out) = (sum(|part| part.compared), sum(|part| part.left_out));
+    let answer = total.map(|total| Answer::new(plan.problem, total)).transpose()?;
+    if args.json {
+        let mut object = json!({
+            "problem": plan.problem.name(),
+            "n": plan.problem.n(),
+            "fingerprint": plan.fingerprint().to_string(),
+            "ledgers": parts.len(),
+            "tasks": plan.tasks,
+            "tasks_done": tasks_done,
+            "compared": compared,
+            "left_out": left_out,
+            "total": total.map(|total| total.to_string()),
+        });
+        for (name, number) in answer.iter().flat_map(answer::fields) {
+            object[name] = number;
+        }
+        return output::print(object);
+    }
+    eprintln!(
+        "{plan}: {} ledgers, {tasks_done} of {} tasks; {compared} stretches were counted twice, alike",
+        parts.len(),
+        plan.tasks
+    );
+    if left_out > 0 {
+        eprintln!(
+            "{left_out} tasks were left out: their ranges overlap others and cannot be compared, or only a \
+             worker counted them that was proven wrong"
+        );
+    }
+    match answer {
+        Some(answer) => output::print(answer.count()),
+        None => {
+            let first: Vec<String> =
+                missing.iter().take(3).map(|range| range.to_string()).collect();
+            let more = if missing.fragments() > first.len() { ", ..." } else { "" };
+            eprintln!(
+                "missing: {} tasks, {}{more}; `queens count {}{} --ledger {}` counts them",
+                missing.len(),
+                first.join(", "),
+                plan.problem.n(),
+                option(&plan.problem),
+                args.into.display()
+            );
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,395 @@
+//! The one owner of the farm: puts the world's events in line, and carries the effects out.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::anyhow;
+use bytesize::ByteSize;
+use farm::{
+    AuditPolicy, Config, Dismissal, Effect, Event, Farm, Hello, JobId, JobView, LedgerCommand,
+    Millis, Plan, Refusal, RequestId, SessionId, Slice,
+};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+
+use super::pump::Order;
+use crate::ServiceError;
+use executor::thread_memory;
+use ledger::{Ledger, LedgerEvent, LedgerHandle};
+
+/// Inputs that may wait; beyond that their senders wait.
+const QUEUE: usize = 4_096;
+/// Orders that may wait for a slow worker; beyond that it is dismissed. More than it can have
+/// reports on the way.
+const OUTBOX: usize = 16_384;
+
+enum Input {
+    Join(Hello, oneshot::Sender<(SessionId, mpsc::Receiver<Order>)>),
+    Session(Event),
+    Request(ClientRequest, oneshot::Sender<Result<JobView, Refusal>>),
+    View(JobId, oneshot::Sender<Option<JobView>>),
+    Views(oneshot::Sender<Vec<JobView>>),
+    End(JobId, oneshot::Sender<JobView>),
+    Stop,
+}
+
+/// What a client may ask for.
+#[derive(Clone, Copy, Debug)]
+pub enum ClientRequest {
+    /// Count this.
+    Submit {
+        /// What to count.
+        plan: Plan,
+        /// The part that is wanted of it.
+        slice: Slice,
+        /// Jobs of higher priority are served first.
+        priority: i32,
+        /// What is to be counted twice, if anything is.
+        audit: Option<AuditPolicy>,
+    },
+    /// Count accepted ranges again.
+    Audit(JobId, AuditPolicy),
+    /// End a job without a total.
+    Cancel(JobId),
+    /// Let a job rest.
+    Pause(JobId),
+    /// Let a resting job go on.
+    Resume(JobId),
+}
+
+/// Everybody's way to the hub.
+#[derive(Clone, Debug)]
+pub struct HubHandle {
+    inputs: mpsc::Sender<Input>,
+}
+
+/// The hub is gone: the process is about to end.
+#[derive(Debug, thiserror::Error)]
+#[error("the coordinator is stopping")]
+pub struct HubGone;
+
+impl HubHandle {
+    /// A worker has said hello. Its session ends when the orders do.
+    pub async fn join(&self, hello: Hello) -> Result<(SessionId, mpsc::Receiver<Order>), HubGone> {
+        self.ask(|reply| Input::Join(hello, reply)).await
+    }
+
+    /// Something happened in a session.
+    pub async fn session(&self, event: Event) -> Result<(), HubGone> {
+        self.inputs.send(Input::Session(event)).await.map_err(|_| HubGone)
+    }
+
+    /// Grants a client's request or says why not, once the answer is durable.
+    pub async fn request(
+        &self,
+        request: ClientRequest,
+    ) -> Result<Result<JobView, Refusal>, HubGone> {
+        self.ask(|reply| Input::Request(request, reply)).await
+    }
+
+    /// One job.
+    pub async fn job(&self, job: JobId) -> Result<Option<JobView>, HubGone> {
+        self.ask(|reply| Input::View(job, reply)).await
+    }
+
+    /// A job that exists, as it is once it is over.
+    pub async fn end(&self, job: JobId) -> Result<JobView, HubGone> {
+        self.ask(|reply| Input::End(job, reply)).await
+    }
+
+    /// All jobs.
+    pub async fn jobs(&self) -> Result<Vec<JobView>, HubGone> {
+        self.ask(Input::Views).await
+    }
+
+    /// Ends the hub once what it has taken in is in the ledger.
+    pub async fn stop(&self) {
+        let _ = self.inputs.send(Input::Stop).await;
+    }
+
+    async fn ask<T>(&self, input: impl FnOnce(oneshot::Sender<T>) -> Input) -> Result<T, HubGone> {
+        let (reply, answer) = oneshot::channel();
+        self.inputs.send(input(reply)).await.map_err(|_| HubGone)?;
+        answer.await.map_err(|_| HubGone)
+    }
+}
+
+/// The farm and everything that its effects reach.
+pub struct Hub {
+    farm: Farm,
+    started: Instant,
+    path: Option<PathBuf>,
+    inputs: mpsc::Receiver<Input>,
+    ledger: LedgerHandle,
+    outboxes: HashMap<SessionId, mpsc::Sender<Order>>,
+    waiting: HashMap<RequestId, oneshot::Sender<Result<JobView, Refusal>>>,
+    /// Who wants to know of a job's end.
+    ends: Vec<(JobId, oneshot::Sender<JobView>)>,
+    /// Jobs of which the log says that no worker has the memory for them.
+    stranded: BTreeSet<JobId>,
+    next_session: u64,
+    next_request: u64,
+}
+
+impl Hub {
+    /// A hub that goes on where `ledger` was left.
+    pub fn new(config: Config, ledger: Ledger) -> (Hub, HubHandle) {
+        Hub::with_writer(config, ledger, ledger::spawn)
+    }
+
+    /// The same; `spawn` starts what writes the ledger.
+    pub fn with_writer(
+        config: Config,
+        mut ledger: Ledger,
+        spawn: impl FnOnce(Ledger) -> LedgerHandle,
+    ) -> (Hub, HubHandle) {
+        let path = ledger.path().map(Path::to_path_buf);
+        let restored = ledger.take_restored().with_thread_memory(thread_memory);
+        let (handle, inputs) = mpsc::channel(QUEUE);
+        let hub = Hub {
+            farm: Farm::restore(config, Millis(0), restored),
+            started: Instant::now(),
+            path,
+            inputs,
+            ledger: spawn(ledger),
+            outboxes: HashMap::new(),
+            waiting: HashMap::new(),
+            ends: Vec::new(),
+            stranded: BTreeSet::new(),
+            next_session: 1,
+            next_request: 1,
+        };
+        (hub, HubHandle { inputs: handle })
+    }
+
+    /// Runs until it is told to stop, or until the ledger fails.
+    pub async fn run(mut self) -> Result<(), ServiceError> {
+        self.step(Event::Tick).await?;
+        loop {
+            let wakeup = self.farm.next_wakeup();
+            let now = self.now();
+            let sleep = wakeup.map(|at| Duration::from_millis(at.0 - now.0.min(at.0)));
+            tokio::select! {
+                biased;
+                event = self.ledger.events.recv() => match event {
+                    Some(LedgerEvent::Answered(ticket, answer)) => {
+                        self.step(Event::Ledger { ticket, answer }).await?;
+                    }
+                    Some(LedgerEvent::Failed(fault)) => return Err(fault.at(self.path.as_deref()).into()),
+                    None => return Err(anyhow!("the ledger's thread died").into()),
+                },
+                input = self.inputs.recv() => match input {
+                    None | Some(Input::Stop) => break,
+                    Some(input) => self.take(input).await?,
+                },
+                () = tokio::time::sleep(sleep.unwrap_or_default()), if sleep.is_some() => {
+                    self.step(Event::Tick).await?;
+                }
+            }
+        }
+        self.close().await
+    }
+
+    /// Waits for the ledger: what was taken in is written, and what is written is acknowledged.
+    async fn close(self) -> Result<(), ServiceError> {
+        let LedgerHandle { commands, mut events, thread } = self.ledger;
+        drop(commands);
+        let (mut farm, mut outboxes, started) = (self.farm, self.outboxes, self.started);
+        while let Some(event) = events.recv().await {
+            match event {
+                LedgerEvent::Failed(fault) => return Err(fault.at(self.path.as_deref()).into()),
+                LedgerEvent::Answered(ticket, answer) => {
+                    let event = Event::Ledger { ticket, answer };
+                    for effect in farm.step(millis_since(started), event) {
+                        send_to_worker(&mut outboxes, effect);
+                    }
+                }
+            }
+        }
+        thread.join().map_err(|_| anyhow!("the ledger's thread died").into())
+    }
+
+    async fn take(&mut self, input: Input) -> Result<(), ServiceError> {
+        match input {
+            Input::Join(hello, reply) => {
+                let session = SessionId(self.next_session);
+                self.next_session += 1;
+                let (outbox, orders) = mpsc::channel(OUTBOX);
+                if reply.send((session, orders)).is_ok() {
+                    self.outboxes.insert(session, outbox);
+                    self.step(Event::Joined { session, hello }).await?;
+                }
+            }
+            Input::Session(event) => {
+                if let Event::Left { session } = event {
+                    self.outboxes.remove(&session);
+                }
+                self.step(event).await?;
+            }
+            Input::Request(request, reply) => {
+                let id = RequestId(self.next_request);
+                self.next_request += 1;
+                self.waiting.insert(id, reply);
+                self.step(request.event(id)).await?;
+            }
+            Input::View(job, reply) => {
+                let _ = reply.send(self.farm.job(job));
+            }
+            Input::Views(reply) => {
+                let _ = reply.send(self.farm.jobs().collect());
+            }
+            Input::End(job, reply) => match self.farm.job(job) {
+                Some(view) if view.state.is_over() => {
+                    let _ = reply.send(view);
+                }
+                _ => self.ends.push((job, reply)),
+            },
+            Input::Stop => unreachable!("handled by the loop"),
+        }
+        Ok(())
+    }
+
+    async fn step(&mut self, event: Event) -> Result<(), ServiceError> {
+        let mut events = VecDeque::from([event]);
+        while let Some(event) = events.pop_front() {
+            for effect in self.farm.step(self.now(), event) {
+                let dismissed = self.carry_out(effect).await;
+                events.extend(dismissed.map(|session| Event::Left { session }));
+            }
+        }
+        self.log_stranded();
+        Ok(())
+    }
+
+    /// A job that none of the workers can count would wait in silence. While there are no workers at
+    /// all nothing is said: the same ones may come back.
+    fn log_stranded(&mut self) {
+        if !self.farm.take_staffing_change() || self.farm.workers() == 0 {
+            return;
+        }
+        let stranded: BTreeSet<JobId> = self.farm.stranded().collect();
+        for &job in stranded.difference(&self.stranded) {
+            let view = self.farm.job(job).expect("it is stranded");
+            let needed = ByteSize(view.thread_memory).display().iec();
+            tracing::warn!(%job, plan = %view.plan, %needed,
+                "no connected worker has the memory for this job; it waits for one that has");
+        }
+        // One that ended or rests has no able workers either.
+        let has_able =
+            |job: &&JobId| self.farm.job(**job).is_some_and(|view| view.able_workers > 0);
+        for &job in self.stranded.difference(&stranded).filter(has_able) {
+            tracing::info!(%job, "no longer waits for a worker with more memory");
+        }
+        self.stranded = stranded;
+    }
+
+    /// Returns a session that had to be dismissed.
+    async fn carry_out(&mut self, effect: Effect) -> Option<SessionId> {
+        match effect {
+            Effect::Ledger { ticket, command } => {
+                log_dispute(&command);
+                // A closed queue means that the ledger failed; its last event says why.
+                let _ = self.ledger.commands.send((ticket, command)).await;
+            }
+            Effect::Reply { request, answer } => {
+                if let Some(reply) = self.waiting.remove(&request) {
+                    let view = |job| self.farm.job(job).expect("answers name jobs that exist");
+                    let _ = reply.send(answer.map(view));
+                }
+            }
+            Effect::Finished { job } => {
+                let view = self.farm.job(job).expect("jobs are never removed");
+                tracing::info!(%job, plan = %view.plan, state = %view.state, total = %view.total,
+                    "job ended");
+                for (_, reply) in self.ends.extract_if(.., |(of, _)| *of == job) {
+                    let _ = reply.send(view.clone());
+                }
+            }
+            Effect::Poisoned { job, ordinal } => {
+                tracing::error!(%job, task = ordinal,
+                    "three workers or more were lost while they counted this task: it is lent no more, \
+                     and the rest of the job goes on. Look into the workers' logs, give them another \
+                     build or --backend, then `queens resume {job}`");
+            }
+            Effect::Dismiss { session, reason } => {
+                let outbox = self.outboxes.remove(&session);
+                if let (Some(outbox), Dismissal::Distrusted) = (outbox, reason) {
+                    // One that takes no orders is told when it comes back.
+                    let _ = outbox.try_send(Order::Distrusted);
+                }
+            }
+            Effect::Lend { .. } | Effect::Revoke { .. } | Effect::Ack { .. } => {
+                return send_to_worker(&mut self.outboxes, effect);
+            }
+        }
+        None
+    }
+
+    fn now(&self) -> Millis {
+        millis_since(self.started)
+    }
+}
+
+/// A contradiction is a machine that miscounts: whoever runs the farm should know which.
+fn log_dispute(command: &LedgerCommand) {
+    match command {
+        LedgerCommand::Dispute { report, author } => {
+            tracing::warn!(job = %report.job, range = %report.range, count = report.tally.count,
+                kernel = %report.kernel, worker = author.worker,
+                "disputed: this count contradicts the accepted one; other workers count it again");
+        }
+        LedgerCommand::Settle { report, author, wrong } => {
+            tracing::warn!(job = %report.job, range = %report.range, count = report.tally.count,
+                worker = author.worker, "settled: two workers agree on this count");
+            for worker in wrong {
+                tracing::error!(worker, job = %report.job, range = %report.range,
+                    "this worker counted wrong: nothing of it is believed any more, and what nobody \
+                     has confirmed of its counts is counted again; check its memory and cooling");
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Never waits: a worker that does not take its orders is dismissed, by closing its outbox.
+/// Returns its session then.
+fn send_to_worker(
+    outboxes: &mut HashMap<SessionId, mpsc::Sender<Order>>,
+    effect: Effect,
+) -> Option<SessionId> {
+    let (session, order) = match effect {
+        Effect::Lend { session, loan } => (session, Order::Loan(loan)),
+        Effect::Revoke { session, lease } => (session, Order::Revoke(lease)),
+        Effect::Ack { session, job, fingerprint, range, verdict } => {
+            (session, Order::Ack { job, fingerprint, range, verdict })
+        }
+        _ => return None,
+    };
+    let outbox = outboxes.get(&session)?;
+    if let Err(mpsc::error::TrySendError::Full(_)) = outbox.try_send(order) {
+        tracing::warn!(%session, "dismissed: the worker does not take its orders");
+        outboxes.remove(&session);
+        return Some(session);
+    }
+    None
+}
+
+fn millis_since(started: Instant) -> Millis {
+    Millis(u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX))
+}
+
+impl ClientRequest {
+    fn event(self, request: RequestId) -> Event {
+        match self {
+            ClientRequest::Submit { plan, slice, priority, audit } => {
+                let thread_memory = thread_memory(&plan);
+                Event::Submitted { request, plan, slice, priority, audit, thread_memory }
+            }
+            ClientRequest::Audit(job, policy) => Event::AuditAsked { request, job, policy },
+            ClientRequest::Cancel(job) => Event::Cancelled { request, job },
+            ClientRequest::Pause(job) => Event::Paused { request, job },
+            ClientRequest::Resume(job) => Event::Resumed { request, job },
+        }
+    }
+}

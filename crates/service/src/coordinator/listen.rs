@@ -1,0 +1,323 @@
+//! Accepting connections, within limits: how many, how long each may take to begin, and how much
+//! each may say.
+
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Sleep;
+use tokio_stream::Stream;
+use tonic::transport::server::Connected;
+
+use super::allowance::{Allowance, Flood, Visits};
+use crate::ServiceError;
+
+/// What connections may cost.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Connections at a time; further ones wait to be accepted.
+    pub connections: usize,
+    /// Connections of one address within a short time; further ones wait, or are refused.
+    pub visits: u32,
+    /// How long a connection may take to have a request admitted.
+    pub admission: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { connections: 16_384, visits: 16_384, admission: Duration::from_secs(10) }
+    }
+}
+
+/// A bound socket.
+#[derive(Debug)]
+pub struct Listener {
+    listener: TcpListener,
+    limits: Limits,
+}
+
+impl Listener {
+    /// Binds `address`.
+    pub async fn bind(address: SocketAddr, limits: Limits) -> Result<Listener, ServiceError> {
+        let fault = |error: io::Error| ServiceError::Listen {
+            address: address.to_string(),
+            reason: match error.kind() {
+                io::ErrorKind::AddrInUse => "the port is in use".into(),
+                _ => error.to_string(),
+            },
+        };
+        let listener = listen(address).map_err(fault)?;
+        Ok(Listener { listener, limits })
+    }
+
+    /// Where it is bound: the port, if 0 was asked for.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Accepts for ever.
+    pub fn connections(self) -> impl Stream<Item = io::Result<Connection<TcpStream>>> {
+        accept_within(self.limits, self.listener)
+    }
+}
+
+/// Where connections come from: a socket, or a test's network.
+pub trait Accept: Send + 'static {
+    /// What an accepted connection is.
+    type Stream: AsyncRead + AsyncWrite + Send + Unpin + 'static;
+
+    /// The next one, and who it is with.
+    fn accept(&self) -> impl Future<Output = io::Result<(Self::Stream, SocketAddr)>> + Send;
+}
+
+impl Accept for TcpListener {
+    type Stream = TcpStream;
+
+    async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
+        let (stream, peer) = TcpListener::accept(self).await?;
+        let _ = stream.set_nodelay(true);
+        Ok((stream, peer))
+    }
+}
+
+/// Accepts for ever, as many as may be at a time.
+pub fn accept_within<A: Accept>(
+    limits: Limits,
+    listener: A,
+) -> impl Stream<Item = io::Result<Connection<A::Stream>>> {
+    let permits = Arc::new(Semaphore::new(limits.connections));
+    let mut visits = Visits::new(limits.visits);
+    let (sender, receiver) = tokio::sync::mpsc::channel(1);
+    tokio::spawn(async move {
+        loop {
+            let permit = permits.clone().acquire_owned().await.expect("it is never closed");
+            let accepted = tokio::select! {
+                accepted = listener.accept() => accepted,
+                () = sender.closed() => return,
+            };
+            let Ok((stream, peer)) = accepted else {
+                // Out of descriptors, or a peer that is gone already: a pause, then on.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            };
+            let Some(delay) = visits.delay(peer.ip()) else { continue };
+            let connection = Connection {
+                stream,
+                peer,
+                admission: Admission::default(),
+                deadline: Some(Box::pin(tokio::time::sleep(delay + limits.admission))),
+                pause: (!delay.is_zero()).then(|| Box::pin(tokio::time::sleep(delay))),
+                _permit: permit,
+            };
+            if sender.send(Ok(connection)).await.is_err() {
+                return;
+            }
+        }
+    });
+    tokio_stream::wrappers::ReceiverStream::new(receiver)
+}
+
+/// Connections that the system may hold until we accept them. With too few, a thousand workers that
+/// return at once overflow the queue, and some are reset.
+const BACKLOG: u32 = 16_384;
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // A restarted coordinator does not wait for the last one's connections to be forgotten.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
+/// A connection that ends if none of its requests passes the token gate in time, whatever else it
+/// sends: strangers cannot hold places. Once one has passed, HTTP/2 pings keep watch.
+#[derive(Debug)]
+pub struct Connection<S> {
+    stream: S,
+    peer: SocketAddr,
+    admission: Admission,
+    /// Until it is admitted.
+    deadline: Option<Pin<Box<Sleep>>>,
+    /// Until then it is not read from.
+    pause: Option<Pin<Box<Sleep>>>,
+    _permit: OwnedSemaphorePermit,
+}
+
+/// Whether a request of a connection was admitted, and what it may still say; every request carries
+/// its connection's.
+#[derive(Clone, Debug, Default)]
+pub struct Admission {
+    granted: Arc<AtomicBool>,
+    allowance: Allowance,
+}
+
+impl Admission {
+    /// The connection may stay.
+    pub fn grant(&self) {
+        self.granted.store(true, Ordering::Relaxed);
+    }
+
+    /// What it may still say.
+    pub fn allowance(&self) -> Allowance {
+        self.allowance.clone()
+    }
+
+    fn is_granted(&self) -> bool {
+        self.granted.load(Ordering::Relaxed)
+    }
+}
+
+impl<S> Connection<S> {
+    /// Ready when there is leave to read; fails when there will be none any more.
+    fn poll_leave(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        loop {
+            if let Some(pause) = &mut self.pause {
+                ready!(pause.as_mut().poll(context));
+                self.pause = None;
+            }
+            match self.admission.allowance.pause() {
+                Ok(None) => return Poll::Ready(Ok(())),
+                Ok(Some(pause)) => self.pause = Some(Box::pin(tokio::time::sleep(pause))),
+                Err(Flood) => {
+                    tracing::warn!(peer = %self.peer, "dismissed: it floods the coordinator");
+                    return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+                }
+            }
+        }
+    }
+}
+
+impl<S> Connected for Connection<S> {
+    type ConnectInfo = Admission;
+
+    fn connect_info(&self) -> Admission {
+        self.admission.clone()
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Connection<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.admission.is_granted() {
+            self.deadline = None;
+        }
+        if let Some(deadline) = &mut self.deadline
+            && deadline.as_mut().poll(context).is_ready()
+        {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
+        ready!(self.poll_leave(context))?;
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        self.admission.allowance.spend_bytes(buffer.filled().len() - before);
+        read
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Connection<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio_stream::StreamExt;
+
+    use super::*;
+
+    const PREFACE: &[u8; 33] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+
+    async fn listen(
+        admission_ms: u64,
+    ) -> (SocketAddr, impl Stream<Item = io::Result<Connection<TcpStream>>>) {
+        let any = "127.0.0.1:0".parse().expect("it is an address");
+        let admission = Duration::from_millis(admission_ms);
+        let limits = Limits { connections: 1, visits: 10, admission };
+        let listener = Listener::bind(any, limits).await.expect("some port is free");
+        (listener.address().expect("it is bound"), Box::pin(listener.connections()))
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_is_not_admitted_ends_whatever_it_sends() {
+        for sent in [0, 1, PREFACE.len()] {
+            let (address, mut accepted) = listen(50).await;
+            let mut client = TcpStream::connect(address).await.expect("it listens");
+            let mut connection = accepted.next().await.expect("for ever").expect("it is accepted");
+
+            client.write_all(&PREFACE[..sent]).await.expect("it is connected");
+            let read = connection.read_exact(&mut [0; PREFACE.len() + 1]).await;
+
+            let fault = read.expect_err("it is too late").kind();
+            assert_eq!(fault, io::ErrorKind::TimedOut, "after {sent} bytes");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_is_admitted_may_be_silent() {
+        // It must be admitted in time, on a busy machine too.
+        let (address, mut accepted) = listen(2_000).await;
+        let mut client = TcpStream::connect(address).await.expect("it listens");
+        let mut connection = accepted.next().await.expect("for ever").expect("it is accepted");
+        client.write_all(PREFACE).await.expect("it is connected");
+        connection.read_exact(&mut [0; PREFACE.len()]).await.expect("it has come");
+        connection.connect_info().grant();
+
+        let silence = Duration::from_millis(2_200);
+        let read = tokio::time::timeout(silence, connection.read_u8()).await;
+
+        assert!(read.is_err(), "it waits: {read:?}");
+    }
+
+    #[tokio::test]
+    async fn further_connections_wait_for_room() {
+        let (address, mut accepted) = listen(60_000).await;
+        let _clients = [
+            TcpStream::connect(address).await.expect("it listens"),
+            TcpStream::connect(address).await.expect("the system accepts it"),
+        ];
+        let first = accepted.next().await.expect("for ever").expect("it is accepted");
+
+        let wait = Duration::from_millis(100);
+        assert!(tokio::time::timeout(wait, accepted.next()).await.is_err(), "there is no room");
+
+        drop(first);
+        accepted.next().await.expect("for ever").expect("there is room again");
+    }
+}

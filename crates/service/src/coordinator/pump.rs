@@ -1,0 +1,167 @@
+//! From orders to a stream: enumerates the tasks of what is lent, at the pace of the worker.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use board::{Cut, Tasks};
+use farm::{Fingerprint, JobId, LeaseId, Loan, Range, Verdict};
+use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TryRecvError;
+use wire::{MAX_TASKS_PER_MESSAGE, TasksBlock, WorkerOrder};
+
+use super::{Allowance, Plans, SessionFault};
+
+/// What the hub tells a session.
+#[derive(Clone, Copy, Debug)]
+pub enum Order {
+    /// Send the tasks of a range.
+    Loan(Loan),
+    /// Send a revocation, and no more tasks of that lease.
+    Revoke(LeaseId),
+    /// Send an acknowledgement.
+    Ack { job: JobId, fingerprint: Fingerprint, range: Range, verdict: Verdict },
+    /// End the session: the worker was proven wrong.
+    Distrusted,
+}
+
+/// How long the network may take to accept a message: longer, and the worker does not read.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A loan of which the tasks from `next` on are still to be sent.
+struct Sending {
+    loan: Loan,
+    next: u64,
+    cut: Arc<Cut>,
+}
+
+/// Runs until either end of the session closes. Orders overtake tasks, so that acknowledgements
+/// and revocations never wait for a long loan.
+///
+/// # Errors
+///
+/// A report of a range that its plan does not have ends the session: no sound worker sends one.
+pub(super) async fn pump(
+    mut orders: mpsc::Receiver<Order>,
+    out: mpsc::Sender<WorkerOrder>,
+    plans: Arc<Plans>,
+    allowance: &Allowance,
+) -> Result<(), SessionFault> {
+    let mut loans: VecDeque<Sending> = VecDeque::new();
+    loop {
+        let order = match (orders.try_recv(), loans.front_mut()) {
+            (Ok(order), _) => order,
+            (Err(TryRecvError::Empty), Some(sending)) => {
+                let block = next_block(sending);
+                if sending.next == sending.loan.range.end() {
+                    loans.pop_front();
+                }
+                if out.send_timeout(WorkerOrder::Tasks(block), PATIENCE).await.is_err() {
+                    return Ok(());
+                }
+                continue;
+            }
+            (Err(TryRecvError::Empty), None) => match orders.recv().await {
+                Some(order) => order,
+                None => return Ok(()),
+            },
+            (Err(TryRecvError::Disconnected), _) => return Ok(()),
+        };
+        let message = match order {
+            Order::Loan(loan) => {
+                let cut = plans.cut(loan.plan).await?;
+                loans.push_back(Sending { loan, next: loan.range.start(), cut });
+                WorkerOrder::Loan(loan)
+            }
+            Order::Revoke(lease) => {
+                loans.retain(|sending| sending.loan.lease != lease);
+                WorkerOrder::Revoke(lease)
+            }
+            Order::Distrusted => return Err(SessionFault::Distrusted),
+            Order::Ack { range, verdict: Verdict::Invalid, .. } => {
+                return Err(SessionFault::Range(range));
+            }
+            Order::Ack { job, fingerprint, range, verdict } => {
+                if matches!(verdict, Verdict::Accepted | Verdict::Disputed) {
+                    allowance.earn();
+                }
+                WorkerOrder::Ack { job, fingerprint, range, verdict }
+            }
+        };
+        if out.send_timeout(message, PATIENCE).await.is_err() {
+            return Ok(());
+        }
+    }
+}
+
+fn next_block(sending: &mut Sending) -> TasksBlock {
+    let Loan { lease, range, .. } = sending.loan;
+    let start = sending.next;
+    let end = range.end().min(start + MAX_TASKS_PER_MESSAGE as u64);
+    let mut tasks = Tasks::with_capacity((end - start) as usize);
+    sending.cut.fill(start..end, &mut tasks).expect("a loan is a range of its plan");
+    sending.next = end;
+    TasksBlock { lease, start, tasks }
+}
+
+#[cfg(test)]
+mod tests {
+    use board::{MethodChoice, Problem};
+    use farm::JobId;
+
+    use super::*;
+
+    const BLOCK: u64 = MAX_TASKS_PER_MESSAGE as u64;
+
+    /// All of a plan with many blocks of tasks.
+    fn long_loan(plans: &Plans, lease: u64) -> Loan {
+        let plan = plans
+            .make(Problem::Total { n: 16 }, MethodChoice::Rows { rows: Some(5) })
+            .expect("such a plan exists");
+        let range = Range::new(0, plan.tasks).expect("it has tasks");
+        assert!(plan.tasks > 4 * BLOCK);
+        let fingerprint = plan.fingerprint();
+        Loan { lease: LeaseId(lease), job: JobId(1), plan, fingerprint, range, recount: None }
+    }
+
+    /// The next message; blocks of tasks by their first ordinal.
+    async fn next(out: &mut mpsc::Receiver<WorkerOrder>) -> String {
+        match out.recv().await.expect("the pump runs") {
+            WorkerOrder::Loan(loan) => format!("loan {}", loan.lease),
+            WorkerOrder::Tasks(block) => format!("tasks {} from {}", block.lease, block.start),
+            WorkerOrder::Ack { verdict, .. } => format!("ack {verdict:?}"),
+            WorkerOrder::Revoke(lease) => format!("revoke {lease}"),
+            WorkerOrder::Welcome => "welcome".into(),
+        }
+    }
+
+    #[tokio::test]
+    async fn orders_overtake_tasks_and_a_revocation_ends_them() {
+        let plans = Arc::new(Plans::default());
+        let (first, second) = (long_loan(&plans, 1), long_loan(&plans, 2));
+        let (orders, from_hub) = mpsc::channel(8);
+        let (to_worker, mut out) = mpsc::channel(1);
+        tokio::spawn(async move { pump(from_hub, to_worker, plans, &Allowance::default()).await });
+
+        orders.send(Order::Loan(first)).await.expect("the pump runs");
+        assert_eq!(next(&mut out).await, "loan 1");
+        assert_eq!(next(&mut out).await, "tasks 1 from 0");
+
+        let verdict = Verdict::Accepted;
+        let Loan { job, fingerprint, range, .. } = first;
+        orders.send(Order::Ack { job, fingerprint, range, verdict }).await.expect("it runs");
+        orders.send(Order::Revoke(LeaseId(1))).await.expect("the pump runs");
+        orders.send(Order::Loan(second)).await.expect("the pump runs");
+        drop(orders);
+
+        // What was already on its way comes first: one block in the channel, one in hand.
+        let mut told = Vec::new();
+        while told.last().is_none_or(|last| last != "loan 2") {
+            told.push(next(&mut out).await);
+        }
+        let late = told.iter().filter(|message| message.starts_with("tasks 1")).count();
+        assert!(late <= 2, "{told:?}");
+        assert_eq!(told[late..], ["ack Accepted", "revoke 1", "loan 2"]);
+        assert!(out.recv().await.is_none(), "the pump ends with its orders");
+    }
+}

@@ -1,0 +1,302 @@
+//! The gRPC services: thin translations between messages and the hub.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use farm::{AuditPolicy, JobId, JobView, Problem, Refusal, Slice};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_stream::{Stream, StreamExt};
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::Server;
+use tonic::{Request, Response, Status, Streaming};
+use wire::v1::farm_service_server::{FarmService, FarmServiceServer};
+use wire::v1::jobs_service_server::{JobsService, JobsServiceServer};
+use wire::{MAX_MESSAGE_BYTES, WireError, WorkerMessage, v1};
+
+use super::hub::HubGone;
+use super::listen::{Admission, Connection};
+use super::token_gate::TokenGate;
+use super::{ClientRequest, HubHandle, Plans, SessionFault, host};
+use crate::ServiceError;
+use crate::Token;
+
+/// How long a request may wait for its answer, or for the beginning of a stream of answers.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+/// How often a watched job is looked at.
+const WATCH_INTERVAL: Duration = Duration::from_millis(250);
+/// Messages that may wait in a session for the network.
+const OUTGOING: usize = 8;
+
+/// Bytes that a worker may send before they are looked at. Its messages are small; whoever floods is
+/// to be held up soon.
+const STREAM_WINDOW: u32 = 128 << 10;
+
+/// Who is let in.
+#[derive(Clone)]
+pub enum Access {
+    /// Whoever shows the token.
+    Token(Token),
+    /// Everybody who can connect.
+    Open,
+}
+
+/// Serves until `stop` completes and every stream has ended.
+pub async fn serve<S>(
+    connections: impl Stream<Item = io::Result<Connection<S>>>,
+    access: Access,
+    hub: HubHandle,
+    stop: impl Future<Output = ()>,
+) -> Result<(), ServiceError>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let gate = match &access {
+        Access::Token(token) => TokenGate::new(Some(token)),
+        Access::Open => TokenGate::new(None),
+    };
+    let services = Services { hub, plans: Arc::default() };
+    let farm = FarmServiceServer::new(services.clone())
+        .max_decoding_message_size(MAX_MESSAGE_BYTES)
+        .max_encoding_message_size(MAX_MESSAGE_BYTES);
+    let jobs = JobsServiceServer::new(services).max_decoding_message_size(MAX_MESSAGE_BYTES);
+
+    // Health says no more than that the port answers, and probes carry no token.
+    let (reporter, health) = tonic_health::server::health_reporter();
+    reporter.set_serving::<FarmServiceServer<Services>>().await;
+    reporter.set_serving::<JobsServiceServer<Services>>().await;
+    let reflection = tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(wire::DESCRIPTORS)
+        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        .build_v1()
+        .map_err(anyhow::Error::from)?;
+
+    Server::builder()
+        .timeout(ANSWER_TIMEOUT)
+        .http2_keepalive_interval(Some(Duration::from_secs(10)))
+        .http2_keepalive_timeout(Some(Duration::from_secs(10)))
+        .http2_max_header_list_size(16 << 10)
+        .http2_max_pending_accept_reset_streams(Some(32))
+        .max_concurrent_streams(64)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(2 * STREAM_WINDOW)
+        .add_service(health)
+        .add_service(InterceptedService::new(farm, gate.clone()))
+        .add_service(InterceptedService::new(jobs, gate.clone()))
+        .add_service(InterceptedService::new(reflection, gate))
+        .serve_with_incoming_shutdown(connections, stop)
+        .await
+        .map_err(|error| anyhow::Error::from(error).into())
+}
+
+#[derive(Clone)]
+struct Services {
+    hub: HubHandle,
+    plans: Arc<Plans>,
+}
+
+type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
+
+#[tonic::async_trait]
+impl FarmService for Services {
+    type WorkStream = Answers<v1::WorkResponse>;
+
+    async fn work(
+        &self,
+        request: Request<Streaming<v1::WorkRequest>>,
+    ) -> Result<Response<Self::WorkStream>, Status> {
+        let admission = request.extensions().get::<Admission>();
+        let allowance = admission.map(Admission::allowance).unwrap_or_default();
+        // A broken connection ends the stream like a farewell: the farm treats both alike.
+        let messages = request.into_inner().map_while(Result::ok).map(decode);
+        let (out, orders) = mpsc::channel(OUTGOING);
+        let (hub, plans) = (self.hub.clone(), self.plans.clone());
+        let session = tokio::spawn(host(hub, plans, messages, out, allowance));
+        let last_word = async move {
+            match session.await {
+                Ok(Ok(())) => None,
+                Ok(Err(fault)) => Some(Err(fault.into())),
+                Err(_) => Some(Err(Status::internal("the session failed"))),
+            }
+        };
+        let last_word = futures_util::stream::once(last_word).filter_map(|word| word);
+        let answers = ReceiverStream::new(orders).map(|order| Ok(order.into()));
+        Ok(Response::new(Box::pin(answers.chain(last_word))))
+    }
+}
+
+fn decode(message: v1::WorkRequest) -> Result<WorkerMessage, WireError> {
+    // What only people want to know of a worker, if it is one.
+    let told = match &message.message {
+        Some(v1::work_request::Message::Hello(hello)) => {
+            Some((hello.build.clone(), hello.backend.clone()))
+        }
+        _ => None,
+    };
+    let message = message.try_into()?;
+    if let (WorkerMessage::Hello(hello), Some((build, backend))) = (&message, told) {
+        tracing::info!(worker = hello.worker, build, backend, "hello");
+    }
+    Ok(message)
+}
+
+impl From<SessionFault> for Status {
+    fn from(fault: SessionFault) -> Status {
+        let text = fault.to_string();
+        match fault {
+            SessionFault::Message(WireError::Protocol { .. } | WireError::Fingerprint { .. }) => {
+                Status::failed_precondition(text)
+            }
+            SessionFault::Message(_) | SessionFault::NoHello | SessionFault::Range(_) => {
+                Status::invalid_argument(text)
+            }
+            SessionFault::Silent => Status::deadline_exceeded(text),
+            SessionFault::Ended => Status::unavailable(text),
+            SessionFault::Distrusted => Status::permission_denied(text),
+            SessionFault::Failure(_) => Status::internal(text),
+        }
+    }
+}
+
+impl From<HubGone> for Status {
+    fn from(gone: HubGone) -> Status {
+        Status::unavailable(gone.to_string())
+    }
+}
+
+/// What a client wants counted twice, by a seed that no worker knows if the client gives none.
+fn policy(wanted: v1::AuditPolicy) -> Result<AuditPolicy, Status> {
+    let seed = rand::random::<u64>() >> 1;
+    wanted.with_seed(seed).map_err(|error| Status::invalid_argument(error.to_string()))
+}
+
+impl Services {
+    async fn grant(&self, wish: ClientRequest) -> Result<v1::Job, Status> {
+        match self.hub.request(wish).await? {
+            Ok(job) => Ok(job.into()),
+            Err(refusal @ Refusal::NoSuchJob(_)) => Err(Status::not_found(refusal.to_string())),
+            Err(refusal @ Refusal::Over(..)) => {
+                Err(Status::failed_precondition(refusal.to_string()))
+            }
+        }
+    }
+
+    async fn view(&self, job: u64) -> Result<JobView, Status> {
+        let refusal = || Status::not_found(Refusal::NoSuchJob(JobId(job)).to_string());
+        self.hub.job(JobId(job)).await?.ok_or_else(refusal)
+    }
+}
+
+#[tonic::async_trait]
+impl JobsService for Services {
+    async fn submit(
+        &self,
+        request: Request<v1::SubmitRequest>,
+    ) -> Result<Response<v1::SubmitResponse>, Status> {
+        let request = request.into_inner();
+        let missing = |field| Status::invalid_argument(WireError::Missing(field).to_string());
+        let problem = request.problem.ok_or_else(|| missing("problem"))?;
+        let method = request.method.ok_or_else(|| missing("method"))?;
+        let problem = Problem::try_from(problem);
+        let problem = problem.map_err(|error| Status::invalid_argument(error.to_string()))?;
+
+        let plans = self.plans.clone();
+        let plan = tokio::task::spawn_blocking(move || plans.make(problem, method.into()))
+            .await
+            .map_err(|_| Status::internal("the plan could not be made"))?
+            .map_err(|error| Status::invalid_argument(error.to_string()))?;
+        let (slice, priority) = (Slice::ALL, request.priority);
+        let audit = request.audit.map(policy).transpose()?;
+        let job = self.grant(ClientRequest::Submit { plan, slice, priority, audit }).await?;
+        tracing::info!(job = job.id, %plan, tasks = plan.tasks, "job submitted");
+        Ok(Response::new(v1::SubmitResponse { job: Some(job) }))
+    }
+
+    async fn list(
+        &self,
+        _: Request<v1::ListRequest>,
+    ) -> Result<Response<v1::ListResponse>, Status> {
+        let jobs = self.hub.jobs().await?.into_iter().map(Into::into).collect();
+        Ok(Response::new(v1::ListResponse { jobs }))
+    }
+
+    async fn get(
+        &self,
+        request: Request<v1::GetRequest>,
+    ) -> Result<Response<v1::GetResponse>, Status> {
+        let job = self.view(request.into_inner().job).await?.into();
+        Ok(Response::new(v1::GetResponse { job: Some(job) }))
+    }
+
+    type WatchStream = Answers<v1::WatchResponse>;
+
+    async fn watch(
+        &self,
+        request: Request<v1::WatchRequest>,
+    ) -> Result<Response<Self::WatchStream>, Status> {
+        let mut last = self.view(request.into_inner().job).await?;
+        let (sender, receiver) = mpsc::channel(1);
+        let services = self.clone();
+        tokio::spawn(async move {
+            let mut tell = Ok(last.clone());
+            loop {
+                let over = !matches!(&tell, Ok(job) if !job.state.is_over());
+                let answer = tell.map(|job| v1::WatchResponse { job: Some(job.into()) });
+                if sender.send(answer).await.is_err() || over {
+                    return;
+                }
+                tell = loop {
+                    tokio::time::sleep(WATCH_INTERVAL).await;
+                    match services.view(last.id.0).await {
+                        Ok(job) if job == last && !sender.is_closed() => {}
+                        Ok(job) => {
+                            last = job.clone();
+                            break Ok(job);
+                        }
+                        Err(status) => break Err(status),
+                    }
+                };
+            }
+        });
+        Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
+    }
+
+    async fn audit(
+        &self,
+        request: Request<v1::AuditRequest>,
+    ) -> Result<Response<v1::AuditResponse>, Status> {
+        let v1::AuditRequest { job, policy: wanted } = request.into_inner();
+        let missing = || Status::invalid_argument(WireError::Missing("policy").to_string());
+        let policy = policy(wanted.ok_or_else(missing)?)?;
+        let job = self.grant(ClientRequest::Audit(JobId(job), policy)).await?;
+        tracing::info!(job = job.id, share_ppm = policy.share_ppm, seed = policy.seed, "audit");
+        Ok(Response::new(v1::AuditResponse { job: Some(job) }))
+    }
+
+    async fn cancel(
+        &self,
+        request: Request<v1::CancelRequest>,
+    ) -> Result<Response<v1::CancelResponse>, Status> {
+        let job = self.grant(ClientRequest::Cancel(JobId(request.into_inner().job))).await?;
+        Ok(Response::new(v1::CancelResponse { job: Some(job) }))
+    }
+
+    async fn pause(
+        &self,
+        request: Request<v1::PauseRequest>,
+    ) -> Result<Response<v1::PauseResponse>, Status> {
+        let job = self.grant(ClientRequest::Pause(JobId(request.into_inner().job))).await?;
+        Ok(Response::new(v1::PauseResponse { job: Some(job) }))
+    }
+
+    async fn resume(
+        &self,
+        request: Request<v1::ResumeRequest>,
+    ) -> Result<Response<v1::ResumeResponse>, Status> {
+        let job = self.grant(ClientRequest::Resume(JobId(request.into_inner().job))).await?;
+        Ok(Response::new(v1::ResumeResponse { job: Some(job) }))
+    }
+}

@@ -1,0 +1,39 @@
+//! Who may speak, and stay: a bearer token, compared before any handler runs.
+
+use tonic::metadata::MetadataMap;
+use tonic::service::Interceptor;
+use tonic::{Request, Status};
+
+use super::listen::Admission;
+use crate::Token;
+
+/// Lets requests pass that carry the token, or all of them if there is none.
+#[derive(Clone, Debug)]
+pub(super) struct TokenGate {
+    /// BLAKE3 of the token: comparing hashes takes the same time wherever they differ.
+    expected: Option<blake3::Hash>,
+}
+
+impl TokenGate {
+    pub(super) fn new(token: Option<&Token>) -> TokenGate {
+        TokenGate { expected: token.map(|token| blake3::hash(token.bearer().as_bytes())) }
+    }
+
+    fn admits(&self, metadata: &MetadataMap) -> bool {
+        let Some(expected) = self.expected else { return true };
+        let given = metadata.get("authorization");
+        given.is_some_and(|given| blake3::hash(given.as_bytes()) == expected)
+    }
+}
+
+impl Interceptor for TokenGate {
+    fn call(&mut self, request: Request<()>) -> Result<Request<()>, Status> {
+        if !self.admits(request.metadata()) {
+            return Err(Status::unauthenticated("the token is wrong or missing"));
+        }
+        if let Some(admission) = request.extensions().get::<Admission>() {
+            admission.grant();
+        }
+        Ok(request)
+    }
+}

@@ -1,0 +1,289 @@
+//! `queens count`: the whole farm in one process. Same core, ledger and executor as the cluster;
+//! only the link is a pair of channels.
+
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::anyhow;
+use board::MethodChoice;
+use count::Backend;
+use executor::{BUILD, TooLittleMemory, fit};
+use farm::{Config, JobId, JobState, JobView, Plan, Problem, Refusal, RestoredJob, Slice};
+use ledger::{CheckedLedger, LedgerFault};
+use tokio::sync::{mpsc, watch};
+use tokio_stream::StreamExt;
+use tokio_stream::wrappers::ReceiverStream;
+
+use crate::ServiceError;
+use crate::coordinator::{Allowance, ClientRequest, Hub, HubHandle, Plans, host};
+use crate::worker::{Connect, Link, LinkEnd, WorkConfig, start_executor, work};
+
+/// What to count, and with what.
+#[derive(Clone, Debug)]
+pub struct LocalCount {
+    /// What is counted.
+    pub problem: Problem,
+    /// What is left open is as the ledger says, or as suits the problem.
+    pub method: Option<MethodChoice>,
+    /// Threads that count; fewer do where memory is short.
+    pub threads: NonZero<usize>,
+    /// The backend that they count with.
+    pub backend: Backend,
+    /// Bytes that counting may take.
+    pub memory: u64,
+    /// The part that is wanted.
+    pub slice: Slice,
+    /// `None`: the work is lost if it is interrupted.
+    pub ledger: Option<PathBuf>,
+}
+
+/// A finished count.
+#[derive(Clone, Debug)]
+pub struct LocalResult {
+    /// The job at its end.
+    pub job: JobView,
+    /// How long the count took.
+    pub seconds: f64,
+    /// As many as the memory allowed.
+    pub threads: NonZero<usize>,
+}
+
+/// Why a count has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum LocalError {
+    /// The farm fails.
+    #[error(transparent)]
+    Service(#[from] ServiceError),
+    /// Not even one thread can count it.
+    #[error(transparent)]
+    Memory(#[from] TooLittleMemory),
+    /// The farm refuses the job.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The ledger counts something else.
+    #[error("the ledger {} holds {holds}, not {wanted}", path.display())]
+    AnotherPlan {
+        /// Its file.
+        path: PathBuf,
+        /// What it is about.
+        holds: String,
+        /// What was asked for.
+        wanted: String,
+    },
+    /// Ranges of the ledger wait for another worker.
+    #[error("{open} ranges of the ledger {} wait for another worker", path.display())]
+    Unsettled {
+        /// Its file.
+        path: PathBuf,
+        /// How many.
+        open: u64,
+    },
+    /// This machine counted one range twice, with different results.
+    #[error("this machine counted the same range twice, with different results")]
+    Miscounted,
+    /// It was interrupted.
+    #[error("interrupted at {percent:.1}%")]
+    Interrupted {
+        /// The share of the tasks that was counted.
+        percent: f64,
+        /// The file that keeps the work, if there is one.
+        ledger: Option<PathBuf>,
+    },
+}
+
+impl LocalCount {
+    /// Counts, or goes on counting. `see` is shown the job after each `interval`. `interrupt` ends the
+    /// count early, and the ledger keeps everything that is finished.
+    ///
+    /// # Errors
+    ///
+    /// [`LocalError`].
+    pub async fn run(
+        mut self,
+        interval: Duration,
+        mut see: impl FnMut(&JobView),
+        interrupt: impl Future<Output = ()>,
+    ) -> Result<LocalResult, LocalError> {
+        let begun = Instant::now();
+        let plans = Arc::new(Plans::default());
+        // First, so that a board that cannot be counted leaves no file behind.
+        let plan = plans
+            .make(self.problem, self.method.unwrap_or(MethodChoice::suggested(self.problem)))
+            .map_err(ServiceError::from)?;
+        if self.ledger.as_ref().is_none_or(|path| !path.exists()) {
+            fit(plan, self.threads, self.memory)?;
+        }
+        let ledger = match &self.ledger {
+            Some(path) => CheckedLedger::open(path),
+            None => CheckedLedger::in_memory(),
+        };
+        let at_ledger = |fault: LedgerFault| ServiceError::from(fault.at(self.ledger.as_deref()));
+        let ledger = ledger.map_err(at_ledger)?;
+        let known = self.known_job(ledger.jobs())?;
+        let plan = known.map_or(plan, |(_, plan)| plan);
+        self.threads = fit(plan, self.threads, self.memory)?.threads;
+        let ledger = ledger.begin().map_err(at_ledger)?;
+
+        let config = Config { grace_ms: 0, ..Config::default() };
+        let (hub, handle) = Hub::new(config, ledger);
+        let mut hub = tokio::spawn(hub.run());
+        let job = begin(&handle, known.map(|(job, _)| job), plan, self.slice).await?;
+
+        let (stop, stopping) = watch::channel(false);
+        let worker = self.clone().worker(handle.clone(), plans, stopping);
+        tokio::pin!(worker, interrupt);
+        let mut interrupted = false;
+        let end = handle.end(job);
+        tokio::pin!(end);
+        let view = loop {
+            tokio::select! {
+                // If the hub ends, it knows why; the worker would only miss it.
+                biased;
+                view = &mut end => match view {
+                    Ok(view) => break view,
+                    Err(_) => return Err(failure_of(hub.await).into()),
+                },
+                result = &mut hub => return Err(failure_of(result).into()),
+                result = &mut worker => match result {
+                    Ok(()) if interrupted => return Err(self.interrupted(&handle, job).await),
+                    Ok(()) => {
+                        let error = anyhow!("the counting threads stopped");
+                        return Err(ServiceError::from(error).into());
+                    },
+                    Err(failure) => return Err(failure.into()),
+                },
+                () = &mut interrupt, if !interrupted => {
+                    interrupted = true;
+                    stop.send_replace(true);
+                }
+                () = tokio::time::sleep(interval) => {
+                    if let Ok(Some(view)) = handle.job(job).await {
+                        see(&view);
+                        if view.disputes > 0 {
+                            return Err(LocalError::Miscounted);
+                        }
+                    }
+                }
+            }
+        };
+        handle.stop().await;
+        flatten(hub.await)?;
+        let seconds = begun.elapsed().as_secs_f64();
+        Ok(LocalResult { job: view, seconds, threads: self.threads })
+    }
+
+    /// The job that the ledger holds, if it is the one asked for.
+    fn known_job(&self, jobs: &[RestoredJob]) -> Result<Option<(JobId, Plan)>, LocalError> {
+        let wanted = |job: &RestoredJob| {
+            job.plan.problem == self.problem
+                && self.method.is_none_or(|choice| choice.allows(job.plan.method))
+                && job.slice == self.slice
+                && job.state != JobState::Cancelled
+        };
+        let holds = match jobs {
+            [] => return Ok(None),
+            // This process is one worker: it would wait for another for ever.
+            [job] if wanted(job) && (job.audit.is_some() || job.audits_wanted > 0) => {
+                let path = self.ledger.clone().unwrap_or_default();
+                return Err(LocalError::Unsettled { path, open: job.audits_wanted });
+            }
+            [job] if wanted(job) => return Ok(Some((job.id, job.plan))),
+            [job] => format!("{} ({})", part(job.plan, job.slice), job.state),
+            jobs => format!("{} jobs", jobs.len()),
+        };
+        Err(LocalError::AnotherPlan {
+            path: self.ledger.clone().unwrap_or_default(),
+            holds,
+            wanted: match self.method {
+                Some(choice) => part(format!("{} by {choice}", self.problem), self.slice),
+                None => part(self.problem, self.slice),
+            },
+        })
+    }
+
+    async fn worker(
+        self,
+        hub: HubHandle,
+        plans: Arc<Plans>,
+        stop: watch::Receiver<bool>,
+    ) -> Result<(), ServiceError> {
+        let (executor, parts) = start_executor(self.threads, self.backend, self.memory);
+        let config = WorkConfig {
+            worker: gethostname::gethostname().to_string_lossy().into_owned(),
+            build: BUILD.into(),
+            instance: 0,
+            threads: u32::try_from(self.threads.get()).unwrap_or(u32::MAX),
+            memory: self.memory,
+            credit: 1 << 20,
+            report_ms: 200,
+            resend_ms: 60_000,
+        };
+        let mut connector = InProcess { hub, plans };
+        work(config, executor, parts, &mut connector, stop).await
+    }
+
+    async fn interrupted(&self, handle: &HubHandle, job: JobId) -> LocalError {
+        let view = handle.job(job).await.ok().flatten();
+        handle.stop().await;
+        let percent = view.map_or(0.0, |view| view.percent());
+        LocalError::Interrupted { percent, ledger: self.ledger.clone() }
+    }
+}
+
+/// What is counted, and which part of it.
+fn part(what: impl std::fmt::Display, slice: Slice) -> String {
+    if slice.is_all() { what.to_string() } else { format!("part {slice} of {what}") }
+}
+
+/// The job to wait for: the one that is there, or a new one.
+async fn begin(
+    hub: &HubHandle,
+    known: Option<JobId>,
+    plan: Plan,
+    slice: Slice,
+) -> Result<JobId, LocalError> {
+    let wish = match known {
+        Some(job) => {
+            let view = hub.job(job).await.map_err(ServiceError::from)?;
+            match view {
+                Some(view) if view.state == JobState::Paused => ClientRequest::Resume(job),
+                _ => return Ok(job),
+            }
+        }
+        None => ClientRequest::Submit { plan, slice, priority: 0, audit: None },
+    };
+    Ok(hub.request(wish).await.map_err(ServiceError::from)??.id)
+}
+
+fn flatten(
+    result: Result<Result<(), ServiceError>, tokio::task::JoinError>,
+) -> Result<(), ServiceError> {
+    result.map_err(anyhow::Error::from)?
+}
+
+fn failure_of(result: Result<Result<(), ServiceError>, tokio::task::JoinError>) -> ServiceError {
+    match flatten(result) {
+        Err(failure) => failure,
+        Ok(()) => anyhow!("the farm stopped before the job was done").into(),
+    }
+}
+
+/// A session with the hub of the same process.
+struct InProcess {
+    hub: HubHandle,
+    plans: Arc<Plans>,
+}
+
+impl Connect for InProcess {
+    async fn connect(&mut self) -> Result<Link, LinkEnd> {
+        let (messages, incoming) = mpsc::channel(64);
+        let (out, orders) = mpsc::channel(8);
+        let incoming =
+            ReceiverStream::new(incoming).map(|message: farm::Message| Ok(message.into()));
+        let (hub, plans) = (self.hub.clone(), self.plans.clone());
+        tokio::spawn(host(hub, plans, incoming, out, Allowance::default()));
+        Ok(Link { orders: Box::pin(ReceiverStream::new(orders).map(Ok)), messages })
+    }
+}

@@ -1,0 +1,119 @@
+//! The worker's connection to a coordinator.
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_stream::{Stream, StreamExt};
+use tonic::{Code, Status};
+use wire::v1::farm_service_client::FarmServiceClient;
+use wire::{MAX_MESSAGE_BYTES, WireError, WorkerOrder, v1};
+
+use super::Connect;
+use crate::ServiceError;
+use crate::endpoint::{Endpoint, TokenChannel, innermost};
+
+/// Messages that may wait for the network.
+const OUTGOING: usize = 256;
+/// How long a coordinator may take to welcome us.
+const WELCOME_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// One session, seen from the worker.
+pub struct Link {
+    /// Ends, or fails, with the session.
+    pub orders: Pin<Box<dyn Stream<Item = Result<WorkerOrder, LinkEnd>> + Send>>,
+    /// What the worker says.
+    pub messages: mpsc::Sender<farm::Message>,
+}
+
+/// Why a session ended.
+#[derive(Debug)]
+pub enum LinkEnd {
+    /// Worth another try.
+    Lost(String),
+    /// The coordinator will not have us.
+    Refused(ServiceError),
+}
+
+/// Makes sessions over gRPC.
+#[derive(Clone, Debug)]
+pub struct GrpcConnector {
+    /// Where the coordinator is.
+    pub endpoint: Endpoint,
+    /// For people, on the coordinator's side.
+    pub backend: String,
+}
+
+impl Connect for GrpcConnector {
+    async fn connect(&mut self) -> Result<Link, LinkEnd> {
+        // The token is read anew each time: it may have been replaced.
+        let channel = self.endpoint.connect().await.map_err(LinkEnd::from_error)?;
+        Link::over(channel, self.endpoint.url(), &self.backend).await
+    }
+}
+
+impl Link {
+    /// A session over `channel`, which leads to the coordinator at `url`.
+    pub async fn over(channel: TokenChannel, url: &str, backend: &str) -> Result<Link, LinkEnd> {
+        let (messages, outgoing) = mpsc::channel(OUTGOING);
+        let (url, backend) = (url.to_string(), backend.to_string());
+        let requests = ReceiverStream::new(outgoing).map(move |message| encode(message, &backend));
+
+        let mut client = FarmServiceClient::new(channel)
+            .max_decoding_message_size(MAX_MESSAGE_BYTES)
+            .max_encoding_message_size(MAX_MESSAGE_BYTES);
+        let answers = tokio::time::timeout(WELCOME_TIMEOUT, client.work(requests)).await;
+        let answers = answers.map_err(|_| LinkEnd::Lost("it does not answer".into()))?;
+        let answers = answers.map_err(|status| ended(&url, status))?;
+
+        let orders = answers.into_inner().map(move |answer| match answer {
+            Ok(message) => message.try_into().map_err(refused),
+            Err(status) => Err(ended(&url, status)),
+        });
+        Ok(Link { orders: Box::pin(orders), messages })
+    }
+}
+
+impl LinkEnd {
+    /// No connection is worth another try; a wrong token or a wrong address is not.
+    pub fn from_error(error: ServiceError) -> LinkEnd {
+        match error {
+            ServiceError::Unreachable { reason, .. } => LinkEnd::Lost(reason),
+            other => LinkEnd::Refused(other),
+        }
+    }
+}
+
+fn encode(message: farm::Message, backend: &str) -> v1::WorkRequest {
+    let mut request = v1::WorkRequest::from(message);
+    if let Some(v1::work_request::Message::Hello(hello)) = &mut request.message {
+        hello.backend = backend.into();
+    }
+    request
+}
+
+/// A coordinator whose messages make no sense is of another version.
+fn refused(error: WireError) -> LinkEnd {
+    LinkEnd::Refused(ServiceError::Incompatible(error.to_string()))
+}
+
+fn ended(url: &str, status: Status) -> LinkEnd {
+    match status.code() {
+        Code::PermissionDenied => LinkEnd::Refused(ServiceError::Distrusted {
+            url: url.into(),
+            reason: status.message().into(),
+        }),
+        Code::Unauthenticated => LinkEnd::Refused(ServiceError::Token { url: url.into() }),
+        Code::FailedPrecondition | Code::Unimplemented | Code::InvalidArgument => {
+            LinkEnd::Refused(ServiceError::Incompatible(format!(
+                "the coordinator at {url} refuses this worker: {}",
+                status.message()
+            )))
+        }
+        _ => LinkEnd::Lost(match std::error::Error::source(&status) {
+            Some(cause) => innermost(cause),
+            None => status.message().into(),
+        }),
+    }
+}

@@ -1,0 +1,274 @@
+//! The worker's loop: connects, counts, reports, reconnects, and leaves when asked.
+
+use std::collections::HashMap;
+use std::num::NonZero;
+use std::time::Duration;
+
+use count::{Backend, CountError};
+use farm::{Agent, AgentConfig, LeaseId, Millis, Part};
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+use tokio_stream::StreamExt;
+use wire::{TasksBlock, WorkerOrder};
+
+use executor::{Accepted, Executor};
+
+use super::{Link, LinkEnd};
+use crate::ServiceError;
+
+/// Pauses between attempts to connect: they double from the first to the second of these, each
+/// drawn from the upper half, so that a thousand workers do not return at once. A session that
+/// outlasts the pause before it was worth the wait: the next ones are short again.
+const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(4));
+/// How long a stopping worker waits for tasks being counted and for acknowledgements.
+const FAREWELL: Duration = Duration::from_secs(4);
+
+/// Where sessions come from.
+pub trait Connect {
+    /// One attempt.
+    fn connect(&mut self) -> impl Future<Output = Result<Link, LinkEnd>> + Send;
+}
+
+/// What a worker is, and its times and sizes.
+pub type WorkConfig = AgentConfig;
+
+/// Finished parts, in any order. Unbounded, but there are never more than the tasks that the agent
+/// agreed to hold.
+pub type Parts = mpsc::UnboundedReceiver<Result<Part, CountError>>;
+
+/// Starts an executor whose finished parts arrive at the receiver.
+pub fn start_executor(threads: NonZero<usize>, backend: Backend, memory: u64) -> (Executor, Parts) {
+    let (sender, parts) = mpsc::unbounded_channel();
+    let deliver = move |part| sender.send(part).is_ok();
+    (Executor::start(threads, backend, memory, deliver), parts)
+}
+
+/// Works until `stop` turns true and everything counted is acknowledged (or cannot be, within
+/// seconds), or until the coordinator refuses this worker for good.
+pub async fn work(
+    config: WorkConfig,
+    executor: Executor,
+    parts: Parts,
+    connector: &mut impl Connect,
+    stop: watch::Receiver<bool>,
+) -> Result<(), ServiceError> {
+    let mut worker = Worker {
+        most_tasks: usize::try_from(config.credit).unwrap_or(usize::MAX),
+        agent: Agent::new(config),
+        executor,
+        parts,
+        loans: HashMap::new(),
+        started: Instant::now(),
+        stop,
+        leave_by: None,
+    };
+    let mut pause = BACKOFF.0;
+    loop {
+        let lost = match worker.until(connector.connect()).await? {
+            None => return Ok(()),
+            Some(Err(LinkEnd::Refused(failure))) => return Err(failure),
+            Some(Err(LinkEnd::Lost(reason))) => reason,
+            Some(Ok(link)) => {
+                let begun = Instant::now();
+                let Some(reason) = worker.session(link).await? else { return Ok(()) };
+                if begun.elapsed() > pause {
+                    pause = BACKOFF.0;
+                }
+                reason
+            }
+        };
+        let jittered = pause.mul_f64(rand::random_range(0.5..1.0));
+        tracing::warn!(reason = lost, again_in_ms = jittered.as_millis() as u64, "no coordinator");
+        if worker.until(tokio::time::sleep(jittered)).await?.is_none() {
+            return Ok(());
+        }
+        pause = (pause * 2).min(BACKOFF.1);
+    }
+}
+
+struct Worker {
+    agent: Agent,
+    executor: Executor,
+    parts: Parts,
+    /// Loans whose tasks are still coming, with the next ordinal expected.
+    loans: HashMap<LeaseId, (Accepted, u64)>,
+    most_tasks: usize,
+    started: Instant,
+    stop: watch::Receiver<bool>,
+    /// Once it was asked to stop.
+    leave_by: Option<Instant>,
+}
+
+impl Worker {
+    /// Waits for `event` while threads go on counting. `None`: it is time to leave.
+    async fn until<T>(
+        &mut self,
+        event: impl Future<Output = T>,
+    ) -> Result<Option<T>, ServiceError> {
+        tokio::pin!(event);
+        loop {
+            if self.may_leave() {
+                return Ok(None);
+            }
+            tokio::select! {
+                value = &mut event => return Ok(Some(value)),
+                part = self.parts.recv() => self.finished(part)?,
+                () = stopped(&mut self.stop), if self.leave_by.is_none() => self.begin_leaving(),
+                () = sleep_until(self.leave_by) => return Ok(None),
+            }
+        }
+    }
+
+    /// One session. Returns why it ended, or `None` if it is time to leave.
+    async fn session(&mut self, mut link: Link) -> Result<Option<String>, ServiceError> {
+        let hello = self.agent.connected();
+        self.loans.clear();
+        let reason = 'session: {
+            let mut due = vec![hello];
+            loop {
+                due.extend(self.agent.poll(self.now()));
+                for message in due.drain(..) {
+                    let sent = tokio::select! {
+                        sent = link.messages.send(message) => sent,
+                        () = sleep_until(self.leave_by) => return Ok(None),
+                    };
+                    if sent.is_err() {
+                        break 'session String::from("the connection broke");
+                    }
+                }
+                if self.may_leave() {
+                    return Ok(None);
+                }
+                let wakeup = self.agent.next_wakeup().map(|at| self.instant(at));
+                tokio::select! {
+                    order = link.orders.next(), if self.has_room() => match order {
+                        Some(Ok(order)) => self.obey(order)?,
+                        Some(Err(LinkEnd::Refused(failure))) => return Err(failure),
+                        Some(Err(LinkEnd::Lost(reason))) => break 'session reason,
+                        None => break 'session String::from("the connection broke"),
+                    },
+                    part = self.parts.recv() => self.finished(part)?,
+                    () = stopped(&mut self.stop), if self.leave_by.is_none() => {
+                        self.begin_leaving();
+                    }
+                    () = sleep_until(wakeup) => {}
+                    () = sleep_until(self.leave_by) => return Ok(None),
+                }
+            }
+        };
+        self.agent.disconnected();
+        self.drop_unfinished_loans();
+        Ok(Some(reason))
+    }
+
+    fn obey(&mut self, order: WorkerOrder) -> Result<(), ServiceError> {
+        match order {
+            WorkerOrder::Welcome => tracing::info!("welcome: the coordinator has work for us"),
+            WorkerOrder::Loan(loan) if self.leave_by.is_none() => {
+                tracing::debug!(lease = %loan.lease, job = %loan.job, range = %loan.range, "loan");
+                match self.executor.accepts(loan) {
+                    Ok(accepted) => {
+                        self.agent.lent(loan);
+                        self.loans.insert(loan.lease, (accepted, loan.range.start()));
+                    }
+                    Err(reason) => {
+                        // The coordinator knows our memory; it may reckon with another need.
+                        tracing::warn!(job = %loan.job, %reason, "a loan goes back");
+                        self.agent.decline(loan.lease);
+                    }
+                }
+            }
+            WorkerOrder::Tasks(block) => self.take_tasks(block)?,
+            WorkerOrder::Ack { job, fingerprint, range, verdict } => {
+                tracing::debug!(%job, %range, ?verdict, "acknowledged");
+                self.agent.acked(job, fingerprint, range);
+            }
+            WorkerOrder::Revoke(lease) => {
+                self.agent.revoked(lease);
+                self.loans.remove(&lease);
+                self.executor.drop_lease(lease);
+            }
+            WorkerOrder::Loan(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Tasks of a loan, in order; those of a revoked one may still be on the way.
+    fn take_tasks(&mut self, block: TasksBlock) -> Result<(), ServiceError> {
+        let TasksBlock { lease, start, tasks } = block;
+        let Some((accepted, next)) = self.loans.get_mut(&lease) else { return Ok(()) };
+        let (accepted, end) = (*accepted, start + tasks.len() as u64);
+        let loan = accepted.loan();
+        if start != *next || end > loan.range.end() {
+            return Err(ServiceError::Incompatible(format!(
+                "the coordinator sent the tasks [{start}, {end}) where [{next}, {}) was due",
+                loan.range.end()
+            )));
+        }
+        *next = end;
+        if end == loan.range.end() {
+            self.loans.remove(&lease);
+        }
+        self.executor.push(accepted, start, tasks);
+        Ok(())
+    }
+
+    /// Tasks that will not come any more are not held, whatever the next session brings.
+    fn drop_unfinished_loans(&mut self) {
+        for (lease, _) in self.loans.drain() {
+            self.agent.revoked(lease);
+            self.executor.drop_lease(lease);
+        }
+    }
+
+    fn finished(&mut self, part: Option<Result<Part, CountError>>) -> Result<(), ServiceError> {
+        let part = part.ok_or_else(|| anyhow::anyhow!("a counting thread died"))?;
+        let part = part.map_err(|error| anyhow::anyhow!("a task cannot be counted: {error}"))?;
+        self.agent.finished(self.now(), part);
+        Ok(())
+    }
+
+    fn begin_leaving(&mut self) {
+        tracing::info!("asked to stop: handing back what is not begun");
+        self.leave_by = Some(Instant::now() + FAREWELL);
+        self.agent.stop();
+        self.executor.clear();
+    }
+
+    /// A loan that must come back as a whole may be larger than what we agreed to hold; then the
+    /// rest waits on the coordinator's side.
+    fn has_room(&self) -> bool {
+        self.executor.waiting_tasks() <= self.most_tasks
+    }
+
+    fn may_leave(&self) -> bool {
+        self.leave_by.is_some()
+            && self.executor.is_idle()
+            && self.parts.is_empty()
+            && self.agent.is_settled()
+    }
+
+    fn now(&self) -> Millis {
+        Millis(u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX))
+    }
+
+    fn instant(&self, at: Millis) -> Instant {
+        self.started + Duration::from_millis(at.0)
+    }
+}
+
+/// Completes when `stop` is or becomes true.
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    if stop.wait_for(|stop| *stop).await.is_err() {
+        // Nobody can ask any more.
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Never, if there is no such time.
+async fn sleep_until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}

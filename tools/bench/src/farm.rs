@@ -1,0 +1,132 @@
+//! The farm's own speed: one coordinator, a durable ledger, workers that count nothing.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use farm::Problem;
+use wire::v1;
+use wire::v1::jobs_service_client::JobsServiceClient;
+
+use super::idle_worker::{Booked, idle};
+use super::overhead::{self, OverheadArgs};
+use super::process::Coordinator;
+use anyhow::Result;
+
+use crate::print;
+
+/// The plan that is handed out: 57,963,320 tasks.
+const PLAN: (u32, u32) = (25, 6);
+/// Plans of growing length, for the coordinator's memory: 10^4 to 10^8 tasks and more.
+const GROWING: [(u32, u32); 3] = [(16, 4), (25, 5), (30, 6)];
+
+#[derive(Debug, Args)]
+pub(crate) struct FarmBenchArgs {
+    /// Worker connections, one row of the table each
+    #[arg(long, value_delimiter = ',', default_value = "1,100,1000",
+          value_parser = clap::value_parser!(u64).range(1..=20_000))]
+    connections: Vec<u64>,
+    /// Tasks in a result
+    #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u64).range(1..=4096))]
+    tasks_per_result: u64,
+    /// How long each row is measured, seconds
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    seconds: u64,
+    /// Where the throw-away ledgers lie: the disk that is measured
+    #[arg(long, default_value = ".", value_name = "FOLDER")]
+    folder: PathBuf,
+    #[command(flatten)]
+    overhead: OverheadArgs,
+}
+
+pub(crate) async fn run(args: FarmBenchArgs) -> Result<()> {
+    print("connections    tasks/s  durable results/s  coordinator MiB")?;
+    for &connections in &args.connections {
+        let measured = measure(&args, PLAN, connections).await?;
+        print(format!(
+            "{connections:>11}  {:>9.0}  {:>17.0}  {:>15}",
+            measured.tasks_per_second,
+            measured.results_per_second,
+            mib(measured.memory_mib)
+        ))?;
+    }
+    print("\ntasks in the plan  coordinator MiB, 10 connections")?;
+    for plan in GROWING {
+        let measured = measure(&args, plan, 10).await?;
+        print(format!("{:>17}  {:>15}", measured.plan_tasks, mib(measured.memory_mib)))?;
+    }
+    print("")?;
+    overhead::run(&args.overhead).await
+}
+
+struct Measured {
+    plan_tasks: u64,
+    tasks_per_second: f64,
+    results_per_second: f64,
+    memory_mib: Option<f64>,
+}
+
+async fn measure(
+    args: &FarmBenchArgs,
+    (n, rows): (u32, u32),
+    connections: u64,
+) -> Result<Measured> {
+    let coordinator = Coordinator::start(&args.folder).await?;
+    let plan_tasks = submit(&coordinator, n, rows).await?;
+    let booked = Arc::new(Booked::default());
+    let credit = (65_536 / connections).max(256);
+    let mut workers: Vec<_> = (0..connections)
+        .map(|_| {
+            let endpoint = coordinator.endpoint.clone();
+            tokio::spawn(idle(endpoint, credit, args.tasks_per_result, booked.clone()))
+        })
+        .collect();
+
+    // Connections come first; then a second to reach full speed.
+    while booked.welcomes.load(Ordering::Relaxed) < connections {
+        if let Some(ended) = workers.iter().position(|worker| worker.is_finished()) {
+            workers.swap_remove(ended).await??;
+            return Err(anyhow::anyhow!("a worker's session ended early"));
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    tokio::time::sleep(Duration::from_secs(1)).await;
+
+    let before = read(&booked);
+    let begun = Instant::now();
+    tokio::time::sleep(Duration::from_secs(args.seconds)).await;
+    let after = read(&booked);
+    let seconds = begun.elapsed().as_secs_f64();
+    let memory_mib = coordinator.memory_mib();
+    workers.iter().for_each(tokio::task::JoinHandle::abort);
+    Ok(Measured {
+        plan_tasks,
+        tasks_per_second: (after.0 - before.0) as f64 / seconds,
+        results_per_second: (after.1 - before.1) as f64 / seconds,
+        memory_mib,
+    })
+}
+
+/// Tasks and ranges booked so far.
+fn read(booked: &Booked) -> (u64, u64) {
+    (booked.tasks.load(Ordering::Relaxed), booked.ranges.load(Ordering::Relaxed))
+}
+
+async fn submit(coordinator: &Coordinator, n: u32, rows: u32) -> Result<u64> {
+    let mut jobs = JobsServiceClient::new(coordinator.endpoint.connect().await?);
+    let request = v1::SubmitRequest {
+        problem: Some(Problem::Total { n }.into()),
+        method: Some(v1::submit_request::Method::Rows(v1::RowsRequest { rows: Some(rows) })),
+        priority: 0,
+        audit: None,
+    };
+    let answer = jobs.submit(request).await?;
+    let plan = answer.into_inner().job.and_then(|job| job.plan);
+    Ok(plan.ok_or_else(|| anyhow::anyhow!("the coordinator made no plan"))?.tasks)
+}
+
+fn mib(memory: Option<f64>) -> String {
+    memory.map_or_else(|| "unknown".into(), |mib| format!("{mib:.1}"))
+}

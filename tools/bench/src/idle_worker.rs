@@ -1,0 +1,136 @@
+//! A worker that speaks the real protocol and counts nothing.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use farm::{Agent, AgentConfig, KernelName, Loan, Message, Millis, Part, Range, Tally, Verdict};
+use tokio::sync::mpsc;
+use tokio_stream::StreamExt;
+use wire::{TasksBlock, WorkerOrder};
+
+use anyhow::Result;
+use executor::BUILD;
+use service::Endpoint;
+use service::worker::{Connect, GrpcConnector, Link, LinkEnd};
+
+/// What all idle workers of a run have had acknowledged.
+#[derive(Debug, Default)]
+pub(crate) struct Booked {
+    /// Workers whose session has begun.
+    pub(crate) welcomes: AtomicU64,
+    pub(crate) ranges: AtomicU64,
+    pub(crate) tasks: AtomicU64,
+}
+
+/// Between two attempts to connect.
+const RETRY: Duration = Duration::from_millis(500);
+/// What it pretends each task to take, microseconds of thread time: decides its leases' sizes.
+const PRETENDED_US: u64 = 100;
+
+/// Answers every `tasks_per_result` tasks with the count 0 until the session ends.
+pub(crate) async fn idle(
+    endpoint: Endpoint,
+    credit: u64,
+    tasks_per_result: u64,
+    booked: Arc<Booked>,
+) -> Result<()> {
+    let instance: u64 = rand::random();
+    let mut agent = Agent::new(AgentConfig {
+        worker: format!("idle-{instance:016x}"),
+        build: BUILD.into(),
+        instance,
+        threads: 1,
+        memory: 0,
+        credit,
+        report_ms: 0,
+        resend_ms: 3_600_000,
+    });
+    let mut connector = GrpcConnector { endpoint, backend: "none".into() };
+    let mut link = begin(&mut connector, &mut agent).await?;
+    booked.welcomes.fetch_add(1, Ordering::Relaxed);
+    let started = Instant::now();
+    let mut loans: Vec<Loan> = Vec::new();
+    while let Some(order) = link.orders.next().await {
+        let now = Millis(started.elapsed().as_millis() as u64);
+        match order.map_err(failure)? {
+            WorkerOrder::Loan(loan) => {
+                agent.lent(loan);
+                loans.push(loan);
+            }
+            WorkerOrder::Tasks(block) => {
+                let at = loans.iter().position(|loan| loan.lease == block.lease);
+                let Some(loan) = at.map(|at| loans[at]) else { continue };
+                if block.start + block.tasks.len() as u64 == loan.range.end() {
+                    loans.retain(|known| known.lease != loan.lease);
+                }
+                for part in pieces(loan, &block, tasks_per_result) {
+                    // One by one: the agent would report neighbours as one range.
+                    agent.finished(now, part);
+                    say(&mut agent, now, &link.messages).await;
+                }
+            }
+            WorkerOrder::Ack { job, fingerprint, range, verdict } => {
+                agent.acked(job, fingerprint, range);
+                if verdict != Verdict::Accepted {
+                    continue;
+                }
+                booked.ranges.fetch_add(1, Ordering::Relaxed);
+                booked.tasks.fetch_add(range.len(), Ordering::Relaxed);
+            }
+            WorkerOrder::Revoke(lease) => agent.revoked(lease),
+            WorkerOrder::Welcome => {}
+        }
+        say(&mut agent, now, &link.messages).await;
+    }
+    Ok(())
+}
+
+/// A session that has begun. Many who come at once may be turned away, or wait too long, at first.
+async fn begin(connector: &mut GrpcConnector, agent: &mut Agent) -> Result<Link> {
+    const TRIES: u32 = 100;
+    let mut reason = String::new();
+    for _ in 0..TRIES {
+        let lost = match connector.connect().await {
+            Ok(mut link) => {
+                let _ = link.messages.send(agent.connected()).await;
+                match link.orders.next().await {
+                    Some(Ok(_)) => return Ok(link),
+                    Some(Err(end)) => end,
+                    None => LinkEnd::Lost("the connection broke".into()),
+                }
+            }
+            Err(end) => end,
+        };
+        agent.disconnected();
+        match lost {
+            LinkEnd::Lost(why) => reason = why,
+            refused @ LinkEnd::Refused(_) => return Err(failure(refused)),
+        }
+        tokio::time::sleep(RETRY).await;
+    }
+    Err(failure(LinkEnd::Lost(reason)))
+}
+
+async fn say(agent: &mut Agent, now: Millis, messages: &mpsc::Sender<Message>) {
+    for message in agent.poll(now) {
+        // A closed session shows in the orders.
+        let _ = messages.send(message).await;
+    }
+}
+
+fn pieces(loan: Loan, block: &TasksBlock, size: u64) -> impl Iterator<Item = Part> {
+    let (start, end) = (block.start, block.start + block.tasks.len() as u64);
+    (start..end).step_by(size as usize).map(move |first| {
+        let range = Range::new(first, end.min(first + size)).expect("it has a task");
+        let busy_us = range.len() * PRETENDED_US;
+        Part { loan, range, tally: Tally::EMPTY, kernel: KernelName::default(), busy_us }
+    })
+}
+
+fn failure(end: LinkEnd) -> anyhow::Error {
+    match end {
+        LinkEnd::Refused(error) => error.into(),
+        LinkEnd::Lost(reason) => anyhow::anyhow!("the session ended: {reason}"),
+    }
+}

@@ -1,0 +1,76 @@
+//! Measures the farm and every counting loop, for those who change them.
+//!
+//! ```text
+//! cargo run --release -p bench -- methods      every method and counting loop on one core, in turns
+//! cargo run --release -p bench -- farm         what a coordinator bears, and what the farm costs a laptop
+//! cargo run --release -p bench -- threads      what a second thread brings
+//! cargo run --release -p bench -- hostile      what floods cost honest workers
+//! ```
+#![forbid(unsafe_code)]
+
+mod args;
+mod bare;
+mod coordinator;
+mod farm;
+mod hostile;
+mod idle_worker;
+mod methods;
+mod overhead;
+mod process;
+mod threads;
+
+use std::fmt::Display;
+use std::io::Write;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+/// Measures the farm and every counting loop.
+#[derive(Debug, Parser)]
+#[command(name = "bench", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: BenchCommand,
+}
+
+/// What to measure.
+#[derive(Debug, Subcommand)]
+enum BenchCommand {
+    /// The farm itself: tasks and durable results a second under workers that count nothing, the
+    /// coordinator's memory, and what `queens count` costs over the bare counting loop
+    Farm(farm::FarmBenchArgs),
+    /// What workers who flood the coordinator cost those who work: durable results a second
+    /// without and with them, side by side in one process
+    Hostile(hostile::HostileBenchArgs),
+    /// Every method and counting loop on one core, side by side
+    Methods(methods::MethodsBenchArgs),
+    /// A board by one thread and by several, side by side
+    Threads(threads::ThreadsBenchArgs),
+    /// One line of `methods`, in a process of its own
+    #[command(hide = true)]
+    Sample(methods::SampleArgs),
+    /// The coordinator of `farm`, in a process of its own
+    #[command(hide = true)]
+    Coordinator(coordinator::CoordinatorArgs),
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    // Each connection is an open file. Where the limit cannot be raised, further connections wait.
+    let _ = rlimit::increase_nofile_limit(u64::MAX);
+    match Cli::parse().command {
+        BenchCommand::Farm(args) => farm::run(args).await,
+        BenchCommand::Hostile(args) => hostile::run(args).await,
+        BenchCommand::Methods(args) => methods::run(args),
+        BenchCommand::Threads(args) => threads::run(&args),
+        BenchCommand::Sample(args) => methods::serve(&args),
+        BenchCommand::Coordinator(args) => coordinator::run(args).await,
+    }
+}
+
+/// Prints a line at once: whoever measures wants to see it come.
+fn print(line: impl Display) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}")?;
+    Ok(out.flush()?)
+}

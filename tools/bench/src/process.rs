@@ -1,0 +1,83 @@
+//! Processes of this program, so that their memory is their own.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use service::Endpoint;
+
+/// A coordinator with a throw-away ledger; both end with this value.
+pub(crate) struct Coordinator {
+    child: Child,
+    folder: PathBuf,
+    pub(crate) endpoint: Endpoint,
+}
+
+impl Coordinator {
+    /// Starts a coordinator whose ledger lies in a new folder within `parent`.
+    pub(crate) async fn start(parent: &Path) -> Result<Coordinator> {
+        let folder = parent.join(format!("queens-bench-{:08x}", rand::random::<u32>()));
+        std::fs::create_dir(&folder).with_context(|| format!("cannot make {folder:?}"))?;
+        let port = free_port().context("no free port")?;
+        let address = format!("127.0.0.1:{port}");
+        let child = this_program()?
+            .args(["coordinator", "--listen", &address, "--ledger"])
+            .arg(folder.join("ledger.db"))
+            .stdin(Stdio::null())
+            .spawn()
+            .context("the coordinator cannot be started")?;
+        let endpoint = Endpoint::new(&address, None);
+        let coordinator = Coordinator { child, folder, endpoint };
+        coordinator.wait_until_it_answers().await?;
+        Ok(coordinator)
+    }
+
+    async fn wait_until_it_answers(&self) -> Result<()> {
+        const TRIES: u32 = 100;
+        for _ in 0..TRIES {
+            if self.endpoint.channel().await.is_ok() {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        bail!("the coordinator did not start")
+    }
+
+    /// Resident memory now, MiB; `None` where the system does not tell.
+    pub(crate) fn memory_mib(&self) -> Option<f64> {
+        memory_mib(&self.child, "VmRSS:")
+    }
+}
+
+/// This program once more, with nothing of our environment that could set its options.
+pub(crate) fn this_program() -> Result<Command> {
+    let program = std::env::current_exe().context("this program has no path")?;
+    let ours = std::env::vars_os().map(|(name, _)| name);
+    let ours = ours.filter(|name| name.to_string_lossy().starts_with("QUEENS_"));
+    let mut command = Command::new(program);
+    ours.for_each(|name| {
+        command.env_remove(name);
+    });
+    Ok(command)
+}
+
+/// What the system calls `field` of a process's memory, MiB; `None` where it does not tell.
+pub(crate) fn memory_mib(of: &Child, field: &str) -> Option<f64> {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", of.id())).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(field))?;
+    let kib: f64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kib / 1024.0)
+}
+
+impl Drop for Coordinator {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn free_port() -> std::io::Result<u16> {
+    Ok(std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}

@@ -1,0 +1,124 @@
+//! Reads bytes as messages of every kind, as far as both ends go with them.
+
+use std::fmt::Debug;
+
+use board::{Cut, MethodChoice, Problem};
+use farm::JobView;
+use prost::Message;
+use wire::{WireError, WorkerMessage, WorkerOrder, v1};
+
+/// What became of some bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Read {
+    /// They are no message.
+    Noise,
+    /// They are one, but what it says is refused.
+    Refused,
+    /// It says something.
+    Good,
+}
+
+/// A kind of message and what reads it.
+pub struct Reader {
+    /// The message's name, without its package.
+    pub name: &'static str,
+    /// Reads bytes so, and panics where what was read is not what it is when written and read again.
+    pub read: fn(&[u8]) -> Read,
+}
+
+/// A reader of a message that converts to one of our own types, and one that just decodes.
+macro_rules! reader {
+    ($name:ident) => {
+        reader!($name, |_| Ok(()))
+    };
+    ($name:ident, $convert:expr) => {
+        Reader { name: stringify!($name), read: |bytes| read::<v1::$name, _>(bytes, $convert) }
+    };
+}
+
+/// Every message that begins or ends a call, and a job, which most answers consist of.
+pub const READERS: &[Reader] = &[
+    reader!(WorkRequest, WorkerMessage::try_from),
+    reader!(WorkResponse, order),
+    reader!(Job, job),
+    reader!(SubmitRequest, submission),
+    reader!(SubmitResponse),
+    reader!(ListRequest),
+    reader!(ListResponse),
+    reader!(GetRequest),
+    reader!(GetResponse),
+    reader!(WatchRequest),
+    reader!(WatchResponse),
+    reader!(AuditRequest),
+    reader!(AuditResponse),
+    reader!(CancelRequest),
+    reader!(CancelResponse),
+    reader!(PauseRequest),
+    reader!(PauseResponse),
+    reader!(ResumeRequest),
+    reader!(ResumeResponse),
+];
+
+fn read<M, T>(bytes: &[u8], convert: fn(M) -> Result<T, WireError>) -> Read
+where
+    M: Message + Default + PartialEq + Debug,
+    T: PartialEq + Debug,
+{
+    let Ok(message) = M::decode(bytes) else { return Read::Noise };
+    let again = M::decode(message.encode_to_vec().as_slice()).expect("it was just encoded");
+    assert!(again == message, "{message:?} became {again:?}");
+    let converted = convert(message);
+    assert_eq!(converted, convert(again));
+    match converted {
+        Ok(_) => Read::Good,
+        Err(refusal) => {
+            assert!(!refusal.to_string().is_empty());
+            Read::Refused
+        }
+    }
+}
+
+fn order(response: v1::WorkResponse) -> Result<WorkerOrder, WireError> {
+    let order = WorkerOrder::try_from(response)?;
+    assert_eq!(WorkerOrder::try_from(v1::WorkResponse::from(order.clone())), Ok(order.clone()));
+    Ok(order)
+}
+
+fn job(job: v1::Job) -> Result<JobView, WireError> {
+    let job = JobView::try_from(job)?;
+    assert_eq!(JobView::try_from(v1::Job::from(job.clone())), Ok(job.clone()));
+    Ok(job)
+}
+
+/// As far as a plan, where that takes no time.
+fn submission(request: v1::SubmitRequest) -> Result<(Problem, MethodChoice), WireError> {
+    const SMALL: u32 = 7;
+    let problem = Problem::try_from(request.problem.ok_or(WireError::Missing("problem"))?)?;
+    let choice = MethodChoice::from(request.method.ok_or(WireError::Missing("method"))?);
+    assert_eq!(Problem::try_from(v1::Problem::from(problem)), Ok(problem));
+    if problem.n() <= SMALL || problem.n() > board::Given::MAX_N {
+        let method = choice.for_problem(problem);
+        let cut = Cut::new(problem, method);
+        assert_eq!(cut.is_ok(), problem.suits(method), "{problem} by {method}");
+    }
+    let is_known = Problem::from_text(&problem.text(), problem.n()) == Some(problem);
+    assert_eq!(is_known, problem.n() <= problem.max_n());
+    Ok((problem, choice))
+}
+
+#[cfg(test)]
+mod tests {
+    use prost_types::FileDescriptorSet;
+
+    use super::*;
+
+    #[test]
+    fn every_message_of_the_services_is_read() {
+        let files = FileDescriptorSet::decode(wire::DESCRIPTORS).expect("they were encoded so");
+        let methods = files.file.iter().flat_map(|file| &file.service).flat_map(|s| &s.method);
+        for message in methods.flat_map(|method| [method.input_type(), method.output_type()]) {
+            let name = message.rsplit('.').next().expect("it has a name");
+            assert!(READERS.iter().any(|reader| reader.name == name), "READERS lacks {name}");
+        }
+    }
+}

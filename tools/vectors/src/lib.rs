@@ -1,0 +1,135 @@
+//! The known counts of `vectors/counts.toml`, for the tests of any crate.
+//!
+//! Every value in the file names its source. A test asks here instead of repeating a number, so that
+//! no known count is written down twice.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Counts {
+    total: Values,
+    fundamental: Values,
+    centrosymmetric: Values,
+    quarter_turn: Sparse,
+    toroidal: Sparse,
+    superqueens: Values,
+    prefixes: Vec<Polynomial>,
+    ring_two_tasks: Values,
+    ring_two_weights: Weights,
+}
+
+#[derive(Deserialize)]
+struct Values {
+    first: u32,
+    values: Vec<String>,
+}
+
+/// Counts by board size; the count of a size that is missing is 0.
+#[derive(Deserialize)]
+struct Sparse {
+    sparse: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+struct Weights {
+    weight_4: u64,
+    weight_2: u64,
+}
+
+#[derive(Deserialize)]
+struct Polynomial {
+    rows: u32,
+    from_n: u32,
+    polynomial: Vec<i128>,
+}
+
+static COUNTS: LazyLock<Counts> = LazyLock::new(|| {
+    let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/counts.toml"));
+    toml::from_str(text).expect("vectors/counts.toml holds the known counts")
+});
+
+impl Values {
+    fn at(&self, n: u32) -> u128 {
+        self.values[(n - self.first) as usize].parse().expect("counts are decimal")
+    }
+}
+
+impl Sparse {
+    fn at(&self, n: u32) -> u128 {
+        let value = self.sparse.get(&n.to_string());
+        value.map_or(0, |value| value.parse().expect("counts are decimal"))
+    }
+}
+
+/// Q(n), the number of placements of `n` queens (A000170), for `n` up to 27.
+#[must_use]
+pub fn total(n: u32) -> u128 {
+    COUNTS.total.at(n)
+}
+
+/// Number of placements up to the symmetries of the square (A002562), for `n` from 1 to 27.
+#[must_use]
+pub fn fundamental(n: u32) -> u128 {
+    COUNTS.fundamental.at(n)
+}
+
+/// Number of placements that the half turn fixes (A032522), for `n` from 1 to 32.
+#[must_use]
+pub fn centrosymmetric(n: u32) -> u128 {
+    COUNTS.centrosymmetric.at(n)
+}
+
+/// Number of placements that the quarter turn fixes (A033148), for `n` up to 33.
+#[must_use]
+pub fn quarter_turn(n: u32) -> u128 {
+    COUNTS.quarter_turn.at(n)
+}
+
+/// Number of placements on a torus (A007705), for `n` from 1 to 34.
+#[must_use]
+pub fn toroidal(n: u32) -> u128 {
+    COUNTS.toroidal.at(n)
+}
+
+/// Number of placements of queens that also move as knights (A051223), for `n` from 10 to 26.
+#[must_use]
+pub fn superqueens(n: u32) -> u128 {
+    COUNTS.superqueens.at(n)
+}
+
+/// The number of orbits, under the symmetries of the square, of the ways to fill the two outer rings
+/// of a board of size `n` (16 to 27).
+#[must_use]
+pub fn ring_two_tasks(n: u32) -> u64 {
+    COUNTS.ring_two_tasks.at(n) as u64
+}
+
+/// How many of the [`ring_two_tasks`] of the board of size 27 have this weight, which is 4 or 2.
+#[must_use]
+pub fn ring_two_tasks_of_weight(weight: u8) -> u64 {
+    let Weights { weight_4, weight_2 } = COUNTS.ring_two_weights;
+    if weight == 4 { weight_4 } else { weight_2 }
+}
+
+/// The number of ways to place queens in the first `rows` rows of a board of size `n`, no symmetry
+/// removed; `None` where no closed form is known to hold.
+#[must_use]
+pub fn prefixes(n: u32, rows: u32) -> Option<u128> {
+    let n_wide = i128::from(n);
+    let value = match rows {
+        0 => 1,
+        1 => n_wide,
+        2 if n >= 1 => (n_wide - 1) * (n_wide - 2),
+        _ => COUNTS
+            .prefixes
+            .iter()
+            .find(|p| p.rows == rows && p.from_n <= n)?
+            .polynomial
+            .iter()
+            .fold(0, |sum, coefficient| sum * n_wide + coefficient),
+    };
+    Some(u128::try_from(value).expect("a count is not negative"))
+}
