@@ -11,13 +11,12 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use blake3::Hash;
 use board::Cut;
-use farm::{AuditPolicy, Fingerprint, IntervalSet, JobState, Plan, Slice};
+use farm::{AuditPolicy, Fingerprint, IntervalSet, JobState, Plan, Row, Slice};
 
 use super::format::{Audit, DisputeState, Header, Line, VERSION};
 use super::merkle::Merkle;
 use super::recount::Sample;
 use crate::BundleError;
-use ledger::Entry;
 
 /// Bytes of the longest line that is read. A sound bundle has no longer ones.
 const MAX_LINE: u64 = 64 << 10;
@@ -46,7 +45,7 @@ pub struct Checked {
     /// Names of the kernels that counted ranges.
     pub kernels: BTreeSet<String>,
     /// The ranges to recount, in an order that the seed decides.
-    pub chosen: Vec<Entry>,
+    pub chosen: Vec<Row>,
 }
 
 /// Reads a bundle from beginning to end, and chooses the ranges to recount.
@@ -158,7 +157,7 @@ struct Books {
     workers: BTreeSet<String>,
     kernels: BTreeSet<String>,
     /// Ranges that the bundle calls counted twice and whose second count is not seen yet, by their start.
-    agreed: BTreeMap<u64, Entry>,
+    agreed: BTreeMap<u64, Row>,
     confirmed: u64,
     wanted: u64,
     open_disputes: u64,
@@ -168,7 +167,7 @@ struct Books {
 /// A range with its pseudorandom rank. The heap removes the highest rank first.
 struct Ranked {
     rank: [u8; 32],
-    entry: Entry,
+    entry: Row,
 }
 
 impl Books {
@@ -221,7 +220,7 @@ impl Books {
         Ok(())
     }
 
-    fn range(&mut self, entry: Entry, audit: Audit) -> Result<()> {
+    fn range(&mut self, entry: Row, audit: Audit) -> Result<()> {
         let range = entry.range;
         let last = std::mem::replace(&mut self.end, range.end());
         ensure!(
@@ -253,7 +252,7 @@ impl Books {
     }
 
     /// Adds a range to the sample, which keeps the ranges with the lowest ranks.
-    fn choose(&mut self, entry: Entry) {
+    fn choose(&mut self, entry: Row) {
         let text = format!("queens verify; seed {}; range {}", self.sample.seed, entry.range);
         let rank = *blake3::hash(text.as_bytes()).as_bytes();
         self.chosen.push(Ranked { rank, entry });
@@ -262,7 +261,7 @@ impl Books {
         }
     }
 
-    fn audit(&mut self, second: &Entry) -> Result<()> {
+    fn audit(&mut self, second: &Row) -> Result<()> {
         let range = second.range;
         let Some(first) = self.agreed.remove(&range.start()) else {
             bail!("this is a second count of {range}, but no first count waits for one");
@@ -281,7 +280,7 @@ impl Books {
 
     /// Counts a settled dispute as a confirmation: two workers agreed on the count. One of them is on the
     /// line of the range, the other on this line.
-    fn dispute(&mut self, other: &Entry, state: DisputeState) {
+    fn dispute(&mut self, other: &Row, state: DisputeState) {
         self.open_disputes += u64::from(state == DisputeState::Open);
         let start = other.range.start();
         let agrees = self.agreed.get(&start).is_some_and(|kept| {

@@ -2,11 +2,10 @@
 
 use anyhow::{Context, Result, ensure};
 use farm::{
-    AuditPolicy, Author, JobState, KernelName, LeaseId, Method, Plan, Problem, Range, Slice, Tally,
+    AuditPolicy, Author, Check, JobState, KernelName, LeaseId, Method, Plan, Problem, Range, Row,
+    Slice, Tally,
 };
 use serde::{Deserialize, Serialize};
-
-use ledger::Entry;
 
 /// The version of the format.
 pub(super) const VERSION: u32 = 1;
@@ -114,6 +113,26 @@ pub(super) enum DisputeState {
     TakenBack,
 }
 
+impl From<Check> for Audit {
+    fn from(check: Check) -> Audit {
+        match check {
+            Check::NotChosen => Audit::NotChosen,
+            Check::Wanted => Audit::Wanted,
+            Check::Agreed => Audit::Agreed,
+        }
+    }
+}
+
+impl From<farm::DisputeState> for DisputeState {
+    fn from(state: farm::DisputeState) -> DisputeState {
+        match state {
+            farm::DisputeState::Open => DisputeState::Open,
+            farm::DisputeState::Settled => DisputeState::Settled,
+            farm::DisputeState::TakenBack => DisputeState::TakenBack,
+        }
+    }
+}
+
 /// A count of a range, with its worker and its kernel. Large numbers are decimal strings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -130,9 +149,9 @@ pub(super) struct Count {
     busy_us: u64,
 }
 
-impl From<&Entry> for Count {
-    fn from(entry: &Entry) -> Count {
-        let Entry { range, tally, kernel, author, lease, busy_us } = entry;
+impl From<&Row> for Count {
+    fn from(entry: &Row) -> Count {
+        let Row { range, tally, kernel, author, lease, busy_us } = entry;
         Count {
             first: range.start(),
             past: range.end(),
@@ -148,10 +167,10 @@ impl From<&Entry> for Count {
     }
 }
 
-impl TryFrom<Count> for Entry {
+impl TryFrom<Count> for Row {
     type Error = anyhow::Error;
 
-    fn try_from(count: Count) -> Result<Entry> {
+    fn try_from(count: Count) -> Result<Row> {
         let Count { first, past, .. } = count;
         let range =
             Range::new(first, past).with_context(|| format!("[{first}, {past}) is empty"))?;
@@ -164,7 +183,7 @@ impl TryFrom<Count> for Entry {
             digest: count.digest.parse().context("the digest is not 32 hexadecimal digits")?,
         };
         ensure!(tally.is_sound(), "the sum and its residue disagree at ordinal {first}");
-        Ok(Entry {
+        Ok(Row {
             range,
             tally,
             kernel: KernelName::new(&count.kernel).context("the kernel's name is too long")?,

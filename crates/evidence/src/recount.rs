@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 use board::Cut;
 use count::Backend;
 use executor::{Fit, NamedKernel, fit};
-use farm::{KernelName, Plan, Recount, Tally};
-use ledger::Entry;
+use farm::{KernelName, Plan, Recount, Row, Tally};
 
 use crate::RecountError;
 
@@ -56,7 +55,7 @@ pub struct Recounted {
 /// the plan.
 pub fn recount(
     plan: Plan,
-    ranges: &[Entry],
+    ranges: &[Row],
     effort: RecountEffort,
 ) -> Result<Recounted, RecountError> {
     let cut = Cut::new(plan.problem, plan.method)?;
@@ -98,8 +97,8 @@ pub fn recount(
     Ok(done.into_inner().expect("no thread panicked"))
 }
 
-fn differs(entry: &Entry, ours: Tally, kernel: KernelName) -> String {
-    let Entry { range, tally, author, .. } = entry;
+fn differs(entry: &Row, ours: Tally, kernel: KernelName) -> String {
+    let Row { range, tally, author, .. } = entry;
     let which = if tally.count == ours.count {
         "the sums are equal but the tasks' counts differ;"
     } else {

@@ -17,7 +17,7 @@ use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
 
 use crate::ServiceError;
-use crate::coordinator::{Allowance, Hub, HubHandle, Plans, Wish, host};
+use crate::coordinator::{Allowance, ClientRequest, Hub, HubHandle, Plans, host};
 use crate::worker::{Connect, Link, LinkEnd, WorkConfig, start_executor, work};
 
 /// What to count, and with what.
@@ -248,13 +248,13 @@ async fn begin(
         Some(job) => {
             let view = hub.job(job).await.map_err(ServiceError::from)?;
             match view {
-                Some(view) if view.state == JobState::Paused => Wish::Resume(job),
+                Some(view) if view.state == JobState::Paused => ClientRequest::Resume(job),
                 _ => return Ok(job),
             }
         }
-        None => Wish::Submit { plan, slice, priority: 0, audit: None },
+        None => ClientRequest::Submit { plan, slice, priority: 0, audit: None },
     };
-    Ok(hub.wish(wish).await.map_err(ServiceError::from)??.id)
+    Ok(hub.request(wish).await.map_err(ServiceError::from)??.id)
 }
 
 fn flatten(

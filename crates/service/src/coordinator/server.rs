@@ -20,7 +20,7 @@ use wire::{MAX_MESSAGE_BYTES, WireError, WorkerMessage, v1};
 use super::hub::HubGone;
 use super::listen::{Admission, Connection};
 use super::token_gate::TokenGate;
-use super::{HubHandle, Plans, SessionFault, Wish, host};
+use super::{ClientRequest, HubHandle, Plans, SessionFault, host};
 use crate::ServiceError;
 use crate::Token;
 
@@ -174,8 +174,8 @@ fn policy(wanted: v1::AuditPolicy) -> Result<AuditPolicy, Status> {
 }
 
 impl Services {
-    async fn grant(&self, wish: Wish) -> Result<v1::Job, Status> {
-        match self.hub.wish(wish).await? {
+    async fn grant(&self, wish: ClientRequest) -> Result<v1::Job, Status> {
+        match self.hub.request(wish).await? {
             Ok(job) => Ok(job.into()),
             Err(refusal @ Refusal::NoSuchJob(_)) => Err(Status::not_found(refusal.to_string())),
             Err(refusal @ Refusal::Over(..)) => {
@@ -210,7 +210,7 @@ impl JobsService for Services {
             .map_err(|error| Status::invalid_argument(error.to_string()))?;
         let (slice, priority) = (Slice::ALL, request.priority);
         let audit = request.audit.map(policy).transpose()?;
-        let job = self.grant(Wish::Submit { plan, slice, priority, audit }).await?;
+        let job = self.grant(ClientRequest::Submit { plan, slice, priority, audit }).await?;
         tracing::info!(job = job.id, %plan, tasks = plan.tasks, "job submitted");
         Ok(Response::new(v1::SubmitResponse { job: Some(job) }))
     }
@@ -271,7 +271,7 @@ impl JobsService for Services {
         let v1::AuditRequest { job, policy: wanted } = request.into_inner();
         let missing = || Status::invalid_argument(WireError::Missing("policy").to_string());
         let policy = policy(wanted.ok_or_else(missing)?)?;
-        let job = self.grant(Wish::Audit(JobId(job), policy)).await?;
+        let job = self.grant(ClientRequest::Audit(JobId(job), policy)).await?;
         tracing::info!(job = job.id, share_ppm = policy.share_ppm, seed = policy.seed, "audit");
         Ok(Response::new(v1::AuditResponse { job: Some(job) }))
     }
@@ -280,7 +280,7 @@ impl JobsService for Services {
         &self,
         request: Request<v1::CancelRequest>,
     ) -> Result<Response<v1::CancelResponse>, Status> {
-        let job = self.grant(Wish::Cancel(JobId(request.into_inner().job))).await?;
+        let job = self.grant(ClientRequest::Cancel(JobId(request.into_inner().job))).await?;
         Ok(Response::new(v1::CancelResponse { job: Some(job) }))
     }
 
@@ -288,7 +288,7 @@ impl JobsService for Services {
         &self,
         request: Request<v1::PauseRequest>,
     ) -> Result<Response<v1::PauseResponse>, Status> {
-        let job = self.grant(Wish::Pause(JobId(request.into_inner().job))).await?;
+        let job = self.grant(ClientRequest::Pause(JobId(request.into_inner().job))).await?;
         Ok(Response::new(v1::PauseResponse { job: Some(job) }))
     }
 
@@ -296,7 +296,7 @@ impl JobsService for Services {
         &self,
         request: Request<v1::ResumeRequest>,
     ) -> Result<Response<v1::ResumeResponse>, Status> {
-        let job = self.grant(Wish::Resume(JobId(request.into_inner().job))).await?;
+        let job = self.grant(ClientRequest::Resume(JobId(request.into_inner().job))).await?;
         Ok(Response::new(v1::ResumeResponse { job: Some(job) }))
     }
 }
