@@ -53,7 +53,7 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
 fn bundle() {
     let folder = TempDir::new().expect("a temporary directory");
     let path = folder.path().join("altered");
-    bolero::check!().for_each(move |input: &[u8]| {
+    fuzz::each_input(|input| {
         let mut source = Source::new(input);
         let mut bytes = SOUND.clone();
         for _ in 0..=source.below(4) {

@@ -82,7 +82,7 @@ fn whole() -> Report {
 fn ledger() {
     let directory = TempDir::new().expect("a temporary directory");
     let path = directory.path().join("ledger.db");
-    bolero::check!().for_each(move |input: &[u8]| {
+    fuzz::each_input(|input| {
         let mut source = Source::new(input);
         remove(&path, &["-wal", "-shm", "-journal"]);
         fs::write(&path, &*SOUND).expect("it can be written");
