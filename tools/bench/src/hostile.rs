@@ -16,7 +16,7 @@ use super::bare::median_ratio;
 use super::idle_worker::{Booked, idle};
 use anyhow::Result;
 use service::Endpoint;
-use service::coordinator::{Access, Hub, HubHandle, Limits, Listener, Plans, ClientRequest, serve};
+use service::coordinator::{Access, ClientRequest, Hub, HubHandle, Limits, Listener, Plans, serve};
 use testkit::hostile_worker::{Attack, Harm, Target, attack};
 
 use crate::print;
