@@ -104,6 +104,51 @@ fn a_dispute_of_which_a_liar_is_part_is_void() {
 }
 
 #[test]
+fn a_liar_does_not_second_the_settlement_that_proves_it_wrong() {
+    // Given: w1 counts right, w2 confirms that, w3 contradicts, and w2 says something else again.
+    let mut stage = Stage::new();
+    let job = stage.submit_audited(4);
+    let [one, two, three, four] = ["w1", "w2", "w3", "w4"].map(|name| stage.join(name, 0));
+    let of = |more, name: &str| {
+        let (tally, kernel) = (tally(plan(4), range(0, 4), more), kernel(name));
+        Report { tally, kernel, ..report(job, plan(4), range(0, 4)) }
+    };
+    stage.report(one, of(0, "straight"));
+    stage.report(two, of(0, "by search"));
+    assert_eq!((stage.state(job).0, audits(&stage, job)), (JobState::Done, (0, 1)));
+    stage.report(three, of(1, "straight"));
+    stage.report(two, of(2, "straight"));
+
+    // When w4 agrees with w1, so that w2 and w3 are wrong
+    assert_eq!(stage.report(four, of(0, "straight")), Some(Verdict::Disputed));
+
+    // Then w1 seconds w4, and nobody has to count it again.
+    assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 4), (0, 1)));
+}
+
+#[test]
+fn a_settlement_that_only_a_liar_seconds_waits_for_another_count() {
+    // Given: w1 has contradicted itself.
+    let mut stage = Stage::new();
+    let job = stage.submit(4, 0);
+    let [one, two, three] = ["w1", "w2", "w3"].map(|name| stage.join(name, 0));
+    let of = |more, name: &str| {
+        let (tally, kernel) = (tally(plan(4), range(0, 4), more), kernel(name));
+        Report { tally, kernel, ..report(job, plan(4), range(0, 4)) }
+    };
+    stage.report(one, of(1, "straight"));
+    stage.report(one, of(0, "straight"));
+
+    // When w2 agrees with what w1 said at last
+    stage.report(two, of(0, "straight"));
+
+    // Then a worker that is believed has to say so, too.
+    assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Running, 4), (1, 0)));
+    stage.report(three, of(0, "by search"));
+    assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 4), (0, 1)));
+}
+
+#[test]
 fn who_was_proven_wrong_is_never_heard_again() {
     let (mut stage, job) = contradicted();
     let three = stage.join("w3", 2);
