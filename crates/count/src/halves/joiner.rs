@@ -1,4 +1,4 @@
-//! One task: its lists, in as many parts as there is room for, and their joins.
+//! One task: its lists, whole or in parts as there is room, and their joins.
 
 use board::halves::Shares;
 use board::{Prefix, full_mask};
@@ -21,15 +21,15 @@ pub(crate) struct Joiner<U: Unit> {
     parts: Parts<U>,
 }
 
-/// What is made for one centre row.
+/// Tables that serve all tasks with one square of the centre row's queen.
 struct Tables {
-    /// Its square, a bit or 0, of an odd board 0 for any.
+    /// The square, as a bit. It is 0 for even N, and for an odd board if the lists serve every square.
     centre: u32,
     lists: Lists,
 }
 
 impl<U: Unit> Joiner<U> {
-    /// For boards of size `n` and lists of at most `room` half-boards at a time.
+    /// The method for boards of size `n`, with lists of at most `room` half-boards at a time.
     pub(crate) fn new(unit: U, n: u32, room: Room) -> Joiner<U> {
         assert!(U::ITEM_BITS >= item_bits(n), "a unit too narrow for a board of size {n}");
         let parts = Parts::new(unit, code_bits(n), room);
@@ -37,7 +37,7 @@ impl<U: Unit> Joiner<U> {
         Joiner { n, kept: room.kept, tables: None, shared, parts }
     }
 
-    /// Adds the shares of one task's boards to `sum`.
+    /// Adds the shares of the boards of one task to `sum`.
     pub(crate) fn count(&mut self, record: Prefix, sum: &mut Sum) {
         let shares = Shares::of(self.n, record);
         if self.list_shared(record, shares) {
@@ -47,7 +47,7 @@ impl<U: Unit> Joiner<U> {
         }
     }
 
-    /// Lists a task as one that shares its lists; false if it does not, or they do not fit.
+    /// Makes the lists of a task from shared ones. Returns false if it shares none, or they do not fit.
     fn list_shared(&mut self, record: Prefix, shares: Shares) -> bool {
         let Joiner { n, kept, tables, shared, parts } = self;
         let Some(shared) = shared.as_mut().filter(|shared| shared.has(record)) else {
@@ -66,7 +66,7 @@ impl<U: Unit> Joiner<U> {
         let others = full_mask(n) & !(split | centre);
         let upper = Wanted { set: split, window: shares.upper, closed: 0, view: geometry.upper };
         let lower = Wanted { set: others, window: shares.lower, closed: 0, view: geometry.lower };
-        // A list that does not fit is joined in parts, each with the other list once more.
+        // A list that does not fit is joined in parts; the other list is made once more for each.
         let mut upper_rest = Rest::ALL;
         while let Rest::From(_) = upper_rest {
             upper_rest = self.parts.list_upper(lists, upper, upper_rest);
@@ -82,7 +82,8 @@ impl<U: Unit> Joiner<U> {
     }
 }
 
-/// The lists for a square of the centre row, or for any, made if the last ones were for another.
+/// The lists for a square of the centre row, or for every square. They are made if the last ones were for
+/// another square.
 fn lists(
     tables: &mut Option<Tables>,
     n: u32,
@@ -109,7 +110,7 @@ mod tests {
         {
             let plan = HalvesPlan::new(n).expect("the size is in range");
             let mut tasks = Tasks::new();
-            // Of the most even splits the last one leaves no half-board out.
+            // The last one of the most even splits leaves no half-board out.
             plan.fill(ordinal..ordinal + 1, &mut tasks).expect("the plan has the range");
             let count = |room| {
                 let mut joiner = Joiner::new(Portable::<4>, n, room);

@@ -11,8 +11,8 @@
 
 use board::{Locality, Method};
 
-/// Whether tasks of a board of size `n` share lists: those of a larger one take too much memory, and
-/// in its keys there is no room for marks.
+/// Whether tasks of a board of size `n` share lists. Lists of a larger board would take too much memory, and
+/// its keys have no room for marks.
 pub(crate) fn shares_lists(n: u32) -> bool {
     match Method::Halves.locality(n) {
         Locality::SharedWork { .. } => true,
@@ -30,8 +30,8 @@ const CORNER_OF_UPPER: u32 = 27;
 
 const CORNER_OF_LOWER: u32 = 31;
 
-/// The marks of a quarter-board with the key `far`, and as its part of the half-board's number the
-/// row of the centre column's queen. A half-board's marks are the union.
+/// The marks of a quarter-board with the key `far`. `number` is its part of the half-board's number, whose
+/// one bit is the row of the centre column's queen. The marks of a half-board are those of both quarters.
 pub(crate) fn marks(n: u32, far: u64, number: u32) -> u64 {
     let half = n / 2;
     let (distance, not_beyond) = match number.checked_ilog2() {
