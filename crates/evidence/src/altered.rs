@@ -1,12 +1,12 @@
-//! The fuzzing target `bundle`: a bundle that somebody altered is refused with a sentence, or says the
-//! same as before. The crate `fuzz` says how to run it for longer.
+//! The fuzzing target `bundle`: an altered bundle is refused with a sentence, or still has the same
+//! content. The crate `fuzz` says how to run it for longer.
 
 use std::fs;
 use std::sync::LazyLock;
 
 use farm::{
-    Author, Effect, JobId, KernelName, LeaseId, Method, Plan, Problem, Range, Record, Report,
-    Slice, Tally, Ticket,
+    Author, JobId, KernelName, LeaseId, LedgerCommand, Method, Plan, Problem, Range, Report, Slice,
+    Tally,
 };
 use fuzz::Source;
 use tempfile::TempDir;
@@ -17,7 +17,7 @@ use ledger::{CheckedLedger, Evidence, LedgerFault};
 
 const JOB: JobId = JobId(1);
 
-/// A bundle of a small job that is done.
+/// The bytes of a sound bundle: a small job that is done.
 static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let folder = TempDir::new().expect("a temporary directory");
     let (path, bundle) = (folder.path().join("ledger.db"), folder.path().join("bundle"));
@@ -25,11 +25,8 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let (problem, method) = (Problem::Total { n: 8 }, Method::Rows { rows: 2 });
     let tasks = board::Cut::new(problem, method).expect("such a plan exists").len();
     let (plan, slice) = (Plan { problem, method, tasks }, Slice::ALL);
-    let write = |record| {
-        let write = Effect::Write { ticket: Ticket(0), record };
-        ledger.apply(&[write]).expect("it is written");
-    };
-    write(Record::Job { job: JOB, plan, slice, priority: 0, audit: None });
+    let write = |command| drop(ledger.apply(&[command]).expect("it is written"));
+    write(LedgerCommand::CreateJob { job: JOB, plan, slice, priority: 0, audit: None });
     for (start, end, count) in [(0, 5, 12), (5, tasks, 80)] {
         let fingerprint = plan.fingerprint();
         let report = Report {
@@ -42,9 +39,9 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
             busy_us: 1,
         };
         let author = Author { worker: "w".into(), build: "1.2.3".into() };
-        write(Record::Range { report, author, audit: false });
+        write(LedgerCommand::Accept { report, author, audit: false });
     }
-    write(Record::Done { job: JOB, tasks, total: 92 });
+    write(LedgerCommand::Finish { job: JOB, tasks, total: 92 });
     drop(ledger);
     let evidence = Evidence::open(&path).expect("it can be read");
     let write = |see: &mut dyn FnMut(_) -> _| evidence.for_each(JOB, see);

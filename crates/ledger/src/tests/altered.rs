@@ -25,25 +25,25 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
         };
         let range = |start, end, count| {
             let (author, audit) = (by("a"), start == 30);
-            Record::Range { report: report(start, end, count), author, audit }
+            LedgerCommand::Accept { report: report(start, end, count), author, audit }
         };
-        let dispute = |start, end, count| Record::Dispute {
+        let dispute = |start, end, count| LedgerCommand::Dispute {
             report: report(start, end, count),
             author: by("b"),
         };
-        let settle = |start, end, count| Record::Settle {
+        let settle = |start, end, count| LedgerCommand::Settle {
             report: report(start, end, count),
             author: by("c"),
             wrong: vec!["d".into()],
         };
-        let confirm = |start, end, count| Record::Confirm {
-            report: report(start, end, count),
+        let confirm = |start, end, count| LedgerCommand::Confirm {
+            report: Report { kernel: kernel("portable"), ..report(start, end, count) },
             author: by("b"),
         };
         let policy = AuditPolicy { share_ppm: 500_000, seed: 5, by_search: false };
         let (job, slice) = (JobId(job), Slice::ALL);
-        let records = [
-            Record::Job { job, plan, slice, priority: 1, audit: Some(policy) },
+        let commands = [
+            LedgerCommand::CreateJob { job, plan, slice, priority: 1, audit: Some(policy) },
             range(0, 10, 7),
             range(10, 30, 5),
             range(30, 40, 3),
@@ -52,24 +52,24 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
             settle(10, 30, 6),
             dispute(0, 10, 8),
         ];
-        for record in records {
-            ledger.apply(&[written(record)]).expect("it is written");
+        for command in commands {
+            ledger.apply(&[command]).expect("it is written");
         }
         let last = match job.0 {
-            1 => Record::State { job, state: JobState::Cancelled },
-            2 => Record::State { job, state: JobState::Paused },
+            1 => LedgerCommand::SetState { job, state: JobState::Cancelled },
+            2 => LedgerCommand::SetState { job, state: JobState::Paused },
             _ => continue,
         };
-        ledger.apply(&[written(last)]).expect("it is written");
+        ledger.apply(&[last]).expect("it is written");
     }
     let (plan, slice) = (plan(), Slice::ALL);
-    let job = Record::Job { job: JobId(9), plan, slice, priority: 3, audit: None };
-    ledger.apply(&[written(job)]).expect("it is written");
+    let job = LedgerCommand::CreateJob { job: JobId(9), plan, slice, priority: 3, audit: None };
+    ledger.apply(&[job]).expect("it is written");
     let author = Author { worker: "a".into(), build: "1.2.3".into() };
     let report = Report { job: JobId(9), ..whole() };
-    ledger.apply(&[written(Record::Range { report, author, audit: false })]).expect("it is");
-    let done = Record::Done { job: JobId(9), tasks: 100, total: 92 };
-    ledger.apply(&[written(done)]).expect("it is written");
+    ledger.apply(&[LedgerCommand::Accept { report, author, audit: false }]).expect("it is");
+    let done = LedgerCommand::Finish { job: JobId(9), tasks: 100, total: 92 };
+    ledger.apply(&[done]).expect("it is written");
     drop(ledger);
     fs::read(&path).expect("it can be read")
 });

@@ -2,10 +2,9 @@
 
 use std::num::NonZero;
 
-use farm::{Dismissal, Effect, Event, Farm, Millis, RequestId, Ticket};
+use farm::{Dismissal, Effect, Event, Farm, LedgerCommand, Millis, RequestId, Ticket};
 
 use crate::agenda::Happening;
-use crate::ledger::{Answer, Order};
 use crate::scenario::{Submission, Wish, thread_memory};
 use crate::world::World;
 
@@ -95,26 +94,18 @@ impl World {
                 let at = self.soon(1, 100);
                 self.agenda.plan(at, Happening::WorkerLosesSession { session });
             }
-            Effect::Write { ticket, record } => {
-                self.order(ticket, Order::Write(record));
-            }
-            Effect::Compare { ticket, job, range } => {
-                self.order(ticket, Order::Compare(job, range));
-            }
-            Effect::FindAudits { ticket, job, most } => {
-                self.order(ticket, Order::FindAudits(job, most));
-            }
+            Effect::Ledger { ticket, command } => self.order(ticket, command),
             Effect::Reply { request, .. } => drop(self.unanswered.remove(&request)),
             Effect::Poisoned { .. } | Effect::Finished { .. } => {}
         }
     }
 
-    fn order(&mut self, ticket: Ticket, order: Order) {
+    fn order(&mut self, ticket: Ticket, command: LedgerCommand) {
         if self.ledger.queue.is_empty() {
             let at = self.soon(1, self.scenario.weather.commit_ms);
             self.agenda.plan(at, Happening::Commit { epoch: self.epoch });
         }
-        self.ledger.queue.push_back((ticket, order));
+        self.ledger.queue.push_back((ticket, command));
     }
 
     pub fn commit(&mut self, epoch: u64) {
@@ -138,15 +129,9 @@ impl World {
         if epoch != self.epoch || self.farm.is_none() {
             return;
         }
-        let (ticket, answer) = self.ledger.answers.pop_front().expect("one for each telling");
-        self.witness.told(&answer, &mut self.tally);
-        self.step(match answer {
-            Answer::Written(_) => Event::Written { ticket },
-            Answer::Noted(_, wanted) => Event::AuditNoted { ticket, wanted },
-            Answer::Settled(_, withdrawn) => Event::Settled { ticket, withdrawn },
-            Answer::AuditsFound(rows) => Event::AuditsFound { ticket, rows },
-            Answer::Compared(found) => Event::Compared { ticket, found },
-        });
+        let done = self.ledger.answers.pop_front().expect("one for each telling");
+        self.witness.told(&done, &mut self.tally);
+        self.step(Event::Ledger { ticket: done.ticket, answer: done.answer });
     }
 
     /// The end of the coordinator. What it wrote may just have become durable.

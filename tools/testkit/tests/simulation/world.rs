@@ -9,6 +9,7 @@ use crate::coordinator::Clock;
 use crate::ledger::Ledger;
 use crate::network::{Network, Via};
 use crate::random::{Random, mix};
+use crate::real::RealLedger;
 use crate::scenario::{Scenario, Wish};
 use crate::tally::Tally;
 use crate::truth::Truths;
@@ -42,6 +43,15 @@ pub struct World {
 
 impl World {
     pub fn new(seed: u64, traced: bool) -> World {
+        World::over(Ledger::default(), seed, traced)
+    }
+
+    /// A world whose ledger is the real one, too.
+    pub fn with_real_ledger(seed: u64, traced: bool) -> World {
+        World::over(Ledger::beside(Box::new(RealLedger::new())), seed, traced)
+    }
+
+    fn over(ledger: Ledger, seed: u64, traced: bool) -> World {
         let mut random = Random::new(mix(seed));
         let scenario = Scenario::of(&mut random);
         if traced {
@@ -52,7 +62,7 @@ impl World {
             random,
             agenda: Agenda::default(),
             network: Network::default(),
-            ledger: Ledger::default(),
+            ledger,
             witness: Witness::new(scenario.liars()),
             truths: Truths::default(),
             tally: Tally::default(),

@@ -294,5 +294,6 @@ pub fn policy(random: &mut Random) -> AuditPolicy {
         1 => random.between(1, u64::from(AuditPolicy::ALL) - 1) as u32,
         _ => AuditPolicy::ALL,
     };
-    AuditPolicy { share_ppm, seed: random.next(), by_search: random.per_mille(500) }
+    // Seeds are below 2^63, as they are on the wire: ledgers store them as signed integers.
+    AuditPolicy { share_ppm, seed: random.next() >> 1, by_search: random.per_mille(500) }
 }

@@ -11,8 +11,8 @@ mod told;
 use std::collections::{BTreeMap, BTreeSet};
 
 use farm::{
-    Author, Dismissal, Effect, Event, Farm, Found, Hello, JobId, JobState, LeaseId, Record, Report,
-    RequestId, SessionId, Ticket,
+    Author, Dismissal, Effect, Event, Farm, Found, Hello, JobId, JobState, LeaseId, LedgerAnswer,
+    LedgerCommand, Range, Report, RequestId, SessionId, Ticket,
 };
 
 use crate::books::{Book, Held, Seat, hull, ordinals};
@@ -34,6 +34,8 @@ pub struct Witness {
     distrusted: BTreeSet<String>,
     /// The end of a dispute is on its way: what it takes back is not known.
     settling: bool,
+    /// The dispute that ended last: a recount of it is told to stop.
+    settled: Option<(JobId, Range)>,
     /// Questions of clients that wait, with the job that they named.
     requests: BTreeMap<RequestId, (Wish, Option<JobId>)>,
     /// How often a client was told that a job is in a state.
@@ -56,10 +58,11 @@ impl Witness {
         self.seats.clear();
         self.compares.clear();
         self.confirms.clear();
-        self.distrusted = ledger.distrusted.clone();
+        self.distrusted = ledger.store.distrusted.keys().cloned().collect();
         self.settling = false;
         self.requests.clear();
-        self.books = ledger.jobs.iter().map(|(&id, job)| (id, Book::restored(job))).collect();
+        let jobs = ledger.store.jobs.iter();
+        self.books = jobs.map(|(&id, job)| (id, Book::restored(job))).collect();
     }
 
     pub fn asked(&mut self, request: RequestId, wish: Wish, job: Option<JobId>) {
@@ -110,13 +113,15 @@ impl Witness {
     /// All that one step wants, before any of it is done.
     pub fn step(&mut self, farm: &Farm, event: &Event, effects: &[Effect], tally: &mut Tally) {
         let is_decision = |effect: &Effect| {
-            let Effect::Write { record, .. } = effect else { return false };
+            let Effect::Ledger { command, .. } = effect else { return false };
             matches!(
-                record,
-                Record::Dispute { .. } | Record::Confirm { .. } | Record::Settle { .. }
+                command,
+                LedgerCommand::Dispute { .. }
+                    | LedgerCommand::Confirm { .. }
+                    | LedgerCommand::Settle { .. }
             )
         };
-        if let Event::Compared { ticket, found } = event {
+        if let Event::Ledger { ticket, answer: LedgerAnswer::Compared(found) } = event {
             let decided = effects.iter().any(is_decision);
             self.judged = !decided;
             let (report, _) = &self.compares[ticket];
@@ -139,7 +144,8 @@ impl Witness {
         }
         self.check_dismissals(event, effects);
         self.check_poison(event, effects, tally);
-        if !matches!(event, Event::Tick | Event::Reported { .. } | Event::Compared { .. }) {
+        let is_look_up = matches!(event, Event::Ledger { answer: LedgerAnswer::Compared(_), .. });
+        if !is_look_up && !matches!(event, Event::Tick | Event::Reported { .. }) {
             for view in farm.jobs() {
                 let rows = &self.books[&view.id].rows;
                 assert_eq!(view.tasks_done, rows.tasks, "tasks done of job {}", view.id);
@@ -162,7 +168,7 @@ impl Witness {
             assert_eq!(is_dismissed(*session), known, "{}", hello.worker);
         }
         for effect in effects {
-            let Effect::Write { record: Record::Settle { wrong, .. }, .. } = effect else {
+            let Effect::Ledger { command: LedgerCommand::Settle { wrong, .. }, .. } = effect else {
                 continue;
             };
             for (&session, seat) in &self.seats {
@@ -181,10 +187,12 @@ impl Witness {
                 let Some(held) = seat.leases.get(lease) else { return };
                 let expired = match event {
                     Event::Paused { job, .. } | Event::Cancelled { job, .. } => *job != held.job,
-                    Event::Reported { .. } | Event::Compared { .. } => self.judged,
+                    Event::Reported { .. }
+                    | Event::Ledger { answer: LedgerAnswer::Compared(_), .. } => self.judged,
                     Event::Declined { lease: declined, .. } => declined != lease,
-                    Event::Settled { .. } if held.whole => {
-                        self.books[&held.job].wants_again(held.hull)
+                    Event::Ledger { answer: LedgerAnswer::Settled { .. }, .. } if held.whole => {
+                        let is_over = self.settled == Some((held.job, held.hull));
+                        !is_over && self.books[&held.job].wants_again(held.hull)
                     }
                     _ => true,
                 };
@@ -202,25 +210,12 @@ impl Witness {
                 assert!(!self.seats.contains_key(session), "{session} was not replaced");
             }
             Effect::Dismiss { session, reason: Dismissal::Distrusted } => self.left(*session),
-            Effect::Write { ticket, record } => {
-                if let Record::Confirm { report, .. } = record {
-                    self.confirms.insert(*ticket, *report);
-                }
-                self.write(event, record);
-            }
-            Effect::Compare { ticket, job, range } => {
-                let Event::Reported { session, report } = event else { panic!("{effect:?}: why?") };
-                assert_eq!((report.job, report.range), (*job, *range));
-                self.compares.insert(*ticket, (*report, self.seats[session].author()));
-            }
-            Effect::FindAudits { job, .. } => {
-                assert_ne!(self.books[job].state, JobState::Cancelled, "audits of job {job}");
-            }
+            Effect::Ledger { ticket, command } => self.command(event, *ticket, command),
             Effect::Reply { request, answer } => self.reply(*request, *answer, ledger, tally),
             Effect::Poisoned { .. } => {} // looked at in `check_poison`
             Effect::Finished { job } => {
                 let state = self.books[job].state;
-                let is_durable = state == JobState::Done || ledger.jobs[job].state == state;
+                let is_durable = state == JobState::Done || ledger.state(*job) == state;
                 assert!(state.is_over() && is_durable, "job {job} is {state}");
             }
         }

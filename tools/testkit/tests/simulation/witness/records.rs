@@ -1,17 +1,26 @@
-//! What is written.
+//! What the ledger is asked for.
 
 use std::collections::BTreeSet;
 
-use farm::{Author, Event, JobState, Record, Report, Vote};
+use farm::{Author, Event, JobState, LedgerCommand, Report, Ticket, Vote};
 
 use super::Witness;
 use crate::books::ordinals;
-use crate::rows::vote_of;
 
 impl Witness {
-    pub(super) fn write(&mut self, event: &Event, record: &Record) {
-        match record {
-            Record::Range { report, author, audit } => {
+    pub(super) fn command(&mut self, event: &Event, ticket: Ticket, command: &LedgerCommand) {
+        match command {
+            LedgerCommand::Compare { job, range } => {
+                let Event::Reported { session, report } = event else {
+                    panic!("{command:?}: why?")
+                };
+                assert_eq!((report.job, report.range), (*job, *range));
+                self.compares.insert(ticket, (*report, self.seats[session].author()));
+            }
+            LedgerCommand::FindAudits { job, .. } => {
+                assert_ne!(self.books[job].state, JobState::Cancelled, "audits of job {job}");
+            }
+            LedgerCommand::Accept { report, author, audit } => {
                 self.check_author(event, author);
                 let book = self.books.get_mut(&report.job).expect("only jobs that are durable");
                 let plan = book.fingerprint;
@@ -26,41 +35,42 @@ impl Witness {
                 let freed = book.free(report.range, None);
                 self.no_longer_outstanding(&freed);
             }
-            Record::State { job, state } => {
+            LedgerCommand::SetState { job, state } => {
                 let asked = match event {
                     Event::Paused { job, .. } => (*job, JobState::Paused),
                     Event::Resumed { job, .. } => (*job, JobState::Running),
                     Event::Cancelled { job, .. } => (*job, JobState::Cancelled),
-                    _ => panic!("nobody asked: {record:?}"),
+                    _ => panic!("nobody asked: {command:?}"),
                 };
                 assert_eq!((*job, *state), asked, "another thing was asked");
                 self.book(*job).state = *state;
             }
-            Record::Audit { job, policy } => {
+            LedgerCommand::RequestAudit { job, policy } => {
                 let Event::AuditAsked { job: of, policy: asked, .. } = event else {
-                    panic!("nobody asked: {record:?}")
+                    panic!("nobody asked: {command:?}")
                 };
                 assert_eq!((job, policy), (of, asked), "another thing was asked");
                 let book = self.book(*job);
                 book.policy = Some(*policy);
                 book.asked += 1;
             }
-            Record::Confirm { report, author } => {
+            LedgerCommand::Confirm { report, author } => {
+                self.confirms.insert(ticket, *report);
                 self.check_author(event, author);
                 assert!(!self.settling, "rows may be about to go: {report:?}");
                 let book = self.book(report.job);
                 let row = book.unaudited(report.range).expect("only what waits, and once");
                 assert_eq!(row.tally.claim(), report.tally.claim(), "they differ: {report:?}");
-                assert_ne!(row.worker, author.worker, "the same worker: {report:?}");
+                assert_ne!(row.author.worker, author.worker, "the same worker: {report:?}");
                 assert_ne!(row.kernel, report.kernel, "the same kernel: {report:?}");
                 book.confirming.insert(report.range);
             }
-            Record::Dispute { report, author } => {
+            LedgerCommand::Dispute { report, author } => {
                 self.check_author(event, author);
                 assert!(!self.settling, "rows may be about to go: {report:?}");
                 self.vote(report, author);
             }
-            Record::Settle { report, author, wrong } => {
+            LedgerCommand::Settle { report, author, wrong } => {
                 self.check_author(event, author);
                 assert!(!self.settling, "one at a time: {report:?}");
                 self.vote(report, author);
@@ -78,13 +88,13 @@ impl Witness {
                 self.distrusted.extend(wrong.iter().cloned());
                 self.settling = true;
             }
-            Record::Done { job, tasks, total } => {
+            LedgerCommand::Finish { job, tasks, total } => {
                 let book = &self.books[job];
                 assert!(book.is_complete(), "job {job} is not done");
                 assert_eq!((*tasks, *total), (book.rows.tasks, book.rows.total), "job {job}");
                 assert!(!self.settling && book.asked == 0, "job {job} may not be done");
             }
-            Record::Job { .. } => {}
+            LedgerCommand::CreateJob { .. } => {}
         }
     }
 
@@ -101,8 +111,8 @@ impl Witness {
             votes.push(vote);
         } else {
             // It may contradict itself.
-            let rows = book.rows.tiles(report.range).expect("only what rows tile");
-            book.disputes.insert(report.range, vec![vote_of(&rows), vote]);
+            let stored = book.rows.vote(report.range).expect("only what rows tile");
+            book.disputes.insert(report.range, vec![stored, vote]);
         }
     }
 
@@ -116,7 +126,7 @@ impl Witness {
     pub(super) fn reporter(&self, event: &Event) -> Author {
         match event {
             Event::Reported { session, .. } => self.seats[session].author(),
-            Event::Compared { ticket, .. } => self.compares[ticket].1.clone(),
+            Event::Ledger { ticket, .. } => self.compares[ticket].1.clone(),
             _ => panic!("a count comes from a report"),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use farm::{Effect, Event, JobId, JobState, JobView, Record, SessionId};
+use farm::{Effect, Event, JobId, JobState, JobView, LedgerCommand, SessionId};
 
 use crate::books::{Book, Seat, ordinals};
 use crate::tally::Tally;
@@ -137,8 +137,8 @@ impl Witness {
         });
         assert_eq!(said.collect::<Vec<_>>(), std::mem::take(&mut self.poisoned_now), "{event:?}");
         let is_resumed = |effect: &Effect| {
-            let Effect::Write { record, .. } = effect else { return false };
-            matches!(record, Record::State { state: JobState::Running, .. })
+            let Effect::Ledger { command, .. } = effect else { return false };
+            matches!(command, LedgerCommand::SetState { state: JobState::Running, .. })
         };
         if let Event::Resumed { job, .. } = event
             && effects.iter().any(is_resumed)

@@ -73,7 +73,7 @@ fn check_recount(worker: &str, book: &Book, range: Range, recount: Recount, tall
     }
     tally.audits_lent += 1;
     let row = book.unaudited(range).expect("only what waits for it is counted again");
-    assert_ne!(row.worker, worker, "it would agree with itself");
+    assert_ne!(row.author.worker, worker, "it would agree with itself");
     let by_search = book.policy.is_some_and(|policy| policy.by_search);
     assert_eq!(recount, Recount { unlike: row.kernel, by_search });
 }

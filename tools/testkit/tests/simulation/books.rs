@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use farm::rules::{MemoryJob, StoredJob};
 use farm::{
-    AuditPolicy, Author, Fingerprint, IntervalSet, JobId, JobState, LeaseId, Plan, Range, Slice,
-    Vote,
+    AuditPolicy, Author, Check, DisputeState, Fingerprint, IntervalSet, JobId, JobState, LeaseId,
+    Plan, Range, Row, Slice, Vote,
 };
 
-use crate::ledger::LedgerJob;
-use crate::rows::{Check, Row, Rows, vote_of};
+use crate::rows::Rows;
 use crate::scenario::thread_memory;
 
 /// One job.
@@ -113,17 +113,24 @@ impl Book {
         }
     }
 
-    pub fn restored(job: &LedgerJob) -> Book {
-        let mut book = Book::new(&job.plan, job.slice, job.priority, job.policy);
-        book.state = job.state;
-        book.rows = job.rows.clone();
-        for row in job.rows.iter() {
-            ordinals(row.range).for_each(|ordinal| book.claimed[ordinal] = true);
-            book.free -= row.range.len();
+    pub fn restored(stored: &MemoryJob) -> Book {
+        let StoredJob { plan, slice, priority, state, .. } = stored.job;
+        let mut book = Book::new(&plan, slice, priority, stored.policies.last().copied());
+        book.state = state;
+        book.rows = Rows::of(&stored.rows);
+        for counted in stored.rows.values() {
+            let range = counted.row.range;
+            ordinals(range).for_each(|ordinal| book.claimed[ordinal] = true);
+            book.free -= range.len();
         }
-        for (&range, votes) in &job.disputes {
-            let rows = job.rows.tiles(range).expect("only what rows tile is disputed");
-            book.disputes.insert(range, [vec![vote_of(&rows)], votes.clone()].concat());
+        let open = stored.evidence.iter().filter(|(_, state)| *state == DisputeState::Open);
+        for (row, _) in open {
+            let rows = &book.rows;
+            let votes = book.disputes.entry(row.range).or_insert_with(|| {
+                vec![rows.vote(row.range).expect("only what rows tile is disputed")]
+            });
+            let worker = row.author.worker.clone();
+            votes.push(Vote { worker, claim: row.tally.claim() });
         }
         book
     }
@@ -140,8 +147,9 @@ impl Book {
 
     /// The accepted range that waits for an audit, if it does.
     pub fn unaudited(&self, range: Range) -> Option<&Row> {
-        let row = self.rows.get(range).filter(|row| row.check == Check::Wanted);
-        row.filter(|_| !self.is_frozen(range) && !self.confirming.contains(&range))
+        let counted = self.rows.get(range).filter(|counted| counted.check == Check::Wanted);
+        let is_free = !self.is_frozen(range) && !self.confirming.contains(&range);
+        counted.filter(|_| is_free).map(|counted| &counted.row)
     }
 
     /// Whether a range is still to be counted again.

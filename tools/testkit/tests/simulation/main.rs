@@ -10,17 +10,21 @@
 //! lies that nobody had reason to look for, of which a job that is counted twice has none.
 //!
 //! ```text
-//!   clients ──wishes──►  ┌──────┐ ──records──►  model ledger (first in, first durable)
+//!   clients ─requests─►  ┌──────┐ ─commands─►  ledger (first in, first durable)
 //!                        │ Farm │
 //!   workers ──network──► └──────┘ ◄──time──  a clock that may jump
 //!   (Agent)                  ▲
 //!                            └── the witness checks every event and effect against its own books
 //! ```
 //!
+//! The ledger is the farm's own rules over rows in memory. In some histories the real ledger is given the
+//! same commands beside it, and must answer and restore the same.
+//!
 //! ```text
-//!   cargo test -p farm --test simulation                         2,000 seeds
-//!   QUEENS_SIM_SEEDS=100000 cargo test -p farm --test simulation   any number
-//!   QUEENS_SIM_SEED=17 cargo test -p farm --test simulation -- --nocapture     one, told step by step
+//!   cargo test -p testkit --test simulation      2,000 seeds, and 100 with the real ledger
+//!   QUEENS_SIM_SEEDS=100000 …                    any number of seeds
+//!   QUEENS_SIM_LEDGER_SEEDS=1000 …               any number of seeds with the real ledger
+//!   QUEENS_SIM_SEED=17 … -- --nocapture          one seed, told step by step
 //! ```
 // In a test binary everything is within the crate.
 #![allow(unreachable_pub)]
@@ -33,6 +37,7 @@ mod fleet;
 mod ledger;
 mod network;
 mod random;
+mod real;
 mod rows;
 mod scenario;
 mod suspicions;
@@ -51,18 +56,19 @@ use tally::Tally;
 use world::World;
 
 const SEEDS: u64 = 2_000;
+const LEDGER_SEEDS: u64 = 100;
 const THREADS: usize = 2;
 
 #[test]
 fn every_history_ends_with_exact_totals() {
     if let Some(seed) = number_from("QUEENS_SIM_SEED") {
-        let tally = World::new(seed, true).live();
+        let tally = World::with_real_ledger(seed, true).live();
         println!("\nseed {seed} ended well\n{tally}");
         return;
     }
     let seeds = number_from("QUEENS_SIM_SEEDS").unwrap_or(SEEDS);
     let begun = Instant::now();
-    let tally = run_all(seeds);
+    let tally = run_all(seeds, World::new);
     println!("{seeds} seeds in {:.1} s\n{tally}", begun.elapsed().as_secs_f64());
     if seeds >= SEEDS {
         let missing = tally.missing();
@@ -70,8 +76,19 @@ fn every_history_ends_with_exact_totals() {
     }
 }
 
+#[test]
+fn the_real_ledger_answers_and_restores_alike() {
+    if number_from("QUEENS_SIM_SEED").is_some() {
+        return; // the other test has the real ledger, too
+    }
+    let seeds = number_from("QUEENS_SIM_LEDGER_SEEDS").unwrap_or(LEDGER_SEEDS);
+    let begun = Instant::now();
+    run_all(seeds, World::with_real_ledger);
+    println!("{seeds} seeds with the real ledger in {:.1} s", begun.elapsed().as_secs_f64());
+}
+
 /// Runs the seeds `0..seeds`. Fails with the lowest seed that does.
-fn run_all(seeds: u64) -> Tally {
+fn run_all(seeds: u64, begin: fn(u64, bool) -> World) -> Tally {
     let (next, failed) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
     let work = || {
         let mut tally = Tally::default();
@@ -80,7 +97,7 @@ fn run_all(seeds: u64) -> Tally {
             if seed >= seeds.min(failed.load(Ordering::Relaxed)) {
                 return tally;
             }
-            match catch_unwind(AssertUnwindSafe(|| World::new(seed, false).live())) {
+            match catch_unwind(AssertUnwindSafe(|| begin(seed, false).live())) {
                 Ok(of_seed) => tally.add(&of_seed),
                 Err(_) => drop(failed.fetch_min(seed, Ordering::Relaxed)),
             }
@@ -95,7 +112,7 @@ fn run_all(seeds: u64) -> Tally {
     assert!(
         failed == u64::MAX,
         "seed {failed} failed, see above; replay it with\n    \
-         QUEENS_SIM_SEED={failed} cargo test -p farm --test simulation -- --nocapture\n"
+         QUEENS_SIM_SEED={failed} cargo test -p testkit --test simulation -- --nocapture\n"
     );
     tally
 }

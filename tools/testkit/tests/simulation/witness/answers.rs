@@ -2,12 +2,15 @@
 
 use std::fmt;
 
-use farm::{Author, Event, Found, JobId, JobState, LeaseId, Range, Refusal, RequestId, Verdict};
+use farm::{
+    Author, DisputeState, Event, Found, JobId, JobState, LeaseId, LedgerAnswer, Range, Refusal,
+    RequestId, Verdict,
+};
 
 use super::Witness;
 use crate::books::ordinals;
 use crate::ledger::Ledger;
-use crate::rows::vote_of;
+use crate::rows::{cover, vote};
 use crate::scenario::Wish;
 use crate::tally::Tally;
 
@@ -17,10 +20,15 @@ impl Witness {
         let Author { worker, .. } = self.reporter(event);
         let Some(voted) = self.books[&job].disputes.get(&range) else { return };
         if voted.iter().any(|vote| vote.worker == worker) {
-            let known = &ledger.jobs[&job];
-            let votes = known.disputes.get(&range).into_iter().flatten();
-            let durable = votes.map(|vote| &vote.worker).any(|voter| *voter == worker)
-                || known.rows.tiles(range).is_some_and(|rows| vote_of(&rows).worker == worker);
+            let known = ledger.stored(job);
+            let counted = vote(&known.rows, range).is_some_and(|vote| vote.worker == worker);
+            let mut evidence = known.evidence.iter();
+            let durable = counted
+                || evidence.any(|(row, state)| {
+                    *state == DisputeState::Open
+                        && row.range == range
+                        && row.author.worker == worker
+                });
             assert!(durable, "{worker}'s vote on {range} is not durable");
         }
     }
@@ -44,12 +52,16 @@ impl Witness {
             Verdict::Agreed => {
                 tally.agreed += 1;
                 match event {
-                    Event::Compared { ticket, found: Found::Exactly { claim, .. } } => {
+                    Event::Ledger {
+                        ticket,
+                        answer: LedgerAnswer::Compared(Found::Exactly { claim, .. }),
+                    } => {
                         let (report, _) = &self.compares[ticket];
                         assert_eq!(*claim, report.tally.claim(), "they differ: {what}");
-                        assert!(ledger.jobs[&job].rows.cover(range), "not durable: {what}");
+                        let rows = &ledger.stored(job).rows;
+                        assert!(cover(rows, range), "not durable: {what}");
                     }
-                    Event::Written { ticket } => {
+                    Event::Ledger { ticket, answer: LedgerAnswer::Written } => {
                         let report = &self.confirms[ticket];
                         assert_eq!((report.job, report.range), (job, range), "{what}");
                         assert!(ledger.confirmed.contains(&(job, range)), "not durable: {what}");

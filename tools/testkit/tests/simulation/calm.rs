@@ -1,10 +1,10 @@
 //! After the storm: the faults end, and everything must come to a good end soon.
 
-use farm::{AuditPolicy, Event, JobId, JobState, JobView};
+use farm::{AuditPolicy, Check, CountedRange, Event, JobId, JobState, JobView};
 
 use crate::agenda::Happening;
 use crate::ledger::Ledger;
-use crate::rows::Check;
+use crate::rows::Rows;
 use crate::scenario::{Weather, Wish, policy};
 use crate::tally::Tally;
 use crate::truth::HUGE_N;
@@ -92,7 +92,7 @@ impl World {
             && self.wishes_to_come == 0
             && self.ledger.queue.is_empty()
             && self.ledger.answers.is_empty()
-            && self.ledger.jobs.values().all(|job| ended(job.state))
+            && self.ledger.store.jobs.values().all(|job| ended(job.job.state))
             && self.workers.iter().all(|worker| worker.hung || worker.is_settled())
     }
 
@@ -110,10 +110,11 @@ impl World {
         world.tally.add(&world.ledger.tally);
         for (&id, job) in &world.ledger.jobs {
             let view = farm.job(id).expect("every durable job");
-            assert_eq!((view.state, view.total), (job.state, job.rows.total), "job {id}");
+            let (state, rows) = (world.ledger.state(id), Rows::of(&world.ledger.stored(id).rows));
+            assert_eq!((view.state, view.total), (state, rows.total), "job {id}");
             let audits = (view.audits_wanted, view.audits_agreed);
-            assert_eq!(audits, (job.rows.wanted, job.rows.agreed), "job {id}");
-            match job.state {
+            assert_eq!(audits, (rows.wanted, rows.agreed), "job {id}");
+            match state {
                 JobState::Running => panic!("job {id} is not over"),
                 JobState::Paused => world.tally.jobs_resting += 1,
                 JobState::Cancelled => world.tally.jobs_cancelled += 1,
@@ -130,9 +131,9 @@ impl World {
 impl Ledger {
     /// A job that is done has the exact total, but for lies that nobody had reason to look for.
     fn check_end(&self, id: JobId, tally: &mut Tally) {
-        let job = &self.jobs[&id];
+        let (job, stored) = (&self.jobs[&id], self.stored(id));
         let mut believed = 0;
-        for row in job.rows.iter() {
+        for CountedRange { row, check } in stored.rows.values() {
             if job.truth.tally(row.range) == Some(row.tally) {
                 continue;
             }
@@ -141,21 +142,22 @@ impl Ledger {
             let found_out =
                 evidence.find(|&&(of, range)| of == id && range.intersect(row.range).is_some());
             assert!(found_out.is_none(), "{row:?} stayed, against {found_out:?}");
-            assert_eq!(row.check, Check::None, "a lie that was counted twice: {row:?}");
+            assert_eq!(*check, Check::NotChosen, "a lie that was counted twice: {row:?}");
             assert!(
-                !self.distrusted.contains(&row.worker),
+                !self.is_distrusted(&row.author.worker),
                 "of one that was proven wrong: {row:?}"
             );
         }
-        let total = job.truth.total(&job.ordinals);
-        if job.policy.is_some_and(|policy| policy.share_ppm == AuditPolicy::ALL) {
-            assert_eq!((believed, job.rows.total), (0, total), "job {id} was counted twice");
-            assert!(job.rows.iter().all(|row| row.check != Check::None), "job {id}");
+        let (total, sum) = (job.truth.total(&job.ordinals), Rows::of(&stored.rows).total);
+        if stored.policies.last().is_some_and(|policy| policy.share_ppm == AuditPolicy::ALL) {
+            assert_eq!((believed, sum), (0, total), "job {id} was counted twice");
+            let mut rows = stored.rows.values();
+            assert!(rows.all(|counted| counted.check == Check::Agreed), "job {id}");
             tally.certified += 1;
-            tally.certified_against_liars += u64::from(!self.distrusted.is_empty());
+            tally.certified_against_liars += u64::from(!self.store.distrusted.is_empty());
         }
         if believed == 0 {
-            assert_eq!(job.rows.total, total, "the total of job {id}");
+            assert_eq!(sum, total, "the total of job {id}");
             tally.jobs_done += 1;
         }
         tally.believed += believed;
