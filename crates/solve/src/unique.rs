@@ -1,11 +1,11 @@
 //! The direct search for one placement of each orbit, as in takaken's program ("N-Queens Homepage in
-//! Japanese", 2003): what it visits are the least of their orbits by columns from row 0 on, in
-//! that order.
+//! Japanese", 2003). It visits the least placement of each orbit, by columns from row 0 on, in this order.
 //!
-//! If a queen stands in a corner, let it be that of row 0 and column 0: only the reflection in the
-//! diagonal is left, and row 1 and column 1 decide about it. If none does, each side has a queen, and
-//! that of row 0 must be as near to a corner as any. Where another side's is as near, it stands so
-//! that a rotation takes it there (the reflected square is attacked), and the whole boards decide.
+//! If a queen stands in a corner, the least placement has it in row 0 and column 0. Then only the reflection
+//! in the diagonal can give a lesser one, and row 1 and column 1 decide about it. If no queen stands in a
+//! corner, each side has a queen of its own, and that of row 0 must be as near to a corner as any other. If
+//! another side's queen is as near, a rotation takes it to the square of row 0's queen (the reflected square
+//! is attacked), and the whole boards are compared.
 
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
@@ -17,13 +17,12 @@ use crate::bits::{low_bits, ones};
 /// The largest board.
 pub const UNIQUE_MAX: u32 = 32;
 
-/// Calls `visit` with the columns and the size of the orbit (8, 4 or 2, and 1 for `n` below 2) of the
-/// least placement of each orbit, in lexicographic order, until it breaks. `n` is at most
-/// [`UNIQUE_MAX`].
+/// Calls `visit` with the columns of the least placement of each orbit and with the size of the orbit (8, 4
+/// or 2, and 1 for `n` below 2), in lexicographic order, until it breaks. `n` is at most [`UNIQUE_MAX`].
 ///
 /// # Panics
 ///
-/// If it is more.
+/// If `n` is greater than [`UNIQUE_MAX`].
 ///
 /// # Errors
 ///
@@ -58,14 +57,14 @@ pub fn census(n: u32) -> Census {
 
 struct Search<V> {
     n: u32,
-    /// The column of each row's queen, as far as they are placed.
+    /// Column of each row's queen; rows that are not filled yet have old values.
     board: Vec<u32>,
     /// The column in row 0, or in row 1 if that of row 0 is 0.
     first: u32,
     visit: V,
 }
 
-/// Columns that are attacked in the next row.
+/// The columns that are attacked in the next row.
 #[derive(Clone, Copy, Default)]
 struct Attacked {
     columns: u64,
@@ -94,14 +93,14 @@ impl<B, V: FnMut(&[u32], u32) -> ControlFlow<B>> Search<V> {
         ControlFlow::Continue(())
     }
 
-    /// From `row` on, with a queen in the corner.
+    /// Fills the rows from `row` on, with a queen in the corner.
     fn corner_row(&mut self, row: u32, attacked: Attacked) -> ControlFlow<B> {
         if row == self.n {
             return (self.visit)(&self.board, 8);
         }
         let mut free = self.free(attacked);
         if row < self.first {
-            // Column 1's queen is further in than row 1's: the reflected board is greater.
+            // Column 1's queen is further in than row 1's, so the reflected board is greater.
             free &= !2;
         }
         self.each(row, free, attacked, Self::corner_row)
@@ -113,7 +112,7 @@ impl<B, V: FnMut(&[u32], u32) -> ControlFlow<B>> Search<V> {
         self.inside_row(1, Attacked::default().after(1 << first))
     }
 
-    /// From `row` on, with row 0's queen `first` squares from a corner, and none nearer.
+    /// Fills the rows from `row` on, with row 0's queen `first` squares from a corner, and none nearer.
     fn inside_row(&mut self, row: u32, attacked: Attacked) -> ControlFlow<B> {
         let Search { n, first, .. } = *self;
         if row == n {

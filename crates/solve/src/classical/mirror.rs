@@ -1,4 +1,4 @@
-//! The words of bits, with one of every two mirror images: half of the work, the same total.
+//! The words of bits, counting one of every two mirror images: half of the work gives the same total.
 //!
 //! Source: folklore; J. Somers, "The N Queens Problem: a study in optimization" (2002), made it
 //! widely known.
@@ -7,11 +7,11 @@ use board::full_mask;
 
 use super::{Searched, masks};
 
-/// Counts the placements of `n` queens, N from 0 to 32; a second for N = 15.
+/// Counts the placements of `n` queens, N from 0 to 32. N = 15 takes a second.
 ///
-/// A board and its mirror image are different boards, unless N = 1. So it is enough to count those
-/// whose first queen stands in the left half, and where it stands in the middle of an odd board,
-/// those whose second queen, which cannot stand there, does.
+/// A placement and its mirror image are different, unless N = 1. It is therefore enough to count placements
+/// whose first queen stands in the left half. If the first queen stands in the middle of an odd board, the
+/// second queen cannot stand there, and it is enough to count those whose second queen is in the left half.
 ///
 /// # Panics
 ///
