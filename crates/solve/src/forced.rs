@@ -10,6 +10,8 @@
 
 use board::full_mask;
 
+use crate::BoardTooLarge;
+
 /// The lines that are examined before a queen is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Looking {
@@ -38,16 +40,16 @@ pub struct ForcedCount {
 
 /// Counts the placements of `n` queens, N from 0 to 32.
 ///
-/// # Panics
+/// # Errors
 ///
-/// If N is greater than 32.
-#[must_use]
-pub fn count(n: u32, looking: Looking) -> ForcedCount {
+/// [`BoardTooLarge`], if N is greater than 32.
+pub fn count(n: u32, looking: Looking) -> Result<ForcedCount, BoardTooLarge> {
+    BoardTooLarge::check(n)?;
     let mut columns = [0; 32];
     columns[..n as usize].fill(full_mask(n));
     let mut search = Search { n: n as usize, looking, found: ForcedCount::default() };
     search.go_on(Board { columns, without: full_mask(n), rows_without: full_mask(n) });
-    search.found
+    Ok(search.found)
 }
 
 #[derive(Clone, Copy)]

@@ -42,7 +42,8 @@ impl Listing {
     /// What `visit` breaks with.
     pub fn visit<B>(&self, mut visit: impl FnMut(&Placement) -> ControlFlow<B>) -> ControlFlow<B> {
         if self.fundamental && self.given.is_empty() && self.n <= UNIQUE_MAX {
-            return unique(self.n, |columns, _| visit(&Placement::new(columns.to_vec())));
+            let visited = unique(self.n, |columns, _| visit(&Placement::new(columns.to_vec())));
+            return visited.expect("the board is small enough");
         }
         let visit_columns = |columns: &[u32]| {
             let placement = Placement::new(columns.to_vec());

@@ -11,6 +11,9 @@
 //! number of states.
 
 use board::full_mask;
+use thiserror::Error;
+
+use crate::BoardTooLarge;
 
 /// The bytes of one state with its multiplicity.
 const ENTRY: u64 = size_of::<Entry>() as u64;
@@ -36,8 +39,19 @@ pub struct RowStats {
     pub bytes: u64,
 }
 
+/// Why there is no count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(transparent)]
+#[non_exhaustive]
+pub enum StatesError {
+    /// The states do not fit the memory.
+    Memory(#[from] TooLittleMemory),
+    /// The board is too large.
+    Board(#[from] BoardTooLarge),
+}
+
 /// The states do not fit the memory that was allowed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "the states after row {row} of N = {n} need {needed} bytes or more, and {given} may be used"
 )]
@@ -67,13 +81,10 @@ struct Entry {
 ///
 /// # Errors
 ///
-/// [`TooLittleMemory`], if the states do not fit. Memory grows in steps, and a step that does not fit is
-/// refused before it is taken.
-///
-/// # Panics
-///
-/// If N is greater than 32, or a multiplicity passes 2^64, for which no memory is enough.
-pub fn count(n: u32, memory: u64) -> Result<StatesCount, TooLittleMemory> {
+/// [`StatesError`], if N is greater than 32 or the states do not fit. Memory grows in steps, and a step that
+/// does not fit is refused before it is taken.
+pub fn count(n: u32, memory: u64) -> Result<StatesCount, StatesError> {
+    BoardTooLarge::check(n)?;
     let all = full_mask(n);
     let mut states = vec![Entry { state: [0; 3], times: 1 }];
     let mut rows = Vec::new();

@@ -12,47 +12,43 @@ use std::ops::ControlFlow;
 
 use board::Census;
 
+use crate::BoardTooLarge;
 use crate::bits::{low_bits, ones};
 
 /// The largest board.
-pub const UNIQUE_MAX: u32 = 32;
+pub const UNIQUE_MAX: u32 = board::MAX_N;
 
 /// Calls `visit` with the columns of the least placement of each orbit and with the size of the orbit (8, 4
 /// or 2, and 1 for `n` below 2), in lexicographic order, until it breaks. `n` is at most [`UNIQUE_MAX`].
 ///
-/// # Panics
-///
-/// If `n` is greater than [`UNIQUE_MAX`].
+/// Returns what `visit` broke with, if it did.
 ///
 /// # Errors
 ///
-/// What `visit` breaks with.
-pub fn unique<B>(n: u32, visit: impl FnMut(&[u32], u32) -> ControlFlow<B>) -> ControlFlow<B> {
-    assert!(n <= UNIQUE_MAX, "a board of size {n}");
-    let mut search = Search { n, board: vec![0; n as usize], first: 0, visit };
-    if n < 2 {
-        return (search.visit)(&search.board, 1);
-    }
-    search.corner()?;
-    (1..n / 2).try_for_each(|first| search.inside(first))
+/// [`BoardTooLarge`], if `n` is greater than [`UNIQUE_MAX`].
+pub fn unique<B>(
+    n: u32,
+    visit: impl FnMut(&[u32], u32) -> ControlFlow<B>,
+) -> Result<ControlFlow<B>, BoardTooLarge> {
+    BoardTooLarge::check(n)?;
+    Ok(Search { n, board: vec![0; n as usize], first: 0, visit }.all())
 }
 
 /// The census of the board of size `n`, by the direct search; `n` is at most [`UNIQUE_MAX`]. From N = 19
 /// on it takes more than minutes.
 ///
-/// # Panics
+/// # Errors
 ///
-/// If `n` is greater than [`UNIQUE_MAX`].
-#[must_use]
-pub fn census(n: u32) -> Census {
+/// [`BoardTooLarge`], if `n` is greater than [`UNIQUE_MAX`].
+pub fn census(n: u32) -> Result<Census, BoardTooLarge> {
     let (mut total, mut half_turn, mut quarter_turn) = (0, 0, 0);
     let _: ControlFlow<()> = unique(n, |_, size| {
         total += u128::from(size);
         half_turn += if size <= 4 { u128::from(size) } else { 0 };
         quarter_turn += if size <= 2 { u128::from(size) } else { 0 };
         ControlFlow::Continue(())
-    });
-    Census::from_counts(n, total, half_turn, quarter_turn).expect("whole orbits were counted")
+    })?;
+    Ok(Census::from_counts(n, total, half_turn, quarter_turn).expect("whole orbits were counted"))
 }
 
 struct Search<V> {
@@ -83,6 +79,14 @@ impl Attacked {
 }
 
 impl<B, V: FnMut(&[u32], u32) -> ControlFlow<B>> Search<V> {
+    fn all(&mut self) -> ControlFlow<B> {
+        if self.n < 2 {
+            return (self.visit)(&self.board, 1);
+        }
+        self.corner()?;
+        (1..self.n / 2).try_for_each(|first| self.inside(first))
+    }
+
     fn corner(&mut self) -> ControlFlow<B> {
         self.board[0] = 0;
         for second in 2..self.n {

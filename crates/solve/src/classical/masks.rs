@@ -6,19 +6,20 @@
 use board::full_mask;
 
 use super::Searched;
+use crate::BoardTooLarge;
 
 /// Counts the placements of `n` queens, N from 0 to 32. N = 15 takes two seconds.
 ///
 /// Only free squares are tried: each try is a node.
 ///
-/// # Panics
+/// # Errors
 ///
-/// If N is greater than 32.
-#[must_use]
-pub fn count(n: u32) -> Searched {
+/// [`BoardTooLarge`], if N is greater than 32.
+pub fn count(n: u32) -> Result<Searched, BoardTooLarge> {
+    BoardTooLarge::check(n)?;
     let mut nodes = 0;
     let total = place(full_mask(n), 0, 0, 0, &mut nodes);
-    Searched { total, tries: nodes, nodes }
+    Ok(Searched { total, tries: nodes, nodes })
 }
 
 /// The number of ways to fill the row that sees these attacks, and all rows below it.

@@ -6,6 +6,7 @@
 use board::full_mask;
 
 use super::{Searched, masks};
+use crate::BoardTooLarge;
 
 /// Counts the placements of `n` queens, N from 0 to 32. N = 15 takes a second.
 ///
@@ -13,11 +14,11 @@ use super::{Searched, masks};
 /// whose first queen stands in the left half. If the first queen stands in the middle of an odd board, the
 /// second queen cannot stand there, and it is enough to count those whose second queen is in the left half.
 ///
-/// # Panics
+/// # Errors
 ///
-/// If N is greater than 32.
-#[must_use]
-pub fn count(n: u32) -> Searched {
+/// [`BoardTooLarge`], if N is greater than 32.
+pub fn count(n: u32) -> Result<Searched, BoardTooLarge> {
+    BoardTooLarge::check(n)?;
     let all = full_mask(n);
     if n <= 1 {
         return masks::count(n);
@@ -40,5 +41,5 @@ pub fn count(n: u32) -> Searched {
             half += masks::place(all, left, first | second, right, &mut nodes);
         }
     }
-    Searched { total: 2 * half, tries: nodes, nodes }
+    Ok(Searched { total: 2 * half, tries: nodes, nodes })
 }
