@@ -27,7 +27,7 @@ pub enum Failure {
     Memory(#[from] TooLittleMemory),
     /// The same, of the distinct states of a row.
     #[error("{0}: allow more with --memory, or count by another method")]
-    States(#[from] solve::states::TooLittleMemory),
+    States(#[from] solve::states::StatesError),
     /// A job that is not there, or over.
     #[error(transparent)]
     Job(#[from] Refusal),

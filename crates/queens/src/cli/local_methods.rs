@@ -124,12 +124,12 @@ pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<(), Failure> 
             (found.total, Stats::States { rows: found.rows.into_iter().map(row).collect() })
         }
         LocalMethod::Unique => {
-            let census = solve::census(n);
+            let census = solve::census(n).map_err(anyhow::Error::from)?;
             (census.total, Stats::Census(census.into()))
         }
         LocalMethod::Forced => {
             let ForcedCount { total, tries, forced, dead } =
-                forced::count(n, Looking::ColumnsAndRows);
+                forced::count(n, Looking::ColumnsAndRows).map_err(anyhow::Error::from)?;
             (total.into(), Stats::Forced { tries, forced, dead })
         }
     };

@@ -84,18 +84,19 @@ impl Algorithm {
         use Algorithm::*;
         let (reference, fastest) = (Backend::Reference, Backend::detect());
         let by_looking = |looking| {
-            let found = forced::count(n, looking);
-            Found { total: found.total.into(), nodes: Some(found.tries + found.forced) }
+            let found = forced::count(n, looking).map_err(anyhow::Error::from)?;
+            let nodes = Some(found.tries + found.forced);
+            Ok::<_, Failure>(Found { total: found.total.into(), nodes })
         };
         Ok(Some(match self {
             Direct => classical::direct::count(n).into(),
             Arrays => classical::arrays::count(n).into(),
             Stack => classical::stack::count(n).into(),
             Permutations => classical::permutations::count(n).into(),
-            Masks => classical::masks::count(n).into(),
-            Mirror => classical::mirror::count(n).into(),
-            ForcedColumns => by_looking(Looking::Columns),
-            Forced => by_looking(Looking::ColumnsAndRows),
+            Masks => classical::masks::count(n).map_err(anyhow::Error::from)?.into(),
+            Mirror => classical::mirror::count(n).map_err(anyhow::Error::from)?.into(),
+            ForcedColumns => by_looking(Looking::Columns)?,
+            Forced => by_looking(Looking::ColumnsAndRows)?,
             States => {
                 let found = states::count(n, memory)?;
                 let nodes = found.rows.iter().map(|row| row.states).sum();
