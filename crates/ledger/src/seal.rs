@@ -1,13 +1,13 @@
-//! A row's own checksum.
+//! The checksum of a row.
 //!
-//! SQLite checks that its pages hang together, not what they say: a digit of a count that the disk
-//! turns into another one would be read back as a count.
+//! SQLite checks the structure of its pages, not their content: if the disk changes a digit of a count,
+//! SQLite reads it back without an error.
 
 use farm::JobId;
 
 use super::Entry;
 
-/// The first eight bytes of BLAKE3 over what was counted, by what, and who says so.
+/// The first eight bytes of the BLAKE3 hash over the range, the count, the kernel, the worker and the lease.
 pub(crate) fn seal(job: JobId, entry: &Entry) -> i64 {
     let Entry { range, tally, kernel, lease, author, .. } = entry;
     let text = format!(
