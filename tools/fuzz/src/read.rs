@@ -7,7 +7,7 @@ use farm::JobView;
 use prost::Message;
 use wire::{WireError, WorkerMessage, WorkerOrder, v1};
 
-/// What became of some bytes.
+/// The result of reading some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
     /// They are no message.
