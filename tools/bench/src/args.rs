@@ -1,4 +1,4 @@
-//! What several benchmarks may be told: how to cut, and what to count with.
+//! Arguments that several benchmarks share: the method and the backend.
 
 use std::num::NonZero;
 
@@ -37,7 +37,7 @@ impl CutArgs {
     }
 }
 
-/// What to count with.
+/// The backend to count with.
 #[derive(Debug, Args)]
 pub(crate) struct CountingArgs {
     /// Counting threads [default: one for each processor that this process may use]

@@ -34,7 +34,7 @@ pub(crate) struct FarmBenchArgs {
     /// How long each row is measured, seconds
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
     seconds: u64,
-    /// Where the throw-away ledgers lie: the disk that is measured
+    /// The folder of the temporary ledgers, on the disk that is measured
     #[arg(long, default_value = ".", value_name = "FOLDER")]
     folder: PathBuf,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! What floods cost those who work.
+//! Measures what floods cost honest workers.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ use testkit::hostile_worker::{Attack, Harm, Target, attack};
 use crate::print;
 use ledger::CheckedLedger;
 
-/// What is counted, in name: far more than an hour's work.
+/// The job that the workers pretend to count: far more than an hour's work.
 const PLAN: (u32, u32) = (30, 6);
 /// Tasks that an honest worker holds, and in each of its results.
 const CREDIT: u64 = 16_384;
@@ -47,7 +47,7 @@ pub(crate) struct HostileBenchArgs {
     /// How long each half of a round is measured, seconds
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=3600))]
     seconds: u64,
-    /// Where the throw-away ledger lies: the disk that is measured
+    /// The folder of the temporary ledger, on the disk that is measured
     #[arg(long, default_value = ".", value_name = "FOLDER")]
     folder: PathBuf,
 }

@@ -16,7 +16,7 @@ use executor::BUILD;
 use service::Endpoint;
 use service::worker::{Connect, GrpcConnector, Link, LinkEnd};
 
-/// What all idle workers of a run have had acknowledged.
+/// Acknowledged counts of all idle workers of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Booked {
     /// Workers whose session has begun.
@@ -27,7 +27,7 @@ pub(crate) struct Booked {
 
 /// Between two attempts to connect.
 const RETRY: Duration = Duration::from_millis(500);
-/// What it pretends each task to take, microseconds of thread time: decides its leases' sizes.
+/// The thread time that it reports for each task, microseconds. It decides the size of leases.
 const PRETENDED_US: u64 = 100;
 
 /// Answers every `tasks_per_result` tasks with the count 0 until the session ends.

@@ -33,13 +33,13 @@ struct Cli {
     command: BenchCommand,
 }
 
-/// What to measure.
+/// The measurements.
 #[derive(Debug, Subcommand)]
 enum BenchCommand {
     /// The farm itself: tasks and durable results a second under workers that count nothing, the
     /// coordinator's memory, and what `queens count` costs over the bare counting loop
     Farm(farm::FarmBenchArgs),
-    /// What workers who flood the coordinator cost those who work: durable results a second
+    /// What workers that flood the coordinator cost honest ones: durable results a second
     /// without and with them, side by side in one process
     Hostile(hostile::HostileBenchArgs),
     /// Every method and counting loop on one core, side by side

@@ -110,7 +110,7 @@ impl MethodsBenchArgs {
         self.unit.unwrap_or(n.min(MAX_SEARCHED))
     }
 
-    /// What to measure: neighbours share board and method.
+    /// The measurements; neighbours share board and method.
     fn wanted(&self) -> Result<Vec<(u32, Method, Backend)>> {
         let chosen = |b: &Backend| self.backend.is_empty() || self.backend.contains(b);
         let is_wanted = |b: &Backend| *b == Backend::Reference || chosen(b);
@@ -143,7 +143,7 @@ impl MethodsBenchArgs {
     }
 }
 
-/// What a kernel for such a board may take of `memory` bytes.
+/// The memory that a kernel for this board may take, out of `memory` bytes.
 fn kernel_bytes(n: u32, method: Method, memory: u64) -> Result<u64, TooLittleMemory> {
     let plan = Plan { problem: Problem::Total { n }, method, tasks: 0 };
     Ok(fit(plan, NonZero::<usize>::MIN, memory)?.bytes)

@@ -62,7 +62,7 @@ pub(crate) fn this_program() -> Result<Command> {
     Ok(command)
 }
 
-/// What the system calls `field` of a process's memory, MiB; `None` where it does not tell.
+/// The entry `field` of a process's memory in the system's status file, MiB; `None` if there is none.
 pub(crate) fn memory_mib(of: &Child, field: &str) -> Option<f64> {
     let status = std::fs::read_to_string(format!("/proc/{}/status", of.id())).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(field))?;

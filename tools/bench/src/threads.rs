@@ -1,4 +1,4 @@
-//! What a second thread brings: the same tasks by one and by several, in turn.
+//! Measures what a second thread gains: one thread and several count the same tasks, in turn.
 
 use std::num::NonZero;
 use std::time::{Duration, Instant};

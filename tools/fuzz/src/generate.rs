@@ -40,7 +40,7 @@ fn encode(name: &str, depth: u32, source: &mut Source<'_>, out: &mut Vec<u8>) {
         return out.extend(plan(source));
     }
     let kind = &KINDS[name];
-    // Of each `oneof` one field; lists of one message have one length.
+    // One field of each `oneof` is set; all lists of a message have the same length.
     let chosen: Vec<usize> = (0..kind.oneof_decl.len())
         .map(|oneof| {
             let is_of = |field: &&FieldDescriptorProto| field.oneof_index == Some(oneof as i32);
@@ -168,7 +168,7 @@ fn plan(source: &mut Source<'_>) -> Vec<u8> {
         }
     };
     let tasks = Cut::new(problem, method).expect("it is cut so").len();
-    // What the plan says of its tasks is believed until they are counted.
+    // The number of tasks that a plan states is believed until they are counted.
     let tasks = if source.one_in(4) { source.number() } else { tasks };
     wire::v1::Plan::from(&Plan { problem, method, tasks }).encode_to_vec()
 }

@@ -82,7 +82,7 @@ mod tests {
 
     use super::*;
 
-    /// What is refused at the door says little about what is behind it.
+    /// Inputs that are refused at once test little of what follows.
     #[test]
     fn many_of_the_generated_messages_are_good() {
         let mut good = BTreeMap::<&str, [u32; 2]>::new();

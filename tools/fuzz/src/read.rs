@@ -7,7 +7,7 @@ use farm::{JobView, WorkerMessage, WorkerOrder};
 use prost::Message;
 use wire::{WireError, v1};
 
-/// What became of some bytes.
+/// The result of reading some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
     /// They are no message.

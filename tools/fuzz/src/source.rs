@@ -1,9 +1,9 @@
-//! Choices, made by the bytes of an input; where they end, by zeros.
+//! Turns the bytes of an input into choices; after its end all bytes are zero.
 
-/// What is left of an input.
+/// The part of an input that was not used yet.
 pub struct Source<'a>(&'a [u8]);
 
-/// Numbers at which something changes: limits of boards, of messages, of integers.
+/// Limits of boards, of messages and of integers.
 const LIMITS: [u64; 20] = [
     0,
     1,
@@ -28,7 +28,7 @@ const LIMITS: [u64; 20] = [
 ];
 
 impl<'a> Source<'a> {
-    /// All of it.
+    /// Begins with the first byte of `input`.
     #[must_use]
     pub fn new(input: &'a [u8]) -> Source<'a> {
         Source(input)
@@ -47,17 +47,22 @@ impl<'a> Source<'a> {
         (wide | usize::from(self.byte())) % bound
     }
 
-    /// True once in so many times, but at the end never, unless it always is.
+    /// Returns true about once in `times` calls. After the end of the input it returns false, unless
+    /// `times` is 1.
     pub fn one_in(&mut self, times: usize) -> bool {
         self.below(times) == times - 1
     }
 
-    /// One of these; there must be any.
+    /// Chooses one element.
+    ///
+    /// # Panics
+    ///
+    /// If there is none.
     pub fn choose<'b, T>(&mut self, from: &'b [T]) -> &'b T {
         &from[self.below(from.len())]
     }
 
-    /// A small number, one at a limit, or any.
+    /// A small number, a number at a limit, or any number.
     pub fn number(&mut self) -> u64 {
         match self.below(8) {
             0..=4 => self.below(12) as u64,
@@ -66,7 +71,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// All that is left.
+    /// Takes everything that is left.
     pub fn rest(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.0)
     }

@@ -1,4 +1,4 @@
-//! What people and files say in words.
+//! Texts that come from people and from files.
 
 use board::squares::{Square, check_queens, parse_board, parse_squares};
 use board::{Given, Method, Problem};

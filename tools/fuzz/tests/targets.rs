@@ -96,7 +96,7 @@ fn corpus() {
         let kind = kind.expect("there is such a kind") as u8;
         write("messages", name, &[&[fuzz::AS_IT_STANDS, kind], &bytes[..]].concat());
     }
-    // Of a text the first bytes are a small size, no parameter, and that it stands as it is.
+    // The first bytes of a text choose a small size, no parameter, and the text as it stands.
     for (name, text) in [
         ("drawn", ".Q..\n...Q\nQ... # a comment\n..Q.\n"),
         ("named", "b4, d3 a2\nc1"),

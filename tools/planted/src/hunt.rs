@@ -1,4 +1,4 @@
-//! Running a check against a tree, and telling what came of it.
+//! Runs a check against a tree and reports the result.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -18,14 +18,14 @@ use crate::tree::Tree;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Check {
-    /// What cargo is asked for to build it, such as `["--package", "farm", "--lib"]`.
+    /// Arguments with which cargo builds it, such as `["--package", "farm", "--lib"]`.
     build: Vec<String>,
     /// Arguments of the test binary.
     #[serde(default)]
     run: Vec<String>,
     /// The environment variable that sets the number of seeds, and how many there are.
     seeds: Option<Seeds>,
-    /// After so long it hangs, in seconds.
+    /// The longest that a test binary may run, in seconds.
     timeout_s: u64,
 }
 
@@ -36,7 +36,7 @@ struct Seeds {
     number: u64,
 }
 
-/// What a check makes of a tree.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// It failed, within so many seeds if it has any.
@@ -45,7 +45,7 @@ pub(crate) enum Outcome {
     Missed,
     /// It did not end in time.
     Hung,
-    /// There was nothing to run.
+    /// The tree does not compile.
     DoesNotCompile,
 }
 
@@ -117,8 +117,7 @@ impl Check {
         Ok(Some(messages.filter_map(binary).collect()))
     }
 
-    /// Runs a command until it ends, or for as long as it may. Its status, if it ended, and all
-    /// that it said.
+    /// Runs a command until it ends or its time is over. Returns its status, if it ended, and its output.
     fn watch(&self, mut command: Command, tree: &Tree) -> Result<(Option<ExitStatus>, String)> {
         let said = tree.build_folder().join("output.txt");
         let file = File::create(&said)?;

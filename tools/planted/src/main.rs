@@ -91,10 +91,10 @@ fn main() -> Result<ExitCode> {
     Ok(if missed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What the command line asks for.
+/// The arguments of the command line.
 struct Wanted {
     seeds: Option<u64>,
-    /// Which of how many parts, from 1 on.
+    /// The number of the part, from 1 on, and the number of parts.
     part: (usize, usize),
     words: Vec<String>,
 }

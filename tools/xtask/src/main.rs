@@ -68,7 +68,7 @@ struct Seeds {
     seed: Option<u64>,
 }
 
-/// Where the suites are; [`Seeds`] go to them by the environment.
+/// Arguments of `cargo test` for the suites to which [`Seeds`] belong.
 const SIMULATION: [&str; 5] = ["--release", "--package", "testkit", "--test", "simulation"];
 const NETWORK: [&str; 6] = ["--package", "testkit", "--features", "network", "--test", "network"];
 

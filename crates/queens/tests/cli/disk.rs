@@ -1,4 +1,4 @@
-//! A disk that is full, or fails: nothing that was accepted is lost, and the same command goes on.
+//! Full and failing disks: no accepted count is lost, and the same command goes on afterwards.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -27,7 +27,7 @@ fn a_coordinator_whose_ledger_cannot_grow_says_so_and_goes_on_later() {
     stopped_coordinator_goes_on(&farm, coordinator, || {});
 }
 
-/// The same with a real file system that is full.
+/// Stops the farm by a real file system that is full.
 #[test]
 #[ignore = "mounts a small file system, which needs root: CI runs it"]
 fn a_full_file_system_stops_the_farm_and_loses_nothing() {
@@ -119,14 +119,14 @@ fn count(ledger: &Path) -> Command {
     command
 }
 
-/// The same command where no file may grow beyond so many KiB. The signal is ignored, so that a
+/// Runs a command where no file may grow beyond `kib` KiB. The signal is ignored, so that a
 /// write fails as it would on a full disk.
 fn in_files_of(kib: u32, command: &Command) -> Command {
     let script = format!("trap '' XFSZ; ulimit -f {kib}; exec \"$0\" \"$@\"");
     behind(&["bash", "-c", &script], command)
 }
 
-/// The same command, of which these system calls fail from the `first` on, as on a broken disk.
+/// Runs a command whose system calls `calls` fail from the `first` one on, as on a broken disk.
 fn with_io_errors(calls: &str, first: u32, command: &Command) -> Command {
     let (trace, fail) =
         (format!("trace={calls}"), format!("inject={calls}:error=EIO:when={first}+"));

@@ -7,8 +7,8 @@ use crate::support::Farm;
 use crate::support::log::{self, Entry};
 use crate::support::process::{Process, wait_until};
 
-/// A board that takes seconds to count.
-const N: u32 = 16;
+/// A board that takes about a second to count.
+const N: u32 = 15;
 /// Leases that expire after less than half a second.
 const SHORT_LEASES: &str = "--lease-ms 100 --lease-ttl-ms 400";
 /// How often the coordinator is frozen until it was in the middle of a job.

@@ -1,4 +1,4 @@
-//! The other end is not what it should be: absent, of another version, or broken.
+//! Peers that are absent, of another version, or broken.
 
 use std::net::TcpListener;
 use std::pin::Pin;
@@ -170,7 +170,7 @@ fn tasks() -> v1::Tasks {
     }
 }
 
-/// What becomes of a worker whose coordinator answers its first words so.
+/// Runs a worker against a coordinator that answers its first message with `answer`.
 fn worker_at(answer: impl Answer) -> Outcome {
     let url = fake_coordinator(answer);
     run(&mut queens(&["worker", "--log", "error", "--coordinator", &url]))
@@ -196,7 +196,7 @@ impl<A: Answer> FarmService for Fake<A> {
     }
 }
 
-/// Serves until the tests end; its address.
+/// Starts a coordinator that serves until the tests end, and returns its URL.
 fn fake_coordinator(answer: impl Answer) -> String {
     let (sender, address) = mpsc::channel();
     thread::spawn(move || {

@@ -66,7 +66,7 @@ fn a_farm_counts_them_too_and_its_ledger_knows_them() {
         (submit("8 --given a1"), 4),
         (submit("12 --problem toroidal"), 0),
     ];
-    // What they are survives the coordinator.
+    // A restarted coordinator still knows the problem of each job.
     coordinator.kill();
     let _coordinator = farm.start_coordinator();
     let _worker = farm.start_worker();

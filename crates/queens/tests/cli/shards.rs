@@ -1,4 +1,4 @@
-//! Parts of a plan, counted without a coordinator, and joined.
+//! Parts of a plan that are counted without a coordinator and then merged.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ fn parts_that_are_joined_make_the_total() {
 
     let joined = merge(&parts[2..], &whole);
     assert_eq!(joined.success(), format!("{}\n", vectors::total(11)));
-    // All of them once more: everything is compared, nothing changes.
+    // If all parts are merged once more, everything is compared and nothing changes.
     let words = ["merge", "--json", "--into"];
     let again = run(queens(&words).arg(&whole).args(&parts)).success();
     let again: serde_json::Value = serde_json::from_str(&again).expect("it is JSON");

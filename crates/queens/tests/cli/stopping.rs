@@ -8,8 +8,8 @@ use crate::support::log::{self, Entry};
 use crate::support::process::{Process, queens, run, wait_until};
 use crate::support::{Farm, Scratch};
 
-/// A board that takes seconds to count.
-const LONG: u32 = 16;
+/// A board that takes about a second to count.
+const LONG: u32 = 15;
 /// How often a process is stopped until it was in the middle of its work.
 const ATTEMPTS: usize = 10;
 

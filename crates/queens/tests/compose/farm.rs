@@ -122,7 +122,7 @@ impl Farm {
         command.args(&COMPOSE[1..]);
         command.args(["--file", "docker-compose.yml", "--project-name", &self.project]);
         command.args(arguments);
-        // Of one speed on every processor, so that a job has a middle to be met in.
+        // Every processor takes about the same time with it, so that a job can be met in its middle.
         command.env("QUEENS_BACKEND", "portable");
         command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
         command
@@ -160,7 +160,7 @@ pub(crate) fn owner_and_mode(container: &str, path: &str) -> (u32, u32) {
     (octal(108), octal(100) & 0o7777)
 }
 
-/// What Docker knows of a container, by a template.
+/// Returns what `docker inspect` prints for a container with this template.
 pub(crate) fn inspect(container: &str, template: &str) -> String {
     docker(&["inspect", "--format", template, container])
 }

@@ -1,4 +1,4 @@
-//! A ledger as anybody may read it: with SQLite, while the coordinator runs or after.
+//! Reads a ledger with SQLite, while the coordinator runs or afterwards.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -42,7 +42,7 @@ impl Snapshot {
         Snapshot::try_read(path).expect("the ledger can be read")
     }
 
-    /// The same; fails while the ledger is being made.
+    /// Reads a ledger without changing it. Fails while the ledger is being created.
     pub(crate) fn try_read(path: &Path) -> rusqlite::Result<Snapshot> {
         let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         let db = db.unchecked_transaction()?;

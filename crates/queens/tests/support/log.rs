@@ -1,4 +1,4 @@
-//! What workers say of their sessions.
+//! Reads the logs in which workers describe their sessions.
 
 use std::path::Path;
 
@@ -8,17 +8,17 @@ use serde_json::Value;
 /// A line of a worker's log that matters here.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Line {
-    /// Where it ends, bytes from the beginning of the log.
+    /// The offset of its end in the log, bytes.
     pub(crate) end: u64,
     pub(crate) entry: Entry,
 }
 
-/// What it says.
+/// The content of a line.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Entry {
-    /// It was lent a range.
+    /// The worker was lent a range.
     Loan { job: u64, range: Range, epoch: u64 },
-    /// It need not send a count again.
+    /// The coordinator acknowledged a count.
     Acknowledged { job: u64, range: Range, verdict: String },
 }
 

@@ -93,7 +93,7 @@ impl Farm {
         submitted.success().trim().parse().expect("the job's number")
     }
 
-    /// What the ledger holds now.
+    /// Reads the ledger as it is now.
     pub(crate) fn snapshot(&self) -> Snapshot {
         Snapshot::read(&self.ledger)
     }

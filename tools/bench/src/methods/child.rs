@@ -48,10 +48,10 @@ impl From<executor::Counted> for Counted {
     }
 }
 
-/// What a sample is.
+/// Describes a sample.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Fitted {
-    /// What decides which tasks they are.
+    /// The seed that decides which tasks are drawn.
     pub(crate) wanted: u64,
     pub(crate) tasks: usize,
     /// The share of the plan that they are.

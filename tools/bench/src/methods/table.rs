@@ -1,4 +1,4 @@
-//! What was measured, as text.
+//! Measurements as text.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ fn or_dash(figure: Option<f64>) -> String {
     figure.map_or("-".into(), |figure| format!("{figure:.1}"))
 }
 
-/// What `halves`, by its fastest backend, makes of one board against every other.
+/// The rate of `halves` by its fastest backend on each board, relative to every other board.
 pub(crate) fn halves(lines: &[Line]) -> Result<()> {
     let best = fastest(lines.iter().filter(|line| line.method == Method::Halves));
     if best.len() < 2 {
