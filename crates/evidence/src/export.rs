@@ -1,14 +1,13 @@
-//! From a ledger to a bundle.
+//! Writes a bundle from a ledger's rows.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use blake3::Hash;
-use farm::RestoredJob;
-use ledger::Fact;
+use farm::{CountedRange, EvidenceRecord, RestoredJob};
 use tempfile::NamedTempFile;
 
-use super::format::{Audit, DisputeState, Header, Line, VERSION};
+use super::format::{Header, Line, VERSION};
 use super::merkle::Merkle;
 
 /// A bundle that was written.
@@ -16,29 +15,28 @@ use super::merkle::Merkle;
 pub struct Exported {
     /// Its first line.
     pub header: Header,
-    /// The hash of its header.
+    /// The hash of the header.
     pub name: Hash,
 }
 
-/// Writes the evidence of `job` to the file `bundle`, which must not be there yet: the whole of it, or
-/// nothing. `records` passes every line of evidence to the function that it is given, in the order of
-/// a bundle; it is called twice and must say the same both times. `exported_at` is in milliseconds
-/// since 1970.
+/// Writes the evidence of `job` to the new file `bundle`, completely or not at all. `records` passes every
+/// row of evidence to the function that it gets, in the order of a bundle; it is called twice and must
+/// pass the same rows both times. `exported_at` is in milliseconds since 1970.
 ///
 /// # Errors
 ///
-/// What `records` returns, and [`io::Error`] if the bundle cannot be written.
+/// Any error of `records`, and [`io::Error`] if the bundle exists already or cannot be written.
 pub fn export<E: From<io::Error>>(
     job: &RestoredJob,
     exported_at: i64,
     bundle: &Path,
-    records: impl Fn(&mut dyn FnMut(Fact) -> Result<(), E>) -> Result<(), E>,
+    records: impl Fn(&mut dyn FnMut(EvidenceRecord) -> Result<(), E>) -> Result<(), E>,
 ) -> Result<Exported, E> {
-    // Twice over the same rows: the header comes first, and has the root of all that follow.
+    // The rows are read twice, because the header comes first and has the Merkle root of all other lines.
     let mut header = header(job, exported_at);
     let mut tree = Merkle::default();
-    records(&mut |fact| {
-        let line = line(fact)?;
+    records(&mut |record| {
+        let line = line(record);
         *count(&mut header, &line) += 1;
         tree.add(&text(&line));
         Ok(())
@@ -59,7 +57,7 @@ pub fn export<E: From<io::Error>>(
         Ok(out.write_all(b"\n")?)
     };
     write(&first)?;
-    records(&mut |fact| write(&text(&line(fact)?)))?;
+    records(&mut |record| write(&text(&line(record))))?;
     let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
     file.as_file().sync_all()?;
     file.persist_noclobber(bundle).map_err(|error| error.error)?;
@@ -91,33 +89,20 @@ fn header(job: &RestoredJob, exported_at: i64) -> Header {
     }
 }
 
-fn line(fact: Fact) -> io::Result<Line> {
-    let unknown = |what: &str, value: i64| {
-        io::Error::other(format!("{what} has the state {value}, which means nothing"))
-    };
-    Ok(match fact {
-        Fact::Policy(policy, at) => Line::policy(policy, at),
-        Fact::Range(entry, at, audit) => {
-            let audit = match audit {
-                0 => Audit::NotChosen,
-                1 => Audit::Wanted,
-                2 => Audit::Agreed,
-                other => return Err(unknown("a range", other)),
-            };
-            Line::Range { at, audit, count: (&entry).into() }
+fn line(record: EvidenceRecord) -> Line {
+    match record {
+        EvidenceRecord::Policy { policy, at_ms } => Line::policy(policy, at_ms),
+        EvidenceRecord::Range { counted: CountedRange { row, check }, at_ms } => {
+            Line::Range { at: at_ms, audit: check.into(), count: (&row).into() }
         }
-        Fact::Audit(entry, at) => Line::Audit { at, count: (&entry).into() },
-        Fact::Dispute(entry, at, state) => {
-            let state = match state {
-                0 => DisputeState::Open,
-                1 => DisputeState::Settled,
-                2 => DisputeState::TakenBack,
-                other => return Err(unknown("a dispute", other)),
-            };
-            Line::Dispute { at, state, count: (&entry).into() }
+        EvidenceRecord::Audit { row, at_ms } => Line::Audit { at: at_ms, count: (&row).into() },
+        EvidenceRecord::Dispute { row, at_ms, state } => {
+            Line::Dispute { at: at_ms, state: state.into(), count: (&row).into() }
         }
-        Fact::Distrusted(worker, _, at) => Line::Distrusted { at, worker },
-    })
+        EvidenceRecord::Distrusted { worker, at_ms, range: _ } => {
+            Line::Distrusted { at: at_ms, worker }
+        }
+    }
 }
 
 fn count<'a>(header: &'a mut Header, line: &Line) -> &'a mut u64 {

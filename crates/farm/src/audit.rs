@@ -12,6 +12,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::rows::is_second_opinion;
 use crate::session::Session;
 use crate::{Fingerprint, KernelName, LeaseId, Range};
 
@@ -190,7 +191,7 @@ impl Audits {
         if waiting.kernel == kernel && recount {
             waiting.tried.insert(worker.into());
         }
-        waiting.kernel != kernel && waiting.worker != worker
+        is_second_opinion((&waiting.worker, waiting.kernel), (worker, kernel))
     }
 
     /// The ledger is being told. Returns the lease under which another worker counts the range, too.

@@ -1,8 +1,8 @@
 //! What the farm wants done.
 
 use crate::{
-    AuditPolicy, Fingerprint, JobId, JobState, KernelName, LeaseId, Plan, Range, Report, RequestId,
-    SessionId, Slice, Ticket,
+    Fingerprint, JobId, JobState, KernelName, LeaseId, LedgerCommand, Plan, Range, RequestId,
+    SessionId, Ticket,
 };
 
 /// Something to do, in this order.
@@ -42,32 +42,12 @@ pub enum Effect {
         /// Why.
         reason: Dismissal,
     },
-    /// Make a record durable, then say [`crate::Event::Written`]; of [`Record::Settle`]
-    /// [`crate::Event::Settled`], of [`Record::Audit`] [`crate::Event::AuditNoted`].
-    Write {
+    /// Hand a command to the ledger, then say [`crate::Event::Ledger`] with its answer.
+    Ledger {
         /// To be repeated in the event.
         ticket: Ticket,
-        /// What.
-        record: Record,
-    },
-    /// Look up a range, after all earlier writes, then say [`crate::Event::Compared`].
-    Compare {
-        /// To be repeated in the event.
-        ticket: Ticket,
-        /// Whose rows.
-        job: JobId,
-        /// Which rows.
-        range: Range,
-    },
-    /// Look for ranges that wait for an audit and are in no dispute, after all earlier writes, then say
-    /// [`crate::Event::AuditsFound`].
-    FindAudits {
-        /// To be repeated in the event.
-        ticket: Ticket,
-        /// Whose rows.
-        job: JobId,
-        /// How many at most.
-        most: usize,
+        /// What the ledger is to do.
+        command: LedgerCommand,
     },
     /// Answer a client.
     Reply {
@@ -125,96 +105,6 @@ pub enum Dismissal {
     Replaced,
     /// Its worker's count was proven wrong: nothing of it is believed any more.
     Distrusted,
-}
-
-/// Who answers for a count.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Author {
-    /// The worker's name.
-    pub worker: String,
-    /// The version of its program.
-    pub build: String,
-}
-
-/// What the ledger must hold before anything else may rest on it.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Record {
-    /// A new job.
-    Job {
-        /// Its number.
-        job: JobId,
-        /// What it counts.
-        plan: Plan,
-        /// The part that is wanted of it.
-        slice: Slice,
-        /// Its priority.
-        priority: i32,
-        /// What is to be counted twice, if anything is.
-        audit: Option<AuditPolicy>,
-    },
-    /// A job rests, goes on, or ended without a total.
-    State {
-        /// Which job.
-        job: JobId,
-        /// Its new state; never [`JobState::Done`].
-        state: JobState,
-    },
-    /// Accepted ranges are to be counted again: those that the policy chooses and that are not yet.
-    Audit {
-        /// Of which job. If it was done, it no longer is.
-        job: JobId,
-        /// Which ranges; those to come too.
-        policy: AuditPolicy,
-    },
-    /// A job is complete. The ledger checks that its rows cover its slice of the plan and sum to
-    /// `total`, and that none of them is disputed or waits for an audit.
-    Done {
-        /// Which job.
-        job: JobId,
-        /// Tasks of its slice of the plan.
-        tasks: u64,
-        /// The sum.
-        total: u128,
-    },
-    /// An accepted partial count.
-    Range {
-        /// The report it came with.
-        report: Report,
-        /// Who counted it.
-        author: Author,
-        /// Whether it is to be counted again.
-        audit: bool,
-    },
-    /// An accepted range that was counted again, by another worker and another kernel: they agree.
-    Confirm {
-        /// The report of the second count.
-        report: Report,
-        /// Who counted it.
-        author: Author,
-    },
-    /// A count that contradicts an accepted one. Both are kept.
-    Dispute {
-        /// The report it came with.
-        report: Report,
-        /// Who counted it.
-        author: Author,
-    },
-    /// The end of a dispute: this count replaces all rows of its range, and the dispute is closed. It
-    /// needs no audit any more, and is not taken back.
-    ///
-    /// Of the workers that were wrong, what nobody has confirmed is taken back, in all jobs that were
-    /// not cancelled: their rows, with all others of an open dispute in which they counted rows or voted,
-    /// which is closed; and what
-    /// they confirmed of others' waits for an audit again. A job that was done and lost rows, or of
-    /// which rows wait for an audit again, no longer is.
-    Settle {
-        /// The report that settled it. Its count is the right one.
-        report: Report,
-        /// Who counted it.
-        author: Author,
-        /// Who claimed otherwise, by name.
-        wrong: Vec<String>,
-    },
 }
 
 /// What became of a report.

@@ -1,8 +1,8 @@
 //! What can happen to the farm.
 
 use crate::{
-    AuditPolicy, Claim, Fingerprint, IntervalSet, JobId, KernelName, LeaseId, Plan, Range,
-    RequestId, SessionId, Slice, Tally, Ticket, Unaudited,
+    AuditPolicy, Claim, Fingerprint, JobId, KernelName, LeaseId, LedgerAnswer, Plan, Range,
+    RequestId, SessionId, Slice, Tally, Ticket,
 };
 
 /// Something that happened, in the order in which the coordinator saw it.
@@ -99,38 +99,12 @@ pub enum Event {
         /// Which job.
         job: JobId,
     },
-    /// The ledger made a record durable.
-    Written {
-        /// The ticket of [`crate::Effect::Write`].
+    /// The ledger has done what it was asked for.
+    Ledger {
+        /// The ticket of [`crate::Effect::Ledger`].
         ticket: Ticket,
-    },
-    /// The ledger made a [`crate::Record::Audit`] durable.
-    AuditNoted {
-        /// The ticket of [`crate::Effect::Write`].
-        ticket: Ticket,
-        /// How many ranges of the job wait for an audit now.
-        wanted: u64,
-    },
-    /// The ledger looked for ranges that wait for an audit.
-    AuditsFound {
-        /// The ticket of [`crate::Effect::FindAudits`].
-        ticket: Ticket,
-        /// The first of them, as many as were asked for or all.
-        rows: Vec<Unaudited>,
-    },
-    /// The ledger made a [`crate::Record::Settle`] durable.
-    Settled {
-        /// The ticket of [`crate::Effect::Write`].
-        ticket: Ticket,
-        /// What it took back of which jobs; that of the report is among them in any case.
-        withdrawn: Vec<Withdrawn>,
-    },
-    /// The ledger looked a range up.
-    Compared {
-        /// The ticket of [`crate::Effect::Compare`].
-        ticket: Ticket,
-        /// What it holds there.
-        found: Found,
+        /// What it answers.
+        answer: LedgerAnswer,
     },
     /// Time passed; see [`crate::Farm::next_wakeup`].
     Tick,
@@ -192,23 +166,6 @@ pub struct Report {
     pub busy_us: u64,
 }
 
-/// What the ledger holds for a range that was reported again.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
-    /// Rows that tile the range exactly.
-    Exactly {
-        /// What they say together.
-        claim: Claim,
-        /// The worker that counted all of them; empty if several did, for then no single worker
-        /// answers for the sum.
-        worker: String,
-        /// What counted all of them; empty if it was not the same.
-        kernel: KernelName,
-    },
-    /// Rows that begin or end elsewhere, or a gap: no comparison is possible.
-    Unaligned,
-}
-
 /// A worker's claim of the count of a disputed range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vote {
@@ -217,20 +174,4 @@ pub struct Vote {
     pub worker: String,
     /// What it says.
     pub claim: Claim,
-}
-
-/// Rows of a job that no longer count: a worker that was proven wrong had counted them, and nobody else.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Withdrawn {
-    /// Which job.
-    pub job: JobId,
-    /// What they covered.
-    pub ranges: IntervalSet,
-    /// Their sum.
-    pub total: u128,
-    /// How many ranges of the job wait for an audit now.
-    pub audits_wanted: u64,
-    /// Of how many ranges of the job a second count agreed, of those that still are its rows, and not by
-    /// a worker that was wrong.
-    pub audits_agreed: u64,
 }

@@ -11,7 +11,7 @@
 //!            events                                 effects
 //!   Joined, Reported, Left  ──►  ┌────────┐  ──►  Lend, Revoke, Ack      (to workers)
 //!   Submitted, AuditAsked   ──►  │  Farm  │  ──►  Reply, Finished        (to clients)
-//!   Written, Compared, Tick ──►  └────────┘  ──►  Write, Compare, Find   (to the ledger)
+//!   LedgerAnswer, Tick      ──►  └────────┘  ──►  LedgerCommand          (to the ledger)
 //!
 //!   Lent, Revoked, Acked    ──►  ┌────────┐  ──►  Hello, Report, Credit  (to the coordinator)
 //!   Finished, Flush, Stop   ──►  │ Agent  │  ──►  (the worker's end of a session)
@@ -24,6 +24,7 @@
 
 mod agent;
 mod audit;
+mod command;
 mod costs;
 mod dispute;
 mod effect;
@@ -36,6 +37,8 @@ mod machine;
 mod plan;
 mod range;
 mod rota;
+mod rows;
+pub mod rules;
 mod session;
 mod slice;
 mod suspects;
@@ -45,15 +48,20 @@ pub use board::{Method, Problem};
 
 pub use agent::{Agent, AgentConfig, Message, Part};
 pub use audit::{AuditPolicy, Unaudited};
+pub use command::{Author, Found, LedgerAnswer, LedgerCommand, Withdrawn};
 pub use costs::Spent;
-pub use effect::{Author, Dismissal, Effect, Loan, Record, Recount, Refusal, Verdict};
-pub use event::{Event, Found, Hello, Holding, Report, Vote, Withdrawn};
+pub use effect::{Dismissal, Effect, Loan, Recount, Refusal, Verdict};
+pub use event::{Event, Hello, Holding, Report, Vote};
 pub use ids::{JobId, LeaseId, Millis, RequestId, SessionId, Ticket};
 pub use interval_set::IntervalSet;
 pub use job::{JobState, JobView};
 pub use machine::{Config, Farm, Restored, RestoredDispute, RestoredJob};
 pub use plan::{Fingerprint, Plan};
 pub use range::Range;
+pub use rows::{
+    Check, Contradiction, CountedRange, DisputeState, EvidenceRecord, OpenDispute, Row, Tiled,
+    TooLarge,
+};
 pub use session::threads_that_fit;
 pub use slice::{NoSlice, Slice};
 pub use tally::{Claim, Digest, KernelName, Tally};

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use farm::{
     Agent, AgentConfig, Config, Effect, Event, Farm, Fingerprint, Hello, IntervalSet, JobId,
-    JobState, KernelName, LeaseId, Loan, Message, Method, Millis, Part, Plan, Problem, Range,
-    Record, Report, RequestId, Restored, SessionId, Slice, Tally, Verdict,
+    JobState, KernelName, LeaseId, LedgerAnswer, LedgerCommand, Loan, Message, Method, Millis,
+    Part, Plan, Problem, Range, Report, RequestId, Restored, SessionId, Slice, Tally, Verdict,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -267,11 +267,13 @@ fn act(farm: &mut Farm, event: Event) -> Vec<Verdict> {
     while let Some(event) = events.pop() {
         for effect in farm.step(Millis(1), event) {
             match effect {
-                Effect::Write { ticket, record } => {
-                    if let Record::Done { tasks, .. } = record {
+                Effect::Ledger { ticket, command } => {
+                    if let LedgerCommand::Finish { tasks, .. } = command {
                         assert!(tasks > 0, "every plan here has tasks");
                     }
-                    events.push(Event::Written { ticket });
+                    if !matches!(command, LedgerCommand::Compare { .. }) {
+                        events.push(Event::Ledger { ticket, answer: LedgerAnswer::Written });
+                    }
                 }
                 Effect::Ack { verdict, .. } => verdicts.push(verdict),
                 _ => {}

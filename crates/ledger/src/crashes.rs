@@ -11,8 +11,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use board::{Cut, Tasks};
 use count::{Backend, Kernel};
 use farm::{
-    AuditPolicy, Config, Effect, Event, Farm, Hello, JobId, JobState, KernelName, LeaseId, Method,
-    Millis, Plan, Problem, Range, Record, Report, RequestId, Restored, SessionId, Slice, Tally,
+    AuditPolicy, Config, Effect, Event, Farm, Hello, JobId, JobState, KernelName, LeaseId,
+    LedgerCommand, Method, Millis, Plan, Problem, Range, Report, RequestId, Restored, SessionId,
+    Slice, Tally,
 };
 use rusqlite::Connection;
 
@@ -24,27 +25,23 @@ const METHOD: Method = Method::Rows { rows: 2 };
 /// Tells the child process where to die: `LEDGER KIND POINT`.
 const ORDERS: &str = "QUEENS_TEST_CRASH";
 
-type IsMeant = fn(&[Effect]) -> bool;
+type IsMeant = fn(&[LedgerCommand]) -> bool;
 
 /// The batches around which the child dies, by what is in them; the first of each.
 const KINDS: [(&str, IsMeant); 9] = [
-    ("job", |batch| has(batch, |record| matches!(record, Record::Job { .. }))),
-    ("state", |batch| has(batch, |record| matches!(record, Record::State { .. }))),
-    ("range", |batch| has(batch, |record| matches!(record, Record::Range { .. }))),
+    ("job", |batch| has(batch, |command| matches!(command, LedgerCommand::CreateJob { .. }))),
+    ("state", |batch| has(batch, |command| matches!(command, LedgerCommand::SetState { .. }))),
+    ("range", |batch| has(batch, |command| matches!(command, LedgerCommand::Accept { .. }))),
     ("ranges", |batch| batch.len() > 1),
-    ("dispute", |batch| has(batch, |record| matches!(record, Record::Dispute { .. }))),
-    ("settle", |batch| has(batch, |record| matches!(record, Record::Settle { .. }))),
-    ("audit", |batch| has(batch, |record| matches!(record, Record::Audit { .. }))),
-    ("confirm", |batch| has(batch, |record| matches!(record, Record::Confirm { .. }))),
-    ("done", |batch| has(batch, |record| matches!(record, Record::Done { .. }))),
+    ("dispute", |batch| has(batch, |command| matches!(command, LedgerCommand::Dispute { .. }))),
+    ("settle", |batch| has(batch, |command| matches!(command, LedgerCommand::Settle { .. }))),
+    ("audit", |batch| has(batch, |command| matches!(command, LedgerCommand::RequestAudit { .. }))),
+    ("confirm", |batch| has(batch, |command| matches!(command, LedgerCommand::Confirm { .. }))),
+    ("done", |batch| has(batch, |command| matches!(command, LedgerCommand::Finish { .. }))),
 ];
 
-fn has(batch: &[Effect], wanted: fn(&Record) -> bool) -> bool {
-    let mut records = batch.iter().filter_map(|effect| match effect {
-        Effect::Write { record, .. } => Some(record),
-        _ => None,
-    });
-    records.any(wanted)
+fn has(batch: &[LedgerCommand], wanted: fn(&LedgerCommand) -> bool) -> bool {
+    batch.iter().any(wanted)
 }
 
 #[test]
@@ -143,7 +140,7 @@ fn dies_as_it_is_told() {
         ledger.db.commit_hook(Some(commit)).expect("it can be watched");
     }
     let mut met = false;
-    let before = |batch: &[Effect]| {
+    let before = |batch: &[LedgerCommand]| {
         let first = is_meant(batch) && !met;
         met |= first;
         ARMED.store(first, Ordering::Relaxed);
@@ -200,7 +197,7 @@ fn exact() -> (JobState, u128, usize) {
 fn play(
     ledger: &Ledger,
     restored: Restored,
-    before: impl FnMut(&[Effect]),
+    before: impl FnMut(&[LedgerCommand]),
     after: impl FnMut(usize),
 ) -> (JobState, u128, usize) {
     let config = Config { grace_ms: 0, ..Config::default() };
@@ -265,21 +262,23 @@ struct History<'a, B, A> {
     after: A,
 }
 
-impl<B: FnMut(&[Effect]), A: FnMut(usize)> History<'_, B, A> {
+impl<B: FnMut(&[LedgerCommand]), A: FnMut(usize)> History<'_, B, A> {
     /// Lets events and everything that follows from them happen.
     fn go_on(&mut self, mut events: Vec<Event>) {
         loop {
             let effects = events.drain(..).flat_map(|event| self.farm.step(Millis(0), event));
-            let for_ledger = |effect: &Effect| {
-                use Effect::{Compare, FindAudits, Write};
-                matches!(effect, Write { .. } | Compare { .. } | FindAudits { .. })
-            };
-            let batch: Vec<Effect> = effects.filter(for_ledger).collect();
+            let for_ledger = effects.filter_map(|effect| match effect {
+                Effect::Ledger { ticket, command } => Some((ticket, command)),
+                _ => None,
+            });
+            let (tickets, batch): (Vec<_>, Vec<_>) = for_ledger.unzip();
             if batch.is_empty() {
                 return;
             }
             (self.before)(&batch);
-            events = self.ledger.apply(&batch).expect("the disk is sound");
+            let answers = self.ledger.apply(&batch).expect("the disk is sound");
+            let answered = tickets.into_iter().zip(answers);
+            events = answered.map(|(ticket, answer)| Event::Ledger { ticket, answer }).collect();
             self.batches += 1;
             (self.after)(self.batches);
         }

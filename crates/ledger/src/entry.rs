@@ -1,107 +1,101 @@
-//! A counted range as a row: what the tables of ranges, audits and disputes have in common.
+//! A [`Row`] in SQLite: the columns that the tables of ranges, audits and disputes have in common.
 
-use farm::{Author, Claim, Digest, JobId, KernelName, LeaseId, Range, Report, Tally};
-use rusqlite::{Row, ToSql};
+use farm::{Author, Check, Digest, DisputeState, JobId, KernelName, LeaseId, Range, Row, Tally};
+use rusqlite::ToSql;
 
 use super::LedgerFault;
 use super::seal::seal;
 
-/// The columns that [`Entry::read`] wants to see, and the order of [`Entry::values`].
-pub(crate) const ENTRY: &str =
+/// The columns that [`read_row`] wants to see, and the order of [`values`].
+pub(super) const COLUMNS: &str =
     "first, past, count, residue, digest, kernel, worker, build, lease, busy_us, seal";
 
-/// A count of a range, and who answers for it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
-    pub range: Range,
-    pub tally: Tally,
-    pub kernel: KernelName,
-    pub author: Author,
-    pub lease: LeaseId,
-    pub busy_us: u64,
+/// How many columns [`COLUMNS`] names: the first one after them has this number.
+pub(super) const WIDTH: usize = 11;
+
+/// The values of [`COLUMNS`].
+pub(super) fn values(job: JobId, row: &Row) -> [Box<dyn ToSql>; WIDTH] {
+    let Row { range, tally, kernel, author, lease, busy_us } = row;
+    [
+        Box::new(signed(range.start())),
+        Box::new(signed(range.end())),
+        Box::new(tally.count.to_string()),
+        Box::new(signed(tally.residue)),
+        Box::new(tally.digest.to_string()),
+        Box::new(kernel.to_string()),
+        Box::new(author.worker.clone()),
+        Box::new(author.build.clone()),
+        Box::new(signed(lease.0)),
+        Box::new(i64::try_from(*busy_us).unwrap_or(i64::MAX)),
+        Box::new(seal(job, row)),
+    ]
 }
 
-impl Entry {
-    /// What a report is in the ledger.
-    pub fn new(report: &Report, author: &Author) -> Entry {
-        let Report { range, tally, kernel, lease, busy_us, .. } = *report;
-        Entry { range, tally, kernel, author: author.clone(), lease, busy_us }
+/// A row of `job` from the columns [`COLUMNS`], if it still says what was written.
+pub(super) fn read_row(job: JobId, columns: &rusqlite::Row<'_>) -> Result<Row, LedgerFault> {
+    let (first, past) = (unsigned(columns, 0)?, unsigned(columns, 1)?);
+    let (count, digest): (String, String) = (columns.get(2)?, columns.get(4)?);
+    let kernel: String = columns.get(5)?;
+    let fault = || LedgerFault::Content(format!("the row [{first}, {past}) = {count} is no count"));
+    let tally = Tally {
+        count: count.parse().map_err(|_| fault())?,
+        residue: unsigned(columns, 3)?,
+        digest: digest.parse::<Digest>().map_err(|_| fault())?,
+    };
+    let row = Row {
+        range: Range::new(first, past).ok_or_else(fault)?,
+        tally,
+        kernel: KernelName::new(&kernel).ok_or_else(fault)?,
+        author: Author { worker: columns.get(6)?, build: columns.get(7)? },
+        lease: LeaseId(unsigned(columns, 8)?),
+        busy_us: unsigned(columns, 9)?,
+    };
+    if columns.get::<_, i64>(10)? != seal(job, &row) || !tally.is_sound() {
+        let text = format!("job {job} has a row at ordinal {first} that was altered");
+        return Err(LedgerFault::Content(text));
     }
+    Ok(row)
+}
 
-    /// The values of [`ENTRY`]'s columns.
-    pub(crate) fn values(&self, job: JobId) -> [Box<dyn ToSql>; 11] {
-        let Entry { range, tally, kernel, author, lease, busy_us } = self;
-        [
-            Box::new(signed(range.start())),
-            Box::new(signed(range.end())),
-            Box::new(tally.count.to_string()),
-            Box::new(signed(tally.residue)),
-            Box::new(tally.digest.to_string()),
-            Box::new(kernel.to_string()),
-            Box::new(author.worker.clone()),
-            Box::new(author.build.clone()),
-            Box::new(signed(lease.0)),
-            Box::new(i64::try_from(*busy_us).unwrap_or(i64::MAX)),
-            Box::new(seal(job, self)),
-        ]
-    }
-
-    /// A row of `job`, the columns of [`ENTRY`], if it still says what was written.
-    pub fn read(job: JobId, row: &Row<'_>) -> Result<Entry, LedgerFault> {
-        let (first, past) = (unsigned(row, 0)?, unsigned(row, 1)?);
-        let (count, digest): (String, String) = (row.get(2)?, row.get(4)?);
-        let kernel: String = row.get(5)?;
-        let fault =
-            || LedgerFault::Content(format!("the row [{first}, {past}) = {count} is no count"));
-        let tally = Tally {
-            count: count.parse().map_err(|_| fault())?,
-            residue: unsigned(row, 3)?,
-            digest: digest.parse::<Digest>().map_err(|_| fault())?,
-        };
-        let entry = Entry {
-            range: Range::new(first, past).ok_or_else(fault)?,
-            tally,
-            kernel: KernelName::new(&kernel).ok_or_else(fault)?,
-            author: Author { worker: row.get(6)?, build: row.get(7)? },
-            lease: LeaseId(unsigned(row, 8)?),
-            busy_us: unsigned(row, 9)?,
-        };
-        if row.get::<_, i64>(10)? != seal(job, &entry) || !tally.is_sound() {
-            let text = format!("job {job} has a row at ordinal {first} that was altered");
-            return Err(LedgerFault::Content(text));
-        }
-        Ok(entry)
+/// The number that stands for a check in the column `audit`.
+pub(super) fn check_number(check: Check) -> i64 {
+    match check {
+        Check::NotChosen => 0,
+        Check::Wanted => 1,
+        Check::Agreed => 2,
     }
 }
 
-/// Rows that tile a range, as one: a worker or a kernel that is not all rows' is left empty.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Tiled {
-    pub(crate) claim: Claim,
-    pub(crate) worker: String,
-    pub(crate) kernel: KernelName,
+/// The check that a number stands for.
+pub(super) fn read_check(columns: &rusqlite::Row<'_>, at: usize) -> Result<Check, LedgerFault> {
+    let number: i64 = columns.get(at)?;
+    let all = [Check::NotChosen, Check::Wanted, Check::Agreed];
+    let check = all.into_iter().find(|&check| check_number(check) == number);
+    check.ok_or_else(|| LedgerFault::Content(format!("a range has the unknown check {number}")))
 }
 
-impl Tiled {
-    pub(crate) fn new(entry: Entry) -> Tiled {
-        let Entry { tally, author, kernel, .. } = entry;
-        Tiled { claim: tally.claim(), worker: author.worker, kernel }
+/// The number that stands for a state in the column `state` of disputes.
+pub(super) fn state_number(state: DisputeState) -> i64 {
+    match state {
+        DisputeState::Open => 0,
+        DisputeState::Settled => 1,
+        DisputeState::TakenBack => 2,
     }
+}
 
-    /// With one more row. `None` if the sum passes 128 bits.
-    pub(crate) fn with(self, entry: &Entry) -> Option<Tiled> {
-        let same_worker = self.worker == entry.author.worker;
-        let same_kernel = self.kernel == entry.kernel;
-        Some(Tiled {
-            claim: self.claim.join(entry.tally.claim())?,
-            worker: if same_worker { self.worker } else { String::new() },
-            kernel: if same_kernel { self.kernel } else { KernelName::default() },
-        })
-    }
+/// The state of a dispute that a number stands for.
+pub(super) fn read_state(
+    columns: &rusqlite::Row<'_>,
+    at: usize,
+) -> Result<DisputeState, LedgerFault> {
+    let number: i64 = columns.get(at)?;
+    let all = [DisputeState::Open, DisputeState::Settled, DisputeState::TakenBack];
+    let state = all.into_iter().find(|&state| state_number(state) == number);
+    state.ok_or_else(|| LedgerFault::Content(format!("a dispute has the unknown state {number}")))
 }
 
 /// A number that is never negative.
-pub(crate) fn unsigned(row: &Row<'_>, column: usize) -> Result<u64, LedgerFault> {
+pub(super) fn unsigned(row: &rusqlite::Row<'_>, column: usize) -> Result<u64, LedgerFault> {
     let value: i64 = row.get(column)?;
     u64::try_from(value)
         .map_err(|_| LedgerFault::Content(format!("{value} where no negative number can be")))

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use farm::{AuditPolicy, JobId, Range, Restored, RestoredJob};
+use farm::{CountedRange, EvidenceRecord, JobId, Range, Restored, RestoredJob};
 use rusqlite::{Connection, OpenFlags, Row};
 
-use super::entry::{ENTRY, Entry, signed, unsigned};
+use super::entry::{COLUMNS, WIDTH, read_check, read_row, read_state, signed, unsigned};
+use super::store::read_policy;
 use super::{CheckedLedger, Ledger, LedgerFault, LedgerLock};
 
 /// A ledger as it is at one moment. It is only read, and needs no lock.
@@ -15,22 +16,6 @@ pub struct Evidence {
     ledger: Ledger,
     jobs: Vec<RestoredJob>,
     distrusted: BTreeSet<String>,
-}
-
-/// A job's line of evidence.
-#[derive(Clone, Debug)]
-pub enum Fact {
-    /// What was to be counted twice, and since when.
-    Policy(AuditPolicy, i64),
-    /// An accepted range, when it was, and whether it is to be (1) or was (2) counted twice.
-    Range(Entry, i64, i64),
-    /// A second count, and when.
-    Audit(Entry, i64),
-    /// A count that does not count, since when, and whether its dispute is open (0), settled (1), or it
-    /// was taken back (2).
-    Dispute(Entry, i64, i64),
-    /// A worker that was proven wrong, by which range of some job, and when.
-    Distrusted(String, Range, i64),
 }
 
 impl Evidence {
@@ -43,7 +28,7 @@ impl Evidence {
         Ok(Evidence::new(ledger))
     }
 
-    /// The same, held by this process alone.
+    /// The ledger in `path`, held by this process alone.
     pub fn held(path: &Path) -> Result<Evidence, LedgerFault> {
         Ok(Evidence::new(CheckedLedger::open(path)?))
     }
@@ -73,48 +58,60 @@ impl Evidence {
     pub fn for_each<E: From<LedgerFault>>(
         &self,
         job: JobId,
-        mut see: impl FnMut(Fact) -> Result<(), E>,
+        mut see: impl FnMut(EvidenceRecord) -> Result<(), E>,
     ) -> Result<(), E> {
         self.rows(
             job,
             "SELECT share_ppm, seed, by_search, asked_at FROM audit_policies WHERE job = ? \
              ORDER BY rowid",
-            |row| {
-                let (share_ppm, by_search) = (row.get(0)?, row.get(2)?);
-                let policy = AuditPolicy { share_ppm, seed: unsigned(row, 1)?, by_search };
-                Ok(Fact::Policy(policy, row.get(3)?))
+            |columns| {
+                let policy = read_policy(columns)?;
+                Ok(EvidenceRecord::Policy { policy, at_ms: columns.get(3)? })
             },
             &mut see,
         )?;
         self.rows(
             job,
-            &format!("SELECT {ENTRY}, accepted_at, audit FROM ranges WHERE job = ? ORDER BY first"),
-            |row| Ok(Fact::Range(Entry::read(job, row)?, row.get(11)?, row.get(12)?)),
+            &format!(
+                "SELECT {COLUMNS}, accepted_at, audit FROM ranges WHERE job = ? ORDER BY first"
+            ),
+            |columns| {
+                let check = read_check(columns, WIDTH + 1)?;
+                let counted = CountedRange { row: read_row(job, columns)?, check };
+                Ok(EvidenceRecord::Range { counted, at_ms: columns.get(WIDTH)? })
+            },
             &mut see,
         )?;
         self.rows(
             job,
-            &format!("SELECT {ENTRY}, counted_at FROM audits WHERE job = ? ORDER BY first"),
-            |row| Ok(Fact::Audit(Entry::read(job, row)?, row.get(11)?)),
+            &format!("SELECT {COLUMNS}, counted_at FROM audits WHERE job = ? ORDER BY first"),
+            |columns| {
+                let row = read_row(job, columns)?;
+                Ok(EvidenceRecord::Audit { row, at_ms: columns.get(WIDTH)? })
+            },
             &mut see,
         )?;
         self.rows(
             job,
             &format!(
-                "SELECT {ENTRY}, noted_at, state FROM disputes WHERE job = ? \
+                "SELECT {COLUMNS}, noted_at, state FROM disputes WHERE job = ? \
                  ORDER BY first, past, noted_at, rowid"
             ),
-            |row| Ok(Fact::Dispute(Entry::read(job, row)?, row.get(11)?, row.get(12)?)),
+            |columns| {
+                let (row, state) = (read_row(job, columns)?, read_state(columns, WIDTH + 1)?);
+                Ok(EvidenceRecord::Dispute { row, at_ms: columns.get(WIDTH)?, state })
+            },
             &mut see,
         )?;
         self.rows(
             job,
             "SELECT first, past, worker, noted_at FROM distrusted WHERE ?1 = ?1 \
              ORDER BY noted_at, worker",
-            |row| {
-                let range = Range::new(unsigned(row, 0)?, unsigned(row, 1)?);
+            |columns| {
+                let range = Range::new(unsigned(columns, 0)?, unsigned(columns, 1)?);
                 let fault = || LedgerFault::Content("a worker was wrong about nothing".into());
-                Ok(Fact::Distrusted(row.get(2)?, range.ok_or_else(fault)?, row.get(3)?))
+                let (worker, range) = (columns.get(2)?, range.ok_or_else(fault)?);
+                Ok(EvidenceRecord::Distrusted { worker, range, at_ms: columns.get(3)? })
             },
             &mut see,
         )
@@ -124,8 +121,8 @@ impl Evidence {
         &self,
         job: JobId,
         query: &str,
-        read: impl Fn(&Row<'_>) -> Result<Fact, LedgerFault>,
-        see: &mut impl FnMut(Fact) -> Result<(), E>,
+        read: impl Fn(&Row<'_>) -> Result<EvidenceRecord, LedgerFault>,
+        see: &mut impl FnMut(EvidenceRecord) -> Result<(), E>,
     ) -> Result<(), E> {
         let fault = |error: rusqlite::Error| E::from(LedgerFault::from(error));
         let mut statement = self.ledger.db.prepare(query).map_err(fault)?;

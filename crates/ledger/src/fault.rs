@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use farm::Contradiction;
 use rusqlite::ErrorCode;
 
 /// Why the ledger cannot be used any more. [`LedgerFault::at`] adds the place.
@@ -47,6 +48,12 @@ pub enum FaultKind {
     Open,
     /// It cannot be read or written any more.
     Write,
+}
+
+impl From<Contradiction> for LedgerFault {
+    fn from(contradiction: Contradiction) -> LedgerFault {
+        LedgerFault::Content(contradiction.to_string())
+    }
 }
 
 impl LedgerFault {

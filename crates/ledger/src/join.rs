@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use farm::{Effect, IntervalSet, JobId, JobState, Plan, Record, RestoredJob, Slice, Ticket};
+use farm::{IntervalSet, JobId, JobState, LedgerCommand, Plan, RestoredJob, Slice};
 
 use crate::{
     Absorbed, CheckedLedger, Evidence, Ledger, LedgerError, LedgerFault, LedgerLock, MergeFault,
@@ -137,11 +137,9 @@ fn join(
     plan: Plan,
     parts: &[(&PathBuf, Evidence, RestoredJob)],
 ) -> Result<Joined, JoinError> {
-    let write = |record| {
-        let write = Effect::Write { ticket: Ticket(0), record };
-        ledger.apply(&[write]).map_err(|fault| fault.at(ledger.path()))
-    };
-    write(Record::Job { job: JOB, plan, slice: Slice::ALL, priority: 0, audit: None })?;
+    let write = |command| ledger.apply(&[command]).map_err(|fault| fault.at(ledger.path()));
+    let (job, slice) = (JOB, Slice::ALL);
+    write(LedgerCommand::CreateJob { job, plan, slice, priority: 0, audit: None })?;
     let distrusted = parts.iter().flat_map(|(_, part, _)| part.distrusted().iter().cloned());
     let distrusted: BTreeSet<String> = distrusted.collect();
     let mut absorbed = Vec::new();
@@ -153,14 +151,11 @@ fn join(
         })?);
     }
     let mut missing: IntervalSet = Slice::ALL.ordinals(plan.tasks);
-    let sum = ledger.for_each_range(JOB, |entry| {
-        missing.remove(entry.range);
-        Ok(())
-    });
+    let sum = ledger.for_each_row(JOB, |row| missing.remove(row.range));
     let sum = sum.map_err(|fault| fault.at(ledger.path()))?;
     let is_whole = missing.is_empty();
     if is_whole {
-        write(Record::Done { job: JOB, tasks: plan.tasks, total: sum })?;
+        write(LedgerCommand::Finish { job: JOB, tasks: plan.tasks, total: sum })?;
     }
     Ok(Joined {
         plan,

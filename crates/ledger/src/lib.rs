@@ -15,11 +15,10 @@ mod merge;
 mod open;
 mod restore;
 mod seal;
-mod trust;
+mod store;
 mod writer;
 
-pub use entry::Entry;
-pub use evidence::{Evidence, Fact};
+pub use evidence::Evidence;
 pub use fault::{FaultKind, LedgerError, LedgerFault};
 pub use join::{JoinError, Joined, join_ledgers};
 pub use merge::{Absorbed, MergeFault};

@@ -8,10 +8,12 @@
 
 use std::collections::BTreeSet;
 
-use farm::{Claim, JobId, Range};
+use farm::rules::{self, Store};
+use farm::{Check, CountedRange, EvidenceRecord, JobId, Range, Row, Tiled};
 
-use super::entry::{ENTRY, Entry, signed};
-use super::{Evidence, Fact, Ledger, LedgerFault};
+use super::entry::{COLUMNS, read_row, signed, state_number};
+use super::store::SqlStore;
+use super::{Evidence, Ledger, LedgerFault};
 
 /// What became of a part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,7 +53,7 @@ impl From<rusqlite::Error> for MergeFault {
 
 /// Rows of a part that overlap rows here, in one stretch.
 struct Stretch {
-    rows: Vec<(Entry, i64)>,
+    rows: Vec<CountedRange>,
     range: Range,
 }
 
@@ -67,29 +69,29 @@ impl Ledger {
     ) -> Result<Absorbed, MergeFault> {
         let mut absorbed = Absorbed::default();
         let mut open: Option<Stretch> = None;
-        part.for_each(theirs, |fact| {
-            let by_nobody = |entry: &Entry| distrusted.contains(&entry.author.worker);
-            match fact {
-                Fact::Range(entry, _, audit) if audit != 2 && by_nobody(&entry) => {
-                    absorbed.left_out += entry.range.len();
+        part.for_each(theirs, |record| {
+            let by_nobody = |row: &Row| distrusted.contains(&row.author.worker);
+            match record {
+                EvidenceRecord::Range { counted, .. }
+                    if counted.check != Check::Agreed && by_nobody(&counted.row) =>
+                {
+                    absorbed.left_out += counted.row.range.len();
                 }
-                Fact::Audit(entry, _) if by_nobody(&entry) => {
-                    self.db.execute(
-                        "UPDATE ranges SET audit = 0 WHERE job = ? AND first = ? AND past = ?",
-                        (signed(job.0), signed(entry.range.start()), signed(entry.range.end())),
-                    )?;
+                EvidenceRecord::Audit { row, .. } if by_nobody(&row) => {
+                    SqlStore(&self.db).set_check(job, row.range, Check::NotChosen)?;
                 }
-                Fact::Range(entry, _, audit) => {
+                EvidenceRecord::Range { counted, .. } => {
+                    let range = counted.row.range;
                     if let Some(stretch) = &mut open
-                        && entry.range.start() < stretch.range.end()
+                        && range.start() < stretch.range.end()
                     {
-                        stretch.range = self.hull(job, join(stretch.range, entry.range))?;
-                        stretch.rows.push((entry, audit));
+                        stretch.range = self.hull(job, join(stretch.range, range))?;
+                        stretch.rows.push(counted);
                         return Ok(());
                     }
                     self.settle_stretch(job, open.take(), &mut absorbed)?;
-                    let range = self.hull(job, entry.range)?;
-                    open = Some(Stretch { rows: vec![(entry, audit)], range });
+                    let range = self.hull(job, range)?;
+                    open = Some(Stretch { rows: vec![counted], range });
                 }
                 other => {
                     self.settle_stretch(job, open.take(), &mut absorbed)?;
@@ -108,15 +110,15 @@ impl Ledger {
         Ok(rows.iter().fold(range, |hull, row| join(hull, row.range)))
     }
 
-    fn overlapping(&self, job: JobId, range: Range) -> Result<Vec<Entry>, LedgerFault> {
+    fn overlapping(&self, job: JobId, range: Range) -> Result<Vec<Row>, LedgerFault> {
         // Rows do not overlap each other, so that at most one begins before the range.
         let mut statement = self.db.prepare_cached(&format!(
-            "SELECT {ENTRY} FROM ranges WHERE job = ?1 AND past > ?2 AND first < ?3 AND first >= \
+            "SELECT {COLUMNS} FROM ranges WHERE job = ?1 AND past > ?2 AND first < ?3 AND first >= \
              coalesce((SELECT max(first) FROM ranges WHERE job = ?1 AND first <= ?2), 0) \
              ORDER BY first"
         ))?;
         let key = (signed(job.0), signed(range.start()), signed(range.end()));
-        let rows = statement.query_and_then(key, |row| Entry::read(job, row))?;
+        let rows = statement.query_and_then(key, |row| read_row(job, row))?;
         rows.collect()
     }
 
@@ -128,8 +130,12 @@ impl Ledger {
     ) -> Result<(), MergeFault> {
         let Some(Stretch { rows, range }) = stretch else { return Ok(()) };
         let here = self.overlapping(job, range)?;
-        let there = || rows.iter().map(|(entry, _)| entry);
-        if let (Some(here), Some(there)) = (tiled(here.iter(), range), tiled(there(), range)) {
+        let tiled = |rows: Vec<&Row>| {
+            let tiled = Tiled::of(rows, range).map_err(|fault| fault.of(job));
+            tiled.map(|tiled| tiled.map(|tiled| tiled.claim)).map_err(LedgerFault::from)
+        };
+        let there = rows.iter().map(|counted| &counted.row).collect();
+        if let (Some(here), Some(there)) = (tiled(here.iter().collect())?, tiled(there)?) {
             if here != there {
                 let (here, there) = (here.count, there.count);
                 return Err(MergeFault::Conflict { range, here, there });
@@ -137,80 +143,64 @@ impl Ledger {
             absorbed.compared += 1;
             return Ok(());
         }
-        for (entry, audit) in rows {
-            let len = entry.range.len();
-            let overlap = self.overlapping(job, entry.range)?;
+        for counted in rows {
+            let range = counted.row.range;
+            let overlap = self.overlapping(job, range)?;
             if overlap.is_empty() {
-                self.insert_range(&entry, job, audit)?;
-                absorbed.added += len;
+                rules::accept(&mut SqlStore(&self.db), job, &counted)?;
+                absorbed.added += range.len();
             } else {
-                let parts = overlap.iter().filter_map(|row| row.range.intersect(entry.range));
-                absorbed.left_out += len - parts.map(Range::len).sum::<u64>();
+                let parts = overlap.iter().filter_map(|row| row.range.intersect(range));
+                absorbed.left_out += range.len() - parts.map(Range::len).sum::<u64>();
             }
         }
         Ok(())
     }
 
-    fn add_evidence(&self, job: JobId, fact: Fact) -> Result<(), LedgerFault> {
-        match fact {
-            Fact::Audit(entry, at) => {
-                let key = (signed(job.0), signed(entry.range.start()), signed(entry.range.end()));
+    fn add_evidence(&self, job: JobId, record: EvidenceRecord) -> Result<(), LedgerFault> {
+        let store = SqlStore(&self.db);
+        let key = |range: Range| (signed(job.0), signed(range.start()), signed(range.end()));
+        match record {
+            EvidenceRecord::Audit { row, at_ms } => {
                 let is_of_row = self
                     .db
                     .prepare_cached(
                         "SELECT 1 FROM ranges WHERE job = ?1 AND first = ?2 AND past = ?3 AND audit = 2 \
                          AND NOT EXISTS (SELECT 1 FROM audits WHERE job = ?1 AND first = ?2)",
                     )?
-                    .exists(key)?;
+                    .exists(key(row.range))?;
                 if is_of_row {
-                    self.insert_at("audits", ("counted_at", at), job, &entry, None)?;
+                    store.add("audits", ("counted_at", at_ms), job, &row, None)?;
                 }
             }
-            Fact::Dispute(entry, at, state) => {
+            EvidenceRecord::Dispute { row, at_ms, state } => {
+                let (id, first, past) = key(row.range);
+                let (worker, digest) = (&row.author.worker, row.tally.digest.to_string());
+                let number = state_number(state);
                 let is_known = self
                     .db
                     .prepare_cached(
                         "SELECT 1 FROM disputes WHERE job = ? AND first = ? AND past = ? AND worker = ? \
                          AND digest = ? AND noted_at = ? AND state = ?",
                     )?
-                    .exists((
-                        signed(job.0),
-                        signed(entry.range.start()),
-                        signed(entry.range.end()),
-                        &entry.author.worker,
-                        entry.tally.digest.to_string(),
-                        at,
-                        state,
-                    ))?;
+                    .exists((id, first, past, worker, digest, at_ms, number))?;
                 if !is_known {
-                    let own = Some(("state", state));
-                    self.insert_at("disputes", ("noted_at", at), job, &entry, own)?;
+                    let own = Some(("state", number));
+                    store.add("disputes", ("noted_at", at_ms), job, &row, own)?;
                 }
             }
-            Fact::Distrusted(worker, range, at) => {
+            EvidenceRecord::Distrusted { worker, range, at_ms } => {
+                let (job, first, past) = key(range);
                 self.db.execute(
                     "INSERT INTO distrusted VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                    (worker, signed(job.0), signed(range.start()), signed(range.end()), at),
+                    (worker, job, first, past, at_ms),
                 )?;
             }
             // A ledger that was joined is counted on without the parts' policies.
-            Fact::Policy(..) | Fact::Range(..) => {}
+            EvidenceRecord::Policy { .. } | EvidenceRecord::Range { .. } => {}
         }
         Ok(())
     }
-}
-
-/// What rows say that tile `range` exactly.
-fn tiled<'a>(rows: impl Iterator<Item = &'a Entry>, range: Range) -> Option<Claim> {
-    let (mut claim, mut end) = (Claim::default(), range.start());
-    for row in rows {
-        if row.range.start() != end {
-            return None;
-        }
-        end = row.range.end();
-        claim = claim.join(row.tally.claim())?;
-    }
-    (end == range.end()).then_some(claim)
 }
 
 /// From the beginning of one to the end of the other.

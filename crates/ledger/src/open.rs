@@ -18,6 +18,8 @@ const APPLICATION_ID: i32 = 0x514e_534c;
 const FORMAT: i32 = 3;
 /// Openings are numbered below this: the number is the upper part of every lease's.
 const MAX_EPOCH: i64 = 1 << 23;
+/// Statements that are kept prepared.
+const PREPARED: usize = 64;
 /// The first version whose WAL cannot lose a commit to a rare race on checkpoints.
 const MIN_SQLITE: i32 = 3_051_003;
 
@@ -88,6 +90,8 @@ impl CheckedLedger {
         assert!(rusqlite::version_number() >= MIN_SQLITE, "SQLite {}", rusqlite::version());
         // SQLite would tidy up a file that we refuse.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        // The rules have more queries than are kept prepared by default.
+        db.set_prepared_statement_cache_capacity(PREPARED);
         let is_new = is_empty(&db)?;
         let mut ledger = Ledger { db, restored: Restored::default(), path, lock };
         if !is_new {
@@ -173,7 +177,7 @@ impl Ledger {
         if !(0..MAX_EPOCH - 1).contains(&epoch) {
             return content(format!("it cannot have been opened {epoch} times"));
         }
-        Ok(Restored { epoch: 0, jobs: self.read_jobs()?, distrusted: self.read_distrusted()? })
+        self.read_back()
     }
 }
 

@@ -3,13 +3,11 @@
 //! SQLite checks that its pages hang together, not what they say: a digit of a count that the disk
 //! turns into another one would be read back as a count.
 
-use farm::JobId;
-
-use super::Entry;
+use farm::{JobId, Row};
 
 /// The first eight bytes of BLAKE3 over what was counted, by what, and who says so.
-pub(crate) fn seal(job: JobId, entry: &Entry) -> i64 {
-    let Entry { range, tally, kernel, lease, author, .. } = entry;
+pub(super) fn seal(job: JobId, row: &Row) -> i64 {
+    let Row { range, tally, kernel, lease, author, .. } = row;
     let text = format!(
         "job {job}; range {range}; count {}; residue {}; digest {}; kernel {kernel}; worker {}; \
          build {}; lease {lease}",

@@ -1,18 +1,16 @@
 //! What a ledger promises, and what becomes of one that was tampered with.
 
-mod altered;
-
 use std::fs;
 use std::path::Path;
 
 use farm::{
     AuditPolicy, Author, Config, Effect, Event, Farm, Fingerprint, Found, Hello, JobId, JobState,
-    KernelName, LeaseId, Loan, Method, Millis, Plan, Problem, Range, Record, Report, RequestId,
-    Restored, RestoredJob, SessionId, Slice, Tally, Ticket,
+    KernelName, LeaseId, LedgerAnswer, LedgerCommand, Loan, Method, Millis, Plan, Problem, Range,
+    Report, RequestId, Restored, RestoredJob, SessionId, Slice, Tally, Ticket, Tiled, rules,
 };
 use tempfile::TempDir;
 
-use super::entry::Tiled;
+use super::store::SqlStore;
 use super::{CheckedLedger, Ledger, LedgerEvent, LedgerFault, spawn};
 
 const JOB: JobId = JobId(1);
@@ -57,22 +55,22 @@ fn overlaps_of_every_kind_are_refused() {
 #[test]
 fn answers_come_in_order_and_see_what_was_written_before() {
     let ledger = ledger_with(&[]);
-    let compare = Effect::Compare { ticket: Ticket(2), job: JOB, range: interval(0, 10) };
-    let write = |ticket| Effect::Write { ticket, record: record(0, 10, 7, "worker") };
+    let compare = LedgerCommand::Compare { job: JOB, range: interval(0, 10) };
 
-    let events = ledger.apply(&[write(Ticket(1)), compare]).expect("it is written");
+    let answers = ledger.apply(&[range(0, 10, 7), compare]).expect("it is written");
 
     let claim = tally(interval(0, 10), 7).claim();
     let found = Found::Exactly { claim, worker: "worker".into(), kernel: kernel("avx2") };
-    let compared = Event::Compared { ticket: Ticket(2), found };
-    assert_eq!(events, [Event::Written { ticket: Ticket(1) }, compared]);
+    assert_eq!(answers, [LedgerAnswer::Written, LedgerAnswer::Compared(found)]);
 }
 
 #[test]
 fn a_comparison_names_the_worker_only_if_it_was_one_alone() {
-    let by = |start, end, worker| written(record(start, end, 1, worker));
+    let by = |start, end, worker| range_by(start, end, 1, worker);
     let ledger = ledger_with(&[by(0, 10, "a"), by(10, 20, "a"), by(20, 30, "b"), by(40, 50, "b")]);
-    let found = |start, end| ledger.stored(JOB, interval(start, end)).expect("it can be read");
+    let found = |start, end| {
+        rules::tiled(&mut SqlStore(&ledger.db), JOB, interval(start, end)).expect("it can be read")
+    };
     let tiled = |worker: &str, starts: &[u64]| {
         let parts = starts.iter().map(|&start| tally(interval(start, start + 10), 1));
         let whole = parts.reduce(|sum, part| sum.join(part).expect("it is small"));
@@ -91,7 +89,7 @@ fn a_comparison_names_the_worker_only_if_it_was_one_alone() {
 
 #[test]
 fn a_job_is_done_only_if_its_rows_say_so() {
-    let done = |total| written(Record::Done { job: JOB, tasks: 100, total });
+    let done = |total| LedgerCommand::Finish { job: JOB, tasks: 100, total };
     let ledger = ledger_with(&[range(0, 60, 7)]);
     ledger.apply(&[done(7)]).expect_err("ordinals are missing");
     ledger.apply(&[range(60, 100, 5), done(7)]).expect_err("the total is another");
@@ -107,7 +105,7 @@ fn totals_pass_64_bits() {
     let ledger = ledger_with(&[range(0, 50, u64::MAX), range(50, 100, u64::MAX)]);
     let total = 2 * u128::from(u64::MAX);
 
-    ledger.apply(&[written(Record::Done { job: JOB, tasks: 100, total })]).expect("it is the sum");
+    ledger.apply(&[LedgerCommand::Finish { job: JOB, tasks: 100, total }]).expect("it is the sum");
 
     let [job] = read(&ledger);
     assert_eq!(job.total, total);
@@ -129,15 +127,21 @@ fn the_thread_answers_until_it_fails_and_then_says_why() {
     let handle = spawn(ledger_with(&[]));
     let mut events = handle.events;
     let mut answer = |command| {
-        handle.commands.blocking_send(command).expect("the thread runs");
+        handle.commands.blocking_send((Ticket(1), command)).expect("the thread runs");
         events.blocking_recv().expect("it answers")
     };
 
-    assert!(matches!(answer(range(0, 10, 7)), LedgerEvent::Farm(Event::Written { .. })));
+    assert!(matches!(
+        answer(range(0, 10, 7)),
+        LedgerEvent::Answered(Ticket(1), LedgerAnswer::Written)
+    ));
     assert!(matches!(answer(range(0, 10, 7)), LedgerEvent::Failed(LedgerFault::Content(_))));
 
     handle.thread.join().expect("it ended in peace");
-    assert!(handle.commands.blocking_send(range(10, 20, 1)).is_err(), "it takes no more");
+    assert!(
+        handle.commands.blocking_send((Ticket(2), range(10, 20, 1))).is_err(),
+        "it takes no more"
+    );
 }
 
 #[test]
@@ -253,7 +257,7 @@ fn a_flipped_bit_never_becomes_another_count() {
     for start in 0..40 {
         ledger.apply(&[range(start, start + 1, 1000 * start)]).expect("it is written");
     }
-    let known = what_counts(ledger.read_jobs().expect("it can be read"));
+    let known = what_counts(ledger.read_back().expect("it can be read").jobs);
     drop(ledger);
     let sound = fs::read(&path).expect("it can be read");
     let used = (0..sound.len()).filter(|&at| sound[at] != 0);
@@ -314,8 +318,10 @@ impl Pair {
         while let Some(event) = events.pop() {
             for effect in self.farm.step(Millis(0), event) {
                 match effect {
-                    Effect::Write { .. } | Effect::Compare { .. } | Effect::FindAudits { .. } => {
-                        events.extend(self.ledger.apply(&[effect]).expect("it is written"));
+                    Effect::Ledger { ticket, command } => {
+                        let answers = self.ledger.apply(&[command]).expect("it is written");
+                        let answered = answers.into_iter();
+                        events.extend(answered.map(|answer| Event::Ledger { ticket, answer }));
                     }
                     Effect::Lend { session, loan } => self.loans.push((session, loan)),
                     _ => {}
@@ -385,9 +391,8 @@ impl Pair {
     }
 
     fn assert_restart_changes_nothing(&self) {
-        let jobs = self.ledger.read_jobs().expect("it can be read");
-        let distrusted = self.ledger.read_distrusted().expect("it can be read");
-        let restored = Restored { epoch: 2, jobs, distrusted };
+        let restored = self.ledger.read_back().expect("it can be read");
+        let restored = Restored { epoch: 2, ..restored };
         let restarted = Farm::restore(config(), Millis(0), restored);
         let essence = |farm: &Farm| {
             let jobs = farm.jobs().map(|job| {
@@ -412,7 +417,7 @@ fn fingerprint() -> Fingerprint {
     plan().fingerprint()
 }
 
-fn ledger_with(commands: &[Effect]) -> Ledger {
+fn ledger_with(commands: &[LedgerCommand]) -> Ledger {
     let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin).expect("it opens");
     ledger.apply(&[new_job()]).expect("it is written");
     ledger.apply(commands).expect("it is written");
@@ -420,26 +425,26 @@ fn ledger_with(commands: &[Effect]) -> Ledger {
 }
 
 fn read(ledger: &Ledger) -> [RestoredJob; 1] {
-    let jobs = ledger.read_jobs().expect("it can be read");
+    let jobs = ledger.read_back().expect("it can be read").jobs;
     jobs.try_into().expect("it has one job")
 }
 
-fn new_job() -> Effect {
+fn new_job() -> LedgerCommand {
     let (plan, slice) = (plan(), Slice::ALL);
-    written(Record::Job { job: JOB, plan, slice, priority: 3, audit: None })
+    LedgerCommand::CreateJob { job: JOB, plan, slice, priority: 3, audit: None }
 }
 
-fn state(state: JobState) -> Effect {
-    written(Record::State { job: JOB, state })
+fn state(state: JobState) -> LedgerCommand {
+    LedgerCommand::SetState { job: JOB, state }
 }
 
-fn range(start: u64, end: u64, count: u64) -> Effect {
-    written(record(start, end, count, "worker"))
+fn range(start: u64, end: u64, count: u64) -> LedgerCommand {
+    range_by(start, end, count, "worker")
 }
 
-fn record(start: u64, end: u64, count: u64, worker: &str) -> Record {
+fn range_by(start: u64, end: u64, count: u64, worker: &str) -> LedgerCommand {
     let author = Author { worker: worker.into(), build: "1.2.3".into() };
-    Record::Range { report: report(interval(start, end), count), author, audit: false }
+    LedgerCommand::Accept { report: report(interval(start, end), count), author, audit: false }
 }
 
 fn report(range: Range, count: u64) -> Report {
@@ -461,10 +466,6 @@ fn tally(range: Range, count: u64) -> Tally {
 
 fn kernel(name: &str) -> KernelName {
     KernelName::new(name).expect("it is short")
-}
-
-fn written(record: Record) -> Effect {
-    Effect::Write { ticket: Ticket(0), record }
 }
 
 fn interval(start: u64, end: u64) -> Range {

@@ -16,7 +16,7 @@ use super::bare::median_ratio;
 use super::idle_worker::{Booked, idle};
 use anyhow::Result;
 use service::Endpoint;
-use service::coordinator::{Access, Hub, HubHandle, Limits, Listener, Plans, Wish, serve};
+use service::coordinator::{Access, ClientRequest, Hub, HubHandle, Limits, Listener, Plans, serve};
 use testkit::hostile_worker::{Attack, Harm, Target, attack};
 
 use crate::print;
@@ -94,8 +94,8 @@ async fn submit(hub: &HubHandle) -> Result<Plan> {
     let (n, rows) = PLAN;
     let choice = MethodChoice::Rows { rows: Some(rows) };
     let plan = Plans::default().make(Problem::Total { n }, choice)?;
-    let wish = Wish::Submit { plan, slice: Slice::ALL, priority: 0, audit: None };
-    hub.wish(wish).await??;
+    let wish = ClientRequest::Submit { plan, slice: Slice::ALL, priority: 0, audit: None };
+    hub.request(wish).await??;
     Ok(plan)
 }
 

@@ -1,6 +1,10 @@
-//! What tests and benchmarks of the whole farm share: workers that mean harm.
+//! What tests and benchmarks of several crates share: [`conformance`], which every store of rows must pass,
+//! and, with the feature `hostile`, workers that mean harm.
 //!
-//! `tests/network` runs the farm over a simulated network.
+//! `tests/simulation` runs the farm's core over stores of rows, `tests/network` the whole farm over a
+//! simulated network.
 #![forbid(unsafe_code)]
 
+pub mod conformance;
+#[cfg(feature = "hostile")]
 pub mod hostile_worker;

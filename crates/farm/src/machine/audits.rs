@@ -3,8 +3,8 @@
 use super::{Farm, Pending};
 use crate::audit::Audits;
 use crate::{
-    AuditPolicy, Dismissal, Effect, JobId, JobState, Record, Refusal, Report, RequestId, SessionId,
-    Ticket, Unaudited, Verdict, Withdrawn,
+    AuditPolicy, Dismissal, Effect, JobId, JobState, LedgerCommand, Refusal, Report, RequestId,
+    SessionId, Unaudited, Verdict, Withdrawn,
 };
 
 impl Farm {
@@ -24,13 +24,11 @@ impl Farm {
         if let Some(refusal) = refusal {
             return self.effects.push(Effect::Reply { request, answer: Err(refusal) });
         }
-        self.write(Record::Audit { job: id, policy }, Pending::Audit { request, job: id });
+        let command = LedgerCommand::RequestAudit { job: id, policy };
+        self.command(command, Pending::Audit { request, job: id });
     }
 
-    pub(super) fn audit_noted(&mut self, ticket: Ticket, wanted: u64) {
-        let Some(Pending::Audit { request, job: id }) = self.pending.remove(&ticket) else {
-            panic!("the ledger answered {ticket}, which is no audit in progress")
-        };
+    pub(super) fn audit_noted(&mut self, request: RequestId, id: JobId, wanted: u64) {
         let job = self.jobs.get_mut(&id).expect("jobs are never removed");
         job.audits.asked -= 1;
         job.audits.forget(wanted);
@@ -57,14 +55,11 @@ impl Farm {
             return;
         }
         job.audits.finding = true;
-        let ticket = self.ticket(Pending::FindAudits { job: id });
-        self.effects.push(Effect::FindAudits { ticket, job: id, most: Audits::WINDOW });
+        let command = LedgerCommand::FindAudits { job: id, most: Audits::WINDOW };
+        self.command(command, Pending::FindAudits { job: id });
     }
 
-    pub(super) fn audits_found(&mut self, ticket: Ticket, rows: Vec<Unaudited>) {
-        let Some(Pending::FindAudits { job: id }) = self.pending.remove(&ticket) else {
-            panic!("the ledger answered {ticket}, which is no search in progress")
-        };
+    pub(super) fn audits_found(&mut self, id: JobId, rows: Vec<Unaudited>) {
         let job = self.jobs.get_mut(&id).expect("jobs are never removed");
         job.audits.found(rows);
         // A dispute may have begun since they were looked for.

@@ -2,7 +2,7 @@
 
 use super::{Farm, Pending};
 use crate::job::Job;
-use crate::{Effect, JobId, JobState, Record, Refusal, RequestId};
+use crate::{Effect, JobId, JobState, LedgerCommand, Refusal, RequestId};
 
 impl Farm {
     /// The job exists once the ledger has it: until then nothing of it is lent.
@@ -10,8 +10,8 @@ impl Farm {
         let id = JobId(self.next_job);
         self.next_job += 1;
         let Job { plan, slice, priority, policy: audit, .. } = job;
-        let record = Record::Job { job: id, plan, slice, priority, audit };
-        self.write(record, Pending::Job { request, id, job: Box::new(job) });
+        let command = LedgerCommand::CreateJob { job: id, plan, slice, priority, audit };
+        self.command(command, Pending::Job { request, id, job: Box::new(job) });
     }
 
     pub(super) fn job_written(&mut self, request: RequestId, id: JobId, job: Job) {
@@ -47,8 +47,8 @@ impl Farm {
                 self.revoke(lease);
             }
         }
-        let record = Record::State { job: id, state: wanted };
-        self.write(record, Pending::State { request, job: id, state: wanted });
+        let command = LedgerCommand::SetState { job: id, state: wanted };
+        self.command(command, Pending::State { request, job: id, state: wanted });
     }
 
     pub(super) fn state_written(&mut self, request: RequestId, id: JobId, state: JobState) {
@@ -69,7 +69,8 @@ impl Farm {
         }
         job.finishing = true;
         let (tasks, total) = (job.tasks, job.total);
-        self.write(Record::Done { job: id, tasks, total }, Pending::Done { job: id });
+        let command = LedgerCommand::Finish { job: id, tasks, total };
+        self.command(command, Pending::Done { job: id });
     }
 
     pub(super) fn done_written(&mut self, id: JobId) {

@@ -24,8 +24,8 @@ use crate::job::Job;
 use crate::lease::Leases;
 use crate::session::Session;
 use crate::{
-    Author, Effect, Event, IntervalSet, JobId, JobState, JobView, LeaseId, Millis, Record, Report,
-    RequestId, SessionId, Ticket,
+    Author, Effect, Event, IntervalSet, JobId, JobState, JobView, LeaseId, LedgerAnswer,
+    LedgerCommand, Millis, Report, RequestId, SessionId, Ticket,
 };
 
 /// The farm's few tunable times and sizes.
@@ -130,11 +130,7 @@ impl Farm {
                 self.change(request, job, JobState::Running);
                 self.pardon(job);
             }
-            Event::Written { ticket } => self.written(ticket),
-            Event::AuditNoted { ticket, wanted } => self.audit_noted(ticket, wanted),
-            Event::AuditsFound { ticket, rows } => self.audits_found(ticket, rows),
-            Event::Settled { ticket, withdrawn } => self.settled(ticket, &withdrawn),
-            Event::Compared { ticket, found } => self.compared(ticket, found),
+            Event::Ledger { ticket, answer } => self.answered(ticket, answer),
             Event::Tick => {}
         }
         self.expire();
@@ -210,16 +206,11 @@ impl Farm {
         }
     }
 
-    fn write(&mut self, record: Record, pending: Pending) {
-        let ticket = self.ticket(pending);
-        self.effects.push(Effect::Write { ticket, record });
-    }
-
-    fn ticket(&mut self, pending: Pending) -> Ticket {
+    fn command(&mut self, command: LedgerCommand, pending: Pending) {
         let ticket = Ticket(self.next_ticket);
         self.next_ticket += 1;
         self.pending.insert(ticket, pending);
-        ticket
+        self.effects.push(Effect::Ledger { ticket, command });
     }
 
     fn lease_id(&mut self) -> LeaseId {
@@ -237,26 +228,40 @@ impl Farm {
         lease <= self.last_lease()
     }
 
-    fn written(&mut self, ticket: Ticket) {
-        match self.pending.remove(&ticket) {
-            Some(Pending::Job { request, id, job }) => self.job_written(request, id, *job),
-            Some(Pending::State { request, job, state }) => {
+    fn answered(&mut self, ticket: Ticket, answer: LedgerAnswer) {
+        use LedgerAnswer as Answer;
+        match (self.pending.remove(&ticket), answer) {
+            (Some(Pending::Job { request, id, job }), Answer::Written) => {
+                self.job_written(request, id, *job);
+            }
+            (Some(Pending::State { request, job, state }), Answer::Written) => {
                 self.state_written(request, job, state);
             }
-            Some(Pending::Done { job }) => self.done_written(job),
-            Some(Pending::Range { session, report, worker, audit }) => {
+            (Some(Pending::Done { job }), Answer::Written) => self.done_written(job),
+            (Some(Pending::Range { session, report, worker, audit }), Answer::Written) => {
                 self.range_written(session, report, worker, audit);
             }
-            Some(Pending::Confirm { session, report }) => self.confirm_written(session, report),
-            Some(Pending::Dispute { session, report }) => self.dispute_written(session, report),
-            Some(
-                Pending::Compare { .. }
-                | Pending::Settle { .. }
-                | Pending::Audit { .. }
-                | Pending::FindAudits { .. },
-            )
-            | None => {
-                panic!("the ledger answered {ticket}, which is not a write in progress")
+            (Some(Pending::Confirm { session, report }), Answer::Written) => {
+                self.confirm_written(session, report);
+            }
+            (Some(Pending::Dispute { session, report }), Answer::Written) => {
+                self.dispute_written(session, report);
+            }
+            (Some(Pending::Audit { request, job }), Answer::AuditNoted { wanted }) => {
+                self.audit_noted(request, job, wanted);
+            }
+            (Some(Pending::FindAudits { job }), Answer::AuditsFound(rows)) => {
+                self.audits_found(job, rows);
+            }
+            (Some(Pending::Settle { session, report }), Answer::Settled { withdrawn }) => {
+                self.settled(session, report, &withdrawn);
+            }
+            (
+                Some(Pending::Compare { session, author, report, recount }),
+                Answer::Compared(found),
+            ) => self.compared(session, author, report, recount, found),
+            (pending, answer) => {
+                panic!("the ledger answered {ticket} with {answer:?}, and was asked {pending:?}")
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::{
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything that a ledger remembers.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Restored {
     /// How often the ledger has been opened, this time included; below 2^23.
     pub epoch: u64,
@@ -33,7 +33,7 @@ impl Restored {
 }
 
 /// A job, as the ledger remembers it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestoredJob {
     /// Its number.
     pub id: JobId,
@@ -65,7 +65,7 @@ pub struct RestoredJob {
 }
 
 /// A dispute, as the ledger remembers it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestoredDispute {
     /// Which ordinals.
     pub range: Range,

@@ -1,15 +1,15 @@
 //! What becomes of a reported count.
 //!
 //! ```text
-//!   reported ─┬─ wholly uncovered ──► Write(Range) ──durable──► total += count, Ack(Accepted)
+//!   reported ─┬─ wholly uncovered ──► Accept ──durable──► total += count, Ack(Accepted)
 //!             ├─ partly covered ────────────────────────────────────────────► Ack(Superseded)
 //!             └─ wholly covered ──► Compare ─┬─ rows do not align ──────────► Ack(Superseded)
 //!                                            ├─ same claim: a free check ───► Ack(Agreed)
 //!                                            │    where an audit is wanted,
-//!                                            │    by another kernel: Write(Confirm) first
-//!                                            └─ another claim ──► Write(Dispute), freeze, recount
+//!                                            │    by another kernel: Confirm first
+//!                                            └─ another claim ──► Dispute, freeze, recount
 //!                                                 by workers that have not voted, until two agree
-//!                                                 ──► Write(Settle) ──durable──► total corrected;
+//!                                                 ──► Settle ──durable──► total corrected;
 //!                                                 what the wrong worker counted is taken back
 //! ```
 //!
@@ -21,7 +21,7 @@ use super::{Farm, Pending};
 use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::{
-    Author, Effect, Found, JobState, KernelName, LeaseId, Range, Record, Report, SessionId, Ticket,
+    Author, Effect, Found, JobState, KernelName, LeaseId, LedgerCommand, Range, Report, SessionId,
     Unaudited, Verdict, Vote, Withdrawn,
 };
 
@@ -70,12 +70,12 @@ impl Farm {
                 self.shrink(lease, part, report.lease);
             }
             let worker = author.worker.clone();
-            let record = Record::Range { report, author, audit };
-            self.write(record, Pending::Range { session, report, worker, audit });
+            let command = LedgerCommand::Accept { report, author, audit };
+            self.command(command, Pending::Range { session, report, worker, audit });
         } else if job.claimed().contains(report.range) && !is_frozen(job, report.range) {
             job.audits.compare(report.range);
-            let ticket = self.ticket(Pending::Compare { session, author, report, recount });
-            self.effects.push(Effect::Compare { ticket, job: report.job, range: report.range });
+            let command = LedgerCommand::Compare { job: report.job, range: report.range };
+            self.command(command, Pending::Compare { session, author, report, recount });
         } else {
             self.release_unusable(session, &report);
             self.ack(session, &report, Verdict::Superseded);
@@ -130,11 +130,14 @@ impl Farm {
         self.finish_if_covered(report.job);
     }
 
-    pub(super) fn compared(&mut self, ticket: Ticket, found: Found) {
-        let compare = self.pending.remove(&ticket);
-        let Some(Pending::Compare { session, author, report, recount }) = compare else {
-            panic!("the ledger answered {ticket}, which is not a look-up in progress")
-        };
+    pub(super) fn compared(
+        &mut self,
+        session: SessionId,
+        author: Author,
+        report: Report,
+        recount: bool,
+        found: Found,
+    ) {
         let job = self.jobs.get_mut(&report.job).expect("jobs are never removed");
         job.audits.compared(report.range);
         if job.state == JobState::Cancelled {
@@ -158,10 +161,8 @@ impl Farm {
                 }
                 let needless = job.audits.confirm(range);
                 needless.into_iter().for_each(|lease| self.revoke(lease));
-                self.write(
-                    Record::Confirm { report, author },
-                    Pending::Confirm { session, report },
-                );
+                let command = LedgerCommand::Confirm { report, author };
+                self.command(command, Pending::Confirm { session, report });
             }
             Found::Exactly { claim, worker, kernel } if !is_frozen(job, range) => {
                 self.dispute(session, author, report, Vote { worker, claim }, kernel);
@@ -196,7 +197,8 @@ impl Farm {
         job.disputes.insert(report.range, dispute);
         other.into_iter().for_each(|(_, lease)| self.revoke(lease));
         self.reopen(report.job);
-        self.write(Record::Dispute { report, author }, Pending::Dispute { session, report });
+        let command = LedgerCommand::Dispute { report, author };
+        self.command(command, Pending::Dispute { session, report });
     }
 
     /// One more count of a frozen range.
@@ -218,10 +220,11 @@ impl Farm {
             self.settling += 1;
             let wrong = dispute.wrong(claim);
             self.distrust(&wrong);
-            let record = Record::Settle { report, author, wrong };
-            self.write(record, Pending::Settle { session, report });
+            let command = LedgerCommand::Settle { report, author, wrong };
+            self.command(command, Pending::Settle { session, report });
         } else {
-            self.write(Record::Dispute { report, author }, Pending::Dispute { session, report });
+            let command = LedgerCommand::Dispute { report, author };
+            self.command(command, Pending::Dispute { session, report });
         }
     }
 
@@ -233,10 +236,7 @@ impl Farm {
         self.ack(session, &report, Verdict::Disputed);
     }
 
-    pub(super) fn settled(&mut self, ticket: Ticket, withdrawn: &[Withdrawn]) {
-        let Some(Pending::Settle { session, report }) = self.pending.remove(&ticket) else {
-            panic!("the ledger answered {ticket}, which is no settlement in progress")
-        };
+    pub(super) fn settled(&mut self, session: SessionId, report: Report, withdrawn: &[Withdrawn]) {
         if let Some(lease) = self.jobs[&report.job].disputes[&report.range].recount {
             self.revoke(lease);
         }

@@ -1,8 +1,8 @@
 //! Accepted ranges are counted again, by another worker and another kernel.
 
 use farm::{
-    AuditPolicy, Effect, Event, JobId, JobState, Record, Refusal, Report, RequestId, SessionId,
-    Verdict,
+    AuditPolicy, Effect, Event, JobId, JobState, LedgerCommand, Refusal, Report, RequestId,
+    SessionId, Verdict,
 };
 
 use crate::stage::{AUDIT_ALL, Stage, audits, kernel, plan, range, recount, report, work};
@@ -27,7 +27,7 @@ fn ask(stage: &mut Stage, job: JobId, policy: AuditPolicy) -> Result<JobId, Refu
 }
 
 fn confirmations(stage: &Stage) -> usize {
-    stage.records.iter().filter(|record| matches!(record, Record::Confirm { .. })).count()
+    stage.commands.iter().filter(|command| matches!(command, LedgerCommand::Confirm { .. })).count()
 }
 
 #[test]
@@ -110,7 +110,8 @@ fn a_recount_is_lent_once_while_the_ledger_looks_it_up() {
     let report = Report { lease: loan.lease, kernel: kernel("by search"), ..of };
     let effects = stage.farm.step(farm::Millis(0), Event::Reported { session: two, report });
 
-    assert!(matches!(effects[..], [Effect::Compare { .. }]), "{effects:?}");
+    let [Effect::Ledger { command, .. }] = &effects[..] else { panic!("{effects:?}") };
+    assert!(matches!(command, LedgerCommand::Compare { .. }), "{command:?}");
 }
 
 #[test]
@@ -179,7 +180,7 @@ fn a_job_does_not_end_while_an_audit_is_on_its_way_into_the_ledger() {
     stage.slow_disk = false;
     stage.flush();
 
-    assert!(!stage.records.iter().any(|record| matches!(record, Record::Done { .. })));
+    assert!(!stage.commands.iter().any(|command| matches!(command, LedgerCommand::Finish { .. })));
     assert_eq!(audits(&stage, job), (1, 0));
 }
 

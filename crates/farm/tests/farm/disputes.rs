@@ -1,6 +1,8 @@
 //! Two counts of one range differ.
 
-use farm::{Event, JobId, JobState, Record, Report, RequestId, SessionId, Verdict};
+use farm::{
+    Event, JobId, JobState, LedgerAnswer, LedgerCommand, Report, RequestId, SessionId, Verdict,
+};
 
 use crate::stage::{Stage, plan, range, report, tally};
 
@@ -39,7 +41,7 @@ fn a_third_worker_settles_it_and_the_total_is_corrected() {
     stage.report(three, Report { lease: loan.lease, ..told(job, 5) });
 
     assert_eq!(stage.state(job), (JobState::Done, 5));
-    assert!(matches!(stage.records[stage.records.len() - 2], Record::Settle { .. }));
+    assert!(matches!(stage.commands[stage.commands.len() - 2], LedgerCommand::Settle { .. }));
 }
 
 #[test]
@@ -77,11 +79,11 @@ fn a_worker_that_left_before_the_look_up_cannot_agree_with_itself() {
     stage.report(one, report(job, plan(4), range(0, 4)));
     let event = Event::Reported { session: two, report: told(job, 5) };
     let effects = stage.farm.step(farm::Millis(0), event);
-    let [farm::Effect::Compare { ticket, .. }] = effects[..] else { panic!("{effects:?}") };
+    let [farm::Effect::Ledger { ticket, .. }] = effects[..] else { panic!("{effects:?}") };
     stage.act(Event::Left { session: two });
     let Report { tally, kernel, .. } = report(job, plan(4), range(0, 4));
     let found = farm::Found::Exactly { claim: tally.claim(), worker: "w1".into(), kernel };
-    stage.act(Event::Compared { ticket, found });
+    stage.act(Event::Ledger { ticket, answer: LedgerAnswer::Compared(found) });
 
     // When it comes back and says the same
     stage.act(Event::Joined { session: SessionId(22), hello: crate::stage::hello("w2", 0) });

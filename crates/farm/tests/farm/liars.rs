@@ -1,7 +1,7 @@
 //! Workers that are proven wrong, and what becomes of all that they counted.
 
 use farm::{
-    Dismissal, Effect, Event, JobId, JobState, Record, Report, RequestId, SessionId, Verdict,
+    Dismissal, Effect, Event, JobId, JobState, LedgerCommand, Report, RequestId, SessionId, Verdict,
 };
 
 use crate::stage::{Stage, audits, kernel, plan, range, recount, report, tally, work};
@@ -35,16 +35,15 @@ fn a_liar_is_caught_and_named_and_its_confirmations_are_void() {
     let loan = stage.last_loan(three);
     recount(&mut stage, three, loan, "straight");
 
-    let named =
-        |record: &Record| matches!(record, Record::Settle { wrong, .. } if *wrong == ["w1"]);
-    assert!(stage.records.iter().any(named));
+    let named = |command: &LedgerCommand| matches!(command, LedgerCommand::Settle { wrong, .. } if *wrong == ["w1"]);
+    assert!(stage.commands.iter().any(named));
     let reason = Dismissal::Distrusted;
     assert!(stage.sent.contains(&Effect::Dismiss { session: SessionId(1), reason }));
     // What w2 has confirmed of w1's stays, and what w1 has confirmed of w2's is counted again.
     assert_eq!(stage.farm.job(job).map(|view| view.tasks_done), Some(6));
     assert_eq!(stage.last_loan(three).range, range(4, 6));
     work(&mut stage, three);
-    assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 6), (0, 2)));
+    assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 6), (0, 3)));
 }
 
 #[test]
@@ -105,6 +104,51 @@ fn a_dispute_of_which_a_liar_is_part_is_void() {
 }
 
 #[test]
+fn a_liar_does_not_second_the_settlement_that_proves_it_wrong() {
+    // Given: w1 counts right, w2 confirms that, w3 contradicts, and w2 says something else again.
+    let mut stage = Stage::new();
+    let job = stage.submit_audited(4);
+    let [one, two, three, four] = ["w1", "w2", "w3", "w4"].map(|name| stage.join(name, 0));
+    let of = |more, name: &str| {
+        let (tally, kernel) = (tally(plan(4), range(0, 4), more), kernel(name));
+        Report { tally, kernel, ..report(job, plan(4), range(0, 4)) }
+    };
+    stage.report(one, of(0, "straight"));
+    stage.report(two, of(0, "by search"));
+    assert_eq!((stage.state(job).0, audits(&stage, job)), (JobState::Done, (0, 1)));
+    stage.report(three, of(1, "straight"));
+    stage.report(two, of(2, "straight"));
+
+    // When w4 agrees with w1, so that w2 and w3 are wrong
+    assert_eq!(stage.report(four, of(0, "straight")), Some(Verdict::Disputed));
+
+    // Then w1 seconds w4, and nobody has to count it again.
+    assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 4), (0, 1)));
+}
+
+#[test]
+fn a_settlement_that_only_a_liar_seconds_waits_for_another_count() {
+    // Given: w1 has contradicted itself.
+    let mut stage = Stage::new();
+    let job = stage.submit(4, 0);
+    let [one, two, three] = ["w1", "w2", "w3"].map(|name| stage.join(name, 0));
+    let of = |more, name: &str| {
+        let (tally, kernel) = (tally(plan(4), range(0, 4), more), kernel(name));
+        Report { tally, kernel, ..report(job, plan(4), range(0, 4)) }
+    };
+    stage.report(one, of(1, "straight"));
+    stage.report(one, of(0, "straight"));
+
+    // When w2 agrees with what w1 said at last
+    stage.report(two, of(0, "straight"));
+
+    // Then a worker that is believed has to say so, too.
+    assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Running, 4), (1, 0)));
+    stage.report(three, of(0, "by search"));
+    assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 4), (0, 1)));
+}
+
+#[test]
 fn who_was_proven_wrong_is_never_heard_again() {
     let (mut stage, job) = contradicted();
     let three = stage.join("w3", 2);
@@ -141,7 +185,12 @@ fn no_job_is_said_to_be_done_while_a_liars_rows_are_taken_back() {
     stage.report(one, report(other, plan(3), range(2, 3)));
     stage.flush();
     stage.report(three, report(first, plan(2), range(0, 2)));
-    assert!(stage.records.iter().any(|r| matches!(r, Record::Done { job, .. } if *job == other)));
+    assert!(
+        stage
+            .commands
+            .iter()
+            .any(|r| matches!(r, LedgerCommand::Finish { job, .. } if *job == other))
+    );
 
     stage.slow_disk = false;
     stage.flush();
@@ -160,8 +209,9 @@ fn a_job_that_is_disputed_while_its_end_is_on_its_way_ends_after_that() {
     let lie = tally(plan(2), range(0, 2), 1);
     stage.report(one, Report { tally: lie, ..report(job, plan(2), range(0, 2)) });
     stage.flush();
-    let ends =
-        |stage: &Stage, total: u128| stage.records.contains(&Record::Done { job, tasks: 2, total });
+    let ends = |stage: &Stage, total: u128| {
+        stage.commands.contains(&LedgerCommand::Finish { job, tasks: 2, total })
+    };
     assert!(ends(&stage, 3));
 
     // When both the dispute and its end are on their way behind it

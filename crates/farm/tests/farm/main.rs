@@ -7,7 +7,6 @@ mod audits;
 mod clients;
 mod disputes;
 mod ends;
-mod ledger;
 mod lending;
 mod liars;
 mod memory;

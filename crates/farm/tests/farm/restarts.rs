@@ -1,35 +1,35 @@
 //! The coordinator restarts, workers reconnect.
 
+use farm::rules::{self, MemoryStore};
 use farm::{
-    Dismissal, Effect, Event, Hello, Holding, IntervalSet, JobId, JobState, LeaseId, Restored,
-    RestoredDispute, RestoredJob, SessionId, Slice, Spent, Vote,
+    Author, Dismissal, Effect, Event, Hello, Holding, JobId, JobState, LeaseId, LedgerCommand,
+    Report, SessionId, Slice,
 };
 
 use crate::stage::{Stage, hello, kernel, plan, range, report, tally};
 
 const JOB: JobId = JobId(1);
 
-/// A job of 10 tasks of which `accepted` were accepted, 1 each, before the ledger was opened anew.
-fn half_done(accepted: u64) -> RestoredJob {
-    RestoredJob {
-        id: JOB,
-        plan: plan(10),
-        slice: Slice::ALL,
-        priority: 0,
-        thread_memory: 0,
-        state: JobState::Running,
-        accepted: IntervalSet::from_iter([range(0, accepted)]),
-        total: accepted.into(),
-        spent: Spent::new(10),
-        disputes: Vec::new(),
-        audit: None,
-        audits_wanted: 0,
-        audits_agreed: 0,
+/// A ledger with a job of 10 tasks of which w1 counted the first, 1 each.
+fn half_done(accepted: u64) -> MemoryStore {
+    let mut store = MemoryStore::default();
+    let (plan, slice) = (plan(10), Slice::ALL);
+    let job = LedgerCommand::CreateJob { job: JOB, plan, slice, priority: 0, audit: None };
+    let report = report(JOB, plan, range(0, accepted));
+    let report = Report { kernel: kernel("old"), ..report };
+    let accept = LedgerCommand::Accept { report, author: author("w1"), audit: false };
+    for command in [job, accept] {
+        rules::execute(&mut store, &command).expect("it fits");
     }
+    store
 }
 
-fn restored(job: RestoredJob) -> Stage {
-    Stage::restored(Restored { epoch: 2, jobs: vec![job], ..Restored::default() })
+fn author(worker: &str) -> Author {
+    Author { worker: worker.into(), build: "1.2.3".into() }
+}
+
+fn restored(store: MemoryStore) -> Stage {
+    Stage::over(store, 2)
 }
 
 fn holding(lease: u64, start: u64, end: u64) -> Holding {
@@ -129,19 +129,20 @@ fn the_last_result_was_durable_and_the_end_of_the_job_was_not() {
 
 #[test]
 fn a_dispute_survives_a_restart() {
-    let claim = |more| tally(plan(10), range(0, 10), more).claim();
-    let vote = |worker: &str, more| Vote { worker: worker.into(), claim: claim(more) };
-    let votes = vec![vote("w1", 0), vote("w2", 1)];
-    let disputes = vec![RestoredDispute { range: range(0, 10), votes, kernel: kernel("old") }];
-    let state = JobState::Done;
-    let mut stage = restored(RestoredJob { disputes, state, ..half_done(10) });
+    let mut store = half_done(10);
+    let counted = |more| {
+        let (plan, range) = (plan(10), range(0, 10));
+        Report { tally: tally(plan, range, more), ..report(JOB, plan, range) }
+    };
+    let claim = LedgerCommand::Dispute { report: counted(1), author: author("w2") };
+    rules::execute(&mut store, &claim).expect("it fits");
+    let mut stage = restored(store);
     assert_eq!(stage.state(JOB).0, JobState::Running);
 
     let three = stage.join("w3", 100);
     let recount = stage.last_loan(three).recount.expect("of what is disputed");
     assert_eq!(recount.unlike, kernel("old"));
-    let tally = tally(plan(10), range(0, 10), 1);
-    stage.report(three, farm::Report { tally, ..report(JOB, plan(10), range(0, 10)) });
+    stage.report(three, counted(1));
 
     assert_eq!(stage.state(JOB), (JobState::Done, 11));
 }

@@ -1,12 +1,11 @@
 //! A farm with a ledger that writes at once (or when told to), and workers that are mere sessions.
 
+use farm::rules::{self, MemoryStore};
 use farm::{
-    AuditPolicy, Config, Effect, Event, Farm, Hello, JobId, JobState, KernelName, LeaseId, Loan,
-    Method, Millis, Plan, Problem, Range, Record, Report, RequestId, Restored, SessionId, Slice,
-    Tally, Verdict,
+    AuditPolicy, Config, Effect, Event, Farm, Hello, JobId, JobState, KernelName, LeaseId,
+    LedgerCommand, Loan, Method, Millis, Plan, Problem, Range, Report, RequestId, Restored,
+    SessionId, Slice, Tally, Verdict,
 };
-
-use crate::ledger::{Answer, Ledger};
 
 /// A farm on a stage.
 pub struct Stage {
@@ -14,11 +13,11 @@ pub struct Stage {
     pub now: u64,
     /// All that was sent to workers, the latest last.
     pub sent: Vec<Effect>,
-    pub records: Vec<Record>,
+    pub commands: Vec<LedgerCommand>,
     /// Writes wait for `flush`.
     pub slow_disk: bool,
     waiting: Vec<Event>,
-    ledger: Ledger,
+    ledger: MemoryStore,
 }
 
 pub const CONFIG: Config =
@@ -29,18 +28,20 @@ pub const AUDIT_ALL: AuditPolicy =
 
 impl Stage {
     pub fn new() -> Stage {
-        Stage::restored(Restored { epoch: 1, ..Restored::default() })
+        Stage::over(MemoryStore::default(), 1)
     }
 
-    pub fn restored(restored: Restored) -> Stage {
+    /// A farm that goes on from what a ledger holds, which is opened for the `epoch`th time.
+    pub fn over(mut ledger: MemoryStore, epoch: u64) -> Stage {
+        let restored = rules::restore(&mut ledger).expect("the rows fit together");
         Stage {
-            farm: Farm::restore(CONFIG, Millis(0), restored),
+            farm: Farm::restore(CONFIG, Millis(0), Restored { epoch, ..restored }),
             now: 0,
             sent: Vec::new(),
-            records: Vec::new(),
+            commands: Vec::new(),
             slow_disk: false,
             waiting: Vec::new(),
-            ledger: Ledger::default(),
+            ledger,
         }
     }
 
@@ -50,25 +51,18 @@ impl Stage {
         while !events.is_empty() {
             for effect in self.farm.step(Millis(self.now), events.remove(0)) {
                 match effect {
-                    Effect::Write { ticket, record } => {
-                        let answer = match self.ledger.keep(&record) {
-                            Answer::Written => Event::Written { ticket },
-                            Answer::Noted { wanted } => Event::AuditNoted { ticket, wanted },
-                            Answer::Settled { withdrawn } => Event::Settled { ticket, withdrawn },
-                        };
-                        self.records.push(record);
-                        match self.slow_disk {
-                            true => self.waiting.push(answer),
-                            false => events.push(answer),
+                    Effect::Ledger { ticket, command } => {
+                        let answer = rules::execute(&mut self.ledger, &command);
+                        let answer = answer.expect("the farm asks for what fits the rows");
+                        let is_look_up = is_look_up(&command);
+                        if !is_look_up {
+                            self.commands.push(command);
                         }
-                    }
-                    Effect::Compare { ticket, job, range } => {
-                        let found = self.ledger.compare(job, range);
-                        events.push(Event::Compared { ticket, found });
-                    }
-                    Effect::FindAudits { ticket, job, most } => {
-                        let rows = self.ledger.find(job, most);
-                        events.push(Event::AuditsFound { ticket, rows });
+                        let event = Event::Ledger { ticket, answer };
+                        match self.slow_disk && !is_look_up {
+                            true => self.waiting.push(event),
+                            false => events.push(event),
+                        }
                     }
                     effect => self.sent.push(effect),
                 }
@@ -86,7 +80,8 @@ impl Stage {
     /// The coordinator dies, and another one goes on from what is durable.
     pub fn restart(&mut self) {
         let now = Millis(self.now);
-        self.farm = Farm::restore(CONFIG, now, self.ledger.restored());
+        let restored = rules::restore(&mut self.ledger).expect("the rows fit together");
+        self.farm = Farm::restore(CONFIG, now, Restored { epoch: 2, ..restored });
         self.waiting.clear();
         self.tick(self.now);
     }
@@ -246,4 +241,9 @@ fn verdict(effect: &Effect) -> Option<Verdict> {
         Effect::Ack { verdict, .. } => Some(*verdict),
         _ => None,
     }
+}
+
+/// Whether a command reads and changes nothing.
+fn is_look_up(command: &LedgerCommand) -> bool {
+    matches!(command, LedgerCommand::Compare { .. } | LedgerCommand::FindAudits { .. })
 }

@@ -1,6 +1,6 @@
 //! What becomes of a report.
 
-use farm::{Event, Fingerprint, JobId, JobState, Record, Report, RequestId, Verdict};
+use farm::{Event, Fingerprint, JobId, JobState, LedgerCommand, Report, RequestId, Verdict};
 
 use crate::stage::{Stage, plan, range, report, tally};
 
@@ -161,7 +161,7 @@ fn a_job_without_tasks_is_done_at_once_with_the_total_0() {
     let job = stage.submit(0, 0);
 
     assert_eq!(stage.state(job), (JobState::Done, 0));
-    assert!(stage.records.contains(&Record::Done { job, tasks: 0, total: 0 }));
+    assert!(stage.commands.contains(&LedgerCommand::Finish { job, tasks: 0, total: 0 }));
 }
 
 #[test]

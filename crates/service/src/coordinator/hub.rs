@@ -7,8 +7,8 @@ use std::time::Duration;
 use anyhow::anyhow;
 use bytesize::ByteSize;
 use farm::{
-    AuditPolicy, Config, Dismissal, Effect, Event, Farm, Hello, JobId, JobView, Millis, Plan,
-    Record, Refusal, RequestId, SessionId, Slice,
+    AuditPolicy, Config, Dismissal, Effect, Event, Farm, Hello, JobId, JobView, LedgerCommand,
+    Millis, Plan, Refusal, RequestId, SessionId, Slice,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -27,7 +27,7 @@ const OUTBOX: usize = 16_384;
 enum Input {
     Join(Hello, oneshot::Sender<(SessionId, mpsc::Receiver<Order>)>),
     Session(Event),
-    Wish(Wish, oneshot::Sender<Result<JobView, Refusal>>),
+    Request(ClientRequest, oneshot::Sender<Result<JobView, Refusal>>),
     View(JobId, oneshot::Sender<Option<JobView>>),
     Views(oneshot::Sender<Vec<JobView>>),
     End(JobId, oneshot::Sender<JobView>),
@@ -36,9 +36,18 @@ enum Input {
 
 /// What a client may ask for.
 #[derive(Clone, Copy, Debug)]
-pub enum Wish {
+pub enum ClientRequest {
     /// Count this.
-    Submit { plan: Plan, slice: Slice, priority: i32, audit: Option<AuditPolicy> },
+    Submit {
+        /// What to count.
+        plan: Plan,
+        /// The part that is wanted of it.
+        slice: Slice,
+        /// Jobs of higher priority are served first.
+        priority: i32,
+        /// What is to be counted twice, if anything is.
+        audit: Option<AuditPolicy>,
+    },
     /// Count accepted ranges again.
     Audit(JobId, AuditPolicy),
     /// End a job without a total.
@@ -71,9 +80,12 @@ impl HubHandle {
         self.inputs.send(Input::Session(event)).await.map_err(|_| HubGone)
     }
 
-    /// Grants a client's wish or says why not, once the answer is durable.
-    pub async fn wish(&self, wish: Wish) -> Result<Result<JobView, Refusal>, HubGone> {
-        self.ask(|reply| Input::Wish(wish, reply)).await
+    /// Grants a client's request or says why not, once the answer is durable.
+    pub async fn request(
+        &self,
+        request: ClientRequest,
+    ) -> Result<Result<JobView, Refusal>, HubGone> {
+        self.ask(|reply| Input::Request(request, reply)).await
     }
 
     /// One job.
@@ -161,7 +173,9 @@ impl Hub {
             tokio::select! {
                 biased;
                 event = self.ledger.events.recv() => match event {
-                    Some(LedgerEvent::Farm(event)) => self.step(event).await?,
+                    Some(LedgerEvent::Answered(ticket, answer)) => {
+                        self.step(Event::Ledger { ticket, answer }).await?;
+                    }
                     Some(LedgerEvent::Failed(fault)) => return Err(fault.at(self.path.as_deref()).into()),
                     None => return Err(anyhow!("the ledger's thread died").into()),
                 },
@@ -185,7 +199,8 @@ impl Hub {
         while let Some(event) = events.recv().await {
             match event {
                 LedgerEvent::Failed(fault) => return Err(fault.at(self.path.as_deref()).into()),
-                LedgerEvent::Farm(event) => {
+                LedgerEvent::Answered(ticket, answer) => {
+                    let event = Event::Ledger { ticket, answer };
                     for effect in farm.step(millis_since(started), event) {
                         send_to_worker(&mut outboxes, effect);
                     }
@@ -212,11 +227,11 @@ impl Hub {
                 }
                 self.step(event).await?;
             }
-            Input::Wish(wish, reply) => {
-                let request = RequestId(self.next_request);
+            Input::Request(request, reply) => {
+                let id = RequestId(self.next_request);
                 self.next_request += 1;
-                self.waiting.insert(request, reply);
-                self.step(wish.event(request)).await?;
+                self.waiting.insert(id, reply);
+                self.step(request.event(id)).await?;
             }
             Input::View(job, reply) => {
                 let _ = reply.send(self.farm.job(job));
@@ -272,10 +287,10 @@ impl Hub {
     /// Returns a session that had to be dismissed.
     async fn carry_out(&mut self, effect: Effect) -> Option<SessionId> {
         match effect {
-            Effect::Write { .. } | Effect::Compare { .. } | Effect::FindAudits { .. } => {
-                log_dispute(&effect);
+            Effect::Ledger { ticket, command } => {
+                log_dispute(&command);
                 // A closed queue means that the ledger failed; its last event says why.
-                let _ = self.ledger.commands.send(effect).await;
+                let _ = self.ledger.commands.send((ticket, command)).await;
             }
             Effect::Reply { request, answer } => {
                 if let Some(reply) = self.waiting.remove(&request) {
@@ -293,9 +308,9 @@ impl Hub {
             }
             Effect::Poisoned { job, ordinal } => {
                 tracing::error!(%job, task = ordinal,
-                    "three workers or more were lost while they counted this task: it is lent no more, \
+                    "three workers or more were lost while they counted this task; it is not lent any more, \
                      and the rest of the job goes on. Look into the workers' logs, give them another \
-                     build or --backend, then `queens resume {job}`");
+                     build or backend, then resume the job");
             }
             Effect::Dismiss { session, reason } => {
                 let outbox = self.outboxes.remove(&session);
@@ -317,14 +332,14 @@ impl Hub {
 }
 
 /// A contradiction is a machine that miscounts: whoever runs the farm should know which.
-fn log_dispute(effect: &Effect) {
-    match effect {
-        Effect::Write { record: Record::Dispute { report, author }, .. } => {
+fn log_dispute(command: &LedgerCommand) {
+    match command {
+        LedgerCommand::Dispute { report, author } => {
             tracing::warn!(job = %report.job, range = %report.range, count = report.tally.count,
                 kernel = %report.kernel, worker = author.worker,
                 "disputed: this count contradicts the accepted one; other workers count it again");
         }
-        Effect::Write { record: Record::Settle { report, author, wrong }, .. } => {
+        LedgerCommand::Settle { report, author, wrong } => {
             tracing::warn!(job = %report.job, range = %report.range, count = report.tally.count,
                 worker = author.worker, "settled: two workers agree on this count");
             for worker in wrong {
@@ -364,17 +379,17 @@ fn millis_since(started: Instant) -> Millis {
     Millis(u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX))
 }
 
-impl Wish {
+impl ClientRequest {
     fn event(self, request: RequestId) -> Event {
         match self {
-            Wish::Submit { plan, slice, priority, audit } => {
+            ClientRequest::Submit { plan, slice, priority, audit } => {
                 let thread_memory = thread_memory(&plan);
                 Event::Submitted { request, plan, slice, priority, audit, thread_memory }
             }
-            Wish::Audit(job, policy) => Event::AuditAsked { request, job, policy },
-            Wish::Cancel(job) => Event::Cancelled { request, job },
-            Wish::Pause(job) => Event::Paused { request, job },
-            Wish::Resume(job) => Event::Resumed { request, job },
+            ClientRequest::Audit(job, policy) => Event::AuditAsked { request, job, policy },
+            ClientRequest::Cancel(job) => Event::Cancelled { request, job },
+            ClientRequest::Pause(job) => Event::Paused { request, job },
+            ClientRequest::Resume(job) => Event::Resumed { request, job },
         }
     }
 }

@@ -64,12 +64,12 @@ fn write_as_task(ledger: Ledger) -> LedgerHandle {
         let mut batch = Vec::new();
         while queue.recv_many(&mut batch, 1_024).await > 0 {
             tokio::time::sleep(DISK).await;
-            let written = ledger.apply(&batch).expect("the disk is sound");
+            let (tickets, commands): (Vec<_>, Vec<_>) = batch.drain(..).unzip();
+            let done = ledger.apply(&commands).expect("the disk is sound");
             tokio::time::sleep(DISK).await;
-            for event in written {
-                let _ = answers.send(LedgerEvent::Farm(event));
+            for (ticket, answer) in tickets.into_iter().zip(done) {
+                let _ = answers.send(LedgerEvent::Answered(ticket, answer));
             }
-            batch.clear();
         }
     });
     LedgerHandle { commands, events, thread: std::thread::spawn(|| ()) }

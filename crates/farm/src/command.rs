@@ -1,0 +1,160 @@
+//! What the farm asks of its ledger, and what the ledger answers.
+
+use crate::{
+    AuditPolicy, Claim, IntervalSet, JobId, JobState, KernelName, Plan, Range, Report, Slice,
+    Unaudited,
+};
+
+/// Who answers for a count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Author {
+    /// The worker's name.
+    pub worker: String,
+    /// The version of its program.
+    pub build: String,
+}
+
+/// Something for the ledger to do. What it changes is durable before it is answered, and commands take
+/// effect in the order in which they were given. [`crate::rules::execute`] says what each of them does to
+/// the rows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LedgerCommand {
+    /// A new job.
+    CreateJob {
+        /// Its number.
+        job: JobId,
+        /// What it counts.
+        plan: Plan,
+        /// The part that is wanted of it.
+        slice: Slice,
+        /// Its priority.
+        priority: i32,
+        /// What is to be counted twice, if anything is.
+        audit: Option<AuditPolicy>,
+    },
+    /// A job rests, goes on, or ended without a total.
+    SetState {
+        /// Which job.
+        job: JobId,
+        /// Its new state; never [`JobState::Done`].
+        state: JobState,
+    },
+    /// Accepted ranges are to be counted again: those that the policy chooses and that are not yet.
+    RequestAudit {
+        /// Of which job. If it was done, it no longer is.
+        job: JobId,
+        /// Which ranges; those to come too.
+        policy: AuditPolicy,
+    },
+    /// A job is complete. The ledger checks that its rows cover its slice of the plan and sum to
+    /// `total`, and that none of them is disputed or waits for an audit.
+    Finish {
+        /// Which job.
+        job: JobId,
+        /// Tasks of its slice of the plan.
+        tasks: u64,
+        /// The sum.
+        total: u128,
+    },
+    /// An accepted partial count.
+    Accept {
+        /// The report it came with.
+        report: Report,
+        /// Who counted it.
+        author: Author,
+        /// Whether it is to be counted again.
+        audit: bool,
+    },
+    /// An accepted range was counted again, by another worker and another kernel, and they agree.
+    Confirm {
+        /// The report of the second count.
+        report: Report,
+        /// Who counted it.
+        author: Author,
+    },
+    /// A count that contradicts an accepted one. Both are kept.
+    Dispute {
+        /// The report it came with.
+        report: Report,
+        /// Who counted it.
+        author: Author,
+    },
+    /// The end of a dispute: this count replaces all rows of its range. The workers that were wrong are
+    /// believed no more; [`crate::rules`] says what becomes of their other counts.
+    Settle {
+        /// The report that settled it. Its count is the right one.
+        report: Report,
+        /// Who counted it.
+        author: Author,
+        /// Who claimed otherwise, by name.
+        wrong: Vec<String>,
+    },
+    /// A look-up: what do the rows of a range say together?
+    Compare {
+        /// Whose rows.
+        job: JobId,
+        /// Which rows.
+        range: Range,
+    },
+    /// A look-up: which ranges wait for an audit and are in no dispute?
+    FindAudits {
+        /// Whose rows.
+        job: JobId,
+        /// How many at most.
+        most: usize,
+    },
+}
+
+/// What the ledger answers to a [`LedgerCommand`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum LedgerAnswer {
+    /// It is durable.
+    Written,
+    /// A [`LedgerCommand::RequestAudit`] is durable.
+    AuditNoted {
+        /// How many ranges of the job wait for an audit now.
+        wanted: u64,
+    },
+    /// A [`LedgerCommand::Settle`] is durable.
+    Settled {
+        /// What it took back of which jobs; that of the report is among them in any case.
+        withdrawn: Vec<Withdrawn>,
+    },
+    /// What a [`LedgerCommand::Compare`] found.
+    Compared(Found),
+    /// What a [`LedgerCommand::FindAudits`] found: the first ranges that wait, as many as were asked for
+    /// or all.
+    AuditsFound(Vec<Unaudited>),
+}
+
+/// What the ledger holds for a range that was reported again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Rows that tile the range exactly.
+    Exactly {
+        /// What they say together.
+        claim: Claim,
+        /// The worker that counted all of them. It is empty if several did: then no single worker answers
+        /// for the sum.
+        worker: String,
+        /// What counted all of them. It is empty if it was not the same.
+        kernel: KernelName,
+    },
+    /// Rows that begin or end elsewhere, or a gap: no comparison is possible.
+    Unaligned,
+}
+
+/// Rows of a job that no longer count: a worker that was proven wrong had counted them, and nobody else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Withdrawn {
+    /// Which job.
+    pub job: JobId,
+    /// What they covered.
+    pub ranges: IntervalSet,
+    /// Their sum.
+    pub total: u128,
+    /// How many ranges of the job wait for an audit now.
+    pub audits_wanted: u64,
+    /// How many ranges of the job two workers have counted alike.
+    pub audits_agreed: u64,
+}

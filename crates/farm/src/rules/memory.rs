@@ -1,0 +1,217 @@
+//! A store that lives as long as its process.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use super::{Select, Store, StoredJob};
+use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
+use crate::{AuditPolicy, JobId, JobState, Plan, Range, Slice};
+
+/// Keeps everything in memory, and knows no times. Tests and simulations use it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MemoryStore {
+    /// All jobs.
+    pub jobs: BTreeMap<JobId, MemoryJob>,
+    /// Workers that were proven wrong, and by which range of which job.
+    pub distrusted: BTreeMap<String, (JobId, Range)>,
+}
+
+/// A job with all that is known about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MemoryJob {
+    /// The job itself.
+    pub job: StoredJob,
+    /// Its audit policies, the newest last.
+    pub policies: Vec<AuditPolicy>,
+    /// Its accepted ranges, by their first ordinal.
+    pub rows: BTreeMap<u64, CountedRange>,
+    /// Second counts of accepted ranges, by their first ordinal.
+    pub seconds: BTreeMap<u64, Row>,
+    /// Counts that are not in the total, the oldest first.
+    pub evidence: Vec<(Row, DisputeState)>,
+}
+
+impl MemoryStore {
+    fn get(&mut self, id: JobId) -> Result<&mut MemoryJob, Contradiction> {
+        self.jobs.get_mut(&id).ok_or(Contradiction::NoSuchJob(id))
+    }
+}
+
+impl MemoryJob {
+    fn row(&mut self, range: Range) -> &mut CountedRange {
+        let row = self.rows.get_mut(&range.start()).filter(|counted| counted.row.range == range);
+        row.expect("the rules name rows that they have seen")
+    }
+}
+
+impl Store for MemoryStore {
+    type Fault = Contradiction;
+
+    fn jobs(&mut self) -> Result<Vec<StoredJob>, Contradiction> {
+        Ok(self.jobs.values().map(|job| job.job.clone()).collect())
+    }
+
+    fn job(&mut self, id: JobId) -> Result<Option<StoredJob>, Contradiction> {
+        Ok(self.jobs.get(&id).map(|job| job.job.clone()))
+    }
+
+    fn add_job(
+        &mut self,
+        id: JobId,
+        plan: &Plan,
+        slice: Slice,
+        priority: i32,
+    ) -> Result<(), Contradiction> {
+        let state = JobState::Running;
+        let job = MemoryJob {
+            job: StoredJob { id, plan: *plan, slice, priority, state, total: None },
+            policies: Vec::new(),
+            rows: BTreeMap::new(),
+            seconds: BTreeMap::new(),
+            evidence: Vec::new(),
+        };
+        let earlier = self.jobs.insert(id, job);
+        assert!(earlier.is_none(), "job number {id} was used before");
+        Ok(())
+    }
+
+    fn set_state(
+        &mut self,
+        job: JobId,
+        state: JobState,
+        total: Option<u128>,
+    ) -> Result<(), Contradiction> {
+        let job = &mut self.get(job)?.job;
+        (job.state, job.total) = (state, total);
+        Ok(())
+    }
+
+    fn add_policy(&mut self, job: JobId, policy: AuditPolicy) -> Result<(), Contradiction> {
+        self.get(job)?.policies.push(policy);
+        Ok(())
+    }
+
+    fn policy(&mut self, job: JobId) -> Result<Option<AuditPolicy>, Contradiction> {
+        Ok(self.get(job)?.policies.last().copied())
+    }
+
+    fn visit(
+        &mut self,
+        job: JobId,
+        which: Select,
+        see: &mut dyn FnMut(CountedRange) -> ControlFlow<()>,
+    ) -> Result<(), Contradiction> {
+        let job = self.get(job)?;
+        let (starts, check) = match which {
+            Select::All => (0..u64::MAX, None),
+            Select::BeginningIn(range) => (range.start()..range.end(), None),
+            Select::With(check) => (0..u64::MAX, Some(check)),
+        };
+        let rows = job.rows.range(starts).map(|(_, counted)| counted);
+        let mut rows = rows.filter(|counted| check.is_none_or(|check| check == counted.check));
+        let _ = rows.try_for_each(|counted| see(counted.clone()));
+        Ok(())
+    }
+
+    fn visit_of_worker(
+        &mut self,
+        job: JobId,
+        worker: &str,
+        see: &mut dyn FnMut(CountedRange, Option<String>),
+    ) -> Result<(), Contradiction> {
+        let job = self.get(job)?;
+        for (start, counted) in &job.rows {
+            let second = job.seconds.get(start).map(|row| row.author.worker.clone());
+            if counted.row.author.worker == worker || second.as_deref() == Some(worker) {
+                see(counted.clone(), second);
+            }
+        }
+        Ok(())
+    }
+
+    fn last_before(&mut self, job: JobId, ordinal: u64) -> Result<Option<Range>, Contradiction> {
+        let last = self.get(job)?.rows.range(..ordinal).next_back();
+        Ok(last.map(|(_, counted)| counted.row.range))
+    }
+
+    fn count(&mut self, job: JobId, check: Check) -> Result<u64, Contradiction> {
+        Ok(self.get(job)?.rows.values().filter(|counted| counted.check == check).count() as u64)
+    }
+
+    fn insert(&mut self, job: JobId, counted: &CountedRange) -> Result<(), Contradiction> {
+        self.get(job)?.rows.insert(counted.row.range.start(), counted.clone());
+        Ok(())
+    }
+
+    fn set_check(&mut self, job: JobId, range: Range, check: Check) -> Result<(), Contradiction> {
+        self.get(job)?.row(range).check = check;
+        Ok(())
+    }
+
+    fn retire(&mut self, job: JobId, range: Range, why: DisputeState) -> Result<(), Contradiction> {
+        self.retire_second(job, range, why)?;
+        let job = self.get(job)?;
+        let row = job.row(range).row.clone();
+        job.rows.remove(&range.start());
+        job.evidence.push((row, why));
+        Ok(())
+    }
+
+    fn second(&mut self, job: JobId, range: Range) -> Result<Option<Row>, Contradiction> {
+        Ok(self.get(job)?.seconds.get(&range.start()).cloned())
+    }
+
+    fn add_second(&mut self, job: JobId, row: &Row) -> Result<(), Contradiction> {
+        self.get(job)?.seconds.insert(row.range.start(), row.clone());
+        Ok(())
+    }
+
+    fn retire_second(
+        &mut self,
+        job: JobId,
+        range: Range,
+        why: DisputeState,
+    ) -> Result<(), Contradiction> {
+        let job = self.get(job)?;
+        let second = job.seconds.remove(&range.start());
+        job.evidence.extend(second.map(|row| (row, why)));
+        Ok(())
+    }
+
+    fn keep_as_second(&mut self, job: JobId, row: &Row) -> Result<(), Contradiction> {
+        self.add_second(job, row)
+    }
+
+    fn open_disputes(&mut self, job: JobId) -> Result<Vec<OpenDispute>, Contradiction> {
+        let mut disputes: BTreeMap<Range, Vec<Row>> = BTreeMap::new();
+        let evidence = self.get(job)?.evidence.iter();
+        for (row, _) in evidence.filter(|(_, state)| *state == DisputeState::Open) {
+            disputes.entry(row.range).or_default().push(row.clone());
+        }
+        let dispute = |(range, claims)| OpenDispute { range, claims };
+        Ok(disputes.into_iter().map(dispute).collect())
+    }
+
+    fn add_claim(&mut self, job: JobId, row: &Row) -> Result<(), Contradiction> {
+        self.get(job)?.evidence.push((row.clone(), DisputeState::Open));
+        Ok(())
+    }
+
+    fn close_dispute(&mut self, job: JobId, range: Range) -> Result<(), Contradiction> {
+        let open = |(row, state): &&mut (Row, DisputeState)| {
+            row.range == range && *state == DisputeState::Open
+        };
+        let claims = self.get(job)?.evidence.iter_mut().filter(open);
+        claims.for_each(|(_, state)| *state = DisputeState::Settled);
+        Ok(())
+    }
+
+    fn distrust(&mut self, worker: &str, job: JobId, range: Range) -> Result<(), Contradiction> {
+        self.distrusted.entry(worker.into()).or_insert((job, range));
+        Ok(())
+    }
+
+    fn distrusted(&mut self) -> Result<BTreeSet<String>, Contradiction> {
+        Ok(self.distrusted.keys().cloned().collect())
+    }
+}

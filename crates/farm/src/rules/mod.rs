@@ -1,0 +1,222 @@
+//! The rules of the ledger: what each command does to the rows, whatever stores them.
+//!
+//! ```text
+//!   Farm ──LedgerCommand──► execute ──reads and changes──► Store (SQLite, or memory)
+//!        ◄──LedgerAnswer───
+//! ```
+//!
+//! - An accepted range overlaps no other one.
+//! - A second count confirms a range that waits for one, if another worker made it with another kernel and
+//!   it says the same.
+//! - A settlement replaces the rows of a range. What they said stays as evidence.
+//! - A worker that was proven wrong is believed no more ([`settle`]), in all jobs that were not cancelled.
+//! - A job that was done and is disputed, audited anew, or loses rows or confirmations no longer is.
+//! - A job ends only if its rows themselves say so.
+//!
+//! The functions are pure but for the store that they are handed: no clock and no randomness.
+
+mod memory;
+mod restore;
+mod settle;
+mod store;
+
+use std::ops::ControlFlow;
+
+pub use memory::{MemoryJob, MemoryStore};
+pub use restore::{restore, restore_job};
+pub use store::{Select, Store, StoredJob};
+
+use crate::rows::{Check, Contradiction, CountedRange, Row, Tiled, Tiling, is_second_opinion};
+use crate::{
+    AuditPolicy, Author, Found, JobId, JobState, LedgerAnswer, LedgerCommand, Range, Report,
+    Unaudited,
+};
+
+/// Does what a command asks for. Nothing of it may stay in the store if it fails.
+///
+/// # Errors
+///
+/// A [`Contradiction`] if the command and the rows do not fit together, or what the store says.
+pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<LedgerAnswer, S::Fault> {
+    match command {
+        LedgerCommand::CreateJob { job, plan, slice, priority, audit } => {
+            store.add_job(*job, plan, *slice, *priority)?;
+            if let Some(policy) = audit {
+                store.add_policy(*job, *policy)?;
+            }
+        }
+        LedgerCommand::SetState { job, state } => store.set_state(*job, *state, None)?,
+        LedgerCommand::RequestAudit { job, policy } => {
+            let wanted = request_audit(store, *job, *policy)?;
+            return Ok(LedgerAnswer::AuditNoted { wanted });
+        }
+        LedgerCommand::Finish { job, tasks, total } => finish(store, *job, *tasks, *total)?,
+        LedgerCommand::Accept { report, author, audit } => {
+            let check = if *audit { Check::Wanted } else { Check::NotChosen };
+            accept(store, report.job, &CountedRange { row: Row::new(report, author), check })?;
+        }
+        LedgerCommand::Confirm { report, author } => confirm(store, report, author)?,
+        LedgerCommand::Dispute { report, author } => {
+            store.add_claim(report.job, &Row::new(report, author))?;
+            reopen(store, report.job)?;
+        }
+        LedgerCommand::Settle { report, author, wrong } => {
+            let withdrawn = settle::settle(store, report, author, wrong)?;
+            return Ok(LedgerAnswer::Settled { withdrawn });
+        }
+        LedgerCommand::Compare { job, range } => {
+            let found = tiled(store, *job, *range)?.map_or(Found::Unaligned, Found::from);
+            return Ok(LedgerAnswer::Compared(found));
+        }
+        LedgerCommand::FindAudits { job, most } => {
+            return Ok(LedgerAnswer::AuditsFound(find_audits(store, *job, *most)?));
+        }
+    }
+    Ok(LedgerAnswer::Written)
+}
+
+/// Adds an accepted range. The farm does not let ranges overlap; this is the second pair of eyes.
+///
+/// # Errors
+///
+/// [`Contradiction::AcceptedTwice`] if it overlaps another one.
+pub fn accept<S: Store>(store: &mut S, job: JobId, counted: &CountedRange) -> Result<(), S::Fault> {
+    let range = counted.row.range;
+    let last = store.last_before(job, range.end())?;
+    if last.is_some_and(|last| last.end() > range.start()) {
+        return Err(Contradiction::AcceptedTwice(job, range).into());
+    }
+    store.insert(job, counted)
+}
+
+fn confirm<S: Store>(store: &mut S, report: &Report, author: &Author) -> Result<(), S::Fault> {
+    let (job, second) = (report.job, Row::new(report, author));
+    let mut is_confirmed = false;
+    store.visit(job, Select::BeginningIn(report.range), &mut |first| {
+        is_confirmed = confirms(&first, &second);
+        ControlFlow::Break(())
+    })?;
+    if !is_confirmed {
+        return Err(Contradiction::NotConfirmable(job, report.range).into());
+    }
+    store.set_check(job, report.range, Check::Agreed)?;
+    store.add_second(job, &second)
+}
+
+/// Whether a second count is what an accepted range waits for.
+fn confirms(first: &CountedRange, second: &Row) -> bool {
+    let CountedRange { row: first, check } = first;
+    *check == Check::Wanted
+        && first.range == second.range
+        && first.tally.claim() == second.tally.claim()
+        && is_second_opinion(
+            (&first.author.worker, first.kernel),
+            (&second.author.worker, second.kernel),
+        )
+}
+
+/// Notes a policy, and marks what it chooses of the accepted ranges. Returns how many ranges of the job
+/// wait for an audit now.
+fn request_audit<S: Store>(
+    store: &mut S,
+    job: JobId,
+    policy: AuditPolicy,
+) -> Result<u64, S::Fault> {
+    let plan = stored_job(store, job)?.plan.fingerprint();
+    store.add_policy(job, policy)?;
+    let mut chosen = Vec::new();
+    store.visit(job, Select::With(Check::NotChosen), &mut |counted| {
+        chosen.extend(Some(counted.row.range).filter(|&range| policy.chooses(plan, range)));
+        ControlFlow::Continue(())
+    })?;
+    for range in chosen {
+        store.set_check(job, range, Check::Wanted)?;
+    }
+    reopen(store, job)?;
+    store.count(job, Check::Wanted)
+}
+
+/// The first ranges that wait for an audit and are in no dispute.
+fn find_audits<S: Store>(
+    store: &mut S,
+    job: JobId,
+    most: usize,
+) -> Result<Vec<Unaudited>, S::Fault> {
+    let disputes = store.open_disputes(job)?;
+    let mut found = Vec::new();
+    store.visit(job, Select::With(Check::Wanted), &mut |counted| {
+        if found.len() == most {
+            return ControlFlow::Break(());
+        }
+        let is_in = |range: Range| range.intersect(counted.row.range).is_some();
+        if !disputes.iter().any(|dispute| is_in(dispute.range)) {
+            found.push(counted.unaudited());
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok(found)
+}
+
+/// A job ends only if its rows say so.
+fn finish<S: Store>(store: &mut S, job: JobId, tasks: u64, total: u128) -> Result<(), S::Fault> {
+    let mut covered = 0;
+    let sum = for_each_row(store, job, |row| covered += row.range.len())?;
+    let claims = store.open_disputes(job)?.iter().map(|dispute| dispute.claims.len() as u64).sum();
+    let open: u64 = [store.count(job, Check::Wanted)?, claims].iter().sum();
+    if (covered, sum, open) != (tasks, total, 0) {
+        return Err(Contradiction::NotDone { job, tasks, total, covered, sum, open }.into());
+    }
+    store.set_state(job, JobState::Done, Some(total))
+}
+
+/// Walks the accepted ranges of a job and returns the sum of their counts.
+///
+/// # Errors
+///
+/// A [`Contradiction`] if rows overlap, or if the sum passes 128 bits.
+pub fn for_each_row<S: Store>(
+    store: &mut S,
+    job: JobId,
+    mut see: impl FnMut(Row),
+) -> Result<u128, S::Fault> {
+    let (mut sum, mut end, mut fault) = (0_u128, 0, None);
+    store.visit(job, Select::All, &mut |CountedRange { row, .. }| {
+        if row.range.start() < end {
+            fault = Some(Contradiction::Overlap(job, row.range.start()));
+            return ControlFlow::Break(());
+        }
+        end = row.range.end();
+        let Some(more) = sum.checked_add(row.tally.count.into()) else {
+            fault = Some(Contradiction::TooLarge(job));
+            return ControlFlow::Break(());
+        };
+        sum = more;
+        see(row);
+        ControlFlow::Continue(())
+    })?;
+    fault.map_or(Ok(sum), |fault| Err(fault.into()))
+}
+
+/// What the rows say that tile a range exactly; `None` if they do not.
+///
+/// # Errors
+///
+/// [`Contradiction::TooLarge`] if their sum passes 128 bits.
+pub fn tiled<S: Store>(store: &mut S, job: JobId, range: Range) -> Result<Option<Tiled>, S::Fault> {
+    let mut tiling = Tiling::new(range);
+    let which = Select::BeginningIn(range);
+    store.visit(job, which, &mut |counted| tiling.add(&counted.row))?;
+    tiling.end().map_err(|fault| fault.of(job).into())
+}
+
+fn stored_job<S: Store>(store: &mut S, id: JobId) -> Result<StoredJob, S::Fault> {
+    store.job(id)?.ok_or_else(|| Contradiction::NoSuchJob(id).into())
+}
+
+/// A job that was done no longer is.
+fn reopen<S: Store>(store: &mut S, job: JobId) -> Result<(), S::Fault> {
+    if stored_job(store, job)?.state == JobState::Done {
+        store.set_state(job, JobState::Running, None)?;
+    }
+    Ok(())
+}

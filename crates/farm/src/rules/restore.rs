@@ -1,0 +1,70 @@
+//! What a farm goes on from: a store, read back and checked.
+
+use super::{Store, StoredJob, for_each_row, tiled};
+use crate::rows::{Check, Contradiction, OpenDispute, Tiled};
+use crate::{IntervalSet, JobState, Restored, RestoredDispute, RestoredJob, Spent, Vote};
+
+/// Reads all jobs and everything that the farm needs to know of their rows. The epoch is the opener's to
+/// set, and the memory that a thread needs is left at 0.
+///
+/// # Errors
+///
+/// A [`Contradiction`] if rows, totals and states do not fit together.
+pub fn restore<S: Store>(store: &mut S) -> Result<Restored, S::Fault> {
+    let jobs = store.jobs()?;
+    let jobs = jobs.into_iter().map(|job| restore_job(store, job)).collect::<Result<_, _>>()?;
+    Ok(Restored { epoch: 0, jobs, distrusted: store.distrusted()? })
+}
+
+/// Reads the rows of a job.
+///
+/// # Errors
+///
+/// See [`restore`].
+pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJob, S::Fault> {
+    let StoredJob { id, plan, slice, priority, state, total } = job;
+    let (mut accepted, mut spent) = (IntervalSet::new(), Spent::new(plan.tasks));
+    let wanted = slice.ordinals(plan.tasks);
+    let mut is_within = true;
+    let sum = for_each_row(store, id, |row| {
+        is_within &= wanted.contains(row.range);
+        if is_within {
+            accepted.insert(row.range);
+            spent.add(row.range, row.busy_us);
+        }
+    })?;
+    if !is_within {
+        return Err(Contradiction::BeyondPlan(id).into());
+    }
+    if state == JobState::Done && accepted != wanted {
+        return Err(Contradiction::NotCovered(id).into());
+    }
+    if total.is_some_and(|total| total != sum) {
+        return Err(Contradiction::WrongTotal(id).into());
+    }
+    let mut disputes = Vec::new();
+    for OpenDispute { range, claims } in store.open_disputes(id)? {
+        let stored = tiled(store, id, range)?;
+        let Tiled { claim, worker, kernel } =
+            stored.ok_or(Contradiction::DisputesNothing(id, range))?;
+        let claims = claims.into_iter();
+        let others = claims.map(|row| Vote { claim: row.tally.claim(), worker: row.author.worker });
+        let votes = std::iter::once(Vote { worker, claim }).chain(others).collect();
+        disputes.push(RestoredDispute { range, votes, kernel });
+    }
+    Ok(RestoredJob {
+        id,
+        plan,
+        slice,
+        priority,
+        thread_memory: 0,
+        state,
+        accepted,
+        total: sum,
+        spent,
+        disputes,
+        audit: store.policy(id)?,
+        audits_wanted: store.count(id, Check::Wanted)?,
+        audits_agreed: store.count(id, Check::Agreed)?,
+    })
+}

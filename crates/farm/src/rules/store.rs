@@ -1,0 +1,120 @@
+//! What the rules need of a place that keeps rows.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
+use crate::{AuditPolicy, JobId, JobState, Plan, Range, Slice};
+
+/// Keeps jobs, rows and evidence, and decides nothing about them. What a command does to them is atomic
+/// and durable by the store's own means; the rules only say what is to be read and changed.
+///
+/// Rows of a job never overlap, and are visited in ascending order. A visitor must not change the store.
+pub trait Store {
+    /// Why something cannot be read or written.
+    type Fault: From<Contradiction>;
+
+    /// All jobs, the oldest first.
+    fn jobs(&mut self) -> Result<Vec<StoredJob>, Self::Fault>;
+    /// One job.
+    fn job(&mut self, id: JobId) -> Result<Option<StoredJob>, Self::Fault>;
+    /// Adds a job that runs.
+    fn add_job(
+        &mut self,
+        job: JobId,
+        plan: &Plan,
+        slice: Slice,
+        priority: i32,
+    ) -> Result<(), Self::Fault>;
+    /// Changes where a job stands. Only a job that is done has a total.
+    fn set_state(
+        &mut self,
+        job: JobId,
+        state: JobState,
+        total: Option<u128>,
+    ) -> Result<(), Self::Fault>;
+    /// Adds an audit policy to a job.
+    fn add_policy(&mut self, job: JobId, policy: AuditPolicy) -> Result<(), Self::Fault>;
+    /// The newest policy of a job.
+    fn policy(&mut self, job: JobId) -> Result<Option<AuditPolicy>, Self::Fault>;
+
+    /// Shows accepted ranges until the visitor breaks off.
+    fn visit(
+        &mut self,
+        job: JobId,
+        which: Select,
+        see: &mut dyn FnMut(CountedRange) -> ControlFlow<()>,
+    ) -> Result<(), Self::Fault>;
+    /// Shows the accepted ranges that a worker counted first or second, with the name of the second
+    /// count's worker.
+    fn visit_of_worker(
+        &mut self,
+        job: JobId,
+        worker: &str,
+        see: &mut dyn FnMut(CountedRange, Option<String>),
+    ) -> Result<(), Self::Fault>;
+    /// The last accepted range that begins before an ordinal.
+    fn last_before(&mut self, job: JobId, ordinal: u64) -> Result<Option<Range>, Self::Fault>;
+    /// How many accepted ranges have this check.
+    fn count(&mut self, job: JobId, check: Check) -> Result<u64, Self::Fault>;
+    /// Adds an accepted range.
+    fn insert(&mut self, job: JobId, counted: &CountedRange) -> Result<(), Self::Fault>;
+    /// Changes the check of an accepted range.
+    fn set_check(&mut self, job: JobId, range: Range, check: Check) -> Result<(), Self::Fault>;
+    /// Makes an accepted range, and its second count if there is one, evidence.
+    fn retire(&mut self, job: JobId, range: Range, why: DisputeState) -> Result<(), Self::Fault>;
+
+    /// The second count of an accepted range.
+    fn second(&mut self, job: JobId, range: Range) -> Result<Option<Row>, Self::Fault>;
+    /// Adds the second count of an accepted range.
+    fn add_second(&mut self, job: JobId, row: &Row) -> Result<(), Self::Fault>;
+    /// Makes the second count of an accepted range evidence.
+    fn retire_second(
+        &mut self,
+        job: JobId,
+        range: Range,
+        why: DisputeState,
+    ) -> Result<(), Self::Fault>;
+    /// Makes a count that is evidence also the second count of the accepted range.
+    fn keep_as_second(&mut self, job: JobId, row: &Row) -> Result<(), Self::Fault>;
+
+    /// The open disputes of a job, in ascending order of their ranges.
+    fn open_disputes(&mut self, job: JobId) -> Result<Vec<OpenDispute>, Self::Fault>;
+    /// Adds a claim that contradicts accepted rows.
+    fn add_claim(&mut self, job: JobId, row: &Row) -> Result<(), Self::Fault>;
+    /// Settles all open claims about exactly this range.
+    fn close_dispute(&mut self, job: JobId, range: Range) -> Result<(), Self::Fault>;
+
+    /// Notes that a worker was proven wrong, by which range of which job; the first proof stays.
+    fn distrust(&mut self, worker: &str, job: JobId, range: Range) -> Result<(), Self::Fault>;
+    /// All workers that were proven wrong.
+    fn distrusted(&mut self) -> Result<BTreeSet<String>, Self::Fault>;
+}
+
+/// Which accepted ranges of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Select {
+    /// All of them.
+    All,
+    /// Those that begin within a range.
+    BeginningIn(Range),
+    /// Those with this check.
+    With(Check),
+}
+
+/// A job as it is stored, without its rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredJob {
+    /// Its number.
+    pub id: JobId,
+    /// What it counts.
+    pub plan: Plan,
+    /// The part that is wanted of it.
+    pub slice: Slice,
+    /// Its priority.
+    pub priority: i32,
+    /// Where it stands.
+    pub state: JobState,
+    /// Its total, once it is done.
+    pub total: Option<u128>,
+}

@@ -1,0 +1,348 @@
+//! Rows in SQLite, as the farm's rules want to see and change them.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use farm::rules::{Select, Store, StoredJob};
+use farm::{
+    AuditPolicy, Check, CountedRange, DisputeState, JobId, JobState, OpenDispute, Plan, Range, Row,
+    Slice,
+};
+use rusqlite::{Connection, Params, ToSql};
+
+use super::LedgerFault;
+use super::entry::{
+    COLUMNS, WIDTH, check_number, read_check, read_row, signed, state_number, unsigned, values,
+};
+use super::open::unix_ms;
+use super::restore::{JOB, read_job};
+
+/// A ledger's tables. Whoever changes them does so within a transaction.
+pub(super) struct SqlStore<'a>(pub(super) &'a Connection);
+
+impl SqlStore<'_> {
+    fn change(&self, query: &str, params: impl Params) -> Result<usize, LedgerFault> {
+        Ok(self.0.prepare_cached(query)?.execute(params)?)
+    }
+
+    /// All that `read` makes of the rows of a query.
+    fn all<T>(
+        &self,
+        query: &str,
+        params: impl Params,
+        read: impl FnMut(&rusqlite::Row<'_>) -> Result<T, LedgerFault>,
+    ) -> Result<Vec<T>, LedgerFault> {
+        let mut statement = self.0.prepare_cached(query)?;
+        statement.query_and_then(params, read)?.collect()
+    }
+
+    /// The first row of a query, if it has any.
+    fn first<T>(
+        &self,
+        query: &str,
+        params: impl Params,
+        read: impl FnMut(&rusqlite::Row<'_>) -> Result<T, LedgerFault>,
+    ) -> Result<Option<T>, LedgerFault> {
+        let mut statement = self.0.prepare_cached(query)?;
+        statement.query_and_then(params, read)?.next().transpose()
+    }
+
+    /// Adds a row to a table, with a time in the column `noted` and one column of its own.
+    pub(super) fn add(
+        &self,
+        table: &str,
+        (noted, at_ms): (&str, i64),
+        job: JobId,
+        row: &Row,
+        own: Option<(&str, i64)>,
+    ) -> Result<(), LedgerFault> {
+        let mut names = format!("job, {COLUMNS}, {noted}");
+        let mut all: Vec<Box<dyn ToSql>> = vec![Box::new(signed(job.0))];
+        all.extend(values(job, row));
+        all.push(Box::new(at_ms));
+        if let Some((name, value)) = own {
+            names = format!("{names}, {name}");
+            all.push(Box::new(value));
+        }
+        let places = vec!["?"; all.len()].join(", ");
+        let query = format!("INSERT INTO {table} ({names}) VALUES ({places})");
+        self.change(&query, rusqlite::params_from_iter(all))?;
+        Ok(())
+    }
+
+    /// Moves what a table has of a range to the evidence.
+    fn move_to_disputes(
+        &self,
+        (table, noted): (&str, &str),
+        job: JobId,
+        range: Range,
+        why: DisputeState,
+    ) -> Result<(), LedgerFault> {
+        let key = (signed(job.0), signed(range.start()));
+        let query = format!(
+            "INSERT INTO disputes (job, {COLUMNS}, noted_at, state) \
+             SELECT job, {COLUMNS}, {noted}, ? FROM {table} WHERE job = ? AND first = ?"
+        );
+        self.change(&query, (state_number(why), key.0, key.1))?;
+        self.change(&format!("DELETE FROM {table} WHERE job = ? AND first = ?"), key)?;
+        Ok(())
+    }
+}
+
+/// Job, first and past.
+fn key(job: JobId, range: Range) -> (i64, i64, i64) {
+    (signed(job.0), signed(range.start()), signed(range.end()))
+}
+
+impl Store for SqlStore<'_> {
+    type Fault = LedgerFault;
+
+    fn jobs(&mut self) -> Result<Vec<StoredJob>, LedgerFault> {
+        self.all(&format!("SELECT {JOB} FROM jobs ORDER BY id"), [], read_job)
+    }
+
+    fn job(&mut self, id: JobId) -> Result<Option<StoredJob>, LedgerFault> {
+        self.first(&format!("SELECT {JOB} FROM jobs WHERE id = ?"), [signed(id.0)], read_job)
+    }
+
+    fn add_job(
+        &mut self,
+        job: JobId,
+        plan: &Plan,
+        slice: Slice,
+        priority: i32,
+    ) -> Result<(), LedgerFault> {
+        self.change(
+            "INSERT INTO jobs (id, problem, n, method, parameter, tasks, fingerprint, shard, \
+             shards, priority, state, submitted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                signed(job.0),
+                plan.problem.text(),
+                plan.problem.n(),
+                plan.method.name(),
+                plan.method.parameter().map(|(_, value)| value),
+                signed(plan.tasks),
+                plan.fingerprint().to_string(),
+                slice.index(),
+                slice.of(),
+                priority,
+                JobState::Running.name(),
+                unix_ms(),
+            ),
+        )?;
+        Ok(())
+    }
+
+    fn set_state(
+        &mut self,
+        job: JobId,
+        state: JobState,
+        total: Option<u128>,
+    ) -> Result<(), LedgerFault> {
+        self.change(
+            "UPDATE jobs SET state = ?, total = ?, ended_at = ? WHERE id = ?",
+            (
+                state.name(),
+                total.map(|total| total.to_string()),
+                state.is_over().then(unix_ms),
+                signed(job.0),
+            ),
+        )?;
+        Ok(())
+    }
+
+    fn add_policy(&mut self, job: JobId, policy: AuditPolicy) -> Result<(), LedgerFault> {
+        let AuditPolicy { share_ppm, seed, by_search } = policy;
+        self.change(
+            "INSERT INTO audit_policies VALUES (?, ?, ?, ?, ?)",
+            (signed(job.0), share_ppm, signed(seed), by_search, unix_ms()),
+        )?;
+        Ok(())
+    }
+
+    fn policy(&mut self, job: JobId) -> Result<Option<AuditPolicy>, LedgerFault> {
+        self.first(
+            "SELECT share_ppm, seed, by_search FROM audit_policies WHERE job = ? \
+             ORDER BY rowid DESC LIMIT 1",
+            [signed(job.0)],
+            read_policy,
+        )
+    }
+
+    fn visit(
+        &mut self,
+        job: JobId,
+        which: Select,
+        see: &mut dyn FnMut(CountedRange) -> ControlFlow<()>,
+    ) -> Result<(), LedgerFault> {
+        let id = signed(job.0);
+        let (condition, params): (&str, Vec<i64>) = match which {
+            Select::All => ("", vec![id]),
+            Select::BeginningIn(range) => (
+                "AND first >= ? AND first < ?",
+                vec![id, signed(range.start()), signed(range.end())],
+            ),
+            // By name, so that SQLite sees that the index of those that wait will do.
+            Select::With(Check::Wanted) => ("AND audit = 1", vec![id]),
+            Select::With(check) => ("AND audit = ?", vec![id, check_number(check)]),
+        };
+        let query =
+            format!("SELECT {COLUMNS}, audit FROM ranges WHERE job = ? {condition} ORDER BY first");
+        let mut statement = self.0.prepare_cached(&query)?;
+        let mut rows = statement.query(rusqlite::params_from_iter(params))?;
+        while let Some(columns) = rows.next()? {
+            let row = read_row(job, columns)?;
+            if see(CountedRange { row, check: read_check(columns, WIDTH)? }).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_of_worker(
+        &mut self,
+        job: JobId,
+        worker: &str,
+        see: &mut dyn FnMut(CountedRange, Option<String>),
+    ) -> Result<(), LedgerFault> {
+        let columns: Vec<String> = COLUMNS.split(", ").map(|name| format!("r.{name}")).collect();
+        let query = format!(
+            "SELECT {}, r.audit, a.worker FROM ranges r \
+             LEFT JOIN audits a ON a.job = r.job AND a.first = r.first \
+             WHERE r.job = ?1 AND (r.worker = ?2 OR a.worker = ?2) ORDER BY r.first",
+            columns.join(", ")
+        );
+        let mut statement = self.0.prepare_cached(&query)?;
+        let mut rows = statement.query((signed(job.0), worker))?;
+        while let Some(columns) = rows.next()? {
+            let (row, check) = (read_row(job, columns)?, read_check(columns, WIDTH)?);
+            see(CountedRange { row, check }, columns.get(WIDTH + 1)?);
+        }
+        Ok(())
+    }
+
+    fn last_before(&mut self, job: JobId, ordinal: u64) -> Result<Option<Range>, LedgerFault> {
+        self.first(
+            "SELECT first, past FROM ranges WHERE job = ? AND first < ? ORDER BY first DESC LIMIT 1",
+            (signed(job.0), signed(ordinal)),
+            |columns| {
+                let range = Range::new(unsigned(columns, 0)?, unsigned(columns, 1)?);
+                Ok(range.expect("the table checks that"))
+            },
+        )
+    }
+
+    fn count(&mut self, job: JobId, check: Check) -> Result<u64, LedgerFault> {
+        let count = self.first(
+            "SELECT count(*) FROM ranges WHERE job = ? AND audit = ?",
+            (signed(job.0), check_number(check)),
+            |columns| unsigned(columns, 0),
+        )?;
+        Ok(count.expect("a count is one row"))
+    }
+
+    fn insert(&mut self, job: JobId, counted: &CountedRange) -> Result<(), LedgerFault> {
+        let audit = ("audit", check_number(counted.check));
+        self.add("ranges", ("accepted_at", unix_ms()), job, &counted.row, Some(audit))
+    }
+
+    fn set_check(&mut self, job: JobId, range: Range, check: Check) -> Result<(), LedgerFault> {
+        let (job, first, past) = key(job, range);
+        self.change(
+            "UPDATE ranges SET audit = ? WHERE job = ? AND first = ? AND past = ?",
+            (check_number(check), job, first, past),
+        )?;
+        Ok(())
+    }
+
+    fn retire(&mut self, job: JobId, range: Range, why: DisputeState) -> Result<(), LedgerFault> {
+        self.retire_second(job, range, why)?;
+        self.move_to_disputes(("ranges", "accepted_at"), job, range, why)
+    }
+
+    fn second(&mut self, job: JobId, range: Range) -> Result<Option<Row>, LedgerFault> {
+        self.first(
+            &format!("SELECT {COLUMNS} FROM audits WHERE job = ? AND first = ?"),
+            (signed(job.0), signed(range.start())),
+            |columns| read_row(job, columns),
+        )
+    }
+
+    fn add_second(&mut self, job: JobId, row: &Row) -> Result<(), LedgerFault> {
+        self.add("audits", ("counted_at", unix_ms()), job, row, None)
+    }
+
+    fn retire_second(
+        &mut self,
+        job: JobId,
+        range: Range,
+        why: DisputeState,
+    ) -> Result<(), LedgerFault> {
+        self.move_to_disputes(("audits", "counted_at"), job, range, why)
+    }
+
+    fn keep_as_second(&mut self, job: JobId, row: &Row) -> Result<(), LedgerFault> {
+        let (id, first, past) = key(job, row.range);
+        self.change(
+            &format!(
+                "INSERT INTO audits (job, {COLUMNS}, counted_at) SELECT job, {COLUMNS}, noted_at \
+                 FROM disputes WHERE job = ? AND first = ? AND past = ? AND worker = ? AND digest = ? \
+                 ORDER BY rowid DESC LIMIT 1"
+            ),
+            (id, first, past, &row.author.worker, row.tally.digest.to_string()),
+        )?;
+        Ok(())
+    }
+
+    fn open_disputes(&mut self, job: JobId) -> Result<Vec<OpenDispute>, LedgerFault> {
+        let claims = self.all(
+            &format!(
+                "SELECT {COLUMNS} FROM disputes WHERE job = ? AND state = 0 \
+                 ORDER BY first, past, rowid"
+            ),
+            [signed(job.0)],
+            |columns| read_row(job, columns),
+        )?;
+        let mut disputes: Vec<OpenDispute> = Vec::new();
+        for claim in claims {
+            match disputes.last_mut().filter(|dispute| dispute.range == claim.range) {
+                Some(dispute) => dispute.claims.push(claim),
+                None => disputes.push(OpenDispute { range: claim.range, claims: vec![claim] }),
+            }
+        }
+        Ok(disputes)
+    }
+
+    fn add_claim(&mut self, job: JobId, row: &Row) -> Result<(), LedgerFault> {
+        let state = ("state", state_number(DisputeState::Open));
+        self.add("disputes", ("noted_at", unix_ms()), job, row, Some(state))
+    }
+
+    fn close_dispute(&mut self, job: JobId, range: Range) -> Result<(), LedgerFault> {
+        self.change(
+            "UPDATE disputes SET state = 1 WHERE job = ? AND first = ? AND past = ? AND state = 0",
+            key(job, range),
+        )?;
+        Ok(())
+    }
+
+    fn distrust(&mut self, worker: &str, job: JobId, range: Range) -> Result<(), LedgerFault> {
+        let (job, first, past) = key(job, range);
+        self.change(
+            "INSERT INTO distrusted VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            (worker, job, first, past, unix_ms()),
+        )?;
+        Ok(())
+    }
+
+    fn distrusted(&mut self) -> Result<BTreeSet<String>, LedgerFault> {
+        let names = self.all("SELECT worker FROM distrusted", [], |columns| Ok(columns.get(0)?))?;
+        Ok(names.into_iter().collect())
+    }
+}
+
+/// A policy from the columns `share_ppm`, `seed` and `by_search`.
+pub(super) fn read_policy(columns: &rusqlite::Row<'_>) -> Result<AuditPolicy, LedgerFault> {
+    let (share_ppm, by_search) = (columns.get(0)?, columns.get(2)?);
+    Ok(AuditPolicy { share_ppm, seed: unsigned(columns, 1)?, by_search })
+}

@@ -1,0 +1,75 @@
+//! The fuzzing target `bundle`: an altered bundle is refused with a sentence, or still has the same
+//! content. The crate `fuzz` says how to run it for longer.
+
+use std::fs;
+use std::sync::LazyLock;
+
+use evidence::{Sample, check, export};
+use farm::{
+    Author, JobId, KernelName, LeaseId, LedgerCommand, Method, Plan, Problem, Range, Report, Slice,
+    Tally,
+};
+use fuzz::Source;
+use ledger::{CheckedLedger, Evidence, LedgerFault};
+use tempfile::TempDir;
+
+const JOB: JobId = JobId(1);
+
+/// The bytes of a sound bundle: a small job that is done.
+static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let folder = TempDir::new().expect("a temporary directory");
+    let (path, bundle) = (folder.path().join("ledger.db"), folder.path().join("bundle"));
+    let ledger = CheckedLedger::open(&path).and_then(CheckedLedger::begin).expect("it opens");
+    let (problem, method) = (Problem::Total { n: 8 }, Method::Rows { rows: 2 });
+    let tasks = board::Cut::new(problem, method).expect("such a plan exists").len();
+    let (plan, slice) = (Plan { problem, method, tasks }, Slice::ALL);
+    let write = |command| drop(ledger.apply(&[command]).expect("it is written"));
+    write(LedgerCommand::CreateJob { job: JOB, plan, slice, priority: 0, audit: None });
+    for (start, end, count) in [(0, 5, 12), (5, tasks, 80)] {
+        let fingerprint = plan.fingerprint();
+        let report = Report {
+            job: JOB,
+            fingerprint,
+            lease: LeaseId(1),
+            range: Range::new(start, end).expect("it has tasks"),
+            tally: Tally::EMPTY.with(fingerprint, start, count).expect("it is one count"),
+            kernel: KernelName::new("avx2").expect("it is short"),
+            busy_us: 1,
+        };
+        let author = Author { worker: "w".into(), build: "1.2.3".into() };
+        write(LedgerCommand::Accept { report, author, audit: false });
+    }
+    write(LedgerCommand::Finish { job: JOB, tasks, total: 92 });
+    drop(ledger);
+    let evidence = Evidence::open(&path).expect("it can be read");
+    let write = |see: &mut dyn FnMut(_) -> _| evidence.for_each(JOB, see);
+    export::<LedgerFault>(&evidence.jobs()[0], 0, &bundle, write).expect("it can be exported");
+    fs::read(&bundle).expect("it can be read")
+});
+
+#[test]
+fn bundle() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let path = folder.path().join("altered");
+    bolero::check!().for_each(move |input: &[u8]| {
+        let mut source = Source::new(input);
+        let mut bytes = SOUND.clone();
+        for _ in 0..=source.below(4) {
+            let at = source.below(bytes.len());
+            match source.below(4) {
+                0 => bytes.truncate(at),
+                1 => drop(bytes.remove(at)),
+                2 => bytes.insert(at, source.byte()),
+                _ => bytes[at] = source.byte(),
+            }
+            if bytes.is_empty() {
+                break;
+            }
+        }
+        fs::write(&path, &bytes).expect("it can be written");
+        if let Ok(checked) = check(&path, Sample { most: 3, seed: 1 }) {
+            assert_eq!(checked.plan.problem, Problem::Total { n: 8 });
+            assert_eq!(checked.total, 92);
+        }
+    });
+}

@@ -1,0 +1,226 @@
+//! The fuzzing target `ledger`: a ledger whose bytes or rows somebody altered is refused with a
+//! sentence and left as it is, or opens, and a farm goes on from it. The crate `fuzz` says how to run
+//! it for longer.
+
+use std::fs;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use farm::{
+    AuditPolicy, Author, Config, Farm, JobId, JobState, KernelName, LeaseId, LedgerCommand, Method,
+    Millis, Plan, Problem, Range, Report, Slice, Tally,
+};
+use fuzz::Source;
+use ledger::{CheckedLedger, Ledger, LedgerFault};
+use rusqlite::Connection;
+use rusqlite::types::Value;
+use tempfile::TempDir;
+
+fn open(path: &Path) -> Result<Ledger, LedgerFault> {
+    CheckedLedger::open_again(path)?.begin()
+}
+
+/// 100 tasks of a small board.
+fn plan() -> Plan {
+    Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks: 100 }
+}
+
+/// A ledger with a bit of everything: jobs of all states, ranges, disputes that are open and settled.
+static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let directory = TempDir::new().expect("a temporary directory");
+    let path = directory.path().join("ledger.db");
+    let ledger = open(&path).expect("it opens");
+    for (job, kind) in (1..).zip(["total", "fundamental", "completions b4", "superqueens"]) {
+        let problem = Problem::from_text(kind, 8).expect("there is such a problem");
+        let plan = Plan { problem, ..plan() };
+        let by = |worker: &str| Author { worker: worker.into(), build: "1.2.3".into() };
+        let report = |start, end, count| {
+            let whole = report(start, end, count);
+            let fingerprint = plan.fingerprint();
+            let tally = Tally::EMPTY.with(fingerprint, start, count).expect("it is one count");
+            Report { job: JobId(job), fingerprint, tally, ..whole }
+        };
+        let range = |start, end, count| {
+            let (author, audit) = (by("a"), start == 30);
+            LedgerCommand::Accept { report: report(start, end, count), author, audit }
+        };
+        let dispute = |start, end, count| LedgerCommand::Dispute {
+            report: report(start, end, count),
+            author: by("b"),
+        };
+        let settle = |start, end, count| LedgerCommand::Settle {
+            report: report(start, end, count),
+            author: by("c"),
+            wrong: vec!["d".into()],
+        };
+        let confirm = |start, end, count| LedgerCommand::Confirm {
+            report: Report { kernel: kernel("portable"), ..report(start, end, count) },
+            author: by("b"),
+        };
+        let policy = AuditPolicy { share_ppm: 500_000, seed: 5, by_search: false };
+        let (job, slice) = (JobId(job), Slice::ALL);
+        let commands = [
+            LedgerCommand::CreateJob { job, plan, slice, priority: 1, audit: Some(policy) },
+            range(0, 10, 7),
+            range(10, 30, 5),
+            range(30, 40, 3),
+            confirm(30, 40, 3),
+            dispute(10, 30, 6),
+            settle(10, 30, 6),
+            dispute(0, 10, 8),
+        ];
+        for command in commands {
+            ledger.apply(&[command]).expect("it is written");
+        }
+        let last = match job.0 {
+            1 => LedgerCommand::SetState { job, state: JobState::Cancelled },
+            2 => LedgerCommand::SetState { job, state: JobState::Paused },
+            _ => continue,
+        };
+        ledger.apply(&[last]).expect("it is written");
+    }
+    let (plan, slice) = (plan(), Slice::ALL);
+    let job = LedgerCommand::CreateJob { job: JobId(9), plan, slice, priority: 3, audit: None };
+    ledger.apply(&[job]).expect("it is written");
+    let author = Author { worker: "a".into(), build: "1.2.3".into() };
+    let report = whole();
+    ledger.apply(&[LedgerCommand::Accept { report, author, audit: false }]).expect("it is");
+    let done = LedgerCommand::Finish { job: JobId(9), tasks: 100, total: 92 };
+    ledger.apply(&[done]).expect("it is written");
+    drop(ledger);
+    fs::read(&path).expect("it can be read")
+});
+
+/// A report of the job 9. All of `count` is counted by the first task.
+fn report(start: u64, end: u64, count: u64) -> Report {
+    let fingerprint = plan().fingerprint();
+    Report {
+        job: JobId(9),
+        fingerprint,
+        lease: LeaseId((1 << 40) + 1),
+        range: Range::new(start, end).expect("it is not empty"),
+        tally: Tally::EMPTY.with(fingerprint, start, count).expect("it is one count"),
+        kernel: kernel("avx2"),
+        busy_us: 1,
+    }
+}
+
+fn kernel(name: &str) -> KernelName {
+    KernelName::new(name).expect("it is short")
+}
+
+fn whole() -> Report {
+    Report { lease: LeaseId(1 << 40), ..report(0, 100, 92) }
+}
+
+#[test]
+fn ledger() {
+    let directory = TempDir::new().expect("a temporary directory");
+    let path = directory.path().join("ledger.db");
+    bolero::check!().for_each(move |input: &[u8]| {
+        let mut source = Source::new(input);
+        for suffix in ["-wal", "-shm", "-journal"] {
+            let mut name = path.clone().into_os_string();
+            name.push(suffix);
+            let _ = fs::remove_file(name);
+        }
+        fs::write(&path, &*SOUND).expect("it can be written");
+        if source.one_in(2) {
+            // What cannot be altered so stays as it was.
+            let _ = alter_rows(&path, &mut source);
+        } else {
+            alter_bytes(&path, &mut source);
+        }
+        opens_or_stays(&path);
+    });
+}
+
+fn opens_or_stays(path: &Path) {
+    let before = fs::read(path).expect("it can be read");
+    match open(path) {
+        Ok(mut ledger) => {
+            Farm::restore(Config::default(), Millis(0), ledger.take_restored());
+        }
+        Err(fault) => {
+            assert!(!fault.to_string().is_empty());
+            assert!(fs::read(path).expect("it can be read") == before, "changed, and {fault}");
+        }
+    }
+}
+
+fn alter_bytes(path: &Path, source: &mut Source<'_>) {
+    let mut bytes = SOUND.clone();
+    for _ in 0..=source.below(4) {
+        let at = source.below(bytes.len());
+        match source.below(16) {
+            0 => bytes.truncate(at.max(1)),
+            1 => bytes[at..].fill(0),
+            2..=6 => bytes[at] = source.byte(),
+            // Near the beginning, where SQLite's own header and the schema are.
+            7 => bytes[at % 4096] = source.byte(),
+            _ => {
+                // A text or a number that is there, so that the pages still hang together.
+                let used: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at] != 0).collect();
+                let at = used[at % used.len()];
+                bytes[at] ^= 1 << source.below(8);
+            }
+        }
+    }
+    fs::write(path, bytes).expect("it can be written");
+}
+
+/// Alters what the schema says is there, whatever that is.
+fn alter_rows(path: &Path, source: &mut Source<'_>) -> Result<(), rusqlite::Error> {
+    let db = Connection::open(path)?;
+    db.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON")?;
+    let names = |query: &str| -> Result<Vec<String>, rusqlite::Error> {
+        db.prepare(query)?.query_map([], |row| row.get(0))?.collect()
+    };
+    let tables = names("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")?;
+    for _ in 0..=source.below(4) {
+        let table = source.choose(&tables);
+        let columns = names(&format!("SELECT name FROM pragma_table_info('{table}')"))?;
+        if columns.is_empty() {
+            // It was dropped.
+            continue;
+        }
+        let column = source.choose(&columns);
+        // Rows without a rowid are told apart by any column.
+        let any = source.choose(&columns);
+        let place = source.below(8);
+        let row = format!("{any} IS (SELECT {any} FROM {table} LIMIT 1 OFFSET {place})");
+        let altered = match source.below(16) {
+            0 => db.execute(&format!("DELETE FROM {table} WHERE {row}"), []),
+            1 => db.execute(&format!("INSERT INTO {table} SELECT * FROM {table} WHERE {row}"), []),
+            2 => db.execute(&format!("PRAGMA user_version = {}", source.below(4)), []),
+            3 => db.execute(&format!("DROP TABLE {table}"), []),
+            4 => db.execute(&format!("ALTER TABLE {table} ADD COLUMN more INTEGER"), []),
+            5..=8 => {
+                let other = source.below(8);
+                let value = format!("(SELECT {column} FROM {table} LIMIT 1 OFFSET {other})");
+                db.execute(&format!("UPDATE {table} SET {column} = {value} WHERE {row}"), [])
+            }
+            _ => {
+                db.execute(&format!("UPDATE {table} SET {column} = ? WHERE {row}"), [value(source)])
+            }
+        };
+        // Some alterations no database allows.
+        let _ = altered;
+    }
+    Ok(())
+}
+
+fn value(source: &mut Source<'_>) -> Value {
+    match source.below(8) {
+        0 => Value::Null,
+        1 => Value::Blob(vec![0xff; source.below(40)]),
+        2 => Value::Real(source.byte().into()),
+        3 | 4 => {
+            let texts =
+                ["", "running", "done", "total", "toroidal", "completions i9", "ring", "halves"];
+            Value::Text((*source.choose(&texts)).into())
+        }
+        5 => Value::Text((u128::from(source.number()) << source.below(65)).to_string()),
+        _ => Value::Integer(source.number() as i64),
+    }
+}

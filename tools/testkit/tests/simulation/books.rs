@@ -1,0 +1,198 @@
+//! The witness's books: what is claimed, what is held, and by whom.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use farm::rules::{MemoryJob, StoredJob};
+use farm::{
+    AuditPolicy, Author, Check, DisputeState, Fingerprint, IntervalSet, JobId, JobState, LeaseId,
+    Plan, Range, Row, Slice, Vote,
+};
+
+use crate::rows::Rows;
+use crate::scenario::thread_memory;
+
+/// One job.
+pub struct Book {
+    pub fingerprint: Fingerprint,
+    /// Those of its slice.
+    pub ordinals: IntervalSet,
+    pub policy: Option<AuditPolicy>,
+    pub priority: i32,
+    pub thread_memory: u64,
+    pub state: JobState,
+    /// Per ordinal: accepted or on the way into the ledger.
+    pub claimed: Vec<bool>,
+    /// Per ordinal: who counts it, as far as it is not a recount.
+    pub holder: Vec<Option<LeaseId>>,
+    /// Ordinals that are neither claimed nor held.
+    pub free: u64,
+    /// Per ordinal: the processes that were lost with it, and did not come back.
+    pub lost_with: BTreeMap<usize, BTreeSet<u64>>,
+    /// Ordinals that are not to be lent.
+    pub poisoned: BTreeSet<usize>,
+    /// As the farm was told.
+    pub rows: Rows,
+    /// Who has voted how.
+    pub disputes: BTreeMap<Range, Vec<Vote>>,
+    /// What is counted again, and under which lease.
+    pub recounts: BTreeMap<Range, LeaseId>,
+    /// Confirmations on their way into the ledger, and wishes for audits.
+    pub confirming: BTreeSet<Range>,
+    pub asked: usize,
+    /// Its end is durable, but not yet said.
+    pub ended: bool,
+}
+
+/// One session.
+pub struct Seat {
+    pub worker: String,
+    pub build: String,
+    pub instance: u64,
+    pub memory: u64,
+    /// Jobs of which it gave something back.
+    pub declined: BTreeSet<JobId>,
+    pub credit: u64,
+    pub leaving: bool,
+    pub outstanding: u64,
+    pub leases: BTreeMap<LeaseId, Held>,
+    /// It has missed a deadline and reported nothing since: it rests, and others come first.
+    pub late: bool,
+}
+
+/// One lease.
+pub struct Held {
+    pub job: JobId,
+    /// It lies in here.
+    pub hull: Range,
+    pub whole: bool,
+    /// Tasks still expected. Never 0.
+    pub open: u64,
+    /// Something of it has come back.
+    pub reported: bool,
+}
+
+impl Seat {
+    pub fn author(&self) -> Author {
+        Author { worker: self.worker.clone(), build: self.build.clone() }
+    }
+
+    /// Whether it has nothing to do, and no reason not to count this job.
+    pub fn is_ready_for(&self, job: JobId, book: &Book) -> bool {
+        let is_idle = self.outstanding == 0 && self.credit > 0 && !self.leaving && !self.late;
+        is_idle && self.may_count(job, book)
+    }
+
+    /// Whether it has the memory, as far as the farm can know.
+    pub fn may_count(&self, job: JobId, book: &Book) -> bool {
+        self.memory >= book.thread_memory && !self.declined.contains(&job)
+    }
+}
+
+impl Book {
+    pub fn new(plan: &Plan, slice: Slice, priority: i32, policy: Option<AuditPolicy>) -> Book {
+        let tasks = plan.tasks as usize;
+        let ordinals = slice.ordinals(plan.tasks);
+        Book {
+            fingerprint: plan.fingerprint(),
+            free: ordinals.len(),
+            ordinals,
+            policy,
+            priority,
+            thread_memory: thread_memory(plan),
+            state: JobState::Running,
+            claimed: vec![false; tasks],
+            holder: vec![None; tasks],
+            lost_with: BTreeMap::new(),
+            poisoned: BTreeSet::new(),
+            rows: Rows::default(),
+            disputes: BTreeMap::new(),
+            recounts: BTreeMap::new(),
+            confirming: BTreeSet::new(),
+            asked: 0,
+            ended: false,
+        }
+    }
+
+    pub fn restored(stored: &MemoryJob) -> Book {
+        let StoredJob { plan, slice, priority, state, .. } = stored.job;
+        let mut book = Book::new(&plan, slice, priority, stored.policies.last().copied());
+        book.state = state;
+        book.rows = Rows::of(&stored.rows);
+        for counted in stored.rows.values() {
+            let range = counted.row.range;
+            ordinals(range).for_each(|ordinal| book.claimed[ordinal] = true);
+            book.free -= range.len();
+        }
+        let open = stored.evidence.iter().filter(|(_, state)| *state == DisputeState::Open);
+        for (row, _) in open {
+            let rows = &book.rows;
+            let votes = book.disputes.entry(row.range).or_insert_with(|| {
+                vec![rows.vote(row.range).expect("only what rows tile is disputed")]
+            });
+            let worker = row.author.worker.clone();
+            votes.push(Vote { worker, claim: row.tally.claim() });
+        }
+        book
+    }
+
+    /// Whether it has its total.
+    pub fn is_complete(&self) -> bool {
+        let is_covered = self.rows.tasks == self.ordinals.len();
+        is_covered && self.disputes.is_empty() && self.rows.wanted == 0
+    }
+
+    pub fn is_frozen(&self, range: Range) -> bool {
+        self.disputes.keys().any(|other| other.intersect(range).is_some())
+    }
+
+    /// The accepted range that waits for an audit, if it does.
+    pub fn unaudited(&self, range: Range) -> Option<&Row> {
+        let counted = self.rows.get(range).filter(|counted| counted.check == Check::Wanted);
+        let is_free = !self.is_frozen(range) && !self.confirming.contains(&range);
+        counted.filter(|_| is_free).map(|counted| &counted.row)
+    }
+
+    /// Whether a range is still to be counted again.
+    pub fn wants_again(&self, range: Range) -> bool {
+        self.disputes.contains_key(&range) || self.unaudited(range).is_some()
+    }
+
+    /// Whether all of it is accepted or on the way into the ledger.
+    pub fn has_claimed(&self, range: Range) -> bool {
+        ordinals(range).all(|ordinal| self.claimed[ordinal])
+    }
+
+    /// Accepted ranges are so no more.
+    pub fn withdraw(&mut self, ranges: &IntervalSet) {
+        let gone: Vec<Range> =
+            ranges.iter().flat_map(|r| self.rows.overlapping(r)).map(|row| row.range).collect();
+        for range in gone {
+            assert!(ranges.contains(range), "rows are taken back whole: {range}");
+            self.rows.take(range);
+            ordinals(range).for_each(|ordinal| self.claimed[ordinal] = false);
+            self.free += range.len();
+        }
+        self.disputes.retain(|&range, _| !ranges.intersects(range));
+    }
+
+    /// Nobody holds `range` any more, or `lease` does not. Returns the lease of each ordinal freed.
+    pub fn free(&mut self, range: Range, lease: Option<LeaseId>) -> Vec<LeaseId> {
+        let mut freed = Vec::new();
+        for ordinal in ordinals(range) {
+            let holder = &mut self.holder[ordinal];
+            if holder.is_some() && (lease.is_none() || *holder == lease) {
+                freed.extend(holder.take());
+                self.free += u64::from(!self.claimed[ordinal]);
+            }
+        }
+        freed
+    }
+}
+
+pub fn hull(a: Range, b: Range) -> Range {
+    Range::new(a.start().min(b.start()), a.end().max(b.end())).expect("neither is empty")
+}
+
+pub fn ordinals(range: Range) -> std::ops::Range<usize> {
+    range.start() as usize..range.end() as usize
+}

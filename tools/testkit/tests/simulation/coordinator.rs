@@ -1,0 +1,226 @@
+//! The coordinator around the farm core: its clock, its ledger, its clients, its deaths.
+
+use std::num::NonZero;
+
+use farm::{Dismissal, Effect, Event, Farm, LedgerCommand, Millis, RequestId, Ticket};
+
+use crate::agenda::Happening;
+use crate::scenario::{Submission, Wish, thread_memory};
+use crate::world::World;
+
+/// The coordinator's clock, which is not always right.
+#[derive(Default)]
+pub struct Clock {
+    /// Ahead of the world's time, ms.
+    ahead: u64,
+    /// Shows `.1` until the world's time is `.0`.
+    frozen: Option<(u64, u64)>,
+    /// The latest time that the farm was told.
+    told: u64,
+    /// When the farm must have begun to lend.
+    grace_ends: u64,
+}
+
+impl Clock {
+    fn read(&mut self, now: u64) -> u64 {
+        self.frozen = self.frozen.filter(|&(until, _)| until > now);
+        self.frozen.map_or(now + self.ahead, |(_, time)| time)
+    }
+
+    pub fn thaw(&mut self) {
+        self.frozen = None;
+    }
+}
+
+impl World {
+    pub fn farm_starts(&mut self) {
+        let restored = self.ledger.reopen();
+        self.epoch = restored.epoch;
+        self.trace(|| format!("coordinator starts, {restored:?}"));
+        self.clock = Clock { ahead: self.random.below(10_000), ..Clock::default() };
+        let now = Millis(self.clock.read(self.agenda.now));
+        self.clock.grace_ends = now.0 + self.scenario.config.grace_ms;
+        self.farm = Some(Farm::restore(self.scenario.config, now, restored));
+        self.farm_wakes_at = None;
+        self.witness.restart(&self.ledger);
+        for wish in std::mem::take(&mut self.unanswered).into_values() {
+            self.wish(self.agenda.now + 1, wish);
+        }
+        self.step(Event::Tick);
+    }
+
+    /// One step of the farm, and its effects. It may die after any of them.
+    pub fn step(&mut self, event: Event) {
+        let Some(mut farm) = self.farm.take() else { return };
+        let now = self.strange_clock();
+        self.trace(|| format!("  {event:?}"));
+        self.tally.steps += 1;
+        self.witness.event(&event, &mut self.tally);
+        let effects = farm.step(Millis(now), event.clone());
+        self.witness.step(&farm, &event, &effects, &mut self.tally);
+        self.clock.told = self.clock.told.max(now);
+        let count = effects.len();
+        for (index, effect) in effects.into_iter().enumerate() {
+            self.trace(|| format!("    {effect:?}"));
+            self.tally.effects += 1;
+            self.witness.effect(&event, &effect, &self.ledger, &mut self.tally);
+            self.carry_out(effect);
+            if self.random.below(100_000) < self.scenario.weather.crash_per_100k {
+                self.tally.cut_steps += u64::from(index + 1 < count);
+                return self.crash();
+            }
+        }
+        if self.clock.told >= self.clock.grace_ends {
+            self.witness.check_idle();
+        }
+        let wakeup = farm.next_wakeup();
+        self.farm = Some(farm);
+        wakeup.into_iter().for_each(|at| self.wake_farm(at));
+    }
+
+    fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::Lend { session, .. }
+            | Effect::Revoke { session, .. }
+            | Effect::Ack { session, .. } => {
+                let (network, mut via) = self.network();
+                network.send_down(session, &effect, &mut via);
+                self.echo(&effect);
+            }
+            Effect::Dismiss { session, reason } => {
+                let link = self.network.links.get_mut(&session).expect("it was opened");
+                (link.cut, link.left) = (true, true);
+                link.sent_away = reason == Dismissal::Distrusted;
+                let at = self.soon(1, 100);
+                self.agenda.plan(at, Happening::WorkerLosesSession { session });
+            }
+            Effect::Ledger { ticket, command } => self.order(ticket, command),
+            Effect::Reply { request, .. } => drop(self.unanswered.remove(&request)),
+            Effect::Poisoned { .. } | Effect::Finished { .. } => {}
+        }
+    }
+
+    fn order(&mut self, ticket: Ticket, command: LedgerCommand) {
+        if self.ledger.queue.is_empty() {
+            let at = self.soon(1, self.scenario.weather.commit_ms);
+            self.agenda.plan(at, Happening::Commit { epoch: self.epoch });
+        }
+        self.ledger.queue.push_back((ticket, command));
+    }
+
+    pub fn commit(&mut self, epoch: u64) {
+        if epoch != self.epoch || self.farm.is_none() {
+            return;
+        }
+        let batch = self.random.between(1, self.ledger.queue.len() as u64);
+        self.ledger.commit(batch as usize);
+        self.trace(|| format!("ledger: {batch} durable"));
+        if !self.ledger.queue.is_empty() {
+            let at = self.soon(1, self.scenario.weather.commit_ms);
+            self.agenda.plan(at, Happening::Commit { epoch });
+        }
+        for _ in 0..batch {
+            let at = self.soon(0, 5);
+            self.agenda.plan(at, Happening::Tell { epoch });
+        }
+    }
+
+    pub fn tell(&mut self, epoch: u64) {
+        if epoch != self.epoch || self.farm.is_none() {
+            return;
+        }
+        let done = self.ledger.answers.pop_front().expect("one for each telling");
+        self.witness.told(&done, &mut self.tally);
+        self.step(Event::Ledger { ticket: done.ticket, answer: done.answer });
+    }
+
+    /// The end of the coordinator. What it wrote may just have become durable.
+    fn crash(&mut self) {
+        self.farm = None;
+        self.tally.crashes += 1;
+        if self.random.per_mille(500) {
+            let durable = self.random.below(self.ledger.queue.len() as u64 + 1);
+            self.ledger.commit(durable as usize);
+        }
+        self.tally.untold += self.ledger.answers.len() as u64;
+        self.tally.forgotten += self.ledger.queue.len() as u64;
+        self.trace(|| format!("coordinator dies, {} writes are lost", self.ledger.queue.len()));
+        let at = self.soon(1, self.scenario.weather.down_ms);
+        self.agenda.plan(at, Happening::FarmStarts);
+        let links = self.network.links.iter_mut().filter(|(_, link)| link.epoch == self.epoch);
+        for (&session, link) in links {
+            link.cut = true;
+            let at = self.agenda.now + self.random.scaled(1, 500);
+            self.agenda.plan(at, Happening::WorkerLosesSession { session });
+        }
+    }
+
+    pub fn wished(&mut self, request: RequestId, wish: Wish) {
+        self.wishes_to_come -= 1;
+        if self.farm.is_none() {
+            // A client finds nobody, and tries again.
+            let at = self.soon(10, 100);
+            return self.wish(at, wish);
+        }
+        let job = match wish {
+            Wish::Submit(_) => None,
+            Wish::Audit(nth, _) | Wish::Pause(nth) | Wish::Resume(nth) | Wish::Cancel(nth) => {
+                let Some(count) = NonZero::new(self.ledger.jobs.len() as u64) else { return };
+                self.ledger.jobs.keys().nth((nth % count) as usize).copied()
+            }
+        };
+        self.witness.asked(request, wish, job);
+        let event = match (wish, job) {
+            (Wish::Pause(_), Some(job)) => Event::Paused { request, job },
+            (Wish::Resume(_), Some(job)) => Event::Resumed { request, job },
+            (Wish::Cancel(_), Some(job)) => Event::Cancelled { request, job },
+            (Wish::Audit(_, policy), Some(job)) => Event::AuditAsked { request, job, policy },
+            (Wish::Submit(Submission { plan, slice, priority, audit }), _) => {
+                self.unanswered.insert(request, wish);
+                let thread_memory = thread_memory(&plan);
+                Event::Submitted { request, plan, slice, priority, audit, thread_memory }
+            }
+            (_, None) => unreachable!("one of those that there are"),
+        };
+        self.step(event);
+    }
+
+    pub fn farm_wakes(&mut self, epoch: u64) {
+        if epoch == self.epoch && self.farm_wakes_at.is_some_and(|at| at <= self.agenda.now) {
+            self.farm_wakes_at = None;
+            self.step(Event::Tick);
+        }
+    }
+
+    fn wake_farm(&mut self, wakeup: Millis) {
+        assert!(wakeup.0 > self.clock.told, "{wakeup:?} is over: the coordinator would spin");
+        let at = wakeup.0.saturating_sub(self.clock.ahead).max(self.agenda.now + 1);
+        if self.farm_wakes_at.is_none_or(|planned| planned > at) {
+            self.farm_wakes_at = Some(at);
+            self.agenda.plan(at, Happening::FarmWakes { epoch: self.epoch });
+        }
+    }
+
+    /// What the farm is told as the time.
+    fn strange_clock(&mut self) -> u64 {
+        let now = self.agenda.now;
+        if self.random.per_mille(self.scenario.weather.clock_per_mille) {
+            match self.random.below(3) {
+                0 => {
+                    self.tally.clock_jumps += 1;
+                    self.clock.ahead += self.random.scaled(1, 20_000);
+                }
+                1 => {
+                    self.tally.clock_freezes += 1;
+                    let time = self.clock.read(now);
+                    self.clock.frozen = Some((now + self.random.scaled(1, 300), time));
+                }
+                _ => {
+                    self.tally.clock_freezes += 1;
+                    return self.clock.read(now).saturating_sub(self.random.scaled(1, 1_000));
+                }
+            }
+        }
+        self.clock.read(now)
+    }
+}

@@ -1,0 +1,274 @@
+//! The ledger: first in, first durable; what a command does is decided by the farm's own rules.
+//!
+//! ```text
+//!   order ──► queue ──commit (batches)──► durable, answer ──told──► the farm
+//!               │                              │
+//!               └── lost in a crash            └── kept in a crash, whether told or not
+//! ```
+//!
+//! It keeps its rows in memory. In some runs a second store is given the same commands, such as the real
+//! ledger: its answers, and what it restores, must be the same.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::rc::Rc;
+
+use farm::rules::{self, MemoryJob, MemoryStore};
+use farm::{
+    Author, Check, DisputeState, Fingerprint, IntervalSet, JobId, JobState, LedgerAnswer,
+    LedgerCommand, Plan, Range, Report, Restored, Slice, Ticket, Withdrawn,
+};
+use testkit::conformance::Subject;
+
+use crate::rows::vote;
+use crate::scenario::thread_memory;
+use crate::tally::Tally;
+use crate::truth::{Truth, Truths};
+
+#[derive(Default)]
+pub struct Ledger {
+    /// What is durable.
+    pub store: MemoryStore,
+    /// Another store, which must do the same.
+    second: Option<Box<dyn Subject>>,
+    /// What never changes of the jobs in the store.
+    pub jobs: BTreeMap<JobId, LedgerJob>,
+    pub queue: VecDeque<(Ticket, LedgerCommand)>,
+    /// What is done, and the farm does not know yet.
+    pub answers: VecDeque<Done>,
+    /// Durable commands, for those who want to know whether something was durable.
+    pub accepted: BTreeSet<(JobId, Range)>,
+    pub confirmed: BTreeSet<(JobId, Range)>,
+    pub evidence: BTreeSet<(JobId, Range)>,
+    /// How often a client's request for a state became durable.
+    pub states: BTreeMap<(JobId, &'static str), u64>,
+    /// What became of it all.
+    pub tally: Tally,
+    epoch: u64,
+    truths: Truths,
+}
+
+/// A command that is durable.
+#[derive(Clone, Debug)]
+pub struct Done {
+    pub ticket: Ticket,
+    pub command: LedgerCommand,
+    pub answer: LedgerAnswer,
+    /// What was durable then, if the command may have changed more rows than it names.
+    pub after: Option<Rc<MemoryStore>>,
+}
+
+pub struct LedgerJob {
+    pub plan: Plan,
+    pub slice: Slice,
+    /// Those of the slice.
+    pub ordinals: IntervalSet,
+    pub fingerprint: Fingerprint,
+    pub truth: Rc<Truth>,
+}
+
+impl Ledger {
+    /// A new one; `second` is given the same commands.
+    pub fn beside(second: Box<dyn Subject>) -> Ledger {
+        Ledger { second: Some(second), ..Ledger::default() }
+    }
+
+    pub fn stored(&self, job: JobId) -> &MemoryJob {
+        &self.store.jobs[&job]
+    }
+
+    pub fn state(&self, job: JobId) -> JobState {
+        self.stored(job).job.state
+    }
+
+    pub fn is_distrusted(&self, worker: &str) -> bool {
+        self.store.distrusted.contains_key(worker)
+    }
+
+    /// Makes the first `commands` of the queue durable.
+    pub fn commit(&mut self, commands: usize) {
+        let batch: Vec<(Ticket, LedgerCommand)> = self.queue.drain(..commands).collect();
+        let first = self.answers.len();
+        for (ticket, command) in batch {
+            let done = self.execute(ticket, command);
+            self.answers.push_back(done);
+        }
+        if let Some(second) = &mut self.second {
+            let (commands, answers): (Vec<_>, Vec<_>) = self
+                .answers
+                .range(first..)
+                .map(|done| (done.command.clone(), done.answer.clone()))
+                .unzip();
+            assert_eq!(second.apply(&commands), Ok(answers), "the stores differ: {commands:?}");
+        }
+    }
+
+    /// What is left for the next coordinator.
+    pub fn reopen(&mut self) -> Restored {
+        self.queue.clear();
+        self.answers.clear();
+        self.epoch += 1;
+        let mut restored = rules::restore(&mut self.store).expect("the rows fit together");
+        if let Some(second) = &mut self.second {
+            assert_eq!(second.restored(), restored, "the stores differ");
+        }
+        restored.epoch = self.epoch;
+        for job in &mut restored.jobs {
+            job.thread_memory = thread_memory(&job.plan);
+        }
+        restored
+    }
+
+    fn execute(&mut self, ticket: Ticket, command: LedgerCommand) -> Done {
+        self.check(&command);
+        let before = self.before(&command);
+        let answer = rules::execute(&mut self.store, &command).expect("it fits the rows");
+        let after = before.is_some().then(|| Rc::new(self.store.clone()));
+        self.note(&command, &answer);
+        if let Some(before) = before {
+            self.note_change(&before, &command, &answer);
+        }
+        Done { ticket, command, answer, after }
+    }
+
+    /// What must hold of every command, whatever it does to the rows.
+    fn check(&self, command: &LedgerCommand) {
+        match command {
+            LedgerCommand::CreateJob { job, .. } => {
+                let newest = self.jobs.last_key_value().map_or(JobId(0), |(&id, _)| id);
+                assert!(*job > newest, "job number {job} was used before");
+            }
+            LedgerCommand::SetState { job, state } => {
+                let known = self.state(*job);
+                assert_ne!(*state, JobState::Done, "done has its own command");
+                let ended = known == JobState::Cancelled && *state != known;
+                assert!(!ended, "cancelled is final, {job}");
+                assert_ne!(known, JobState::Done, "job {job} is over");
+            }
+            LedgerCommand::Finish { job, .. } => {
+                assert_ne!(self.state(*job), JobState::Cancelled, "cancelled is final");
+            }
+            LedgerCommand::Accept { report, author, .. }
+            | LedgerCommand::Confirm { report, author } => self.check_report(report, author),
+            LedgerCommand::Dispute { report, author } => {
+                self.check_report(report, author);
+                let stored = vote(&self.stored(report.job).rows, report.range);
+                let stored = stored.expect("only what rows tile is disputed");
+                let claims = self.claims(report.job, report.range);
+                assert!(
+                    claims > 0 || stored.claim != report.tally.claim(),
+                    "{author:?} does not contradict what is accepted: {report:?}"
+                );
+            }
+            LedgerCommand::Settle { report, author, .. } => {
+                self.check_report(report, author);
+                let truth = self.jobs[&report.job].truth.tally(report.range).expect("it fits");
+                assert_eq!(report.tally.claim(), truth.claim(), "settled wrong: {report:?}");
+            }
+            LedgerCommand::RequestAudit { .. }
+            | LedgerCommand::Compare { .. }
+            | LedgerCommand::FindAudits { .. } => {}
+        }
+    }
+
+    fn check_report(&self, report: &Report, author: &Author) {
+        let job = &self.jobs[&report.job];
+        assert!(!self.is_distrusted(&author.worker), "{author:?} is believed again");
+        assert_eq!(report.fingerprint, job.fingerprint, "a report of another plan");
+        assert!(report.tally.is_sound(), "altered on its way: {report:?}");
+        assert!(job.ordinals.contains(report.range), "{} is not in the slice", report.range);
+        let state = self.state(report.job);
+        assert_ne!(state, JobState::Cancelled, "the job of {report:?} was cancelled before");
+    }
+
+    /// Open claims about a range.
+    pub fn claims(&self, job: JobId, range: Range) -> usize {
+        let evidence = self.stored(job).evidence.iter();
+        let is_open = |state: DisputeState| state == DisputeState::Open;
+        evidence.filter(|(row, state)| row.range == range && is_open(*state)).count()
+    }
+
+    /// What is durable, if the command may change more rows than it names.
+    fn before(&self, command: &LedgerCommand) -> Option<MemoryStore> {
+        let is_broad =
+            matches!(command, LedgerCommand::Settle { .. } | LedgerCommand::RequestAudit { .. });
+        is_broad.then(|| self.store.clone())
+    }
+
+    fn note(&mut self, command: &LedgerCommand, answer: &LedgerAnswer) {
+        match command {
+            LedgerCommand::CreateJob { job, plan, slice, .. } => {
+                let known = LedgerJob {
+                    plan: *plan,
+                    slice: *slice,
+                    ordinals: slice.ordinals(plan.tasks),
+                    fingerprint: plan.fingerprint(),
+                    truth: self.truths.of(plan),
+                };
+                self.jobs.insert(*job, known);
+            }
+            LedgerCommand::SetState { job, state } => {
+                *self.states.entry((*job, state.name())).or_default() += 1;
+            }
+            LedgerCommand::RequestAudit { job, .. } => {
+                *self.states.entry((*job, "audited")).or_default() += 1;
+            }
+            LedgerCommand::Accept { report, audit, .. } => {
+                self.tally.audits_wanted += u64::from(*audit);
+                self.accepted.insert((report.job, report.range));
+            }
+            LedgerCommand::Confirm { report, .. } => {
+                self.tally.confirmed += 1;
+                self.confirmed.insert((report.job, report.range));
+            }
+            LedgerCommand::Dispute { report, .. } => {
+                let is_first = self.claims(report.job, report.range) == 1;
+                self.tally.disputes += u64::from(is_first);
+                self.evidence.insert((report.job, report.range));
+            }
+            LedgerCommand::Settle { report, wrong, .. } => {
+                self.tally.settlements += 1;
+                self.tally.proven_wrong += wrong.len() as u64;
+                self.evidence.insert((report.job, report.range));
+            }
+            LedgerCommand::FindAudits { most, .. } => {
+                let LedgerAnswer::AuditsFound(found) = answer else { panic!("{answer:?}") };
+                self.tally.full_windows += u64::from(found.len() == *most);
+            }
+            LedgerCommand::Finish { .. } | LedgerCommand::Compare { .. } => {}
+        }
+    }
+
+    fn note_change(
+        &mut self,
+        before: &MemoryStore,
+        command: &LedgerCommand,
+        answer: &LedgerAnswer,
+    ) {
+        let tally = &mut self.tally;
+        let is_done = |job: &JobId| before.jobs[job].job.state == JobState::Done;
+        match (command, answer) {
+            (LedgerCommand::RequestAudit { job, .. }, _) => {
+                tally.audited_anew += u64::from(is_done(job));
+            }
+            (LedgerCommand::Settle { report, .. }, LedgerAnswer::Settled { withdrawn }) => {
+                let stored = vote(&before.jobs[&report.job].rows, report.range);
+                let stored = stored.expect("only what rows tile is disputed");
+                tally.corrections += u64::from(stored.claim != report.tally.claim());
+                for Withdrawn { job, ranges, .. } in withdrawn {
+                    let (old, new) = (&before.jobs[job], &self.store.jobs[job]);
+                    let lost = old.rows.values().filter(|old| ranges.intersects(old.row.range));
+                    tally.withdrawn += lost.count() as u64;
+                    let voided = |(start, old): (&u64, _)| -> bool {
+                        let old: &farm::CountedRange = old;
+                        let new = new.rows.get(start).map(|new| new.check);
+                        old.check == Check::Agreed && new == Some(Check::Wanted)
+                    };
+                    tally.voided += u64::from(old.rows.iter().any(voided));
+                    let is_open = new.job.state == JobState::Running;
+                    tally.reopened += u64::from(is_done(job) && is_open);
+                }
+            }
+            _ => panic!("{command:?} was answered with {answer:?}"),
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The farm core and the worker's agent, in a world that is out to break them.
+//!
+//! A seed decides a whole history: jobs, workers, and every fault that befalls them. Messages are
+//! lost, repeated, delayed and overtaken; sessions break, and one end may notice much later;
+//! leases expire; workers hang, die, lie and come back; in some worlds one task of each plan kills every
+//! worker that counts it; the clock jumps and stands still; the
+//! coordinator dies between any two effects and goes on from what was durable. Some jobs are counted
+//! twice, in part or as a whole; who is proven wrong is sent away, and what only it has counted is
+//! counted anew. Then the world turns calm, and every job must end with the exact total, soon: but for
+//! lies that nobody had reason to look for, of which a job that is counted twice has none.
+//!
+//! ```text
+//!   clients ─requests─►  ┌──────┐ ─commands─►  ledger (first in, first durable)
+//!                        │ Farm │
+//!   workers ──network──► └──────┘ ◄──time──  a clock that may jump
+//!   (Agent)                  ▲
+//!                            └── the witness checks every event and effect against its own books
+//! ```
+//!
+//! The ledger is the farm's own rules over rows in memory. In some histories the real ledger is given the
+//! same commands beside it, and must answer and restore the same.
+//!
+//! ```text
+//!   cargo test -p testkit --test simulation      2,000 seeds, and 100 with the real ledger
+//!   QUEENS_SIM_SEEDS=100000 …                    any number of seeds
+//!   QUEENS_SIM_LEDGER_SEEDS=1000 …               any number of seeds with the real ledger
+//!   QUEENS_SIM_SEED=17 … -- --nocapture          one seed, told step by step
+//! ```
+// In a test binary everything is within the crate.
+#![allow(unreachable_pub)]
+
+mod agenda;
+mod books;
+mod calm;
+mod coordinator;
+mod fleet;
+mod ledger;
+mod network;
+mod random;
+mod real;
+mod rows;
+mod scenario;
+mod suspicions;
+mod tally;
+mod truth;
+mod witness;
+mod worker;
+mod world;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use tally::Tally;
+use world::World;
+
+const SEEDS: u64 = 2_000;
+const LEDGER_SEEDS: u64 = 100;
+const THREADS: usize = 2;
+
+#[test]
+fn every_history_ends_with_exact_totals() {
+    if let Some(seed) = number_from("QUEENS_SIM_SEED") {
+        let tally = World::with_real_ledger(seed, true).live();
+        println!("\nseed {seed} ended well\n{tally}");
+        return;
+    }
+    let seeds = number_from("QUEENS_SIM_SEEDS").unwrap_or(SEEDS);
+    let begun = Instant::now();
+    let tally = run_all(seeds, World::new);
+    println!("{seeds} seeds in {:.1} s\n{tally}", begun.elapsed().as_secs_f64());
+    if seeds >= SEEDS {
+        let missing = tally.missing();
+        assert!(missing.is_empty(), "the simulation is blind, it never saw: {missing:#?}");
+    }
+}
+
+#[test]
+fn the_real_ledger_answers_and_restores_alike() {
+    if number_from("QUEENS_SIM_SEED").is_some() {
+        return; // the other test has the real ledger, too
+    }
+    let seeds = number_from("QUEENS_SIM_LEDGER_SEEDS").unwrap_or(LEDGER_SEEDS);
+    let begun = Instant::now();
+    run_all(seeds, World::with_real_ledger);
+    println!("{seeds} seeds with the real ledger in {:.1} s", begun.elapsed().as_secs_f64());
+}
+
+/// Runs the seeds `0..seeds`. Fails with the lowest seed that does.
+fn run_all(seeds: u64, begin: fn(u64, bool) -> World) -> Tally {
+    let (next, failed) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
+    let work = || {
+        let mut tally = Tally::default();
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= seeds.min(failed.load(Ordering::Relaxed)) {
+                return tally;
+            }
+            match catch_unwind(AssertUnwindSafe(|| begin(seed, false).live())) {
+                Ok(of_seed) => tally.add(&of_seed),
+                Err(_) => drop(failed.fetch_min(seed, Ordering::Relaxed)),
+            }
+        }
+    };
+    let mut tally = Tally::default();
+    thread::scope(|scope| {
+        let threads = [(); THREADS].map(|()| scope.spawn(work));
+        threads.into_iter().for_each(|thread| tally.add(&thread.join().expect("it catches")));
+    });
+    let failed = failed.into_inner();
+    assert!(
+        failed == u64::MAX,
+        "seed {failed} failed, see above; replay it with\n    \
+         QUEENS_SIM_SEED={failed} cargo test -p testkit --test simulation -- --nocapture\n"
+    );
+    tally
+}
+
+fn number_from(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable} must be a number, not {text:?}")))
+}

@@ -1,0 +1,91 @@
+//! The accepted ranges of a job, and what they sum to, as the witness was told of them.
+
+use std::collections::BTreeMap;
+
+use farm::{Check, CountedRange, Range, Row, Tiled, Vote};
+
+/// Disjoint rows, by their start, and some sums over them.
+#[derive(Clone, Debug, Default)]
+pub struct Rows {
+    rows: BTreeMap<u64, CountedRange>,
+    pub tasks: u64,
+    pub total: u128,
+    /// Rows that wait for an audit, and rows that two workers counted alike.
+    pub wanted: u64,
+    pub agreed: u64,
+}
+
+impl Rows {
+    pub fn of(rows: &BTreeMap<u64, CountedRange>) -> Rows {
+        let mut all = Rows::default();
+        rows.values().for_each(|counted| all.put(counted.clone()));
+        all
+    }
+
+    pub fn put(&mut self, counted: CountedRange) {
+        let range = counted.row.range;
+        let overlapped = self.overlapping(range).next();
+        assert!(overlapped.is_none(), "{counted:?} overlaps {overlapped:?}");
+        self.tasks += range.len();
+        self.total += u128::from(counted.row.tally.count);
+        self.wanted += u64::from(counted.check == Check::Wanted);
+        self.agreed += u64::from(counted.check == Check::Agreed);
+        self.rows.insert(range.start(), counted);
+    }
+
+    pub fn take(&mut self, range: Range) -> CountedRange {
+        let counted = self.rows.remove(&range.start()).expect("a row that is there");
+        assert_eq!(counted.row.range, range, "rows are not cut");
+        self.tasks -= range.len();
+        self.total -= u128::from(counted.row.tally.count);
+        self.wanted -= u64::from(counted.check == Check::Wanted);
+        self.agreed -= u64::from(counted.check == Check::Agreed);
+        counted
+    }
+
+    /// Whether these are the very rows that a store has.
+    pub fn are(&self, rows: &BTreeMap<u64, CountedRange>) -> bool {
+        self.rows == *rows
+    }
+
+    /// Whether they are the counts that a store has, however they are checked.
+    pub fn count_like(&self, rows: &BTreeMap<u64, CountedRange>) -> bool {
+        let counts = |rows: &BTreeMap<u64, CountedRange>| -> Vec<Row> {
+            rows.values().map(|counted| counted.row.clone()).collect()
+        };
+        counts(&self.rows) == counts(rows)
+    }
+
+    /// The row that covers just this range.
+    pub fn get(&self, range: Range) -> Option<&CountedRange> {
+        self.rows.get(&range.start()).filter(|counted| counted.row.range == range)
+    }
+
+    pub fn overlapping(&self, range: Range) -> impl Iterator<Item = &Row> {
+        overlapping(&self.rows, range)
+    }
+
+    /// What the rows claim that tile `range` exactly.
+    pub fn vote(&self, range: Range) -> Option<Vote> {
+        vote(&self.rows, range)
+    }
+}
+
+/// Rows that have ordinals of `range`, in ascending order.
+pub fn overlapping(rows: &BTreeMap<u64, CountedRange>, range: Range) -> impl Iterator<Item = &Row> {
+    let rows = rows.range(..range.end()).rev().map(|(_, counted)| &counted.row);
+    let rows = rows.take_while(move |row| row.range.end() > range.start());
+    rows.collect::<Vec<_>>().into_iter().rev()
+}
+
+/// Whether all of `range` has rows, wherever they begin and end.
+pub fn cover(rows: &BTreeMap<u64, CountedRange>, range: Range) -> bool {
+    let parts = overlapping(rows, range).filter_map(|row| row.range.intersect(range));
+    parts.map(Range::len).sum::<u64>() == range.len()
+}
+
+/// What the rows claim that tile `range` exactly.
+pub fn vote(rows: &BTreeMap<u64, CountedRange>, range: Range) -> Option<Vote> {
+    let tiled = Tiled::of(overlapping(rows, range), range).expect("it fits 128 bits");
+    tiled.map(|Tiled { claim, worker, .. }| Vote { worker, claim })
+}

@@ -1,0 +1,299 @@
+//! What a seed decides before the world begins: jobs, workers, faults and their rates.
+
+use std::collections::BTreeSet;
+
+use farm::{AgentConfig, AuditPolicy, Config, KernelName, Method, Plan, Problem, Range, Slice};
+
+use crate::random::Random;
+use crate::truth::HUGE_N;
+
+/// A world to be.
+#[derive(Debug)]
+pub struct Scenario {
+    pub config: Config,
+    pub weather: Weather,
+    pub workers: Vec<Traits>,
+    /// What clients want, and when (ms).
+    pub wishes: Vec<(u64, Wish)>,
+    /// When the faults end, ms.
+    pub chaos_ms: u64,
+    /// Workers die of it.
+    pub poison: Option<Poison>,
+    /// Something may be counted twice: there are enough workers for it.
+    pub audited: bool,
+}
+
+/// Faults and their rates. Times in milliseconds, each the longest or the mean of random ones.
+#[derive(Clone, Debug)]
+pub struct Weather {
+    pub loss_per_mille: u64,
+    pub repeat_per_mille: u64,
+    pub delay_ms: u64,
+    /// Messages of a session never overtake each other.
+    pub in_order: bool,
+    /// Between two troubles of a worker or of its session.
+    pub trouble_ms: u64,
+    /// Of the effects after which the coordinator dies, in a hundred thousand.
+    pub crash_per_100k: u64,
+    pub down_ms: u64,
+    pub commit_ms: u64,
+    /// Of the farm's steps that see a strange clock.
+    pub clock_per_mille: u64,
+    /// Of the reports that are preceded by a mangled copy.
+    pub nonsense_per_mille: u64,
+}
+
+impl Weather {
+    /// No faults at all.
+    pub fn calm() -> Weather {
+        Weather {
+            loss_per_mille: 0,
+            repeat_per_mille: 0,
+            delay_ms: 10,
+            in_order: true,
+            trouble_ms: u64::MAX,
+            crash_per_100k: 0,
+            down_ms: 10,
+            commit_ms: 10,
+            clock_per_mille: 0,
+            nonsense_per_mille: 0,
+        }
+    }
+}
+
+/// What a job of a large board takes for each thread, bytes; others take nothing.
+const LARGE: u64 = 1_000;
+
+/// Bytes without which no thread can count its tasks.
+pub fn thread_memory(plan: &Plan) -> u64 {
+    if plan.problem.n() == HUGE_N { LARGE } else { 0 }
+}
+
+/// What a worker is like.
+#[derive(Clone, Debug)]
+pub struct Traits {
+    /// What it says of itself.
+    pub agent: AgentConfig,
+    /// Bytes that it really has.
+    pub memory: u64,
+    pub us_per_task: u64,
+    /// Tasks that a thread counts in one go.
+    pub chunk: u64,
+    /// Hangs for ever when it hangs.
+    pub hopeless: bool,
+    /// Of its parts that it counts wrong. Its name stays the same through all restarts.
+    pub lies_per_mille: u64,
+    /// Of its loans that another worker is given to count as well.
+    pub echo_per_mille: u64,
+    /// Restarts under another name.
+    pub renames: bool,
+    /// With what it counts, unless it is asked for another one.
+    pub kernel: KernelName,
+    /// Has no other one.
+    pub stubborn: bool,
+}
+
+/// A task of each plan that kills whoever counts it.
+#[derive(Clone, Copy, Debug)]
+pub struct Poison {
+    /// Which, modulo the tasks of the plan.
+    task: u64,
+    /// Not until the faults end, but until a client sees it and gives the workers another program.
+    pub stays: bool,
+}
+
+impl Poison {
+    fn of(random: &mut Random) -> Poison {
+        Poison { task: random.next(), stays: random.per_mille(700) }
+    }
+
+    pub fn kills(self, plan: &Plan, range: Range) -> bool {
+        let task = self.task.checked_rem(plan.tasks);
+        task.is_some_and(|task| (range.start()..range.end()).contains(&task))
+    }
+}
+
+/// What a client wants. Jobs are named by their place among those that exist then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    Submit(Submission),
+    Audit(u64, AuditPolicy),
+    Pause(u64),
+    Resume(u64),
+    Cancel(u64),
+}
+
+/// A job to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Submission {
+    pub plan: Plan,
+    pub slice: Slice,
+    pub priority: i32,
+    pub audit: Option<AuditPolicy>,
+}
+
+impl Scenario {
+    pub fn of(random: &mut Random) -> Scenario {
+        let chaos_ms = random.between(500, 5_000);
+        let lying = random.per_mille(250);
+        let audited = random.per_mille(400);
+        Scenario {
+            config: Config {
+                lease_ms: random.scaled(10, 1_000),
+                lease_ttl_ms: random.scaled(100, 2_000),
+                grace_ms: if random.per_mille(300) { 0 } else { random.scaled(50, 2_000) },
+                probe_tasks: random.between(0, 8),
+            },
+            weather: weather(random),
+            workers: workers(random, lying, audited),
+            wishes: wishes(random, chaos_ms, audited),
+            chaos_ms,
+            audited,
+            poison: random.per_mille(200).then(|| Poison::of(random)),
+        }
+    }
+}
+
+impl Scenario {
+    /// Who counts wrong at times, by name.
+    pub fn liars(&self) -> BTreeSet<String> {
+        let liars = self.workers.iter().filter(|worker| worker.lies_per_mille > 0);
+        liars.map(|worker| worker.agent.worker.clone()).collect()
+    }
+}
+
+fn weather(random: &mut Random) -> Weather {
+    // Half of the worlds have sessions as TCP gives them: in order, whole until they break.
+    let in_order = random.per_mille(500);
+    let often = |random: &mut Random, most: u64| match in_order || random.per_mille(300) {
+        true => 0,
+        false => random.scaled(1, most),
+    };
+    Weather {
+        loss_per_mille: often(random, 150),
+        repeat_per_mille: often(random, 150),
+        delay_ms: random.scaled(1, 400),
+        in_order,
+        trouble_ms: random.scaled(200, 10_000),
+        crash_per_100k: if random.per_mille(300) { 0 } else { random.scaled(10, 1_500) },
+        down_ms: random.scaled(1, 2_000),
+        commit_ms: random.scaled(1, 300),
+        clock_per_mille: if random.per_mille(500) { 0 } else { random.scaled(1, 20) },
+        nonsense_per_mille: random.between(0, 5),
+    }
+}
+
+fn workers(random: &mut Random, lying: bool, audited: bool) -> Vec<Traits> {
+    // A liar is found out and outvoted only among three honest workers that are there; and whatever one
+    // of these counts, another one counts again with another kernel.
+    let count = if lying || audited { random.between(4, 6) } else { random.between(1, 6) };
+    let reliable = if audited { 3 } else { 1 };
+    let report_ms = random.scaled(1, 500);
+    let mut workers: Vec<Traits> = (0..count)
+        .map(|index| Traits {
+            agent: AgentConfig {
+                worker: format!("w{index}"),
+                build: format!("1.{index}"),
+                instance: 0,
+                threads: random.between(1, 4) as u32,
+                memory: LARGE * random.between(1, 4),
+                credit: random.scaled(1, 500),
+                report_ms: if lying { 0 } else { report_ms },
+                resend_ms: random.scaled(50, 2_000),
+            },
+            memory: u64::MAX,
+            us_per_task: random.scaled(200, 20_000),
+            chunk: if lying { 2 } else { random.between(1, 8) },
+            hopeless: !lying && index >= reliable && random.per_mille(300),
+            lies_per_mille: 0,
+            echo_per_mille: if lying { 300 } else { 0 },
+            renames: random.per_mille(300),
+            kernel: random.pick(&[kernel("straight"), kernel("wide")]),
+            stubborn: index >= 3 && random.per_mille(500),
+        })
+        .collect();
+    if lying {
+        workers[0].lies_per_mille = random.scaled(10, 500);
+        workers[0].renames = false;
+        workers[0].us_per_task = random.scaled(200, 2_000);
+    }
+    // Some have, or turn out to have, too little memory for large boards. Enough workers remain for
+    // every job to end, and for every lie to come out.
+    let always_able = if lying { workers.len() } else { reliable as usize };
+    for worker in workers.iter_mut().skip(always_able) {
+        match random.below(6) {
+            0 => worker.agent.memory = LARGE - 1,
+            1 => worker.memory = LARGE - 1,
+            _ => {}
+        }
+    }
+    if count > 2 && !lying && !audited && random.per_mille(50) {
+        workers[1].agent.credit = 0;
+    }
+    workers
+}
+
+pub fn kernel(name: &str) -> KernelName {
+    KernelName::new(name).expect("it is short")
+}
+
+fn wishes(random: &mut Random, chaos_ms: u64, audited: bool) -> Vec<(u64, Wish)> {
+    let mut wishes = Vec::new();
+    for index in 0..random.between(1, 4) {
+        let at = if index == 0 { 0 } else { random.below(chaos_ms) };
+        let audit = audited && random.per_mille(700);
+        let submission = Submission {
+            plan: plan(random),
+            slice: slice(random),
+            priority: random.between(0, 3) as i32 - 1,
+            audit: audit.then(|| policy(random)),
+        };
+        wishes.push((at, Wish::Submit(submission)));
+    }
+    if audited {
+        for _ in 0..random.below(4) {
+            let wish = Wish::Audit(random.below(4), policy(random));
+            wishes.push((random.below(chaos_ms), wish));
+        }
+    }
+    if random.per_mille(400) {
+        for _ in 0..random.between(1, 6) {
+            let job = random.below(4);
+            let wish = random.pick(&[
+                Wish::Pause(job),
+                Wish::Resume(job),
+                Wish::Resume(job),
+                Wish::Cancel(job),
+            ]);
+            wishes.push((random.below(chaos_ms), wish));
+        }
+    }
+    wishes
+}
+
+/// Few enough that two jobs are often of the same plan.
+fn plan(random: &mut Random) -> Plan {
+    let n = if random.per_mille(300) { HUGE_N } else { 8 };
+    let tasks = match random.below(10) {
+        0 => random.between(0, 1),
+        1..4 => 100,
+        4..9 => random.scaled(2, 800),
+        _ => random.between(1_000, 3_000),
+    };
+    Plan { problem: Problem::Total { n }, method: Method::Rows { rows: 3 }, tasks }
+}
+
+fn slice(random: &mut Random) -> Slice {
+    let of = if random.per_mille(200) { random.between(2, 5) } else { 1 };
+    Slice::new(random.between(1, of) as u32, of as u32).expect("it is one of them")
+}
+
+pub fn policy(random: &mut Random) -> AuditPolicy {
+    let share_ppm = match random.below(4) {
+        0 => 0,
+        1 => random.between(1, u64::from(AuditPolicy::ALL) - 1) as u32,
+        _ => AuditPolicy::ALL,
+    };
+    // Seeds are below 2^63, as they are on the wire: ledgers store them as signed integers.
+    AuditPolicy { share_ppm, seed: random.next() >> 1, by_search: random.per_mille(500) }
+}

@@ -1,0 +1,156 @@
+//! The witness's books of which processes were lost with which tasks, one entry per ordinal.
+
+use std::collections::BTreeSet;
+
+use farm::{Effect, Event, JobId, JobState, JobView, LedgerCommand, SessionId};
+
+use crate::books::{Book, Seat, ordinals};
+use crate::tally::Tally;
+use crate::witness::Witness;
+
+impl Book {
+    /// How many tasks may be lent.
+    pub fn lendable(&self) -> u64 {
+        self.free - self.poisoned.len() as u64
+    }
+
+    /// Whether it is to be lent alone.
+    pub fn is_suspected(&self, ordinal: usize) -> bool {
+        let lost = self.lost_with.get(&ordinal).map_or(0, BTreeSet::len);
+        lost >= 2 && !self.poisoned.contains(&ordinal)
+    }
+
+    fn is_free(&self, ordinal: usize) -> bool {
+        !self.claimed[ordinal] && self.holder[ordinal].is_none()
+    }
+
+    /// How many tasks may be lent together with others.
+    fn ordinary(&self) -> u64 {
+        let is_set_apart = |&&ordinal: &&usize| self.is_free(ordinal) && self.is_suspected(ordinal);
+        self.lendable() - self.lost_with.keys().filter(is_set_apart).count() as u64
+    }
+
+    /// It was counted.
+    pub fn clear(&mut self, ordinal: usize) {
+        self.lost_with.remove(&ordinal);
+        self.poisoned.remove(&ordinal);
+    }
+
+    fn acquit(&mut self, instance: u64, tally: &mut Tally) {
+        for (ordinal, lost) in &mut self.lost_with {
+            if lost.remove(&instance) {
+                tally.acquittals += 1;
+                tally.poison_lifted += u64::from(self.poisoned.remove(ordinal));
+            }
+        }
+    }
+
+    fn pardon(&mut self, tally: &mut Tally) {
+        tally.tried_again += self.poisoned.len() as u64;
+        self.lost_with.clear();
+        self.poisoned.clear();
+    }
+
+    /// The tasks of a loan that is about to be noted.
+    fn check_loan(&self, loan: std::ops::Range<usize>, tally: &mut Tally) {
+        let poison = loan.clone().find(|ordinal| self.poisoned.contains(ordinal));
+        assert_eq!(poison, None, "poison is lent: {loan:?}");
+        if !loan.clone().any(|ordinal| self.is_suspected(ordinal)) {
+            return;
+        }
+        tally.halvings += 1;
+        assert_eq!(self.ordinary(), 0, "others come before what may kill: {loan:?}");
+        let alike = |ordinal: &usize| {
+            let same = self.lost_with.get(ordinal) == self.lost_with.get(&loan.start);
+            same && self.is_free(*ordinal)
+        };
+        assert!(loan.clone().all(|ordinal| alike(&ordinal)), "lent with others: {loan:?}");
+        let before = (0..loan.start).rev().take_while(alike).count();
+        let stretch = before + (loan.start..self.claimed.len()).take_while(alike).count();
+        assert!(loan.len() <= (stretch / 2).max(1), "{loan:?} of {stretch}");
+    }
+}
+
+impl Witness {
+    /// A session is over that may have ended with its process.
+    pub fn lost(&mut self, id: SessionId, tally: &mut Tally) {
+        let Some(seat) = self.seats.get(&id) else { return };
+        let instance = seat.instance;
+        let held = if seat.leaving { Vec::new() } else { self.held(seat) };
+        let suspected = held.iter().filter(|(job, task)| self.books[job].is_suspected(*task));
+        let alone = suspected.count() == 1;
+        self.left(id);
+        for (job, ordinal) in held {
+            let book = self.book(job);
+            let lost = book.lost_with.entry(ordinal).or_default();
+            lost.insert(instance);
+            if alone && lost.len() >= 3 {
+                tally.poisoned += 1;
+                book.poisoned.insert(ordinal);
+                self.poisoned_now.push((job, ordinal as u64));
+            }
+        }
+    }
+
+    /// Tasks that a session counts for the first time.
+    fn held(&self, seat: &Seat) -> Vec<(JobId, usize)> {
+        let leases = seat.leases.iter().filter(|(_, held)| !held.whole);
+        let held = leases.flat_map(|(&lease, held)| {
+            let own = move |&o: &usize| self.books[&held.job].holder[o] == Some(lease);
+            ordinals(held.hull).filter(own).map(|ordinal| (held.job, ordinal))
+        });
+        held.collect()
+    }
+
+    pub fn acquit(&mut self, instance: u64, tally: &mut Tally) {
+        self.books.values_mut().for_each(|book| book.acquit(instance, tally));
+    }
+
+    /// Whether it may be lent something of a job.
+    pub fn has_task_for(&self, seat: &Seat, book: &Book) -> bool {
+        book.ordinary() > 0 || book.lendable() > 0 && !self.holds_suspected(seat)
+    }
+
+    fn holds_suspected(&self, seat: &Seat) -> bool {
+        self.held(seat).iter().any(|(job, ordinal)| self.books[job].is_suspected(*ordinal))
+    }
+
+    /// Before a loan is noted.
+    pub fn check_suspicions(
+        &self,
+        seat: &Seat,
+        job: JobId,
+        loan: std::ops::Range<usize>,
+        tally: &mut Tally,
+    ) {
+        let book = &self.books[&job];
+        let is_suspected = book.is_suspected(loan.start);
+        assert!(!is_suspected || !self.holds_suspected(seat), "not alone: {loan:?}");
+        book.check_loan(loan, tally);
+    }
+
+    /// What a step says of poison.
+    pub fn check_poison(&mut self, event: &Event, effects: &[Effect], tally: &mut Tally) {
+        let said = effects.iter().filter_map(|effect| match effect {
+            Effect::Poisoned { job, ordinal } => Some((*job, *ordinal)),
+            _ => None,
+        });
+        assert_eq!(said.collect::<Vec<_>>(), std::mem::take(&mut self.poisoned_now), "{event:?}");
+        let is_resumed = |effect: &Effect| {
+            let Effect::Ledger { command, .. } = effect else { return false };
+            matches!(command, LedgerCommand::SetState { state: JobState::Running, .. })
+        };
+        if let Event::Resumed { job, .. } = event
+            && effects.iter().any(is_resumed)
+        {
+            self.book(*job).pardon(tally);
+        }
+    }
+
+    pub fn check_poisoned(&self, view: &JobView) {
+        let poisoned = &self.books[&view.id].poisoned;
+        assert_eq!(view.poisoned, poisoned.len() as u64, "poison of job {}", view.id);
+        let named = poisoned.iter().take(JobView::POISONED_NAMED).map(|&ordinal| ordinal as u64);
+        assert!(named.eq(view.poisoned_first.iter().copied()), "{view:?}");
+    }
+}

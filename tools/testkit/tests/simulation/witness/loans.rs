@@ -1,0 +1,79 @@
+//! What is lent.
+
+use farm::{JobState, Loan, Range, Recount, SessionId};
+
+use super::Witness;
+use crate::books::{Book, Held, ordinals};
+use crate::ledger::Ledger;
+use crate::tally::Tally;
+
+impl Witness {
+    pub(super) fn lend(
+        &mut self,
+        session: SessionId,
+        loan: &Loan,
+        ledger: &Ledger,
+        tally: &mut Tally,
+    ) {
+        let Loan { lease, job, plan, fingerprint, range, recount } = *loan;
+        let whole = recount.is_some();
+        assert!(lease.0 > self.last_lease, "lease {lease} was lent before");
+        self.last_lease = lease.0;
+        let durable = ledger.jobs.get(&job).expect("only a durable job is lent");
+        assert_eq!((plan, fingerprint), (durable.plan, durable.fingerprint));
+        assert!(range.end() <= plan.tasks, "{range} is not in {plan}");
+        let seat = self.seats.get(&session).expect("only a session that is there is lent to");
+        if !whole {
+            self.check_suspicions(seat, job, ordinals(range), tally);
+        }
+        let seat = self.seats.get_mut(&session).expect("it was found");
+        assert!(!seat.leaving, "{session} wants no more");
+        let alone = whole && seat.outstanding == 0 && seat.credit > 0;
+        seat.outstanding += range.len();
+        assert!(
+            seat.outstanding <= seat.credit || alone,
+            "{} of {} lent to {session}: {loan:?}",
+            seat.outstanding,
+            seat.credit
+        );
+        seat.leases
+            .insert(lease, Held { job, hull: range, whole, open: range.len(), reported: false });
+        let book = self.books.get_mut(&job).expect("a job that the farm knows to be durable");
+        assert_eq!(book.state, JobState::Running, "lent of job {job}");
+        assert!(seat.may_count(job, book), "{session} has no memory for it: {loan:?}");
+        assert!(book.ordinals.contains(range), "{range} is not in the slice");
+        if let Some(recount) = recount {
+            let other = book.recounts.insert(range, lease);
+            assert!(other.is_none(), "{loan:?} is counted again under {other:?} already");
+            return check_recount(&seat.worker, book, range, recount, tally);
+        }
+        let priority = book.priority;
+        for ordinal in ordinals(range) {
+            assert!(!book.claimed[ordinal], "{ordinal} of job {job} is accepted, and lent again");
+            let holder = book.holder[ordinal].replace(lease);
+            book.free -= 1;
+            assert!(holder.is_none(), "{ordinal} of job {job} is lent under {holder:?} already");
+        }
+        let (seat, book) = (&self.seats[&session], &self.books[&job]);
+        let late = seat.late;
+        let patient = self.seats.values().any(|seat| seat.is_ready_for(job, book));
+        assert!(!late || !patient, "{session} missed a deadline, and is served first: {loan:?}");
+        let waits = |book: &Book| book.state == JobState::Running && self.has_task_for(seat, book);
+        let mut earlier = self.books.iter().filter(|(_, book)| book.priority > priority);
+        let earlier = earlier.find(|(id, book)| waits(book) && seat.may_count(**id, book));
+        assert!(earlier.is_none(), "job {} comes first: {loan:?}", earlier.expect("some").0);
+    }
+}
+
+/// Whoever counts again has not counted this before, and is asked for another kernel.
+fn check_recount(worker: &str, book: &Book, range: Range, recount: Recount, tally: &mut Tally) {
+    if let Some(votes) = book.disputes.get(&range) {
+        assert!(votes.iter().all(|vote| vote.worker != worker), "{worker} has voted on {range}");
+        return;
+    }
+    tally.audits_lent += 1;
+    let row = book.unaudited(range).expect("only what waits for it is counted again");
+    assert_ne!(row.author.worker, worker, "it would agree with itself");
+    let by_search = book.policy.is_some_and(|policy| policy.by_search);
+    assert_eq!(recount, Recount { unlike: row.kernel, by_search });
+}

@@ -1,0 +1,349 @@
+//! Watches everything that goes into the farm and comes out of it, and keeps its own books.
+//!
+//! The books say what the farm's documentation promises, kept the slow and obvious way: one entry
+//! per ordinal. They are begun anew whenever the coordinator is, from what was durable.
+
+mod answers;
+mod loans;
+mod records;
+mod told;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use farm::{
+    Author, Dismissal, Effect, Event, Farm, Found, Hello, JobId, JobState, LeaseId, LedgerAnswer,
+    LedgerCommand, Range, Report, RequestId, SessionId, Ticket,
+};
+
+use crate::books::{Book, Held, Seat, hull, ordinals};
+use crate::ledger::Ledger;
+use crate::scenario::Wish;
+use crate::tally::Tally;
+
+#[derive(Default)]
+pub struct Witness {
+    pub books: BTreeMap<JobId, Book>,
+    pub seats: BTreeMap<SessionId, Seat>,
+    /// Reports of which the ledger is asked, and whose they are.
+    compares: BTreeMap<Ticket, (Report, Author)>,
+    /// Confirmations on their way.
+    confirms: BTreeMap<Ticket, Report>,
+    /// Who may be called wrong at all.
+    liars: BTreeSet<String>,
+    /// Who was proven wrong.
+    distrusted: BTreeSet<String>,
+    /// The end of a dispute is on its way: what it takes back is not known.
+    settling: bool,
+    /// The dispute that ended last: a recount of it is told to stop.
+    settled: Option<(JobId, Range)>,
+    /// Questions of clients that wait, with the job that they named.
+    requests: BTreeMap<RequestId, (Wish, Option<JobId>)>,
+    /// How often a client was told that a job is in a state.
+    told_states: BTreeMap<(JobId, &'static str), u64>,
+    /// The number of the newest lease, in all lives of the coordinator.
+    last_lease: u64,
+    /// Tasks that became poison in this step.
+    pub poisoned_now: Vec<(JobId, u64)>,
+    /// The farm has decided what becomes of the report of this step.
+    judged: bool,
+}
+
+impl Witness {
+    pub fn new(liars: BTreeSet<String>) -> Witness {
+        Witness { liars, ..Witness::default() }
+    }
+
+    /// The coordinator died; these are the books of the next one.
+    pub fn restart(&mut self, ledger: &Ledger) {
+        self.seats.clear();
+        self.compares.clear();
+        self.confirms.clear();
+        self.distrusted = ledger.store.distrusted.keys().cloned().collect();
+        self.settling = false;
+        self.requests.clear();
+        let jobs = ledger.store.jobs.iter();
+        self.books = jobs.map(|(&id, job)| (id, Book::restored(job))).collect();
+    }
+
+    pub fn asked(&mut self, request: RequestId, wish: Wish, job: Option<JobId>) {
+        self.requests.insert(request, (wish, job));
+    }
+
+    /// Before the farm sees it.
+    pub fn event(&mut self, event: &Event, tally: &mut Tally) {
+        self.judged = !self.may_end_leases(event);
+        match event {
+            Event::Joined { session, hello } => self.joined(*session, hello, tally),
+            Event::CreditChanged { session, credit } => {
+                if let Some(seat) = self.seats.get_mut(session) {
+                    seat.credit = *credit;
+                }
+            }
+            Event::Declined { session, lease } => {
+                if let Some(seat) = self.seats.get_mut(session)
+                    && let Some(held) = seat.leases.get(lease)
+                {
+                    tally.declined += 1;
+                    seat.declined.insert(held.job);
+                }
+            }
+            Event::Leaving { session } => {
+                if let Some(seat) = self.seats.get_mut(session) {
+                    seat.leaving = true;
+                }
+            }
+            Event::Left { session } => self.lost(*session, tally),
+            Event::Reported { session, report } => {
+                self.seats.entry(*session).and_modify(|seat| seat.late = false);
+                if self.is_usable(event) {
+                    self.renew(*session, report, tally);
+                }
+            }
+            Event::Working { session, lease } => {
+                if let Some(seat) = self.seats.get_mut(session)
+                    && let Some(held) = seat.leases.get_mut(lease).filter(|held| held.whole)
+                {
+                    (held.reported, seat.late) = (true, false);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// All that one step wants, before any of it is done.
+    pub fn step(&mut self, farm: &Farm, event: &Event, effects: &[Effect], tally: &mut Tally) {
+        let is_decision = |effect: &Effect| {
+            let Effect::Ledger { command, .. } = effect else { return false };
+            matches!(
+                command,
+                LedgerCommand::Dispute { .. }
+                    | LedgerCommand::Confirm { .. }
+                    | LedgerCommand::Settle { .. }
+            )
+        };
+        if let Event::Ledger { ticket, answer: LedgerAnswer::Compared(found) } = event {
+            let decided = effects.iter().any(is_decision);
+            self.judged = !decided;
+            let (report, _) = &self.compares[ticket];
+            let book = &self.books[&report.job];
+            let live = book.state != JobState::Cancelled;
+            let is_certain = !self.settling
+                && !book.confirming.contains(&report.range)
+                && book.has_claimed(report.range);
+            let acked = effects.iter().any(|effect| matches!(effect, Effect::Ack { .. }));
+            if live && !is_certain {
+                tally.doubts += 1;
+                assert!(!decided && !acked, "its rows are changing: {report:?}, {effects:?}");
+            } else if live
+                && let Found::Exactly { claim, .. } = found
+                && *claim != report.tally.claim()
+                && !book.is_frozen(report.range)
+            {
+                assert!(decided, "a conflict is kept: {report:?}, {claim:?}");
+            }
+        }
+        self.check_dismissals(event, effects);
+        self.check_poison(event, effects, tally);
+        let is_look_up = matches!(event, Event::Ledger { answer: LedgerAnswer::Compared(_), .. });
+        if !is_look_up && !matches!(event, Event::Tick | Event::Reported { .. }) {
+            for view in farm.jobs() {
+                let rows = &self.books[&view.id].rows;
+                assert_eq!(view.tasks_done, rows.tasks, "tasks done of job {}", view.id);
+                assert_eq!(view.total, rows.total, "running total of job {}", view.id);
+                let audits = (view.audits_wanted, view.audits_agreed);
+                assert_eq!(audits, (rows.wanted, rows.agreed), "audits of job {}", view.id);
+                self.check_poisoned(&view);
+            }
+        }
+    }
+
+    /// Who was proven wrong is sent away at once, and whenever he comes again.
+    fn check_dismissals(&self, event: &Event, effects: &[Effect]) {
+        let is_dismissed = |who: SessionId| {
+            let reason = Dismissal::Distrusted;
+            effects.contains(&Effect::Dismiss { session: who, reason })
+        };
+        if let Event::Joined { session, hello } = event {
+            let known = self.distrusted.contains(&hello.worker);
+            assert_eq!(is_dismissed(*session), known, "{}", hello.worker);
+        }
+        for effect in effects {
+            let Effect::Ledger { command: LedgerCommand::Settle { wrong, .. }, .. } = effect else {
+                continue;
+            };
+            for (&session, seat) in &self.seats {
+                assert_eq!(is_dismissed(session), wrong.contains(&seat.worker), "{}", seat.worker);
+            }
+        }
+    }
+
+    /// One effect, as it is carried out.
+    pub fn effect(&mut self, event: &Event, effect: &Effect, ledger: &Ledger, tally: &mut Tally) {
+        self.judged |= !matches!(effect, Effect::Revoke { .. });
+        match effect {
+            Effect::Lend { session, loan } => self.lend(*session, loan, ledger, tally),
+            Effect::Revoke { session, lease } => {
+                let seat = self.seats.get_mut(session).expect("only sessions that are there");
+                let Some(held) = seat.leases.get(lease) else { return };
+                let expired = match event {
+                    Event::Paused { job, .. } | Event::Cancelled { job, .. } => *job != held.job,
+                    Event::Reported { .. }
+                    | Event::Ledger { answer: LedgerAnswer::Compared(_), .. } => self.judged,
+                    Event::Declined { lease: declined, .. } => declined != lease,
+                    Event::Ledger { answer: LedgerAnswer::Settled { .. }, .. } if held.whole => {
+                        let is_over = self.settled == Some((held.job, held.hull));
+                        !is_over && self.books[&held.job].wants_again(held.hull)
+                    }
+                    _ => true,
+                };
+                if expired {
+                    tally.expiries += 1;
+                    seat.late |= !held.reported;
+                }
+                self.end_lease(*session, *lease);
+            }
+            Effect::Ack { job, range, verdict, .. } => {
+                self.ack(event, *job, *range, *verdict, ledger, tally);
+            }
+            Effect::Dismiss { session, reason: Dismissal::Replaced } => {
+                tally.dismissals += 1;
+                assert!(!self.seats.contains_key(session), "{session} was not replaced");
+            }
+            Effect::Dismiss { session, reason: Dismissal::Distrusted } => self.left(*session),
+            Effect::Ledger { ticket, command } => self.command(event, *ticket, command),
+            Effect::Reply { request, answer } => self.reply(*request, *answer, ledger, tally),
+            Effect::Poisoned { .. } => {} // looked at in `check_poison`
+            Effect::Finished { job } => {
+                let state = self.books[job].state;
+                let is_durable = state == JobState::Done || ledger.state(*job) == state;
+                assert!(state.is_over() && is_durable, "job {job} is {state}");
+            }
+        }
+    }
+
+    /// After a step: no worker stands idle while there is work for it.
+    pub fn check_idle(&self) {
+        let works = |book: &Book| book.state == JobState::Running && book.lendable() > 0;
+        for (&job, book) in self.books.iter().filter(|(_, book)| works(book)) {
+            let mut seats = self.seats.iter();
+            let waiting = seats.find(|(_, seat)| seat.is_ready_for(job, book));
+            let idle = waiting.map(|(session, _)| session);
+            assert!(idle.is_none(), "session {idle:?} idles, job {job} waits");
+        }
+    }
+
+    /// The world is over: nothing may be left.
+    pub fn end(&self) {
+        for (id, book) in &self.books {
+            let held = book.holder.iter().flatten().next();
+            assert!(held.is_none(), "job {id}: a lease remains: {held:?}");
+            assert!(book.disputes.is_empty() || book.state != JobState::Done);
+        }
+    }
+
+    fn is_usable(&self, event: &Event) -> bool {
+        let Event::Reported { session, report } = event else { return false };
+        let book = self.books.get(&report.job).filter(|_| self.seats.contains_key(session));
+        book.is_some_and(|book| {
+            book.fingerprint == report.fingerprint
+                && book.ordinals.contains(report.range)
+                && report.tally.is_sound()
+        })
+    }
+
+    /// Whether a report may take ordinals from leases: a vote in a dispute does not.
+    fn may_end_leases(&self, event: &Event) -> bool {
+        let Event::Reported { report, .. } = event else { return false };
+        self.is_usable(event) && !self.books[&report.job].disputes.contains_key(&report.range)
+    }
+
+    pub fn book(&mut self, job: JobId) -> &mut Book {
+        self.books.get_mut(&job).expect("only jobs that are durable")
+    }
+
+    fn joined(&mut self, id: SessionId, hello: &Hello, tally: &mut Tally) {
+        self.acquit(hello.instance, tally);
+        let same = |seat: &Seat| seat.instance == hello.instance;
+        let earlier = self.seats.iter().find(|(_, seat)| same(seat)).map(|(&id, _)| id);
+        earlier.into_iter().for_each(|earlier| self.left(earlier));
+        if self.distrusted.contains(&hello.worker) {
+            return;
+        }
+        let mut seat = Seat {
+            worker: hello.worker.clone(),
+            build: hello.build.clone(),
+            instance: hello.instance,
+            memory: hello.memory,
+            declined: BTreeSet::new(),
+            credit: hello.credit,
+            leaving: false,
+            outstanding: 0,
+            leases: BTreeMap::new(),
+            late: false,
+        };
+        // Everything that it still holds and nobody else has, it keeps.
+        for holding in &hello.holding {
+            let Some(book) = self.books.get_mut(&holding.job) else { continue };
+            let known = holding.lease.0 <= self.last_lease;
+            let elsewhere = |seat: &Seat| seat.leases.contains_key(&holding.lease);
+            if book.state != JobState::Running || !known || self.seats.values().any(elsewhere) {
+                continue;
+            }
+            let mut adopted = 0;
+            for ordinal in ordinals(holding.range) {
+                let is_free = !book.claimed[ordinal] && book.holder[ordinal].is_none();
+                if is_free && !book.poisoned.contains(&ordinal) {
+                    book.holder[ordinal] = Some(holding.lease);
+                    book.free -= 1;
+                    adopted += 1;
+                }
+            }
+            if adopted > 0 {
+                tally.adoptions += 1;
+                seat.outstanding += adopted;
+                let held = seat.leases.entry(holding.lease).or_insert(Held {
+                    job: holding.job,
+                    hull: holding.range,
+                    whole: false,
+                    open: 0,
+                    reported: false,
+                });
+                held.hull = hull(held.hull, holding.range);
+                held.open += adopted;
+            }
+        }
+        self.seats.insert(id, seat);
+    }
+
+    pub fn left(&mut self, id: SessionId) {
+        let Some(seat) = self.seats.get(&id) else { return };
+        for lease in seat.leases.keys().copied().collect::<Vec<_>>() {
+            self.end_lease(id, lease);
+        }
+        self.seats.remove(&id);
+    }
+
+    fn end_lease(&mut self, session: SessionId, lease: LeaseId) {
+        let seat = self.seats.get_mut(&session).expect("a lease of a session that is there");
+        let Some(held) = seat.leases.remove(&lease) else { return };
+        seat.outstanding -= held.open;
+        if held.whole {
+            self.book(held.job).recounts.retain(|_, holder| *holder != lease);
+        } else {
+            let freed = self.book(held.job).free(held.hull, Some(lease)).len() as u64;
+            assert_eq!(freed, held.open, "lease {lease}");
+        }
+    }
+
+    /// A report renews its lease. A recount comes back as a whole, and is over.
+    fn renew(&mut self, session: SessionId, report: &Report, tally: &mut Tally) {
+        let seat = self.seats.get_mut(&session);
+        let Some(held) = seat.and_then(|seat| seat.leases.get_mut(&report.lease)) else { return };
+        held.reported = true;
+        if held.whole {
+            let row = self.books[&report.job].unaudited(report.range);
+            tally.repetitions += u64::from(row.is_some_and(|row| row.kernel == report.kernel));
+            self.end_lease(session, report.lease);
+        }
+    }
+}

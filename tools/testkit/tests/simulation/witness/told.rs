@@ -1,0 +1,152 @@
+//! What the farm is told about its ledger, and so the books.
+
+use farm::rules::MemoryStore;
+use farm::{
+    Check, CountedRange, DisputeState, JobState, LedgerAnswer, LedgerCommand, Row, Withdrawn,
+};
+
+use super::Witness;
+use crate::books::Book;
+use crate::ledger::Done;
+use crate::rows::Rows;
+use crate::tally::Tally;
+
+impl Witness {
+    /// What the farm is told about its ledger.
+    pub fn told(&mut self, done: &Done, tally: &mut Tally) {
+        match &done.answer {
+            LedgerAnswer::Written => self.told_written(&done.command, tally),
+            LedgerAnswer::AuditNoted { wanted } => {
+                let LedgerCommand::RequestAudit { job, policy } = &done.command else {
+                    panic!("{:?} asks for no audit", done.command)
+                };
+                let after = done.after.as_ref().expect("it may change any row of the job");
+                let rows = &after.jobs[job].rows;
+                let book = self.book(*job);
+                assert!(book.rows.count_like(rows), "an audit changes no count of job {job}");
+                (book.asked, book.ended, book.rows) = (book.asked - 1, false, Rows::of(rows));
+                let plan = book.fingerprint;
+                let is_forgotten = |counted: &&CountedRange| {
+                    counted.check == Check::NotChosen && policy.chooses(plan, counted.row.range)
+                };
+                assert_eq!(rows.values().find(is_forgotten), None, "{policy:?} chooses it");
+                assert_eq!(book.rows.wanted, *wanted, "audits of job {job}");
+                if book.state == JobState::Done {
+                    book.state = JobState::Running;
+                }
+            }
+            LedgerAnswer::Settled { withdrawn } => {
+                let after = done.after.as_ref().expect("it may change any row");
+                self.told_settled(&done.command, withdrawn, after);
+            }
+            LedgerAnswer::Compared(_) | LedgerAnswer::AuditsFound(_) => {}
+        }
+    }
+
+    fn told_written(&mut self, command: &LedgerCommand, tally: &mut Tally) {
+        match command {
+            LedgerCommand::CreateJob { job, plan, slice, priority, audit } => {
+                self.books.insert(*job, Book::new(plan, *slice, *priority, *audit));
+            }
+            LedgerCommand::Finish { job, .. } => {
+                tally.put_off += u64::from(self.settling);
+                let book = self.book(*job);
+                book.ended = book.is_complete();
+                self.conclude();
+            }
+            LedgerCommand::Accept { report, author, audit } => {
+                let check = if *audit { Check::Wanted } else { Check::NotChosen };
+                let row = Row::new(report, author);
+                self.book(report.job).rows.put(CountedRange { row, check });
+            }
+            LedgerCommand::Confirm { report, .. } => {
+                let book = self.book(report.job);
+                book.confirming.remove(&report.range);
+                let counted = book.rows.take(report.range);
+                book.rows.put(CountedRange { check: Check::Agreed, ..counted });
+            }
+            LedgerCommand::SetState { .. } | LedgerCommand::Dispute { .. } => {}
+            LedgerCommand::RequestAudit { .. }
+            | LedgerCommand::Settle { .. }
+            | LedgerCommand::Compare { .. }
+            | LedgerCommand::FindAudits { .. } => {
+                panic!("more is to be told: {command:?}")
+            }
+        }
+    }
+
+    /// Whatever rows a settlement takes back, the farm is told of all of them, and of a worker that was wrong
+    /// nothing is left that nobody confirmed.
+    fn told_settled(
+        &mut self,
+        command: &LedgerCommand,
+        withdrawn: &[Withdrawn],
+        after: &MemoryStore,
+    ) {
+        let LedgerCommand::Settle { report, .. } = command else {
+            panic!("{command:?} ends nothing")
+        };
+        self.settling = false;
+        self.settled = Some((report.job, report.range));
+        assert!(withdrawn.iter().any(|of| of.job == report.job), "{withdrawn:?}");
+        let book = self.book(report.job);
+        book.disputes.remove(&report.range).expect("it was disputed");
+        let replaced: Vec<_> = book.rows.overlapping(report.range).map(|row| row.range).collect();
+        replaced.into_iter().for_each(|range| drop(book.rows.take(range)));
+        book.rows.put(after.jobs[&report.job].rows[&report.range.start()].clone());
+        for Withdrawn { job, ranges, total, audits_wanted, audits_agreed } in withdrawn {
+            let rows = &after.jobs[job].rows;
+            let book = self.book(*job);
+            let before = book.rows.total;
+            book.withdraw(ranges);
+            assert_eq!(before - book.rows.total, *total, "the sum of what goes");
+            assert!(book.rows.count_like(rows), "{ranges:?} is not all that goes of job {job}");
+            book.rows = Rows::of(rows);
+            let audits = (book.rows.wanted, book.rows.agreed);
+            assert_eq!(audits, (*audits_wanted, *audits_agreed), "audits of job {job}");
+            book.ended &= book.is_complete();
+            if book.state == JobState::Done && !book.is_complete() {
+                book.state = JobState::Running;
+            }
+        }
+        for (id, book) in &self.books {
+            assert!(book.rows.are(&after.jobs[id].rows), "nobody was told of job {id}");
+        }
+        check_nothing_is_left(after);
+        self.check_votes(after);
+        self.conclude();
+    }
+
+    /// No vote of a worker that was wrong counts any more.
+    fn check_votes(&self, after: &MemoryStore) {
+        let live = self.books.iter().filter(|(_, book)| book.state != JobState::Cancelled);
+        for (id, book) in live {
+            let mut votes = book.disputes.values().flatten();
+            let vote = votes.find(|vote| after.distrusted.contains_key(&vote.worker));
+            assert!(vote.is_none(), "still counts in job {id}: {vote:?}");
+        }
+    }
+
+    /// Jobs whose end is durable are done, once it is known that their rows stay.
+    fn conclude(&mut self) {
+        let settling = self.settling;
+        for book in self.books.values_mut().filter(|book| book.ended && !settling) {
+            (book.ended, book.state) = (false, JobState::Done);
+        }
+    }
+}
+
+/// Nothing that rests on the word of a worker that was wrong alone is left in jobs that go on.
+fn check_nothing_is_left(store: &MemoryStore) {
+    let is_wrong = |row: &Row| store.distrusted.contains_key(&row.author.worker);
+    let live = store.jobs.iter().filter(|(_, job)| job.job.state != JobState::Cancelled);
+    for (id, job) in live {
+        let is_left =
+            |counted: &&CountedRange| counted.check != Check::Agreed && is_wrong(&counted.row);
+        assert_eq!(job.rows.values().find(is_left), None, "still in job {id}");
+        assert_eq!(job.seconds.values().find(|row| is_wrong(row)), None, "still in job {id}");
+        let is_open =
+            |(row, state): &&(Row, DisputeState)| *state == DisputeState::Open && is_wrong(row);
+        assert_eq!(job.evidence.iter().find(is_open), None, "still in job {id}");
+    }
+}

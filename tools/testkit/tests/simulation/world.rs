@@ -1,0 +1,158 @@
+//! The world: everything there is, and one happening after the other.
+
+use std::collections::BTreeMap;
+
+use farm::{Farm, RequestId};
+
+use crate::agenda::{Agenda, Happening};
+use crate::coordinator::Clock;
+use crate::ledger::Ledger;
+use crate::network::{Network, Via};
+use crate::random::{Random, mix};
+use crate::real::RealLedger;
+use crate::scenario::{Scenario, Wish};
+use crate::tally::Tally;
+use crate::truth::Truths;
+use crate::witness::Witness;
+use crate::worker::Worker;
+
+pub struct World {
+    pub traced: bool,
+    pub random: Random,
+    pub scenario: Scenario,
+    pub agenda: Agenda,
+    pub network: Network,
+    pub ledger: Ledger,
+    pub witness: Witness,
+    pub truths: Truths,
+    pub tally: Tally,
+    /// `None` while the coordinator is down.
+    pub farm: Option<Farm>,
+    pub epoch: u64,
+    pub clock: Clock,
+    pub farm_wakes_at: Option<u64>,
+    pub workers: Vec<Worker>,
+    pub instances: u64,
+    pub requests: u64,
+    /// Submissions without an answer: the client tries again.
+    pub unanswered: BTreeMap<RequestId, Wish>,
+    pub wishes_to_come: usize,
+    /// When the faults ended, ms.
+    pub calm_since: Option<u64>,
+}
+
+impl World {
+    pub fn new(seed: u64, traced: bool) -> World {
+        World::over(Ledger::default(), seed, traced)
+    }
+
+    /// A world whose ledger is the real one, too.
+    pub fn with_real_ledger(seed: u64, traced: bool) -> World {
+        World::over(Ledger::beside(Box::new(RealLedger::new())), seed, traced)
+    }
+
+    fn over(ledger: Ledger, seed: u64, traced: bool) -> World {
+        let mut random = Random::new(mix(seed));
+        let scenario = Scenario::of(&mut random);
+        if traced {
+            println!("{scenario:#?}");
+        }
+        let mut world = World {
+            traced,
+            random,
+            agenda: Agenda::default(),
+            network: Network::default(),
+            ledger,
+            witness: Witness::new(scenario.liars()),
+            truths: Truths::default(),
+            tally: Tally::default(),
+            farm: None,
+            epoch: 0,
+            clock: Clock::default(),
+            farm_wakes_at: None,
+            workers: scenario.workers.iter().cloned().map(Worker::new).collect(),
+            instances: 0,
+            requests: 0,
+            unanswered: BTreeMap::new(),
+            wishes_to_come: 0,
+            calm_since: None,
+            scenario,
+        };
+        world.agenda.plan(0, Happening::FarmStarts);
+        for worker in 0..world.workers.len() {
+            let at = world.random.below(500);
+            world.agenda.plan(at, Happening::WorkerStarts { worker });
+        }
+        for (at, wish) in world.scenario.wishes.clone() {
+            world.wish(at, wish);
+        }
+        world.agenda.plan(0, Happening::Trouble);
+        world.agenda.plan(world.scenario.chaos_ms, Happening::Calm);
+        world
+    }
+
+    /// Lives through the whole history.
+    ///
+    /// # Panics
+    /// If anything is not as it should be.
+    pub fn live(mut self) -> Tally {
+        while !self.is_over() {
+            let happening = self.agenda.next().expect("a world that is not over goes on");
+            self.happen(happening);
+            self.check_progress();
+        }
+        self.judge();
+        self.tally
+    }
+
+    fn happen(&mut self, happening: Happening) {
+        match happening {
+            Happening::Up { session, serial, message } => self.up(session, serial, message),
+            Happening::Down { session, serial, effect } => self.down(session, serial, effect),
+            Happening::FarmLosesSession { session } => self.farm_loses(session),
+            Happening::WorkerLosesSession { session } => self.worker_loses(session),
+            Happening::WorkerStarts { worker } => self.worker_starts(worker),
+            Happening::WorkerConnects { worker, life } => self.worker_connects(worker, life),
+            Happening::WorkerWakes { worker, life } => self.worker_wakes(worker, life),
+            Happening::Counted { worker, life, thread } => self.counted(worker, life, thread),
+            Happening::Unhang { worker, life } => self.unhang(worker, life),
+            Happening::Trouble => self.trouble(),
+            Happening::FarmWakes { epoch } => self.farm_wakes(epoch),
+            Happening::FarmStarts => self.farm_starts(),
+            Happening::Commit { epoch } => self.commit(epoch),
+            Happening::Tell { epoch } => self.tell(epoch),
+            Happening::Wished { wish, request } => self.wished(request, wish),
+            Happening::Calm => self.calm_down(),
+            Happening::Look => self.look(),
+        }
+    }
+
+    /// Plans a client's question.
+    pub fn wish(&mut self, at: u64, wish: Wish) {
+        self.requests += 1;
+        self.wishes_to_come += 1;
+        self.agenda.plan(at, Happening::Wished { wish, request: RequestId(self.requests) });
+    }
+
+    /// Now and a random while, both ends included.
+    pub fn soon(&mut self, least_ms: u64, most_ms: u64) -> u64 {
+        self.agenda.now + self.random.scaled(least_ms, most_ms)
+    }
+
+    pub fn trace(&self, what: impl FnOnce() -> String) {
+        if self.traced {
+            println!("{:>8}  {}", self.agenda.now, what());
+        }
+    }
+
+    /// The network, and what is needed to send something through it.
+    pub fn network(&mut self) -> (&mut Network, Via<'_>) {
+        let via = Via {
+            weather: &self.scenario.weather,
+            random: &mut self.random,
+            agenda: &mut self.agenda,
+            tally: &mut self.tally,
+        };
+        (&mut self.network, via)
+    }
+}
