@@ -7,41 +7,42 @@
 
 use std::ops::ControlFlow;
 
-use board::squares::Square;
+use board::squares::{Square, SquaresError, check_queens};
 
 /// Calls `visit` with the columns of each placement that has the `given` queens, until it breaks. The
 /// recursion is as deep as the board is large.
 ///
-/// # Panics
-///
-/// If a given queen is off the board. Queens given that attack each other make wrong placements.
+/// Returns what `visit` broke with, if it did.
 ///
 /// # Errors
 ///
-/// What `visit` breaks with.
+/// The first given queen that is off the board or attacks another.
 pub fn recursive<B>(
     n: u32,
     given: &[Square],
     mut visit: impl FnMut(&[u32]) -> ControlFlow<B>,
-) -> ControlFlow<B> {
-    Board::new(n, given).fill(0, &mut visit)
+) -> Result<ControlFlow<B>, SquaresError> {
+    check_queens(n, given)?;
+    Ok(Board::new(n, given).fill(0, &mut visit))
 }
 
 /// Calls `visit` like [`recursive`], but without recursion: the columns placed so far are the stack.
 ///
-/// # Panics
-///
-/// If a given queen is off the board. Queens given that attack each other make wrong placements.
+/// Returns what `visit` broke with, if it did.
 ///
 /// # Errors
 ///
-/// What `visit` breaks with.
+/// The first given queen that is off the board or attacks another.
 pub fn iterative<B>(
     n: u32,
     given: &[Square],
-    mut visit: impl FnMut(&[u32]) -> ControlFlow<B>,
-) -> ControlFlow<B> {
-    let mut board = Board::new(n, given);
+    visit: impl FnMut(&[u32]) -> ControlFlow<B>,
+) -> Result<ControlFlow<B>, SquaresError> {
+    check_queens(n, given)?;
+    Ok(walk(Board::new(n, given), visit))
+}
+
+fn walk<B>(mut board: Board, mut visit: impl FnMut(&[u32]) -> ControlFlow<B>) -> ControlFlow<B> {
     let mut row = 0;
     let mut from = 0;
     loop {

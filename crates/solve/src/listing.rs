@@ -52,7 +52,8 @@ impl Listing {
         if self.n <= 64 {
             Masks::new(self.n, &self.given, visit_columns).fill(0, [0; 3])
         } else {
-            arrays::iterative(self.n, &self.given, visit_columns)
+            let visited = arrays::iterative(self.n, &self.given, visit_columns);
+            visited.expect("the given queens were checked")
         }
     }
 
