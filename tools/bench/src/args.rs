@@ -1,4 +1,4 @@
-//! What several benchmarks may be told: how to cut, and what to count with.
+//! Options that several benchmarks share: how a board is cut, and the resources of a count.
 
 use std::num::NonZero;
 
@@ -37,7 +37,7 @@ impl CutArgs {
     }
 }
 
-/// What to count with.
+/// The resources of a count.
 #[derive(Debug, Args)]
 pub(crate) struct CountingArgs {
     /// Counting threads [default: one for each processor that this process may use]
@@ -62,13 +62,13 @@ impl CountingArgs {
         self.backend.unwrap_or_else(Backend::detect)
     }
 
-    /// Bytes.
+    /// Bytes of memory that counting may take.
     pub(crate) fn memory(&self) -> u64 {
         bytes(self.memory)
     }
 }
 
-/// The bytes that were asked for, or what counting takes otherwise.
+/// The memory that was asked for, or the default budget, in bytes.
 pub(crate) fn bytes(memory: Option<ByteSize>) -> u64 {
     memory.map_or_else(usual_memory, |memory| memory.as_u64())
 }

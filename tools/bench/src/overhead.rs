@@ -1,4 +1,4 @@
-//! What the farm costs a laptop: `queens count` against the bare counting loop.
+//! Measures the overhead of the farm on a laptop: `queens count` against the bare counting loop.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What a second thread brings: the same tasks by one and by several, in turn.
+//! Measures the speed-up by further threads: one thread and several count the same tasks in turn.
 
 use std::num::NonZero;
 use std::time::{Duration, Instant};
@@ -29,7 +29,7 @@ pub(crate) struct ThreadsBenchArgs {
     counting: CountingArgs,
 }
 
-/// How long one thread takes at least, unless the whole board takes less.
+/// The least time that one thread takes, unless the whole board takes less.
 const ROUND: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(args: &ThreadsBenchArgs) -> Result<()> {

@@ -1,6 +1,6 @@
-//! What tests and benchmarks of the whole farm share: workers that mean harm.
+//! Tools that tests and benchmarks of the whole farm share: hostile workers.
 //!
-//! `tests/network` runs the farm over a simulated network.
+//! The test `tests/network` runs the farm over a simulated network.
 #![forbid(unsafe_code)]
 
 pub mod hostile_worker;
