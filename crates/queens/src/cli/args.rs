@@ -108,7 +108,7 @@ impl CutArgs {
                 Err(Failure::Usage("--method ring places no rows: leave out --rows".into()))
             }
             CutArgs { method: None, .. } => Err(Failure::Usage(
-                "--rows (QUEENS_ROWS) belongs to the method rows and --width (QUEENS_WIDTH) to ring: give only one".into(),
+                "--rows (QUEENS_ROWS) belongs to the method rows and --width (QUEENS_WIDTH) to ring: give one of them".into(),
             )),
         }
     }
