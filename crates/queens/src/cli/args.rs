@@ -60,8 +60,8 @@ impl CutArgs {
         Ok(Some(method))
     }
 
-    /// What is said on the command line decides: a variable of the environment that does not fit it
-    /// is passed over. Among variables, QUEENS_METHOD decides.
+    /// Gives the command line precedence: an environment variable that does not fit it is ignored. Among
+    /// variables, QUEENS_METHOD has precedence.
     pub(super) fn prefer_words(&mut self, matches: &ArgMatches) {
         let said = |id| matches.value_source(id) == Some(ValueSource::CommandLine);
         let (method, rows, width) = (said("method"), said("rows"), said("width"));
@@ -76,7 +76,7 @@ impl CutArgs {
         }
     }
 
-    /// What was asked for, if anything was.
+    /// The choice of a method, if one was made.
     pub(super) fn choice(&self) -> Result<Option<MethodChoice>, Failure> {
         match *self {
             CutArgs { method: None, rows: None, width: None } => Ok(None),
@@ -108,13 +108,13 @@ impl CutArgs {
                 Err(Failure::Usage("--method ring places no rows: leave out --rows".into()))
             }
             CutArgs { method: None, .. } => Err(Failure::Usage(
-                "--rows (QUEENS_ROWS) is of the method rows and --width (QUEENS_WIDTH) of ring: give one".into(),
+                "--rows (QUEENS_ROWS) belongs to the method rows and --width (QUEENS_WIDTH) to ring: give one of them".into(),
             )),
         }
     }
 }
 
-/// With what to count.
+/// The resources of a count.
 #[derive(Debug, Args)]
 pub(super) struct CountingArgs {
     /// Counting threads [default: one for each processor that this process may use]
@@ -141,14 +141,18 @@ impl CountingArgs {
         self.backend.unwrap_or_else(Backend::detect)
     }
 
-    /// The same, once it has counted a small board right.
+    /// The backend, after it has passed its self-test.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::SelfTest`], if it miscounts.
     pub(super) fn tested_backend(&self) -> Result<Backend, Failure> {
         let backend = self.backend();
         count::self_test(backend)?;
         Ok(backend)
     }
 
-    /// Bytes.
+    /// Bytes of memory that counting may take.
     pub(super) fn memory(&self) -> u64 {
         self.memory.map_or_else(usual_memory, |memory| memory.as_u64())
     }

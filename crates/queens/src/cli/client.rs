@@ -35,10 +35,10 @@ impl CoordinatorArgs {
     }
 }
 
-/// The largest answer that is read: a list of some hundred thousand jobs.
+/// Bytes of the largest answer that is read: a list of some hundred thousand jobs.
 const LIST_BYTES: usize = 64 << 20;
 
-/// A connected client.
+/// A connection to the coordinator's job service.
 pub(super) struct Client {
     endpoint: Endpoint,
     pub(super) jobs: JobsServiceClient<TokenChannel>,
@@ -52,8 +52,9 @@ impl Client {
         Ok(Client { endpoint, jobs })
     }
 
-    /// Shows the job to `see` at every change until it is over. A coordinator that comes back with
-    /// another ledger may call another plan by the same number: that is not our job.
+    /// Calls `see` with the job at every change until the job is over, over any number of lost connections.
+    /// A coordinator that restarts with another ledger may have another plan under the same number; then
+    /// this fails with [`Failure::NoSuchJob`].
     pub(super) async fn watch(
         &mut self,
         job: JobId,
@@ -120,8 +121,7 @@ impl Client {
     }
 }
 
-/// Whether the same question may be answered later: the connection broke, or the coordinator is
-/// being restarted.
+/// Whether a later attempt may succeed: the connection broke, or the coordinator is being restarted.
 fn is_passing(status: &Status) -> bool {
     matches!(status.code(), Code::Unavailable | Code::Cancelled | Code::Unknown)
 }

@@ -38,8 +38,8 @@ pub(super) struct CountArgs {
     /// Print one JSON object instead of the bare total
     #[arg(long)]
     json: bool,
-    /// A table on standard error: with `--problem fundamental` the census by symmetry, with `states` and
-    /// `forced` what the count took
+    /// Print a table on standard error: with `--problem fundamental` the census by symmetry, with `states`
+    /// and `forced` the cost of the count
     #[arg(long)]
     stats: bool,
 }
@@ -51,7 +51,7 @@ struct CountJson {
     method: &'static str,
     #[serde(flatten)]
     parameter: BTreeMap<&'static str, u32>,
-    /// Squares, with completions.
+    /// The given squares, for completions.
     #[serde(skip_serializing_if = "Option::is_none")]
     given: Option<String>,
     total: String,
@@ -63,7 +63,7 @@ struct CountJson {
     backend: &'static str,
 }
 
-/// A part of the tasks is counted: its sum is no total, and must not look like one.
+/// Reports that a part of the tasks is counted. Its sum is not printed alone, because it is not a total.
 fn part_counted(job: &JobView, json: bool) -> Result<(), Failure> {
     if json {
         return output::print(show::json(job));

@@ -67,18 +67,18 @@ pub(super) struct JobArgs {
 pub(super) struct AuditArgs {
     /// The job's number
     job: u64,
-    /// The share of the ranges
+    /// The share of the ranges to count again: 0.02 is two percent
     #[arg(long, value_name = "SHARE", default_value = "0.02", env = "QUEENS_AUDIT",
           value_parser = share)]
     fraction: u32,
-    /// Every range
+    /// Count every range again
     #[arg(long, conflicts_with = "fraction")]
     all: bool,
     /// With `rows`, ranges of `halves` are counted by searching below their tasks, which takes a
     /// hundred times as long [default: by another counting loop]
     #[arg(long, value_enum)]
     method: Option<AuditMethod>,
-    /// Decides which ranges; whoever knows it can tell that they were not picked by hand
+    /// Decides which ranges are chosen; a published seed shows that they were not picked by hand
     /// [default: drawn by the coordinator]
     #[arg(long, value_parser = clap::value_parser!(u64).range(..1 << 63))]
     seed: Option<u64>,
@@ -95,7 +95,7 @@ enum AuditMethod {
     Rows,
 }
 
-/// Reads a share as parts of a million.
+/// Reads a share between 0 and 1, and returns it in millionths.
 fn share(text: &str) -> anyhow::Result<u32> {
     let share: f64 = text.parse()?;
     anyhow::ensure!((0.0..=1.0).contains(&share), "a share is between 0 and 1, like 0.02");
@@ -152,7 +152,7 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
     }
     let seed = job.audit.map_or(0, |policy| policy.seed);
     output::print(match job.audits_wanted {
-        0 => format!("job {}: nothing that is accepted waits for an audit (seed {seed})", job.id),
+        0 => format!("job {}: no accepted range waits for an audit (seed {seed})", job.id),
         wanted => format!(
             "job {}: {wanted} accepted ranges are counted again by other workers (seed {seed}); \
              `queens watch {}` waits for them",
@@ -229,10 +229,9 @@ fn changed(job: &JobView, json: bool) -> Result<(), Failure> {
     }
 }
 
-/// Follows a job to its end, over any number of lost connections, and prints its total. With
-/// `json`, one object at the end, or also at every change if `each`.
-///
-/// `plan`: what the job counts, if that is known already.
+/// Follows a job to its end, over any number of lost connections, and prints its total. With `json` it
+/// prints one object at the end, and with `each` also one at every change. `plan` is what the job
+/// counts, if that is known already.
 async fn follow(
     client: &mut Client,
     job: JobId,
@@ -270,7 +269,7 @@ async fn follow(
         }
     };
     match json {
-        // The last view was printed; what it lacks is the census.
+        // The last view was printed already, and there is no census to add to it.
         true if each && answer::fields(&answer).is_empty() => Ok(()),
         true => output::print(show::json_with(&end, &answer)),
         false => output::print(answer.count()),

@@ -55,7 +55,7 @@ enum Command {
     List(list::ListArgs),
     /// Draw a board with queens, or all essentially different placements of N
     Draw(draw::DrawArgs),
-    /// Say what a count will take: tasks, memory, threads
+    /// Estimate what a count will take: tasks, memory, threads, time
     Plan(plan::PlanArgs),
     /// Print one placement, on a board of any size
     Solve(solve::SolveArgs),
@@ -79,7 +79,7 @@ enum Command {
     Audit(jobs::AuditArgs),
     /// Write a job's evidence to a file that anybody can check
     Export(bundle::ExportArgs),
-    /// Check such a file, and count a sample of it again
+    /// Check an exported file, and count a sample of it again
     Verify(bundle::VerifyArgs),
     /// Join ledgers of parts of one plan
     Merge(bundle::MergeArgs),
@@ -114,13 +114,13 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The words of the command itself, below those that lead to it.
+/// The matches of the innermost subcommand.
 fn innermost(matches: &ArgMatches) -> &ArgMatches {
     matches.subcommand().map_or(matches, |(_, words)| innermost(words))
 }
 
 impl Command {
-    /// How it is to cut a problem, where it does.
+    /// The options that say how to cut a problem, if the command has such.
     fn cut(&mut self) -> Option<&mut CutArgs> {
         match self {
             Command::Count(args) => Some(&mut args.cut),
@@ -169,7 +169,7 @@ fn raise_file_limit() {
     }
 }
 
-/// Where the work is done by threads of our own, or there is next to none.
+/// Runs a command whose work is done by counting threads, or that has little work.
 fn on_one_thread(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
     run(tokio::runtime::Builder::new_current_thread(), command)
 }
@@ -184,13 +184,13 @@ fn run(
 ) -> Result<(), Failure> {
     let runtime = runtime.enable_all().build().map_err(anyhow::Error::from)?;
     let result = runtime.block_on(command);
-    // Nothing that still runs is worth waiting for: what counts is durable.
+    // Tasks that still run need not be waited for: everything important is durable.
     runtime.shutdown_background();
     result
 }
 
-/// A broken invariant ends the whole process, whichever thread finds it: going on could falsify a
-/// count, and everything accepted is in the ledger.
+/// Makes a panic on any thread end the whole process. After a broken invariant a count could become wrong,
+/// and everything accepted is in the ledger.
 fn exit_on_panic() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {

@@ -167,7 +167,7 @@ fn a_parameter_of_another_method_is_refused() {
         run(&mut queens(&command)).refusal(2, &[way_out]);
     }
     let ring = |n, width| run(&mut queens(&["count", n, "--method", "ring", "--width", width]));
-    ring("8", "3").refusal(3, &["--width 1 or 2"]);
+    ring("8", "3").refusal(3, &["the width is 1 or 2"]);
     ring("3", "2").refusal(3, &["--method rows"]);
 }
 
