@@ -1,11 +1,11 @@
-//! The method `rows` where states of three masks do not tell enough: a torus, queens that move as
-//! knights, boards with given queens.
+//! Tasks of the method `rows` for problems whose states are more than three masks: a torus, queens that
+//! move as knights, and boards with given queens.
 //!
-//! A task is a way to fill the first M rows that are open. It travels as a [`Prefix`] whose `down`
-//! holds the queens' columns, six bits each, the first row's lowest; `left` and `right` are 0. Whoever
-//! counts knows the problem, and so the rows.
+//! A task is a way to fill the first M rows that are open. It travels as a [`Prefix`] whose `down` holds
+//! the queens' columns, six bits each, the first row's column lowest; `left` and `right` are 0. The rows
+//! are not part of the record, because the problem tells them.
 //!
-//! Tasks are in the lexicographic order of these columns. What is removed by symmetry, so that a task
+//! Tasks are in the lexicographic order of these columns. Symmetry removes some of them, so that a task
 //! counts more than once:
 //!
 //! ```text
@@ -16,7 +16,7 @@
 //!   completions   any             any                 1
 //! ```
 //!
-//! A plan holds all of them, at most 2^17: less than 2 MiB.
+//! A plan holds all tasks, at most 2^17 of them, in less than 2 MiB.
 
 use std::ops::Range;
 
@@ -31,7 +31,7 @@ pub const MAX_ROWS: u32 = 5;
 /// The most tasks of a plan.
 pub const MAX_TASKS: usize = 1 << 17;
 
-/// A plan of [`suggested_rows`] has as many tasks, where there are as many.
+/// The number of tasks that [`suggested_rows`] aims at.
 const ENOUGH_TASKS: usize = 2_000;
 
 /// The bits of a column.
@@ -41,7 +41,7 @@ const BITS: u32 = 6;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FirstRowsError {
-    /// Only the total is cut in other ways.
+    /// The problem cannot be cut by this method.
     #[error(
         "{problem} cannot be cut by {method}: it is counted by the method rows, M up to {most}"
     )]
@@ -59,7 +59,7 @@ pub enum FirstRowsError {
         /// Its size.
         n: u32,
     },
-    /// Each would have next to nothing to do.
+    /// There are more than [`MAX_TASKS`] tasks, so that each has next to nothing to do.
     #[error("with M={rows} there are more than {MAX_TASKS} tasks: take fewer rows")]
     TooManyTasks {
         /// M.
@@ -78,7 +78,7 @@ impl FirstRowsPlan {
     ///
     /// # Errors
     ///
-    /// [`FirstRowsError`], if the problem has no so many, or is too large.
+    /// [`FirstRowsError`], if the problem has fewer open rows, or is too large.
     pub fn new(problem: Problem, rows: u32) -> Result<FirstRowsPlan, FirstRowsError> {
         if is_too_large(problem) {
             return Err(FirstRowsError::BoardTooLarge { n: problem.n() });
@@ -105,7 +105,7 @@ impl FirstRowsPlan {
         self.tasks.len() as u64
     }
 
-    /// Whether there is none.
+    /// Whether there is no task.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tasks.is_empty()
@@ -143,7 +143,7 @@ fn is_hopeless(problem: Problem) -> bool {
     }
 }
 
-/// M where nothing is asked for: the fewest rows that give enough tasks to share.
+/// The M to choose if the user names none: the fewest rows that give enough tasks to share.
 #[must_use]
 pub fn suggested_rows(problem: Problem) -> u32 {
     if is_too_large(problem) {
@@ -156,8 +156,8 @@ pub fn suggested_rows(problem: Problem) -> u32 {
     (0..=most).find(enough).unwrap_or(most)
 }
 
-/// The queens of a task of `problem` whose tasks fill `rows` rows, from its first row on; `None` if the
-/// record is no such task.
+/// The queens of a task, from its first row on; `None` if the record is not a task of `problem` that fills
+/// `rows` rows.
 #[must_use]
 pub fn queens(problem: &Problem, rows: u32, record: Prefix) -> Option<Vec<Square>> {
     let Prefix { left, down, right } = record;
@@ -176,7 +176,7 @@ pub fn queens(problem: &Problem, rows: u32, record: Prefix) -> Option<Vec<Square
     Some(queens)
 }
 
-/// The record of a task with these queens, from its first row on: [`queens`] reads it.
+/// The record of a task with these queens, which are given from its first row on. [`queens`] reads it.
 #[must_use]
 pub fn record(queens: impl DoubleEndedIterator<Item = Square>) -> Prefix {
     let down = queens.rev().fold(0, |columns, queen| columns << BITS | queen.column);

@@ -1,13 +1,13 @@
-//! The `halves` method's tasks: every way to give half of the columns to the upper half's queens.
+//! Tasks of the method `halves`: every way to give half of the columns to the upper half's queens.
 //!
-//! The queens of the upper N/2 rows stand in N/2 columns, the *split*; those of the lower half
-//! stand in the others. A task is one split. On an odd board the centre row comes first: a task is
-//! the column of its queen and a split of the columns that are left.
+//! The queens of the upper N/2 rows stand in N/2 columns, the *split*; those of the lower half stand in
+//! the others. A task is one split. On an odd board a task is the column of the centre row's queen and a
+//! split of the remaining columns.
 //!
-//! Each board stands for its eight images under the symmetries of the square. Mirroring and
-//! turning upside down act on splits, so that one canonical split stands for four; transposing does
-//! not, but it shows in each half-board by itself, so that only some half-boards of a task are
-//! counted: [`Shares`] draws how.
+//! Each board stands for its eight images under the symmetries of the square. Reflections in the vertical
+//! and the horizontal axis take splits to splits, so one canonical split stands for four. Transposing does
+//! not take splits to splits. Whether a board must be counted in spite of it can be seen from each of its
+//! half-boards alone, so only some half-boards of a task count: [`Shares`] shows which.
 //!
 //! ```text
 //!   record      left       right      down                              weight
@@ -15,17 +15,18 @@
 //!   N odd       1 << c     1 << c     (c: the centre row's queen)       4, in the centre 2
 //! ```
 //!
-//! What a task counts is the sum of its completions' shares. Shares times weights of a board's
-//! eight images add up to eight, so that the sum over all tasks is Q(N).
+//! The count of a task is the sum of its completions' shares. Share times weight, added up over the eight
+//! images of a board, is eight, so the sum over all tasks is Q(N).
 //!
-//! Order: for odd N those with c left of the centre first. Their upper halves have a queen in the
-//! centre column. Up to N = 21 neighbours have the same split, or splits that are the same right of
-//! the centre, so that most of their half-boards serve several tasks. On larger boards, where these
-//! would have to be kept for too long, neighbours have the same c, and splits are in the order of
-//! masks. With c in the centre, and for even N, too, `splits` has the order.
+//! # The order of tasks
 //!
-//! Ordinals are computed with, not looked up: a plan holds two numbers, and a task takes less
-//! than 1 us from anywhere (N = 19).
+//! For odd N, tasks with c left of the centre come first. The upper half of these has a queen in the centre
+//! column. Up to N = 21 neighbours have the same split, or splits that are equal right of the centre, so
+//! that most of their half-boards serve several tasks. On larger boards such half-boards would have to be
+//! kept for too long; there neighbours have the same c, and splits are in the order of their masks. The
+//! module `splits` has the order of tasks with c in the centre, and of those of even N.
+//!
+//! A task is computed from its ordinal, in less than 1 us (N = 19); a plan holds only two numbers.
 
 mod shares;
 mod splits;
@@ -40,8 +41,8 @@ use crate::{Prefix, RangeError, Tasks};
 /// The smallest board that is split.
 pub const MIN_N: u32 = 4;
 
-/// The largest board that is split: of a larger one a task would take hours, and nobody has measured
-/// how long its lists are.
+/// The largest board that is split. A task of a larger one would take hours, and the lengths of its lists
+/// have not been measured.
 pub const MAX_N: u32 = 29;
 
 /// The largest odd board whose tasks are in the order of splits, so that neighbours share lists of
@@ -88,13 +89,13 @@ impl HalvesPlan {
         self.n
     }
 
-    /// The number of tasks: about C(N, N/2)/4, and N/4 times C(N - 1, (N - 1)/2) for odd N.
+    /// The number of tasks: about C(N, N/2)/4 for even N, and N/4 times C(N - 1, (N - 1)/2) for odd N.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether there is no task; there always is one.
+    /// Whether there is no task; there is always one.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0

@@ -9,7 +9,7 @@
 //!
 //! let problem = Problem::Total { n: 27 };
 //! let cut = Cut::new(problem, Method::Rows { rows: 6 })?;
-//! assert_eq!(cut.len(), 33_987_060);
+//! assert_eq!(cut.len(), 33_879_091);
 //!
 //! // Ten tasks from the middle: the masks of the first six rows, and how many boards each stands for.
 //! let mut tasks = Tasks::new();
@@ -32,8 +32,8 @@
 //!
 //! # Masks
 //!
-//! A set of columns is a `u32`; bit `c` is column `c`, so that boards reach [`MAX_N`] = 32. A
-//! [`Prefix`] is the board after its first M rows, seen from row M:
+//! A set of columns is a `u32`, in which bit `c` is column `c`; boards therefore have at most [`MAX_N`] = 32
+//! columns. A [`Prefix`] is the board after its first M rows, as row M sees it:
 //!
 //! ```text
 //!   N = 5, two queens placed      column   4 3 2 1 0

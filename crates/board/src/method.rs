@@ -109,7 +109,7 @@ impl Method {
         match self {
             Method::Rows { rows } => rows..=MAX_N,
             Method::Ring { width: width @ 1..=2 } => 2 * width..=MAX_N,
-            Method::Ring { .. } => 1..=0,
+            Method::Ring { .. } => RangeInclusive::new(1, 0),
             Method::Halves => halves::MIN_N..=halves::MAX_N,
         }
     }

@@ -12,16 +12,15 @@ pub const MAX_N: u32 = 32;
 #[inline]
 pub const fn full_mask(n: u32) -> u32 {
     assert!(n <= MAX_N, "a board is at most MAX_N wide");
-    // A shift by 32 is not defined for u32, so N = 0 and N = 32 meet in u64.
+    // A u32 cannot be shifted by 32, which N = 32 needs.
     ((1u64 << n) - 1) as u32
 }
 
 /// The state after M placed rows, as the masks that row M sees (bit `c` is column `c`).
 ///
-/// `left` holds the columns attacked along diagonals that move one bit up per row, `right` along
-/// those that move one bit down, and `down` the columns that hold a queen, so that it has exactly
-/// M bits set. All three stay within the board's [`full_mask`]. The names are those of the MC#
-/// program.
+/// `left` holds the columns attacked along diagonals that move one bit up per row, `right` those attacked
+/// along diagonals that move one bit down, and `down` the columns that hold a queen, exactly M of them. All
+/// three stay within the board's [`full_mask`]. The names are those of the MC# program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Prefix {
     /// Columns attacked along diagonals to higher columns.

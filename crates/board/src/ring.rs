@@ -1,7 +1,7 @@
-//! The `ring` method's tasks: every way to place the queens of the outermost rows and columns, one
-//! of each orbit under the eight symmetries of the square.
+//! Tasks of the method `ring`: the ways to place the queens of the outermost rows and columns, one of each
+//! orbit under the eight symmetries of the square.
 //!
-//! The outer `width` rows and the outer `width` columns of all four sides get their queens first:
+//! A task has the queens of the outer `width` rows and columns on all four sides:
 //!
 //! ```text
 //!   N = 7, width 1     . . Q . . . .     right    row 1      1 when read clockwise
@@ -13,20 +13,19 @@
 //!                      . . . . Q . .
 //! ```
 //!
-//! A *side* is the queens of the outer lines of one side of the board, read clockwise. There are
-//! N of width 1 and (N - 1)(N - 2) of width 2, kept as a list, and each has its mirror image in it.
-//! A [`Preplacement`] is a bracelet of four sides: a quarter turn of the board moves each one on to
-//! the next place, a reflection reverses their order and mirrors each. Queens attack each other in
-//! pairs, so that four sides fit if every two of them do.
+//! A *side* is the queens of the outer lines of one side of the board, read clockwise. There are N sides
+//! of width 1 and (N - 1)(N - 2) of width 2. They are kept as a list, which also holds the mirror image of
+//! each. A [`Preplacement`] is a bracelet of four sides: a quarter turn of the board moves each one to the
+//! next place, and a reflection reverses their order and mirrors each. Queens attack each other in pairs,
+//! so four sides fit together if every two of them do.
 //!
-//! Of each orbit one preplacement is a task: the one whose sides, by their places in the list, are
-//! least, so that none of its sides or their mirror images is less than its first. Its weight is
-//! the size of the orbit: 8, or 4 if the half turn leaves it as it is, or 2 if the quarter turn
-//! does. No reflection ever does, for a queen would attack her own image.
+//! One preplacement of each orbit is a task: the one whose sides, by their places in the list, are least,
+//! so that none of its sides or their mirror images is less than its first. Its weight is the size of the
+//! orbit: 4 if the half turn fixes the preplacement, 2 if the quarter turn fixes it, and otherwise 8. No
+//! reflection fixes it, because a queen would attack her own image.
 //!
-//! This is the coronal preplacement by which Q(27) was computed (T. B. Preußer and M. R.
-//! Engelhardt, "Putting Queens in Carry Chains, No. 27", 2017), and width 2 makes as many tasks as
-//! they did.
+//! This is the coronal preplacement by which Q(27) was computed (T. B. Preußer and M. R. Engelhardt,
+//! "Putting Queens in Carry Chains, No. 27", 2017). With width 2 there are as many tasks as in that work.
 //!
 //! # The order of tasks
 //!
@@ -34,11 +33,12 @@
 //! fastest: tasks that differ in nothing but [`Preplacement::top`] are neighbours**, so that a
 //! kernel may prepare the other three sides once for all of them.
 //!
-//! A plan holds no tasks: it holds which sides fit as bits, and where the tasks below each first
-//! two sides begin. The rest is intersections: one row of bits is all the tops of three sides.
+//! A plan holds no tasks. It holds as bits which sides fit together, and where the tasks with the same
+//! first two sides begin. The tasks themselves follow from intersections: one row of bits holds all tops
+//! that fit three other sides.
 //!
-//! Measured on one core of a shared Zen 5 server (`cargo bench -p board`), of two runs where they
-//! differed:
+//! Measured on one core of a shared Zen 5 server (`cargo bench -p queens-board`); where two runs differed,
+//! both figures are given:
 //!
 //! | plan | tasks | `new` | 8,192 tasks from anywhere | 40 tasks from anywhere |
 //! |---|---|---|---|---|
@@ -89,10 +89,11 @@ pub enum RingError {
     },
 }
 
-/// The width to choose where the user names none: 1 up to N = 22, 2 above.
+/// The width to choose if the user names none: 1 up to N = 22, 2 above.
 ///
-/// That makes 3,000 to 15,000 tasks for N = 16 to 22, 3 * 10^8 to 2 * 10^9 for N = 23 to 27, and
-/// 1.3 * 10^10 at 32. Width 1 would leave 18,410 tasks at N = 23, of more than ten seconds each.
+/// There are then 3,000 to 15,000 tasks for N = 16 to 22, 3 * 10^8 to 2 * 10^9 for N = 23 to 27, and
+/// 1.3 * 10^10 for N = 32. With width 1 there would be 18,410 tasks for N = 23, of more than ten seconds
+/// each.
 #[must_use]
 pub const fn suggested_width(n: u32) -> u32 {
     if n <= 22 { 1 } else { 2 }
@@ -106,7 +107,7 @@ pub struct RingPlan {
     n: u32,
     width: u32,
     sides: Sides,
-    /// In order; some have no task.
+    /// Entries in order; some have no task.
     index: Vec<Entry>,
     tasks: u64,
 }
@@ -124,7 +125,7 @@ impl RingPlan {
     ///
     /// # Errors
     ///
-    /// [`RingError`], if the width or the size is another.
+    /// [`RingError`], if the width or the size is out of range.
     pub fn new(n: u32, width: u32) -> Result<RingPlan, RingError> {
         check(n, width)?;
         let sides = Sides::new(n, width, list(n, width));

@@ -1,9 +1,9 @@
-//! The `rows` method's tasks: every way to place the first M rows, mirror images removed.
+//! Tasks of the method `rows`: every way to place the first M rows, mirror images removed.
 //!
-//! Two boards that are mirror images of each other, left to right, are counted once. A prefix
-//! that is its own mirror image has weight 1: the empty board, and the queen in the centre column
-//! of an odd N. The next queen below such a prefix stands in the left half (columns `0..N/2`),
-//! from where on the prefix has weight 2, or in the centre column. Everything else follows:
+//! Of two boards that are mirror images of each other, left to right, one is counted. A prefix that is its
+//! own mirror image has weight 1: the empty board, and for odd N the queen in the centre column. The next
+//! queen below such a prefix stands in the left half (columns `0..N/2`), and the prefix has weight 2 from
+//! there on, or it stands in the centre column. Nothing else is removed:
 //!
 //! ```text
 //!   N = 5, M = 2       first row   0 0 0 1 1 2      weight 2 throughout; the centre
@@ -13,10 +13,10 @@
 //! Tasks are in lexicographic order of their queens' columns, row by row, ascending. The sum of
 //! their weights is the number of prefixes without symmetry (A061989 to A061993 for M = 3 to 7).
 //!
-//! A plan holds no tasks: it holds an index of at most 65,536 prefixes of a shallower row, from
-//! which any range of ordinals is walked to.
+//! A plan holds no tasks. It holds an index of at most 65,536 prefixes of a shallower row, from which a walk
+//! reaches any range of ordinals.
 //!
-//! Measured on one core of a shared Zen 5 server (`cargo bench -p board`):
+//! Measured on one core of a shared Zen 5 server (`cargo bench -p queens-board`):
 //!
 //! | plan | tasks | `new` | 8,192 tasks from anywhere | 40 tasks from anywhere |
 //! |---|---|---|---|---|
@@ -24,9 +24,9 @@
 //! | N = 27, M = 6 | 3.4e7 | 1.1 ms | 230 M/s | 0.4 us |
 //! | N = 17, M = 10 | 1.8e8 | 0.17 s | 125 M/s | 6.7 us |
 //!
-//! The largest plans take longest to make where they are deep: 0.6 s for N = 17, M = 11, and 6 s
-//! for a board of 16 with all its rows placed, the worst that is not refused. A refusal takes at
-//! most 1.5 s (N = 17), and 0.03 s at N = 32.
+//! Among the largest plans the deep ones take longest to make: 0.6 s for N = 17, M = 11, and 6 s for
+//! N = 16 with all rows placed, the longest of all that are not refused. A refusal takes at most 1.5 s
+//! (N = 17), and 0.03 s for N = 32.
 
 mod index;
 mod walk;
@@ -41,8 +41,8 @@ use crate::{MAX_N, RangeError, Tasks};
 
 /// The most prefixes that the first M rows of a plan may hold, all those rows together.
 ///
-/// It bounds the number of tasks, and also the time that [`RowsPlan::new`] takes, which has to
-/// count the rows above the last two one prefix at a time.
+/// It bounds the number of tasks, and also the time of [`RowsPlan::new`], which counts the prefixes above
+/// the last two rows one at a time.
 pub const MAX_TASKS: u64 = 1_000_000_000;
 
 /// Why a plan cannot be made.
@@ -80,14 +80,14 @@ pub enum RowsError {
     },
 }
 
-/// The number of placed rows to choose where the user names none: a quarter of the rows, at most 6.
+/// The number of placed rows to choose if the user names none: a quarter of the rows, at most 6.
 ///
-/// That makes about 5,000 to 13,000 tasks for N = 14 to 17, 10^5 to 5 * 10^5 up to 21, 6 * 10^6
-/// to 3 * 10^7 up to 25, and 10^8 at 32: enough for a large farm to share, and each of them long
+/// There are then about 5,000 to 13,000 tasks for N = 14 to 17, 10^5 to 5 * 10^5 up to N = 21, 6 * 10^6 to
+/// 3 * 10^7 up to N = 25, and 10^8 for N = 32: enough for a large farm to share, and each of them long
 /// enough to be worth sending.
 #[must_use]
 pub const fn suggested_rows(n: u32) -> u32 {
-    // Not (n + 2) / 4, which passes u32 for what a stranger may ask for.
+    // (n + 2) / 4 would overflow for the largest n, which a stranger can ask for.
     let quarter = n / 4 + n % 4 / 2;
     if quarter < 6 { quarter } else { 6 }
 }

@@ -12,20 +12,20 @@ use thiserror::Error;
 /// A square of a board of any size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Square {
-    /// From 0, file a.
+    /// Counted from 0, which is file a.
     pub column: u32,
-    /// From 0, rank 1.
+    /// Counted from 0, which is rank 1.
     pub row: u32,
 }
 
-/// Why words are no queens on a board.
+/// Why a text does not describe queens on a board.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SquaresError {
-    /// Not letters and then a number.
+    /// A word is not the name of a square, that is, letters followed by a number.
     #[error("`{0}` is no square: name it by file and rank, as in a1 or c12")]
     NoSquare(String),
-    /// It is beyond the board.
+    /// A square is off the board.
     #[error("{square} is off the board of size {n}")]
     OffBoard {
         /// The square.
@@ -33,7 +33,7 @@ pub enum SquaresError {
         /// The board's size.
         n: u32,
     },
-    /// Two queens may not stand so.
+    /// Two queens attack each other.
     #[error("the queens on {0} and {1} attack each other")]
     Attack(Square, Square),
     /// A square that is given twice.
@@ -42,21 +42,21 @@ pub enum SquaresError {
     /// A line of a board file that is too long or too short.
     #[error("line {line} has {found} squares, and the board has {n} lines: they must be as many")]
     LineLength {
-        /// From 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// Its squares.
+        /// Number of squares in the line.
         found: usize,
-        /// The lines.
+        /// Number of lines of the board.
         n: usize,
     },
-    /// Something else than a queen or an empty square.
+    /// A character is neither a queen nor an empty square.
     #[error("line {line}, square {column}: `{found}` is neither a queen (Q) nor empty (. or -)")]
     NoPiece {
-        /// From 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// From 1.
+        /// Number of the square in the line, from 1.
         column: usize,
-        /// What stands there.
+        /// The character.
         found: char,
     },
 }
@@ -116,7 +116,7 @@ impl<'de> serde::Deserialize<'de> for Square {
 ///
 /// # Errors
 ///
-/// [`SquaresError::NoSquare`] for the first word that is none.
+/// [`SquaresError::NoSquare`] for the first word that does not name a square.
 pub fn parse_squares(text: &str) -> Result<Vec<Square>, SquaresError> {
     let words = text.lines().map(without_comment).flat_map(|line| line.split([',', ' ', '\t']));
     words.filter(|word| !word.is_empty()).map(str::parse).collect()
@@ -127,13 +127,13 @@ fn without_comment(line: &str) -> &str {
     line.split('#').next().unwrap_or_default().trim()
 }
 
-/// Reads a drawn board, the highest rank first: a line a row, `Q` or `q` a queen, `.` or `-` an empty
-/// square, spaces between them or not. Returns its size and its queens. A text that starts with
-/// anything else is a list of squares, which says no size.
+/// Reads a drawn board and returns its size and its queens. Each line is a row, the highest rank first; `Q`
+/// or `q` is a queen and `.` or `-` an empty square, with or without spaces between them. A text that starts
+/// with anything else is read as a list of squares, which tells no size.
 ///
 /// # Errors
 ///
-/// [`SquaresError`] for the first line that is no row, or the first word that is no square.
+/// [`SquaresError`] for the first line that is not a row, or the first word that does not name a square.
 pub fn parse_board(text: &str) -> Result<(Option<u32>, Vec<Square>), SquaresError> {
     let lines = text.lines().map(without_comment).enumerate();
     let rows: Vec<(usize, &str)> = lines.filter(|(_, line)| !line.is_empty()).collect();
@@ -142,7 +142,7 @@ pub fn parse_board(text: &str) -> Result<(Option<u32>, Vec<Square>), SquaresErro
         let mut squares = line.chars().filter(|c| !c.is_whitespace());
         match squares.next() {
             Some('.' | '-') => true,
-            // q1 is a square, and other words begin so too.
+            // A `q` alone is not enough: q1 is a square, and other words begin with it too.
             Some('Q' | 'q') => squares.next().is_none_or(|c| piece(&c)),
             _ => false,
         }
@@ -172,12 +172,12 @@ pub fn parse_board(text: &str) -> Result<(Option<u32>, Vec<Square>), SquaresErro
     Ok((Some(n as u32), squares))
 }
 
-/// Whether queens stand on the board of size `n`, each on a square of its own, and none attacks
-/// another; in time linear in their number.
+/// Checks, in time linear in the number of queens, that all stand on the board of size `n`, each on a square
+/// of its own, and that none attacks another.
 ///
 /// # Errors
 ///
-/// The first queen in the given order that does not, with the one that it attacks.
+/// The first queen in the given order that breaks this, with the one that it attacks.
 pub fn check_queens(n: u32, queens: &[Square]) -> Result<(), SquaresError> {
     let mut rows = HashMap::new();
     let mut columns = HashMap::new();

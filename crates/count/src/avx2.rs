@@ -1,10 +1,10 @@
 //! AVX2: the search of [`levels`](crate::levels) in vectors of 32 bytes, eight lanes of 32 bits.
 //!
-//! What AVX-512 does with an instruction is done by table here: the bits of eight lanes, gathered
-//! from their signs, are the index of a permutation that moves chosen lanes together ([`PACK`]) or
-//! spreads the first lanes over the chosen ones ([`SPREAD`]).
+//! AVX-512 has instructions that compress and expand lanes; here tables replace them. The signs of eight
+//! lanes, gathered as bits, are the index of a permutation that moves the chosen lanes together ([`PACK`])
+//! or spreads the first lanes over the chosen ones ([`SPREAD`]).
 //!
-//! What a child must pass to be stored is as in [`avx512`](crate::avx512).
+//! A child is stored under the same conditions as in [`avx512`](crate::avx512).
 //!
 //! Measured on one core of a shared Zen 5 server (`bench methods`), `rows`: 7.2e7 Q/s at N = 16
 //! and 6.5e7 at N = 18, 19 times the reference.
@@ -17,7 +17,7 @@ use crate::levels::{Below, States, Unit};
 /// The lanes of a vector.
 const LANES: usize = 8;
 
-/// Vectors of lanes that are worked on in turn, to hide the latency of their refills.
+/// The number of vectors of lanes that are processed in turn, to hide the latency of their refills.
 const STREAMS: usize = 4;
 
 /// The right to execute these instructions.
@@ -69,8 +69,8 @@ impl Unit for Avx2 {
     }
 }
 
-/// Stores the children of which each of the next `LOOK` rows has a free square; and each column has
-/// one, where `LOOK`, being more than three, is all rows that are left.
+/// Stores the children that leave a free square in each of the next `LOOK` rows. If `LOOK` is more than
+/// three, it is all rows that are left, and each column must have a free square too.
 #[target_feature(enable = "avx2,popcnt")]
 fn expand<const PLAIN: bool, const LOOK: usize>(
     parents: &States<u32>,
@@ -125,7 +125,7 @@ fn finish<const PLAIN: bool>(parents: &States<u32>, start: usize, rows: &[Row]) 
     let rows = Rows::<PLAIN>::new(rows);
     let mut streams = [Stream::empty(); STREAMS];
     let mut at = start;
-    // A lane's sum is at most that of the block, which `levels` asserts to fit even 16 bits.
+    // A lane's sum is at most the block's, which fits even 16 bits, as `levels` asserts.
     let mut found = _mm256_setzero_si256();
     loop {
         let mut untried = _mm256_setzero_si256();
@@ -147,14 +147,14 @@ fn finish<const PLAIN: bool>(parents: &States<u32>, start: usize, rows: &[Row]) 
     _mm_cvtsi128_si32(found) as u64
 }
 
-/// The most rows that are looked at together: the parents' and five below.
+/// The most rows that are looked at together: the parents' row and five below it.
 const MOST_ROWS: usize = 6;
 
-/// The rows from the parents' on, in every lane. Where they are `PLAIN`, nothing of it is used.
+/// The rows from the parents' row on, in every lane. It is not used if the rows are `PLAIN`.
 struct Rows<const PLAIN: bool> {
-    /// The columns that are closed in each.
+    /// The columns that are closed in each row.
     closed: [__m256i; MOST_ROWS],
-    /// How far below the children's each is; of the first, how far the children's is below it.
+    /// How far each row is below the children's row; for the first, how far the children's row is below it.
     apart: [__m256i; MOST_ROWS],
 }
 
@@ -188,7 +188,7 @@ struct Vectors {
 }
 
 impl Vectors {
-    /// The free squares of row `ROW`, of which 0 is the parents' own and 1 the children's.
+    /// The free squares of row `ROW`; row 0 is the parents' and row 1 the children's.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn free<const PLAIN: bool, const ROW: usize>(self, rows: &Rows<PLAIN>) -> __m256i {
@@ -208,7 +208,7 @@ impl Vectors {
     }
 }
 
-/// States and, of each, the free squares of its next row on which no queen was placed yet.
+/// States, each with the free squares of its next row on which no queen was placed yet.
 #[derive(Clone, Copy)]
 struct Stream {
     states: Vectors,
@@ -223,7 +223,7 @@ impl Stream {
         Stream { states: Vectors { open: zero, left: zero, right: zero }, untried: zero }
     }
 
-    /// Gives the spent lanes the states from `at` on, and returns where the next ones begin.
+    /// Gives the spent lanes the states from `at` on, and returns the place of the next state.
     #[inline]
     #[target_feature(enable = "avx2,popcnt")]
     fn refill<const PLAIN: bool>(
@@ -266,7 +266,7 @@ impl Stream {
     }
 }
 
-/// Appends the chosen lanes to the first `len` states, and returns how many there are then.
+/// Appends the chosen lanes to the first `len` states, and returns the new number of states.
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
 fn append(to: &mut States<u32>, len: usize, lanes: u8, states: Vectors) -> usize {
@@ -280,7 +280,7 @@ fn append(to: &mut States<u32>, len: usize, lanes: u8, states: Vectors) -> usize
 /// The number of ways, at most 3! in each lane, to place the last three queens in the three columns
 /// that are open; an empty lane has none.
 ///
-/// For each column of the middle row's queen, both ways to place the other two are tried.
+/// It tries, for each column of the middle row's queen, both ways to place the other two.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn last_three<const PLAIN: bool>(states: Vectors, rows: &Rows<PLAIN>) -> __m256i {
@@ -296,8 +296,8 @@ fn last_three<const PLAIN: bool>(states: Vectors, rows: &Rows<PLAIN>) -> __m256i
     let high = _mm256_and_si256(upper, _mm256_add_epi32(upper, minus_one));
     let middle = _mm256_xor_si256(upper, high);
 
-    // In neighbouring rows the middle row's queen is off all others' diagonals if it keeps off the
-    // columns beside open ones; elsewhere the others keep off its own, column by column.
+    // If the rows are neighbours, the middle row's queen meets no diagonal of the others unless it stands
+    // beside an open column. Otherwise its diagonals are excluded for the others, column by column.
     let b = match PLAIN {
         true => _mm256_andnot_si256(_mm256_or_si256(up::<1>(open), down::<1>(open)), b),
         false => b,
@@ -306,7 +306,7 @@ fn last_three<const PLAIN: bool>(states: Vectors, rows: &Rows<PLAIN>) -> __m256i
         _mm256_andnot_si256(_mm256_or_si256(up_by(queen, by), down_by(queen, by)), row)
     };
     let b_to_c = _mm256_sub_epi32(rows.apart[3], rows.apart[2]);
-    // Without a column to place them in, queens on no square would count.
+    // In an empty lane no column is open, and the formula would count queens on no square.
     let open = _mm256_or_si256(open, equal(open, _mm256_setzero_si256()));
     let mut ways = _mm256_setzero_si256();
     for [column, lower, upper] in [[low, middle, high], [middle, low, high], [high, low, middle]] {
@@ -321,7 +321,7 @@ fn last_three<const PLAIN: bool>(states: Vectors, rows: &Rows<PLAIN>) -> __m256i
             let (a, c) = (_mm256_and_si256(a, a_column), _mm256_and_si256(c, c_column));
             equal(_mm256_or_si256(_mm256_or_si256(a, b), c), open)
         };
-        // Each is -1 where it is true.
+        // Each comparison gives -1 in the lanes where it is true.
         ways = _mm256_sub_epi32(ways, _mm256_add_epi32(all(lower, upper), all(upper, lower)));
     }
     ways
@@ -332,8 +332,8 @@ fn last_three<const PLAIN: bool>(states: Vectors, rows: &Rows<PLAIN>) -> __m256i
 /// All lanes.
 const ALL: u8 = u8::MAX;
 
-/// For each set of lanes: which lane goes to each place, a byte for each, so that the lanes of the
-/// set come first, in order.
+/// For each set of lanes, a byte for each place: the lane that goes there so that the lanes of the set come
+/// first, in order.
 static PACK: [u64; 256] = {
     let mut table = [0; 256];
     let mut set = 0;
@@ -351,8 +351,8 @@ static PACK: [u64; 256] = {
     table
 };
 
-/// For each set of lanes: which lane goes to each place, so that the first ones come to those of
-/// the set, in order.
+/// For each set of lanes, a byte for each place: the lane that goes there so that the first lanes come to the
+/// places of the set, in order.
 static SPREAD: [u64; 256] = {
     let mut table = [0; 256];
     let mut set = 0;
@@ -388,14 +388,14 @@ fn down<const BY: i32>(a: __m256i) -> __m256i {
     _mm256_srli_epi32::<BY>(a)
 }
 
-/// `a`, moved up by the number of bits in each lane of `by`.
+/// Shifts each lane of `a` up by the number of bits in the lane of `by`.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn up_by(a: __m256i, by: __m256i) -> __m256i {
     _mm256_sllv_epi32(a, by)
 }
 
-/// `a`, moved down by the number of bits in each lane of `by`.
+/// Shifts each lane of `a` down by the number of bits in the lane of `by`.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn down_by(a: __m256i, by: __m256i) -> __m256i {

@@ -1,21 +1,20 @@
 //! AVX-512: the search of [`levels`](crate::levels) in vectors of 64 bytes.
 //!
-//! A mask takes 16 bits where the board is at most 16 wide, and 32 otherwise: 32 or 16 lanes, one
-//! code for both, with the lane's type `L` (`u16`, `u32`) as its parameter. Refilling and appending
-//! are an instruction for each mask, expand and compress, from and to registers: compress to memory
-//! is slow on Zen 4.
+//! A mask takes 16 bits if the board is at most 16 wide, and 32 otherwise, so a vector has 32 or 16 lanes.
+//! The same code serves both; the lane's type `L` (`u16`, `u32`) is its parameter. Refilling and appending
+//! take one instruction for each mask, expand and compress, between registers: compress to memory is slow
+//! on Zen 4.
 //!
-//! What a child must pass to be stored: each of its next three rows has a free square. With four or
-//! five rows left the whole rest of the board is looked at, every row *and* every column; of the
-//! children with four rows left at N = 16, that keeps 41% instead of 56%. The last three rows are
-//! counted in closed form ([`last_three`]).
+//! A child is stored only if each of its next three rows has a free square. With four or five rows left,
+//! every row *and* every column that is left must have one; of the children with four rows left at N = 16,
+//! that keeps 41% instead of 56%. The last three rows are counted in closed form ([`last_three`]).
 //!
-//! Measured on one core of a shared Zen 5 server (`bench methods`), `rows`: 3.0e8 Q/s at N = 16
-//! and 1.45e8 at N = 18, that is 78 and 43 times the reference, 14 and 29 cycles a solution.
+//! Measured on one core of a shared Zen 5 server (`bench methods`), `rows`: 3.0e8 Q/s at N = 16 and 1.45e8
+//! at N = 18, which are 78 and 43 times the reference, and 14 and 29 cycles for each solution.
 //! `docs/METHODS-NOTES.md` says what else was tried.
 //!
-//! It needs what Ice Lake (2019) and Zen 4 (2022) brought: VBMI2 to move 16-bit lanes, BITALG and
-//! VPOPCNTDQ to count bits. Older AVX-512 processors run `avx2`.
+//! The instructions are those of Ice Lake (2019) and Zen 4 (2022): VBMI2 moves 16-bit lanes, and BITALG and
+//! VPOPCNTDQ count bits. Older AVX-512 processors run `avx2`.
 
 use std::arch::x86_64::*;
 use std::marker::PhantomData;
@@ -23,7 +22,7 @@ use std::marker::PhantomData;
 use crate::ground::Row;
 use crate::levels::{Below, States, Unit};
 
-/// Vectors of lanes that are worked on in turn, to hide the latency of their refills.
+/// The number of vectors of lanes that are processed in turn, to hide the latency of their refills.
 const STREAMS: usize = 3;
 
 /// The right to execute these instructions, with lanes of type `L`.
@@ -73,8 +72,8 @@ impl<L: Copy + Default + TryFrom<u32>> Unit for Avx512<L> {
     }
 }
 
-/// Stores the children of which each of the next `LOOK` rows has a free square; and each column has
-/// one, where `LOOK`, being more than three, is all rows that are left.
+/// Stores the children that leave a free square in each of the next `LOOK` rows. If `LOOK` is more than
+/// three, it is all rows that are left, and each column must have a free square too.
 #[target_feature(enable = "avx512bw,avx512vbmi2,avx512bitalg,avx512vpopcntdq,popcnt")]
 fn expand<L, const PLAIN: bool, const LOOK: usize>(
     parents: &States<L>,
@@ -128,7 +127,7 @@ fn finish<L, const PLAIN: bool>(parents: &States<L>, start: usize, rows: &[Row])
     let rows = Rows::<PLAIN>::new::<L>(rows);
     let mut streams = [Stream::empty(); STREAMS];
     let mut at = start;
-    // A lane's sum is at most that of the block, which `levels` asserts to fit 16 bits.
+    // A lane's sum is at most the block's, which fits 16 bits, as `levels` asserts.
     let mut found = _mm512_setzero_si512();
     loop {
         let mut untried = _mm512_setzero_si512();
@@ -140,7 +139,7 @@ fn finish<L, const PLAIN: bool>(parents: &States<L>, start: usize, rows: &[Row])
             break;
         }
         for stream in &mut streams {
-            // The child of an empty lane is empty as well, and has no completion.
+            // The child of an empty lane is empty too, and has no completion.
             let child = stream.child::<L, PLAIN>(&rows);
             found = add::<L>(found, last_three::<L, PLAIN>(child, &rows));
         }
@@ -152,14 +151,14 @@ fn finish<L, const PLAIN: bool>(parents: &States<L>, start: usize, rows: &[Row])
     _mm512_reduce_add_epi32(found) as u64
 }
 
-/// The most rows that are looked at together: the parents' and five below.
+/// The most rows that are looked at together: the parents' row and five below it.
 const MOST_ROWS: usize = 6;
 
-/// The rows from the parents' on, in every lane. Where they are `PLAIN`, nothing of it is used.
+/// The rows from the parents' row on, in every lane. It is not used if the rows are `PLAIN`.
 struct Rows<const PLAIN: bool> {
-    /// The columns that are closed in each.
+    /// The columns that are closed in each row.
     closed: [__m512i; MOST_ROWS],
-    /// How far below the children's each is; of the first, how far the children's is below it.
+    /// How far each row is below the children's row; for the first, how far the children's row is below it.
     apart: [__m512i; MOST_ROWS],
 }
 
@@ -193,7 +192,7 @@ struct Vectors {
 }
 
 impl Vectors {
-    /// The states of `from` at `at` and after.
+    /// The states of `from` from the place `at` on.
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn load<L>(from: &States<L>, at: usize) -> Vectors {
@@ -204,7 +203,7 @@ impl Vectors {
         }
     }
 
-    /// The free squares of row `ROW`, of which 0 is the parents' own and 1 the children's.
+    /// The free squares of row `ROW`; row 0 is the parents' and row 1 the children's.
     #[inline]
     #[target_feature(enable = "avx512bw")]
     fn free<L, const PLAIN: bool, const ROW: usize>(self, rows: &Rows<PLAIN>) -> __m512i {
@@ -224,7 +223,7 @@ impl Vectors {
     }
 }
 
-/// States and, of each, the free squares of its next row on which no queen was placed yet.
+/// States, each with the free squares of its next row on which no queen was placed yet.
 #[derive(Clone, Copy)]
 struct Stream {
     states: Vectors,
@@ -239,7 +238,7 @@ impl Stream {
         Stream { states: Vectors { open: zero, left: zero, right: zero }, untried: zero }
     }
 
-    /// Gives the spent lanes the states from `at` on, and returns where the next ones begin.
+    /// Gives the spent lanes the states from `at` on, and returns the place of the next state.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vbmi2,popcnt")]
     fn refill<L, const PLAIN: bool>(
@@ -274,7 +273,7 @@ impl Stream {
     }
 }
 
-/// Appends the chosen lanes to the first `len` states, and returns how many there are then.
+/// Appends the chosen lanes to the first `len` states, and returns the new number of states.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vbmi2,popcnt")]
 fn append<L>(to: &mut States<L>, len: usize, chosen: u32, states: Vectors) -> usize {
@@ -303,14 +302,14 @@ fn last_three<L, const PLAIN: bool>(states: Vectors, rows: &Rows<PLAIN>) -> __m5
     let middle = _mm512_xor_si512(upper, high);
 
     if PLAIN {
-        // If the middle row's queen keeps off the columns beside open ones, and the other two are
-        // not two columns apart, no two meet on a diagonal: any different columns will do.
+        // No two queens meet on a diagonal if the middle row's queen does not stand beside an open column
+        // and the other two are not two columns apart. Then any three different columns are a placement.
         let b = _mm512_ternarylogic_epi32::<AND_NEITHER>(b, up::<L, 1>(open), down::<L, 1>(open));
         let b = remove::<L>(b, equal::<L>(up::<L, 2>(middle), high), low);
         let b = remove::<L>(b, equal::<L>(up::<L, 2>(low), middle), high);
         return permanent::<L>(a, b, c);
     }
-    // For each column of the middle row's queen, the other two have two columns left.
+    // For each column of the middle row's queen, two columns are left for the other two queens.
     let to_b = rows.apart[2];
     let b_to_c = sub::<L>(rows.apart[3], to_b);
     let mut ways = _mm512_setzero_si512();
@@ -330,8 +329,8 @@ fn last_three<L, const PLAIN: bool>(states: Vectors, rows: &Rows<PLAIN>) -> __m5
     ways
 }
 
-/// The number of choices of three different columns from the sets a, b and c, of three columns in
-/// all: the permanent of a 3 x 3 matrix of bits, by inclusion and exclusion
+/// The number of ways to choose three different columns, one from each of the sets a, b and c, which have
+/// three columns in all. It is the permanent of a 3 x 3 matrix of bits, by inclusion and exclusion:
 ///
 /// ```text
 ///   |a| |b| |c|  -  |a b| |c|  -  |a c| |b|  -  |b c| |a|  +  2 |a b c|
@@ -344,7 +343,7 @@ fn permanent<L>(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
     let bc = ones::<L>(_mm512_and_si512(b, c));
     let abc = ones::<L>(_mm512_and_si512(ab, c));
     let (ab, a, b, c) = (ones::<L>(ab), ones::<L>(a), ones::<L>(b), ones::<L>(c));
-    // Products are small, so that those of 16 bits do for lanes of 32.
+    // The products are small, so 16-bit multiplication is enough for lanes of 32 bits.
     let apart = sub::<L>(_mm512_mullo_epi16(a, b), ab);
     let ways = _mm512_mullo_epi16(apart, c);
     let ways = sub::<L>(ways, _mm512_mullo_epi16(ac, b));
@@ -385,7 +384,7 @@ fn store<L>(to: &mut [L], at: usize, a: __m512i) {
     unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), a) }
 }
 
-/// `value` in every lane, which holds it.
+/// `value` in every lane; it fits a lane.
 #[inline]
 #[target_feature(enable = "avx512bw")]
 fn set<L>(value: u32) -> __m512i {
@@ -422,14 +421,14 @@ fn down<L, const BY: u32>(a: __m512i) -> __m512i {
     if is_words::<L>() { _mm512_srli_epi16::<BY>(a) } else { _mm512_srli_epi32::<BY>(a) }
 }
 
-/// `a`, moved up by the number of bits in each lane of `by`.
+/// Shifts each lane of `a` up by the number of bits in the lane of `by`.
 #[inline]
 #[target_feature(enable = "avx512bw")]
 fn up_by<L>(a: __m512i, by: __m512i) -> __m512i {
     if is_words::<L>() { _mm512_sllv_epi16(a, by) } else { _mm512_sllv_epi32(a, by) }
 }
 
-/// `a`, moved down by the number of bits in each lane of `by`.
+/// Shifts each lane of `a` down by the number of bits in the lane of `by`.
 #[inline]
 #[target_feature(enable = "avx512bw")]
 fn down_by<L>(a: __m512i, by: __m512i) -> __m512i {
@@ -443,7 +442,7 @@ fn ones<L>(a: __m512i) -> __m512i {
     if is_words::<L>() { _mm512_popcnt_epi16(a) } else { _mm512_popcnt_epi32(a) }
 }
 
-/// Which lanes are zero.
+/// The lanes that are zero.
 #[inline]
 #[target_feature(enable = "avx512bw")]
 fn zero<L>(a: __m512i) -> u32 {
@@ -454,14 +453,14 @@ fn zero<L>(a: __m512i) -> u32 {
     }
 }
 
-/// Which lanes are not zero.
+/// The lanes that are not zero.
 #[inline]
 #[target_feature(enable = "avx512bw")]
 fn nonzero<L>(a: __m512i) -> u32 {
     if is_words::<L>() { _mm512_test_epi16_mask(a, a) } else { _mm512_test_epi32_mask(a, a).into() }
 }
 
-/// Which lanes have no bit in common.
+/// The lanes that have no bit in common.
 #[inline]
 #[target_feature(enable = "avx512bw")]
 fn disjoint<L>(a: __m512i, b: __m512i) -> u32 {
@@ -472,7 +471,7 @@ fn disjoint<L>(a: __m512i, b: __m512i) -> u32 {
     }
 }
 
-/// `a`, with `b` added in the chosen lanes.
+/// Adds `b` to `a` in the chosen lanes; the others keep `a`.
 #[inline]
 #[target_feature(enable = "avx512bw")]
 fn add_some<L>(a: __m512i, chosen: u32, b: __m512i) -> __m512i {
@@ -483,7 +482,7 @@ fn add_some<L>(a: __m512i, chosen: u32, b: __m512i) -> __m512i {
     }
 }
 
-/// Which lanes are equal.
+/// The lanes that are equal.
 #[inline]
 #[target_feature(enable = "avx512bw")]
 fn equal<L>(a: __m512i, b: __m512i) -> u32 {
@@ -506,7 +505,7 @@ fn remove<L>(a: __m512i, chosen: u32, b: __m512i) -> __m512i {
     }
 }
 
-/// `a` with the first lanes of `b`, in order, in the place of the chosen ones.
+/// Replaces the chosen lanes of `a` by the first lanes of `b`, in order.
 #[inline]
 #[target_feature(enable = "avx512vbmi2")]
 fn replace<L>(a: __m512i, chosen: u32, b: __m512i) -> __m512i {
@@ -517,7 +516,7 @@ fn replace<L>(a: __m512i, chosen: u32, b: __m512i) -> __m512i {
     }
 }
 
-/// The chosen lanes of `a`, moved together.
+/// Moves the chosen lanes of `a` to the front, in order.
 #[inline]
 #[target_feature(enable = "avx512vbmi2")]
 fn compress<L>(chosen: u32, a: __m512i) -> __m512i {

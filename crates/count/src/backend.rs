@@ -1,4 +1,4 @@
-//! Which implementation of the counting loop is used: chosen once, as a value.
+//! Backends: the implementations of the counting loop. One is chosen once, as a value.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,17 +9,18 @@ use crate::engine::Engine;
 
 /// An implementation of the counting loop.
 ///
-/// Every one has a name everywhere; a processor may lack some.
+/// Every backend has its name on every processor, but a processor may lack it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Backend {
-    /// The recursive definition: the oracle, many times slower than the others.
+    /// The recursive definition, many times slower than the others, which are tested against it.
     Reference,
     /// Level buffers in plain Rust, for every processor.
     Portable,
-    /// x86-64 processors since Haswell (2013) and Excavator (2015).
+    /// AVX2, for x86-64 processors since Haswell (2013) and Excavator (2015).
     Avx2,
-    /// x86-64 processors since Ice Lake (2019) and Zen 4 (2022): it takes more than the first
-    /// AVX-512.
+    /// AVX-512 with the extensions of Ice Lake (2019) and Zen 4 (2022); older processors with AVX-512 lack
+    /// some of them.
     Avx512,
 }
 
@@ -28,7 +29,7 @@ impl Backend {
     pub const ALL: [Backend; 4] =
         [Backend::Reference, Backend::Portable, Backend::Avx2, Backend::Avx512];
 
-    /// The backends that this processor has, slowest first; never none.
+    /// The backends that this processor has, slowest first. There are always some.
     pub fn available() -> impl DoubleEndedIterator<Item = Backend> {
         Backend::ALL.into_iter().filter(|backend| backend.is_available())
     }
@@ -45,11 +46,11 @@ impl Backend {
         Engine::new(self, 0, 0).is_some()
     }
 
-    /// The backend itself, where this processor has it.
+    /// Returns the backend if this processor has it.
     ///
     /// # Errors
     ///
-    /// [`MissingBackend`] where it does not.
+    /// [`MissingBackend`], if it lacks the backend.
     pub fn require(self) -> Result<Backend, MissingBackend> {
         if self.is_available() { Ok(self) } else { Err(MissingBackend { backend: self }) }
     }
@@ -72,11 +73,11 @@ impl fmt::Display for Backend {
     }
 }
 
-/// The name of no backend.
+/// A name that no backend has.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("no backend is named {name:?}: give one of {}", list(Backend::available()))]
 pub struct UnknownBackend {
-    /// What was given.
+    /// The name.
     pub name: String,
 }
 
@@ -84,7 +85,7 @@ pub struct UnknownBackend {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("this processor lacks what {backend} needs: give one of {}", list(Backend::available()))]
 pub struct MissingBackend {
-    /// Which.
+    /// The backend.
     pub backend: Backend,
 }
 
@@ -95,7 +96,7 @@ fn list(backends: impl Iterator<Item = Backend>) -> String {
 impl FromStr for Backend {
     type Err = UnknownBackend;
 
-    /// Reads a [`name`](Backend::name), also of a backend that this processor lacks.
+    /// Reads a [`name`](Backend::name), even if this processor lacks the backend.
     fn from_str(name: &str) -> Result<Backend, UnknownBackend> {
         Backend::ALL
             .into_iter()

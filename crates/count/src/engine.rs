@@ -1,4 +1,4 @@
-//! What a backend is behind its name, and the only place where one is chosen.
+//! The counting loops behind the backends' names. Only here is one chosen by its name.
 
 use board::TaskSlice;
 
@@ -27,7 +27,7 @@ pub(crate) enum Engine {
 }
 
 impl Engine {
-    /// For boards of at most so many columns and rows left. `None` if the processor lacks the
+    /// A loop for boards of at most so many columns and rows left. `None` if the processor lacks the
     /// backend.
     pub(crate) fn new(backend: Backend, columns: u32, most_rows: u32) -> Option<Engine> {
         let most_rows = most_rows as usize;
@@ -47,7 +47,7 @@ impl Engine {
         }
     }
 
-    /// The number of completions of all `tasks`, unweighted, which are states of the first row of
+    /// The number of completions of all `tasks`, without weights. The tasks are states of the first row of
     /// `ground`.
     pub(crate) fn completions(&mut self, ground: Ground<'_>, tasks: TaskSlice<'_>) -> u64 {
         match self {
@@ -62,7 +62,8 @@ impl Engine {
         }
     }
 
-    /// The states stored so far below those of tasks; `None` of the reference, which stores none.
+    /// The number of states stored so far, without those of tasks; `None` for the reference, which stores
+    /// none.
     pub(crate) fn nodes(&self) -> Option<u64> {
         match self {
             Engine::Reference(_) => None,
@@ -87,9 +88,9 @@ mod tests {
     use super::*;
     use crate::ground::Row;
 
-    /// Columns, rows and states of them, set at will: few belong to a board, each has a count.
+    /// Columns, rows and states at random. Few of them belong to a board, but each has a count.
     fn grounds() -> impl Strategy<Value = (u32, Vec<Row>, Vec<Prefix>)> {
-        // A quarter of the squares of a row, or nothing would be counted.
+        // Masks have a quarter of their bits set; with more, nothing would be left to count.
         let mask = || (any::<u32>(), any::<u32>()).prop_map(|(a, b)| a & b);
         (1..=30_usize, 0..=7_usize, 0..=1_u32).prop_flat_map(move |(size, rows, margin)| {
             let rows = rows.min(size);

@@ -1,6 +1,6 @@
 //! Problems that are cut by their first rows: a torus, superqueens, completions.
 //!
-//! A task names queens ([`board::first_rows`]); what is below them is searched, in one of these ways:
+//! A task names queens ([`board::first_rows`]). The rows below them are searched in one of these ways:
 //!
 //! ```text
 //!   reference     any of them by the rules, square by square
@@ -8,7 +8,7 @@
 //!   superqueens   two more masks, of the squares a knight's move below
 //!   ground        completions: the search between the queens of a `ring`, with what the given ones
 //!                 attack closed; N up to 32
-//!   open          the same for larger N: the row with the fewest free squares first, a mask for each
+//!   open          completions for larger N: a mask for each row, fewest free squares first
 //! ```
 
 mod ground_search;
@@ -40,7 +40,7 @@ enum Search {
     Open(Given),
 }
 
-/// A row to fill, of a search that keeps a mask for each.
+/// A row to fill, in a search that keeps a mask for each row.
 #[derive(Clone, Copy, Default)]
 struct OpenRow {
     row: u32,
@@ -48,7 +48,7 @@ struct OpenRow {
 }
 
 impl FirstRows {
-    /// For tasks of a problem that is no total. `None` if the processor lacks the backend.
+    /// A loop for the tasks of a problem that is not the total. `None` if the processor lacks the backend.
     pub(crate) fn new(backend: Backend, problem: Problem, rows: u32) -> Option<FirstRows> {
         let search = match problem {
             _ if backend == Backend::Reference => Search::Rules,

@@ -1,8 +1,8 @@
-//! What is left of a board to be searched: some columns, some rows, and what is closed in them.
+//! The part of a board that is left to search: some columns, some rows, and the squares closed in them.
 //!
-//! Where all queens so far stand in the rows above, as in the method `rows`, the rows left are
-//! neighbours and no square of them is closed but by the states' own masks. Queens that stand
-//! elsewhere, as in the method `ring`, take rows out of the search and close squares of others:
+//! If all queens so far stand in the rows above, as in the method `rows`, the rows left are neighbours, and
+//! only the states' own masks close squares. Queens that stand elsewhere, as in the method `ring`, take
+//! rows out of the search and close squares of other rows:
 //!
 //! ```text
 //!                . . x . . .     rows[0]   step 1 (not looked at: states are those of this row)
@@ -12,24 +12,25 @@
 //!                . x . . . .     rows[3]   step 1, closed: x
 //! ```
 
-/// A row to fill, as every state of it sees it.
+/// A row to fill; what it says holds for every state of the row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
     /// Columns that no queen may take, whatever the state.
     pub(crate) closed: u32,
-    /// How far below the row that is filled before it, 1 or more: diagonals move as many columns.
+    /// How many rows it is below the row that is filled before it, 1 or more. Diagonals move by as many
+    /// columns.
     pub(crate) step: u32,
 }
 
 impl Row {
-    /// The row below the one before, with nothing closed.
+    /// A row directly below the one before, with nothing closed.
     pub(crate) const OPEN: Row = Row { closed: 0, step: 1 };
 }
 
-/// The search below some states: as many rows as each of them has columns without a queen.
+/// What is searched below some states. It has as many rows as each state has columns without a queen.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ground<'a> {
-    /// All columns, of which states take theirs.
+    /// All columns, of which a state has taken some.
     pub(crate) columns: u32,
     /// The rows to fill, from the top.
     pub(crate) rows: &'a [Row],

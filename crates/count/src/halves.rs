@@ -1,8 +1,8 @@
-//! The method `halves`: joins upper and lower half-boards, and does not visit solutions.
+//! The method `halves`: it joins upper and lower half-boards, and does not visit solutions.
 //!
-//! A task says which columns the upper half's queens take ([`board::halves`]). The half-boards of
-//! either half are listed, those that count for it, and the pairs counted whose diagonals do not
-//! meet: for N = 20 up to 40,000 half-boards on each side, of which one pair in 8,000 fits.
+//! A task says which columns the upper half's queens take ([`board::halves`]). The half-boards of both
+//! halves that count for the task are listed. Then the pairs are counted whose diagonals do not meet. For
+//! N = 20 there are up to 40,000 half-boards on each side, and one pair in 8,000 fits.
 //!
 //! ```text
 //!   quarters   placements in a quarter of the rows, by their columns     once, or for each list, or
@@ -14,17 +14,17 @@
 //!   join       a few lower halves against 32 or 64 upper ones at a time  /
 //! ```
 //!
-//! On odd boards up to 21 most tasks share lists with their neighbours, sorted: see `shared`. So N = 19
-//! takes 0.8 of the time that it takes without, and has 0.9 to 1.0 of the Q/s of N = 18.
+//! On odd boards up to 21 most tasks share sorted lists with their neighbours: see `shared`. Because of
+//! that N = 19 takes 0.8 of the time that it would take otherwise, and has 0.9 to 1.0 of the Q/s of N = 18.
 //!
-//! `geometry` draws how the halves' diagonals meet, and [`Shares`](board::halves::Shares) how often
-//! a pair counts. The idea of a join instead of a search, the symmetry of transposing in it, and the
-//! figures that it was chosen by, are this project's own; its nearest relative is Kluev's count by
-//! quadrants.
+//! `geometry` shows how the halves' diagonals meet, and [`Shares`](board::halves::Shares) how often a pair
+//! counts. The join instead of a search, the use of transposing in it, and the figures by which it was
+//! chosen are this project's own. The nearest relative is Kluev's count by quadrants.
 //!
-//! Measured with AVX-512 on one core of a shared Emerald Rapids server, on evenly spread tasks: Q/s,
-//! its multiple of the reference of `rows` at N = 16 in the same run, and where the time goes, in
-//! percent (`perf`; at N = 22 and 24 quarters are a share of a sample of 118 and 27 tasks):
+//! Measured with AVX-512 on one core of a shared Emerald Rapids server, on evenly spread tasks. The table
+//! shows Q/s, how many times the reference of `rows` at N = 16 that is in the same run, and the percentage
+//! of time in each step (`perf`; at N = 22 and 24 the quarters' share is that of samples of 118 and 27
+//! tasks):
 //!
 //! | N | Q/s | times | quarters | lists | buckets | blocks | join |
 //! |---|---|---|---|---|---|---|---|
@@ -44,7 +44,9 @@ mod geometry;
 mod join;
 mod joiner;
 mod lists;
+mod marks;
 mod memory;
+mod parts;
 mod portable;
 mod quarters;
 mod reference;
@@ -68,9 +70,9 @@ use crate::{Backend, CountError};
 
 /// The method for one board size, with its tables and buffers.
 ///
-/// It is made once per thread and used for every block of tasks of a plan, best in the order of
-/// [`board::halves`]: on an odd board up to 21 neighbours there share lists, and on a larger one tables
-/// are made anew where the centre row's queen changes.
+/// It is made once per thread and used for every block of tasks of a plan. It is fastest in the order of
+/// [`board::halves`]: neighbours share lists on an odd board up to 21, and on a larger odd board tables are
+/// made anew when the centre row's queen changes.
 pub(crate) struct Halves {
     n: u32,
     engine: Engine,
@@ -97,14 +99,14 @@ enum Engine {
 }
 
 impl Halves {
-    /// For boards of size `n`, within `memory` bytes, or what it [`needs`] at least; the reference
-    /// takes what its lists take. `None` if the processor lacks the backend.
+    /// The method for boards of size `n`. It takes at most `memory` bytes, or what it [`needs`] at least; the
+    /// reference takes what its lists take. `None` if the processor lacks the backend.
     pub(crate) fn new(memory: u64, backend: Backend, n: u32) -> Option<Halves> {
         Some(Halves { n, engine: Engine::new(backend, n, Room::within(memory, n))? })
     }
 
-    /// The shares of all `tasks`' boards, without the tasks' weights. Each is a task of
-    /// this board.
+    /// The sum of the shares of all boards of `tasks`, without the tasks' weights. Each is a task of this
+    /// board.
     pub(crate) fn completions(&mut self, tasks: TaskSlice<'_>) -> Result<u64, CountError> {
         let mut sum = Sum::default();
         for index in 0..tasks.len() {
@@ -125,7 +127,7 @@ impl Engine {
             Backend::Portable => Some(Engine::PortableWide(Joiner::new(Portable, n, room))),
             #[cfg(target_arch = "x86_64")]
             Backend::Avx2 => Engine::avx2(n, room),
-            // Few processors have the backend and lack what this method needs of AVX-512.
+            // This method needs some instructions of AVX-512 that a few processors with the backend lack.
             #[cfg(target_arch = "x86_64")]
             Backend::Avx512 => Engine::avx512(n, room).or_else(|| Engine::avx2(n, room)),
             #[cfg(not(target_arch = "x86_64"))]

@@ -1,9 +1,9 @@
 //! The search of the vector backends: level buffers, and lanes that are never idle.
 //!
-//! The recursive search is bound by mispredicted branches: whether a row has one more free square
-//! is a coin toss. Here each row has a buffer of states, and a vector unit places one queen in
-//! every lane at a time. A lane holds a state and the free squares of its next row that were not
-//! tried yet; when they are used up, the lane takes the next state of the buffer.
+//! The recursive search is bound by mispredicted branches, because nothing predicts whether a row has one
+//! more free square. Here each row has a buffer of states, and a vector unit places one queen in every lane
+//! at a time. A lane holds a state and the free squares of its next row that were not tried yet; when they
+//! are used up, the lane takes the next state of the buffer.
 //!
 //! ```text
 //!   row r     [ s s s s s s s s s s s 0 0 0 0 ]        a block, and empty states after its end
@@ -19,22 +19,21 @@
 //!                                                      closed form for three rows, never stored
 //! ```
 //!
-//! A step has no branch but its loop's. Its cost is the latency from one refill to the next (count
-//! the spent lanes, advance, load, spread), so each unit runs several vectors of lanes over the
-//! same block, whose refills overlap: three are almost twice as fast as one.
+//! A step has no branch but that of its loop. It takes as long as the latency from one refill to the next
+//! (count the spent lanes, advance, load, spread). Each unit therefore runs several vectors of lanes over
+//! the same block, so that their refills overlap: three are almost twice as fast as one.
 //!
 //! The search goes depth first over blocks of at most [`BLOCK`] states, so that the buffers in use
 //! stay in the caches nearest to the core. A block is taken from a buffer's end and cut so that
 //! blocks are equally long: a short one has idle lanes in its last steps. A buffer has room for the
-//! most children that a block can have: 1 MB in all at N = 16, and at most 13 MB (N = 32), of which
-//! only the pages that are used become real.
+//! most children that a block can have: 1 MB in all at N = 16, and at most 13 MB (N = 32). Pages that are
+//! never used take no memory.
 //!
-//! Where rows are neighbours and no square is closed ([`Below::plain`]), shifts are constants; else
-//! each row brings its own shift and mask, and the last three rows a longer closed form.
+//! If rows are neighbours and no square is closed ([`Below::plain`]), shifts are constants. Otherwise each
+//! row has its own shift and mask, and the closed form for the last three rows is longer.
 //!
-//! Invariants: a stored state has a free square in its next row; its columns and rows left are
-//! equally many, and so it has at most as many children; a buffer is empty before the search
-//! returns to the row above.
+//! Invariants: a stored state has a free square in its next row; it has as many open columns as rows left,
+//! and therefore at most as many children; a buffer is empty before the search returns to the row above.
 
 use board::TaskSlice;
 
@@ -44,10 +43,10 @@ use crate::portable::Portable;
 /// The most states that are expanded before the search goes deeper.
 pub(crate) const BLOCK: usize = 2048;
 
-/// The fewest rows left that are searched so.
+/// The fewest rows left that are searched with buffers.
 const FEWEST_ROWS: usize = 4;
 
-// A block with four rows left has at most 4! completions a state: units may add them up in u16.
+// A state with four rows left has at most 4! completions, so units may add up those of a block in u16.
 const _: () = assert!(BLOCK * 4 * 3 * 2 <= u16::MAX as usize);
 
 /// A vector unit: the steps of the search.
@@ -55,13 +54,13 @@ const _: () = assert!(BLOCK * 4 * 3 * 2 <= u16::MAX as usize);
 /// Blocks are the states of `parents` from `start` on. After them lie [`LANES`](Unit::LANES) states
 /// without a column, which keep lanes empty that are refilled from there.
 pub(crate) trait Unit {
-    /// What holds a mask.
+    /// The integer that holds a mask.
     type Lane: Copy + Default + TryFrom<u32>;
 
     /// The lanes of one vector.
     const LANES: usize;
 
-    /// Fills `next` with the children of a block that can still be completed, as far as is seen.
+    /// Fills `next` with the children of a block, less those that look-ahead shows to have no completion.
     fn expand(
         &self,
         parents: &States<Self::Lane>,
@@ -70,21 +69,21 @@ pub(crate) trait Unit {
         next: &mut States<Self::Lane>,
     );
 
-    /// The completions of a block with four rows left.
+    /// The number of completions of a block with four rows left.
     fn finish(&self, parents: &States<Self::Lane>, start: usize, below: Below<'_>) -> u64;
 }
 
-/// The rows from the one that a block fills on.
+/// The row that a block fills, and the rows below it.
 #[derive(Clone, Copy)]
 pub(crate) struct Below<'a> {
-    /// Four or more.
+    /// The rows, four or more.
     pub(crate) rows: &'a [Row],
-    /// Whether each is [`Row::OPEN`].
+    /// Whether each of them is [`Row::OPEN`].
     pub(crate) plain: bool,
 }
 
-/// States as structure-of-arrays; the first `len` are in use, and a vector more is there to be
-/// overwritten.
+/// States as structure-of-arrays. The first `len` are in use; after them there is room for one more vector,
+/// which stores may overwrite.
 pub(crate) struct States<Lane> {
     /// The columns without a queen.
     pub(crate) open: Box<[Lane]>,
@@ -95,7 +94,7 @@ pub(crate) struct States<Lane> {
 
 impl<Lane: Copy + Default> States<Lane> {
     fn new(capacity: usize, lanes: usize) -> States<Lane> {
-        // From a Vec of zeros, whose pages are not there until they are used: few ever are.
+        // The pages of a Vec of zeros take no memory until they are used, and few ever are.
         let plane = || vec![Lane::default(); capacity + lanes].into_boxed_slice();
         States { open: plane(), left: plane(), right: plane(), len: 0 }
     }
@@ -104,15 +103,15 @@ impl<Lane: Copy + Default> States<Lane> {
 /// The counting loop, with its buffers.
 pub(crate) struct Levels<U: Unit> {
     unit: U,
-    /// From that of the most rows left to that of four.
+    /// The buffers, from that of the most rows left down to that of four.
     levels: Vec<States<U::Lane>>,
-    /// For searches of fewer rows.
+    /// Searches fewer rows.
     few_rows: Portable,
     nodes: u64,
 }
 
 impl<U: Unit> Levels<U> {
-    /// For searches of at most `most_rows` rows.
+    /// A loop for searches of at most `most_rows` rows.
     pub(crate) fn new(unit: U, most_rows: usize) -> Levels<U> {
         let levels = (FEWEST_ROWS..=most_rows)
             .rev()
@@ -145,13 +144,13 @@ impl<U: Unit> Levels<U> {
             .sum()
     }
 
-    /// The states stored so far, without those of tasks.
+    /// The number of states stored so far, without those of tasks.
     pub(crate) fn nodes(&self) -> u64 {
         self.nodes + self.few_rows.nodes()
     }
 }
 
-/// Fills an empty buffer with those of at most [`BLOCK`] tasks that have a free square.
+/// Fills an empty buffer with the tasks that have a free square, of at most [`BLOCK`] tasks.
 fn load<Lane: Copy + TryFrom<u32>>(
     ground: Ground<'_>,
     tasks: TaskSlice<'_>,

@@ -1,33 +1,50 @@
-//! How a task is counted: the kernels, and which of them this processor runs.
+//! Counts placements of N queens exactly, on all cores of a machine.
 //!
-//! A kernel is a function from tasks to a number, and that is all this crate knows. It deliberately
-//! knows nothing of plans, ranges, leases or threads (`farm` and `queens` do): the caller makes one
-//! [`Kernel`] per thread and hands it blocks of tasks. It does no I/O.
-//!
-//! ```text
-//!   Backend::detect()  --new-->  Kernel  --count(tasks)-->  sum of weight x completions, or an error
+//! ```
+//! assert_eq!(queens_count::total(12)?, 14_200);
+//! assert_eq!(queens_count::fundamental(8)?, 12);
+//! # Ok::<(), queens_count::CountingError>(())
 //! ```
 //!
-//! Two methods search. They say what is left below a task (`ground`): the rows below a prefix, or the
-//! inner rows between the queens of a `ring`. Each backend searches any ground, in a file of its own:
+//! [`total`], [`fundamental`], [`toroidal`], [`superqueens`] and [`completions`] count a whole problem.
+//! [`Counting`] does the same with a chosen method, backend, number of threads and bound of memory; it
+//! reports progress, and a flag stops it. Whoever shares the work among machines uses [`Kernel`], which
+//! counts any range of the tasks that a [`board::Cut`] makes.
 //!
 //! ```text
-//!   reference    the recursion                    portable     level buffers, scalar
-//!   levels       level buffers in vectors, of which  avx2  and  avx512  are the instructions
+//!   Backend::detect()  --of-->  Kernel  --count(tasks)-->  sum of weight x completions, or an error
 //! ```
 //!
-//! The third, `halves`, lists and joins, and has the same backends in a folder of its own. All of them
-//! count alike: the tests hold each against [`Backend::Reference`], which reads like the definition.
+//! This crate knows how tasks are counted. It deliberately knows nothing of leases, of other machines
+//! and of who counts what. It does no I/O.
 //!
-//! What one [`Variant`] has counted another one can check: the tasks' mirror images by another backend,
-//! or for `halves` a join in other instructions or a search (`split_search`).
+//! # How it counts
+//!
+//! Two methods search. What they search is the ground that is left below a task: the rows below a
+//! prefix, or the inner rows between the queens of a `ring`. Each backend searches any ground:
+//!
+//! ```text
+//!   reference    the recursion
+//!   portable     level buffers, in plain Rust
+//!   levels       level buffers in vectors, with the instructions of  avx2  or  avx512
+//! ```
+//!
+//! The third method, `halves`, lists and joins half-boards, and has the same backends. Tests compare
+//! every backend with [`Backend::Reference`], which reads like the definition.
+//!
+//! The count of one [`Variant`] can be checked by another: by the mirror images of the tasks on another
+//! backend, or, for `halves`, by a join in other instructions or by a search.
+//!
+//! # Features
+//!
+//! `serde`, off by default, implements `Serialize` and `Deserialize` for the types of [`board`].
 //!
 //! # Unsafe code
 //!
-//! It is denied but in the files of instruction sets, and there it is of two kinds. A vector is
-//! loaded from or stored to a slice of its length. And an entry into code for an instruction set is
-//! called by a method of a type that exists only where the processor has these instructions: its
-//! constructor returns `None` elsewhere.
+//! It is allowed only in the files of the instruction sets, for two purposes: to load a vector from a
+//! slice of its length or store it to one, and to enter code for an instruction set. The latter is a
+//! method of a type that exists only where the processor has the instructions, because its constructor
+//! returns `None` elsewhere.
 
 #![deny(unsafe_code)]
 

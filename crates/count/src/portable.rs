@@ -1,10 +1,10 @@
 //! Level buffers in plain Rust: a search without unpredictable branches.
 //!
-//! The recursive search is bound by branch mispredictions, not by arithmetic: whether a row has
-//! one more free square is a coin toss. Here each row has a buffer of states instead, and a step
-//! takes the newest [`BLOCK`] states of one buffer, places a queen on the lowest free square of
-//! each, and appends the boards that can still be completed to the next row's buffer. A board is
-//! stored whether it lives or not; only then does the end of the buffer move, by one or by none.
+//! The recursive search is bound by branch mispredictions, not by arithmetic, because nothing predicts
+//! whether a row has one more free square. Here each row has a buffer of states instead. A step takes the
+//! newest [`BLOCK`] states of one buffer, places a queen on the lowest free square of each, and appends the
+//! boards that can still be completed to the next row's buffer. Every board is written to the buffer's end,
+//! and the end moves only if the board can be completed; this needs no branch.
 //!
 //! ```text
 //!   row r      [ s s s s s | s s s s ]   take a block, peel one free square off each state;
@@ -18,16 +18,15 @@
 //! Invariants: a stored state has a free square; a buffer has room for a block before it is
 //! appended to; a buffer is empty before the search returns to the row above. Buffers are
 //! structures-of-arrays without aliasing, so that the compiler turns the loops over `u32` into the
-//! vector instructions that every processor of its target has (SSE2, NEON); only the moving
-//! together stays scalar. Depth first over small blocks keeps the buffers in use in the first-level
-//! cache.
+//! vector instructions that every processor of its target has (SSE2, NEON); only moving states together
+//! stays scalar. Because the search goes depth first over small blocks, the buffers in use stay in the
+//! first-level cache.
 //!
-//! Measured on one core of a shared Zen 5 server at N = 16, M = 4: 2.1e7 Q/s, 5.3 times the
-//! reference in the same run; on tasks with five rows left (N = 14, M = 9) 5 times the reference
-//! in large blocks and 1.9 times in blocks of ten (`cargo bench -p count`). No block from 32 to
-//! 256 in buffers from 128 to 1,024 was clearly better than 64 in 512; looking three rows ahead
-//! gains 5% over two; states stored as records, which the compiler keeps scalar, ran at 3 times
-//! the reference.
+//! Measured on one core of a shared Zen 5 server at N = 16, M = 4: 2.1e7 Q/s, 5.3 times the reference in
+//! the same run. On tasks with five rows left (N = 14, M = 9) it is 5 times the reference in large blocks
+//! and 1.9 times in blocks of ten (`cargo bench -p queens-count`). No block from 32 to 256 in buffers from
+//! 128 to 1,024 was clearly better than 64 in 512. Looking three rows ahead gains 5% over two. States
+//! stored as records, which the compiler keeps scalar, ran at 3 times the reference.
 
 use std::ops::Range;
 
@@ -38,15 +37,15 @@ use crate::ground::{Ground, Row};
 /// The most states that a step takes.
 const BLOCK: usize = 64;
 
-/// The room of a row's buffer: 8 KiB.
+/// The most states in a row's buffer, which takes 8 KiB.
 const CAPACITY: usize = 512;
 
-/// The fewest rows left that take buffers.
+/// The fewest rows left that are searched with buffers.
 const FEWEST_ROWS: usize = 3;
 
 /// The counting loop, with its buffers.
 pub(crate) struct Portable {
-    /// From that of the most rows left to that of three.
+    /// The buffers, from that of the most rows left down to that of three.
     levels: Vec<States<CAPACITY>>,
     children: Box<States<BLOCK>>,
     nodes: u64,
@@ -80,7 +79,7 @@ impl<const ROOM: usize> States<ROOM> {
 }
 
 impl Portable {
-    /// For searches of at most `most_rows` rows.
+    /// A loop for searches of at most `most_rows` rows.
     pub(crate) fn new(most_rows: usize) -> Portable {
         Portable {
             levels: (FEWEST_ROWS..=most_rows).map(|_| States::EMPTY).collect(),
@@ -116,7 +115,7 @@ impl Portable {
         }
     }
 
-    /// The states stored so far, without those of tasks.
+    /// The number of states stored so far, without those of tasks.
     pub(crate) fn nodes(&self) -> u64 {
         self.nodes
     }
@@ -156,7 +155,7 @@ impl Search<'_> {
     }
 }
 
-/// Fills an empty buffer with those of at most [`CAPACITY`] tasks that have a free square.
+/// Fills an empty buffer with the tasks that have a free square, of at most [`CAPACITY`] tasks.
 fn load(ground: Ground<'_>, tasks: TaskSlice<'_>, states: &mut States<CAPACITY>) {
     let [left, down, right, free] = states.range(0..tasks.len());
     left.copy_from_slice(tasks.left);
@@ -169,7 +168,8 @@ fn load(ground: Ground<'_>, tasks: TaskSlice<'_>, states: &mut States<CAPACITY>)
     states.len = keep_unfinished(left, down, right, free);
 }
 
-/// Places one queen for each of the newest parents, and appends the boards that live to `next`.
+/// Places one queen for each of the newest parents, and appends the boards that can still be completed to
+/// `next`.
 fn expand(
     columns: u32,
     rows: &[Row],
@@ -226,7 +226,7 @@ fn finish(columns: u32, rows: &[Row], parents: &mut States<CAPACITY>) -> u32 {
         let l = (left[i] | bit) << first.step;
         let d = down[i] | bit;
         let r = (right[i] | bit) >> first.step;
-        // At most 2 * BLOCK. A checked sum would keep the loop from becoming vectors.
+        // The sum is at most 2 * BLOCK. Checking it would keep the compiler from using vectors.
         found = found.wrapping_add(last_two(columns & !d, l, r, first, second));
     }
     parents.len = start + keep_unfinished(left, down, right, free);

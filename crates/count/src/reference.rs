@@ -1,11 +1,10 @@
-//! The definition, as the seed program has it. Slow on purpose: the other backends are held
-//! against it.
+//! The definition, as a plain recursion. It is slow on purpose: the other backends are tested against it.
 
 use board::{Prefix, TaskSlice};
 
 use crate::ground::Ground;
 
-/// The recursion: it has no buffers.
+/// The recursion, which needs no buffers.
 pub(crate) struct Reference;
 
 impl Reference {
@@ -24,7 +23,7 @@ impl Reference {
 
 /// The number of ways to place `rows_left` more queens below `prefix` on a board of size `n`.
 ///
-/// It fits u64 as long as a computer has the time to get there: each completion is visited.
+/// It fits u64, because no computer has the time to visit 2^64 completions one by one.
 fn completions(n: u32, prefix: Prefix, rows_left: usize) -> u64 {
     if rows_left == 0 {
         return 1;
@@ -39,7 +38,7 @@ fn completions(n: u32, prefix: Prefix, rows_left: usize) -> u64 {
     found
 }
 
-/// The same where rows are missing and squares are closed.
+/// The number of completions of a state on a ground with missing rows and closed squares.
 fn completions_of(ground: Ground<'_>, state: Prefix) -> u64 {
     let Ground { columns, rows } = ground;
     let [row, below @ ..] = rows else {

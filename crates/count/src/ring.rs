@@ -1,7 +1,7 @@
-//! The method `ring`: the search of the inner rows, around queens that stand in the rings.
+//! The method `ring`: the search of the inner rows, between the queens that stand in the rings.
 //!
-//! Tasks that differ in their top rows only are neighbours in a plan, and are searched together:
-//! what their other queens attack is the same for all of them, a constant of each row.
+//! Tasks that differ only in their top rows are neighbours in a plan, and are searched together. Their other
+//! queens attack the same squares, which are a constant mask of each row.
 //!
 //! ```text
 //!   N = 6, width 1           0 1 2 3 4 5
@@ -24,7 +24,7 @@ use board::{Prefix, TaskSlice, Tasks, full_mask};
 use crate::engine::Engine;
 use crate::ground::{Ground, Row};
 
-/// What is made anew for each group of tasks.
+/// The method for one board, with what is made anew for each group of tasks.
 pub(crate) struct Ring {
     n: u32,
     width: u32,
@@ -33,7 +33,7 @@ pub(crate) struct Ring {
     states: Tasks,
 }
 
-/// What tasks have in common that differ in their top rows only. It is kept for the next ones.
+/// What tasks that differ only in their top rows have in common. It is kept for the next block.
 #[derive(Default)]
 struct Group {
     sides: Option<[u32; 3]>,
@@ -45,12 +45,12 @@ struct Group {
 }
 
 impl Ring {
-    /// For a board of size `n`, at least `2 * width`.
+    /// The method for a board of size `n`, at least `2 * width`.
     pub(crate) fn new(n: u32, width: u32) -> Ring {
         Ring { n, width, group: Group::default(), states: Tasks::new() }
     }
 
-    /// The columns and the most rows of a search.
+    /// The number of columns, and the most rows, of a search.
     pub(crate) const fn size(n: u32, width: u32) -> (u32, u32) {
         (n - 2, n - 2 * width)
     }
@@ -82,7 +82,7 @@ impl Ring {
         self.states.clear();
         for down in tasks.down {
             let mut state = Prefix { down: taken, ..Prefix::EMPTY };
-            // Of a record that is known to be good; `Preplacement` draws it.
+            // `Preplacement` shows the record, which was checked before.
             let top = down.to_le_bytes();
             for (row, column) in (0..width).zip(top) {
                 let queen = Queen { row, column: column.into() };
@@ -126,12 +126,12 @@ impl Queen {
         bit(n, Some(self.column))
     }
 
-    /// Where `row` meets its diagonal that leads, away from it, to higher columns.
+    /// The square of `row` on the diagonal that leads away from the queen to higher columns.
     fn left(&self, n: u32, row: u32) -> u32 {
         bit(n, Some(self.column + row.abs_diff(self.row)))
     }
 
-    /// The same to lower columns.
+    /// The square of `row` on the diagonal that leads away from the queen to lower columns.
     fn right(&self, n: u32, row: u32) -> u32 {
         bit(n, self.column.checked_sub(row.abs_diff(self.row)))
     }
@@ -142,7 +142,7 @@ fn bit(n: u32, column: Option<u32>) -> u32 {
     column.filter(|column| (1..n - 1).contains(column)).map_or(0, |column| 1 << (column - 1))
 }
 
-/// The queens of the other sides; one in a corner between two of them is there twice.
+/// The queens of the other sides. A queen in a corner between two of these sides appears twice.
 fn other_sides(task: &Preplacement, n: u32, width: u32) -> Vec<Queen> {
     let sides = (0..width).map(|k| {
         let at = |side: [u8; 2]| u32::from(side[k as usize]);

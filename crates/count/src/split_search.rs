@@ -1,8 +1,8 @@
-//! The tasks of `halves` by a search: an algorithm of its own, to check joins by.
+//! A search that counts the tasks of `halves`. It shares nothing with the joins, which it checks.
 //!
-//! Of each board of a split the queens are placed from the top row to the bottom one, each in the
-//! columns that its half has, and boards that are complete are counted as often as their
-//! [`Shares`] say. The queen of an odd board's centre row stands before.
+//! It places the queens of each board of a split from the top row to the bottom row, each in the columns of
+//! its half, and counts complete boards as often as their [`Shares`] say. The queen of an odd board's centre
+//! row is given.
 //!
 //! ```text
 //!   row 0        the split's columns   \  the upper half's number, from its highest bit on: it ends
@@ -15,7 +15,7 @@
 use board::halves::Shares;
 use board::{MAX_N, Prefix, full_mask};
 
-/// What a task of `halves` of a board of size `n` counts: the shares of all boards of this record.
+/// The count of a task of `halves`, of a board of size `n`: the sum of the shares of all its boards.
 pub(crate) fn completions(n: u32, record: Prefix) -> u64 {
     let Prefix { left: centre, down: split, .. } = record;
     let half = n / 2;
@@ -36,13 +36,14 @@ pub(crate) fn completions(n: u32, record: Prefix) -> u64 {
 struct Search {
     n: u32,
     half: u32,
-    /// Of each row the columns that its queen may take.
+    /// For each row the columns that its queen may take.
     open: [u32; MAX_N as usize],
     shares: Shares,
 }
 
 impl Search {
-    /// The shares of all boards whose upper half begins with `row` rows, of this number so far.
+    /// The sum of the shares of all boards that begin with these `row` rows of the upper half. `number` is
+    /// the part of the upper half's number so far.
     fn upper(&self, row: u32, prefix: Prefix, number: u32) -> u64 {
         let rows_left = self.half - row;
         let (least, window) = (number << rows_left, self.shares.upper);
@@ -66,17 +67,19 @@ impl Search {
         sum
     }
 
-    /// The same below a complete upper half, by whether the lower one is a tie.
+    /// The sum of the shares of all boards with this complete upper half. `times` are the shares for a lower
+    /// half that is whole and for one that is a tie.
     fn centre(&self, prefix: Prefix, times: [u64; 2]) -> u64 {
         if self.n.is_multiple_of(2) {
             return self.lower(0, prefix, 0, times);
         }
-        // Its diagonals are closed in the upper half, so that nothing attacks it.
+        // The upper half has no queen on the centre queen's diagonals, so nothing attacks it.
         let centre = self.open[self.half as usize];
         self.lower(0, prefix.place(self.n, centre), 0, times)
     }
 
-    /// The same where `row` rows of the lower half are placed.
+    /// The sum of the shares of all boards that begin with a complete upper half and `row` rows of the lower
+    /// one.
     fn lower(&self, row: u32, prefix: Prefix, number: u32, times: [u64; 2]) -> u64 {
         if row == self.half {
             return self.shares.lower.tie(number).map_or(0, |tie| times[usize::from(tie)]);

@@ -1,4 +1,4 @@
-//! By which of several ways a kernel counts, so that a count can be checked by another one.
+//! Variants: the ways in which a kernel can count, so that one can check the count of another.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,22 +8,23 @@ use thiserror::Error;
 
 use crate::{Backend, MemoryNeed, memory_needed};
 
-/// A way to count the tasks of a plan. All of them count the same.
+/// A way to count the tasks of a plan. All variants come to the same counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Variant {
-    /// The tasks themselves, by the method's own algorithm: the way that farms count.
+    /// Counts the tasks themselves by the method's own algorithm, as farms do first.
     Straight(Backend),
-    /// Their mirror images, the columns reversed: other masks in another order, so that an error of a
-    /// processor or of a loop is not repeated. Not for `halves`, whose splits stand for their mirror
-    /// images already and whose shares are told for the split that is there.
+    /// Counts the mirror images of the tasks, with the columns reversed. The masks are other ones, in another
+    /// order, so an error of a processor or of a loop is unlikely to repeat itself. It is not for `halves`,
+    /// where a canonical split stands for its mirror image and the shares are those of the canonical split.
     Mirrored(Backend),
-    /// By a plain search, without vectors and so without a backend, row by row through all boards of a
-    /// task: only for `halves`, with whose lists and joins it shares nothing.
+    /// Counts by a plain search, row by row through all boards of a task, without vectors and therefore
+    /// without a backend. It is only for `halves`, with whose lists and joins it shares nothing.
     Search,
 }
 
 impl Variant {
-    /// Whether tasks that were cut by `method` can be counted so.
+    /// Whether it can count tasks that were cut by `method`.
     #[must_use]
     pub const fn suits(self, method: Method) -> bool {
         match (self, method) {
@@ -35,7 +36,7 @@ impl Variant {
         }
     }
 
-    /// What a [`Kernel`](crate::Kernel) of this variant takes.
+    /// The memory that a [`Kernel`](crate::Kernel) of this variant takes.
     #[must_use]
     pub fn memory_needed(self, problem: board::Problem, method: Method) -> MemoryNeed {
         match self {
@@ -44,8 +45,8 @@ impl Variant {
         }
     }
 
-    /// The variant by which this processor should count again what `first`, the name of a variant, has
-    /// counted: as different as it can be and still fast, and never `first` itself.
+    /// The variant by which this processor should recount what the variant named `first` has counted. It is
+    /// as different as it can be while it is still fast, and it is never `first` itself.
     ///
     /// ```text
     ///   first                  halves                           rows and ring
@@ -58,9 +59,9 @@ impl Variant {
     ///   (1) the search, if there is no other      (2) on the same, if there is no other
     /// ```
     ///
-    /// The reference is too slow to be chosen. `by_search` asks for the search of `halves`, where it
-    /// is not `first`; it is slower than a join, and the more so the larger the board. `None` if it is
-    /// asked for with another method, which has none.
+    /// The reference is too slow to be chosen. `by_search` asks for the search of `halves`, unless that is
+    /// `first`. The search is slower than a join, by a factor that grows with the board. `None` if
+    /// `by_search` is set for another method, which has no such search.
     #[must_use]
     pub fn to_check(first: &str, method: Method, by_search: bool) -> Option<Variant> {
         let first: Option<Variant> = first.parse().ok();
@@ -108,20 +109,20 @@ impl fmt::Display for Variant {
     }
 }
 
-/// The name of no variant.
+/// A name that no variant has.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "no way to count is named {name:?}: it is a backend's name, `{SEARCH}`, or such as `avx2{MIRRORED}`"
 )]
 pub struct UnknownVariant {
-    /// What was given.
+    /// The name.
     pub name: String,
 }
 
 impl FromStr for Variant {
     type Err = UnknownVariant;
 
-    /// Reads what [`Display`](fmt::Display) writes, also of a backend that this processor lacks.
+    /// Reads what [`Display`](fmt::Display) writes, even if this processor lacks the backend.
     fn from_str(name: &str) -> Result<Variant, UnknownVariant> {
         if name == SEARCH {
             return Ok(Variant::Search);

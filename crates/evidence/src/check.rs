@@ -1,7 +1,7 @@
-//! What a bundle says must hang together.
+//! Checks that a bundle does not contradict itself.
 //!
-//! Nothing is counted here. Whatever a bundle's maker wrote is read with distrust: lines of bounded
-//! length, known fields only, and every number held against the others.
+//! This module counts nothing. It trusts nothing that a bundle says: lines have a bounded length, only
+//! known fields are accepted, and every number is compared with the others.
 
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::fs::File;
@@ -18,41 +18,41 @@ use super::merkle::Merkle;
 use super::recount::Sample;
 use crate::BundleError;
 
-/// No line of ours is longer, bytes.
+/// Bytes of the longest line that is read. A sound bundle has no longer ones.
 const MAX_LINE: u64 = 64 << 10;
 
-/// A bundle that hangs together.
+/// The content of a bundle that does not contradict itself.
 #[derive(Debug)]
 pub struct Checked {
     /// Its first line.
     pub header: Header,
     /// The hash of the header.
     pub name: Hash,
-    /// What was counted.
+    /// The plan that was counted.
     pub plan: Plan,
-    /// Which part of the plan.
+    /// The part of the plan that was to be counted.
     pub slice: Slice,
-    /// Where the job stood.
+    /// The job's state when it was exported.
     pub state: JobState,
     /// The sum over all ranges.
     pub total: u128,
-    /// Ranges that another worker counted alike, in an audit or in a dispute.
+    /// Number of ranges that another worker counted with the same result, in an audit or in a dispute.
     pub confirmed: u64,
-    /// Ranges that are said to be counted twice, of which there is no second count.
+    /// Number of ranges that the bundle calls counted twice, but without a second count.
     pub unproven: usize,
-    /// Workers that counted ranges, by name.
+    /// Names of the workers that counted ranges.
     pub workers: BTreeSet<String>,
-    /// Kernels that counted ranges, by name.
+    /// Names of the kernels that counted ranges.
     pub kernels: BTreeSet<String>,
-    /// Ranges to recount, in an order that the seed decides.
+    /// The ranges to recount, in an order that the seed decides.
     pub chosen: Vec<Row>,
 }
 
-/// Reads a bundle from beginning to end, and chooses what to recount.
+/// Reads a bundle from beginning to end, and chooses the ranges to recount.
 ///
 /// # Errors
 ///
-/// What is wrong with it, with the number of the line.
+/// [`BundleError`] says what is wrong, with the number of the line.
 pub fn check(bundle: &Path, sample: Sample) -> Result<Checked, BundleError> {
     Ok(read(bundle, sample)?)
 }
@@ -60,7 +60,7 @@ pub fn check(bundle: &Path, sample: Sample) -> Result<Checked, BundleError> {
 fn read(bundle: &Path, sample: Sample) -> Result<Checked> {
     let mut lines = Lines { input: BufReader::new(File::open(bundle)?), number: 0 };
     let first = lines.next()?.context("it is empty")?;
-    let version: Version = serde_json::from_slice(&first).context("it is no bundle")?;
+    let version: Version = serde_json::from_slice(&first).context("it is not a bundle")?;
     let version = version.queens_bundle;
     ensure!(version == VERSION, "its format is {version}, and this program reads {VERSION}");
     let header: Header = serde_json::from_slice(&first).context("line 1")?;
@@ -85,16 +85,16 @@ fn read(bundle: &Path, sample: Sample) -> Result<Checked> {
     let root = tree.root().to_string();
     ensure!(
         root == header.merkle_root,
-        "its lines have the Merkle root {root}, and the header says {}: lines were changed, added or \
-         taken away",
+        "its lines have the Merkle root {root}, but the header says {}: lines were changed, added or \
+         removed",
         header.merkle_root
     );
     let said = [header.policies, header.ranges, header.audits, header.disputes, header.distrusted];
-    ensure!(said == books.lines, "it has other numbers of lines than its header says");
+    ensure!(said == books.lines, "the numbers of lines differ from those in its header");
     let (state, total) = (header.state()?, header.counted()?);
     ensure!(
         books.total == total,
-        "its ranges add up to {}, and its header says {total}",
+        "its ranges add up to {}, but its header says {total}",
         books.total
     );
     books.end(state)?;
@@ -113,7 +113,7 @@ fn read(bundle: &Path, sample: Sample) -> Result<Checked> {
     })
 }
 
-/// What every version's header has.
+/// The field that the header has in every version of the format.
 #[derive(serde::Deserialize)]
 struct Version {
     queens_bundle: u32,
@@ -134,29 +134,29 @@ impl<R: BufRead> Lines<R> {
         self.number += 1;
         ensure!(
             line.pop() == Some(b'\n'),
-            "line {} is cut off, or longer than {MAX_LINE} bytes",
+            "line {} is cut off or longer than {MAX_LINE} bytes",
             self.number
         );
         Ok(Some(line))
     }
 }
 
-/// What the lines so far say together.
+/// The state of the check: sums and sets over the lines so far.
 struct Books {
     plan: Plan,
     fingerprint: Fingerprint,
     slice: IntervalSet,
     sample: Sample,
     policy: Option<AuditPolicy>,
-    /// Policies, ranges, audits, disputes, distrusted.
+    /// Number of lines of each kind: policies, ranges, audits, disputes, distrusted.
     lines: [u64; 5],
     covered: IntervalSet,
-    /// Where the last range ended.
+    /// The end of the last range.
     end: u64,
     total: u128,
     workers: BTreeSet<String>,
     kernels: BTreeSet<String>,
-    /// Ranges that are said to be counted twice, by their start, until the second count is seen.
+    /// Ranges that the bundle calls counted twice and whose second count is not seen yet, by their start.
     agreed: BTreeMap<u64, Row>,
     confirmed: u64,
     wanted: u64,
@@ -164,7 +164,7 @@ struct Books {
     chosen: BinaryHeap<Ranked>,
 }
 
-/// A range to recount; the heap gives up the last first.
+/// A range with its pseudorandom rank. The heap removes the highest rank first.
 struct Ranked {
     rank: [u8; 32],
     entry: Row,
@@ -192,7 +192,7 @@ impl Books {
         }
     }
 
-    /// Lines come kind by kind, and ranges in their order.
+    /// Checks one line. Lines must come kind by kind, and ranges in ascending order.
     fn see(&mut self, line: Line) -> Result<()> {
         let kind = match &line {
             Line::Policy { .. } => 0,
@@ -205,8 +205,11 @@ impl Books {
         self.lines[kind] += 1;
         match line {
             Line::Policy { share_ppm, seed, by_search, .. } => {
-                ensure!(share_ppm <= AuditPolicy::ALL, "a share of {share_ppm} of a million");
-                let seed = seed.parse().context("a seed is a number")?;
+                ensure!(
+                    share_ppm <= AuditPolicy::ALL,
+                    "the audited share is {share_ppm} millionths, which is more than all"
+                );
+                let seed = seed.parse().context("the seed is not a number")?;
                 self.policy = Some(AuditPolicy { share_ppm, seed, by_search });
             }
             Line::Range { audit, count, .. } => self.range(count.try_into()?, audit)?,
@@ -220,21 +223,24 @@ impl Books {
     fn range(&mut self, entry: Row, audit: Audit) -> Result<()> {
         let range = entry.range;
         let last = std::mem::replace(&mut self.end, range.end());
-        ensure!(range.start() >= last, "{range} begins before {last}, where the last one ended");
+        ensure!(
+            range.start() >= last,
+            "{range} begins before {last}, where the previous range ended"
+        );
         ensure!(
             self.slice.contains(range),
-            "{range} is no part of the {} tasks of {}",
+            "{range} does not belong to the {} tasks of {}",
             self.slice.len(),
             self.plan
         );
         let chosen = self.policy.is_some_and(|policy| policy.chooses(self.fingerprint, range));
         ensure!(
             !chosen || audit != Audit::NotChosen,
-            "{range} is chosen by the audit's seed, and is said not to be"
+            "{range} is chosen by the audit's seed, but the bundle says that it is not"
         );
         self.covered.insert(range);
         let total = self.total.checked_add(entry.tally.count.into());
-        self.total = total.context("the sum passes 2^128 - 1")?;
+        self.total = total.context("the sum exceeds 2^128 - 1")?;
         self.workers.insert(entry.author.worker.clone());
         self.kernels.insert(entry.kernel.to_string());
         self.wanted += u64::from(audit == Audit::Wanted);
@@ -245,7 +251,7 @@ impl Books {
         Ok(())
     }
 
-    /// Keeps the ranges of the lowest ranks.
+    /// Adds a range to the sample, which keeps the ranges with the lowest ranks.
     fn choose(&mut self, entry: Row) {
         let text = format!("queens verify; seed {}; range {}", self.sample.seed, entry.range);
         let rank = *blake3::hash(text.as_bytes()).as_bytes();
@@ -258,11 +264,11 @@ impl Books {
     fn audit(&mut self, second: &Row) -> Result<()> {
         let range = second.range;
         let Some(first) = self.agreed.remove(&range.start()) else {
-            bail!("a second count of {range}, of which there is no first that waits for one");
+            bail!("this is a second count of {range}, but no first count waits for one");
         };
         ensure!(
             first.range == range && first.tally.claim() == second.tally.claim(),
-            "the second count of {range} is another one, and is said to agree"
+            "the second count of {range} differs from the first, although the bundle says that they agree"
         );
         ensure!(
             first.author.worker != second.author.worker,
@@ -272,7 +278,8 @@ impl Books {
         Ok(())
     }
 
-    /// What a dispute ended with was said by two workers: one has the range, the other is here.
+    /// Counts a settled dispute as a confirmation: two workers agreed on the count. One of them is on the
+    /// line of the range, the other on this line.
     fn dispute(&mut self, other: &Row, state: DisputeState) {
         self.open_disputes += u64::from(state == DisputeState::Open);
         let start = other.range.start();
@@ -293,13 +300,13 @@ impl Books {
         }
         ensure!(
             self.covered == self.slice,
-            "it is said to be done, but {} of {} tasks have no count",
+            "its state is done, but {} of {} tasks have no count",
             self.slice.len() - self.covered.len(),
             self.slice.len()
         );
         ensure!(
             self.open_disputes == 0 && self.wanted == 0,
-            "it is said to be done, but {} ranges wait for a second count and {} counts are disputed",
+            "its state is done, but {} ranges wait for a second count and {} counts are disputed",
             self.wanted,
             self.open_disputes
         );

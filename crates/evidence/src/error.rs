@@ -1,4 +1,4 @@
-//! Why a bundle does not hold.
+//! The errors of reading, checking and recounting a bundle.
 
 use board::CutError;
 use count::CountError;
@@ -15,13 +15,13 @@ pub enum RecountError {
     /// The plan cannot be cut here.
     #[error(transparent)]
     Plan(#[from] CutError),
-    /// Not even one thread can count it.
+    /// The memory is too small for even one thread.
     #[error(transparent)]
     Memory(#[from] TooLittleMemory),
     /// A task cannot be counted.
     #[error(transparent)]
     Count(#[from] CountError),
-    /// A range is counted differently here.
+    /// The count of a range here differs from the bundle's.
     #[error("{0}")]
     Differs(String),
 }

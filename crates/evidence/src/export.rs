@@ -1,4 +1,4 @@
-//! From a ledger to a bundle.
+//! Writes a bundle from a ledger's rows.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -15,25 +15,24 @@ use super::merkle::Merkle;
 pub struct Exported {
     /// Its first line.
     pub header: Header,
-    /// The hash of its header.
+    /// The hash of the header.
     pub name: Hash,
 }
 
-/// Writes the evidence of `job` to the file `bundle`, which must not be there yet: the whole of it, or
-/// nothing. `records` passes every line of evidence to the function that it is given, in the order of
-/// a bundle; it is called twice and must say the same both times. `exported_at` is in milliseconds
-/// since 1970.
+/// Writes the evidence of `job` to the new file `bundle`, completely or not at all. `records` passes every
+/// row of evidence to the function that it gets, in the order of a bundle; it is called twice and must
+/// pass the same rows both times. `exported_at` is in milliseconds since 1970.
 ///
 /// # Errors
 ///
-/// What `records` returns, and [`io::Error`] if the bundle cannot be written.
+/// Any error of `records`, and [`io::Error`] if the bundle exists already or cannot be written.
 pub fn export<E: From<io::Error>>(
     job: &RestoredJob,
     exported_at: i64,
     bundle: &Path,
     records: impl Fn(&mut dyn FnMut(EvidenceRecord) -> Result<(), E>) -> Result<(), E>,
 ) -> Result<Exported, E> {
-    // Twice over the same rows: the header comes first, and has the root of all that follow.
+    // The rows are read twice, because the header comes first and has the Merkle root of all other lines.
     let mut header = header(job, exported_at);
     let mut tree = Merkle::default();
     records(&mut |record| {

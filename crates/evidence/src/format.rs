@@ -1,4 +1,4 @@
-//! The lines of a bundle.
+//! The lines of a bundle, as JSON objects.
 
 use anyhow::{Context, Result, ensure};
 use farm::{
@@ -15,9 +15,9 @@ pub(super) const VERSION: u32 = 1;
 #[serde(deny_unknown_fields)]
 pub struct Header {
     pub(super) queens_bundle: u32,
-    /// The program that wrote it.
+    /// The program that wrote the bundle, with its version.
     pub program: String,
-    /// Unix milliseconds.
+    /// Time of the export, in milliseconds since 1970.
     pub exported_at: i64,
     /// The problem, as `Problem::text` writes it.
     pub problem: String,
@@ -25,36 +25,36 @@ pub struct Header {
     pub n: u32,
     /// The name of the method.
     pub method: String,
-    /// The number of rows of `rows`, the width of `ring`.
+    /// The parameter of the method: the number of rows for `rows`, the width for `ring`.
     pub parameter: Option<u32>,
     /// The number of tasks of the plan.
     pub tasks: u64,
     /// The fingerprint of the plan, hexadecimal.
     pub fingerprint: String,
-    /// Which part of the plan was to be counted, from 1 on.
+    /// Number of the part of the plan that was to be counted, from 1 on.
     pub shard: u32,
-    /// How many parts there are.
+    /// Number of parts that the plan is divided into.
     pub shards: u32,
-    /// Where the job stood.
+    /// The state of the job.
     pub state: String,
     /// The sum over all ranges, decimal.
     pub counted: String,
-    /// Lines that say what was to be counted twice.
+    /// Number of lines that say which ranges were to be counted twice.
     pub policies: u64,
-    /// Lines of accepted ranges.
+    /// Number of lines of accepted ranges.
     pub ranges: u64,
-    /// Lines of second counts.
+    /// Number of lines of second counts.
     pub audits: u64,
-    /// Lines of counts that were contradicted, overruled or taken back.
+    /// Number of lines of counts that were contradicted, overruled or taken back.
     pub disputes: u64,
-    /// Lines of workers that were proven wrong.
+    /// Number of lines of workers that were proven wrong.
     pub distrusted: u64,
     /// The Merkle root of the lines that follow, hexadecimal.
     pub merkle_root: String,
 }
 
 impl Header {
-    /// What was counted, if this program knows such a plan by the same fingerprint.
+    /// The plan that was counted. It must have the same fingerprint in this version of the program.
     pub(super) fn plan(&self) -> Result<Plan> {
         let problem = Problem::from_text(&self.problem, self.n);
         let problem = problem.with_context(|| format!("an unknown problem, {}", self.problem))?;
@@ -65,8 +65,8 @@ impl Header {
         let ours = plan.fingerprint().to_string();
         ensure!(
             ours == self.fingerprint,
-            "the plan {plan} has the fingerprint {} there and {ours} here: another version numbered \
-             its tasks",
+            "the plan {plan} has the fingerprint {} in the bundle and {ours} here: another version \
+             numbered its tasks",
             self.fingerprint
         );
         Ok(plan)
@@ -81,11 +81,11 @@ impl Header {
     }
 
     pub(super) fn counted(&self) -> Result<u128> {
-        self.counted.parse().with_context(|| format!("{:?} is no sum", self.counted))
+        self.counted.parse().with_context(|| format!("{:?} is not a sum", self.counted))
     }
 }
 
-/// Any other line.
+/// Any line but the first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Line {
@@ -96,7 +96,7 @@ pub(super) enum Line {
     Distrusted { at: i64, worker: String },
 }
 
-/// Whether a range was to be counted twice, and is.
+/// Whether a range was chosen to be counted twice, and whether that has happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Audit {
@@ -133,7 +133,7 @@ impl From<farm::DisputeState> for DisputeState {
     }
 }
 
-/// A count of a range, and who answers for it. Large numbers are strings.
+/// A count of a range, with its worker and its kernel. Large numbers are decimal strings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Count {
@@ -175,18 +175,18 @@ impl TryFrom<Count> for Row {
         let range =
             Range::new(first, past).with_context(|| format!("[{first}, {past}) is empty"))?;
         let number = |text: &str| {
-            text.parse().with_context(|| format!("{text:?} at ordinal {first} is no number"))
+            text.parse().with_context(|| format!("{text:?} at ordinal {first} is not a number"))
         };
         let tally = Tally {
             count: number(&count.count)?,
             residue: number(&count.residue)?,
-            digest: count.digest.parse().context("a digest is 32 hexadecimal digits")?,
+            digest: count.digest.parse().context("the digest is not 32 hexadecimal digits")?,
         };
         ensure!(tally.is_sound(), "the sum and its residue disagree at ordinal {first}");
         Ok(Row {
             range,
             tally,
-            kernel: KernelName::new(&count.kernel).context("a kernel's name is too long")?,
+            kernel: KernelName::new(&count.kernel).context("the kernel's name is too long")?,
             author: Author { worker: count.worker, build: count.build },
             lease: LeaseId(number(&count.lease)?),
             busy_us: count.busy_us,

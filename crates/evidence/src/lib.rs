@@ -1,21 +1,24 @@
-//! Bundles: a job's evidence as one file of text, for strangers to check without us.
+//! Bundles: the evidence of a job as one text file, which anybody can check.
+//!
+//! This crate knows the lines of a bundle, how they prove each other, and how to count a sample of the
+//! ranges again. It deliberately knows nothing about databases or the network: [`export`] gets its rows
+//! from a function, and [`check`] reads a file.
 //!
 //! ```text
-//!   line 1      the header: plan, total, how many lines of each kind, Merkle root of all that follow
+//!   line 1      the header: plan, total, number of lines of each kind, Merkle root of all other lines
 //!   then        policy       what was to be counted twice
 //!               range        an accepted count: who, with what, when; residue and digest
 //!               audit        a second count of such a range
 //!               dispute      what was contradicted, overruled or taken back
-//!               distrusted   a worker that was proven wrong
+//!               distrusted   a worker whose count was proven wrong
 //! ```
 //!
-//! Each line is a JSON object. The Merkle tree's leaves are the lines, so that a single one can be shown
-//! to belong to it; the bundle's name is the BLAKE3 hash of the header, which has the root.
+//! Each line is a JSON object. The lines are the leaves of the Merkle tree, so that a short proof can show
+//! that a single line belongs to a bundle. The header contains the root, and the BLAKE3 hash of the header
+//! is the bundle's name.
 
 #![forbid(unsafe_code)]
 
-#[cfg(test)]
-mod altered;
 mod check;
 mod confidence;
 mod error;

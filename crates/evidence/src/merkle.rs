@@ -1,7 +1,7 @@
-//! The root of a Merkle tree over lines, a line at a time.
+//! The root of a Merkle tree over lines, computed one line at a time.
 //!
 //! ```text
-//!   root ── H(1, left, right)          H is BLAKE3; a node without a neighbour is its own parent
+//!   root ── H(1, left, right)          H is BLAKE3; a node without a sibling moves up unchanged
 //!           /               \
 //!      H(1, ..)           H(1, ..)     the stack holds one node for each full tree so far:
 //!      /      \           /      \     of 1, 2, 4, ... leaves
@@ -10,10 +10,10 @@
 
 use blake3::{Hash, Hasher};
 
-/// A tree that grows.
+/// A Merkle tree to which leaves are added.
 #[derive(Debug, Default)]
 pub(super) struct Merkle {
-    /// Full trees with how many leaves they have, the largest first.
+    /// The roots of full trees with their numbers of leaves, the largest first.
     trees: Vec<(u64, Hash)>,
 }
 
@@ -27,7 +27,7 @@ impl Merkle {
         self.trees.push(tree);
     }
 
-    /// The root over all leaves so far; without any, the hash of nothing.
+    /// The root over all leaves so far. Without leaves it is the hash of the empty string.
     pub(super) fn root(&self) -> Hash {
         let trees = self.trees.iter().rev().map(|&(_, tree)| tree);
         trees.reduce(|right, left| parent(left, right)).unwrap_or_else(|| blake3::hash(b""))

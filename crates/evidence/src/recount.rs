@@ -1,4 +1,4 @@
-//! Ranges of a bundle, counted again.
+//! Counts ranges of a bundle again.
 
 use std::num::NonZero;
 use std::sync::Mutex;
@@ -12,46 +12,47 @@ use farm::{KernelName, Plan, Recount, Row, Tally};
 
 use crate::RecountError;
 
-/// What is to be counted again.
+/// Which ranges are counted again.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
-    /// Ranges at most.
+    /// The largest number of ranges.
     pub most: usize,
-    /// Decides which.
+    /// Seed that decides which ranges.
     pub seed: u64,
 }
 
-/// With what, and for how long.
+/// The resources of a recount.
 #[derive(Clone, Copy, Debug)]
 pub struct RecountEffort {
-    /// Threads that count.
+    /// Number of counting threads.
     pub threads: NonZero<usize>,
-    /// The backend that they use where it is not the one that counted the range before.
+    /// The preferred backend. A range that it counted before is counted by another one.
     pub backend: Backend,
-    /// Bytes that they may take together.
+    /// Bytes of memory that all threads together may take.
     pub memory: u64,
-    /// After this no range is begun; `None`: all are.
+    /// The time after which no range is begun; `None` for no limit.
     pub time: Option<Duration>,
-    /// By searching, where the method does not search.
+    /// Whether ranges of methods that do not search are recounted by a search.
     pub by_search: bool,
 }
 
-/// What was counted again, with the same result.
+/// The ranges that were counted again with the same result.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Recounted {
-    /// Ranges.
+    /// Number of ranges.
     pub ranges: usize,
-    /// Tasks in these ranges.
+    /// Number of tasks in these ranges.
     pub tasks: u64,
-    /// Thread time.
+    /// The sum of the threads' counting times.
     pub busy: Duration,
 }
 
-/// Counts `ranges` of a plan again, in order, each by another kernel than the one that counted it.
+/// Counts `ranges` of a plan again, in order, each with a kernel that differs from the one in the evidence.
 ///
 /// # Errors
 ///
-/// [`RecountError::Differs`] for the first range that differs, and what keeps this machine from counting.
+/// [`RecountError::Differs`] for a range whose count differs; other variants if this machine cannot count
+/// the plan.
 pub fn recount(
     plan: Plan,
     ranges: &[Row],
@@ -66,7 +67,7 @@ pub fn recount(
         let mut kernel: Option<(Recount, NamedKernel)> = None;
         loop {
             let late = effort.time.is_some_and(|time| begun.elapsed() >= time);
-            // One is counted in any case: a sample of none says nothing.
+            // Each thread counts one range even when it is late: an empty sample says nothing.
             let place = next.fetch_add(1, Ordering::Relaxed);
             let Some(entry) = ranges.get(place) else { return Ok(()) };
             if stop.load(Ordering::Relaxed) || late && place >= threads.get() {
@@ -98,11 +99,14 @@ pub fn recount(
 
 fn differs(entry: &Row, ours: Tally, kernel: KernelName) -> String {
     let Row { range, tally, author, .. } = entry;
-    let which =
-        if tally.count == ours.count { "its tasks' counts, with the same sum," } else { "" };
+    let which = if tally.count == ours.count {
+        "the sums are equal but the tasks' counts differ;"
+    } else {
+        ""
+    };
     format!(
-        "the range {range} is counted as {} there, by worker {} with {}, and as {} here with {}: {which} \
-         one of the two machines counted wrong",
+        "the range {range} is counted as {} in the bundle, by worker {} with {}, and as {} here with {}: \
+         {which} one of the two machines counted wrong",
         tally.count, author.worker, entry.kernel, ours.count, kernel
     )
 }

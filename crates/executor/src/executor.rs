@@ -12,8 +12,8 @@ use crate::kernel::NamedKernel;
 use crate::memory::{TooLittleMemory, fit};
 use crate::queue::{Chunk, KernelFor, Queue};
 
-/// How long a thread should be busy with what it takes at a time: long enough that taking costs
-/// nothing, short enough that all threads end together and a stop is quick.
+/// How long a thread should take to count one chunk: long enough that taking chunks costs nothing, short
+/// enough that all threads end together and a stop is quick.
 const CHUNK: Duration = Duration::from_millis(10);
 
 /// Counting threads and their queue.
@@ -36,12 +36,12 @@ struct Shared {
 #[derive(Debug)]
 struct State {
     queue: Queue,
-    /// Threads that are counting.
+    /// Number of threads that are counting.
     busy: usize,
     closed: bool,
 }
 
-/// A loan that can be counted here, with what a thread may take for it.
+/// A loan that can be counted here, and the bytes that each thread may take for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Accepted {
     loan: Loan,
@@ -49,17 +49,17 @@ pub struct Accepted {
 }
 
 impl Accepted {
-    /// What is to be counted.
+    /// The loan itself.
     pub fn loan(&self) -> Loan {
         self.loan
     }
 }
 
-/// What a thread counts with. Its kernel takes at most what it holds of the budget.
+/// A thread's kernel and its share of the memory budget. The kernel never takes more than the share.
 #[derive(Debug, Default)]
 struct Desk {
     kernel: Option<(KernelFor, NamedKernel)>,
-    /// Bytes.
+    /// Bytes of the budget that the thread holds.
     held: u64,
 }
 
@@ -86,8 +86,8 @@ impl Chunk {
 }
 
 impl Executor {
-    /// Starts `threads` threads, which may take `memory` bytes together. Each hands its finished parts
-    /// to `deliver`, in any order, and ends when that returns `false`: nobody wants them any more.
+    /// Starts `threads` threads, which may take `memory` bytes together. Each passes its finished parts
+    /// to `deliver`, in any order, and ends when `deliver` returns `false`.
     pub fn start(
         threads: NonZero<usize>,
         backend: Backend,
@@ -105,8 +105,8 @@ impl Executor {
         Executor { shared, threads, backend, memory }
     }
 
-    /// An executor without threads: its one worker counts when the caller says so, for simulations
-    /// that decide themselves how long counting takes.
+    /// Makes an executor without threads. It counts only when the caller steps it, which simulations
+    /// need, because they decide themselves how long counting takes.
     pub fn stepped(backend: Backend, memory: u64) -> (Executor, Stepper) {
         let shared = Shared::new(1, memory);
         let threads = NonZero::<usize>::MIN;
@@ -114,7 +114,7 @@ impl Executor {
         (Executor { shared, threads, backend, memory }, stepper)
     }
 
-    /// The backend that the threads count with.
+    /// The backend of the threads.
     pub fn backend(&self) -> Backend {
         self.backend
     }
@@ -129,23 +129,23 @@ impl Executor {
         Ok(Accepted { loan, bytes })
     }
 
-    /// Adds tasks of a loan that it accepted, the first of which has the ordinal `start`.
+    /// Adds tasks of an accepted loan. The first of them has the ordinal `start`.
     pub fn push(&self, accepted: Accepted, start: u64, tasks: Tasks) {
         let Accepted { loan, bytes } = accepted;
         self.shared.change(|state| state.queue.push(loan, start, tasks, bytes));
     }
 
-    /// Forgets the tasks of `lease` that no thread has begun.
+    /// Removes the tasks of `lease` that no thread has begun.
     pub fn drop_lease(&self, lease: LeaseId) {
         self.shared.change(|state| state.queue.retain(|loan| loan.lease != lease));
     }
 
-    /// Forgets all tasks that no thread has begun.
+    /// Removes all tasks that no thread has begun.
     pub fn clear(&self) {
         self.shared.change(|state| state.queue.retain(|_| false));
     }
 
-    /// How many tasks wait for a thread.
+    /// Number of tasks that wait for a thread.
     pub fn waiting_tasks(&self) -> usize {
         self.shared.lock().queue.tasks()
     }
@@ -157,7 +157,7 @@ impl Executor {
     }
 }
 
-/// The only worker of an executor without threads.
+/// Counts the tasks of an executor without threads, one at a time.
 #[derive(Debug)]
 pub struct Stepper {
     shared: Arc<Shared>,
@@ -168,16 +168,16 @@ pub struct Stepper {
 /// What a [`Stepper`] did.
 #[derive(Debug)]
 pub enum Step {
-    /// Nothing: no task waits.
+    /// It did nothing, because no task waits.
     Idle,
     /// It counted one task.
     Counted(Result<Part, CountError>),
-    /// Nothing, and there will be no more tasks: the executor is gone.
+    /// It did nothing, and there will be no more tasks: the executor was dropped.
     Closed,
 }
 
 impl Stepper {
-    /// Counts one task, if there is one, and reports that it took `busy`.
+    /// Counts one task, if one waits, and reports `busy` as the time that it took.
     pub fn step(&mut self, busy: Duration) -> Step {
         let is_idle = {
             let state = self.shared.lock();
@@ -194,7 +194,7 @@ impl Stepper {
 }
 
 impl Drop for Executor {
-    /// Ends the threads, without waiting for a task that may take long.
+    /// Ends the threads, without waiting for the tasks that they are counting.
     fn drop(&mut self) {
         self.shared.change(|state| {
             state.queue.retain(|_| false);
@@ -213,16 +213,17 @@ impl Shared {
         self.state.lock().expect("no thread panics while holding it")
     }
 
-    /// Changes what waiting threads should know of.
+    /// Changes the state and wakes all waiting threads.
     fn change(&self, change: impl FnOnce(&mut State)) {
         change(&mut self.lock());
         self.changed.notify_all();
     }
 
-    /// Waits for tasks that `desk` has, or can get, the memory for. `None`: there will be none.
+    /// Waits for tasks for which `desk` has, or can get, the memory. Returns `None` once the executor is
+    /// dropped.
     ///
-    /// A thread gives its part of the budget back, or takes another, only when its kernel is gone, as
-    /// far as the allocator lets it go. Nobody waits for that: gigabytes may take their time.
+    /// A thread drops its kernel before it gives its share of the budget back or takes another. It does so
+    /// without the lock, because freeing gigabytes may take a while.
     fn take(&self, most: usize, desk: &mut Desk) -> Option<Chunk> {
         let mut state = self.lock();
         loop {
@@ -237,7 +238,7 @@ impl Shared {
             if let Some(useless) = desk.kernel.take_if(is_useless) {
                 drop(state);
                 drop(useless);
-                // What it took is still held; what there is to do may be something else by now.
+                // The share is still held, but the queue may have changed meanwhile.
                 state = self.lock();
                 continue;
             }
@@ -247,7 +248,7 @@ impl Shared {
                 }
                 let chunk = state.queue.take(place, most, self.threads);
                 state.busy += 1;
-                // Memory may have become free, and a block that kept others waiting may be gone.
+                // Memory may have become free, and a block that others waited behind may be gone.
                 self.changed.notify_all();
                 return Some(chunk);
             }
@@ -277,7 +278,7 @@ fn count_until_closed(
         let busy = begun.elapsed();
         most = next_chunk(chunk.at.len(), busy);
         let part = counted.map(|count| chunk.part(count, busy));
-        // First the part, then the sign that the thread is free: idle means that all is sent.
+        // The part is delivered before the thread counts as free: `is_idle` promises that all is sent.
         let is_wanted = deliver(part);
         shared.give_back();
         if !is_wanted {
@@ -286,7 +287,8 @@ fn count_until_closed(
     }
 }
 
-/// How many tasks to take next, after `tasks` took `busy`: towards [`CHUNK`], by small steps.
+/// The number of tasks for the next chunk, after `tasks` tasks took `busy`. It aims at [`CHUNK`] and
+/// grows at most eight-fold.
 fn next_chunk(tasks: usize, busy: Duration) -> usize {
     let ideal = tasks as f64 * CHUNK.as_secs_f64() / busy.as_secs_f64().max(1e-9);
     (ideal as usize).clamp(1, tasks.saturating_mul(8))
@@ -366,7 +368,7 @@ mod tests {
         assert!(executor.waiting_tasks() < short.tasks as usize);
     }
 
-    /// The second thread has no room for the first job, and counts the second meanwhile. The first job
+    /// The second thread has no memory for the first job and counts the second job meanwhile. The first job
     /// is counted only until both threads were seen at work.
     #[test]
     fn a_thread_without_memory_for_one_job_counts_another() {
@@ -399,7 +401,7 @@ mod tests {
         assert_eq!((refused.plan, refused.given), (huge, memory));
     }
 
-    /// Either job alone takes all that there is, for one thread.
+    /// Each job alone needs the whole budget for one thread.
     #[test]
     fn two_jobs_that_do_not_fit_together_are_counted_in_turn() {
         let jobs = [all_tasks(14, Method::Halves), all_tasks(15, Method::Halves)];

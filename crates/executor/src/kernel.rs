@@ -1,4 +1,4 @@
-//! A kernel, and what the evidence calls it.
+//! A kernel together with its name in the evidence.
 
 use board::{Cut, TaskSlice};
 use count::{Backend, CountError, Kernel, Variant};
@@ -17,12 +17,12 @@ impl std::fmt::Debug for NamedKernel {
 }
 
 impl NamedKernel {
-    /// A kernel for tasks of `plan` that takes at most `memory` bytes. It uses `backend`, or, for a
-    /// recount, something else than what counted the tasks before.
+    /// A kernel for tasks of `plan` that takes at most `memory` bytes. It uses `backend`; for a recount it
+    /// uses a variant that differs from the one that counted the tasks before.
     ///
     /// # Panics
     ///
-    /// If the processor lacks the backend.
+    /// Panics if the processor lacks the backend.
     pub fn new(memory: u64, backend: Backend, plan: Plan, recount: Option<Recount>) -> NamedKernel {
         let Plan { problem, method, .. } = plan;
         let variant = match &recount {
@@ -37,7 +37,7 @@ impl NamedKernel {
         NamedKernel { name, kernel: kernel.expect("whoever lends a plan has made it") }
     }
 
-    /// What the evidence calls it.
+    /// The kernel's name in the evidence.
     pub fn name(&self) -> KernelName {
         self.name
     }
@@ -76,7 +76,7 @@ impl NamedKernel {
     }
 }
 
-/// The tally of tasks that are counted one after the other; `None` once it is too large.
+/// Adds counts of consecutive tasks up. The tally is `None` once the sum has passed 64 bits.
 struct Tallying {
     plan: Fingerprint,
     ordinal: u64,

@@ -1,4 +1,4 @@
-//! How much memory counting may take, and how many threads that is enough for.
+//! How much memory counting may take, and how many threads fit into it.
 
 use std::num::NonZero;
 
@@ -9,29 +9,29 @@ use sysinfo::System;
 /// Not even one thread can count the plan within the memory that is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{plan} takes {} a thread, and {} may be used",
+    "{plan} needs {} of memory per thread, and only {} may be used",
     ByteSize(*needed).display().iec(), ByteSize(*given).display().iec()
 )]
 pub struct TooLittleMemory {
-    /// What is to be counted.
+    /// The plan to count.
     pub plan: Plan,
-    /// Bytes a thread needs.
+    /// Bytes that one thread needs.
     pub needed: u64,
-    /// Bytes all threads together may take.
+    /// Bytes that all threads together may take.
     pub given: u64,
 }
 
-/// How a plan is counted within a bound: `threads` times `bytes` stay within it.
+/// A division of a memory budget: `threads` times `bytes` does not exceed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fit {
-    /// Threads that may count the plan at a time.
+    /// Number of threads that may count the plan at the same time.
     pub threads: NonZero<usize>,
-    /// Bytes that each of them may take.
+    /// Bytes that each thread may take.
     pub bytes: u64,
 }
 
-/// The memory that counting may take unless told otherwise, in bytes: half of what the machine or
-/// the container has.
+/// The default memory budget in bytes: half of the memory of the machine, or of the container if that is
+/// less.
 pub fn usual_memory() -> u64 {
     let mut system = System::new();
     system.refresh_memory();
@@ -44,8 +44,8 @@ pub fn thread_memory(plan: &Plan) -> u64 {
     count::memory_needed(plan.problem, plan.method).least
 }
 
-/// Divides `memory` bytes among at most `threads` threads that count `plan`: as many threads as fit,
-/// with equal shares, and no share larger than a thread can use.
+/// Divides `memory` bytes among the threads that count `plan`. It takes as many threads as fit, up to
+/// `threads`, and gives each an equal share, though no more than a thread can use.
 ///
 /// # Errors
 ///

@@ -1,17 +1,17 @@
-//! What waits to be counted, and the memory that counting it takes.
+//! The queue of tasks to count, and the memory budget of the threads that count them.
 //!
-//! The threads share one budget of bytes. A thread that has a kernel holds a part of it, as large as
-//! the kernel may grow; it takes tasks of another plan only if what is free and what it holds itself
-//! are enough for a kernel of that plan. So all kernels together stay within the budget, whatever
-//! jobs they are of.
+//! The threads share one budget of bytes. A thread with a kernel holds a share of it, as large as the
+//! kernel may grow. A thread takes tasks of another plan only if its own share and the free bytes
+//! together are enough for a kernel of that plan. So all kernels together stay within the budget,
+//! whatever jobs they count.
 //!
 //! ```text
 //!   budget   ├─ thread 0: N = 24 ─┼─ thread 1: N = 18 ─┼─ free ──────┤
 //!   queue    [N = 18][N = 18][N = 26: does not fit][N = 18: waits][ring: goes ahead]
 //! ```
 //!
-//! Blocks are served in their order. Behind one that waits for memory only those go ahead that take
-//! none: the threads run dry, give back what they hold, and its turn comes.
+//! Blocks are served in order. While a block waits for memory, only later blocks that need no memory may
+//! overtake it. So the threads run out of work and give their shares back, until the block fits.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,31 +19,31 @@ use std::sync::Arc;
 use board::Tasks;
 use farm::{Loan, Plan, Range, Recount};
 
-/// What tells which kernel counts a loan.
+/// What decides which kernel counts a loan.
 pub(super) type KernelFor = (Plan, Option<Recount>);
 
 /// Blocks in the order of their arrival.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     blocks: VecDeque<Block>,
-    /// Tasks in `blocks`.
+    /// Number of tasks in `blocks`.
     tasks: usize,
     /// Bytes of the budget that no thread holds.
     free: u64,
 }
 
-/// Consecutive tasks of a loan, not yet taken from `next` on.
+/// Consecutive tasks of a loan. Those from index `next` on are not taken yet.
 #[derive(Debug)]
 pub(super) struct Block {
     loan: Loan,
     start: u64,
     tasks: Arc<Tasks>,
     next: usize,
-    /// What a thread must hold to count them.
+    /// Bytes that a thread must hold to count them.
     bytes: u64,
 }
 
-/// What one thread counts in one go.
+/// The tasks that one thread counts at a time.
 pub(super) struct Chunk {
     pub(super) loan: Loan,
     pub(super) range: Range,
@@ -52,30 +52,31 @@ pub(super) struct Chunk {
 }
 
 impl Queue {
-    /// An empty one, for kernels of `memory` bytes together.
+    /// An empty queue with a budget of `memory` bytes for all kernels together.
     pub(super) fn new(memory: u64) -> Queue {
         Queue { free: memory, ..Queue::default() }
     }
 
-    /// Adds tasks of `loan` from the ordinal `start` on, which take `bytes` of memory a thread.
+    /// Adds consecutive tasks of `loan`, the first of which has the ordinal `start`. A thread needs `bytes`
+    /// of memory to count them.
     pub(super) fn push(&mut self, loan: Loan, start: u64, tasks: Tasks, bytes: u64) {
         self.tasks += tasks.len();
         self.blocks.push_back(Block { loan, start, tasks: Arc::new(tasks), next: 0, bytes });
     }
 
-    /// Forgets the tasks of all other loans.
+    /// Removes the tasks of all loans for which `keep` is false.
     pub(super) fn retain(&mut self, keep: impl Fn(&Loan) -> bool) {
         self.blocks.retain(|block| keep(&block.loan));
         self.tasks = self.blocks.iter().map(Block::len).sum();
     }
 
-    /// Tasks that wait.
+    /// Number of tasks that wait.
     pub(super) fn tasks(&self) -> usize {
         self.tasks
     }
 
-    /// The block that a thread which holds `held` bytes may count next: its place, and what its kernel
-    /// is for and takes.
+    /// The block that a thread which holds `held` bytes may count next: its place in the queue, its kind of
+    /// kernel and the bytes of that kernel.
     pub(super) fn next(&self, held: u64) -> Option<(usize, KernelFor, u64)> {
         let mut left = self.free + held;
         let place = self.blocks.iter().position(|block| {
@@ -89,15 +90,15 @@ impl Queue {
         Some((place, (block.loan.plan, block.loan.recount), block.bytes))
     }
 
-    /// A thread that held `held` bytes, and has nothing in them any more, holds `wanted` from now on.
+    /// Changes a thread's share of the budget from `held` bytes to `wanted`. The thread has no kernel.
     pub(super) fn exchange(&mut self, held: &mut u64, wanted: u64) {
         let left = (self.free + *held).checked_sub(wanted);
         self.free = left.expect("no thread takes more memory than there is");
         *held = wanted;
     }
 
-    /// Takes up to `most` tasks of the block at `place`; near the end of the queue fewer, so that all
-    /// of `threads` have some.
+    /// Takes up to `most` tasks of the block at `place`. Near the end of the queue it takes fewer, so that
+    /// each of `threads` threads gets some.
     pub(super) fn take(&mut self, place: usize, most: usize, threads: usize) -> Chunk {
         let fair = self.tasks.div_ceil(2 * threads).max(1);
         let block = &mut self.blocks[place];
@@ -137,7 +138,7 @@ mod tests {
         Tasks { left: vec![0; len], down: vec![0; len], right: vec![0; len], weight: vec![1; len] }
     }
 
-    /// Which of the loans a thread gets that holds so much, and what it holds then.
+    /// Lets a thread take one task. Returns its lease, and updates the bytes that the thread holds.
     fn step(queue: &mut Queue, held: &mut u64) -> Option<LeaseId> {
         let Some((place, _, bytes)) = queue.next(*held) else {
             queue.exchange(held, 0);
@@ -147,7 +148,7 @@ mod tests {
         Some(queue.take(place, 1, 1).loan.lease)
     }
 
-    /// Four threads and three jobs, one of which takes the whole budget, in every order.
+    /// Four threads take tasks of four jobs in random order; one job needs the whole budget.
     #[test]
     fn all_jobs_together_stay_within_the_budget_and_come_to_an_end() {
         const BUDGET: u64 = 100;

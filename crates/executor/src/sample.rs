@@ -1,4 +1,4 @@
-//! Tasks from all over a plan, as many as take a while.
+//! A sample of tasks from all over a plan, large enough to measure a kernel with.
 
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -7,10 +7,10 @@ use board::{Cut, CutError, Method, Prefix, Tasks};
 use count::{Backend, CountError, Kernel};
 use farm::{Plan, Problem};
 
-/// The fewest places of the plan that many tasks are taken from: tasks differ along it.
+/// The least number of places that a large sample is taken from, because tasks differ along the plan.
 const PLACES: u64 = 32;
 
-/// The most neighbours that are taken together where they share work.
+/// The most neighbouring tasks that are taken together, for methods whose neighbours share work.
 const RUN: u64 = 64;
 
 /// Some tasks of a plan and a kernel that counts them.
@@ -18,28 +18,28 @@ pub struct Sample {
     cut: Cut,
     plan: Plan,
     backend: Backend,
-    /// Bytes that the kernel may take.
+    /// Bytes of memory that the kernel may take.
     memory: u64,
     tasks: Tasks,
-    /// About how many were asked for: it decides which ones they are.
+    /// The approximate number of tasks that was asked for. It decides which tasks are chosen.
     wanted: u64,
     kernel: Option<Kernel>,
 }
 
-/// A sample that was counted once.
+/// The result of counting a sample once.
 #[derive(Clone, Copy, Debug)]
 pub struct Counted {
-    /// How long it took.
+    /// Seconds that it took.
     pub seconds: f64,
-    /// Weight times completions: solutions of the whole board.
+    /// The sum of weight times completions: solutions of the whole board.
     pub solutions: u64,
-    /// States that the kernel stored, where it does.
+    /// Number of states that the kernel stored, if it stores any.
     pub nodes: Option<u64>,
 }
 
 impl Sample {
-    /// A single task of the total of an N x N board, until it is [fitted](Sample::fit). The kernel may
-    /// take `memory` bytes.
+    /// A sample of the total of an N x N board. It has a single task until [`Sample::fit`] or
+    /// [`Sample::choose`] changes it. The kernel may take `memory` bytes.
     ///
     /// # Errors
     ///
@@ -54,7 +54,7 @@ impl Sample {
         Ok(sample)
     }
 
-    /// Takes as many tasks as are counted in `least` or longer, or all.
+    /// Doubles the sample until counting it takes at least `least`, or until it has all tasks.
     ///
     /// # Errors
     ///
@@ -67,7 +67,7 @@ impl Sample {
         Ok(())
     }
 
-    /// About `wanted` tasks: the same ones for every backend.
+    /// Chooses about `wanted` tasks, the same ones for every backend.
     pub fn choose(&mut self, wanted: u64) {
         self.wanted = wanted;
         self.tasks.clear();
@@ -76,23 +76,24 @@ impl Sample {
         }
     }
 
-    /// The tasks themselves.
+    /// The chosen tasks.
     pub fn tasks(&self) -> &Tasks {
         &self.tasks
     }
 
-    /// About how many tasks were asked for: [`Sample::choose`] draws the same sample from it.
+    /// The approximate number of tasks that was asked for. [`Sample::choose`] makes the same sample from
+    /// it again.
     pub fn wanted(&self) -> u64 {
         self.wanted
     }
 
-    /// The share of the plan that the tasks are.
+    /// The number of chosen tasks as a share of the plan, from 0 to 1.
     pub fn share(&self) -> f64 {
         self.tasks.len() as f64 / self.plan.tasks as f64
     }
 
-    /// Counts the tasks once. A kernel that was just made counts the first one before, unmeasured:
-    /// its memory is not there until it is touched.
+    /// Counts the tasks once. A new kernel first counts one task unmeasured, because the system provides
+    /// its memory only when it is touched.
     ///
     /// # Errors
     ///
@@ -114,12 +115,13 @@ impl Sample {
         Ok(Counted { seconds, solutions, nodes })
     }
 
-    /// Gives the kernel's memory back until the next count.
+    /// Frees the kernel's memory. The next count makes a new kernel.
     pub fn rest(&mut self) {
         self.kernel = None;
     }
 
-    /// The queens that the plain recursion places below the tasks, where they are of `rows`.
+    /// Number of queens that the plain recursion places below the tasks. `None` for methods other than
+    /// `rows`.
     pub fn plain_nodes(&self) -> Option<u64> {
         let (n, Method::Rows { rows }) = (self.plan.problem.n(), self.plan.method) else {
             return None;
@@ -129,7 +131,8 @@ impl Sample {
     }
 }
 
-/// About `wanted` of `tasks` ordinals: a run in the middle of each of equal parts of the plan, or all.
+/// Chooses about `wanted` of `tasks` ordinals: a run in the middle of each of several equal parts of the
+/// plan, or all of it.
 fn spread(method: Method, tasks: u64, wanted: u64) -> impl Iterator<Item = Range<u64>> {
     let run = match method {
         Method::Rows { .. } => 1,
@@ -143,7 +146,7 @@ fn spread(method: Method, tasks: u64, wanted: u64) -> impl Iterator<Item = Range
     })
 }
 
-/// The queens that the plain search places in `rows_left` rows below `prefix`.
+/// Number of queens that the plain search places in `rows_left` rows below `prefix`.
 fn nodes(n: u32, prefix: Prefix, rows_left: u32) -> u64 {
     if rows_left == 0 {
         return 0;

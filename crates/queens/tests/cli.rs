@@ -37,11 +37,7 @@ mod problems;
 mod shards;
 #[path = "cli/stopping.rs"]
 mod stopping;
+#[path = "cli/transcripts.rs"]
+mod transcripts;
 #[path = "cli/trust.rs"]
 mod trust;
-
-/// What needs no server and no file is in `cmd/`, as it looks in a terminal.
-#[test]
-fn refusals_look_like_this() {
-    trycmd::TestCases::new().case("tests/cmd/*.md");
-}

@@ -1,4 +1,4 @@
-//! The coordinator's runtime: what surrounds the farm core.
+//! The coordinator's runtime: the tasks and threads around the farm core.
 //!
 //! ```text
 //!   workers ◄──► session + pump (one each) ──┐
@@ -6,8 +6,8 @@
 //!   clients ◄──► jobs service ───────────────┘
 //! ```
 //!
-//! The hub alone touches the farm; everybody else sends it inputs and gets answers. The same hub
-//! serves `queens count`, where the only session is in the same process.
+//! Only the hub touches the farm; everything else sends it inputs and gets answers. A count without a
+//! server uses the same hub, with one session in the same process.
 
 mod allowance;
 mod hub;

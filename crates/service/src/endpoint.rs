@@ -1,4 +1,4 @@
-//! How to reach a coordinator.
+//! Connects to a coordinator.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,19 +14,19 @@ use tonic::{Request, Status};
 use crate::ServiceError;
 use crate::Token;
 
-/// A coordinator's address, and the secret that it wants.
+/// A coordinator's address, and the file with its token.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     url: String,
     token_file: Option<PathBuf>,
 }
 
-/// A connection that shows the token with every request.
+/// A connection that adds the token to every request.
 pub type TokenChannel = InterceptedService<Channel, ShowToken>;
 
 impl Endpoint {
-    /// The coordinator at `url`, which may lack its `http://`; every request shows the token in
-    /// `token_file`, if there is one.
+    /// The coordinator at `url`, which may lack its `http://`. If there is a `token_file`, every request
+    /// carries the token in it.
     pub fn new(url: &str, token_file: Option<PathBuf>) -> Endpoint {
         let url = if url.contains("://") { url.into() } else { format!("http://{url}") };
         Endpoint { url, token_file }
@@ -37,7 +37,11 @@ impl Endpoint {
         &self.url
     }
 
-    /// Refuses what no amount of waiting will mend: a wrong URL, an unusable token file.
+    /// Checks what waiting does not mend.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::Url`] or [`ServiceError::TokenFile`], if the URL or the token file cannot be used.
     pub fn check(&self) -> Result<(), ServiceError> {
         self.builder()?;
         self.token_file.as_deref().map(Token::read).transpose()?;
@@ -45,6 +49,10 @@ impl Endpoint {
     }
 
     /// Reads the token file, and connects.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Endpoint::check`], and [`ServiceError::Unreachable`] if no coordinator answers.
     pub async fn connect(&self) -> Result<TokenChannel, ServiceError> {
         let token = self.token()?;
         Ok(InterceptedService::new(self.channel().await?, token))
@@ -56,7 +64,7 @@ impl Endpoint {
         Ok(ShowToken(header.transpose().map_err(anyhow::Error::from)?))
     }
 
-    /// Connects without the token: enough for health checks.
+    /// Connects without the token, which is enough for health checks.
     pub async fn channel(&self) -> Result<Channel, ServiceError> {
         self.reached(self.builder()?.connect().await)
     }
@@ -68,7 +76,7 @@ impl Endpoint {
         })
     }
 
-    /// Connects by `dial`, through a simulated network for example.
+    /// Connects through `dial`, for example over a simulated network.
     pub async fn connect_through<D, S>(&self, dial: D) -> Result<TokenChannel, ServiceError>
     where
         D: tower::Service<Uri, Response = TokioIo<S>> + Send + 'static,
@@ -86,10 +94,10 @@ impl Endpoint {
 
     fn builder(&self) -> Result<tonic::transport::Endpoint, ServiceError> {
         let builder = Channel::from_shared(self.url.clone())
-            .map_err(|error| self.refuse(format!("it is no URL: {error}")))?;
+            .map_err(|error| self.refuse(format!("not a URL: {error}")))?;
         if builder.uri().scheme_str() != Some("http") {
-            let reason = "only http:// is spoken here, without encryption; cross open networks \
-                          through a tunnel";
+            let reason = "only http:// is supported, without encryption; use a tunnel to cross \
+                          open networks";
             return Err(self.refuse(reason.into()));
         }
         Ok(builder
@@ -103,7 +111,7 @@ impl Endpoint {
     }
 }
 
-/// Adds the token to requests.
+/// Adds the token to every request.
 #[derive(Clone, Debug)]
 pub struct ShowToken(Option<MetadataValue<Ascii>>);
 
@@ -116,7 +124,7 @@ impl tonic::service::Interceptor for ShowToken {
     }
 }
 
-/// The cause that a person can act on: "transport error" helps nobody.
+/// The innermost cause of an error. It is the part that a person can act on: "transport error" is not.
 pub(crate) fn innermost(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(deeper) = cause.source() {

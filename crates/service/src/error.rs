@@ -1,4 +1,4 @@
-//! What can go wrong with a running farm.
+//! The errors of a running farm.
 
 use std::path::PathBuf;
 
@@ -7,19 +7,19 @@ use ledger::LedgerError;
 
 use crate::coordinator::HubGone;
 
-/// Why a coordinator, a worker or a client ends before its work is done.
+/// Why a coordinator, a worker or a client ended before its work was done.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
-    /// The ledger fails.
+    /// The ledger failed.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
-    /// There is no such plan.
+    /// The problem cannot be cut so.
     #[error(transparent)]
     Plan(#[from] CutError),
     /// The address of the coordinator cannot be used.
-    #[error("cannot use the address {url}: {reason}")]
+    #[error("cannot use the address {url} ({reason})")]
     Url {
-        /// As it was given.
+        /// The address, as it was given.
         url: String,
         /// What is wrong with it.
         reason: String,
@@ -27,48 +27,48 @@ pub enum ServiceError {
     /// No coordinator answers.
     #[error("no coordinator answers at {url} ({reason})")]
     Unreachable {
-        /// Where it was looked for.
+        /// The address of the coordinator.
         url: String,
-        /// What the attempt came back with.
+        /// The reason that the attempt gave.
         reason: String,
     },
     /// The coordinator refuses the token.
     #[error("the coordinator at {url} refuses this token")]
     Token {
-        /// Which coordinator.
+        /// The address of the coordinator.
         url: String,
     },
     /// The token file cannot be used.
     #[error("cannot use the token file {}: {reason}", path.display())]
     TokenFile {
-        /// Which file.
+        /// The token file.
         path: PathBuf,
-        /// Why not.
+        /// Why it cannot be used.
         reason: String,
     },
     /// The address to listen on cannot be bound.
     #[error("cannot listen on {address}: {reason}")]
     Listen {
-        /// Where.
+        /// The address.
         address: String,
-        /// Why not.
+        /// Why it cannot be bound.
         reason: String,
     },
-    /// Two versions of the program must not work together.
+    /// Two versions of the program cannot work together.
     #[error("{0}")]
     Incompatible(String),
     /// The coordinator does not trust this worker any more.
     #[error("the coordinator at {url} does not trust this worker any more: {reason}")]
     Distrusted {
-        /// Which coordinator.
+        /// The address of the coordinator.
         url: String,
-        /// Its words.
+        /// The coordinator's explanation.
         reason: String,
     },
     /// The coordinator is stopping.
     #[error(transparent)]
     Stopping(#[from] HubGone),
-    /// A fault of this program.
+    /// This program has a fault.
     #[error("{0:#}")]
     Internal(#[from] anyhow::Error),
 }

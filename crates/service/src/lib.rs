@@ -1,8 +1,9 @@
 //! The running farm: a coordinator, a worker, and both in one process.
 //!
 //! This crate knows sockets, sessions, admission and the order in which events reach the farm. It
-//! deliberately decides nothing about what may be lent or accepted (that is `farm`'s), counts nothing
-//! (`executor`), stores nothing (`ledger`), and speaks to no person (`queens`).
+//! deliberately does not decide what may be lent or accepted (`farm` does), does not count (`executor`
+//! does), does not store anything (`ledger` does), and knows neither options nor exit codes (`queens`
+//! does).
 #![forbid(unsafe_code)]
 
 pub mod coordinator;

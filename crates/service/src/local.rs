@@ -1,5 +1,5 @@
-//! `queens count`: the whole farm in one process. Same core, ledger and executor as the cluster;
-//! only the link is a pair of channels.
+//! The whole farm in one process. It has the core, the ledger and the executor of a cluster; only the link
+//! between coordinator and worker is a pair of channels.
 
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -20,22 +20,22 @@ use crate::ServiceError;
 use crate::coordinator::{Allowance, ClientRequest, Hub, HubHandle, Plans, host};
 use crate::worker::{Connect, Link, LinkEnd, WorkConfig, start_executor, work};
 
-/// What to count, and with what.
+/// A problem to count, and the resources to count it with.
 #[derive(Clone, Debug)]
 pub struct LocalCount {
-    /// What is counted.
+    /// The problem to count.
     pub problem: Problem,
-    /// What is left open is as the ledger says, or as suits the problem.
+    /// The method. Whatever it leaves open is taken from the ledger, or chosen to suit the problem.
     pub method: Option<MethodChoice>,
-    /// Threads that count; fewer do where memory is short.
+    /// Number of counting threads. Fewer run if the memory does not suffice.
     pub threads: NonZero<usize>,
-    /// The backend that they count with.
+    /// The backend of the threads.
     pub backend: Backend,
-    /// Bytes that counting may take.
+    /// Bytes of memory that all threads together may take.
     pub memory: u64,
-    /// The part that is wanted.
+    /// The part of the plan to count.
     pub slice: Slice,
-    /// `None`: the work is lost if it is interrupted.
+    /// The ledger's file. Without one, the work is lost if the count is interrupted.
     pub ledger: Option<PathBuf>,
 }
 
@@ -44,58 +44,58 @@ pub struct LocalCount {
 pub struct LocalResult {
     /// The job at its end.
     pub job: JobView,
-    /// How long the count took.
+    /// Seconds that the count took.
     pub seconds: f64,
-    /// As many as the memory allowed.
+    /// Number of threads that counted.
     pub threads: NonZero<usize>,
 }
 
-/// Why a count has no result.
+/// Why a count ended without a result.
 #[derive(Debug, thiserror::Error)]
 pub enum LocalError {
-    /// The farm fails.
+    /// The farm failed.
     #[error(transparent)]
     Service(#[from] ServiceError),
-    /// Not even one thread can count it.
+    /// The memory is too small for even one thread.
     #[error(transparent)]
     Memory(#[from] TooLittleMemory),
-    /// The farm refuses the job.
+    /// The farm refused the job.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The ledger counts something else.
+    /// The ledger holds another job.
     #[error("the ledger {} holds {holds}, not {wanted}", path.display())]
     AnotherPlan {
-        /// Its file.
+        /// The ledger's file.
         path: PathBuf,
-        /// What it is about.
+        /// What it holds.
         holds: String,
         /// What was asked for.
         wanted: String,
     },
-    /// Ranges of the ledger wait for another worker.
+    /// Ranges of the ledger wait for a count by another worker.
     #[error("{open} ranges of the ledger {} wait for another worker", path.display())]
     Unsettled {
-        /// Its file.
+        /// The ledger's file.
         path: PathBuf,
-        /// How many.
+        /// Number of these ranges.
         open: u64,
     },
     /// This machine counted one range twice, with different results.
     #[error("this machine counted the same range twice, with different results")]
     Miscounted,
-    /// It was interrupted.
+    /// The count was interrupted.
     #[error("interrupted at {percent:.1}%")]
     Interrupted {
-        /// The share of the tasks that was counted.
+        /// Percentage of the tasks that were counted.
         percent: f64,
-        /// The file that keeps the work, if there is one.
+        /// The ledger's file, which keeps the work.
         ledger: Option<PathBuf>,
     },
 }
 
 impl LocalCount {
-    /// Counts, or goes on counting. `see` is shown the job after each `interval`. `interrupt` ends the
-    /// count early, and the ledger keeps everything that is finished.
+    /// Counts, or continues the count in the ledger. Calls `see` with the job after each `interval`. When
+    /// `interrupt` completes, the count ends early, and the ledger keeps everything that is finished.
     ///
     /// # Errors
     ///
@@ -108,7 +108,7 @@ impl LocalCount {
     ) -> Result<LocalResult, LocalError> {
         let begun = Instant::now();
         let plans = Arc::new(Plans::default());
-        // First, so that a board that cannot be counted leaves no file behind.
+        // This comes first, so that a board that cannot be counted leaves no file behind.
         let plan = plans
             .make(self.problem, self.method.unwrap_or(MethodChoice::suggested(self.problem)))
             .map_err(ServiceError::from)?;
@@ -139,7 +139,7 @@ impl LocalCount {
         tokio::pin!(end);
         let view = loop {
             tokio::select! {
-                // If the hub ends, it knows why; the worker would only miss it.
+                // If the hub ends, its result says why; the worker would only lose its connection.
                 biased;
                 view = &mut end => match view {
                     Ok(view) => break view,
@@ -184,7 +184,7 @@ impl LocalCount {
         };
         let holds = match jobs {
             [] => return Ok(None),
-            // This process is one worker: it would wait for another for ever.
+            // This process has one worker, which would wait for another one for ever.
             [job] if wanted(job) && (job.audit.is_some() || job.audits_wanted > 0) => {
                 let path = self.ledger.clone().unwrap_or_default();
                 return Err(LocalError::Unsettled { path, open: job.audits_wanted });
@@ -232,12 +232,12 @@ impl LocalCount {
     }
 }
 
-/// What is counted, and which part of it.
+/// Names a plan or a problem, and the part of it if it is not the whole.
 fn part(what: impl std::fmt::Display, slice: Slice) -> String {
     if slice.is_all() { what.to_string() } else { format!("part {slice} of {what}") }
 }
 
-/// The job to wait for: the one that is there, or a new one.
+/// Resumes the known job or submits a new one. Returns the job to wait for.
 async fn begin(
     hub: &HubHandle,
     known: Option<JobId>,

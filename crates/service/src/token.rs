@@ -1,4 +1,4 @@
-//! The farm's shared secret.
+//! The token: the farm's shared secret.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -13,7 +13,11 @@ pub struct Token(String);
 impl Token {
     const MIN_LENGTH: usize = 16;
 
-    /// Reads the token from `path`.
+    /// Reads the token from the file `path`.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::TokenFile`], if the file cannot be read, holds no token, or can be read by others.
     pub fn read(path: &Path) -> Result<Token, ServiceError> {
         let fault = |reason: String| ServiceError::TokenFile { path: path.into(), reason };
         let text = fs::read_to_string(path).map_err(|error| fault(error.to_string()))?;
@@ -26,7 +30,12 @@ impl Token {
         Ok(Token(token.into()))
     }
 
-    /// Reads the token from `path`; makes one, for the owner's eyes only, if there is no file.
+    /// Reads the token from the file `path`. If there is no such file, makes a new token that only its owner
+    /// can read.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::TokenFile`], if the file cannot be made or used.
     pub fn read_or_make(path: &Path) -> Result<Token, ServiceError> {
         match Token::make(path) {
             Ok(()) => tracing::info!(path = %path.display(), "made a new token"),
@@ -41,12 +50,12 @@ impl Token {
         Token::read(path)
     }
 
-    /// What goes into the `authorization` header.
+    /// The value of the `authorization` header.
     pub fn bearer(&self) -> String {
         format!("Bearer {}", self.0)
     }
 
-    /// Writes beside `path` and links, so that nobody ever reads half a token.
+    /// Writes a draft beside `path` and links it there, so that nobody ever reads half a token.
     fn make(path: &Path) -> std::io::Result<()> {
         if path.exists() {
             return Err(std::io::ErrorKind::AlreadyExists.into());
@@ -66,7 +75,7 @@ impl Token {
     }
 }
 
-/// A secret that others can read is none.
+/// Refuses a token file that other users can read.
 #[cfg(unix)]
 fn check_mode(path: &Path) -> Result<(), String> {
     use std::os::unix::fs::PermissionsExt;
@@ -74,7 +83,7 @@ fn check_mode(path: &Path) -> Result<(), String> {
     match mode & 0o007 {
         0 => Ok(()),
         _ => Err(format!(
-            "others may read it (mode {:o}); `chmod 600 {}` mends that",
+            "other users may read it (mode {:o}); run `chmod 600 {}`",
             mode & 0o777,
             path.display()
         )),

@@ -1,11 +1,11 @@
-//! A worker's runtime: what surrounds the agent.
+//! A worker's runtime: the tasks and threads around the agent.
 //!
 //! ```text
 //!   coordinator ◄──► link ◄──► work loop: Agent ◄──parts──  executor: one thread per core
 //!                                      └────────blocks of tasks────►┘
 //! ```
 //!
-//! The same loop runs inside `queens count`, where the link is a pair of channels.
+//! A count without a server runs the same loop, over a link that is a pair of channels.
 
 mod link;
 mod work;

@@ -1,10 +1,32 @@
-//! One placement, or all of them: construction, completion, listing, and the algorithms by which the
-//! literature knows the problem.
+//! Placements of N queens: construct one, complete one, list all, and the algorithms of the literature.
+//!
+//! ```
+//! use std::ops::ControlFlow;
+//! use queens_solve::{Construction, Listing, Notation, is_placement};
+//!
+//! // One placement of a million queens, without a search.
+//! let million = Construction::new(1_000_000)?;
+//! assert!(is_placement(million.n(), million.columns()));
+//!
+//! // The first placement of eight queens in the order of the list.
+//! let first = Listing::new(8, vec![])?.visit(|placement| ControlFlow::Break(placement.clone()));
+//! let first = first.break_value().expect("there are placements");
+//! assert_eq!(Notation::Permutation.of(&first).to_string(), "1 5 8 6 3 7 2 4");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`complete`] finds a placement around queens that stand already, or proves that there is none.
+//! [`Placement`] tells its symmetries and its orbit. [`classical`], [`forced`], [`states`], [`arrays`]
+//! and [`unique()`] are the algorithms by which the literature searches and counts.
 //!
 //! This crate knows how queens are placed on a board of any size. It deliberately knows nothing of
-//! tasks and weights (`count`), of who counts (`farm`), or of files and terminals (`queens`). What it
-//! finds are [`Placement`]s, whole boards; numbers it finds too are there to check those of `count`,
-//! with which it shares no code.
+//! tasks and weights, of who counts, or of files and terminals. It also finds numbers of placements;
+//! they are there to check those of the crate `queens-count`, with which it shares no code but the board.
+//!
+//! # Features
+//!
+//! `serde`, off by default, implements `Serialize` and `Deserialize` for [`Placement`] and for the types
+//! of [`board`].
 
 #![forbid(unsafe_code)]
 
@@ -23,6 +45,7 @@ pub mod states;
 mod symmetry;
 mod unique;
 
+pub use board;
 pub use check::is_placement;
 pub use construct::{ConstructError, Construction};
 pub use listing::Listing;

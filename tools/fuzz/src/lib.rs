@@ -1,24 +1,23 @@
-//! What comes from outside, held against readers that must never panic: each target takes any bytes,
-//! makes of them something that may arrive, reads it, and checks what was read.
+//! Fuzzing targets: each takes any bytes, makes from them something that may arrive from outside, reads
+//! it, and checks what was read. No reader may panic.
 //!
 //! ```text
-//!   target     what arrives                                          where
-//!   messages   every message of the services, whole or damaged       here
-//!   texts      squares, boards, and names of problems, methods       here
-//!              and variants
-//!   ledger     a ledger whose bytes or rows were altered             `queens`, ledger/tests/altered
+//!   target     what arrives
+//!   messages   every message of the services, whole or damaged
+//!   texts      squares, boards, and names of problems, methods and variants
+//!   ledger     a ledger whose bytes or rows were altered
+//!   bundle     a bundle whose bytes were altered
 //! ```
 //!
-//! They are tests by [bolero](https://docs.rs/bolero): without anything else they run for a second on
-//! random bytes, after all that is in `tests/__fuzz__/TARGET/corpus` and `.../crashes`.
+//! They are run by [bolero](https://docs.rs/bolero), on random bytes after everything in
+//! `tests/__fuzz__/TARGET/corpus` and `.../crashes`.
 //!
 //! ```text
-//!   cargo test -p fuzz                                                        a second each
-//!   BOLERO_RANDOM_TEST_TIME_MS=600000 cargo test -p fuzz --test targets       ten minutes each
-//!   cargo bolero test -p fuzz messages -T 10m                                 guided by coverage: with
-//!                                                                             cargo-bolero and nightly
-//!   BOLERO_RANDOM_SEED=... cargo test -p fuzz messages                        what a failure prints
-//!   cargo test -p fuzz -- --ignored corpus                                    writes the corpus anew
+//!   cargo xtask fuzz --seconds 600                              every target for ten minutes
+//!   cargo bolero test -p fuzz messages -T 10m                   guided by coverage: with cargo-bolero
+//!                                                               and nightly
+//!   BOLERO_RANDOM_SEED=... cargo test -p fuzz messages          what a failure prints
+//!   cargo test -p fuzz -- --ignored corpus                      writes the corpus anew
 //! ```
 //!
 //! Messages are made from the descriptors of `proto/`, and ledgers are altered by their own schema: a

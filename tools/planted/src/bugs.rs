@@ -1,6 +1,6 @@
-//! The catalogue: which bugs there are, and which checks.
+//! The catalogue of bugs and of the checks that must find them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -8,21 +8,22 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 use crate::hunt::Check;
+use crate::source::{self, Source};
 
-/// All that is in `crates/planted/bugs`.
+/// Everything in `tools/planted/bugs` and `tools/planted/checks.toml`.
 pub(crate) struct Catalogue {
     pub(crate) checks: BTreeMap<String, Check>,
     pub(crate) bugs: Vec<Bug>,
 }
 
-/// A way to be wrong.
+/// A bug that can be planted.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Bug {
     pub(crate) name: String,
     /// What goes wrong with it, in a few words.
     pub(crate) why: String,
-    /// Which check should find it.
+    /// The name of the check that should find it.
     pub(crate) check: String,
     #[serde(rename = "edit")]
     edits: Vec<Edit>,
@@ -31,9 +32,11 @@ pub(crate) struct Bug {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Edit {
-    /// Relative to the repository's root.
-    file: PathBuf,
+    /// Code that occurs once in the workspace, or once in `scope`: see [`source`](crate::source).
     find: String,
+    /// A function, type or module, such as `Job::claim`.
+    #[serde(rename = "in")]
+    scope: Option<String>,
     replace: String,
 }
 
@@ -46,7 +49,7 @@ struct BugFile {
 
 impl Catalogue {
     pub(crate) fn read(root: &Path) -> Result<Catalogue> {
-        let folder = root.join("crates/planted/bugs");
+        let folder = root.join("tools/planted/bugs");
         let checks: BTreeMap<String, Check> = parse(&folder.join("../checks.toml"))?;
         let mut files: Vec<PathBuf> =
             fs::read_dir(&folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
@@ -66,22 +69,13 @@ impl Catalogue {
 }
 
 impl Bug {
-    /// Makes the edits in the tree at `root`.
-    pub(crate) fn plant(&self, root: &Path) -> Result<()> {
-        for edit in &self.edits {
-            let path = root.join(&edit.file);
-            let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-            fs::write(&path, edit.apply(&text)?)?;
-        }
-        Ok(())
-    }
-}
-
-impl Edit {
-    fn apply(&self, text: &str) -> Result<String> {
-        let times = text.matches(&self.find).count();
-        ensure!(times == 1, "{} has {times} times, not once:\n{}", self.file.display(), self.find);
-        Ok(text.replace(&self.find, &self.replace))
+    /// Makes the edits in `sources`; returns which files were changed.
+    pub(crate) fn plant(&self, sources: &mut [Source]) -> Result<BTreeSet<PathBuf>> {
+        let plant = |edit: &Edit| {
+            source::replace(sources, &edit.find, edit.scope.as_deref(), &edit.replace)
+        };
+        let changed: Result<BTreeSet<PathBuf>> = self.edits.iter().map(plant).collect();
+        changed.with_context(|| format!("planting `{}`", self.name))
     }
 }
 
@@ -95,18 +89,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_bug_can_still_be_planted() {
+    fn every_bug_fits_one_place() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let catalogue = Catalogue::read(&root).expect("the catalogue is in order");
+        let originals = source::read_all(&root).expect("the sources can be read");
+        let mut sources = originals.clone();
+        let mut faults = Vec::new();
         for bug in &catalogue.bugs {
-            let mut texts: BTreeMap<&Path, String> = BTreeMap::new();
-            for edit in &bug.edits {
-                let read = || fs::read_to_string(root.join(&edit.file)).expect("its file exists");
-                let text = texts.entry(&edit.file).or_insert_with(read);
-                let edited = edit.apply(text).unwrap_or_else(|e| panic!("`{}`: {e}", bug.name));
-                assert_ne!(edited, *text, "`{}` changes nothing", bug.name);
-                *text = edited;
+            if let Err(error) = bug.plant(&mut sources) {
+                faults.push(format!("{error:#}"));
+            }
+            let mut changes = 0;
+            for (source, original) in sources.iter_mut().zip(&originals) {
+                if source.text != original.text {
+                    (*source, changes) = (original.clone(), changes + 1);
+                }
+            }
+            if changes == 0 {
+                faults.push(format!("`{}` changes nothing", bug.name));
             }
         }
+        assert!(faults.is_empty(), "{}", faults.join("\n\n"));
     }
 }

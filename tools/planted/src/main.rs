@@ -1,4 +1,4 @@
-//! Plants bugs, one at a time, and asks whether our tests find them.
+//! Plants known bugs, one at a time, and checks that the tests find them.
 //!
 //! ```text
 //!   cargo run -p planted                     every bug; the table as Markdown on standard output
@@ -8,11 +8,11 @@
 //! ```
 //!
 //! Each bug is planted in a copy of the sources under `target/planted`; the working tree is never
-//! touched. The exit code is 1 if a bug is missed, does not compile, or is no longer where it was.
+//! touched. The exit code is 1 if a bug is missed, does not compile, or its place is not found.
 //!
 //! # To add a bug
 //!
-//! Append to a file in `crates/planted/bugs/` (or begin a new one, it is found by itself):
+//! Append to a file in `tools/planted/bugs/`, or begin a new one, which is found by itself:
 //!
 //! ```toml
 //! [[bug]]
@@ -20,19 +20,22 @@
 //! why = "a repeated report is added again"    # what goes wrong
 //! check = "simulation"                        # who should find it: a section of checks.toml
 //!
-//! [[bug.edit]]                                # one or more; each `find` occurs exactly once
-//! file = "crates/farm/src/machine/results.rs"
-//! find = "self.ack(session, &report, Verdict::Agreed);"
-//! replace = "job.total += count;"
+//! [[bug.edit]]                                # one or more
+//! find = "self.ack($session, &$report, Verdict::Agreed);"
+//! in = "Farm::compared"                       # only where `find` occurs more than once
+//! replace = "job.total += $report.tally.count;"
 //! ```
 //!
-//! then run it by name. A bug that is missed is work for the test, not for the bug: make the check
-//! see it. When the sources change so that `find` no longer fits, `cargo test -p planted` says so;
-//! mend the text, keep the bug. Whoever fixes a real bug plants it here afterwards.
+//! `find` is compared token by token with all sources, and must fit exactly one place; comments, white
+//! space and files do not matter. `$name` stands for one identifier, in `replace` too. `in` names a
+//! function, a type or a module around the place. Then run the bug by its name. If a bug is missed, mend
+//! the check, not the bug. If `cargo test -p planted` says that a bug no longer fits, mend its `find` and
+//! keep the bug. Whoever fixes a real bug plants it here afterwards.
 #![forbid(unsafe_code)]
 
 mod bugs;
 mod hunt;
+mod source;
 mod tree;
 
 use std::path::Path;
@@ -75,7 +78,7 @@ fn main() -> Result<ExitCode> {
     for bug in bugs {
         let begun = Instant::now();
         tree.restore()?;
-        bug.plant(tree.root()).with_context(|| format!("planting `{}`", bug.name))?;
+        tree.plant(bug)?;
         let outcome = catalogue.checks[&bug.check].run(&tree, seeds)?;
         missed += usize::from(!outcome.is_found());
         let seconds = begun.elapsed().as_secs_f64();

@@ -7,9 +7,21 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-/// What a build and its tests read.
-const COPIED: [&str; 7] =
-    [".cargo", "Cargo.lock", "Cargo.toml", "crates", "proto", "rustfmt.toml", "vectors"];
+use crate::bugs::Bug;
+use crate::source;
+
+/// What a build and its tests read, where it exists.
+const COPIED: [&str; 9] = [
+    ".cargo",
+    "Cargo.lock",
+    "Cargo.toml",
+    "crates",
+    "proto",
+    "rust-toolchain.toml",
+    "rustfmt.toml",
+    "tools",
+    "vectors",
+];
 
 /// The copy, beside the build directory that all bugs share, so that each is an incremental build.
 pub(crate) struct Tree {
@@ -35,6 +47,17 @@ impl Tree {
 
     pub(crate) fn build_folder(&self) -> &Path {
         &self.build
+    }
+
+    /// Plants a bug in the copy, which must be as the sources are.
+    pub(crate) fn plant(&self, bug: &Bug) -> Result<()> {
+        let mut sources = source::read_all(&self.root)?;
+        for changed in bug.plant(&mut sources)? {
+            let source = sources.iter().find(|source| source.path == changed);
+            let text = &source.expect("it was changed").text;
+            fs::write(self.root.join(&changed), text)?;
+        }
+        Ok(())
     }
 
     /// Makes the copy equal to the sources again. What is equal keeps its time, for cargo's sake.

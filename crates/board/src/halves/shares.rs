@@ -1,10 +1,11 @@
-//! How often a task counts each of its boards, so that eight images count as eight.
+//! How often a task counts each of its boards, so that the eight images of a board count as eight.
 //!
-//! Transposing a board leaves its quadrants of the main diagonal in place, and exchanges the columns
-//! of a quadrant's queens with their rows. Take a board of even N that has, as its mirror image else
-//! has, more queens in the upper left quadrant than in the upper right one, and so as many in the
-//! lower right one. Each of its four *sides* has a number of N/2 bits, one for each line, read from
-//! the edge of the board inwards with the edge's line as the highest bit:
+//! Transposing a board leaves the two quadrants on the main diagonal in place, and exchanges the columns
+//! of a quadrant's queens with their rows. Consider a board of even N with more queens in the upper left
+//! quadrant than in the upper right one, and therefore as many in the lower right one. (Of a board and its
+//! mirror image one is so, unless both quadrants have equally many.) Each of its four *sides* has a number
+//! of N/2 bits, one for each line, read from the edge of the board inwards with the edge's line as the
+//! highest bit:
 //!
 //! ```text
 //!   column   0 1 2 3   4 5 6 7
@@ -19,20 +20,19 @@
 //!            . . . .   . Q . .     south: their rows                                1 0 1 1
 //! ```
 //!
-//! The four symmetries that keep the heavier quadrants in place move the sides as a group moves
-//! itself: exactly one brings each side to the west. So the image with the largest number in the
-//! west, as the one above, is canonical. West and east are known from the split alone, north is
-//! known from the upper half-board and south from the lower one: of a canonical split only
-//! half-boards are counted whose number does not pass the west's.
+//! Four symmetries keep the heavier quadrants in place, and for each side exactly one of them brings it to
+//! the west. The image with the largest number in the west is canonical, like the board above. West and
+//! east are known from the split alone. North is known from the upper half-board and south from the lower
+//! one, so a canonical split counts only half-boards whose number does not exceed the west's.
 //!
-//! Where equally many queens stand in both quadrants, all eight symmetries are left, and a side has
-//! two numbers, one for each of its quadrants, which are complements; the larger one counts. The
-//! canonical image has it in the upper left quadrant, that is, it has a queen in the first column
+//! If both quadrants have equally many queens, all eight symmetries remain. A side then has two numbers,
+//! one for each of its quadrants, which are complements; the larger one is its number. The canonical image
+//! has the larger one in the upper left quadrant, which means that it has a queen in the first column
 //! there. North and south must then be neither larger than the west nor smaller than its complement.
 //!
 //! If other sides are as large as the west, several images are canonical, and their shares, times the
-//! weight 2 of the task, must add up to eight. Of the three images where three sides are the largest,
-//! the one counts whose smaller side is the east:
+//! weight 2 of the task, must add up to eight. If three sides are the largest, three images are canonical,
+//! and only the one whose smaller side is the east counts:
 //!
 //! ```text
 //!   as large as the west         images   share
@@ -43,35 +43,37 @@
 //!   all                             4       1
 //! ```
 //!
-//! An odd board with a queen in the centre has the same four quadrants without the centre lines.
-//! On any other the two queens of the centre lines tell: mirrored so that the centre row's stands
-//! left of the centre and the centre column's above it, transposing exchanges the distances from
-//! the edge, c and r. Boards with c < r are counted, twice as often; c = r is a common diagonal.
+//! An odd board with a queen in the centre has the same four quadrants, without the centre lines. On any
+//! other odd board the two queens of the centre lines decide. Mirror the board so that the centre row's
+//! queen stands left of the centre and the centre column's above it. Transposing then exchanges their
+//! distances c and r from the edge. Boards with c < r count, twice as often as otherwise; c = r does not
+//! occur, because the two queens would stand on one diagonal.
 
 use std::cmp::Ordering;
 
 use crate::Prefix;
 
-/// Which half-boards count for a task, and how often a pair of them does.
+/// Which half-boards count for a task, and how often a pair of them counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shares {
-    /// The columns, a mask, whose queens are looked at: a half-board's number has a bit for each of
-    /// its N/2 rows, that of the edge highest, set where the row's queen stands in one of them.
+    /// The columns that decide about a half-board's number, as a mask. The number has a bit for each of the
+    /// N/2 rows, that of the edge highest, which is set if the row's queen stands in one of these columns.
     pub columns: u32,
     /// The upper half-boards that count.
     pub upper: Window,
-    /// The lower half-boards that count, read from their own edge.
+    /// The lower half-boards that count; their rows are read from the lower edge.
     pub lower: Window,
     /// How often a board counts: `times[upper is a tie][lower is a tie]`.
     pub times: [[u64; 2]; 2],
 }
 
-/// The half-boards whose numbers are between two numbers. Those that have one of the two are *ties*.
+/// The half-boards whose numbers lie between two bounds, which belong to the window. Half-boards whose
+/// number is one of the bounds are *ties*.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// No number is less; -1 if none can have it.
+    /// The lower bound; -1, which no half-board has, if there is none.
     pub below: i32,
-    /// No number is greater; 1 << N/2 if none can have it.
+    /// The upper bound; 1 << N/2, which no half-board has, if there is none.
     pub above: i32,
 }
 
@@ -87,7 +89,7 @@ impl Window {
 }
 
 impl Shares {
-    /// The shares of a task of a board of size `n`, of which `record` is the record.
+    /// The shares of the task with this `record`, of a board of size `n`.
     #[must_use]
     pub fn of(n: u32, record: Prefix) -> Shares {
         let half = n / 2;
@@ -105,12 +107,12 @@ impl Shares {
         let lines = (1 << half) - 1;
         let west = (record.down & lines).reverse_bits() >> (u32::BITS - half);
         let east = !(record.down >> (n - half)) & lines;
-        // Equal numbers of lines are distinct from their complements; others need not be told apart.
+        // A number with as many ones as zeros has a complement with as many ones; the larger one counts.
         let balanced = 2 * west.count_ones() == half;
         let east = if balanced { east.max(!east & lines) } else { east };
         let below = if balanced { (!west & lines) as i32 } else { -1 };
         let upper = Window { below, above: west as i32 };
-        // The lower half's number is of the left columns too, the complement of the south's.
+        // The lower half's number is about the left columns too, so it is the complement of the south's.
         let complement = |number: i32| lines as i32 - number;
         let lower = Window { below: complement(upper.above), above: complement(upper.below) };
         let times = match east.cmp(&west) {
@@ -120,7 +122,7 @@ impl Shares {
         Shares { columns: lines, upper, lower, times }
     }
 
-    /// How often a board counts whose halves have these numbers.
+    /// How often a board counts if its halves have these numbers.
     #[must_use]
     pub fn of_board(&self, upper: u32, lower: u32) -> u64 {
         let ties = self.upper.tie(upper).zip(self.lower.tie(lower));

@@ -1,15 +1,16 @@
-//! Canonical splits of an even number of columns, by ordinal; and those of an odd board beside its
-//! centre column.
+//! Canonical splits by ordinal: those of an even number of columns, and those of an odd board whose centre
+//! row's queen stands beside the centre.
 //!
-//! A split has two numbers of M bits, its sides west and east ([`Shares`](super::Shares)): the
-//! columns that the upper half takes on the left, and those that the lower half takes on the right,
-//! each read from the edge inwards. Both are sets of K of M columns, K at least M/2, and the west is
-//! the larger; where K = M/2 it is also larger than its complement, and the east is between the two.
+//! A split has two numbers of M bits, its sides west and east ([`Shares`](super::Shares)). The west has
+//! the columns that the upper half takes on the left, the east those that the lower half takes on the
+//! right, each read from the edge inwards. Both are sets of K of M columns, K is at least M/2, and the
+//! west is the larger number. If K = M/2, the west is also larger than its complement, and the east lies
+//! between the two.
 //!
-//! Order: by K, by the west, by the east, each ascending. Sets of one size are in the order of their
-//! numbers, so that the splits before one are counted by triangular numbers.
+//! Splits are ordered by K, then by the west, then by the east, each ascending. Sets of one size are in the
+//! order of their numbers, so triangular numbers count the splits before a given one.
 
-/// The sets of `chosen` of `half` columns that may be in the west: those from the rank `least` on.
+/// The sets of `chosen` of `half` columns that can be the west: those whose rank is at least `least`.
 struct Sides {
     chosen: u32,
     least: u64,
@@ -17,7 +18,7 @@ struct Sides {
 }
 
 impl Sides {
-    /// All, in their order.
+    /// The sets of every size, in order.
     fn all(half: u32) -> impl Iterator<Item = Sides> {
         (half.div_ceil(2)..=half).map(move |chosen| {
             let sets = binomial(half, chosen);
@@ -47,11 +48,11 @@ pub(super) fn get(half: u32, mut ordinal: u64) -> u32 {
             ordinal -= splits;
             continue;
         }
-        // The west with as many before it as the largest triangle that is not beyond the ordinal.
+        // The west's rank is that of the largest triangular number that does not exceed the ordinal.
         let triangles = if sides.least == 0 { ordinal } else { ordinal / 2 };
         let west = ((8 * triangles + 1).isqrt() - 1) / 2;
         let east = ordinal - sides.splits(west);
-        // In the balanced case the west's complement is as far below the middle as it is above.
+        // If K = M/2, the west's complement ranks as far below the middle as the west ranks above it.
         let least_east = if sides.least == 0 { 0 } else { sides.least - 1 - west };
         let west = combination(sides.chosen, sides.least + west);
         let east = combination(sides.chosen, least_east + east);
@@ -67,11 +68,11 @@ pub(super) fn len_beside(half: u32) -> u64 {
     u64::from(half) * binomial(2 * half - 1, half - 1)
 }
 
-/// The square of the centre row's queen, a bit, and the columns of the upper half, of the task with
-/// this `ordinal`, less than [`len_beside`].
+/// The task with this `ordinal`, less than [`len_beside`]: the square of the centre row's queen, as a bit,
+/// and the columns of the upper half.
 ///
-/// Order: by the number of the upper half's columns right of the centre, by these, by those on the
-/// left, and by the square.
+/// Tasks are ordered by the number of the upper half's columns right of the centre, then by these columns,
+/// then by those on the left, then by the square.
 pub(super) fn beside(half: u32, mut ordinal: u64) -> (u32, u32) {
     for on_right in 0..half {
         let on_left = half - 1 - on_right;
@@ -90,7 +91,8 @@ pub(super) fn beside(half: u32, mut ordinal: u64) -> (u32, u32) {
     unreachable!("an ordinal of a split")
 }
 
-/// The same in another order: by the square, and by the split.
+/// The task with this `ordinal` in another order: by the square of the centre row's queen, then by the
+/// split. Otherwise it is like [`beside`].
 pub(super) fn beside_by_square(half: u32, ordinal: u64) -> (u32, u32) {
     let splits = binomial(2 * half - 1, half - 1);
     let column = (ordinal / splits) as u32;
@@ -98,23 +100,24 @@ pub(super) fn beside_by_square(half: u32, ordinal: u64) -> (u32, u32) {
     (1 << column, leave_out(others, half) | 1 << half)
 }
 
-/// A set of all columns but `column`, from a set of one column less.
+/// Inserts `column` into the numbering of columns: column c of `set` becomes c if it is below `column` and
+/// c + 1 otherwise.
 pub(super) fn leave_out(set: u32, column: u32) -> u32 {
     let below = set & ((1 << column) - 1);
     (set - below) << 1 | below
 }
 
-/// The number of sets of `chosen` of `from` columns, `from` at most 32; 0 if `chosen` is more.
+/// The number of sets of `chosen` of `from` columns; 0 if `chosen` is more than `from`, which is at most 32.
 pub(super) fn binomial(from: u32, chosen: u32) -> u64 {
     if chosen > from {
         return 0;
     }
-    // Every partial product is a binomial itself, so that the divisions leave no rest.
+    // Every partial product is a binomial coefficient, so the divisions leave no remainder.
     (0..u64::from(chosen)).fold(1, |ways, i| ways * (u64::from(from) - i) / (i + 1))
 }
 
-/// The set of `chosen` columns that is number `ordinal` of those of their number, in the order of
-/// their masks (the combinatorial number system).
+/// The set with number `ordinal` among the sets of `chosen` columns, in the order of their masks (the
+/// combinatorial number system).
 pub(super) fn combination(chosen: u32, mut ordinal: u64) -> u32 {
     let mut set = 0;
     for ones in (1..=chosen).rev() {

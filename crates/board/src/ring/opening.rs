@@ -1,20 +1,20 @@
 //! The canonical preplacements that begin with the same two sides.
 //!
-//! If the first side is less than all others and their mirror images, its own included, then no
-//! image of the four is as small, and they are canonical with weight 8 without a look. Else there
-//! is a tie, and the images are compared.
+//! If the first side is less than the other sides and than all mirror images, its own included, then every
+//! other image of the four sides is larger. They are canonical with weight 8, and nothing needs to be
+//! compared. Otherwise there is a tie, and the images are compared.
 
 use super::set::Set;
 use super::sides::Sides;
 use crate::Tasks;
 
-/// The first two sides, and what may follow them.
+/// The first two sides, and the sets of sides that can follow them.
 pub(super) struct Opening<'a> {
     sides: &'a Sides,
     first: usize,
     second: usize,
     thirds: Set,
-    /// What may be last, if it also fits the third side.
+    /// The sides that can be last if they also fit the third side.
     lasts: Set,
     /// The first side and its mirror image.
     least: Set,
@@ -42,7 +42,7 @@ impl Opening<'_> {
         self.thirds.iter().map(|third| self.canonical(third).len()).sum()
     }
 
-    /// Passes over `skip` tasks and appends up to `take` to `out`; returns how many.
+    /// Skips `skip` tasks, appends up to `take` to `out`, and returns how many it has appended.
     pub(super) fn fill(&self, mut skip: u64, take: u64, out: &mut Tasks) -> u64 {
         let mut left = take;
         for third in self.thirds.iter() {
@@ -63,7 +63,7 @@ impl Opening<'_> {
         take - left
     }
 
-    /// The last sides that make a canonical preplacement with this third one.
+    /// The last sides that make a canonical preplacement with this third side.
     fn canonical(&self, third: usize) -> Set {
         let mut canonical = self.lasts.and(self.sides.next(third));
         let ties = if self.ties(third) { canonical } else { canonical.and(&self.least) };
@@ -89,7 +89,7 @@ impl Opening<'_> {
         self.tie || self.least.contains(third)
     }
 
-    /// The size of the orbit, if these four sides are the least of it.
+    /// The size of the orbit, if these four sides are the least of it; `None` otherwise.
     fn orbit(&self, third: usize, last: usize) -> Option<u8> {
         self.sides.orbit([self.first, self.second, third, last])
     }
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
     use crate::ring::sides::{Side, list};
 
-    /// How many tasks of each weight there are if the sides are listed so.
+    /// The number of tasks of each weight, if the sides are in this order.
     fn tasks_by_weight(n: u32, width: u32, list: Vec<Side>) -> [u64; 9] {
         let sides = Sides::new(n, width, list);
         let mut tasks = Tasks::new();

@@ -1,16 +1,16 @@
-//! The queens of the outer rings, and the record that they travel as.
+//! The queens of the outer rings, and the record in which they travel.
 
 use super::check;
 use crate::Prefix;
 
-/// The queens of the outermost `width` rows and columns, one to each of these lines.
+/// The queens of the outermost `width` rows and columns, one on each of these lines.
 ///
 /// Rows and columns count from 0; row 0 is on top, and column 0 is bit 0 of a mask. A queen in the
 /// `width` x `width` square of a corner stands on a line of either side and is named by both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preplacement {
-    /// Column of the queen in row `k` (`k` = 0 outermost). Only the first `width` are used, the
-    /// others are 0, for this side and the other three.
+    /// Column of the queen in row `k` (`k` = 0 is the outermost row). On all four sides only the first
+    /// `width` values are used, and the others are 0.
     pub top: [u8; 2],
     /// Row of the queen in column `n - 1 - k`.
     pub right: [u8; 2],
@@ -24,8 +24,8 @@ pub struct Preplacement {
 pub(super) type Square = (u32, u32);
 
 impl Preplacement {
-    /// The task record that a preplacement travels as: four sides of two bytes, the outermost line
-    /// in the lower byte.
+    /// The record of a task in which a preplacement travels: four sides of two bytes, the outermost line in
+    /// the lower byte.
     ///
     /// ```text
     ///            bits  31..24     23..16     15..8      7..0
@@ -46,9 +46,9 @@ impl Preplacement {
         }
     }
 
-    /// Reads a record back. `None` unless it is a preplacement of this board: every queen stands
-    /// on the board, those of a corner are named alike by both sides, no two attack each other,
-    /// and the unused bytes are 0.
+    /// Reads a record. It returns `None` unless the record is a preplacement of this board: every queen
+    /// stands on the board, both sides of a corner agree on its queen, no two queens attack each other, and
+    /// the unused bytes are 0.
     #[must_use]
     pub fn unpack(record: Prefix, n: u32, width: u32) -> Option<Preplacement> {
         check(n, width).ok()?;
@@ -59,7 +59,7 @@ impl Preplacement {
             Preplacement { top: [t0, t1], right: [r0, r1], bottom: [b0, b1], left: [l0, l1] };
 
         let sides = [ring.top, ring.right, ring.bottom, ring.left];
-        // A corner that two sides name differently has two queens on one line.
+        // If two sides disagree about a corner, there are two queens on one line.
         let named = ring.in_rows(n, width).chain(ring.in_columns(n, width));
         let stands =
             sides.iter().all(|side| side[width as usize..].iter().all(|&unused| unused == 0))
@@ -68,9 +68,9 @@ impl Preplacement {
         stands.then_some(ring)
     }
 
-    /// Its queens as (row, column), each once: `2 * width` to `4 * width` of them.
+    /// The queens as (row, column), each once: `2 * width` to `4 * width` of them.
     ///
-    /// `n` and `width` are those of the board that it is a preplacement of; this is not checked.
+    /// `n` and `width` must be those of the preplacement's board; this is not checked.
     pub fn queens(&self, n: u32, width: u32) -> impl Iterator<Item = (u32, u32)> {
         let inner_rows = width..n - width;
         let in_inner_rows = move |&(row, _): &Square| inner_rows.contains(&row);
@@ -94,7 +94,7 @@ impl Preplacement {
     }
 }
 
-/// Whether each of these queens is the same as or does not attack each of the others.
+/// Whether no two of these queens attack each other; equal squares are one queen.
 pub(super) fn fit(
     mut some: impl Iterator<Item = Square>,
     others: impl Iterator<Item = Square> + Clone,

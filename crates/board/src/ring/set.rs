@@ -16,7 +16,7 @@ impl Set {
         self.0[side / 64] >> (side % 64) & 1 == 1
     }
 
-    /// What is in both.
+    /// The sides that are in both sets.
     pub(super) fn and(&self, other: &Set) -> Set {
         Set(std::array::from_fn(|word| self.0[word] & other.0[word]))
     }
@@ -29,7 +29,7 @@ impl Set {
         self.0[side / 64] &= !(1 << (side % 64));
     }
 
-    /// The members, the least first.
+    /// The members in ascending order.
     pub(super) fn iter(&self) -> impl Iterator<Item = usize> {
         (0..).step_by(64).zip(&self.0).flat_map(|(start, &word)| {
             let mut rest = word;

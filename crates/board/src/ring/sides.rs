@@ -3,12 +3,12 @@
 use super::preplacement::{Preplacement, Square, fit};
 use super::set::Set;
 
-/// Where the queens of the outer lines of one side stand along it, read clockwise, the outermost
-/// line first. Lines that are not placed are 0.
+/// The places of the queens of one side's outer lines along this side, read clockwise, the outermost line
+/// first. Lines beyond the width are 0.
 pub(super) type Side = [u8; 2];
 
-/// Every side of a board, in the order that decides which preplacement is the least: lexicographic.
-/// Any other order makes as many tasks, of other representatives.
+/// Every side of a board in lexicographic order, which decides which preplacement of an orbit is the least.
+/// Any other order gives as many tasks, with other representatives.
 pub(super) fn list(n: u32, width: u32) -> Vec<Side> {
     let along = || 0..n as u8;
     if width == 1 {
@@ -32,7 +32,7 @@ pub(super) struct Sides {
     previous: Vec<Set>,
     /// The sides that fit across the board.
     across: Vec<Set>,
-    /// The sides that are not less, and whose mirror image is not either.
+    /// For each side, the sides that are not less and whose mirror image is not less.
     not_less: Vec<Set>,
 }
 
@@ -71,22 +71,22 @@ impl Sides {
         }
     }
 
-    /// What may be first: a side that is not greater than its mirror image.
+    /// The sides that can be first: those that are not greater than their mirror image.
     pub(super) fn firsts(&self) -> impl Iterator<Item = usize> {
         (0..self.list.len()).filter(|&side| side <= self.mirror[side])
     }
 
-    /// What may be second.
+    /// The sides that can be second.
     pub(super) fn seconds(&self, first: usize) -> Set {
         self.not_less[first].and(&self.next[first])
     }
 
-    /// What may be third.
+    /// The sides that can be third.
     pub(super) fn thirds(&self, first: usize, second: usize) -> Set {
         self.not_less[first].and(&self.across[first]).and(&self.next[second])
     }
 
-    /// What may be last, if it is also [`next`](Sides::next) to the third.
+    /// The sides that can be last if they are also [`next`](Sides::next) to the third.
     pub(super) fn lasts(&self, first: usize, second: usize) -> Set {
         self.not_less[first].and(&self.previous[first]).and(&self.across[second])
     }
@@ -101,9 +101,9 @@ impl Sides {
         self.mirror[side]
     }
 
-    /// The size of the orbit of these four sides, if they are the least of it.
+    /// The size of the orbit of these four sides, if they are the least of it; `None` otherwise.
     pub(super) fn orbit(&self, sides: [usize; 4]) -> Option<u8> {
-        // As one number, the first side highest, they are compared and turned at a stroke.
+        // The four sides are one number, the first side highest, so that one operation compares or turns it.
         let number = |sides: [usize; 4]| sides.iter().fold(0, |all, &side| all << 16 | side as u64);
         let [first, second, third, last] = sides.map(|side| self.mirror[side]);
         let (this, reflected) = (number(sides), number([last, third, second, first]));
@@ -117,7 +117,7 @@ impl Sides {
 
     /// The preplacement of these sides: the right, the bottom, the left and the top one.
     pub(super) fn preplacement(&self, [right, bottom, left, top]: [usize; 4]) -> Preplacement {
-        // Clockwise, the bottom runs towards column 0, and the left towards row 0.
+        // Read clockwise, the bottom side runs towards column 0 and the left side towards row 0.
         Preplacement {
             top: self.list[top],
             right: self.list[right],

@@ -1,7 +1,7 @@
 //! Where in a plan the tasks below each prefix of a shallow row begin.
 //!
-//! The deepest row that holds at most [`MAX_ENTRIES`] canonical prefixes is kept whole, in order,
-//! each with the ordinal of the first task below it. A task is reached by binary search and a walk
+//! The index holds all canonical prefixes of the deepest row that has at most [`MAX_ENTRIES`] of them, in
+//! order, each with the ordinal of the first task below it. A task is reached by binary search and a walk
 //! below one entry.
 
 use crate::{Prefix, full_mask};
@@ -21,7 +21,7 @@ pub(super) struct Entry {
 #[derive(Clone, Debug)]
 pub(super) struct Index {
     entries: Vec<Entry>,
-    /// Rows from an entry to the tasks below it.
+    /// Number of rows from an entry down to its tasks.
     below: u32,
     tasks: u64,
 }
@@ -30,13 +30,13 @@ impl Index {
     /// Counts the tasks below each entry. `None` if the first `rows` rows hold more than `limit`
     /// prefixes.
     ///
-    /// The rows are counted two by two from the top, so that a board of far too many prefixes is
-    /// refused before the search has gone deep.
+    /// The prefixes are counted two rows at a time from the top, so that a board with far too many of them
+    /// is refused before the search has gone deep.
     pub(super) fn build(n: u32, rows: u32, limit: u64) -> Option<Index> {
         let mut entries = vec![Entry { start: 0, prefix: Prefix::EMPTY, weight: 1 }];
         let mut depth = 0;
         let mut prefixes_above = 0;
-        // Two rows break the mirror symmetry for good, which the walk below an entry relies on.
+        // After two rows no prefix is its own mirror image, which the walk below an entry relies on.
         while depth < rows && (depth < 2 || children(n, &entries) <= MAX_ENTRIES) {
             prefixes_above += entries.len() as u64;
             entries = entries.iter().flat_map(|entry| extend(n, *entry)).collect();
@@ -68,8 +68,8 @@ impl Index {
         self.below
     }
 
-    /// The entries from the one that holds task `ordinal` on, and how many of its tasks are before
-    /// that one. `ordinal` is below [`tasks`](Index::tasks).
+    /// The entries from the one above task `ordinal` on, and how many tasks of this entry come before the
+    /// task. `ordinal` is less than [`tasks`](Index::tasks).
     pub(super) fn seek(&self, ordinal: u64) -> (&[Entry], u64) {
         let after = self.entries.partition_point(|e| e.start <= ordinal);
         let entries = &self.entries[after - 1..];
@@ -114,7 +114,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// Adds what is found `rows` rows below `prefix`, and one row less.
+    /// Adds the numbers of prefixes `rows` rows below `prefix`, and `rows - 1` rows below it.
     fn add(&mut self, n: u32, prefix: Prefix, rows: u32) {
         match rows {
             0 => self.tasks += 1,
@@ -135,8 +135,8 @@ impl Tally {
     }
 }
 
-/// The number of ways to place two rows below `prefix`, without a look at each: every free square
-/// of the one row with every one of the other, less those in one column or on one diagonal.
+/// The number of ways to place two rows below `prefix`, without visiting each: all pairs of free squares of
+/// the two rows, less the pairs in one column or on one diagonal.
 pub(super) fn two_rows(n: u32, prefix: Prefix) -> u64 {
     let first = prefix.free(n);
     let second = prefix.place(n, 0).free(n);

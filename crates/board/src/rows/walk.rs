@@ -1,11 +1,11 @@
 //! The walk below the entries of an index that collects a range of tasks.
 //!
-//! What lies before the range is skipped in whole rows, by their number of free squares.
+//! Tasks before the range are skipped a row at a time, by the number of free squares.
 
 use super::index::{Entry, bits, two_rows};
 use crate::{Prefix, Tasks};
 
-/// Passes over `skip` tasks, then collects `take`.
+/// A walk that skips `skip` tasks and then collects `take`.
 pub(super) struct Walk<'a> {
     n: u32,
     skip: u64,
@@ -47,7 +47,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Skips all of the next `tasks` tasks, if the range starts after them.
+    /// Skips the next `tasks` tasks, if the range starts after all of them; returns whether it did.
     fn skips(&mut self, tasks: u64) -> bool {
         let all = self.skip >= tasks;
         if all {

@@ -1,4 +1,4 @@
-//! Completions on boards of at most 32 columns: the level-by-level search that the other methods share.
+//! Completions on boards of at most 32 columns, by the level-by-level search of the other methods.
 
 use board::{Given, Prefix, Square, Tasks, full_mask};
 
@@ -6,7 +6,7 @@ use crate::Backend;
 use crate::engine::Engine;
 use crate::ground::{Ground, Row};
 
-/// The search of a ground, the rows that tasks leave open.
+/// The search of the rows that tasks leave open.
 pub(super) struct GroundSearch {
     engine: Engine,
     given: Given,

@@ -46,8 +46,8 @@ impl Open {
         }
     }
 
-    /// The number of ways to fill all rows: by the row with the fewest free squares first, so that
-    /// one without any is seen at once.
+    /// The number of ways to fill all rows. The row with the fewest free squares is filled first, so that a
+    /// row without any ends the search at once.
     pub(super) fn count(&self) -> u64 {
         let rows = &self.rows[..self.len];
         let fewest = rows.iter().enumerate().min_by_key(|(_, open)| open.free.count_ones());

@@ -1,19 +1,19 @@
-//! Superqueens: the recursion by masks, with a knight's moves.
+//! Superqueens, by the recursion with masks and a knight's moves.
 
 use board::{Prefix, Square, full_mask};
 
-/// What a row sees of the superqueens above it.
+/// The squares of a row that the superqueens above it attack.
 #[derive(Clone, Copy)]
 pub(super) struct Superqueens {
     n: u32,
     prefix: Prefix,
-    /// The queen of the row above, and of the row above that: a bit or 0.
+    /// The queens of the row above and of the row above that, each a bit or 0.
     last: u32,
     last_but_one: u32,
 }
 
 impl Superqueens {
-    /// Below queens in the first rows.
+    /// The state below these queens in the first rows.
     pub(super) fn new(n: u32, queens: &[Square]) -> Superqueens {
         let empty = Superqueens { n, prefix: Prefix::EMPTY, last: 0, last_but_one: 0 };
         queens.iter().fold(empty, |board, queen| board.place(1 << queen.column))

@@ -1,11 +1,11 @@
-//! Toroidal boards: a search of exact covers.
+//! Toroidal boards, by a search for exact covers.
 
 use board::{MAX_N, Square, full_mask};
 
 use super::OpenRow;
 
-/// The rows of a torus to fill. Beside rows and columns every diagonal has exactly one queen, so that
-/// any of these lines without a free square ends the search, and one with a single one decides it.
+/// The rows of a torus to fill. Not only every row and column but every diagonal has exactly one queen. A
+/// line without a free square therefore ends the search, and a line with a single free square has no choice.
 #[derive(Clone, Copy)]
 pub(super) struct Torus {
     n: u32,
@@ -13,7 +13,7 @@ pub(super) struct Torus {
     rows: [OpenRow; MAX_N as usize],
 }
 
-/// Lines of one kind: those with a free square, with two or more, and with three or more.
+/// Sets of lines of one kind: those with a free square, those with two or more, those with three or more.
 #[derive(Clone, Copy, Default)]
 struct Lines {
     any: u64,
@@ -28,7 +28,7 @@ impl Lines {
         self.any |= free;
     }
 
-    /// One of the lines with so many free squares, 1 or 2, if there is any; a bit or 0.
+    /// One of the lines with exactly `squares` free squares, 1 or 2, as a bit; 0 if there is none.
     fn with(self, squares: u32) -> u64 {
         let lines = if squares == 1 { self.any & !self.two } else { self.two & !self.three };
         lines & lines.wrapping_neg()
@@ -46,7 +46,7 @@ impl Torus {
         torus
     }
 
-    /// The columns, each `by` higher, around the torus; `by` is at most N.
+    /// The columns shifted up by `by` around the torus; `by` is at most N.
     fn turn(&self, columns: u64, by: u32) -> u64 {
         (columns << by | columns >> (self.n - by)) & u64::from(full_mask(self.n))
     }
@@ -84,7 +84,7 @@ impl Torus {
             sums.see(self.turn(open.free, open.row));
             differences.see(self.turn(open.free, self.n - open.row));
         }
-        // As many lines of each kind are left as rows are.
+        // Of each kind as many lines must have a free square as there are rows left.
         let dead = |lines: Lines| lines.any.count_ones() < self.len as u32;
         if fewest == 0 || dead(columns) || dead(sums) || dead(differences) {
             return 0;
@@ -104,8 +104,8 @@ impl Torus {
         found
     }
 
-    /// The placements with a queen on each free square of a line in turn: one of the columns, the sums
-    /// of column and row, or the differences.
+    /// The number of placements, found by trying each free square of one line. Its `kind` is 0 for a column,
+    /// 1 for a diagonal by column + row, and 2 for a diagonal by column - row.
     fn count_line(&self, kind: usize, line: u64) -> u64 {
         let mut found = 0;
         for (at, open) in self.rows[..self.len].iter().enumerate() {

@@ -2,18 +2,17 @@
 //!
 //! BMI2's `pext` is slow on AMD processors before Zen 3 (2020).
 //!
-//! A table has an entry for each value of four bits, a byte with a bit for each of eight lower halves;
-//! a shuffle looks 32 lanes up. What was tried first, blocks of 256 upper halves as bit planes and
-//! tables of their intersections for each seven bits of a lower half, was half as fast: a block so
-//! large spans many buckets, of which most do not fit.
+//! A table has an entry for each value of four bits: a byte with a bit for each of eight lower halves. A
+//! shuffle looks up 32 lanes. An earlier form had blocks of 256 upper halves as bit planes, and tables of
+//! their intersections for each seven bits of a lower half. It was half as fast, because a block so large
+//! spans many buckets, most of which do not fit.
 
 use std::arch::x86_64::*;
 
 use super::geometry::View;
-use super::quarters::Quarter;
-use super::unit::{Fits, Meeting, Unit};
+use super::unit::{Fits, Meeting, Quarter, Unit};
 
-/// The right to execute these instructions, with items of four bits for each table.
+/// The right to execute these instructions. Items have four bits for each table.
 #[derive(Clone, Copy)]
 pub(crate) struct Avx2<const TABLES: usize>(());
 
@@ -65,9 +64,9 @@ impl<const TABLES: usize> Unit for Avx2<TABLES> {
     }
 }
 
-/// Asks for some lines of the cache from the start of both on; every x86-64 processor can.
+/// Prefetches some cache lines from the start of both; every x86-64 processor can do that.
 ///
-/// Always as many: the end of a loop over the right number would be mispredicted.
+/// It always takes the same number, because the end of a loop over the right number would be mispredicted.
 pub(crate) fn prefetch(keys: &[u64], starts: &[u16]) {
     prefetch_lines::<6>(keys.as_ptr().cast());
     prefetch_lines::<2>(starts.as_ptr().cast());
@@ -76,27 +75,27 @@ pub(crate) fn prefetch(keys: &[u64], starts: &[u16]) {
 fn prefetch_lines<const LINES: usize>(from: *const i8) {
     const LINE_BYTES: usize = 64;
     for line in 0..LINES {
-        // SAFETY: a hint, which may be of any address.
+        // SAFETY: a prefetch is a hint, and any address is allowed.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(from.wrapping_add(line * LINE_BYTES)) };
     }
 }
 
-/// The upper halves of a block.
+/// The number of upper halves of a block.
 const LANES: usize = 32;
 
-/// The lower halves that are joined at a time: the bits of a table's byte.
+/// The number of lower halves that are joined at a time, one for each bit of a table's byte.
 const GROUP: usize = 8;
 
-/// The blocks that carry-save additions take at a time.
+/// The number of blocks that carry-save additions take at a time.
 const CHOSEN: usize = 4;
 
-/// Four bits of each lane's item, for each table.
+/// For each table, four bits of each lane's item.
 pub(crate) type Block<const TABLES: usize> = [__m256i; TABLES];
 
-/// The keys of a vector.
+/// The number of keys of a vector.
 const KEYS: usize = 4;
 
-/// Four lower quarters at a time against one upper one after the other.
+/// Compares four lower quarters at a time with one upper quarter after the other.
 #[target_feature(enable = "avx2,popcnt")]
 fn pair(upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
     let mut len = 0;
@@ -133,7 +132,7 @@ fn pack<const TABLES: usize>(items: &[u32], blocks: &mut Vec<Block<TABLES>>) {
     let order = bytes_of_four();
     let low = _mm256_set1_epi8(0xf);
     for items in items.chunks_exact(LANES) {
-        // Four items of each half of the block, so that its lanes are in the order of the items.
+        // Four items come from each half of the block, so that the lanes are in the order of the items.
         let some =
             |i: usize| _mm256_set_m128i(load_four(items, 16 + 4 * i), load_four(items, 4 * i));
         let bytes = |i: usize| _mm256_shuffle_epi8(some(i), order);
@@ -155,11 +154,11 @@ fn pack<const TABLES: usize>(items: &[u32], blocks: &mut Vec<Block<TABLES>>) {
     }
 }
 
-/// Looks 32 upper halves up at a time. What is found is a byte for each, with a bit for each lower
-/// half that fits. Returns the fits with whole upper halves and with ties.
+/// Looks up 32 upper halves at a time, which gives a byte for each with a bit for each lower half that fits.
+/// Returns the numbers of fits with whole upper halves and with ties.
 ///
-/// Carry-save additions bring four such vectors to one of fours and two of what is left, before
-/// bits are counted (Harley and Seal; Warren, Hacker's Delight, section 5-1).
+/// Before bits are counted, carry-save additions reduce four such vectors to a vector of fours, one of twos
+/// and one of ones (Harley and Seal; Warren, Hacker's Delight, section 5-1).
 #[target_feature(enable = "avx2,popcnt")]
 fn join<const TABLES: usize>(upper: &Meeting<'_, Block<TABLES>>, lower: &[u32]) -> [u64; 2] {
     let Meeting { whole, chosen, ties, open } = *upper;
@@ -194,7 +193,7 @@ fn total(a: __m256i) -> u64 {
     words.iter().sum()
 }
 
-/// For each bit a byte, all ones or none.
+/// A byte for each bit: all ones if it is set, otherwise 0.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn bytes_of(lanes: u32) -> __m256i {
@@ -205,7 +204,7 @@ fn bytes_of(lanes: u32) -> __m256i {
     _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit)
 }
 
-/// The lower halves that fit each lane.
+/// For each lane the lower halves that fit, a bit for each.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn look_up<const TABLES: usize>(tables: &[__m256i; TABLES], block: &Block<TABLES>) -> __m256i {
@@ -216,7 +215,7 @@ fn look_up<const TABLES: usize>(tables: &[__m256i; TABLES], block: &Block<TABLES
     fit
 }
 
-/// The order that brings equal bytes of four items together.
+/// The permutation that brings the corresponding bytes of four items together.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn bytes_of_four() -> __m256i {
@@ -224,8 +223,8 @@ fn bytes_of_four() -> __m256i {
     _mm256_broadcastsi128_si256(order)
 }
 
-/// For each value of four bits of an item: which of at most eight items have none of them; the
-/// same in both halves of a vector.
+/// For each value of four bits, the set of those of at most eight items that have none of its bits. Both
+/// halves of a vector hold the same table.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn tables<const TABLES: usize>(lower: &[u32]) -> [__m256i; TABLES] {
@@ -233,8 +232,8 @@ fn tables<const TABLES: usize>(lower: &[u32]) -> [__m256i; TABLES] {
     items[..lower.len()].copy_from_slice(lower);
     let present = _mm256_set1_epi8((0xff_u8 >> (GROUP - lower.len())) as i8);
 
-    // Equal bytes of the items together, then equal bits of each byte: word `7 - k` has in byte
-    // `b` bit `k` of byte `b` of every item.
+    // Brings the corresponding bytes of the items together, then the corresponding bits of each byte. Byte
+    // `b` of word `7 - k` then has bit `k` of byte `b` of every item.
     let bytes = _mm256_shuffle_epi8(load_items(&items, 0), bytes_of_four());
     let mut bytes = _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
     let mut columns = [0_u32; 8];
@@ -249,7 +248,7 @@ fn tables<const TABLES: usize>(lower: &[u32]) -> [__m256i; TABLES] {
         let columns = if i % 2 == 0 { bits_0_to_3 } else { bits_4_to_7 };
         let byte = _mm256_set1_epi8(i as i8 / 2);
         for places in &PLACES {
-            // Which values have the bit: they take its column, the others nothing.
+            // Values that have the bit take its column, the others nothing.
             let place = _mm256_broadcastsi128_si256(load_four(places, 0));
             let place = _mm256_add_epi8(place, byte);
             *table = _mm256_andnot_si256(_mm256_shuffle_epi8(columns, place), *table);
@@ -258,8 +257,8 @@ fn tables<const TABLES: usize>(lower: &[u32]) -> [__m256i; TABLES] {
     tables
 }
 
-/// For each bit, and each value of four bits that has it, the place of the bit's columns in a
-/// vector of four words, the highest bit's first; 0x80, which gives 0, for the other values.
+/// For each bit and each value of four bits: the place of the bit's column in a vector of four words, the
+/// highest bit's first, if the value has the bit, and otherwise 0x80, which gives 0.
 static PLACES: [[u32; 4]; 4] = {
     let mut places = [[0; 4]; 4];
     let mut value = 0;
@@ -275,7 +274,7 @@ static PLACES: [[u32; 4]; 4] = {
     places
 };
 
-/// The sum of three bits in each place: its lower and its upper bit.
+/// The lower and the upper bit of the sum of three bits, in each place.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn carry_save(a: __m256i, b: __m256i, c: __m256i) -> (__m256i, __m256i) {
@@ -296,8 +295,8 @@ fn bits(a: __m256i) -> __m256i {
     _mm256_sad_epu8(_mm256_add_epi8(low, high), _mm256_setzero_si256())
 }
 
-/// For each set of keys: a permutation of 32-bit lanes that brings these keys to the front, as
-/// words of two lanes.
+/// For each set of keys, the permutation of 32-bit lanes that brings these keys to the front, as words of
+/// two lanes.
 static PACK: [[u64; KEYS]; 1 << KEYS] = {
     let mut table = [[0; KEYS]; 1 << KEYS];
     let mut set = 0;

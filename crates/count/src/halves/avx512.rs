@@ -1,12 +1,11 @@
 //! AVX-512 with VBMI and GFNI: the method in vectors of 64 bytes, for x86-64 processors since Ice
 //! Lake (2019) and Zen 4 (2022).
 //!
-//! A table has an entry for each value of seven bits: two vectors of bytes, in which one permutation
-//! looks 64 lanes up. So four tables compare 28 diagonals, and five the most that an item has. A step
-//! of the loop, 64 upper halves against sixteen lower ones, is four loads, eight permutations and
-//! eight other instructions. To make the tables takes about as long as eight steps.
-//!
-//! About a third of [`join`] is spent on the tables, at N = 18 and 20.
+//! A table has an entry for each value of seven bits. It is two vectors of bytes, in which one permutation
+//! looks up 64 lanes. Four tables compare 28 diagonals, and five compare the most that an item has. A step
+//! of the loop compares 64 upper halves with sixteen lower ones by four loads, eight permutations and eight
+//! other instructions. Making the tables takes about as long as eight steps, and at N = 18 and 20 about a
+//! third of [`join`].
 
 mod tables;
 
@@ -14,12 +13,10 @@ use std::arch::x86_64::*;
 
 use self::tables::{load_bytes, look_up, tables};
 use super::avx2::prefetch;
-use super::geometry::View;
-use super::portable::runs;
-use super::quarters::Quarter;
-use super::unit::{Fits, Meeting, SIFT_PADDING, Sieve, Unit};
+use super::geometry::{View, runs};
+use super::unit::{Fits, Meeting, Quarter, SIFT_PADDING, Sieve, Unit};
 
-/// The right to execute these instructions, with items of seven bits for each table.
+/// The right to execute these instructions. Items have seven bits for each table.
 #[derive(Clone, Copy)]
 pub(crate) struct Avx512<const TABLES: usize>(());
 
@@ -83,31 +80,31 @@ impl<const TABLES: usize> Unit for Avx512<TABLES> {
     }
 }
 
-/// The upper halves of a block.
+/// The number of upper halves of a block.
 const LANES: usize = 64;
 
-/// The lower halves that one set of tables is for: the bits of a byte.
+/// The number of lower halves of one set of tables, one for each bit of a byte.
 const GROUP: usize = 8;
 
-/// Seven bits of each lane's item, for each table.
+/// For each table, seven bits of each lane's item.
 pub(crate) type Block<const TABLES: usize> = [__m512i; TABLES];
 
-/// The keys of a vector.
+/// The number of keys of a vector.
 const KEYS: usize = 8;
 
 /// The most vectors of lower quarters that stay in registers.
 const HELD: usize = 8;
 
-/// All lower quarters, as far as registers hold them, against one upper one after the other.
+/// Compares all lower quarters that registers hold with one upper quarter after the other.
 ///
-/// Half of the vectors hold no half-board. What was tried to make use of that, to collect the masks
-/// of eight vectors and to write their keys one by one, took half as long again.
+/// Half of the vectors hold no half-board. An attempt to make use of that, by collecting the masks of eight
+/// vectors and writing their keys one by one, took one and a half times as long.
 #[target_feature(enable = "avx512f,popcnt")]
 fn pair(upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
     let mut len = 0;
     for start in (0..lower.len).step_by(HELD * KEYS) {
         let keys = &mut keys[len..];
-        // A loop of known length is unrolled and has no end to mispredict.
+        // A loop of known length is unrolled, so its end cannot be mispredicted.
         len += match (lower.len - start).div_ceil(KEYS) {
             1 => pair_held::<1>(upper, lower, start, keys),
             2 => pair_held::<2>(upper, lower, start, keys),
@@ -122,8 +119,8 @@ fn pair(upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
     len
 }
 
-/// The lower quarters are `VECTORS` vectors from `start` on, the last of them as far as it goes;
-/// `keys` has room for every pair and for a vector more.
+/// Compares `VECTORS` vectors of lower quarters from `start` on, the last of which may be incomplete, with
+/// every upper quarter. `keys` has room for every pair and for a vector more.
 #[target_feature(enable = "avx512f,popcnt")]
 fn pair_held<const VECTORS: usize>(
     upper: Quarter<'_>,
@@ -232,13 +229,13 @@ fn sift(items: &[u32], sieve: Sieve, to: &mut [u32]) -> usize {
     len
 }
 
-/// Takes seven bits of 64 items at a time. An eighth does no harm where they are looked up.
+/// Takes seven bits of 64 items at a time. An eighth bit does no harm in the look-ups.
 #[target_feature(enable = "avx512bw,avx512vbmi")]
 fn pack<const TABLES: usize>(items: &[u32], blocks: &mut Vec<Block<TABLES>>) {
     let order = load_bytes(&BYTES_OF_SIXTEEN);
     for items in items.chunks_exact(LANES) {
         let mut block = [_mm512_setzero_si512(); TABLES];
-        // In each quarter of these: one table's bits of sixteen items.
+        // Each quarter of these holds one table's bits of sixteen items.
         let sixteen = |at| _mm512_permutexvar_epi8(order, sevens(load_items(items, at)));
         let (a, b, c, d) = (sixteen(0), sixteen(16), sixteen(32), sixteen(48));
         let (ab_01, ab_23) =
@@ -260,7 +257,7 @@ fn pack<const TABLES: usize>(items: &[u32], blocks: &mut Vec<Block<TABLES>>) {
     }
 }
 
-/// Four times seven bits of each item, a byte for each, with one bit more on top.
+/// Four bytes of each item with seven bits each, and one bit more on top.
 #[inline]
 #[target_feature(enable = "avx512vbmi")]
 fn sevens(items: __m512i) -> __m512i {
@@ -268,8 +265,8 @@ fn sevens(items: __m512i) -> __m512i {
     _mm512_multishift_epi64_epi8(shifts, items)
 }
 
-/// Joins sixteen lower halves at a time, up to eight of which may be ties, and where no more than
-/// eight are left, eight.
+/// Joins sixteen lower halves at a time, up to eight of which may be ties; eight at a time if no more than
+/// eight are left.
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512vpopcntdq,gfni")]
 fn join<const TABLES: usize>(upper: &Meeting<'_, Block<TABLES>>, lower: [&[u32]; 2]) -> Fits {
     let [mut whole, mut ties] = lower;
@@ -293,15 +290,15 @@ fn join<const TABLES: usize>(upper: &Meeting<'_, Block<TABLES>>, lower: [&[u32];
             *sums = add(*sums, join_one(upper, lower));
         }
     }
-    // By the lower half first.
+    // These are indexed by the lower half first.
     let [[a, b], [c, d]] = sums;
     [[total(a), total(c)], [total(b), total(d)]]
 }
 
-/// Numbers of fits to add up, with whole upper halves and with ties.
+/// Numbers of fits that are added up, with whole upper halves and with ties.
 type Sums = [__m512i; 2];
 
-/// The fits of at most eight lower halves.
+/// The numbers of fits of at most eight lower halves.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512vpopcntdq,gfni")]
 fn join_one<const TABLES: usize>(upper: &Meeting<'_, Block<TABLES>>, lower: &[u32]) -> Sums {
@@ -317,7 +314,7 @@ fn join_one<const TABLES: usize>(upper: &Meeting<'_, Block<TABLES>>, lower: &[u3
     sums
 }
 
-/// The fits of at most eight lower halves, and of at most eight others.
+/// The numbers of fits of two groups of at most eight lower halves each.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512vpopcntdq,gfni")]
 fn join_two<const TABLES: usize>(
@@ -346,7 +343,7 @@ fn add(a: Sums, b: Sums) -> Sums {
     [_mm512_add_epi64(a[0], b[0]), _mm512_add_epi64(a[1], b[1])]
 }
 
-/// Adds the number of bits of each word.
+/// Adds the number of set bits of each word.
 #[inline]
 #[target_feature(enable = "avx512vpopcntdq")]
 fn count(sum: &mut __m512i, fit: __m512i) {
@@ -359,7 +356,7 @@ fn total(sum: __m512i) -> u64 {
     _mm512_reduce_add_epi64(sum) as u64
 }
 
-/// The order that brings equal bytes of sixteen words of 32 bits together.
+/// The permutation that brings the corresponding bytes of sixteen words of 32 bits together.
 static BYTES_OF_SIXTEEN: [u8; 64] = {
     let mut order = [0; 64];
     let mut i = 0;
@@ -386,7 +383,7 @@ fn load_items(from: &[u32], at: usize) -> __m512i {
     unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
 }
 
-/// Up to eight keys; beyond the slice's end 0.
+/// Up to eight keys, with 0 beyond the slice's end.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn load_some_keys(from: &[u64], at: usize) -> __m512i {
@@ -405,7 +402,7 @@ fn store_some_words(to: &mut [u32], at: usize, a: __m256i) {
     unsafe { _mm256_mask_storeu_epi32(to.as_mut_ptr().cast(), first_lanes(to.len()), a) }
 }
 
-/// The first `len` of eight lanes, or all.
+/// The first `len` of eight lanes, or all if `len` is greater.
 fn first_lanes(len: usize) -> u8 {
     (0xff_u16 >> (8 - len.min(8))) as u8
 }

@@ -1,8 +1,8 @@
 //! Half-boards in buckets by the diagonals that are occupied most often.
 //!
-//! Halves whose buckets' numbers have a bit in common cannot fit, so that most pairs are never
-//! looked at. The sort is a counting sort of what was listed, of which only the remaining diagonals,
-//! up to 32 bits in a `u32`, are scattered.
+//! Halves whose buckets' numbers have a bit in common cannot fit, so most pairs are never compared. A
+//! counting sort moves the listed half-boards into buckets. It scatters only the remaining diagonals, at
+//! most 32 bits.
 
 use std::ops::Range;
 
@@ -18,18 +18,18 @@ pub(crate) struct Unsorted {
 
 /// A list of half-boards by bucket.
 pub(crate) struct Buckets {
-    /// One more than buckets: in the second place, where each starts. In the first, where those
-    /// half-boards of the bucket before end that came from the first half of the list.
+    /// One entry more than buckets. The second number of an entry is the start of its bucket. The first is
+    /// where, in the bucket before, the half-boards from the first half of the list end.
     first: Vec<[u32; 2]>,
-    /// With [`STEP`] more items at the end, which are anything.
+    /// The items, and [`STEP`] more at the end, whose values are unspecified.
     items: Box<[u32]>,
 }
 
-/// So many items are copied at a time.
+/// The number of items that are copied at a time.
 const STEP: usize = 32;
 
 impl Unsorted {
-    /// With room for `room` half-boards.
+    /// An empty list with room for `room` half-boards.
     pub(crate) fn new(room: usize) -> Unsorted {
         Unsorted { codes: zeros(room), items: zeros(room), len: 0 }
     }
@@ -39,7 +39,7 @@ impl Unsorted {
         self.len = 0;
     }
 
-    /// Takes the half-boards with these keys, for which there is room.
+    /// Appends the half-boards with these keys, for which there is room.
     pub(crate) fn append<U: Unit>(&mut self, unit: U, keys: &[u64], view: View) {
         assert!(keys.len() <= self.room_left(), "more half-boards than there is room for");
         let range = self.len..self.len + keys.len();
@@ -58,13 +58,13 @@ impl Unsorted {
     }
 }
 
-/// Twice `half` words, and the last one of an odd number.
+/// Splits words into two of length `half`, and the last word if their number is odd.
 fn halves(list: &[u32], half: usize) -> ((&[u32], &[u32]), &[u32]) {
     let (both, last) = list.split_at(2 * half);
     (both.split_at(half), last)
 }
 
-/// Pages of zeros are not there until they are used.
+/// Zeros, whose pages take no memory until they are used.
 fn zeros(len: usize) -> Box<[u32]> {
     vec![0; len].into_boxed_slice()
 }
@@ -75,17 +75,17 @@ impl Buckets {
         Buckets { first: vec![[0; 2]; (1 << bits) + 1], items: zeros(room + STEP) }
     }
 
-    /// What `unsorted` holds, with room for no more.
+    /// The half-boards of `unsorted`, with room for no more.
     pub(crate) fn of(bits: u32, unsorted: &Unsorted) -> Buckets {
         let mut buckets = Buckets::new(bits, unsorted.len());
         buckets.sort(unsorted);
         buckets
     }
 
-    /// Holds what `unsorted` does instead of what it held.
+    /// Replaces the contents by the half-boards of `unsorted`.
     ///
-    /// The halves of the list are taken side by side, each with its own counters: neighbours in it
-    /// are often for one bucket, and each would wait for the other's counter.
+    /// Both halves of the list are processed side by side, each with its own counters. Neighbours in the list
+    /// often belong to one bucket, and one would wait for the other's counter.
     pub(crate) fn sort(&mut self, unsorted: &Unsorted) {
         let (codes, items) = (&unsorted.codes[..unsorted.len], &unsorted.items[..unsorted.len]);
         assert!(codes.len() + STEP <= self.items.len(), "more half-boards than there is room for");
@@ -101,7 +101,7 @@ impl Buckets {
         for &code in last_code {
             self.count(code, 1);
         }
-        // Until all are placed, the entry after a bucket's is where its next half-boards go.
+        // While half-boards are placed, the entry after a bucket's holds the places of its next ones.
         let mut start = 0;
         for next in self.first[1..].as_flattened_mut() {
             start += std::mem::replace(next, start);
@@ -116,7 +116,7 @@ impl Buckets {
         }
     }
 
-    /// Holds what a sieve lets through of `from` instead of what it held; there is room for all of it.
+    /// Replaces the contents by what a sieve lets through of `from`; there is room for all of it.
     pub(crate) fn sift<U: Unit>(&mut self, unit: U, from: &Buckets, sieve: Sieve) {
         let mut len = 0;
         self.first[0] = [0; 2];
@@ -130,7 +130,7 @@ impl Buckets {
 
     fn count(&mut self, code: u32, half: usize) {
         let count = &mut self.first[code as usize + 1][half];
-        // It is at most the length of the list. Here and below a check would cost.
+        // The sum is at most the length of the list. Checking it here and below would cost time.
         *count = count.wrapping_add(1);
     }
 
@@ -140,7 +140,7 @@ impl Buckets {
         *next = next.wrapping_add(1);
     }
 
-    /// Whether a half-board has no diagonal in its item.
+    /// Whether there is a half-board without a diagonal in its item.
     pub(crate) fn any_empty(&self) -> bool {
         let [.., last] = self.first.as_slice() else { return false };
         self.items[..last[1] as usize].contains(&0)
@@ -156,10 +156,10 @@ impl Buckets {
         &self.items[self.places(codes)]
     }
 
-    /// Copies the half-boards of neighbouring buckets to `to`, and returns their number. After
-    /// them, less than [`STEP`] items of `to` are overwritten.
+    /// Copies the half-boards of neighbouring buckets to `to`, and returns their number. Less than [`STEP`]
+    /// items of `to` after them are overwritten.
     ///
-    /// Most runs of buckets are short: to copy whole steps is faster than to call for a copy.
+    /// Most runs of buckets are short, so copying whole steps is faster than calling a copy function.
     pub(crate) fn copy(&self, codes: Range<u32>, to: &mut Vec<u32>, at: usize) -> usize {
         let Range { start, end } = self.places(codes);
         let len = end - start;

@@ -1,8 +1,8 @@
 //! Where the diagonals of the two halves meet, and as which bits.
 //!
-//! A half-board is a list of rows from its own edge inwards; both halves are searched in the same
-//! way, the lower one from the bottom. What one knows of its diagonals is its state after M = N/2
-//! rows, the masks `left` and `right` of [`Prefix`](board::Prefix), as the row beyond sees them.
+//! A half-board is a list of rows from its own edge inwards. Both halves are searched in the same way, the
+//! lower one from the bottom. The diagonals of a half-board are those of its state after M = N/2 rows: the
+//! masks `left` and `right` of [`Prefix`](board::Prefix), as the row beyond sees them.
 //!
 //! ```text
 //!   N even                                       N odd
@@ -16,39 +16,40 @@
 //!   lower half   . . . Q . .
 //! ```
 //!
-//! A diagonal that leads to higher columns downwards is in `left` of the upper half and in `right`
-//! of the lower one. For odd N both name it by its column in the centre row. For even N each
-//! half's state is for the other's innermost row, where the lower half names the diagonal one column
-//! less. The other diagonals are the same with `left` and `right` exchanged:
+//! A diagonal that leads downwards to higher columns is in `left` of the upper half and in `right` of the
+//! lower one. For odd N both halves name it by its column in the centre row. For even N each half names it
+//! by its column in the other half's innermost row, which is one less for the lower half. For the other
+//! diagonals `left` and `right` are exchanged:
 //!
 //! ```text
 //!   upper.left[j]  meets  lower.right[j - s]        s = 1 for even N, 0 for odd N
 //!   upper.right[j] meets  lower.left[j + s]
 //! ```
 //!
-//! A *key* holds both masks, `left` in the lower 32 bits. A [`View`] brings the two halves' keys to
-//! common bits, in which an upper and a lower half fit together if they have no bit in common: the
-//! N - 1 diagonals of each direction that cross the boundary of an even board, or the N - 2 that
-//! cross the centre row of an odd one and touch both halves, less the two of its queen.
+//! A *key* holds both masks, `left` in the lower 32 bits. A [`View`] brings the keys of both halves to the
+//! same bits, so that an upper and a lower half fit together if they have no bit in common. On an even board
+//! these bits are the N - 1 diagonals of each direction that cross the boundary. On an odd board they are
+//! the N - 2 of each direction that cross the centre row and touch both halves, less the two diagonals of
+//! its queen.
 
 use std::cmp::Reverse;
 
 use board::full_mask;
 
-use super::shared::{LOWER_MARKS, UPPER_MARKS};
+use super::marks::{LOWER_MARKS, UPPER_MARKS};
 
-/// The common bits of one half's keys, in the order of both halves.
+/// How the keys of one half are read, so that equal diagonals of both halves become equal bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct View {
-    /// 32 where `left` and `right` are exchanged first.
+    /// 32 if `left` and `right` are exchanged first, otherwise 0.
     pub(crate) rotate: u32,
-    /// The diagonals that number the bucket: those on which most halves meet.
+    /// The diagonals whose bits number the bucket: those on which most halves meet.
     pub(crate) cut: u64,
     /// The other diagonals: the *item*, in which halves are compared.
     pub(crate) rest: u64,
 }
 
-/// One split's diagonals.
+/// The diagonals of a split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Geometry {
     /// How the upper half's keys are read.
@@ -58,18 +59,19 @@ pub(crate) struct Geometry {
 }
 
 impl Geometry {
-    /// A board of size `n` (4 to 29) whose upper half's queens take the columns of `split`; if it is
-    /// odd with a queen on the square `centre` of the centre row, a bit; it is 0 for even N.
+    /// The diagonals of a board of size `n` (4 to 29) whose upper half's queens take the columns of `split`.
+    /// `centre` is the square of the centre row's queen, as a bit, and 0 for even N.
     pub(crate) fn new(n: u32, centre: u32, split: u32) -> Geometry {
         let meetings = meetings(n, split, full_mask(n) & !(split | centre));
         Geometry::of(n, meetings.filter(|(bit, _)| centre >> (bit % 32) & 1 == 0))
     }
 
-    /// All splits of an odd board of size `n` whose halves' queens take columns of `upper` and of
-    /// `lower`, with marks of the half-boards ([`shared`](super::shared)).
+    /// The diagonals of all splits of an odd board of size `n` whose halves' queens take columns of `upper`
+    /// and of `lower`, with [`marks`](super::marks) of the half-boards.
     ///
-    /// Diagonals that one half cannot have are left out: of the two next to the last column's, on
-    /// which either half has a square in this column alone, it is one. So item and marks fit into 32 bits.
+    /// Diagonals that one of the halves cannot have are left out. One of the two beside the last column's
+    /// is always among them, because each half has only a square of the last column on them. Without it,
+    /// item and marks fit into 32 bits.
     pub(crate) fn shared(n: u32, upper: u32, lower: u32) -> Geometry {
         let meetings = meetings(n, upper, lower).filter(|(_, meetings)| *meetings > 0);
         let mut geometry = Geometry::of(n, meetings);
@@ -79,7 +81,8 @@ impl Geometry {
         geometry
     }
 
-    /// With these diagonals, bits of the upper half's keys, and how many pairs of squares meet on each.
+    /// The geometry with these diagonals, each a bit of the upper half's keys with the number of pairs of
+    /// squares that meet on it.
     fn of(n: u32, meetings: impl Iterator<Item = (u32, u32)>) -> Geometry {
         let shift = 1 - n % 2;
         let mut diagonals: Vec<(Reverse<u32>, u32)> =
@@ -98,15 +101,14 @@ impl Geometry {
     }
 }
 
-/// Each diagonal that crosses from half to half, as a bit of the upper half's key, and how many pairs
-/// of squares on it, one of either half, are in columns of `upper` and of `lower`, which the halves'
-/// queens take.
+/// Each diagonal that crosses from half to half, as a bit of the upper half's key, with its number of pairs
+/// of squares, one of each half, in the columns `upper` and `lower` that the halves' queens take.
 ///
-/// Such a pair of squares is occupied in about one of M^2 pairs of half-boards, whichever it is: the
-/// diagonals with most of them tell most halves apart.
+/// Every such pair of squares is occupied in about one of M^2 pairs of half-boards. The diagonals with the
+/// most pairs therefore exclude the most pairs of half-boards.
 fn meetings(n: u32, upper: u32, lower: u32) -> impl Iterator<Item = (u32, u32)> {
     let (half, shift) = (n / 2, 1 - n % 2);
-    // Squares of the columns, of the half rows before, whose diagonals come to column j.
+    // The number of squares in these columns and in the rows of the half whose diagonals come to column j.
     let squares = move |run: u64| (run & u64::from(full_mask(half))).count_ones();
     let by_left = move |columns: u32, j: u32| squares(u64::from(columns) << half >> j);
     let by_right = move |columns: u32, j: u32| squares(u64::from(columns) >> (j + 1));
@@ -116,8 +118,23 @@ fn meetings(n: u32, upper: u32, lower: u32) -> impl Iterator<Item = (u32, u32)> 
     left.chain(right)
 }
 
-/// The largest board for items of 28 bits, those of narrow units; on larger ones too many bits would
-/// be left to the buckets.
+/// The runs of bits of a mask, lowest first, each with the shift that moves it down next to the one before.
+pub(crate) fn runs(mut mask: u64) -> Vec<(u64, u32)> {
+    let mut runs = Vec::new();
+    let mut below = 0;
+    while mask != 0 {
+        let start = mask.trailing_zeros();
+        let len = (!(mask >> start)).trailing_zeros();
+        let run = u64::MAX >> (64 - len) << start;
+        runs.push((run, start - below));
+        below += len;
+        mask ^= run;
+    }
+    runs
+}
+
+/// The largest board for items of 28 bits, which narrow units have. On larger boards too many bits would be
+/// left for the buckets.
 pub(crate) const NARROW: u32 = 25;
 
 /// The most bits of an item on a board of size `n`.
@@ -127,11 +144,12 @@ pub(crate) fn item_bits(n: u32) -> u32 {
 
 /// The number of bits of a bucket's number on a board of size `n`.
 ///
-/// At least the diagonals for which an item has no room. More of them leave fewer pairs to compare,
-/// but shorter buckets, of which fewer fill a unit's lanes: by trial at N = 18 to 22, and of one bit
-/// more at 24, the least are the best, where there are enough of them.
+/// It has at least a bit for each diagonal for which an item has no room. More bits leave fewer pairs to
+/// compare, but make buckets shorter, and fewer of them fill a unit's lanes. Trials at N = 18 to 22, and of
+/// one bit more at N = 24, showed that the fewest bits are best once the buckets are small enough.
 pub(crate) fn code_bits(n: u32) -> u32 {
-    // With the centre's queen in a corner column, of an odd board; else it takes two of them.
+    // For an odd board this holds with the centre row's queen in a corner column; elsewhere it takes two of
+    // the diagonals.
     let diagonals = 2 * (n - 1 - n % 2);
     let best = if n <= NARROW { n / 4 - n % 2 } else { n / 2 * 3 - 19 };
     diagonals.saturating_sub(item_bits(n)).max(best)
@@ -184,5 +202,11 @@ mod tests {
             let (least, most) = (of(upper.cut).min(), of(upper.rest).max());
             assert!(least >= most, "{least:?} and {most:?} pairs, N = {n}");
         }
+    }
+
+    #[test]
+    fn runs_lie_together() {
+        assert_eq!(runs(0b0110_1000), [(0b1000, 3), (0b0110_0000, 4)]);
+        assert_eq!(runs(u64::MAX), [(u64::MAX, 0)]);
     }
 }

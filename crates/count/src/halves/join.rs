@@ -1,7 +1,7 @@
 //! Counts the pairs of half-boards that fit.
 //!
-//! A bucket's number has two parts, `high` and `low`. For each low part of the lower half, the
-//! upper halves whose low part has no bit in common with it are gathered, by their high part:
+//! The number of a bucket has two parts, `high` and `low`. For each low part of the lower halves, the upper
+//! halves whose low part has no bit in common with it are gathered in blocks by their high part:
 //!
 //! ```text
 //!   lower low = 01     upper buckets  high low
@@ -10,17 +10,17 @@
 //!   lower high = 10    joined with blocks 0 to 3
 //! ```
 //!
-//! So every upper half is copied into blocks about 1.75 times for each bit of the low part, and
-//! each lower half meets blocks in whose buckets it may fit, and no others. What is left to compare
-//! is an item of each, and this is a unit's [`join`](Unit::join): the items of a few lower halves
-//! are turned into tables, and those of the blocks are looked up in them, all lanes at once.
+//! Every upper half is thus copied into blocks about 1.75 times for each bit of the low part, and a lower
+//! half is compared only with blocks whose buckets it can fit. What remains is to compare the items of both,
+//! by a unit's [`join`](Unit::join): it turns the items of a few lower halves into tables and looks the
+//! items of the blocks up in them, all lanes at once.
 //!
-//! Few half-boards are *ties*, whose fits have another share in the sum. Blocks for each high part
-//! would be almost empty of them: tied upper halves are gathered in the order of their high parts,
-//! without gaps, and a lower half meets those lanes of their blocks that are open to it.
+//! A few half-boards are *ties*, whose pairs have another share in the sum. Blocks of ties for each high part
+//! would be almost empty. Tied upper halves are therefore gathered in the order of their high parts without
+//! gaps, and a lower half is compared with those lanes of their blocks that are open to it.
 //!
-//! The last block of a high part is filled up with [`FILLING`], which fits a lower half without a
-//! diagonal in its item; where there is one, as on small boards, these pairs are subtracted.
+//! The last block of a high part is filled up with [`FILLING`], which fits a lower half without a diagonal
+//! in its item. If there is such a lower half, as on small boards, these pairs are subtracted.
 
 use std::ops::Range;
 
@@ -48,7 +48,7 @@ pub(crate) struct Join<U: Unit> {
     high_bits: u32,
     /// For each number of `low_bits` bits, the numbers that have none in common with it.
     low_runs: Vec<Vec<Range<u32>>>,
-    /// The same for `high_bits`.
+    /// For each number of `high_bits` bits, the numbers that have none in common with it.
     high_runs: Vec<Vec<Range<u32>>>,
     whole: Whole<U>,
     ties: Ties<U>,
@@ -56,17 +56,17 @@ pub(crate) struct Join<U: Unit> {
 
 /// Upper halves in blocks by the high part of their bucket's number.
 struct Whole<U: Unit> {
-    /// What is not yet packed into blocks, and room to copy more.
+    /// The items that are not packed into blocks yet, and room to copy more.
     items: Vec<u32>,
     blocks: Vec<U::Block>,
-    /// One more than high parts: where each starts.
+    /// The start of each high part, and the end of the last.
     first: Vec<Start>,
-    /// The blocks to join, `len` of them.
+    /// The places of the blocks to join; the first `len` are in use.
     chosen: Vec<u32>,
     len: usize,
 }
 
-/// What there is before a high part.
+/// The numbers of blocks and half-boards before a high part.
 #[derive(Clone, Copy)]
 struct Start {
     blocks: u32,
@@ -76,24 +76,24 @@ struct Start {
 /// Tied upper halves in blocks without gaps, in the order of the high parts.
 struct Ties<U: Unit> {
     sorted: Buckets,
-    /// Whether there are any.
+    /// Whether there are any ties.
     any: bool,
     items: Vec<u32>,
     /// The high part of each lane's bucket, and [`CLOSED`] after the last half-board.
     highs: Vec<u32>,
     blocks: Vec<U::Block>,
-    /// The blocks to join, and their lanes that are open.
+    /// The places of the blocks to join, each with its open lanes.
     open: Vec<(u32, u64)>,
 }
 
-/// The bit that closes a lane: no high part of a bucket's number has it.
+/// The high part that closes a lane: a bit that no bucket's number has.
 const CLOSED: u32 = 1 << 31;
 
-/// About so many items are packed at a time.
+/// The least number of items that are packed at a time.
 const CHUNK: usize = 4096;
 
 impl<U: Unit> Join<U> {
-    /// For buckets that `code_bits` bits number, and upper halves for which there is `room`.
+    /// Room to join lists whose buckets `code_bits` bits number, with upper lists of the size of `room`.
     pub(crate) fn new(unit: U, code_bits: u32, room: Room) -> Join<U> {
         let low_bits = code_bits / 2;
         let high_bits = code_bits - low_bits;
@@ -123,11 +123,10 @@ impl<U: Unit> Join<U> {
         }
     }
 
-    /// Adds a share for every pair that fits to `sum`: `shares[0]` for the upper halves that are
-    /// whole and `shares[1]` for the ties, and of these the first for a whole lower half and the
-    /// second for a tie.
+    /// Adds a share for every pair that fits to `sum`. The share of a pair is `shares[upper][lower]`, where
+    /// each index is 0 for a whole half-board and 1 for a tie.
     ///
-    /// The pairs must be fewer than 2^64 by the greatest share.
+    /// The number of pairs times the greatest share must be less than 2^64.
     pub(crate) fn count(
         &mut self,
         upper: &Upper,
@@ -179,7 +178,7 @@ impl<U: Unit> Join<U> {
         fits
     }
 
-    /// Fills the blocks with the upper halves that have no bit of `low`.
+    /// Fills the blocks with the upper halves whose low part has no bit of `low`.
     fn gather(&mut self, upper: &Upper, low: u32) {
         let Join { unit, low_bits, high_bits, whole, ties, .. } = self;
         let low_runs = &self.low_runs[low as usize];
@@ -196,9 +195,9 @@ impl<U: Unit> Join<U> {
 }
 
 impl<U: Unit> Whole<U> {
-    /// Takes for each high part the half-boards of some buckets.
+    /// Fills the blocks with the half-boards of some buckets of each high part.
     ///
-    /// It costs about as much for each run of neighbouring buckets as for ten half-boards.
+    /// A run of neighbouring buckets costs about as much as ten half-boards.
     fn gather(
         &mut self,
         unit: U,
@@ -224,15 +223,15 @@ impl<U: Unit> Whole<U> {
             }
         }
         first.push(place);
-        // And an empty one, to fill up what is chosen.
+        // An empty block at the end fills up what is chosen.
         items[len..len + U::LANES].fill(FILLING);
         unit.pack(&items[..len + U::LANES], blocks);
     }
 
-    /// Chooses the blocks of the high parts in `runs`, and the empty last one to fill up. Returns the
-    /// number of lanes without a half-board.
+    /// Chooses the blocks of the high parts in `runs`, filled up with the empty last block. Returns the number
+    /// of chosen lanes without a half-board.
     fn choose(&mut self, runs: &[Range<u32>]) -> u64 {
-        // As many at a time as one store takes: most runs are short.
+        // The number of places that one store writes; most runs are short.
         const STEP: usize = 8;
         let most = self.blocks.len().next_multiple_of(U::CHOSEN) + STEP;
         if self.chosen.len() < most {
@@ -266,7 +265,7 @@ impl<U: Unit> Ties<U> {
         }
     }
 
-    /// Takes for each high part the half-boards of some buckets.
+    /// Fills the blocks with the tied half-boards of some buckets of each high part.
     fn gather(&mut self, unit: U, highs: impl Iterator<Item = impl Iterator<Item = Range<u32>>>) {
         self.highs.clear();
         let mut len = 0;
@@ -282,7 +281,7 @@ impl<U: Unit> Ties<U> {
         unit.pack(&self.items[..len], &mut self.blocks);
     }
 
-    /// Chooses the lanes that have no bit of `high`.
+    /// Chooses the lanes whose high part has no bit of `high`.
     fn choose(&mut self, high: u32) {
         self.open.clear();
         let taken = high | CLOSED;
@@ -296,7 +295,7 @@ impl<U: Unit> Ties<U> {
     }
 }
 
-/// Appends [`FILLING`] to the first `len` items up to a whole block, and returns their number.
+/// Appends [`FILLING`] to the first `len` items up to a whole block, and returns the new number of items.
 fn fill_up<U: Unit>(items: &mut Vec<u32>, len: usize) -> usize {
     let full = len.next_multiple_of(U::LANES);
     if items.len() < full + U::LANES {
@@ -306,7 +305,7 @@ fn fill_up<U: Unit>(items: &mut Vec<u32>, len: usize) -> usize {
     full
 }
 
-/// The numbers of `bits` bits that have none in common with `taken`, as runs of neighbours.
+/// The numbers of `bits` bits that have no bit in common with `taken`, as runs of neighbours.
 fn disjoint_runs(taken: u32, bits: u32) -> Vec<Range<u32>> {
     let mut runs: Vec<Range<u32>> = Vec::new();
     for number in (0..1 << bits).filter(|number| number & taken == 0) {

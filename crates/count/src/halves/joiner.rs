@@ -1,14 +1,14 @@
-//! One task: its lists, in as many parts as there is room for, and their joins.
+//! One task: its lists, whole or in parts as there is room, and their joins.
 
 use board::halves::Shares;
 use board::{Prefix, full_mask};
 
-use super::buckets::{Buckets, Unsorted};
 use super::geometry::{Geometry, code_bits, item_bits};
-use super::join::{Join, Lower, Upper};
 use super::lists::{Kept, Lists, Rest, Wanted};
+use super::marks::shares_lists;
 use super::memory::Room;
-use super::shared::{Shared, shares_lists};
+use super::parts::Parts;
+use super::shared::Shared;
 use super::sum::Sum;
 use super::unit::Unit;
 
@@ -21,52 +21,33 @@ pub(crate) struct Joiner<U: Unit> {
     parts: Parts<U>,
 }
 
-/// What is made for one centre row.
+/// Tables that serve all tasks with one square of the centre row's queen.
 struct Tables {
-    /// Its square, a bit or 0, of an odd board 0 for any.
+    /// The square, as a bit. It is 0 for even N, and for an odd board if the lists serve every square.
     centre: u32,
     lists: Lists,
 }
 
-/// The lists of a task, or parts of them.
-pub(crate) struct Parts<U: Unit> {
-    pub(crate) unit: U,
-    pub(crate) whole: Unsorted,
-    pub(crate) ties: Unsorted,
-    pub(crate) upper: Upper,
-    pub(crate) lower: Lower,
-    join: Join<U>,
-}
-
 impl<U: Unit> Joiner<U> {
-    /// For boards of size `n` and lists of at most `room` half-boards at a time.
+    /// The method for boards of size `n`, with lists of at most `room` half-boards at a time.
     pub(crate) fn new(unit: U, n: u32, room: Room) -> Joiner<U> {
         assert!(U::ITEM_BITS >= item_bits(n), "a unit too narrow for a board of size {n}");
-        let code_bits = code_bits(n);
-        let buckets = |room| Buckets::new(code_bits, room);
-        let parts = Parts {
-            unit,
-            whole: Unsorted::new(room.whole),
-            ties: Unsorted::new(room.ties),
-            upper: Upper { whole: buckets(room.whole), ties: Unsorted::new(room.ties) },
-            lower: Lower { whole: buckets(room.whole), ties: buckets(room.ties) },
-            join: Join::new(unit, code_bits, room),
-        };
+        let parts = Parts::new(unit, code_bits(n), room);
         let shared = shares_lists(n).then(|| Shared::new(n, room.shared));
         Joiner { n, kept: room.kept, tables: None, shared, parts }
     }
 
-    /// Adds the shares of one task's boards to `sum`.
+    /// Adds the shares of the boards of one task to `sum`.
     pub(crate) fn count(&mut self, record: Prefix, sum: &mut Sum) {
         let shares = Shares::of(self.n, record);
         if self.list_shared(record, shares) {
-            self.parts.join.count(&self.parts.upper, &self.parts.lower, shares.times, sum);
+            self.parts.count(shares.times, sum);
         } else {
             self.count_in_parts(record, shares, sum);
         }
     }
 
-    /// Lists a task as one that shares its lists; false if it does not, or they do not fit.
+    /// Makes the lists of a task from shared ones. Returns false if it shares none, or they do not fit.
     fn list_shared(&mut self, record: Prefix, shares: Shares) -> bool {
         let Joiner { n, kept, tables, shared, parts } = self;
         let Some(shared) = shared.as_mut().filter(|shared| shared.has(record)) else {
@@ -85,7 +66,7 @@ impl<U: Unit> Joiner<U> {
         let others = full_mask(n) & !(split | centre);
         let upper = Wanted { set: split, window: shares.upper, closed: 0, view: geometry.upper };
         let lower = Wanted { set: others, window: shares.lower, closed: 0, view: geometry.lower };
-        // A list that does not fit is joined in parts, each with the other list once more.
+        // A list that does not fit is joined in parts; the other list is made once more for each.
         let mut upper_rest = Rest::ALL;
         while let Rest::From(_) = upper_rest {
             upper_rest = self.parts.list_upper(lists, upper, upper_rest);
@@ -95,13 +76,14 @@ impl<U: Unit> Joiner<U> {
             let mut lower_rest = Rest::ALL;
             while let Rest::From(_) = lower_rest {
                 lower_rest = self.parts.list_lower(lists, lower, lower_rest);
-                self.parts.join.count(&self.parts.upper, &self.parts.lower, shares.times, sum);
+                self.parts.count(shares.times, sum);
             }
         }
     }
 }
 
-/// The lists for a square of the centre row, or for any, made if the last ones were for another.
+/// The lists for a square of the centre row, or for every square. They are made if the last ones were for
+/// another square.
 fn lists(
     tables: &mut Option<Tables>,
     n: u32,
@@ -112,27 +94,6 @@ fn lists(
     tables.take_if(|tables| tables.centre != centre);
     let lists = || Lists::new(n, kept, centre, shares.columns);
     &mut tables.get_or_insert_with(|| Tables { centre, lists: lists() }).lists
-}
-
-impl<U: Unit> Parts<U> {
-    fn clear_ties(&mut self) {
-        self.ties.clear();
-        self.upper.ties.clear();
-        self.lower.ties.sort(&self.ties);
-    }
-
-    fn list_upper(&mut self, lists: &mut Lists, wanted: Wanted, rest: Rest) -> Rest {
-        let rest = lists.list(self.unit, wanted, rest, &mut self.whole, &mut self.upper.ties);
-        self.upper.whole.sort(&self.whole);
-        rest
-    }
-
-    fn list_lower(&mut self, lists: &mut Lists, wanted: Wanted, rest: Rest) -> Rest {
-        let rest = lists.list(self.unit, wanted, rest, &mut self.whole, &mut self.ties);
-        self.lower.whole.sort(&self.whole);
-        self.lower.ties.sort(&self.ties);
-        rest
-    }
 }
 
 #[cfg(test)]
@@ -149,7 +110,7 @@ mod tests {
         {
             let plan = HalvesPlan::new(n).expect("the size is in range");
             let mut tasks = Tasks::new();
-            // Of the most even splits the last one leaves no half-board out.
+            // The last one of the most even splits leaves no half-board out.
             plan.fill(ordinal..ordinal + 1, &mut tasks).expect("the plan has the range");
             let count = |room| {
                 let mut joiner = Joiner::new(Portable::<4>, n, room);

@@ -1,10 +1,10 @@
 //! Lists the half-boards whose queens take a given set of columns.
 //!
-//! The set is divided between an upper and a lower quarter in every way; each pair of quarters
-//! whose diagonals do not meet is a half-board. About one in twelve pairs is.
+//! The set is divided between an upper and a lower quarter in every way. Each pair of quarters whose
+//! diagonals do not meet is a half-board; about one in twelve pairs is.
 //!
-//! Only half-boards are listed whose number is in a window of [`Shares`](board::halves::Shares).
-//! Quarters are in the order of their numbers, so that the window is a few rectangles of pairs:
+//! Only half-boards whose number is in a window of [`Shares`](board::halves::Shares) are listed. Quarters
+//! are in the order of their numbers, so the window is a few rectangles of pairs:
 //!
 //! ```text
 //!                         lower quarter's number
@@ -15,7 +15,7 @@
 //!             A            w       w   w     t   -
 //! ```
 //!
-//! Where there is no room for more, the list is joined as far as it goes, and goes on afterwards.
+//! If there is no room for the whole list, it is joined in parts.
 
 use std::ops::Range;
 
@@ -24,22 +24,22 @@ use board::halves::Window;
 
 use super::buckets::Unsorted;
 use super::geometry::View;
-use super::quarters::{Area, By, ByNumber, Columns, Numbering, PADDING, Place, Quarters};
-use super::unit::Unit;
+use super::quarters::{Area, By, ByNumber, Columns, Numbering, Place, Quarters};
+use super::unit::{PADDING, Unit};
 
-/// The half-boards that are listed before they go to the buckets.
+/// The number of half-boards that are collected before they are passed on.
 const CHUNK: usize = 4096;
 
-/// Of so many choices of columns the quarters are looked up before they are paired.
+/// The number of choices of columns whose quarters are looked up before they are paired.
 const BATCH: usize = 16;
 
-/// Which quarters there are.
+/// Which quarters are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kept {
-    /// All of a board, placed once.
+    /// All quarters of a board, placed once.
     All,
-    /// Those in the columns of a list, placed anew for each. It takes a third of the time at N = 22,
-    /// and a tenth at N = 24.
+    /// The quarters in the columns of one list, placed anew for each list. That is a third of the time at
+    /// N = 22, and a tenth at N = 24.
     OfList,
 }
 
@@ -47,14 +47,14 @@ pub(crate) enum Kept {
 pub(crate) struct Lists {
     n: u32,
     kept: Kept,
-    /// The centre row's square, a bit or 0: half-boards that attack it are left out. With 0, those of
-    /// an odd board have marks.
+    /// The centre row's square, a bit or 0. Half-boards that attack it are left out. With 0, half-boards of
+    /// an odd board have marks instead.
     centre: u32,
-    /// The columns that count for numbers.
+    /// The columns that decide about numbers.
     looked_at: u32,
     upper: Table,
     lower: Table,
-    /// Which columns of a set, by rank, go to the upper quarter.
+    /// The choices of columns for the upper quarter, by their ranks in the set.
     choices: Vec<u32>,
     pending: Pending,
 }
@@ -66,14 +66,14 @@ struct Table {
     quarters: Quarters,
 }
 
-/// Half-boards that are not yet with the others.
+/// Half-boards that are not passed on yet.
 #[derive(Default)]
 struct Pending {
     whole: Listed,
     ties: Listed,
 }
 
-/// The keys of some of them.
+/// The keys of some half-boards; the first `len` are in use.
 #[derive(Default)]
 struct Listed {
     keys: Vec<u64>,
@@ -85,9 +85,9 @@ struct Listed {
 pub(crate) struct Wanted {
     /// The columns of their queens.
     pub(crate) set: u32,
-    /// Their numbers.
+    /// The window of their numbers.
     pub(crate) window: Window,
-    /// Half-boards with all of these marks are left out, if it is any.
+    /// Half-boards with all of these marks are left out, unless it is 0.
     pub(crate) closed: u64,
     /// How their keys are read.
     pub(crate) view: View,
@@ -101,23 +101,24 @@ struct Found {
     below: usize,
 }
 
-/// A list in parts.
+/// What is left of a list that is made in parts.
 #[derive(Clone, Copy)]
 pub(crate) enum Rest {
-    /// From this choice of columns for the upper quarter on.
+    /// The half-boards from this choice of columns for the upper quarter on.
     From(usize),
+    /// The list is complete.
     Nothing,
 }
 
 impl Rest {
-    /// Of a list that is not begun.
+    /// The whole list.
     pub(crate) const ALL: Rest = Rest::From(0);
 }
 
 impl Lists {
-    /// For lists of half-boards that do not attack the square `centre` of the centre row, a bit or
-    /// 0, with numbers for the columns `looked_at`. For an odd board and no square the keys have
-    /// [`marks`](super::shared).
+    /// Tables for lists of half-boards that do not attack the square `centre` of the centre row, a bit or 0,
+    /// with numbers by the columns `looked_at`. For an odd board and no square the keys have
+    /// [`marks`](super::marks).
     pub(crate) fn new(n: u32, kept: Kept, centre: u32, looked_at: u32) -> Lists {
         let half = n / 2;
         let chosen = Place::Upper.rows(half);
@@ -146,7 +147,7 @@ impl Lists {
         }
     }
 
-    /// Lists what is `wanted` from `rest` on, as far as there is room, and returns what is left.
+    /// Lists the part `rest` of what is `wanted`, as far as there is room, and returns what is left.
     ///
     /// # Panics
     ///
@@ -171,11 +172,11 @@ impl Lists {
         let rectangles = Rectangles::new(window, half);
         let columns = columns(set);
         let all_ranks = full_mask(half);
-        // The first choice of those whose half-boards are pending.
+        // The first choice whose half-boards are pending.
         let mut first = start;
         let mut batch = [Found::default(); BATCH];
         for from in (start..choices.len()).step_by(BATCH) {
-            // They are paired later: half of that time would be spent waiting for them.
+            // The quarters are paired later: otherwise half of the time would be spent waiting for them.
             let mut found = 0;
             for (i, &choice) in choices.iter().enumerate().skip(from).take(BATCH) {
                 let above = Columns { set: spread(choice, &columns), ranks: choice };
@@ -203,7 +204,8 @@ impl Lists {
 }
 
 impl Pending {
-    /// Passes all on, if there is room, and else forgets them. There is room in empty lists.
+    /// Passes all half-boards on if there is room, and drops them otherwise; returns whether there was room.
+    /// Empty lists always have room.
     fn pass_on<U: Unit>(
         &mut self,
         unit: U,
@@ -252,7 +254,7 @@ impl Listed {
     }
 }
 
-/// The pairs of an upper and a lower quarter of any of these numbers.
+/// All pairs of an upper and a lower quarter with numbers in these ranges.
 struct Rectangle {
     upper: Range<u32>,
     lower: Range<u32>,
@@ -262,16 +264,16 @@ struct Rectangle {
 struct Rectangles {
     whole: Vec<Rectangle>,
     ties: Vec<Rectangle>,
-    /// A bit for each number of ones that an upper quarter's number may have.
+    /// The counts of ones that an upper quarter's number can have, a bit for each count.
     ones: u32,
 }
 
 impl Rectangles {
-    /// Those of a half-board of `half` rows.
+    /// The rectangles of a window of half-boards of `half` rows.
     fn new(Window { below, above }: Window, half: u32) -> Rectangles {
         let (upper_rows, lower_rows) = (Place::Upper.rows(half), Place::Lower.rows(half));
         let all = 1 << lower_rows;
-        // In an arithmetic shift -1, which no number has, is the highest of the upper number -1.
+        // No half-board has the number -1. The arithmetic shift makes it the highest number below upper 0.
         let split = |number: i32| (number >> lower_rows, number as u32 & (all - 1));
         let ((below, below_low), (above, above_low)) = (split(below), split(above));
         let mut rectangles = Rectangles { whole: Vec::new(), ties: Vec::new(), ones: 0 };
@@ -301,15 +303,15 @@ impl Rectangles {
         rectangles
     }
 
-    /// Whether there may be a half-board of an upper quarter with so many ones in its number, that is,
-    /// with so many queens in the columns that are looked at.
+    /// Whether there can be a half-board whose upper quarter has so many ones in its number, that is, so many
+    /// queens in the columns that are looked at.
     fn may_hold(&self, ones: u32) -> bool {
         self.ones >> ones & 1 == 1
     }
 }
 
 impl Table {
-    /// Without a quarter.
+    /// A table without quarters.
     fn new(n: u32, kept: Kept, place: Place) -> Table {
         let half = n / 2;
         let (by, columns) = match kept {
@@ -322,7 +324,7 @@ impl Table {
         Table { place, numbering, quarters }
     }
 
-    /// The number of a set of columns, whose quarters are asked for.
+    /// The number of a set of columns. Its quarters are prefetched.
     #[inline]
     fn find<U: Unit>(&self, unit: U, columns: Columns) -> usize {
         let number = self.numbering.of(columns);
@@ -331,7 +333,7 @@ impl Table {
     }
 }
 
-/// The bits of `set`, lowest first; the rest is 0.
+/// The bits of `set`, lowest first, followed by zeros.
 fn columns(mut set: u32) -> [u32; 16] {
     std::array::from_fn(|_| {
         let bit = set & set.wrapping_neg();

@@ -1,13 +1,12 @@
 //! The method in plain Rust, for every processor.
 
-use super::geometry::View;
-use super::quarters::Quarter;
-use super::unit::{Fits, Meeting, Unit};
+use super::geometry::{View, runs};
+use super::unit::{Fits, Meeting, Quarter, Unit};
 
-/// The bits of an item that a table is for.
+/// The number of bits of an item that one table covers.
 const TABLE_BITS: u32 = 7;
 
-/// Plain Rust, with items of seven bits for each table.
+/// Plain Rust. Items have seven bits for each table.
 #[derive(Clone, Copy)]
 pub(crate) struct Portable<const TABLES: usize>;
 
@@ -29,7 +28,7 @@ impl<const TABLES: usize> Unit for Portable<TABLES> {
             let (meet, far) = (upper.meet[i], upper.far[i]);
             let lower = lower.meet[..lower.len].iter().zip(&lower.far[..lower.len]);
             for (lower_meet, lower_far) in lower {
-                // Written whether it is a half-board or not; only then does the end move.
+                // The key is always written, and the end moves only if it is a half-board: no branch.
                 keys[len] = far | lower_far;
                 len += usize::from(meet & lower_meet == 0);
             }
@@ -53,7 +52,7 @@ impl<const TABLES: usize> Unit for Portable<TABLES> {
         blocks.extend_from_slice(items);
     }
 
-    /// A word has a bit for each of 64 lower halves.
+    /// Joins 64 lower halves at a time; a word has a bit for each of them.
     fn join(self, upper: Meeting<'_, u32>, lower: [&[u32]; 2]) -> Fits {
         let Meeting { whole, chosen, ties, open } = upper;
         let mut fits = [[0; 2]; 2];
@@ -62,7 +61,7 @@ impl<const TABLES: usize> Unit for Portable<TABLES> {
                 let tables = tables::<TABLES>(lower);
                 let whole = chosen.iter().map(|block| look_up(&tables, whole[*block as usize]));
                 fits[0][kind] += whole.sum::<u64>();
-                // A block has one lane: of those given, each is open or not.
+                // A block has one lane, which is open or not.
                 let open = open.iter().filter(|(_, lanes)| *lanes != 0);
                 let ties = open.map(|(block, _)| look_up(&tables, ties[*block as usize]));
                 fits[1][kind] += ties.sum::<u64>();
@@ -72,10 +71,10 @@ impl<const TABLES: usize> Unit for Portable<TABLES> {
     }
 }
 
-/// For each value of seven bits of an item: which of at most 64 items have none of them.
+/// For each value of seven bits, the set of those of at most 64 items that have none of its bits.
 type Table = [u64; 1 << TABLE_BITS];
 
-/// The number of lower halves that fit.
+/// The number of lower halves that fit an upper half with this item.
 fn look_up(tables: &[Table], item: u32) -> u64 {
     let fit = tables.iter().enumerate().fold(u64::MAX, |fit, (i, table)| {
         let bits = item >> (i as u32 * TABLE_BITS);
@@ -100,30 +99,4 @@ fn tables<const TABLES: usize>(lower: &[u32]) -> [Table; TABLES] {
         }
     }
     tables
-}
-
-/// The runs of bits of a mask, lowest first, and how far down each moves so that they lie together.
-pub(crate) fn runs(mut mask: u64) -> Vec<(u64, u32)> {
-    let mut runs = Vec::new();
-    let mut below = 0;
-    while mask != 0 {
-        let start = mask.trailing_zeros();
-        let len = (!(mask >> start)).trailing_zeros();
-        let run = u64::MAX >> (64 - len) << start;
-        runs.push((run, start - below));
-        below += len;
-        mask ^= run;
-    }
-    runs
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn runs_lie_together() {
-        assert_eq!(runs(0b0110_1000), [(0b1000, 3), (0b0110_0000, 4)]);
-        assert_eq!(runs(u64::MAX), [(u64::MAX, 0)]);
-    }
 }

@@ -1,4 +1,4 @@
-//! Quarter-boards by their columns, of which half-boards are made.
+//! Quarter-boards by their columns. Pairs of them make half-boards.
 //!
 //! ```text
 //!   rows 0 .. H      upper quarter      H = M/2
@@ -7,58 +7,46 @@
 //!   ------- far: row M
 //! ```
 //!
-//! Two quarters make a half-board if they share no column and no diagonal. The columns are told
-//! apart beforehand, by listing quarters by the set of them; of the diagonals each quarter has two
-//! keys (`left` in the lower 32 bits, `right` in the upper): as row H sees them, where those of two
-//! quarters must not meet, and as row M does, where a half-board's are the union.
+//! Two quarters make a half-board if they share no column and no diagonal. Quarters are listed by their set
+//! of columns, so that only pairs with different columns are compared. For its diagonals each quarter has
+//! two keys (`left` in the lower 32 bits, `right` in the upper 32): the diagonals as row H sees them, where
+//! those of two quarters must not meet, and as row M sees them, where the half-board has those of both.
 //!
-//! Those with equal columns are in the order of their *numbers*: a bit for each row, the first row's
-//! highest, set where its queen stands in one of the columns that [`Shares`](board::halves::Shares)
-//! look at. The upper quarter's number before the lower one's is the half-board's.
+//! Quarters with equal columns are in the order of their *numbers*. A number has a bit for each row, the
+//! first row's highest, which is set if the row's queen stands in one of the columns that
+//! [`Shares`](board::halves::Shares) look at. The upper quarter's number followed by the lower quarter's is
+//! the half-board's number.
 
 use std::ops::Range;
 
 use board::{Prefix, full_mask};
 
-use super::shared::marks;
-use super::unit::Unit;
-
-/// Keys beyond a list's end that may be loaded as part of a vector.
-pub(crate) const PADDING: usize = 8;
+use super::marks::marks;
+use super::unit::{PADDING, Quarter, Unit};
 
 /// Quarter-boards in the order of their columns, and then of their numbers.
 pub(crate) struct Quarters {
-    /// How many there are before each set of columns.
+    /// The number of quarters before each set of columns.
     first: Vec<u32>,
-    /// For each set, one more than numbers: how many of its quarters there are before a number. They
-    /// are short words, so that most of them stay in a cache: there are more of them than quarters.
+    /// For each set and number, how many quarters of the set come before the number, and at the end how many
+    /// the set has. There are more of these entries than quarters; they are 16-bit words so that most of them
+    /// stay in a cache.
     starts: Vec<u16>,
-    /// The numbers, and one more.
+    /// The number of entries of a set in `starts`: one more than numbers.
     stride: usize,
-    /// For each set the diagonals as row H sees them, and then as row M does.
+    /// For each set the diagonals as row H sees them, and then those as row M sees them.
     keys: Vec<u64>,
 }
 
 /// Quarter-boards with equal columns.
 #[derive(Clone, Copy)]
 pub(crate) struct ByNumber<'a> {
-    /// How many.
+    /// The number of quarters.
     len: usize,
-    /// How many there are before each number, and all.
+    /// The number of quarters before each number, and at the end of all.
     starts: &'a [u16],
-    /// Their diagonals as row H sees them, as row M does, and what follows.
+    /// The diagonals as row H sees them, those as row M sees them, and padding.
     keys: &'a [u64],
-}
-
-/// Some quarter-boards with equal columns: their keys, and [`PADDING`] more.
-#[derive(Clone, Copy)]
-pub(crate) struct Quarter<'a> {
-    /// The number of boards.
-    pub(crate) len: usize,
-    /// The diagonals as the row between the quarters sees them.
-    pub(crate) meet: &'a [u64],
-    /// The diagonals as the row beyond the half-board sees them.
-    pub(crate) far: &'a [u64],
 }
 
 /// Which rows of a half-board a quarter takes.
@@ -69,7 +57,7 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    /// The number of rows, of a half-board of `half` rows.
+    /// The number of rows of the quarter, in a half-board of `half` rows.
     pub(crate) fn rows(self, half: u32) -> u32 {
         match self {
             Place::Upper => half / 2,
@@ -92,11 +80,11 @@ pub(crate) struct Columns {
 struct Placing {
     /// The ranks of its columns among the area's.
     ranks: u32,
-    /// The rows so far whose queens are in the columns that are looked at.
+    /// The number of the rows so far.
     number: u32,
-    /// From above: what the row below it sees.
+    /// The state that the row below it sees.
     prefix: Prefix,
-    /// From below: what its own first row sees, as a key.
+    /// The diagonals that its own first row sees from below, as a key.
     back: u64,
 }
 
@@ -130,12 +118,12 @@ impl Quarters {
         let mut starts = Vec::with_capacity(numbering.len() * ((1 << rows) + 1));
         for (columns, &first) in first[..numbering.len()].iter().enumerate() {
             let numbers = &next[columns << rows..=(columns + 1) << rows];
-            // At most as many as ways to place rooks in seven rows and columns, 5040.
+            // There are at most as many as ways to place rooks in seven rows and columns: 5040.
             starts.extend(numbers.iter().map(|start| (start - first) as u16));
         }
         let mut keys = vec![0; 2 * len as usize + PADDING];
         area.visit(place, |columns, number, meet, far| {
-            // Until all are placed, where the next quarter with these columns and number goes.
+            // While quarters are placed, this is the place of the next one with these columns and number.
             let next = &mut next[at(columns, number)];
             let columns = numbering.of(columns);
             let (before, len) = (first[columns], first[columns + 1] - first[columns]);
@@ -146,7 +134,7 @@ impl Quarters {
         Quarters { first, starts, stride: (1 << rows) + 1, keys }
     }
 
-    /// Asks for the quarters with the `columns`-th set of columns, which are soon wanted.
+    /// Prefetches the quarters with the `columns`-th set of columns, which are needed soon.
     #[inline]
     pub(crate) fn prefetch<U: Unit>(&self, unit: U, columns: usize) {
         let keys = 2 * self.first[columns] as usize;
@@ -226,15 +214,15 @@ impl Area {
     }
 }
 
-/// Both masks of diagonals.
+/// A key of both masks of diagonals.
 fn key(left: u32, right: u32) -> u64 {
     u64::from(left) | u64::from(right) << 32
 }
 
 /// Numbers the sets of one size of some columns, from 0, by two look-ups.
 ///
-/// They are in the order of their upper columns, all but 10. Those that agree there have equally many
-/// columns below and are in the order of these.
+/// The sets are in the order of their upper columns, which are all but the lowest 10. Sets with equal upper
+/// columns have equally many lower ones, and are in the order of these.
 pub(crate) struct Numbering {
     by: By,
     upper: Vec<u32>,
@@ -242,7 +230,7 @@ pub(crate) struct Numbering {
     len: u32,
 }
 
-/// What tells a set of columns.
+/// By what a set of columns is numbered.
 #[derive(Clone, Copy)]
 pub(crate) enum By {
     /// The columns.
@@ -251,7 +239,7 @@ pub(crate) enum By {
     Ranks,
 }
 
-/// The columns that the second of two look-ups is for: both tables are small.
+/// The number of columns that the second of two look-ups covers. With 10, both tables are small.
 const LOWER_COLUMNS: u32 = 10;
 
 impl Numbering {
@@ -275,12 +263,12 @@ impl Numbering {
         Numbering { by, upper, lower, len }
     }
 
-    /// No number reaches this.
+    /// The number of sets.
     pub(crate) fn len(&self) -> usize {
         self.len as usize
     }
 
-    /// The number of a set; it is of the kind that is numbered.
+    /// The number of a set, which has as many columns as all sets that are numbered.
     pub(crate) fn of(&self, Columns { set, ranks }: Columns) -> usize {
         let set = match self.by {
             By::Set => set,

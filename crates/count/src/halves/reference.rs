@@ -1,10 +1,10 @@
-//! The definition: both lists, row by row, and every pair of them. The other backends are held
+//! The definition: it makes both lists row by row and compares every pair. The other backends are tested
 //! against it.
 
 use board::Prefix;
 use board::halves::Shares;
 
-/// What a task of a board of size `n` counts: the shares of all boards of this record.
+/// The count of a task of a board of size `n`: the sum of the shares of all its boards.
 pub(crate) fn completions(n: u32, record: Prefix) -> u64 {
     let shares = Shares::of(n, record);
     let centre = record.left;
@@ -22,8 +22,8 @@ pub(crate) fn completions(n: u32, record: Prefix) -> u64 {
         .sum()
 }
 
-/// Lists every way to place `rows` more queens in `columns`, row by row from the edge, with its
-/// number: a bit for each row, set where its queen is in a column that is `looked_at`.
+/// Lists every way to place `rows` more queens in `columns`, row by row from the edge, with its number. The
+/// number has a bit for each row, set if the row's queen is in one of the columns `looked_at`.
 fn list(
     n: u32,
     columns: u32,
@@ -46,8 +46,8 @@ fn list(
 
 /// Whether no diagonal of one half continues as a diagonal of the other or meets the centre's queen.
 fn fit(n: u32, centre: u32, upper: Prefix, lower: Prefix) -> bool {
-    // The lower half's diagonals in the row that the upper half's state is for, told apart by where
-    // they lead downwards: those that its queens send to lower columns, upwards, lead to higher ones.
+    // The lower half's diagonals in the row that the upper half's state is for, by the direction in which
+    // they lead downwards. A diagonal to lower columns upwards leads to higher columns downwards.
     let (left, right) =
         if n % 2 == 1 { (lower.right, lower.left) } else { (lower.right << 1, lower.left >> 1) };
     let attacked = upper.left | upper.right | lower.left | lower.right;

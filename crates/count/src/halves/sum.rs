@@ -1,9 +1,9 @@
-//! A sum that knows whether it wrapped.
+//! A sum that detects an overflow.
 
-/// A Mersenne prime: 2^64 leaves 8, so that a sum that wrapped has another residue.
+/// A Mersenne prime. 2^64 has the residue 8, so a sum that wrapped around has a wrong residue.
 const MODULUS: u64 = (1 << 61) - 1;
 
-/// A sum of counts, and apart from it the sum of their residues modulo 2^61 - 1.
+/// A sum of counts and, accumulated independently, the sum of their residues modulo 2^61 - 1.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Sum {
     sum: u64,
@@ -16,7 +16,7 @@ impl Sum {
         self.residue = (self.residue + count % MODULUS) % MODULUS;
     }
 
-    /// The sum, or `None` if the two disagree: the counts' sum passes 2^64 - 1.
+    /// The sum, or `None` if the two disagree because the sum passes 2^64 - 1.
     pub(crate) fn get(self) -> Option<u64> {
         (self.sum % MODULUS == self.residue).then_some(self.sum)
     }

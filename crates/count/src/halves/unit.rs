@@ -1,50 +1,47 @@
-//! What the method asks of a processor.
+//! Units: the steps of the method that have an implementation for each instruction set.
 
 use super::geometry::View;
-use super::quarters::Quarter;
 
 /// The right to execute some instructions: a value exists only where the processor has them.
 pub(crate) trait Unit: Copy {
-    /// Some upper half-boards, laid out for [`join`](Unit::join), a lane for each.
+    /// Some upper half-boards, laid out for [`join`](Unit::join) with a lane for each.
     type Block;
 
-    /// The half-boards of a block.
+    /// The number of half-boards of a block.
     const LANES: usize;
 
-    /// The bits of an item, at most 32.
+    /// The number of bits of an item, at most 32.
     const ITEM_BITS: u32;
 
-    /// Whole blocks are joined in groups of so many.
+    /// The number of blocks of whole half-boards that are joined together.
     const CHOSEN: usize;
 
     /// Writes the keys of the half-boards that the quarters make to the start of `keys`, and
     /// returns their number. `keys` has room for every pair and for [`PADDING`] more.
-    ///
-    /// [`PADDING`]: super::quarters::PADDING
     fn pair(self, upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize;
 
-    /// Asks for the lines of the cache that hold quarters: the keys from the first of `keys` on, and
-    /// the `starts` of their numbers.
+    /// Prefetches the cache lines that hold quarters: the keys from the first of `keys` on, and the `starts`
+    /// of their numbers.
     fn prefetch(self, _keys: &[u64], _starts: &[u16]) {}
 
-    /// Splits each key into its bucket's number and its item.
+    /// Splits each key into the number of its bucket and its item.
     fn extract(self, keys: &[u64], view: View, codes: &mut [u32], items: &mut [u32]);
 
-    /// Moves the keys that lack a bit of `closed` to the start, and returns their number. What is after
-    /// them is anything.
+    /// Moves the keys that lack a bit of `closed` to the start, and returns their number. The contents after
+    /// them are unspecified.
     fn leave_out(self, keys: &mut [u64], closed: u64) -> usize {
         let mut len = 0;
         for i in 0..keys.len() {
             let key = keys[i];
-            // Written whether it stays or not; only then does the end move.
+            // The key is always written, and the end moves only if it stays: no branch.
             keys[len] = key;
             len += usize::from(key & closed != closed);
         }
         len
     }
 
-    /// Writes what a sieve lets through of the items of a bucket to the start of `to`, in order, and
-    /// returns the number. `to` has room for all of them and for [`SIFT_PADDING`] more.
+    /// Writes the items of a bucket that a sieve lets through to the start of `to`, in order, and returns
+    /// their number. `to` has room for all of them and for [`SIFT_PADDING`] more.
     fn sift(self, items: &[u32], sieve: Sieve, to: &mut [u32]) -> usize {
         let mut len = 0;
         for &item in items {
@@ -54,46 +51,61 @@ pub(crate) trait Unit: Copy {
         len
     }
 
-    /// Appends blocks of `items`, in their order, a multiple of [`LANES`](Unit::LANES). A
-    /// [`FILLING`] is an item with all bits.
+    /// Appends blocks of `items`, in their order; their number is a multiple of [`LANES`](Unit::LANES). In a
+    /// block a [`FILLING`] is an item with all bits.
     fn pack(self, items: &[u32], blocks: &mut Vec<Self::Block>);
 
-    /// The number of pairs of an upper half-board and a lower one that have no bit in common. Of the
-    /// lower ones the items are given, of those that are whole and of the ties.
+    /// The number of pairs of an upper half-board and a lower one that have no bit in common. `lower` has the
+    /// items of the lower half-boards: first of those that are whole, then of the ties.
     fn join(self, upper: Meeting<'_, Self::Block>, lower: [&[u32]; 2]) -> Fits;
 }
 
-/// Items beyond the end of what is sifted that may be written as part of a vector.
+/// The number of keys beyond a list's end that may be loaded as part of a vector.
+pub(crate) const PADDING: usize = 8;
+
+/// Some quarter-boards with equal columns: their keys, and [`PADDING`] more.
+#[derive(Clone, Copy)]
+pub(crate) struct Quarter<'a> {
+    /// The number of boards.
+    pub(crate) len: usize,
+    /// The diagonals as the row between the quarters sees them.
+    pub(crate) meet: &'a [u64],
+    /// The diagonals as the row beyond the half-board sees them.
+    pub(crate) far: &'a [u64],
+}
+
+/// The number of items beyond the end of what is sifted that may be written as part of a vector.
 pub(crate) const SIFT_PADDING: usize = 16;
 
-/// Which half-boards of a sorted list are let through, and what of their items.
+/// Which half-boards of a sorted list are let through, and which bits of their items are kept.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sieve {
-    /// None of a bucket whose number has one of these bits.
+    /// Half-boards of a bucket whose number has one of these bits are left out.
     pub(crate) codes: u32,
-    /// None whose item has one of these bits.
+    /// Half-boards whose item has one of these bits are left out.
     pub(crate) bits: u32,
-    /// None whose item is not less.
+    /// Half-boards whose item is not less than this are left out.
     pub(crate) below: u32,
     /// The bits of the items that are kept.
     pub(crate) keep: u32,
 }
 
-/// A number of pairs that fit, by the upper half and then by the lower one: 0 if it is whole, 1 if it
-/// is a tie.
+/// The numbers of pairs that fit, indexed by the upper half and then by the lower one: 0 for a whole one, 1
+/// for a tie.
 pub(crate) type Fits = [[u64; 2]; 2];
 
 /// Upper half-boards to join.
 pub(crate) struct Meeting<'a, Block> {
     pub(crate) whole: &'a [Block],
-    /// Places in `whole`, a multiple of [`CHOSEN`](Unit::CHOSEN) of them.
+    /// The places in `whole` of the blocks to join; their number is a multiple of [`CHOSEN`](Unit::CHOSEN).
     pub(crate) chosen: &'a [u32],
     pub(crate) ties: &'a [Block],
-    /// Places in `ties`, each with its lanes to join, the first in the lowest bit.
+    /// The places in `ties` of the blocks to join, each with its lanes to join, the first lane as the lowest
+    /// bit.
     pub(crate) open: &'a [(u32, u64)],
 }
 
-/// The item of a lane without a half-board: it has all bits and fits the empty item alone.
+/// The item of a lane without a half-board. It has all bits, so it fits only an item without bits.
 pub(crate) const FILLING: u32 = u32::MAX;
 
 #[cfg(test)]
@@ -104,7 +116,6 @@ mod tests {
     use crate::halves::lists::Kept;
     use crate::halves::memory::Room;
     use crate::halves::portable::Portable;
-    use crate::halves::quarters::PADDING;
     use crate::halves::sum::Sum;
     #[cfg(target_arch = "x86_64")]
     use crate::halves::{avx2::Avx2, avx512::Avx512};

@@ -1,21 +1,21 @@
-//! What a count will come to and take, from a few of its tasks.
+//! Estimates the total of a plan, and the time to count it, from a sample of its tasks.
 //!
-//! Tasks of a plan differ, along the ordinals by large factors, so they are taken from all over it:
-//! [`strata`] says which ones, and what follows from them, with error bars. Here they are counted, on
-//! all threads, until the time is over and there is enough for error bars. D. E. Knuth's estimator for
-//! search trees ("Estimating the efficiency of backtrack programs", Mathematics of Computation 29,
-//! 1975) follows one random path down the tree; below the tasks nothing is random here, because
-//! counting them is what the kernels are good at.
+//! Tasks differ by large factors along the ordinals of a plan, so the sample is taken from all over it.
+//! [`strata`] chooses the tasks and computes the estimates with their error bars. This module counts
+//! them, on all threads, until the time is over and each stratum has enough draws for an error bar.
+//! D. E. Knuth's estimator for search trees ("Estimating the efficiency of backtrack programs",
+//! Mathematics of Computation 29, 1975) follows one random path down the tree. Here only the choice of
+//! tasks is random: each chosen task is counted in full, because kernels do that fast.
 //!
 //! ```text
-//!   pilot    how long tasks take here, and with it how many go into a run      not part of the
-//!            and how many strata there are                                     sample
-//!   sample   a run from each stratum, again and again
-//!   longest  the tasks of the longest run once more, one by one
+//!   pilot    measures how long tasks take; this decides the length of a run and the
+//!            number of strata; its counts are not part of the sample
+//!   sample   counts a run from each stratum, again and again
+//!   longest  counts the tasks of the longest run once more, one by one
 //! ```
 //!
-//! When the sample ends depends on what its tasks took, so that its last round may lack the runs of
-//! some strata; each stratum has its own mean, and no stratum weighs more for it.
+//! The sample may end in the middle of a round, so that some strata have one run less than others. This
+//! does not bias the estimate, because each stratum has its own mean.
 
 mod strata;
 
@@ -32,51 +32,55 @@ use rand::{RngExt, SeedableRng};
 pub use self::strata::Estimate;
 use self::strata::Strata;
 
-/// A run lasts at least so long, so that what surrounds it is nothing.
+/// The least time that a run lasts, so that the overhead per run is negligible.
 const LEAST_RUN: Duration = Duration::from_micros(500);
 
-/// Runs per stratum that the time is to be enough for: two are needed for an error bar, and the pilot
-/// may have met cheap tasks.
+/// Runs per stratum that the time should be enough for. An error bar needs two; the rest is a margin,
+/// because the pilot may have met cheap tasks.
 const RUNS_PER_STRATUM: f64 = 5.0;
 
-/// More strata make the error no smaller.
+/// The most strata of a sample: more of them do not make the error smaller.
 const MOST_STRATA: u64 = 4096;
 
-/// With what to estimate, and how long.
+/// What to estimate, with which resources, and for how long.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// What to estimate.
+    /// The plan to estimate.
     pub plan: Plan,
-    /// What to count the sample with.
+    /// The backend that counts the sample.
     pub backend: Backend,
-    /// How many threads count, 1 or more.
+    /// Number of counting threads, 1 or more.
     pub threads: usize,
-    /// Bytes that a thread may take.
+    /// Bytes of memory that each thread may take.
     pub memory: u64,
     /// How long to sample.
     pub time: Duration,
-    /// Decides which tasks are drawn.
+    /// Seed that decides which tasks are drawn.
     pub seed: u64,
 }
 
-/// What the sample says.
+/// The estimates that follow from a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Estimated {
-    /// The sum over all tasks: placements, before symmetry.
+    /// The sum over all tasks: the number of placements, symmetric ones counted separately.
     pub total: Estimate,
-    /// Seconds of one thread of this machine.
+    /// Seconds that one thread of this machine takes for all tasks.
     pub core_seconds: Estimate,
-    /// The longest that a single task took.
+    /// Seconds that the longest measured task took.
     pub longest_task_seconds: f64,
-    /// Tasks in the sample.
+    /// Number of tasks in the sample.
     pub tasks_counted: u64,
-    /// Every task was counted.
+    /// Whether every task of the plan was counted.
     pub is_exact: bool,
 }
 
 impl Effort {
-    /// Counts a sample of the plan that `cut` makes. `None` if the time is over before a few tasks are
-    /// counted: it may be that a single one takes days.
+    /// Counts a sample of the plan whose tasks `cut` enumerates. Returns `None` if the time is over
+    /// before the pilot has counted a few tasks: a single one may take days.
+    ///
+    /// # Errors
+    ///
+    /// [`CountError`], if a task cannot be counted.
     pub fn estimate(self, cut: Cut) -> Result<Option<Estimated>, CountError> {
         let begun = Instant::now();
         let cut = Arc::new(cut);
@@ -112,7 +116,7 @@ impl Effort {
         }))
     }
 
-    /// On a thread that is left to itself when the time is over.
+    /// Runs the pilot on a thread of its own, and abandons that thread when the time is over.
     fn pilot(self, cut: &Arc<Cut>) -> Result<Option<(Counter, Pilot)>, CountError> {
         let (sender, receiver) = mpsc::channel();
         let cut = cut.clone();
@@ -121,23 +125,23 @@ impl Effort {
                 let pilot = counter.pilot(self)?;
                 Ok((counter, pilot))
             });
-            // Whoever asked may have given up.
+            // The receiver may have given up.
             let _ = sender.send(pilot);
         });
         receiver.recv_timeout(self.time).ok().transpose()
     }
 }
 
-/// How runs are to be drawn.
+/// What the pilot found out about runs.
 #[derive(Clone, Copy, Debug)]
 struct Pilot {
-    /// Tasks of a run.
+    /// Number of tasks in a run.
     run: u64,
-    /// What a run takes, about.
+    /// Seconds that a run takes on average.
     seconds: f64,
 }
 
-/// What the threads share.
+/// State that the threads share.
 struct Shared {
     end: Instant,
     sample: Mutex<Sample>,
@@ -146,14 +150,14 @@ struct Shared {
 struct Sample {
     strata: Strata,
     random: StdRng,
-    /// Tasks.
+    /// Number of tasks counted.
     counted: u64,
-    /// The longest run and its seconds.
+    /// Seconds and ordinals of the longest run.
     longest: (f64, Range<u64>),
 }
 
 impl Shared {
-    /// Counts runs until there are enough. Returns the counter.
+    /// Counts runs until there are enough, then gives the counter back.
     fn count(&self, mut counter: Counter) -> Result<Counter, CountError> {
         let lock = || self.sample.lock().expect("a panic ends the process");
         loop {
@@ -178,18 +182,19 @@ impl Shared {
     }
 }
 
-/// A thread's kernel.
+/// A thread's kernel and its buffer of tasks.
 struct Counter {
     cut: Arc<Cut>,
     kernel: Kernel,
     tasks: Tasks,
-    /// The first task of a run is counted before, unmeasured: it would pay alone for tables that a
-    /// count makes once for thousands of tasks.
+    /// Whether the first task of a run is counted once before the measurement. It pays for tables that
+    /// a real count makes once for thousands of tasks.
     warms_up: bool,
 }
 
 impl Counter {
-    /// Counts a task, unmeasured: a kernel's memory is not there until it is touched.
+    /// Makes a kernel and counts one task with it, unmeasured: the system provides a kernel's memory only
+    /// when it is touched first.
     fn new(effort: Effort, cut: Arc<Cut>) -> Result<Counter, CountError> {
         let Effort { plan, backend, memory, .. } = effort;
         let Plan { problem, method, .. } = plan;
@@ -202,7 +207,7 @@ impl Counter {
         Ok(counter)
     }
 
-    /// The sum over a run, which is not empty, and the seconds that it took.
+    /// Counts a run, which must not be empty. Returns the sum and the seconds that it took.
     fn count(&mut self, ordinals: Range<u64>) -> Result<(u64, f64), CountError> {
         self.tasks.clear();
         self.cut.fill(ordinals, &mut self.tasks)?;
@@ -214,8 +219,8 @@ impl Counter {
         Ok((count, begun.elapsed().as_secs_f64()))
     }
 
-    /// Runs from a place in the middle get longer until they are worth it, and others then tell what
-    /// they take elsewhere, for as long as a tenth of the time.
+    /// Doubles the length of a run in the middle of the plan until it is long enough. Then measures runs
+    /// of this length at random places, for up to a tenth of the time.
     fn pilot(&mut self, effort: Effort) -> Result<Pilot, CountError> {
         let Effort { plan: Plan { problem, method, tasks }, time, .. } = effort;
         let begun = Instant::now();
@@ -244,7 +249,7 @@ impl Counter {
         Ok(Pilot { run, seconds: (seconds / runs).max(1e-9) })
     }
 
-    /// What the longest task of the longest run takes.
+    /// Seconds of the longest task in the longest run.
     fn longest_task(&mut self, (seconds, run): (f64, Range<u64>)) -> Result<f64, CountError> {
         if run.end - run.start <= 1 {
             return Ok(seconds);
@@ -294,8 +299,8 @@ mod tests {
         }
     }
 
-    /// One sample in some ten thousand is off by more than twice its error bar. How many tasks it has
-    /// depends on the machine, so that a seed does not replay it: up to three seeds are tried.
+    /// About one sample in ten thousand is off by more than twice its error bar. The number of its tasks
+    /// depends on the machine, so a seed does not replay it; therefore up to three seeds are tried.
     #[test]
     fn known_totals_are_near_their_estimates() {
         for choice in CHOICES {

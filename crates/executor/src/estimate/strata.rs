@@ -1,4 +1,5 @@
-//! A stratified random sample, and what it says about the whole: arithmetic alone.
+//! A stratified random sample, and the estimate of the whole that follows from it. This module does
+//! arithmetic only.
 //!
 //! ```text
 //!   tasks    |0.....................................................T|   in plan order
@@ -7,31 +8,33 @@
 //!   draws          x        x     x              x      x     x          n(h) of them so far
 //! ```
 //!
-//! Units of a stratum are drawn without replacement, each as likely as any other. With y(h) the mean
-//! and s²(h) the variance of what was drawn of stratum h, the whole is estimated as
+//! Units of a stratum are drawn without replacement and with equal probability. Let y(h) be the mean
+//! and s²(h) the variance of the units drawn from stratum h. Then the whole is estimated as
 //!
 //! ```text
 //!   Y = Σ U(h) y(h)        variance of Y = Σ g(h) s²(h),   g(h) = U(h) (U(h) - n(h)) / n(h)
 //! ```
 //!
-//! without bias, and the error is t times the square root of that variance, where t is Student's
+//! This estimate has no bias. Its error is t times the square root of the variance, where t is Student's
 //! quantile with (Σ g s²)² / Σ (g s²)²/(n - 1) degrees of freedom (W. G. Cochran, "Sampling
-//! Techniques", 3rd edition, 1977, sections 5.3 and 5.4). A stratum that is drawn to its end adds no error.
+//! Techniques", 3rd edition, 1977, sections 5.3 and 5.4). A stratum whose units were all drawn adds no
+//! error.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use rand::{Rng, RngExt};
 
-/// The units of a plan, in strata, and what was seen of them.
+/// The units of a plan, divided into strata, and the results for those that were drawn.
 pub(super) struct Strata {
     tasks: u64,
-    /// Of equal size, as far as that divides: a last one of the rest would be taken for a cheap one.
+    /// Number of units. Their sizes differ by one task at most: a short last unit would be taken for a
+    /// cheap one.
     units: u64,
     strata: Vec<Stratum>,
-    /// Where the next unit is drawn.
+    /// The stratum that the next unit is drawn from.
     next: usize,
-    /// Units not drawn yet.
+    /// Number of units not drawn yet.
     left: u64,
 }
 
@@ -49,18 +52,18 @@ pub(super) struct Draw {
     pub(super) ordinals: Range<u64>,
 }
 
-/// A sum over all tasks of a plan, as a sample of them tells it.
+/// A sum over all tasks of a plan, estimated from a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The most likely value.
     pub value: f64,
-    /// The truth is within this with 95% confidence; 0 if every task was counted.
+    /// Half the width of the 95% confidence interval; 0 if every task was counted.
     pub error: f64,
 }
 
 impl Strata {
-    /// A plan of `tasks` tasks, in runs of `run` or one less that are drawn from about equal strata: as many as
-    /// `strata`, or one for each run if there are fewer.
+    /// Divides a plan of `tasks` tasks into units of `run` tasks or one less, and the units into `strata`
+    /// strata of about equal size; if there are fewer units, each has a stratum of its own.
     pub(super) fn new(tasks: u64, run: u64, strata: u64) -> Strata {
         let units = tasks.div_ceil(run);
         let strata = strata.clamp(1, units.max(1));
@@ -74,7 +77,7 @@ impl Strata {
         Strata { tasks, units, strata, next: 0, left: units }
     }
 
-    /// The next unit, from one stratum after the other; `None` once all were drawn.
+    /// Draws a unit, from one stratum after the other. Returns `None` once all were drawn.
     pub(super) fn draw(&mut self, random: &mut impl Rng) -> Option<Draw> {
         self.left = self.left.checked_sub(1)?;
         loop {
@@ -89,12 +92,12 @@ impl Strata {
         }
     }
 
-    /// Whether every stratum was drawn from as often as an error bar takes: twice, or to its end.
+    /// Whether every stratum has enough draws for an error bar: two, or all of its units.
     pub(super) fn is_drawn_twice(&self) -> bool {
         self.strata.iter().all(|stratum| stratum.order.left == 0 || stratum.order.drawn() >= 2)
     }
 
-    /// What counting a unit came to.
+    /// Records the result of counting a unit.
     pub(super) fn note(&mut self, draw: &Draw, count: u64, seconds: f64) {
         let stratum = &mut self.strata[draw.stratum];
         stratum.counts.add(count as f64);
@@ -106,12 +109,13 @@ impl Strata {
         self.strata.iter().all(|stratum| stratum.counts.draws == stratum.units_len())
     }
 
-    /// The sum of all tasks' counts. Strata are [drawn twice](Strata::is_drawn_twice), and noted.
+    /// The sum of all tasks' counts. Every stratum must be [drawn twice](Strata::is_drawn_twice), and all
+    /// draws recorded.
     pub(super) fn count(&self) -> Estimate {
         self.estimate(|stratum| stratum.counts)
     }
 
-    /// The sum of the seconds that all tasks take a thread.
+    /// The seconds that one thread takes for all tasks. It has the same condition as [`Strata::count`].
     pub(super) fn seconds(&self) -> Estimate {
         self.estimate(|stratum| stratum.seconds)
     }
@@ -146,16 +150,16 @@ impl Stratum {
     }
 }
 
-/// Where part number `index` of `parts` equal ones begins.
+/// The beginning of part number `index` when `whole` is divided into `parts` equal parts.
 fn part(whole: u64, index: u64, parts: u64) -> u64 {
     (u128::from(whole) * u128::from(index) / u128::from(parts)) as u64
 }
 
-/// Sums that tell mean and variance, without the loss of a sum of squares (B. P. Welford, 1962).
+/// Running mean and variance, without the rounding errors of a sum of squares (B. P. Welford, 1962).
 #[derive(Clone, Copy, Debug, Default)]
 struct Moments {
     draws: u64,
-    /// Exact as long as it is a whole number below 2^53.
+    /// The sum of the values. It is exact as long as it is a whole number below 2^53.
     sum: f64,
     mean: f64,
     squares: f64,
@@ -175,8 +179,8 @@ impl Moments {
     }
 }
 
-/// The numbers below a bound in a random order (Fisher and Yates), of which only those are held that
-/// are not where they were.
+/// The numbers below a bound in a random order (Fisher and Yates). Only the numbers that were moved are
+/// held in memory.
 struct Shuffle {
     bound: u64,
     left: u64,
@@ -204,9 +208,9 @@ impl Shuffle {
     }
 }
 
-/// The 97.5% quantile of Student's distribution: exact values up to 6 degrees of freedom, between
-/// which it is taken to be straight, and beyond the first terms of its expansion about the normal
-/// distribution (Abramowitz and Stegun 26.7.5), within 0.001.
+/// The 97.5% quantile of Student's distribution, within 0.001 of exact values. Up to 6 degrees of freedom
+/// it interpolates linearly between exact values; beyond, it takes the first terms of the expansion about
+/// the normal distribution (Abramowitz and Stegun 26.7.5).
 fn student(freedom: f64) -> f64 {
     const FEW: [f64; 6] = [12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469];
     const NORMAL: f64 = 1.959_964;
@@ -232,7 +236,7 @@ mod tests {
 
     const TASKS: u64 = 10_000;
 
-    /// A plan whose tasks grow fifty-fold along the ordinals, and differ from their neighbours.
+    /// A plan whose tasks grow fifty-fold along the ordinals, and in which neighbours differ.
     fn count_of(ordinal: u64) -> u64 {
         let noise = ordinal.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         ((1_000 + 49_000 * ordinal / TASKS) * (1 << 31 | noise >> 1)) >> 31

@@ -3,7 +3,10 @@
 use std::io::IsTerminal;
 
 use clap::{Args, ValueEnum};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, fmt, registry};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Logs")]
@@ -14,7 +17,7 @@ pub(super) struct LogArgs {
     /// What is logged: error, warn, info, debug or trace, also by module [default: info for
     /// servers, warn for everything else]
     #[arg(long, global = true, value_name = "FILTER", env = "QUEENS_LOG")]
-    log: Option<EnvFilter>,
+    log: Option<Targets>,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
@@ -28,15 +31,19 @@ enum LogFormat {
 
 impl LogArgs {
     pub(super) fn start(&self, serves: bool) {
-        let filter = self.log.clone();
-        let filter = filter.unwrap_or_else(|| EnvFilter::new(if serves { "info" } else { "warn" }));
-        let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+        let usual = if serves { LevelFilter::INFO } else { LevelFilter::WARN };
+        let filter = self.log.clone().unwrap_or_else(|| Targets::new().with_default(usual));
+        let log = fmt::layer().with_writer(std::io::stderr);
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         match self.log_format {
             LogFormat::Text => {
-                log.with_ansi(!plain && std::io::stderr().is_terminal()).with_target(false).init();
+                let coloured = !plain && std::io::stderr().is_terminal();
+                let log = log.with_ansi(coloured).with_target(false);
+                registry().with(log.with_filter(filter)).init();
             }
-            LogFormat::Json => log.json().flatten_event(true).init(),
+            LogFormat::Json => {
+                registry().with(log.json().flatten_event(true).with_filter(filter)).init();
+            }
         }
     }
 }

@@ -123,7 +123,7 @@ fn only_what_is_there_is_exported_and_verified() {
     let nowhere = bundle.scratch.path("no/such/file").display().to_string();
     run(&mut queens(&["export", "1", "other", "--ledger", &nowhere])).refusal(10, &["cannot open"]);
     run(&mut queens(&["verify", &nowhere])).refusal(16, &["No such file"]);
-    run(&mut queens(&["verify", "Cargo.toml"])).refusal(16, &["it is no bundle"]);
+    run(&mut queens(&["verify", "Cargo.toml"])).refusal(16, &["it is not a bundle"]);
 }
 
 /// A bundle of a certified count of N = 10, beside its farm.

@@ -1,8 +1,10 @@
-//! What a connection may cost, so that the floods of one are not paid by the others.
+//! Limits what a connection may cost, so that a worker that floods the coordinator does not slow the
+//! others down.
 //!
-//! One purse a connection. Every byte that is read costs a point, every message some more; time
-//! earns points, and each count that was accepted earns back what its report cost. Out of points, a
-//! connection is not read from, so that TCP holds its worker up; one that stays so is dismissed.
+//! Each connection has an account of points. Every byte that is read costs a point, and every message
+//! costs some more. Time earns points, and each accepted count earns back what its report cost. A
+//! connection without points is not read from, so that TCP holds its worker up; if it stays so for too
+//! long, it is dismissed.
 //!
 //! ```text
 //!   bytes ──► connection: spend ──► messages ──► session: spend ──► hub
@@ -17,83 +19,83 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Points a second: five hundred messages that lead to nothing, or 128 KiB.
+/// Points that a connection earns per second: enough for 128 KiB, or for five hundred useless messages.
 const PER_SECOND: i64 = 128 << 10;
-/// A new connection's: enough for a handshake and a Hello.
+/// Points of a new connection: enough for a handshake and a Hello.
 const START: i64 = 16 << 10;
-/// The most that can be saved up: enough for all that a worker may have to say again after its
-/// coordinator was restarted.
+/// The most points that a connection can save: enough for everything that a worker may send again after
+/// its coordinator was restarted.
 const MOST: i64 = 2 << 20;
-/// What is to be there before an empty purse is used again.
+/// Points that an empty account must have again before the connection is read from.
 const LEAST: i64 = 4 << 10;
-/// What a message costs beside its bytes.
+/// Points that a message costs in addition to its bytes.
 const MESSAGE: i64 = 256;
-/// What a session costs, beside its Hello's bytes.
+/// Points that a session costs in addition to the bytes of its Hello.
 const SESSION: i64 = 4 << 10;
-/// What an accepted count earns: more than its report cost.
+/// Points that an accepted count earns: more than its report cost.
 const ACCEPTED: i64 = 512;
-/// How long a connection may go on asking for more than it may have.
+/// How long an account may stay empty before the connection is dismissed.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The purse of one connection, shared by all of its sessions.
+/// The account of one connection, shared by all of its sessions.
 #[derive(Clone, Debug)]
-pub struct Allowance(Arc<Mutex<Purse>>);
+pub struct Allowance(Arc<Mutex<Account>>);
 
 #[derive(Debug)]
-struct Purse {
+struct Account {
     points: i64,
     at: Instant,
-    /// Since when it has never been more than briefly filled.
+    /// The time since which the account has not been filled up to [`START`] again.
     empty_since: Option<Instant>,
 }
 
-/// A connection has asked for more than it may have, for too long.
+/// The account of a connection was empty for too long.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Flood;
 
 impl Default for Allowance {
     fn default() -> Self {
-        let purse = Purse { points: START, at: Instant::now(), empty_since: None };
-        Allowance(Arc::new(Mutex::new(purse)))
+        let account = Account { points: START, at: Instant::now(), empty_since: None };
+        Allowance(Arc::new(Mutex::new(account)))
     }
 }
 
 impl Allowance {
-    /// So many bytes were read.
+    /// Pays for bytes that were read.
     pub(super) fn spend_bytes(&self, bytes: usize) {
         self.lock().points -= i64::try_from(bytes).unwrap_or(i64::MAX);
     }
 
-    /// A session is about to begin.
+    /// Pays for a session that is about to begin.
     pub(super) fn spend_session(&self) {
         self.lock().points -= SESSION;
     }
 
-    /// A message is about to be handled.
+    /// Pays for a message that is about to be handled.
     pub(super) fn spend_message(&self) {
         self.lock().points -= MESSAGE;
     }
 
-    /// A count of it was of use.
+    /// Earns the points of a count that was accepted or is needed to settle a dispute.
     pub(super) fn earn(&self) {
-        let mut purse = self.lock();
-        purse.points = (purse.points + ACCEPTED).min(MOST);
+        let mut account = self.lock();
+        account.points = (account.points + ACCEPTED).min(MOST);
     }
 
-    /// How long to wait before more is read; `None`: not at all.
+    /// How long to wait before more is read; `None` if no wait is needed.
     pub(super) fn pause(&self) -> Result<Option<Duration>, Flood> {
         self.lock().pause(Instant::now())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Purse> {
+    fn lock(&self) -> MutexGuard<'_, Account> {
         self.0.lock().expect("nobody panics while holding it")
     }
 }
 
-impl Purse {
+impl Account {
     fn pause(&mut self, now: Instant) -> Result<Option<Duration>, Flood> {
         let earned = PER_SECOND as f64 * now.duration_since(self.at).as_secs_f64();
-        // Less than a point stays to be earned.
+        // A fraction of a point is not lost: it counts from `at` on the next time.
         if earned >= 1.0 {
             self.points = (self.points + earned as i64).min(MOST);
             self.at = now;
@@ -113,29 +115,29 @@ impl Purse {
     }
 }
 
-/// How often each address has connected, lately: who comes and goes all the time waits at the door,
-/// or is turned away.
+/// How often each address has connected recently. Addresses that connect too often must wait, or are
+/// refused.
 #[derive(Debug)]
 pub(super) struct Visits {
     /// How many connections an address may make at once.
     at_once: u32,
-    /// When each address would have no visit on its account.
+    /// For each address, the time at which its visits will be forgotten.
     settled: HashMap<IpAddr, Instant>,
 }
 
 impl Visits {
-    /// What a visit weighs on its account.
+    /// Time after which one visit is forgotten.
     const EACH: Duration = Duration::from_millis(20);
-    /// Nobody holds a place for longer without being read from.
+    /// The longest wait. A waiting connection occupies a place, so a longer one is refused instead.
     const LONGEST: Duration = Duration::from_secs(3);
-    /// Addresses that may be known before those are forgotten that have nothing on their account.
+    /// The number of known addresses above which those without recent visits are removed.
     const MOST: usize = 16_384;
 
     pub(super) fn new(at_once: u32) -> Visits {
         Visits { at_once, settled: HashMap::new() }
     }
 
-    /// One more; how long it is to wait. `None`: too long.
+    /// Records a visit. Returns how long it must wait, or `None` if it is refused.
     pub(super) fn delay(&mut self, address: IpAddr) -> Option<Duration> {
         let now = Instant::now();
         if self.settled.len() > Visits::MOST {
@@ -157,18 +159,18 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn purse() -> Purse {
-        Purse { points: START, at: Instant::now(), empty_since: None }
+    fn account() -> Account {
+        Account { points: START, at: Instant::now(), empty_since: None }
     }
 
     #[test]
     fn a_flood_is_held_up_and_then_dismissed() {
-        let (mut purse, begun) = (purse(), Instant::now());
+        let (mut account, begun) = (account(), Instant::now());
         let (mut now, mut messages) = (begun, 0);
         let dismissed = loop {
-            match purse.pause(now) {
+            match account.pause(now) {
                 Ok(None) => {
-                    purse.points -= MESSAGE;
+                    account.points -= MESSAGE;
                     messages += 1;
                 }
                 Ok(Some(pause)) => now += pause,
@@ -194,12 +196,12 @@ mod tests {
 
     #[test]
     fn a_pause_long_enough_is_followed_by_a_fresh_start() {
-        let (mut purse, begun) = (purse(), Instant::now());
+        let (mut account, begun) = (account(), Instant::now());
         for second in 0..60 {
             let now = begun + SECOND * second;
-            purse.pause(now).expect("it is not empty all the time");
-            purse.points = -1;
-            purse.pause(now).expect("it was not empty before");
+            account.pause(now).expect("it is not empty all the time");
+            account.points = -1;
+            account.pause(now).expect("it was not empty before");
         }
     }
 

@@ -308,9 +308,9 @@ impl Hub {
             }
             Effect::Poisoned { job, ordinal } => {
                 tracing::error!(%job, task = ordinal,
-                    "three workers or more were lost while they counted this task: it is lent no more, \
+                    "three workers or more were lost while they counted this task; it is not lent any more, \
                      and the rest of the job goes on. Look into the workers' logs, give them another \
-                     build or --backend, then `queens resume {job}`");
+                     build or backend, then resume the job");
             }
             Effect::Dismiss { session, reason } => {
                 let outbox = self.outboxes.remove(&session);

@@ -1,5 +1,5 @@
-//! Accepting connections, within limits: how many, how long each may take to begin, and how much
-//! each may say.
+//! Accepts connections within limits: how many there may be, how long each may take to be admitted, and
+//! how much each may send.
 
 use std::io;
 use std::net::SocketAddr;
@@ -19,14 +19,15 @@ use tonic::transport::server::Connected;
 use super::allowance::{Allowance, Flood, Visits};
 use crate::ServiceError;
 
-/// What connections may cost.
+/// Limits of the connections to a coordinator.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections at a time; further ones wait to be accepted.
+    /// Number of connections at the same time; further ones wait to be accepted.
     pub connections: usize,
-    /// Connections of one address within a short time; further ones wait, or are refused.
+    /// Number of connections that one address may make within a short time; further ones wait or are
+    /// refused.
     pub visits: u32,
-    /// How long a connection may take to have a request admitted.
+    /// How long a connection may take until one of its requests is admitted.
     pub admission: Duration,
 }
 
@@ -45,6 +46,10 @@ pub struct Listener {
 
 impl Listener {
     /// Binds `address`.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::Listen`], if the address cannot be bound.
     pub async fn bind(address: SocketAddr, limits: Limits) -> Result<Listener, ServiceError> {
         let fault = |error: io::Error| ServiceError::Listen {
             address: address.to_string(),
@@ -57,23 +62,23 @@ impl Listener {
         Ok(Listener { listener, limits })
     }
 
-    /// Where it is bound: the port, if 0 was asked for.
+    /// The address that it is bound to, with the actual port if 0 was asked for.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Accepts for ever.
+    /// Accepts connections for ever, within the limits.
     pub fn connections(self) -> impl Stream<Item = io::Result<Connection<TcpStream>>> {
         accept_within(self.limits, self.listener)
     }
 }
 
-/// Where connections come from: a socket, or a test's network.
+/// A source of connections: a socket, or the simulated network of a test.
 pub trait Accept: Send + 'static {
-    /// What an accepted connection is.
+    /// The type of an accepted connection.
     type Stream: AsyncRead + AsyncWrite + Send + Unpin + 'static;
 
-    /// The next one, and who it is with.
+    /// Accepts the next connection. Returns it with the address of its peer.
     fn accept(&self) -> impl Future<Output = io::Result<(Self::Stream, SocketAddr)>> + Send;
 }
 
@@ -87,7 +92,7 @@ impl Accept for TcpListener {
     }
 }
 
-/// Accepts for ever, as many as may be at a time.
+/// Accepts connections of `listener` for ever, within `limits`.
 pub fn accept_within<A: Accept>(
     limits: Limits,
     listener: A,
@@ -103,7 +108,7 @@ pub fn accept_within<A: Accept>(
                 () = sender.closed() => return,
             };
             let Ok((stream, peer)) = accepted else {
-                // Out of descriptors, or a peer that is gone already: a pause, then on.
+                // The process is out of descriptors, or the peer is gone already: wait a little.
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             };
@@ -124,35 +129,35 @@ pub fn accept_within<A: Accept>(
     tokio_stream::wrappers::ReceiverStream::new(receiver)
 }
 
-/// Connections that the system may hold until we accept them. With too few, a thousand workers that
-/// return at once overflow the queue, and some are reset.
+/// Number of connections that the system may hold until we accept them. If a thousand workers return at
+/// once and the queue is too short, some of their connections are reset.
 const BACKLOG: u32 = 16_384;
 
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    // A restarted coordinator does not wait for the last one's connections to be forgotten.
+    // A restarted coordinator need not wait until the system forgets its predecessor's connections.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
 }
 
-/// A connection that ends if none of its requests passes the token gate in time, whatever else it
-/// sends: strangers cannot hold places. Once one has passed, HTTP/2 pings keep watch.
+/// A connection that ends if none of its requests passes the token gate in time. So strangers cannot
+/// occupy places, whatever they send. Once a request has passed, HTTP/2 pings watch the connection.
 #[derive(Debug)]
 pub struct Connection<S> {
     stream: S,
     peer: SocketAddr,
     admission: Admission,
-    /// Until it is admitted.
+    /// The end of the time to be admitted; `None` once it is.
     deadline: Option<Pin<Box<Sleep>>>,
-    /// Until then it is not read from.
+    /// The end of the pause during which the connection is not read from.
     pause: Option<Pin<Box<Sleep>>>,
     _permit: OwnedSemaphorePermit,
 }
 
-/// Whether a request of a connection was admitted, and what it may still say; every request carries
-/// its connection's.
+/// Whether a request of a connection was admitted, and how much the connection may still send. Every
+/// request carries the value of its connection.
 #[derive(Clone, Debug, Default)]
 pub struct Admission {
     granted: Arc<AtomicBool>,
@@ -160,12 +165,12 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// The connection may stay.
+    /// Lets the connection stay.
     pub fn grant(&self) {
         self.granted.store(true, Ordering::Relaxed);
     }
 
-    /// What it may still say.
+    /// How much the connection may still send.
     pub fn allowance(&self) -> Allowance {
         self.allowance.clone()
     }
@@ -176,7 +181,7 @@ impl Admission {
 }
 
 impl<S> Connection<S> {
-    /// Ready when there is leave to read; fails when there will be none any more.
+    /// Is ready when the connection may be read from, and fails when it is dismissed.
     fn poll_leave(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
             if let Some(pause) = &mut self.pause {
@@ -187,7 +192,7 @@ impl<S> Connection<S> {
                 Ok(None) => return Poll::Ready(Ok(())),
                 Ok(Some(pause)) => self.pause = Some(Box::pin(tokio::time::sleep(pause))),
                 Err(Flood) => {
-                    tracing::warn!(peer = %self.peer, "dismissed: it floods the coordinator");
+                    tracing::warn!(peer = %self.peer, "connection dismissed: it floods the coordinator");
                     return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
                 }
             }

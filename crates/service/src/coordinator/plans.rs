@@ -1,4 +1,4 @@
-//! The cuts in use, so that each is indexed once.
+//! A cache of cuts, so that each plan in use is indexed once.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,21 +8,23 @@ use farm::{Plan, Problem};
 
 use crate::ServiceError;
 
-/// The cuts of the plans that were used last.
+/// The cuts of the plans that were used most recently.
 #[derive(Debug, Default)]
 pub struct Plans {
     recent: Mutex<Vec<(Plan, Arc<Cut>)>>,
-    /// Held while a plan is indexed: a thousand workers that return at once wait for one index.
+    /// Held while a plan is indexed, so that a thousand workers that return at once wait for one index.
     indexing: Mutex<()>,
 }
 
 impl Plans {
-    /// A few mebibytes each.
+    /// The number of cuts that are kept; each takes a few mebibytes.
     const KEPT: usize = 32;
 
-    /// The plan for a problem, cut as asked.
+    /// The plan for a problem, cut by the chosen method. It may take seconds, because it counts the tasks.
     ///
-    /// May take seconds: it counts the tasks.
+    /// # Errors
+    ///
+    /// [`CutError`], if the problem cannot be cut so.
     pub fn make(&self, problem: Problem, choice: MethodChoice) -> Result<Plan, CutError> {
         let method = choice.for_problem(problem);
         let is_it = |plan: &Plan| plan.problem == problem && plan.method == method;
@@ -39,7 +41,12 @@ impl Plans {
         Ok(plan)
     }
 
-    /// The tasks of `plan`; indexes them anew if it was not used lately.
+    /// The cut of `plan`, which is indexed anew if it was not used recently.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::Incompatible`], if this version of the program cuts the plan into another number of
+    /// tasks.
     pub async fn cut(self: &Arc<Self>, plan: Plan) -> Result<Arc<Cut>, ServiceError> {
         if let Some(known) = self.known(&plan) {
             return Ok(known);
@@ -58,7 +65,7 @@ impl Plans {
             .with_context(|| format!("the plan {plan} was accepted earlier"))?;
         if cut.len() != plan.tasks {
             return Err(ServiceError::Incompatible(format!(
-                "the plan {plan} was made with {} tasks, and this program finds {}; use the \
+                "the plan {plan} was made with {} tasks, but this program finds {}; use the \
                  version that made it",
                 plan.tasks,
                 cut.len()

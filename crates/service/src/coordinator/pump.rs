@@ -1,4 +1,5 @@
-//! From orders to a stream: enumerates the tasks of what is lent, at the pace of the worker.
+//! Turns the hub's orders into a stream of messages: enumerates the tasks of loans, at the pace at which
+//! the worker reads them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,12 +13,12 @@ use wire::MAX_TASKS_PER_MESSAGE;
 
 use super::{Allowance, Plans, SessionFault};
 
-/// What the hub tells a session.
+/// An order of the hub to a session.
 #[derive(Clone, Copy, Debug)]
 pub enum Order {
-    /// Send the tasks of a range.
+    /// Send a loan and its tasks.
     Loan(Loan),
-    /// Send a revocation, and no more tasks of that lease.
+    /// Send a revocation, and no more tasks of this lease.
     Revoke(LeaseId),
     /// Send an acknowledgement.
     Ack(Ack),
@@ -25,22 +26,24 @@ pub enum Order {
     Distrusted,
 }
 
-/// How long the network may take to accept a message: longer, and the worker does not read.
+/// How long the network may take to accept a message. After that the session ends, because the worker does
+/// not read.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A loan of which the tasks from `next` on are still to be sent.
+/// A loan whose tasks from the ordinal `next` on are still to be sent.
 struct Sending {
     loan: Loan,
     next: u64,
     cut: Arc<Cut>,
 }
 
-/// Runs until either end of the session closes. Orders overtake tasks, so that acknowledgements
-/// and revocations never wait for a long loan.
+/// Sends orders and tasks until either end of the session closes. Orders overtake tasks, so that
+/// acknowledgements and revocations never wait for a long loan.
 ///
 /// # Errors
 ///
-/// A report of a range that its plan does not have ends the session: no sound worker sends one.
+/// [`SessionFault`], if the worker is distrusted, if it has reported a range that its plan does not have,
+/// or if a plan cannot be cut.
 pub(super) async fn pump(
     mut orders: mpsc::Receiver<Order>,
     out: mpsc::Sender<WorkerOrder>,
@@ -113,7 +116,7 @@ mod tests {
 
     const BLOCK: u64 = MAX_TASKS_PER_MESSAGE as u64;
 
-    /// All of a plan with many blocks of tasks.
+    /// A loan of a whole plan, which takes many blocks of tasks.
     fn long_loan(plans: &Plans, lease: u64) -> Loan {
         let plan = plans
             .make(Problem::Total { n: 16 }, MethodChoice::Rows { rows: Some(5) })
@@ -124,7 +127,7 @@ mod tests {
         Loan { lease: LeaseId(lease), job: JobId(1), plan, fingerprint, range, recount: None }
     }
 
-    /// The next message; blocks of tasks by their first ordinal.
+    /// The next message as text. Blocks of tasks are named by their first ordinal.
     async fn next(out: &mut mpsc::Receiver<WorkerOrder>) -> String {
         match out.recv().await.expect("the pump runs") {
             WorkerOrder::Loan(loan) => format!("loan {}", loan.lease),
@@ -154,7 +157,7 @@ mod tests {
         orders.send(Order::Loan(second)).await.expect("the pump runs");
         drop(orders);
 
-        // What was already on its way comes first: one block in the channel, one in hand.
+        // Two blocks were already on their way: one in the channel, one about to be sent.
         let mut told = Vec::new();
         while told.last().is_none_or(|last| last != "loan 2") {
             told.push(next(&mut out).await);

@@ -1,4 +1,4 @@
-//! The gRPC services: thin translations between messages and the hub.
+//! The gRPC services. They only translate between messages and the hub.
 
 use std::io;
 use std::pin::Pin;
@@ -26,19 +26,19 @@ use crate::Token;
 
 /// How long a request may wait for its answer, or for the beginning of a stream of answers.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
-/// How often a watched job is looked at.
+/// How often the state of a watched job is read.
 const WATCH_INTERVAL: Duration = Duration::from_millis(250);
-/// Messages that may wait in a session for the network.
+/// Number of messages of a session that may wait for the network.
 const OUTGOING: usize = 8;
 
-/// Bytes that a worker may send before they are looked at. Its messages are small; whoever floods is
-/// to be held up soon.
+/// Bytes that a worker may send before they are read. A worker's messages are small, and a small window
+/// holds up a flood early.
 const STREAM_WINDOW: u32 = 128 << 10;
 
-/// Who is let in.
+/// Who may use the coordinator.
 #[derive(Clone)]
 pub enum Access {
-    /// Whoever shows the token.
+    /// Everybody who shows the token.
     Token(Token),
     /// Everybody who can connect.
     Open,
@@ -64,7 +64,7 @@ where
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
     let jobs = JobsServiceServer::new(services).max_decoding_message_size(MAX_MESSAGE_BYTES);
 
-    // Health says no more than that the port answers, and probes carry no token.
+    // The health service only says that the port answers, so it needs no token.
     let (reporter, health) = tonic_health::server::health_reporter();
     reporter.set_serving::<FarmServiceServer<Services>>().await;
     reporter.set_serving::<JobsServiceServer<Services>>().await;
@@ -110,7 +110,7 @@ impl FarmService for Services {
     ) -> Result<Response<Self::WorkStream>, Status> {
         let admission = request.extensions().get::<Admission>();
         let allowance = admission.map(Admission::allowance).unwrap_or_default();
-        // A broken connection ends the stream like a farewell: the farm treats both alike.
+        // A broken connection ends the stream like a regular end: the farm treats both alike.
         let messages = request.into_inner().map_while(Result::ok).map(decode);
         let (out, orders) = mpsc::channel(OUTGOING);
         let (hub, plans) = (self.hub.clone(), self.plans.clone());
@@ -129,7 +129,7 @@ impl FarmService for Services {
 }
 
 fn decode(message: v1::WorkRequest) -> Result<WorkerMessage, WireError> {
-    // What only people want to know of a worker, if it is one.
+    // The build and the backend of a worker are only logged.
     let told = match &message.message {
         Some(v1::work_request::Message::Hello(hello)) => {
             Some((hello.build.clone(), hello.backend.clone()))
@@ -138,7 +138,7 @@ fn decode(message: v1::WorkRequest) -> Result<WorkerMessage, WireError> {
     };
     let message = message.try_into()?;
     if let (WorkerMessage::Hello(hello), Some((build, backend))) = (&message, told) {
-        tracing::info!(worker = hello.worker, build, backend, "hello");
+        tracing::info!(worker = hello.worker, build, backend, "worker says hello");
     }
     Ok(message)
 }
@@ -167,7 +167,8 @@ impl From<HubGone> for Status {
     }
 }
 
-/// What a client wants counted twice, by a seed that no worker knows if the client gives none.
+/// The audit policy that a client asks for. If the client gives no seed, the policy gets a random one,
+/// which no worker knows.
 fn policy(wanted: v1::AuditPolicy) -> Result<AuditPolicy, Status> {
     let seed = rand::random::<u64>() >> 1;
     wanted.with_seed(seed).map_err(|error| Status::invalid_argument(error.to_string()))
@@ -272,7 +273,12 @@ impl JobsService for Services {
         let missing = || Status::invalid_argument(WireError::Missing("policy").to_string());
         let policy = policy(wanted.ok_or_else(missing)?)?;
         let job = self.grant(ClientRequest::Audit(JobId(job), policy)).await?;
-        tracing::info!(job = job.id, share_ppm = policy.share_ppm, seed = policy.seed, "audit");
+        tracing::info!(
+            job = job.id,
+            share_ppm = policy.share_ppm,
+            seed = policy.seed,
+            "audit ordered"
+        );
         Ok(Response::new(v1::AuditResponse { job: Some(job) }))
     }
 

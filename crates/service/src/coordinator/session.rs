@@ -13,41 +13,45 @@ use super::pump::pump;
 use super::{Allowance, HubHandle, Plans};
 use crate::ServiceError;
 
-/// How long a new session may take to say who it is.
+/// How long a new session may take to send its Hello.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Why a session ends before its worker goes.
+/// Why the coordinator ends a session.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionFault {
-    /// The worker says what it must not.
+    /// The worker sent a malformed message.
     #[error(transparent)]
     Message(#[from] WireError),
-    /// The worker says the wrong thing first, or a second Hello.
-    #[error("a session begins with one Hello")]
+    /// The first message was not a Hello, or a second Hello came.
+    #[error("a session must begin with a Hello and have no other")]
     NoHello,
-    /// The worker reports what no plan has, or what was altered on its way.
+    /// The worker reported a range that its plan does not have, or a report was altered on its way.
     #[error("there is no range {0} in the plan of its job, or its sum and its residue disagree")]
     Range(Range),
-    /// The worker says nothing.
-    #[error("nothing came within {} seconds; connect again", HELLO_TIMEOUT.as_secs())]
+    /// The worker sent no Hello in time.
+    #[error("no Hello came within {} seconds; connect again", HELLO_TIMEOUT.as_secs())]
     Silent,
     /// The coordinator is stopping, or the same worker has another session.
     #[error("the coordinator ended the session; connect again")]
     Ended,
-    /// The worker has counted wrong.
+    /// A count of the worker was proven wrong.
     #[error(
         "a count of this worker was proven wrong by two others: check the memory and cooling of its \
          machine, then start it under another name"
     )]
     Distrusted,
-    /// A fault of the coordinator's.
+    /// The coordinator failed.
     #[error(transparent)]
     Failure(#[from] ServiceError),
 }
 
-/// Serves one worker until it goes, or is dismissed. What it says comes from `messages`, until
-/// that ends; what it is told goes to `out`. Messages are paid from `allowance`, and counts that are
-/// accepted fill it again.
+/// Serves one worker until it leaves or is dismissed. The worker's messages come from `messages`, until
+/// that stream ends; the answers go to `out`. Messages are paid from `allowance`, and accepted counts fill
+/// it again.
+///
+/// # Errors
+///
+/// [`SessionFault`], if the session ends before the worker leaves.
 pub async fn host(
     hub: HubHandle,
     plans: Arc<Plans>,
@@ -86,7 +90,7 @@ pub async fn host(
         fault @ (SessionFault::Message(_) | SessionFault::NoHello | SessionFault::Range(_)),
     ) = &result
     {
-        tracing::warn!(%session, worker, %fault, "dismissed: the worker says what it must not");
+        tracing::warn!(%session, worker, %fault, "worker dismissed: it sent what it must not");
     }
     tracing::info!(%session, worker, reason = ?result.as_ref().err(), "worker left");
     result
@@ -106,7 +110,7 @@ async fn listen(
             WorkerMessage::Report(report) => Event::Reported { session, report },
             WorkerMessage::Working(lease) => Event::Working { session, lease },
             WorkerMessage::Decline(lease) => {
-                tracing::warn!(%session, %lease, "the worker has no memory for what it was lent");
+                tracing::warn!(%session, %lease, "loan declined: the worker has too little memory for it");
                 Event::Declined { session, lease }
             }
             WorkerMessage::Leaving => Event::Leaving { session },

@@ -1,4 +1,4 @@
-//! Who may speak, and stay: a bearer token, compared before any handler runs.
+//! Admits requests that carry the farm's bearer token. The token is compared before any handler runs.
 
 use tonic::metadata::MetadataMap;
 use tonic::service::Interceptor;
@@ -7,10 +7,11 @@ use tonic::{Request, Status};
 use super::listen::Admission;
 use crate::Token;
 
-/// Lets requests pass that carry the token, or all of them if there is none.
+/// Admits requests that carry the token, or all requests if there is no token.
 #[derive(Clone, Debug)]
 pub(super) struct TokenGate {
-    /// BLAKE3 of the token: comparing hashes takes the same time wherever they differ.
+    /// BLAKE3 hash of the token. Comparing hashes takes the same time wherever they differ, so that the time
+    /// says nothing about the token.
     expected: Option<blake3::Hash>,
 }
 

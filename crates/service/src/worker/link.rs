@@ -15,47 +15,51 @@ use super::Connect;
 use crate::ServiceError;
 use crate::endpoint::{Endpoint, TokenChannel, innermost};
 
-/// Messages that may wait for the network.
+/// Number of messages that may wait for the network.
 const OUTGOING: usize = 256;
-/// How long a coordinator may take to welcome us.
+/// How long a coordinator may take to answer a Hello.
 const WELCOME_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// One session, seen from the worker.
+/// The worker's end of a session.
 pub struct Link {
-    /// Ends, or fails, with the session.
+    /// The coordinator's messages. The stream ends or fails when the session does.
     pub orders: Pin<Box<dyn Stream<Item = Result<WorkerOrder, LinkEnd>> + Send>>,
-    /// What the worker says.
+    /// The worker's messages.
     pub messages: mpsc::Sender<WorkerMessage>,
 }
 
 /// Why a session ended.
 #[derive(Debug)]
 pub enum LinkEnd {
-    /// Worth another try.
+    /// The connection was lost; another attempt may succeed.
     Lost(String),
-    /// The coordinator will not have us.
+    /// The coordinator refuses this worker; another attempt is useless.
     Refused(ServiceError),
 }
 
-/// Makes sessions over gRPC.
+/// Opens sessions over gRPC.
 #[derive(Clone, Debug)]
 pub struct GrpcConnector {
-    /// Where the coordinator is.
+    /// The coordinator's address and token file.
     pub endpoint: Endpoint,
-    /// For people, on the coordinator's side.
+    /// The worker's backend, which the coordinator logs.
     pub backend: String,
 }
 
 impl Connect for GrpcConnector {
     async fn connect(&mut self) -> Result<Link, LinkEnd> {
-        // The token is read anew each time: it may have been replaced.
+        // The token is read anew each time, because it may have been replaced.
         let channel = self.endpoint.connect().await.map_err(LinkEnd::from_error)?;
         Link::over(channel, self.endpoint.url(), &self.backend).await
     }
 }
 
 impl Link {
-    /// A session over `channel`, which leads to the coordinator at `url`.
+    /// Opens a session over `channel`, which leads to the coordinator at `url`.
+    ///
+    /// # Errors
+    ///
+    /// [`LinkEnd`], if the coordinator does not answer or refuses the session.
     pub async fn over(channel: TokenChannel, url: &str, backend: &str) -> Result<Link, LinkEnd> {
         let (messages, outgoing) = mpsc::channel(OUTGOING);
         let (url, backend) = (url.to_string(), backend.to_string());
@@ -77,7 +81,7 @@ impl Link {
 }
 
 impl LinkEnd {
-    /// No connection is worth another try; a wrong token or a wrong address is not.
+    /// A missing connection is worth another attempt; a wrong token or a wrong address is not.
     pub fn from_error(error: ServiceError) -> LinkEnd {
         match error {
             ServiceError::Unreachable { reason, .. } => LinkEnd::Lost(reason),
@@ -94,7 +98,7 @@ fn encode(message: WorkerMessage, backend: &str) -> v1::WorkRequest {
     request
 }
 
-/// A coordinator whose messages make no sense is of another version.
+/// A coordinator whose messages cannot be decoded is of another version.
 fn refused(error: WireError) -> LinkEnd {
     LinkEnd::Refused(ServiceError::Incompatible(error.to_string()))
 }

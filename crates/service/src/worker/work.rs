@@ -15,24 +15,25 @@ use executor::{Accepted, Executor};
 use super::{Link, LinkEnd};
 use crate::ServiceError;
 
-/// Pauses between attempts to connect: they double from the first to the second of these, each
-/// drawn from the upper half, so that a thousand workers do not return at once. A session that
-/// outlasts the pause before it was worth the wait: the next ones are short again.
+/// The shortest and the longest pause between attempts to connect. Pauses double from the first to the
+/// second value. The actual pause is a random time between half and all of that, so that a thousand
+/// workers do not return at once. After a session that lasted longer than the pause before it, pauses
+/// are short again.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(4));
-/// How long a stopping worker waits for tasks being counted and for acknowledgements.
+/// How long a stopping worker waits for the tasks that are being counted and for acknowledgements.
 const FAREWELL: Duration = Duration::from_secs(4);
 
-/// Where sessions come from.
+/// Opens sessions with a coordinator.
 pub trait Connect {
-    /// One attempt.
+    /// Makes one attempt to open a session.
     fn connect(&mut self) -> impl Future<Output = Result<Link, LinkEnd>> + Send;
 }
 
-/// What a worker is, and its times and sizes.
+/// The worker's identity, its times and its limits.
 pub type WorkConfig = AgentConfig;
 
-/// Finished parts, in any order. Unbounded, but there are never more than the tasks that the agent
-/// agreed to hold.
+/// Finished parts, in any order. The channel has no bound of its own, but there are never more parts than
+/// tasks that the agent agreed to hold.
 pub type Parts = mpsc::UnboundedReceiver<Result<Part, CountError>>;
 
 /// Starts an executor whose finished parts arrive at the receiver.
@@ -42,8 +43,12 @@ pub fn start_executor(threads: NonZero<usize>, backend: Backend, memory: u64) ->
     (Executor::start(threads, backend, memory, deliver), parts)
 }
 
-/// Works until `stop` turns true and everything counted is acknowledged (or cannot be, within
-/// seconds), or until the coordinator refuses this worker for good.
+/// Works for a coordinator. After `stop` turns true, it returns as soon as everything counted is
+/// acknowledged, or after a few seconds.
+///
+/// # Errors
+///
+/// [`ServiceError`], if the coordinator refuses this worker for good, or if counting fails.
 pub async fn work(
     config: WorkConfig,
     executor: Executor,
@@ -77,7 +82,11 @@ pub async fn work(
             }
         };
         let jittered = pause.mul_f64(rand::random_range(0.5..1.0));
-        tracing::warn!(reason = lost, again_in_ms = jittered.as_millis() as u64, "no coordinator");
+        tracing::warn!(
+            reason = lost,
+            again_in_ms = jittered.as_millis() as u64,
+            "no coordinator: connecting again"
+        );
         if worker.until(tokio::time::sleep(jittered)).await?.is_none() {
             return Ok(());
         }
@@ -89,17 +98,17 @@ struct Worker {
     agent: Agent,
     executor: Executor,
     parts: Parts,
-    /// Loans whose tasks are still coming, with the next ordinal expected.
+    /// Loans whose tasks are still coming, each with the next ordinal that is due.
     loans: HashMap<LeaseId, (Accepted, u64)>,
     most_tasks: usize,
     started: Instant,
     stop: watch::Receiver<bool>,
-    /// Once it was asked to stop.
+    /// The latest time to leave; `None` until the worker is asked to stop.
     leave_by: Option<Instant>,
 }
 
 impl Worker {
-    /// Waits for `event` while threads go on counting. `None`: it is time to leave.
+    /// Waits for `event` while threads go on counting. Returns `None` when it is time to leave.
     async fn until<T>(
         &mut self,
         event: impl Future<Output = T>,
@@ -118,7 +127,7 @@ impl Worker {
         }
     }
 
-    /// One session. Returns why it ended, or `None` if it is time to leave.
+    /// Serves one session. Returns why it ended, or `None` when it is time to leave.
     async fn session(&mut self, mut link: Link) -> Result<Option<String>, ServiceError> {
         let hello = self.agent.connected();
         self.loans.clear();
@@ -162,7 +171,7 @@ impl Worker {
 
     fn obey(&mut self, order: WorkerOrder) -> Result<(), ServiceError> {
         match order {
-            WorkerOrder::Welcome => tracing::info!("welcome: the coordinator has work for us"),
+            WorkerOrder::Welcome => tracing::info!("the coordinator welcomes this worker"),
             WorkerOrder::Loan(loan) if self.leave_by.is_none() => {
                 tracing::debug!(lease = %loan.lease, job = %loan.job, range = %loan.range, "loan");
                 match self.executor.accepts(loan) {
@@ -171,8 +180,8 @@ impl Worker {
                         self.loans.insert(loan.lease, (accepted, loan.range.start()));
                     }
                     Err(reason) => {
-                        // The coordinator knows our memory; it may reckon with another need.
-                        tracing::warn!(job = %loan.job, %reason, "a loan goes back");
+                        // The coordinator knows our memory, but its estimate of the need may be wrong.
+                        tracing::warn!(job = %loan.job, %reason, "a loan goes back: it needs too much memory");
                         self.agent.decline(loan.lease);
                     }
                 }
@@ -193,7 +202,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Tasks of a loan, in order; those of a revoked one may still be on the way.
+    /// Passes tasks of a loan to the executor. They must come in order. Tasks of a revoked loan may still
+    /// arrive, and are ignored.
     fn take_tasks(&mut self, block: TasksBlock) -> Result<(), ServiceError> {
         let TasksBlock { lease, start, tasks } = block;
         let Some((accepted, next)) = self.loans.get_mut(&lease) else { return Ok(()) };
@@ -213,7 +223,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Tasks that will not come any more are not held, whatever the next session brings.
+    /// Gives up the loans whose tasks have not all arrived, because the rest will not come in another
+    /// session.
     fn drop_unfinished_loans(&mut self) {
         for (lease, _) in self.loans.drain() {
             self.agent.revoked(lease);
@@ -229,14 +240,14 @@ impl Worker {
     }
 
     fn begin_leaving(&mut self) {
-        tracing::info!("asked to stop: handing back what is not begun");
+        tracing::info!("asked to stop: handing back the tasks that are not begun");
         self.leave_by = Some(Instant::now() + FAREWELL);
         self.agent.stop();
         self.executor.clear();
     }
 
-    /// A loan that must come back as a whole may be larger than what we agreed to hold; then the
-    /// rest waits on the coordinator's side.
+    /// Whether more tasks may be read. A single loan may be larger than what the agent agreed to hold; then
+    /// the rest of it waits on the coordinator's side.
     fn has_room(&self) -> bool {
         self.executor.waiting_tasks() <= self.most_tasks
     }
@@ -260,12 +271,12 @@ impl Worker {
 /// Completes when `stop` is or becomes true.
 async fn stopped(stop: &mut watch::Receiver<bool>) {
     if stop.wait_for(|stop| *stop).await.is_err() {
-        // Nobody can ask any more.
+        // The sender is gone, so nobody can ask any more.
         std::future::pending::<()>().await;
     }
 }
 
-/// Never, if there is no such time.
+/// Completes at the time `at`, or never if there is none.
 async fn sleep_until(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at).await,

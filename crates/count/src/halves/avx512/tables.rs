@@ -1,16 +1,16 @@
-//! Tables of lower halves, in which the lanes of upper ones are looked up.
+//! Tables of lower halves, in which the lanes of upper halves are looked up.
 //!
-//! A table has an entry for each value of seven bits of an item: two vectors of bytes, in which one
-//! permutation looks 64 lanes up.
+//! A table has an entry for each value of seven bits of an item. It is two vectors of bytes, in which one
+//! permutation looks up 64 lanes.
 
 use std::arch::x86_64::*;
 
 use super::{Block, GROUP, first_lanes};
 
-/// The entries for values below 64, and the others.
+/// The entries for values below 64, and those for the other values.
 pub(super) type Table = [__m512i; 2];
 
-/// The lower halves that fit each lane: a byte with a bit for each.
+/// For each lane a byte with a bit for each lower half that fits.
 #[inline]
 #[target_feature(enable = "avx512vbmi")]
 pub(super) fn look_up<const TABLES: usize>(
@@ -25,11 +25,11 @@ pub(super) fn look_up<const TABLES: usize>(
     fit
 }
 
-/// For each value of seven bits of an item: which of at most eight items, the last in the lowest
-/// bit, have none of them.
+/// For each value of seven bits, the set of those of at most eight items that have none of its bits; the last
+/// item is the lowest bit.
 ///
-/// A table is the product of one for four bits and one for the other three. For four tables at a
-/// time the first fit into one vector, and the second into another, from which they are spread.
+/// A table is the product of one for four bits and one for the other three. The parts for four bits of four
+/// tables fit into one vector, and the parts for three bits into another, from which they are spread.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,gfni")]
 pub(super) fn tables<const TABLES: usize>(lower: &[u32]) -> [Table; TABLES] {
@@ -37,7 +37,7 @@ pub(super) fn tables<const TABLES: usize>(lower: &[u32]) -> [Table; TABLES] {
     let present = _mm512_set1_epi8((0xff_u8 << (GROUP - lower.len())) as i8);
     let mut tables = [[present; 2]; TABLES];
     for (four, tables) in tables.chunks_mut(4).enumerate() {
-        // Which items have a bit: for each value that has it, else none.
+        // For each value that has a bit, the items that have it; for the other values, none.
         let have = |bit: usize, values: u64| {
             let column = load_bytes(&COLUMNS[bit + 32 * four]);
             _mm512_maskz_permutexvar_epi8(values, column, columns)
@@ -56,13 +56,13 @@ pub(super) fn tables<const TABLES: usize>(lower: &[u32]) -> [Table; TABLES] {
     tables
 }
 
-/// Bit k of what table i is for, as byte k of word i, in which each of at most eight items has a bit,
-/// the first on top.
+/// Word i has in byte k bit k of the part of each item that table i covers: a bit for each of at most eight
+/// items, the first item on top.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,gfni")]
 fn bit_columns<const TABLES: usize>(lower: &[u32]) -> __m512i {
     let items = load_some(lower);
-    // Byte i of an item's word: its bits for table i. Then word i: the bytes of table i.
+    // Byte i of an item's word has its bits for table i. After the exchange word i has the bytes of table i.
     let shifts = _mm512_set1_epi64(0x00_00_00_1c_15_0e_07_00);
     let words = _mm512_cvtepu32_epi64(items);
     let bytes = _mm512_multishift_epi64_epi8(shifts, words);
@@ -84,11 +84,11 @@ fn none_of(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
     _mm512_ternarylogic_epi32::<0x01>(a, b, c)
 }
 
-/// Of the values of four bits, four times each, those that have each bit.
+/// For each of four bits, the values of four bits that have it, four times over.
 const HAVE: [u64; 4] =
     [0xaaaa_aaaa_aaaa_aaaa, 0xcccc_cccc_cccc_cccc, 0xf0f0_f0f0_f0f0_f0f0, 0xff00_ff00_ff00_ff00];
 
-/// For a bit of a table: a quarter of a vector for each of four tables, with the place of its column.
+/// The places of a bit's columns, with a quarter of a vector for each of four tables.
 static COLUMNS: [[u8; 64]; 40] = {
     let mut places = [[0; 64]; 40];
     let mut column = 0;
@@ -145,7 +145,7 @@ pub(super) fn load_bytes(from: &[u8; 64]) -> __m512i {
     unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
 }
 
-/// At most eight items; the rest is 0.
+/// At most eight items, followed by zeros.
 #[inline]
 #[target_feature(enable = "avx512vl")]
 fn load_some(from: &[u32]) -> __m256i {

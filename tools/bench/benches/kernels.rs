@@ -3,8 +3,8 @@
 use std::hint::black_box;
 
 use board::{Cut, Method, Problem, Tasks};
+use count::{Backend, Kernel};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use queens_count::{Backend, Kernel};
 
 /// Tasks that are taken together: neighbours share work by `ring`.
 const RUN: u64 = 16;

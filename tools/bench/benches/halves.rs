@@ -8,8 +8,8 @@ use std::hint::black_box;
 use board::halves::HalvesPlan;
 use board::rows::RowsPlan;
 use board::{Method, Tasks};
+use count::{Backend, Kernel};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use queens_count::{Backend, Kernel};
 
 /// (N, one task in so many): at most half a second for AVX2. Samples of odd boards are of the centre
 /// column's tasks alone, because the others share lists or tables with many neighbours.

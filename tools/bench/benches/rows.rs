@@ -2,9 +2,9 @@
 
 use std::hint::black_box;
 
+use board::Tasks;
+use board::rows::RowsPlan;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use queens_board::Tasks;
-use queens_board::rows::RowsPlan;
 
 /// (N, M): a laptop's, a cluster's, and one whose tasks lie deep below the index.
 const PLANS: [(u32, u32); 3] = [(16, 4), (27, 6), (17, 10)];

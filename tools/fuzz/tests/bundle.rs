@@ -1,23 +1,21 @@
-//! The fuzzing target `bundle`: a bundle that somebody altered is refused with a sentence, or says the
-//! same as before. The crate `fuzz` says how to run it for longer.
+//! The fuzzing target `bundle`: an altered bundle is refused with a sentence, or still has the same
+//! content. The crate `fuzz` says how to run it for longer.
 
 use std::fs;
 use std::sync::LazyLock;
 
+use evidence::{Sample, check, export};
 use farm::{
     Author, JobId, KernelName, LeaseId, LedgerCommand, Method, Plan, Problem, Range, Report, Slice,
     Tally,
 };
 use fuzz::Source;
-use tempfile::TempDir;
-
-use super::recount::Sample;
-use super::{check, export};
 use ledger::{CheckedLedger, Evidence, LedgerFault};
+use tempfile::TempDir;
 
 const JOB: JobId = JobId(1);
 
-/// A bundle of a small job that is done.
+/// The bytes of a sound bundle: a small job that is done.
 static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let folder = TempDir::new().expect("a temporary directory");
     let (path, bundle) = (folder.path().join("ledger.db"), folder.path().join("bundle"));

@@ -2,13 +2,28 @@
 //! sentence and left as it is, or opens, and a farm goes on from it. The crate `fuzz` says how to run
 //! it for longer.
 
+use std::fs;
+use std::path::Path;
 use std::sync::LazyLock;
 
+use farm::{
+    AuditPolicy, Author, Config, Farm, JobId, JobState, KernelName, LeaseId, LedgerCommand, Method,
+    Millis, Plan, Problem, Range, Report, Slice, Tally,
+};
 use fuzz::Source;
+use ledger::{CheckedLedger, Ledger, LedgerFault};
 use rusqlite::Connection;
 use rusqlite::types::Value;
+use tempfile::TempDir;
 
-use super::*;
+fn open(path: &Path) -> Result<Ledger, LedgerFault> {
+    CheckedLedger::open_again(path)?.begin()
+}
+
+/// 100 tasks of a small board.
+fn plan() -> Plan {
+    Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks: 100 }
+}
 
 /// A ledger with a bit of everything: jobs of all states, ranges, disputes that are open and settled.
 static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
@@ -20,8 +35,10 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
         let plan = Plan { problem, ..plan() };
         let by = |worker: &str| Author { worker: worker.into(), build: "1.2.3".into() };
         let report = |start, end, count| {
-            let report = super::report(interval(start, end), count);
-            Report { job: JobId(job), fingerprint: plan.fingerprint(), ..report }
+            let whole = report(start, end, count);
+            let fingerprint = plan.fingerprint();
+            let tally = Tally::EMPTY.with(fingerprint, start, count).expect("it is one count");
+            Report { job: JobId(job), fingerprint, tally, ..whole }
         };
         let range = |start, end, count| {
             let (author, audit) = (by("a"), start == 30);
@@ -66,7 +83,7 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let job = LedgerCommand::CreateJob { job: JobId(9), plan, slice, priority: 3, audit: None };
     ledger.apply(&[job]).expect("it is written");
     let author = Author { worker: "a".into(), build: "1.2.3".into() };
-    let report = Report { job: JobId(9), ..whole() };
+    let report = whole();
     ledger.apply(&[LedgerCommand::Accept { report, author, audit: false }]).expect("it is");
     let done = LedgerCommand::Finish { job: JobId(9), tasks: 100, total: 92 };
     ledger.apply(&[done]).expect("it is written");
@@ -74,8 +91,26 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
     fs::read(&path).expect("it can be read")
 });
 
+/// A report of the job 9. All of `count` is counted by the first task.
+fn report(start: u64, end: u64, count: u64) -> Report {
+    let fingerprint = plan().fingerprint();
+    Report {
+        job: JobId(9),
+        fingerprint,
+        lease: LeaseId((1 << 40) + 1),
+        range: Range::new(start, end).expect("it is not empty"),
+        tally: Tally::EMPTY.with(fingerprint, start, count).expect("it is one count"),
+        kernel: kernel("avx2"),
+        busy_us: 1,
+    }
+}
+
+fn kernel(name: &str) -> KernelName {
+    KernelName::new(name).expect("it is short")
+}
+
 fn whole() -> Report {
-    Report { lease: LeaseId(1 << 40), ..report(interval(0, 100), 92) }
+    Report { lease: LeaseId(1 << 40), ..report(0, 100, 92) }
 }
 
 #[test]
@@ -84,7 +119,11 @@ fn ledger() {
     let path = directory.path().join("ledger.db");
     bolero::check!().for_each(move |input: &[u8]| {
         let mut source = Source::new(input);
-        remove(&path, &["-wal", "-shm", "-journal"]);
+        for suffix in ["-wal", "-shm", "-journal"] {
+            let mut name = path.clone().into_os_string();
+            name.push(suffix);
+            let _ = fs::remove_file(name);
+        }
         fs::write(&path, &*SOUND).expect("it can be written");
         if source.one_in(2) {
             // What cannot be altered so stays as it was.
@@ -100,7 +139,7 @@ fn opens_or_stays(path: &Path) {
     let before = fs::read(path).expect("it can be read");
     match open(path) {
         Ok(mut ledger) => {
-            Farm::restore(config(), Millis(0), ledger.take_restored());
+            Farm::restore(Config::default(), Millis(0), ledger.take_restored());
         }
         Err(fault) => {
             assert!(!fault.to_string().is_empty());

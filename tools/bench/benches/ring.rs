@@ -2,9 +2,9 @@
 
 use std::hint::black_box;
 
+use board::Tasks;
+use board::ring::RingPlan;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use queens_board::Tasks;
-use queens_board::ring::RingPlan;
 
 /// (N, width): a laptop's, a cluster's, and the largest.
 const PLANS: [(u32, u32); 4] = [(20, 1), (24, 2), (27, 2), (32, 2)];

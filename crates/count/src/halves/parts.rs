@@ -1,0 +1,60 @@
+//! The lists of a task, or parts of them, and the room to join them.
+
+use super::buckets::{Buckets, Unsorted};
+use super::join::{Join, Lower, Upper};
+use super::lists::{Lists, Rest, Wanted};
+use super::memory::Room;
+use super::sum::Sum;
+use super::unit::Unit;
+
+/// The lists of a task, or parts of them.
+pub(crate) struct Parts<U: Unit> {
+    pub(crate) unit: U,
+    pub(crate) whole: Unsorted,
+    pub(crate) ties: Unsorted,
+    pub(crate) upper: Upper,
+    pub(crate) lower: Lower,
+    join: Join<U>,
+}
+
+impl<U: Unit> Parts<U> {
+    /// Empty lists, for which there is `room`, of a board whose buckets `code_bits` bits number.
+    pub(crate) fn new(unit: U, code_bits: u32, room: Room) -> Parts<U> {
+        let buckets = |room| Buckets::new(code_bits, room);
+        Parts {
+            unit,
+            whole: Unsorted::new(room.whole),
+            ties: Unsorted::new(room.ties),
+            upper: Upper { whole: buckets(room.whole), ties: Unsorted::new(room.ties) },
+            lower: Lower { whole: buckets(room.whole), ties: buckets(room.ties) },
+            join: Join::new(unit, code_bits, room),
+        }
+    }
+
+    /// Adds the shares of the boards that the upper and the lower list make to `sum`.
+    pub(crate) fn count(&mut self, times: [[u64; 2]; 2], sum: &mut Sum) {
+        self.join.count(&self.upper, &self.lower, times, sum);
+    }
+
+    /// Leaves no ties in either list.
+    pub(crate) fn clear_ties(&mut self) {
+        self.ties.clear();
+        self.upper.ties.clear();
+        self.lower.ties.sort(&self.ties);
+    }
+
+    /// Lists upper half-boards, as far as there is room, and returns what is left.
+    pub(crate) fn list_upper(&mut self, lists: &mut Lists, wanted: Wanted, rest: Rest) -> Rest {
+        let rest = lists.list(self.unit, wanted, rest, &mut self.whole, &mut self.upper.ties);
+        self.upper.whole.sort(&self.whole);
+        rest
+    }
+
+    /// Lists lower half-boards, as far as there is room, and returns what is left.
+    pub(crate) fn list_lower(&mut self, lists: &mut Lists, wanted: Wanted, rest: Rest) -> Rest {
+        let rest = lists.list(self.unit, wanted, rest, &mut self.whole, &mut self.ties);
+        self.lower.whole.sort(&self.whole);
+        self.lower.ties.sort(&self.ties);
+        rest
+    }
+}

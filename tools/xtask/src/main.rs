@@ -1,0 +1,173 @@
+//! One command for each thing that is done daily, on a laptop and in CI: `cargo xtask --help`.
+//!
+//! Each command prints the commands that it runs, and ends with the exit code of the first that fails.
+#![forbid(unsafe_code)]
+
+use std::process::{Command, ExitCode};
+
+use clap::{Parser, Subcommand};
+
+/// Runs what is done daily.
+#[derive(Debug, Parser)]
+#[command(bin_name = "cargo xtask")]
+struct Words {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Checks format, lints, documentation and the places of the planted bugs
+    Check,
+    /// Runs the tests of the program and its libraries, or with --all of the tools too
+    Test {
+        /// Test the tools too
+        #[arg(long)]
+        all: bool,
+        /// Arguments for `cargo test`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Simulates the farm core: lost, repeated and reordered messages, crashes, liars
+    Sim(Seeds),
+    /// Simulates the whole farm on a network that fails
+    Net(Seeds),
+    /// Plants bugs, one at a time; the tests must find each
+    Planted {
+        /// Arguments, such as words in the names of bugs, --part 2/4 or --seeds 20000
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Gives altered messages, texts, ledgers and bundles to whatever reads them
+    Fuzz {
+        /// Seconds for each target
+        #[arg(long, default_value_t = 20)]
+        seconds: u64,
+    },
+    /// Measures the farm and the counting loops; without arguments, says what there is
+    Bench {
+        /// Arguments, such as methods --n 18,20
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Brings up a farm in containers: a coordinator and some workers
+    Up {
+        /// The number of workers
+        #[arg(long, default_value_t = 2)]
+        workers: u32,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct Seeds {
+    /// The number of seeds, from 0 on
+    #[arg(long, conflicts_with = "seed")]
+    seeds: Option<u64>,
+    /// Replays one seed
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+/// Where the suites are; [`Seeds`] go to them by the environment.
+const SIMULATION: [&str; 5] = ["--release", "--package", "testkit", "--test", "simulation"];
+const NETWORK: [&str; 6] = ["--package", "testkit", "--features", "network", "--test", "network"];
+
+fn main() -> ExitCode {
+    match run(Words::parse().task) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(code) => ExitCode::from(code),
+    }
+}
+
+fn run(task: Task) -> Result<(), u8> {
+    match task {
+        Task::Check => {
+            cargo("fmt").args(["--all", "--check"]).run()?;
+            let lints = ["--workspace", "--all-targets", "--", "--deny", "warnings"];
+            cargo("clippy").args(lints).run()?;
+            let documents = ["--workspace", "--no-deps", "--document-private-items"];
+            cargo("doc").args(documents).env("RUSTDOCFLAGS", "--deny warnings").run()?;
+            cargo("test").args(["--package", "planted"]).run()
+        }
+        Task::Test { all, arguments } => {
+            let workspace = if all { &["--workspace"][..] } else { &[] };
+            cargo("test").args(workspace).args(arguments).run()
+        }
+        Task::Sim(seeds) => seeds.run(cargo("test").args(SIMULATION), "QUEENS_SIM"),
+        Task::Net(seeds) => seeds.run(cargo("test").args(NETWORK), "QUEENS_NET"),
+        Task::Planted { arguments } => {
+            cargo("run").args(["--package", "planted", "--"]).args(arguments).run()
+        }
+        Task::Fuzz { seconds } => {
+            let ms = (seconds * 1_000).to_string();
+            let targets = ["--package", "fuzz", "--tests"];
+            cargo("test").args(targets).env("BOLERO_RANDOM_TEST_TIME_MS", &ms).run()
+        }
+        Task::Bench { arguments } => {
+            let bench = ["--release", "--package", "bench", "--"];
+            cargo("run").args(bench).args(arguments).run()
+        }
+        Task::Up { workers } => {
+            let scale = format!("worker={workers}");
+            Step::new("docker").args(["compose", "up", "--build", "--scale", &scale]).run()
+        }
+    }
+}
+
+impl Seeds {
+    fn run(self, test: Step, prefix: &str) -> Result<(), u8> {
+        let test = test.args(["--", "--nocapture"]);
+        let test = match (self.seeds, self.seed) {
+            (Some(seeds), _) => test.env(&format!("{prefix}_SEEDS"), &seeds.to_string()),
+            (None, Some(seed)) => test.env(&format!("{prefix}_SEED"), &seed.to_string()),
+            (None, None) => test,
+        };
+        test.run()
+    }
+}
+
+/// A command that is printed before it runs.
+struct Step(Command);
+
+fn cargo(subcommand: &str) -> Step {
+    Step::new("cargo").args([subcommand])
+}
+
+impl Step {
+    fn new(program: &str) -> Step {
+        Step(Command::new(program))
+    }
+
+    fn args(mut self, arguments: impl IntoIterator<Item = impl AsRef<std::ffi::OsStr>>) -> Step {
+        self.0.args(arguments);
+        self
+    }
+
+    fn env(mut self, name: &str, value: &str) -> Step {
+        self.0.env(name, value);
+        self
+    }
+
+    /// Runs it to its end; the error is its exit code.
+    fn run(mut self) -> Result<(), u8> {
+        eprintln!("+ {:?}", self.0);
+        let status = self.0.status().map_err(|error| {
+            eprintln!("cannot start {:?}: {error}", self.0.get_program());
+            1
+        })?;
+        let code = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
+        if status.success() { Ok(()) } else { Err(code) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_words_make_sense() {
+        Words::command().debug_assert();
+    }
+}
