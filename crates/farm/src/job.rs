@@ -19,8 +19,8 @@ use crate::audit::Audits;
 use crate::costs::{Costs, Spent};
 use crate::dispute::Dispute;
 use crate::quarantine::{Quarantine, Standing};
+use crate::scheduler::StratumScheduler;
 use crate::session::Speed;
-use crate::strata::StratumScheduler;
 use crate::{
     AuditPolicy, Fingerprint, IntervalSet, JobId, LeaseId, Millis, Plan, Range, SessionId, Slice,
 };

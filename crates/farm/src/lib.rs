@@ -40,9 +40,9 @@ mod quarantine;
 mod range;
 mod rows;
 pub mod rules;
+mod scheduler;
 mod session;
 mod slice;
-mod strata;
 mod tally;
 
 pub use board::{Method, Problem};
