@@ -168,7 +168,7 @@ fn a_parameter_of_another_method_is_refused() {
     }
     let ring = |n, width| run(&mut queens(&["count", n, "--method", "ring", "--width", width]));
     ring("8", "3").refusal(3, &["the width is 1 or 2"]);
-    ring("3", "2").refusal(3, &["--method rows"]);
+    ring("3", "2").refusal(3, &["by the method rows"]);
 }
 
 #[test]
