@@ -68,7 +68,15 @@ impl Farm {
 
     /// Starts a worker with further options, separated by spaces.
     pub(crate) fn start_worker_with(&self, options: &str) -> Process {
-        let worker = ["worker", "--threads", "1", "--log-format", "json", "--log", "queens=debug"];
+        let worker = [
+            "worker",
+            "--threads",
+            "1",
+            "--log-format",
+            "json",
+            "--log",
+            "queens=debug,service=debug",
+        ];
         let mut command = queens(&worker);
         command.args(["--coordinator", &self.url()]).args(&self.worker_options);
         Process::start(command.args(options.split_whitespace()), self.new_log())
