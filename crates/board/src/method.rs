@@ -141,12 +141,12 @@ impl Method {
     /// if there is such a method.
     #[must_use]
     pub fn from_name(name: &str, parameter: Option<u32>) -> Option<Method> {
-        match (name, parameter) {
-            ("rows", Some(rows)) => Some(Method::Rows { rows }),
-            ("ring", Some(width)) => Some(Method::Ring { width }),
-            ("halves", None) => Some(Method::Halves),
-            _ => None,
-        }
+        let method = match MethodChoice::all().find(|choice| choice.name() == name)? {
+            MethodChoice::Rows { .. } => Method::Rows { rows: parameter? },
+            MethodChoice::Ring { .. } => Method::Ring { width: parameter? },
+            MethodChoice::Halves => Method::Halves,
+        };
+        (method.parameter().is_some() == parameter.is_some()).then_some(method)
     }
 }
 
@@ -182,6 +182,26 @@ pub enum MethodChoice {
 }
 
 impl MethodChoice {
+    /// Every method, with every parameter left out.
+    pub fn all() -> impl Iterator<Item = MethodChoice> {
+        let first = MethodChoice::Rows { rows: None };
+        std::iter::successors(Some(first), |choice| match choice {
+            MethodChoice::Rows { .. } => Some(MethodChoice::Ring { width: None }),
+            MethodChoice::Ring { .. } => Some(MethodChoice::Halves),
+            MethodChoice::Halves => None,
+        })
+    }
+
+    /// The method's name, which is that of [`Method::name`].
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            MethodChoice::Rows { .. } => Method::Rows { rows: 0 }.name(),
+            MethodChoice::Ring { .. } => Method::Ring { width: 0 }.name(),
+            MethodChoice::Halves => Method::Halves.name(),
+        }
+    }
+
     /// The choice for a problem when nothing is asked for.
     ///
     /// For the total `halves` is the fastest from N = 16 on, and is chosen up to the largest board that
@@ -236,10 +256,10 @@ impl fmt::Display for MethodChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             MethodChoice::Rows { rows: Some(rows) } => Method::Rows { rows }.fmt(f),
-            MethodChoice::Rows { rows: None } => f.write_str("rows"),
             MethodChoice::Ring { width: Some(width) } => Method::Ring { width }.fmt(f),
-            MethodChoice::Ring { width: None } => f.write_str("ring"),
-            MethodChoice::Halves => Method::Halves.fmt(f),
+            MethodChoice::Rows { rows: None }
+            | MethodChoice::Ring { width: None }
+            | MethodChoice::Halves => f.write_str(self.name()),
         }
     }
 }
@@ -250,7 +270,9 @@ mod tests {
 
     #[test]
     fn a_method_is_known_by_its_name_and_parameter() {
-        for method in [Method::Rows { rows: 7 }, Method::Ring { width: 2 }, Method::Halves] {
+        for choice in MethodChoice::all() {
+            let method = choice.for_problem(Problem::Total { n: 24 });
+            assert_eq!(method.name(), choice.name());
             let parameter = method.parameter().map(|(_, value)| value);
             assert_eq!(Method::from_name(method.name(), parameter), Some(method));
         }
@@ -262,12 +284,14 @@ mod tests {
     #[test]
     fn what_is_left_open_is_chosen_to_suit_the_board() {
         for n in 0..=MAX_N {
-            let ring = MethodChoice::Ring { width: None };
             let total = Problem::Total { n };
-            for choice in [MethodChoice::suggested(total), MethodChoice::Rows { rows: None }, ring]
-            {
+            let suggested = MethodChoice::suggested(total).for_problem(total);
+            assert!(suggested.suits(n), "{suggested} of N = {n}");
+            for choice in MethodChoice::all() {
                 let method = choice.for_problem(total);
-                assert!(method.suits(n) || choice == ring && n < 2, "{method} of N = {n}");
+                let is_too_small = choice == MethodChoice::Ring { width: None } && n < 2;
+                let is_split = choice != MethodChoice::Halves || Method::Halves.suits(n);
+                assert_eq!(method.suits(n), is_split && !is_too_small, "{method} of N = {n}");
                 assert!(choice.allows(method));
             }
         }

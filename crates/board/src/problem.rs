@@ -127,21 +127,32 @@ impl Problem {
     /// The problem with that [`text`](Problem::text) on a board of size `n`, if there is one.
     #[must_use]
     pub fn from_text(text: &str, n: u32) -> Option<Problem> {
-        let problem = match text.split_once(' ') {
-            Some(("completions", queens)) => {
-                let queens = parse_squares(queens).ok()?;
-                return Given::new(n, &queens).ok().map(Problem::Completions);
-            }
-            Some(_) => return None,
-            None => match text {
-                "total" => Problem::Total { n },
-                "fundamental" => Problem::Fundamental { n },
-                "toroidal" => Problem::Toroidal { n },
-                "superqueens" => Problem::Superqueens { n },
-                _ => return None,
-            },
+        let (name, queens) = match text.split_once(' ') {
+            Some((name, queens)) => (name, Some(queens)),
+            None => (text, None),
         };
-        (n <= MAX_N).then_some(problem)
+        let problem = Problem::all(n).find(|problem| problem.name() == name)?;
+        let problem = match (problem.given(), queens) {
+            (Some(_), Some(queens)) => {
+                let queens = parse_squares(queens).ok()?;
+                Problem::Completions(Given::new(n, &queens).ok()?)
+            }
+            (None, None) => problem,
+            (Some(_), None) | (None, Some(_)) => return None,
+        };
+        (n <= problem.max_n()).then_some(problem)
+    }
+
+    /// Every problem on a board of size `n`; completions with no queens given, if a board of the size can
+    /// have given queens.
+    pub fn all(n: u32) -> impl Iterator<Item = Problem> {
+        std::iter::successors(Some(Problem::Total { n }), move |problem| match problem {
+            Problem::Total { .. } => Some(Problem::Fundamental { n }),
+            Problem::Fundamental { .. } => Some(Problem::Toroidal { n }),
+            Problem::Toroidal { .. } => Some(Problem::Superqueens { n }),
+            Problem::Superqueens { .. } => Given::new(n, &[]).ok().map(Problem::Completions),
+            Problem::Completions(_) => None,
+        })
     }
 
     /// The rows to be filled, from row 0 on.
@@ -218,14 +229,8 @@ mod tests {
         let given = Given::new(64, &queens).expect("they do not attack each other");
         assert_eq!(given.to_string(), "bl1,b4");
         assert_eq!(given.open_rows().count(), 62);
-        for problem in [
-            Problem::Total { n: 8 },
-            Problem::Fundamental { n: 8 },
-            Problem::Toroidal { n: 32 },
-            Problem::Superqueens { n: 0 },
-            Problem::Completions(given),
-            Problem::Completions(Given::new(3, &[]).expect("an empty board")),
-        ] {
+        let sizes = [0, 8, 32].into_iter();
+        for problem in sizes.flat_map(Problem::all).chain([Problem::Completions(given)]) {
             assert_eq!(Problem::from_text(&problem.text(), problem.n()), Some(problem));
         }
         for (text, n) in [("total", 33), ("", 8), ("totals", 8), ("total a1", 8)] {

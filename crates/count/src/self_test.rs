@@ -1,6 +1,6 @@
 //! A short count that every program makes before it trusts this processor.
 
-use board::{Cut, Method, Problem};
+use board::{Cut, Method, MethodChoice, Problem};
 use thiserror::Error;
 
 use crate::{Backend, CountError, Kernel, KernelError};
@@ -39,8 +39,9 @@ pub enum SelfTestError {
 ///
 /// [`SelfTestError`], if the processor lacks the backend or the two counts differ.
 pub fn self_test(backend: Backend) -> Result<(), SelfTestError> {
-    for method in [Method::Rows { rows: 2 }, Method::Ring { width: 1 }, Method::Halves] {
-        let cut = Cut::new(Problem::Total { n: N }, method).expect("every method cuts this board");
+    let problem = Problem::Total { n: N };
+    for method in MethodChoice::all().map(|choice| choice.for_problem(problem)) {
+        let cut = Cut::new(problem, method).expect("every method cuts this board");
         let count = |backend| {
             let mut kernel = Kernel::new(backend, N, method)?;
             Ok::<_, KernelError>(kernel.count_range(&cut, 0..cut.len()))

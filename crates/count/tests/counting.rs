@@ -36,12 +36,7 @@ fn completions_of_every_first_queen_are_all_placements() {
 
 #[test]
 fn every_method_and_backend_counts_the_same_on_any_number_of_threads() {
-    let choices = [
-        MethodChoice::Rows { rows: None },
-        MethodChoice::Ring { width: None },
-        MethodChoice::Halves,
-    ];
-    for method in choices {
+    for method in MethodChoice::all() {
         for backend in Backend::available() {
             for threads in [0, 1, 3] {
                 let counting = Counting::new(Problem::Total { n: 10 });

@@ -19,8 +19,6 @@
 
 #![forbid(unsafe_code)]
 
-#[cfg(test)]
-mod altered;
 mod check;
 mod confidence;
 mod error;

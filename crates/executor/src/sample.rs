@@ -123,8 +123,10 @@ impl Sample {
     /// Number of queens that the plain recursion places below the tasks. `None` for methods other than
     /// `rows`.
     pub fn plain_nodes(&self) -> Option<u64> {
-        let (n, Method::Rows { rows }) = (self.plan.problem.n(), self.plan.method) else {
-            return None;
+        let n = self.plan.problem.n();
+        let rows = match self.plan.method {
+            Method::Rows { rows } => rows,
+            Method::Ring { .. } | Method::Halves => return None,
         };
         let below = |i| nodes(n, self.tasks.get(i).0, n - rows);
         Some((0..self.tasks.len()).map(below).sum())

@@ -1,7 +1,5 @@
 //! What a ledger promises, and what becomes of one that was tampered with.
 
-mod altered;
-
 use std::fs;
 use std::path::Path;
 

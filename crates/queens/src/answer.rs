@@ -1,4 +1,4 @@
-//! Answers in words, and answers that are found beside a count.
+//! Answers as text and JSON, and the search that an answer may need besides the count.
 
 use board::Problem;
 use count::{Answer, AnswerError};
@@ -7,31 +7,35 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::failure::Failure;
 
-/// An answer on its way: what it needs beside the total is searched on a thread of its own.
+/// An answer in preparation. Whatever it needs besides the total is searched on a thread of its own.
 pub(crate) struct Answering {
     search: JoinHandle<Result<count::Answering, AnswerError>>,
 }
 
 impl Answering {
-    /// Begins the search. Nothing waits for it if it is dropped.
+    /// Begins the search. If the value is dropped, nothing waits for the search.
     pub(crate) fn begin(problem: Problem) -> Answering {
         Answering { search: spawn_blocking(move || count::Answering::new(problem)) }
     }
 
-    /// The answer, from the sum over all tasks.
+    /// The answer that follows from the sum over all tasks.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Census`], if the sum cannot be right.
     pub(crate) async fn of(self, total: u128) -> Result<Answer, Failure> {
         let found = self.search.await.map_err(anyhow::Error::from)??;
         Ok(found.answer(total)?)
     }
 }
 
-/// The numbers beside the total as fields of a JSON object, in decimal strings.
+/// The numbers besides the total as fields of a JSON object, in decimal strings.
 pub(crate) fn fields(answer: &Answer) -> Map<String, Value> {
     let numbers = numbers(answer).into_iter();
     numbers.map(|(name, _, number)| (name.into(), number.to_string().into())).collect()
 }
 
-/// The numbers beside the total as a table, one line for each; empty if there are none.
+/// The numbers besides the total as a table with one line for each; empty if there are none.
 pub(crate) fn table(answer: &Answer) -> String {
     let line = |(_, words, number): (&str, &str, u128)| format!("{words:<30}{number:>32}\n");
     numbers(answer).into_iter().map(line).collect()

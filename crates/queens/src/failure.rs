@@ -1,4 +1,4 @@
-//! Everything that is expected to go wrong: one sentence with the way out, and one exit code each.
+//! Every failure that is expected, each with one sentence that says what to do next, and one exit code.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,51 +10,51 @@ use ledger::{FaultKind, JoinError, LedgerError};
 use service::ServiceError;
 use service::local::LocalError;
 
-/// Why a command ends without its result.
+/// Why a command ended without its result.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// A placement that does not exist.
+    /// The placement does not exist.
     #[error("{0}")]
     NoPlacement(String),
-    /// Words that cannot be granted as they stand.
+    /// The options cannot be used so.
     #[error("{0}")]
     Usage(String),
-    /// A board or a cut of it that cannot be counted.
+    /// The board, or the cut of it, cannot be counted.
     #[error(transparent)]
     Plan(#[from] CutError),
-    /// A board that this machine, or what it may use of it, is too small for.
+    /// The memory is too small for even one counting thread.
     #[error("{0}: allow more with --memory, or count by another method, such as --method ring")]
     Memory(#[from] TooLittleMemory),
-    /// The same, of the distinct states of a row.
+    /// The memory is too small for the distinct states of a row.
     #[error("{0}: allow more with --memory, or count by another method")]
-    States(#[from] solve::states::TooLittleMemory),
-    /// A job that is not there, or over.
+    States(#[from] solve::states::StatesError),
+    /// The job does not exist, or is over.
     #[error(transparent)]
     Job(#[from] Refusal),
-    /// The coordinator's words for the same as [`Failure::Plan`].
+    /// The coordinator refused a plan; the text is its explanation.
     #[error("{0}")]
     Refused(String),
-    /// The coordinator's words for the same as [`Failure::Job`].
+    /// The coordinator knows no such job, or it is over; the text is its explanation.
     #[error("{0}")]
     NoSuchJob(String),
-    /// Nobody answers.
+    /// No coordinator answers.
     #[error(
         "no coordinator answers at {url} ({reason}); start one with `queens coordinator`, or name \
          another with --coordinator"
     )]
     Unreachable {
-        /// Where it was looked for.
+        /// The address of the coordinator.
         url: String,
-        /// What the attempt came back with.
+        /// The reason that the attempt gave.
         reason: String,
     },
-    /// The coordinator does not know us.
+    /// The coordinator refuses the token.
     #[error(
         "the coordinator at {url} refuses this token; give the file that it was started with, \
          --token-file FILE"
     )]
     Token {
-        /// Who refused.
+        /// The address of the coordinator.
         url: String,
     },
     /// The token file cannot be used.
@@ -65,7 +65,7 @@ pub enum Failure {
         /// Why not.
         reason: String,
     },
-    /// Two processes, one ledger.
+    /// Another process holds the ledger.
     #[error(
         "the ledger {} is held by another process; stop that one, or use another file with \
          --ledger", path.display()
@@ -74,7 +74,7 @@ pub enum Failure {
         /// Which file.
         path: PathBuf,
     },
-    /// The ledger counts something else.
+    /// The ledger holds another job.
     #[error(
         "the ledger {} holds {holds}, not {wanted}; use another file with --ledger, or ask for \
          what it holds", path.display()
@@ -82,7 +82,7 @@ pub enum Failure {
     LedgerOfAnotherPlan {
         /// Which file.
         path: PathBuf,
-        /// What it is about.
+        /// What it holds.
         holds: String,
         /// What was asked for.
         wanted: String,
@@ -95,7 +95,7 @@ pub enum Failure {
     LedgerCorrupt {
         /// Which file.
         path: PathBuf,
-        /// What is wrong.
+        /// What is wrong with it.
         reason: String,
     },
     /// The ledger cannot be opened.
@@ -106,10 +106,10 @@ pub enum Failure {
     LedgerOpen {
         /// Which file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         reason: String,
     },
-    /// The ledger is of another version.
+    /// Another version of the program wrote the ledger.
     #[error(
         "the ledger {} cannot be used by this version ({reason}); use the version that made it, or \
          another file with --ledger", path.display()
@@ -117,7 +117,7 @@ pub enum Failure {
     LedgerVersion {
         /// Which file.
         path: PathBuf,
-        /// What differs.
+        /// How the versions differ.
         reason: String,
     },
     /// The ledger cannot be read or written.
@@ -128,32 +128,34 @@ pub enum Failure {
     LedgerWrite {
         /// Which file.
         path: PathBuf,
-        /// What the disk said.
+        /// The error of the disk.
         reason: String,
     },
-    /// Nobody can listen there.
-    #[error("cannot listen on {address}: {reason}; stop who does, or choose another with --listen")]
+    /// The address to listen on cannot be bound.
+    #[error(
+        "cannot listen on {address}: {reason}; stop the process that does, or choose another address with --listen"
+    )]
     Listen {
-        /// Where.
+        /// The address.
         address: String,
         /// Why not.
         reason: String,
     },
-    /// Two versions that must not work together.
+    /// Two versions of the program cannot work together.
     #[error("{0}")]
     Incompatible(String),
-    /// The job that was waited for has no total.
+    /// The job ended without a total.
     #[error("job {0} ended as {1}, without a total; `queens submit` counts it anew")]
     NoTotal(JobId, JobState),
-    /// This worker was proven wrong.
-    #[error("the coordinator at {url} believes this worker no more: {reason}")]
+    /// A count of this worker was proven wrong.
+    #[error("the coordinator at {url} does not trust this worker any more: {reason}")]
     Distrusted {
-        /// Who.
+        /// The address of the coordinator.
         url: String,
-        /// Its words.
+        /// The coordinator's explanation.
         reason: String,
     },
-    /// A ledger of which ranges wait for other workers.
+    /// Ranges of the ledger wait for a count by another worker.
     #[error(
         "{open} ranges of the ledger {} wait for another worker to count them again; serve it with \
          `queens coordinator --ledger` and two or more workers until its job is done", path.display()
@@ -161,10 +163,10 @@ pub enum Failure {
     LedgerUnsettled {
         /// Which file.
         path: PathBuf,
-        /// How many.
+        /// Number of these ranges.
         open: u64,
     },
-    /// Two ledgers, two counts.
+    /// Two ledgers have different counts of the same tasks.
     #[error(
         "the ledger {} conflicts with the others: {reason}; one of the machines miscounts: count that \
          part again elsewhere, and leave the wrong ledger out", path.display()
@@ -172,10 +174,10 @@ pub enum Failure {
     Conflict {
         /// The ledger that differs from those before it.
         path: PathBuf,
-        /// Where, and how.
+        /// Where and how they differ.
         reason: String,
     },
-    /// A bundle that does not hang together, or whose counts are not ours.
+    /// The bundle contradicts itself, or its counts differ from those of this machine.
     #[error("the bundle {} does not hold: {reason}", path.display())]
     Bundle {
         /// Which file.
@@ -183,13 +185,13 @@ pub enum Failure {
         /// What is wrong.
         reason: String,
     },
-    /// One machine, two counts of one range.
+    /// This machine counted one range twice, with different results.
     #[error(
         "this machine counted the same range twice, with different results; do not trust it with \
          counting before its memory and cooling are checked"
     )]
     Miscounted,
-    /// One board, two totals.
+    /// Two algorithms found different totals of one board.
     #[error(
         "N = {n}: {} counts {}, and {} {}: this machine miscounts, or this program has a fault; do \
          not trust it with counting before its memory and cooling are checked, and report this",
@@ -201,47 +203,47 @@ pub enum Failure {
         /// Two algorithms, each with its total.
         counts: [(String, u128); 2],
     },
-    /// A total that no census has.
+    /// The total contradicts the symmetry of the problem.
     #[error("{0}; count again on another machine, and report this")]
     Census(#[from] count::AnswerError),
-    /// One counting loop, wrong from the start.
+    /// The counting loop failed its self-test.
     #[error(transparent)]
     SelfTest(#[from] count::SelfTestError),
-    /// The coordinator answered with something that this program does not expect.
+    /// The coordinator answered with an unexpected error.
     #[error("the coordinator at {url} failed: {reason}")]
     Coordinator {
-        /// Which.
+        /// The address of the coordinator.
         url: String,
-        /// Its words.
+        /// The coordinator's explanation.
         reason: String,
     },
-    /// A placement that was neither found nor proven not to exist.
+    /// A placement was neither found nor proven not to exist.
     #[error(
         "undecided: {seconds} s did not suffice to find a completion or to prove that there is none; \
          give it more with --limit-seconds, or another --seed"
     )]
     Undecided {
-        /// The time that it was given.
+        /// The time limit of the search.
         seconds: u64,
     },
-    /// A result that cannot be written where it should go.
+    /// The result cannot be written.
     #[error("cannot write to {what}: {reason}")]
     Output {
-        /// Where to.
+        /// The file, or standard output.
         what: String,
-        /// Why not.
+        /// Why it cannot be written.
         reason: String,
     },
-    /// The user pressed Ctrl-C.
+    /// The user interrupted the command.
     #[error("{0}")]
     Interrupted(String),
-    /// A fault of this program.
+    /// This program has a fault.
     #[error("internal fault: {0:#}; nothing that was accepted is lost, please report this")]
     Internal(#[from] anyhow::Error),
 }
 
 impl Failure {
-    /// The documented exit code; the README lists them. 2 is shared with clap.
+    /// The exit code, as the README documents it. Code 2 is also the one of wrong options.
     pub fn code(&self) -> u8 {
         match self {
             Failure::NoPlacement(_) => 1,

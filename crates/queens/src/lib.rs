@@ -1,8 +1,7 @@
 //! The program: words in, one result out.
 //!
-//! This crate knows people: options, exit codes, progress bars, tables and pictures. It deliberately
-//! serves nothing itself (that is `service`'s), stores nothing (`ledger`) and counts nothing
-//! (`executor`).
+//! This crate knows what a user sees: options, exit codes, progress bars, tables and pictures. It
+//! deliberately does not serve (`service` does), store (`ledger` does) or count (`executor` does).
 #![forbid(unsafe_code)]
 
 mod answer;

@@ -1,4 +1,4 @@
-//! Results go to standard output, and what goes wrong there is not ignored.
+//! Writes results to standard output. Errors of writing become failures.
 
 use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
 use std::time::{Duration, Instant};
@@ -11,23 +11,23 @@ pub(crate) fn print(line: impl std::fmt::Display) -> Result<(), Failure> {
     written(writeln!(out, "{line}").and_then(|()| out.flush()))
 }
 
-/// Prints what is text or a picture, as it is.
+/// Prints bytes, of a text or a picture, unchanged.
 pub(crate) fn write(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     written(out.write_all(bytes).and_then(|()| out.flush()))
 }
 
-/// Standard output, in large pieces.
+/// Standard output with a large buffer.
 pub(crate) type Out = BufWriter<StdoutLock<'static>>;
 
-/// Prints as much as `write` does, without holding it. A reader that went away ends it early, and is
-/// no failure.
+/// Lets `write` print without holding its output in memory. If the reader has gone away, the output ends
+/// early, which is not a failure.
 pub(crate) fn stream(write: impl FnOnce(&mut Out) -> io::Result<()>) -> Result<(), Failure> {
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     written(write(&mut out).and_then(|()| out.flush()).and_then(|()| out.get_mut().flush()))
 }
 
-/// Lines on standard output that may be many and may be slow to come.
+/// Prints lines to standard output when there may be many, and each may take long to come.
 pub(crate) struct Lines {
     out: BufWriter<StdoutLock<'static>>,
     printed: u64,
@@ -35,7 +35,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Those that come first are seen at once; each further one soon.
+    /// The number of first lines that are written at once; each further line is written soon.
     const AT_ONCE: u64 = 1000;
     const SOON: Duration = Duration::from_millis(10);
 
@@ -54,20 +54,20 @@ impl Lines {
         Ok(())
     }
 
-    /// Ends after the last line.
+    /// Ends the output after the last line.
     pub(crate) fn end(mut self) -> Result<(), Failure> {
         written(self.out.flush())
     }
 
-    /// Ends because a line could not be printed.
+    /// Ends the output because a line could not be printed.
     pub(crate) fn failed(self, error: std::io::Error) -> Result<(), Failure> {
-        // What is left in the buffer would fail again.
+        // The rest of the buffer is dropped, because writing it would fail again.
         let _ = self.out.into_parts();
         written(Err(error))
     }
 }
 
-/// A reader that went away has seen enough: that is no failure.
+/// Turns an error of writing into a failure. A reader that has gone away is not a failure.
 fn written(result: std::io::Result<()>) -> Result<(), Failure> {
     match result {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {

@@ -1,4 +1,4 @@
-//! How far a job is: a bar on a terminal, nothing where nobody watches.
+//! The progress of a job: a bar if standard error is a terminal, and nothing otherwise.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use farm::JobView;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Steps of the bar: a hundredth of a percent.
+/// Number of steps of the bar: each is a hundredth of a percent.
 const STEPS: u64 = 10_000;
 
 /// A progress bar on standard error.
@@ -18,7 +18,8 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// A bar if standard error is a terminal and `wanted`; `workers`: say how many there are.
+    /// A bar, if it is `wanted` and standard error is a terminal. With `workers` it also shows the number of
+    /// workers.
     pub(crate) fn new(wanted: bool, workers: bool) -> Progress {
         let bar = match wanted && std::io::stderr().is_terminal() {
             true => {
@@ -36,7 +37,7 @@ impl Progress {
         if self.bar.is_hidden() { Duration::from_secs(1) } else { Duration::from_millis(100) }
     }
 
-    /// Draws the job as it is now.
+    /// Draws the job's progress.
     pub(crate) fn show(&mut self, job: &JobView) {
         if self.bar.is_hidden() {
             return;
@@ -76,20 +77,20 @@ impl Progress {
     }
 }
 
-/// Time left if its workers go on; `None` if there are none, or nothing is known yet.
+/// Seconds until the job ends if its workers go on; `None` if it has no workers or nothing is known yet.
 pub(crate) fn seconds_left(job: &JobView) -> Option<f64> {
     let busy_us = job.busy_us_left.filter(|_| job.threads > 0 && !job.state.is_over())?;
     Some(busy_us as f64 / 1e6 / f64::from(job.threads))
 }
 
-/// Counts per second over that time, if the rest counts as many a task.
+/// Expected counts per second for the rest of the job, if the average count per task stays the same.
 pub(crate) fn counts_per_second(job: &JobView) -> Option<f64> {
     let seconds = seconds_left(job).filter(|&seconds| seconds > 0.0)?;
     let tasks_left = job.plan.tasks.saturating_sub(job.tasks_done) as f64;
     (job.tasks_done > 0).then(|| job.total as f64 / job.tasks_done as f64 * tasks_left / seconds)
 }
 
-/// What happened since the bar began, so that a resumed job's earlier work does not count.
+/// The speed since the bar began. The earlier work of a resumed job does not count.
 #[derive(Debug, Default)]
 struct Rate {
     first: Option<(Instant, u128)>,
@@ -123,7 +124,7 @@ pub(crate) fn si(value: f64) -> String {
     }
 }
 
-/// `3d 04h`, `4h 05m`, `5m 06s`, `6s`.
+/// A time in its two largest units: `3d 04h`, `4h 05m`, `5m 06s`, `6s`.
 pub(crate) fn clock(seconds: f64) -> String {
     let seconds = seconds.max(0.0) as u64;
     let (days, hours) = (seconds / 86_400, seconds / 3_600 % 24);

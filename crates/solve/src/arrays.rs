@@ -1,47 +1,48 @@
-//! Backtracking with control arrays, on boards of any size: an array each for columns and the two
-//! directions of diagonals says which lines have a queen, so that a square is tested in three
-//! look-ups (N. Wirth, "Program Development by Stepwise Refinement", 1971).
+//! Backtracking with control arrays, on boards of any size. One array for columns and one for each
+//! direction of diagonals say which lines have a queen, so that three look-ups test a square (N. Wirth,
+//! "Program Development by Stepwise Refinement", 1971).
 //!
-//! It visits placements in lexicographic order of columns from row 0 on. Plain backtracking finds the
-//! first of a board of 30 in seconds, and that of one of 100 never, unless many queens are given.
+//! It visits placements in lexicographic order of columns from row 0 on. Plain backtracking finds the first
+//! placement of 30 queens in seconds, and never finds one of 100, unless many queens are given.
 
 use std::ops::ControlFlow;
 
-use board::squares::Square;
+use board::squares::{Square, SquaresError, check_queens};
 
-/// Calls `visit` with the columns of each placement that has the `given` queens, until it breaks; by
-/// recursion, as deep as the board is large.
+/// Calls `visit` with the columns of each placement that has the `given` queens, until it breaks. The
+/// recursion is as deep as the board is large.
 ///
-/// # Panics
-///
-/// If a given queen is off the board. Queens given that attack each other make wrong placements.
+/// Returns what `visit` broke with, if it did.
 ///
 /// # Errors
 ///
-/// What `visit` breaks with.
+/// The first given queen that is off the board or attacks another.
 pub fn recursive<B>(
     n: u32,
     given: &[Square],
     mut visit: impl FnMut(&[u32]) -> ControlFlow<B>,
-) -> ControlFlow<B> {
-    Board::new(n, given).fill(0, &mut visit)
+) -> Result<ControlFlow<B>, SquaresError> {
+    check_queens(n, given)?;
+    Ok(Board::new(n, given).fill(0, &mut visit))
 }
 
-/// The same without recursion: the columns placed so far are its stack.
+/// Calls `visit` like [`recursive`], but without recursion: the columns placed so far are the stack.
 ///
-/// # Panics
-///
-/// As [`recursive`].
+/// Returns what `visit` broke with, if it did.
 ///
 /// # Errors
 ///
-/// What `visit` breaks with.
+/// The first given queen that is off the board or attacks another.
 pub fn iterative<B>(
     n: u32,
     given: &[Square],
-    mut visit: impl FnMut(&[u32]) -> ControlFlow<B>,
-) -> ControlFlow<B> {
-    let mut board = Board::new(n, given);
+    visit: impl FnMut(&[u32]) -> ControlFlow<B>,
+) -> Result<ControlFlow<B>, SquaresError> {
+    check_queens(n, given)?;
+    Ok(walk(Board::new(n, given), visit))
+}
+
+fn walk<B>(mut board: Board, mut visit: impl FnMut(&[u32]) -> ControlFlow<B>) -> ControlFlow<B> {
     let mut row = 0;
     let mut from = 0;
     loop {
@@ -63,9 +64,9 @@ pub fn iterative<B>(
 }
 
 struct Board {
-    /// The column of each row's queen, as far as they are placed.
+    /// Column of each row's queen; rows that are not filled yet have old values.
     columns: Vec<u32>,
-    /// The column of the queen that is given in a row.
+    /// Column of the given queen of a row, if there is one.
     given: Vec<Option<u32>>,
     column_taken: Vec<bool>,
     sum_taken: Vec<bool>,
@@ -107,7 +108,7 @@ impl Board {
         ControlFlow::Continue(())
     }
 
-    /// The first column from this one on in which the row may have its queen.
+    /// The first column from this one on in which the row can have its queen.
     fn next(&self, row: usize, from: u32) -> Option<u32> {
         if let Some(given) = self.given[row] {
             return (given >= from).then_some(given);
@@ -129,7 +130,7 @@ impl Board {
     }
 
     fn take(&mut self, row: usize) {
-        // The lines of a given queen are taken from the start to the end.
+        // The lines of a given queen are occupied all the time.
         if self.given[row].is_none() {
             self.mark(row, self.columns[row], false);
         }

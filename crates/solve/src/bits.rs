@@ -1,4 +1,4 @@
-//! Sets of small numbers, one bit each: columns of a mask, or numbers of any size.
+//! Sets of small numbers, one bit for each number: words for columns, and sets for numbers of any size.
 
 /// A set of numbers below a bound.
 #[derive(Clone, Debug)]
@@ -7,18 +7,19 @@ pub(crate) struct Bits {
 }
 
 impl Bits {
-    /// No number; there is room for those below `len`.
+    /// The empty set, with room for numbers below `len`.
     pub(crate) fn none(len: usize) -> Bits {
-        // Two words more than needed: a window may begin at the last number and be read in words.
+        // There are two words more than needed, because a window can begin at the last number and is read
+        // in words.
         Bits { words: vec![0; len / 64 + 2] }
     }
 
-    /// Takes a number in, or out if it is in.
+    /// Inserts a number, or removes it if it is there.
     pub(crate) fn flip(&mut self, number: usize) {
         self.words[number / 64] ^= 1 << (number % 64);
     }
 
-    /// Takes a number in; whether it was out.
+    /// Inserts a number; returns whether it was missing.
     pub(crate) fn insert(&mut self, number: usize) -> bool {
         let (word, bit) = (&mut self.words[number / 64], 1 << (number % 64));
         let is_new = *word & bit == 0;
@@ -31,25 +32,25 @@ impl Bits {
         self.words[word]
     }
 
-    /// The 64 numbers from `start` on, as bits; those beyond the end are out.
+    /// The 64 numbers from `start` on, as bits; there are none beyond the end.
     pub(crate) fn window(&self, start: usize) -> u64 {
         let (word, shift) = (start / 64, start % 64);
         let [low, high] = [word, word + 1].map(|i| self.words.get(i).copied().unwrap_or(0));
         low >> shift | high << 1 << (63 - shift)
     }
 
-    /// Its numbers, in order.
+    /// The numbers, in ascending order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.words.iter().zip(0..).flat_map(|(&word, i)| ones(word).map(move |bit| 64 * i + bit))
     }
 }
 
-/// The lowest `n` numbers as bits, `n` up to 64.
+/// The lowest `n` bits; `n` is at most 64.
 pub(crate) fn low_bits(n: u32) -> u64 {
     1_u64.checked_shl(n).map_or(u64::MAX, |bit| bit - 1)
 }
 
-/// The places of a word's ones, from the lowest on.
+/// The places of the set bits of a word, in ascending order.
 pub(crate) fn ones(mut word: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         let bit = word.trailing_zeros();

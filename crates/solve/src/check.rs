@@ -1,10 +1,10 @@
-//! Whether columns are a placement.
+//! The check whether columns are a placement.
 
 use crate::bits::Bits;
 
-/// Whether `columns`, row by row from row 0 on, are a placement of `n` queens: one queen in each row,
-/// all on the board, and none attacks another. Linear in time, about 5 N bits of memory, and the
-/// columns are not kept.
+/// Whether `columns`, row by row from row 0 on, are a placement of `n` queens: one queen in each row, all on
+/// the board, and none attacks another. It takes time linear in N and about 5 N bits of memory; the columns
+/// are not kept.
 #[must_use]
 pub fn is_placement(n: u32, columns: impl IntoIterator<Item = u32>) -> bool {
     let len = n as usize;

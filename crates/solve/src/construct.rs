@@ -2,13 +2,21 @@
 
 use thiserror::Error;
 
-/// A placement as a function of the row: nothing is searched and no board is held.
+/// A placement as a function of the row. Nothing is searched, and no board is held.
 ///
 /// The construction of E. Pauls ("Das Maximalproblem der Damen auf dem Schachbrete", Deutsche
 /// Schachzeitung 29, 1874), found again by E. J. Hoffman, J. C. Loessi and R. C. Moore
 /// ("Constructions for the solution of the m queens problem", Mathematics Magazine 42, 1969). Two
-/// stairs of knight's moves fill a board of even size. They leave the diagonal from a1 free, so that a
-/// board of odd size is one of even size with a queen in its last corner.
+/// staircases of knight's moves fill a board of even size. They leave the diagonal from a1 free, so a board
+/// of odd size is the even board one size below it with a queen added in the last corner.
+///
+/// ```
+/// use queens_solve::Construction;
+///
+/// let eight = Construction::new(8)?;
+/// assert_eq!(eight.columns().collect::<Vec<_>>(), [3, 5, 7, 1, 6, 0, 2, 4]);
+/// # Ok::<(), queens_solve::ConstructError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Construction {
     n: u32,
@@ -20,7 +28,7 @@ pub enum ConstructError {
     /// Sizes 2 and 3 have no placement.
     #[error("{0} queens cannot be placed on a board of size {0}: sizes 2 and 3 have no placement")]
     NoPlacement(u32),
-    /// A larger board than is offered.
+    /// The board is larger than [`Construction::LARGEST`].
     #[error("a board of size {0}: give a size of at most {max}", max = Construction::LARGEST)]
     TooLarge(u32),
 }
@@ -29,7 +37,7 @@ impl Construction {
     /// The largest board: 10^8.
     pub const LARGEST: u32 = 100_000_000;
 
-    /// For `n` = 0, 1 and 4 to [`LARGEST`](Construction::LARGEST).
+    /// The placement of `n` queens, for `n` = 0, 1 and 4 to [`LARGEST`](Construction::LARGEST).
     ///
     /// # Errors
     ///
@@ -48,7 +56,7 @@ impl Construction {
         self.n
     }
 
-    /// The column of the queen in `row`, both from 0, in constant time.
+    /// The column of the queen in `row`, both counted from 0, in constant time.
     ///
     /// # Panics
     ///
@@ -64,7 +72,8 @@ impl Construction {
         if even % 6 != 2 {
             return if row < half { 2 * row + 1 } else { 2 * (row - half) };
         }
-        // Where the plain stairs would meet, they start in the middle, and one is the other turned round.
+        // Plain staircases would attack each other here. Instead they start in the middle, and one is the
+        // other one turned by half a turn.
         let stair = |row| (2 * row + half - 1) % even;
         if row < half { stair(row) } else { even - 1 - stair(even - 1 - row) }
     }

@@ -32,6 +32,7 @@
 
 pub mod arrays;
 mod bits;
+mod board_size;
 mod check;
 pub mod classical;
 mod construct;
@@ -46,6 +47,7 @@ mod symmetry;
 mod unique;
 
 pub use board;
+pub use board_size::BoardTooLarge;
 pub use check::is_placement;
 pub use construct::{ConstructError, Construction};
 pub use listing::Listing;

@@ -1,4 +1,4 @@
-//! All placements, one after the other.
+//! Lists of placements: all that have given queens, one after the other.
 
 use std::ops::ControlFlow;
 
@@ -9,7 +9,7 @@ use crate::arrays;
 use crate::bits::{low_bits, ones};
 use crate::unique::{UNIQUE_MAX, unique};
 
-/// The placements of a board that have given queens: all, or one of each orbit.
+/// The placements of a board that have given queens: all of them, or one of each orbit.
 #[derive(Clone, Debug)]
 pub struct Listing {
     n: u32,
@@ -28,21 +28,22 @@ impl Listing {
         Ok(Listing { n, given, fundamental: false })
     }
 
-    /// One of each orbit: the first of those that have the given queens.
+    /// Leaves one placement of each orbit: the first of those that have the given queens.
     #[must_use]
     pub fn fundamental(self) -> Listing {
         Listing { fundamental: true, ..self }
     }
 
-    /// Calls `visit` with each placement, in lexicographic order of columns from row 0 on, until it
-    /// breaks: up to N = 64 by a search with masks, beyond by control arrays.
+    /// Calls `visit` with each placement, in lexicographic order of columns from row 0 on, until it breaks.
+    /// Boards up to N = 64 are searched with masks, larger ones with control arrays.
     ///
     /// # Errors
     ///
     /// What `visit` breaks with.
     pub fn visit<B>(&self, mut visit: impl FnMut(&Placement) -> ControlFlow<B>) -> ControlFlow<B> {
         if self.fundamental && self.given.is_empty() && self.n <= UNIQUE_MAX {
-            return unique(self.n, |columns, _| visit(&Placement::new(columns.to_vec())));
+            let visited = unique(self.n, |columns, _| visit(&Placement::new(columns.to_vec())));
+            return visited.expect("the board is small enough");
         }
         let visit_columns = |columns: &[u32]| {
             let placement = Placement::new(columns.to_vec());
@@ -51,7 +52,8 @@ impl Listing {
         if self.n <= 64 {
             Masks::new(self.n, &self.given, visit_columns).fill(0, [0; 3])
         } else {
-            arrays::iterative(self.n, &self.given, visit_columns)
+            let visited = arrays::iterative(self.n, &self.given, visit_columns);
+            visited.expect("the given queens were checked")
         }
     }
 
@@ -67,8 +69,7 @@ impl Listing {
 /// A search with the attacked columns of a row as masks, as in M. Richards, "Backtracking Algorithms
 /// in MCPL using Bit Patterns and Recursion", 1997; N up to 64.
 struct Masks<V> {
-    /// The columns of each row that no given queen of another row attacks; only its own, where it has
-    /// one.
+    /// For each row the columns that no given queen attacks, or only its own queen's if it has a given one.
     allowed: Vec<u64>,
     columns: Vec<u32>,
     visit: V,

@@ -1,4 +1,4 @@
-//! Placements in words, and the way back.
+//! Placements written as text, and queens read from text.
 
 use std::fmt::{self, Display};
 
@@ -10,42 +10,42 @@ use crate::Placement;
 /// How a placement is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notation {
-    /// `c1 a2 d3 b4`, but file by file: `a2 b4 c1 d3`.
+    /// The squares, file by file: `a2 b4 c1 d3`.
     Squares,
     /// The column of the queen on each rank from 1 on, counted from 1: `3 1 4 2`.
     Permutation,
-    /// The first field of a chess position in Forsyth-Edwards Notation (S. J. Edwards, PGN standard,
-    /// 1994), from the highest rank down: `1Q2/3Q/Q3/2Q1`. Runs of empty squares are written as
-    /// decimal numbers, so that every N has one.
+    /// The first field of a chess position in Forsyth-Edwards Notation (S. J. Edwards, PGN standard, 1994),
+    /// from the highest rank down: `1Q2/3Q/Q3/2Q1`. Runs of empty squares are written as decimal numbers,
+    /// so that every N can be written.
     Fen,
     /// One JSON object with `n`, `permutation` and `squares`.
     Json,
-    /// Drawn, the highest rank first.
+    /// A drawing of the board, the highest rank first.
     Board,
 }
 
-/// Why words are no placement.
+/// Why a text does not describe queens.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NotationError {
-    /// No squares, or off the board.
+    /// A word is not a square, or a square is off the board.
     #[error(transparent)]
     Squares(#[from] SquaresError),
-    /// A number of a permutation.
+    /// A word of a permutation is not a column.
     #[error("{found} is no column: a permutation of {n} numbers has columns from 1 to {n}")]
     Column {
-        /// What is there.
+        /// The word.
         found: String,
-        /// How many numbers there are.
+        /// The number of words.
         n: usize,
     },
-    /// A rank of a FEN.
+    /// A rank of a FEN does not describe a row of the board.
     #[error(
         "`{rank}` is no rank of a board of {n} ranks: give runs of empty squares and Q, {n} in all"
     )]
     Rank {
-        /// What is there.
+        /// The text of the rank.
         rank: String,
-        /// How many ranks there are.
+        /// The number of ranks.
         n: usize,
     },
 }
@@ -106,13 +106,13 @@ fn drawn_ranks(placement: &Placement) -> impl Iterator<Item = String> + '_ {
     })
 }
 
-/// Reads queens in any notation but JSON, attacking each other or not: numbers are a permutation, a
-/// text with `/` is a FEN, all else is a drawn board or a list of squares. Returns the size of the
-/// board, where the text says it, and the queens.
+/// Reads queens in any notation but JSON. Numbers are a permutation, a text with `/` is a FEN, and everything
+/// else is a drawn board or a list of squares. Returns the queens and, if the text tells it, the size of the
+/// board. It does not check whether the queens attack each other.
 ///
 /// # Errors
 ///
-/// [`NotationError`] for the first word that is none.
+/// [`NotationError`] for the first word that does not describe queens.
 pub fn read_queens(text: &str) -> Result<(Option<u32>, Vec<Square>), NotationError> {
     let plain = || text.lines().map(|line| line.split('#').next().unwrap_or_default());
     let words: Vec<&str> = plain()
@@ -120,7 +120,7 @@ pub fn read_queens(text: &str) -> Result<(Option<u32>, Vec<Square>), NotationErr
         .filter(|word| !word.is_empty())
         .collect();
     match words.as_slice() {
-        // A position's other fields, whose turn it is and so on, say nothing of queens.
+        // The other fields of a position, such as whose turn it is, are ignored.
         [fen, ..] if fen.contains('/') => read_fen(fen),
         [first, ..] if first.starts_with(|c: char| c.is_ascii_digit()) => read_permutation(&words),
         _ => Ok(parse_board(text)?),
@@ -150,7 +150,7 @@ fn read_fen(fen: &str) -> Result<(Option<u32>, Vec<Square>), NotationError> {
     Ok((Some(n as u32), squares))
 }
 
-/// The columns of the queens of one rank, if it has `n` squares.
+/// The columns of the queens of one rank; `None` if it does not have `n` squares.
 fn read_rank(rank: &str, n: usize) -> Option<Vec<u32>> {
     let mut columns = Vec::new();
     let mut at = 0_usize;

@@ -1,10 +1,10 @@
-//! A whole board.
+//! Placements: whole boards.
 
 use board::squares::{Square, SquaresError, check_queens};
 
 use crate::is_placement;
 
-/// N queens on an N x N board, one in each row: the column of each row's queen, from row 0 on.
+/// N queens on an N x N board, one in each row. It holds the column of each row's queen, from row 0 on.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(try_from = "Vec<u32>", into = "Vec<u32>"))]
@@ -13,8 +13,7 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// The placement with these columns, which the caller has found; [`check`](Placement::check)
-    /// tells whether they are one.
+    /// The placement with these columns. They are not checked: [`check`](Placement::check) does that.
     #[must_use]
     pub fn new(columns: Vec<u32>) -> Placement {
         Placement { columns }
@@ -26,7 +25,7 @@ impl Placement {
         self.columns.len() as u32
     }
 
-    /// The column of each row's queen.
+    /// Column of each row's queen.
     #[must_use]
     pub fn columns(&self) -> &[u32] {
         &self.columns
@@ -37,16 +36,16 @@ impl Placement {
         self.columns.iter().zip(0..).map(|(&column, row)| Square { column, row })
     }
 
-    /// Whether no queen attacks another, in time linear in N.
+    /// Checks, in time linear in N, that all queens are on the board and none attacks another.
     ///
     /// # Errors
     ///
-    /// The first queen that does.
+    /// The first queen that breaks this.
     pub fn check(&self) -> Result<(), SquaresError> {
         if is_placement(self.n(), self.columns.iter().copied()) {
             return Ok(());
         }
-        // Slower, and it can name them.
+        // This check is slower, but it names the queens.
         check_queens(self.n(), &self.squares().collect::<Vec<_>>())
     }
 }

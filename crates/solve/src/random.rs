@@ -1,4 +1,4 @@
-//! Numbers that look random and follow from a seed.
+//! Pseudorandom numbers from a seed.
 
 /// SplitMix64, by G. L. Steele, D. Lea and C. H. Flood ("Fast splittable pseudorandom number
 /// generators", OOPSLA 2014): 64 bits of state, good enough to shuffle queens.
@@ -20,13 +20,13 @@ impl SplitMix64 {
         z ^ (z >> 31)
     }
 
-    /// A number below `bound`, which is not 0. For bounds below 2^32 none is favoured by more than
-    /// 2^-32 of its share.
+    /// A number below `bound`, which is not 0. For bounds below 2^32 no number is more likely than another by
+    /// more than a factor of 1 + 2^-32.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.next()) * bound as u128) >> 64) as usize
     }
 
-    /// Puts items in another order, each as likely as any other.
+    /// Puts items into a random order; all orders are equally likely.
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in 1..items.len() {
             items.swap(i, self.below(i + 1));

@@ -17,19 +17,19 @@ pub struct Start {
     columns: Vec<Option<u32>>,
 }
 
-/// What a search ends with.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Completion {
-    /// One placement that has all given queens.
+    /// A placement that has all given queens.
     Found(Placement),
-    /// Proven: no placement has them.
+    /// It is proven that no placement has them.
     None,
-    /// Stopped before either was known.
+    /// The search was stopped before either was known.
     Undecided,
 }
 
 impl Start {
-    /// These queens on the board of size `n`.
+    /// A start with these queens on the board of size `n`.
     ///
     /// # Errors
     ///
@@ -63,10 +63,23 @@ impl Start {
     }
 }
 
-/// Completes a placement. A local search and an exact one take turns, each for twice as long as
-/// before: the first finds a placement on any large board that is not too full, the second proves
-/// that there is none. The same seed gives the same answer, unless `stop` ends the search first: it
-/// is asked every millisecond or so.
+/// Completes a placement around the given queens.
+///
+/// A local search and an exact search take turns, each for twice as long as before. The local one finds a
+/// placement on any large board that is not too full; the exact one can also prove that there is none. Equal
+/// seeds give equal results. `stop` is called about every millisecond, and the search ends if it returns
+/// true.
+///
+/// ```
+/// use queens_solve::{Completion, Start, complete};
+///
+/// let start = Start::new(8, &["a1".parse()?])?;
+/// let Completion::Found(placement) = complete(&start, 1, || false) else {
+///     panic!("there are four placements with a queen on a1")
+/// };
+/// assert!(start.is_in(&placement) && placement.check().is_ok());
+/// # Ok::<(), queens_solve::board::SquaresError>(())
+/// ```
 pub fn complete(given: &Start, seed: u64, mut stop: impl FnMut() -> bool) -> Completion {
     let mut random = SplitMix64::new(seed);
     let mut work = 2_000_000 + 1_000 * u64::from(given.n);
@@ -84,8 +97,8 @@ pub fn complete(given: &Start, seed: u64, mut stop: impl FnMut() -> bool) -> Com
     }
 }
 
-/// A placement by chance, for any board but those of size 2 and 3, which have none. All placements
-/// can come up, but not all are equally likely.
+/// A random placement, or `None` for the boards of sizes 2 and 3, which have none. Every placement can come
+/// up, but not all are equally likely.
 #[must_use]
 pub fn random_placement(n: u32, seed: u64) -> Option<Placement> {
     if [2, 3].contains(&n) {

@@ -1,53 +1,68 @@
-//! The dynamic program over the distinct states of a row, with how often each is reached.
+//! Dynamic programming over the distinct states of a row, each with its multiplicity.
 //!
-//! Two ways to place the first rows that leave the same attacks have the same completions. So the
-//! program keeps, row by row, each distinct state (left, down, right) once, with its multiplicity.
+//! Two ways to place the first rows that leave the same attacks have the same completions. The program
+//! therefore keeps, row by row, each distinct state (left, down, right) once, with the number of ways that
+//! lead to it.
 //!
-//! Source: I. Rivin and R. Zabih, "A Dynamic Programming Solution to the N-Queens Problem"
-//! (Information Processing Letters 41, 1992): time and memory of the order of 8^N at most, up to a
-//! polynomial, where a search takes N! at most. Two things are added here. Attacks that meet no free
-//! column in any row below are forgotten, which makes more states equal. And a state stands for its
-//! mirror image too, which halves their number.
+//! Source: I. Rivin and R. Zabih, "A Dynamic Programming Solution to the N-Queens Problem" (Information
+//! Processing Letters 41, 1992). Time and memory are at most of the order of 8^N, up to a polynomial, where
+//! a search takes at most N!. Two things are added here. Attacks that meet no free column in any row below
+//! are dropped, which makes more states equal. And a state stands for its mirror image too, which halves the
+//! number of states.
 
 use board::full_mask;
+use thiserror::Error;
 
-/// Bytes of one state with its multiplicity.
+use crate::BoardTooLarge;
+
+/// The bytes of one state with its multiplicity.
 const ENTRY: u64 = size_of::<Entry>() as u64;
 
-/// The total, and how the rows went.
+/// The total, and what each row took.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatesCount {
-    /// The placements of N queens.
+    /// Number of placements of N queens.
     pub total: u128,
-    /// One for each row from 0 on, with its queen placed.
+    /// The states after each row, from row 0 on.
     pub rows: Vec<RowStats>,
 }
 
-/// One row of the program.
+/// The states after one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowStats {
-    /// Distinct states after this row.
+    /// Number of distinct states after this row.
     pub states: u64,
-    /// Arrivals at a state that was known already: all arrivals less the states.
+    /// Number of arrivals at a state that was known already: all arrivals less the states.
     pub merged: u64,
-    /// Bytes taken at the most while the row was made: the states before it, and the room for those
-    /// after it, old and new where it grows.
+    /// The most bytes in use while the row was made: the states before it, and the room for those after it,
+    /// which exists twice while it grows.
     pub bytes: u64,
 }
 
-/// The states do not fit the memory that they may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+/// Why there is no count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(transparent)]
+#[non_exhaustive]
+pub enum StatesError {
+    /// The states do not fit the memory.
+    Memory(#[from] TooLittleMemory),
+    /// The board is too large.
+    Board(#[from] BoardTooLarge),
+}
+
+/// The states do not fit the memory that was allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "the states after row {row} of N = {n} need {needed} bytes or more, and {given} may be used"
 )]
 pub struct TooLittleMemory {
     /// Board size.
     pub n: u32,
-    /// The row that could not be finished, from 1.
+    /// The row that could not be finished, counted from 1.
     pub row: u32,
-    /// Bytes without which it cannot go on; later rows may take more.
+    /// The bytes without which it cannot go on. Later rows can take more.
     pub needed: u64,
-    /// Bytes that it may take.
+    /// The bytes that were allowed.
     pub given: u64,
 }
 
@@ -66,12 +81,10 @@ struct Entry {
 ///
 /// # Errors
 ///
-/// If the states do not fit. Memory grows in steps, each of which is refused before it is taken.
-///
-/// # Panics
-///
-/// If N is greater than 32, or a multiplicity passes 2^64, for which no memory is enough.
-pub fn count(n: u32, memory: u64) -> Result<StatesCount, TooLittleMemory> {
+/// [`StatesError`], if N is greater than 32 or the states do not fit. Memory grows in steps, and a step that
+/// does not fit is refused before it is taken.
+pub fn count(n: u32, memory: u64) -> Result<StatesCount, StatesError> {
+    BoardTooLarge::check(n)?;
     let all = full_mask(n);
     let mut states = vec![Entry { state: [0; 3], times: 1 }];
     let mut rows = Vec::new();
@@ -101,9 +114,9 @@ pub fn count(n: u32, memory: u64) -> Result<StatesCount, TooLittleMemory> {
     Ok(StatesCount { total, rows })
 }
 
-/// The one of equal or mirrored states that stands for them, with `rows` to be filled.
+/// The state that stands for all states that are equal or mirror images, with `rows` left to fill.
 fn canonical([left, down, right]: State, n: u32, rows: u32) -> State {
-    // The columns from which a diagonal meets a free column in some row below.
+    // The columns from which a diagonal meets a free column in some row below it.
     let free = full_mask(n) & !down;
     let (mut lefts, mut rights) = (0, 0);
     for row in 0..rows {
@@ -115,14 +128,14 @@ fn canonical([left, down, right]: State, n: u32, rows: u32) -> State {
     [left, down, right].min([mirror(right), mirror(down), mirror(left)])
 }
 
-/// States as they arrive, of which equal ones are merged whenever the room is used up.
+/// States as they arrive. Equal ones are merged whenever the room is used up.
 struct Arrivals {
     entries: Vec<Entry>,
-    /// All that were added.
+    /// Number of states that were added.
     arrived: u64,
     /// Bytes that they may take.
     memory: u64,
-    /// Bytes that they took at the most.
+    /// The most bytes that they have taken.
     taken: u64,
 }
 
@@ -131,7 +144,7 @@ impl Arrivals {
         Arrivals { entries: Vec::new(), arrived: 0, memory, taken: 0 }
     }
 
-    /// Adds one, or says how many bytes that would take.
+    /// Adds a state; fails with the number of bytes needed if they are not allowed.
     fn add(&mut self, entry: Entry) -> Result<(), u64> {
         if self.entries.len() == self.entries.capacity() {
             self.make_room()?;
@@ -141,14 +154,14 @@ impl Arrivals {
         Ok(())
     }
 
-    /// Merges, and takes more memory where that frees less than half.
+    /// Merges equal states, and takes more memory if that frees less than half.
     fn make_room(&mut self) -> Result<(), u64> {
         self.merge();
         let room = self.entries.capacity();
         if self.entries.len() <= room / 2 && room > 0 {
             return Ok(());
         }
-        // A vector that grows is in memory twice.
+        // While a vector grows, it is in memory twice.
         let wanted = (2 * room).max(1024);
         let needed = (room + wanted) as u64 * ENTRY;
         if needed > self.memory {
@@ -171,7 +184,7 @@ impl Arrivals {
     }
 }
 
-/// The three words as one, which is faster to compare.
+/// The three words as one number, which is faster to compare.
 fn packed([left, down, right]: State) -> u128 {
     u128::from(left) << 64 | u128::from(down) << 32 | u128::from(right)
 }

@@ -1,38 +1,38 @@
-//! The eight symmetries of the square, and what they do with placements.
+//! The eight symmetries of the square, and how they act on placements.
 //!
-//! Two placements are essentially the same if a symmetry takes one to the other; those that are the
-//! same are an orbit, and its size times the number of symmetries that fix one of it is eight. A
-//! reflection fixes no placement of more than one queen: it would keep a row with its column, or
-//! mirror a queen to one that it attacks. So there are three classes of them (W. Ahrens,
-//! *Mathematische Unterhaltungen und Spiele*, 2nd edition, 1910, calls them ordinary, symmetric and
-//! doubly symmetric).
+//! Two placements are essentially the same if a symmetry takes one to the other. Placements that are
+//! essentially the same are an orbit. The size of an orbit times the number of symmetries that fix one of
+//! its placements is eight. A reflection fixes no placement of more than one queen, because it would take a
+//! queen to one that attacks it. There are therefore three classes of placements, which W. Ahrens
+//! (*Mathematische Unterhaltungen und Spiele*, 2nd edition, 1910) calls ordinary, symmetric and doubly
+//! symmetric.
 
 use board::squares::Square;
 
 use crate::Placement;
 
-/// One of the eight: maybe a reflection in the diagonal from a1, then quarter turns.
+/// One of the eight symmetries: a reflection in the diagonal from a1 or none, followed by quarter turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Symmetry {
     reflected: bool,
-    /// 0 to 3, from row 0 towards the last column.
+    /// 0 to 3 turns, which take row 0 to the last column.
     quarter_turns: u8,
 }
 
 /// How symmetric a placement is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SymmetryClass {
-    /// No symmetry fixes it: its orbit has eight placements.
+    /// No symmetry fixes it. Its orbit has eight placements.
     None,
-    /// The half turn fixes it, a quarter turn does not: four.
+    /// The half turn fixes it, and the quarter turn does not. Its orbit has four placements.
     HalfTurn,
-    /// Quarter turns fix it: two. The boards of sizes 0 and 1 are counted here too, though
-    /// reflections fix them as well.
+    /// The quarter turn fixes it. Its orbit has two placements. The boards of sizes 0 and 1 belong here too,
+    /// although reflections fix them as well.
     QuarterTurn,
 }
 
 impl SymmetryClass {
-    /// In words.
+    /// The name of the class.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -55,7 +55,7 @@ impl Symmetry {
         std::array::from_fn(|i| Symmetry { reflected: i >= 4, quarter_turns: (i % 4) as u8 })
     }
 
-    /// Where it takes a square of the board of size `n`, on which that must be.
+    /// The image of a square, which must be on the board of size `n`.
     #[must_use]
     pub fn of_square(self, n: u32, square: Square) -> Square {
         let Square { column, row } = square;
@@ -70,11 +70,11 @@ impl Symmetry {
 }
 
 impl Placement {
-    /// Where a symmetry takes it.
+    /// The image of the placement.
     ///
     /// # Panics
     ///
-    /// If a column is beyond the board: then it is no placement.
+    /// If a column is beyond the board, so that it is not a placement.
     #[must_use]
     pub fn image(&self, symmetry: Symmetry) -> Placement {
         let n = self.n();
@@ -86,14 +86,14 @@ impl Placement {
         Placement::new(columns)
     }
 
-    /// The symmetries that fix it, the identity first.
+    /// The symmetries that fix the placement, the identity first.
     #[must_use]
     pub fn stabiliser(&self) -> Vec<Symmetry> {
         let fixes = |&symmetry: &Symmetry| self.image(symmetry) == *self;
         Symmetry::all().into_iter().filter(fixes).collect()
     }
 
-    /// The placements that are essentially this one, each once, in lexicographic order of columns.
+    /// The placements that are essentially the same as this one, each once, in lexicographic order of columns.
     #[must_use]
     pub fn orbit(&self) -> Vec<Placement> {
         let mut orbit = Symmetry::all().map(|symmetry| self.image(symmetry)).to_vec();
@@ -102,13 +102,13 @@ impl Placement {
         orbit
     }
 
-    /// How many there are: 8, 4 or 2, and 1 for N below 2.
+    /// The size of the [orbit](Placement::orbit): 8, 4 or 2, and 1 for N below 2.
     #[must_use]
     pub fn orbit_size(&self) -> usize {
         8 / self.stabiliser().len()
     }
 
-    /// The least of its orbit, by columns from row 0 on.
+    /// The least placement of the orbit, by columns from row 0 on.
     #[must_use]
     pub fn canonical(&self) -> Placement {
         let [first, others @ ..] = Symmetry::all().map(|symmetry| self.image(symmetry));
@@ -121,7 +121,7 @@ impl Placement {
         Symmetry::all().into_iter().all(|symmetry| *self <= self.image(symmetry))
     }
 
-    /// How symmetric it is.
+    /// How symmetric the placement is.
     #[must_use]
     pub fn symmetry_class(&self) -> SymmetryClass {
         if self.image(Symmetry::QUARTER_TURN) == *self {

@@ -1,71 +1,66 @@
 //! The direct search for one placement of each orbit, as in takaken's program ("N-Queens Homepage in
-//! Japanese", 2003): what it visits are the least of their orbits by columns from row 0 on, in
-//! that order.
+//! Japanese", 2003). It visits the least placement of each orbit, by columns from row 0 on, in this order.
 //!
-//! If a queen stands in a corner, let it be that of row 0 and column 0: only the reflection in the
-//! diagonal is left, and row 1 and column 1 decide about it. If none does, each side has a queen, and
-//! that of row 0 must be as near to a corner as any. Where another side's is as near, it stands so
-//! that a rotation takes it there (the reflected square is attacked), and the whole boards decide.
+//! If a queen stands in a corner, the least placement has it in row 0 and column 0. Then only the reflection
+//! in the diagonal can give a lesser one, and row 1 and column 1 decide about it. If no queen stands in a
+//! corner, each side has a queen of its own, and that of row 0 must be as near to a corner as any other. If
+//! another side's queen is as near, a rotation takes it to the square of row 0's queen (the reflected square
+//! is attacked), and the whole boards are compared.
 
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
 use board::Census;
 
+use crate::BoardTooLarge;
 use crate::bits::{low_bits, ones};
 
 /// The largest board.
-pub const UNIQUE_MAX: u32 = 32;
+pub const UNIQUE_MAX: u32 = board::MAX_N;
 
-/// Calls `visit` with the columns and the size of the orbit (8, 4 or 2, and 1 for `n` below 2) of the
-/// least placement of each orbit, in lexicographic order, until it breaks. `n` is at most
-/// [`UNIQUE_MAX`].
+/// Calls `visit` with the columns of the least placement of each orbit and with the size of the orbit (8, 4
+/// or 2, and 1 for `n` below 2), in lexicographic order, until it breaks. `n` is at most [`UNIQUE_MAX`].
 ///
-/// # Panics
-///
-/// If it is more.
+/// Returns what `visit` broke with, if it did.
 ///
 /// # Errors
 ///
-/// What `visit` breaks with.
-pub fn unique<B>(n: u32, visit: impl FnMut(&[u32], u32) -> ControlFlow<B>) -> ControlFlow<B> {
-    assert!(n <= UNIQUE_MAX, "a board of size {n}");
-    let mut search = Search { n, board: vec![0; n as usize], first: 0, visit };
-    if n < 2 {
-        return (search.visit)(&search.board, 1);
-    }
-    search.corner()?;
-    (1..n / 2).try_for_each(|first| search.inside(first))
+/// [`BoardTooLarge`], if `n` is greater than [`UNIQUE_MAX`].
+pub fn unique<B>(
+    n: u32,
+    visit: impl FnMut(&[u32], u32) -> ControlFlow<B>,
+) -> Result<ControlFlow<B>, BoardTooLarge> {
+    BoardTooLarge::check(n)?;
+    Ok(Search { n, board: vec![0; n as usize], first: 0, visit }.all())
 }
 
 /// The census of the board of size `n`, by the direct search; `n` is at most [`UNIQUE_MAX`]. From N = 19
 /// on it takes more than minutes.
 ///
-/// # Panics
+/// # Errors
 ///
-/// If `n` is greater than [`UNIQUE_MAX`].
-#[must_use]
-pub fn census(n: u32) -> Census {
+/// [`BoardTooLarge`], if `n` is greater than [`UNIQUE_MAX`].
+pub fn census(n: u32) -> Result<Census, BoardTooLarge> {
     let (mut total, mut half_turn, mut quarter_turn) = (0, 0, 0);
     let _: ControlFlow<()> = unique(n, |_, size| {
         total += u128::from(size);
         half_turn += if size <= 4 { u128::from(size) } else { 0 };
         quarter_turn += if size <= 2 { u128::from(size) } else { 0 };
         ControlFlow::Continue(())
-    });
-    Census::from_counts(n, total, half_turn, quarter_turn).expect("whole orbits were counted")
+    })?;
+    Ok(Census::from_counts(n, total, half_turn, quarter_turn).expect("whole orbits were counted"))
 }
 
 struct Search<V> {
     n: u32,
-    /// The column of each row's queen, as far as they are placed.
+    /// Column of each row's queen; rows that are not filled yet have old values.
     board: Vec<u32>,
     /// The column in row 0, or in row 1 if that of row 0 is 0.
     first: u32,
     visit: V,
 }
 
-/// Columns that are attacked in the next row.
+/// The columns that are attacked in the next row.
 #[derive(Clone, Copy, Default)]
 struct Attacked {
     columns: u64,
@@ -84,6 +79,14 @@ impl Attacked {
 }
 
 impl<B, V: FnMut(&[u32], u32) -> ControlFlow<B>> Search<V> {
+    fn all(&mut self) -> ControlFlow<B> {
+        if self.n < 2 {
+            return (self.visit)(&self.board, 1);
+        }
+        self.corner()?;
+        (1..self.n / 2).try_for_each(|first| self.inside(first))
+    }
+
     fn corner(&mut self) -> ControlFlow<B> {
         self.board[0] = 0;
         for second in 2..self.n {
@@ -94,14 +97,14 @@ impl<B, V: FnMut(&[u32], u32) -> ControlFlow<B>> Search<V> {
         ControlFlow::Continue(())
     }
 
-    /// From `row` on, with a queen in the corner.
+    /// Fills the rows from `row` on, with a queen in the corner.
     fn corner_row(&mut self, row: u32, attacked: Attacked) -> ControlFlow<B> {
         if row == self.n {
             return (self.visit)(&self.board, 8);
         }
         let mut free = self.free(attacked);
         if row < self.first {
-            // Column 1's queen is further in than row 1's: the reflected board is greater.
+            // Column 1's queen is further in than row 1's, so the reflected board is greater.
             free &= !2;
         }
         self.each(row, free, attacked, Self::corner_row)
@@ -113,7 +116,7 @@ impl<B, V: FnMut(&[u32], u32) -> ControlFlow<B>> Search<V> {
         self.inside_row(1, Attacked::default().after(1 << first))
     }
 
-    /// From `row` on, with row 0's queen `first` squares from a corner, and none nearer.
+    /// Fills the rows from `row` on, with row 0's queen `first` squares from a corner, and none nearer.
     fn inside_row(&mut self, row: u32, attacked: Attacked) -> ControlFlow<B> {
         let Search { n, first, .. } = *self;
         if row == n {

@@ -64,11 +64,13 @@ fn control_arrays_find_the_same() {
         let _: ControlFlow<()> = arrays::recursive(n, given, |columns| {
             recursive.push(Placement::new(columns.to_vec()));
             ControlFlow::Continue(())
-        });
+        })
+        .expect("the queens can be given");
         let _: ControlFlow<()> = arrays::iterative(n, given, |columns| {
             iterative.push(Placement::new(columns.to_vec()));
             ControlFlow::Continue(())
-        });
+        })
+        .expect("the queens can be given");
         assert_eq!((&recursive, &iterative), (&wanted, &wanted), "N = {n}");
     }
 }
@@ -92,6 +94,9 @@ fn boards_beyond_a_mask_are_listed_too() {
 fn queens_that_cannot_be_given_are_refused() {
     for squares in ["a1 b2", "i1", "a1 a1"] {
         let given = parse_squares(squares).expect("they are squares");
+        let visit = |_: &[u32]| ControlFlow::<()>::Continue(());
+        assert!(arrays::recursive(8, &given, visit).is_err(), "{squares}");
+        assert!(arrays::iterative(8, &given, visit).is_err(), "{squares}");
         assert!(Listing::new(8, given).is_err(), "{squares}");
     }
 }

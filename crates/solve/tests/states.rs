@@ -1,6 +1,6 @@
 //! The program over distinct states: known counts, what each row reports, and its bound of memory.
 
-use queens_solve::states::{StatesCount, TooLittleMemory, count};
+use queens_solve::states::{StatesCount, StatesError, TooLittleMemory, count};
 
 const ENOUGH: u64 = 64 << 20;
 
@@ -36,13 +36,16 @@ fn too_little_memory_is_an_error_that_says_what_it_needed() {
     let needed = counted(12).rows.iter().map(|row| row.bytes).max().expect("there are rows");
     assert_eq!(count(12, needed), Ok(counted(12)), "exactly enough is enough");
 
-    let TooLittleMemory { n, row, needed: least, given } =
-        count(12, needed - 1).expect_err("one byte less is not");
+    let refused = count(12, needed - 1).expect_err("one byte less is not");
+    let StatesError::Memory(TooLittleMemory { n, row, needed: least, given }) = refused else {
+        panic!("{refused}")
+    };
     assert_eq!((n, least, given), (12, needed, needed - 1));
     assert!((1..=12).contains(&row));
 
     let said = count(32, ENOUGH).expect_err("nothing is enough").to_string();
     assert!(said.contains("of N = 32 need ") && said.contains("67108864 may be used"), "{said}");
     assert!(count(1, 0).is_err());
+    assert!(matches!(count(33, ENOUGH), Err(StatesError::Board(_))));
     assert_eq!(count(0, 0).expect("there is nothing to store").total, 1);
 }

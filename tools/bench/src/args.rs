@@ -62,13 +62,13 @@ impl CountingArgs {
         self.backend.unwrap_or_else(Backend::detect)
     }
 
-    /// Bytes.
+    /// Bytes of memory that counting may take.
     pub(crate) fn memory(&self) -> u64 {
         bytes(self.memory)
     }
 }
 
-/// The bytes that were asked for, or what counting takes otherwise.
+/// The memory that was asked for, or the default budget, in bytes.
 pub(crate) fn bytes(memory: Option<ByteSize>) -> u64 {
     memory.map_or_else(usual_memory, |memory| memory.as_u64())
 }

@@ -1,4 +1,4 @@
-//! Counting with nothing around the kernels but a shared place in the list of tasks.
+//! Counts without the farm: threads with kernels take tasks from one shared list.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -18,14 +18,14 @@ pub(crate) fn count(n: u32, method: Method, backend: Backend, threads: usize) ->
     count_tasks(&tasks, threads, || Kernel::new(backend, n, method).expect("the plan was made"))
 }
 
-/// Counts `tasks` by so many threads, each with a kernel of its own.
+/// Counts `tasks` on `threads` threads, each with a kernel of its own.
 pub(crate) fn count_tasks(
     tasks: &Tasks,
     threads: usize,
     kernel: impl Fn() -> Kernel + Sync,
 ) -> Result<u128> {
     let next = AtomicUsize::new(0);
-    // Few enough that all threads end together.
+    // The chunks are small enough that all threads end together.
     let at_a_time = (tasks.len() / (16 * threads)).clamp(1, MOST_CHUNK);
     let count = || {
         let mut kernel = kernel();
@@ -49,12 +49,12 @@ pub(crate) fn count_tasks(
     Ok(sums?.into_iter().sum())
 }
 
-/// The least of some seconds.
+/// The shortest of several times.
 pub(crate) fn best(seconds: &[f64]) -> f64 {
     seconds.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-/// The median of the ratios of what was measured side by side.
+/// The median of the ratios of values that were measured side by side.
 pub(crate) fn median_ratio(over: &[f64], under: &[f64]) -> f64 {
     let mut ratios: Vec<f64> = over.iter().zip(under).map(|(over, under)| over / under).collect();
     ratios.sort_by(f64::total_cmp);

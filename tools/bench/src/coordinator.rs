@@ -1,4 +1,4 @@
-//! A coordinator in a process of its own, so that its memory is its own.
+//! Runs a coordinator in a process of its own, so that its memory can be measured.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

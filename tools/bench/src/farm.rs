@@ -1,4 +1,4 @@
-//! The farm's own speed: one coordinator, a durable ledger, workers that count nothing.
+//! Measures the farm itself: one coordinator with a durable ledger, and workers that do not count.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ const GROWING: [(u32, u32); 3] = [(16, 4), (25, 5), (30, 6)];
 
 #[derive(Debug, Args)]
 pub(crate) struct FarmBenchArgs {
-    /// Worker connections, one row of the table each
+    /// Numbers of worker connections, one row of the table for each
     #[arg(long, value_delimiter = ',', default_value = "1,100,1000",
           value_parser = clap::value_parser!(u64).range(1..=20_000))]
     connections: Vec<u64>,
@@ -84,7 +84,7 @@ async fn measure(
         })
         .collect();
 
-    // Connections come first; then a second to reach full speed.
+    // All connections are made first; then the farm has a second to reach full speed.
     while booked.welcomes.load(Ordering::Relaxed) < connections {
         if let Some(ended) = workers.iter().position(|worker| worker.is_finished()) {
             workers.swap_remove(ended).await??;
@@ -109,7 +109,7 @@ async fn measure(
     })
 }
 
-/// Tasks and ranges booked so far.
+/// Numbers of tasks and ranges that were acknowledged so far.
 fn read(booked: &Booked) -> (u64, u64) {
     (booked.tasks.load(Ordering::Relaxed), booked.ranges.load(Ordering::Relaxed))
 }

@@ -24,21 +24,22 @@ use ledger::CheckedLedger;
 
 /// The job that the workers pretend to count: far more than an hour's work.
 const PLAN: (u32, u32) = (30, 6);
-/// Tasks that an honest worker holds, and in each of its results.
+/// Tasks that an honest worker holds.
 const CREDIT: u64 = 16_384;
+/// Tasks in each result of an honest worker.
 const TASKS_PER_RESULT: u64 = 40;
-/// How long each half of a round is not measured at its beginning.
+/// How long each half of a round runs before it is measured.
 const SETTLE: Duration = Duration::from_millis(500);
-/// Connections that an address may make at once: fewer than by default, so that the rounds show
-/// what is left of an attack after its first seconds.
+/// Connections that an address may make at once. It is fewer than by default, so that the rounds show the
+/// effect of an attack after its first seconds.
 const VISITS: u32 = 64;
 
 #[derive(Debug, Args)]
 pub(crate) struct HostileBenchArgs {
-    /// Workers that report as fast as they can and count nothing
+    /// Number of honest workers; they report as fast as they can and do not count
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
     honest: u32,
-    /// Workers that do harm in each of the ways there are
+    /// Number of hostile workers for each kind of attack
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     hostile: u32,
     /// Rounds; each measures once without and once with the hostile workers
@@ -82,7 +83,7 @@ async fn measure(args: &HostileBenchArgs, ledger: PathBuf) -> Result<()> {
     let rounds = measure_rounds(args, &endpoint, plan, &booked);
     tokio::select! {
         measured = rounds => measured,
-        // The coordinator, or an honest worker: all of them go on for ever.
+        // The coordinator and the honest workers never end by themselves.
         Some(ended) = others.join_next() => {
             ended??;
             Err(anyhow::anyhow!("an honest session ended early"))
@@ -106,7 +107,7 @@ async fn measure_rounds(
     booked: &Booked,
 ) -> Result<()> {
     let harm = Arc::new(Harm::default());
-    // The honest ones count nothing: all is 0.
+    // Honest workers do not count: every result is 0.
     let target = Target { plan, first_count: 0 };
     let time = Duration::from_secs(args.seconds);
     results_per_second(booked, time).await;

@@ -1,13 +1,15 @@
-//! A worker that speaks the real protocol and counts nothing.
+//! A worker that speaks the real protocol but does not count.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use farm::{Agent, AgentConfig, KernelName, Loan, Message, Millis, Part, Range, Tally, Verdict};
+use farm::{
+    Agent, AgentConfig, KernelName, Loan, Millis, Part, Range, Tally, TasksBlock, Verdict,
+    WorkerMessage, WorkerOrder,
+};
 use tokio::sync::mpsc;
 use tokio_stream::StreamExt;
-use wire::{TasksBlock, WorkerOrder};
 
 use anyhow::Result;
 use executor::BUILD;
@@ -17,13 +19,13 @@ use service::worker::{Connect, GrpcConnector, Link, LinkEnd};
 /// Acknowledged counts of all idle workers of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Booked {
-    /// Workers whose session has begun.
+    /// Number of workers whose session has begun.
     pub(crate) welcomes: AtomicU64,
     pub(crate) ranges: AtomicU64,
     pub(crate) tasks: AtomicU64,
 }
 
-/// Between two attempts to connect.
+/// Pause between two attempts to connect.
 const RETRY: Duration = Duration::from_millis(500);
 /// The thread time that it reports for each task, microseconds. It decides the size of leases.
 const PRETENDED_US: u64 = 100;
@@ -65,18 +67,18 @@ pub(crate) async fn idle(
                     loans.retain(|known| known.lease != loan.lease);
                 }
                 for part in pieces(loan, &block, tasks_per_result) {
-                    // One by one: the agent would report neighbours as one range.
+                    // Results are sent one by one, because the agent would join neighbours to one range.
                     agent.finished(now, part);
                     say(&mut agent, now, &link.messages).await;
                 }
             }
-            WorkerOrder::Ack { job, fingerprint, range, verdict } => {
-                agent.acked(job, fingerprint, range);
-                if verdict != Verdict::Accepted {
+            WorkerOrder::Ack(ack) => {
+                agent.acked(&ack);
+                if ack.verdict != Verdict::Accepted {
                     continue;
                 }
                 booked.ranges.fetch_add(1, Ordering::Relaxed);
-                booked.tasks.fetch_add(range.len(), Ordering::Relaxed);
+                booked.tasks.fetch_add(ack.range.len(), Ordering::Relaxed);
             }
             WorkerOrder::Revoke(lease) => agent.revoked(lease),
             WorkerOrder::Welcome => {}
@@ -86,7 +88,7 @@ pub(crate) async fn idle(
     Ok(())
 }
 
-/// A session that has begun. Many who come at once may be turned away, or wait too long, at first.
+/// Opens a session. When many workers connect at once, the first attempts may be refused or time out.
 async fn begin(connector: &mut GrpcConnector, agent: &mut Agent) -> Result<Link> {
     const TRIES: u32 = 100;
     let mut reason = String::new();
@@ -112,9 +114,9 @@ async fn begin(connector: &mut GrpcConnector, agent: &mut Agent) -> Result<Link>
     Err(failure(LinkEnd::Lost(reason)))
 }
 
-async fn say(agent: &mut Agent, now: Millis, messages: &mpsc::Sender<Message>) {
+async fn say(agent: &mut Agent, now: Millis, messages: &mpsc::Sender<WorkerMessage>) {
     for message in agent.poll(now) {
-        // A closed session shows in the orders.
+        // A closed session also ends the stream of orders, which is handled there.
         let _ = messages.send(message).await;
     }
 }

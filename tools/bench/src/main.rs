@@ -1,10 +1,10 @@
-//! Measures the farm and every counting loop, for those who change them.
+//! Benchmarks of the farm and of every counting loop, for people who change them.
 //!
 //! ```text
 //! cargo run --release -p bench -- methods      every method and counting loop on one core, in turns
-//! cargo run --release -p bench -- farm         what a coordinator bears, and what the farm costs a laptop
-//! cargo run --release -p bench -- threads      what a second thread brings
-//! cargo run --release -p bench -- hostile      what floods cost honest workers
+//! cargo run --release -p bench -- farm         throughput of a coordinator, and overhead of the farm on a laptop
+//! cargo run --release -p bench -- threads      speed-up by further threads
+//! cargo run --release -p bench -- hostile      how much floods slow honest workers down
 //! ```
 #![forbid(unsafe_code)]
 
@@ -56,7 +56,7 @@ enum BenchCommand {
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    // Each connection is an open file. Where the limit cannot be raised, further connections wait.
+    // Each connection is an open file. If the limit cannot be raised, further connections wait.
     let _ = rlimit::increase_nofile_limit(u64::MAX);
     match Cli::parse().command {
         BenchCommand::Farm(args) => farm::run(args).await,
@@ -68,7 +68,7 @@ async fn main() -> Result<()> {
     }
 }
 
-/// Prints a line at once: whoever measures wants to see it come.
+/// Prints a line without buffering, so that each result appears at once.
 fn print(line: impl Display) -> Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{line}")?;

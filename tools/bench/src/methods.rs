@@ -1,12 +1,12 @@
-//! Every method and backend on one core, against the seed's recursion in the same run.
+//! Measures every method and backend on one core, relative to the seed's recursion in the same run.
 //!
-//! Another program on the machine slows one measurement and not the next. So all take turns, round
-//! after round, each with a sample of tasks that suits its speed, and the best round of each is
-//! shown: its ratio to the others holds where seconds do not. All boards take part in every round,
-//! so that one may be compared with another.
+//! Another program on the machine may slow one measurement and not the next. So all measurements take
+//! turns, round after round, each with a sample of tasks that suits its speed, and the best round of
+//! each is shown. Ratios of these are reproducible even where seconds are not. All boards take part in
+//! every round, so that they can be compared with each other.
 //!
-//! Each is counted by a process of its own, which tells how much memory it really took. Kernels that
-//! do not fit together give theirs back after every count.
+//! Each measurement has a process of its own, so that its memory can be measured. Kernels that do not fit
+//! into the memory together free theirs after every count.
 
 mod child;
 mod table;
@@ -39,15 +39,15 @@ pub(crate) struct MethodsBenchArgs {
     /// each board's own, and 20 for larger ones]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(8..=20))]
     unit: Option<u32>,
-    /// Counting loops to measure beside reference [default: all that this processor has]
+    /// Counting loops to measure besides reference [default: all that this processor has]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = available_backend)]
     backend: Vec<Backend>,
-    /// How often each of them counts its sample
+    /// How often each counting loop counts its sample
     #[arg(long, value_name = "R", default_value_t = 10,
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rounds: u32,
-    /// How long each of them counts in a round, at least, milliseconds: above N = 20, where a single
-    /// task may take as long and tasks differ, more of them are more typical of the board
+    /// The least time of a counting loop in each round, milliseconds. Above N = 20 a single task may take
+    /// this long, and tasks differ: more time gives a sample that is more typical of the board
     #[arg(long, value_name = "MS", default_value_t = 150,
           value_parser = clap::value_parser!(u64).range(1..=600_000))]
     sample_ms: u64,
@@ -105,7 +105,7 @@ fn of_board(lines: &[Line], n: u32) -> Vec<&Line> {
 }
 
 impl MethodsBenchArgs {
-    /// The board whose recursion is the unit for a board.
+    /// The board whose recursion is the unit of the ratios for board `n`.
     fn unit_of(&self, n: u32) -> u32 {
         self.unit.unwrap_or(n.min(MAX_SEARCHED))
     }
@@ -149,12 +149,13 @@ fn kernel_bytes(n: u32, method: Method, memory: u64) -> Result<u64, TooLittleMem
     Ok(fit(plan, NonZero::<usize>::MIN, memory)?.bytes)
 }
 
-/// The seed's method.
+/// The method of the seed.
 fn recursion(n: u32) -> Method {
     Method::Rows { rows: suggested_rows(n) }
 }
 
-/// Lets all of one board and method count the smallest sample among theirs, and says so.
+/// Lets all backends of one board and method count the smallest of their samples, and reports that they
+/// agree.
 fn agreement(lines: &mut [Line]) -> Result<String> {
     let Line { n, method, .. } = lines[0];
     let smallest = lines.iter().map(|line| line.fitted).min_by_key(|fitted| fitted.tasks);
@@ -180,7 +181,7 @@ fn agreement(lines: &mut [Line]) -> Result<String> {
     })
 }
 
-/// Holds the methods against each other, where their samples were all tasks of the board, and says so.
+/// Compares the totals of those methods whose samples were the whole board, and reports that they agree.
 fn whole_boards(board: &[&Line]) -> Result<()> {
     let mut whole: Vec<&Line> =
         board.iter().filter(|line| line.fitted.share == 1.0).copied().collect();
@@ -234,14 +235,14 @@ impl Line {
         self.solutions as f64 / self.best_seconds
     }
 
-    /// Nodes a solution; of the reference, those of the plain tree, which it visits.
+    /// Nodes per solution. For the reference these are the nodes of the plain tree, which it visits.
     fn nodes(&self) -> Option<f64> {
         let nodes = self.nodes.or(self.fitted.plain_nodes)?;
         Some(nodes as f64 / self.solutions as f64)
     }
 }
 
-/// All in turn, `rounds` times. Returns the core's cycles a second meanwhile, where known.
+/// Measures all lines in turn, `rounds` times. Returns the core's cycles per second, if known.
 fn measure(lines: &mut [Line], rounds: u32) -> Result<Option<f64>> {
     let mut fastest_clock = None;
     for _ in 0..rounds {
@@ -255,8 +256,8 @@ fn measure(lines: &mut [Line], rounds: u32) -> Result<Option<f64>> {
     Ok(fastest_clock)
 }
 
-/// The core's cycles a second. The time stamp counter does not tell them, but each multiplication
-/// of a chain takes three, as on every x86-64 processor of the last ten years.
+/// The core's cycles per second, which the time stamp counter does not tell. In a chain of dependent
+/// multiplications each takes three cycles on every x86-64 processor of the last ten years.
 fn frequency() -> Option<f64> {
     const CHAIN: u32 = 1_000_000;
     if !cfg!(target_arch = "x86_64") {

@@ -1,4 +1,4 @@
-//! Processes of this program, so that their memory is their own.
+//! Child processes of this program, whose memory can be measured separately.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use service::Endpoint;
 
-/// A coordinator with a throw-away ledger; both end with this value.
+/// A coordinator with a temporary ledger. Dropping the value ends the process and removes the ledger.
 pub(crate) struct Coordinator {
     child: Child,
     folder: PathBuf,
@@ -44,13 +44,13 @@ impl Coordinator {
         bail!("the coordinator did not start")
     }
 
-    /// Resident memory now, MiB; `None` where the system does not tell.
+    /// Resident memory, in MiB; `None` if the system does not tell.
     pub(crate) fn memory_mib(&self) -> Option<f64> {
         memory_mib(&self.child, "VmRSS:")
     }
 }
 
-/// This program once more, with nothing of our environment that could set its options.
+/// A command that runs this program, without the environment variables that could set its options.
 pub(crate) fn this_program() -> Result<Command> {
     let program = std::env::current_exe().context("this program has no path")?;
     let ours = std::env::vars_os().map(|(name, _)| name);

@@ -29,7 +29,7 @@ pub(crate) struct ThreadsBenchArgs {
     counting: CountingArgs,
 }
 
-/// How long one thread takes at least, unless the whole board takes less.
+/// The least time that one thread takes, unless the whole board takes less.
 const ROUND: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(args: &ThreadsBenchArgs) -> Result<()> {

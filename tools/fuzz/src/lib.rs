@@ -2,23 +2,21 @@
 //! it, and checks what was read. No reader may panic.
 //!
 //! ```text
-//!   target     what arrives                                          where
-//!   messages   every message of the services, whole or damaged       here
-//!   texts      squares, boards, and names of problems, methods       here
-//!              and variants
-//!   ledger     a ledger whose bytes or rows were altered             `ledger`, src/tests/altered
-//!   bundle     a bundle whose bytes were altered                     `evidence`, src/altered
+//!   target     what arrives
+//!   messages   every message of the services, whole or damaged
+//!   texts      squares, boards, and names of problems, methods and variants
+//!   ledger     a ledger whose bytes or rows were altered
+//!   bundle     a bundle whose bytes were altered
 //! ```
 //!
-//! The first two are run by [bolero](https://docs.rs/bolero), on random bytes after everything in
-//! `tests/__fuzz__/TARGET/corpus` and `.../crashes`; the others by [`each_input`].
+//! They are run by [bolero](https://docs.rs/bolero), on random bytes after everything in
+//! `tests/__fuzz__/TARGET/corpus` and `.../crashes`.
 //!
 //! ```text
 //!   cargo xtask fuzz --seconds 600                              every target for ten minutes
 //!   cargo bolero test -p fuzz messages -T 10m                   guided by coverage: with cargo-bolero
 //!                                                               and nightly
-//!   BOLERO_RANDOM_SEED=... cargo test -p fuzz messages          what a failure of the first two prints
-//!   QUEENS_FUZZ_SEED=... cargo test -p ledger altered           what a failure of the others prints
+//!   BOLERO_RANDOM_SEED=... cargo test -p fuzz messages          what a failure prints
 //!   cargo test -p fuzz -- --ignored corpus                      writes the corpus anew
 //! ```
 //!
@@ -28,12 +26,10 @@
 
 mod generate;
 mod read;
-mod runs;
 mod source;
 mod texts;
 
 pub use read::{READERS, Read, Reader};
-pub use runs::each_input;
 pub use source::Source;
 pub use texts::texts;
 

@@ -1,6 +1,14 @@
-//! What every store of rows must do.
+//! What every store of rows must do: short histories with known answers and known ends.
+//!
+//! The rules themselves are the farm's; what differs from store to store is how rows are found, changed and
+//! kept. Therefore every history reads back what it has written.
 
-use farm::{LedgerAnswer, LedgerCommand, Restored};
+use farm::rules::{self, MemoryStore};
+use farm::{
+    AuditPolicy, Author, Found, IntervalSet, JobId, JobState, KernelName, LeaseId, LedgerAnswer,
+    LedgerCommand, Method, Plan, Problem, Range, Report, Restored, RestoredJob, Slice, Tally,
+    Withdrawn,
+};
 
 /// A store behind the farm's rules.
 pub trait Subject {
@@ -12,4 +20,202 @@ pub trait Subject {
     fn apply(&mut self, commands: &[LedgerCommand]) -> Result<Vec<LedgerAnswer>, String>;
     /// What a farm would go on from. The epoch and the memory that threads need are left at 0.
     fn restored(&mut self) -> Restored;
+}
+
+impl Subject for MemoryStore {
+    fn apply(&mut self, commands: &[LedgerCommand]) -> Result<Vec<LedgerAnswer>, String> {
+        let mut changed = self.clone();
+        let execute = |command| rules::execute(&mut changed, command);
+        let answers = commands.iter().map(execute).collect::<Result<_, _>>();
+        let answers = answers.map_err(|contradiction| contradiction.to_string())?;
+        *self = changed;
+        Ok(answers)
+    }
+
+    fn restored(&mut self) -> Restored {
+        rules::restore(self).expect("its rows fit together")
+    }
+}
+
+const JOB: JobId = JobId(1);
+const OTHER: JobId = JobId(2);
+const ALL: AuditPolicy = AuditPolicy { share_ppm: AuditPolicy::ALL, seed: 1, by_search: false };
+
+/// Lets new stores live through every history.
+///
+/// # Panics
+///
+/// If one does not do what it must.
+pub fn check<S: Subject>(new: impl Fn() -> S) {
+    what_is_written_is_read_back(&mut new());
+    a_batch_is_applied_whole_or_not_at_all(&mut new());
+    rows_are_compared_where_they_tile(&mut new());
+    audits_are_found_in_order_and_confirmed(&mut new());
+    a_settlement_keeps_what_others_confirmed_and_takes_the_rest_back(&mut new());
+}
+
+fn what_is_written_is_read_back(store: &mut impl Subject) {
+    let paused = LedgerCommand::SetState { job: JOB, state: JobState::Paused };
+    write(store, &[job(JOB), accept(JOB, "a", 0, 10, 7), accept(JOB, "b", 20, 30, 5), paused]);
+    let restored = restored(store, JOB);
+    assert_eq!((restored.plan, restored.priority), (plan(), 3));
+    assert_eq!((restored.state, restored.total), (JobState::Paused, 12));
+    assert_eq!(restored.accepted, set(&[(0, 10), (20, 30)]));
+
+    let done = LedgerCommand::Finish { job: JOB, tasks: 100, total: 12 };
+    store.apply(&[done]).expect_err("ordinals are missing");
+    let rest = [accept(JOB, "a", 10, 20, 0), accept(JOB, "a", 30, 100, 1)];
+    write(store, &rest);
+    write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 13 }]);
+    let restored = self::restored(store, JOB);
+    assert_eq!((restored.state, restored.total), (JobState::Done, 13));
+}
+
+fn a_batch_is_applied_whole_or_not_at_all(store: &mut impl Subject) {
+    write(store, &[job(JOB)]);
+    for (start, end) in [(10, 20), (12, 15), (5, 11), (19, 30), (5, 30)] {
+        let batch = [accept(JOB, "a", 10, 20, 7), accept(JOB, "a", start, end, 1)];
+        store.apply(&batch).expect_err("they overlap");
+    }
+    assert!(restored(store, JOB).accepted.is_empty());
+    write(store, &[accept(JOB, "a", 10, 20, 7), accept(JOB, "a", 20, 21, 1)]);
+}
+
+fn rows_are_compared_where_they_tile(store: &mut impl Subject) {
+    let rows = [("a", 0), ("a", 10), ("b", 20), ("b", 40)];
+    write(store, &[job(JOB)]);
+    write(store, &rows.map(|(worker, start)| accept(JOB, worker, start, start + 10, 1)));
+    let mut found = |start, end| {
+        let compare = LedgerCommand::Compare { job: JOB, range: range(start, end) };
+        store.apply(&[compare]).expect("it reads only").remove(0)
+    };
+    let tiled = |worker: &str, starts: &[u64]| {
+        let parts = starts.iter().map(|&start| tally(range(start, start + 10), 1).claim());
+        let claim = parts.reduce(|sum, part| sum.join(part).expect("it is small"));
+        let (claim, kernel) = (claim.expect("some rows"), kernel("avx2"));
+        LedgerAnswer::Compared(Found::Exactly { claim, worker: worker.into(), kernel })
+    };
+    assert_eq!(found(0, 20), tiled("a", &[0, 10]));
+    assert_eq!(found(10, 30), tiled("", &[10, 20]));
+    for (start, end) in [(0, 5), (5, 20), (20, 50), (30, 40), (0, 35)] {
+        assert_eq!(found(start, end), LedgerAnswer::Compared(Found::Unaligned), "[{start}, {end})");
+    }
+}
+
+fn audits_are_found_in_order_and_confirmed(store: &mut impl Subject) {
+    write(store, &[job(JOB), accept(JOB, "a", 10, 20, 1), accept(JOB, "a", 0, 10, 2)]);
+    let audit = LedgerCommand::RequestAudit { job: JOB, policy: ALL };
+    let answers = store.apply(&[audit]).expect("the job is there");
+    assert_eq!(answers, [LedgerAnswer::AuditNoted { wanted: 2 }]);
+    for (worker, name, count) in [("a", "search", 2), ("b", "avx2", 2), ("b", "search", 3)] {
+        let second = confirm(JOB, worker, name, (0, 10), count);
+        store.apply(&[second]).expect_err("it confirms nothing");
+    }
+    write(store, &[dispute(JOB, "c", 10, 20, 9)]);
+    let find = || LedgerCommand::FindAudits { job: JOB, most: 5 };
+    let ranges = |answers: Vec<LedgerAnswer>| match &answers[..] {
+        [LedgerAnswer::AuditsFound(rows)] => rows.iter().map(|row| row.range).collect::<Vec<_>>(),
+        _ => panic!("{answers:?}"),
+    };
+    assert_eq!(ranges(store.apply(&[find()]).expect("it reads only")), [range(0, 10)]);
+    write(store, &[confirm(JOB, "b", "search", (0, 10), 2)]);
+    assert_eq!(ranges(store.apply(&[find()]).expect("it reads only")), []);
+    let job = restored(store, JOB);
+    assert_eq!((job.audits_wanted, job.audits_agreed, job.disputes.len()), (1, 1, 1));
+}
+
+fn a_settlement_keeps_what_others_confirmed_and_takes_the_rest_back(store: &mut impl Subject) {
+    // Given: a liar counted three ranges, one of which is confirmed, and confirmed one of another's, and
+    // counted all of another job.
+    write(store, &[job(JOB), job(OTHER), accept(OTHER, "liar", 0, 100, 4)]);
+    write(store, &[LedgerCommand::Finish { job: OTHER, tasks: 100, total: 4 }]);
+    let rows = [("liar", 0, 1), ("liar", 10, 2), ("honest", 20, 3), ("liar", 30, 999)];
+    write(store, &rows.map(|(worker, at, count)| accept(JOB, worker, at, at + 10, count)));
+    write(store, &[LedgerCommand::RequestAudit { job: JOB, policy: ALL }]);
+    write(store, &[confirm(JOB, "honest", "search", (0, 10), 1)]);
+    write(store, &[confirm(JOB, "liar", "search", (20, 30), 3)]);
+    write(store, &[dispute(JOB, "honest", 30, 40, 4)]);
+
+    // When it is proven wrong
+    let wrong = vec!["liar".to_string()];
+    let (report, author) = (report(JOB, "avx2", (30, 40), 4), author("third"));
+    let settle = LedgerCommand::Settle { report, author, wrong };
+    let answers = store.apply(&[settle]).expect("there is a dispute");
+
+    // Then only what the liar alone answers for is gone.
+    let lost = |job, ranges: &[(u64, u64)], total, audits_wanted, audits_agreed| {
+        let ranges = set(ranges);
+        Withdrawn { job, ranges, total, audits_wanted, audits_agreed }
+    };
+    let withdrawn = vec![lost(JOB, &[(10, 20)], 2, 1, 2), lost(OTHER, &[(0, 100)], 4, 0, 0)];
+    assert_eq!(answers, [LedgerAnswer::Settled { withdrawn }]);
+    let (first, other) = (restored(store, JOB), restored(store, OTHER));
+    assert_eq!((first.total, first.accepted), (8, set(&[(0, 10), (20, 40)])));
+    assert_eq!((other.state, other.total), (JobState::Running, 0));
+    assert!(store.restored().distrusted.contains("liar"));
+}
+
+fn write(store: &mut impl Subject, commands: &[LedgerCommand]) {
+    store.apply(commands).expect("it fits the rows");
+}
+
+fn restored(store: &mut impl Subject, job: JobId) -> RestoredJob {
+    let jobs = store.restored().jobs;
+    jobs.into_iter().find(|restored| restored.id == job).expect("it is there")
+}
+
+fn plan() -> Plan {
+    Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks: 100 }
+}
+
+fn job(job: JobId) -> LedgerCommand {
+    LedgerCommand::CreateJob { job, plan: plan(), slice: Slice::ALL, priority: 3, audit: None }
+}
+
+fn accept(job: JobId, worker: &str, start: u64, end: u64, count: u64) -> LedgerCommand {
+    let report = report(job, "avx2", (start, end), count);
+    LedgerCommand::Accept { report, author: author(worker), audit: false }
+}
+
+fn confirm(job: JobId, worker: &str, name: &str, of: (u64, u64), count: u64) -> LedgerCommand {
+    LedgerCommand::Confirm { report: report(job, name, of, count), author: author(worker) }
+}
+
+fn dispute(job: JobId, worker: &str, start: u64, end: u64, count: u64) -> LedgerCommand {
+    let report = report(job, "search", (start, end), count);
+    LedgerCommand::Dispute { report, author: author(worker) }
+}
+
+fn report(job: JobId, name: &str, (start, end): (u64, u64), count: u64) -> Report {
+    let range = range(start, end);
+    Report {
+        job,
+        fingerprint: plan().fingerprint(),
+        lease: LeaseId(1),
+        range,
+        tally: tally(range, count),
+        kernel: kernel(name),
+        busy_us: 1,
+    }
+}
+
+/// The first task counts everything.
+fn tally(range: Range, count: u64) -> Tally {
+    Tally::EMPTY.with(plan().fingerprint(), range.start(), count).expect("it is one count")
+}
+
+fn author(worker: &str) -> Author {
+    Author { worker: worker.into(), build: "1.2.3".into() }
+}
+
+fn kernel(name: &str) -> KernelName {
+    KernelName::new(name).expect("it is short")
+}
+
+fn range(start: u64, end: u64) -> Range {
+    Range::new(start, end).expect("not empty")
+}
+
+fn set(ranges: &[(u64, u64)]) -> IntervalSet {
+    ranges.iter().map(|&(start, end)| range(start, end)).collect()
 }

@@ -1,38 +1,38 @@
-//! Workers that have the token and mean harm.
+//! Hostile workers: they have the token and attack the coordinator.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use executor::BUILD;
-use farm::{Hello, Holding, JobId, KernelName, LeaseId, Message, Plan, Range, Report, Tally};
+use farm::{Hello, Holding, JobId, KernelName, LeaseId, Plan, Range, Report, Tally, WorkerMessage};
 use service::Endpoint;
 use service::worker::{Connect, GrpcConnector, Link};
 use tokio_stream::StreamExt;
 use wire::v1::farm_service_client::FarmServiceClient;
 use wire::{MAX_MESSAGE_BYTES, v1};
 
-/// What one of them does, as fast as it is let.
+/// An attack. A hostile worker repeats it as fast as the coordinator lets it.
 #[derive(Clone, Copy, Debug)]
 pub enum Attack {
-    /// Changes its mind on how much it agrees to hold.
+    /// Changes its credit again and again.
     Credits,
-    /// Reports counts of a job that is not there.
+    /// Reports counts of a job that does not exist.
     NoSuchJob,
-    /// Reports counts of ranges that are not there.
+    /// Reports counts of ranges that do not exist.
     NoSuchRange,
-    /// Reports again what another worker has reported.
+    /// Reports again a range that another worker has reported.
     OthersRanges,
-    /// Says hello, and goes.
+    /// Sends a Hello, and disconnects.
     Hellos,
-    /// Says that it holds as much as a worker may name, and goes.
+    /// Sends a Hello with as many held ranges as a worker may name, and disconnects.
     LargeHellos,
-    /// Sends a message that is larger than that.
+    /// Sends a Hello that is larger than the largest message.
     TooLarge,
 }
 
 impl Attack {
-    /// All of them.
+    /// All attacks.
     pub const ALL: [Attack; 7] = [
         Attack::Credits,
         Attack::NoSuchJob,
@@ -44,25 +44,25 @@ impl Attack {
     ];
 }
 
-/// What they attack: the first job of a coordinator.
+/// The target of an attack: the first job of a coordinator.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// What the job counts.
+    /// The plan of the job.
     pub plan: Plan,
-    /// The count of its first task: they flood, they do not lie.
+    /// The true count of the job's first task: hostile workers flood the coordinator, but do not lie.
     pub first_count: u64,
 }
 
-/// What they have come to.
+/// What hostile workers have done so far.
 #[derive(Debug, Default)]
 pub struct Harm {
-    /// Messages handed to the network.
+    /// Number of messages that were handed to the network.
     pub messages: AtomicU64,
-    /// Sessions that the coordinator ended.
+    /// Number of sessions that the coordinator ended.
     pub dismissals: AtomicU64,
 }
 
-/// Attacks whoever serves `target` at `endpoint`, for ever.
+/// Attacks the coordinator at `endpoint`, which serves `target`, for ever.
 pub async fn attack(attack: Attack, endpoint: Endpoint, target: Target, harm: Arc<Harm>) {
     let mut connector = GrpcConnector { endpoint: endpoint.clone(), backend: "none".into() };
     loop {
@@ -79,17 +79,17 @@ pub async fn attack(attack: Attack, endpoint: Endpoint, target: Target, harm: Ar
             },
         };
         if !began {
-            // Others would not wait; here it would only take the processor from the honest ones.
+            // A real attacker would not wait; here that would take the processor from honest workers.
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
 }
 
-/// Connects, says hello, with so many bytes in it that mean nothing, and goes. Returns whether it was
-/// welcome.
+/// Connects, sends a Hello with `padding` meaningless bytes, and disconnects. Returns whether the coordinator
+/// welcomed it.
 async fn greet(endpoint: &Endpoint, hello: Hello, padding: usize, harm: &Harm) -> bool {
     let Ok(channel) = endpoint.connect().await else { return false };
-    let mut request = v1::WorkRequest::from(Message::Hello(hello));
+    let mut request = v1::WorkRequest::from(WorkerMessage::Hello(hello));
     if let Some(v1::work_request::Message::Hello(hello)) = &mut request.message {
         hello.build = "x".repeat(padding);
     }
@@ -104,11 +104,11 @@ async fn greet(endpoint: &Endpoint, hello: Hello, padding: usize, harm: &Harm) -
     welcome
 }
 
-/// Says the same all over again, until the coordinator ends the session.
+/// Sends messages of an attack until the coordinator ends the session.
 pub async fn flood(attack: Attack, link: Link, target: &Target, harm: &Harm) {
     let Link { mut orders, messages } = link;
     let talk = async {
-        let _ = messages.send(Message::Hello(hello())).await;
+        let _ = messages.send(WorkerMessage::Hello(hello())).await;
         for number in 0.. {
             if messages.send(message(attack, target, number)).await.is_err() {
                 break;
@@ -131,7 +131,7 @@ fn hello() -> Hello {
     Hello { worker, build, instance, threads: 1, memory: 0, credit: 0, holding: Vec::new() }
 }
 
-/// It claims to hold what was never lent to it.
+/// A Hello that claims as many held ranges as possible. None of them was lent.
 fn large_hello(plan: &Plan) -> Hello {
     let holding = |start| Holding {
         lease: LeaseId(1),
@@ -144,20 +144,20 @@ fn large_hello(plan: &Plan) -> Hello {
 }
 
 /// What it says next.
-fn message(attack: Attack, target: &Target, number: u64) -> Message {
+fn message(attack: Attack, target: &Target, number: u64) -> WorkerMessage {
     let Target { plan, first_count } = *target;
     let report = |job, start, count| {
         let range = Range::new(start, start + 1).expect("it has a task");
         let (job, fingerprint, lease) = (JobId(job), plan.fingerprint(), LeaseId(1));
         let tally = Tally::EMPTY.with(fingerprint, start, count).expect("it is one count");
         let kernel = KernelName::default();
-        Message::Report(Report { job, fingerprint, lease, range, tally, kernel, busy_us: 1 })
+        WorkerMessage::Report(Report { job, fingerprint, lease, range, tally, kernel, busy_us: 1 })
     };
     match attack {
-        Attack::Credits => Message::Credit(number % 2),
+        Attack::Credits => WorkerMessage::Credit(number % 2),
         Attack::NoSuchJob => report(1 << 40, number, 0),
         Attack::NoSuchRange => report(1, plan.tasks + number, 0),
         Attack::OthersRanges => report(1, 0, first_count),
-        Attack::Hellos | Attack::LargeHellos | Attack::TooLarge => Message::Hello(hello()),
+        Attack::Hellos | Attack::LargeHellos | Attack::TooLarge => WorkerMessage::Hello(hello()),
     }
 }

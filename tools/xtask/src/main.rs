@@ -100,10 +100,8 @@ fn run(task: Task) -> Result<(), u8> {
         }
         Task::Fuzz { seconds } => {
             let ms = (seconds * 1_000).to_string();
-            let targets = ["--package", "fuzz", "--test", "targets"];
-            cargo("test").args(targets).env("BOLERO_RANDOM_TEST_TIME_MS", &ms).run()?;
-            // Those in `ledger` and `evidence`, with what a plain `cargo test` has built.
-            cargo("test").args(["--lib", "altered"]).env("QUEENS_FUZZ_MS", &ms).run()
+            let targets = ["--package", "fuzz", "--tests"];
+            cargo("test").args(targets).env("BOLERO_RANDOM_TEST_TIME_MS", &ms).run()
         }
         Task::Bench { arguments } => {
             let bench = ["--release", "--package", "bench", "--"];

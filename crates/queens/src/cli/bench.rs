@@ -13,7 +13,7 @@ use executor::{Sample, fit, usual_memory};
 use farm::Plan;
 use serde_json::json;
 
-use super::count::available_backend;
+use super::args::available_backend;
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::{clock, si};
@@ -67,7 +67,7 @@ pub(super) fn run(args: &BenchArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One line: a backend that counts a sample by one method.
+/// Measures one backend and method on a sample. Returns a line of the table.
 fn line(args: &BenchArgs, backend: Backend, method: Method) -> Result<String, Failure> {
     let plan = Plan { problem: Problem::Total { n: args.n }, method, tasks: 0 };
     let memory = args.memory.map_or_else(usual_memory, |memory| memory.as_u64());

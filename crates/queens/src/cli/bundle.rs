@@ -1,4 +1,4 @@
-//! `queens export`, `queens verify`, `queens merge`: results that travel without a coordinator.
+//! `queens export`, `queens verify` and `queens merge`: evidence and ledgers without a coordinator.
 
 use std::io;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use farm::{JobId, JobState, Problem, Refusal};
 use ledger::{Absorbed, Evidence, Joined, LedgerFault, join_ledgers, unix_ms};
 use serde_json::json;
 
-use super::count::CountingArgs;
+use super::args::CountingArgs;
 use crate::answer;
 use crate::failure::Failure;
 use crate::output;
@@ -22,7 +22,7 @@ use crate::progress::clock;
 pub(super) struct ExportArgs {
     /// The job's number
     job: u64,
-    /// The file to write; it must not be there yet
+    /// The file to write; it must not exist yet
     bundle: PathBuf,
     /// The ledger that has the job; its coordinator may go on meanwhile
     #[arg(long, value_name = "FILE", env = "QUEENS_LEDGER")]
@@ -36,10 +36,10 @@ pub(super) struct ExportArgs {
 pub(super) struct VerifyArgs {
     /// The bundle, as `queens export` writes it
     bundle: PathBuf,
-    /// How many ranges are counted again at most, drawn by lot
+    /// How many ranges are counted again at most, drawn at random
     #[arg(long, value_name = "RANGES", default_value_t = 200, env = "QUEENS_SAMPLE")]
     sample: usize,
-    /// No range is begun after so many seconds
+    /// Seconds after which no further range is begun
     #[arg(long, value_name = "SECONDS", default_value_t = 60, env = "QUEENS_SECONDS")]
     seconds: u64,
     /// Count every range again, however long it takes
@@ -49,7 +49,7 @@ pub(super) struct VerifyArgs {
     /// long [default: by another counting loop than theirs]
     #[arg(long)]
     search: bool,
-    /// Decides which ranges are drawn [default: drawn anew]
+    /// Decides which ranges are drawn [default: a random seed]
     #[arg(long)]
     seed: Option<u64>,
     /// Print JSON
@@ -61,10 +61,10 @@ pub(super) struct VerifyArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct MergeArgs {
-    /// Ledgers of the same plan, as of `queens count --shard`
+    /// Ledgers of the same plan, for example from `queens count --shard`
     #[arg(required = true)]
     parts: Vec<PathBuf>,
-    /// The ledger to make of them; one that is there already is the first of them
+    /// The ledger to write; if it exists already, it is the first of the parts
     #[arg(long, value_name = "FILE")]
     into: PathBuf,
     /// Print JSON
@@ -106,7 +106,7 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
     ))
 }
 
-/// Why no bundle was written.
+/// Why a bundle was not written.
 enum ExportFault {
     Ledger(LedgerFault),
     Output(io::Error),
@@ -146,9 +146,11 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     })
 }
 
-/// What a total must satisfy because boards come in orbits. Empty where nothing is known of the kind.
+/// Checks that the total satisfies what symmetry demands. Returns a sentence about it, which is empty if
+/// no such condition is known or checked.
 fn identity(checked: &Checked) -> anyhow::Result<String> {
-    /// Above this, to count what rotations leave as it is takes minutes.
+    /// The largest board that is checked. Above it, counting the placements that rotations leave as they
+    /// are takes minutes.
     const MOST: u32 = 26;
     let Checked { plan, state, slice, total, .. } = checked;
     if *state != JobState::Done || !slice.is_all() {
@@ -213,7 +215,7 @@ fn verified(checked: &Checked, recounted: &Recounted, identity: &str, seed: u64)
     ];
     if checked.unproven > 0 {
         lines.push(format!(
-            "unproven  {} ranges are said to be counted twice, without a second count of all of it here",
+            "unproven  {} ranges are said to be counted twice, but the bundle has no second count of them",
             checked.unproven
         ));
     }
@@ -262,7 +264,7 @@ fn verified_json(checked: &Checked, recounted: &Recounted, identity: &str, seed:
     .to_string()
 }
 
-/// How a problem is asked for.
+/// The options that ask for a problem, with a leading space.
 fn option(problem: &Problem) -> String {
     match problem {
         Problem::Total { .. } => String::new(),
@@ -296,14 +298,14 @@ pub(super) fn merge(args: &MergeArgs) -> Result<(), Failure> {
         return output::print(object);
     }
     eprintln!(
-        "{plan}: {} ledgers, {tasks_done} of {} tasks; {compared} stretches were counted twice, alike",
+        "{plan}: {} ledgers, {tasks_done} of {} tasks; {compared} stretches were counted twice, with equal results",
         parts.len(),
         plan.tasks
     );
     if left_out > 0 {
         eprintln!(
             "{left_out} tasks were left out: their ranges overlap others and cannot be compared, or only a \
-             worker counted them that was proven wrong"
+             worker that was proven wrong counted them"
         );
     }
     match answer {

@@ -1,4 +1,4 @@
-//! `queens complete`: the placement around given queens, or the proof that there is none.
+//! `queens complete`: finds a placement with the given queens, or proves that there is none.
 
 use std::time::{Duration, Instant};
 
@@ -32,7 +32,7 @@ pub(super) struct CompleteArgs {
     /// Give up after so long
     #[arg(long, value_name = "S", default_value_t = 60)]
     limit_seconds: u64,
-    /// Another one where there are several: the same seed finds the same
+    /// Where there are several placements, another seed may find another one
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u32,
     #[command(flatten)]
@@ -70,7 +70,7 @@ pub(super) fn run(args: &CompleteArgs) -> Result<(), Failure> {
     }
 }
 
-/// The board's size and what stands on it, by the words of the command and the file.
+/// The board's size and the given queens, from the options and the file.
 fn queens(args: &CompleteArgs) -> Result<(u32, Vec<Square>), Failure> {
     let usage = |words: &str| Failure::Usage(words.into());
     let given = args.given.read()?;

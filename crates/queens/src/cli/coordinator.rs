@@ -25,10 +25,10 @@ pub(super) struct CoordinatorArgs {
     /// The file that keeps jobs and counts
     #[arg(long, value_name = "FILE", default_value = "queens.db", env = "QUEENS_LEDGER")]
     ledger: PathBuf,
-    /// Let in only who shows the token in this file; it is made if there is none
+    /// Admit only workers and clients with the token in this file; it is made if there is none
     #[arg(long, value_name = "FILE", env = "QUEENS_TOKEN_FILE")]
     token_file: Option<PathBuf>,
-    /// Let in everybody, on any address
+    /// Admit everybody who can connect, on any address
     #[arg(long, conflicts_with = "token_file", env = "QUEENS_INSECURE")]
     insecure: bool,
     /// How long a worker is to be busy with one lease, milliseconds
@@ -61,7 +61,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
             args.lease_ms, args.lease_ttl_ms
         )));
     }
-    // From here on, so that whoever reads that it serves can ask it to stop.
+    // Signals are caught from here on: whoever reads that the coordinator serves may ask it to stop.
     let asked = asked_to_stop();
     let access = match &args.token_file {
         Some(path) => Access::Token(Token::read_or_make(path)?),

@@ -14,7 +14,7 @@ use crate::draw::{self, Diagram, Scene, Style};
 use crate::failure::Failure;
 use crate::output;
 
-/// Pictures take four bytes a pixel: at most 256 MiB.
+/// The most pixels of a PNG. Each takes four bytes of memory, so this is 256 MiB.
 const MOST_PIXELS: f32 = 67_108_864.0;
 
 const EXAMPLES: &str = "\
@@ -97,7 +97,7 @@ pub(super) fn run(args: &DrawArgs) -> Result<(), Failure> {
             reason: error.to_string(),
         }),
         None if format == FormatName::Png && std::io::stdout().is_terminal() => {
-            Err(Failure::Usage("a PNG is not for a terminal: give --out FILE".into()))
+            Err(Failure::Usage("a PNG cannot be shown on a terminal: give --out FILE".into()))
         }
         None => output::write(&bytes),
     }

@@ -27,13 +27,13 @@ pub(super) struct ListArgs {
     /// Board size, 0 to 10000
     #[arg(value_parser = clap::value_parser!(u32).range(..=10_000))]
     n: u32,
-    /// One of each eight (or four, or two) that rotations and reflections make of each other
+    /// Print one placement of each orbit: rotations and reflections of it are left out
     #[arg(long)]
     fundamental: bool,
-    /// How they are written
+    /// How placements are written
     #[arg(long, value_enum, default_value_t = FormatName::Squares)]
     format: FormatName,
-    /// At most so many
+    /// Print at most so many
     #[arg(long, value_name = "K")]
     limit: Option<u64>,
     #[command(flatten)]
@@ -50,7 +50,7 @@ enum FormatName {
     Fen,
     /// One JSON object a line, with n, permutation and squares
     Json,
-    /// Drawn, with an empty line between two
+    /// Drawn boards, with an empty line between two
     Board,
 }
 

@@ -1,4 +1,4 @@
-//! `queens count --method states`, `forced` and `unique`: methods of `solve`, by one thread of this process.
+//! `queens count` with the methods `states`, `forced` and `unique` of `solve`, on one thread of this process.
 
 use std::time::Instant;
 
@@ -13,7 +13,7 @@ use crate::answer;
 use crate::failure::Failure;
 use crate::output;
 
-/// A method that no farm counts by: it makes no tasks.
+/// A method that makes no tasks, so that a farm cannot use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LocalMethod {
     /// [`solve::states`].
@@ -24,10 +24,10 @@ pub(crate) enum LocalMethod {
     Unique,
 }
 
-/// What is to be counted, and what is to be said about it.
+/// What to count, and what to print about it.
 pub(super) struct LocalArgs {
     pub(super) problem: Problem,
-    /// Bytes.
+    /// Bytes of memory that the count may take.
     pub(super) memory: u64,
     pub(super) json: bool,
     pub(super) stats: bool,
@@ -42,12 +42,12 @@ impl LocalMethod {
         }
     }
 
-    /// It has none of what these options are about.
+    /// The failure for options that do not belong to this method.
     pub(super) fn refuses(self, has: &str, options: &str) -> Failure {
         Failure::Usage(format!("--method {} has {has}: leave out {options}", self.name()))
     }
 
-    /// Why it cannot be had where a farm counts, or its tasks are planned.
+    /// The failure for commands that need tasks.
     pub(super) fn not_on_a_farm(self) -> Failure {
         Failure::Usage(format!(
             "--method {0} makes no tasks for a farm: count here with `queens count N --method {0}`, \
@@ -57,7 +57,7 @@ impl LocalMethod {
     }
 }
 
-/// What is known after a count.
+/// The result of a count, as JSON.
 #[derive(Serialize)]
 struct LocalJson {
     problem: &'static str,
@@ -124,12 +124,12 @@ pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<(), Failure> 
             (found.total, Stats::States { rows: found.rows.into_iter().map(row).collect() })
         }
         LocalMethod::Unique => {
-            let census = solve::census(n);
+            let census = solve::census(n).map_err(anyhow::Error::from)?;
             (census.total, Stats::Census(census.into()))
         }
         LocalMethod::Forced => {
             let ForcedCount { total, tries, forced, dead } =
-                forced::count(n, Looking::ColumnsAndRows);
+                forced::count(n, Looking::ColumnsAndRows).map_err(anyhow::Error::from)?;
             (total.into(), Stats::Forced { tries, forced, dead })
         }
     };
@@ -146,7 +146,7 @@ pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<(), Failure> 
 }
 
 impl Stats {
-    /// The answer, where it is not the total.
+    /// The answer, if it differs from the total.
     fn count(&self) -> Option<u128> {
         match self {
             Stats::Census(answer) => Some(answer.count()),

@@ -1,4 +1,4 @@
-//! One placement on standard output, in the format that was asked for.
+//! Prints one placement to standard output, in the chosen format.
 
 use std::io::{self, Write};
 
@@ -35,7 +35,7 @@ pub(super) enum Format {
 const LARGEST_DRAWN: u32 = 1_000;
 
 impl FormatArgs {
-    /// What suits the board, if nothing was asked for.
+    /// The chosen format, or the one that suits a board of size `n`.
     pub(super) fn for_board(&self, n: u32) -> Result<Format, Failure> {
         match self.format {
             _ if self.json => Ok(Format::Json),
@@ -49,8 +49,8 @@ impl FormatArgs {
     }
 }
 
-/// Prints the placement with these columns, row by row from 0; nothing of it is held. With the seed
-/// that it came from, if it came from one.
+/// Prints the placement with these columns, one for each row from 0 on, without holding it in memory. JSON
+/// also has the seed of the placement, if there is one.
 pub(super) fn print(
     format: Format,
     n: u32,
@@ -108,8 +108,8 @@ fn json(
     out.write_all(b"]}\n")
 }
 
-/// Writes a number; the formatting of the standard library takes several times as long, and there
-/// may be 10^8 of them.
+/// Writes a number. The formatting of the standard library takes several times as long, and there may be
+/// 10^8 numbers.
 fn number(out: &mut Out, number: u32) -> io::Result<()> {
     let mut digits = [0; 10];
     let mut first = digits.len();

@@ -1,4 +1,4 @@
-//! `queens plan`: what a count will take, before anything runs.
+//! `queens plan`: estimates what a count will take, before it runs.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,8 +9,9 @@ use clap::Args;
 use farm::Plan;
 use serde::Serialize;
 
-use super::count::{CountingArgs, CutArgs, given};
+use super::args::{CountingArgs, CutArgs};
 use super::problem::ProblemArgs;
+use super::show;
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::clock;
@@ -30,7 +31,7 @@ pub(super) struct PlanArgs {
     /// Count a sample of the tasks for so long, to estimate the total and the time; 0: no estimate
     #[arg(long, value_name = "SECONDS", default_value_t = 5, env = "QUEENS_SECONDS")]
     seconds: u64,
-    /// Decides which tasks are drawn [default: drawn anew]
+    /// Decides which tasks are drawn [default: a random seed]
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
     /// Print one JSON object
@@ -45,7 +46,7 @@ struct PlanJson {
     method: &'static str,
     #[serde(flatten)]
     parameter: BTreeMap<&'static str, u32>,
-    /// Squares, with completions.
+    /// The given squares, for completions.
     #[serde(skip_serializing_if = "Option::is_none")]
     given: Option<String>,
     fingerprint: String,
@@ -57,10 +58,10 @@ struct PlanJson {
     estimate: Option<EstimateJson>,
 }
 
-/// Of the sum over all tasks, and of the time of one thread, with 95% confidence.
+/// Estimates of the sum over all tasks and of the time of one thread. Errors are for 95% confidence.
 #[derive(Serialize)]
 struct EstimateJson {
-    /// In decimal digits, as counts are.
+    /// A decimal string, like all counts.
     estimate: String,
     estimate_error: String,
     core_seconds: f64,
@@ -95,7 +96,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
             n: args.n,
             method: method.name(),
             parameter: method.parameter().into_iter().collect(),
-            given: given(&problem),
+            given: show::given(&problem),
             fingerprint: plan.fingerprint().to_string(),
             tasks: plan.tasks,
             thread_memory_bytes: thread_memory,
@@ -126,7 +127,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
 }
 
 impl PlanArgs {
-    /// What a sample of the tasks says, if one is wanted and the time is enough.
+    /// The estimate from a sample of the tasks; `None` if none is wanted or the time was too short.
     fn estimated(&self, effort: Effort, cut: Cut) -> Result<Option<Estimated>, Failure> {
         if self.seconds == 0 {
             return Ok(None);
@@ -179,7 +180,7 @@ fn text(estimated: &Estimated, Effort { plan, backend, seed, .. }: Effort) -> St
     )
 }
 
-/// An error as a share of what it is about.
+/// The error of an estimate as a percentage of its value.
 fn percent(Estimate { value, error }: Estimate) -> String {
     if error == 0.0 { "0%".into() } else { format!("{:.2}%", 100.0 * error / value) }
 }

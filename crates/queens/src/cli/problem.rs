@@ -1,4 +1,4 @@
-//! Which problem is meant.
+//! The options that choose a problem.
 
 use board::{Given, Problem};
 use clap::{Args, ValueEnum};
@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use super::queens_input::GivenArgs;
 use crate::failure::Failure;
 
-/// What is counted, beside the board's size.
+/// What is counted, besides the board's size.
 #[derive(Debug, Args)]
 pub(crate) struct ProblemArgs {
     /// What is counted [default: total, and completions where queens are given]
@@ -26,7 +26,7 @@ enum ProblemName {
     Toroidal,
     /// Placements of queens that also move as knights (A051223)
     Superqueens,
-    /// Placements that have the given queens, N up to 64
+    /// Placements that contain the given queens, N up to 64
     Completions,
 }
 

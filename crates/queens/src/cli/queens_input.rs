@@ -1,4 +1,4 @@
-//! Queens that the user gives, in words or files.
+//! Reads the queens that the user gives, as options or files.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use clap::Args;
 
 use crate::failure::Failure;
 
-/// The size of the board, where the text says it, and the queens on it.
+/// The size of the board, if the text says it, and the queens on it.
 pub(super) type Queens = (Option<u32>, Vec<Square>);
 
-/// Queens that stand already.
+/// The options for queens that are given.
 #[derive(Debug, Args)]
 pub(crate) struct GivenArgs {
     /// Queens that stand already, as in a1,c2: files are columns, ranks are rows, a1 is the lower left
@@ -25,7 +25,7 @@ pub(crate) struct GivenArgs {
 }
 
 impl GivenArgs {
-    /// What is given, if anything is, and the size of the board where the text says it.
+    /// Reads the given queens, if there are any.
     pub(super) fn read(&self) -> Result<Option<Queens>, Failure> {
         let squares = |given| match parse_squares(given) {
             Ok(squares) => Ok((None, squares)),
@@ -35,7 +35,11 @@ impl GivenArgs {
         queens.or_else(|| self.board.as_deref().map(read_file)).transpose()
     }
 
-    /// What is given for a board of size `n`.
+    /// Reads the given queens of a board of size `n`.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Usage`], if they cannot be read or stand on a board of another size.
     pub(super) fn read_for(&self, n: u32) -> Result<Option<Vec<Square>>, Failure> {
         match self.read()? {
             Some((Some(size), _)) if size != n => Err(Failure::Usage(format!(
@@ -46,7 +50,7 @@ impl GivenArgs {
     }
 }
 
-/// Reads queens in any notation; `source` says in whose words a fault is.
+/// Reads queens in any notation. Errors name `source`.
 pub(super) fn read(text: &str, source: &str) -> Result<Queens, Failure> {
     solve::read_queens(text).map_err(|error| Failure::Usage(format!("{source}: {error}")))
 }

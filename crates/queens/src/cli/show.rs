@@ -2,25 +2,29 @@
 
 use bytesize::ByteSize;
 use count::Answer;
-use farm::{AuditPolicy, JobState, JobView};
+use farm::{AuditPolicy, JobState, JobView, Problem};
 use serde_json::{Value, json};
 
-use super::count::given;
 use crate::answer;
 use crate::progress::{clock, counts_per_second, seconds_left, si};
 
-/// One object on one line. Counts are decimal strings: they pass 2^53.
+/// A job as a JSON object on one line. Counts are decimal strings, because they may exceed 2^53.
 pub(super) fn json(job: &JobView) -> String {
     object(job).to_string()
 }
 
-/// The same of a finished job, and what its total answers.
+/// A finished job as a JSON object on one line, with the numbers of the answer.
 pub(super) fn json_with(job: &JobView, answer: &Answer) -> String {
     let mut object = object(job);
     for (name, number) in answer::fields(answer) {
         object[name] = number;
     }
     object.to_string()
+}
+
+/// The squares of the given queens, for problems that have such.
+pub(super) fn given(problem: &Problem) -> Option<String> {
+    problem.given().map(ToString::to_string)
 }
 
 fn object(job: &JobView) -> Value {
@@ -67,7 +71,7 @@ fn object(job: &JobView) -> Value {
     object
 }
 
-/// How far the second counts are.
+/// The progress of the audit.
 fn audits(job: &JobView) -> Option<String> {
     let policy = job.audit?;
     let share = 100.0 * f64::from(policy.share_ppm) / f64::from(AuditPolicy::ALL);
@@ -81,8 +85,8 @@ fn audits(job: &JobView) -> Option<String> {
     ))
 }
 
-/// What a running job waits for that no connected worker can count. One that workers hold ranges of
-/// waits for nobody: an older coordinator does not tell how many are able.
+/// What a running job waits for, if no connected worker can count it. A job of which workers hold ranges
+/// does not wait; this matters with an older coordinator, which does not tell how many workers are able.
 fn want(job: &JobView) -> Option<String> {
     let waits = job.state == JobState::Running && job.able_workers == 0 && job.workers == 0;
     waits.then(|| match job.thread_memory {
@@ -91,7 +95,7 @@ fn want(job: &JobView) -> Option<String> {
     })
 }
 
-/// Tasks that nobody is lent any more, and what to do about them.
+/// The poisoned tasks, which are not lent any more, and what to do about them.
 fn poison(job: &JobView) -> Option<String> {
     let named = job.poisoned_first.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
     let more = if job.poisoned > job.poisoned_first.len() as u64 { ", …" } else { "" };
@@ -109,12 +113,13 @@ fn size(bytes: u64) -> impl std::fmt::Display {
     ByteSize(bytes).display().iec()
 }
 
-/// Whether the total is only a part of the answer.
+/// Whether the answer has more than the total.
 fn is_fundamental(job: &JobView) -> bool {
     job.plan.problem.counts_orbits()
 }
 
-/// A line for each job, and one for each that no connected worker can count or that has poison.
+/// A table of jobs, with further lines for jobs that no connected worker can count or that have poisoned
+/// tasks.
 pub(super) fn table(jobs: &[JobView]) -> String {
     let mut lines = vec![format!(
         "{:>5}  {:9}  {:>8}  {:28}  {:>6}  {:>7}  {:>8}  {}",
@@ -145,7 +150,7 @@ pub(super) fn table(jobs: &[JobView]) -> String {
     lines.join("\n")
 }
 
-/// A line for each thing worth knowing about one job.
+/// One job as text, one property a line.
 pub(super) fn details(job: &JobView) -> String {
     let mut lines = vec![
         format!("job       {}", job.id),

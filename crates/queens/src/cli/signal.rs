@@ -1,6 +1,6 @@
-//! Being asked to stop.
+//! Signals that ask the process to stop.
 
-/// Completes at the first Ctrl-C or SIGTERM after the call, not only after it is first awaited.
+/// Completes at the first Ctrl-C or SIGTERM. Signals count from the call on, not only from the first await.
 #[cfg(unix)]
 pub(crate) fn asked_to_stop() -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};

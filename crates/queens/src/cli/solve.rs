@@ -21,17 +21,17 @@ Every placement is checked before it is printed. Exit code 1: there is none, as 
 pub(super) struct SolveArgs {
     /// Board size, 0 to 100000000; with --random at most 10000000
     n: u32,
-    /// A placement by chance instead of the constructed one; not all are equally likely
+    /// Print a random placement instead of the constructed one; not all are equally likely
     #[arg(long)]
     random: bool,
-    /// Always the same placement by chance [default: another one each time]
+    /// Seed of the random placement [default: another one each time]
     #[arg(long, value_name = "S", requires = "random")]
     seed: Option<u32>,
     #[command(flatten)]
     format: FormatArgs,
 }
 
-/// The largest board that is searched: it is held in memory, about 30 bytes a row.
+/// The largest board that is searched. The search holds it in memory, with about 30 bytes per row.
 pub(super) const LARGEST_SEARCHED: u32 = 10_000_000;
 
 pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
@@ -59,7 +59,7 @@ pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
     placement_output::print(format, n, columns, Some(seed))
 }
 
-/// Nothing is printed that was not looked at once more.
+/// Checks a placement once more before it is printed.
 pub(super) fn check(n: u32, columns: impl Iterator<Item = u32>) -> Result<(), Failure> {
     if is_placement(n, columns) {
         return Ok(());

@@ -4,8 +4,8 @@ use bytesize::ByteSize;
 use clap::Args;
 use tokio::sync::watch;
 
+use super::args::CountingArgs;
 use super::client::CoordinatorArgs;
-use super::count::CountingArgs;
 use super::signal::asked_to_stop;
 use crate::failure::Failure;
 use executor::BUILD;
@@ -36,7 +36,7 @@ pub(super) struct WorkerArgs {
 
 pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     let endpoint = args.coordinator.endpoint();
-    // A token that cannot be read is wrong from the start; an address may be right later.
+    // A token file that cannot be read is an error at once; an unreachable coordinator may come later.
     endpoint.check()?;
     let asked = asked_to_stop();
     let (threads, memory) = (args.counting.threads(), args.counting.memory());
@@ -63,7 +63,7 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     tokio::spawn(async move {
         asked.await;
         stop.send_replace(true);
-        // The second time is meant seriously.
+        // A second signal ends the process at once.
         asked_to_stop().await;
         std::process::exit(130);
     });

@@ -1,4 +1,4 @@
-//! What is compared: every algorithm and method, each by one thread, and how it is called.
+//! The algorithms and methods that are compared, and how each counts a board on one thread.
 
 use std::num::NonZero;
 
@@ -18,23 +18,23 @@ use crate::failure::Failure;
 /// A way to count the placements of N queens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum)]
 pub(super) enum Algorithm {
-    /// Each new queen against all earlier ones
+    /// Compare each new queen with all earlier ones
     Direct,
     /// Boolean arrays for columns and diagonals
     Arrays,
-    /// The same without recursion
+    /// Boolean arrays, without recursion
     Stack,
-    /// Permutations of the columns, given up early
+    /// Permutations of the columns, abandoned at the first attack
     Permutations,
-    /// Words of bits
+    /// Bit masks
     Masks,
-    /// The same, one of every two mirror images
+    /// Bit masks, only one of every two mirror images
     Mirror,
-    /// Dead and forced columns are looked for before each queen
+    /// Look for dead and forced columns before each queen
     ForcedColumns,
-    /// Dead and forced columns and rows
+    /// Look for dead and forced columns and rows
     Forced,
-    /// Each distinct state of a row once
+    /// Keep each distinct state of a row once
     States,
     /// The farm's method rows, by its reference loop
     RowsReference,
@@ -50,23 +50,22 @@ pub(super) enum Algorithm {
     Halves,
 }
 
-/// One count.
+/// The result of a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) total: u128,
-    /// Partial placements, where they are counted: queens placed by the classical algorithms and
-    /// `forced`, distinct states by `states`, states stored by the farm's searches.
+    /// Number of partial placements, for algorithms that count them: queens placed by the classical
+    /// algorithms and `forced`, distinct states by `states`, states stored by the farm's searches.
     pub(super) nodes: Option<u64>,
 }
 
 impl Algorithm {
-    /// As on the command line.
+    /// The name on the command line.
     pub(super) fn name(self) -> String {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// The largest board that it counts in about two seconds, and by itself: larger ones are for
-    /// `--all`.
+    /// The largest board that it counts in about two seconds. Larger ones are counted only with `--all`.
     pub(super) fn usual_limit(self) -> u32 {
         use Algorithm::*;
         match self {
@@ -78,24 +77,25 @@ impl Algorithm {
         }
     }
 
-    /// Counts, within so many bytes where it keeps states. `None` where there is no such cut of the
-    /// board.
+    /// Counts a board. An algorithm that keeps states may take `memory` bytes. Returns `None` if the method
+    /// cannot cut the board.
     pub(super) fn count(self, n: u32, memory: u64) -> Result<Option<Found>, Failure> {
         use Algorithm::*;
         let (reference, fastest) = (Backend::Reference, Backend::detect());
         let by_looking = |looking| {
-            let found = forced::count(n, looking);
-            Found { total: found.total.into(), nodes: Some(found.tries + found.forced) }
+            let found = forced::count(n, looking).map_err(anyhow::Error::from)?;
+            let nodes = Some(found.tries + found.forced);
+            Ok::<_, Failure>(Found { total: found.total.into(), nodes })
         };
         Ok(Some(match self {
             Direct => classical::direct::count(n).into(),
             Arrays => classical::arrays::count(n).into(),
             Stack => classical::stack::count(n).into(),
             Permutations => classical::permutations::count(n).into(),
-            Masks => classical::masks::count(n).into(),
-            Mirror => classical::mirror::count(n).into(),
-            ForcedColumns => by_looking(Looking::Columns),
-            Forced => by_looking(Looking::ColumnsAndRows),
+            Masks => classical::masks::count(n).map_err(anyhow::Error::from)?.into(),
+            Mirror => classical::mirror::count(n).map_err(anyhow::Error::from)?.into(),
+            ForcedColumns => by_looking(Looking::Columns)?,
+            Forced => by_looking(Looking::ColumnsAndRows)?,
             States => {
                 let found = states::count(n, memory)?;
                 let nodes = found.rows.iter().map(|row| row.states).sum();
@@ -125,7 +125,7 @@ fn ring(n: u32) -> Method {
     Method::Ring { width: suggested_width(n) }
 }
 
-/// All tasks of the board, in their order.
+/// Counts all tasks of the board, in order.
 fn by_tasks(
     n: u32,
     method: Method,

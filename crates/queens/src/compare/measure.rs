@@ -1,4 +1,4 @@
-//! One board after the other, one algorithm after the other, and what is left out.
+//! Measures each algorithm on each board, and decides what is left out.
 
 use std::collections::HashSet;
 use std::time::Instant;
@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::algorithm::{Algorithm, Found};
 use crate::failure::Failure;
 
-/// One algorithm on one board.
+/// The outcome of one algorithm on one board.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line {
     pub(super) n: u32,
@@ -14,7 +14,7 @@ pub(super) struct Line {
     pub(super) outcome: Outcome,
 }
 
-/// What came of it.
+/// A measured count, or the reason that there is none.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Outcome {
     Counted { found: Found, seconds: f64 },
@@ -24,13 +24,13 @@ pub(super) enum Outcome {
 /// Why a board was not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Why {
-    /// It cannot be cut so.
+    /// The method cannot cut the board.
     Unsuited,
-    /// It is beyond what the algorithm counts by itself.
+    /// The board is above the algorithm's usual limit.
     TooLarge,
-    /// A smaller one took too long.
+    /// A smaller board took too long.
     TooSlow,
-    /// The states, or the lists of halves, do not fit.
+    /// The states, or the lists of `halves`, do not fit into the memory.
     Memory,
 }
 
@@ -45,13 +45,13 @@ impl Why {
     }
 }
 
-/// The algorithms, and what they may take.
+/// The algorithms to compare, and their limits.
 pub(super) struct Contest<'a> {
     algorithms: &'a [Algorithm],
     seconds: f64,
     all: bool,
     memory: u64,
-    /// Those that took too long.
+    /// Algorithms that took too long.
     slow: HashSet<Algorithm>,
 }
 
@@ -65,7 +65,11 @@ impl Contest<'_> {
         Contest { algorithms, seconds, all, memory, slow: HashSet::new() }
     }
 
-    /// Lets all count a board, in turn. Boards come in ascending order.
+    /// Lets all algorithms count a board, in turn. Boards must come in ascending order.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Disagreement`], if two algorithms find different totals.
     pub(super) fn board(&mut self, n: u32) -> Result<Vec<Line>, Failure> {
         let algorithms = self.algorithms.iter();
         let line = |&algorithm| Ok(Line { n, algorithm, outcome: self.outcome(n, algorithm)? });
@@ -94,7 +98,7 @@ impl Contest<'_> {
     }
 }
 
-/// The shortest of some runs, where they are short: a first one is often slow.
+/// The shortest time of several runs, if they are short, because the first run is often slow.
 fn best(n: u32, algorithm: Algorithm, memory: u64) -> Result<Option<(Found, f64)>, Failure> {
     const ENOUGH_SECONDS: f64 = 0.02;
     const MOST_RUNS: u32 = 20;
@@ -113,7 +117,7 @@ fn best(n: u32, algorithm: Algorithm, memory: u64) -> Result<Option<(Found, f64)
     }
 }
 
-/// All that counted a board found the same.
+/// Checks that all algorithms that counted a board found the same total.
 fn agree(lines: &[Line]) -> Result<(), Failure> {
     let mut totals = lines.iter().filter_map(|line| match line.outcome {
         Outcome::Counted { found, .. } => Some((line.n, line.algorithm, found.total)),

@@ -26,7 +26,7 @@ Examples:
   queens compare 8..14 --plot times.svg
   queens compare 12 --algorithms arrays,masks,states,halves --json
 
-By itself an algorithm counts boards up to the largest that it counts in about two seconds: 13 for \
+Without --all, an algorithm counts boards up to the largest that takes it about two seconds: 13 for \
 direct, arrays, stack and permutations; 14 for forced-columns, forced and states; 15 for masks, \
 mirror and the three by reference; 17 for rows and ring; 18 for halves.
 
@@ -95,7 +95,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     for backend in [Backend::Reference, Backend::detect()] {
         count::self_test(backend)?;
     }
-    // A file that cannot be written is better known before minutes of counting.
+    // The files are made first, so that a wrong name fails before minutes of counting.
     for path in [&args.csv, &args.plot].into_iter().flatten() {
         File::create(path).map_err(|error| cannot_write(path, &error))?;
     }

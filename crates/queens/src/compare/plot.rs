@@ -1,4 +1,4 @@
-//! The comparison as a picture: seconds against N, a line for each algorithm.
+//! The comparison as a plot: seconds against N, with a line for each algorithm.
 
 use std::error::Error;
 
@@ -17,14 +17,14 @@ struct Curve {
     points: Vec<(f64, f64)>,
 }
 
-/// An SVG document. Its text is drawn by whoever shows it, in a font of theirs.
+/// Plots the lines as an SVG document. The viewer chooses the font of its text.
 pub(super) fn svg(lines: &[Line]) -> Result<String, Failure> {
     let mut text = String::new();
     draw(&curves(lines), &mut text).map_err(|error| anyhow!("the plot: {error}"))?;
     Ok(text)
 }
 
-/// In the order of the table, without those that counted nothing.
+/// The curves in the order of the table, without algorithms that counted nothing.
 fn curves(lines: &[Line]) -> Vec<Curve> {
     let mut curves: Vec<Curve> = Vec::new();
     for &Line { n, algorithm, outcome } in lines {
@@ -67,7 +67,7 @@ fn draw(curves: &[Curve], text: &mut String) -> Result<(), Box<dyn Error>> {
         .y_desc("seconds")
         .draw()?;
     for (place, curve) in curves.iter().enumerate() {
-        // All around the circle of colours, dark enough for a white ground.
+        // Hues are spread evenly, and dark enough for a white background.
         let colour = HSLColor(place as f64 / curves.len() as f64, 0.85, 0.40);
         chart
             .draw_series(
@@ -83,6 +83,6 @@ fn draw(curves: &[Curve], text: &mut String) -> Result<(), Box<dyn Error>> {
         .border_style(BLACK)
         .draw()?;
     root.present()?;
-    // The document ends when it is dropped.
+    // Dropping `root` completes the document.
     Ok(())
 }

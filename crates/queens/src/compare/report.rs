@@ -29,7 +29,7 @@ pub(super) fn json(line: &Line) -> Result<String, Failure> {
     Ok(serde_json::to_string(&cells(line)).map_err(anyhow::Error::from)?)
 }
 
-/// All lines, under a line of names. No cell has a comma or a quotation mark.
+/// All lines as comma-separated values, under a line of names. No cell has a comma or a quotation mark.
 pub(super) fn csv(lines: &[Line]) -> String {
     let head = "n,algorithm,total,seconds,nodes,nodes_per_solution,left_out\n".to_string();
     lines.iter().map(cells).fold(head, |text, cells| {
@@ -47,7 +47,7 @@ fn plain(figure: f64) -> String {
     figure.to_string()
 }
 
-/// What is known of a line. Totals are decimal strings, as everywhere in JSON.
+/// The cells of a line. Totals are decimal strings, as everywhere in our JSON.
 #[derive(Serialize)]
 struct Cells {
     n: u32,

@@ -1,4 +1,4 @@
-//! Boards and queens as pictures.
+//! Draws boards with queens as scenes.
 
 use board::squares::Square;
 use solve::Placement;
@@ -13,28 +13,29 @@ const DARK: Colour = [0xc2, 0xa0, 0x78];
 const REACH: Colour = [0x4f, 0x86, 0xb8];
 const ATTACK: Colour = [0xd0, 0x16, 0x2b];
 
-/// A queen on a square of 100 x 100: crown, collar and foot; the balls on the crown come to it.
+/// The outline of a queen on a square of 100 x 100: crown, collar and foot, without [`BALLS`].
 const QUEEN: &str = "M 26 70 L 13.5 35 L 33 54 L 32 25 L 44 51 L 50 20 L 56 51 L 68 25 L 67 54 \
     L 86.5 35 L 74 70 C 58 65 42 65 26 70 Z \
     M 26 70 C 42 65 58 65 74 70 L 71 79 C 57 75 43 75 29 79 Z \
     M 29 79 C 43 75 57 75 71 79 C 72 84 77 86 78 91 L 22 91 C 23 86 28 84 29 79 Z";
+/// Centres of the balls on the queen's crown.
 const BALLS: [Point; 5] = [[12.0, 30.5], [31.5, 20.0], [50.0, 15.0], [68.5, 20.0], [88.0, 30.5]];
 
-/// Queens on a board, attacking each other or not.
+/// Queens on a board. They may attack each other.
 #[derive(Debug)]
 pub(crate) struct Diagram {
     pub(crate) n: u32,
     pub(crate) queens: Vec<Square>,
 }
 
-/// How boards are drawn.
+/// The style of drawn boards.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Style {
-    /// A square's side in pixels.
+    /// Side of a square, in pixels.
     pub(crate) square: f32,
-    /// Dark squares are hatched, as in print.
+    /// Whether dark squares are hatched, as in print.
     pub(crate) hatched: bool,
-    /// The lines that queens attack are drawn too.
+    /// Whether the lines that queens attack are drawn.
     pub(crate) attacks: bool,
 }
 
@@ -52,7 +53,7 @@ impl Diagram {
         pairs
     }
 
-    /// One board with its coordinates.
+    /// Draws one board with its coordinates.
     pub(crate) fn scene(&self, style: Style) -> Scene {
         let Style { square, .. } = style;
         let side = square * self.n as f32;
@@ -82,7 +83,7 @@ impl Diagram {
         }
     }
 
-    /// The board with this upper left corner.
+    /// Draws the board with this upper left corner.
     fn draw(&self, [left, top]: Point, style: Style, shapes: &mut Vec<Shape>) {
         let Style { square, hatched, attacks } = style;
         let side = square * self.n as f32;
@@ -149,7 +150,7 @@ impl Diagram {
     }
 }
 
-/// Many placements of one size, each with its number and symmetry.
+/// Draws many placements of one size, each with its number and symmetry.
 pub(crate) fn sheet(n: u32, placements: &[Placement], style: Style) -> Scene {
     let Style { square, .. } = style;
     let side = square * n as f32;
@@ -186,7 +187,7 @@ fn lines(class: &'static str, path: Path, colour: Colour, width: f32) -> Shape {
     Shape { class, path, fill: None, stroke: Some(Stroke { colour, width }) }
 }
 
-/// Lines from the lower left to the upper right through a square.
+/// Adds hatching lines from the lower left to the upper right of a square.
 fn hatch(path: &mut Path, [x, y]: Point, side: f32) {
     const LINES: u8 = 7;
     for i in 1..2 * LINES {

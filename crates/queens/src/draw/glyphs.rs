@@ -1,17 +1,18 @@
-//! Letters and digits as strokes of a pen: an alphabet of our own, so that no font is needed.
+//! Letters and digits as strokes, so that pictures need no font.
 
 use super::scene::Path;
 
 /// Height of a digit, in units of the strokes below.
 const HEIGHT: f32 = 6.0;
+/// Space between two letters, in the same units.
 const BETWEEN: f32 = 1.5;
 
 const BOWL: &str =
     "M 4 -2 C 4 -0.9 3.1 0 2 0 C 0.9 0 0 -0.9 0 -2 C 0 -3.1 0.9 -4 2 -4 C 3.1 -4 4 -3.1 4 -2 Z ";
 const ARCH: &str = "M 0 -2.2 C 0 -3.3 0.9 -4 2 -4 C 3.2 -4 4 -3.3 4 -2.2 L 4 0 ";
 
-/// Width, whether it has the round bowl of o or the arch of n, and its strokes. The base line is at 0;
-/// up is negative.
+/// The width of a letter, its round part (the bowl of o, the arch of n, or nothing) and its other strokes.
+/// The base line is at 0, and up is negative.
 fn glyph(letter: char) -> (f32, &'static str, &'static str) {
     match letter {
         'a' => (4.0, BOWL, "M 4 -4 L 4 0"),
@@ -111,13 +112,13 @@ fn glyph(letter: char) -> (f32, &'static str, &'static str) {
     }
 }
 
-/// Width of words whose digits are so high.
+/// Width of words whose digits have this height.
 pub(crate) fn width(words: &str, height: f32) -> f32 {
     let units: f32 = words.chars().map(|letter| glyph(letter).0 + BETWEEN).sum();
     (units - BETWEEN).max(0.0) * height / HEIGHT
 }
 
-/// The strokes of words (letters a to z, digits and spaces) about the middle `x`, on the base line `y`.
+/// The strokes of words (letters a to z, digits and spaces), centred at `x` on the base line `y`.
 pub(crate) fn words(words: &str, [x, y]: [f32; 2], height: f32) -> Path {
     let scale = height / HEIGHT;
     let mut at = x - width(words, height) / 2.0;

@@ -1,6 +1,6 @@
-//! Diagrams of boards, as chess books have them: as text, SVG or PNG.
+//! Diagrams of boards as in chess books, as text, SVG or PNG.
 //!
-//! A picture is a [`Scene`] of paths, letters included, so that SVG and PNG look the same and need no
+//! A picture is a [`Scene`] of paths. Letters are paths too, so that SVG and PNG look the same and need no
 //! font.
 
 mod diagram;

@@ -1,4 +1,4 @@
-//! A picture as PNG.
+//! Writes a scene as PNG.
 
 use anyhow::{Context, Result};
 use tiny_skia::{
@@ -7,7 +7,7 @@ use tiny_skia::{
 
 use super::scene::{Colour, Path, Scene, Segment};
 
-/// The file's content. Four bytes of memory for each pixel are taken meanwhile.
+/// The content of the PNG file. Drawing takes four bytes of memory per pixel.
 pub(crate) fn png(scene: &Scene) -> Result<Vec<u8>> {
     let mut pixels = Pixmap::new(scene.width.round() as u32, scene.height.round() as u32)
         .context("a picture has pixels")?;
@@ -30,7 +30,7 @@ pub(crate) fn png(scene: &Scene) -> Result<Vec<u8>> {
     Ok(pixels.encode_png()?)
 }
 
-/// `None` for a path without a line.
+/// Converts a path; `None` if it has no line.
 fn outline(path: &Path) -> Option<tiny_skia::Path> {
     let mut builder = PathBuilder::new();
     for segment in &path.segments {

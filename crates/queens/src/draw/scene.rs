@@ -1,19 +1,19 @@
-//! What a picture is made of.
+//! The parts of a picture: shapes, paths and colours.
 
 /// A picture, in pixels from its upper left corner.
 #[derive(Debug)]
 pub(crate) struct Scene {
-    /// In words, for those who do not see it.
+    /// A description for people who cannot see the picture.
     pub(crate) title: String,
     pub(crate) width: f32,
     pub(crate) height: f32,
-    /// From the lowest up.
+    /// The shapes; later ones cover earlier ones.
     pub(crate) shapes: Vec<Shape>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Shape {
-    /// What it is a part of.
+    /// What the shape shows: `queen`, `dark`, `attack`, …
     pub(crate) class: &'static str,
     pub(crate) path: Path,
     pub(crate) fill: Option<Colour>,
@@ -49,7 +49,7 @@ impl Path {
     ///
     /// # Panics
     ///
-    /// If `data`, which is written in this program, is anything else.
+    /// Panics if `data`, which is always a constant of this program, is anything else.
     pub(crate) fn parse(data: &str) -> Path {
         let mut words = data.split_whitespace();
         let mut segments = Vec::new();
@@ -72,7 +72,7 @@ impl Path {
     }
 
     pub(crate) fn circle([x, y]: Point, radius: f32) -> Path {
-        // Four cubic curves come within 0.03 % of a circle with this.
+        // With this factor four cubic curves differ from a circle by less than 0.03%.
         let handle = 0.5523 * radius;
         let (left, right, top, bottom) = (x - radius, x + radius, y - radius, y + radius);
         Path {
@@ -102,7 +102,7 @@ impl Path {
         self.segments.extend(other.segments);
     }
 
-    /// Made larger, then moved.
+    /// A copy that is scaled, then moved.
     pub(crate) fn placed(&self, [x, y]: Point, scale: f32) -> Path {
         let place = |[px, py]: Point| [x + scale * px, y + scale * py];
         let segments = self.segments.iter().map(|segment| match *segment {

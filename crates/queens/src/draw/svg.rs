@@ -1,10 +1,10 @@
-//! A picture as SVG.
+//! Writes a scene as SVG.
 
 use std::fmt::Write;
 
 use super::scene::{Colour, Scene, Segment};
 
-/// The whole document. What it shows has classes: `queen`, `dark`, `attack`, …
+/// The whole document. Its paths have the classes of their shapes: `queen`, `dark`, `attack`, …
 pub(crate) fn svg(scene: &Scene) -> String {
     let Scene { title, width, height, shapes } = scene;
     let mut out = format!(

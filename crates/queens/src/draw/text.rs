@@ -1,4 +1,4 @@
-//! A board as text.
+//! Draws a board as text.
 
 use std::collections::HashSet;
 
@@ -6,8 +6,8 @@ use board::squares::Square;
 
 use super::Diagram;
 
-/// The board with its coordinates: `Q` a queen, `.` an empty square; if `attacks`, `x` an attacked one
-/// and `!` a queen that is attacked. It ends without a line end.
+/// The board with its coordinates. `Q` is a queen and `.` an empty square. With `attacks`, `x` is an attacked
+/// square and `!` an attacked queen. The text does not end with a line break.
 pub(crate) fn text(diagram: &Diagram, attacks: bool) -> String {
     let n = diagram.n;
     let queens: HashSet<Square> = diagram.queens.iter().copied().collect();

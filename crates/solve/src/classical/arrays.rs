@@ -1,12 +1,12 @@
 //! Three boolean arrays say which columns and diagonals hold a queen.
 //!
-//! Source: Wirth, "Program Development by Stepwise Refinement" (CACM 14, 1971), whose arrays a, b and
-//! c they are, and again in "Algorithms + Data Structures = Programs" (1976); Dijkstra, "Notes on
-//! Structured Programming" (in Dahl, Dijkstra and Hoare, 1972).
+//! Source: the arrays a, b and c of Wirth, "Program Development by Stepwise Refinement" (CACM 14, 1971), and
+//! "Algorithms + Data Structures = Programs" (1976); Dijkstra, "Notes on Structured Programming" (in Dahl,
+//! Dijkstra and Hoare, 1972).
 
 use super::Searched;
 
-/// Counts the placements of `n` queens, any N; half a second for N = 13.
+/// Counts the placements of `n` queens for any N. N = 13 takes half a second.
 #[must_use]
 pub fn count(n: u32) -> Searched {
     let n = n as usize;
@@ -15,12 +15,12 @@ pub fn count(n: u32) -> Searched {
     searched
 }
 
-/// Which lines hold a queen.
+/// The lines that hold a queen.
 pub(super) struct Taken {
     columns: Vec<bool>,
-    /// By row + column.
+    /// Diagonals by row + column.
     sums: Vec<bool>,
-    /// By row - column + N - 1.
+    /// Diagonals by row - column + N - 1.
     differences: Vec<bool>,
 }
 
@@ -42,7 +42,7 @@ impl Taken {
         !self.sums[row + column] && !self.differences[self.difference(row, column)]
     }
 
-    /// Puts a queen on the square, or takes it away.
+    /// Puts a queen on the square, or removes it.
     pub(super) fn set(&mut self, row: usize, column: usize, queen: bool) {
         let difference = self.difference(row, column);
         self.columns[column] = queen;

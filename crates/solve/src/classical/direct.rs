@@ -1,12 +1,11 @@
-//! Each new queen is held against all earlier ones.
+//! Each new queen is compared with all earlier ones.
 //!
-//! Source: the backtracking that everybody finds first. Wirth begins with it, "Program Development by
-//! Stepwise Refinement" (CACM 14, 1971), and so does Knuth (TAOCP 4B, 7.2.2, the first form of
-//! Algorithm B).
+//! Source: plain backtracking, with which Wirth ("Program Development by Stepwise Refinement", CACM 14,
+//! 1971) and Knuth (TAOCP 4B, 7.2.2, the first form of Algorithm B) begin.
 
 use super::Searched;
 
-/// Counts the placements of `n` queens, any N; a second for N = 13.
+/// Counts the placements of `n` queens for any N. N = 13 takes a second.
 #[must_use]
 pub fn count(n: u32) -> Searched {
     let mut searched = Searched::default();
@@ -32,7 +31,7 @@ fn place(n: u32, columns: &mut Vec<u32>, searched: &mut Searched) {
 }
 
 fn is_safe(columns: &[u32], column: u32) -> bool {
-    // The last queen is one row away, the one before it two.
+    // The last queen is one row away, and the one before it two rows.
     columns.iter().rev().zip(1..).all(|(&other, rows)| {
         let apart = other.abs_diff(column);
         apart != 0 && apart != rows

@@ -1,4 +1,4 @@
-//! Three words of bits: what is free in a row is one expression.
+//! Three words of bits: the free squares of a row are one expression.
 //!
 //! Source: M. Richards, "Backtracking Algorithms in MCPL using Bit Patterns and Recursion"
 //! (University of Cambridge Computer Laboratory, Technical Report 433, 1997).
@@ -6,22 +6,23 @@
 use board::full_mask;
 
 use super::Searched;
+use crate::BoardTooLarge;
 
-/// Counts the placements of `n` queens, N from 0 to 32; two seconds for N = 15.
+/// Counts the placements of `n` queens, N from 0 to 32. N = 15 takes two seconds.
 ///
 /// Only free squares are tried: each try is a node.
 ///
-/// # Panics
+/// # Errors
 ///
-/// If N is greater than 32.
-#[must_use]
-pub fn count(n: u32) -> Searched {
+/// [`BoardTooLarge`], if N is greater than 32.
+pub fn count(n: u32) -> Result<Searched, BoardTooLarge> {
+    BoardTooLarge::check(n)?;
     let mut nodes = 0;
     let total = place(full_mask(n), 0, 0, 0, &mut nodes);
-    Searched { total, tries: nodes, nodes }
+    Ok(Searched { total, tries: nodes, nodes })
 }
 
-/// The ways to fill the row that sees these attacks, and all rows below it.
+/// The number of ways to fill the row that sees these attacks, and all rows below it.
 pub(super) fn place(all: u32, left: u32, down: u32, right: u32, nodes: &mut u64) -> u64 {
     if down == all {
         return 1;

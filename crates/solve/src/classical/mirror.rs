@@ -1,4 +1,4 @@
-//! The words of bits, with one of every two mirror images: half of the work, the same total.
+//! The words of bits, counting one of every two mirror images: half of the work gives the same total.
 //!
 //! Source: folklore; J. Somers, "The N Queens Problem: a study in optimization" (2002), made it
 //! widely known.
@@ -6,18 +6,19 @@
 use board::full_mask;
 
 use super::{Searched, masks};
+use crate::BoardTooLarge;
 
-/// Counts the placements of `n` queens, N from 0 to 32; a second for N = 15.
+/// Counts the placements of `n` queens, N from 0 to 32. N = 15 takes a second.
 ///
-/// A board and its mirror image are different boards, unless N = 1. So it is enough to count those
-/// whose first queen stands in the left half, and where it stands in the middle of an odd board,
-/// those whose second queen, which cannot stand there, does.
+/// A placement and its mirror image are different, unless N = 1. It is therefore enough to count placements
+/// whose first queen stands in the left half. If the first queen stands in the middle of an odd board, the
+/// second queen cannot stand there, and it is enough to count those whose second queen is in the left half.
 ///
-/// # Panics
+/// # Errors
 ///
-/// If N is greater than 32.
-#[must_use]
-pub fn count(n: u32) -> Searched {
+/// [`BoardTooLarge`], if N is greater than 32.
+pub fn count(n: u32) -> Result<Searched, BoardTooLarge> {
+    BoardTooLarge::check(n)?;
     let all = full_mask(n);
     if n <= 1 {
         return masks::count(n);
@@ -40,5 +41,5 @@ pub fn count(n: u32) -> Searched {
             half += masks::place(all, left, first | second, right, &mut nodes);
         }
     }
-    Searched { total: 2 * half, tries: nodes, nodes }
+    Ok(Searched { total: 2 * half, tries: nodes, nodes })
 }

@@ -1,4 +1,4 @@
-//! Permutations of the columns, of which each new number must have diagonals of its own.
+//! Permutations of the columns: each new number must have diagonals that no earlier one has.
 //!
 //! Source: Gauss, in letters to Schumacher of 1850, puts the problem as permutations whose sums and
 //! differences with their places are all distinct (P. J. Campbell, "Gauss and the Eight Queens
@@ -8,7 +8,7 @@
 use super::Searched;
 use super::arrays::Taken;
 
-/// Counts the placements of `n` queens, any N; two seconds for N = 14.
+/// Counts the placements of `n` queens for any N. N = 14 takes two seconds.
 #[must_use]
 pub fn count(n: u32) -> Searched {
     let n = n as usize;

@@ -5,13 +5,13 @@
 use super::Searched;
 use super::arrays::Taken;
 
-/// Counts the placements of `n` queens, any N; half a second for N = 13.
+/// Counts the placements of `n` queens for any N. N = 13 takes half a second.
 #[must_use]
 pub fn count(n: u32) -> Searched {
     let n = n as usize;
     let mut taken = Taken::none(n);
     let mut searched = Searched::default();
-    // The queens' columns, and the column to be tried next in the row below them.
+    // The columns of the queens, and the column to try next in the row below them.
     let (mut columns, mut column) = (Vec::new(), 0);
     loop {
         let row = columns.len();

@@ -1,6 +1,6 @@
-//! How long a search may go on.
+//! Budgets: how much work a search may do.
 
-/// Work that may still be done, in steps of about a nanosecond.
+/// The work that may still be done, in steps of about a nanosecond.
 pub(super) struct Budget<'a> {
     left: u64,
     until_asked: u64,
@@ -8,7 +8,7 @@ pub(super) struct Budget<'a> {
     stopped: bool,
 }
 
-/// Work between two questions whether to stop.
+/// The work between two calls of `stop`.
 const UNASKED: u64 = 1_000_000;
 
 impl<'a> Budget<'a> {
@@ -16,7 +16,7 @@ impl<'a> Budget<'a> {
         Budget { left: work, until_asked: 0, stop, stopped: false }
     }
 
-    /// Takes off work that is about to be done; whether it may be.
+    /// Subtracts work that is about to be done, and returns whether it may be done.
     pub(super) fn spend(&mut self, work: u64) -> bool {
         self.until_asked = self.until_asked.saturating_sub(work);
         if self.until_asked == 0 {
@@ -27,7 +27,7 @@ impl<'a> Budget<'a> {
         self.left > 0 && !self.stopped
     }
 
-    /// Whether somebody asked to stop.
+    /// Whether `stop` has ended the search.
     pub(super) fn is_stopped(&self) -> bool {
         self.stopped
     }

@@ -1,10 +1,10 @@
-//! Completion by exact search: the proof, where there is none.
+//! Completion by exact search, which also proves that there is no placement.
 //!
-//! The search branches on the row or column with the fewest squares that no queen attacks, the rule
-//! of J. R. Bitner and E. M. Reingold ("Backtrack programming techniques", CACM 18(11), 1975), here
-//! over rows and columns alike, as in D. E. Knuth's exact covers ("Dancing links", 2000). A line
-//! without a square ends the branch, and a line with a single one has no choice. Nothing is kept
-//! about single squares: a line's squares are the words of three bit sets, laid one on another.
+//! The search branches on the row or column with the fewest squares that no queen attacks. This is the rule
+//! of J. R. Bitner and E. M. Reingold ("Backtrack programming techniques", CACM 18(11), 1975), applied to
+//! rows and columns alike as in D. E. Knuth's exact covers ("Dancing links", 2000). A line without such a
+//! square ends the branch, and a line with a single one has no choice. No list of squares is kept: the
+//! squares of a line follow from three bit sets, word by word.
 
 use super::{Budget, Completion, Start};
 use crate::Placement;
@@ -12,7 +12,7 @@ use crate::bits::{Bits, ones};
 use crate::random::SplitMix64;
 use board::squares::Square;
 
-/// Searches all completions until there is one, in an order by chance, or the budget is spent.
+/// Searches the completions in a random order until one is found, all are excluded, or the budget is spent.
 pub(super) fn search(
     given: &Start,
     random: &mut SplitMix64,
@@ -22,7 +22,7 @@ pub(super) fn search(
     let mut levels: Vec<Level> = Vec::new();
     let mut columns = given.columns.clone();
     loop {
-        // Down: to the next line, with all its squares ...
+        // Go down to the next line, with all its squares ...
         match board.narrowest(budget) {
             Narrowest::Full => {
                 let columns = columns.into_iter().map(|column| column.expect("no row is left"));
@@ -35,7 +35,7 @@ pub(super) fn search(
                 levels.push(Level { line, squares, queen: None });
             }
         }
-        // ... and to the next square of the last line that has one left.
+        // ... and on to the next square of the last line that has one left.
         loop {
             let Some(level) = levels.last_mut() else { return Completion::None };
             if let Some(queen) = level.queen.take() {
@@ -54,7 +54,7 @@ pub(super) fn search(
     }
 }
 
-/// A line that was chosen, what is left to try in it, and what stands there now.
+/// A line that was chosen, the squares left to try in it, and its present queen.
 struct Level {
     line: Line,
     squares: Vec<u32>,
@@ -75,7 +75,7 @@ impl Line {
         }
     }
 
-    /// Which of two it is, and its number.
+    /// 0 for a row and 1 for a column, and the number of the line.
     fn index(self) -> (usize, usize) {
         match self {
             Line::Row(row) => (0, row as usize),
@@ -96,11 +96,12 @@ enum Narrowest {
 struct Board {
     n: usize,
     words: usize,
-    /// Columns without a queen, and rows: what a row, or a column, has to choose from.
+    /// The columns without a queen, among which a row chooses, and the rows without one, among which a column
+    /// chooses.
     open: [Bits; 2],
-    /// Diagonals with a queen by row + column, the same seen from rows and from columns.
+    /// Diagonals with a queen by row + column, which rows and columns see alike.
     sums: Bits,
-    /// Diagonals with a queen by across - line + N - 1, seen from rows and from columns.
+    /// Diagonals with a queen by across - line + N - 1, as rows see them and as columns see them.
     differences: [Bits; 2],
 }
 
@@ -120,7 +121,7 @@ impl Board {
         board
     }
 
-    /// Puts a queen there, or takes the one away that is there.
+    /// Puts a queen on the square, or removes the one that is there.
     fn flip(&mut self, queen: Square) {
         let (row, column) = (queen.row as usize, queen.column as usize);
         self.open[0].flip(column);
@@ -130,7 +131,7 @@ impl Board {
         self.differences[1].flip(row + self.n - 1 - column);
     }
 
-    /// The `word`th 64 squares of a line, as bits: those that no queen attacks.
+    /// Of the squares `64 * word` to `64 * word + 63` of a line, those that no queen attacks, as bits.
     fn word(&self, line: Line, word: usize) -> u64 {
         let (kind, line) = line.index();
         let attacked = self.sums.window(line + 64 * word)
@@ -152,7 +153,7 @@ impl Board {
         for line in rows.chain(columns) {
             let mut found = 0;
             let mut word = 0;
-            // A line that has as many as another is of no interest, however many more it has.
+            // Counting ends once a line has as many squares as the narrowest one so far.
             while word < self.words && found < fewest {
                 found += self.word(line, word).count_ones();
                 word += 1;

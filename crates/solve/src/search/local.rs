@@ -1,23 +1,23 @@
-//! Completion by repair: queens change columns in pairs while collisions fall.
+//! Completion by repair: pairs of queens exchange their columns while the number of collisions falls.
 //!
 //! R. Sosič and J. Gu, "A polynomial time algorithm for the n-queens problem", SIGART Bulletin 1(3),
 //! 1990, and "Efficient local search with conflict minimization: a case study of the n-queens
-//! problem", IEEE Transactions on Knowledge and Data Engineering 6(5), 1994: a start with few
-//! collisions (their QS4), and a counter for each diagonal, so that a swap is judged in constant time.
-//! Queens that are given never move.
+//! problem", IEEE Transactions on Knowledge and Data Engineering 6(5), 1994. The search starts with few
+//! collisions (their QS4), and has a counter for each diagonal, so that a swap is judged in constant time.
+//! Given queens never move.
 
 use super::{Budget, Start};
 use crate::Placement;
 use crate::bits::Bits;
 use crate::random::SplitMix64;
 
-/// Columns that a queen tries at the start before it stands where it is attacked.
+/// The number of columns that a queen tries at the start before it is placed where it is attacked.
 const FIRST_TRIES: usize = 100;
-/// Partners that an attacked queen tries in one pass, at most.
+/// The most partners that an attacked queen tries in one pass.
 const PARTNERS: usize = 7_000;
-/// Passes in which no collision goes away before the search starts again.
+/// The number of passes without progress after which the search starts again.
 const PATIENCE: u32 = 12;
-/// What a swap costs of a budget.
+/// The work of a swap.
 const SWAP: u64 = 50;
 
 /// Starts and repairs until a placement is found or the budget is spent.
@@ -62,8 +62,8 @@ impl Board {
         }
     }
 
-    /// Puts a queen in each free row, where it is not attacked if such a column is found soon. Whether
-    /// the budget allows it.
+    /// Puts a queen in each free row, in a column where it is not attacked if one is found soon. Returns
+    /// whether the budget was enough.
     fn start(&mut self, given: &Start, random: &mut SplitMix64, budget: &mut Budget<'_>) -> bool {
         self.sums.fill(0);
         self.differences.fill(0);
@@ -86,7 +86,8 @@ impl Board {
         budget.spend(SWAP * (len as u64 + 1))
     }
 
-    /// Swaps columns until no queen is attacked (true), or patience or budget are at an end.
+    /// Swaps columns until no queen is attacked, and returns true; or returns false when patience or budget
+    /// are at an end.
     fn repair(&mut self, random: &mut SplitMix64, budget: &mut Budget<'_>) -> bool {
         let len = self.rows.len();
         let mut fruitless = 0;
@@ -103,14 +104,14 @@ impl Board {
                     }
                     let gain = self.swap(i, random.below(len), fruitless > 0);
                     fell |= gain > 0;
-                    // A swap that changes nothing but the partner's place may have freed this queen.
+                    // A swap that leaves the number of collisions may still have freed this queen.
                     if gain > 0 || (gain == 0 && !self.is_attacked(i)) {
                         break;
                     }
                 }
             }
             fruitless = if fell { 0 } else { fruitless + 1 };
-            // The look at all queens.
+            // The work of examining all queens.
             if !budget.spend(len as u64) {
                 return false;
             }
@@ -118,8 +119,8 @@ impl Board {
         false
     }
 
-    /// Lets two queens change columns if collisions fall by it, or, where `sideways` is allowed, if
-    /// they do not rise. By how many they fall, or would.
+    /// Lets two queens exchange columns if that reduces the collisions, or, if `sideways`, does not increase
+    /// them. Returns by how many they fall, or would fall.
     fn swap(&mut self, i: usize, j: usize, sideways: bool) -> i32 {
         if i == j {
             return 0;
@@ -145,7 +146,8 @@ impl Board {
         [&mut self.sums[column + row], &mut self.differences[column + self.n - row]]
     }
 
-    /// Puts a queen there; how many collisions that makes: one on each diagonal that has a queen.
+    /// Puts a queen on the square, and returns the number of collisions that this makes: one for each of its
+    /// diagonals that has a queen.
     fn put(&mut self, row: u32, column: u32) -> i32 {
         let added = self.diagonals(row, column).map(|count| {
             *count += 1;
@@ -154,7 +156,7 @@ impl Board {
         added[0] + added[1]
     }
 
-    /// The reverse of [`put`](Board::put).
+    /// Removes a queen, and returns the number of collisions that this ends.
     fn lift(&mut self, row: u32, column: u32) -> i32 {
         let removed = self.diagonals(row, column).map(|count| {
             *count -= 1;
@@ -163,7 +165,7 @@ impl Board {
         removed[0] + removed[1]
     }
 
-    /// The queens on the two diagonals of a square, one that stands there twice.
+    /// The number of queens on the two diagonals of a square. A queen on the square itself counts twice.
     fn queens_on_diagonals_of(&mut self, row: u32, column: u32) -> u32 {
         self.diagonals(row, column).map(|count| *count).into_iter().sum()
     }

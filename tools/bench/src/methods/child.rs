@@ -1,7 +1,7 @@
-//! A sample in a process of its own, so that its peak memory is its own.
+//! A sample in a process of its own, so that its peak memory can be measured.
 //!
-//! The parent asks, the child answers: one JSON value a line, over its standard input and output. It
-//! ends when the parent does.
+//! The parent sends requests and the child answers, one JSON value a line, over the child's standard input
+//! and output. The child ends when the parent does.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -22,18 +22,18 @@ use anyhow::Result;
 
 use crate::print;
 
-/// A parent's wish.
+/// A request of the parent.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 enum Ask {
-    /// Choose a sample that takes so long, milliseconds, or longer, or is the whole plan: [`Fitted`].
+    /// Choose a sample that takes at least so many milliseconds, or the whole plan. Answer: [`Fitted`].
     Fit(u64),
-    /// Count it: [`Counted`].
+    /// Count the sample. Answer: [`Counted`].
     Count,
-    /// Count the sample of another backend, chosen by [`Fitted::wanted`]: its solutions.
+    /// Count the sample of another backend, given by [`Fitted::wanted`]. Answer: its solutions.
     Solutions(u64),
 }
 
-/// A sample that was counted once: what [`executor::Counted`] says.
+/// The result of counting a sample once, like [`executor::Counted`].
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Counted {
     pub(crate) seconds: f64,
@@ -54,9 +54,9 @@ pub(crate) struct Fitted {
     /// The seed that decides which tasks are drawn.
     pub(crate) wanted: u64,
     pub(crate) tasks: usize,
-    /// The share of the plan that they are.
+    /// The number of its tasks as a share of the plan, from 0 to 1.
     pub(crate) share: f64,
-    /// By `rows`: the nodes of the plain recursion.
+    /// The nodes of the plain recursion, for the method `rows`.
     pub(crate) plain_nodes: Option<u64>,
 }
 
@@ -67,12 +67,12 @@ pub(crate) struct SampleArgs {
     cut: CutArgs,
     #[command(flatten)]
     counting: CountingArgs,
-    /// Give the kernel's memory back after each answer: others need it
+    /// Free the kernel's memory after each answer, because other processes need it
     #[arg(long)]
     rests: bool,
 }
 
-/// The child: answers until its standard input ends.
+/// The child's end. It answers requests until its standard input ends.
 pub(crate) fn serve(args: &SampleArgs) -> Result<()> {
     let problem = Problem::Total { n: args.n };
     let method = args.cut.method(problem)?;
@@ -99,7 +99,7 @@ pub(crate) fn serve(args: &SampleArgs) -> Result<()> {
                 json(solutions)
             }
         }?;
-        // First, so that the next one finds it free.
+        // The memory is freed before the answer, so that it is free for the next process.
         if args.rests {
             sample.rest();
         }
@@ -120,8 +120,7 @@ pub(crate) struct SampleProcess {
 }
 
 impl SampleProcess {
-    /// Starts a child whose kernel may take `memory` bytes, all the time or, if it `rests`, while it
-    /// is being asked.
+    /// Starts a child whose kernel may take `memory` bytes. If it `rests`, it frees them after each answer.
     pub(crate) fn start(
         n: u32,
         method: Method,
@@ -143,7 +142,7 @@ impl SampleProcess {
         Ok(SampleProcess { child, asks, answers })
     }
 
-    /// Chooses a sample that takes `least_ms` or longer, or is the whole plan.
+    /// Chooses a sample that takes `least_ms` milliseconds or longer, or the whole plan.
     pub(crate) fn fit(&mut self, least_ms: u64) -> Result<Fitted> {
         self.ask(Ask::Fit(least_ms))
     }
@@ -153,12 +152,12 @@ impl SampleProcess {
         self.ask(Ask::Count)
     }
 
-    /// The solutions of another backend's sample of the same plan.
+    /// Counts another backend's sample of the same plan. Returns its solutions.
     pub(crate) fn solutions_of(&mut self, other: &Fitted) -> Result<u64> {
         self.ask(Ask::Solutions(other.wanted))
     }
 
-    /// The most memory that was ever resident, MiB; `None` where the system does not tell.
+    /// Peak of the resident memory, in MiB; `None` if the system does not tell.
     pub(crate) fn peak_mib(&self) -> Option<f64> {
         memory_mib(&self.child, "VmHWM:")
     }

@@ -10,7 +10,7 @@ use anyhow::Result;
 
 use crate::print;
 
-/// All lines of one board; ratios are to `unit`.
+/// Prints all lines of one board. Ratios are relative to `unit`.
 pub(crate) fn board(lines: &[&Line], unit: &Line, hz: Option<f64>) -> Result<()> {
     let n = lines[0].n;
     print(format_args!(
@@ -38,7 +38,7 @@ pub(crate) fn board(lines: &[&Line], unit: &Line, hz: Option<f64>) -> Result<()>
     Ok(())
 }
 
-/// In fixed places as long as these say something.
+/// A percentage with two decimal places, or in scientific notation if it is below 0.01%.
 fn percent(share: f64) -> String {
     match 100.0 * share {
         small if small < 0.01 => format!("{small:.1e}%"),

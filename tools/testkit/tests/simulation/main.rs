@@ -52,6 +52,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Instant;
 
+use farm::rules::MemoryStore;
+use real::RealLedger;
 use tally::Tally;
 use world::World;
 
@@ -85,6 +87,12 @@ fn the_real_ledger_answers_and_restores_alike() {
     let begun = Instant::now();
     run_all(seeds, World::with_real_ledger);
     println!("{seeds} seeds with the real ledger in {:.1} s", begun.elapsed().as_secs_f64());
+}
+
+#[test]
+fn every_store_conforms() {
+    testkit::conformance::check(MemoryStore::default);
+    testkit::conformance::check(RealLedger::new);
 }
 
 /// Runs the seeds `0..seeds`. Fails with the lowest seed that does.

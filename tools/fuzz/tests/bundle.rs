@@ -4,16 +4,14 @@
 use std::fs;
 use std::sync::LazyLock;
 
+use evidence::{Sample, check, export};
 use farm::{
     Author, JobId, KernelName, LeaseId, LedgerCommand, Method, Plan, Problem, Range, Report, Slice,
     Tally,
 };
 use fuzz::Source;
-use tempfile::TempDir;
-
-use super::recount::Sample;
-use super::{check, export};
 use ledger::{CheckedLedger, Evidence, LedgerFault};
+use tempfile::TempDir;
 
 const JOB: JobId = JobId(1);
 
@@ -53,7 +51,7 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
 fn bundle() {
     let folder = TempDir::new().expect("a temporary directory");
     let path = folder.path().join("altered");
-    fuzz::each_input(|input| {
+    bolero::check!().for_each(move |input: &[u8]| {
         let mut source = Source::new(input);
         let mut bytes = SOUND.clone();
         for _ in 0..=source.below(4) {

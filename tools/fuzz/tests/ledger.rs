@@ -1,16 +1,30 @@
-//! The fuzzing target `ledger`: a ledger whose bytes or rows somebody altered is refused with a
-//! sentence and left as it is, or opens, and a farm goes on from it. The crate `fuzz` says how to run
-//! it for longer.
+//! The fuzzing target `ledger`: a ledger with altered bytes or rows is either refused with a sentence and
+//! not changed, or it opens and a farm continues from it. The crate `fuzz` says how to run it for longer.
 
+use std::fs;
+use std::path::Path;
 use std::sync::LazyLock;
 
+use farm::{
+    AuditPolicy, Author, Config, Farm, JobId, JobState, KernelName, LeaseId, LedgerCommand, Method,
+    Millis, Plan, Problem, Range, Report, Slice, Tally,
+};
 use fuzz::Source;
+use ledger::{CheckedLedger, Ledger, LedgerFault};
 use rusqlite::Connection;
 use rusqlite::types::Value;
+use tempfile::TempDir;
 
-use super::*;
+fn open(path: &Path) -> Result<Ledger, LedgerFault> {
+    CheckedLedger::open_again(path)?.begin()
+}
 
-/// A ledger with a bit of everything: jobs of all states, ranges, disputes that are open and settled.
+/// 100 tasks of a small board.
+fn plan() -> Plan {
+    Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks: 100 }
+}
+
+/// A ledger with rows of all kinds: jobs of all states, ranges, open and settled disputes.
 static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let directory = TempDir::new().expect("a temporary directory");
     let path = directory.path().join("ledger.db");
@@ -20,8 +34,10 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
         let plan = Plan { problem, ..plan() };
         let by = |worker: &str| Author { worker: worker.into(), build: "1.2.3".into() };
         let report = |start, end, count| {
-            let report = super::report(interval(start, end), count);
-            Report { job: JobId(job), fingerprint: plan.fingerprint(), ..report }
+            let whole = report(start, end, count);
+            let fingerprint = plan.fingerprint();
+            let tally = Tally::EMPTY.with(fingerprint, start, count).expect("it is one count");
+            Report { job: JobId(job), fingerprint, tally, ..whole }
         };
         let range = |start, end, count| {
             let (author, audit) = (by("a"), start == 30);
@@ -66,7 +82,7 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let job = LedgerCommand::CreateJob { job: JobId(9), plan, slice, priority: 3, audit: None };
     ledger.apply(&[job]).expect("it is written");
     let author = Author { worker: "a".into(), build: "1.2.3".into() };
-    let report = Report { job: JobId(9), ..whole() };
+    let report = whole();
     ledger.apply(&[LedgerCommand::Accept { report, author, audit: false }]).expect("it is");
     let done = LedgerCommand::Finish { job: JobId(9), tasks: 100, total: 92 };
     ledger.apply(&[done]).expect("it is written");
@@ -74,20 +90,42 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
     fs::read(&path).expect("it can be read")
 });
 
+/// A report of the job 9. All of `count` is counted by the first task.
+fn report(start: u64, end: u64, count: u64) -> Report {
+    let fingerprint = plan().fingerprint();
+    Report {
+        job: JobId(9),
+        fingerprint,
+        lease: LeaseId((1 << 40) + 1),
+        range: Range::new(start, end).expect("it is not empty"),
+        tally: Tally::EMPTY.with(fingerprint, start, count).expect("it is one count"),
+        kernel: kernel("avx2"),
+        busy_us: 1,
+    }
+}
+
+fn kernel(name: &str) -> KernelName {
+    KernelName::new(name).expect("it is short")
+}
+
 fn whole() -> Report {
-    Report { lease: LeaseId(1 << 40), ..report(interval(0, 100), 92) }
+    Report { lease: LeaseId(1 << 40), ..report(0, 100, 92) }
 }
 
 #[test]
 fn ledger() {
     let directory = TempDir::new().expect("a temporary directory");
     let path = directory.path().join("ledger.db");
-    fuzz::each_input(|input| {
+    bolero::check!().for_each(move |input: &[u8]| {
         let mut source = Source::new(input);
-        remove(&path, &["-wal", "-shm", "-journal"]);
+        for suffix in ["-wal", "-shm", "-journal"] {
+            let mut name = path.clone().into_os_string();
+            name.push(suffix);
+            let _ = fs::remove_file(name);
+        }
         fs::write(&path, &*SOUND).expect("it can be written");
         if source.one_in(2) {
-            // What cannot be altered so stays as it was.
+            // If it cannot be altered so, it stays as it was.
             let _ = alter_rows(&path, &mut source);
         } else {
             alter_bytes(&path, &mut source);
@@ -100,7 +138,7 @@ fn opens_or_stays(path: &Path) {
     let before = fs::read(path).expect("it can be read");
     match open(path) {
         Ok(mut ledger) => {
-            Farm::restore(config(), Millis(0), ledger.take_restored());
+            Farm::restore(Config::default(), Millis(0), ledger.take_restored());
         }
         Err(fault) => {
             assert!(!fault.to_string().is_empty());
@@ -117,10 +155,10 @@ fn alter_bytes(path: &Path, source: &mut Source<'_>) {
             0 => bytes.truncate(at.max(1)),
             1 => bytes[at..].fill(0),
             2..=6 => bytes[at] = source.byte(),
-            // Near the beginning, where SQLite's own header and the schema are.
+            // The beginning of the file has SQLite's own header and the schema.
             7 => bytes[at % 4096] = source.byte(),
             _ => {
-                // A text or a number that is there, so that the pages still hang together.
+                // This alters an existing text or number, so that the pages keep a valid structure.
                 let used: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at] != 0).collect();
                 let at = used[at % used.len()];
                 bytes[at] ^= 1 << source.below(8);
@@ -130,7 +168,7 @@ fn alter_bytes(path: &Path, source: &mut Source<'_>) {
     fs::write(path, bytes).expect("it can be written");
 }
 
-/// Alters what the schema says is there, whatever that is.
+/// Alters a random row of a random table of the schema.
 fn alter_rows(path: &Path, source: &mut Source<'_>) -> Result<(), rusqlite::Error> {
     let db = Connection::open(path)?;
     db.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON")?;
@@ -142,11 +180,11 @@ fn alter_rows(path: &Path, source: &mut Source<'_>) -> Result<(), rusqlite::Erro
         let table = source.choose(&tables);
         let columns = names(&format!("SELECT name FROM pragma_table_info('{table}')"))?;
         if columns.is_empty() {
-            // It was dropped.
+            // The table was dropped.
             continue;
         }
         let column = source.choose(&columns);
-        // Rows without a rowid are told apart by any column.
+        // Some tables have no rowid, so a random column selects the rows.
         let any = source.choose(&columns);
         let place = source.below(8);
         let row = format!("{any} IS (SELECT {any} FROM {table} LIMIT 1 OFFSET {place})");
@@ -165,7 +203,7 @@ fn alter_rows(path: &Path, source: &mut Source<'_>) -> Result<(), rusqlite::Erro
                 db.execute(&format!("UPDATE {table} SET {column} = ? WHERE {row}"), [value(source)])
             }
         };
-        // Some alterations no database allows.
+        // The database rejects some alterations.
         let _ = altered;
     }
     Ok(())
