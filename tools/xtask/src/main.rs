@@ -100,8 +100,8 @@ fn run(task: Task) -> Result<(), u8> {
         }
         Task::Fuzz { seconds } => {
             let ms = (seconds * 1_000).to_string();
-            let targets = ["--package", "fuzz", "--tests"];
-            cargo("test").args(targets).env("BOLERO_RANDOM_TEST_TIME_MS", &ms).run()
+            let test = cargo("test").args(["--package", "fuzz"]);
+            test.env("BOLERO_RANDOM_TEST_TIME_MS", &ms).run()
         }
         Task::Bench { arguments } => {
             let bench = ["--release", "--package", "bench", "--"];
