@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use prost::Message;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("proto");
     println!("cargo::rerun-if-changed={}", root.display());
 
     let files = ["queens/v1/farm.proto", "queens/v1/jobs.proto"];

@@ -13,8 +13,8 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Fingerprint, Hello, Holding, IntervalSet, JobId, KernelName, LeaseId, Loan, Millis, Range,
-    Report, Tally,
+    Ack, Fingerprint, Hello, Holding, IntervalSet, JobId, KernelName, LeaseId, Loan, Millis, Range,
+    Report, Tally, WorkerMessage,
 };
 
 /// What a worker is, and its few times and sizes.
@@ -36,23 +36,6 @@ pub struct AgentConfig {
     pub report_ms: u64,
     /// How long to wait for an acknowledgement before a report is sent again, ms.
     pub resend_ms: u64,
-}
-
-/// Something to send to the coordinator.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Message {
-    /// The first words in a session.
-    Hello(Hello),
-    /// The most tasks to hold from now on.
-    Credit(u64),
-    /// A partial count.
-    Report(Report),
-    /// This loan, to be reported as a whole, is getting on.
-    Working(LeaseId),
-    /// This loan cannot be counted here.
-    Decline(LeaseId),
-    /// No more work, please.
-    Leaving,
 }
 
 /// A piece of a loan that a thread has counted.
@@ -127,12 +110,12 @@ impl Agent {
     }
 
     /// A session begins. [`Agent::poll`] follows with what is due.
-    pub fn connected(&mut self) -> Message {
+    pub fn connected(&mut self) -> WorkerMessage {
         self.connected = true;
         self.told_leaving = false;
         self.told_credit = self.credit();
         self.unacked.values_mut().for_each(|(_, resend_at)| *resend_at = Millis(0));
-        Message::Hello(Hello {
+        WorkerMessage::Hello(Hello {
             worker: self.config.worker.clone(),
             build: self.config.build.clone(),
             instance: self.config.instance,
@@ -182,7 +165,8 @@ impl Agent {
     }
 
     /// The coordinator needs this report no more.
-    pub fn acked(&mut self, job: JobId, fingerprint: Fingerprint, range: Range) {
+    pub fn acked(&mut self, ack: &Ack) {
+        let Ack { job, fingerprint, range, .. } = *ack;
         self.unacked.remove(&(job, fingerprint, range));
     }
 
@@ -198,7 +182,7 @@ impl Agent {
     }
 
     /// What is to be sent now.
-    pub fn poll(&mut self, now: Millis) -> Vec<Message> {
+    pub fn poll(&mut self, now: Millis) -> Vec<WorkerMessage> {
         // A recount is worth something only as a whole.
         let todo = &self.todo;
         self.done.retain(|key, done| {
@@ -210,24 +194,24 @@ impl Agent {
         let mut messages = Vec::new();
         if self.stopping && !self.told_leaving {
             self.told_leaving = true;
-            messages.push(Message::Leaving);
+            messages.push(WorkerMessage::Leaving);
         }
-        messages.extend(self.declined.drain(..).map(Message::Decline));
+        messages.extend(self.declined.drain(..).map(WorkerMessage::Decline));
         let resend_at = now.after(self.config.resend_ms);
         for (report, due) in self.unacked.values_mut().filter(|(_, due)| *due <= now) {
             *due = resend_at;
-            messages.push(Message::Report(*report));
+            messages.push(WorkerMessage::Report(*report));
         }
         messages.extend(self.take_working(now));
         for report in self.take_due(now) {
             let key = (report.job, report.fingerprint, report.range);
             self.unacked.insert(key, (report, resend_at));
-            messages.push(Message::Report(report));
+            messages.push(WorkerMessage::Report(report));
         }
         let credit = self.credit();
         if credit != self.told_credit {
             self.told_credit = credit;
-            messages.push(Message::Credit(credit));
+            messages.push(WorkerMessage::Credit(credit));
         }
         messages
     }
@@ -249,12 +233,12 @@ impl Agent {
     }
 
     /// Signs of life of loans that are reported as a whole, as often as others are reported in parts.
-    fn take_working(&mut self, now: Millis) -> Vec<Message> {
+    fn take_working(&mut self, now: Millis) -> Vec<WorkerMessage> {
         let report_ms = self.config.report_ms;
         let due = |done: &&mut Done| done.is_news() && done.since.after(report_ms) <= now;
         let say = |done: &mut Done| {
             (done.since, done.grown) = (now, false);
-            Message::Working(done.loan.lease)
+            WorkerMessage::Working(done.loan.lease)
         };
         self.done.values_mut().filter(due).map(say).collect()
     }

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use crate::{Range, SessionId};
 
-/// Fewer than there are turns in a [`Rota`](crate::rota::Rota), so that soon several workers have
+/// Fewer than there are turns in a [`StratumScheduler`](crate::strata::StratumScheduler), so that soon several workers have
 /// counted tasks of each.
 const STRATA: usize = 16;
 

@@ -1,7 +1,7 @@
 //! What the farm wants done.
 
 use crate::{
-    Fingerprint, JobId, JobState, KernelName, LeaseId, LedgerCommand, Plan, Range, RequestId,
+    Ack, Fingerprint, JobId, JobState, KernelName, LeaseId, LedgerCommand, Plan, Range, RequestId,
     SessionId, Ticket,
 };
 
@@ -26,14 +26,8 @@ pub enum Effect {
     Ack {
         /// Whom.
         session: SessionId,
-        /// The job of the report: jobs of the same plan have the same ranges.
-        job: JobId,
-        /// The plan of the report: ids alone do not tell one ledger from another.
-        fingerprint: Fingerprint,
-        /// The range of the report.
-        range: Range,
-        /// What became of it.
-        verdict: Verdict,
+        /// Which report, and what became of it.
+        ack: Ack,
     },
     /// End a session.
     Dismiss {

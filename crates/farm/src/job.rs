@@ -7,7 +7,7 @@
 //!       ▲                │ │  ▲                                  way into the ledger
 //!       └────release─────┘ │  │    (expiry, loss of a session, an unusable result)
 //!                          ▼  │
-//!                        suspected ──► poisoned                  see `suspects`
+//!                        suspected ──► poisoned                  see `quarantine`
 //! ```
 //!
 //! A claim may take ordinals from anywhere: who counted does not matter.
@@ -18,9 +18,9 @@ use std::fmt;
 use crate::audit::Audits;
 use crate::costs::{Costs, Spent};
 use crate::dispute::Dispute;
-use crate::rota::Rota;
+use crate::quarantine::{Quarantine, Standing};
 use crate::session::Speed;
-use crate::suspects::{Standing, Suspects};
+use crate::strata::StratumScheduler;
 use crate::{
     AuditPolicy, Fingerprint, IntervalSet, JobId, LeaseId, Millis, Plan, Range, SessionId, Slice,
 };
@@ -155,8 +155,8 @@ pub(crate) struct Job {
     suspected: IntervalSet,
     /// Nobody has them, nor is to have them.
     poisoned: IntervalSet,
-    suspects: Suspects,
-    rota: Rota,
+    quarantine: Quarantine,
+    scheduler: StratumScheduler,
     pub(crate) costs: Costs,
     /// start -> (end, lease); disjoint.
     lent: BTreeMap<u64, (u64, LeaseId)>,
@@ -192,8 +192,8 @@ impl Job {
             pool,
             suspected: IntervalSet::new(),
             poisoned: IntervalSet::new(),
-            suspects: Suspects::default(),
-            rota: Rota::new(&plan),
+            quarantine: Quarantine::default(),
+            scheduler: StratumScheduler::new(&plan),
             costs: Costs::new(Spent::new(plan.tasks)),
             lent: BTreeMap::new(),
             lent_tasks: 0,
@@ -221,7 +221,7 @@ impl Job {
     /// How many of a range are to be lent alone.
     pub(crate) fn suspected_within(&self, range: Range) -> u64 {
         let suspected = |&(_, standing): &(Range, Standing)| standing == Standing::Suspected;
-        self.suspects.within(range).filter(suspected).map(|(part, _)| part.len()).sum()
+        self.quarantine.within(range).filter(suspected).map(|(part, _)| part.len()).sum()
     }
 
     /// The parts of `range` that are accepted or on their way into the ledger.
@@ -244,7 +244,7 @@ impl Job {
 
     /// Lends at most `tasks` free ordinals in one piece, from where it is the session's turn.
     pub(crate) fn lend(&mut self, session: SessionId, tasks: u64, lease: LeaseId) -> Option<Range> {
-        let range = self.rota.take(session, &mut self.pool, tasks)?;
+        let range = self.scheduler.take(session, &mut self.pool, tasks)?;
         self.note_lent(range, lease);
         Some(range)
     }
@@ -252,7 +252,7 @@ impl Job {
     /// Lends suspected ordinals, at most `tasks` of them and half of their stretch, in one piece.
     pub(crate) fn lend_suspected(&mut self, tasks: u64, lease: LeaseId) -> Option<Range> {
         let first = self.suspected.iter().next()?;
-        let (stretch, _) = self.suspects.within(first).next().expect("that is why it is here");
+        let (stretch, _) = self.quarantine.within(first).next().expect("that is why it is here");
         let half = (stretch.len() / 2).max(1);
         let range = stretch.first(tasks.min(half));
         self.suspected.remove(range);
@@ -293,7 +293,7 @@ impl Job {
         assert!(!self.claimed.intersects(range), "accepted ranges must be disjoint: {range}");
         let taken = self.take_lent(range, |_| true);
         self.take_free(range);
-        self.suspects.clear(range);
+        self.quarantine.counted(range);
         self.claimed.insert(range);
         self.check();
         taken
@@ -301,13 +301,13 @@ impl Job {
 
     /// The process `instance` was lost with a range that is free again; `alone`: it was one suspected
     /// task, and the only one that the process held. Returns the task if it is poison since.
-    pub(crate) fn accuse(&mut self, range: Range, instance: u64, alone: bool) -> Option<u64> {
+    pub(crate) fn record_loss(&mut self, range: Range, instance: u64, alone: bool) -> Option<u64> {
         let before = self.poisoned.len();
-        self.suspects.accuse(range, instance, alone);
+        self.quarantine.record_loss(range, instance, alone);
         self.sort(range);
         let poison = self.poisoned.within(range).next().map(Range::start);
         let poison = poison.filter(|_| self.poisoned.len() > before);
-        for forgotten in self.suspects.trim() {
+        for forgotten in self.quarantine.trim() {
             self.sort(forgotten);
         }
         self.check();
@@ -315,16 +315,16 @@ impl Job {
     }
 
     /// A process that was lost is there again: it was not killed.
-    pub(crate) fn acquit(&mut self, instance: u64) {
-        for range in self.suspects.acquit(instance) {
+    pub(crate) fn clear_process(&mut self, instance: u64) {
+        for range in self.quarantine.clear(instance) {
             self.sort(range);
         }
         self.check();
     }
 
     /// All tasks get another chance.
-    pub(crate) fn pardon(&mut self) {
-        self.suspects = Suspects::default();
+    pub(crate) fn clear_suspicions(&mut self) {
+        self.quarantine = Quarantine::default();
         for set in [std::mem::take(&mut self.suspected), std::mem::take(&mut self.poisoned)] {
             set.iter().for_each(|range| self.pool.insert(range));
         }
@@ -338,7 +338,7 @@ impl Job {
 
     fn put_back(&mut self, range: Range) {
         self.pool.insert(range);
-        for (part, standing) in self.suspects.within(range) {
+        for (part, standing) in self.quarantine.within(range) {
             self.pool.remove(part);
             match standing {
                 Standing::Poison => self.poisoned.insert(part),
@@ -448,7 +448,7 @@ impl Job {
 
     pub(crate) fn forget_session(&mut self, session: SessionId) {
         self.costs.forget_session(session);
-        self.rota.forget_session(session);
+        self.scheduler.forget_session(session);
         if let Some((_, rate)) = self.speeds.remove(&session) {
             self.rate = self.rate.saturating_sub(rate);
         }

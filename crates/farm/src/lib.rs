@@ -34,19 +34,20 @@ mod interval_set;
 mod job;
 mod lease;
 mod machine;
+mod message;
 mod plan;
+mod quarantine;
 mod range;
-mod rota;
 mod rows;
 pub mod rules;
 mod session;
 mod slice;
-mod suspects;
+mod strata;
 mod tally;
 
 pub use board::{Method, Problem};
 
-pub use agent::{Agent, AgentConfig, Message, Part};
+pub use agent::{Agent, AgentConfig, Part};
 pub use audit::{AuditPolicy, Unaudited};
 pub use command::{Author, Found, LedgerAnswer, LedgerCommand, Withdrawn};
 pub use costs::Spent;
@@ -56,6 +57,7 @@ pub use ids::{JobId, LeaseId, Millis, RequestId, SessionId, Ticket};
 pub use interval_set::IntervalSet;
 pub use job::{JobState, JobView};
 pub use machine::{Config, Farm, Restored, RestoredDispute, RestoredJob};
+pub use message::{Ack, TasksBlock, WorkerMessage, WorkerOrder};
 pub use plan::{Fingerprint, Plan};
 pub use range::Range;
 pub use rows::{

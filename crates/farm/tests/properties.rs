@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use farm::{
-    Agent, AgentConfig, Config, Effect, Event, Farm, Fingerprint, Hello, IntervalSet, JobId,
-    JobState, KernelName, LeaseId, LedgerAnswer, LedgerCommand, Loan, Message, Method, Millis,
-    Part, Plan, Problem, Range, Report, RequestId, Restored, SessionId, Slice, Tally, Verdict,
+    Ack, Agent, AgentConfig, Config, Effect, Event, Farm, Fingerprint, Hello, IntervalSet, JobId,
+    JobState, KernelName, LeaseId, LedgerAnswer, LedgerCommand, Loan, Method, Millis, Part, Plan,
+    Problem, Range, Report, RequestId, Restored, SessionId, Slice, Tally, Verdict, WorkerMessage,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -77,7 +77,7 @@ proptest! {
             covered.insert(report.range);
             let sum: u128 = pieces(report.range, 1).into_iter().map(|r| u128::from(count(r))).sum();
             prop_assert_eq!(u128::from(report.tally.count), sum);
-            agent.acked(report.job, report.fingerprint, report.range);
+            agent.acked(&Ack::of(report, Verdict::Accepted));
         }
         prop_assert_eq!(covered.iter().collect::<Vec<_>>(), vec![loan.range]);
         prop_assert!(agent.is_settled());
@@ -96,7 +96,7 @@ proptest! {
             sent.extend(reported(messages).into_iter().map(|report| (report.range, report)));
         }
         agent.disconnected();
-        let Message::Hello(Hello { holding, .. }) = agent.connected() else { panic!("first words") };
+        let WorkerMessage::Hello(Hello { holding, .. }) = agent.connected() else { panic!("first words") };
         let held: IntervalSet = holding.into_iter().map(|holding| holding.range).collect();
         prop_assert_eq!(held.iter().collect::<Vec<_>>(), vec![loan.range]);
         let again = reported(agent.poll(Millis(100_000)));
@@ -252,9 +252,9 @@ fn agent() -> Agent {
     agent
 }
 
-fn reported(messages: Vec<Message>) -> Vec<Report> {
+fn reported(messages: Vec<WorkerMessage>) -> Vec<Report> {
     let report = |message| match message {
-        Message::Report(report) => Some(report),
+        WorkerMessage::Report(report) => Some(report),
         _ => None,
     };
     messages.into_iter().filter_map(report).collect()
@@ -275,7 +275,7 @@ fn act(farm: &mut Farm, event: Event) -> Vec<Verdict> {
                         events.push(Event::Ledger { ticket, answer: LedgerAnswer::Written });
                     }
                 }
-                Effect::Ack { verdict, .. } => verdicts.push(verdict),
+                Effect::Ack { ack, .. } => verdicts.push(ack.verdict),
                 _ => {}
             }
         }

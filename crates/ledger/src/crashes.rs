@@ -1,8 +1,9 @@
-//! The process dies around, and everywhere within, a write of every kind: what was acknowledged is
-//! there, nothing of the failed transaction is, and a restart comes to the exact total.
+//! The process dies before, within and after a write of every kind. Afterwards the ledger must hold
+//! everything that was acknowledged and nothing of the failed transaction, and a restart must reach the
+//! exact total.
 //!
-//! A child process plays a short history on a ledger and aborts at the point that it was told. The
-//! same history, played undisturbed, tells what the ledger must hold then.
+//! A child process plays a short history on a ledger and aborts at a given point. The same history without
+//! a crash tells what the ledger must hold then.
 
 use std::path::Path;
 use std::process::Command;
@@ -22,12 +23,12 @@ use super::{CheckedLedger, Ledger};
 const JOB: JobId = JobId(1);
 const PROBLEM: Problem = Problem::Total { n: 8 };
 const METHOD: Method = Method::Rows { rows: 2 };
-/// Tells the child process where to die: `LEDGER KIND POINT`.
+/// The environment variable that tells the child process where to die: `LEDGER KIND POINT`.
 const ORDERS: &str = "QUEENS_TEST_CRASH";
 
 type IsMeant = fn(&[LedgerCommand]) -> bool;
 
-/// The batches around which the child dies, by what is in them; the first of each.
+/// The kinds of batches at which the child dies. It dies at the first batch of a kind.
 const KINDS: [(&str, IsMeant); 9] = [
     ("job", |batch| has(batch, |command| matches!(command, LedgerCommand::CreateJob { .. }))),
     ("state", |batch| has(batch, |command| matches!(command, LedgerCommand::SetState { .. }))),
@@ -54,7 +55,7 @@ fn a_crash_at_any_point_of_any_write_loses_nothing_and_leaves_nothing_behind() {
             assert!(crashed, "{kind}, {point}: it was never reached");
             points += 1;
         }
-        // Every few instructions of SQLite's machine, until the transaction is through.
+        // A crash after every few instructions of SQLite's machine, until the transaction is complete.
         let within = (1..).take_while(|step| crash_and_go_on(kind, &step.to_string(), &moments));
         let within = within.count();
         assert!(within > 0, "{kind}: nothing happens within the transaction");
@@ -63,7 +64,7 @@ fn a_crash_at_any_point_of_any_write_loses_nothing_and_leaves_nothing_behind() {
     println!("{points} crash points in {} kinds of writes", KINDS.len());
 }
 
-/// Returns `false` if the child lived to the end.
+/// Lets a child die and checks the ledger. Returns `false` if the child lived to the end.
 fn crash_and_go_on(kind: &str, point: &str, moments: &[String]) -> bool {
     let folder = tempfile::tempdir().expect("a temporary directory");
     let path = folder.path().join("ledger.db");
@@ -81,13 +82,13 @@ fn crash_and_go_on(kind: &str, point: &str, moments: &[String]) -> bool {
     let mut acknowledged = said.lines().filter_map(|line| line.strip_prefix("acknowledged "));
     let acknowledged = acknowledged.next_back().map_or(0, |n| n.parse().expect("a number"));
 
-    // Then what was acknowledged is there, and the last batch whole or not at all.
+    // Everything acknowledged is there, and the last batch is there completely or not at all.
     let there = acknowledged + usize::from(point == "after");
     let ledger = open(&path);
     assert_eq!(contents(&ledger.db), moments[there], "{orders}");
     drop(ledger);
 
-    // And the next life goes on from there.
+    // The next process continues from there.
     let mut ledger = open(&path);
     let restored = ledger.take_restored();
     assert_eq!(play(&ledger, restored, |_| (), |_| ()), exact(), "{orders}");
@@ -98,7 +99,7 @@ fn crash_and_go_on(kind: &str, point: &str, moments: &[String]) -> bool {
     true
 }
 
-/// What the ledger holds after each batch.
+/// What the ledger must hold after each batch.
 fn undisturbed() -> Vec<String> {
     let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin).expect("it opens");
     let mut moments = vec![contents(&ledger.db)];
@@ -161,7 +162,7 @@ fn open(path: &Path) -> Ledger {
     CheckedLedger::open_again(path).and_then(CheckedLedger::begin).expect("the ledger is sound")
 }
 
-/// Everything but the times and the openings, as text.
+/// The content of a ledger as text, without the times and the openings.
 fn contents(db: &Connection) -> String {
     let queries = [
         "SELECT concat_ws(' ', 'job', id, problem, n, method, parameter, tasks, fingerprint, \
@@ -184,16 +185,16 @@ fn contents(db: &Connection) -> String {
     lines.join("\n")
 }
 
-/// State, total and open disputes at the end.
+/// The state, the total and the number of open disputes at the end.
 fn exact() -> (JobState, u128, usize) {
     (JobState::Done, vectors::total(PROBLEM.n()), 0)
 }
 
-/// A short history, the same in every life: a job is submitted, rests, goes on, and is counted by
-/// somebody who counts wrongly, by somebody who contradicts, and by a third; then all of it is
-/// counted again.
+/// Plays a short history, which is the same in every process. A job is submitted, paused and resumed. It
+/// is counted by a worker that counts wrongly, by one that contradicts it, and by a third; then all of
+/// it is counted again.
 ///
-/// `before` sees each batch before it is written, `after` how many are.
+/// `before` gets each batch before it is written, `after` gets the number of batches written so far.
 fn play(
     ledger: &Ledger,
     restored: Restored,
@@ -263,7 +264,7 @@ struct History<'a, B, A> {
 }
 
 impl<B: FnMut(&[LedgerCommand]), A: FnMut(usize)> History<'_, B, A> {
-    /// Lets events and everything that follows from them happen.
+    /// Handles events and all events that follow from them.
     fn go_on(&mut self, mut events: Vec<Event>) {
         loop {
             let effects = events.drain(..).flat_map(|event| self.farm.step(Millis(0), event));

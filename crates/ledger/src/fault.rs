@@ -1,4 +1,4 @@
-//! What can be wrong with a ledger.
+//! The errors of a ledger.
 
 use std::path::{Path, PathBuf};
 
@@ -8,39 +8,39 @@ use rusqlite::ErrorCode;
 /// Why the ledger cannot be used any more. [`LedgerFault::at`] adds the place.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerFault {
-    /// What SQLite says.
+    /// SQLite reported an error.
     #[error(transparent)]
     Sqlite(#[from] rusqlite::Error),
-    /// What we find on reading.
+    /// The content is damaged.
     #[error("{0}")]
     Content(String),
-    /// What another version wrote.
+    /// Another version of the program wrote it.
     #[error("{0}")]
     Version(String),
-    /// What the file system says.
+    /// The file system reported an error.
     #[error(transparent)]
     File(#[from] std::io::Error),
-    /// Another process has it.
+    /// Another process holds the ledger.
     #[error("held by another process")]
     Held,
 }
 
-/// A fault of a ledger, with the place of the ledger.
+/// A fault of a ledger, with the ledger's file.
 #[derive(Debug, thiserror::Error)]
 #[error("the ledger {}: {fault}", path.display())]
 pub struct LedgerError {
-    /// Its file; `:memory:` if it has none.
+    /// The ledger's file; `:memory:` if it has none.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// The fault.
     pub fault: LedgerFault,
 }
 
 /// What a fault means to whoever runs the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// Another process has it.
+    /// Another process holds it.
     Held,
-    /// What it says cannot be trusted.
+    /// Its content cannot be trusted.
     Damaged,
     /// Another version of the program made it.
     Version,
@@ -63,7 +63,7 @@ impl LedgerFault {
         LedgerError { path, fault: self }
     }
 
-    /// What it means.
+    /// What the fault means.
     pub fn kind(&self) -> FaultKind {
         match self {
             LedgerFault::Held => FaultKind::Held,

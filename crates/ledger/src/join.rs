@@ -1,4 +1,4 @@
-//! Several ledgers of one plan as one.
+//! Joins several ledgers of one plan.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,16 +13,16 @@ use crate::{
 /// The only job of a ledger that was joined.
 const JOB: JobId = JobId(1);
 
-/// Several ledgers as one.
+/// The result of joining ledgers.
 #[derive(Debug)]
 pub struct Joined {
-    /// What they all count.
+    /// The plan that all ledgers count.
     pub plan: Plan,
-    /// What each ledger brought, in the order in which they were given.
+    /// What each ledger contributed, in the order in which they were given.
     pub parts: Vec<Absorbed>,
-    /// Tasks that have a count.
+    /// Number of tasks that have a count.
     pub tasks_done: u64,
-    /// The sum over all of the plan; `None` if something is missing.
+    /// The sum over the whole plan; `None` if tasks are missing.
     pub total: Option<u128>,
     /// Ordinals without a count.
     pub missing: IntervalSet,
@@ -31,49 +31,49 @@ pub struct Joined {
 /// Why ledgers cannot be joined.
 #[derive(Debug, thiserror::Error)]
 pub enum JoinError {
-    /// There is nothing to join.
+    /// No ledger was given.
     #[error("there is no ledger to join")]
     Nothing,
     /// One of the ledgers cannot be read or written.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
-    /// One of the ledgers counts something else than the first one.
+    /// One of the ledgers holds another plan than the first one.
     #[error("the ledger {} holds {holds}, not {wanted}", path.display())]
     AnotherPlan {
-        /// Its file.
+        /// The ledger's file.
         path: PathBuf,
-        /// What it is about.
+        /// What it holds.
         holds: String,
-        /// What the others are about.
+        /// What it should hold.
         wanted: String,
     },
-    /// Ranges of one of the ledgers wait for another worker.
+    /// Ranges of one of the ledgers wait for a count by another worker.
     #[error("{open} ranges of the ledger {} wait for another worker", path.display())]
     Unsettled {
-        /// Its file.
+        /// The ledger's file.
         path: PathBuf,
-        /// How many.
+        /// Number of these ranges.
         open: u64,
     },
-    /// Two ledgers count the same tasks differently.
+    /// Two ledgers have different counts of the same tasks.
     #[error("the ledger {} conflicts with the others: {reason}", path.display())]
     Conflict {
         /// The ledger that differs from those before it.
         path: PathBuf,
-        /// Where, and how.
+        /// Where and how they differ.
         reason: String,
     },
 }
 
-/// Joins the ledgers in `parts` into a new one in `into`. If there is one already, it is the first part
-/// and is replaced. Whatever goes wrong, no file changes.
+/// Joins the ledgers in `parts` into a new ledger `into`. If `into` exists already, it is the first part
+/// and is replaced. If anything goes wrong, no file changes.
 ///
 /// # Errors
 ///
 /// [`JoinError`].
 pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, JoinError> {
     let earlier = fs::canonicalize(into).ok();
-    // Nobody else makes a ledger there meanwhile; one that is there already is locked as a part.
+    // The lock keeps others from making a ledger there meanwhile. An existing one is locked as a part.
     let at_into = |fault: LedgerFault| fault.at(Some(into));
     let new = earlier.is_none().then(|| LedgerLock::of(into)).transpose().map_err(at_into)?;
     let is_other = |path: &&PathBuf| earlier.is_none() || fs::canonicalize(path).ok() != earlier;
@@ -166,7 +166,7 @@ fn join(
     })
 }
 
-/// A ledger in the making, beside the place where it will be.
+/// An unfinished ledger, in a file beside its final place. Dropping it removes the file.
 struct TempLedger(PathBuf);
 
 impl TempLedger {
@@ -182,7 +182,7 @@ impl TempLedger {
         fs::rename(&self.0, into).map_err(|error| LedgerFault::from(error).at(Some(into)))
     }
 
-    /// With all that SQLite and the lock put beside it.
+    /// Removes the file, and the files that SQLite and the lock have put beside it.
     fn remove(&self) {
         for suffix in ["", "-wal", "-shm", "-lock"] {
             let mut name = self.0.as_os_str().to_os_string();

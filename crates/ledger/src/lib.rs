@@ -1,9 +1,12 @@
 //! The ledger: the durable set of accepted partial counts, an ordinary SQLite file.
 //!
-//! One process holds it at a time (an advisory lock on `FILE-lock`, so that anybody may still read
-//! it with `sqlite3` meanwhile), one thread writes it ([`writer`]), every write is durable before
-//! it is spoken of (WAL, `synchronous=FULL`). What it reads back is checked like anything that
-//! comes from outside: file, tables, every row.
+//! One process holds it at a time, by an advisory lock on `FILE-lock`, so that anybody may still read it
+//! with `sqlite3` meanwhile. One thread writes it ([`spawn`] starts it), and every write is durable (WAL,
+//! `synchronous=FULL`) before the farm hears of it. Whatever is read back is checked like input from
+//! outside: the file, the tables and every row.
+//!
+//! This crate knows SQLite, files and rows. It deliberately does not decide what is accepted or taken back
+//! (`farm` does), and knows nothing about sockets or options.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
-//! Opening a ledger: the lock, the file, what it holds, the epoch.
+//! Opens a ledger: takes the lock, checks the file, reads its content and numbers the opening.
 //!
-//! Everything is read and checked before the first write ([`CheckedLedger`]): of a file that is
-//! refused, not a byte changes.
+//! Everything is read and checked before the first write ([`CheckedLedger`]), so that not a byte changes
+//! in a file that is refused.
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -13,57 +13,62 @@ use rusqlite::config::DbConfig;
 
 use super::LedgerFault;
 
-/// "QNSL", at the place where `file` and SQLite look for a format's name.
+/// "QNSL". SQLite keeps it at the place where the command `file` looks for it.
 const APPLICATION_ID: i32 = 0x514e_534c;
+/// The version of the tables.
 const FORMAT: i32 = 3;
-/// Openings are numbered below this: the number is the upper part of every lease's.
+/// Bound of the numbers of openings. The number is the upper part of every lease's number.
 const MAX_EPOCH: i64 = 1 << 23;
 /// Statements that are kept prepared.
 const PREPARED: usize = 64;
-/// The first version whose WAL cannot lose a commit to a rare race on checkpoints.
+/// The first version of SQLite whose WAL cannot lose a commit to a rare race between checkpoints.
 const MIN_SQLITE: i32 = 3_051_003;
 
-/// A ledger that was read and found sound, held by this process alone. Nothing was written to it.
+/// A ledger that was read and found sound. This process holds it and has written nothing to it.
 #[derive(Debug)]
 pub struct CheckedLedger {
     ledger: Ledger,
     is_new: bool,
 }
 
-/// An open ledger, held by this process alone.
+/// An open ledger. Only this process holds it.
 #[derive(Debug)]
 pub struct Ledger {
     pub(crate) db: Connection,
-    /// What it held when it was opened.
+    /// The content when it was opened.
     restored: Restored,
-    /// `None`: in memory.
+    /// The file; `None` for a ledger in memory.
     path: Option<PathBuf>,
-    /// Held as long as the ledger is.
+    /// The lock, which lives as long as the ledger.
     lock: Option<LedgerLock>,
 }
 
-/// A ledger, or a place for one, that no other process may have.
+/// The lock of a ledger, or of a place for one. No other process can take it.
 #[derive(Debug)]
 pub struct LedgerLock {
     _file: File,
 }
 
 impl CheckedLedger {
-    /// A ledger that vanishes with the process.
+    /// Makes a ledger in memory, which is lost when the process ends.
     pub fn in_memory() -> Result<CheckedLedger, LedgerFault> {
         CheckedLedger::check(Connection::open_in_memory()?, None, None)
     }
 
-    /// The ledger in `path`; a new one if there is no such file.
+    /// Opens the ledger in the file `path`, or a new one if there is no such file.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFault`], if the file cannot be opened, is held by another process, or is not a sound ledger.
     pub fn open(path: &Path) -> Result<CheckedLedger, LedgerFault> {
         let lock = LedgerLock::of(path)?;
         let db = Connection::open(path)?;
         CheckedLedger::check(db, Some(path.to_path_buf()), Some(lock))
     }
 
-    /// Opens the ledger in `path` more patiently, for tests that close a ledger and open it again at
-    /// once: a process that another test starts meanwhile has all files of this one for a moment,
-    /// locks included.
+    /// Opens the ledger in `path` and retries while it is held. This is for tests that close a ledger and
+    /// open it again at once: a child process that another test starts meanwhile shares all files and
+    /// locks of this one for a moment.
     #[doc(hidden)]
     pub fn open_again(path: &Path) -> Result<CheckedLedger, LedgerFault> {
         let is_free = |opened: &Result<_, _>| !matches!(opened, Err(LedgerFault::Held));
@@ -71,12 +76,12 @@ impl CheckedLedger {
         opened.unwrap_or(Err(LedgerFault::Held))
     }
 
-    /// The jobs that it holds.
+    /// The jobs of the ledger.
     pub fn jobs(&self) -> &[RestoredJob] {
         &self.ledger.restored.jobs
     }
 
-    /// The same, for one who only reads: the ledger, and what it holds.
+    /// The ledger and its content, for a reader.
     pub(crate) fn into_evidence(mut self) -> (Ledger, Restored) {
         let restored = self.ledger.take_restored();
         (self.ledger, restored)
@@ -88,7 +93,7 @@ impl CheckedLedger {
         lock: Option<LedgerLock>,
     ) -> Result<CheckedLedger, LedgerFault> {
         assert!(rusqlite::version_number() >= MIN_SQLITE, "SQLite {}", rusqlite::version());
-        // SQLite would tidy up a file that we refuse.
+        // Without this, SQLite would write to a file that we refuse, when it is closed.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         // The rules have more queries than are kept prepared by default.
         db.set_prepared_statement_cache_capacity(PREPARED);
@@ -100,7 +105,11 @@ impl CheckedLedger {
         Ok(CheckedLedger { ledger, is_new })
     }
 
-    /// Opens it for good: this opening is written down.
+    /// Makes the ledger ready for writing, and records this opening in it.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFault`], if it cannot be written.
     pub fn begin(self) -> Result<Ledger, LedgerFault> {
         let CheckedLedger { mut ledger, is_new } = self;
         let db = &ledger.db;
@@ -127,12 +136,16 @@ impl CheckedLedger {
 }
 
 impl Ledger {
-    /// Where it is, if it is a file.
+    /// The file, if there is one.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// Closes it with nothing left beside the one file, and keeps the lock if there is one.
+    /// Closes the ledger so that SQLite leaves nothing beside its file. Returns the lock, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFault`], if it cannot be written.
     pub fn close(self) -> Result<Option<LedgerLock>, LedgerFault> {
         let Ledger { db, lock, .. } = self;
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
@@ -141,18 +154,18 @@ impl Ledger {
         Ok(lock)
     }
 
-    /// What it held when it was opened.
+    /// The content when it was opened.
     #[cfg(test)]
     pub fn restored(&self) -> &Restored {
         &self.restored
     }
 
-    /// The same, to go on from.
+    /// Takes the content out that the ledger had when it was opened, for a farm to continue from.
     pub fn take_restored(&mut self) -> Restored {
         std::mem::take(&mut self.restored)
     }
 
-    /// Refuses what is not a ledger, or not a sound one.
+    /// Reads the content. Refuses files that are not ledgers, and ledgers that are not sound.
     fn check_and_read(&self) -> Result<Restored, LedgerFault> {
         let content = |text: String| Err(LedgerFault::Content(text));
         let application: i32 =
@@ -181,14 +194,14 @@ impl Ledger {
     }
 }
 
-/// Milliseconds since 1970, for people.
-#[expect(clippy::disallowed_methods, reason = "nothing is decided by it")]
+/// The wall clock, in milliseconds since 1970. It only informs people.
+#[expect(clippy::disallowed_methods, reason = "no decision depends on it")]
 pub fn unix_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// The same for every way to write it, so that two processes never lock one file by two names.
+/// The canonical form of a path, so that two processes never lock one file under two names.
 fn one_name(path: &Path) -> std::io::Result<PathBuf> {
     if path.exists() {
         return path.canonicalize();
@@ -201,11 +214,15 @@ fn one_name(path: &Path) -> std::io::Result<PathBuf> {
 }
 
 impl LedgerLock {
-    /// Takes `FILE-lock` for this process. The file stays: removing it would let two processes lock
-    /// two files of the same name.
+    /// Takes the lock on `FILE-lock` for this process. The file is never removed: otherwise two processes
+    /// could lock two files of the same name.
     ///
-    /// A process that another thread is just starting has our files until it becomes another program: a
-    /// lock that was given up then seems to be held for some milliseconds.
+    /// A child process that another thread is starting shares our files until it becomes another program.
+    /// Therefore a released lock may seem to be held for some milliseconds, and this function retries.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFault::Held`], if another process holds the lock.
     pub fn of(path: &Path) -> Result<LedgerLock, LedgerFault> {
         const ATTEMPTS: u32 = 10;
         const PAUSE: Duration = Duration::from_millis(20);

@@ -1,11 +1,11 @@
-//! A row's own checksum.
+//! The checksum of a row.
 //!
-//! SQLite checks that its pages hang together, not what they say: a digit of a count that the disk
-//! turns into another one would be read back as a count.
+//! SQLite checks the structure of its pages, not their content: if the disk changes a digit of a count,
+//! SQLite reads it back without an error.
 
 use farm::{JobId, Row};
 
-/// The first eight bytes of BLAKE3 over what was counted, by what, and who says so.
+/// The first eight bytes of the BLAKE3 hash over the range, the count, the kernel, the worker and the lease.
 pub(super) fn seal(job: JobId, row: &Row) -> i64 {
     let Row { range, tally, kernel, lease, author, .. } = row;
     let text = format!(

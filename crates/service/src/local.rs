@@ -280,8 +280,7 @@ impl Connect for InProcess {
     async fn connect(&mut self) -> Result<Link, LinkEnd> {
         let (messages, incoming) = mpsc::channel(64);
         let (out, orders) = mpsc::channel(8);
-        let incoming =
-            ReceiverStream::new(incoming).map(|message: farm::Message| Ok(message.into()));
+        let incoming = ReceiverStream::new(incoming).map(Ok);
         let (hub, plans) = (self.hub.clone(), self.plans.clone());
         tokio::spawn(host(hub, plans, incoming, out, Allowance::default()));
         Ok(Link { orders: Box::pin(ReceiverStream::new(orders).map(Ok)), messages })

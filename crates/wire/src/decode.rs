@@ -2,8 +2,9 @@
 
 use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
-    AuditPolicy, Digest, Fingerprint, Hello, Holding, JobId, JobState, JobView, KernelName,
-    LeaseId, Loan, Method, Plan, Problem, Range, Recount, Report, Slice, Tally, Verdict,
+    Ack, AuditPolicy, Digest, Fingerprint, Hello, Holding, JobId, JobState, JobView, KernelName,
+    LeaseId, Loan, Method, Plan, Problem, Range, Recount, Report, Slice, Tally, TasksBlock,
+    Verdict, WorkerMessage, WorkerOrder,
 };
 
 use crate::v1::{self, work_request, work_response};
@@ -16,58 +17,6 @@ const MAX_WEIGHT: u8 = 64;
 const MAX_WORKER_NAME: usize = 128;
 /// The most threads of one worker.
 const MAX_THREADS: u32 = 4096;
-
-/// What a worker says.
-#[derive(Clone, Debug, PartialEq)]
-pub enum WorkerMessage {
-    /// Who it is.
-    Hello(Hello),
-    /// The most tasks that it agrees to hold.
-    Credit(u64),
-    /// A partial count.
-    Report(Report),
-    /// A loan that it will report as a whole is getting on.
-    Working(LeaseId),
-    /// It has no memory for a loan.
-    Decline(LeaseId),
-    /// It wants no more work.
-    Leaving,
-}
-
-/// What a worker is told.
-#[derive(Clone, Debug, PartialEq)]
-pub enum WorkerOrder {
-    /// The session has begun.
-    Welcome,
-    /// A range to count; its tasks follow.
-    Loan(Loan),
-    /// Tasks of a loan.
-    Tasks(TasksBlock),
-    /// A report is settled.
-    Ack {
-        /// The report's job.
-        job: JobId,
-        /// The report's plan.
-        fingerprint: Fingerprint,
-        /// The report's range.
-        range: Range,
-        /// What became of it.
-        verdict: Verdict,
-    },
-    /// What is left of a lease is not wanted.
-    Revoke(LeaseId),
-}
-
-/// Consecutive tasks of one loan.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TasksBlock {
-    /// The loan.
-    pub lease: LeaseId,
-    /// Ordinal of the first task.
-    pub start: u64,
-    /// At least one task, at most [`MAX_TASKS_PER_MESSAGE`].
-    pub tasks: Tasks,
-}
 
 impl TryFrom<v1::WorkRequest> for WorkerMessage {
     type Error = WireError;
@@ -96,13 +45,21 @@ impl TryFrom<v1::WorkResponse> for WorkerOrder {
             work_response::Message::Welcome(_) => WorkerOrder::Welcome,
             work_response::Message::Loan(loan) => WorkerOrder::Loan(loan.try_into()?),
             work_response::Message::Tasks(tasks) => WorkerOrder::Tasks(tasks.try_into()?),
-            work_response::Message::Ack(ack) => WorkerOrder::Ack {
-                verdict: ack.verdict().try_into()?,
-                job: JobId(ack.job),
-                fingerprint: fingerprint(&ack.fingerprint)?,
-                range: range(ack.range)?,
-            },
+            work_response::Message::Ack(ack) => WorkerOrder::Ack(ack.try_into()?),
             work_response::Message::Revoke(revoke) => WorkerOrder::Revoke(LeaseId(revoke.lease)),
+        })
+    }
+}
+
+impl TryFrom<v1::Ack> for Ack {
+    type Error = WireError;
+
+    fn try_from(ack: v1::Ack) -> Result<Self, WireError> {
+        Ok(Ack {
+            job: JobId(ack.job),
+            fingerprint: fingerprint(&ack.fingerprint)?,
+            range: range(ack.range)?,
+            verdict: ack.verdict().try_into()?,
         })
     }
 }

@@ -2,10 +2,10 @@
 
 use board::{MethodChoice, Square};
 use farm::{
-    AuditPolicy, Fingerprint, JobState, JobView, LeaseId, Method, Plan, Problem, Range, Verdict,
+    Ack, AuditPolicy, Fingerprint, JobState, JobView, LeaseId, Method, Plan, Problem, Range,
+    TasksBlock, Verdict, WorkerMessage, WorkerOrder,
 };
 
-use crate::decode::{TasksBlock, WorkerMessage, WorkerOrder};
 use crate::v1;
 
 impl From<Range> for v1::OrdinalRange {
@@ -58,33 +58,19 @@ impl From<MethodChoice> for v1::submit_request::Method {
     }
 }
 
-impl From<farm::Message> for v1::WorkRequest {
+impl From<WorkerMessage> for v1::WorkRequest {
     /// The `backend` of a Hello stays empty: it is the program's to fill in.
-    fn from(message: farm::Message) -> Self {
+    fn from(message: WorkerMessage) -> Self {
         use v1::work_request::Message;
         let message = match message {
-            farm::Message::Hello(hello) => Message::Hello(hello.into()),
-            farm::Message::Credit(tasks) => Message::Credit(v1::Credit { tasks }),
-            farm::Message::Report(report) => Message::Report(report.into()),
-            farm::Message::Working(LeaseId(lease)) => Message::Working(v1::Working { lease }),
-            farm::Message::Decline(LeaseId(lease)) => Message::Decline(v1::Decline { lease }),
-            farm::Message::Leaving => Message::Leaving(v1::Leaving {}),
+            WorkerMessage::Hello(hello) => Message::Hello(hello.into()),
+            WorkerMessage::Credit(tasks) => Message::Credit(v1::Credit { tasks }),
+            WorkerMessage::Report(report) => Message::Report(report.into()),
+            WorkerMessage::Working(LeaseId(lease)) => Message::Working(v1::Working { lease }),
+            WorkerMessage::Decline(LeaseId(lease)) => Message::Decline(v1::Decline { lease }),
+            WorkerMessage::Leaving => Message::Leaving(v1::Leaving {}),
         };
         v1::WorkRequest { message: Some(message) }
-    }
-}
-
-impl From<farm::Message> for WorkerMessage {
-    /// What the other end reads, where the two ends share a process.
-    fn from(message: farm::Message) -> Self {
-        match message {
-            farm::Message::Hello(hello) => WorkerMessage::Hello(hello),
-            farm::Message::Credit(tasks) => WorkerMessage::Credit(tasks),
-            farm::Message::Report(report) => WorkerMessage::Report(report),
-            farm::Message::Working(lease) => WorkerMessage::Working(lease),
-            farm::Message::Decline(lease) => WorkerMessage::Decline(lease),
-            farm::Message::Leaving => WorkerMessage::Leaving,
-        }
     }
 }
 
@@ -138,15 +124,21 @@ impl From<WorkerOrder> for v1::WorkResponse {
             WorkerOrder::Welcome => Message::Welcome(v1::Welcome {}),
             WorkerOrder::Loan(loan) => Message::Loan(loan.into()),
             WorkerOrder::Tasks(block) => Message::Tasks(block.into()),
-            WorkerOrder::Ack { job, fingerprint, range, verdict } => Message::Ack(v1::Ack {
-                job: job.0,
-                fingerprint: bytes(fingerprint),
-                range: Some(range.into()),
-                verdict: v1::Verdict::from(verdict).into(),
-            }),
+            WorkerOrder::Ack(ack) => Message::Ack(ack.into()),
             WorkerOrder::Revoke(lease) => Message::Revoke(v1::Revoke { lease: lease.0 }),
         };
         v1::WorkResponse { message: Some(message) }
+    }
+}
+
+impl From<Ack> for v1::Ack {
+    fn from(ack: Ack) -> Self {
+        v1::Ack {
+            job: ack.job.0,
+            fingerprint: bytes(ack.fingerprint),
+            range: Some(ack.range.into()),
+            verdict: v1::Verdict::from(ack.verdict).into(),
+        }
     }
 }
 

@@ -8,7 +8,6 @@ mod decode;
 mod encode;
 mod error;
 
-pub use decode::{TasksBlock, WorkerMessage, WorkerOrder};
 pub use error::WireError;
 
 /// The version of the worker's protocol; [`v1::Hello::protocol`].

@@ -2,20 +2,21 @@
 
 use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
-    AuditPolicy, Digest, Fingerprint, Hello, Holding, JobId, JobState, JobView, KernelName,
-    LeaseId, Loan, Message, Method, Plan, Problem, Range, Recount, Report, Slice, Tally, Verdict,
+    Ack, AuditPolicy, Digest, Fingerprint, Hello, Holding, JobId, JobState, JobView, KernelName,
+    LeaseId, Loan, Method, Plan, Problem, Range, Recount, Report, Slice, Tally, TasksBlock,
+    Verdict, WorkerMessage, WorkerOrder,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
 use prost::Message as _;
-use wire::{MAX_MESSAGE_BYTES, MAX_TASKS_PER_MESSAGE, TasksBlock, WorkerMessage, WorkerOrder, v1};
+use wire::{MAX_MESSAGE_BYTES, MAX_TASKS_PER_MESSAGE, v1};
 
 proptest! {
     #[test]
     fn what_a_worker_says_arrives(message in message()) {
         let bytes = v1::WorkRequest::from(message.clone()).encode_to_vec();
         let read = v1::WorkRequest::decode(bytes.as_slice()).expect("it was just encoded");
-        prop_assert_eq!(WorkerMessage::try_from(read), Ok(message.into()));
+        prop_assert_eq!(WorkerMessage::try_from(read), Ok(message));
     }
 
     #[test]
@@ -110,7 +111,7 @@ fn the_largest_messages_fit_the_limit() {
     let range = Range::new(u64::MAX - 1, u64::MAX).expect("not empty");
     let fingerprint = Fingerprint([0xff; 32]);
     let holding = Holding { lease: LeaseId(u64::MAX), job: JobId(u64::MAX), fingerprint, range };
-    let hello = Message::Hello(Hello {
+    let hello = WorkerMessage::Hello(Hello {
         worker: "w".repeat(128),
         build: "b".repeat(128),
         instance: u64::MAX,
@@ -163,14 +164,14 @@ fn a_task_of_a_weight_that_no_symmetry_gives_is_refused() {
     }
 }
 
-fn message() -> impl Strategy<Value = Message> {
+fn message() -> impl Strategy<Value = WorkerMessage> {
     prop_oneof![
-        hello().prop_map(Message::Hello),
-        any::<u64>().prop_map(Message::Credit),
-        report().prop_map(Message::Report),
-        any::<u64>().prop_map(|lease| Message::Working(LeaseId(lease))),
-        any::<u64>().prop_map(|lease| Message::Decline(LeaseId(lease))),
-        Just(Message::Leaving),
+        hello().prop_map(WorkerMessage::Hello),
+        any::<u64>().prop_map(WorkerMessage::Credit),
+        report().prop_map(WorkerMessage::Report),
+        any::<u64>().prop_map(|lease| WorkerMessage::Working(LeaseId(lease))),
+        any::<u64>().prop_map(|lease| WorkerMessage::Decline(LeaseId(lease))),
+        Just(WorkerMessage::Leaving),
     ]
 }
 
@@ -233,12 +234,12 @@ fn order() -> impl Strategy<Value = WorkerOrder> {
         Just(WorkerOrder::Welcome),
         loan().prop_map(WorkerOrder::Loan),
         tasks().prop_map(WorkerOrder::Tasks),
-        (holding(), verdict()).prop_map(|(holding, verdict)| WorkerOrder::Ack {
+        (holding(), verdict()).prop_map(|(holding, verdict)| WorkerOrder::Ack(Ack {
             job: holding.job,
             fingerprint: holding.fingerprint,
             range: holding.range,
             verdict,
-        }),
+        })),
         any::<u64>().prop_map(|lease| WorkerOrder::Revoke(LeaseId(lease))),
     ]
 }

@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use farm::{Agent, AgentConfig, KernelName, Loan, Message, Millis, Part, Range, Tally, Verdict};
+use farm::{
+    Agent, AgentConfig, KernelName, Loan, Millis, Part, Range, Tally, TasksBlock, Verdict,
+    WorkerMessage, WorkerOrder,
+};
 use tokio::sync::mpsc;
 use tokio_stream::StreamExt;
-use wire::{TasksBlock, WorkerOrder};
 
 use anyhow::Result;
 use executor::BUILD;
@@ -70,13 +72,13 @@ pub(crate) async fn idle(
                     say(&mut agent, now, &link.messages).await;
                 }
             }
-            WorkerOrder::Ack { job, fingerprint, range, verdict } => {
-                agent.acked(job, fingerprint, range);
-                if verdict != Verdict::Accepted {
+            WorkerOrder::Ack(ack) => {
+                agent.acked(&ack);
+                if ack.verdict != Verdict::Accepted {
                     continue;
                 }
                 booked.ranges.fetch_add(1, Ordering::Relaxed);
-                booked.tasks.fetch_add(range.len(), Ordering::Relaxed);
+                booked.tasks.fetch_add(ack.range.len(), Ordering::Relaxed);
             }
             WorkerOrder::Revoke(lease) => agent.revoked(lease),
             WorkerOrder::Welcome => {}
@@ -112,7 +114,7 @@ async fn begin(connector: &mut GrpcConnector, agent: &mut Agent) -> Result<Link>
     Err(failure(LinkEnd::Lost(reason)))
 }
 
-async fn say(agent: &mut Agent, now: Millis, messages: &mpsc::Sender<Message>) {
+async fn say(agent: &mut Agent, now: Millis, messages: &mpsc::Sender<WorkerMessage>) {
     for message in agent.poll(now) {
         // A closed session shows in the orders.
         let _ = messages.send(message).await;

@@ -3,9 +3,9 @@
 use std::fmt::Debug;
 
 use board::{Cut, MethodChoice, Problem};
-use farm::JobView;
+use farm::{JobView, WorkerMessage, WorkerOrder};
 use prost::Message;
-use wire::{WireError, WorkerMessage, WorkerOrder, v1};
+use wire::{WireError, v1};
 
 /// What became of some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

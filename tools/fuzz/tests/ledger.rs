@@ -1,6 +1,5 @@
-//! The fuzzing target `ledger`: a ledger whose bytes or rows somebody altered is refused with a
-//! sentence and left as it is, or opens, and a farm goes on from it. The crate `fuzz` says how to run
-//! it for longer.
+//! The fuzzing target `ledger`: a ledger with altered bytes or rows is either refused with a sentence and
+//! not changed, or it opens and a farm continues from it. The crate `fuzz` says how to run it for longer.
 
 use std::fs;
 use std::path::Path;
@@ -25,7 +24,7 @@ fn plan() -> Plan {
     Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks: 100 }
 }
 
-/// A ledger with a bit of everything: jobs of all states, ranges, disputes that are open and settled.
+/// A ledger with rows of all kinds: jobs of all states, ranges, open and settled disputes.
 static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let directory = TempDir::new().expect("a temporary directory");
     let path = directory.path().join("ledger.db");
@@ -126,7 +125,7 @@ fn ledger() {
         }
         fs::write(&path, &*SOUND).expect("it can be written");
         if source.one_in(2) {
-            // What cannot be altered so stays as it was.
+            // If it cannot be altered so, it stays as it was.
             let _ = alter_rows(&path, &mut source);
         } else {
             alter_bytes(&path, &mut source);
@@ -156,10 +155,10 @@ fn alter_bytes(path: &Path, source: &mut Source<'_>) {
             0 => bytes.truncate(at.max(1)),
             1 => bytes[at..].fill(0),
             2..=6 => bytes[at] = source.byte(),
-            // Near the beginning, where SQLite's own header and the schema are.
+            // The beginning of the file has SQLite's own header and the schema.
             7 => bytes[at % 4096] = source.byte(),
             _ => {
-                // A text or a number that is there, so that the pages still hang together.
+                // This alters an existing text or number, so that the pages keep a valid structure.
                 let used: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at] != 0).collect();
                 let at = used[at % used.len()];
                 bytes[at] ^= 1 << source.below(8);
@@ -169,7 +168,7 @@ fn alter_bytes(path: &Path, source: &mut Source<'_>) {
     fs::write(path, bytes).expect("it can be written");
 }
 
-/// Alters what the schema says is there, whatever that is.
+/// Alters a random row of a random table of the schema.
 fn alter_rows(path: &Path, source: &mut Source<'_>) -> Result<(), rusqlite::Error> {
     let db = Connection::open(path)?;
     db.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON")?;
@@ -181,11 +180,11 @@ fn alter_rows(path: &Path, source: &mut Source<'_>) -> Result<(), rusqlite::Erro
         let table = source.choose(&tables);
         let columns = names(&format!("SELECT name FROM pragma_table_info('{table}')"))?;
         if columns.is_empty() {
-            // It was dropped.
+            // The table was dropped.
             continue;
         }
         let column = source.choose(&columns);
-        // Rows without a rowid are told apart by any column.
+        // Some tables have no rowid, so a random column selects the rows.
         let any = source.choose(&columns);
         let place = source.below(8);
         let row = format!("{any} IS (SELECT {any} FROM {table} LIMIT 1 OFFSET {place})");
@@ -204,7 +203,7 @@ fn alter_rows(path: &Path, source: &mut Source<'_>) -> Result<(), rusqlite::Erro
                 db.execute(&format!("UPDATE {table} SET {column} = ? WHERE {row}"), [value(source)])
             }
         };
-        // Some alterations no database allows.
+        // The database rejects some alterations.
         let _ = altered;
     }
     Ok(())

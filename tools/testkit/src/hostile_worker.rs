@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use executor::BUILD;
-use farm::{Hello, Holding, JobId, KernelName, LeaseId, Message, Plan, Range, Report, Tally};
+use farm::{Hello, Holding, JobId, KernelName, LeaseId, Plan, Range, Report, Tally, WorkerMessage};
 use service::Endpoint;
 use service::worker::{Connect, GrpcConnector, Link};
 use tokio_stream::StreamExt;
@@ -89,7 +89,7 @@ pub async fn attack(attack: Attack, endpoint: Endpoint, target: Target, harm: Ar
 /// welcome.
 async fn greet(endpoint: &Endpoint, hello: Hello, padding: usize, harm: &Harm) -> bool {
     let Ok(channel) = endpoint.connect().await else { return false };
-    let mut request = v1::WorkRequest::from(Message::Hello(hello));
+    let mut request = v1::WorkRequest::from(WorkerMessage::Hello(hello));
     if let Some(v1::work_request::Message::Hello(hello)) = &mut request.message {
         hello.build = "x".repeat(padding);
     }
@@ -108,7 +108,7 @@ async fn greet(endpoint: &Endpoint, hello: Hello, padding: usize, harm: &Harm) -
 pub async fn flood(attack: Attack, link: Link, target: &Target, harm: &Harm) {
     let Link { mut orders, messages } = link;
     let talk = async {
-        let _ = messages.send(Message::Hello(hello())).await;
+        let _ = messages.send(WorkerMessage::Hello(hello())).await;
         for number in 0.. {
             if messages.send(message(attack, target, number)).await.is_err() {
                 break;
@@ -144,20 +144,20 @@ fn large_hello(plan: &Plan) -> Hello {
 }
 
 /// What it says next.
-fn message(attack: Attack, target: &Target, number: u64) -> Message {
+fn message(attack: Attack, target: &Target, number: u64) -> WorkerMessage {
     let Target { plan, first_count } = *target;
     let report = |job, start, count| {
         let range = Range::new(start, start + 1).expect("it has a task");
         let (job, fingerprint, lease) = (JobId(job), plan.fingerprint(), LeaseId(1));
         let tally = Tally::EMPTY.with(fingerprint, start, count).expect("it is one count");
         let kernel = KernelName::default();
-        Message::Report(Report { job, fingerprint, lease, range, tally, kernel, busy_us: 1 })
+        WorkerMessage::Report(Report { job, fingerprint, lease, range, tally, kernel, busy_us: 1 })
     };
     match attack {
-        Attack::Credits => Message::Credit(number % 2),
+        Attack::Credits => WorkerMessage::Credit(number % 2),
         Attack::NoSuchJob => report(1 << 40, number, 0),
         Attack::NoSuchRange => report(1, plan.tasks + number, 0),
         Attack::OthersRanges => report(1, 0, first_count),
-        Attack::Hellos | Attack::LargeHellos | Attack::TooLarge => Message::Hello(hello()),
+        Attack::Hellos | Attack::LargeHellos | Attack::TooLarge => WorkerMessage::Hello(hello()),
     }
 }

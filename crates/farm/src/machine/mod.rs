@@ -128,7 +128,7 @@ impl Farm {
             Event::Paused { request, job } => self.change(request, job, JobState::Paused),
             Event::Resumed { request, job } => {
                 self.change(request, job, JobState::Running);
-                self.pardon(job);
+                self.clear_suspicions(job);
             }
             Event::Ledger { ticket, answer } => self.answered(ticket, answer),
             Event::Tick => {}

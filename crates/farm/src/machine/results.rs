@@ -21,8 +21,8 @@ use super::{Farm, Pending};
 use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::{
-    Author, Effect, Found, JobState, KernelName, LeaseId, LedgerCommand, Range, Report, SessionId,
-    Unaudited, Verdict, Vote, Withdrawn,
+    Ack, Author, Effect, Found, JobState, KernelName, LeaseId, LedgerCommand, Range, Report,
+    SessionId, Unaudited, Verdict, Vote, Withdrawn,
 };
 
 impl Farm {
@@ -266,8 +266,7 @@ impl Farm {
 
     pub(super) fn ack(&mut self, session: SessionId, report: &Report, verdict: Verdict) {
         if self.sessions.contains_key(&session) {
-            let Report { job, fingerprint, range, .. } = *report;
-            self.effects.push(Effect::Ack { session, job, fingerprint, range, verdict });
+            self.effects.push(Effect::Ack { session, ack: Ack::of(report, verdict) });
         }
     }
 }

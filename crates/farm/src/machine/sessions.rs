@@ -10,7 +10,7 @@ use crate::{Dismissal, Effect, Hello, Holding, JobState, LeaseId, SessionId};
 
 impl Farm {
     pub(super) fn joined(&mut self, id: SessionId, hello: &Hello) {
-        self.acquit(hello.instance);
+        self.clear_process(hello.instance);
         let same = |session: &Session| session.instance == hello.instance;
         let earlier = self.sessions.iter().find(|(_, session)| same(session)).map(|(&id, _)| id);
         if let Some(earlier) = earlier {

@@ -18,21 +18,21 @@ impl Farm {
         self.left(id);
         for (id, range) in held {
             let job = self.jobs.get_mut(&id).expect("jobs are never removed");
-            if let Some(ordinal) = job.accuse(range, instance, alone) {
+            if let Some(ordinal) = job.record_loss(range, instance, alone) {
                 self.effects.push(Effect::Poisoned { job: id, ordinal });
             }
         }
     }
 
     /// A process that was taken for dead is there.
-    pub(super) fn acquit(&mut self, instance: u64) {
-        self.jobs.values_mut().for_each(|job| job.acquit(instance));
+    pub(super) fn clear_process(&mut self, instance: u64) {
+        self.jobs.values_mut().for_each(|job| job.clear_process(instance));
     }
 
     /// A job that is resumed tries its poisoned tasks again.
-    pub(super) fn pardon(&mut self, id: JobId) {
+    pub(super) fn clear_suspicions(&mut self, id: JobId) {
         if let Some(job) = self.jobs.get_mut(&id).filter(|job| job.state == JobState::Running) {
-            job.pardon();
+            job.clear_suspicions();
         }
     }
 

@@ -1,6 +1,9 @@
 //! The worker's end of a session.
 
-use farm::{Agent, AgentConfig, JobId, LeaseId, Loan, Message, Millis, Part, Recount, Report};
+use farm::{
+    Ack, Agent, AgentConfig, Fingerprint, JobId, LeaseId, Loan, Millis, Part, Range, Recount,
+    Report, Verdict, WorkerMessage,
+};
 
 use crate::stage::{kernel, plan, range, tally};
 
@@ -37,9 +40,9 @@ fn part(loan: Loan, start: u64, end: u64) -> Part {
     Part { loan, range, tally, kernel: kernel("straight"), busy_us: 1 }
 }
 
-fn reports(messages: Vec<Message>) -> Vec<Report> {
+fn reports(messages: Vec<WorkerMessage>) -> Vec<Report> {
     let report = |message| match message {
-        Message::Report(report) => Some(report),
+        WorkerMessage::Report(report) => Some(report),
         _ => None,
     };
     messages.into_iter().filter_map(report).collect()
@@ -55,7 +58,7 @@ fn two_jobs_of_one_plan_are_acknowledged_separately() {
     }
     assert_eq!(reports(agent.poll(Millis(0))).len(), 2);
 
-    agent.acked(JobId(1), plan(4).fingerprint(), range(0, 4));
+    agent.acked(&ack(JobId(1), plan(4).fingerprint(), range(0, 4)));
     assert!(!agent.is_settled());
 
     let again = reports(agent.poll(Millis(5_000)));
@@ -120,12 +123,12 @@ fn a_recount_gives_signs_of_life_as_often_as_others_report_and_only_if_it_gets_o
     agent.finished(Millis(1_000), part(recount, 0, 1));
     assert_eq!(agent.next_wakeup(), Some(Millis(1_500)));
     assert_eq!(agent.poll(Millis(1_499)), []);
-    assert_eq!(agent.poll(Millis(1_500)), [Message::Working(recount.lease)]);
+    assert_eq!(agent.poll(Millis(1_500)), [WorkerMessage::Working(recount.lease)]);
 
     assert_eq!(agent.next_wakeup(), None);
     assert_eq!(agent.poll(Millis(9_000)), []);
     agent.finished(Millis(9_000), part(recount, 2, 3));
-    assert_eq!(agent.poll(Millis(9_000)), [Message::Working(recount.lease)]);
+    assert_eq!(agent.poll(Millis(9_000)), [WorkerMessage::Working(recount.lease)]);
 }
 
 #[test]
@@ -163,13 +166,13 @@ fn a_worker_that_stops_reports_what_is_finished_and_takes_nothing_more() {
 
     agent.stop();
     let messages = agent.poll(Millis(1));
-    assert!(messages.contains(&Message::Leaving));
+    assert!(messages.contains(&WorkerMessage::Leaving));
     assert_eq!(reports(messages)[0].range, range(0, 2));
 
-    agent.acked(loan.job, loan.fingerprint, range(0, 2));
+    agent.acked(&ack(loan.job, loan.fingerprint, range(0, 2)));
     assert!(agent.is_settled());
     agent.lent(loan);
-    let Message::Hello(hello) = agent.connected() else { panic!("first words") };
+    let WorkerMessage::Hello(hello) = agent.connected() else { panic!("first words") };
     assert_eq!((hello.credit, hello.holding), (0, vec![]));
 }
 
@@ -178,11 +181,15 @@ fn a_loan_that_goes_back_is_said_once_and_not_in_the_next_session() {
     let mut agent = connected();
 
     agent.decline(LeaseId(1));
-    assert_eq!(agent.poll(Millis(0)), [Message::Decline(LeaseId(1))]);
+    assert_eq!(agent.poll(Millis(0)), [WorkerMessage::Decline(LeaseId(1))]);
     assert_eq!(agent.poll(Millis(0)), []);
 
     agent.decline(LeaseId(2));
     agent.disconnected();
     agent.connected();
     assert_eq!(agent.poll(Millis(0)), []);
+}
+
+fn ack(job: JobId, fingerprint: Fingerprint, range: Range) -> Ack {
+    Ack { job, fingerprint, range, verdict: Verdict::Accepted }
 }

@@ -238,7 +238,7 @@ pub fn audits(stage: &Stage, job: JobId) -> (u64, u64) {
 
 fn verdict(effect: &Effect) -> Option<Verdict> {
     match effect {
-        Effect::Ack { verdict, .. } => Some(*verdict),
+        Effect::Ack { ack, .. } => Some(ack.verdict),
         _ => None,
     }
 }

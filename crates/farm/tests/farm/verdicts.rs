@@ -17,7 +17,7 @@ fn an_uncovered_range_is_accepted_only_when_it_is_durable() {
     stage.flush();
     assert!(matches!(
         stage.sent.last(),
-        Some(farm::Effect::Ack { verdict: Verdict::Accepted, .. })
+        Some(farm::Effect::Ack { ack: farm::Ack { verdict: Verdict::Accepted, .. }, .. })
     ));
     assert_eq!(stage.state(job), (JobState::Running, 4));
 }

@@ -13,7 +13,7 @@ use executor::{Sample, fit, usual_memory};
 use farm::Plan;
 use serde_json::json;
 
-use super::count::available_backend;
+use super::args::available_backend;
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::{clock, si};

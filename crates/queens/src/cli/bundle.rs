@@ -12,7 +12,7 @@ use farm::{JobId, JobState, Problem, Refusal};
 use ledger::{Absorbed, Evidence, Joined, LedgerFault, join_ledgers, unix_ms};
 use serde_json::json;
 
-use super::count::CountingArgs;
+use super::args::CountingArgs;
 use crate::answer;
 use crate::failure::Failure;
 use crate::output;

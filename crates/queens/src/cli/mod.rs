@@ -1,5 +1,6 @@
 //! The command line: words in, one result on standard output, one exit code.
 
+mod args;
 mod bench;
 mod bundle;
 mod client;
@@ -7,6 +8,7 @@ mod complete;
 mod coordinator;
 mod count;
 mod draw;
+mod jobs;
 mod list;
 mod local_methods;
 mod log;
@@ -19,12 +21,11 @@ mod signal;
 mod solve;
 mod worker;
 
-use count::CutArgs;
-
 use std::process::ExitCode;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use self::args::CutArgs;
 use crate::compare;
 use crate::failure::Failure;
 
@@ -67,15 +68,15 @@ enum Command {
     /// Count for a coordinator, until stopped
     Worker(worker::WorkerArgs),
     /// Give a coordinator a job
-    Submit(client::SubmitArgs),
+    Submit(jobs::SubmitArgs),
     /// List a coordinator's jobs
-    Jobs(client::JobsArgs),
+    Jobs(jobs::JobsArgs),
     /// Show one job
-    Status(client::JobArgs),
+    Status(jobs::JobArgs),
     /// Follow one job to its end, then print its total
-    Watch(client::JobArgs),
+    Watch(jobs::JobArgs),
     /// Have accepted ranges counted again, by other workers and other kernels
-    Audit(client::AuditArgs),
+    Audit(jobs::AuditArgs),
     /// Write a job's evidence to a file that anybody can check
     Export(bundle::ExportArgs),
     /// Check such a file, and count a sample of it again
@@ -83,13 +84,13 @@ enum Command {
     /// Join ledgers of parts of one plan
     Merge(bundle::MergeArgs),
     /// End a job without a total
-    Cancel(client::JobArgs),
+    Cancel(jobs::JobArgs),
     /// Let a job rest
-    Pause(client::JobArgs),
+    Pause(jobs::JobArgs),
     /// Let a resting job go on, and a job's poisoned tasks be tried again
-    Resume(client::JobArgs),
+    Resume(jobs::JobArgs),
     /// Exit with 0 if a coordinator serves; needs no token
-    Health(client::HealthArgs),
+    Health(jobs::HealthArgs),
     /// Show the counting loops that this processor has, and how fast they are
     Bench(bench::BenchArgs),
 }
@@ -143,18 +144,18 @@ impl Command {
                 on_all_threads(coordinator::run(args))
             }
             Command::Worker(args) => on_one_thread(worker::run(args)),
-            Command::Submit(args) => on_one_thread(client::submit(args)),
-            Command::Jobs(args) => on_one_thread(client::jobs(args)),
-            Command::Status(args) => on_one_thread(client::status(args)),
-            Command::Watch(args) => on_one_thread(client::watch(args)),
-            Command::Audit(args) => on_one_thread(client::audit(args)),
+            Command::Submit(args) => on_one_thread(jobs::submit(args)),
+            Command::Jobs(args) => on_one_thread(jobs::jobs(args)),
+            Command::Status(args) => on_one_thread(jobs::status(args)),
+            Command::Watch(args) => on_one_thread(jobs::watch(args)),
+            Command::Audit(args) => on_one_thread(jobs::audit(args)),
             Command::Export(args) => bundle::export(&args),
             Command::Verify(args) => bundle::verify(&args),
             Command::Merge(args) => bundle::merge(&args),
-            Command::Cancel(args) => on_one_thread(client::cancel(args)),
-            Command::Pause(args) => on_one_thread(client::pause(args)),
-            Command::Resume(args) => on_one_thread(client::resume(args)),
-            Command::Health(args) => on_one_thread(client::health(args)),
+            Command::Cancel(args) => on_one_thread(jobs::cancel(args)),
+            Command::Pause(args) => on_one_thread(jobs::pause(args)),
+            Command::Resume(args) => on_one_thread(jobs::resume(args)),
+            Command::Health(args) => on_one_thread(jobs::health(args)),
             Command::Bench(args) => bench::run(&args),
         }
     }

@@ -9,8 +9,9 @@ use clap::Args;
 use farm::Plan;
 use serde::Serialize;
 
-use super::count::{CountingArgs, CutArgs, given};
+use super::args::{CountingArgs, CutArgs};
 use super::problem::ProblemArgs;
+use super::show;
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::clock;
@@ -95,7 +96,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
             n: args.n,
             method: method.name(),
             parameter: method.parameter().into_iter().collect(),
-            given: given(&problem),
+            given: show::given(&problem),
             fingerprint: plan.fingerprint().to_string(),
             tasks: plan.tasks,
             thread_memory_bytes: thread_memory,

@@ -2,10 +2,9 @@
 
 use bytesize::ByteSize;
 use count::Answer;
-use farm::{AuditPolicy, JobState, JobView};
+use farm::{AuditPolicy, JobState, JobView, Problem};
 use serde_json::{Value, json};
 
-use super::count::given;
 use crate::answer;
 use crate::progress::{clock, counts_per_second, seconds_left, si};
 
@@ -21,6 +20,11 @@ pub(super) fn json_with(job: &JobView, answer: &Answer) -> String {
         object[name] = number;
     }
     object.to_string()
+}
+
+/// The squares of the given queens, for problems that have such.
+pub(super) fn given(problem: &Problem) -> Option<String> {
+    problem.given().map(ToString::to_string)
 }
 
 fn object(job: &JobView) -> Value {

@@ -4,8 +4,8 @@ use bytesize::ByteSize;
 use clap::Args;
 use tokio::sync::watch;
 
+use super::args::CountingArgs;
 use super::client::CoordinatorArgs;
-use super::count::CountingArgs;
 use super::signal::asked_to_stop;
 use crate::failure::Failure;
 use executor::BUILD;

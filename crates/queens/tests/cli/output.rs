@@ -121,7 +121,7 @@ fn a_plan_whose_tasks_take_too_long_says_that_it_has_no_estimate() {
 fn a_board_that_does_not_fit_the_memory_is_refused_with_advice() {
     for command in ["plan", "count"] {
         let mut command = queens(&[command, "24", "--memory", "64MiB"]);
-        run(&mut command).refusal(3, &["MiB a thread", "--memory", "--method ring"]);
+        run(&mut command).refusal(3, &["MiB of memory per thread", "--memory", "--method ring"]);
     }
     run(&mut queens(&["count", "8", "--memory", "much"])).usage("--memory");
 

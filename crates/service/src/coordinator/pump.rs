@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use board::{Cut, Tasks};
-use farm::{Fingerprint, JobId, LeaseId, Loan, Range, Verdict};
+use farm::{Ack, LeaseId, Loan, TasksBlock, Verdict, WorkerOrder};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;
-use wire::{MAX_TASKS_PER_MESSAGE, TasksBlock, WorkerOrder};
+use wire::MAX_TASKS_PER_MESSAGE;
 
 use super::{Allowance, Plans, SessionFault};
 
@@ -21,7 +21,7 @@ pub enum Order {
     /// Send a revocation, and no more tasks of this lease.
     Revoke(LeaseId),
     /// Send an acknowledgement.
-    Ack { job: JobId, fingerprint: Fingerprint, range: Range, verdict: Verdict },
+    Ack(Ack),
     /// End the session: the worker was proven wrong.
     Distrusted,
 }
@@ -81,14 +81,14 @@ pub(super) async fn pump(
                 WorkerOrder::Revoke(lease)
             }
             Order::Distrusted => return Err(SessionFault::Distrusted),
-            Order::Ack { range, verdict: Verdict::Invalid, .. } => {
+            Order::Ack(Ack { range, verdict: Verdict::Invalid, .. }) => {
                 return Err(SessionFault::Range(range));
             }
-            Order::Ack { job, fingerprint, range, verdict } => {
-                if matches!(verdict, Verdict::Accepted | Verdict::Disputed) {
+            Order::Ack(ack) => {
+                if matches!(ack.verdict, Verdict::Accepted | Verdict::Disputed) {
                     allowance.earn();
                 }
-                WorkerOrder::Ack { job, fingerprint, range, verdict }
+                WorkerOrder::Ack(ack)
             }
         };
         if out.send_timeout(message, PATIENCE).await.is_err() {
@@ -110,7 +110,7 @@ fn next_block(sending: &mut Sending) -> TasksBlock {
 #[cfg(test)]
 mod tests {
     use board::{MethodChoice, Problem};
-    use farm::JobId;
+    use farm::{JobId, Range};
 
     use super::*;
 
@@ -132,7 +132,7 @@ mod tests {
         match out.recv().await.expect("the pump runs") {
             WorkerOrder::Loan(loan) => format!("loan {}", loan.lease),
             WorkerOrder::Tasks(block) => format!("tasks {} from {}", block.lease, block.start),
-            WorkerOrder::Ack { verdict, .. } => format!("ack {verdict:?}"),
+            WorkerOrder::Ack(Ack { verdict, .. }) => format!("ack {verdict:?}"),
             WorkerOrder::Revoke(lease) => format!("revoke {lease}"),
             WorkerOrder::Welcome => "welcome".into(),
         }
@@ -152,7 +152,7 @@ mod tests {
 
         let verdict = Verdict::Accepted;
         let Loan { job, fingerprint, range, .. } = first;
-        orders.send(Order::Ack { job, fingerprint, range, verdict }).await.expect("it runs");
+        orders.send(Order::Ack(Ack { job, fingerprint, range, verdict })).await.expect("it runs");
         orders.send(Order::Revoke(LeaseId(1))).await.expect("the pump runs");
         orders.send(Order::Loan(second)).await.expect("the pump runs");
         drop(orders);

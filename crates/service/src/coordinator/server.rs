@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use farm::{AuditPolicy, JobId, JobView, Problem, Refusal, Slice};
+use farm::{AuditPolicy, JobId, JobView, Problem, Refusal, Slice, WorkerMessage};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -15,7 +15,7 @@ use tonic::transport::Server;
 use tonic::{Request, Response, Status, Streaming};
 use wire::v1::farm_service_server::{FarmService, FarmServiceServer};
 use wire::v1::jobs_service_server::{JobsService, JobsServiceServer};
-use wire::{MAX_MESSAGE_BYTES, WireError, WorkerMessage, v1};
+use wire::{MAX_MESSAGE_BYTES, WireError, v1};
 
 use super::hub::HubGone;
 use super::listen::{Admission, Connection};

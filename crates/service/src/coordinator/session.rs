@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytesize::ByteSize;
-use farm::{Event, Range, SessionId};
+use farm::{Event, Range, SessionId, WorkerMessage, WorkerOrder};
 use tokio::sync::mpsc;
 use tokio_stream::{Stream, StreamExt};
-use wire::{WireError, WorkerMessage, WorkerOrder};
+use wire::WireError;
 
 use super::pump::pump;
 use super::{Allowance, HubHandle, Plans};

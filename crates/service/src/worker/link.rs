@@ -3,12 +3,13 @@
 use std::pin::Pin;
 use std::time::Duration;
 
+use farm::{WorkerMessage, WorkerOrder};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
 use tonic::{Code, Status};
 use wire::v1::farm_service_client::FarmServiceClient;
-use wire::{MAX_MESSAGE_BYTES, WireError, WorkerOrder, v1};
+use wire::{MAX_MESSAGE_BYTES, WireError, v1};
 
 use super::Connect;
 use crate::ServiceError;
@@ -24,7 +25,7 @@ pub struct Link {
     /// The coordinator's messages. The stream ends or fails when the session does.
     pub orders: Pin<Box<dyn Stream<Item = Result<WorkerOrder, LinkEnd>> + Send>>,
     /// The worker's messages.
-    pub messages: mpsc::Sender<farm::Message>,
+    pub messages: mpsc::Sender<WorkerMessage>,
 }
 
 /// Why a session ended.
@@ -89,7 +90,7 @@ impl LinkEnd {
     }
 }
 
-fn encode(message: farm::Message, backend: &str) -> v1::WorkRequest {
+fn encode(message: WorkerMessage, backend: &str) -> v1::WorkRequest {
     let mut request = v1::WorkRequest::from(message);
     if let Some(v1::work_request::Message::Hello(hello)) = &mut request.message {
         hello.backend = backend.into();

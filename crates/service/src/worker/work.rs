@@ -5,11 +5,10 @@ use std::num::NonZero;
 use std::time::Duration;
 
 use count::{Backend, CountError};
-use farm::{Agent, AgentConfig, LeaseId, Millis, Part};
+use farm::{Ack, Agent, AgentConfig, LeaseId, Millis, Part, TasksBlock, WorkerOrder};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_stream::StreamExt;
-use wire::{TasksBlock, WorkerOrder};
 
 use executor::{Accepted, Executor};
 
@@ -188,9 +187,10 @@ impl Worker {
                 }
             }
             WorkerOrder::Tasks(block) => self.take_tasks(block)?,
-            WorkerOrder::Ack { job, fingerprint, range, verdict } => {
+            WorkerOrder::Ack(ack) => {
+                let Ack { job, range, verdict, .. } = ack;
                 tracing::debug!(%job, %range, ?verdict, "acknowledged");
-                self.agent.acked(job, fingerprint, range);
+                self.agent.acked(&ack);
             }
             WorkerOrder::Revoke(lease) => {
                 self.agent.revoked(lease);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use farm::{Effect, Message, RequestId, SessionId};
+use farm::{Effect, RequestId, SessionId, WorkerMessage};
 
 use crate::scenario::Wish;
 
@@ -13,7 +13,7 @@ pub enum Happening {
     Up {
         session: SessionId,
         serial: u64,
-        message: Message,
+        message: WorkerMessage,
     },
     /// A message arrives at a worker.
     Down {

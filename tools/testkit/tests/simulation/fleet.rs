@@ -1,32 +1,32 @@
 //! The workers around the agent: their sessions, their threads, their troubles.
 
-use farm::{Effect, Event, Message, Millis, Report, SessionId};
+use farm::{Effect, Event, Millis, Report, SessionId, WorkerMessage};
 
 use crate::agenda::Happening;
 use crate::world::World;
 
 impl World {
     /// A message reaches the coordinator.
-    pub fn up(&mut self, session: SessionId, serial: u64, message: Message) {
+    pub fn up(&mut self, session: SessionId, serial: u64, message: WorkerMessage) {
         let link = self.network.arrived_up(session, serial, &mut self.tally);
         if link.epoch != self.epoch || link.left || self.farm.is_none() {
             return;
         }
         match message {
             // The coordinator opens a session once, whatever is repeated.
-            Message::Hello(_) if link.joined => {}
-            Message::Hello(hello) => {
+            WorkerMessage::Hello(_) if link.joined => {}
+            WorkerMessage::Hello(hello) => {
                 link.joined = true;
                 self.step(Event::Joined { session, hello });
             }
-            Message::Credit(credit) => self.step(Event::CreditChanged { session, credit }),
-            Message::Decline(lease) => self.step(Event::Declined { session, lease }),
-            Message::Working(lease) => {
+            WorkerMessage::Credit(credit) => self.step(Event::CreditChanged { session, credit }),
+            WorkerMessage::Decline(lease) => self.step(Event::Declined { session, lease }),
+            WorkerMessage::Working(lease) => {
                 self.tally.signs_of_life += 1;
                 self.step(Event::Working { session, lease });
             }
-            Message::Leaving => self.step(Event::Leaving { session }),
-            Message::Report(report) => {
+            WorkerMessage::Leaving => self.step(Event::Leaving { session }),
+            WorkerMessage::Report(report) => {
                 let worker = link.worker;
                 self.check_report(worker, &report);
                 if self.random.per_mille(self.scenario.weather.nonsense_per_mille) {
@@ -81,9 +81,7 @@ impl World {
         match effect {
             Effect::Lend { loan, .. } => there.lent(loan),
             Effect::Revoke { lease, .. } => there.revoked(&mut self.random, lease),
-            Effect::Ack { job, fingerprint, range, .. } => {
-                there.acked(job, fingerprint, range);
-            }
+            Effect::Ack { ack, .. } => there.acked(&ack),
             _ => unreachable!("nothing else is sent to workers"),
         }
         self.go_on(worker);
@@ -152,7 +150,7 @@ impl World {
         let session = self.network.open(index, self.epoch);
         worker.session = Some(session);
         let hello = agent.connected();
-        if let Message::Hello(hello) = &hello {
+        if let WorkerMessage::Hello(hello) = &hello {
             worker.check_hello(hello);
         }
         self.trace(|| format!("w{index} connects as {session}"));

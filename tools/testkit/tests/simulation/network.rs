@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use farm::{Effect, Message, SessionId};
+use farm::{Effect, SessionId, WorkerMessage};
 
 use crate::agenda::{Agenda, Happening};
 use crate::random::Random;
@@ -60,10 +60,10 @@ impl Network {
         SessionId(self.sessions)
     }
 
-    pub fn send_up(&mut self, session: SessionId, message: Message, via: &mut Via) {
+    pub fn send_up(&mut self, session: SessionId, message: WorkerMessage, via: &mut Via) {
         let link = self.links.get_mut(&session).expect("links are never removed");
         let arrivals = link.up.send(link.cut, via);
-        if arrivals.is_empty() && matches!(message, Message::Hello(_)) {
+        if arrivals.is_empty() && matches!(message, WorkerMessage::Hello(_)) {
             // A session does not come about by halves.
             link.cut = true;
             let at = via.agenda.now + 50;

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use farm::{
-    Agent, Fingerprint, Hello, JobId, KernelName, LeaseId, Loan, Millis, Part, Plan, Range,
-    SessionId,
+    Ack, Agent, Hello, JobId, KernelName, LeaseId, Loan, Millis, Part, Plan, Range, SessionId,
 };
 
 use crate::random::Random;
@@ -108,10 +107,10 @@ impl Worker {
         settled
     }
 
-    pub fn acked(&mut self, job: JobId, fingerprint: Fingerprint, range: Range) {
+    pub fn acked(&mut self, ack: &Ack) {
         let Some(agent) = &mut self.agent else { return };
-        agent.acked(job, fingerprint, range);
-        self.owed.retain(|&(of, ordinal)| of != job || !contains(range, ordinal));
+        agent.acked(ack);
+        self.owed.retain(|&(of, ordinal)| of != ack.job || !contains(ack.range, ordinal));
     }
 
     /// What it says that it holds is at least what it has counted and not seen acknowledged.

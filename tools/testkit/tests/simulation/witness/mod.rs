@@ -11,8 +11,8 @@ mod told;
 use std::collections::{BTreeMap, BTreeSet};
 
 use farm::{
-    Author, Dismissal, Effect, Event, Farm, Found, Hello, JobId, JobState, LeaseId, LedgerAnswer,
-    LedgerCommand, Range, Report, RequestId, SessionId, Ticket,
+    Ack, Author, Dismissal, Effect, Event, Farm, Found, Hello, JobId, JobState, LeaseId,
+    LedgerAnswer, LedgerCommand, Range, Report, RequestId, SessionId, Ticket,
 };
 
 use crate::books::{Book, Held, Seat, hull, ordinals};
@@ -202,7 +202,7 @@ impl Witness {
                 }
                 self.end_lease(*session, *lease);
             }
-            Effect::Ack { job, range, verdict, .. } => {
+            Effect::Ack { ack: Ack { job, range, verdict, .. }, .. } => {
                 self.ack(event, *job, *range, *verdict, ledger, tally);
             }
             Effect::Dismiss { session, reason: Dismissal::Replaced } => {

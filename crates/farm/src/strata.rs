@@ -1,4 +1,4 @@
-//! In which order a plan is lent.
+//! The order in which a plan is lent.
 //!
 //! Tasks differ in cost along the ordinals, so a plan is lent from all over it: what is done is a fair
 //! sample of it early on, and tells how long the rest will take ([`costs`](crate::costs)).
@@ -25,25 +25,25 @@ const STRATA: u64 = 64;
 /// pieces by what others were lent.
 const LONG: u64 = 16;
 
-/// Whose turn it is.
+/// Decides from which stratum of a plan each session is lent next.
 #[derive(Debug)]
-pub(crate) struct Rota {
+pub(crate) struct StratumScheduler {
     tasks: u64,
-    /// So many leases make a turn.
+    /// Leases in a turn.
     leases: u64,
     /// By session: the leases that it had, and those that its turns before the first would have had.
     places: BTreeMap<SessionId, u64>,
     sessions: u64,
 }
 
-impl Rota {
-    pub(crate) fn new(plan: &Plan) -> Rota {
+impl StratumScheduler {
+    pub(crate) fn new(plan: &Plan) -> StratumScheduler {
         // Tables take seconds to make, so a session stays for several leases where one set serves all.
         let leases = match plan.method.locality(plan.problem.n()) {
             Locality::None | Locality::SharedWork { .. } => 1,
             Locality::SharedTables => 16,
         };
-        Rota { tasks: plan.tasks, leases, places: BTreeMap::new(), sessions: 0 }
+        StratumScheduler { tasks: plan.tasks, leases, places: BTreeMap::new(), sessions: 0 }
     }
 
     /// Takes at most `tasks` out of the pool, in one piece: the lowest ones of the stratum whose turn
@@ -96,9 +96,9 @@ mod tests {
 
     const FIRST: SessionId = SessionId(1);
 
-    fn rota(method: Method, n: u32) -> (Rota, IntervalSet) {
+    fn rota(method: Method, n: u32) -> (StratumScheduler, IntervalSet) {
         let plan = Plan { problem: Problem::Total { n }, method, tasks: 64_000 };
-        (Rota::new(&plan), Range::new(0, plan.tasks).into_iter().collect())
+        (StratumScheduler::new(&plan), Range::new(0, plan.tasks).into_iter().collect())
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub(crate) enum Standing {
 
 /// Disjoint stretches of ordinals, each with the processes that were lost with it.
 #[derive(Debug, Default)]
-pub(crate) struct Suspects {
+pub(crate) struct Quarantine {
     /// By where they start.
     stretches: BTreeMap<u64, Stretch>,
 }
@@ -54,14 +54,14 @@ impl Stretch {
     }
 }
 
-impl Suspects {
+impl Quarantine {
     /// The most stretches of a job that are remembered.
     pub(crate) const MOST: usize = 1024;
     /// So many processes must have been lost with a task before it is taken for poison.
     const POISON: usize = 3;
 
     /// The process `instance` was lost with `range`; `alone`: it held one suspected task, and no more.
-    pub(crate) fn accuse(&mut self, range: Range, instance: u64, alone: bool) {
+    pub(crate) fn record_loss(&mut self, range: Range, instance: u64, alone: bool) {
         self.split(range.start());
         self.split(range.end());
         let mut at = range.start();
@@ -77,7 +77,7 @@ impl Suspects {
     }
 
     /// The process is alive. Returns what was held against it.
-    pub(crate) fn acquit(&mut self, instance: u64) -> Vec<Range> {
+    pub(crate) fn clear(&mut self, instance: u64) -> Vec<Range> {
         let mut changed = Vec::new();
         self.stretches.retain(|&start, stretch| {
             if stretch.lost.remove(&instance) {
@@ -90,7 +90,7 @@ impl Suspects {
     }
 
     /// These ordinals were counted.
-    pub(crate) fn clear(&mut self, range: Range) {
+    pub(crate) fn counted(&mut self, range: Range) {
         self.split(range.start());
         self.split(range.end());
         self.stretches.extract_if(range.start()..range.end(), |_, _| true).for_each(drop);
@@ -139,63 +139,63 @@ mod tests {
         Range::new(start, end).expect("not empty")
     }
 
-    fn standings(suspects: &Suspects) -> Vec<(u64, u64, Standing)> {
-        let all = suspects.within(range(0, 1_000_000));
+    fn standings(quarantine: &Quarantine) -> Vec<(u64, u64, Standing)> {
+        let all = quarantine.within(range(0, 1_000_000));
         all.map(|(range, standing)| (range.start(), range.end(), standing)).collect()
     }
 
     #[test]
     fn stretches_are_split_where_losses_begin_and_end() {
-        let mut suspects = Suspects::default();
-        suspects.accuse(range(0, 10), 1, false);
-        assert_eq!(standings(&suspects), []);
+        let mut quarantine = Quarantine::default();
+        quarantine.record_loss(range(0, 10), 1, false);
+        assert_eq!(standings(&quarantine), []);
 
-        suspects.accuse(range(4, 12), 2, false);
-        assert_eq!(standings(&suspects), [(4, 10, Standing::Suspected)]);
+        quarantine.record_loss(range(4, 12), 2, false);
+        assert_eq!(standings(&quarantine), [(4, 10, Standing::Suspected)]);
 
-        suspects.accuse(range(6, 7), 3, true);
+        quarantine.record_loss(range(6, 7), 3, true);
         assert_eq!(
-            standings(&suspects),
+            standings(&quarantine),
             [(4, 6, Standing::Suspected), (6, 7, Standing::Poison), (7, 10, Standing::Suspected)]
         );
         assert_eq!(
-            suspects.within(range(5, 7)).collect::<Vec<_>>(),
+            quarantine.within(range(5, 7)).collect::<Vec<_>>(),
             [(range(5, 6), Standing::Suspected), (range(6, 7), Standing::Poison)]
         );
     }
 
     #[test]
     fn what_is_counted_and_who_comes_back_is_cleared() {
-        let mut suspects = Suspects::default();
+        let mut quarantine = Quarantine::default();
         for process in 1..=3 {
-            suspects.accuse(range(0, 3), process, false);
+            quarantine.record_loss(range(0, 3), process, false);
         }
-        suspects.accuse(range(2, 3), 4, true);
-        suspects.clear(range(0, 1));
-        assert_eq!(standings(&suspects), [(1, 2, Standing::Suspected), (2, 3, Standing::Poison)]);
+        quarantine.record_loss(range(2, 3), 4, true);
+        quarantine.counted(range(0, 1));
+        assert_eq!(standings(&quarantine), [(1, 2, Standing::Suspected), (2, 3, Standing::Poison)]);
 
         // Three are left, but the task is to be tried alone once more.
-        assert_eq!(suspects.acquit(4), [range(2, 3)]);
+        assert_eq!(quarantine.clear(4), [range(2, 3)]);
         assert_eq!(
-            standings(&suspects),
+            standings(&quarantine),
             [(1, 2, Standing::Suspected), (2, 3, Standing::Suspected)]
         );
-        suspects.acquit(1);
-        suspects.acquit(2);
-        assert_eq!(standings(&suspects), []);
-        assert_eq!(suspects.acquit(3), [range(1, 2), range(2, 3)]);
-        assert!(suspects.stretches.is_empty());
+        quarantine.clear(1);
+        quarantine.clear(2);
+        assert_eq!(standings(&quarantine), []);
+        assert_eq!(quarantine.clear(3), [range(1, 2), range(2, 3)]);
+        assert!(quarantine.stretches.is_empty());
     }
 
     #[test]
     fn the_weakest_suspicions_are_forgotten_first() {
-        let mut suspects = Suspects::default();
-        let most = Suspects::MOST as u64;
-        suspects.accuse(range(0, 1), 1, false);
-        suspects.accuse(range(0, 1), 2, false);
-        (1..=most).for_each(|at| suspects.accuse(range(2 * at, 2 * at + 1), 1, false));
+        let mut quarantine = Quarantine::default();
+        let most = Quarantine::MOST as u64;
+        quarantine.record_loss(range(0, 1), 1, false);
+        quarantine.record_loss(range(0, 1), 2, false);
+        (1..=most).for_each(|at| quarantine.record_loss(range(2 * at, 2 * at + 1), 1, false));
 
-        assert_eq!(suspects.trim(), [range(2, 3)]);
-        assert_eq!(standings(&suspects), [(0, 1, Standing::Suspected)]);
+        assert_eq!(quarantine.trim(), [range(2, 3)]);
+        assert_eq!(standings(&quarantine), [(0, 1, Standing::Suspected)]);
     }
 }
