@@ -24,11 +24,11 @@ pub struct AgentConfig {
     pub worker: String,
     /// The version of its program, for the evidence.
     pub build: String,
-    /// A number of this process alone.
+    /// A number that only this process has.
     pub instance: u64,
     /// Counting threads.
     pub threads: u32,
-    /// Bytes that all of them together may take.
+    /// Memory for all threads together, bytes.
     pub memory: u64,
     /// The most tasks to hold at a time.
     pub credit: u64,
@@ -43,7 +43,7 @@ pub struct AgentConfig {
 pub struct Part {
     /// The loan it belongs to.
     pub loan: Loan,
-    /// Which ordinals of it.
+    /// The ordinals that were counted.
     pub range: Range,
     /// What they count.
     pub tally: Tally,

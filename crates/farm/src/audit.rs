@@ -19,16 +19,16 @@ use crate::{Fingerprint, KernelName, LeaseId, Range};
 /// Which accepted ranges of a job are counted again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuditPolicy {
-    /// How many of a million; [`AuditPolicy::ALL`] at most.
+    /// How many ranges of a million are chosen; [`AuditPolicy::ALL`] at most.
     pub share_ppm: u32,
-    /// Decides which. Workers do not know it, strangers read it in the ledger.
+    /// Decides which ranges are chosen. Workers do not know it; anybody can read it in the ledger.
     pub seed: u64,
     /// Whether to count them by searching where the method does not search.
     pub by_search: bool,
 }
 
 impl AuditPolicy {
-    /// Of a million.
+    /// A share of all ranges.
     pub const ALL: u32 = 1_000_000;
 
     /// Whether a range of the plan is one of them: by the hash of seed, plan and range.
@@ -47,9 +47,9 @@ impl AuditPolicy {
 pub struct Unaudited {
     /// A row of the ledger.
     pub range: Range,
-    /// Who counted it.
+    /// The worker that counted it.
     pub worker: String,
-    /// With what.
+    /// The kernel that counted it.
     pub kernel: KernelName,
 }
 
@@ -58,7 +58,7 @@ pub struct Unaudited {
 pub(crate) struct Audits {
     /// Ranges in the ledger that wait.
     pub(crate) wanted: u64,
-    /// Wishes for more of them that are on their way into the ledger.
+    /// Audit requests that are on their way into the ledger.
     pub(crate) asked: usize,
     /// The ledger was asked for more.
     pub(crate) finding: bool,
@@ -66,7 +66,8 @@ pub(crate) struct Audits {
     complete: bool,
     waiting: BTreeMap<Range, Waiting>,
     lent: BTreeMap<Range, (LeaseId, Waiting)>,
-    /// Counted again, and the ledger was asked what it has: no case for another worker yet.
+    /// Ranges that were counted again and that the ledger is looking up: no other worker is lent them
+    /// meanwhile.
     comparing: BTreeMap<Range, Waiting>,
     /// Counted again with the same result, on the way into the ledger.
     confirming: BTreeSet<Range>,
@@ -76,7 +77,7 @@ pub(crate) struct Audits {
 struct Waiting {
     worker: String,
     kernel: KernelName,
-    /// Who has counted it again in a way that is none: with the kernel that is to be checked.
+    /// Workers that recounted it with the same kernel, so that their counts do not qualify.
     tried: BTreeSet<String>,
 }
 

@@ -43,7 +43,7 @@ pub enum LedgerCommand {
     RequestAudit {
         /// Of which job. If it was done, it no longer is.
         job: JobId,
-        /// Which ranges; those to come too.
+        /// Which ranges; it holds for ranges that are accepted later, too.
         policy: AuditPolicy,
     },
     /// A job is complete. The ledger checks that its rows cover its slice of the plan and sum to
@@ -60,7 +60,7 @@ pub enum LedgerCommand {
     Accept {
         /// The report it came with.
         report: Report,
-        /// Who counted it.
+        /// The worker that counted it.
         author: Author,
         /// Whether it is to be counted again.
         audit: bool,
@@ -69,14 +69,14 @@ pub enum LedgerCommand {
     Confirm {
         /// The report of the second count.
         report: Report,
-        /// Who counted it.
+        /// The worker that counted it.
         author: Author,
     },
     /// A count that contradicts an accepted one. Both are kept.
     Dispute {
         /// The report it came with.
         report: Report,
-        /// Who counted it.
+        /// The worker that counted it.
         author: Author,
     },
     /// The end of a dispute: this count replaces all rows of its range. The workers that were wrong are
@@ -84,23 +84,23 @@ pub enum LedgerCommand {
     Settle {
         /// The report that settled it. Its count is the right one.
         report: Report,
-        /// Who counted it.
+        /// The worker that counted it.
         author: Author,
-        /// Who claimed otherwise, by name.
+        /// The workers that claimed otherwise, by name.
         wrong: Vec<String>,
     },
     /// A look-up: what do the rows of a range say together?
     Compare {
-        /// Whose rows.
+        /// The job.
         job: JobId,
-        /// Which rows.
+        /// The range.
         range: Range,
     },
     /// A look-up: which ranges wait for an audit and are in no dispute?
     FindAudits {
-        /// Whose rows.
+        /// The job.
         job: JobId,
-        /// How many at most.
+        /// The most ranges to name.
         most: usize,
     },
 }

@@ -13,7 +13,7 @@ pub(crate) struct Dispute {
     pub(crate) kernel: KernelName,
     /// Everything that was ever claimed, the stored count first.
     pub(crate) votes: Vec<Vote>,
-    /// Who counts it again.
+    /// The lease under which it is counted again.
     pub(crate) recount: Option<LeaseId>,
     /// Two workers agree; the ledger is being told.
     pub(crate) settling: bool,

@@ -95,9 +95,9 @@ pub struct Recount {
 /// Why a session is ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dismissal {
-    /// Its worker has another one.
+    /// A newer session of the worker replaced it.
     Replaced,
-    /// Its worker's count was proven wrong: nothing of it is believed any more.
+    /// The worker was proven wrong, and none of its counts is believed any more.
     Distrusted,
 }
 
@@ -120,7 +120,7 @@ pub enum Verdict {
     Invalid,
 }
 
-/// Why a client's wish was not granted.
+/// Why a client's request was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// No such job.

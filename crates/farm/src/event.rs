@@ -24,7 +24,7 @@ pub enum Event {
     },
     /// A worker counted a range.
     Reported {
-        /// Who waits for the acknowledgement.
+        /// The session that waits for the acknowledgement.
         session: SessionId,
         /// What was counted.
         report: Report,

@@ -134,7 +134,7 @@ pub(crate) struct Job {
     /// Bytes without which no thread can count its tasks.
     pub(crate) thread_memory: u64,
     pub(crate) state: JobState,
-    /// The same as far as the ledger has it: what clients are told.
+    /// The state that is durable in the ledger; clients are told this one.
     pub(crate) durable_state: JobState,
     /// The record that ends the job is on its way into the ledger.
     pub(crate) finishing: bool,
@@ -208,7 +208,7 @@ impl Job {
         self.pool.len()
     }
 
-    /// The same and those that are to be lent alone.
+    /// Tasks that may be lent, including those that are to be lent alone.
     pub(crate) fn free_tasks(&self) -> u64 {
         self.pool.len() + self.suspected.len()
     }

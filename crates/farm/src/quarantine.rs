@@ -11,7 +11,7 @@
 //!            |████████████████| ─c dies─► |████████|████████| ─d brings the right half─► …
 //! ```
 //!
-//! A process that comes back was not killed, and what is counted did not kill: both are cleared. All of
+//! A process that comes back was not killed, and a task that was counted did not kill: both are cleared. All of
 //! this is a guess that saves workers. It is not durable: a restarted coordinator begins without it.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -10,23 +10,23 @@ use crate::Fingerprint;
 /// A Mersenne prime: 2^64 leaves 8, so that a sum that wrapped has another residue.
 const MODULUS: u64 = (1 << 61) - 1;
 
-/// The counts of some tasks: their sum, their sum modulo 2^61 - 1 carried apart from it, and a digest
-/// of every single one.
+/// The counts of some tasks: their sum, their sum modulo 2^61 - 1 accumulated independently, and a digest of
+/// every single count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Sum of weight x count.
     pub count: u64,
-    /// The same modulo 2^61 - 1, added up for itself.
+    /// Sum of weight x count modulo 2^61 - 1, accumulated independently.
     pub residue: u64,
-    /// Of which task counts what.
+    /// Hash over (ordinal, count) pairs.
     pub digest: Digest,
 }
 
 impl Tally {
-    /// Of no tasks.
+    /// The tally of no tasks.
     pub const EMPTY: Tally = Tally { count: 0, residue: 0, digest: Digest(0) };
 
-    /// With one more task of the plan: weight x count is `count`. `None` if the sum passes 2^64 - 1.
+    /// Adds one more task of the plan, of which weight x count is `count`. `None` if the sum passes 2^64 - 1.
     #[must_use]
     pub fn with(self, plan: Fingerprint, ordinal: u64, count: u64) -> Option<Tally> {
         self.join(Tally {
@@ -36,7 +36,7 @@ impl Tally {
         })
     }
 
-    /// Of the tasks of both. `None` if the sum passes 2^64 - 1.
+    /// The tally of the tasks of both. `None` if the sum passes 2^64 - 1.
     #[must_use]
     pub fn join(self, other: Tally) -> Option<Tally> {
         Some(Tally {
@@ -52,7 +52,7 @@ impl Tally {
         self.count % MODULUS == self.residue
     }
 
-    /// What is to be held against another count.
+    /// What is compared with other counts of the range.
     #[must_use]
     pub fn claim(self) -> Claim {
         Claim { count: self.count.into(), digest: self.digest }
@@ -69,7 +69,7 @@ impl Tally {
 pub struct Digest(pub u128);
 
 impl Digest {
-    /// Of one task.
+    /// The digest of one task.
     #[must_use]
     pub fn of(plan: Fingerprint, ordinal: u64, count: u64) -> Digest {
         let mut text = [0; 48];
@@ -81,7 +81,7 @@ impl Digest {
         Digest(u128::from_le_bytes(*half))
     }
 
-    /// Of the tasks of both.
+    /// The digest of the tasks of both.
     #[must_use]
     pub fn join(self, other: Digest) -> Digest {
         Digest(self.0.wrapping_add(other.0))
@@ -107,12 +107,12 @@ impl FromStr for Digest {
 pub struct Claim {
     /// Sum of weight x count.
     pub count: u128,
-    /// Of which task counts what.
+    /// Hash over (ordinal, count) pairs.
     pub digest: Digest,
 }
 
 impl Claim {
-    /// Of the tasks of both. `None` if the sum passes 2^128 - 1.
+    /// The claim about the tasks of both. `None` if the sum passes 2^128 - 1.
     #[must_use]
     pub fn join(self, other: Claim) -> Option<Claim> {
         let count = self.count.checked_add(other.count)?;

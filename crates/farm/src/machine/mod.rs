@@ -75,7 +75,7 @@ pub struct Farm {
     next_job: u64,
     next_lease: u64,
     next_ticket: u64,
-    /// Who may count which job may have changed since somebody asked.
+    /// Whether the set of workers that may count a job may have changed since somebody asked.
     staffing_changed: bool,
     effects: Vec<Effect>,
 }

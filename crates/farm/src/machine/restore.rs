@@ -67,7 +67,7 @@ pub struct RestoredJob {
 /// A dispute, as the ledger remembers it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestoredDispute {
-    /// Which ordinals.
+    /// The disputed ordinals.
     pub range: Range,
     /// What the accepted rows say, and then every other claim.
     pub votes: Vec<Vote>,

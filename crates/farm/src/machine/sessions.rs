@@ -25,7 +25,7 @@ impl Farm {
         for &holding in &hello.holding {
             self.adopt(id, holding);
         }
-        // Of what it holds under these leases nothing is lent to it: the rest was adopted.
+        // It was given none of what it holds under these leases; the others were adopted.
         let held: BTreeSet<LeaseId> = hello.holding.iter().map(|holding| holding.lease).collect();
         let adopted = &self.sessions[&id].leases;
         let unwanted = held.difference(adopted).map(|&lease| Effect::Revoke { session: id, lease });

@@ -74,7 +74,7 @@ fn replace<S: Store>(store: &mut S, job: JobId, right: Row) -> Result<(), S::Fau
     Ok(())
 }
 
-/// Who else says what settled a dispute.
+/// The other vote for the count that settled a dispute.
 enum SecondVote {
     /// One count of the whole range. It confirms the new row from now on, so that the row waits for an
     /// audit again if this worker is proven wrong later.
