@@ -167,6 +167,7 @@ pub struct Stepper {
 
 /// What a [`Stepper`] did.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "it is taken apart at once, and never stored")]
 pub enum Step {
     /// It did nothing, because no task waits.
     Idle,
