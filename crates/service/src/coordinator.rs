@@ -19,7 +19,7 @@ mod session;
 mod token_gate;
 
 pub use allowance::Allowance;
-pub use hub::{ClientRequest, Hub, HubGone, HubHandle};
+pub use hub::{ClientRequest, Hub, HubHandle};
 pub use listen::{Accept, Connection, Limits, Listener, accept_within};
 pub use plans::Plans;
 pub use server::{Access, serve};

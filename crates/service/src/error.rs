@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use board::CutError;
 use ledger::LedgerError;
 
-use crate::coordinator::HubGone;
+/// The hub has ended, because the process is about to end.
+#[derive(Debug, thiserror::Error)]
+#[error("the coordinator is stopping")]
+pub struct HubGone;
 
 /// Why a coordinator, a worker or a client ended before its work was done.
 #[derive(Debug, thiserror::Error)]

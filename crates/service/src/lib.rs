@@ -14,5 +14,5 @@ mod token;
 pub mod worker;
 
 pub use endpoint::{Endpoint, ShowToken, TokenChannel};
-pub use error::ServiceError;
+pub use error::{HubGone, ServiceError};
 pub use token::Token;

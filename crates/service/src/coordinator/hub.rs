@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::pump::Order;
-use crate::ServiceError;
+use crate::error::{HubGone, ServiceError};
 use executor::thread_memory;
 use ledger::{Ledger, LedgerEvent, LedgerHandle};
 
@@ -58,16 +58,11 @@ pub enum ClientRequest {
     Resume(JobId),
 }
 
-/// Everybody's way to the hub.
+/// A handle to the hub, for sessions and clients.
 #[derive(Clone, Debug)]
 pub struct HubHandle {
     inputs: mpsc::Sender<Input>,
 }
-
-/// The hub is gone: the process is about to end.
-#[derive(Debug, thiserror::Error)]
-#[error("the coordinator is stopping")]
-pub struct HubGone;
 
 impl HubHandle {
     /// A worker has said hello. Its session ends when the orders do.

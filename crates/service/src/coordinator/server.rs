@@ -17,12 +17,11 @@ use wire::v1::farm_service_server::{FarmService, FarmServiceServer};
 use wire::v1::jobs_service_server::{JobsService, JobsServiceServer};
 use wire::{MAX_MESSAGE_BYTES, WireError, v1};
 
-use super::hub::HubGone;
 use super::listen::{Admission, Connection};
 use super::token_gate::TokenGate;
 use super::{ClientRequest, HubHandle, Plans, SessionFault, host};
-use crate::ServiceError;
 use crate::Token;
+use crate::error::{HubGone, ServiceError};
 
 /// How long a request may wait for its answer, or for the beginning of a stream of answers.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
