@@ -25,7 +25,7 @@ fn a_task_that_kills_three_workers_is_named_and_tried_again_on_request() {
     }
 
     // Then it says so, and lends it to nobody.
-    coordinator.wait_for_line("it is lent no more");
+    coordinator.wait_for_line("it is not lent any more");
     let _worker = farm.start_worker();
     wait_until("the worker to be there", || job()["able_workers"] == 1);
     let poisoned = job();
