@@ -86,8 +86,8 @@ impl IntervalSet {
 
     /// Takes `range` out; what is not in stays out.
     pub fn remove(&mut self, range: Range) {
-        let doomed: Vec<Range> = self.within(range).collect();
-        for part in doomed {
+        let covered: Vec<Range> = self.within(range).collect();
+        for part in covered {
             let (&start, &end) = self
                 .ends
                 .range(..=part.start())

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use farm::{Effect, RequestId, SessionId, WorkerMessage};
 
-use crate::scenario::Wish;
+use crate::scenario::ClientRequest;
 
 /// Something that happens to the world. `life` and `epoch` say of which life of a worker or of the
 /// coordinator it is part: if that is over, so is this.
@@ -64,8 +64,8 @@ pub enum Happening {
         epoch: u64,
     },
     /// A client asks.
-    Wished {
-        wish: Wish,
+    Asked {
+        wanted: ClientRequest,
         request: RequestId,
     },
     /// The faults end.

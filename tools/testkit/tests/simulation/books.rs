@@ -36,7 +36,7 @@ pub struct Book {
     pub disputes: BTreeMap<Range, Vec<Vote>>,
     /// What is counted again, and under which lease.
     pub recounts: BTreeMap<Range, LeaseId>,
-    /// Confirmations on their way into the ledger, and wishes for audits.
+    /// Confirmations on their way into the ledger, and requests for audits.
     pub confirming: BTreeSet<Range>,
     pub asked: usize,
     /// Its end is durable, but not yet said.

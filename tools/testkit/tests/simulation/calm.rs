@@ -5,7 +5,7 @@ use farm::{AuditPolicy, Check, CountedRange, Event, JobId, JobState, JobView};
 use crate::agenda::Happening;
 use crate::ledger::Ledger;
 use crate::rows::Rows;
-use crate::scenario::{Weather, Wish, policy};
+use crate::scenario::{ClientRequest, Weather, policy};
 use crate::tally::Tally;
 use crate::truth::HUGE_N;
 use crate::world::World;
@@ -40,11 +40,11 @@ impl World {
         for nth in 0..self.ledger.jobs.len() as u64 {
             if self.random.per_mille(500) {
                 let at = self.soon(1, 1_000);
-                self.wish(at, Wish::Resume(nth));
+                self.ask(at, ClientRequest::Resume(nth));
             }
             if self.scenario.audited && self.random.per_mille(200) {
                 let (at, policy) = (self.soon(1, 60_000), policy(&mut self.random));
-                self.wish(at, Wish::Audit(nth, policy));
+                self.ask(at, ClientRequest::Audit(nth, policy));
             }
         }
     }
@@ -71,7 +71,7 @@ impl World {
         for view in running {
             let nth = self.ledger.jobs.keys().position(|&id| id == view.id);
             let nth = nth.expect("every job that runs is durable") as u64;
-            self.wish(at - 4_000, Wish::Resume(nth));
+            self.ask(at - 4_000, ClientRequest::Resume(nth));
         }
     }
 

@@ -5,7 +5,7 @@ use std::num::NonZero;
 use farm::{Dismissal, Effect, Event, Farm, LedgerCommand, Millis, RequestId, Ticket};
 
 use crate::agenda::Happening;
-use crate::scenario::{Submission, Wish, thread_memory};
+use crate::scenario::{ClientRequest, Submission, thread_memory};
 use crate::world::World;
 
 /// The coordinator's clock, which is not always right.
@@ -43,8 +43,8 @@ impl World {
         self.farm = Some(Farm::restore(self.scenario.config, now, restored));
         self.farm_wakes_at = None;
         self.witness.restart(&self.ledger);
-        for wish in std::mem::take(&mut self.unanswered).into_values() {
-            self.wish(self.agenda.now + 1, wish);
+        for wanted in std::mem::take(&mut self.unanswered).into_values() {
+            self.ask(self.agenda.now + 1, wanted);
         }
         self.step(Event::Tick);
     }
@@ -155,28 +155,33 @@ impl World {
         }
     }
 
-    pub fn wished(&mut self, request: RequestId, wish: Wish) {
+    pub fn requested(&mut self, request: RequestId, wanted: ClientRequest) {
         self.wishes_to_come -= 1;
         if self.farm.is_none() {
             // A client finds nobody, and tries again.
             let at = self.soon(10, 100);
-            return self.wish(at, wish);
+            return self.ask(at, wanted);
         }
-        let job = match wish {
-            Wish::Submit(_) => None,
-            Wish::Audit(nth, _) | Wish::Pause(nth) | Wish::Resume(nth) | Wish::Cancel(nth) => {
+        let job = match wanted {
+            ClientRequest::Submit(_) => None,
+            ClientRequest::Audit(nth, _)
+            | ClientRequest::Pause(nth)
+            | ClientRequest::Resume(nth)
+            | ClientRequest::Cancel(nth) => {
                 let Some(count) = NonZero::new(self.ledger.jobs.len() as u64) else { return };
                 self.ledger.jobs.keys().nth((nth % count) as usize).copied()
             }
         };
-        self.witness.asked(request, wish, job);
-        let event = match (wish, job) {
-            (Wish::Pause(_), Some(job)) => Event::Paused { request, job },
-            (Wish::Resume(_), Some(job)) => Event::Resumed { request, job },
-            (Wish::Cancel(_), Some(job)) => Event::Cancelled { request, job },
-            (Wish::Audit(_, policy), Some(job)) => Event::AuditAsked { request, job, policy },
-            (Wish::Submit(Submission { plan, slice, priority, audit }), _) => {
-                self.unanswered.insert(request, wish);
+        self.witness.asked(request, wanted, job);
+        let event = match (wanted, job) {
+            (ClientRequest::Pause(_), Some(job)) => Event::Paused { request, job },
+            (ClientRequest::Resume(_), Some(job)) => Event::Resumed { request, job },
+            (ClientRequest::Cancel(_), Some(job)) => Event::Cancelled { request, job },
+            (ClientRequest::Audit(_, policy), Some(job)) => {
+                Event::AuditAsked { request, job, policy }
+            }
+            (ClientRequest::Submit(Submission { plan, slice, priority, audit }), _) => {
+                self.unanswered.insert(request, wanted);
                 let thread_memory = thread_memory(&plan);
                 Event::Submitted { request, plan, slice, priority, audit, thread_memory }
             }

@@ -14,7 +14,7 @@ pub struct Scenario {
     pub weather: Weather,
     pub workers: Vec<Traits>,
     /// What clients want, and when (ms).
-    pub wishes: Vec<(u64, Wish)>,
+    pub requests: Vec<(u64, ClientRequest)>,
     /// When the faults end, ms.
     pub chaos_ms: u64,
     /// Workers die of it.
@@ -115,7 +115,7 @@ impl Poison {
 
 /// What a client wants. Jobs are named by their place among those that exist then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum ClientRequest {
     Submit(Submission),
     Audit(u64, AuditPolicy),
     Pause(u64),
@@ -146,7 +146,7 @@ impl Scenario {
             },
             weather: weather(random),
             workers: workers(random, lying, audited),
-            wishes: wishes(random, chaos_ms, audited),
+            requests: requests(random, chaos_ms, audited),
             chaos_ms,
             audited,
             poison: random.per_mille(200).then(|| Poison::of(random)),
@@ -237,8 +237,8 @@ pub fn kernel(name: &str) -> KernelName {
     KernelName::new(name).expect("it is short")
 }
 
-fn wishes(random: &mut Random, chaos_ms: u64, audited: bool) -> Vec<(u64, Wish)> {
-    let mut wishes = Vec::new();
+fn requests(random: &mut Random, chaos_ms: u64, audited: bool) -> Vec<(u64, ClientRequest)> {
+    let mut requests = Vec::new();
     for index in 0..random.between(1, 4) {
         let at = if index == 0 { 0 } else { random.below(chaos_ms) };
         let audit = audited && random.per_mille(700);
@@ -248,27 +248,27 @@ fn wishes(random: &mut Random, chaos_ms: u64, audited: bool) -> Vec<(u64, Wish)>
             priority: random.between(0, 3) as i32 - 1,
             audit: audit.then(|| policy(random)),
         };
-        wishes.push((at, Wish::Submit(submission)));
+        requests.push((at, ClientRequest::Submit(submission)));
     }
     if audited {
         for _ in 0..random.below(4) {
-            let wish = Wish::Audit(random.below(4), policy(random));
-            wishes.push((random.below(chaos_ms), wish));
+            let wanted = ClientRequest::Audit(random.below(4), policy(random));
+            requests.push((random.below(chaos_ms), wanted));
         }
     }
     if random.per_mille(400) {
         for _ in 0..random.between(1, 6) {
             let job = random.below(4);
-            let wish = random.pick(&[
-                Wish::Pause(job),
-                Wish::Resume(job),
-                Wish::Resume(job),
-                Wish::Cancel(job),
+            let wanted = random.pick(&[
+                ClientRequest::Pause(job),
+                ClientRequest::Resume(job),
+                ClientRequest::Resume(job),
+                ClientRequest::Cancel(job),
             ]);
-            wishes.push((random.below(chaos_ms), wish));
+            requests.push((random.below(chaos_ms), wanted));
         }
     }
-    wishes
+    requests
 }
 
 /// Few enough that two jobs are often of the same plan.

@@ -45,7 +45,7 @@ impl Book {
         }
     }
 
-    fn pardon(&mut self, tally: &mut Tally) {
+    fn clear_all(&mut self, tally: &mut Tally) {
         tally.tried_again += self.poisoned.len() as u64;
         self.lost_with.clear();
         self.poisoned.clear();
@@ -143,7 +143,7 @@ impl Witness {
         if let Event::Resumed { job, .. } = event
             && effects.iter().any(is_resumed)
         {
-            self.book(*job).pardon(tally);
+            self.book(*job).clear_all(tally);
         }
     }
 

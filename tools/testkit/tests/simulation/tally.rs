@@ -71,7 +71,7 @@ tally! {
     settlements: "disputes settled",
     corrections: "of these against the accepted count",
     audits_wanted: "ranges accepted that are to be counted again",
-    audits_asked: "wishes for audits granted",
+    audits_asked: "requests for audits granted",
     audited_anew: "of these on a job that was done",
     audits_lent: "recounts lent for an audit",
     signs_of_life: "signs of life during a recount",

@@ -10,7 +10,7 @@ use crate::ledger::Ledger;
 use crate::network::{Network, Via};
 use crate::random::{Random, mix};
 use crate::real::RealLedger;
-use crate::scenario::{Scenario, Wish};
+use crate::scenario::{ClientRequest, Scenario};
 use crate::tally::Tally;
 use crate::truth::Truths;
 use crate::witness::Witness;
@@ -35,7 +35,7 @@ pub struct World {
     pub instances: u64,
     pub requests: u64,
     /// Submissions without an answer: the client tries again.
-    pub unanswered: BTreeMap<RequestId, Wish>,
+    pub unanswered: BTreeMap<RequestId, ClientRequest>,
     pub wishes_to_come: usize,
     /// When the faults ended, ms.
     pub calm_since: Option<u64>,
@@ -83,8 +83,8 @@ impl World {
             let at = world.random.below(500);
             world.agenda.plan(at, Happening::WorkerStarts { worker });
         }
-        for (at, wish) in world.scenario.wishes.clone() {
-            world.wish(at, wish);
+        for (at, wanted) in world.scenario.requests.clone() {
+            world.ask(at, wanted);
         }
         world.agenda.plan(0, Happening::Trouble);
         world.agenda.plan(world.scenario.chaos_ms, Happening::Calm);
@@ -121,17 +121,17 @@ impl World {
             Happening::FarmStarts => self.farm_starts(),
             Happening::Commit { epoch } => self.commit(epoch),
             Happening::Tell { epoch } => self.tell(epoch),
-            Happening::Wished { wish, request } => self.wished(request, wish),
+            Happening::Asked { wanted, request } => self.requested(request, wanted),
             Happening::Calm => self.calm_down(),
             Happening::Look => self.look(),
         }
     }
 
     /// Plans a client's question.
-    pub fn wish(&mut self, at: u64, wish: Wish) {
+    pub fn ask(&mut self, at: u64, wanted: ClientRequest) {
         self.requests += 1;
         self.wishes_to_come += 1;
-        self.agenda.plan(at, Happening::Wished { wish, request: RequestId(self.requests) });
+        self.agenda.plan(at, Happening::Asked { wanted, request: RequestId(self.requests) });
     }
 
     /// Now and a random while, both ends included.

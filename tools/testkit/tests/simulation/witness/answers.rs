@@ -11,7 +11,7 @@ use super::Witness;
 use crate::books::ordinals;
 use crate::ledger::Ledger;
 use crate::rows::{cover, vote};
-use crate::scenario::Wish;
+use crate::scenario::ClientRequest;
 use crate::tally::Tally;
 
 impl Witness {
@@ -120,17 +120,17 @@ impl Witness {
         ledger: &Ledger,
         tally: &mut Tally,
     ) {
-        let (wish, named) = self.requests.remove(&request).expect("one answer to a question");
-        let state = match wish {
-            Wish::Submit(submission) => {
+        let (wanted, named) = self.requests.remove(&request).expect("one answer to a question");
+        let state = match wanted {
+            ClientRequest::Submit(submission) => {
                 let job = answer.expect("every plan is welcome");
                 assert_eq!(ledger.jobs[&job].plan, submission.plan, "the job is not durable");
                 return;
             }
-            Wish::Audit(..) => "audited",
-            Wish::Pause(_) => JobState::Paused.name(),
-            Wish::Resume(_) => JobState::Running.name(),
-            Wish::Cancel(_) => JobState::Cancelled.name(),
+            ClientRequest::Audit(..) => "audited",
+            ClientRequest::Pause(_) => JobState::Paused.name(),
+            ClientRequest::Resume(_) => JobState::Running.name(),
+            ClientRequest::Cancel(_) => JobState::Cancelled.name(),
         };
         match answer {
             Ok(job) => {

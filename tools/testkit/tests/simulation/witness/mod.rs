@@ -17,7 +17,7 @@ use farm::{
 
 use crate::books::{Book, Held, Seat, hull, ordinals};
 use crate::ledger::Ledger;
-use crate::scenario::Wish;
+use crate::scenario::ClientRequest;
 use crate::tally::Tally;
 
 #[derive(Default)]
@@ -37,7 +37,7 @@ pub struct Witness {
     /// The dispute that ended last: a recount of it is told to stop.
     settled: Option<(JobId, Range)>,
     /// Questions of clients that wait, with the job that they named.
-    requests: BTreeMap<RequestId, (Wish, Option<JobId>)>,
+    requests: BTreeMap<RequestId, (ClientRequest, Option<JobId>)>,
     /// How often a client was told that a job is in a state.
     told_states: BTreeMap<(JobId, &'static str), u64>,
     /// The number of the newest lease, in all lives of the coordinator.
@@ -65,8 +65,8 @@ impl Witness {
         self.books = jobs.map(|(&id, job)| (id, Book::restored(job))).collect();
     }
 
-    pub fn asked(&mut self, request: RequestId, wish: Wish, job: Option<JobId>) {
-        self.requests.insert(request, (wish, job));
+    pub fn asked(&mut self, request: RequestId, wanted: ClientRequest, job: Option<JobId>) {
+        self.requests.insert(request, (wanted, job));
     }
 
     /// Before the farm sees it.
