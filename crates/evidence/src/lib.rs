@@ -1,8 +1,8 @@
 //! Bundles: the evidence of a job as one text file, which anybody can check.
 //!
 //! This crate knows the lines of a bundle, how they prove each other, and how to count a sample of the
-//! ranges again. It deliberately knows nothing about databases or the network: [`export`] gets its rows
-//! from a function, and [`check`] reads a file.
+//! ranges again. It deliberately knows nothing about databases or the network: [`export()`] gets its rows
+//! from a function, and [`check()`] reads a file.
 //!
 //! ```text
 //!   line 1      the header: plan, total, number of lines of each kind, Merkle root of all other lines

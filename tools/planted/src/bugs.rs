@@ -32,7 +32,7 @@ pub(crate) struct Bug {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Edit {
-    /// Code that occurs once in the workspace, or once in `scope`: see [`source`](crate::source).
+    /// Code that occurs once in the workspace, or once in `scope`: see [`crate::source`].
     find: String,
     /// A function, type or module, such as `Job::claim`.
     #[serde(rename = "in")]

@@ -9,7 +9,7 @@
 //! - A second count confirms a range that waits for one, if another worker made it with another kernel and
 //!   it says the same.
 //! - A settlement replaces the rows of a range. What they said stays as evidence.
-//! - A worker that was proven wrong is believed no more ([`settle`]), in all jobs that were not cancelled.
+//! - A worker that was proven wrong is believed no more, in all jobs that were not cancelled.
 //! - A job that was done and is disputed, audited anew, or loses rows or confirmations no longer is.
 //! - A job ends only if its rows themselves say so.
 //!

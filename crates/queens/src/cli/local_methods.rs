@@ -20,7 +20,7 @@ pub(crate) enum LocalMethod {
     States,
     /// [`solve::forced`], by columns and rows.
     Forced,
-    /// [`Census::by_search`].
+    /// [`solve::census`].
     Unique,
 }
 
