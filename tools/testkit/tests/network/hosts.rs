@@ -37,7 +37,7 @@ pub(super) async fn coordinator(path: &Path) -> turmoil::Result {
     let config = Config { lease_ms: 1_000, lease_ttl_ms: 5_000, grace_ms: 1_000, probe_tasks: 2 };
     let (hub, handle) = Hub::with_writer(config, ledger, write_as_task);
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, PORT)).await?;
-    let connections = accept_within(Limits::default(), listener);
+    let connections = accept_within(Limits::default(), SimulatedListener(listener));
     let server = serve(connections, Access::Open, handle, std::future::pending());
     tokio::select! {
         ended = tokio::spawn(hub.run()) => ended??,
@@ -46,11 +46,14 @@ pub(super) async fn coordinator(path: &Path) -> turmoil::Result {
     Err("the coordinator ended by itself".into())
 }
 
-impl Accept for TcpListener {
+/// A listener of the simulated network.
+struct SimulatedListener(TcpListener);
+
+impl Accept for SimulatedListener {
     type Stream = TcpStream;
 
     async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
-        TcpListener::accept(self).await
+        self.0.accept().await
     }
 }
 
