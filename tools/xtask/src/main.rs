@@ -83,7 +83,8 @@ fn run(task: Task) -> Result<(), u8> {
     match task {
         Task::Check => {
             cargo("fmt").args(["--all", "--check"]).run()?;
-            let lints = ["--workspace", "--all-targets", "--all-features", "--", "--deny", "warnings"];
+            let lints =
+                ["--workspace", "--all-targets", "--all-features", "--", "--deny", "warnings"];
             cargo("clippy").args(lints).run()?;
             let documents = ["--workspace", "--no-deps", "--document-private-items"];
             cargo("doc").args(documents).env("RUSTDOCFLAGS", "--deny warnings").run()?;

@@ -24,7 +24,7 @@ fn a_count_whose_ledger_cannot_grow_says_so_and_goes_on_later() {
 fn a_coordinator_whose_ledger_cannot_grow_says_so_and_goes_on_later() {
     let farm = Farm::new("--lease-ms 1", "--report-ms 0");
     let coordinator = Process::start(&mut in_files_of(256, &farm.coordinator()), farm.new_log());
-    stopped_coordinator_goes_on(&farm, coordinator, || {});
+    stopped_coordinator_goes_on(&farm, coordinator, || {}, || {});
 }
 
 /// Stops the farm by a real file system that is full.
@@ -35,7 +35,7 @@ fn a_full_file_system_stops_the_farm_and_loses_nothing() {
     let farm = Farm::new("--lease-ms 1", "--report-ms 0").with_ledger(disk.path("ledger.db"));
     disk.leave(200);
     let coordinator = farm.start_coordinator();
-    stopped_coordinator_goes_on(&farm, coordinator, || disk.empty());
+    stopped_coordinator_goes_on(&farm, coordinator, || {}, || disk.empty());
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_coordinator_whose_disk_fails_says_so_and_goes_on_later() {
         let farm = Farm::new("--lease-ms 1", "--report-ms 0");
         let mut failing = with_io_errors(calls, first, &farm.coordinator());
         let coordinator = Process::start(&mut failing, farm.new_log());
-        let said = stopped_coordinator_goes_on(&farm, coordinator, || {});
+        let said = stopped_coordinator_goes_on(&farm, coordinator, || {}, || {});
         assert!(said.contains("disk I/O error"), "{calls}: {said}");
     }
 }
@@ -76,19 +76,27 @@ fn a_disk_that_cannot_keep_what_it_took_stops_the_farm_and_loses_nothing() {
         return;
     };
     let farm = Farm::new("--lease-ms 1", "--report-ms 0").with_ledger(disk.path("ledger.db"));
-    disk.backing.leave(400);
     let coordinator = farm.start_coordinator();
-    stopped_coordinator_goes_on(&farm, coordinator, || {
+    // Filled once the job is there: the file system itself writes too, at times of its own.
+    let fill = || disk.backing.leave(400);
+    stopped_coordinator_goes_on(&farm, coordinator, fill, || {
         disk.backing.empty();
         disk.remount();
     });
 }
 
-/// The coordinator cannot write in the middle of a job; then it can again. What it said of it.
-fn stopped_coordinator_goes_on(farm: &Farm, mut coordinator: Process, mend: impl Fn()) -> String {
+/// Submits a job, lets `fill` take the room away, waits until the coordinator stops, and goes on after
+/// `mend`. Returns what the coordinator said.
+fn stopped_coordinator_goes_on(
+    farm: &Farm,
+    mut coordinator: Process,
+    fill: impl Fn(),
+    mend: impl Fn(),
+) -> String {
     coordinator.wait_for_line("coordinator serves");
     let _workers = [farm.start_worker(), farm.start_worker()];
     let job = farm.submit(N, 5, 0);
+    fill();
 
     let status = coordinator.wait();
 
