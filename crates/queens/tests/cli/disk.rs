@@ -1,5 +1,7 @@
 //! Full and failing disks: no accepted count is lost, and the same command goes on afterwards.
 
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -78,7 +80,7 @@ fn a_disk_that_cannot_keep_what_it_took_stops_the_farm_and_loses_nothing() {
     let farm = Farm::new("--lease-ms 1", "--report-ms 0").with_ledger(disk.path("ledger.db"));
     let coordinator = farm.start_coordinator();
     // Filled once the job is there: the file system itself writes too, at times of its own.
-    let fill = || disk.backing.leave(400);
+    let fill = || disk.backing.leave(16);
     stopped_coordinator_goes_on(&farm, coordinator, fill, || {
         disk.backing.empty();
         disk.remount();
@@ -179,10 +181,13 @@ impl SmallDisk {
         self.0.path(name)
     }
 
-    /// Leaves room for so many KiB.
-    fn leave(&self, kib: usize) {
-        let ballast = vec![0; (SmallDisk::KIB - kib) << 10];
-        std::fs::write(self.path("ballast"), ballast).expect("there is room");
+    /// Leaves room for so many KiB beside what is there already.
+    fn leave(&self, kib: u64) {
+        const BLOCK: [u8; 4096] = [0; 4096];
+        let mut ballast = File::create(self.path("ballast")).expect("there is room for a name");
+        let blocks = (0..).take_while(|_: &u64| ballast.write_all(&BLOCK).is_ok()).count();
+        let full = blocks as u64 * BLOCK.len() as u64;
+        ballast.set_len(full.saturating_sub(kib << 10)).expect("it becomes smaller");
     }
 
     fn empty(&self) {
@@ -206,7 +211,7 @@ impl HollowDisk {
     /// `None` where a file cannot be mounted.
     fn mount() -> Option<HollowDisk> {
         let disk = HollowDisk { place: Scratch::new(), backing: SmallDisk::mount() };
-        let image = std::fs::File::create(disk.image()).expect("there is room for a name");
+        let image = File::create(disk.image()).expect("there is room for a name");
         image.set_len(64 << 20).expect("a hole takes no room");
         let mut make = Command::new("mkfs.ext4");
         let made = make.args(["-q", "-F", "-E", "lazy_itable_init=0"]).arg(disk.image()).status();
