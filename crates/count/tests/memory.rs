@@ -23,7 +23,7 @@ fn count(memory: u64, n: u32, tasks: &Tasks) -> (u64, u64) {
 
 #[test]
 fn a_kernel_takes_no_more_than_it_is_given_and_counts_the_same_in_parts() {
-    // Of the most even splits the last one, which leaves no half-board out.
+    // The last of the most even splits: it leaves no half-board out.
     for (n, ordinal) in [(16, 1259), (19, 226_790), (20, 16_001)] {
         agree(n, ordinal..ordinal + 1, memory_needed(Problem::Total { n }, Method::Halves).most);
     }

@@ -34,14 +34,14 @@ pub enum LedgerCommand {
     },
     /// A job rests, goes on, or ended without a total.
     SetState {
-        /// Which job.
+        /// The job.
         job: JobId,
         /// Its new state; never [`JobState::Done`].
         state: JobState,
     },
     /// Accepted ranges are to be counted again: those that the policy chooses and that are not yet.
     RequestAudit {
-        /// Of which job. If it was done, it no longer is.
+        /// The job. A job that was done runs again.
         job: JobId,
         /// Which ranges; it holds for ranges that are accepted later, too.
         policy: AuditPolicy,
@@ -49,7 +49,7 @@ pub enum LedgerCommand {
     /// A job is complete. The ledger checks that its rows cover its slice of the plan and sum to
     /// `total`, and that none of them is disputed or waits for an audit.
     Finish {
-        /// Which job.
+        /// The job.
         job: JobId,
         /// Tasks of its slice of the plan.
         tasks: u64,
@@ -147,7 +147,7 @@ pub enum Found {
 /// Rows of a job that no longer count: a worker that was proven wrong had counted them, and nobody else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Withdrawn {
-    /// Which job.
+    /// The job.
     pub job: JobId,
     /// What they covered.
     pub ranges: IntervalSet,

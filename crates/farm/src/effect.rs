@@ -53,9 +53,9 @@ pub enum Effect {
     /// A task is not lent any more, because at least three worker processes were lost with it. The rest
     /// of its job goes on.
     Poisoned {
-        /// Of which job.
+        /// The job that the task belongs to.
         job: JobId,
-        /// Which task.
+        /// The task.
         ordinal: u64,
     },
     /// A job reached its end: done or cancelled. Whoever waits for it may look.

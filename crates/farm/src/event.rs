@@ -33,14 +33,14 @@ pub enum Event {
     Working {
         /// Who.
         session: SessionId,
-        /// Which loan.
+        /// The loan.
         lease: LeaseId,
     },
     /// A worker cannot count what it was lent, and will not be lent more of that job.
     Declined {
         /// Who.
         session: SessionId,
-        /// Which loan.
+        /// The loan.
         lease: LeaseId,
     },
     /// A worker wants no more work; its reports are still welcome.
@@ -73,7 +73,7 @@ pub enum Event {
     AuditAsked {
         /// Where the answer goes.
         request: RequestId,
-        /// Which job.
+        /// The job.
         job: JobId,
         /// Which ranges.
         policy: AuditPolicy,
@@ -82,21 +82,21 @@ pub enum Event {
     Cancelled {
         /// Where the answer goes.
         request: RequestId,
-        /// Which job.
+        /// The job.
         job: JobId,
     },
     /// A client wants a job to rest.
     Paused {
         /// Where the answer goes.
         request: RequestId,
-        /// Which job.
+        /// The job.
         job: JobId,
     },
     /// A client wants a resting job to go on, or a job's poisoned tasks to be tried again.
     Resumed {
         /// Where the answer goes.
         request: RequestId,
-        /// Which job.
+        /// The job.
         job: JobId,
     },
     /// The ledger has done what it was asked for.

@@ -272,7 +272,7 @@ pub enum Contradiction {
          {sum}, and {open} of them wait for another count"
     )]
     NotDone {
-        /// Which job.
+        /// The job.
         job: JobId,
         /// How many tasks it should have.
         tasks: u64,

@@ -59,7 +59,7 @@ impl Tally {
     }
 }
 
-/// Which task counts what: the sum, modulo 2^128, of a hash for each task, half of the BLAKE3 of plan,
+/// Hash over (ordinal, count) pairs: the sum, modulo 2^128, of a hash for each task, half of the BLAKE3 of plan,
 /// ordinal and count. It does not depend on how the tasks were cut into ranges, and neighbours' digests
 /// add up.
 ///

@@ -231,7 +231,7 @@ fn part(loan: Loan, range: Range, count: u64) -> Part {
     Part { loan, range, tally: tally(range, count), kernel: KernelName::default(), busy_us: 1 }
 }
 
-/// Of a range whose first task counts everything.
+/// The tally of a range whose first task counts everything.
 fn tally(range: Range, count: u64) -> Tally {
     let plan = Fingerprint([1; 32]);
     Tally::EMPTY.with(plan, range.start(), count).expect("it is one task")

@@ -60,7 +60,7 @@ pub enum Failure {
     /// The token file cannot be used.
     #[error("cannot use the token file {}: {reason}", path.display())]
     TokenFile {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// Why not.
         reason: String,
@@ -71,7 +71,7 @@ pub enum Failure {
          --ledger", path.display()
     )]
     LedgerHeld {
-        /// Which file.
+        /// The file.
         path: PathBuf,
     },
     /// The ledger holds another job.
@@ -80,7 +80,7 @@ pub enum Failure {
          what it holds", path.display()
     )]
     LedgerOfAnotherPlan {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// What it holds.
         holds: String,
@@ -93,7 +93,7 @@ pub enum Failure {
          again with another file with --ledger", path.display()
     )]
     LedgerCorrupt {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
@@ -104,7 +104,7 @@ pub enum Failure {
          written, or made, with --ledger", path.display()
     )]
     LedgerOpen {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// The error of the system.
         reason: String,
@@ -115,7 +115,7 @@ pub enum Failure {
          another file with --ledger", path.display()
     )]
     LedgerVersion {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// How the versions differ.
         reason: String,
@@ -126,7 +126,7 @@ pub enum Failure {
          mend the disk, then start again with the same command", path.display()
     )]
     LedgerWrite {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// The error of the disk.
         reason: String,
@@ -161,7 +161,7 @@ pub enum Failure {
          `queens coordinator --ledger` and two or more workers until its job is done", path.display()
     )]
     LedgerUnsettled {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// Number of these ranges.
         open: u64,
@@ -180,7 +180,7 @@ pub enum Failure {
     /// The bundle contradicts itself, or its counts differ from those of this machine.
     #[error("the bundle {} does not hold: {reason}", path.display())]
     Bundle {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// What is wrong.
         reason: String,

@@ -9,7 +9,7 @@ pub enum WireError {
     /// A value outside of its limits.
     #[error("the message's field `{field}` has the value {value}, which is out of bounds")]
     OutOfBounds {
-        /// Which field.
+        /// The field.
         field: &'static str,
         /// What it said.
         value: String,
@@ -30,7 +30,7 @@ pub enum WireError {
          run versions of this program that enumerate tasks alike"
     )]
     Fingerprint {
-        /// Which plan.
+        /// The plan.
         plan: String,
     },
 }

@@ -56,7 +56,7 @@ proptest! {
         }
     }
 
-    /// Of a plan, the fingerprint says everything: no other field can change unnoticed.
+    /// The fingerprint covers every field of a plan: none can change unnoticed.
     #[test]
     fn a_plan_that_was_altered_is_refused(plan in plan(), other in plan()) {
         let mut altered = v1::Plan::from(&plan);

@@ -84,7 +84,7 @@ impl Torus {
             sums.see(self.turn(open.free, open.row));
             differences.see(self.turn(open.free, self.n - open.row));
         }
-        // Of each kind as many lines must have a free square as there are rows left.
+        // Each kind of line needs at least as many lines with a free square as there are rows left.
         let dead = |lines: Lines| lines.any.count_ones() < self.len as u32;
         if fewest == 0 || dead(columns) || dead(sums) || dead(differences) {
             return 0;

@@ -102,7 +102,7 @@ fn fixed(n: u32, kept: Kept) -> u64 {
         let rooks = (0..rows).map(|row| u64::from(columns - row)).product::<u64>();
         let orders = (1..=u64::from(rows)).product::<u64>();
         let sets = rooks / orders;
-        // Of the ways to place rooks in five rows of 23 columns, two fifths are placements of queens; in six
+        // In five rows of 23 columns, two fifths of the ways to place rooks are placements of queens; in six
         // rows a quarter are. In fewer columns the share is smaller.
         let queens = match rows {
             0..=4 => rooks,

@@ -17,7 +17,7 @@ fn disputed(claim: u64) -> (Stage, JobId) {
     (stage, job)
 }
 
-/// Of its 4 tasks, `count`.
+/// A report of all 4 tasks of the job with the sum `count`.
 fn told(job: JobId, count: u64) -> Report {
     let tally = tally(plan(4), range(0, 4), count - 4);
     Report { tally, ..report(job, plan(4), range(0, 4)) }

@@ -40,7 +40,7 @@ fn a_range_outside_of_the_slice_is_invalid() {
     let job = stage.farm.jobs().last().expect("it was submitted").id;
     let worker = stage.join("w1", 0);
 
-    // Of four tasks it has the first and the third.
+    // It has the first and the third of four tasks.
     let verdicts = [(0, 1), (1, 2), (2, 3), (0, 2)]
         .map(|(start, end)| stage.report(worker, report(job, plan, range(start, end))));
 

@@ -230,7 +230,7 @@ pub fn work(stage: &mut Stage, session: SessionId) {
     }
 }
 
-/// Of a job: how many ranges wait for an audit, and how many were confirmed.
+/// Numbers of a job's ranges that wait for an audit, and that were confirmed.
 pub fn audits(stage: &Stage, job: JobId) -> (u64, u64) {
     let view = stage.farm.job(job).expect("it exists");
     (view.audits_wanted, view.audits_agreed)

@@ -18,7 +18,7 @@ pub(crate) struct GivenArgs {
     /// corner
     #[arg(long, value_name = "SQUARES")]
     given: Option<String>,
-    /// The same, from a file: a board drawn from the highest row down with Q and ., or squares (-:
+    /// Given queens from a file: a board drawn from the highest row down with Q and ., or squares (-:
     /// standard input)
     #[arg(long, value_name = "FILE", conflicts_with = "given")]
     board: Option<PathBuf>,

@@ -131,7 +131,7 @@ impl Board {
         self.differences[1].flip(row + self.n - 1 - column);
     }
 
-    /// Of the squares `64 * word` to `64 * word + 63` of a line, those that no queen attacks, as bits.
+    /// The squares `64 * word` to `64 * word + 63` of a line that no queen attacks, as bits.
     fn word(&self, line: Line, word: usize) -> u64 {
         let (kind, line) = line.index();
         let attacked = self.sums.window(line + 64 * word)

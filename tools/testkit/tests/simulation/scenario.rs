@@ -33,7 +33,7 @@ pub struct Weather {
     pub in_order: bool,
     /// Between two troubles of a worker or of its session.
     pub trouble_ms: u64,
-    /// Of the effects after which the coordinator dies, in a hundred thousand.
+    /// How many of a hundred thousand effects the coordinator dies after.
     pub crash_per_100k: u64,
     pub down_ms: u64,
     pub commit_ms: u64,

@@ -13,7 +13,7 @@ pub const HUGE_N: u32 = 27;
 /// All right counts of one plan.
 pub struct Truth {
     plan: Fingerprint,
-    /// Of each task.
+    /// The tally of each task.
     tasks: Vec<Tally>,
 }
 

@@ -2,12 +2,19 @@
 
 use std::hint::black_box;
 
-use board::Tasks;
-use board::rows::RowsPlan;
+use board::{Cut, Method, Problem, Tasks};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
-/// (N, M): a laptop's, a cluster's, and one whose tasks lie deep below the index.
-const PLANS: [(u32, u32); 3] = [(16, 4), (27, 6), (17, 10)];
+/// Plans of a laptop and of a cluster, the largest board, and one whose tasks lie deep below the index.
+const PLANS: [(u32, Method); 7] = [
+    (16, Method::Rows { rows: 4 }),
+    (27, Method::Rows { rows: 6 }),
+    (17, Method::Rows { rows: 10 }),
+    (20, Method::Ring { width: 1 }),
+    (24, Method::Ring { width: 2 }),
+    (27, Method::Ring { width: 2 }),
+    (32, Method::Ring { width: 2 }),
+];
 
 /// A step through the ordinals without a common factor with any plan's length.
 const STRIDE: u64 = 1_000_000_007;
@@ -15,9 +22,9 @@ const STRIDE: u64 = 1_000_000_007;
 fn new(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("new");
     group.sample_size(10);
-    for (n, rows) in PLANS {
-        group.bench_function(format!("N={n} M={rows}"), |bencher| {
-            bencher.iter(|| RowsPlan::new(black_box(n), rows));
+    for (n, method) in PLANS {
+        group.bench_function(format!("N={n} {method}"), |bencher| {
+            bencher.iter(|| Cut::new(Problem::Total { n: black_box(n) }, method));
         });
     }
     group.finish();
@@ -27,15 +34,15 @@ fn fill(criterion: &mut Criterion) {
     for length in [40, 8192] {
         let mut group = criterion.benchmark_group(format!("fill {length} anywhere"));
         group.throughput(Throughput::Elements(length));
-        for (n, rows) in PLANS {
-            let plan = RowsPlan::new(n, rows).expect("the plan is within the limit");
+        for (n, method) in PLANS {
+            let cut = Cut::new(Problem::Total { n }, method).expect("such a plan exists");
             let mut tasks = Tasks::new();
             let mut at = 0;
-            group.bench_function(format!("N={n} M={rows}"), |bencher| {
+            group.bench_function(format!("N={n} {method}"), |bencher| {
                 bencher.iter(|| {
-                    at = (at + STRIDE) % (plan.len() - length + 1);
+                    at = (at + STRIDE) % (cut.len() - length + 1);
                     tasks.clear();
-                    plan.fill(at..at + length, &mut tasks).expect("the plan has the range");
+                    cut.fill(at..at + length, &mut tasks).expect("the plan has the range");
                     black_box(tasks.len())
                 });
             });
