@@ -9,7 +9,7 @@ use crate::support::process::{Process, queens, run};
 use crate::support::{Farm, Scratch};
 
 /// A board that takes seconds.
-const N: u32 = 16;
+const N: u32 = 15;
 
 #[test]
 fn a_count_whose_ledger_cannot_grow_says_so_and_goes_on_later() {
