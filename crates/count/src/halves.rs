@@ -9,29 +9,30 @@
 //!      |       and by which rows' queens stand on the left               as the centre row changes
 //!   lists      pairs of quarters that do not attack each other: halves,  \
 //!      |       in parts where there is no room for all                    |
-//!   buckets    by the diagonals that are occupied most often              |  for each task
+//!   buckets    by the diagonals on which most pairs meet                  |  for each task
 //!      |                                                                  |
-//!   join       a few lower halves against 32 or 64 upper ones at a time  /
+//!   join       one lower half after the other against 1,024 upper ones   /
 //! ```
 //!
 //! On odd boards up to 21 most tasks share sorted lists with their neighbours: see `shared`. Because of
-//! that N = 19 takes 0.8 of the time that it would take otherwise, and has 0.9 to 1.0 of the Q/s of N = 18.
+//! that N = 19 takes 0.8 of the time that it would take otherwise.
 //!
 //! `geometry` shows how the halves' diagonals meet, and [`Shares`](board::halves::Shares) how often a pair
 //! counts. The join instead of a search, the use of transposing in it, and the figures by which it was
 //! chosen are this project's own. The nearest relative is Kluev's count by quadrants.
 //!
-//! Measured with AVX-512 on one core of a shared Emerald Rapids server, on evenly spread tasks. The table
-//! shows Q/s, how many times the reference of `rows` at N = 16 that is in the same run, and the percentage
-//! of time in each step (`perf`; at N = 22 and 24 the quarters' share is that of samples of 118 and 27
-//! tasks):
+//! Measured with AVX-512 on one core of a shared server (`halves-tables` in docs/benchmarks), on evenly spread
+//! tasks. The table shows Q/s, how many times the reference of `rows` at N = 16 that is in the same run, and
+//! the percentage of time in each step (`perf`; the quarters of N = 22 are placed once for all tasks, here for
+//! 480):
 //!
 //! | N | Q/s | times | quarters | lists | buckets | blocks | join |
 //! |---|---|---|---|---|---|---|---|
-//! | 18 | 5.6e8 | 210 | 2 | 36 | 22 | 7 | 22 |
-//! | 20 | 7.6e8 | 310 | 2 | 23 | 20 | 13 | 28 |
-//! | 22 | 9.4e8 | 376 | 32 | 6 | 11 | 15 | 23 |
-//! | 24 | 1.41e9 | 562 | 8 | 2 | 7 | 37 | 30 |
+//! | 18 | 7.2e8 | 214 | 1 | 33 | 22 | 17 | 24 |
+//! | 20 | 1.19e9 | 355 | 2 | 26 | 17 | 20 | 32 |
+//! | 22 | 2.17e9 | 648 | 18 | 15 | 13 | 22 | 27 |
+//! | 24 | 3.37e9 | 1,005 | 12 | 5 | 12 | 31 | 36 |
+//! | 26 | 3.8e9 | | 9 | 2 | 7 | 27 | 49 |
 
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
@@ -40,6 +41,7 @@ mod avx2;
 #[allow(unsafe_code)]
 mod avx512;
 mod buckets;
+mod cover;
 mod geometry;
 mod join;
 mod joiner;
@@ -53,6 +55,8 @@ mod reference;
 mod shared;
 mod sum;
 mod unit;
+mod view;
+mod word;
 
 use board::{Prefix, TaskSlice};
 
@@ -80,22 +84,18 @@ pub(crate) struct Halves {
 
 enum Engine {
     Reference,
-    /// Items of 28 bits, in four tables of seven.
-    PortableNarrow(Joiner<Portable<4>>),
-    /// Items of 32 bits, in five tables.
-    PortableWide(Joiner<Portable<5>>),
-    /// Items of 28 bits, in seven tables of four.
+    /// Items of 30 bits, in six chunks.
+    PortableNarrow(Joiner<Portable<6>>),
+    /// Items of 32 bits, in seven chunks.
+    PortableWide(Joiner<Portable<7>>),
     #[cfg(target_arch = "x86_64")]
-    Avx2Narrow(Joiner<Avx2<7>>),
-    /// Items of 32 bits, in eight tables.
+    Avx2Narrow(Joiner<Avx2<6>>),
     #[cfg(target_arch = "x86_64")]
-    Avx2Wide(Joiner<Avx2<8>>),
-    /// Items of 28 bits, in four tables of seven.
+    Avx2Wide(Joiner<Avx2<7>>),
     #[cfg(target_arch = "x86_64")]
-    Avx512Narrow(Joiner<Avx512<4>>),
-    /// Items of 32 bits, in five tables.
+    Avx512Narrow(Joiner<Avx512<6>>),
     #[cfg(target_arch = "x86_64")]
-    Avx512Wide(Joiner<Avx512<5>>),
+    Avx512Wide(Joiner<Avx512<7>>),
 }
 
 impl Halves {

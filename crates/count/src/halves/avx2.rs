@@ -1,40 +1,25 @@
-//! AVX2 and BMI2: the method in vectors of 32 bytes, for x86-64 processors since Haswell (2013).
-//!
-//! BMI2's `pext` is slow on AMD processors before Zen 3 (2020).
-//!
-//! A table has an entry for each value of four bits: a byte with a bit for each of eight lower halves. A
-//! shuffle looks up 32 lanes. An earlier form had blocks of 256 upper halves as bit planes, and tables of
-//! their intersections for each seven bits of a lower half. It was half as fast, because a block so large
-//! spans many buckets, most of which do not fit.
+//! AVX2: the method in vectors of 32 bytes, for x86-64 processors since Haswell (2013).
 
 use std::arch::x86_64::*;
 
-use super::geometry::View;
-use super::unit::{Fits, Meeting, Quarter, Unit};
+use super::unit::{ENTRY_LANES, LANES, Quarter, Run, Tables, Unit};
+use super::view::{ByBytes, View};
+use super::word::Word;
 
-/// The right to execute these instructions. Items have four bits for each table.
+/// The right to execute these instructions, for items of so many chunks.
 #[derive(Clone, Copy)]
-pub(crate) struct Avx2<const TABLES: usize>(());
+pub(crate) struct Avx2<const CHUNKS: usize>(());
 
-impl<const TABLES: usize> Avx2<TABLES> {
+impl<const CHUNKS: usize> Avx2<CHUNKS> {
     /// `None` if the processor lacks any of the instructions used here.
-    pub(crate) fn new() -> Option<Avx2<TABLES>> {
-        let available = is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("bmi1")
-            && is_x86_feature_detected!("bmi2")
-            && is_x86_feature_detected!("popcnt");
+    pub(crate) fn new() -> Option<Avx2<CHUNKS>> {
+        let available = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt");
         available.then_some(Avx2(()))
     }
 }
 
-impl<const TABLES: usize> Unit for Avx2<TABLES> {
-    type Block = Block<TABLES>;
-
-    const LANES: usize = LANES;
-
-    const ITEM_BITS: u32 = 4 * TABLES as u32;
-
-    const CHOSEN: usize = CHOSEN;
+impl<const CHUNKS: usize> Unit for Avx2<CHUNKS> {
+    type Reader = ByBytes;
 
     fn pair(self, upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
         // SAFETY: there is a `self`, so that `new` found the instructions that `pair` enables.
@@ -45,23 +30,60 @@ impl<const TABLES: usize> Unit for Avx2<TABLES> {
         prefetch(keys, starts);
     }
 
-    fn extract(self, keys: &[u64], view: View, codes: &mut [u32], items: &mut [u32]) {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `extract` enables.
-        unsafe { extract(keys, view, codes, items) }
+    fn reader(self, view: &View) -> ByBytes {
+        ByBytes::new(view)
     }
 
-    fn pack(self, items: &[u32], blocks: &mut Vec<Block<TABLES>>) {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `pack` enables.
-        unsafe { pack(items, blocks) }
+    fn read(self, keys: &[u64], reader: &ByBytes, records: &mut [u64]) {
+        for (key, record) in keys.iter().zip(records) {
+            *record = reader.read(*key);
+        }
     }
 
-    fn join(self, upper: Meeting<'_, Block<TABLES>>, lower: [&[u32]; 2]) -> Fits {
-        let [whole, ties] = lower;
+    fn words(self, items: &[u32], words: &mut [Word]) {
+        // SAFETY: there is a `self`, so that `new` found the instructions that `words` enables.
+        unsafe { self::words(items, words) }
+    }
+
+    fn tabulate(self, items: &[u32; LANES], tables: &mut Tables) {
+        // SAFETY: there is a `self`, so that `new` found the instructions that `tabulate` enables.
+        unsafe { tabulate::<CHUNKS>(items, tables) }
+    }
+
+    fn join(self, tables: &Tables, runs: &[Run], words: &[Word]) -> u64 {
         // SAFETY: there is a `self`, so that `new` found the instructions that `join` enables.
-        let join = |lower: &[u32]| unsafe { join(&upper, lower) };
-        let (whole, ties) = (join(whole), if ties.is_empty() { [0; 2] } else { join(ties) });
-        [[whole[0], ties[0]], [whole[1], ties[1]]]
+        unsafe { join::<CHUNKS>(tables, runs, words) }
     }
+
+    fn fits(self, item: u32, items: &[u32]) -> u64 {
+        // SAFETY: there is a `self`, so that `new` found the instructions that `fits_one` enables.
+        unsafe { fits_one(item, items) }
+    }
+}
+
+#[target_feature(enable = "avx2")]
+fn words(items: &[u32], words: &mut [Word]) {
+    for (item, word) in items.iter().zip(words) {
+        *word = Word::of(*item);
+    }
+}
+
+#[target_feature(enable = "avx2")]
+fn fits_one(item: u32, items: &[u32]) -> u64 {
+    let same = _mm256_set1_epi32(item as i32);
+    let (whole, rest) = items.as_chunks::<8>();
+    let mut sums = _mm256_setzero_si256();
+    for some in whole {
+        // SAFETY: the array is as long as a vector.
+        let some = unsafe { _mm256_loadu_si256(some.as_ptr().cast()) };
+        let apart = _mm256_cmpeq_epi32(_mm256_and_si256(some, same), _mm256_setzero_si256());
+        // All ones are -1. There are fewer than 2^32 items in a list.
+        sums = _mm256_sub_epi32(sums, apart);
+    }
+    let mut words = [0; KEYS];
+    store(&mut words, 0, sums);
+    let sums = words.iter().map(|word| (word >> 32) + (word & u64::from(u32::MAX))).sum::<u64>();
+    sums + rest.iter().filter(|other| **other & item == 0).count() as u64
 }
 
 /// Prefetches some cache lines from the start of both; every x86-64 processor can do that.
@@ -79,18 +101,6 @@ fn prefetch_lines<const LINES: usize>(from: *const i8) {
         unsafe { _mm_prefetch::<_MM_HINT_T0>(from.wrapping_add(line * LINE_BYTES)) };
     }
 }
-
-/// The number of upper halves of a block.
-const LANES: usize = 32;
-
-/// The number of lower halves that are joined at a time, one for each bit of a table's byte.
-const GROUP: usize = 8;
-
-/// The number of blocks that carry-save additions take at a time.
-const CHOSEN: usize = 4;
-
-/// For each table, four bits of each lane's item.
-pub(crate) type Block<const TABLES: usize> = [__m256i; TABLES];
 
 /// The number of keys of a vector.
 const KEYS: usize = 4;
@@ -117,102 +127,113 @@ fn pair(upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
     len
 }
 
-#[target_feature(enable = "bmi2")]
-fn extract(keys: &[u64], view: View, codes: &mut [u32], items: &mut [u32]) {
-    for ((key, code), item) in keys.iter().zip(codes).zip(items) {
-        let key = key.rotate_left(view.rotate);
-        *code = _pext_u64(key, view.cut) as u32;
-        *item = _pext_u64(key, view.rest) as u32;
-    }
-}
-
-/// Transposes the bytes of 32 items, and separates each byte's halves.
+/// The bits of 32 items at a time: for each byte of the items, and each bit of it, one mask.
 #[target_feature(enable = "avx2")]
-fn pack<const TABLES: usize>(items: &[u32], blocks: &mut Vec<Block<TABLES>>) {
-    let order = bytes_of_four();
-    let low = _mm256_set1_epi8(0xf);
-    for items in items.chunks_exact(LANES) {
-        // Four items come from each half of the block, so that the lanes are in the order of the items.
-        let some =
-            |i: usize| _mm256_set_m128i(load_four(items, 16 + 4 * i), load_four(items, 4 * i));
-        let bytes = |i: usize| _mm256_shuffle_epi8(some(i), order);
-        let (a, b, c, d) = (bytes(0), bytes(1), bytes(2), bytes(3));
-        let (ab_0, ab_1) = (_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b));
-        let (cd_0, cd_1) = (_mm256_unpacklo_epi32(c, d), _mm256_unpackhi_epi32(c, d));
-        let byte_0 = _mm256_unpacklo_epi64(ab_0, cd_0);
-        let byte_1 = _mm256_unpackhi_epi64(ab_0, cd_0);
-        let byte_2 = _mm256_unpacklo_epi64(ab_1, cd_1);
-        let byte_3 = _mm256_unpackhi_epi64(ab_1, cd_1);
-        let bytes = [byte_0, byte_1, byte_2, byte_3];
-        let mut block = [low; TABLES];
-        for i in 0..TABLES {
-            let byte = bytes[i / 2];
-            let bits = if i % 2 == 0 { byte } else { _mm256_srli_epi16::<4>(byte) };
-            block[i] = _mm256_and_si256(bits, low);
+fn tabulate<const CHUNKS: usize>(items: &[u32; LANES], tables: &mut Tables) {
+    let mut lanes = [[[0; ENTRY_LANES / 64]; LANES / ENTRY_LANES]; 32];
+    for (word, items) in items.as_chunks::<64>().0.iter().enumerate() {
+        let (half, word) = (word * 64 / ENTRY_LANES, word % (ENTRY_LANES / 64));
+        let (first, second) = (bytes_of(items, 0), bytes_of(items, 32));
+        for (lanes, (mut first, mut second)) in
+            lanes.as_chunks_mut::<8>().0.iter_mut().zip(first.into_iter().zip(second))
+        {
+            for lanes in lanes.iter_mut().rev() {
+                let mask = |bytes| u64::from(_mm256_movemask_epi8(bytes) as u32);
+                lanes[half][word] = mask(first) | mask(second) << 32;
+                first = _mm256_add_epi8(first, first);
+                second = _mm256_add_epi8(second, second);
+            }
         }
-        blocks.push(block);
     }
+    tables.fill(CHUNKS, &lanes);
 }
 
-/// Looks up 32 upper halves at a time, which gives a byte for each with a bit for each lower half that fits.
-/// Returns the numbers of fits with whole upper halves and with ties.
+/// The corresponding bytes of 32 items from `start` on.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn bytes_of(items: &[u32], start: usize) -> [__m256i; 4] {
+    let order = bytes_of_four();
+    // Four items come from each half, so that the lanes are in the order of the items.
+    let some = |i: usize| {
+        let (low, high) = (start + 4 * i, start + 16 + 4 * i);
+        _mm256_set_m128i(load_four(items, high), load_four(items, low))
+    };
+    let bytes = |i: usize| _mm256_shuffle_epi8(some(i), order);
+    let (a, b, c, d) = (bytes(0), bytes(1), bytes(2), bytes(3));
+    let (ab_0, ab_1) = (_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b));
+    let (cd_0, cd_1) = (_mm256_unpacklo_epi32(c, d), _mm256_unpackhi_epi32(c, d));
+    [
+        _mm256_unpacklo_epi64(ab_0, cd_0),
+        _mm256_unpackhi_epi64(ab_0, cd_0),
+        _mm256_unpacklo_epi64(ab_1, cd_1),
+        _mm256_unpackhi_epi64(ab_1, cd_1),
+    ]
+}
+
+/// Looks up one word after the other, in both halves of the lanes if lanes of both are open.
 ///
-/// Before bits are counted, carry-save additions reduce four such vectors to a vector of fours, one of twos
+/// Before bits are counted, carry-save additions reduce four vectors to a vector of fours, one of twos
 /// and one of ones (Harley and Seal; Warren, Hacker's Delight, section 5-1).
-#[target_feature(enable = "avx2,popcnt")]
-fn join<const TABLES: usize>(upper: &Meeting<'_, Block<TABLES>>, lower: &[u32]) -> [u64; 2] {
-    let Meeting { whole, chosen, ties, open } = *upper;
+#[target_feature(enable = "avx2")]
+fn join<const CHUNKS: usize>(tables: &Tables, runs: &[Run], words: &[Word]) -> u64 {
     let zero = _mm256_setzero_si256();
     let (mut ones, mut twos, mut fours) = (zero, zero, zero);
-    let mut tied = zero;
-    for lower in lower.chunks(GROUP) {
-        let tables = tables(lower);
-        for chosen in chosen.as_chunks::<CHOSEN>().0 {
-            let fit = |i: usize| look_up(&tables, &whole[chosen[i] as usize]);
-            let (ones_1, twos_1) = carry_save(ones, fit(0), fit(1));
-            let (ones_2, twos_2) = carry_save(ones_1, fit(2), fit(3));
-            let (twos_3, fours_1) = carry_save(twos, twos_1, twos_2);
-            (ones, twos) = (ones_2, twos_3);
-            fours = _mm256_add_epi64(fours, bits(fours_1));
-        }
-        for &(block, lanes) in open {
-            let fit = look_up(&tables, &ties[block as usize]);
-            tied = _mm256_add_epi64(tied, bits(_mm256_and_si256(fit, bytes_of(lanes as u32))));
+    for Run { open, words: places } in runs {
+        let words = &words[places.clone()];
+        let half = |half: usize| [0, KEYS].map(|at| load(&open.0, half * VECTORS * KEYS + at));
+        let open = [half(0), half(1)];
+        let none =
+            |[a, b]: [__m256i; VECTORS]| _mm256_testz_si256(a, a) & _mm256_testz_si256(b, b) == 1;
+        match open.map(none) {
+            [false, false] => {
+                for &word in words {
+                    let [a, b] = fits::<CHUNKS>(tables, 0, open[0], word);
+                    let [c, d] = fits::<CHUNKS>(tables, 1, open[1], word);
+                    let (ones_1, twos_1) = carry_save(ones, a, b);
+                    let (ones_2, twos_2) = carry_save(ones_1, c, d);
+                    let (twos_3, fours_1) = carry_save(twos, twos_1, twos_2);
+                    (ones, twos) = (ones_2, twos_3);
+                    fours = _mm256_add_epi64(fours, bits(fours_1));
+                }
+            }
+            [closed, _] => {
+                let half = usize::from(closed);
+                for &word in words {
+                    let [a, b] = fits::<CHUNKS>(tables, half, open[half], word);
+                    let (ones_1, twos_1) = carry_save(ones, a, b);
+                    let fours_1 = _mm256_and_si256(twos, twos_1);
+                    (ones, twos) = (ones_1, _mm256_xor_si256(twos, twos_1));
+                    fours = _mm256_add_epi64(fours, bits(fours_1));
+                }
+            }
         }
     }
     let rest = _mm256_add_epi64(bits(ones), _mm256_slli_epi64::<1>(bits(twos)));
-    [total(_mm256_add_epi64(rest, _mm256_slli_epi64::<2>(fours))), total(tied)]
+    let mut sums = [0; KEYS];
+    store(&mut sums, 0, _mm256_add_epi64(rest, _mm256_slli_epi64::<2>(fours)));
+    sums.iter().sum()
 }
 
-/// The sum of all words.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn total(a: __m256i) -> u64 {
-    let mut words = [0; KEYS];
-    store(&mut words, 0, a);
-    words.iter().sum()
-}
+/// The number of vectors of half of a block's lanes.
+const VECTORS: usize = ENTRY_LANES / 256;
 
-/// A byte for each bit: all ones if it is set, otherwise 0.
+/// The open lanes of a half that fit a word.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn bytes_of(lanes: u32) -> __m256i {
-    let byte =
-        _mm256_setr_epi64x(0, 0x0101_0101_0101_0101, 0x0202_0202_0202_0202, 0x0303_0303_0303_0303);
-    let bytes = _mm256_shuffle_epi8(_mm256_set1_epi32(lanes as i32), byte);
-    let bit = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64);
-    _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit)
-}
-
-/// For each lane the lower halves that fit, a bit for each.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn look_up<const TABLES: usize>(tables: &[__m256i; TABLES], block: &Block<TABLES>) -> __m256i {
-    let mut fit = _mm256_shuffle_epi8(tables[0], block[0]);
-    for i in 1..TABLES {
-        fit = _mm256_and_si256(fit, _mm256_shuffle_epi8(tables[i], block[i]));
+fn fits<const CHUNKS: usize>(
+    tables: &Tables,
+    half: usize,
+    open: [__m256i; VECTORS],
+    word: Word,
+) -> [__m256i; VECTORS] {
+    let mut fits = open;
+    for chunk in 0..CHUNKS {
+        let entry = &tables.0[chunk][half].0[word.byte(chunk) / 8];
+        for (i, fits) in fits.iter_mut().enumerate() {
+            *fits = _mm256_and_si256(*fits, load(entry, KEYS * i));
+        }
     }
-    fit
+    fits
 }
 
 /// The permutation that brings the corresponding bytes of four items together.
@@ -222,57 +243,6 @@ fn bytes_of_four() -> __m256i {
     let order = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     _mm256_broadcastsi128_si256(order)
 }
-
-/// For each value of four bits, the set of those of at most eight items that have none of its bits. Both
-/// halves of a vector hold the same table.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn tables<const TABLES: usize>(lower: &[u32]) -> [__m256i; TABLES] {
-    let mut items = [0; GROUP];
-    items[..lower.len()].copy_from_slice(lower);
-    let present = _mm256_set1_epi8((0xff_u8 >> (GROUP - lower.len())) as i8);
-
-    // Brings the corresponding bytes of the items together, then the corresponding bits of each byte. Byte
-    // `b` of word `7 - k` then has bit `k` of byte `b` of every item.
-    let bytes = _mm256_shuffle_epi8(load_items(&items, 0), bytes_of_four());
-    let mut bytes = _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
-    let mut columns = [0_u32; 8];
-    for column in columns.iter_mut() {
-        *column = _mm256_movemask_epi8(bytes) as u32;
-        bytes = _mm256_add_epi8(bytes, bytes);
-    }
-    let bits_4_to_7 = _mm256_broadcastsi128_si256(load_four(&columns, 0));
-    let bits_0_to_3 = _mm256_broadcastsi128_si256(load_four(&columns, 4));
-    let mut tables = [present; TABLES];
-    for (i, table) in tables.iter_mut().enumerate() {
-        let columns = if i % 2 == 0 { bits_0_to_3 } else { bits_4_to_7 };
-        let byte = _mm256_set1_epi8(i as i8 / 2);
-        for places in &PLACES {
-            // Values that have the bit take its column, the others nothing.
-            let place = _mm256_broadcastsi128_si256(load_four(places, 0));
-            let place = _mm256_add_epi8(place, byte);
-            *table = _mm256_andnot_si256(_mm256_shuffle_epi8(columns, place), *table);
-        }
-    }
-    tables
-}
-
-/// For each bit and each value of four bits: the place of the bit's column in a vector of four words, the
-/// highest bit's first, if the value has the bit, and otherwise 0x80, which gives 0.
-static PLACES: [[u32; 4]; 4] = {
-    let mut places = [[0; 4]; 4];
-    let mut value = 0;
-    while value < 16 {
-        let mut bit = 0;
-        while bit < 4 {
-            let place = if value >> bit & 1 == 1 { 4 * (3 - bit as u32) } else { 0x80 };
-            places[bit][value / 4] |= place << (8 * (value % 4));
-            bit += 1;
-        }
-        value += 1;
-    }
-    places
-};
 
 /// The lower and the upper bit of the sum of three bits, in each place.
 #[inline]
@@ -285,7 +255,7 @@ fn carry_save(a: __m256i, b: __m256i, c: __m256i) -> (__m256i, __m256i) {
 
 /// The number of bits set in each word.
 #[inline]
-#[target_feature(enable = "avx2,popcnt")]
+#[target_feature(enable = "avx2")]
 fn bits(a: __m256i) -> __m256i {
     let ones =
         _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
@@ -329,14 +299,6 @@ fn store(to: &mut [u64], at: usize, a: __m256i) {
     let to = &mut to[at..at + KEYS];
     // SAFETY: the slice is as long as a vector.
     unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), a) }
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn load_items(from: &[u32], at: usize) -> __m256i {
-    let from = &from[at..at + 8];
-    // SAFETY: the slice is as long as a vector.
-    unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
 }
 
 #[inline]

@@ -1,31 +1,30 @@
-//! AVX-512 with VBMI and GFNI: the method in vectors of 64 bytes, for x86-64 processors since Ice
-//! Lake (2019) and Zen 4 (2022).
+//! AVX-512 with VBMI, BITALG, VPOPCNTDQ and GFNI: the method in vectors of 64 bytes, for x86-64 processors
+//! since Ice Lake (2019) and Zen 4 (2022).
 //!
-//! A table has an entry for each value of seven bits. It is two vectors of bytes, in which one permutation
-//! looks up 64 lanes. Four tables compare 28 diagonals, and five compare the most that an item has. A step
-//! of the loop compares 64 upper halves with sixteen lower ones by four loads, eight permutations and eight
-//! other instructions. Making the tables takes about as long as eight steps, and at N = 18 and 20 about a
-//! third of [`join`].
+//! Looking a word up takes twelve loads, six operations of three operands, and two counts of bits, about 8
+//! cycles for 1,024 lanes.
 
 mod tables;
 
 use std::arch::x86_64::*;
 
-use self::tables::{load_bytes, look_up, tables};
+use self::tables::{ACROSS, load_bytes};
 use super::avx2::prefetch;
-use super::geometry::{View, runs};
-use super::unit::{Fits, Meeting, Quarter, SIFT_PADDING, Sieve, Unit};
+use super::unit::{ENTRY_LANES, Entry, LANES, Quarter, Run, SIFT_PADDING, Sieve, Tables, Unit};
+use super::view::View;
+use super::word::Word;
 
-/// The right to execute these instructions. Items have seven bits for each table.
+/// The right to execute these instructions, for items of so many chunks.
 #[derive(Clone, Copy)]
-pub(crate) struct Avx512<const TABLES: usize>(());
+pub(crate) struct Avx512<const CHUNKS: usize>(());
 
-impl<const TABLES: usize> Avx512<TABLES> {
+impl<const CHUNKS: usize> Avx512<CHUNKS> {
     /// `None` if the processor lacks any of the instructions used here.
-    pub(crate) fn new() -> Option<Avx512<TABLES>> {
+    pub(crate) fn new() -> Option<Avx512<CHUNKS>> {
         let available = is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512vl")
             && is_x86_feature_detected!("avx512vbmi")
+            && is_x86_feature_detected!("avx512bitalg")
             && is_x86_feature_detected!("avx512vpopcntdq")
             && is_x86_feature_detected!("gfni")
             && is_x86_feature_detected!("popcnt");
@@ -33,17 +32,8 @@ impl<const TABLES: usize> Avx512<TABLES> {
     }
 }
 
-impl<const TABLES: usize> Unit for Avx512<TABLES> {
-    type Block = Block<TABLES>;
-
-    const LANES: usize = LANES;
-
-    const ITEM_BITS: u32 = {
-        let bits = 7 * TABLES as u32;
-        if bits < 32 { bits } else { 32 }
-    };
-
-    const CHOSEN: usize = 1;
+impl<const CHUNKS: usize> Unit for Avx512<CHUNKS> {
+    type Reader = Reader;
 
     fn pair(self, upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
         // SAFETY: there is a `self`, so that `new` found the instructions that `pair` enables.
@@ -54,9 +44,14 @@ impl<const TABLES: usize> Unit for Avx512<TABLES> {
         prefetch(keys, starts);
     }
 
-    fn extract(self, keys: &[u64], view: View, codes: &mut [u32], items: &mut [u32]) {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `extract` enables.
-        unsafe { extract(keys, view, codes, items) }
+    fn reader(self, view: &View) -> Reader {
+        let bytes = (u64::BITS - view.used().leading_zeros()).div_ceil(8) as usize;
+        Reader { from: *view.from(), used: view.used(), bytes }
+    }
+
+    fn read(self, keys: &[u64], reader: &Reader, records: &mut [u64]) {
+        // SAFETY: there is a `self`, so that `new` found the instructions that `read` enables.
+        unsafe { read(keys, reader, records) }
     }
 
     fn leave_out(self, keys: &mut [u64], closed: u64) -> usize {
@@ -69,25 +64,34 @@ impl<const TABLES: usize> Unit for Avx512<TABLES> {
         unsafe { sift(items, sieve, to) }
     }
 
-    fn pack(self, items: &[u32], blocks: &mut Vec<Block<TABLES>>) {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `pack` enables.
-        unsafe { pack(items, blocks) }
+    fn words(self, items: &[u32], words: &mut [Word]) {
+        // SAFETY: there is a `self`, so that `new` found the instructions that `words` enables.
+        unsafe { self::words(items, words) }
     }
 
-    fn join(self, upper: Meeting<'_, Block<TABLES>>, lower: [&[u32]; 2]) -> Fits {
+    fn tabulate(self, items: &[u32; LANES], tables: &mut Tables) {
+        // SAFETY: there is a `self`, so that `new` found the instructions that `tabulate` enables.
+        unsafe { tables::tabulate::<CHUNKS>(items, tables) }
+    }
+
+    fn join(self, tables: &Tables, runs: &[Run], words: &[Word]) -> u64 {
         // SAFETY: there is a `self`, so that `new` found the instructions that `join` enables.
-        unsafe { join(&upper, lower) }
+        unsafe { join::<CHUNKS>(tables, runs, words) }
+    }
+
+    fn fits(self, item: u32, items: &[u32]) -> u64 {
+        // SAFETY: there is a `self`, so that `new` found the instructions that `fits` enables.
+        unsafe { fits(item, items) }
     }
 }
 
-/// The number of upper halves of a block.
-const LANES: usize = 64;
-
-/// The number of lower halves of one set of tables, one for each bit of a byte.
-const GROUP: usize = 8;
-
-/// For each table, seven bits of each lane's item.
-pub(crate) type Block<const TABLES: usize> = [__m512i; TABLES];
+/// A view as instructions take it.
+pub(crate) struct Reader {
+    from: [u8; 64],
+    used: u64,
+    /// The number of bytes of a record.
+    bytes: usize,
+}
 
 /// The number of keys of a vector.
 const KEYS: usize = 8;
@@ -157,31 +161,30 @@ fn pair_held<const VECTORS: usize>(
     len
 }
 
-/// Moves each run of a view's bits, of 32 keys at a time.
-#[target_feature(enable = "avx512bw,avx512vl")]
-fn extract(keys: &[u64], view: View, codes: &mut [u32], items: &mut [u32]) {
-    const VECTORS: usize = 4;
-    let (cut, rest) = (runs(view.cut), runs(view.rest));
-    let rotate = _mm512_set1_epi64(i64::from(view.rotate));
+/// Reads eight keys at a time, a byte of their records after the other.
+///
+/// The bytes are stored one by one, and loaded as vectors. A load has to wait for stores that it spans, so
+/// there is a batch of keys between them.
+#[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512bitalg")]
+fn read(keys: &[u64], reader: &Reader, records: &mut [u64]) {
+    const VECTORS: usize = 16;
+    let across = load_bytes(&ACROSS);
+    let used = _mm512_set1_epi64(reader.used as i64);
+    let bytes = reader.from.as_chunks().0;
+    let from: [__m512i; 8] =
+        std::array::from_fn(|i| _mm512_set1_epi64(i64::from_le_bytes(bytes[i])));
+    // Word `i` of a vector's has byte `i` of each record.
+    let mut batch = [[0; 8]; VECTORS];
     for start in (0..keys.len()).step_by(KEYS * VECTORS) {
-        let mut some = [_mm512_setzero_si512(); VECTORS];
-        for (i, some) in some.iter_mut().enumerate() {
-            let keys = load_some_keys(keys, start + KEYS * i);
-            *some = _mm512_rolv_epi64(keys, rotate);
+        for (i, bytes) in batch.iter_mut().enumerate() {
+            let some = load_some_keys(keys, start + KEYS * i);
+            for (bytes, from) in bytes[..reader.bytes].iter_mut().zip(from) {
+                *bytes = _mm512_bitshuffle_epi64_mask(some, from);
+            }
         }
-        for (runs, to) in [(&cut, &mut *codes), (&rest, &mut *items)] {
-            let mut bits = [_mm512_setzero_si512(); VECTORS];
-            for &(run, shift) in runs {
-                let run = _mm512_set1_epi64(run as i64);
-                let shift = _mm512_set1_epi64(i64::from(shift));
-                for (bits, keys) in bits.iter_mut().zip(some) {
-                    let moved = _mm512_srlv_epi64(_mm512_and_si512(keys, run), shift);
-                    *bits = _mm512_or_si512(*bits, moved);
-                }
-            }
-            for (i, bits) in bits.into_iter().enumerate() {
-                store_some_words(to, start + KEYS * i, _mm512_cvtepi64_epi32(bits));
-            }
+        for (i, bytes) in batch.iter().enumerate() {
+            let records_of = _mm512_permutexvar_epi8(across, load_keys(bytes, 0));
+            store_some_keys(records, start + KEYS * i, _mm512_and_si512(records_of, used));
         }
     }
 }
@@ -229,143 +232,91 @@ fn sift(items: &[u32], sieve: Sieve, to: &mut [u32]) -> usize {
     len
 }
 
-/// Takes seven bits of 64 items at a time. An eighth bit does no harm in the look-ups.
-#[target_feature(enable = "avx512bw,avx512vbmi")]
-fn pack<const TABLES: usize>(items: &[u32], blocks: &mut Vec<Block<TABLES>>) {
-    let order = load_bytes(&BYTES_OF_SIXTEEN);
-    for items in items.chunks_exact(LANES) {
-        let mut block = [_mm512_setzero_si512(); TABLES];
-        // Each quarter of these holds one table's bits of sixteen items.
-        let sixteen = |at| _mm512_permutexvar_epi8(order, sevens(load_items(items, at)));
-        let (a, b, c, d) = (sixteen(0), sixteen(16), sixteen(32), sixteen(48));
-        let (ab_01, ab_23) =
-            (_mm512_shuffle_i64x2::<0x44>(a, b), _mm512_shuffle_i64x2::<0xee>(a, b));
-        let (cd_01, cd_23) =
-            (_mm512_shuffle_i64x2::<0x44>(c, d), _mm512_shuffle_i64x2::<0xee>(c, d));
-        block[0] = _mm512_shuffle_i64x2::<0x88>(ab_01, cd_01);
-        block[1] = _mm512_shuffle_i64x2::<0xdd>(ab_01, cd_01);
-        block[2] = _mm512_shuffle_i64x2::<0x88>(ab_23, cd_23);
-        block[3] = _mm512_shuffle_i64x2::<0xdd>(ab_23, cd_23);
-        if TABLES > 4 {
-            let rest = |at| _mm512_cvtepi32_epi8(_mm512_srli_epi32::<28>(load_items(items, at)));
-            let bytes = _mm512_castsi128_si512(rest(0));
-            let bytes = _mm512_inserti32x4::<1>(bytes, rest(16));
-            let bytes = _mm512_inserti32x4::<2>(bytes, rest(32));
-            block[4] = _mm512_inserti32x4::<3>(bytes, rest(48));
-        }
-        blocks.push(block);
+#[target_feature(enable = "avx512bw,avx512vl")]
+fn words(items: &[u32], words: &mut [Word]) {
+    for (item, word) in items.iter().zip(words) {
+        *word = Word::of(*item);
     }
 }
 
-/// Four bytes of each item with seven bits each, and one bit more on top.
-#[inline]
-#[target_feature(enable = "avx512vbmi")]
-fn sevens(items: __m512i) -> __m512i {
-    let shifts = _mm512_set1_epi64(0x35_2e_27_20_15_0e_07_00);
-    _mm512_multishift_epi64_epi8(shifts, items)
+#[target_feature(enable = "avx512f,popcnt")]
+fn fits(item: u32, items: &[u32]) -> u64 {
+    let item = _mm512_set1_epi32(item as i32);
+    let (whole, rest) = items.as_chunks::<16>();
+    let mut sum = 0;
+    for some in whole {
+        sum += u64::from(_mm512_testn_epi32_mask(item, load_items(some, 0)).count_ones());
+    }
+    let there = (1 << rest.len()) - 1;
+    // SAFETY: lanes beyond the slice's end are not loaded.
+    let some = unsafe { _mm512_maskz_loadu_epi32(there, rest.as_ptr().cast()) };
+    sum + u64::from(_mm512_mask_testn_epi32_mask(there, item, some).count_ones())
 }
 
-/// Joins sixteen lower halves at a time, up to eight of which may be ties; eight at a time if no more than
-/// eight are left.
-#[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512vpopcntdq,gfni")]
-fn join<const TABLES: usize>(upper: &Meeting<'_, Block<TABLES>>, lower: [&[u32]; 2]) -> Fits {
-    let [mut whole, mut ties] = lower;
-    let mut sums = [[_mm512_setzero_si512(); 2]; 2];
-    while whole.len() > GROUP {
-        let (first, rest) = whole.split_at(GROUP);
-        let (second, rest) = rest.split_at(GROUP.min(rest.len()));
-        let [first, second] = join_two(upper, [first, second]);
-        sums[0] = add(sums[0], add(first, second));
-        whole = rest;
-    }
-    if !whole.is_empty() && !ties.is_empty() {
-        let (tied, rest) = ties.split_at(GROUP.min(ties.len()));
-        let [first, second] = join_two(upper, [whole, tied]);
-        sums[0] = add(sums[0], first);
-        sums[1] = add(sums[1], second);
-        (whole, ties) = (&[], rest);
-    }
-    for (sums, lower) in sums.iter_mut().zip([whole, ties]) {
-        for lower in lower.chunks(GROUP) {
-            *sums = add(*sums, join_one(upper, lower));
+/// Looks up one word after the other, in both halves of the lanes if lanes of both are open.
+#[target_feature(enable = "avx512f,avx512vpopcntdq")]
+fn join<const CHUNKS: usize>(tables: &Tables, runs: &[Run], words: &[Word]) -> u64 {
+    let mut counts = [_mm512_setzero_si512(); HALVES];
+    for Run { open: lanes, words: places } in runs {
+        let open = [load_keys(&lanes.0, 0), load_keys(&lanes.0, KEYS)];
+        let words = &words[places.clone()];
+        match open.map(|open| _mm512_test_epi64_mask(open, open) != 0) {
+            [true, true] => {
+                for &word in words {
+                    for half in 0..HALVES {
+                        counts[half] =
+                            count::<CHUNKS>(counts[half], tables, half, open[half], word);
+                    }
+                }
+            }
+            [first, _] => {
+                let half = usize::from(!first);
+                for &word in words {
+                    counts[half] = count::<CHUNKS>(counts[half], tables, half, open[half], word);
+                }
+            }
         }
     }
-    // These are indexed by the lower half first.
-    let [[a, b], [c, d]] = sums;
-    [[total(a), total(c)], [total(b), total(d)]]
+    _mm512_reduce_add_epi64(_mm512_add_epi64(counts[0], counts[1])) as u64
 }
 
-/// Numbers of fits that are added up, with whole upper halves and with ties.
-type Sums = [__m512i; 2];
+/// The number of vectors of a block's lanes.
+const HALVES: usize = LANES / ENTRY_LANES;
 
-/// The numbers of fits of at most eight lower halves.
+/// Adds the numbers of open lanes of a half that fit a word to `counts`.
 #[inline]
-#[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512vpopcntdq,gfni")]
-fn join_one<const TABLES: usize>(upper: &Meeting<'_, Block<TABLES>>, lower: &[u32]) -> Sums {
-    let Meeting { whole, chosen, ties, open } = *upper;
-    let tables = tables(lower);
-    let mut sums = [_mm512_setzero_si512(); 2];
-    for &block in chosen {
-        count(&mut sums[0], look_up(&tables, &whole[block as usize]));
-    }
-    for &(block, lanes) in open {
-        count(&mut sums[1], _mm512_maskz_mov_epi8(lanes, look_up(&tables, &ties[block as usize])));
-    }
-    sums
+#[target_feature(enable = "avx512f,avx512vpopcntdq")]
+fn count<const CHUNKS: usize>(
+    counts: __m512i,
+    tables: &Tables,
+    half: usize,
+    open: __m512i,
+    word: Word,
+) -> __m512i {
+    let entry = |chunk: usize| load_entry(tables, chunk, half, word);
+    let fits = and(open, entry(0), entry(1));
+    let fits = and(fits, entry(2), entry(3));
+    let fits = and(fits, entry(4), entry(5));
+    let fits = if CHUNKS > 6 { _mm512_and_si512(fits, entry(6)) } else { fits };
+    _mm512_add_epi64(counts, _mm512_popcnt_epi64(fits))
 }
 
-/// The numbers of fits of two groups of at most eight lower halves each.
+/// The lanes of a half whose items have none of the bits of a chunk of `word`.
 #[inline]
-#[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512vpopcntdq,gfni")]
-fn join_two<const TABLES: usize>(
-    upper: &Meeting<'_, Block<TABLES>>,
-    [first, second]: [&[u32]; 2],
-) -> [Sums; 2] {
-    let Meeting { whole, chosen, ties, open } = *upper;
-    let (first, second) = (tables(first), tables(second));
-    let mut sums = [[_mm512_setzero_si512(); 2]; 2];
-    for &block in chosen {
-        let block = &whole[block as usize];
-        count(&mut sums[0][0], look_up(&first, block));
-        count(&mut sums[1][0], look_up(&second, block));
-    }
-    for &(block, lanes) in open {
-        let block = &ties[block as usize];
-        count(&mut sums[0][1], _mm512_maskz_mov_epi8(lanes, look_up(&first, block)));
-        count(&mut sums[1][1], _mm512_maskz_mov_epi8(lanes, look_up(&second, block)));
-    }
-    sums
+#[target_feature(enable = "avx512f")]
+fn load_entry(tables: &Tables, chunk: usize, half: usize, word: Word) -> __m512i {
+    const { assert!(size_of::<Entry>() == 8 * 8, "a byte of a word is eight times a chunk") };
+    let entries = tables.0[chunk][half].0.as_ptr().cast::<u8>();
+    // SAFETY: a byte of a word is eight times a chunk, and a table has an entry of 64 bytes for each value of
+    // a chunk.
+    unsafe { _mm512_load_si512(entries.add(8 * word.byte(chunk)).cast()) }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn add(a: Sums, b: Sums) -> Sums {
-    [_mm512_add_epi64(a[0], b[0]), _mm512_add_epi64(a[1], b[1])]
+fn and(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
+    _mm512_ternarylogic_epi32::<0x80>(a, b, c)
 }
-
-/// Adds the number of set bits of each word.
-#[inline]
-#[target_feature(enable = "avx512vpopcntdq")]
-fn count(sum: &mut __m512i, fit: __m512i) {
-    *sum = _mm512_add_epi64(*sum, _mm512_popcnt_epi64(fit));
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn total(sum: __m512i) -> u64 {
-    _mm512_reduce_add_epi64(sum) as u64
-}
-
-/// The permutation that brings the corresponding bytes of sixteen words of 32 bits together.
-static BYTES_OF_SIXTEEN: [u8; 64] = {
-    let mut order = [0; 64];
-    let mut i = 0;
-    while i < order.len() {
-        order[i] = (i % 16 * 4 + i / 16) as u8;
-        i += 1;
-    }
-    order
-};
 
 #[inline]
 #[target_feature(enable = "avx512f")]
@@ -392,14 +343,14 @@ fn load_some_keys(from: &[u64], at: usize) -> __m512i {
     unsafe { _mm512_maskz_loadu_epi64(first_lanes(from.len()), from.as_ptr().cast()) }
 }
 
-/// Stores up to eight words, none beyond the slice's end.
+/// Stores up to eight keys, none beyond the slice's end.
 #[inline]
-#[target_feature(enable = "avx512vl")]
-fn store_some_words(to: &mut [u32], at: usize, a: __m256i) {
+#[target_feature(enable = "avx512f")]
+fn store_some_keys(to: &mut [u64], at: usize, a: __m512i) {
     let end = to.len();
     let to = &mut to[at.min(end)..];
     // SAFETY: lanes beyond the slice's end are not stored.
-    unsafe { _mm256_mask_storeu_epi32(to.as_mut_ptr().cast(), first_lanes(to.len()), a) }
+    unsafe { _mm512_mask_storeu_epi64(to.as_mut_ptr().cast(), first_lanes(to.len()), a) }
 }
 
 /// The first `len` of eight lanes, or all if `len` is greater.

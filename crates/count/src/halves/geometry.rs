@@ -31,23 +31,18 @@
 //! these bits are the N - 1 diagonals of each direction that cross the boundary. On an odd board they are
 //! the N - 2 of each direction that cross the centre row and touch both halves, less the two diagonals of
 //! its queen.
+//!
+//! The diagonals on which most halves meet are the *code*, which numbers a half-board's bucket, and the others
+//! the *item*. The code has a low and a high part, in each of which the diagonals are in order, the most
+//! important one as the highest bit. The buckets of the upper half are in the order of the high part and then
+//! of the low one, those of the lower half in the order of the low part and then of the high one.
 
 use std::cmp::Reverse;
 
 use board::full_mask;
 
 use super::marks::{LOWER_MARKS, UPPER_MARKS};
-
-/// How the keys of one half are read, so that equal diagonals of both halves become equal bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct View {
-    /// 32 if `left` and `right` are exchanged first, otherwise 0.
-    pub(crate) rotate: u32,
-    /// The diagonals whose bits number the bucket: those on which most halves meet.
-    pub(crate) cut: u64,
-    /// The other diagonals: the *item*, in which halves are compared.
-    pub(crate) rest: u64,
-}
+use super::view::{CODE, View};
 
 /// The diagonals of a split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,16 +51,11 @@ pub(crate) struct Geometry {
     pub(crate) upper: View,
     /// How the lower half's keys are read.
     pub(crate) lower: View,
+    /// The number of diagonals in an item.
+    pub(crate) item_diagonals: u32,
 }
 
 impl Geometry {
-    /// The diagonals of a board of size `n` (4 to 29) whose upper half's queens take the columns of `split`.
-    /// `centre` is the square of the centre row's queen, as a bit, and 0 for even N.
-    pub(crate) fn new(n: u32, centre: u32, split: u32) -> Geometry {
-        let meetings = meetings(n, split, full_mask(n) & !(split | centre));
-        Geometry::of(n, meetings.filter(|(bit, _)| centre >> (bit % 32) & 1 == 0))
-    }
-
     /// The diagonals of all splits of an odd board of size `n` whose halves' queens take columns of `upper`
     /// and of `lower`, with [`marks`](super::marks) of the half-boards.
     ///
@@ -74,31 +64,66 @@ impl Geometry {
     /// item and marks fit into 32 bits.
     pub(crate) fn shared(n: u32, upper: u32, lower: u32) -> Geometry {
         let meetings = meetings(n, upper, lower).filter(|(_, meetings)| *meetings > 0);
-        let mut geometry = Geometry::of(n, meetings);
-        geometry.upper.rest |= UPPER_MARKS;
-        geometry.lower.rest |= LOWER_MARKS;
-        assert!(geometry.upper.rest.count_ones() <= u32::BITS, "an item and its marks");
-        geometry
+        Geometry::with_marks(n, &in_order(meetings), [&UPPER_MARKS, &LOWER_MARKS])
     }
 
-    /// The geometry with these diagonals, each a bit of the upper half's keys with the number of pairs of
-    /// squares that meet on it.
-    fn of(n: u32, meetings: impl Iterator<Item = (u32, u32)>) -> Geometry {
-        let shift = 1 - n % 2;
-        let mut diagonals: Vec<(Reverse<u32>, u32)> =
-            meetings.map(|(bit, meetings)| (Reverse(meetings), bit)).collect();
-        diagonals.sort_unstable();
-        let cut = code_bits(n).min(diagonals.len() as u32);
-        let mask = |part: &[(_, u32)]| part.iter().map(|&(_, bit)| 1 << bit).sum();
-        let (cut, rest) = diagonals.split_at(cut as usize);
-        let upper = View { rotate: 0, cut: mask(cut), rest: mask(rest) };
-        let lower = |mask: u64| {
-            let (left, right) = (mask & u64::from(u32::MAX), mask >> 32);
-            left >> shift | right << shift << 32
-        };
-        let lower = View { rotate: 32, cut: lower(upper.cut), rest: lower(upper.rest) };
-        Geometry { upper, lower }
+    /// The geometry of a board of size `n` (4 to 29) with these diagonals, in the order of importance, each a
+    /// bit of the upper half's keys.
+    pub(crate) fn new(n: u32, diagonals: &[u32]) -> Geometry {
+        Geometry::with_marks(n, diagonals, [&[], &[]])
     }
+
+    /// The marks of the upper and of the lower half follow the diagonals of the item.
+    fn with_marks(n: u32, diagonals: &[u32], marks: [&[u32]; 2]) -> Geometry {
+        let diagonals = diagonals.iter().copied();
+        let Code { low, high } = Code::of(n);
+        let item_diagonals = (diagonals.len() as u32).saturating_sub(low + high);
+        let [upper_marks, lower_marks] =
+            marks.map(|marks| marks.iter().copied().zip(item_diagonals..));
+        assert!(
+            item_diagonals as usize + marks[0].len() <= u32::BITS as usize,
+            "an item and its marks"
+        );
+        // The places in the order of importance. In the upper half's records the high part is on top.
+        let places = move |low_at: u32, high_at: u32| {
+            let low_part = (0..low).rev().map(move |i| CODE + low_at + i);
+            let high_part = (0..high).rev().map(move |i| CODE + high_at + i);
+            low_part.chain(high_part).chain(0..)
+        };
+        let in_lower = move |bit: u32| {
+            if bit < 32 { bit + 32 - shift(n) } else { bit - 32 + shift(n) }
+        };
+        let upper = diagonals.clone().zip(places(0, low)).chain(upper_marks);
+        let lower = diagonals.map(in_lower).zip(places(high, 0)).chain(lower_marks);
+        Geometry { upper: View::new(upper), lower: View::new(lower), item_diagonals }
+    }
+}
+
+/// The diagonals of a board of size `n` whose upper half's queens take the columns of `split`, each a bit of
+/// the upper half's keys, in the order of the number of pairs of squares that meet on them. `centre` is the
+/// square of the centre row's queen, as a bit, and 0 for even N.
+pub(crate) fn diagonals(n: u32, centre: u32, split: u32) -> Vec<u32> {
+    let meetings = meetings(n, split, full_mask(n) & !(split | centre));
+    in_order(meetings.filter(|(bit, _)| centre >> (bit % 32) & 1 == 0))
+}
+
+/// Brings the diagonals of a lower half-board's key to the bits of the upper half's keys.
+pub(crate) fn as_upper(n: u32, key: u64) -> u64 {
+    let (left, right) = (key >> 32, key & u64::from(u32::MAX));
+    left << shift(n) | right >> shift(n) << 32
+}
+
+/// How much less the lower half's column is than the upper half's, of a diagonal in the upper half's `left`.
+fn shift(n: u32) -> u32 {
+    1 - n % 2
+}
+
+/// The bits of the meetings, those with the most pairs first.
+fn in_order(meetings: impl Iterator<Item = (u32, u32)>) -> Vec<u32> {
+    let mut diagonals: Vec<(Reverse<u32>, u32)> =
+        meetings.map(|(bit, meetings)| (Reverse(meetings), bit)).collect();
+    diagonals.sort_unstable();
+    diagonals.into_iter().map(|(_, bit)| bit).collect()
 }
 
 /// Each diagonal that crosses from half to half, as a bit of the upper half's key, with its number of pairs
@@ -107,7 +132,7 @@ impl Geometry {
 /// Every such pair of squares is occupied in about one of M^2 pairs of half-boards. The diagonals with the
 /// most pairs therefore exclude the most pairs of half-boards.
 fn meetings(n: u32, upper: u32, lower: u32) -> impl Iterator<Item = (u32, u32)> {
-    let (half, shift) = (n / 2, 1 - n % 2);
+    let (half, shift) = (n / 2, shift(n));
     // The number of squares in these columns and in the rows of the half whose diagonals come to column j.
     let squares = move |run: u64| (run & u64::from(full_mask(half))).count_ones();
     let by_left = move |columns: u32, j: u32| squares(u64::from(columns) << half >> j);
@@ -118,45 +143,51 @@ fn meetings(n: u32, upper: u32, lower: u32) -> impl Iterator<Item = (u32, u32)> 
     left.chain(right)
 }
 
-/// The runs of bits of a mask, lowest first, each with the shift that moves it down next to the one before.
-pub(crate) fn runs(mut mask: u64) -> Vec<(u64, u32)> {
-    let mut runs = Vec::new();
-    let mut below = 0;
-    while mask != 0 {
-        let start = mask.trailing_zeros();
-        let len = (!(mask >> start)).trailing_zeros();
-        let run = u64::MAX >> (64 - len) << start;
-        runs.push((run, start - below));
-        below += len;
-        mask ^= run;
-    }
-    runs
-}
-
-/// The largest board for items of 28 bits, which narrow units have. On larger boards too many bits would be
-/// left for the buckets.
-pub(crate) const NARROW: u32 = 25;
-
-/// The most bits of an item on a board of size `n`.
-pub(crate) fn item_bits(n: u32) -> u32 {
-    if n <= NARROW { 28 } else { 32 }
-}
-
-/// The number of bits of a bucket's number on a board of size `n`.
+/// The numbers of bits of a code.
 ///
-/// It has at least a bit for each diagonal for which an item has no room. More bits leave fewer pairs to
-/// compare, but make buckets shorter, and fewer of them fill a unit's lanes. Trials at N = 18 to 22, and of
-/// one bit more at N = 24, showed that the fewest bits are best once the buckets are small enough.
-pub(crate) fn code_bits(n: u32) -> u32 {
-    // For an odd board this holds with the centre row's queen in a corner column; elsewhere it takes two of
-    // the diagonals.
-    let diagonals = 2 * (n - 1 - n % 2);
-    let best = if n <= NARROW { n / 4 - n % 2 } else { n / 2 * 3 - 19 };
-    diagonals.saturating_sub(item_bits(n)).max(best)
+/// With more bits fewer pairs are compared, but there are more and smaller buckets, and every upper half is
+/// copied about 1.75 times for each low bit. Trials at N = 18, 20, 22, 24 and 26 showed that these are best.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Code {
+    /// The bits of the low part.
+    pub(crate) low: u32,
+    /// The bits of the high part.
+    pub(crate) high: u32,
 }
+
+impl Code {
+    /// The code of boards of size `n`. It has at least a bit for each diagonal for which an item has no room.
+    pub(crate) fn of(n: u32) -> Code {
+        let (low, high) = match n {
+            0..=13 => (0, 0),
+            14..=15 => (0, 2),
+            16 => (1, 2),
+            17 => (1, 3),
+            18 => (2, 3),
+            19 => (2, 4),
+            20 => (3, 5),
+            21 => (4, 6),
+            22..=23 => (5, 7),
+            24..=25 => (7, 9),
+            26..=27 => (7, 11),
+            _ => (9, 13),
+        };
+        Code { low, high }
+    }
+
+    /// The number of all bits.
+    pub(crate) fn bits(self) -> u32 {
+        self.low + self.high
+    }
+}
+
+/// The largest board whose items have six chunks. On larger ones too many bits would be left for the code.
+pub(crate) const NARROW: u32 = 25;
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use super::*;
 
     /// The diagonals of a square, as bits of its half's key.
@@ -171,9 +202,8 @@ mod tests {
             [(8, 0, 0b1011_0010), (9, 1 << 4, 0b1_1000_0011), (9, 1 << 8, 0b111_1000 & !16 | 1)]
         {
             let others = full_mask(n) & !(split | centre);
-            let Geometry { upper, lower } = Geometry::new(n, centre, split);
-            // Where the upper half's bits are after the lower half's were exchanged and moved.
-            let shift = 1 - n % 2;
+            let Geometry { upper, lower, .. } =
+                Geometry::new(n, &super::diagonals(n, centre, split));
             let mut found = vec![0; 64];
             let squares = |columns: u32| {
                 let columns = (0..n).filter(move |column| columns >> column & 1 == 1);
@@ -181,32 +211,36 @@ mod tests {
             };
             for (above, rows_above) in squares(split) {
                 for (below, rows_below) in squares(others) {
-                    let above = diagonals(n, rows_above, above);
-                    let below = diagonals(n, rows_below, below).rotate_left(lower.rotate);
-                    let (left, right) = (below & u64::from(u32::MAX), below >> 32);
-                    let common = above & (left << shift | right >> shift << 32);
-                    (0..64).for_each(|bit| found[bit as usize] += (common >> bit & 1) as u32);
+                    let above = upper.read(diagonals(n, rows_above, above));
+                    let below = lower.read(diagonals(n, rows_below, below));
+                    let common = above & below;
+                    (0..64).for_each(|place| found[place] += (common >> place & 1) as u32);
                 }
             }
-            let meetings: Vec<(u32, u32)> = meetings(n, split, others).collect();
-            let mut looked_at = 0;
-            for &(bit, expected) in &meetings {
-                assert_eq!(found[bit as usize], expected, "bit {bit}, N = {n}");
-                looked_at |= 1_u64 << bit & !(u64::from(centre) | u64::from(centre) << 32);
-            }
-            assert_eq!(upper.cut | upper.rest, looked_at, "all but the centre's, N = {n}");
-            let of = |mask: u64| {
-                let of = meetings.iter().filter(move |(bit, _)| mask >> bit & 1 == 1);
-                of.map(|&(_, meetings)| meetings)
-            };
-            let (least, most) = (of(upper.cut).min(), of(upper.rest).max());
-            assert!(least >= most, "{least:?} and {most:?} pairs, N = {n}");
+            assert_eq!(upper.used(), lower.used());
+            let expected =
+                meetings(n, split, others).filter(|(bit, _)| centre >> (bit % 32) & 1 == 0);
+            let mut expected: Vec<u32> = expected.map(|(_, meetings)| meetings).collect();
+            let places = (0..64).filter(|place| upper.used() >> place & 1 == 1);
+            let mut in_order: Vec<u32> = places.map(|place: usize| found[place]).collect();
+            in_order.sort_unstable();
+            expected.sort_unstable();
+            assert_eq!(in_order, expected, "all but the centre's, N = {n}");
         }
     }
 
+    /// The number of pairs of squares that meet on each diagonal falls from the code's high bits to the items.
     #[test]
-    fn runs_lie_together() {
-        assert_eq!(runs(0b0110_1000), [(0b1000, 3), (0b0110_0000, 4)]);
-        assert_eq!(runs(u64::MAX), [(u64::MAX, 0)]);
+    fn the_most_important_diagonals_are_on_top() {
+        for n in [18, 19, 20, 22, 24] {
+            let split = full_mask(n) & 0x0f0f_33aa;
+            let Code { low, high } = Code::of(n);
+            let meetings: HashMap<u32, u32> = meetings(n, split, full_mask(n) & !split).collect();
+            let view = Geometry::new(n, &super::diagonals(n, 0, split)).upper;
+            let at = |place: u32| meetings[&u32::from(view.from()[(CODE + place) as usize])];
+            let low_part = (0..low).rev().map(at);
+            let order: Vec<u32> = low_part.chain((low..low + high).rev().map(at)).collect();
+            assert!(order.is_sorted_by(|a, b| a >= b), "N = {n}: {order:?}");
+        }
     }
 }

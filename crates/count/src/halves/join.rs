@@ -1,33 +1,36 @@
 //! Counts the pairs of half-boards that fit.
 //!
 //! The number of a bucket has two parts, `high` and `low`. For each low part of the lower halves, the upper
-//! halves whose low part has no bit in common with it are gathered in blocks by their high part:
+//! halves whose low part has no bit in common with it are streamed in the order of their high parts. Every
+//! 1,024 of them are a *block*:
 //!
 //! ```text
-//!   lower low = 01     upper buckets  high low
-//!                                      00  00, 10    -> blocks 0, 1       10  00, 10 -> block 4
-//!                                      01  00, 10    -> blocks 2, 3       11  00, 10 -> blocks 5, 6
-//!   lower high = 10    joined with blocks 0 to 3
+//!   lower low = 01     upper buckets  high low                      lanes
+//!                                      00  00, 10    -> block 0      0 .. 600
+//!                                      01  00, 10    -> block 0      600 .. 1024     -> block 1      0 .. 200
+//!                                      10  00, 10                                    -> block 1    200 .. 1024
+//!   lower high = 10    looked up in block 0, and in lanes 0 to 200 of block 1
 //! ```
 //!
-//! Every upper half is thus copied into blocks about 1.75 times for each bit of the low part, and a lower
-//! half is compared only with blocks whose buckets it can fit. What remains is to compare the items of both,
-//! by a unit's [`join`](Unit::join): it turns the items of a few lower halves into tables and looks the
-//! items of the blocks up in them, all lanes at once.
+//! Every upper half is thus copied into blocks about 1.75 times for each bit of the low part. A block has for
+//! each chunk of five bits of an item, and each value of it, the set of lanes that have none of its bits. A
+//! lower half is looked up by its chunks; the intersection of the sets are the lanes that fit. Lanes with a
+//! bit of its high part are closed before, and blocks without an open lane are passed over: neighbours in the
+//! order of the high parts have most of their high bits in common.
 //!
-//! A few half-boards are *ties*, whose pairs have another share in the sum. Blocks of ties for each high part
-//! would be almost empty. Tied upper halves are therefore gathered in the order of their high parts without
-//! gaps, and a lower half is compared with those lanes of their blocks that are open to it.
-//!
-//! The last block of a high part is filled up with [`FILLING`], which fits a lower half without a diagonal
-//! in its item. If there is such a lower half, as on small boards, these pairs are subtracted.
+//! A few half-boards are *ties*, whose pairs have another share in the sum. Tied lower halves are looked up
+//! after the others of their bucket. Tied upper halves are mostly too few for blocks, and are
+//! compared one by one.
 
 use std::ops::Range;
 
-use super::buckets::{Buckets, Unsorted};
+use super::buckets::{Buckets, STEP, Unsorted};
+use super::geometry::Code;
 use super::memory::Room;
 use super::sum::Sum;
-use super::unit::{FILLING, Fits, Meeting, Unit};
+use super::unit::{LANES, Lanes, Run, Tables, Unit};
+use super::view;
+use super::word::Word;
 
 /// The upper halves of a split.
 pub(crate) struct Upper {
@@ -44,89 +47,72 @@ pub(crate) struct Lower {
 /// The room to join two lists of half-boards.
 pub(crate) struct Join<U: Unit> {
     unit: U,
-    low_bits: u32,
-    high_bits: u32,
-    /// For each number of `low_bits` bits, the numbers that have none in common with it.
+    code: Code,
+    /// For each low part, the low parts that have no bit in common with it, as runs of neighbours.
     low_runs: Vec<Vec<Range<u32>>>,
-    /// For each number of `high_bits` bits, the numbers that have none in common with it.
-    high_runs: Vec<Vec<Range<u32>>>,
-    whole: Whole<U>,
-    ties: Ties<U>,
+    block: Block,
+    tables: Box<Tables>,
+    /// The lower halves of one low part.
+    words: [Words; 2],
+    runs: Vec<Run>,
+    /// Tied upper halves, if they are many.
+    ties: Buckets,
 }
 
-/// Upper halves in blocks by the high part of their bucket's number.
-struct Whole<U: Unit> {
-    /// The items that are not packed into blocks yet, and room to copy more.
-    items: Vec<u32>,
-    blocks: Vec<U::Block>,
-    /// The start of each high part, and the end of the last.
-    first: Vec<Start>,
-    /// The places of the blocks to join; the first `len` are in use.
-    chosen: Vec<u32>,
+/// The upper half-boards of a block.
+struct Block {
+    /// The items of the lanes that are filled, and room to copy more.
+    items: Box<[u32; LANES + STEP]>,
+    /// The number of lanes that are filled.
     len: usize,
+    /// The high parts of the lanes, each with its first lane.
+    highs: Vec<(u32, usize)>,
 }
 
-/// The numbers of blocks and half-boards before a high part.
-#[derive(Clone, Copy)]
-struct Start {
-    blocks: u32,
-    half_boards: u32,
+/// Lower half-boards of one low part, in the order of their high parts.
+struct Words {
+    words: Vec<Word>,
+    /// The place of the first one in the sorted list.
+    first: usize,
 }
 
-/// Tied upper halves in blocks without gaps, in the order of the high parts.
-struct Ties<U: Unit> {
-    sorted: Buckets,
-    /// Whether there are any ties.
-    any: bool,
-    items: Vec<u32>,
-    /// The high part of each lane's bucket, and [`CLOSED`] after the last half-board.
-    highs: Vec<u32>,
-    blocks: Vec<U::Block>,
-    /// The places of the blocks to join, each with its open lanes.
-    open: Vec<(u32, u64)>,
+/// Which lanes of a block are open to which high parts.
+struct Highs {
+    /// The bits that all lanes have.
+    common: u32,
+    /// The bits that some lanes have.
+    any: u32,
+    /// For each bit the lanes that have it.
+    having: [Lanes; MOST_HIGH_BITS],
+    /// The lanes that are filled.
+    filled: Lanes,
 }
 
-/// The high part that closes a lane: a bit that no bucket's number has.
-const CLOSED: u32 = 1 << 31;
+/// The most bits of a high part.
+const MOST_HIGH_BITS: usize = 13;
 
-/// The least number of items that are packed at a time.
-const CHUNK: usize = 4096;
+/// So many tied upper halves, or more, are joined in blocks.
+const MANY_TIES: usize = 2 * LANES;
 
 impl<U: Unit> Join<U> {
-    /// Room to join lists whose buckets `code_bits` bits number, with upper lists of the size of `room`.
-    pub(crate) fn new(unit: U, code_bits: u32, room: Room) -> Join<U> {
-        let low_bits = code_bits / 2;
-        let high_bits = code_bits - low_bits;
-        let all_runs =
-            |bits: u32| (0..1_u32 << bits).map(|taken| disjoint_runs(taken, bits)).collect();
+    /// Room to join lists of half-boards with this code, with upper lists of the size of `room`.
+    pub(crate) fn new(unit: U, code: Code, room: Room) -> Join<U> {
+        assert!(code.high as usize <= MOST_HIGH_BITS, "a high part of {} bits", code.high);
+        let words = || Words { words: Vec::new(), first: 0 };
         Join {
             unit,
-            low_bits,
-            high_bits,
-            low_runs: all_runs(low_bits),
-            high_runs: all_runs(high_bits),
-            whole: Whole {
-                items: Vec::new(),
-                blocks: Vec::with_capacity(room.whole.div_ceil(U::LANES) + (1 << high_bits) + 1),
-                first: Vec::new(),
-                chosen: Vec::new(),
-                len: 0,
-            },
-            ties: Ties {
-                sorted: Buckets::new(code_bits, room.ties),
-                any: false,
-                items: Vec::new(),
-                highs: Vec::new(),
-                blocks: Vec::new(),
-                open: Vec::new(),
-            },
+            code,
+            low_runs: (0..1 << code.low).map(|taken| disjoint_runs(taken, code.low)).collect(),
+            block: Block { items: Box::new([0; LANES + STEP]), len: 0, highs: Vec::new() },
+            tables: Tables::new(),
+            words: [words(), words()],
+            runs: Vec::new(),
+            ties: Buckets::new(code.bits(), room.ties),
         }
     }
 
-    /// Adds a share for every pair that fits to `sum`. The share of a pair is `shares[upper][lower]`, where
-    /// each index is 0 for a whole half-board and 1 for a tie.
-    ///
-    /// The number of pairs times the greatest share must be less than 2^64.
+    /// Adds the shares of all pairs that fit to `sum`: a pair of an upper half of kind `i` and a lower one of
+    /// kind `j` has `shares[i][j]`, where 0 is a whole one and 1 a tie. A kind's sum must be less than 2^64.
     pub(crate) fn count(
         &mut self,
         upper: &Upper,
@@ -134,181 +120,197 @@ impl<U: Unit> Join<U> {
         shares: [[u64; 2]; 2],
         sum: &mut Sum,
     ) {
-        let fits = self.fits(upper, lower);
-        for (fits, shares) in fits.into_iter().zip(shares) {
+        let whole = self.in_blocks(&upper.whole, lower);
+        let ties = if upper.ties.len() >= MANY_TIES {
+            let mut sorted = std::mem::replace(&mut self.ties, Buckets::new(0, 0));
+            sorted.sort(&upper.ties);
+            let fits = self.in_blocks(&sorted, lower);
+            self.ties = sorted;
+            fits
+        } else {
+            self.one_by_one(&upper.ties, lower)
+        };
+        for (fits, shares) in [whole, ties].into_iter().zip(shares) {
             for (fits, share) in fits.into_iter().zip(shares) {
                 sum.add(fits * share);
             }
         }
     }
 
-    /// The number of pairs that fit.
-    fn fits(&mut self, upper: &Upper, lower: &Lower) -> Fits {
-        let mut fits = [[0; 2]; 2];
-        let any_empty = lower.whole.any_empty() || lower.ties.any_empty();
-        self.ties.sort(&upper.ties);
-        for low in 0..1 << self.low_bits {
-            self.gather(upper, low);
-            for high in 0..1 << self.high_bits {
-                let code = high << self.low_bits | low;
-                let lower = [lower.whole.bucket(code), lower.ties.bucket(code)];
-                if lower[0].is_empty() && lower[1].is_empty() {
-                    continue;
+    /// The numbers of pairs that fit, with whole lower halves and with ties.
+    fn in_blocks(&mut self, upper: &Buckets, lower: &Lower) -> [u64; 2] {
+        let Code { low: low_bits, high: high_bits } = self.code;
+        let mut fits = [0; 2];
+        for low in 0..1_u32 << low_bits {
+            let codes = low << high_bits..(low + 1) << high_bits;
+            for (words, lower) in self.words.iter_mut().zip([&lower.whole, &lower.ties]) {
+                words.take(self.unit, lower, codes.clone());
+            }
+            if self.words.iter().all(|words| words.words.is_empty()) {
+                continue;
+            }
+            for high in 0..1 << high_bits {
+                for run in 0..self.low_runs[low as usize].len() {
+                    let Range { start, end } = self.low_runs[low as usize][run];
+                    let code = high << low_bits;
+                    let mut places = upper.places(code + start..code + end);
+                    while !places.is_empty() {
+                        let some = places.start..places.end.min(places.start + self.block.room());
+                        places.start = some.end;
+                        self.block.fill(upper, some, high);
+                        if self.block.room() == 0 {
+                            self.join_block(low, lower, &mut fits);
+                        }
+                    }
                 }
-                let filling = self.whole.choose(&self.high_runs[high as usize]);
-                self.ties.choose(high);
-                let upper = Meeting {
-                    whole: &self.whole.blocks,
-                    chosen: &self.whole.chosen[..self.whole.len],
-                    ties: &self.ties.blocks,
-                    open: &self.ties.open,
-                };
-                let found = self.unit.join(upper, lower);
-                for (fits, found) in fits.iter_mut().zip(found) {
-                    fits[0] += found[0];
-                    fits[1] += found[1];
-                }
-                if any_empty {
-                    let empty = |lower: &[u32]| lower.iter().filter(|item| **item == 0).count();
-                    fits[0][0] -= filling * empty(lower[0]) as u64;
-                    fits[0][1] -= filling * empty(lower[1]) as u64;
-                }
+            }
+            if self.block.len > 0 {
+                self.join_block(low, lower, &mut fits);
             }
         }
         fits
     }
 
-    /// Fills the blocks with the upper halves whose low part has no bit of `low`.
-    fn gather(&mut self, upper: &Upper, low: u32) {
-        let Join { unit, low_bits, high_bits, whole, ties, .. } = self;
-        let low_runs = &self.low_runs[low as usize];
-        // The buckets of each high part.
-        let highs = (0..1 << *high_bits).map(|high: u32| {
-            let code = high << *low_bits;
-            low_runs.iter().map(move |run| code + run.start..code + run.end)
-        });
-        whole.gather(*unit, &upper.whole, highs.clone());
-        if ties.any {
-            ties.gather(*unit, highs);
+    /// Joins the block with the lower halves of the low part `low`, adds the numbers of pairs that fit to
+    /// `fits`, and empties the block.
+    fn join_block(&mut self, low: u32, lower: &Lower, fits: &mut [u64; 2]) {
+        let items = self.block.items.first_chunk().expect("a block has more room");
+        self.unit.tabulate(items, &mut self.tables);
+        let highs = self.block.highs();
+        self.block.empty();
+        for ((fits, lower), words) in
+            fits.iter_mut().zip([&lower.whole, &lower.ties]).zip(&self.words)
+        {
+            if !words.words.is_empty() {
+                self.runs.clear();
+                let mut open = Open { highs: &highs, lower, words, runs: &mut self.runs };
+                open.add(self.code.high, low << self.code.high, &highs.filled);
+                *fits += self.unit.join(&self.tables, &self.runs, &words.words);
+            }
         }
+    }
+
+    /// The numbers of pairs that fit, with whole lower halves and with ties.
+    fn one_by_one(&self, upper: &Unsorted, lower: &Lower) -> [u64; 2] {
+        let Code { low: low_bits, high: high_bits } = self.code;
+        let mut fits = [0; 2];
+        for &record in upper.records() {
+            let (code, item) = (view::code(record), view::item(record));
+            let (low, high) = (code & ((1 << low_bits) - 1), code >> low_bits);
+            // High parts that differ only in bits below the lowest of these are neighbours.
+            let below = high.trailing_zeros().min(high_bits);
+            for low in disjoint(low, low_bits) {
+                for high in disjoint(high >> below, high_bits - below) {
+                    let start = low << high_bits | high << below;
+                    let codes = start..start + (1 << below);
+                    for (fits, lower) in fits.iter_mut().zip([&lower.whole, &lower.ties]) {
+                        let items = lower.buckets(codes.clone());
+                        if !items.is_empty() {
+                            *fits += self.unit.fits(item, items);
+                        }
+                    }
+                }
+            }
+        }
+        fits
     }
 }
 
-impl<U: Unit> Whole<U> {
-    /// Fills the blocks with the half-boards of some buckets of each high part.
-    ///
-    /// A run of neighbouring buckets costs about as much as ten half-boards.
-    fn gather(
-        &mut self,
-        unit: U,
-        upper: &Buckets,
-        highs: impl Iterator<Item = impl Iterator<Item = Range<u32>>>,
-    ) {
-        let Whole { items, blocks, first, .. } = self;
-        blocks.clear();
-        first.clear();
-        let mut place = Start { blocks: 0, half_boards: 0 };
-        let mut len = 0;
-        for codes in highs {
-            first.push(place);
-            let start = len;
-            for codes in codes {
-                len += upper.copy(codes, items, len);
-            }
-            place.half_boards += (len - start) as u32;
-            len = fill_up::<U>(items, len);
-            place.blocks += ((len - start) / U::LANES) as u32;
-            if len >= CHUNK {
-                unit.pack(&items[..std::mem::take(&mut len)], blocks);
-            }
-        }
-        first.push(place);
-        // An empty block at the end fills up what is chosen.
-        items[len..len + U::LANES].fill(FILLING);
-        unit.pack(&items[..len + U::LANES], blocks);
+impl Block {
+    /// The number of lanes that are not filled.
+    fn room(&self) -> usize {
+        LANES - self.len
     }
 
-    /// Chooses the blocks of the high parts in `runs`, filled up with the empty last block. Returns the number
-    /// of chosen lanes without a half-board.
-    fn choose(&mut self, runs: &[Range<u32>]) -> u64 {
-        // The number of places that one store writes; most runs are short.
-        const STEP: usize = 8;
-        let most = self.blocks.len().next_multiple_of(U::CHOSEN) + STEP;
-        if self.chosen.len() < most {
-            self.chosen.resize(most, 0);
-        }
-        let (mut len, mut half_boards) = (0, 0);
-        for run in runs {
-            let (start, end) = (self.first[run.start as usize], self.first[run.end as usize]);
-            let count = (end.blocks - start.blocks) as usize;
-            for i in (0..count).step_by(STEP) {
-                let block = start.blocks + i as u32;
-                let blocks: [u32; STEP] = std::array::from_fn(|i| block.wrapping_add(i as u32));
-                self.chosen[len + i..len + i + STEP].copy_from_slice(&blocks);
-            }
-            len += count;
-            half_boards += end.half_boards - start.half_boards;
-        }
-        self.len = len.next_multiple_of(U::CHOSEN);
-        self.chosen[len..self.len].fill(self.blocks.len() as u32 - 1);
-        (self.len * U::LANES) as u64 - u64::from(half_boards)
-    }
-}
-
-impl<U: Unit> Ties<U> {
-    fn sort(&mut self, ties: &Unsorted) {
-        self.any = ties.len() > 0;
-        if self.any {
-            self.sorted.sort(ties);
-        } else {
-            self.highs.clear();
-        }
-    }
-
-    /// Fills the blocks with the tied half-boards of some buckets of each high part.
-    fn gather(&mut self, unit: U, highs: impl Iterator<Item = impl Iterator<Item = Range<u32>>>) {
+    /// Empties all lanes.
+    fn empty(&mut self) {
+        self.len = 0;
         self.highs.clear();
-        let mut len = 0;
-        for (high, codes) in highs.enumerate() {
-            for codes in codes {
-                len += self.sorted.copy(codes, &mut self.items, len);
-            }
-            self.highs.resize(len, high as u32);
-        }
-        let len = fill_up::<U>(&mut self.items, len);
-        self.highs.resize(len, CLOSED);
-        self.blocks.clear();
-        unit.pack(&self.items[..len], &mut self.blocks);
     }
 
-    /// Chooses the lanes whose high part has no bit of `high`.
-    fn choose(&mut self, high: u32) {
-        self.open.clear();
-        let taken = high | CLOSED;
-        for (block, highs) in self.highs.chunks(U::LANES).enumerate() {
-            let lane = |lanes, high: &u32| lanes << 1 | u64::from(high & taken == 0);
-            let lanes = highs.iter().rev().fold(0, lane);
-            if lanes != 0 {
-                self.open.push((block as u32, lanes));
+    /// Fills lanes with the upper halves at these places, for which there is room.
+    fn fill(&mut self, upper: &Buckets, places: Range<usize>, high: u32) {
+        if self.highs.last().is_none_or(|last| last.0 != high) {
+            self.highs.push((high, self.len));
+        }
+        let len = places.len();
+        upper.copy(places, &mut self.items[self.len..]);
+        self.len += len;
+    }
+
+    fn highs(&self) -> Highs {
+        let common = self.highs.iter().fold(u32::MAX, |common, (high, _)| common & high);
+        let any = self.highs.iter().fold(0, |any, (high, _)| any | high);
+        let mut highs =
+            Highs { common, any, having: [Lanes::NONE; MOST_HIGH_BITS], filled: Lanes::NONE };
+        highs.filled.add(0, self.len);
+        let ends = self.highs[1..].iter().map(|&(_, start)| start).chain([self.len]);
+        for (&(high, start), end) in self.highs.iter().zip(ends) {
+            let mut varying = high & !common;
+            while varying != 0 {
+                highs.having[varying.trailing_zeros() as usize].add(start, end);
+                varying &= varying - 1;
+            }
+        }
+        highs
+    }
+}
+
+impl Words {
+    /// Replaces the contents by the half-boards in these buckets.
+    fn take<U: Unit>(&mut self, unit: U, lower: &Buckets, codes: Range<u32>) {
+        self.first = lower.places(codes.clone()).start;
+        let items = lower.buckets(codes);
+        self.words.resize(items.len(), Word::default());
+        unit.words(items, &mut self.words);
+    }
+}
+
+/// Finds the lanes of a block that are open to the lower halves of one low part.
+struct Open<'a> {
+    highs: &'a Highs,
+    lower: &'a Buckets,
+    words: &'a Words,
+    runs: &'a mut Vec<Run>,
+}
+
+impl Open<'_> {
+    /// Adds the runs of the lower halves whose code is `code` but for its lowest `bits` bits. `open` are the
+    /// lanes that have no bit of its high part.
+    fn add(&mut self, bits: u32, code: u32, open: &Lanes) {
+        let Range { start, end } = self.lower.places(code..code + (1 << bits));
+        if start == end {
+            return;
+        }
+        if self.highs.any & ((1 << bits) - 1) == 0 {
+            let words = start - self.words.first..end - self.words.first;
+            return self.runs.push(Run { open: *open, words });
+        }
+        let bit = bits - 1;
+        self.add(bit, code, open);
+        if self.highs.common >> bit & 1 == 0 {
+            let open = open.without(&self.highs.having[bit as usize]);
+            if open.any() {
+                self.add(bit, code | 1 << bit, &open);
             }
         }
     }
 }
 
-/// Appends [`FILLING`] to the first `len` items up to a whole block, and returns the new number of items.
-fn fill_up<U: Unit>(items: &mut Vec<u32>, len: usize) -> usize {
-    let full = len.next_multiple_of(U::LANES);
-    if items.len() < full + U::LANES {
-        items.resize(full + U::LANES, 0);
-    }
-    items[len..full].fill(FILLING);
-    full
+/// The numbers of `bits` bits that have no bit in common with `taken`, in order.
+fn disjoint(taken: u32, bits: u32) -> impl Iterator<Item = u32> {
+    let free = !taken & ((1 << bits) - 1);
+    std::iter::successors(Some(0), move |number| {
+        // Carries run through the taken bits.
+        let next = (number | !free).wrapping_add(1) & free;
+        (next != 0).then_some(next)
+    })
 }
 
-/// The numbers of `bits` bits that have no bit in common with `taken`, as runs of neighbours.
+/// These numbers as runs of neighbours.
 fn disjoint_runs(taken: u32, bits: u32) -> Vec<Range<u32>> {
     let mut runs: Vec<Range<u32>> = Vec::new();
-    for number in (0..1 << bits).filter(|number| number & taken == 0) {
+    for number in disjoint(taken, bits) {
         match runs.last_mut() {
             Some(run) if run.end == number => run.end += 1,
             _ => runs.push(number..number + 1),

@@ -3,7 +3,8 @@
 use board::halves::Shares;
 use board::{Prefix, full_mask};
 
-use super::geometry::{Geometry, code_bits, item_bits};
+use super::cover::Conflicts;
+use super::geometry::{Code, Geometry, as_upper, diagonals};
 use super::lists::{Kept, Lists, Rest, Wanted};
 use super::marks::shares_lists;
 use super::memory::Room;
@@ -21,6 +22,19 @@ pub(crate) struct Joiner<U: Unit> {
     parts: Parts<U>,
 }
 
+/// The smallest board whose tasks have codes of their own, by a sample. Tasks of smaller ones take about as
+/// long as such a sample, or less.
+const SAMPLED: u32 = 22;
+
+/// The number of pairs of half-boards of a sample. It takes a few thousandths of the time of a task.
+fn pairs(n: u32) -> u64 {
+    match n {
+        0..=23 => 5_000,
+        24..=25 => 30_000,
+        _ => 100_000,
+    }
+}
+
 /// Tables that serve all tasks with one square of the centre row's queen.
 struct Tables {
     /// The square, as a bit. It is 0 for even N, and for an odd board if the lists serve every square.
@@ -31,8 +45,7 @@ struct Tables {
 impl<U: Unit> Joiner<U> {
     /// The method for boards of size `n`, with lists of at most `room` half-boards at a time.
     pub(crate) fn new(unit: U, n: u32, room: Room) -> Joiner<U> {
-        assert!(U::ITEM_BITS >= item_bits(n), "a unit too narrow for a board of size {n}");
-        let parts = Parts::new(unit, code_bits(n), room);
+        let parts = Parts::new(unit, Code::of(n), room);
         let shared = shares_lists(n).then(|| Shared::new(n, room.shared));
         Joiner { n, kept: room.kept, tables: None, shared, parts }
     }
@@ -60,23 +73,30 @@ impl<U: Unit> Joiner<U> {
 
     fn count_in_parts(&mut self, record: Prefix, shares: Shares, sum: &mut Sum) {
         let Prefix { left: centre, down: split, .. } = record;
-        let n = self.n;
-        let lists = lists(&mut self.tables, n, self.kept, centre, shares);
-        let geometry = Geometry::new(n, centre, split);
-        let others = full_mask(n) & !(split | centre);
+        let Joiner { n, kept, tables, parts, .. } = self;
+        let lists = lists(tables, *n, *kept, centre, shares);
+        let others = full_mask(*n) & !(split | centre);
+        let mut diagonals = diagonals(*n, centre, split);
+        if *n >= SAMPLED {
+            let upper = lists.sample(parts.unit, split, shares.upper);
+            let lower = lists.sample(parts.unit, others, shares.lower);
+            let conflicts = Conflicts::sample(pairs(*n), &upper, &lower, |key| as_upper(*n, key));
+            conflicts.order(&mut diagonals, Code::of(*n).bits() as usize);
+        }
+        let geometry = Geometry::new(*n, &diagonals);
         let upper = Wanted { set: split, window: shares.upper, closed: 0, view: geometry.upper };
         let lower = Wanted { set: others, window: shares.lower, closed: 0, view: geometry.lower };
         // A list that does not fit is joined in parts; the other list is made once more for each.
         let mut upper_rest = Rest::ALL;
         while let Rest::From(_) = upper_rest {
-            upper_rest = self.parts.list_upper(lists, upper, upper_rest);
-            if self.parts.whole.len() + self.parts.upper.ties.len() == 0 {
+            upper_rest = parts.list_upper(lists, upper, upper_rest);
+            if parts.whole.len() + parts.upper.ties.len() == 0 {
                 continue;
             }
             let mut lower_rest = Rest::ALL;
             while let Rest::From(_) = lower_rest {
-                lower_rest = self.parts.list_lower(lists, lower, lower_rest);
-                self.parts.count(shares.times, sum);
+                lower_rest = parts.list_lower(lists, lower, lower_rest);
+                parts.count(shares.times, sum);
             }
         }
     }
@@ -113,7 +133,7 @@ mod tests {
             // The last one of the most even splits leaves no half-board out.
             plan.fill(ordinal..ordinal + 1, &mut tasks).expect("the plan has the range");
             let count = |room| {
-                let mut joiner = Joiner::new(Portable::<4>, n, room);
+                let mut joiner = Joiner::new(Portable::<6>, n, room);
                 let mut sum = Sum::default();
                 joiner.count(tasks.get(0).0, &mut sum);
                 (sum.get().expect("it is small"), joiner.parts.whole.len())

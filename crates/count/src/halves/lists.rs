@@ -23,9 +23,9 @@ use board::full_mask;
 use board::halves::Window;
 
 use super::buckets::Unsorted;
-use super::geometry::View;
 use super::quarters::{Area, By, ByNumber, Columns, Numbering, Place, Quarters};
 use super::unit::{PADDING, Unit};
+use super::view::View;
 
 /// The number of half-boards that are collected before they are passed on.
 const CHUNK: usize = 4096;
@@ -43,6 +43,18 @@ pub(crate) enum Kept {
     OfList,
 }
 
+impl Kept {
+    /// The number of sets of columns whose quarters are kept. Those of both halves are needed twice, for a
+    /// sample and for the list. On the largest boards placing them again takes less than a fiftieth of the
+    /// time, and they would take hundreds of MiB.
+    pub(crate) fn sets(self, n: u32) -> usize {
+        match self {
+            Kept::All => 1,
+            Kept::OfList => 1 + usize::from(n <= 25),
+        }
+    }
+}
+
 /// Lists half-boards of one board size.
 pub(crate) struct Lists {
     n: u32,
@@ -52,11 +64,19 @@ pub(crate) struct Lists {
     centre: u32,
     /// The columns that decide about numbers.
     looked_at: u32,
-    upper: Table,
-    lower: Table,
+    /// The quarters of some columns, and which of these are replaced next.
+    placed: Vec<Placed>,
+    next: usize,
     /// The choices of columns for the upper quarter, by their ranks in the set.
     choices: Vec<u32>,
     pending: Pending,
+}
+
+/// The quarters of a half-board whose queens take some columns.
+struct Placed {
+    columns: u32,
+    upper: Table,
+    lower: Table,
 }
 
 /// The quarters at one place, by their columns.
@@ -127,24 +147,72 @@ impl Lists {
             kept,
             centre,
             looked_at,
-            upper: Table::new(n, kept, Place::Upper),
-            lower: Table::new(n, kept, Place::Lower),
+            placed: Vec::new(),
+            next: 0,
             choices: (0..1_u32 << half).filter(|choice| choice.count_ones() == chosen).collect(),
             pending: Pending::default(),
         };
+        lists.placed.resize_with(kept.sets(n), || Placed {
+            columns: 0,
+            upper: Table::new(n, kept, Place::Upper),
+            lower: Table::new(n, kept, Place::Lower),
+        });
         if kept == Kept::All {
-            lists.refill(full_mask(n) & !centre);
+            lists.refill(0, full_mask(n) & !centre);
         }
         lists
     }
 
-    fn refill(&mut self, columns: u32) {
+    /// Places the quarters in the columns `set`, unless they are there, and returns their place in `placed`.
+    fn place(&mut self, set: u32) -> usize {
+        if self.kept == Kept::All {
+            return 0;
+        }
+        let there = self.placed.iter().position(|placed| placed.columns == set);
+        there.unwrap_or_else(|| {
+            let place = self.next;
+            self.next = (place + 1) % self.placed.len();
+            self.refill(place, set);
+            place
+        })
+    }
+
+    fn refill(&mut self, place: usize, columns: u32) {
         let Lists { n, centre, looked_at, .. } = *self;
         let marked = n % 2 == 1 && centre == 0;
         let area = Area { n, columns, centre, looked_at, marked };
-        for table in [&mut self.upper, &mut self.lower] {
+        let placed = &mut self.placed[place];
+        placed.columns = columns;
+        for table in [&mut placed.upper, &mut placed.lower] {
             table.quarters = Quarters::new(area, table.place, &table.numbering);
         }
+    }
+
+    /// The keys of some half-boards in the columns `set` and in `window` that are not ties, from choices of
+    /// columns all over the list.
+    pub(crate) fn sample<U: Unit>(&mut self, unit: U, set: u32, window: Window) -> Vec<u64> {
+        const CHOICES: usize = 20;
+        const ENOUGH: usize = 1 << 16;
+        let place = self.place(set);
+        let rectangles = Rectangles::new(window, self.n / 2);
+        let columns = columns(set);
+        let Lists { placed, choices, pending, .. } = self;
+        let Placed { upper, lower, .. } = &placed[place];
+        // Multiples of about the golden section of the list's length.
+        let stride = (choices.len() * 8 / 13) | 1;
+        let mut sample = Vec::new();
+        for i in 0..CHOICES {
+            let choice = choices[i * stride % choices.len()];
+            let (above, below) = split(set, &columns, choice, self.n / 2);
+            let (above, below) = (upper.numbering.of(above), lower.numbering.of(below));
+            let (above, below) = (upper.quarters.of(above), lower.quarters.of(below));
+            pending.whole.append(unit, &rectangles.whole, above, below);
+            sample.extend_from_slice(pending.whole.take());
+            if sample.len() >= ENOUGH {
+                break;
+            }
+        }
+        sample
     }
 
     /// Lists the part `rest` of what is `wanted`, as far as there is room, and returns what is left.
@@ -162,16 +230,15 @@ impl Lists {
     ) -> Rest {
         whole.clear();
         ties.clear();
-        let Wanted { set, window, .. } = wanted;
+        let Wanted { set, window, closed, view } = wanted;
+        let reader = unit.reader(&view);
         let Rest::From(start) = rest else { return Rest::Nothing };
-        if self.kept == Kept::OfList {
-            self.refill(set);
-        }
-        let Lists { upper, lower, choices, pending, looked_at, .. } = self;
+        let place = self.place(set);
+        let Lists { placed, choices, pending, looked_at, .. } = self;
+        let Placed { upper, lower, .. } = &placed[place];
         let half = self.n / 2;
         let rectangles = Rectangles::new(window, half);
         let columns = columns(set);
-        let all_ranks = full_mask(half);
         // The first choice whose half-boards are pending.
         let mut first = start;
         let mut batch = [Found::default(); BATCH];
@@ -179,8 +246,7 @@ impl Lists {
             // The quarters are paired later: otherwise half of the time would be spent waiting for them.
             let mut found = 0;
             for (i, &choice) in choices.iter().enumerate().skip(from).take(BATCH) {
-                let above = Columns { set: spread(choice, &columns), ranks: choice };
-                let below = Columns { set: set ^ above.set, ranks: all_ranks ^ choice };
+                let (above, below) = split(set, &columns, choice, half);
                 if rectangles.may_hold((above.set & *looked_at).count_ones()) {
                     let (above, below) = (upper.find(unit, above), lower.find(unit, below));
                     batch[found] = Found { choice: i, above, below };
@@ -192,14 +258,18 @@ impl Lists {
                 pending.whole.append(unit, &rectangles.whole, above, below);
                 pending.ties.append(unit, &rectangles.ties, above, below);
                 if pending.whole.len >= CHUNK || pending.ties.len >= CHUNK {
-                    if !pending.pass_on(unit, wanted, whole, ties) {
+                    if !pending.pass_on(unit, closed, &reader, whole, ties) {
                         return Rest::From(first);
                     }
                     first = choice + 1;
                 }
             }
         }
-        if pending.pass_on(unit, wanted, whole, ties) { Rest::Nothing } else { Rest::From(first) }
+        if pending.pass_on(unit, closed, &reader, whole, ties) {
+            Rest::Nothing
+        } else {
+            Rest::From(first)
+        }
     }
 }
 
@@ -209,7 +279,8 @@ impl Pending {
     fn pass_on<U: Unit>(
         &mut self,
         unit: U,
-        Wanted { closed, view, .. }: Wanted,
+        closed: u64,
+        reader: &U::Reader,
         whole: &mut Unsorted,
         ties: &mut Unsorted,
     ) -> bool {
@@ -220,8 +291,8 @@ impl Pending {
         let fits = keys.len() <= whole.room_left() && tied.len() <= ties.room_left();
         assert!(fits || whole.len() + ties.len() > 0, "room for a chunk and a choice");
         if fits {
-            whole.append(unit, keys, view);
-            ties.append(unit, tied, view);
+            whole.append(unit, keys, reader);
+            ties.append(unit, tied, reader);
         }
         fits
     }
@@ -340,6 +411,12 @@ fn columns(mut set: u32) -> [u32; 16] {
         set ^= bit;
         bit
     })
+}
+
+/// The columns of the upper quarter, whose ranks in `set` are the bits of `choice`, and those of the lower one.
+fn split(set: u32, columns: &[u32; 16], choice: u32, half: u32) -> (Columns, Columns) {
+    let above = Columns { set: spread(choice, columns), ranks: choice };
+    (above, Columns { set: set ^ above.set, ranks: full_mask(half) ^ choice })
 }
 
 /// The columns whose ranks are the bits of `choice`.

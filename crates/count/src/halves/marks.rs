@@ -20,11 +20,14 @@ pub(crate) fn shares_lists(n: u32) -> bool {
     }
 }
 
-/// The marks in keys of upper half-boards.
-pub(crate) const UPPER_MARKS: u64 = 0b1_1111 << (32 + CORNER_OF_UPPER);
+/// The bits of an upper half-board's key that are its marks.
+pub(crate) const UPPER_MARKS: [u32; 5] = {
+    const FIRST: u32 = 32 + CORNER_OF_UPPER;
+    [FIRST, FIRST + 1, FIRST + 2, FIRST + 3, FIRST + 4]
+};
 
-/// The marks in keys of lower half-boards, after `left` and `right` are exchanged.
-pub(crate) const LOWER_MARKS: u64 = 1 << (32 + CORNER_OF_LOWER);
+/// The bit of a lower half-board's key that is its mark.
+pub(crate) const LOWER_MARKS: [u32; 1] = [CORNER_OF_LOWER];
 
 const CORNER_OF_UPPER: u32 = 27;
 

@@ -1,16 +1,11 @@
 //! How much memory a board takes, and how lists and quarters share it.
 
-use super::geometry::code_bits;
+use super::buckets::Buckets;
+use super::geometry::Code;
 use super::lists::Kept;
 use super::marks::shares_lists;
 use super::quarters::Place;
 use crate::MemoryNeed;
-
-/// The most bytes of a lane of a block of any unit.
-const LANE_BYTES: u64 = 8;
-
-/// The most lanes of a block of any unit.
-const MOST_LANES: u64 = 64;
 
 /// The largest board for which keeping all quarters is worth the memory, if there is enough: about 0.3 GiB
 /// for N = 22.
@@ -48,7 +43,7 @@ impl Room {
     fn most(n: u32) -> Room {
         let kept = if n <= ALL_QUARTERS { Kept::All } else { Kept::OfList };
         let shared = shared_lists(n) * longest_shared_list(n) / 3 * 2;
-        Room { shared, ..Room::new(kept, longest_list(n)) }
+        Room { shared, ..Room::new(kept, longest_list(n).min(most_at_a_time(n))) }
     }
 
     /// The bytes of everything, for a board of size `n`.
@@ -58,12 +53,11 @@ impl Room {
 
     /// The bytes of the lists of a task.
     fn list_bytes(self) -> u64 {
-        // Two words of one list while it is sorted, and an item of each list. For the upper list also a
-        // lane, its block's place, and the items of the largest high part.
-        let whole = self.whole as u64 * (2 * 4 + 2 * 4 + LANE_BYTES + 4 + 4);
-        // Two words and an item of each list. For the upper list also item, high part, lane and open block,
-        // in vectors that grow to twice the size.
-        let ties = self.ties as u64 * (2 * (2 * 4 + 4) + 2 * (4 + 4 + LANE_BYTES + 16));
+        // A record of one list while it is sorted, an item of each list, and a word of each lower half of one
+        // low part, of which there are at most as many as half of the list.
+        let whole = self.whole as u64 * (8 + 2 * 4 + 4);
+        // Records of both lists. An item of the lower ones, and of the upper ones if they are many.
+        let ties = self.ties as u64 * (2 * 8 + 2 * 4 + 8);
         whole + ties
     }
 
@@ -84,14 +78,15 @@ impl Room {
 /// but the reference, which takes what its lists take.
 ///
 /// With less than `most`, odd boards up to 21 make lists anew that tasks could share, boards of sizes 22 and
-/// 23 place their quarters anew for each list, and larger boards join lists in parts.
+/// 23 place their quarters anew for each list, and larger boards join lists in more parts.
 pub(crate) fn needs(n: u32) -> MemoryNeed {
     MemoryNeed { least: Room::least(n).bytes(n), most: Room::most(n).bytes(n) }
 }
 
 /// The bytes that a board takes beside its lists.
 fn fixed(n: u32, kept: Kept) -> u64 {
-    const REST: u64 = 2 << 20;
+    /// Samples of both lists take most of it.
+    const REST: u64 = 6 << 20;
     let half = n / 2;
     let columns = match kept {
         Kept::All => n,
@@ -114,16 +109,16 @@ fn fixed(n: u32, kept: Kept) -> u64 {
     });
     // At most a sixth of the pairs of quarters with given columns that rooks have.
     let pairs = 2 * 8 * quarters[0].1 * quarters[1].1 / 6;
-    let bits = code_bits(n);
-    // Two numbers for each bucket of both lists, of their ties, and of the join's sorted ties.
-    let buckets = 4 * 2 * 4 * (1_u64 << bits);
-    // For each number the runs of numbers without a bit in common with it, and a block for each high part.
-    let runs = 2 * 8 * 3_u64.pow(bits.div_ceil(2));
-    let padding = (1 << bits.div_ceil(2)) * MOST_LANES * LANE_BYTES;
+    let code = Code::of(n);
+    // Both lists, the ties of the lower one, and the join's sorted ties.
+    let buckets = 4 * Buckets::bytes(code.bits());
+    // For each low part the runs of those without a bit in common with it, in vectors that grow to twice the
+    // size.
+    let runs = 2 * 2 * 8 * 3_u64.pow(code.low);
     // For each shared list the starts of its buckets and the padding at its end. The items of the upper one.
-    let shared = shared_lists(n) as u64 * (2 * 4 * (1 << bits) + 256)
+    let shared = shared_lists(n) as u64 * (Buckets::bytes(code.bits()) + 256)
         + longest_shared_list(n) as u64 * SHARED_BYTES;
-    quarters[0].0 + quarters[1].0 + pairs + buckets + runs + padding + shared + REST
+    kept.sets(n) as u64 * (quarters[0].0 + quarters[1].0) + pairs + buckets + runs + shared + REST
 }
 
 /// The bytes of a half-board in a shared list.
@@ -149,6 +144,12 @@ const PART: usize = 2 << 20;
 
 /// The least room of any list: enough for a chunk and the half-boards of one choice of columns.
 const LEAST: usize = 16 << 10;
+
+/// The most half-boards of a list at a time. Longer lists are joined in parts: making lists takes a fiftieth of
+/// the time on such boards.
+fn most_at_a_time(n: u32) -> usize {
+    if n <= 27 { 24 << 20 } else { 48 << 20 }
+}
 
 fn least(n: u32) -> usize {
     longest_list(n).min(PART)

@@ -1,6 +1,7 @@
 //! The lists of a task, or parts of them, and the room to join them.
 
 use super::buckets::{Buckets, Unsorted};
+use super::geometry::Code;
 use super::join::{Join, Lower, Upper};
 use super::lists::{Lists, Rest, Wanted};
 use super::memory::Room;
@@ -18,16 +19,16 @@ pub(crate) struct Parts<U: Unit> {
 }
 
 impl<U: Unit> Parts<U> {
-    /// Empty lists, for which there is `room`, of a board whose buckets `code_bits` bits number.
-    pub(crate) fn new(unit: U, code_bits: u32, room: Room) -> Parts<U> {
-        let buckets = |room| Buckets::new(code_bits, room);
+    /// Empty lists, for which there is `room`, of a board with this code.
+    pub(crate) fn new(unit: U, code: Code, room: Room) -> Parts<U> {
+        let buckets = |room| Buckets::new(code.bits(), room);
         Parts {
             unit,
             whole: Unsorted::new(room.whole),
             ties: Unsorted::new(room.ties),
             upper: Upper { whole: buckets(room.whole), ties: Unsorted::new(room.ties) },
             lower: Lower { whole: buckets(room.whole), ties: buckets(room.ties) },
-            join: Join::new(unit, code_bits, room),
+            join: Join::new(unit, code, room),
         }
     }
 

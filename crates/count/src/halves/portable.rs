@@ -1,26 +1,15 @@
 //! The method in plain Rust, for every processor.
 
-use super::geometry::{View, runs};
-use super::unit::{Fits, Meeting, Quarter, Unit};
+use super::unit::{ENTRY_LANES, Entry, LANES, Quarter, Run, Tables, Unit};
+use super::view::{ByBytes, View};
+use super::word::Word;
 
-/// The number of bits of an item that one table covers.
-const TABLE_BITS: u32 = 7;
-
-/// Plain Rust. Items have seven bits for each table.
+/// Plain Rust, for items of so many chunks.
 #[derive(Clone, Copy)]
-pub(crate) struct Portable<const TABLES: usize>;
+pub(crate) struct Portable<const CHUNKS: usize>;
 
-impl<const TABLES: usize> Unit for Portable<TABLES> {
-    type Block = u32;
-
-    const LANES: usize = 1;
-
-    const ITEM_BITS: u32 = {
-        let bits = TABLES as u32 * TABLE_BITS;
-        if bits < 32 { bits } else { 32 }
-    };
-
-    const CHOSEN: usize = 1;
+impl<const CHUNKS: usize> Unit for Portable<CHUNKS> {
+    type Reader = ByBytes;
 
     fn pair(self, upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
         let mut len = 0;
@@ -36,67 +25,83 @@ impl<const TABLES: usize> Unit for Portable<TABLES> {
         len
     }
 
-    fn extract(self, keys: &[u64], view: View, codes: &mut [u32], items: &mut [u32]) {
-        let (cut, rest) = (runs(view.cut), runs(view.rest));
-        for (i, key) in keys.iter().enumerate() {
-            let key = key.rotate_left(view.rotate);
-            let gather = |runs: &[(u64, u32)]| {
-                runs.iter().fold(0, |bits, (mask, shift)| bits | (key & mask) >> shift) as u32
-            };
-            codes[i] = gather(&cut);
-            items[i] = gather(&rest);
+    fn reader(self, view: &View) -> ByBytes {
+        ByBytes::new(view)
+    }
+
+    fn read(self, keys: &[u64], reader: &ByBytes, records: &mut [u64]) {
+        for (key, record) in keys.iter().zip(records) {
+            *record = reader.read(*key);
         }
     }
 
-    fn pack(self, items: &[u32], blocks: &mut Vec<u32>) {
-        blocks.extend_from_slice(items);
+    fn words(self, items: &[u32], words: &mut [Word]) {
+        for (item, word) in items.iter().zip(words) {
+            *word = Word::of(*item);
+        }
     }
 
-    /// Joins 64 lower halves at a time; a word has a bit for each of them.
-    fn join(self, upper: Meeting<'_, u32>, lower: [&[u32]; 2]) -> Fits {
-        let Meeting { whole, chosen, ties, open } = upper;
-        let mut fits = [[0; 2]; 2];
-        for (kind, lower) in lower.into_iter().enumerate() {
-            for lower in lower.chunks(64) {
-                let tables = tables::<TABLES>(lower);
-                let whole = chosen.iter().map(|block| look_up(&tables, whole[*block as usize]));
-                fits[0][kind] += whole.sum::<u64>();
-                // A block has one lane, which is open or not.
-                let open = open.iter().filter(|(_, lanes)| *lanes != 0);
-                let ties = open.map(|(block, _)| look_up(&tables, ties[*block as usize]));
-                fits[1][kind] += ties.sum::<u64>();
+    fn tabulate(self, items: &[u32; LANES], tables: &mut Tables) {
+        let mut lanes = [[[0; ENTRY_LANES / 64]; LANES / ENTRY_LANES]; 32];
+        for (word, items) in items.as_chunks::<64>().0.iter().enumerate() {
+            let (half, word) = (word * 64 / ENTRY_LANES, word % (ENTRY_LANES / 64));
+            let (first, second) = items.split_at(32);
+            let columns = transposed(first).into_iter().zip(transposed(second));
+            for (lanes, (first, second)) in lanes.iter_mut().zip(columns) {
+                lanes[half][word] = u64::from(first) | u64::from(second) << 32;
             }
         }
-        fits
+        tables.fill(CHUNKS, &lanes);
+    }
+
+    fn join(self, tables: &Tables, runs: &[Run], words: &[Word]) -> u64 {
+        let mut sum = 0;
+        for Run { open, words: places } in runs {
+            for &word in &words[places.clone()] {
+                for (half, open) in open.0.as_chunks().0.iter().enumerate() {
+                    let entries: [&Entry; CHUNKS] =
+                        std::array::from_fn(|i| &tables.0[i][half].0[word.byte(i) / 8]);
+                    sum += fits(open, entries);
+                }
+            }
+        }
+        sum
+    }
+
+    fn fits(self, item: u32, items: &[u32]) -> u64 {
+        u64::from(items.iter().map(|other| u32::from(item & other == 0)).sum::<u32>())
     }
 }
 
-/// For each value of seven bits, the set of those of at most 64 items that have none of its bits.
-type Table = [u64; 1 << TABLE_BITS];
-
-/// The number of lower halves that fit an upper half with this item.
-fn look_up(tables: &[Table], item: u32) -> u64 {
-    let fit = tables.iter().enumerate().fold(u64::MAX, |fit, (i, table)| {
-        let bits = item >> (i as u32 * TABLE_BITS);
-        fit & table[bits as usize % (1 << TABLE_BITS)]
-    });
-    u64::from(fit.count_ones())
+/// The bits of 32 words of 32 bits, by place: bit `i` of word `k` becomes bit `k` of word `i`.
+fn transposed(words: &[u32]) -> [u32; 32] {
+    let mut square: [u32; 32] = std::array::from_fn(|i| words[i]);
+    // Exchanges squares of 16 by 16 bits, then of 8 by 8, and so on.
+    let mut mask = 0x0000_ffff_u32;
+    let mut size = 16;
+    while size > 0 {
+        for i in (0..32).filter(|i| i & size == 0) {
+            let changed = (square[i] >> size ^ square[i + size]) & mask;
+            square[i] ^= changed << size;
+            square[i + size] ^= changed;
+        }
+        size /= 2;
+        mask ^= mask << size;
+    }
+    square
 }
 
-fn tables<const TABLES: usize>(lower: &[u32]) -> [Table; TABLES] {
-    let mut tables = [[0; 1 << TABLE_BITS]; TABLES];
-    for (i, table) in tables.iter_mut().enumerate() {
-        table[0] = u64::MAX >> (64 - lower.len());
-        for bit in 0..TABLE_BITS {
-            let mask = 1 << (i as u32 * TABLE_BITS + bit);
-            let without = |item: &u32| u64::from(*item) & mask == 0;
-            let without =
-                lower.iter().rev().fold(0, |set, item| set << 1 | u64::from(without(item)));
-            let (lesser, rest) = table.split_at_mut(1 << bit);
-            for (with, lesser) in rest.iter_mut().zip(lesser.iter()) {
-                *with = lesser & without;
-            }
-        }
+/// The number of open lanes that are in all entries. Bytes have the numbers of their own bits first, and these
+/// are added up.
+fn fits<const CHUNKS: usize>(open: &Entry, entries: [&Entry; CHUNKS]) -> u64 {
+    let mut bytes = 0;
+    for (i, open) in open.iter().enumerate() {
+        let word = entries.iter().fold(*open, |word, entry| word & entry[i]);
+        let pairs = word - (word >> 1 & 0x5555_5555_5555_5555);
+        let fours = (pairs & 0x3333_3333_3333_3333) + (pairs >> 2 & 0x3333_3333_3333_3333);
+        bytes += (fours + (fours >> 4)) & 0x0f0f_0f0f_0f0f_0f0f;
     }
-    tables
+    // At most 64 in a byte, and 512 in all.
+    let words = (bytes & 0x00ff_00ff_00ff_00ff) + (bytes >> 8 & 0x00ff_00ff_00ff_00ff);
+    words.wrapping_mul(0x0001_0001_0001_0001) >> 48
 }

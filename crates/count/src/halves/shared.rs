@@ -24,11 +24,12 @@ use board::halves::Window;
 use board::{Prefix, full_mask};
 
 use super::buckets::Buckets;
-use super::geometry::{Geometry, View, code_bits, runs};
+use super::geometry::{Code, Geometry};
 use super::lists::{Lists, Rest, Wanted};
-use super::marks::LOWER_MARKS;
+use super::marks::{LOWER_MARKS, UPPER_MARKS};
 use super::parts::Parts;
 use super::unit::{Sieve, Unit};
+use super::view::{self, View};
 
 /// The lists that tasks share whose upper halves have the same columns right of the centre.
 pub(crate) struct Shared {
@@ -85,10 +86,11 @@ impl Shared {
         });
         block.list_upper(n, split, lists, parts)?;
         block.list_lower(n, others, room, lists, parts)?;
-        let sieve = sieve(n, centre, block.geometry.lower);
+        let Geometry { upper: above, lower: below, item_diagonals } = block.geometry;
+        let sieve = |view, corner| sieve(n, centre, view, corner, item_diagonals);
         if let (Some((_, upper)), Some(lower)) = (&block.upper, block.lower.get(&others)) {
-            parts.upper.whole.sift(parts.unit, upper, sieve);
-            parts.lower.whole.sift(parts.unit, lower, sieve);
+            parts.upper.whole.sift(parts.unit, upper, sieve(above, UPPER_MARKS[0]));
+            parts.lower.whole.sift(parts.unit, lower, sieve(below, LOWER_MARKS[0]));
         }
         Ok(())
     }
@@ -109,7 +111,7 @@ impl Block {
             let half = n / 2;
             let window = Window { below: -1, above: 1 << (half - 1 - split.trailing_ones()) };
             list(n, split, window, self.geometry.upper, lists, parts)?;
-            self.upper = Some((split, Buckets::of(code_bits(n), &parts.whole)));
+            self.upper = Some((split, Buckets::of(Code::of(n).bits(), &parts.whole)));
         }
         Ok(())
     }
@@ -131,7 +133,7 @@ impl Block {
                 self.lower.clear();
             }
             self.kept += len;
-            self.lower.insert(others, Buckets::of(code_bits(n), &parts.whole));
+            self.lower.insert(others, Buckets::of(Code::of(n).bits(), &parts.whole));
         }
         Ok(())
     }
@@ -158,18 +160,14 @@ fn list<U: Unit>(
 }
 
 /// The sieve that leaves the half-boards of shared lists that count with the queen on the square `centre`.
-/// The lower view has only the corner's mark, which is at the same place of the items as in the upper view.
-fn sieve(n: u32, centre: u32, lower: View) -> Sieve {
+/// Their keys have the corner's mark as bit `corner`, and their items so many diagonals.
+fn sieve(n: u32, centre: u32, view: View, corner: u32, diagonals: u32) -> Sieve {
     let column = centre.trailing_zeros();
-    let corner = if column == 0 { LOWER_MARKS } else { 0 };
-    let attacked = u64::from(centre) | u64::from(centre) << 32 | corner;
-    let gather = |mask: u64| {
-        runs(mask).iter().fold(0, |bits, (run, shift)| bits | (attacked & run) >> shift) as u32
-    };
-    let diagonals = (lower.rest & !LOWER_MARKS).count_ones();
+    let corner = if column == 0 { 1 << corner } else { 0 };
+    let attacked = view.read(u64::from(centre) | u64::from(centre) << 32 | corner);
     Sieve {
-        codes: gather(lower.cut),
-        bits: gather(lower.rest),
+        codes: view::code(attacked),
+        bits: view::item(attacked),
         below: (n / 2 - column) << (diagonals + 1),
         keep: (1 << diagonals) - 1,
     }

@@ -1,20 +1,14 @@
 //! Units: the steps of the method that have an implementation for each instruction set.
 
-use super::geometry::View;
+use std::ops::Range;
+
+use super::view::View;
+use super::word::{CHUNK_BITS, CHUNKS, Word};
 
 /// The right to execute some instructions: a value exists only where the processor has them.
 pub(crate) trait Unit: Copy {
-    /// Some upper half-boards, laid out for [`join`](Unit::join) with a lane for each.
-    type Block;
-
-    /// The number of half-boards of a block.
-    const LANES: usize;
-
-    /// The number of bits of an item, at most 32.
-    const ITEM_BITS: u32;
-
-    /// The number of blocks of whole half-boards that are joined together.
-    const CHOSEN: usize;
+    /// A view in the form in which the unit reads keys.
+    type Reader;
 
     /// Writes the keys of the half-boards that the quarters make to the start of `keys`, and
     /// returns their number. `keys` has room for every pair and for [`PADDING`] more.
@@ -24,8 +18,11 @@ pub(crate) trait Unit: Copy {
     /// of their numbers.
     fn prefetch(self, _keys: &[u64], _starts: &[u16]) {}
 
-    /// Splits each key into the number of its bucket and its item.
-    fn extract(self, keys: &[u64], view: View, codes: &mut [u32], items: &mut [u32]);
+    /// Prepares a view.
+    fn reader(self, view: &View) -> Self::Reader;
+
+    /// Writes the record of each key.
+    fn read(self, keys: &[u64], reader: &Self::Reader, records: &mut [u64]);
 
     /// Moves the keys that lack a bit of `closed` to the start, and returns their number. The contents after
     /// them are unspecified.
@@ -51,13 +48,17 @@ pub(crate) trait Unit: Copy {
         len
     }
 
-    /// Appends blocks of `items`, in their order; their number is a multiple of [`LANES`](Unit::LANES). In a
-    /// block a [`FILLING`] is an item with all bits.
-    fn pack(self, items: &[u32], blocks: &mut Vec<Self::Block>);
+    /// Writes the word of each item.
+    fn words(self, items: &[u32], words: &mut [Word]);
 
-    /// The number of pairs of an upper half-board and a lower one that have no bit in common. `lower` has the
-    /// items of the lower half-boards: first of those that are whole, then of the ties.
-    fn join(self, upper: Meeting<'_, Self::Block>, lower: [&[u32]; 2]) -> Fits;
+    /// Replaces the tables by those of `items`, a lane for each.
+    fn tabulate(self, items: &[u32; LANES], tables: &mut Tables);
+
+    /// The number of pairs that fit of a word of one of the `runs` and a lane that is open to it.
+    fn join(self, tables: &Tables, runs: &[Run], words: &[Word]) -> u64;
+
+    /// The number of `items` that have no bit in common with `item`.
+    fn fits(self, item: u32, items: &[u32]) -> u64;
 }
 
 /// The number of keys beyond a list's end that may be loaded as part of a vector.
@@ -90,33 +91,100 @@ pub(crate) struct Sieve {
     pub(crate) keep: u32,
 }
 
-/// The numbers of pairs that fit, indexed by the upper half and then by the lower one: 0 for a whole one, 1
-/// for a tie.
-pub(crate) type Fits = [[u64; 2]; 2];
+/// The number of upper half-boards of a block, which lower ones are compared with at a time.
+pub(crate) const LANES: usize = 1024;
 
-/// Upper half-boards to join.
-pub(crate) struct Meeting<'a, Block> {
-    pub(crate) whole: &'a [Block],
-    /// The places in `whole` of the blocks to join; their number is a multiple of [`CHOSEN`](Unit::CHOSEN).
-    pub(crate) chosen: &'a [u32],
-    pub(crate) ties: &'a [Block],
-    /// The places in `ties` of the blocks to join, each with its lanes to join, the first lane as the lowest
-    /// bit.
-    pub(crate) open: &'a [(u32, u64)],
+/// A set of lanes of a block, the first lane as the lowest bit of the first word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C, align(64))]
+pub(crate) struct Lanes(pub(crate) [u64; LANES / 64]);
+
+impl Lanes {
+    /// No lane.
+    pub(crate) const NONE: Lanes = Lanes([0; LANES / 64]);
+
+    /// Adds the lanes from `start` to before `end`, at least one.
+    pub(crate) fn add(&mut self, start: usize, end: usize) {
+        let (first, last) = (start / 64, (end - 1) / 64);
+        for (i, word) in self.0.iter_mut().enumerate().take(last + 1).skip(first) {
+            let below = if i == first { start % 64 } else { 0 };
+            let above = if i == last { 63 - (end - 1) % 64 } else { 0 };
+            *word |= u64::MAX << below & u64::MAX >> above;
+        }
+    }
+
+    /// The lanes that are not in `other`.
+    pub(crate) fn without(&self, other: &Lanes) -> Lanes {
+        Lanes(std::array::from_fn(|i| self.0[i] & !other.0[i]))
+    }
+
+    /// Whether there is a lane.
+    pub(crate) fn any(&self) -> bool {
+        self.0.iter().fold(0, |all, word| all | word) != 0
+    }
 }
 
-/// The item of a lane without a half-board. It has all bits, so it fits only an item without bits.
-pub(crate) const FILLING: u32 = u32::MAX;
+/// Some neighbouring words, and the lanes of a block that are open to them.
+#[derive(Clone, Debug)]
+pub(crate) struct Run {
+    /// The open lanes.
+    pub(crate) open: Lanes,
+    /// The places of the words.
+    pub(crate) words: Range<usize>,
+}
+
+/// The number of lanes of half a block: an entry of a table has as many, and fills a cache line.
+pub(crate) const ENTRY_LANES: usize = 512;
+
+/// The words of an entry.
+pub(crate) type Entry = [u64; ENTRY_LANES / 64];
+
+/// The entries for each value of a chunk: the lanes whose items have none of its bits.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+pub(crate) struct Table(pub(crate) [Entry; 1 << CHUNK_BITS]);
+
+/// A block of upper half-boards, as tables in which lower ones are looked up: for each chunk of an item a
+/// table for each half of the lanes.
+#[repr(C, align(64))]
+pub(crate) struct Tables(pub(crate) [[Table; LANES / ENTRY_LANES]; CHUNKS]);
+
+impl Tables {
+    /// Tables of no half-board.
+    pub(crate) fn new() -> Box<Tables> {
+        let empty = Table([[0; ENTRY_LANES / 64]; 1 << CHUNK_BITS]);
+        Box::new(Tables([[empty; LANES / ENTRY_LANES]; CHUNKS]))
+    }
+
+    /// Fills the tables from the lanes that have each bit of an item.
+    #[inline(always)]
+    pub(crate) fn fill(&mut self, chunks: usize, lanes: &[[Entry; LANES / ENTRY_LANES]; 32]) {
+        for (chunk, tables) in self.0[..chunks].iter_mut().enumerate() {
+            for (half, Table(entries)) in tables.iter_mut().enumerate() {
+                entries[0] = [u64::MAX; ENTRY_LANES / 64];
+                for bit in 0..CHUNK_BITS as usize {
+                    let Some(lanes) = lanes.get(chunk * CHUNK_BITS as usize + bit) else { break };
+                    let (lesser, rest) = entries.split_at_mut(1 << bit);
+                    for (with, lesser) in rest.iter_mut().zip(lesser.iter()) {
+                        *with = std::array::from_fn(|i| lesser[i] & !lanes[half][i]);
+                    }
+                }
+            }
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::halves::buckets::{Buckets, Unsorted};
+    use crate::halves::geometry::Code;
     use crate::halves::join::{Join, Lower, Upper};
     use crate::halves::lists::Kept;
     use crate::halves::memory::Room;
     use crate::halves::portable::Portable;
     use crate::halves::sum::Sum;
+    use crate::halves::view;
     #[cfg(target_arch = "x86_64")]
     use crate::halves::{avx2::Avx2, avx512::Avx512};
 
@@ -140,14 +208,14 @@ mod tests {
     /// Runs a check for every unit that this processor has.
     macro_rules! for_every_unit {
         ($check:ident) => {
-            $check(Portable::<4>);
-            $check(Portable::<5>);
+            $check(Portable::<6>, 6);
+            $check(Portable::<7>, 7);
             #[cfg(target_arch = "x86_64")]
             {
-                let _ = Avx2::<7>::new().map($check);
-                let _ = Avx2::<8>::new().map($check);
-                let _ = Avx512::<4>::new().map($check);
-                let _ = Avx512::<5>::new().map($check);
+                let _ = Avx2::<6>::new().map(|unit| $check(unit, 6));
+                let _ = Avx2::<7>::new().map(|unit| $check(unit, 7));
+                let _ = Avx512::<6>::new().map(|unit| $check(unit, 6));
+                let _ = Avx512::<7>::new().map(|unit| $check(unit, 7));
             }
         };
     }
@@ -157,80 +225,73 @@ mod tests {
         upper.iter().map(fit).sum()
     }
 
-    /// Items in blocks, which a [`FILLING`] ends.
-    fn blocks<U: Unit>(unit: U, items: &[u32]) -> (Vec<u32>, Vec<U::Block>) {
-        let mut filled = items.to_vec();
-        filled.resize((items.len() + 1).next_multiple_of(U::LANES * U::CHOSEN), FILLING);
-        let mut blocks = Vec::new();
-        unit.pack(&filled, &mut blocks);
-        assert_eq!(blocks.len() * U::LANES, filled.len());
-        (filled, blocks)
-    }
-
-    fn joins_like_the_definition<U: Unit>(unit: U) {
+    fn joins_like_the_definition<U: Unit>(unit: U, chunks: u32) {
         let mut random = Random(0x101);
-        let name = std::any::type_name::<U>();
-        let mut fits_of_ties = 0;
-        for len in 0..=130 {
-            let mut items = |len: u64| -> Vec<u32> {
-                let mask = u32::MAX >> (32 - U::ITEM_BITS);
+        let mut tables = Tables::new();
+        let mut all_fits = 0;
+        for len in (1..=130).step_by(3) {
+            let mut items = |len: usize| -> Vec<u32> {
+                let mask = u32::MAX >> (32 - (chunks * CHUNK_BITS).min(32));
                 (0..len).map(|_| random.sparse() as u32 & mask).collect()
             };
-            let lower = [items(len), items(len * 7 % 37)];
-            let (filled, whole) = blocks(unit, &items(len * 3));
-            let (ties, tie_blocks) = blocks(unit, &items(len * 5 % 300));
-            let chosen: Vec<u32> = (0..whole.len() as u32).rev().collect();
-            let mut open_ties = Vec::new();
-            let mut open = Vec::new();
-            for (block, ties) in ties.chunks(U::LANES).enumerate() {
-                let lanes = random.next() >> (64 - U::LANES);
-                let is_open = |(lane, item)| (lanes >> lane & 1 == 1).then_some(item);
-                open_ties.extend(ties.iter().enumerate().filter_map(is_open));
-                open.push((block as u32, lanes));
-            }
-            let upper = |chosen, open| Meeting { whole: &whole, chosen, ties: &tie_blocks, open };
-            let lower = [&lower[0][..], &lower[1]];
-            let expected = |upper: &[u32]| lower.map(|lower| pairs_that_fit(upper, lower));
-            let expected = [expected(&filled), expected(&open_ties)];
-            assert!(len < 9 || expected[0][0] > 0, "nothing is compared");
-            fits_of_ties += expected[1][0].min(expected[1][1]);
-            assert_eq!(unit.join(upper(&chosen, &open), lower), expected, "{name}, {len}");
-            let found = unit.join(upper(&[], &open), lower);
-            assert_eq!(found, [[0, 0], expected[1]], "{name}, {len}");
-            let found = unit.join(upper(&chosen, &[]), lower);
-            assert_eq!(found, [expected[0], [0, 0]], "{name}, {len}");
+            let (upper, lower) = (items(LANES), items(len));
+            let mut open = Lanes::NONE;
+            open.add(len, len * 7);
+            let mut words = vec![Word::default(); len];
+            unit.words(&lower, &mut words);
+            assert!(words.iter().zip(&lower).all(|(word, item)| *word == Word::of(*item)));
+            unit.tabulate(upper.first_chunk().expect("it is a block"), &mut tables);
+            let expected = pairs_that_fit(&upper[len..len * 7], &lower);
+            let run = |words| Run { open, words };
+            let all = [run(0..len / 3), run(len / 2..len / 2), run(len / 3..len)];
+            let fits = unit.join(&tables, &all, &words);
+            assert_eq!(fits, expected, "{}, {len}", std::any::type_name::<U>());
+            let some = unit.join(&tables, &all[..2], &words);
+            assert_eq!(some, pairs_that_fit(&upper[len..len * 7], &lower[..len / 3]));
+            let item = upper[len];
+            assert_eq!(unit.fits(item, &lower), pairs_that_fit(&[item], &lower));
+            all_fits += expected;
         }
-        assert!(fits_of_ties > 1000, "no ties are compared");
+        assert!(all_fits > 1000, "nothing is compared");
     }
 
     #[test]
-    fn every_unit_joins_like_the_definition_empty_items_too() {
+    fn every_unit_joins_like_the_definition() {
         for_every_unit!(joins_like_the_definition);
     }
 
-    fn counts_shares_like_the_definition<U: Unit>(unit: U) {
-        const ROOM: usize = 500;
+    fn counts_shares_like_the_definition<U: Unit>(unit: U, _: u32) {
+        const ROOM: usize = 3000;
         let mut random = Random(0x404);
-        for (round, bits) in (0..60).zip([0, 1, 2, 3, 6, 9].into_iter().cycle()) {
-            let cut = ((1 << bits) - 1) << 7;
-            let view = View { rotate: 0, cut, rest: 0xf_ffff << 20 };
-            let mut keys = |len: u64| -> Vec<u64> {
-                (0..random.next() % len).map(|_| random.sparse() & (view.cut | view.rest)).collect()
+        let codes = [(0, 0), (1, 0), (0, 1), (1, 2), (3, 3), (2, 7)];
+        for (round, (low, high)) in (0..60).zip(codes.into_iter().cycle()) {
+            let code = Code { low, high };
+            // The code's diagonals are bits from 7 on, the low part's first; the items' from 20 on.
+            let view = |low_at, high_at| {
+                let low_part = (0..low).map(|i| (7 + i, view::CODE + low_at + i));
+                let high_part = (0..high).map(|i| (7 + low + i, view::CODE + high_at + i));
+                View::new(low_part.chain(high_part).chain((0..20).map(|i| (20 + i, i))))
             };
-            // At times no ties at all.
-            let ties = if round % 3 == 0 { 1 } else { 200 };
-            let (upper, lower) = ([keys(500), keys(ties)], [keys(500), keys(ties)]);
-            let list = |keys: &[u64]| {
+            let (above, below) = (view(0, low), view(high, 0));
+            let used = ((1 << (low + high)) - 1) << 7 | 0xf_ffff << 20;
+            let mut keys = |len: u64| -> Vec<u64> {
+                (0..random.next() % len).map(|_| random.sparse() & used).collect()
+            };
+            // At times no ties at all, and at times as many as others.
+            let ties = [1, 200, 2000][round % 3];
+            let (upper, lower) = ([keys(2900), keys(ties)], [keys(300), keys(ties / 7 + 1)]);
+            let list = |view: &View, keys: &[u64]| {
                 let mut list = Unsorted::new(ROOM);
+                let reader = unit.reader(view);
                 let (some, others) = keys.split_at(keys.len() / 3);
-                list.append(unit, some, view);
-                list.append(unit, others, view);
+                list.append(unit, some, &reader);
+                list.append(unit, others, &reader);
                 list
             };
-            let sort = |keys: &[u64]| {
-                let mut buckets = Buckets::new(bits, ROOM);
-                buckets.sort(&list(&[0; 7]));
-                buckets.sort(&list(keys));
+            let sort = |view: &View, keys: &[u64]| {
+                let mut buckets = Buckets::new(code.bits(), ROOM);
+                buckets.sort(&list(view, &[0; 7]));
+                buckets.sort(&list(view, keys));
                 buckets
             };
             let shares = [[1, 10], [100, 1000]];
@@ -241,20 +302,16 @@ mod tests {
                     expected += share * pairs.filter(|both| *both == 0).count() as u64;
                 }
             }
-            let upper = Upper { whole: sort(&upper[0]), ties: list(&upper[1]) };
-            let lower = Lower { whole: sort(&lower[0]), ties: sort(&lower[1]) };
+            let upper = Upper { whole: sort(&above, &upper[0]), ties: list(&above, &upper[1]) };
+            let lower = Lower { whole: sort(&below, &lower[0]), ties: sort(&below, &lower[1]) };
             let room = Room { kept: Kept::All, whole: ROOM, ties: ROOM, shared: 0 };
-            let mut join = Join::new(unit, bits, room);
+            let mut join = Join::new(unit, code, room);
             // Twice, so that what the first leaves behind is seen.
             for _ in 0..2 {
                 let mut sum = Sum::default();
                 join.count(&upper, &lower, shares, &mut sum);
-                assert_eq!(
-                    sum.get(),
-                    Some(expected),
-                    "{}, {bits} bits",
-                    std::any::type_name::<U>()
-                );
+                let name = std::any::type_name::<U>();
+                assert_eq!(sum.get(), Some(expected), "{name}, {code:?}, {ties} ties");
             }
         }
     }
@@ -264,7 +321,7 @@ mod tests {
         for_every_unit!(counts_shares_like_the_definition);
     }
 
-    fn pairs_like_the_definition<U: Unit>(unit: U) {
+    fn pairs_like_the_definition<U: Unit>(unit: U, _: u32) {
         let mut random = Random(0x202);
         for (upper, lower) in (0..20).flat_map(|upper| (0..20).map(move |lower| (upper, lower))) {
             // Beyond its end a quarter's keys are those of others.
@@ -293,7 +350,7 @@ mod tests {
         for_every_unit!(pairs_like_the_definition);
     }
 
-    fn leaves_out_what_is_closed<U: Unit>(unit: U) {
+    fn leaves_out_what_is_closed<U: Unit>(unit: U, _: u32) {
         let mut random = Random(0x505);
         for len in 0..100 {
             let closed = 0b1011 << (len % 60);
@@ -311,7 +368,7 @@ mod tests {
         for_every_unit!(leaves_out_what_is_closed);
     }
 
-    fn sifts_like_the_definition<U: Unit>(unit: U) {
+    fn sifts_like_the_definition<U: Unit>(unit: U, _: u32) {
         let mut random = Random(0x606);
         for len in 0..100 {
             let items: Vec<u32> = (0..len).map(|_| random.next() as u32).collect();
@@ -332,28 +389,28 @@ mod tests {
         for_every_unit!(sifts_like_the_definition);
     }
 
-    fn extracts_bit_by_bit<U: Unit>(unit: U) {
+    fn reads_bit_by_bit<U: Unit>(unit: U, _: u32) {
         let mut random = Random(0x303);
-        for rotate in [0, 32] {
-            let cut = random.next() & random.next() & random.next();
-            let rest = random.next() & random.next() & !cut;
-            let view = View { rotate, cut, rest };
-            let keys: Vec<u64> = (0..37).map(|_| random.next()).collect();
-            let (mut codes, mut items) = (vec![0; keys.len()], vec![0; keys.len()]);
-            unit.extract(&keys, view, &mut codes, &mut items);
-            let gather = |key: u64, mask: u64| {
-                let places = (0..64).filter(|place| mask >> place & 1 == 1);
-                places.enumerate().map(|(i, place)| (key >> place & 1) << i).sum::<u64>() as u32
-            };
-            for (i, key) in keys.into_iter().enumerate() {
-                let key = key.rotate_left(rotate);
-                assert_eq!((codes[i], items[i]), (gather(key, cut), gather(key, rest)));
+        for len in 0..64 {
+            let mut bits: Vec<u32> = (0..64).collect();
+            bits.sort_by_cached_key(|_| random.next());
+            let places = bits[..len].to_vec();
+            bits.sort_by_cached_key(|_| random.next());
+            let moves: Vec<(u32, u32)> = bits.into_iter().zip(places).collect();
+            let view = View::new(moves.iter().copied());
+            let keys: Vec<u64> = (0..97 + len).map(|_| random.next()).collect();
+            let mut records = vec![u64::MAX; keys.len()];
+            unit.read(&keys, &unit.reader(&view), &mut records);
+            for (key, record) in keys.into_iter().zip(records) {
+                let bit = |(bit, place): &(u32, u32)| (key >> bit & 1) << place;
+                assert_eq!(record, moves.iter().map(bit).sum::<u64>());
+                assert_eq!(record, view.read(key));
             }
         }
     }
 
     #[test]
-    fn every_unit_extracts_bit_by_bit() {
-        for_every_unit!(extracts_bit_by_bit);
+    fn every_unit_reads_bit_by_bit() {
+        for_every_unit!(reads_bit_by_bit);
     }
 }

@@ -1,134 +1,119 @@
-//! Tables of lower halves, in which the lanes of upper halves are looked up.
-//!
-//! A table has an entry for each value of seven bits of an item. It is two vectors of bytes, in which one
-//! permutation looks up 64 lanes.
+//! Blocks of upper halves as tables: first each bit of all items, then the products of five bits.
 
 use std::arch::x86_64::*;
 
-use super::{Block, GROUP, first_lanes};
+use super::{LANES, load_items};
+use crate::halves::unit::{ENTRY_LANES, Entry, Table, Tables};
+use crate::halves::word::{CHUNK_BITS, CHUNKS};
 
-/// The entries for values below 64, and those for the other values.
-pub(super) type Table = [__m512i; 2];
-
-/// For each lane a byte with a bit for each lower half that fits.
-#[inline]
-#[target_feature(enable = "avx512vbmi")]
-pub(super) fn look_up<const TABLES: usize>(
-    tables: &[Table; TABLES],
-    block: &Block<TABLES>,
-) -> __m512i {
-    let found = |i: usize| _mm512_permutex2var_epi8(tables[i][0], block[i], tables[i][1]);
-    let mut fit = and(found(0), found(1), found(2));
-    for i in 3..TABLES {
-        fit = _mm512_and_si512(fit, found(i));
-    }
-    fit
-}
-
-/// For each value of seven bits, the set of those of at most eight items that have none of its bits; the last
-/// item is the lowest bit.
-///
-/// A table is the product of one for four bits and one for the other three. The parts for four bits of four
-/// tables fit into one vector, and the parts for three bits into another, from which they are spread.
-#[inline]
-#[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,gfni")]
-pub(super) fn tables<const TABLES: usize>(lower: &[u32]) -> [Table; TABLES] {
-    let columns = bit_columns::<TABLES>(lower);
-    let present = _mm512_set1_epi8((0xff_u8 << (GROUP - lower.len())) as i8);
-    let mut tables = [[present; 2]; TABLES];
-    for (four, tables) in tables.chunks_mut(4).enumerate() {
-        // For each value that has a bit, the items that have it; for the other values, none.
-        let have = |bit: usize, values: u64| {
-            let column = load_bytes(&COLUMNS[bit + 32 * four]);
-            _mm512_maskz_permutexvar_epi8(values, column, columns)
-        };
-        let low = none_of(have(0, HAVE[0]), have(1, HAVE[1]), have(2, HAVE[2]));
-        let low = _mm512_and_si512(_mm512_andnot_si512(have(3, HAVE[3]), low), present);
-        let high = none_of(have(4, HAVE[0]), have(5, HAVE[1]), have(6, HAVE[2]));
-        for (i, table) in tables.iter_mut().enumerate() {
-            let low = _mm512_permutexvar_epi8(load_bytes(&SPREAD_LOW[i]), low);
-            for (half, table) in table.iter_mut().enumerate() {
-                let high = _mm512_permutexvar_epi8(load_bytes(&SPREAD_HIGH[i][half]), high);
-                *table = _mm512_and_si512(low, high);
+#[target_feature(enable = "avx512bw,avx512vbmi,gfni")]
+pub(super) fn tabulate<const USED: usize>(items: &[u32; LANES], tables: &mut Tables) {
+    for (half, items) in items.as_chunks::<ENTRY_LANES>().0.iter().enumerate() {
+        let mut columns = [[_mm512_setzero_si512(); WORDS]; 4];
+        for (word, items) in items.as_chunks::<64>().0.iter().enumerate() {
+            for (columns, bits) in columns.iter_mut().zip(bits_of(items)) {
+                columns[word] = bits;
             }
         }
-    }
-    tables
-}
-
-/// Word i has in byte k bit k of the part of each item that table i covers: a bit for each of at most eight
-/// items, the first item on top.
-#[inline]
-#[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,gfni")]
-fn bit_columns<const TABLES: usize>(lower: &[u32]) -> __m512i {
-    let items = load_some(lower);
-    // Byte i of an item's word has its bits for table i. After the exchange word i has the bytes of table i.
-    let shifts = _mm512_set1_epi64(0x00_00_00_1c_15_0e_07_00);
-    let words = _mm512_cvtepu32_epi64(items);
-    let bytes = _mm512_multishift_epi64_epi8(shifts, words);
-    let bytes = _mm512_permutexvar_epi8(load_bytes(&ACROSS), bytes);
-    let unit = _mm512_set1_epi64(0x8040_2010_0804_0201_u64 as i64);
-    _mm512_gf2p8affine_epi64_epi8::<0>(unit, bytes)
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn and(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
-    _mm512_ternarylogic_epi32::<0x80>(a, b, c)
-}
-
-/// The bits that neither has.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn none_of(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
-    _mm512_ternarylogic_epi32::<0x01>(a, b, c)
-}
-
-/// For each of four bits, the values of four bits that have it, four times over.
-const HAVE: [u64; 4] =
-    [0xaaaa_aaaa_aaaa_aaaa, 0xcccc_cccc_cccc_cccc, 0xf0f0_f0f0_f0f0_f0f0, 0xff00_ff00_ff00_ff00];
-
-/// The places of a bit's columns, with a quarter of a vector for each of four tables.
-static COLUMNS: [[u8; 64]; 40] = {
-    let mut places = [[0; 64]; 40];
-    let mut column = 0;
-    while column < 40 {
-        let mut i = 0;
-        while i < 64 {
-            places[column][i] = (column + i / 16 * 8) as u8;
-            i += 1;
+        // For each bit of an item the lanes that have it; no item has more than 32 bits.
+        let mut lanes = [_mm512_setzero_si512(); CHUNKS_BITS];
+        for (lanes, columns) in lanes.as_chunks_mut::<8>().0.iter_mut().zip(&columns) {
+            *lanes = transposed(columns);
         }
-        column += 1;
+        for (chunk, lanes) in
+            lanes.as_chunks::<{ CHUNK_BITS as usize }>().0[..USED].iter().enumerate()
+        {
+            fill(&mut tables.0[chunk][half], lanes);
+        }
     }
-    places
-};
+}
 
-/// For each of four tables, the places of the entries for their lower four bits.
-static SPREAD_LOW: [[u8; 64]; 4] = {
-    let mut places = [[0; 64]; 4];
+/// The words of an entry.
+const WORDS: usize = ENTRY_LANES / 64;
+
+/// The bits of all chunks.
+const CHUNKS_BITS: usize = CHUNKS * CHUNK_BITS as usize;
+
+/// Fills a table from the lanes that have each bit of a chunk.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn fill(table: &mut Table, having: &[__m512i; CHUNK_BITS as usize]) {
+    let mut entries = [_mm512_set1_epi64(-1); 1 << CHUNK_BITS];
+    for (bit, having) in having.iter().enumerate() {
+        for value in 0..1 << bit {
+            entries[value | 1 << bit] = _mm512_andnot_si512(*having, entries[value]);
+        }
+    }
+    for (to, entry) in table.0.iter_mut().zip(entries) {
+        store(to, entry);
+    }
+}
+
+/// The bits of 64 items: word `k` of vector `i` has bit `8 i + k` of each.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vbmi,gfni")]
+fn bits_of(items: &[u32; 64]) -> [__m512i; 4] {
+    let order = load_bytes(&BYTES_OF_SIXTEEN);
+    // Each quarter of these holds one byte of sixteen items.
+    let sixteen = |at| _mm512_permutexvar_epi8(order, load_items(items, at));
+    let (a, b, c, d) = (sixteen(0), sixteen(16), sixteen(32), sixteen(48));
+    let (ab_01, ab_23) = (_mm512_shuffle_i64x2::<0x44>(a, b), _mm512_shuffle_i64x2::<0xee>(a, b));
+    let (cd_01, cd_23) = (_mm512_shuffle_i64x2::<0x44>(c, d), _mm512_shuffle_i64x2::<0xee>(c, d));
+    let bytes = [
+        _mm512_shuffle_i64x2::<0x88>(ab_01, cd_01),
+        _mm512_shuffle_i64x2::<0xdd>(ab_01, cd_01),
+        _mm512_shuffle_i64x2::<0x88>(ab_23, cd_23),
+        _mm512_shuffle_i64x2::<0xdd>(ab_23, cd_23),
+    ];
+    let unit = _mm512_set1_epi64(0x8040_2010_0804_0201_u64 as i64);
+    let across = load_bytes(&ACROSS);
+    bytes.map(|bytes| {
+        // Byte `k` of a word of eight items becomes the bits `k` of these, the last item's on top.
+        let bits = _mm512_gf2p8affine_epi64_epi8::<0>(unit, bytes);
+        _mm512_permutexvar_epi8(across, bits)
+    })
+}
+
+/// Exchanges rows and columns of a square of eight by eight words.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn transposed(rows: &[__m512i; 8]) -> [__m512i; 8] {
+    let [a, b, c, d, e, f, g, h] = *rows;
+    // Pairs of rows have even columns and odd ones, each with both rows' words side by side.
+    let pairs = |low, high| (_mm512_unpacklo_epi64(low, high), _mm512_unpackhi_epi64(low, high));
+    let ((ab_0, ab_1), (cd_0, cd_1)) = (pairs(a, b), pairs(c, d));
+    let ((ef_0, ef_1), (gh_0, gh_1)) = (pairs(e, f), pairs(g, h));
+    let columns = |ab, cd, ef, gh| {
+        let (first, second) =
+            (_mm512_shuffle_i64x2::<0x44>(ab, cd), _mm512_shuffle_i64x2::<0x44>(ef, gh));
+        let (third, fourth) =
+            (_mm512_shuffle_i64x2::<0xee>(ab, cd), _mm512_shuffle_i64x2::<0xee>(ef, gh));
+        [
+            _mm512_shuffle_i64x2::<0x88>(first, second),
+            _mm512_shuffle_i64x2::<0xdd>(first, second),
+            _mm512_shuffle_i64x2::<0x88>(third, fourth),
+            _mm512_shuffle_i64x2::<0xdd>(third, fourth),
+        ]
+    };
+    let [even_0, even_1, even_2, even_3] = columns(ab_0, cd_0, ef_0, gh_0);
+    let [odd_0, odd_1, odd_2, odd_3] = columns(ab_1, cd_1, ef_1, gh_1);
+    [even_0, odd_0, even_1, odd_1, even_2, odd_2, even_3, odd_3]
+}
+
+/// The permutation that brings the corresponding bytes of sixteen items together, those of eight items in
+/// reverse.
+static BYTES_OF_SIXTEEN: [u8; 64] = {
+    let mut order = [0; 64];
     let mut i = 0;
-    while i < 4 * 64 {
-        places[i / 64][i % 64] = (i / 64 * 16 + i % 16) as u8;
+    while i < order.len() {
+        order[i] = (((i % 16) ^ 7) * 4 + i / 16) as u8;
         i += 1;
     }
-    places
-};
-
-/// For each of four tables, and for values below 64 and the others, the places of the entries for
-/// their upper three bits.
-static SPREAD_HIGH: [[[u8; 64]; 2]; 4] = {
-    let mut places = [[[0; 64]; 2]; 4];
-    let mut i = 0;
-    while i < 4 * 128 {
-        let value = i % 128;
-        places[i / 128][value / 64][value % 64] = (i / 128 * 16 + value / 16) as u8;
-        i += 1;
-    }
-    places
+    order
 };
 
 /// Exchanges rows and columns of a square of eight by eight bytes.
-static ACROSS: [u8; 64] = {
+pub(super) static ACROSS: [u8; 64] = {
     let mut order = [0; 64];
     let mut i = 0;
     while i < order.len() {
@@ -145,11 +130,9 @@ pub(super) fn load_bytes(from: &[u8; 64]) -> __m512i {
     unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
 }
 
-/// At most eight items, followed by zeros.
 #[inline]
-#[target_feature(enable = "avx512vl")]
-fn load_some(from: &[u32]) -> __m256i {
-    assert!(from.len() <= GROUP);
-    // SAFETY: lanes beyond the slice's end are not loaded.
-    unsafe { _mm256_maskz_loadu_epi32(first_lanes(from.len()), from.as_ptr().cast()) }
+#[target_feature(enable = "avx512f")]
+fn store(to: &mut Entry, a: __m512i) {
+    // SAFETY: an entry is as long as a vector.
+    unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), a) }
 }

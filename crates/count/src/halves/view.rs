@@ -1,0 +1,80 @@
+//! How keys become records: a code, which numbers the bucket, and an item, in which halves are compared.
+
+/// The first bit of a record's code; the bits below are the item.
+pub(crate) const CODE: u32 = u32::BITS;
+
+/// Which bits of the keys of one half go where in its records, so that equal diagonals of both halves become
+/// equal bits of their items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct View {
+    /// For each bit of a record the bit of the key, if it is used.
+    from: [u8; 64],
+    /// The bits of a record that are used; the others are 0.
+    used: u64,
+}
+
+impl View {
+    /// The view that takes these bits of a key, each with its place in the record.
+    pub(crate) fn new(moves: impl Iterator<Item = (u32, u32)>) -> View {
+        let mut view = View { from: [0; 64], used: 0 };
+        for (bit, place) in moves {
+            view.from[place as usize] = bit as u8;
+            view.used |= 1 << place;
+        }
+        view
+    }
+
+    /// For each bit of a record the bit of the key, if it is [used](View::used).
+    pub(crate) fn from(&self) -> &[u8; 64] {
+        &self.from
+    }
+
+    /// The bits of a record that are used; the others are 0.
+    pub(crate) fn used(&self) -> u64 {
+        self.used
+    }
+
+    /// The record of a key, bit by bit.
+    pub(crate) fn read(&self, key: u64) -> u64 {
+        let bit = |place: usize| (key >> self.from[place] & 1) << place;
+        (0..64).map(bit).sum::<u64>() & self.used
+    }
+}
+
+/// The item of a record.
+pub(crate) fn item(record: u64) -> u32 {
+    record as u32
+}
+
+/// The code of a record.
+pub(crate) fn code(record: u64) -> u32 {
+    (record >> CODE) as u32
+}
+
+/// A view as eight tables, which have the record of each byte of a key.
+pub(crate) struct ByBytes(Box<[[u64; 256]; 8]>);
+
+impl ByBytes {
+    pub(crate) fn new(view: &View) -> ByBytes {
+        let mut to = [0_u64; 64];
+        for (place, &bit) in view.from.iter().enumerate() {
+            to[usize::from(bit)] |= 1 << place & view.used;
+        }
+        let mut tables = Box::new([[0; 256]; 8]);
+        for (table, to) in tables.iter_mut().zip(to.as_chunks::<8>().0) {
+            for (bit, to) in to.iter().enumerate() {
+                let (lesser, rest) = table.split_at_mut(1 << bit);
+                for (with, lesser) in rest.iter_mut().zip(lesser.iter()) {
+                    *with = lesser | to;
+                }
+            }
+        }
+        ByBytes(tables)
+    }
+
+    #[inline]
+    pub(crate) fn read(&self, key: u64) -> u64 {
+        let bytes = key.to_le_bytes();
+        self.0.iter().zip(bytes).fold(0, |record, (table, byte)| record | table[usize::from(byte)])
+    }
+}
