@@ -36,6 +36,23 @@ fn a_job_beyond_every_worker_says_so_and_is_counted_once_one_comes_that_has_the_
 }
 
 #[test]
+fn a_coordinator_that_comes_back_knows_what_memory_a_job_needs() {
+    let farm = Farm::new("", "");
+    let coordinator = farm.start_coordinator();
+    farm.client(&["submit", "14", "--method", "halves", "--priority", "1"]).success();
+    coordinator.kill();
+
+    let _coordinator = farm.start_coordinator();
+    let small = farm.start_worker_with("--memory 1MiB");
+    // This job is counted after the other one, if that were lent.
+    farm.client(&["submit", "10", "--method", "rows", "--wait"]).success();
+
+    assert!(!small.said().contains("goes back"), "{}", small.said());
+    let status = farm.client(&["status", "1"]).success();
+    assert!(status.contains("waits     for a worker with"), "{status}");
+}
+
+#[test]
 fn without_any_worker_a_job_waits_for_one() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
