@@ -14,17 +14,16 @@
 //!   join       one lower half after the other against 1,024 upper ones   /
 //! ```
 //!
-//! On odd boards up to 21 most tasks share sorted lists with their neighbours: see `shared`. Because of
-//! that N = 19 takes 0.8 of the time that it would take otherwise.
+//! On odd boards up to 21 most tasks share sorted lists with their neighbours: see `shared`.
 //!
 //! `geometry` shows how the halves' diagonals meet, and [`Shares`](board::halves::Shares) how often a pair
 //! counts. The join instead of a search, the use of transposing in it, and the figures by which it was
 //! chosen are this project's own. The nearest relative is Kluev's count by quadrants.
 //!
-//! Measured with AVX-512 on one core of a shared server (`halves-tables` in docs/benchmarks), on evenly spread
-//! tasks. The table shows Q/s, how many times the reference of `rows` at N = 16 that is in the same run, and
-//! the percentage of time in each step (`perf`; the quarters of N = 22 are placed once for all tasks, here for
-//! 480):
+//! Measured with AVX-512 on one core of a shared server (`halves-tables` in docs/benchmarks, N = 26
+//! `halves-tables-by-turns`), on evenly spread tasks. The table shows Q/s, how many times the reference of
+//! `rows` at N = 16 that is in the same run, and the percentage of time in each step (`perf`; the quarters of
+//! N = 22 are placed once for all tasks, here for 480):
 //!
 //! | N | Q/s | times | quarters | lists | buckets | blocks | join |
 //! |---|---|---|---|---|---|---|---|

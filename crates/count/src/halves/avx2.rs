@@ -8,17 +8,17 @@ use super::word::Word;
 
 /// The right to execute these instructions, for items of so many chunks.
 #[derive(Clone, Copy)]
-pub(crate) struct Avx2<const CHUNKS: usize>(());
+pub(crate) struct Avx2<const USED: usize>(());
 
-impl<const CHUNKS: usize> Avx2<CHUNKS> {
+impl<const USED: usize> Avx2<USED> {
     /// `None` if the processor lacks any of the instructions used here.
-    pub(crate) fn new() -> Option<Avx2<CHUNKS>> {
+    pub(crate) fn new() -> Option<Avx2<USED>> {
         let available = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt");
         available.then_some(Avx2(()))
     }
 }
 
-impl<const CHUNKS: usize> Unit for Avx2<CHUNKS> {
+impl<const USED: usize> Unit for Avx2<USED> {
     type Reader = ByBytes;
 
     fn pair(self, upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
@@ -47,17 +47,17 @@ impl<const CHUNKS: usize> Unit for Avx2<CHUNKS> {
 
     fn tabulate(self, items: &[u32; LANES], tables: &mut Tables) {
         // SAFETY: there is a `self`, so that `new` found the instructions that `tabulate` enables.
-        unsafe { tabulate::<CHUNKS>(items, tables) }
+        unsafe { tabulate::<USED>(items, tables) }
     }
 
     fn join(self, tables: &Tables, runs: &[Run], words: &[Word]) -> u64 {
         // SAFETY: there is a `self`, so that `new` found the instructions that `join` enables.
-        unsafe { join::<CHUNKS>(tables, runs, words) }
+        unsafe { join::<USED>(tables, runs, words) }
     }
 
-    fn fits(self, item: u32, items: &[u32]) -> u64 {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `fits_one` enables.
-        unsafe { fits_one(item, items) }
+    fn count_apart(self, item: u32, items: &[u32]) -> u64 {
+        // SAFETY: there is a `self`, so that `new` found the instructions that `count_apart` enables.
+        unsafe { count_apart(item, items) }
     }
 }
 
@@ -69,7 +69,7 @@ fn words(items: &[u32], words: &mut [Word]) {
 }
 
 #[target_feature(enable = "avx2")]
-fn fits_one(item: u32, items: &[u32]) -> u64 {
+fn count_apart(item: u32, items: &[u32]) -> u64 {
     let same = _mm256_set1_epi32(item as i32);
     let (whole, rest) = items.as_chunks::<8>();
     let mut sums = _mm256_setzero_si256();
@@ -127,9 +127,9 @@ fn pair(upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
     len
 }
 
-/// The bits of 32 items at a time: for each byte of the items, and each bit of it, one mask.
+/// Extracts each bit of 32 items at a time as a mask.
 #[target_feature(enable = "avx2")]
-fn tabulate<const CHUNKS: usize>(items: &[u32; LANES], tables: &mut Tables) {
+fn tabulate<const USED: usize>(items: &[u32; LANES], tables: &mut Tables) {
     let mut lanes = [[[0; ENTRY_LANES / 64]; LANES / ENTRY_LANES]; 32];
     for (word, items) in items.as_chunks::<64>().0.iter().enumerate() {
         let (half, word) = (word * 64 / ENTRY_LANES, word % (ENTRY_LANES / 64));
@@ -145,7 +145,7 @@ fn tabulate<const CHUNKS: usize>(items: &[u32; LANES], tables: &mut Tables) {
             }
         }
     }
-    tables.fill(CHUNKS, &lanes);
+    tables.fill(USED, &lanes);
 }
 
 /// The corresponding bytes of 32 items from `start` on.
@@ -175,7 +175,7 @@ fn bytes_of(items: &[u32], start: usize) -> [__m256i; 4] {
 /// Before bits are counted, carry-save additions reduce four vectors to a vector of fours, one of twos
 /// and one of ones (Harley and Seal; Warren, Hacker's Delight, section 5-1).
 #[target_feature(enable = "avx2")]
-fn join<const CHUNKS: usize>(tables: &Tables, runs: &[Run], words: &[Word]) -> u64 {
+fn join<const USED: usize>(tables: &Tables, runs: &[Run], words: &[Word]) -> u64 {
     let zero = _mm256_setzero_si256();
     let (mut ones, mut twos, mut fours) = (zero, zero, zero);
     for Run { open, words: places } in runs {
@@ -187,8 +187,8 @@ fn join<const CHUNKS: usize>(tables: &Tables, runs: &[Run], words: &[Word]) -> u
         match open.map(none) {
             [false, false] => {
                 for &word in words {
-                    let [a, b] = fits::<CHUNKS>(tables, 0, open[0], word);
-                    let [c, d] = fits::<CHUNKS>(tables, 1, open[1], word);
+                    let [a, b] = look_up::<USED>(tables, 0, open[0], word);
+                    let [c, d] = look_up::<USED>(tables, 1, open[1], word);
                     let (ones_1, twos_1) = carry_save(ones, a, b);
                     let (ones_2, twos_2) = carry_save(ones_1, c, d);
                     let (twos_3, fours_1) = carry_save(twos, twos_1, twos_2);
@@ -199,7 +199,7 @@ fn join<const CHUNKS: usize>(tables: &Tables, runs: &[Run], words: &[Word]) -> u
             [closed, _] => {
                 let half = usize::from(closed);
                 for &word in words {
-                    let [a, b] = fits::<CHUNKS>(tables, half, open[half], word);
+                    let [a, b] = look_up::<USED>(tables, half, open[half], word);
                     let (ones_1, twos_1) = carry_save(ones, a, b);
                     let fours_1 = _mm256_and_si256(twos, twos_1);
                     (ones, twos) = (ones_1, _mm256_xor_si256(twos, twos_1));
@@ -220,14 +220,14 @@ const VECTORS: usize = ENTRY_LANES / 256;
 /// The open lanes of a half that fit a word.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn fits<const CHUNKS: usize>(
+fn look_up<const USED: usize>(
     tables: &Tables,
     half: usize,
     open: [__m256i; VECTORS],
     word: Word,
 ) -> [__m256i; VECTORS] {
     let mut fits = open;
-    for chunk in 0..CHUNKS {
+    for chunk in 0..USED {
         let entry = &tables.0[chunk][half].0[word.byte(chunk) / 8];
         for (i, fits) in fits.iter_mut().enumerate() {
             *fits = _mm256_and_si256(*fits, load(entry, KEYS * i));

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::unit::{Sieve, Unit};
+use super::unit::{SIFT_PADDING, Sieve, Unit};
 use super::view;
 
 /// Half-boards as they are listed, before they are sorted.
@@ -152,6 +152,7 @@ impl Buckets {
 
     /// Replaces the contents by what a sieve lets through of `from`; there is room for all of it.
     pub(crate) fn sift<U: Unit>(&mut self, unit: U, from: &Buckets, sieve: Sieve) {
+        const { assert!(STEP >= SIFT_PADDING, "items beyond the end are overwritten") };
         let mut len = 0;
         self.first[0] = 0;
         for (code, next) in (0..).zip(&mut self.first[1..]) {

@@ -59,6 +59,14 @@ impl Conflicts {
 mod tests {
     use super::*;
 
+    impl Conflicts {
+        /// The number of pairs that do not meet on any of these diagonals, but on others.
+        pub(crate) fn left(&self, diagonals: &[u32]) -> usize {
+            let code = diagonals.iter().fold(0, |code, bit| code | 1 << bit);
+            self.0.iter().filter(|conflict| **conflict & code == 0).count()
+        }
+    }
+
     #[test]
     fn a_diagonal_whose_pairs_meet_on_another_too_is_not_important() {
         // Bits 3 and 4 have the most meetings, but of the same pairs.

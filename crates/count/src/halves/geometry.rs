@@ -26,15 +26,15 @@
 //!   upper.right[j] meets  lower.left[j + s]
 //! ```
 //!
-//! A *key* holds both masks, `left` in the lower 32 bits. A [`View`] brings the keys of both halves to the
-//! same bits, so that an upper and a lower half fit together if they have no bit in common. On an even board
-//! these bits are the N - 1 diagonals of each direction that cross the boundary. On an odd board they are
+//! A *key* holds both masks, `left` in the lower 32 bits. A [`View`] brings equal diagonals of both halves to
+//! the same bits of their items, and to corresponding bits of their codes. An upper and a lower half fit
+//! together if they have none of these diagonals in common. On an even board they are the N - 1 diagonals of each direction that cross the boundary. On an odd board they are
 //! the N - 2 of each direction that cross the centre row and touch both halves, less the two diagonals of
 //! its queen.
 //!
 //! The diagonals on which most halves meet are the *code*, which numbers a half-board's bucket, and the others
-//! the *item*. The code has a low and a high part, in each of which the diagonals are in order, the most
-//! important one as the highest bit. The buckets of the upper half are in the order of the high part and then
+//! the *item*. The code has a low part, for the most important diagonals, and a high part. In each of them the
+//! diagonals are in order, the most important one as the highest bit. The buckets of the upper half are in the order of the high part and then
 //! of the low one, those of the lower half in the order of the low part and then of the high one.
 
 use std::cmp::Reverse;
@@ -43,6 +43,7 @@ use board::full_mask;
 
 use super::marks::{LOWER_MARKS, UPPER_MARKS};
 use super::view::{CODE, View};
+use super::word::CHUNK_BITS;
 
 /// The diagonals of a split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +81,7 @@ impl Geometry {
         let item_diagonals = (diagonals.len() as u32).saturating_sub(low + high);
         let [upper_marks, lower_marks] =
             marks.map(|marks| marks.iter().copied().zip(item_diagonals..));
+        assert!(item_diagonals <= item_bits(n), "an item of {item_diagonals} bits, N = {n}");
         assert!(
             item_diagonals as usize + marks[0].len() <= u32::BITS as usize,
             "an item and its marks"
@@ -145,8 +147,8 @@ fn meetings(n: u32, upper: u32, lower: u32) -> impl Iterator<Item = (u32, u32)> 
 
 /// The numbers of bits of a code.
 ///
-/// With more bits fewer pairs are compared, but there are more and smaller buckets, and every upper half is
-/// copied about 1.75 times for each low bit. Trials at N = 18, 20, 22, 24 and 26 showed that these are best.
+/// With more bits fewer pairs are compared, but there are more and smaller buckets, and each low bit multiplies
+/// the copies of an upper half by about 1.75. Trials at N = 18, 20, 22, 24 and 26 showed that these are best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Code {
     /// The bits of the low part.
@@ -181,14 +183,21 @@ impl Code {
     }
 }
 
-/// The largest board whose items have six chunks. On larger ones too many bits would be left for the code.
+/// The largest board whose items have six chunks. With six chunks, the code of a larger board would need too
+/// many bits.
 pub(crate) const NARROW: u32 = 25;
+
+/// The most bits of an item, without marks, on a board of size `n`.
+fn item_bits(n: u32) -> u32 {
+    if n <= NARROW { 6 * CHUNK_BITS } else { u32::BITS }
+}
 
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
 
     use super::*;
+    use crate::halves::view;
 
     /// The diagonals of a square, as bits of its half's key.
     fn diagonals(n: u32, rows_before: u32, column: u32) -> u64 {
@@ -226,6 +235,40 @@ mod tests {
             in_order.sort_unstable();
             expected.sort_unstable();
             assert_eq!(in_order, expected, "all but the centre's, N = {n}");
+        }
+    }
+
+    #[test]
+    fn what_is_brought_to_the_upper_halfs_bits_is_where_views_read_it() {
+        for n in [18, 19, 24, 27, 28, 29] {
+            let diagonals: Vec<u32> = super::diagonals(n, 0, full_mask(n) & 0x0f0f_33aa);
+            let Geometry { upper, lower, .. } = Geometry::new(n, &diagonals);
+            let mut seen = 0;
+            // A lower half's diagonals are below bit N of each mask.
+            for bit in (0..64).filter(|bit| bit % 32 < n).map(|bit| 1_u64 << bit) {
+                let (above, below) = (upper.read(as_upper(n, bit)), lower.read(bit));
+                assert_eq!(view::item(above), view::item(below), "N = {n}");
+                assert_eq!(view::code(above).count_ones(), view::code(below).count_ones());
+                seen |= below;
+            }
+            assert_eq!(seen, lower.used());
+        }
+    }
+
+    /// Items must fit the chunks that the units of the board's size compare.
+    #[test]
+    fn items_and_codes_of_every_board_have_room() {
+        for n in 4..=29 {
+            let half = n / 2;
+            for split in (0..200_u32).map(|i| i.wrapping_mul(0x9e37_79b9) & full_mask(n)) {
+                let centres = if n % 2 == 0 { 0..1 } else { 0..half + 1 };
+                for centre in centres.map(|column| u32::from(n % 2 == 1) << column) {
+                    let diagonals = super::diagonals(n, centre, split & !centre);
+                    let item = Geometry::new(n, &diagonals).upper.used() as u32;
+                    let chunks = if n <= NARROW { 6 } else { 7 };
+                    assert!(u32::BITS - item.leading_zeros() <= chunks * 5, "N = {n}");
+                }
+            }
         }
     }
 

@@ -12,9 +12,9 @@
 //!   lower high = 10    looked up in block 0, and in lanes 0 to 200 of block 1
 //! ```
 //!
-//! Every upper half is thus copied into blocks about 1.75 times for each bit of the low part. A block has for
+//! Each bit of the low part multiplies the copies of an upper half by about 1.75. A block has for
 //! each chunk of five bits of an item, and each value of it, the set of lanes that have none of its bits. A
-//! lower half is looked up by its chunks; the intersection of the sets are the lanes that fit. Lanes with a
+//! lower half is looked up by its chunks; the intersection of the sets is the set of lanes that fit. Lanes with a
 //! bit of its high part are closed before, and blocks without an open lane are passed over: neighbours in the
 //! order of the high parts have most of their high bits in common.
 //!
@@ -52,7 +52,7 @@ pub(crate) struct Join<U: Unit> {
     low_runs: Vec<Vec<Range<u32>>>,
     block: Block,
     tables: Box<Tables>,
-    /// The lower halves of one low part.
+    /// The lower halves of one low part: whole ones, then ties.
     words: [Words; 2],
     runs: Vec<Run>,
     /// Tied upper halves, if they are many.
@@ -206,7 +206,7 @@ impl<U: Unit> Join<U> {
                     for (fits, lower) in fits.iter_mut().zip([&lower.whole, &lower.ties]) {
                         let items = lower.buckets(codes.clone());
                         if !items.is_empty() {
-                            *fits += self.unit.fits(item, items);
+                            *fits += self.unit.count_apart(item, items);
                         }
                     }
                 }
@@ -261,6 +261,7 @@ impl Words {
     fn take<U: Unit>(&mut self, unit: U, lower: &Buckets, codes: Range<u32>) {
         self.first = lower.places(codes.clone()).start;
         let items = lower.buckets(codes);
+        self.words.reserve_exact(items.len().saturating_sub(self.words.len()));
         self.words.resize(items.len(), Word::default());
         unit.words(items, &mut self.words);
     }

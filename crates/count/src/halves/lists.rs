@@ -45,8 +45,8 @@ pub(crate) enum Kept {
 
 impl Kept {
     /// The number of sets of columns whose quarters are kept. Those of both halves are needed twice, for a
-    /// sample and for the list. On the largest boards placing them again takes less than a fiftieth of the
-    /// time, and they would take hundreds of MiB.
+    /// sample and for the list. On the largest boards placing them again takes a twentieth of the time or less,
+    /// and they would take hundreds of MiB.
     pub(crate) fn sets(self, n: u32) -> usize {
         match self {
             Kept::All => 1,
@@ -184,6 +184,8 @@ impl Lists {
         let placed = &mut self.placed[place];
         placed.columns = columns;
         for table in [&mut placed.upper, &mut placed.lower] {
+            // The old ones go first, so that there is never more than one.
+            table.quarters = Quarters::default();
             table.quarters = Quarters::new(area, table.place, &table.numbering);
         }
     }

@@ -2,6 +2,7 @@
 
 use super::buckets::Buckets;
 use super::geometry::Code;
+use super::joiner::SAMPLED;
 use super::lists::Kept;
 use super::marks::shares_lists;
 use super::quarters::Place;
@@ -48,15 +49,17 @@ impl Room {
 
     /// The bytes of everything, for a board of size `n`.
     fn bytes(self, n: u32) -> u64 {
-        fixed(n, self.kept) + self.list_bytes() + self.shared as u64 * SHARED_BYTES
+        fixed(n, self.kept) + self.list_bytes(n) + self.shared as u64 * SHARED_BYTES
     }
 
     /// The bytes of the lists of a task.
-    fn list_bytes(self) -> u64 {
-        // A record of one list while it is sorted, an item of each list, and a word of each lower half of one
-        // low part, of which there are at most as many as half of the list.
-        let whole = self.whole as u64 * (8 + 2 * 4 + 4);
-        // Records of both lists. An item of the lower ones, and of the upper ones if they are many.
+    fn list_bytes(self, n: u32) -> u64 {
+        // A record of one list while it is sorted, an item of each list, and words of the lower halves of one
+        // low part. With three low bits these are at most half of the list.
+        let words = if Code::of(n).low < 3 { 8 } else { 4 };
+        let whole = self.whole as u64 * (8 + 2 * 4 + words);
+        // Records of both lists. An item and a word of the lower ones, and an item of the upper ones if they are
+        // many.
         let ties = self.ties as u64 * (2 * 8 + 2 * 4 + 8);
         whole + ties
     }
@@ -67,8 +70,10 @@ impl Room {
         // Quarters come first: only larger boards have lists in parts, and those cost little.
         let kept = if memory >= most.bytes(n) { most.kept } else { least.kept };
         let lists = memory.saturating_sub(fixed(n, kept));
-        let whole = (lists / Room::new(kept, 1 << 20).list_bytes()) << 20;
-        let room = Room::new(kept, (whole as usize).clamp(least.whole, most.whole));
+        let bytes = Room::new(kept, 1 << 20).list_bytes(n);
+        let whole = u128::from(lists) * (1 << 20) / u128::from(bytes);
+        let whole = usize::try_from(whole).unwrap_or(usize::MAX);
+        let room = Room::new(kept, whole.clamp(least.whole, most.whole));
         let shared = memory.saturating_sub(room.bytes(n)) / SHARED_BYTES;
         Room { shared: (shared as usize).clamp(least.shared, most.shared), ..room }
     }
@@ -85,8 +90,8 @@ pub(crate) fn needs(n: u32) -> MemoryNeed {
 
 /// The bytes that a board takes beside its lists.
 fn fixed(n: u32, kept: Kept) -> u64 {
-    /// Samples of both lists take most of it.
-    const REST: u64 = 6 << 20;
+    // Samples of both lists and their conflicts, and the runs of a block, take most of it.
+    let rest = if n >= SAMPLED { 6 << 20 } else { 2 << 20 };
     let half = n / 2;
     let columns = match kept {
         Kept::All => n,
@@ -118,7 +123,7 @@ fn fixed(n: u32, kept: Kept) -> u64 {
     // For each shared list the starts of its buckets and the padding at its end. The items of the upper one.
     let shared = shared_lists(n) as u64 * (Buckets::bytes(code.bits()) + 256)
         + longest_shared_list(n) as u64 * SHARED_BYTES;
-    kept.sets(n) as u64 * (quarters[0].0 + quarters[1].0) + pairs + buckets + runs + shared + REST
+    kept.sets(n) as u64 * (quarters[0].0 + quarters[1].0) + pairs + buckets + runs + shared + rest
 }
 
 /// The bytes of a half-board in a shared list.
@@ -145,8 +150,8 @@ const PART: usize = 2 << 20;
 /// The least room of any list: enough for a chunk and the half-boards of one choice of columns.
 const LEAST: usize = 16 << 10;
 
-/// The most half-boards of a list at a time. Longer lists are joined in parts: making lists takes a fiftieth of
-/// the time on such boards.
+/// The most half-boards of a list at a time. Longer lists are joined in parts, for which the other list is made
+/// and sorted once more. That takes a tenth of the time of a task of N = 26, and less of a larger one.
 fn most_at_a_time(n: u32) -> usize {
     if n <= 27 { 24 << 20 } else { 48 << 20 }
 }
@@ -185,3 +190,17 @@ const LONGEST: [usize; 14] = [
     60_000_000,
     520_000_000,
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_needed_at_most_is_enough_for_the_most() {
+        for n in 4..=29 {
+            let need = needs(n);
+            assert_eq!(Room::within(need.most, n), Room::most(n), "N = {n}");
+            assert_eq!(Room::within(need.least, n), Room::least(n), "N = {n}");
+        }
+    }
+}

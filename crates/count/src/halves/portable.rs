@@ -6,9 +6,9 @@ use super::word::Word;
 
 /// Plain Rust, for items of so many chunks.
 #[derive(Clone, Copy)]
-pub(crate) struct Portable<const CHUNKS: usize>;
+pub(crate) struct Portable<const USED: usize>;
 
-impl<const CHUNKS: usize> Unit for Portable<CHUNKS> {
+impl<const USED: usize> Unit for Portable<USED> {
     type Reader = ByBytes;
 
     fn pair(self, upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
@@ -51,7 +51,7 @@ impl<const CHUNKS: usize> Unit for Portable<CHUNKS> {
                 lanes[half][word] = u64::from(first) | u64::from(second) << 32;
             }
         }
-        tables.fill(CHUNKS, &lanes);
+        tables.fill(USED, &lanes);
     }
 
     fn join(self, tables: &Tables, runs: &[Run], words: &[Word]) -> u64 {
@@ -59,16 +59,16 @@ impl<const CHUNKS: usize> Unit for Portable<CHUNKS> {
         for Run { open, words: places } in runs {
             for &word in &words[places.clone()] {
                 for (half, open) in open.0.as_chunks().0.iter().enumerate() {
-                    let entries: [&Entry; CHUNKS] =
+                    let entries: [&Entry; USED] =
                         std::array::from_fn(|i| &tables.0[i][half].0[word.byte(i) / 8]);
-                    sum += fits(open, entries);
+                    sum += look_up(open, entries);
                 }
             }
         }
         sum
     }
 
-    fn fits(self, item: u32, items: &[u32]) -> u64 {
+    fn count_apart(self, item: u32, items: &[u32]) -> u64 {
         u64::from(items.iter().map(|other| u32::from(item & other == 0)).sum::<u32>())
     }
 }
@@ -91,9 +91,8 @@ fn transposed(words: &[u32]) -> [u32; 32] {
     square
 }
 
-/// The number of open lanes that are in all entries. Bytes have the numbers of their own bits first, and these
-/// are added up.
-fn fits<const CHUNKS: usize>(open: &Entry, entries: [&Entry; CHUNKS]) -> u64 {
+/// The number of open lanes that are in all entries. It counts bits in each byte first, then adds the bytes.
+fn look_up<const USED: usize>(open: &Entry, entries: [&Entry; USED]) -> u64 {
     let mut bytes = 0;
     for (i, open) in open.iter().enumerate() {
         let word = entries.iter().fold(*open, |word, entry| word & entry[i]);

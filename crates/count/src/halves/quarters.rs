@@ -25,6 +25,7 @@ use super::marks::marks;
 use super::unit::{PADDING, Quarter, Unit};
 
 /// Quarter-boards in the order of their columns, and then of their numbers.
+#[derive(Default)]
 pub(crate) struct Quarters {
     /// The number of quarters before each set of columns.
     first: Vec<u32>,

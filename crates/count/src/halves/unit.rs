@@ -54,11 +54,11 @@ pub(crate) trait Unit: Copy {
     /// Replaces the tables by those of `items`, a lane for each.
     fn tabulate(self, items: &[u32; LANES], tables: &mut Tables);
 
-    /// The number of pairs that fit of a word of one of the `runs` and a lane that is open to it.
+    /// Counts the pairs of a word and a lane that fit, for each run's words and open lanes.
     fn join(self, tables: &Tables, runs: &[Run], words: &[Word]) -> u64;
 
     /// The number of `items` that have no bit in common with `item`.
-    fn fits(self, item: u32, items: &[u32]) -> u64;
+    fn count_apart(self, item: u32, items: &[u32]) -> u64;
 }
 
 /// The number of keys beyond a list's end that may be loaded as part of a vector.
@@ -103,8 +103,9 @@ impl Lanes {
     /// No lane.
     pub(crate) const NONE: Lanes = Lanes([0; LANES / 64]);
 
-    /// Adds the lanes from `start` to before `end`, at least one.
+    /// Adds the lanes `start..end`, which must not be empty.
     pub(crate) fn add(&mut self, start: usize, end: usize) {
+        debug_assert!(start < end && end <= LANES, "lanes {start} to {end}");
         let (first, last) = (start / 64, (end - 1) / 64);
         for (i, word) in self.0.iter_mut().enumerate().take(last + 1).skip(first) {
             let below = if i == first { start % 64 } else { 0 };
@@ -248,8 +249,20 @@ mod tests {
             assert_eq!(fits, expected, "{}, {len}", std::any::type_name::<U>());
             let some = unit.join(&tables, &all[..2], &words);
             assert_eq!(some, pairs_that_fit(&upper[len..len * 7], &lower[..len / 3]));
+            // Lanes of one half, of the other, and of both.
+            for lanes in [0..len, 512 - len..512, 512..512 + len, LANES - len..LANES, 0..LANES] {
+                let mut open = Lanes::NONE;
+                open.add(lanes.start, lanes.end);
+                let found = unit.join(&tables, &[Run { open, words: 0..len }], &words);
+                let name = std::any::type_name::<U>();
+                assert_eq!(
+                    found,
+                    pairs_that_fit(&upper[lanes.clone()], &lower),
+                    "{name}, {lanes:?}"
+                );
+            }
             let item = upper[len];
-            assert_eq!(unit.fits(item, &lower), pairs_that_fit(&[item], &lower));
+            assert_eq!(unit.count_apart(item, &lower), pairs_that_fit(&[item], &lower));
             all_fits += expected;
         }
         assert!(all_fits > 1000, "nothing is compared");
@@ -260,9 +273,30 @@ mod tests {
         for_every_unit!(joins_like_the_definition);
     }
 
+    #[test]
+    fn lanes_are_those_that_were_added() {
+        for (start, end) in [
+            (0, 1),
+            (0, 63),
+            (0, 64),
+            (63, 65),
+            (64, 128),
+            (5, 700),
+            (0, LANES),
+            (LANES - 1, LANES),
+        ] {
+            let mut lanes = Lanes::NONE;
+            lanes.add(start, end);
+            let has = |lane: &usize| lanes.0[lane / 64] >> (lane % 64) & 1 == 1;
+            assert!((0..LANES).filter(has).eq(start..end), "{start} to {end}");
+            assert!(lanes.any() && !lanes.without(&lanes).any());
+        }
+    }
+
     fn counts_shares_like_the_definition<U: Unit>(unit: U, _: u32) {
         const ROOM: usize = 3000;
         let mut random = Random(0x404);
+        let mut blocks_of_ties = 0;
         let codes = [(0, 0), (1, 0), (0, 1), (1, 2), (3, 3), (2, 7)];
         for (round, (low, high)) in (0..60).zip(codes.into_iter().cycle()) {
             let code = Code { low, high };
@@ -277,8 +311,8 @@ mod tests {
             let mut keys = |len: u64| -> Vec<u64> {
                 (0..random.next() % len).map(|_| random.sparse() & used).collect()
             };
-            // At times no ties at all, and at times as many as others.
-            let ties = [1, 200, 2000][round % 3];
+            // At times no ties at all, and at times so many that they are joined in blocks.
+            let ties = [1, 200, 2900][round % 3];
             let (upper, lower) = ([keys(2900), keys(ties)], [keys(300), keys(ties / 7 + 1)]);
             let list = |view: &View, keys: &[u64]| {
                 let mut list = Unsorted::new(ROOM);
@@ -302,6 +336,7 @@ mod tests {
                     expected += share * pairs.filter(|both| *both == 0).count() as u64;
                 }
             }
+            blocks_of_ties += u32::from(upper[1].len() >= 2 * LANES);
             let upper = Upper { whole: sort(&above, &upper[0]), ties: list(&above, &upper[1]) };
             let lower = Lower { whole: sort(&below, &lower[0]), ties: sort(&below, &lower[1]) };
             let room = Room { kept: Kept::All, whole: ROOM, ties: ROOM, shared: 0 };
@@ -314,6 +349,7 @@ mod tests {
                 assert_eq!(sum.get(), Some(expected), "{name}, {code:?}, {ties} ties");
             }
         }
+        assert!(blocks_of_ties > 0, "ties are never so many");
     }
 
     #[test]

@@ -57,7 +57,7 @@ fn total(n: u32) -> Value {
 
 #[test]
 fn a_plan_says_what_a_count_will_take() {
-    let plan = ["plan", "24", "--memory", "150MiB", "--threads", "4", "--seconds", "0"];
+    let plan = ["plan", "24", "--memory", "100MiB", "--threads", "4", "--seconds", "0"];
     let text = run(&mut queens(&plan)).success();
     assert!(text.contains("total N=24 by halves") && text.contains("threads   1 of 4"), "{text}");
     assert!(!text.contains("estimate"), "{text}");
@@ -65,7 +65,7 @@ fn a_plan_says_what_a_count_will_take() {
     let json = one_object(&run(queens(&plan).arg("--json")).success());
     let fields = "fingerprint memory_bytes method n problem tasks thread_memory_bytes threads";
     assert_eq!(fields_of(&json), fields);
-    assert_eq!((&json["threads"], &json["memory_bytes"]), (&1.into(), &(150 << 20).into()));
+    assert_eq!((&json["threads"], &json["memory_bytes"]), (&1.into(), &(100 << 20).into()));
 
     let plan = ["plan", "16", "--rows", "4", "--seconds", "0", "--json"];
     let rows = one_object(&run(&mut queens(&plan)).success());
