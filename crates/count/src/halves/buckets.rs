@@ -19,10 +19,15 @@ pub(crate) struct Unsorted {
 pub(crate) struct Buckets {
     /// The start of each bucket, and the end of the last.
     first: Vec<u32>,
-    /// While half-boards are sorted, where each stream puts the next one of each bucket.
-    next: Vec<u32>,
     /// The items, and [`STEP`] more at the end, whose values are unspecified.
     items: Box<[u32]>,
+}
+
+/// Sorts half-boards into buckets.
+pub(crate) struct Sorter {
+    bits: u32,
+    /// Where each stream puts the next half-board of each bucket.
+    next: Vec<u32>,
 }
 
 /// The most buckets into which [`MANY`] streams are sorted. With more, their counters would leave the cache.
@@ -72,47 +77,38 @@ impl Unsorted {
     }
 }
 
-impl Buckets {
-    /// The bytes of buckets with numbers of so many bits, beside their half-boards.
-    pub(crate) fn bytes(bits: u32) -> u64 {
-        let streams = if 1 << bits <= FEW_BUCKETS { MANY } else { SOME };
-        (4 * (1 + streams as u64)) << bits
+impl Sorter {
+    /// A sorter into buckets that are numbered by `bits` bits.
+    pub(crate) fn new(bits: u32) -> Sorter {
+        Sorter { bits, next: vec![0; streams(bits) << bits] }
     }
 
-    /// Empty buckets, numbered by `bits` bits, with room for `room` half-boards.
-    pub(crate) fn new(bits: u32, room: usize) -> Buckets {
-        let buckets = 1 << bits;
-        let streams = if buckets <= FEW_BUCKETS { MANY } else { SOME };
-        Buckets {
-            first: vec![0; buckets + 1],
-            next: vec![0; buckets * streams],
-            items: vec![0; room + STEP].into_boxed_slice(),
-        }
+    /// The bytes of a sorter into buckets with numbers of so many bits.
+    pub(crate) fn bytes(bits: u32) -> u64 {
+        (4 * streams(bits) as u64) << bits
     }
 
     /// The half-boards of `unsorted`, with room for no more.
-    pub(crate) fn of(bits: u32, unsorted: &Unsorted) -> Buckets {
-        let mut buckets = Buckets::new(bits, unsorted.len());
-        buckets.sort(unsorted);
+    pub(crate) fn sorted(&mut self, unsorted: &Unsorted) -> Buckets {
+        let mut buckets = Buckets::new(self.bits, unsorted.len());
+        self.sort(unsorted, &mut buckets);
         buckets
     }
 
-    /// Replaces the contents by the half-boards of `unsorted`.
-    pub(crate) fn sort(&mut self, unsorted: &Unsorted) {
-        if self.first.len() <= FEW_BUCKETS + 1 {
-            self.sort_streams::<MANY>(unsorted.records());
+    /// Replaces the contents of `buckets` by the half-boards of `unsorted`.
+    pub(crate) fn sort(&mut self, unsorted: &Unsorted, buckets: &mut Buckets) {
+        if streams(self.bits) == MANY {
+            self.sort_streams::<MANY>(unsorted.records(), buckets);
         } else {
-            self.sort_streams::<SOME>(unsorted.records());
+            self.sort_streams::<SOME>(unsorted.records(), buckets);
         }
     }
 
     /// Sorts parts of the list side by side, each with its own counters: neighbours in the list often belong to
     /// one bucket, and one would wait for the other's counter.
-    fn sort_streams<const STREAMS: usize>(&mut self, records: &[u64]) {
-        assert!(
-            records.len() + STEP <= self.items.len(),
-            "more half-boards than there is room for"
-        );
+    fn sort_streams<const STREAMS: usize>(&mut self, records: &[u64], buckets: &mut Buckets) {
+        let Buckets { first, items } = buckets;
+        assert!(records.len() + STEP <= items.len(), "more half-boards than there is room for");
         let next = self.next.as_chunks_mut::<STREAMS>().0;
         let len = records.len() / STREAMS;
         let streams: [&[u64]; STREAMS] = std::array::from_fn(|i| &records[i * len..(i + 1) * len]);
@@ -130,15 +126,14 @@ impl Buckets {
         rest.iter().for_each(|&record| count(record, STREAMS - 1));
 
         let mut start = 0;
-        for (first, next) in self.first.iter_mut().zip(next.iter_mut()) {
+        for (first, next) in first.iter_mut().zip(next.iter_mut()) {
             *first = start;
             next.iter_mut().for_each(|next| start += std::mem::replace(next, start));
         }
-        if let Some(end) = self.first.last_mut() {
+        if let Some(end) = first.last_mut() {
             *end = start;
         }
 
-        let items = &mut self.items;
         let mut place = |record: u64, stream: usize| {
             let next = &mut next[view::code(record) as usize][stream];
             items[*next as usize] = view::item(record);
@@ -148,6 +143,23 @@ impl Buckets {
             streams.iter().enumerate().for_each(|(stream, records)| place(records[i], stream));
         }
         rest.iter().for_each(|&record| place(record, STREAMS - 1));
+    }
+}
+
+/// How many parts of a list are sorted side by side.
+fn streams(bits: u32) -> usize {
+    if 1 << bits <= FEW_BUCKETS { MANY } else { SOME }
+}
+
+impl Buckets {
+    /// Empty buckets, numbered by `bits` bits, with room for `room` half-boards.
+    pub(crate) fn new(bits: u32, room: usize) -> Buckets {
+        Buckets { first: vec![0; (1 << bits) + 1], items: vec![0; room + STEP].into_boxed_slice() }
+    }
+
+    /// The bytes of buckets with numbers of so many bits, beside their half-boards.
+    pub(crate) fn bytes(bits: u32) -> u64 {
+        4 << bits
     }
 
     /// Replaces the contents by what a sieve lets through of `from`; there is room for all of it.

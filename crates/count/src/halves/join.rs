@@ -24,7 +24,7 @@
 
 use std::ops::Range;
 
-use super::buckets::{Buckets, STEP, Unsorted};
+use super::buckets::{Buckets, STEP, Sorter, Unsorted};
 use super::geometry::Code;
 use super::memory::Room;
 use super::sum::Sum;
@@ -115,6 +115,7 @@ impl<U: Unit> Join<U> {
     /// kind `j` has `shares[i][j]`, where 0 is a whole one and 1 a tie. A kind's sum must be less than 2^64.
     pub(crate) fn count(
         &mut self,
+        sorter: &mut Sorter,
         upper: &Upper,
         lower: &Lower,
         shares: [[u64; 2]; 2],
@@ -123,7 +124,7 @@ impl<U: Unit> Join<U> {
         let whole = self.in_blocks(&upper.whole, lower);
         let ties = if upper.ties.len() >= MANY_TIES {
             let mut sorted = std::mem::replace(&mut self.ties, Buckets::new(0, 0));
-            sorted.sort(&upper.ties);
+            sorter.sort(&upper.ties, &mut sorted);
             let fits = self.in_blocks(&sorted, lower);
             self.ties = sorted;
             fits

@@ -1,6 +1,6 @@
 //! How much memory a board takes, and how lists and quarters share it.
 
-use super::buckets::Buckets;
+use super::buckets::{Buckets, Sorter};
 use super::geometry::Code;
 use super::joiner::SAMPLED;
 use super::lists::Kept;
@@ -116,7 +116,7 @@ fn fixed(n: u32, kept: Kept) -> u64 {
     let pairs = 2 * 8 * quarters[0].1 * quarters[1].1 / 6;
     let code = Code::of(n);
     // Both lists, the ties of the lower one, and the join's sorted ties.
-    let buckets = 4 * Buckets::bytes(code.bits());
+    let buckets = 4 * Buckets::bytes(code.bits()) + Sorter::bytes(code.bits());
     // For each low part the runs of those without a bit in common with it, in vectors that grow to twice the
     // size.
     let runs = 2 * 2 * 8 * 3_u64.pow(code.low);

@@ -1,6 +1,6 @@
 //! The lists of a task, or parts of them, and the room to join them.
 
-use super::buckets::{Buckets, Unsorted};
+use super::buckets::{Buckets, Sorter, Unsorted};
 use super::geometry::Code;
 use super::join::{Join, Lower, Upper};
 use super::lists::{Lists, Rest, Wanted};
@@ -15,6 +15,7 @@ pub(crate) struct Parts<U: Unit> {
     pub(crate) ties: Unsorted,
     pub(crate) upper: Upper,
     pub(crate) lower: Lower,
+    pub(crate) sorter: Sorter,
     join: Join<U>,
 }
 
@@ -28,34 +29,35 @@ impl<U: Unit> Parts<U> {
             ties: Unsorted::new(room.ties),
             upper: Upper { whole: buckets(room.whole), ties: Unsorted::new(room.ties) },
             lower: Lower { whole: buckets(room.whole), ties: buckets(room.ties) },
+            sorter: Sorter::new(code.bits()),
             join: Join::new(unit, code, room),
         }
     }
 
     /// Adds the shares of the boards that the upper and the lower list make to `sum`.
     pub(crate) fn count(&mut self, times: [[u64; 2]; 2], sum: &mut Sum) {
-        self.join.count(&self.upper, &self.lower, times, sum);
+        self.join.count(&mut self.sorter, &self.upper, &self.lower, times, sum);
     }
 
     /// Leaves no ties in either list.
     pub(crate) fn clear_ties(&mut self) {
         self.ties.clear();
         self.upper.ties.clear();
-        self.lower.ties.sort(&self.ties);
+        self.sorter.sort(&self.ties, &mut self.lower.ties);
     }
 
     /// Lists upper half-boards, as far as there is room, and returns what is left.
     pub(crate) fn list_upper(&mut self, lists: &mut Lists, wanted: Wanted, rest: Rest) -> Rest {
         let rest = lists.list(self.unit, wanted, rest, &mut self.whole, &mut self.upper.ties);
-        self.upper.whole.sort(&self.whole);
+        self.sorter.sort(&self.whole, &mut self.upper.whole);
         rest
     }
 
     /// Lists lower half-boards, as far as there is room, and returns what is left.
     pub(crate) fn list_lower(&mut self, lists: &mut Lists, wanted: Wanted, rest: Rest) -> Rest {
         let rest = lists.list(self.unit, wanted, rest, &mut self.whole, &mut self.ties);
-        self.lower.whole.sort(&self.whole);
-        self.lower.ties.sort(&self.ties);
+        self.sorter.sort(&self.whole, &mut self.lower.whole);
+        self.sorter.sort(&self.ties, &mut self.lower.ties);
         rest
     }
 }

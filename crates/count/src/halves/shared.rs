@@ -24,7 +24,7 @@ use board::halves::Window;
 use board::{Prefix, full_mask};
 
 use super::buckets::Buckets;
-use super::geometry::{Code, Geometry};
+use super::geometry::Geometry;
 use super::lists::{Lists, Rest, Wanted};
 use super::marks::{LOWER_MARKS, UPPER_MARKS};
 use super::parts::Parts;
@@ -111,7 +111,7 @@ impl Block {
             let half = n / 2;
             let window = Window { below: -1, above: 1 << (half - 1 - split.trailing_ones()) };
             list(n, split, window, self.geometry.upper, lists, parts)?;
-            self.upper = Some((split, Buckets::of(Code::of(n).bits(), &parts.whole)));
+            self.upper = Some((split, parts.sorter.sorted(&parts.whole)));
         }
         Ok(())
     }
@@ -133,7 +133,7 @@ impl Block {
                 self.lower.clear();
             }
             self.kept += len;
-            self.lower.insert(others, Buckets::of(Code::of(n).bits(), &parts.whole));
+            self.lower.insert(others, parts.sorter.sorted(&parts.whole));
         }
         Ok(())
     }

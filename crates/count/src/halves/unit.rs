@@ -178,7 +178,7 @@ impl Tables {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::halves::buckets::{Buckets, Unsorted};
+    use crate::halves::buckets::{Buckets, Sorter, Unsorted};
     use crate::halves::geometry::Code;
     use crate::halves::join::{Join, Lower, Upper};
     use crate::halves::lists::Kept;
@@ -324,8 +324,9 @@ mod tests {
             };
             let sort = |view: &View, keys: &[u64]| {
                 let mut buckets = Buckets::new(code.bits(), ROOM);
-                buckets.sort(&list(view, &[0; 7]));
-                buckets.sort(&list(view, keys));
+                let mut sorter = Sorter::new(code.bits());
+                sorter.sort(&list(view, &[0; 7]), &mut buckets);
+                sorter.sort(&list(view, keys), &mut buckets);
                 buckets
             };
             let shares = [[1, 10], [100, 1000]];
@@ -341,10 +342,11 @@ mod tests {
             let lower = Lower { whole: sort(&below, &lower[0]), ties: sort(&below, &lower[1]) };
             let room = Room { kept: Kept::All, whole: ROOM, ties: ROOM, shared: 0 };
             let mut join = Join::new(unit, code, room);
+            let mut sorter = Sorter::new(code.bits());
             // Twice, so that what the first leaves behind is seen.
             for _ in 0..2 {
                 let mut sum = Sum::default();
-                join.count(&upper, &lower, shares, &mut sum);
+                join.count(&mut sorter, &upper, &lower, shares, &mut sum);
                 let name = std::any::type_name::<U>();
                 assert_eq!(sum.get(), Some(expected), "{name}, {code:?}, {ties} ties");
             }
