@@ -48,6 +48,7 @@ mod lists;
 mod marks;
 mod memory;
 mod parts;
+mod phases;
 mod portable;
 mod quarters;
 mod reference;
@@ -67,6 +68,8 @@ use self::geometry::NARROW;
 use self::joiner::Joiner;
 use self::memory::Room;
 pub(crate) use self::memory::needs;
+pub use self::phases::Phase;
+use self::phases::Phases;
 use self::portable::Portable;
 use self::sum::Sum;
 use crate::{Backend, CountError};
@@ -112,6 +115,25 @@ impl Halves {
             self.engine.count(self.n, tasks.get(index).0, &mut sum);
         }
         sum.get().ok_or(CountError::Overflow)
+    }
+}
+
+impl Halves {
+    /// The time of each phase; the reference has none.
+    pub(crate) fn phases(&mut self) -> Option<&mut Phases> {
+        match &mut self.engine {
+            Engine::Reference => None,
+            Engine::PortableNarrow(joiner) => Some(joiner.phases()),
+            Engine::PortableWide(joiner) => Some(joiner.phases()),
+            #[cfg(target_arch = "x86_64")]
+            Engine::Avx2Narrow(joiner) => Some(joiner.phases()),
+            #[cfg(target_arch = "x86_64")]
+            Engine::Avx2Wide(joiner) => Some(joiner.phases()),
+            #[cfg(target_arch = "x86_64")]
+            Engine::Avx512Narrow(joiner) => Some(joiner.phases()),
+            #[cfg(target_arch = "x86_64")]
+            Engine::Avx512Wide(joiner) => Some(joiner.phases()),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! ```text
 //! cargo run --release -p bench -- methods      every method and counting loop on one core, in turns
 //! cargo run --release -p bench -- farm         throughput of a coordinator, and overhead of the farm on a laptop
+//! cargo run --release -p bench -- phases       where the time of the method halves goes
 //! cargo run --release -p bench -- threads      speed-up by further threads
 //! cargo run --release -p bench -- hostile      how much floods slow honest workers down
 //! ```
@@ -16,6 +17,7 @@ mod hostile;
 mod idle_worker;
 mod methods;
 mod overhead;
+mod phases;
 mod process;
 mod threads;
 
@@ -44,6 +46,8 @@ enum BenchCommand {
     Hostile(hostile::HostileBenchArgs),
     /// Every method and counting loop on one core, side by side
     Methods(methods::MethodsBenchArgs),
+    /// Where the time of the method halves goes
+    Phases(phases::PhasesBenchArgs),
     /// A board by one thread and by several, side by side
     Threads(threads::ThreadsBenchArgs),
     /// One line of `methods`, in a process of its own
@@ -62,6 +66,7 @@ async fn main() -> Result<()> {
         BenchCommand::Farm(args) => farm::run(args).await,
         BenchCommand::Hostile(args) => hostile::run(args).await,
         BenchCommand::Methods(args) => methods::run(args),
+        BenchCommand::Phases(args) => phases::run(&args),
         BenchCommand::Threads(args) => threads::run(&args),
         BenchCommand::Sample(args) => methods::serve(&args),
         BenchCommand::Coordinator(args) => coordinator::run(args).await,

@@ -258,7 +258,7 @@ fn measure(lines: &mut [Line], rounds: u32) -> Result<Option<f64>> {
 
 /// The core's cycles per second, which the time stamp counter does not tell. In a chain of dependent
 /// multiplications each takes three cycles on every x86-64 processor of the last ten years.
-fn frequency() -> Option<f64> {
+pub(crate) fn frequency() -> Option<f64> {
     const CHAIN: u32 = 1_000_000;
     if !cfg!(target_arch = "x86_64") {
         return None;

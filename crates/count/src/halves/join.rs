@@ -27,6 +27,7 @@ use std::ops::Range;
 use super::buckets::{Buckets, STEP, Sorter, Unsorted};
 use super::geometry::Code;
 use super::memory::Room;
+use super::phases::{Phase, Phases};
 use super::sum::Sum;
 use super::unit::{LANES, Lanes, Run, Tables, Unit};
 use super::view;
@@ -115,22 +116,24 @@ impl<U: Unit> Join<U> {
     /// kind `j` has `shares[i][j]`, where 0 is a whole one and 1 a tie. A kind's sum must be less than 2^64.
     pub(crate) fn count(
         &mut self,
-        sorter: &mut Sorter,
         upper: &Upper,
         lower: &Lower,
         shares: [[u64; 2]; 2],
         sum: &mut Sum,
+        sorter: &mut Sorter,
+        phases: &mut Phases,
     ) {
-        let whole = self.in_blocks(&upper.whole, lower);
+        let whole = self.in_blocks(&upper.whole, lower, phases);
         let ties = if upper.ties.len() >= MANY_TIES {
             let mut sorted = std::mem::replace(&mut self.ties, Buckets::new(0, 0));
             sorter.sort(&upper.ties, &mut sorted);
-            let fits = self.in_blocks(&sorted, lower);
+            let fits = self.in_blocks(&sorted, lower, phases);
             self.ties = sorted;
             fits
         } else {
             self.one_by_one(&upper.ties, lower)
         };
+        phases.end(Phase::Ties);
         for (fits, shares) in [whole, ties].into_iter().zip(shares) {
             for (fits, share) in fits.into_iter().zip(shares) {
                 sum.add(fits * share);
@@ -139,7 +142,7 @@ impl<U: Unit> Join<U> {
     }
 
     /// The numbers of pairs that fit, with whole lower halves and with ties.
-    fn in_blocks(&mut self, upper: &Buckets, lower: &Lower) -> [u64; 2] {
+    fn in_blocks(&mut self, upper: &Buckets, lower: &Lower, phases: &mut Phases) -> [u64; 2] {
         let Code { low: low_bits, high: high_bits } = self.code;
         let mut fits = [0; 2];
         for low in 0..1_u32 << low_bits {
@@ -160,13 +163,13 @@ impl<U: Unit> Join<U> {
                         places.start = some.end;
                         self.block.fill(upper, some, high);
                         if self.block.room() == 0 {
-                            self.join_block(low, lower, &mut fits);
+                            self.join_block(low, lower, &mut fits, phases);
                         }
                     }
                 }
             }
             if self.block.len > 0 {
-                self.join_block(low, lower, &mut fits);
+                self.join_block(low, lower, &mut fits, phases);
             }
         }
         fits
@@ -174,9 +177,10 @@ impl<U: Unit> Join<U> {
 
     /// Joins the block with the lower halves of the low part `low`, adds the numbers of pairs that fit to
     /// `fits`, and empties the block.
-    fn join_block(&mut self, low: u32, lower: &Lower, fits: &mut [u64; 2]) {
+    fn join_block(&mut self, low: u32, lower: &Lower, fits: &mut [u64; 2], phases: &mut Phases) {
         let items = self.block.items.first_chunk().expect("a block has more room");
         self.unit.tabulate(items, &mut self.tables);
+        phases.end(Phase::Blocks);
         let highs = self.block.highs();
         self.block.empty();
         for ((fits, lower), words) in
@@ -189,6 +193,7 @@ impl<U: Unit> Join<U> {
                 *fits += self.unit.join(&self.tables, &self.runs, &words.words);
             }
         }
+        phases.end(Phase::Join);
     }
 
     /// The numbers of pairs that fit, with whole lower halves and with ties.

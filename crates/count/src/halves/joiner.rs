@@ -9,6 +9,7 @@ use super::lists::{Kept, Lists, Rest, Wanted};
 use super::marks::shares_lists;
 use super::memory::Room;
 use super::parts::Parts;
+use super::phases::{Phase, Phases};
 use super::shared::Shared;
 use super::sum::Sum;
 use super::unit::Unit;
@@ -50,6 +51,11 @@ impl<U: Unit> Joiner<U> {
         Joiner { n, kept: room.kept, tables: None, shared, parts }
     }
 
+    /// Where the time goes.
+    pub(crate) fn phases(&mut self) -> &mut Phases {
+        &mut self.parts.phases
+    }
+
     /// Adds the shares of the boards of one task to `sum`.
     pub(crate) fn count(&mut self, record: Prefix, sum: &mut Sum) {
         let shares = Shares::of(self.n, record);
@@ -83,6 +89,7 @@ impl<U: Unit> Joiner<U> {
             let conflicts =
                 Conflicts::sample(sampled_pairs(*n), &upper, &lower, |key| as_upper(*n, key));
             conflicts.order(&mut diagonals, Code::of(*n).bits() as usize);
+            parts.phases.end(Phase::Code);
         }
         let geometry = Geometry::new(*n, &diagonals);
         let upper = Wanted { set: split, window: shares.upper, closed: 0, view: geometry.upper };

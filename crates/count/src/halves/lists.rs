@@ -23,6 +23,7 @@ use board::full_mask;
 use board::halves::Window;
 
 use super::buckets::Unsorted;
+use super::phases::{Phase, Phases};
 use super::quarters::{Area, By, ByNumber, Columns, Numbering, Place, Quarters};
 use super::unit::{PADDING, Unit};
 use super::view::View;
@@ -229,6 +230,7 @@ impl Lists {
         rest: Rest,
         whole: &mut Unsorted,
         ties: &mut Unsorted,
+        phases: &mut Phases,
     ) -> Rest {
         whole.clear();
         ties.clear();
@@ -236,6 +238,7 @@ impl Lists {
         let reader = unit.reader(&view);
         let Rest::From(start) = rest else { return Rest::Nothing };
         let place = self.place(set);
+        phases.end(Phase::Quarters);
         let Lists { placed, choices, pending, looked_at, .. } = self;
         let Placed { upper, lower, .. } = &placed[place];
         let half = self.n / 2;

@@ -5,6 +5,7 @@ use super::geometry::Code;
 use super::join::{Join, Lower, Upper};
 use super::lists::{Lists, Rest, Wanted};
 use super::memory::Room;
+use super::phases::{Phase, Phases};
 use super::sum::Sum;
 use super::unit::Unit;
 
@@ -16,6 +17,7 @@ pub(crate) struct Parts<U: Unit> {
     pub(crate) upper: Upper,
     pub(crate) lower: Lower,
     pub(crate) sorter: Sorter,
+    pub(crate) phases: Phases,
     join: Join<U>,
 }
 
@@ -30,13 +32,15 @@ impl<U: Unit> Parts<U> {
             upper: Upper { whole: buckets(room.whole), ties: Unsorted::new(room.ties) },
             lower: Lower { whole: buckets(room.whole), ties: buckets(room.ties) },
             sorter: Sorter::new(code.bits()),
+            phases: Phases::default(),
             join: Join::new(unit, code, room),
         }
     }
 
     /// Adds the shares of the boards that the upper and the lower list make to `sum`.
     pub(crate) fn count(&mut self, times: [[u64; 2]; 2], sum: &mut Sum) {
-        self.join.count(&mut self.sorter, &self.upper, &self.lower, times, sum);
+        let Parts { upper, lower, sorter, phases, join, .. } = self;
+        join.count(upper, lower, times, sum, sorter, phases);
     }
 
     /// Leaves no ties in either list.
@@ -48,16 +52,22 @@ impl<U: Unit> Parts<U> {
 
     /// Lists upper half-boards, as far as there is room, and returns what is left.
     pub(crate) fn list_upper(&mut self, lists: &mut Lists, wanted: Wanted, rest: Rest) -> Rest {
-        let rest = lists.list(self.unit, wanted, rest, &mut self.whole, &mut self.upper.ties);
-        self.sorter.sort(&self.whole, &mut self.upper.whole);
+        let Parts { unit, whole, upper, sorter, phases, .. } = self;
+        let rest = lists.list(*unit, wanted, rest, whole, &mut upper.ties, phases);
+        phases.end(Phase::Lists);
+        sorter.sort(whole, &mut upper.whole);
+        phases.end(Phase::Buckets);
         rest
     }
 
     /// Lists lower half-boards, as far as there is room, and returns what is left.
     pub(crate) fn list_lower(&mut self, lists: &mut Lists, wanted: Wanted, rest: Rest) -> Rest {
-        let rest = lists.list(self.unit, wanted, rest, &mut self.whole, &mut self.ties);
-        self.sorter.sort(&self.whole, &mut self.lower.whole);
-        self.sorter.sort(&self.ties, &mut self.lower.ties);
+        let Parts { unit, whole, ties, lower, sorter, phases, .. } = self;
+        let rest = lists.list(*unit, wanted, rest, whole, ties, phases);
+        phases.end(Phase::Lists);
+        sorter.sort(whole, &mut lower.whole);
+        sorter.sort(ties, &mut lower.ties);
+        phases.end(Phase::Buckets);
         rest
     }
 }

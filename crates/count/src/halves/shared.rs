@@ -28,6 +28,7 @@ use super::geometry::Geometry;
 use super::lists::{Lists, Rest, Wanted};
 use super::marks::{LOWER_MARKS, UPPER_MARKS};
 use super::parts::Parts;
+use super::phases::Phase;
 use super::unit::{Sieve, Unit};
 use super::view::{self, View};
 
@@ -92,6 +93,7 @@ impl Shared {
             parts.upper.whole.sift(parts.unit, upper, sieve(above, UPPER_MARKS[0]));
             parts.lower.whole.sift(parts.unit, lower, sieve(below, LOWER_MARKS[0]));
         }
+        parts.phases.end(Phase::Buckets);
         Ok(())
     }
 }
@@ -152,7 +154,9 @@ fn list<U: Unit>(
     // With the queen next to the centre no half-board counts.
     let squares = !set & ((1 << (n / 2 - 1)) - 1);
     let wanted = Wanted { set, window, closed: u64::from(squares) << n, view };
-    let rest = lists.list(parts.unit, wanted, Rest::ALL, &mut parts.whole, &mut parts.ties);
+    let Parts { unit, whole, ties, phases, .. } = parts;
+    let rest = lists.list(*unit, wanted, Rest::ALL, whole, ties, phases);
+    phases.end(Phase::Lists);
     match rest {
         Rest::Nothing => Ok(()),
         Rest::From(_) => Err(TooLong),

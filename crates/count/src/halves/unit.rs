@@ -183,6 +183,7 @@ mod tests {
     use crate::halves::join::{Join, Lower, Upper};
     use crate::halves::lists::Kept;
     use crate::halves::memory::Room;
+    use crate::halves::phases::Phases;
     use crate::halves::portable::Portable;
     use crate::halves::sum::Sum;
     use crate::halves::view;
@@ -346,7 +347,8 @@ mod tests {
             // Twice, so that what the first leaves behind is seen.
             for _ in 0..2 {
                 let mut sum = Sum::default();
-                join.count(&mut sorter, &upper, &lower, shares, &mut sum);
+                let phases = &mut Phases::default();
+                join.count(&upper, &lower, shares, &mut sum, &mut sorter, phases);
                 let name = std::any::type_name::<U>();
                 assert_eq!(sum.get(), Some(expected), "{name}, {code:?}, {ties} ties");
             }
