@@ -84,8 +84,8 @@ impl<U: Unit> Joiner<U> {
         let others = full_mask(*n) & !(split | centre);
         let mut diagonals = diagonals(*n, centre, split);
         if *n >= SAMPLED {
-            let upper = lists.sample(parts.unit, split, shares.upper);
-            let lower = lists.sample(parts.unit, others, shares.lower);
+            let upper = lists.sample(parts.unit, split, shares.upper, &mut parts.phases);
+            let lower = lists.sample(parts.unit, others, shares.lower, &mut parts.phases);
             let conflicts =
                 Conflicts::sample(sampled_pairs(*n), &upper, &lower, |key| as_upper(*n, key));
             conflicts.order(&mut diagonals, Code::of(*n).bits() as usize);
@@ -143,8 +143,9 @@ mod tests {
         let shares = Shares::of(N, record);
         let others = full_mask(N) & !record.down;
         let mut lists = Lists::new(N, Kept::OfList, 0, shares.columns);
-        let upper = lists.sample(Portable::<6>, record.down, shares.upper);
-        let lower = lists.sample(Portable::<6>, others, shares.lower);
+        let phases = &mut Phases::default();
+        let upper = lists.sample(Portable::<6>, record.down, shares.upper, phases);
+        let lower = lists.sample(Portable::<6>, others, shares.lower, phases);
         assert!(upper.len().min(lower.len()) > 1000, "{} and {}", upper.len(), lower.len());
 
         let by_squares = diagonals(N, 0, record.down);

@@ -193,10 +193,17 @@ impl Lists {
 
     /// The keys of some half-boards in the columns `set` and in `window` that are not ties, from choices of
     /// columns all over the list.
-    pub(crate) fn sample<U: Unit>(&mut self, unit: U, set: u32, window: Window) -> Vec<u64> {
+    pub(crate) fn sample<U: Unit>(
+        &mut self,
+        unit: U,
+        set: u32,
+        window: Window,
+        phases: &mut Phases,
+    ) -> Vec<u64> {
         const CHOICES: usize = 20;
         const ENOUGH: usize = 1 << 16;
         let place = self.place(set);
+        phases.end(Phase::Quarters);
         let rectangles = Rectangles::new(window, self.n / 2);
         let columns = columns(set);
         let Lists { placed, choices, pending, .. } = self;
@@ -215,6 +222,7 @@ impl Lists {
                 break;
             }
         }
+        phases.end(Phase::Code);
         sample
     }
 
