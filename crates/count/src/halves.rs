@@ -51,6 +51,7 @@ mod parts;
 mod phases;
 mod portable;
 mod quarters;
+mod rectangles;
 mod reference;
 mod shared;
 mod sum;

@@ -18,7 +18,7 @@ use super::unit::Unit;
 pub(crate) struct Joiner<U: Unit> {
     n: u32,
     kept: Kept,
-    tables: Option<ForCentre>,
+    for_centre: Option<ForCentre>,
     shared: Option<Shared>,
     parts: Parts<U>,
 }
@@ -36,7 +36,7 @@ fn sampled_pairs(n: u32) -> u64 {
     }
 }
 
-/// Tables that serve all tasks with one square of the centre row's queen.
+/// Lists that serve all tasks with one square of the centre row's queen.
 struct ForCentre {
     /// The square, as a bit. It is 0 for even N, and for an odd board if the lists serve every square.
     centre: u32,
@@ -48,7 +48,7 @@ impl<U: Unit> Joiner<U> {
     pub(crate) fn new(unit: U, n: u32, room: Room) -> Joiner<U> {
         let parts = Parts::new(unit, Code::of(n), room);
         let shared = shares_lists(n).then(|| Shared::new(n, room.shared));
-        Joiner { n, kept: room.kept, tables: None, shared, parts }
+        Joiner { n, kept: room.kept, for_centre: None, shared, parts }
     }
 
     /// Where the time goes.
@@ -68,19 +68,19 @@ impl<U: Unit> Joiner<U> {
 
     /// Makes the lists of a task from shared ones. Returns false if it shares none, or they do not fit.
     fn list_shared(&mut self, record: Prefix, shares: Shares) -> bool {
-        let Joiner { n, kept, tables, shared, parts } = self;
+        let Joiner { n, kept, for_centre, shared, parts } = self;
         let Some(shared) = shared.as_mut().filter(|shared| shared.has(record)) else {
             return false;
         };
-        let lists = lists(tables, *n, *kept, 0, shares);
+        let lists = lists(for_centre, *n, *kept, 0, shares);
         parts.clear_ties();
         shared.list(record, lists, parts).is_ok()
     }
 
     fn count_in_parts(&mut self, record: Prefix, shares: Shares, sum: &mut Sum) {
         let Prefix { left: centre, down: split, .. } = record;
-        let Joiner { n, kept, tables, parts, .. } = self;
-        let lists = lists(tables, *n, *kept, centre, shares);
+        let Joiner { n, kept, for_centre, parts, .. } = self;
+        let lists = lists(for_centre, *n, *kept, centre, shares);
         let others = full_mask(*n) & !(split | centre);
         let mut diagonals = diagonals(*n, centre, split);
         if *n >= SAMPLED {
@@ -113,15 +113,15 @@ impl<U: Unit> Joiner<U> {
 /// The lists for a square of the centre row, or for every square. They are made if the last ones were for
 /// another square.
 fn lists(
-    tables: &mut Option<ForCentre>,
+    last: &mut Option<ForCentre>,
     n: u32,
     kept: Kept,
     centre: u32,
     shares: Shares,
 ) -> &mut Lists {
-    tables.take_if(|tables| tables.centre != centre);
+    last.take_if(|last| last.centre != centre);
     let lists = || Lists::new(n, kept, centre, shares.columns);
-    &mut tables.get_or_insert_with(|| ForCentre { centre, lists: lists() }).lists
+    &mut last.get_or_insert_with(|| ForCentre { centre, lists: lists() }).lists
 }
 
 #[cfg(test)]

@@ -3,21 +3,10 @@
 //! The set is divided between an upper and a lower quarter in every way. Each pair of quarters whose
 //! diagonals do not meet is a half-board; about one in twelve pairs is.
 //!
-//! Only half-boards whose number is in a window of [`Shares`](board::halves::Shares) are listed. Quarters
-//! are in the order of their numbers, so the window is a few rectangles of pairs:
-//!
-//! ```text
-//!                         lower quarter's number
-//!                          0 ..  | b | ..  | a | ..
-//!   upper     ..           -       -   -     -   -      the window is from Bb to Aa
-//!   quarter's B            -       t   w     w   w      w: whole, t: ties
-//!   number    B+1 .. A-1   w       w   w     w   w
-//!             A            w       w   w     t   -
-//! ```
+//! Only half-boards whose number is in a window of [`Shares`](board::halves::Shares) are listed: the pairs in
+//! a few [`rectangles`](super::rectangles).
 //!
 //! If there is no room for the whole list, it is joined in parts.
-
-use std::ops::Range;
 
 use board::full_mask;
 use board::halves::Window;
@@ -25,6 +14,7 @@ use board::halves::Window;
 use super::buckets::Unsorted;
 use super::phases::{Phase, Phases};
 use super::quarters::{Area, By, ByNumber, Columns, Numbering, Place, Quarters};
+use super::rectangles::{Rectangle, Rectangles};
 use super::unit::{PADDING, Unit};
 use super::view::View;
 
@@ -338,62 +328,6 @@ impl Listed {
     }
 }
 
-/// All pairs of an upper and a lower quarter with numbers in these ranges.
-struct Rectangle {
-    upper: Range<u32>,
-    lower: Range<u32>,
-}
-
-/// The half-boards in a window, as pairs of quarters.
-struct Rectangles {
-    whole: Vec<Rectangle>,
-    ties: Vec<Rectangle>,
-    /// The counts of ones that an upper quarter's number can have, a bit for each count.
-    ones: u32,
-}
-
-impl Rectangles {
-    /// The rectangles of a window of half-boards of `half` rows.
-    fn new(Window { below, above }: Window, half: u32) -> Rectangles {
-        let (upper_rows, lower_rows) = (Place::Upper.rows(half), Place::Lower.rows(half));
-        let all = 1 << lower_rows;
-        // No half-board has the number -1. The arithmetic shift makes it the highest number below upper 0.
-        let split = |number: i32| (number >> lower_rows, number as u32 & (all - 1));
-        let ((below, below_low), (above, above_low)) = (split(below), split(above));
-        let mut rectangles = Rectangles { whole: Vec::new(), ties: Vec::new(), ones: 0 };
-        let mut add = |whole: bool, upper: Range<i32>, lower: Range<u32>| {
-            let upper = upper.start.max(0) as u32..upper.end.clamp(0, 1 << upper_rows) as u32;
-            if !upper.is_empty() && !lower.is_empty() {
-                rectangles.ones |=
-                    upper.clone().fold(0, |ones, number| ones | 1 << number.count_ones());
-                let to = if whole { &mut rectangles.whole } else { &mut rectangles.ties };
-                to.push(Rectangle { upper, lower });
-            }
-        };
-        let one = |number: i32| number..number + 1;
-        if below == above {
-            add(true, one(above), below_low + 1..above_low);
-        } else if below < above {
-            add(true, below + 1..above, 0..all);
-            add(true, one(below), below_low + 1..all);
-            add(true, one(above), 0..above_low);
-        }
-        if (below, below_low) <= (above, above_low) {
-            add(false, one(above), above_low..above_low + 1);
-        }
-        if (below, below_low) < (above, above_low) {
-            add(false, one(below), below_low..below_low + 1);
-        }
-        rectangles
-    }
-
-    /// Whether there can be a half-board whose upper quarter has so many ones in its number, that is, so many
-    /// queens in the columns that are looked at.
-    fn may_hold(&self, ones: u32) -> bool {
-        self.ones >> ones & 1 == 1
-    }
-}
-
 impl Table {
     /// A table without quarters.
     fn new(n: u32, kept: Kept, place: Place) -> Table {
@@ -440,38 +374,4 @@ fn spread(mut choice: u32, columns: &[u32; 16]) -> u32 {
         choice &= choice - 1;
     }
     set
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rectangles_are_a_window() {
-        for half in 2..=5 {
-            let numbers = -1..=1 << half;
-            for (below, above) in numbers.clone().flat_map(|a| numbers.clone().map(move |b| (a, b)))
-            {
-                let window = Window { below, above };
-                let rectangles = Rectangles::new(window, half);
-                let lower_rows = Place::Lower.rows(half);
-                let found = |of: &[Rectangle], number: u32| {
-                    let has = |rectangle: &&Rectangle| {
-                        rectangle.upper.contains(&(number >> lower_rows))
-                            && rectangle.lower.contains(&(number & ((1 << lower_rows) - 1)))
-                    };
-                    of.iter().filter(has).count()
-                };
-                for number in 0..1 << half {
-                    let expected = match window.tie(number) {
-                        None => (0, 0),
-                        Some(false) => (1, 0),
-                        Some(true) => (0, 1),
-                    };
-                    let found = (found(&rectangles.whole, number), found(&rectangles.ties, number));
-                    assert_eq!(found, expected, "{number} in {window:?} of {half} rows");
-                }
-            }
-        }
-    }
 }
