@@ -1,14 +1,15 @@
 //! Measures where the time of the method `halves` goes, in tasks from all over the plan.
 
+use std::num::NonZero;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, bail};
 use board::Method;
 use bytesize::ByteSize;
 use clap::Args;
 use count::{Backend, Kernel, Phase};
-use executor::Sample;
-use farm::Problem;
+use executor::{Fit, Sample, fit};
+use farm::{Plan, Problem};
 
 use super::methods::frequency;
 use crate::args::{available_backend, bytes};
@@ -46,14 +47,20 @@ pub(crate) fn run(args: &PhasesBenchArgs) -> Result<()> {
         sample.choose(args.tasks);
         let tasks = sample.tasks();
         let problem = Problem::Total { n };
-        let mut kernel = Kernel::of(bytes(args.memory), backend, problem, Method::Halves)?;
+        let plan = Plan { problem, method: Method::Halves, tasks: 0 };
+        let Fit { bytes, .. } = fit(plan, NonZero::<usize>::MIN, bytes(args.memory))?;
+        let mut kernel = Kernel::of(bytes, backend, problem, Method::Halves)?;
+        kernel.start_phases();
+        if kernel.phases().is_none() {
+            bail!("{backend} has no phases: choose another --backend");
+        }
         // The system provides memory only when it is touched.
         kernel.count(tasks.slice(0..1))?;
         kernel.start_phases();
         let begun = Instant::now();
         let solutions = kernel.count(tasks.as_slice())? as f64;
         let took = begun.elapsed();
-        let phases = kernel.phases().ok_or_else(|| anyhow!("{backend} has no phases"))?;
+        let phases = kernel.phases().expect("they were started");
         let hz = frequency().unwrap_or(1e9);
         let per_solution = |time: Duration| time.as_secs_f64() * hz / solutions;
         let columns: String =

@@ -52,12 +52,16 @@ fn phases_are_all_of_the_time() {
         let columns: Vec<f64> =
             line.split_whitespace().map(|word| word.parse().expect("a number")).collect();
         let [_, _, _, phases @ .., all] = &columns[..] else { panic!("{text}") };
+        let [_, _, lists, buckets, blocks, join, _] = phases else { panic!("{text}") };
+        assert!([lists, buckets, blocks, join].iter().all(|phase| **phase > 0.0), "{text}");
         let sum: f64 = phases.iter().sum();
         // Columns are rounded, and the last task's end is of no phase.
         assert!((0.9 * all..1.1 * all).contains(&sum), "{sum} of {all}: {text}");
     }
     let refused = bench(&["phases", "--n", "8", "--tasks", "1", "--backend", "reference"]);
     assert!(refused.expect_err("it has none").contains("reference has no phases"));
+    let refused = bench(&["phases", "--n", "24", "--tasks", "1", "--memory", "1MiB"]);
+    assert!(refused.expect_err("it is too little").contains("MiB of memory per thread"));
 }
 
 #[test]
