@@ -15,6 +15,9 @@
 //!   N odd       1 << c     1 << c     (c: the centre row's queen)       4, in the centre 2
 //! ```
 //!
+//! A split of N = 28 takes minutes. From there on, each split is eight tasks, one for each pair of [`Slice`]s
+//! of its lists, which are in the record too ([`Split`]).
+//!
 //! The count of a task is the sum of its completions' shares. Share times weight, added up over the eight
 //! images of a board, is eight, so the sum over all tasks is Q(N).
 //!
@@ -24,11 +27,14 @@
 //! column. Up to N = 21 neighbours have the same split, or splits that are equal right of the centre, so
 //! that most of their half-boards serve several tasks. On larger boards such half-boards would have to be
 //! kept for too long; there neighbours have the same c, and splits are in the order of their masks. The
-//! module `splits` has the order of tasks with c in the centre, and of those of even N.
+//! module `splits` has the order of tasks with c in the centre, and of those of even N. The eight tasks of a
+//! split follow one another, two for each slice of the upper list.
 //!
 //! A task is computed from its ordinal, in less than 1 us (N = 19); a plan holds only two numbers.
 
 mod shares;
+mod slices;
+mod split;
 mod splits;
 
 use std::ops::Range;
@@ -36,18 +42,34 @@ use std::ops::Range;
 use thiserror::Error;
 
 pub use self::shares::{Shares, Window};
+pub use self::slices::Slice;
+pub use self::split::Split;
 use crate::{Prefix, RangeError, Tasks};
 
 /// The smallest board that is split.
 pub const MIN_N: u32 = 4;
 
-/// The largest board that is split. A task of a larger one would take hours, and the lengths of its lists
-/// have not been measured.
+/// The largest board that is split. By its estimate and the rate at N = 28, N = 30 would take a million
+/// core-days, and a pair of slices half of an hour: its lists are forty times as long as their parts that
+/// memory holds.
 pub const MAX_N: u32 = 29;
+
+/// The smallest board whose splits are cut into [`Slice`]s.
+pub(crate) const SLICED_MIN_N: u32 = 28;
+
+/// The number of slices of the upper list of such a split.
+const UPPER_SLICES: u32 = 4;
+
+/// The number of slices of its lower list, which are the tasks that share one slice of the upper list.
+pub(crate) const LOWER_SLICES: u32 = 2;
+
+/// The largest board for which a kernel keeps the quarter-boards of all columns, if it has the memory: about
+/// 0.3 GiB for N = 22.
+pub const KEPT_QUARTERS_MAX_N: u32 = 23;
 
 /// The largest odd board whose tasks are in the order of splits, so that neighbours share lists of
 /// half-boards. On larger odd boards they are in the order of the centre row's squares.
-pub(crate) const SHARED_LISTS_MAX_N: u32 = 21;
+pub const SHARED_LISTS_MAX_N: u32 = 21;
 
 /// Why a plan cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -80,7 +102,7 @@ impl HalvesPlan {
         }
         let half = n / 2;
         let beside = if n % 2 == 1 { splits::len_beside(half) } else { 0 };
-        Ok(HalvesPlan { n, len: beside + splits::len(half) })
+        Ok(HalvesPlan { n, len: (beside + splits::len(half)) * u64::from(cuts(n)) })
     }
 
     /// The size of the board.
@@ -89,7 +111,8 @@ impl HalvesPlan {
         self.n
     }
 
-    /// The number of tasks: about C(N, N/2)/4 for even N, and N/4 times C(N - 1, (N - 1)/2) for odd N.
+    /// The number of tasks: about C(N, N/2)/4 for even N, and N/4 times C(N - 1, (N - 1)/2) for odd N; from
+    /// N = 28 on eight times as many.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.len
@@ -116,22 +139,42 @@ impl HalvesPlan {
     }
 
     fn task(&self, ordinal: u64) -> (Prefix, u8) {
+        let cuts = u64::from(cuts(self.n));
+        let (split, weight) = self.split(ordinal / cuts);
+        if cuts == 1 {
+            return (split.pack(), weight);
+        }
+        let mut pairs = Slice::modulo(UPPER_SLICES)
+            .flat_map(|upper| Slice::modulo(LOWER_SLICES).map(move |lower| (upper, lower)));
+        let pair = pairs.nth((ordinal % cuts) as usize);
+        let (upper, lower) = pair.expect("there are as many pairs as cuts");
+        (Split { upper, lower, ..split }.pack(), weight)
+    }
+
+    /// A split with its whole lists, by its place among the splits.
+    fn split(&self, place: u64) -> (Split, u8) {
         let half = self.n / 2;
+        let whole = |centre, columns| Split { centre, columns, ..Split::default() };
         if self.n.is_multiple_of(2) {
-            return (Prefix { left: 0, down: splits::get(half, ordinal), right: 0 }, 2);
+            return (whole(0, splits::get(half, place)), 2);
         }
         let beside = splits::len_beside(half);
-        let (centre, down, weight) = if ordinal < beside {
+        if place < beside {
             let in_order = if self.n <= SHARED_LISTS_MAX_N {
                 splits::beside
             } else {
                 splits::beside_by_square
             };
-            let (centre, down) = in_order(half, ordinal);
-            (centre, down, 4)
+            let (centre, columns) = in_order(half, place);
+            (whole(centre, columns), 4)
         } else {
-            (1 << half, splits::leave_out(splits::get(half, ordinal - beside), half), 2)
-        };
-        (Prefix { left: centre, down, right: centre }, weight)
+            let columns = splits::leave_out(splits::get(half, place - beside), half);
+            (whole(1 << half, columns), 2)
+        }
     }
+}
+
+/// The number of tasks into which a split is cut.
+const fn cuts(n: u32) -> u32 {
+    if n < SLICED_MIN_N { 1 } else { UPPER_SLICES * LOWER_SLICES }
 }

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use crate::halves::{self, SHARED_LISTS_MAX_N};
+use crate::halves::{
+    self, KEPT_QUARTERS_MAX_N, LOWER_SLICES, SHARED_LISTS_MAX_N, SLICED_MIN_N,
+};
 use crate::ring::suggested_width;
 use crate::rows::suggested_rows;
 use crate::{MAX_N, Problem, first_rows};
@@ -92,13 +94,15 @@ impl Method {
         }
     }
 
-    /// The version of this method's order of tasks. It is part of a plan's fingerprint: a change to what
-    /// an ordinal stands for must raise it, so that old partial counts are never mixed with new ones.
+    /// The version of this method's order of tasks for a board of size `n`. It is part of a plan's
+    /// fingerprint: a change to what an ordinal stands for must raise it, so that old partial counts are
+    /// never mixed with new ones.
     #[must_use]
-    pub const fn enumeration_version(self) -> u32 {
+    pub const fn enumeration_version(self, n: u32) -> u32 {
         match self {
             Method::Rows { .. } | Method::Ring { .. } => 1,
-            Method::Halves => 3,
+            Method::Halves if n < SLICED_MIN_N => 3,
+            Method::Halves => 4,
         }
     }
 
@@ -124,14 +128,15 @@ impl Method {
     /// What neighbouring tasks of a board of size `n` have in common.
     ///
     /// By `ring` neighbours are searched together. By `halves` those of a small odd board use the same
-    /// lists of half-boards; on a larger odd board those with one square of the centre row's queen use
-    /// the same tables.
+    /// lists of half-boards; of N = 23 those with one square of the centre row's queen use the same tables;
+    /// of the largest boards those of a split that join one slice of its upper list use that list.
     #[must_use]
     pub const fn locality(self, n: u32) -> Locality {
         match self {
             Method::Rows { .. } => Locality::None,
             Method::Ring { .. } => Locality::SharedWork { run: 16 },
-            Method::Halves if n.is_multiple_of(2) => Locality::None,
+            Method::Halves if n >= SLICED_MIN_N => Locality::SharedWork { run: LOWER_SLICES as u64 },
+            Method::Halves if n.is_multiple_of(2) || n > KEPT_QUARTERS_MAX_N => Locality::None,
             Method::Halves if n <= SHARED_LISTS_MAX_N => Locality::SharedWork { run: 512 },
             Method::Halves => Locality::SharedTables,
         }
@@ -306,9 +311,10 @@ mod tests {
     #[test]
     fn neighbours_of_odd_boards_share_lists_and_of_larger_ones_tables() {
         let halves = |n| Method::Halves.locality(n);
-        assert_eq!([18, 22, 28].map(halves), [Locality::None; 3]);
+        assert_eq!([18, 22, 25, 26, 27].map(halves), [Locality::None; 5]);
         assert_eq!([5, 21].map(halves), [Locality::SharedWork { run: 512 }; 2]);
-        assert_eq!([23, 29].map(halves), [Locality::SharedTables; 2]);
+        assert_eq!([28, 29].map(halves), [Locality::SharedWork { run: 2 }; 2]);
+        assert_eq!(halves(23), Locality::SharedTables);
         assert_eq!(halves(21).fair_run(), 512);
         assert!(halves(23).warms_up() && !halves(21).warms_up() && !halves(22).warms_up());
     }

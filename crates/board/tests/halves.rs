@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use queens_board::halves::{HalvesError, HalvesPlan, Shares};
-use queens_board::{Locality, Method, Prefix, Tasks, full_mask};
+use queens_board::halves::{
+    HalvesError, HalvesPlan, SHARED_LISTS_MAX_N, Shares, Slice, Split,
+};
+use queens_board::{Prefix, Tasks, full_mask};
 
 fn all(n: u32) -> Tasks {
     let plan = HalvesPlan::new(n).expect("the size is in range");
@@ -70,7 +72,8 @@ fn share(weights: &BTreeMap<(u32, u32), u8>, queens: &Queens) -> u64 {
     let (n, half) = (queens.len(), queens.len() / 2);
     let record = record(queens);
     let Some(weight) = weights.get(&(record.left, record.down)) else { return 0 };
-    let shares = Shares::of(n as u32, record);
+    let split = Split::unpack(n as u32, record).expect("it is a split");
+    let shares = Shares::of(n as u32, split);
     let upper = number(shares.columns, queens[..half].iter().copied());
     let lower = number(shares.columns, queens[n - half..].iter().rev().copied());
     u64::from(*weight) * shares.of_board(upper, lower)
@@ -137,7 +140,8 @@ fn orbits(n: u32) -> u64 {
 fn there_are_as_many_tasks_as_orbits_of_splits() {
     for n in 4..=29 {
         let plan = HalvesPlan::new(n).expect("the size is in range");
-        assert_eq!(plan.len(), orbits(n), "N = {n}");
+        let pairs_of_slices = if n < 28 { 1 } else { 8 };
+        assert_eq!(plan.len(), orbits(n) * pairs_of_slices, "N = {n}");
         assert!(!plan.is_empty());
     }
 }
@@ -170,21 +174,24 @@ fn tasks_of_an_odd_board_share_columns_with_their_neighbours() {
 
 /// What tasks are ordered by: the size of the sides, the west and the east; beside the centre, which
 /// comes first, the columns on the right, their number before them, those on the left and the square;
-/// on large boards the square and the columns.
-fn place_in_order(n: u32, task: Prefix) -> (bool, u32, i32, u32, u32) {
+/// on large boards the square and the columns; on the largest the slices in the end.
+fn place_in_order(n: u32, task: Prefix) -> impl Ord {
+    let split = Split::unpack(n, task).expect("it is a task");
+    let slices = (split.upper.code(), split.lower.code());
     let half = n / 2;
     let lines = (1 << half) - 1;
-    if n % 2 == 1 && task.left != 1 << half {
-        if Method::Halves.locality(n) == Locality::SharedTables {
-            return (false, task.left, 0, task.down, 0);
+    if n % 2 == 1 && split.centre != 1 << half {
+        if n > SHARED_LISTS_MAX_N {
+            return ((false, split.centre, 0, task.down, 0), slices);
         }
         let right = right(n, task);
-        return (false, right.count_ones(), right as i32, task.down & lines, task.left);
+        let left = task.down & lines;
+        return ((false, right.count_ones(), right as i32, left, split.centre), slices);
     }
-    let Shares { upper, .. } = Shares::of(n, task);
+    let Shares { upper, .. } = Shares::of(n, split);
     let east = !(task.down >> (n - half)) & lines;
     assert!(upper.below <= east as i32 && east as i32 <= upper.above, "{task:?} is canonical");
-    (true, (upper.above as u32).count_ones(), upper.above, east, task.left)
+    ((true, (upper.above as u32).count_ones(), upper.above, east, split.centre), slices)
 }
 
 #[test]
@@ -202,6 +209,26 @@ fn ordinals_are_in_order_up_to_the_largest_boards() {
         let places: Vec<_> = (0..tasks.len()).map(|i| place_in_order(n, tasks.get(i).0)).collect();
         assert!(places.is_sorted_by(|a, b| a < b), "N = {n}");
     }
+}
+
+#[test]
+fn a_split_of_a_large_board_is_a_task_for_each_pair_of_slices() {
+    for n in [28, 29] {
+        let plan = HalvesPlan::new(n).expect("the size is in range");
+        let mut tasks = Tasks::new();
+        let start = plan.len() / 3 / 8 * 8;
+        plan.fill(start..start + 8, &mut tasks).expect("the plan has the range");
+        let whole = Split { upper: Slice::WHOLE, lower: Slice::WHOLE, ..unpacked(n, &tasks, 0) };
+        let pairs = Slice::modulo(4)
+            .flat_map(|upper| Slice::modulo(2).map(move |lower| (upper, lower)));
+        for (i, (upper, lower)) in pairs.enumerate() {
+            assert_eq!(unpacked(n, &tasks, i), Split { upper, lower, ..whole });
+        }
+    }
+}
+
+fn unpacked(n: u32, tasks: &Tasks, index: usize) -> Split {
+    Split::unpack(n, tasks.get(index).0).expect("it is a task")
 }
 
 #[test]

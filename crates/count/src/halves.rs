@@ -59,7 +59,8 @@ mod unit;
 mod view;
 mod word;
 
-use board::{Prefix, TaskSlice};
+use board::TaskSlice;
+use board::halves::Split;
 
 #[cfg(target_arch = "x86_64")]
 use self::avx2::Avx2;
@@ -113,7 +114,8 @@ impl Halves {
     pub(crate) fn completions(&mut self, tasks: TaskSlice<'_>) -> Result<u64, CountError> {
         let mut sum = Sum::default();
         for index in 0..tasks.len() {
-            self.engine.count(self.n, tasks.get(index).0, &mut sum);
+            let split = Split::unpack(self.n, tasks.get(index).0).expect("each is a task");
+            self.engine.count(self.n, split, &mut sum);
         }
         sum.get().ok_or(CountError::Overflow)
     }
@@ -176,19 +178,19 @@ impl Engine {
     }
 
     /// Adds the shares of one task's boards to `sum`.
-    fn count(&mut self, n: u32, record: Prefix, sum: &mut Sum) {
+    fn count(&mut self, n: u32, split: Split, sum: &mut Sum) {
         match self {
-            Engine::Reference => sum.add(reference::completions(n, record)),
-            Engine::PortableNarrow(joiner) => joiner.count(record, sum),
-            Engine::PortableWide(joiner) => joiner.count(record, sum),
+            Engine::Reference => sum.add(reference::completions(n, split)),
+            Engine::PortableNarrow(joiner) => joiner.count(split, sum),
+            Engine::PortableWide(joiner) => joiner.count(split, sum),
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx2Narrow(joiner) => joiner.count(record, sum),
+            Engine::Avx2Narrow(joiner) => joiner.count(split, sum),
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx2Wide(joiner) => joiner.count(record, sum),
+            Engine::Avx2Wide(joiner) => joiner.count(split, sum),
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx512Narrow(joiner) => joiner.count(record, sum),
+            Engine::Avx512Narrow(joiner) => joiner.count(split, sum),
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx512Wide(joiner) => joiner.count(record, sum),
+            Engine::Avx512Wide(joiner) => joiner.count(split, sum),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use board::halves::Split;
 use board::{Cut, Method, Problem, RangeError, TaskKind, TaskSlice, Tasks, full_mask};
 use thiserror::Error;
 
@@ -340,7 +341,8 @@ impl Kernel {
             Work::Halves(halves) => halves.completions(tasks),
             Work::FirstRows(first) => Ok(first.completions(tasks)),
             Work::SplitSearch => {
-                let completions = |i| split_search::completions(n, tasks.get(i).0);
+                let split = |i| Split::unpack(n, tasks.get(i).0).expect("each is a task");
+                let completions = |i| split_search::completions(n, split(i));
                 (0..tasks.len()).map(completions).try_fold(0, add)
             }
         }

@@ -12,25 +12,26 @@
 //!   row N-1                            /  complete in the last row only
 //! ```
 
-use board::halves::Shares;
+use board::halves::{Shares, Split};
 use board::{MAX_N, Prefix, full_mask};
 
-/// The count of a task of `halves`, of a board of size `n`: the sum of the shares of all its boards.
-pub(crate) fn completions(n: u32, record: Prefix) -> u64 {
-    let Prefix { left: centre, down: split, .. } = record;
+/// The count of a task of `halves`, of a board of size `n`: the sum of the shares of all its boards. A slice is
+/// known when the outer queens of its half are: the upper half's first, the lower half's last.
+pub(crate) fn completions(n: u32, split: Split) -> u64 {
+    let Split { centre, columns, .. } = split;
     let half = n / 2;
     let mut open = [0; MAX_N as usize];
     for (row, open) in (0..n).zip(&mut open) {
         let away = row.abs_diff(half);
         *open = if row < half {
-            split & !(centre << away | centre >> away)
+            columns & !(centre << away | centre >> away)
         } else if row == half && n % 2 == 1 {
             centre
         } else {
-            full_mask(n) & !split & !(centre | centre << away | centre >> away)
+            split.others(n) & !(centre << away | centre >> away)
         };
     }
-    Search { n, half, open, shares: Shares::of(n, record) }.upper(0, Prefix::EMPTY, 0)
+    Search { n, half, open, split, shares: Shares::of(n, split) }.upper(0, Prefix::EMPTY, 0)
 }
 
 struct Search {
@@ -38,6 +39,7 @@ struct Search {
     half: u32,
     /// For each row the columns that its queen may take.
     open: [u32; MAX_N as usize],
+    split: Split,
     shares: Shares,
 }
 
@@ -49,6 +51,9 @@ impl Search {
         let (least, window) = (number << rows_left, self.shares.upper);
         let most = least | ((1 << rows_left) - 1);
         if (most as i32) < window.below || least as i32 > window.above {
+            return 0;
+        }
+        if row == self.half / 2 && !self.split.upper.has(self.split.columns, prefix.down) {
             return 0;
         }
         if rows_left == 0 {
@@ -81,6 +86,12 @@ impl Search {
     /// The sum of the shares of all boards that begin with a complete upper half and `row` rows of the lower
     /// one.
     fn lower(&self, row: u32, prefix: Prefix, number: u32, times: [u64; 2]) -> u64 {
+        if row == self.half - self.half / 2 {
+            let (others, outer) = (self.split.others(self.n), full_mask(self.n) & !prefix.down);
+            if !self.split.lower.has(others, outer) {
+                return 0;
+            }
+        }
         if row == self.half {
             return self.shares.lower.tie(number).map_or(0, |tie| times[usize::from(tie)]);
         }

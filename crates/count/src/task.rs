@@ -3,6 +3,7 @@
 //! A task may come from another machine. A malformed one would give a number that means nothing, so
 //! each is checked against the board's size and the number of placed rows before it is counted.
 
+use board::halves::Split;
 use board::ring::Preplacement;
 use board::{Given, Prefix, Problem, Square, TaskKind, first_rows, full_mask};
 
@@ -15,13 +16,7 @@ pub(crate) fn is_task(problem: &Problem, kind: TaskKind, record: Prefix) -> bool
             (left | down | right) & !full_mask(n) == 0 && down.count_ones() == rows
         }
         TaskKind::Preplacement { width } => Preplacement::unpack(record, n, width).is_some(),
-        TaskKind::Split => {
-            left == right
-                && left & down == 0
-                && (left | down) & !full_mask(n) == 0
-                && left.count_ones() == n % 2
-                && down.count_ones() == n / 2
-        }
+        TaskKind::Split => Split::unpack(n, record).is_some(),
         TaskKind::FirstRows { rows } => first_rows::queens(problem, rows, record).is_some(),
     }
 }

@@ -1,8 +1,8 @@
 //! Every backend of `halves` against the known totals, the definition, and the search by rows.
 
-use board::halves::{HalvesPlan, Shares};
+use board::halves::{HalvesPlan, Shares, Slice, Split};
 use board::{Method, Prefix, Problem, Tasks};
-use queens_count::{Backend, CountError, Kernel, memory_needed};
+use queens_count::{Backend, CountError, Kernel, Variant, memory_needed};
 
 fn kernel(backend: Backend, n: u32) -> Kernel {
     Kernel::new(backend, n, Method::Halves).expect("there is such a kernel")
@@ -58,7 +58,8 @@ fn the_fastest_backend_counts_boards_of_16() {
 
 /// What one task counts, found by a search row by row for all its boards.
 fn searched(n: u32, (task, weight): (Prefix, u8)) -> u64 {
-    let search = Search { n, task, shares: Shares::of(n, task) };
+    let split = Split::unpack(n, task).expect("it is a task");
+    let search = Search { n, task, shares: Shares::of(n, split) };
     u64::from(weight) * search.boards(0, Prefix::EMPTY, 0, 0)
 }
 
@@ -176,6 +177,54 @@ fn a_block_counts_what_its_tasks_count_one_by_one() {
     }
 }
 
+/// Every task of a split, whole or of one slice on either side, in an order in which neighbours have the upper
+/// slice in common, and then in another.
+fn sliced(n: u32, task: Prefix) -> Vec<Split> {
+    let split = Split::unpack(n, task).expect("it is a task");
+    let slices = || [1, 2, 4].into_iter().flat_map(Slice::modulo);
+    let pairs = |of: fn(Slice, Slice) -> (Slice, Slice)| {
+        slices().flat_map(move |a| slices().map(move |b| of(a, b)))
+    };
+    let pairs = pairs(|a, b| (a, b)).chain(pairs(|a, b| (b, a)));
+    pairs.map(|(upper, lower)| Split { upper, lower, ..split }).collect()
+}
+
+#[test]
+fn slices_count_what_the_reference_says_and_add_up_to_the_split() {
+    let mut slices_with_boards = 0;
+    for n in [8, 9, 12, 13, 22] {
+        let tasks = tasks(n, scattered(n, if n < 22 { 3 } else { 1 }));
+        for i in 0..tasks.len() {
+            let record = tasks.get(i).0;
+            let count = |kernel: &mut Kernel, split: Split| {
+                let mut tasks = Tasks::new();
+                tasks.push(split.pack(), 1);
+                kernel.count(tasks.as_slice()).expect("it is a task")
+            };
+            let small = |variant: Variant| n < 22 || variant == Backend::detect().into();
+            let variants = || Backend::available().map(Variant::from).chain([Variant::Search]);
+            let mut expected = Vec::new();
+            for variant in variants().filter(|variant| small(*variant)) {
+                let kernel = Kernel::new(variant, n, Method::Halves);
+                let mut kernel = kernel.expect("there is such a kernel");
+                let counts: Vec<u64> =
+                    sliced(n, record).into_iter().map(|split| count(&mut kernel, split)).collect();
+                if expected.is_empty() {
+                    expected.clone_from(&counts);
+                }
+                assert_eq!(counts, expected, "{variant}, N = {n}, {record:?}");
+            }
+            // Each row has the whole list, then both slices modulo 2, then the four modulo 4.
+            for row in expected.chunks(7) {
+                assert_eq!(row[0], row[1..3].iter().sum::<u64>());
+                assert_eq!(row[0], row[3..].iter().sum::<u64>());
+                slices_with_boards += row[3..].iter().filter(|count| **count > 0).count();
+            }
+        }
+    }
+    assert!(slices_with_boards > 100, "{slices_with_boards}");
+}
+
 #[test]
 fn tasks_of_another_board_are_refused() {
     let good = tasks(9, 0..1);
@@ -184,6 +233,8 @@ fn tasks_of_another_board_are_refused() {
         Prefix::EMPTY,
         Prefix { left: 0, right: 0, ..task },
         Prefix { right: 0, ..task },
+        Prefix { left: task.left | 7 << 29, ..task },
+        Prefix { down: task.down | 1 << 29, ..task },
         Prefix { left: task.left << 1, ..task },
         Prefix { down: task.down | 1 << 8, ..task },
         Prefix { down: task.down ^ 1 << 1 ^ 1 << 9, ..task },

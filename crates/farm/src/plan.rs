@@ -23,7 +23,7 @@ impl Plan {
         let parameter = parameter.map(|(name, value)| format!("; {name} {value}"));
         let identity = format!(
             "queens plan; enumeration {}; problem {}; n {}; method {}{}; tasks {}",
-            self.method.enumeration_version(),
+            self.method.enumeration_version(self.problem.n()),
             self.problem.text(),
             self.problem.n(),
             self.method.name(),

@@ -51,7 +51,7 @@
 
 use std::cmp::Ordering;
 
-use crate::Prefix;
+use super::Split;
 
 /// Which half-boards count for a task, and how often a pair of them counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,13 +89,13 @@ impl Window {
 }
 
 impl Shares {
-    /// The shares of the task with this `record`, of a board of size `n`.
+    /// The shares of the boards of a split of a board of size `n`.
     #[must_use]
-    pub fn of(n: u32, record: Prefix) -> Shares {
+    pub fn of(n: u32, split: Split) -> Shares {
         let half = n / 2;
         let middle = 1 << half;
-        if n % 2 == 1 && record.left != middle {
-            let column = record.left.trailing_zeros();
+        if n % 2 == 1 && split.centre != middle {
+            let column = split.centre.trailing_zeros();
             let all = Window { below: -1, above: 1 << half };
             return Shares {
                 columns: middle,
@@ -105,8 +105,8 @@ impl Shares {
             };
         }
         let lines = (1 << half) - 1;
-        let west = (record.down & lines).reverse_bits() >> (u32::BITS - half);
-        let east = !(record.down >> (n - half)) & lines;
+        let west = (split.columns & lines).reverse_bits() >> (u32::BITS - half);
+        let east = !(split.columns >> (n - half)) & lines;
         // A number with as many ones as zeros has a complement with as many ones; the larger one counts.
         let balanced = 2 * west.count_ones() == half;
         let east = if balanced { east.max(!east & lines) } else { east };

@@ -175,6 +175,11 @@ impl Buckets {
         }
     }
 
+    /// The number of half-boards.
+    pub(crate) fn len(&self) -> usize {
+        self.first.last().map_or(0, |len| *len as usize)
+    }
+
     /// The half-boards of a bucket.
     pub(crate) fn bucket(&self, code: u32) -> &[u32] {
         self.buckets(code..code + 1)

@@ -1,7 +1,6 @@
 //! One task: its lists, whole or in parts as there is room, and their joins.
 
-use board::halves::Shares;
-use board::{Prefix, full_mask};
+use board::halves::{Shares, Slice, Split};
 
 use super::cover::Conflicts;
 use super::geometry::{Code, Geometry, as_upper, diagonals};
@@ -20,6 +19,7 @@ pub(crate) struct Joiner<U: Unit> {
     kept: Kept,
     for_centre: Option<ForCentre>,
     shared: Option<Shared>,
+    listed: Option<Listed>,
     parts: Parts<U>,
 }
 
@@ -48,7 +48,7 @@ impl<U: Unit> Joiner<U> {
     pub(crate) fn new(unit: U, n: u32, room: Room) -> Joiner<U> {
         let parts = Parts::new(unit, Code::of(n), room);
         let shared = shares_lists(n).then(|| Shared::new(n, room.shared));
-        Joiner { n, kept: room.kept, for_centre: None, shared, parts }
+        Joiner { n, kept: room.kept, for_centre: None, shared, listed: None, parts }
     }
 
     /// Where the time goes.
@@ -57,48 +57,50 @@ impl<U: Unit> Joiner<U> {
     }
 
     /// Adds the shares of the boards of one task to `sum`.
-    pub(crate) fn count(&mut self, record: Prefix, sum: &mut Sum) {
-        let shares = Shares::of(self.n, record);
-        if self.list_shared(record, shares) {
+    pub(crate) fn count(&mut self, split: Split, sum: &mut Sum) {
+        let shares = Shares::of(self.n, split);
+        if self.list_shared(split, shares) {
             self.parts.count(shares.times, sum);
         } else {
-            self.count_in_parts(record, shares, sum);
+            self.count_in_parts(split, shares, sum);
         }
     }
 
     /// Makes the lists of a task from shared ones. Returns false if it shares none, or they do not fit.
-    fn list_shared(&mut self, record: Prefix, shares: Shares) -> bool {
-        let Joiner { n, kept, for_centre, shared, parts } = self;
-        let Some(shared) = shared.as_mut().filter(|shared| shared.has(record)) else {
+    fn list_shared(&mut self, split: Split, shares: Shares) -> bool {
+        let Joiner { n, kept, for_centre, shared, listed, parts } = self;
+        let Some(shared) = shared.as_mut().filter(|shared| shared.has(split)) else {
             return false;
         };
+        *listed = None;
         let lists = lists(for_centre, *n, *kept, 0, shares);
         parts.clear_ties();
-        shared.list(record, lists, parts).is_ok()
+        shared.list(split, lists, parts).is_ok()
     }
 
-    fn count_in_parts(&mut self, record: Prefix, shares: Shares, sum: &mut Sum) {
-        let Prefix { left: centre, down: split, .. } = record;
-        let Joiner { n, kept, for_centre, parts, .. } = self;
-        let lists = lists(for_centre, *n, *kept, centre, shares);
-        let others = full_mask(*n) & !(split | centre);
-        let mut diagonals = diagonals(*n, centre, split);
-        if *n >= SAMPLED {
-            let upper = lists.sample(parts.unit, split, shares.upper, &mut parts.phases);
-            let lower = lists.sample(parts.unit, others, shares.lower, &mut parts.phases);
-            let conflicts =
-                Conflicts::sample(sampled_pairs(*n), &upper, &lower, |key| as_upper(*n, key));
-            conflicts.order(&mut diagonals, Code::of(*n).bits() as usize);
-            parts.phases.end(Phase::Code);
-        }
-        let geometry = Geometry::new(*n, &diagonals);
-        let upper = Wanted { set: split, window: shares.upper, closed: 0, view: geometry.upper };
-        let lower = Wanted { set: others, window: shares.lower, closed: 0, view: geometry.lower };
+    fn count_in_parts(&mut self, split: Split, shares: Shares, sum: &mut Sum) {
+        let Joiner { n, kept, for_centre, listed, parts, .. } = self;
+        let lists = lists(for_centre, *n, *kept, split.centre, shares);
+        let before = listed.take().filter(|listed| listed.is_of(split));
+        let upper_is_listed = before.as_ref().is_some_and(|listed| listed.upper == Some(split.upper));
+        let geometry = match before {
+            Some(Listed { geometry, .. }) => geometry,
+            None => geometry(*n, split, shares, lists, parts),
+        };
+        let wanted = |set, window, slice, view| Wanted { set, window, slice, closed: 0, view };
+        let upper = wanted(split.columns, shares.upper, split.upper, geometry.upper);
+        let lower = wanted(split.others(*n), shares.lower, split.lower, geometry.lower);
         // A list that does not fit is joined in parts; the other list is made once more for each.
         let mut upper_rest = Rest::ALL;
+        let mut upper_parts = 0;
         while let Rest::From(_) = upper_rest {
-            upper_rest = parts.list_upper(lists, upper, upper_rest);
-            if parts.whole.len() + parts.upper.ties.len() == 0 {
+            upper_rest = if upper_is_listed {
+                Rest::Nothing
+            } else {
+                parts.list_upper(lists, upper, upper_rest)
+            };
+            upper_parts += 1;
+            if parts.upper.whole.len() + parts.upper.ties.len() == 0 {
                 continue;
             }
             let mut lower_rest = Rest::ALL;
@@ -107,7 +109,48 @@ impl<U: Unit> Joiner<U> {
                 parts.count(shares.times, sum);
             }
         }
+        let Split { centre, columns, upper, .. } = split;
+        // Without slices the next task has another split.
+        *listed = (upper != Slice::WHOLE).then(|| {
+            let upper = (upper_parts == 1).then_some(upper);
+            Listed { centre, columns, geometry, upper }
+        });
     }
+}
+
+/// What is left of the task before. A task of the same split takes its code, and if it joins the same upper
+/// half-boards, their list.
+struct Listed {
+    centre: u32,
+    columns: u32,
+    geometry: Geometry,
+    /// The slice of which all upper half-boards are listed.
+    upper: Option<Slice>,
+}
+
+impl Listed {
+    fn is_of(&self, split: Split) -> bool {
+        (self.centre, self.columns) == (split.centre, split.columns)
+    }
+}
+
+/// The code of a split, for which its half-boards are sampled on a larger board.
+fn geometry<U: Unit>(
+    n: u32,
+    split: Split,
+    shares: Shares,
+    lists: &mut Lists,
+    parts: &mut Parts<U>,
+) -> Geometry {
+    let mut diagonals = diagonals(n, split.centre, split.columns);
+    if n >= SAMPLED {
+        let upper = lists.sample(parts.unit, split.columns, shares.upper, &mut parts.phases);
+        let lower = lists.sample(parts.unit, split.others(n), shares.lower, &mut parts.phases);
+        let conflicts = Conflicts::sample(sampled_pairs(n), &upper, &lower, |key| as_upper(n, key));
+        conflicts.order(&mut diagonals, Code::of(n).bits() as usize);
+        parts.phases.end(Phase::Code);
+    }
+    Geometry::new(n, &diagonals)
 }
 
 /// The lists for a square of the centre row, or for every square. They are made if the last ones were for
@@ -139,16 +182,15 @@ mod tests {
         let plan = HalvesPlan::new(N).expect("the size is in range");
         let mut tasks = Tasks::new();
         plan.fill(50_000..50_001, &mut tasks).expect("the plan has it");
-        let record = tasks.get(0).0;
-        let shares = Shares::of(N, record);
-        let others = full_mask(N) & !record.down;
+        let split = Split::unpack(N, tasks.get(0).0).expect("it is a task");
+        let shares = Shares::of(N, split);
         let mut lists = Lists::new(N, Kept::OfList, 0, shares.columns);
         let phases = &mut Phases::default();
-        let upper = lists.sample(Portable::<6>, record.down, shares.upper, phases);
-        let lower = lists.sample(Portable::<6>, others, shares.lower, phases);
+        let upper = lists.sample(Portable::<6>, split.columns, shares.upper, phases);
+        let lower = lists.sample(Portable::<6>, split.others(N), shares.lower, phases);
         assert!(upper.len().min(lower.len()) > 1000, "{} and {}", upper.len(), lower.len());
 
-        let by_squares = diagonals(N, 0, record.down);
+        let by_squares = diagonals(N, 0, split.columns);
         let mut sampled = by_squares.clone();
         let conflicts = || Conflicts::sample(20_000, &upper, &lower, |key| as_upper(N, key));
         conflicts().order(&mut sampled, Code::of(N).bits() as usize);
@@ -169,7 +211,7 @@ mod tests {
             let count = |room| {
                 let mut joiner = Joiner::new(Portable::<6>, n, room);
                 let mut sum = Sum::default();
-                joiner.count(tasks.get(0).0, &mut sum);
+                joiner.count(Split::unpack(n, tasks.get(0).0).expect("it is a task"), &mut sum);
                 (sum.get().expect("it is small"), joiner.parts.whole.len())
             };
             let (whole, longest) = count(Room::within(u64::MAX, n));

@@ -9,7 +9,7 @@
 //! If there is no room for the whole list, it is joined in parts.
 
 use board::full_mask;
-use board::halves::Window;
+use board::halves::{Slice, Window};
 
 use super::buckets::Unsorted;
 use super::phases::{Phase, Phases};
@@ -41,7 +41,7 @@ impl Kept {
     pub(crate) fn sets(self, n: u32) -> usize {
         match self {
             Kept::All => 1,
-            Kept::OfList => 1 + usize::from(n <= 25),
+            Kept::OfList => 1 + usize::from(n <= 25 || n >= 28),
         }
     }
 }
@@ -60,6 +60,8 @@ pub(crate) struct Lists {
     next: usize,
     /// The choices of columns for the upper quarter, by their ranks in the set.
     choices: Vec<u32>,
+    /// Those of the slice that was listed last.
+    sliced: (Slice, Vec<u32>),
     pending: Pending,
 }
 
@@ -98,6 +100,8 @@ pub(crate) struct Wanted {
     pub(crate) set: u32,
     /// The window of their numbers.
     pub(crate) window: Window,
+    /// The slice that they belong to.
+    pub(crate) slice: Slice,
     /// Half-boards with all of these marks are left out, unless it is 0.
     pub(crate) closed: u64,
     /// How their keys are read.
@@ -133,6 +137,8 @@ impl Lists {
     pub(crate) fn new(n: u32, kept: Kept, centre: u32, looked_at: u32) -> Lists {
         let half = n / 2;
         let chosen = Place::Upper.rows(half);
+        let choices: Vec<u32> =
+            (0..1_u32 << half).filter(|choice| choice.count_ones() == chosen).collect();
         let mut lists = Lists {
             n,
             kept,
@@ -140,7 +146,8 @@ impl Lists {
             looked_at,
             placed: Vec::new(),
             next: 0,
-            choices: (0..1_u32 << half).filter(|choice| choice.count_ones() == chosen).collect(),
+            sliced: (Slice::WHOLE, choices.clone()),
+            choices,
             pending: Pending::default(),
         };
         lists.placed.resize_with(kept.sets(n), || Placed {
@@ -232,12 +239,18 @@ impl Lists {
     ) -> Rest {
         whole.clear();
         ties.clear();
-        let Wanted { set, window, closed, view } = wanted;
+        let Wanted { set, window, slice, closed, view } = wanted;
         let reader = unit.reader(&view);
         let Rest::From(start) = rest else { return Rest::Nothing };
         let place = self.place(set);
         phases.end(Phase::Quarters);
-        let Lists { placed, choices, pending, looked_at, .. } = self;
+        let Lists { placed, choices, sliced, pending, looked_at, .. } = self;
+        if sliced.0 != slice {
+            let all = full_mask(self.n / 2);
+            let of_slice = choices.iter().copied().filter(|choice| slice.has(all, *choice));
+            *sliced = (slice, of_slice.collect());
+        }
+        let choices = &sliced.1;
         let Placed { upper, lower, .. } = &placed[place];
         let half = self.n / 2;
         let rectangles = Rectangles::new(window, half);

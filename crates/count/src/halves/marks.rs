@@ -9,15 +9,12 @@
 //!   right   28 .. 31   how far out the centre column's queen is: 1 in the row next to the centre
 //! ```
 
-use board::{Locality, Method};
+use board::halves::SHARED_LISTS_MAX_N;
 
 /// Whether tasks of a board of size `n` share lists. Lists of a larger board would take too much memory, and
 /// its keys have no room for marks.
 pub(crate) fn shares_lists(n: u32) -> bool {
-    match Method::Halves.locality(n) {
-        Locality::SharedWork { .. } => true,
-        Locality::None | Locality::SharedTables => false,
-    }
+    n % 2 == 1 && n <= SHARED_LISTS_MAX_N
 }
 
 /// The bits of an upper half-board's key that are its marks.

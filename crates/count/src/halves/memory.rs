@@ -1,5 +1,7 @@
 //! How much memory a board takes, and how lists and quarters share it.
 
+use board::halves::KEPT_QUARTERS_MAX_N;
+
 use super::buckets::{Buckets, Sorter};
 use super::geometry::Code;
 use super::joiner::SAMPLED;
@@ -7,10 +9,6 @@ use super::lists::Kept;
 use super::marks::shares_lists;
 use super::quarters::Place;
 use crate::MemoryNeed;
-
-/// The largest board for which keeping all quarters is worth the memory, if there is enough: about 0.3 GiB
-/// for N = 22.
-const ALL_QUARTERS: u32 = 23;
 
 /// The largest board whose quarters take so little memory that all are always kept.
 const FEW_QUARTERS: u32 = 21;
@@ -42,7 +40,7 @@ impl Room {
 
     /// The most room that is of use.
     fn most(n: u32) -> Room {
-        let kept = if n <= ALL_QUARTERS { Kept::All } else { Kept::OfList };
+        let kept = if n <= KEPT_QUARTERS_MAX_N { Kept::All } else { Kept::OfList };
         let shared = shared_lists(n) * longest_shared_list(n) / 3 * 2;
         Room { shared, ..Room::new(kept, longest_list(n).min(most_at_a_time(n))) }
     }
@@ -153,7 +151,7 @@ const LEAST: usize = 16 << 10;
 /// The most half-boards of a list at a time. Longer lists are joined in parts, for which the other list is made
 /// and sorted once more. That takes a tenth of the time of a task of N = 26, and less of a larger one.
 fn most_at_a_time(n: u32) -> usize {
-    if n <= 27 { 24 << 20 } else { 48 << 20 }
+    if n <= 27 { 24 << 20 } else { 40 << 20 }
 }
 
 fn least(n: u32) -> usize {

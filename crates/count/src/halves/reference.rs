@@ -2,19 +2,19 @@
 //! against it.
 
 use board::Prefix;
-use board::halves::Shares;
+use board::halves::{Shares, Slice, Split};
 
 /// The count of a task of a board of size `n`: the sum of the shares of all its boards.
-pub(crate) fn completions(n: u32, record: Prefix) -> u64 {
-    let shares = Shares::of(n, record);
-    let centre = record.left;
-    let others = board::full_mask(n) & !(record.down | centre);
-    let list = |columns| {
+pub(crate) fn completions(n: u32, split: Split) -> u64 {
+    let shares = Shares::of(n, split);
+    let centre = split.centre;
+    let list = |columns, slice| {
         let mut found = Vec::new();
-        list(n, columns, shares.columns, n / 2, (Prefix::EMPTY, 0), &mut found);
+        let wanted = Wanted { n, columns, looked_at: shares.columns, slice };
+        wanted.list(n / 2, (Prefix::EMPTY, 0), &mut found);
         found
     };
-    let (upper, lower) = (list(record.down), list(others));
+    let (upper, lower) = (list(split.columns, split.upper), list(split.others(n), split.lower));
     let pairs = upper.iter().flat_map(|upper| lower.iter().map(move |lower| (upper, lower)));
     pairs
         .filter(|(upper, lower)| fit(n, centre, upper.0, lower.0))
@@ -22,25 +22,34 @@ pub(crate) fn completions(n: u32, record: Prefix) -> u64 {
         .sum()
 }
 
-/// Lists every way to place `rows` more queens in `columns`, row by row from the edge, with its number. The
-/// number has a bit for each row, set if the row's queen is in one of the columns `looked_at`.
-fn list(
+/// Which half-boards are listed.
+struct Wanted {
     n: u32,
+    /// The columns of their queens.
     columns: u32,
+    /// The columns that decide about their numbers.
     looked_at: u32,
-    rows: u32,
-    (prefix, number): (Prefix, u32),
-    found: &mut Vec<(Prefix, u32)>,
-) {
-    if rows == 0 {
-        return found.push((prefix, number));
-    }
-    let mut free = prefix.free(n) & columns;
-    while free != 0 {
-        let bit = free & free.wrapping_neg();
-        free ^= bit;
-        let next = (prefix.place(n, bit), number << 1 | u32::from(bit & looked_at != 0));
-        list(n, columns, looked_at, rows - 1, next, found);
+    slice: Slice,
+}
+
+impl Wanted {
+    /// Lists every way to place `rows` more queens, row by row from the edge, with its number. The number has
+    /// a bit for each row, set if the row's queen is in one of the columns that are looked at.
+    fn list(&self, rows: u32, (prefix, number): (Prefix, u32), found: &mut Vec<(Prefix, u32)>) {
+        let half = self.n / 2;
+        if half - rows == half / 2 && !self.slice.has(self.columns, prefix.down) {
+            return;
+        }
+        if rows == 0 {
+            return found.push((prefix, number));
+        }
+        let mut free = prefix.free(self.n) & self.columns;
+        while free != 0 {
+            let bit = free & free.wrapping_neg();
+            free ^= bit;
+            let number = number << 1 | u32::from(bit & self.looked_at != 0);
+            self.list(rows - 1, (prefix.place(self.n, bit), number), found);
+        }
     }
 }
 

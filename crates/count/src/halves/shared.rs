@@ -20,8 +20,7 @@
 
 use std::collections::HashMap;
 
-use board::halves::Window;
-use board::{Prefix, full_mask};
+use board::halves::{Slice, Split, Window};
 
 use super::buckets::Buckets;
 use super::geometry::Geometry;
@@ -62,30 +61,32 @@ impl Shared {
     }
 
     /// Whether a task shares lists.
-    pub(crate) fn has(&self, Prefix { left: centre, down: split, .. }: Prefix) -> bool {
+    pub(crate) fn has(&self, Split { centre, columns, upper, lower }: Split) -> bool {
         let middle = 1 << (self.n / 2);
-        centre < middle && split & middle != 0
+        let is_whole = upper == Slice::WHOLE && lower == Slice::WHOLE;
+        is_whole && centre < middle && columns & middle != 0
     }
 
     /// Puts the sorted lists of a task, which [shares lists](Shared::has), into `parts`.
     pub(crate) fn list<U: Unit>(
         &mut self,
-        Prefix { left: centre, down: split, .. }: Prefix,
+        split: Split,
         lists: &mut Lists,
         parts: &mut Parts<U>,
     ) -> Result<(), TooLong> {
         let (n, room) = (self.n, self.room);
-        let others = full_mask(n) & !(split | centre);
+        let Split { centre, columns, .. } = split;
+        let others = split.others(n);
         let left = (1 << (n / 2)) - 1;
-        self.block.take_if(|block| block.right != split & !left);
+        self.block.take_if(|block| block.right != columns & !left);
         let block = self.block.get_or_insert_with(|| Block {
-            right: split & !left,
-            geometry: Geometry::shared(n, split | left, others | left),
+            right: columns & !left,
+            geometry: Geometry::shared(n, columns | left, others | left),
             upper: None,
             lower: HashMap::new(),
             kept: 0,
         });
-        block.list_upper(n, split, lists, parts)?;
+        block.list_upper(n, columns, lists, parts)?;
         block.list_lower(n, others, room, lists, parts)?;
         let Geometry { upper: above, lower: below, item_diagonals } = block.geometry;
         let sieve = |view, corner| sieve(n, centre, view, corner, item_diagonals);
@@ -153,7 +154,7 @@ fn list<U: Unit>(
 ) -> Result<(), TooLong> {
     // With the queen next to the centre no half-board counts.
     let squares = !set & ((1 << (n / 2 - 1)) - 1);
-    let wanted = Wanted { set, window, closed: u64::from(squares) << n, view };
+    let wanted = Wanted { set, window, closed: u64::from(squares) << n, view, slice: Slice::WHOLE };
     let Parts { unit, whole, ties, phases, .. } = parts;
     let rest = lists.list(*unit, wanted, Rest::ALL, whole, ties, phases);
     phases.end(Phase::Lists);
