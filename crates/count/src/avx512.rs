@@ -28,15 +28,23 @@ const STREAMS: usize = 3;
 /// The right to execute these instructions, with lanes of type `L`.
 pub(crate) struct Avx512<L>(PhantomData<L>);
 
+/// Whether the processor has every instruction that the backend uses for any method. Skylake and Cascade Lake
+/// lack some of them, and count everything by AVX2.
+pub(crate) fn is_available() -> bool {
+    is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512vbmi")
+        && is_x86_feature_detected!("avx512vbmi2")
+        && is_x86_feature_detected!("avx512bitalg")
+        && is_x86_feature_detected!("avx512vpopcntdq")
+        && is_x86_feature_detected!("gfni")
+        && is_x86_feature_detected!("popcnt")
+}
+
 impl<L> Avx512<L> {
     /// `None` if the processor lacks any of the instructions used here.
     pub(crate) fn new() -> Option<Avx512<L>> {
-        let available = is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512vbmi2")
-            && is_x86_feature_detected!("avx512bitalg")
-            && is_x86_feature_detected!("avx512vpopcntdq")
-            && is_x86_feature_detected!("popcnt");
-        available.then_some(Avx512(PhantomData))
+        is_available().then_some(Avx512(PhantomData))
     }
 }
 

@@ -151,9 +151,8 @@ impl Engine {
             Backend::Portable => Some(Engine::PortableWide(Joiner::new(Portable, n, room))),
             #[cfg(target_arch = "x86_64")]
             Backend::Avx2 => Engine::avx2(n, room),
-            // This method needs some instructions of AVX-512 that a few processors with the backend lack.
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx512 => Engine::avx512(n, room).or_else(|| Engine::avx2(n, room)),
+            Backend::Avx512 => Engine::avx512(n, room),
             #[cfg(not(target_arch = "x86_64"))]
             Backend::Avx2 | Backend::Avx512 => None,
         }

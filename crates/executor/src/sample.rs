@@ -3,15 +3,19 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use board::{Cut, CutError, Method, Prefix, Tasks};
+use board::{Cut, CutError, Locality, Method, Prefix, Tasks};
 use count::{Backend, CountError, Kernel};
 use farm::{Plan, Problem};
 
 /// The least number of places that a large sample is taken from, because tasks differ along the plan.
 const PLACES: u64 = 32;
 
-/// The most neighbouring tasks that are taken together, for methods whose neighbours share work.
-const RUN: u64 = 64;
+/// The least number of places if neighbours share work. A long run is then more important: at N = 19 a run of
+/// 64 tasks takes half as long again for each task as a run of 512.
+const PLACES_OF_SHARED_WORK: u64 = 8;
+
+/// The most neighbouring tasks that are taken together if they share tables.
+const RUN_OF_SHARED_TABLES: u64 = 64;
 
 /// Some tasks of a plan and a kernel that counts them.
 pub struct Sample {
@@ -21,6 +25,8 @@ pub struct Sample {
     /// Bytes of memory that the kernel may take.
     memory: u64,
     tasks: Tasks,
+    /// The neighbours that were taken together, by their places in `tasks`.
+    runs: Vec<Range<usize>>,
     /// The approximate number of tasks that was asked for. It decides which tasks are chosen.
     wanted: u64,
     kernel: Option<Kernel>,
@@ -49,7 +55,8 @@ impl Sample {
         let cut = Cut::new(problem, method)?;
         let plan = Plan { problem, method, tasks: cut.len() };
         let tasks = Tasks::new();
-        let mut sample = Sample { cut, plan, backend, memory, tasks, wanted: 1, kernel: None };
+        let runs = Vec::new();
+        let mut sample = Sample { cut, plan, backend, memory, tasks, runs, wanted: 1, kernel: None };
         sample.choose(1);
         Ok(sample)
     }
@@ -71,9 +78,16 @@ impl Sample {
     pub fn choose(&mut self, wanted: u64) {
         self.wanted = wanted;
         self.tasks.clear();
-        for ordinals in spread(self.plan.method, self.plan.tasks, wanted) {
+        self.runs.clear();
+        for ordinals in spread(self.locality(), self.plan.tasks, wanted) {
+            let start = self.tasks.len();
             self.cut.fill(ordinals, &mut self.tasks).expect("a part of the plan");
+            self.runs.push(start..self.tasks.len());
         }
+    }
+
+    fn locality(&self) -> Locality {
+        self.plan.method.locality(self.plan.problem.n())
     }
 
     /// The chosen tasks.
@@ -93,13 +107,15 @@ impl Sample {
     }
 
     /// Counts the tasks once. A new kernel first counts one task unmeasured, because the system provides
-    /// its memory only when it is touched.
+    /// its memory only when it is touched. Where neighbours share tables, the first task of each run is
+    /// counted once more before, unmeasured: a count of the whole plan makes the tables a few times only.
     ///
     /// # Errors
     ///
     /// [`CountError`], if a task cannot be counted.
     pub fn count(&mut self) -> Result<Counted, CountError> {
         let Plan { problem, method, .. } = self.plan;
+        let warms_up = self.locality().warms_up();
         if self.kernel.is_none() {
             let kernel = Kernel::of(self.memory, self.backend, problem, method);
             let mut kernel = kernel.expect("the plan was made");
@@ -108,9 +124,21 @@ impl Sample {
         }
         let kernel = self.kernel.as_mut().expect("it is there now");
         let before = kernel.nodes();
-        let begun = Instant::now();
-        let solutions = kernel.count(self.tasks.as_slice())?;
-        let seconds = begun.elapsed().as_secs_f64();
+        let mut measured = |tasks| {
+            let begun = Instant::now();
+            let solutions = kernel.count(tasks)?;
+            Ok::<_, CountError>((solutions, begun.elapsed().as_secs_f64()))
+        };
+        let (mut solutions, mut seconds) = (0, 0.0);
+        if warms_up {
+            for run in &self.runs {
+                measured(self.tasks.slice(run.start..run.start + 1))?;
+                let (some, took) = measured(self.tasks.slice(run.clone()))?;
+                (solutions, seconds) = (solutions + some, seconds + took);
+            }
+        } else {
+            (solutions, seconds) = measured(self.tasks.as_slice())?;
+        }
         let nodes = kernel.nodes().zip(before).map(|(after, before)| after - before);
         Ok(Counted { seconds, solutions, nodes })
     }
@@ -135,10 +163,11 @@ impl Sample {
 
 /// Chooses about `wanted` of `tasks` ordinals: a run in the middle of each of several equal parts of the
 /// plan, or all of it.
-fn spread(method: Method, tasks: u64, wanted: u64) -> impl Iterator<Item = Range<u64>> {
-    let run = match method {
-        Method::Rows { .. } => 1,
-        Method::Ring { .. } | Method::Halves => (wanted / PLACES).clamp(1, RUN),
+fn spread(locality: Locality, tasks: u64, wanted: u64) -> impl Iterator<Item = Range<u64>> {
+    let run = match locality {
+        Locality::None => 1,
+        Locality::SharedWork { run } => (wanted / PLACES_OF_SHARED_WORK).clamp(1, run),
+        Locality::SharedTables => (wanted / PLACES).clamp(1, RUN_OF_SHARED_TABLES),
     };
     let (run, places) = if wanted < tasks { (run, wanted / run) } else { (tasks, 1) };
     let part = move |place| (u128::from(place) * u128::from(tasks) / u128::from(places)) as u64;
@@ -169,11 +198,12 @@ mod tests {
 
     #[test]
     fn a_sample_has_each_task_once_and_a_large_one_has_all() {
-        for method in [Method::Rows { rows: 2 }, Method::Ring { width: 1 }, Method::Halves] {
+        let shared_work = Locality::SharedWork { run: 512 };
+        for locality in [Locality::None, shared_work, Locality::SharedTables] {
             for tasks in [1, 21, 272, 3206] {
                 for wanted in (0..13).map(|power| 1 << power) {
-                    let ordinals: Vec<u64> = spread(method, tasks, wanted).flatten().collect();
-                    assert!(ordinals.is_sorted_by(|a, b| a < b), "{method}: {wanted} of {tasks}");
+                    let ordinals: Vec<u64> = spread(locality, tasks, wanted).flatten().collect();
+                    assert!(ordinals.is_sorted_by(|a, b| a < b), "{locality:?}: {wanted} of {tasks}");
                     assert!(ordinals.iter().all(|ordinal| *ordinal < tasks));
                     assert!(wanted < tasks || ordinals.len() as u64 == tasks);
                 }
@@ -193,5 +223,19 @@ mod tests {
         let first = sample.count().expect("it counts").solutions;
         sample.rest();
         assert_eq!(sample.count().expect("it counts").solutions, first);
+    }
+
+    /// The kernel has too little memory for shared tables, so that their making does not take seconds.
+    #[test]
+    fn what_warms_up_is_not_counted() {
+        let n = 23;
+        assert!(Method::Halves.locality(n).warms_up());
+        let backend = Backend::detect();
+        let mut sample = Sample::new(n, Method::Halves, backend, 0).expect("such a plan");
+        sample.choose(3);
+        let counted = sample.count().expect("it counts").solutions;
+        let kernel = Kernel::of(0, backend, Problem::Total { n }, Method::Halves);
+        let tasks = sample.tasks().as_slice();
+        assert_eq!(kernel.expect("such a kernel").count(tasks), Ok(counted));
     }
 }

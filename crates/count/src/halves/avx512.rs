@@ -13,6 +13,7 @@ use super::avx2::prefetch;
 use super::unit::{ENTRY_LANES, Entry, LANES, Quarter, Run, SIFT_PADDING, Sieve, Tables, Unit};
 use super::view::View;
 use super::word::Word;
+use crate::avx512::is_available;
 
 /// The right to execute these instructions, for items of so many chunks.
 #[derive(Clone, Copy)]
@@ -21,14 +22,7 @@ pub(crate) struct Avx512<const USED: usize>(());
 impl<const USED: usize> Avx512<USED> {
     /// `None` if the processor lacks any of the instructions used here.
     pub(crate) fn new() -> Option<Avx512<USED>> {
-        let available = is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("avx512vbmi")
-            && is_x86_feature_detected!("avx512bitalg")
-            && is_x86_feature_detected!("avx512vpopcntdq")
-            && is_x86_feature_detected!("gfni")
-            && is_x86_feature_detected!("popcnt");
-        available.then_some(Avx512(()))
+        is_available().then_some(Avx512(()))
     }
 }
 

@@ -28,14 +28,15 @@
 //!
 //! A *key* holds both masks, `left` in the lower 32 bits. A [`View`] brings equal diagonals of both halves to
 //! the same bits of their items, and to corresponding bits of their codes. An upper and a lower half fit
-//! together if they have none of these diagonals in common. On an even board they are the N - 1 diagonals of each direction that cross the boundary. On an odd board they are
-//! the N - 2 of each direction that cross the centre row and touch both halves, less the two diagonals of
-//! its queen.
+//! together if they have none of these diagonals in common. On an even board they are the N - 1 diagonals of
+//! each direction that cross the boundary. On an odd board they are the N - 2 of each direction that cross the
+//! centre row and touch both halves, less the two diagonals of its queen.
 //!
 //! The diagonals on which most halves meet are the *code*, which numbers a half-board's bucket, and the others
 //! the *item*. The code has a low part, for the most important diagonals, and a high part. In each of them the
-//! diagonals are in order, the most important one as the highest bit. The buckets of the upper half are in the order of the high part and then
-//! of the low one, those of the lower half in the order of the low part and then of the high one.
+//! diagonals are in order, the most important one as the highest bit. The buckets of the upper half are in the
+//! order of the high part and then of the low one, those of the lower half in the order of the low part and then
+//! of the high one.
 
 use std::cmp::Reverse;
 
