@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use queens_board::halves::{
-    HalvesError, HalvesPlan, SHARED_LISTS_MAX_N, Shares, Slice, Split,
-};
+use queens_board::halves::{HalvesError, HalvesPlan, SHARED_LISTS_MAX_N, Shares, Slice, Split};
 use queens_board::{Prefix, Tasks, full_mask};
 
 fn all(n: u32) -> Tasks {
@@ -219,8 +217,8 @@ fn a_split_of_a_large_board_is_a_task_for_each_pair_of_slices() {
         let start = plan.len() / 3 / 8 * 8;
         plan.fill(start..start + 8, &mut tasks).expect("the plan has the range");
         let whole = Split { upper: Slice::WHOLE, lower: Slice::WHOLE, ..unpacked(n, &tasks, 0) };
-        let pairs = Slice::modulo(4)
-            .flat_map(|upper| Slice::modulo(2).map(move |lower| (upper, lower)));
+        let pairs =
+            Slice::modulo(4).flat_map(|upper| Slice::modulo(2).map(move |lower| (upper, lower)));
         for (i, (upper, lower)) in pairs.enumerate() {
             assert_eq!(unpacked(n, &tasks, i), Split { upper, lower, ..whole });
         }

@@ -56,7 +56,8 @@ impl Sample {
         let plan = Plan { problem, method, tasks: cut.len() };
         let tasks = Tasks::new();
         let runs = Vec::new();
-        let mut sample = Sample { cut, plan, backend, memory, tasks, runs, wanted: 1, kernel: None };
+        let mut sample =
+            Sample { cut, plan, backend, memory, tasks, runs, wanted: 1, kernel: None };
         sample.choose(1);
         Ok(sample)
     }
@@ -203,7 +204,10 @@ mod tests {
             for tasks in [1, 21, 272, 3206] {
                 for wanted in (0..13).map(|power| 1 << power) {
                     let ordinals: Vec<u64> = spread(locality, tasks, wanted).flatten().collect();
-                    assert!(ordinals.is_sorted_by(|a, b| a < b), "{locality:?}: {wanted} of {tasks}");
+                    assert!(
+                        ordinals.is_sorted_by(|a, b| a < b),
+                        "{locality:?}: {wanted} of {tasks}"
+                    );
                     assert!(ordinals.iter().all(|ordinal| *ordinal < tasks));
                     assert!(wanted < tasks || ordinals.len() as u64 == tasks);
                 }

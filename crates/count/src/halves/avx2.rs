@@ -2,9 +2,9 @@
 
 use std::arch::x86_64::*;
 
-use super::unit::{ENTRY_LANES, LANES, Quarter, Run, Tables, Unit};
+use super::unit::{ENTRY_LANES, LANES, Quarter, Run, Tables, Unit, lanes_of_tails};
 use super::view::{ByBytes, View};
-use super::word::Word;
+use super::word::{WORD_BITS, Word};
 
 /// The right to execute these instructions, for items of so many chunks.
 #[derive(Clone, Copy)]
@@ -45,9 +45,9 @@ impl<const USED: usize> Unit for Avx2<USED> {
         unsafe { self::words(items, words) }
     }
 
-    fn tabulate(self, items: &[u32; LANES], tables: &mut Tables) {
+    fn tabulate(self, items: &[u32; LANES], tails: Option<&[u8; LANES]>, tables: &mut Tables) {
         // SAFETY: there is a `self`, so that `new` found the instructions that `tabulate` enables.
-        unsafe { tabulate::<USED>(items, tables) }
+        unsafe { tabulate::<USED>(items, tails, tables) }
     }
 
     fn join(self, tables: &Tables, runs: &[Run], words: &[Word]) -> u64 {
@@ -129,8 +129,12 @@ fn pair(upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
 
 /// Extracts each bit of 32 items at a time as a mask.
 #[target_feature(enable = "avx2")]
-fn tabulate<const USED: usize>(items: &[u32; LANES], tables: &mut Tables) {
-    let mut lanes = [[[0; ENTRY_LANES / 64]; LANES / ENTRY_LANES]; 32];
+fn tabulate<const USED: usize>(
+    items: &[u32; LANES],
+    tails: Option<&[u8; LANES]>,
+    tables: &mut Tables,
+) {
+    let mut lanes = [[[0; ENTRY_LANES / 64]; LANES / ENTRY_LANES]; WORD_BITS];
     for (word, items) in items.as_chunks::<64>().0.iter().enumerate() {
         let (half, word) = (word * 64 / ENTRY_LANES, word % (ENTRY_LANES / 64));
         let (first, second) = (bytes_of(items, 0), bytes_of(items, 32));
@@ -144,6 +148,9 @@ fn tabulate<const USED: usize>(items: &[u32; LANES], tables: &mut Tables) {
                 second = _mm256_add_epi8(second, second);
             }
         }
+    }
+    if let Some(tails) = tails {
+        lanes[u32::BITS as usize..].copy_from_slice(&lanes_of_tails(tails));
     }
     tables.fill(USED, &lanes);
 }

@@ -63,9 +63,9 @@ impl<const USED: usize> Unit for Avx512<USED> {
         unsafe { self::words(items, words) }
     }
 
-    fn tabulate(self, items: &[u32; LANES], tables: &mut Tables) {
+    fn tabulate(self, items: &[u32; LANES], tails: Option<&[u8; LANES]>, tables: &mut Tables) {
         // SAFETY: there is a `self`, so that `new` found the instructions that `tabulate` enables.
-        unsafe { tables::tabulate::<USED>(items, tables) }
+        unsafe { tables::tabulate::<USED>(items, tails, tables) }
     }
 
     fn join(self, tables: &Tables, runs: &[Run], words: &[Word]) -> u64 {

@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use super::geometry::Code;
 use super::unit::{SIFT_PADDING, Sieve, Unit};
 use super::view;
 
@@ -21,6 +22,10 @@ pub(crate) struct Buckets {
     first: Vec<u32>,
     /// The items, and [`STEP`] more at the end, whose values are unspecified.
     items: Box<[u32]>,
+    /// The number of bits of a tail, the lowest bits of a bucket's number, and each item's tail. There are none
+    /// without bits.
+    tail: u32,
+    tails: Box<[u8]>,
 }
 
 /// Sorts half-boards into buckets.
@@ -107,7 +112,7 @@ impl Sorter {
     /// Sorts parts of the list side by side, each with its own counters: neighbours in the list often belong to
     /// one bucket, and one would wait for the other's counter.
     fn sort_streams<const STREAMS: usize>(&mut self, records: &[u64], buckets: &mut Buckets) {
-        let Buckets { first, items } = buckets;
+        let Buckets { first, items, .. } = buckets;
         assert!(records.len() + STEP <= items.len(), "more half-boards than there is room for");
         let next = self.next.as_chunks_mut::<STREAMS>().0;
         let len = records.len() / STREAMS;
@@ -143,6 +148,7 @@ impl Sorter {
             streams.iter().enumerate().for_each(|(stream, records)| place(records[i], stream));
         }
         rest.iter().for_each(|&record| place(record, STREAMS - 1));
+        buckets.note_tails();
     }
 }
 
@@ -154,7 +160,28 @@ fn streams(bits: u32) -> usize {
 impl Buckets {
     /// Empty buckets, numbered by `bits` bits, with room for `room` half-boards.
     pub(crate) fn new(bits: u32, room: usize) -> Buckets {
-        Buckets { first: vec![0; (1 << bits) + 1], items: vec![0; room + STEP].into_boxed_slice() }
+        Buckets {
+            first: vec![0; (1 << bits) + 1],
+            items: vec![0; room + STEP].into_boxed_slice(),
+            tail: 0,
+            tails: Box::default(),
+        }
+    }
+
+    /// Empty buckets whose items have their tails beside them.
+    pub(crate) fn with_tails(code: Code, room: usize) -> Buckets {
+        let tails = if code.tail == 0 { 0 } else { room + STEP };
+        let tails = vec![0; tails].into_boxed_slice();
+        Buckets { tail: code.tail, tails, ..Buckets::new(code.bits(), room) }
+    }
+
+    fn note_tails(&mut self) {
+        if self.tail > 0 {
+            for (code, places) in (0_u32..).zip(self.first.windows(2)) {
+                let tail = (code & ((1 << self.tail) - 1)) as u8;
+                self.tails[places[0] as usize..places[1] as usize].fill(tail);
+            }
+        }
     }
 
     /// The bytes of buckets with numbers of so many bits, beside their half-boards.
@@ -198,6 +225,16 @@ impl Buckets {
         for i in (0..places.len()).step_by(STEP) {
             let from = &self.items[places.start + i..places.start + i + STEP];
             to[i..i + STEP].copy_from_slice(from);
+        }
+    }
+
+    /// Copies the tails like the items. There are none without a tail.
+    pub(crate) fn copy_tails(&self, places: Range<usize>, to: &mut [u8]) {
+        if self.tail > 0 {
+            for i in (0..places.len()).step_by(STEP) {
+                let from = &self.tails[places.start + i..places.start + i + STEP];
+                to[i..i + STEP].copy_from_slice(from);
+            }
         }
     }
 

@@ -33,10 +33,11 @@
 //! centre row and touch both halves, less the two diagonals of its queen.
 //!
 //! The diagonals on which most halves meet are the *code*, which numbers a half-board's bucket, and the others
-//! the *item*. The code has a low part, for the most important diagonals, and a high part. In each of them the
+//! the *item*. The code has a low part, for the most important diagonals, and a high part; on the largest boards a
+//! *tail* follows, for diagonals that items have no room for. In each of them the
 //! diagonals are in order, the most important one as the highest bit. The buckets of the upper half are in the
 //! order of the high part and then of the low one, those of the lower half in the order of the low part and then
-//! of the high one.
+//! of the high one; both then in the order of the tail.
 
 use std::cmp::Reverse;
 
@@ -44,7 +45,7 @@ use board::full_mask;
 
 use super::marks::{LOWER_MARKS, UPPER_MARKS};
 use super::view::{CODE, View};
-use super::word::CHUNK_BITS;
+use super::word::{CHUNK_BITS, CHUNKS};
 
 /// The diagonals of a split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,8 +79,8 @@ impl Geometry {
     /// The marks of the upper and of the lower half follow the diagonals of the item.
     fn with_marks(n: u32, diagonals: &[u32], marks: [&[u32]; 2]) -> Geometry {
         let diagonals = diagonals.iter().copied();
-        let Code { low, high } = Code::of(n);
-        let item_diagonals = (diagonals.len() as u32).saturating_sub(low + high);
+        let Code { low, high, tail } = Code::of(n);
+        let item_diagonals = (diagonals.len() as u32).saturating_sub(low + high + tail);
         let [upper_marks, lower_marks] =
             marks.map(|marks| marks.iter().copied().zip(item_diagonals..));
         assert!(item_diagonals <= item_bits(n), "an item of {item_diagonals} bits, N = {n}");
@@ -91,13 +92,14 @@ impl Geometry {
         let places = move |low_at: u32, high_at: u32| {
             let low_part = (0..low).rev().map(move |i| CODE + low_at + i);
             let high_part = (0..high).rev().map(move |i| CODE + high_at + i);
-            low_part.chain(high_part).chain(0..)
+            let tail = (0..tail).rev().map(|i| CODE + i);
+            low_part.chain(high_part).chain(tail).chain(0..)
         };
         let in_lower = move |bit: u32| {
             if bit < 32 { bit + 32 - shift(n) } else { bit - 32 + shift(n) }
         };
-        let upper = diagonals.clone().zip(places(0, low)).chain(upper_marks);
-        let lower = diagonals.map(in_lower).zip(places(high, 0)).chain(lower_marks);
+        let upper = diagonals.clone().zip(places(tail, tail + low)).chain(upper_marks);
+        let lower = diagonals.map(in_lower).zip(places(tail + high, tail)).chain(lower_marks);
         Geometry { upper: View::new(upper), lower: View::new(lower), item_diagonals }
     }
 }
@@ -156,6 +158,9 @@ pub(crate) struct Code {
     pub(crate) low: u32,
     /// The bits of the high part.
     pub(crate) high: u32,
+    /// The bits that only number buckets, because items have no room for them. They are looked up with the
+    /// item.
+    pub(crate) tail: u32,
 }
 
 impl Code {
@@ -173,16 +178,20 @@ impl Code {
             22..=23 => (5, 7),
             24..=25 => (7, 9),
             26..=27 => (7, 11),
-            _ => (9, 13),
+            _ => (8, 11),
         };
-        Code { low, high }
+        let tail = if n < 28 { 0 } else { TAIL_BITS };
+        Code { low, high, tail }
     }
 
     /// The number of all bits.
     pub(crate) fn bits(self) -> u32 {
-        self.low + self.high
+        self.low + self.high + self.tail
     }
 }
+
+/// The bits of a tail, if there is one. With those of an item they fill the chunks of a word.
+pub(crate) const TAIL_BITS: u32 = CHUNKS as u32 * CHUNK_BITS - u32::BITS;
 
 /// The largest board whose items have six chunks. With six chunks, the code of a larger board would need too
 /// many bits.
@@ -278,7 +287,7 @@ mod tests {
     fn the_most_important_diagonals_are_on_top() {
         for n in [18, 19, 20, 22, 24] {
             let split = full_mask(n) & 0x0f0f_33aa;
-            let Code { low, high } = Code::of(n);
+            let Code { low, high, .. } = Code::of(n);
             let meetings: HashMap<u32, u32> = meetings(n, split, full_mask(n) & !split).collect();
             let view = Geometry::new(n, &super::diagonals(n, 0, split)).upper;
             let at = |place: u32| meetings[&u32::from(view.from()[(CODE + place) as usize])];

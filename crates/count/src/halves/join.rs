@@ -64,6 +64,8 @@ pub(crate) struct Join<U: Unit> {
 struct Block {
     /// The items of the lanes that are filled, and room to copy more.
     items: Box<[u32; LANES + STEP]>,
+    /// Their tails, if there are any.
+    tails: Box<[u8; LANES + STEP]>,
     /// The number of lanes that are filled.
     len: usize,
     /// The high parts of the lanes, each with its first lane.
@@ -104,11 +106,16 @@ impl<U: Unit> Join<U> {
             unit,
             code,
             low_runs: (0..1 << code.low).map(|taken| disjoint_runs(taken, code.low)).collect(),
-            block: Block { items: Box::new([0; LANES + STEP]), len: 0, highs: Vec::new() },
+            block: Block {
+                items: Box::new([0; LANES + STEP]),
+                tails: Box::new([0; LANES + STEP]),
+                len: 0,
+                highs: Vec::new(),
+            },
             tables: Tables::new(),
             words: [words(), words()],
             runs: Vec::new(),
-            ties: Buckets::new(code.bits(), room.ties),
+            ties: Buckets::with_tails(code, room.ties),
         }
     }
 
@@ -143,12 +150,12 @@ impl<U: Unit> Join<U> {
 
     /// The numbers of pairs that fit, with whole lower halves and with ties.
     fn in_blocks(&mut self, upper: &Buckets, lower: &Lower, phases: &mut Phases) -> [u64; 2] {
-        let Code { low: low_bits, high: high_bits } = self.code;
+        let Code { low: low_bits, high: high_bits, tail } = self.code;
         let mut fits = [0; 2];
         for low in 0..1_u32 << low_bits {
-            let codes = low << high_bits..(low + 1) << high_bits;
+            let codes = low << (high_bits + tail)..(low + 1) << (high_bits + tail);
             for (words, lower) in self.words.iter_mut().zip([&lower.whole, &lower.ties]) {
-                words.take(self.unit, lower, codes.clone());
+                words.take(self.unit, lower, codes.clone(), tail);
             }
             if self.words.iter().all(|words| words.words.is_empty()) {
                 continue;
@@ -157,7 +164,7 @@ impl<U: Unit> Join<U> {
                 for run in 0..self.low_runs[low as usize].len() {
                     let Range { start, end } = self.low_runs[low as usize][run];
                     let code = high << low_bits;
-                    let mut places = upper.places(code + start..code + end);
+                    let mut places = upper.places((code + start) << tail..(code + end) << tail);
                     while !places.is_empty() {
                         let some = places.start..places.end.min(places.start + self.block.room());
                         places.start = some.end;
@@ -179,7 +186,8 @@ impl<U: Unit> Join<U> {
     /// `fits`, and empties the block.
     fn join_block(&mut self, low: u32, lower: &Lower, fits: &mut [u64; 2], phases: &mut Phases) {
         let items = self.block.items.first_chunk().expect("a block has more room");
-        self.unit.tabulate(items, &mut self.tables);
+        let tails = self.block.tails.first_chunk().filter(|_| self.code.tail > 0);
+        self.unit.tabulate(items, tails, &mut self.tables);
         phases.end(Phase::Blocks);
         let highs = self.block.highs();
         self.block.empty();
@@ -188,7 +196,8 @@ impl<U: Unit> Join<U> {
         {
             if !words.words.is_empty() {
                 self.runs.clear();
-                let mut open = Open { highs: &highs, lower, words, runs: &mut self.runs };
+                let tail = self.code.tail;
+                let mut open = Open { highs: &highs, lower, tail, words, runs: &mut self.runs };
                 open.add(self.code.high, low << self.code.high, &highs.filled);
                 *fits += self.unit.join(&self.tables, &self.runs, &words.words);
             }
@@ -198,11 +207,14 @@ impl<U: Unit> Join<U> {
 
     /// The numbers of pairs that fit, with whole lower halves and with ties.
     fn one_by_one(&self, upper: &Unsorted, lower: &Lower) -> [u64; 2] {
-        let Code { low: low_bits, high: high_bits } = self.code;
+        let Code { low: low_bits, high: high_bits, tail } = self.code;
         let mut fits = [0; 2];
         for &record in upper.records() {
             let (code, item) = (view::code(record), view::item(record));
-            let (low, high) = (code & ((1 << low_bits) - 1), code >> low_bits);
+            let low = code >> tail & ((1 << low_bits) - 1);
+            // In the lower half's order the tail follows the high part.
+            let high = code >> (tail + low_bits) << tail | code & ((1 << tail) - 1);
+            let high_bits = high_bits + tail;
             // High parts that differ only in bits below the lowest of these are neighbours.
             let below = high.trailing_zeros().min(high_bits);
             for low in disjoint(low, low_bits) {
@@ -240,7 +252,8 @@ impl Block {
             self.highs.push((high, self.len));
         }
         let len = places.len();
-        upper.copy(places, &mut self.items[self.len..]);
+        upper.copy(places.clone(), &mut self.items[self.len..]);
+        upper.copy_tails(places, &mut self.tails[self.len..]);
         self.len += len;
     }
 
@@ -264,12 +277,20 @@ impl Block {
 
 impl Words {
     /// Replaces the contents by the half-boards in these buckets.
-    fn take<U: Unit>(&mut self, unit: U, lower: &Buckets, codes: Range<u32>) {
+    fn take<U: Unit>(&mut self, unit: U, lower: &Buckets, codes: Range<u32>, tail: u32) {
         self.first = lower.places(codes.clone()).start;
-        let items = lower.buckets(codes);
+        let items = lower.buckets(codes.clone());
         self.words.reserve_exact(items.len().saturating_sub(self.words.len()));
         self.words.resize(items.len(), Word::default());
         unit.words(items, &mut self.words);
+        if tail > 0 {
+            for code in codes {
+                let Range { start, end } = lower.places(code..code + 1);
+                let words = &mut self.words[start - self.first..end - self.first];
+                let tail = code & ((1 << tail) - 1);
+                words.iter_mut().for_each(|word| *word = word.with_tail(tail));
+            }
+        }
     }
 }
 
@@ -277,15 +298,17 @@ impl Words {
 struct Open<'a> {
     highs: &'a Highs,
     lower: &'a Buckets,
+    tail: u32,
     words: &'a Words,
     runs: &'a mut Vec<Run>,
 }
 
 impl Open<'_> {
-    /// Adds the runs of the lower halves whose code is `code` but for its lowest `bits` bits. `open` are the
+    /// Adds the runs of the lower halves whose code, without the tail, is `code` but for its lowest `bits` bits. `open` are the
     /// lanes that have no bit of its high part.
     fn add(&mut self, bits: u32, code: u32, open: &Lanes) {
-        let Range { start, end } = self.lower.places(code..code + (1 << bits));
+        let end = code + (1 << bits);
+        let Range { start, end } = self.lower.places(code << self.tail..end << self.tail);
         if start == end {
             return;
         }

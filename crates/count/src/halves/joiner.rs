@@ -82,7 +82,8 @@ impl<U: Unit> Joiner<U> {
         let Joiner { n, kept, for_centre, listed, parts, .. } = self;
         let lists = lists(for_centre, *n, *kept, split.centre, shares);
         let before = listed.take().filter(|listed| listed.is_of(split));
-        let upper_is_listed = before.as_ref().is_some_and(|listed| listed.upper == Some(split.upper));
+        let upper_is_listed =
+            before.as_ref().is_some_and(|listed| listed.upper == Some(split.upper));
         let geometry = match before {
             Some(Listed { geometry, .. }) => geometry,
             None => geometry(*n, split, shares, lists, parts),

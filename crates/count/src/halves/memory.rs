@@ -52,13 +52,14 @@ impl Room {
 
     /// The bytes of the lists of a task.
     fn list_bytes(self, n: u32) -> u64 {
-        // A record of one list while it is sorted, an item of each list, and words of the lower halves of one
-        // low part. With three low bits these are at most half of the list.
+        // A record of one list while it is sorted, an item of each list, the tails of the upper one, and words of
+        // the lower halves of one low part. With three low bits these are at most half of the list.
         let words = if Code::of(n).low < 3 { 8 } else { 4 };
-        let whole = self.whole as u64 * (8 + 2 * 4 + words);
+        let tail = u64::from(Code::of(n).tail > 0);
+        let whole = self.whole as u64 * (8 + 2 * 4 + words + tail);
         // Records of both lists. An item and a word of the lower ones, and an item of the upper ones if they are
         // many.
-        let ties = self.ties as u64 * (2 * 8 + 2 * 4 + 8);
+        let ties = self.ties as u64 * (2 * 8 + 2 * 4 + 8 + tail);
         whole + ties
     }
 

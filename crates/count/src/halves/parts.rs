@@ -29,7 +29,10 @@ impl<U: Unit> Parts<U> {
             unit,
             whole: Unsorted::new(room.whole),
             ties: Unsorted::new(room.ties),
-            upper: Upper { whole: buckets(room.whole), ties: Unsorted::new(room.ties) },
+            upper: Upper {
+                whole: Buckets::with_tails(code, room.whole),
+                ties: Unsorted::new(room.ties),
+            },
             lower: Lower { whole: buckets(room.whole), ties: buckets(room.ties) },
             sorter: Sorter::new(code.bits()),
             phases: Phases::default(),

@@ -1,8 +1,8 @@
 //! The method in plain Rust, for every processor.
 
-use super::unit::{ENTRY_LANES, Entry, LANES, Quarter, Run, Tables, Unit};
+use super::unit::{ENTRY_LANES, Entry, LANES, Quarter, Run, Tables, Unit, lanes_of_tails};
 use super::view::{ByBytes, View};
-use super::word::Word;
+use super::word::{WORD_BITS, Word};
 
 /// Plain Rust, for items of so many chunks.
 #[derive(Clone, Copy)]
@@ -41,13 +41,16 @@ impl<const USED: usize> Unit for Portable<USED> {
         }
     }
 
-    fn tabulate(self, items: &[u32; LANES], tables: &mut Tables) {
-        let mut lanes = [[[0; ENTRY_LANES / 64]; LANES / ENTRY_LANES]; 32];
+    fn tabulate(self, items: &[u32; LANES], tails: Option<&[u8; LANES]>, tables: &mut Tables) {
+        let mut lanes = [[[0; ENTRY_LANES / 64]; LANES / ENTRY_LANES]; WORD_BITS];
         for (word, items) in items.as_chunks::<64>().0.iter().enumerate() {
             let (half, word) = (word * 64 / ENTRY_LANES, word % (ENTRY_LANES / 64));
             for (lanes, column) in lanes.iter_mut().zip(transposed(items)) {
                 lanes[half][word] = column;
             }
+        }
+        if let Some(tails) = tails {
+            lanes[u32::BITS as usize..].copy_from_slice(&lanes_of_tails(tails));
         }
         tables.fill(USED, &lanes);
     }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::geometry::TAIL_BITS;
 use super::view::View;
 use super::word::{CHUNK_BITS, CHUNKS, Word};
 
@@ -51,8 +52,8 @@ pub(crate) trait Unit: Copy {
     /// Writes the word of each item.
     fn words(self, items: &[u32], words: &mut [Word]);
 
-    /// Replaces the tables by those of `items`, a lane for each.
-    fn tabulate(self, items: &[u32; LANES], tables: &mut Tables);
+    /// Replaces the tables by those of `items`, a lane for each, with their tails if there are any.
+    fn tabulate(self, items: &[u32; LANES], tails: Option<&[u8; LANES]>, tables: &mut Tables);
 
     /// Counts the pairs of a word and a lane that fit, for each run's words and open lanes.
     fn join(self, tables: &Tables, runs: &[Run], words: &[Word]) -> u64;
@@ -159,7 +160,7 @@ impl Tables {
 
     /// Fills the tables from the lanes that have each bit of an item.
     #[inline(always)]
-    pub(crate) fn fill(&mut self, chunks: usize, lanes: &[[Entry; LANES / ENTRY_LANES]; 32]) {
+    pub(crate) fn fill(&mut self, chunks: usize, lanes: &[[Entry; LANES / ENTRY_LANES]]) {
         for (chunk, tables) in self.0[..chunks].iter_mut().enumerate() {
             for (half, Table(entries)) in tables.iter_mut().enumerate() {
                 entries[0] = [u64::MAX; ENTRY_LANES / 64];
@@ -173,6 +174,21 @@ impl Tables {
             }
         }
     }
+}
+
+/// The lanes that have each bit of a tail.
+#[inline(always)]
+pub(crate) fn lanes_of_tails(
+    tails: &[u8; LANES],
+) -> [[Entry; LANES / ENTRY_LANES]; TAIL_BITS as usize] {
+    let mut lanes = [[[0; ENTRY_LANES / 64]; LANES / ENTRY_LANES]; TAIL_BITS as usize];
+    for (i, tails) in tails.as_chunks::<64>().0.iter().enumerate() {
+        for (bit, lanes) in lanes.iter_mut().enumerate() {
+            let word = &mut lanes[i * 64 / ENTRY_LANES][i % (ENTRY_LANES / 64)];
+            *word = (0..64).fold(0, |word, lane| word | u64::from(tails[lane] >> bit & 1) << lane);
+        }
+    }
+    lanes
 }
 
 #[cfg(test)]
@@ -242,7 +258,7 @@ mod tests {
             let mut words = vec![Word::default(); len];
             unit.words(&lower, &mut words);
             assert!(words.iter().zip(&lower).all(|(word, item)| *word == Word::of(*item)));
-            unit.tabulate(upper.first_chunk().expect("it is a block"), &mut tables);
+            unit.tabulate(upper.first_chunk().expect("it is a block"), None, &mut tables);
             let expected = pairs_that_fit(&upper[len..len * 7], &lower);
             let run = |words| Run { open, words };
             let all = [run(0..len / 3), run(len / 2..len / 2), run(len / 3..len)];
@@ -294,21 +310,25 @@ mod tests {
         }
     }
 
-    fn counts_shares_like_the_definition<U: Unit>(unit: U, _: u32) {
+    fn counts_shares_like_the_definition<U: Unit>(unit: U, chunks: u32) {
         const ROOM: usize = 3000;
         let mut random = Random(0x404);
         let mut blocks_of_ties = 0;
         let codes = [(0, 0), (1, 0), (0, 1), (1, 2), (3, 3), (2, 7)];
+        let tails = [0, if chunks == 7 { TAIL_BITS } else { 0 }];
         for (round, (low, high)) in (0..60).zip(codes.into_iter().cycle()) {
-            let code = Code { low, high };
+            let tail = tails[round / 3 % 2];
+            let code = Code { low, high, tail };
             // The code's diagonals are bits from 7 on, the low part's first; the items' from 20 on.
             let view = |low_at, high_at| {
                 let low_part = (0..low).map(|i| (7 + i, view::CODE + low_at + i));
                 let high_part = (0..high).map(|i| (7 + low + i, view::CODE + high_at + i));
-                View::new(low_part.chain(high_part).chain((0..20).map(|i| (20 + i, i))))
+                let tail_part = (0..tail).map(|i| (50 + i, view::CODE + i));
+                let code = low_part.chain(high_part).chain(tail_part);
+                View::new(code.chain((0..20).map(|i| (20 + i, i))))
             };
-            let (above, below) = (view(0, low), view(high, 0));
-            let used = ((1 << (low + high)) - 1) << 7 | 0xf_ffff << 20;
+            let (above, below) = (view(tail, tail + low), view(tail + high, tail));
+            let used = ((1 << (low + high)) - 1) << 7 | 0xf_ffff << 20 | ((1 << tail) - 1) << 50;
             let mut keys = |len: u64| -> Vec<u64> {
                 (0..random.next() % len).map(|_| random.sparse() & used).collect()
             };
@@ -324,7 +344,7 @@ mod tests {
                 list
             };
             let sort = |view: &View, keys: &[u64]| {
-                let mut buckets = Buckets::new(code.bits(), ROOM);
+                let mut buckets = Buckets::with_tails(code, ROOM);
                 let mut sorter = Sorter::new(code.bits());
                 sorter.sort(&list(view, &[0; 7]), &mut buckets);
                 sorter.sort(&list(view, keys), &mut buckets);

@@ -4,21 +4,37 @@ use std::arch::x86_64::*;
 
 use super::{LANES, load_items};
 use crate::halves::unit::{ENTRY_LANES, Entry, Table, Tables};
-use crate::halves::word::{CHUNK_BITS, CHUNKS};
+use crate::halves::word::{CHUNK_BITS, WORD_BITS};
 
 #[target_feature(enable = "avx512bw,avx512vbmi,gfni")]
-pub(super) fn tabulate<const USED: usize>(items: &[u32; LANES], tables: &mut Tables) {
+pub(super) fn tabulate<const USED: usize>(
+    items: &[u32; LANES],
+    tails: Option<&[u8; LANES]>,
+    tables: &mut Tables,
+) {
     for (half, items) in items.as_chunks::<ENTRY_LANES>().0.iter().enumerate() {
-        let mut columns = [[_mm512_setzero_si512(); WORDS]; 4];
+        let mut columns = [[_mm512_setzero_si512(); WORDS]; 5];
         for (word, items) in items.as_chunks::<64>().0.iter().enumerate() {
             for (columns, bits) in columns.iter_mut().zip(bits_of(items)) {
                 columns[word] = bits;
             }
         }
-        // For each bit of an item the lanes that have it; no item has more than 32 bits.
-        let mut lanes = [_mm512_setzero_si512(); CHUNKS_BITS];
-        for (lanes, columns) in lanes.as_chunks_mut::<8>().0.iter_mut().zip(&columns) {
+        // For each bit of an item the lanes that have it, and then for each bit of a tail.
+        let mut lanes = [_mm512_setzero_si512(); WORD_BITS];
+        let (of_items, of_tails) = lanes.as_chunks_mut::<8>();
+        for (lanes, columns) in of_items.iter_mut().zip(&columns) {
             *lanes = transposed(columns);
+        }
+        if let Some(tails) = tails {
+            let tails = tails.as_chunks::<ENTRY_LANES>().0[half].as_chunks::<64>().0;
+            for (column, tails) in columns[4].iter_mut().zip(tails) {
+                *column = bits_of_bytes(_mm512_permutexvar_epi8(
+                    load_bytes(&REVERSED),
+                    load_bytes(tails),
+                ));
+            }
+            let bits = of_tails.len();
+            of_tails.copy_from_slice(&transposed(&columns[4])[..bits]);
         }
         for (chunk, lanes) in
             lanes.as_chunks::<{ CHUNK_BITS as usize }>().0[..USED].iter().enumerate()
@@ -30,9 +46,6 @@ pub(super) fn tabulate<const USED: usize>(items: &[u32; LANES], tables: &mut Tab
 
 /// The words of an entry.
 const WORDS: usize = ENTRY_LANES / 64;
-
-/// The bits of all chunks.
-const CHUNKS_BITS: usize = CHUNKS * CHUNK_BITS as usize;
 
 /// Fills a table from the lanes that have each bit of a chunk.
 #[inline]
@@ -65,13 +78,17 @@ fn bits_of(items: &[u32; 64]) -> [__m512i; 4] {
         _mm512_shuffle_i64x2::<0x88>(ab_23, cd_23),
         _mm512_shuffle_i64x2::<0xdd>(ab_23, cd_23),
     ];
+    bytes.map(|bytes| bits_of_bytes(bytes))
+}
+
+/// The bits of 64 bytes, each eight of which are in reverse: word `k` has bit `k` of each.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vbmi,gfni")]
+fn bits_of_bytes(bytes: __m512i) -> __m512i {
     let unit = _mm512_set1_epi64(0x8040_2010_0804_0201_u64 as i64);
-    let across = load_bytes(&ACROSS);
-    bytes.map(|bytes| {
-        // Byte `k` of a word of eight items becomes the bits `k` of these, the last item's on top.
-        let bits = _mm512_gf2p8affine_epi64_epi8::<0>(unit, bytes);
-        _mm512_permutexvar_epi8(across, bits)
-    })
+    // Byte `k` of a word of eight items becomes the bits `k` of these, the last item's on top.
+    let bits = _mm512_gf2p8affine_epi64_epi8::<0>(unit, bytes);
+    _mm512_permutexvar_epi8(load_bytes(&ACROSS), bits)
 }
 
 /// Exchanges rows and columns of a square of eight by eight words.
@@ -107,6 +124,17 @@ static BYTES_OF_SIXTEEN: [u8; 64] = {
     let mut i = 0;
     while i < order.len() {
         order[i] = (((i % 16) ^ 7) * 4 + i / 16) as u8;
+        i += 1;
+    }
+    order
+};
+
+/// Reverses each eight bytes.
+static REVERSED: [u8; 64] = {
+    let mut order = [0; 64];
+    let mut i = 0;
+    while i < order.len() {
+        order[i] = (i ^ 7) as u8;
         i += 1;
     }
     order
