@@ -1,6 +1,6 @@
 //! Counts the pairs of half-boards that fit.
 //!
-//! The number of a bucket has two parts, `high` and `low`. For each low part of the lower halves, the upper
+//! The number of a bucket has two parts, `high` and `low`, and on large boards a third. For each low part of the lower halves, the upper
 //! halves whose low part has no bit in common with it are streamed in the order of their high parts. Every
 //! 1,024 of them are a *block*:
 //!
@@ -17,6 +17,10 @@
 //! lower half is looked up by its chunks; the intersection of the sets is the set of lanes that fit. Lanes with a
 //! bit of its high part are closed before, and blocks without an open lane are passed over: neighbours in the
 //! order of the high parts have most of their high bits in common.
+//!
+//! From N = 28 on items have no room for three of the diagonals that are not in `high` or `low`. These are the
+//! *tail*: they number buckets too, so that they need no room in a sorted list, and are looked up as if they
+//! were the item's. A code with a high part of all of them would leave only a few half-boards in a bucket.
 //!
 //! A few half-boards are *ties*, whose pairs have another share in the sum. Tied lower halves are looked up
 //! after the others of their bucket. Tied upper halves are mostly too few for blocks, and are

@@ -197,8 +197,9 @@ impl Lists {
         window: Window,
         phases: &mut Phases,
     ) -> Vec<u64> {
-        const CHOICES: usize = 20;
         const ENOUGH: usize = 1 << 16;
+        // On small boards listing more takes longer than a better code saves.
+        let wanted = if self.n < 26 { 20 } else { 64 };
         let place = self.place(set);
         phases.end(Phase::Quarters);
         let rectangles = Rectangles::new(window, self.n / 2);
@@ -208,16 +209,15 @@ impl Lists {
         // Multiples of about the golden section of the list's length.
         let stride = (choices.len() * 8 / 13) | 1;
         let mut sample = Vec::new();
-        for i in 0..CHOICES {
+        for i in 0..wanted {
             let choice = choices[i * stride % choices.len()];
             let (above, below) = split(set, &columns, choice, self.n / 2);
             let (above, below) = (upper.numbering.of(above), lower.numbering.of(below));
             let (above, below) = (upper.quarters.of(above), lower.quarters.of(below));
             pending.whole.append(unit, &rectangles.whole, above, below);
-            sample.extend_from_slice(pending.whole.take());
-            if sample.len() >= ENOUGH {
-                break;
-            }
+            // No choice is more than its part of the sample: half-boards of one choice are alike.
+            let listed = pending.whole.take();
+            sample.extend(listed.iter().step_by((listed.len() * wanted).div_ceil(ENOUGH).max(1)));
         }
         phases.end(Phase::Code);
         sample
