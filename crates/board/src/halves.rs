@@ -49,9 +49,8 @@ use crate::{Prefix, RangeError, Tasks};
 /// The smallest board that is split.
 pub const MIN_N: u32 = 4;
 
-/// The largest board that is split. By its estimate and the rate at N = 28, N = 30 would take a million
-/// core-days, and a pair of slices half of an hour: its lists are forty times as long as their parts that
-/// memory holds.
+/// The largest board that is split. At the rate of N = 28, N = 30 would take more than a million core-days, and
+/// a task ten minutes on average: its lists would be joined in hundreds of pairs of parts.
 pub const MAX_N: u32 = 29;
 
 /// The smallest board whose splits are cut into [`Slice`]s.

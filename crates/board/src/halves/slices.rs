@@ -12,8 +12,8 @@
 //! ```
 //!
 //! A task of a large board joins a slice of the upper list, modulo 4, with one of the lower list, modulo 2, so
-//! eight tasks together count what a split counts. Smaller joins are less efficient: at N = 28 eight tasks take
-//! 1.3 times as long as the whole split, and sixteen of four by four slices twice as long.
+//! eight tasks together count what a split counts. Smaller joins are less efficient: at N = 28 eight tasks took
+//! 1.3 times as long as the whole split when they were tried, and sixteen of four by four slices twice as long.
 
 /// The half-boards of a list that a task joins: all, or those with a residue modulo 2 or 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -33,11 +33,11 @@
 //! centre row and touch both halves, less the two diagonals of its queen.
 //!
 //! The diagonals on which most halves meet are the *code*, which numbers a half-board's bucket, and the others
-//! the *item*. The code has a low part, for the most important diagonals, and a high part; on the largest boards a
-//! *tail* follows, for diagonals that items have no room for. In each of them the
-//! diagonals are in order, the most important one as the highest bit. The buckets of the upper half are in the
-//! order of the high part and then of the low one, those of the lower half in the order of the low part and then
-//! of the high one; both then in the order of the tail.
+//! the *item*. The code has a low part, for the most important diagonals, and a high part; on the largest
+//! boards a *tail* follows, for diagonals that items have no room for. In each of them the diagonals are in
+//! order, the most important one as the highest bit. The buckets of the upper half are in the order of the high
+//! part and then of the low one, those of the lower half in the order of the low part and then of the high one;
+//! both then in the order of the tail.
 
 use std::cmp::Reverse;
 

@@ -1,8 +1,8 @@
 //! Counts the pairs of half-boards that fit.
 //!
-//! The number of a bucket has two parts, `high` and `low`, and on large boards a third. For each low part of the lower halves, the upper
-//! halves whose low part has no bit in common with it are streamed in the order of their high parts. Every
-//! 1,024 of them are a *block*:
+//! The number of a bucket has two parts, `high` and `low`, and on large boards a third. For each low part of the
+//! lower halves, the upper halves whose low part has no bit in common with it are streamed in the order of
+//! their high parts. Every 1,024 of them are a *block*:
 //!
 //! ```text
 //!   lower low = 01     upper buckets  high low                      lanes
@@ -308,8 +308,8 @@ struct Open<'a> {
 }
 
 impl Open<'_> {
-    /// Adds the runs of the lower halves whose code, without the tail, is `code` but for its lowest `bits` bits. `open` are the
-    /// lanes that have no bit of its high part.
+    /// Adds the runs of the lower halves whose code, without the tail, is `code` but for its lowest `bits` bits.
+    /// `open` are the lanes that have no bit of its high part.
     fn add(&mut self, bits: u32, code: u32, open: &Lanes) {
         let end = code + (1 << bits);
         let Range { start, end } = self.lower.places(code << self.tail..end << self.tail);

@@ -36,8 +36,8 @@ pub(crate) enum Kept {
 
 impl Kept {
     /// The number of sets of columns whose quarters are kept. Those of both halves are needed twice, for a
-    /// sample and for the list. On the largest boards placing them again takes a twentieth of the time or less,
-    /// and they would take hundreds of MiB.
+    /// sample and for the list, and from N = 28 on for several tasks. At N = 26 and 27 placing them again takes a
+    /// twentieth of the time, and keeping them would take a tenth of the memory.
     pub(crate) fn sets(self, n: u32) -> usize {
         match self {
             Kept::All => 1,
