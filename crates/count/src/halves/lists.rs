@@ -217,7 +217,7 @@ impl Lists {
             pending.whole.append(unit, &rectangles.whole, above, below);
             // No choice is more than its part of the sample: half-boards of one choice are alike.
             let listed = pending.whole.take();
-            sample.extend(listed.iter().step_by((listed.len() * wanted).div_ceil(ENOUGH).max(1)));
+            sample.extend(thinned(listed, ENOUGH / wanted));
         }
         phases.end(Phase::Code);
         sample
@@ -364,6 +364,11 @@ impl Table {
     }
 }
 
+/// At most `most` of the keys, from all over the list.
+fn thinned(keys: &[u64], most: usize) -> impl Iterator<Item = u64> {
+    keys.iter().copied().step_by(keys.len().div_ceil(most).max(1))
+}
+
 /// The bits of `set`, lowest first, followed by zeros.
 fn columns(mut set: u32) -> [u32; 16] {
     std::array::from_fn(|_| {
@@ -387,4 +392,21 @@ fn spread(mut choice: u32, columns: &[u32; 16]) -> u32 {
         choice &= choice - 1;
     }
     set
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_list_is_thinned_evenly_and_a_short_one_is_kept() {
+        for len in [0, 1, 99, 100, 101, 12_345] {
+            let keys: Vec<u64> = (0..len).collect();
+            let kept: Vec<u64> = thinned(&keys, 100).collect();
+            assert!(kept.len() <= 100);
+            assert!(kept.len() >= keys.len().min(50), "{} of {len}", kept.len());
+            assert!(len > 100 || kept == keys);
+            assert!(kept.last().is_none_or(|last| len - last <= len.div_ceil(100)));
+        }
+    }
 }
