@@ -57,9 +57,9 @@ pub enum Failure {
         /// The address of the coordinator.
         url: String,
     },
-    /// The token file cannot be used.
-    #[error("cannot use the token file {}: {reason}", path.display())]
-    TokenFile {
+    /// A file with a secret cannot be used.
+    #[error("cannot use the secret in {}: {reason}", path.display())]
+    SecretFile {
         /// The file.
         path: PathBuf,
         /// Why not.
@@ -251,7 +251,7 @@ impl Failure {
             Failure::Plan(_) | Failure::Memory(_) | Failure::States(_) | Failure::Refused(_) => 3,
             Failure::Job(_) | Failure::NoSuchJob(_) => 4,
             Failure::Unreachable { .. } => 5,
-            Failure::Token { .. } | Failure::TokenFile { .. } => 6,
+            Failure::Token { .. } | Failure::SecretFile { .. } => 6,
             Failure::LedgerHeld { .. } => 7,
             Failure::LedgerOfAnotherPlan { .. } => 8,
             Failure::LedgerCorrupt { .. } => 9,
@@ -294,7 +294,7 @@ impl From<ServiceError> for Failure {
             ServiceError::Url { .. } => Failure::Usage(error.to_string()),
             ServiceError::Unreachable { url, reason } => Failure::Unreachable { url, reason },
             ServiceError::Token { url } => Failure::Token { url },
-            ServiceError::TokenFile { path, reason } => Failure::TokenFile { path, reason },
+            ServiceError::SecretFile { path, reason } => Failure::SecretFile { path, reason },
             ServiceError::Listen { address, reason } => Failure::Listen { address, reason },
             ServiceError::Incompatible(text) => Failure::Incompatible(text),
             ServiceError::Distrusted { url, reason } => Failure::Distrusted { url, reason },

@@ -41,7 +41,7 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// [`ServiceError::Url`] or [`ServiceError::TokenFile`], if the URL or the token file cannot be used.
+    /// [`ServiceError::Url`] or [`ServiceError::SecretFile`], if the URL or the token file cannot be used.
     pub fn check(&self) -> Result<(), ServiceError> {
         self.builder()?;
         self.token_file.as_deref().map(Token::read).transpose()?;

@@ -41,10 +41,10 @@ pub enum ServiceError {
         /// The address of the coordinator.
         url: String,
     },
-    /// The token file cannot be used.
-    #[error("cannot use the token file {}: {reason}", path.display())]
-    TokenFile {
-        /// The token file.
+    /// A file with a secret cannot be used.
+    #[error("cannot use the secret in {}: {reason}", path.display())]
+    SecretFile {
+        /// The file.
         path: PathBuf,
         /// Why it cannot be used.
         reason: String,

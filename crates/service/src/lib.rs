@@ -10,9 +10,11 @@ pub mod coordinator;
 mod endpoint;
 mod error;
 pub mod local;
+mod secret_file;
 mod token;
 pub mod worker;
 
 pub use endpoint::{Endpoint, ShowToken, TokenChannel};
 pub use error::{HubGone, ServiceError};
+pub use secret_file::KeyFolder;
 pub use token::Token;

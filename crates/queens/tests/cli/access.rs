@@ -91,12 +91,12 @@ fn a_token_file_that_is_of_no_use_is_refused() {
     for (path, reason) in &cases {
         for command in [&["jobs"][..], &["worker", "--log", "error"]] {
             let words = [command, &["--token-file", path]].concat();
-            farm.client(&words).refusal(6, &["cannot use the token file", path, reason]);
+            farm.client(&words).refusal(6, &["cannot use the secret in", path, reason]);
         }
     }
     for (path, reason) in &cases[..3] {
         let refused = run(farm.coordinator().args(["--token-file", path, "--log", "error"]));
-        refused.refusal(6, &["cannot use the token file", path, reason]);
+        refused.refusal(6, &["cannot use the secret in", path, reason]);
     }
 }
 

@@ -1,0 +1,122 @@
+//! Files with secrets: their owner alone may read them, and nobody ever reads half of one.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::ServiceError;
+
+/// The folder of secrets beside a ledger: `farm.db-keys` for `farm.db`. Nothing in it is needed to check a
+/// count, so that a ledger can be backed up and published without it.
+#[derive(Clone, Debug)]
+pub struct KeyFolder(PathBuf);
+
+impl KeyFolder {
+    /// The folder for the ledger at `ledger`. It is made when the first secret is.
+    #[must_use]
+    pub fn beside(ledger: &Path) -> KeyFolder {
+        let mut folder = ledger.as_os_str().to_owned();
+        folder.push("-keys");
+        KeyFolder(folder.into())
+    }
+
+    /// The path of the secret `name`.
+    #[must_use]
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Reads the secret `name`, or makes it with the contents that `make` returns.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::SecretFile`], if the folder or the file cannot be made, or if others may read the file.
+    pub fn read_or_make(
+        &self,
+        name: &str,
+        make: impl FnOnce() -> Vec<u8>,
+    ) -> Result<Vec<u8>, ServiceError> {
+        make_folder(&self.0).map_err(|error| fault(&self.0, &error))?;
+        read_or_make(&self.path(name), make)
+    }
+}
+
+/// Reads the secret file at `path`, or makes it with the contents that `make` returns.
+///
+/// # Errors
+///
+/// [`ServiceError::SecretFile`], if the file cannot be made or read, or if others may read it.
+pub(crate) fn read_or_make(
+    path: &Path,
+    make: impl FnOnce() -> Vec<u8>,
+) -> Result<Vec<u8>, ServiceError> {
+    if !path.exists() {
+        match write_new(path, &make()) {
+            Ok(()) => tracing::info!(path = %path.display(), "made a new secret"),
+            // Another process was faster.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(fault(path, &error)),
+        }
+    }
+    read(path)
+}
+
+/// Reads the secret file at `path`.
+///
+/// # Errors
+///
+/// [`ServiceError::SecretFile`], if the file cannot be read, or if others may read it.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, ServiceError> {
+    let contents = fs::read(path).map_err(|error| fault(path, &error))?;
+    check_mode(path)?;
+    Ok(contents)
+}
+
+fn fault(path: &Path, error: &io::Error) -> ServiceError {
+    ServiceError::SecretFile { path: path.into(), reason: error.to_string() }
+}
+
+/// Writes a draft beside `path` and links it there, so that a file that exists is whole and is never replaced.
+fn write_new(path: &Path, contents: &[u8]) -> io::Result<()> {
+    let mut draft = path.as_os_str().to_owned();
+    draft.push(format!(".{}", std::process::id()));
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&draft)?;
+    let written = file
+        .write_all(contents)
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::hard_link(&draft, path));
+    fs::remove_file(&draft)?;
+    written
+}
+
+fn make_folder(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(path)
+}
+
+/// Refuses a secret file that other users can read.
+#[cfg(unix)]
+fn check_mode(path: &Path) -> Result<(), ServiceError> {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = fs::metadata(path).map_err(|error| fault(path, &error))?.permissions().mode();
+    if mode & 0o007 == 0 {
+        return Ok(());
+    }
+    let reason = format!(
+        "other users may read it (mode {:o}); run `chmod 600 {}`",
+        mode & 0o777,
+        path.display()
+    );
+    Err(ServiceError::SecretFile { path: path.into(), reason })
+}
+
+#[cfg(not(unix))]
+fn check_mode(_: &Path) -> Result<(), ServiceError> {
+    Ok(())
+}
