@@ -8,7 +8,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("proto");
     println!("cargo::rerun-if-changed={}", root.display());
 
-    let files = ["queens/v1/farm.proto", "queens/v1/jobs.proto"];
+    let files = ["queens/v1/farm.proto", "queens/v1/jobs.proto", "queens/v1/admin.proto"];
     let descriptors = protox::compile(files, [&root])?;
 
     let out = PathBuf::from(std::env::var("OUT_DIR")?).join("descriptors.bin");

@@ -11,7 +11,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use blake3::Hash;
 use board::Cut;
-use farm::{AuditPolicy, Fingerprint, IntervalSet, JobState, Plan, Row, Slice};
+use farm::{Across, AuditPolicy, Fingerprint, IntervalSet, JobState, Plan, Row, Slice};
 
 use super::format::{Audit, DisputeState, Header, Line, VERSION};
 use super::merkle::Merkle;
@@ -36,12 +36,12 @@ pub struct Checked {
     pub state: JobState,
     /// The sum over all ranges.
     pub total: u128,
-    /// Number of ranges that another worker counted with the same result, in an audit or in a dispute.
+    /// Number of ranges that another party counted with the same result, in an audit or in a dispute.
     pub confirmed: u64,
     /// Number of ranges that the bundle calls counted twice, but without a second count.
     pub unproven: usize,
-    /// Names of the workers that counted ranges.
-    pub workers: BTreeSet<String>,
+    /// Owners and machines that counted ranges.
+    pub makers: BTreeSet<String>,
     /// Names of the kernels that counted ranges.
     pub kernels: BTreeSet<String>,
     /// The ranges to recount, in an order that the seed decides.
@@ -89,7 +89,7 @@ fn read(bundle: &Path, sample: Sample) -> Result<Checked> {
          removed",
         header.merkle_root
     );
-    let said = [header.policies, header.ranges, header.audits, header.disputes, header.distrusted];
+    let said = [header.policies, header.ranges, header.audits, header.disputes, header.trust];
     ensure!(said == books.lines, "the numbers of lines differ from those in its header");
     let (state, total) = (header.state()?, header.counted()?);
     ensure!(
@@ -106,7 +106,7 @@ fn read(bundle: &Path, sample: Sample) -> Result<Checked> {
         total,
         confirmed: books.confirmed,
         unproven: books.agreed.len(),
-        workers: books.workers,
+        makers: books.makers,
         kernels: books.kernels,
         chosen: books.chosen.into_sorted_vec().into_iter().map(|ranked| ranked.entry).collect(),
         header,
@@ -148,13 +148,13 @@ struct Books {
     slice: IntervalSet,
     sample: Sample,
     policy: Option<AuditPolicy>,
-    /// Number of lines of each kind: policies, ranges, audits, disputes, distrusted.
+    /// Number of lines of each kind: policies, ranges, audits, disputes, trust.
     lines: [u64; 5],
     covered: IntervalSet,
     /// The end of the last range.
     end: u64,
     total: u128,
-    workers: BTreeSet<String>,
+    makers: BTreeSet<String>,
     kernels: BTreeSet<String>,
     /// Ranges that the bundle calls counted twice and whose second count is not seen yet, by their start.
     agreed: BTreeMap<u64, Row>,
@@ -182,7 +182,7 @@ impl Books {
             covered: IntervalSet::new(),
             end: 0,
             total: 0,
-            workers: BTreeSet::new(),
+            makers: BTreeSet::new(),
             kernels: BTreeSet::new(),
             agreed: BTreeMap::new(),
             confirmed: 0,
@@ -199,23 +199,25 @@ impl Books {
             Line::Range { .. } => 1,
             Line::Audit { .. } => 2,
             Line::Dispute { .. } => 3,
-            Line::Distrusted { .. } => 4,
+            Line::Trust { .. } => 4,
         };
         ensure!(self.lines[kind + 1..].iter().all(|&lines| lines == 0), "it is out of order");
         self.lines[kind] += 1;
         match line {
-            Line::Policy { share_ppm, seed, by_search, .. } => {
+            Line::Policy { share_ppm, seed, by_search, across, .. } => {
                 ensure!(
                     share_ppm <= AuditPolicy::ALL,
                     "the audited share is {share_ppm} millionths, which is more than all"
                 );
                 let seed = seed.parse().context("the seed is not a number")?;
-                self.policy = Some(AuditPolicy { share_ppm, seed, by_search });
+                let across = Across::named(&across);
+                let across = across.context("the audit is neither across machines nor owners")?;
+                self.policy = Some(AuditPolicy { share_ppm, seed, by_search, across });
             }
             Line::Range { audit, count, .. } => self.range(count.try_into()?, audit)?,
             Line::Audit { count, .. } => self.audit(&count.try_into()?)?,
             Line::Dispute { count, state, .. } => self.dispute(&count.try_into()?, state),
-            Line::Distrusted { .. } => {}
+            Line::Trust { .. } => {}
         }
         Ok(())
     }
@@ -241,7 +243,7 @@ impl Books {
         self.covered.insert(range);
         let total = self.total.checked_add(entry.tally.count.into());
         self.total = total.context("the sum exceeds 2^128 - 1")?;
-        self.workers.insert(entry.author.worker.clone());
+        self.makers.insert(entry.author.maker.to_string());
         self.kernels.insert(entry.kernel.to_string());
         self.wanted += u64::from(audit == Audit::Wanted);
         if audit == Audit::Agreed {
@@ -270,23 +272,29 @@ impl Books {
             first.range == range && first.tally.claim() == second.tally.claim(),
             "the second count of {range} differs from the first, although the bundle says that they agree"
         );
+        let (one, other) = (&first.author.maker, &second.author.maker);
         ensure!(
-            first.author.worker != second.author.worker,
-            "{range} was counted twice by the same worker"
+            one.is_apart_from(other, self.across()),
+            "{range} was counted by {one} and by {other}, who do not check each other"
         );
         self.confirmed += 1;
         Ok(())
     }
 
-    /// Counts a settled dispute as a confirmation: two workers agreed on the count. One of them is on the
+    /// Between whom second opinions lie, by the last policy.
+    fn across(&self) -> Across {
+        self.policy.map(|policy| policy.across).unwrap_or_default()
+    }
+
+    /// Counts a settled dispute as a confirmation: two parties agreed on the count. One of them is on the
     /// line of the range, the other on this line.
     fn dispute(&mut self, other: &Row, state: DisputeState) {
         self.open_disputes += u64::from(state == DisputeState::Open);
-        let start = other.range.start();
+        let (start, across) = (other.range.start(), self.across());
         let agrees = self.agreed.get(&start).is_some_and(|kept| {
             kept.range == other.range
                 && kept.tally.claim() == other.tally.claim()
-                && kept.author.worker != other.author.worker
+                && kept.author.maker.is_apart_from(&other.author.maker, across)
         });
         if agrees && state == DisputeState::Settled {
             self.agreed.remove(&start);
@@ -349,7 +357,7 @@ mod tests {
         for (first, past) in ranges {
             let count = json!({
                 "first": first, "past": past, "count": "4", "residue": "4", "digest": "1f",
-                "kernel": "avx2", "worker": "w", "build": "1", "lease": "1", "busy_us": 1,
+                "kernel": "avx2", "owner": "o", "machine": "m", "worker": "w", "build": "1", "lease": "1", "busy_us": 1,
             });
             let line = json!({"line": "range", "at": 0, "audit": "not_chosen", "count": count});
             books.see(serde_json::from_value(line)?)?;

@@ -84,7 +84,7 @@ fn header(job: &RestoredJob, exported_at: i64) -> Header {
         ranges: 0,
         audits: 0,
         disputes: 0,
-        distrusted: 0,
+        trust: 0,
         merkle_root: String::new(),
     }
 }
@@ -99,9 +99,7 @@ fn line(record: EvidenceRecord) -> Line {
         EvidenceRecord::Dispute { row, at_ms, state } => {
             Line::Dispute { at: at_ms, state: state.into(), count: (&row).into() }
         }
-        EvidenceRecord::Distrusted { worker, at_ms, range: _ } => {
-            Line::Distrusted { at: at_ms, worker }
-        }
+        EvidenceRecord::Trust(change) => Line::trust(change),
     }
 }
 
@@ -111,7 +109,7 @@ fn count<'a>(header: &'a mut Header, line: &Line) -> &'a mut u64 {
         Line::Range { .. } => &mut header.ranges,
         Line::Audit { .. } => &mut header.audits,
         Line::Dispute { .. } => &mut header.disputes,
-        Line::Distrusted { .. } => &mut header.distrusted,
+        Line::Trust { .. } => &mut header.trust,
     }
 }
 

@@ -2,13 +2,13 @@
 
 use anyhow::{Context, Result, ensure};
 use farm::{
-    AuditPolicy, Author, Check, JobState, KernelName, LeaseId, Method, Plan, Problem, Range, Row,
-    Slice, Tally,
+    AuditPolicy, Author, Check, JobState, KernelName, LeaseId, Maker, Method, Plan, Problem, Range,
+    Row, Slice, Tally, TrustChange,
 };
 use serde::{Deserialize, Serialize};
 
 /// The version of the format.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// The first line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,8 +47,8 @@ pub struct Header {
     pub audits: u64,
     /// Number of lines of counts that were contradicted, overruled or taken back.
     pub disputes: u64,
-    /// Number of lines of workers that were proven wrong.
-    pub distrusted: u64,
+    /// Number of lines that say who was believed no more, or again.
+    pub trust: u64,
     /// The Merkle root of the lines that follow, hexadecimal.
     pub merkle_root: String,
 }
@@ -89,11 +89,11 @@ impl Header {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Line {
-    Policy { share_ppm: u32, seed: String, by_search: bool, asked_at: i64 },
+    Policy { share_ppm: u32, seed: String, by_search: bool, across: String, asked_at: i64 },
     Range { at: i64, audit: Audit, count: Count },
     Audit { at: i64, count: Count },
     Dispute { at: i64, state: DisputeState, count: Count },
-    Distrusted { at: i64, worker: String },
+    Trust { at: i64, owner: String, machine: Option<String>, trusted: bool, reason: String },
 }
 
 /// Whether a range was chosen to be counted twice, and whether that has happened.
@@ -133,7 +133,7 @@ impl From<farm::DisputeState> for DisputeState {
     }
 }
 
-/// A count of a range, with its worker and its kernel. Large numbers are decimal strings.
+/// A count of a range, with its author and its kernel. Large numbers are decimal strings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Count {
@@ -143,6 +143,8 @@ pub(super) struct Count {
     residue: String,
     digest: String,
     kernel: String,
+    owner: String,
+    machine: String,
     worker: String,
     build: String,
     lease: String,
@@ -159,6 +161,8 @@ impl From<&Row> for Count {
             residue: tally.residue.to_string(),
             digest: tally.digest.to_string(),
             kernel: kernel.to_string(),
+            owner: author.maker.owner.clone(),
+            machine: author.maker.machine.clone(),
             worker: author.worker.clone(),
             build: author.build.clone(),
             lease: lease.to_string(),
@@ -187,7 +191,11 @@ impl TryFrom<Count> for Row {
             range,
             tally,
             kernel: KernelName::new(&count.kernel).context("the kernel's name is too long")?,
-            author: Author { worker: count.worker, build: count.build },
+            author: Author {
+                maker: Maker { owner: count.owner, machine: count.machine },
+                worker: count.worker,
+                build: count.build,
+            },
             lease: LeaseId(number(&count.lease)?),
             busy_us: count.busy_us,
         })
@@ -196,7 +204,16 @@ impl TryFrom<Count> for Row {
 
 impl Line {
     pub(super) fn policy(policy: AuditPolicy, asked_at: i64) -> Line {
-        let AuditPolicy { share_ppm, seed, by_search } = policy;
-        Line::Policy { share_ppm, seed: seed.to_string(), by_search, asked_at }
+        let AuditPolicy { share_ppm, seed, by_search, across } = policy;
+        let across = across.name().into();
+        Line::Policy { share_ppm, seed: seed.to_string(), by_search, across, asked_at }
+    }
+
+    pub(super) fn trust(change: TrustChange) -> Line {
+        let TrustChange { party, trusted, proof, reason, at_ms } = change;
+        // Which range proved somebody wrong stands on the line of its dispute, if it is of this job.
+        let reason = if proof.is_some() { "proven wrong".into() } else { reason };
+        let (owner, machine) = (party.owner, party.machine);
+        Line::Trust { at: at_ms, owner, machine, trusted, reason }
     }
 }

@@ -105,8 +105,8 @@ fn differs(entry: &Row, ours: Tally, kernel: KernelName) -> String {
         ""
     };
     format!(
-        "the range {range} is counted as {} in the bundle, by worker {} with {}, and as {} here with {}: \
+        "the range {range} is counted as {} in the bundle, by {} with {}, and as {} here with {}: \
          {which} one of the two machines counted wrong",
-        tally.count, author.worker, entry.kernel, ours.count, kernel
+        tally.count, author.maker, entry.kernel, ours.count, kernel
     )
 }

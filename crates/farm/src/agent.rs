@@ -22,6 +22,8 @@ use crate::{
 pub struct AgentConfig {
     /// The worker's name, for people.
     pub worker: String,
+    /// The name of its machine.
+    pub machine: String,
     /// The version of its program, for the evidence.
     pub build: String,
     /// A number that only this process has.
@@ -117,6 +119,7 @@ impl Agent {
         self.unacked.values_mut().for_each(|(_, resend_at)| *resend_at = Millis(0));
         WorkerMessage::Hello(Hello {
             worker: self.config.worker.clone(),
+            machine: self.config.machine.clone(),
             build: self.config.build.clone(),
             instance: self.config.instance,
             threads: self.config.threads,
@@ -148,6 +151,14 @@ impl Agent {
     /// What is left of a lease is not wanted. What is finished of it still is.
     pub fn revoked(&mut self, lease: LeaseId) {
         self.todo.retain(|&(held, ..), _| held != lease);
+    }
+
+    /// The coordinator does not recognize what this worker holds or reported: it has another key, or another
+    /// owner's credential is in use now. All of it is void.
+    pub fn disowned(&mut self) {
+        self.todo.clear();
+        self.done.clear();
+        self.unacked.clear();
     }
 
     /// A part of a loan is counted.
@@ -269,6 +280,7 @@ impl Agent {
             job: report.job,
             fingerprint: report.fingerprint,
             range: report.range,
+            proof: report.proof,
         }));
         holdings.truncate(Hello::MAX_HOLDINGS);
         holdings
@@ -323,6 +335,7 @@ fn report(part: Part) -> Report {
         job: part.loan.job,
         fingerprint: part.loan.fingerprint,
         lease: part.loan.lease,
+        proof: part.loan.proof,
         range: part.range,
         tally: part.tally,
         kernel: part.kernel,
@@ -331,5 +344,6 @@ fn report(part: Part) -> Report {
 }
 
 fn holding(loan: &Loan, range: Range) -> Holding {
-    Holding { lease: loan.lease, job: loan.job, fingerprint: loan.fingerprint, range }
+    let Loan { lease, job, fingerprint, proof, .. } = *loan;
+    Holding { lease, job, fingerprint, range, proof }
 }

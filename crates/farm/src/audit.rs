@@ -1,9 +1,9 @@
 //! Audits: which accepted ranges are counted again, and what still waits for that.
 //!
 //! ```text
-//!   accepted ──chosen──► wanted ──lent to another worker, another kernel──► agreed
+//!   accepted ──chosen──► wanted ──lent to another party, another kernel───► agreed
 //!                           ▲                                      │
-//!                           └──── the worker that agreed was wrong ┤
+//!                           └──── the party that agreed was wrong ─┤
 //!                                                                  └──► disputed
 //! ```
 //!
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::rows::is_second_opinion;
 use crate::session::Session;
-use crate::{Fingerprint, KernelName, LeaseId, Range};
+use crate::{Across, Fingerprint, KernelName, LeaseId, Maker, Range};
 
 /// Which accepted ranges of a job are counted again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub struct AuditPolicy {
     pub seed: u64,
     /// Whether to count them by searching where the method does not search.
     pub by_search: bool,
+    /// Between whom the second opinion lies, in disputes about the job too.
+    pub across: Across,
 }
 
 impl AuditPolicy {
@@ -47,8 +49,8 @@ impl AuditPolicy {
 pub struct Unaudited {
     /// A row of the ledger.
     pub range: Range,
-    /// The worker that counted it.
-    pub worker: String,
+    /// Who counted it.
+    pub maker: Maker,
     /// The kernel that counted it.
     pub kernel: KernelName,
 }
@@ -75,10 +77,10 @@ pub(crate) struct Audits {
 
 #[derive(Clone, Debug)]
 struct Waiting {
-    worker: String,
+    maker: Maker,
     kernel: KernelName,
-    /// Workers that recounted it with the same kernel, so that their counts do not qualify.
-    tried: BTreeSet<String>,
+    /// Who recounted it with the same kernel, so that their counts do not qualify.
+    tried: BTreeSet<Maker>,
 }
 
 impl Audits {
@@ -127,12 +129,12 @@ impl Audits {
     }
 
     fn add(&mut self, row: Unaudited) {
-        let Unaudited { range, worker, kernel } = row;
+        let Unaudited { range, maker, kernel } = row;
         let is_under_way = self.lent.contains_key(&range)
             || self.comparing.contains_key(&range)
             || self.confirming.contains(&range);
         if !is_under_way {
-            let new = Waiting { worker, kernel, tried: BTreeSet::new() };
+            let new = Waiting { maker, kernel, tried: BTreeSet::new() };
             self.waiting.entry(range).or_insert(new);
         }
     }
@@ -142,13 +144,17 @@ impl Audits {
         !self.waiting.is_empty()
     }
 
-    /// One that a session may count, and the kernel that counted it: that of another worker. One that
+    /// One that a session may count, and the kernel that counted it: that of another party. One that
     /// exceeds every worker's credit goes to a worker that is idle.
-    pub(crate) fn for_session(&self, session: &Session) -> Option<(Range, KernelName)> {
+    pub(crate) fn for_session(
+        &self,
+        session: &Session,
+        across: Across,
+    ) -> Option<(Range, KernelName)> {
         let may = |(range, waiting): &(&Range, &Waiting)| {
             let fits = range.len() <= session.room() || session.outstanding == 0;
-            let name = &session.worker;
-            fits && waiting.worker != *name && !waiting.tried.contains(name)
+            let maker = session.maker();
+            fits && waiting.maker.is_apart_from(maker, across) && !waiting.tried.contains(maker)
         };
         self.waiting.iter().find(may).map(|(&range, waiting)| (range, waiting.kernel))
     }
@@ -177,22 +183,27 @@ impl Audits {
         self.waiting.extend(self.comparing.remove_entry(&range));
     }
 
-    /// Whether `worker` has confirmed the count of `range`, with `kernel`: then the ledger is to be told.
-    /// A repetition with the kernel that is to be checked is no second opinion; and a worker that was
-    /// asked for a `recount` by another one and has none is not asked again.
+    /// Whether a range waits for a recount, lent or not.
+    pub(crate) fn awaits(&self, range: Range) -> bool {
+        self.lent.contains_key(&range) || self.waiting.contains_key(&range)
+    }
+
+    /// Whether a recount by `maker` with `kernel` confirms the count of `range`: then the ledger is to be
+    /// told. A repetition with the kernel that is to be checked is no second opinion, and who was asked for
+    /// another one and has none is not asked again.
     pub(crate) fn confirms(
         &mut self,
         range: Range,
-        worker: &str,
+        maker: &Maker,
         kernel: KernelName,
-        recount: bool,
+        across: Across,
     ) -> bool {
         let lent = self.lent.get_mut(&range).map(|(_, waiting)| waiting);
         let Some(waiting) = lent.or_else(|| self.waiting.get_mut(&range)) else { return false };
-        if waiting.kernel == kernel && recount {
-            waiting.tried.insert(worker.into());
+        if waiting.kernel == kernel {
+            waiting.tried.insert(maker.clone());
         }
-        is_second_opinion((&waiting.worker, waiting.kernel), (worker, kernel))
+        is_second_opinion((&waiting.maker, waiting.kernel), (maker, kernel), across)
     }
 
     /// The ledger is being told. Returns the lease under which another worker counts the range, too.
@@ -232,7 +243,8 @@ mod tests {
         let plan = Fingerprint([1; 32]);
         let ranges = || (0..20_000).map(|i| Range::new(i, i + 1).expect("not empty"));
         let chosen = |share_ppm, seed| {
-            let policy = AuditPolicy { share_ppm, seed, by_search: false };
+            let across = Across::Machines;
+            let policy = AuditPolicy { share_ppm, seed, by_search: false, across };
             ranges().filter(|&range| policy.chooses(plan, range)).collect::<Vec<_>>()
         };
         assert_eq!(chosen(AuditPolicy::ALL, 1).len(), 20_000);

@@ -1,18 +1,9 @@
 //! What the farm asks of its ledger, and what the ledger answers.
 
 use crate::{
-    AuditPolicy, Claim, IntervalSet, JobId, JobState, KernelName, Plan, Range, Report, Slice,
-    Unaudited,
+    AuditPolicy, Author, Claim, IntervalSet, JobId, JobState, KernelName, Maker, Party, Plan,
+    Range, Report, Slice, Unaudited,
 };
-
-/// Who answers for a count.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Author {
-    /// The worker's name.
-    pub worker: String,
-    /// The version of its program.
-    pub build: String,
-}
 
 /// Something for the ledger to do. What it changes is durable before it is answered, and commands take
 /// effect in the order in which they were given. [`crate::rules::execute`] says what each of them does to
@@ -46,6 +37,13 @@ pub enum LedgerCommand {
         /// Which ranges; it holds for ranges that are accepted later, too.
         policy: AuditPolicy,
     },
+    /// A late count contradicts an accepted range: the range is to be counted again, unless it was already.
+    Doubt {
+        /// The job.
+        job: JobId,
+        /// The range.
+        range: Range,
+    },
     /// A job is complete. The ledger checks that its rows cover its slice of the plan and sum to
     /// `total`, and that none of them is disputed or waits for an audit.
     Finish {
@@ -60,34 +58,49 @@ pub enum LedgerCommand {
     Accept {
         /// The report it came with.
         report: Report,
-        /// The worker that counted it.
+        /// Who counted it.
         author: Author,
         /// Whether it is to be counted again.
         audit: bool,
     },
-    /// An accepted range was counted again, by another worker and another kernel, and they agree.
+    /// An accepted range was counted again, by another party and another kernel, and they agree.
     Confirm {
         /// The report of the second count.
         report: Report,
-        /// The worker that counted it.
+        /// Who counted it.
         author: Author,
     },
     /// A count that contradicts an accepted one. Both are kept.
     Dispute {
         /// The report it came with.
         report: Report,
-        /// The worker that counted it.
+        /// Who counted it.
         author: Author,
     },
-    /// The end of a dispute: this count replaces all rows of its range. The workers that were wrong are
+    /// The end of a dispute: this count replaces all rows of its range. Those who were wrong are
     /// believed no more; [`crate::rules`] says what becomes of their other counts.
     Settle {
         /// The report that settled it. Its count is the right one.
         report: Report,
-        /// The worker that counted it.
+        /// Who counted it.
         author: Author,
-        /// The workers that claimed otherwise, by name.
-        wrong: Vec<String>,
+        /// Those who claimed otherwise.
+        wrong: Vec<Party>,
+    },
+    /// Somebody decided that a party is believed no more. What becomes of its counts is the same as after a
+    /// [`LedgerCommand::Settle`].
+    Distrust {
+        /// Who.
+        party: Party,
+        /// Why, for people.
+        reason: String,
+    },
+    /// Somebody decided that a party is believed again. What was taken back stays so.
+    Trust {
+        /// Who.
+        party: Party,
+        /// Why, for people.
+        reason: String,
     },
     /// A look-up: what do the rows of a range say together?
     Compare {
@@ -110,12 +123,12 @@ pub enum LedgerCommand {
 pub enum LedgerAnswer {
     /// It is durable.
     Written,
-    /// A [`LedgerCommand::RequestAudit`] is durable.
+    /// A [`LedgerCommand::RequestAudit`] or [`LedgerCommand::Doubt`] is durable.
     AuditNoted {
         /// How many ranges of the job wait for an audit now.
         wanted: u64,
     },
-    /// A [`LedgerCommand::Settle`] is durable.
+    /// A [`LedgerCommand::Settle`] or [`LedgerCommand::Distrust`] is durable.
     Settled {
         /// What it took back of which jobs; that of the report is among them in any case.
         withdrawn: Vec<Withdrawn>,
@@ -134,9 +147,8 @@ pub enum Found {
     Exactly {
         /// What they say together.
         claim: Claim,
-        /// The worker that counted all of them. It is empty if several did: then no single worker answers
-        /// for the sum.
-        worker: String,
+        /// Who counted all of them. `None` if several did: then nobody answers for the sum.
+        maker: Option<Maker>,
         /// What counted all of them. It is empty if it was not the same.
         kernel: KernelName,
     },
@@ -144,7 +156,7 @@ pub enum Found {
     Unaligned,
 }
 
-/// Rows of a job that no longer count: a worker that was proven wrong had counted them, and nobody else.
+/// Rows of a job that no longer count: a party that is believed no more had counted them, and nobody else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Withdrawn {
     /// The job.
@@ -155,6 +167,6 @@ pub struct Withdrawn {
     pub total: u128,
     /// How many ranges of the job wait for an audit now.
     pub audits_wanted: u64,
-    /// How many ranges of the job two workers have counted alike.
+    /// How many ranges of the job two parties have counted alike.
     pub audits_agreed: u64,
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Claim, KernelName, LeaseId, Vote};
+use crate::{Across, Claim, KernelName, LeaseId, Maker, Party, Vote};
 
 /// A range that was counted with different results.
 #[derive(Clone, Debug)]
@@ -15,28 +15,32 @@ pub(crate) struct Dispute {
     pub(crate) votes: Vec<Vote>,
     /// The lease under which it is counted again.
     pub(crate) recount: Option<LeaseId>,
-    /// Two workers agree; the ledger is being told.
+    /// Two parties agree; the ledger is being told.
     pub(crate) settling: bool,
     /// How many votes are on their way into the ledger.
     pub(crate) unwritten: usize,
 }
 
 impl Dispute {
-    pub(crate) fn has_voted(&self, worker: &str) -> bool {
-        self.votes.iter().any(|vote| vote.worker == worker)
+    /// Whether this maker's party has voted.
+    pub(crate) fn has_voted(&self, maker: &Maker, across: Across) -> bool {
+        let makers = self.votes.iter().filter_map(|vote| vote.maker.as_ref());
+        makers.into_iter().any(|other| !other.is_apart_from(maker, across))
     }
 
-    /// Whether two different workers make this `claim`. A sum of several workers' counts is nobody's:
-    /// a worker that repeats its own wrong share of it must not settle the dispute.
-    pub(crate) fn is_settled_by(&self, claim: Claim) -> bool {
-        let agreeing = self.votes.iter().filter(|vote| vote.claim == claim);
-        let workers = agreeing.map(|vote| vote.worker.as_str()).filter(|name| !name.is_empty());
-        workers.collect::<BTreeSet<_>>().len() >= 2
+    /// Whether two different parties make this `claim`. A sum of several makers' counts is nobody's:
+    /// who repeats its own wrong share of it must not settle the dispute.
+    pub(crate) fn is_settled_by(&self, claim: Claim, across: Across) -> bool {
+        self.parties(across, |vote| vote.claim == claim).len() >= 2
     }
 
-    /// The workers that are wrong if this `claim` is right.
-    pub(crate) fn wrong(&self, claim: Claim) -> Vec<String> {
-        let wrong = self.votes.iter().filter(|vote| vote.claim != claim && !vote.worker.is_empty());
-        wrong.map(|vote| vote.worker.clone()).collect()
+    /// The parties that are wrong if this `claim` is right.
+    pub(crate) fn wrong(&self, claim: Claim, across: Across) -> BTreeSet<Party> {
+        self.parties(across, |vote| vote.claim != claim)
+    }
+
+    fn parties(&self, across: Across, wanted: impl Fn(&Vote) -> bool) -> BTreeSet<Party> {
+        let votes = self.votes.iter().filter(|vote| wanted(vote));
+        votes.filter_map(|vote| vote.maker.as_ref()).map(|maker| maker.party(across)).collect()
     }
 }

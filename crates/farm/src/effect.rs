@@ -1,8 +1,8 @@
 //! What the farm wants done.
 
 use crate::{
-    Ack, Fingerprint, JobId, JobState, KernelName, LeaseId, LedgerCommand, Plan, Range, RequestId,
-    SessionId, Ticket,
+    Ack, Author, Fingerprint, JobId, JobState, KernelName, LeaseId, LedgerCommand, LoanProof, Plan,
+    Range, Report, RequestId, SessionId, Ticket,
 };
 
 /// Something to do, in this order.
@@ -50,6 +50,19 @@ pub enum Effect {
         /// The job, or why not.
         answer: Result<JobId, Refusal>,
     },
+    /// Tell a client that a change of trust is durable.
+    TrustNoted {
+        /// The question.
+        request: RequestId,
+    },
+    /// A late count contradicts an accepted one. It decides nothing. If the job runs, the range is counted
+    /// again; if the job is over, somebody may order an audit.
+    Contradicted {
+        /// The late count.
+        report: Report,
+        /// Who made it.
+        author: Author,
+    },
     /// A task is not lent any more, because at least three worker processes were lost with it. The rest
     /// of its job goes on.
     Poisoned {
@@ -78,6 +91,8 @@ pub struct Loan {
     pub fingerprint: Fingerprint,
     /// What to count.
     pub range: Range,
+    /// Comes back with every report about it.
+    pub proof: LoanProof,
     /// It was counted before, and must come back as one report. The only loan that may exceed a
     /// worker's credit, and then it is the only one that the worker holds.
     pub recount: Option<Recount>,
@@ -97,8 +112,10 @@ pub struct Recount {
 pub enum Dismissal {
     /// A newer session of the worker replaced it.
     Replaced,
-    /// The worker was proven wrong, and none of its counts is believed any more.
+    /// The worker's machine or owner was proven wrong, and none of its counts is believed any more.
     Distrusted,
+    /// The worker reported or held something that this farm has not lent to its owner.
+    Unproven,
 }
 
 /// What became of a report.
@@ -116,7 +133,7 @@ pub enum Verdict {
     Obsolete,
     /// The job of that number has another plan here.
     Foreign,
-    /// The range is no part of the plan, or longer than any lease, or its sum was altered on its way.
+    /// The range is no part of the plan, or only a part of a recount, or its sum was altered on its way.
     Invalid,
 }
 

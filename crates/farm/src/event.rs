@@ -1,8 +1,8 @@
 //! What can happen to the farm.
 
 use crate::{
-    AuditPolicy, Claim, Fingerprint, JobId, KernelName, LeaseId, LedgerAnswer, Plan, Range,
-    RequestId, SessionId, Slice, Tally, Ticket,
+    AuditPolicy, Claim, Fingerprint, JobId, KernelName, LeaseId, LedgerAnswer, LoanProof, Maker,
+    Party, Plan, Range, RequestId, SessionId, Slice, Tally, Ticket,
 };
 
 /// Something that happened, in the order in which the coordinator saw it.
@@ -12,6 +12,8 @@ pub enum Event {
     Joined {
         /// The new connection.
         session: SessionId,
+        /// The owner of the credential that it showed.
+        owner: String,
         /// What the worker said.
         hello: Hello,
     },
@@ -99,6 +101,17 @@ pub enum Event {
         /// The job.
         job: JobId,
     },
+    /// Somebody who may decides whether a party is believed. Its sessions end if it is not.
+    TrustChanged {
+        /// Where the answer goes.
+        request: RequestId,
+        /// Who.
+        party: Party,
+        /// Whether it is believed from now on.
+        trusted: bool,
+        /// Why, for people.
+        reason: String,
+    },
     /// The ledger has done what it was asked for.
     Ledger {
         /// The ticket of [`crate::Effect::Ledger`].
@@ -115,6 +128,8 @@ pub enum Event {
 pub struct Hello {
     /// The worker's name, for people.
     pub worker: String,
+    /// The name of its machine, by which machines that miscount are told from others.
+    pub machine: String,
     /// The version of its program, for the evidence.
     pub build: String,
     /// A number of this worker process alone: a second session of the same one replaces the first.
@@ -145,6 +160,8 @@ pub struct Holding {
     pub fingerprint: Fingerprint,
     /// The ordinals not yet reported.
     pub range: Range,
+    /// That they were lent.
+    pub proof: LoanProof,
 }
 
 /// A partial count.
@@ -156,6 +173,8 @@ pub struct Report {
     pub fingerprint: Fingerprint,
     /// The lending it answers.
     pub lease: LeaseId,
+    /// That it was lent.
+    pub proof: LoanProof,
     /// What was counted.
     pub range: Range,
     /// What its tasks count.
@@ -166,12 +185,12 @@ pub struct Report {
     pub busy_us: u64,
 }
 
-/// A worker's claim of the count of a disputed range.
+/// A claim of the count of a disputed range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vote {
-    /// The worker's name: a second opinion must be another's. Empty for a sum of several workers'
-    /// counts, which settles nothing by itself.
-    pub worker: String,
+    /// Who makes it: a second opinion must be another's. `None` for a sum of several makers' counts, which
+    /// settles nothing by itself.
+    pub maker: Option<Maker>,
     /// What it says.
     pub claim: Claim,
 }

@@ -10,7 +10,7 @@
 //!                        suspected ──► poisoned                  see `quarantine`
 //! ```
 //!
-//! A claim may take ordinals from anywhere: who counted does not matter.
+//! A claim may take ordinals from anywhere: who was lent them may count them even when its lease is over.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,8 @@ use crate::quarantine::{Quarantine, Standing};
 use crate::scheduler::StratumScheduler;
 use crate::session::Speed;
 use crate::{
-    AuditPolicy, Fingerprint, IntervalSet, JobState, LeaseId, Millis, Plan, Range, SessionId, Slice,
+    Across, AuditPolicy, Fingerprint, IntervalSet, JobState, LeaseId, Millis, Plan, Range,
+    SessionId, Slice,
 };
 
 #[derive(Debug)]
@@ -134,9 +135,19 @@ impl Job {
         &self.claimed
     }
 
+    /// Whether it has ended, or its end is on the way into the ledger.
+    pub(crate) fn is_over(&self) -> bool {
+        self.finishing || self.ended || self.state.is_over()
+    }
+
     /// Whether it can be completed by waiting for the ledger alone.
     pub(crate) fn is_covered(&self) -> bool {
         self.tasks_done == self.tasks
+    }
+
+    /// Between whom a second opinion about its counts lies.
+    pub(crate) fn across(&self) -> Across {
+        self.policy.map(|policy| policy.across).unwrap_or_default()
     }
 
     /// Whether a range lies in its slice of the plan.

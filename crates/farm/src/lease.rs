@@ -20,10 +20,15 @@ pub(crate) struct Lease {
 }
 
 /// All leases, with their deadlines in order.
+///
+/// A lease whose session ended is *orphaned*: what was open of it is free, and its worker may come back for
+/// it until the same deadline. So nobody keeps ordinals for longer by coming and going.
 #[derive(Debug, Default)]
 pub(crate) struct Leases {
     leases: BTreeMap<LeaseId, Lease>,
     deadlines: BTreeSet<(Millis, LeaseId)>,
+    orphans: BTreeMap<LeaseId, Millis>,
+    orphan_deadlines: BTreeSet<(Millis, LeaseId)>,
 }
 
 impl Leases {
@@ -60,6 +65,29 @@ impl Leases {
         let lease = self.leases.remove(&id)?;
         self.deadlines.remove(&(lease.deadline, id));
         Some(lease)
+    }
+
+    /// Ends a lease whose session ended, and remembers its deadline.
+    pub(crate) fn orphan(&mut self, id: LeaseId) -> Option<Lease> {
+        let lease = self.end(id)?;
+        self.orphans.insert(id, lease.deadline);
+        self.orphan_deadlines.insert((lease.deadline, id));
+        Some(lease)
+    }
+
+    /// The deadline of an orphaned lease, if it has not come.
+    pub(crate) fn orphan_deadline(&self, id: LeaseId) -> Option<Millis> {
+        self.orphans.get(&id).copied()
+    }
+
+    /// Forgets orphaned leases whose deadline has come.
+    pub(crate) fn forget_orphans(&mut self, now: Millis) {
+        while let Some(&(deadline, id)) = self.orphan_deadlines.first()
+            && deadline <= now
+        {
+            self.orphan_deadlines.pop_first();
+            self.orphans.remove(&id);
+        }
     }
 
     /// All leases of a job.

@@ -18,8 +18,10 @@
 //!                                └────────┘
 //! ```
 //!
-//! Counting is a pure function of (plan, range). Hence leases only save work, any result for
-//! uncovered ordinals is welcome whoever sends it, and a result for covered ones is a free check.
+//! Counting is a pure function of (plan, range). Hence leases only save work, and are forgotten when the
+//! coordinator ends. But a report counts only for what was lent to its owner, which its proof says
+//! ([`LoanProof`]): a first count may fill what is uncovered, and a recount may confirm or dispute what is
+//! covered, if it was asked for.
 #![forbid(unsafe_code)]
 
 mod agent;
@@ -35,8 +37,10 @@ mod job;
 mod job_view;
 mod lease;
 mod machine;
+mod maker;
 mod message;
 mod plan;
+mod proof;
 mod quarantine;
 mod range;
 mod rows;
@@ -44,13 +48,14 @@ pub mod rules;
 mod scheduler;
 mod session;
 mod slice;
+mod suspects;
 mod tally;
 
 pub use board::{Method, Problem};
 
 pub use agent::{Agent, AgentConfig, Part};
 pub use audit::{AuditPolicy, Unaudited};
-pub use command::{Author, Found, LedgerAnswer, LedgerCommand, Withdrawn};
+pub use command::{Found, LedgerAnswer, LedgerCommand, Withdrawn};
 pub use costs::Spent;
 pub use effect::{Dismissal, Effect, Loan, Recount, Refusal, Verdict};
 pub use event::{Event, Hello, Holding, Report, Vote};
@@ -58,12 +63,14 @@ pub use ids::{JobId, LeaseId, Millis, RequestId, SessionId, Ticket};
 pub use interval_set::IntervalSet;
 pub use job_view::{JobState, JobView};
 pub use machine::{Config, Farm, Restored, RestoredDispute, RestoredJob};
+pub use maker::{Across, Author, Distrusted, Maker, Party};
 pub use message::{Ack, TasksBlock, WorkerMessage, WorkerOrder};
 pub use plan::{Fingerprint, Plan};
+pub use proof::{LoanKey, LoanKind, LoanProof, LoanTerms};
 pub use range::Range;
 pub use rows::{
     Check, Contradiction, CountedRange, DisputeState, EvidenceRecord, OpenDispute, Row, Tiled,
-    TooLarge,
+    TooLarge, TrustChange,
 };
 pub use session::threads_that_fit;
 pub use slice::{NoSlice, Slice};

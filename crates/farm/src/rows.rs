@@ -2,14 +2,15 @@
 //!
 //! ```text
 //!   accepted range   a row, and whether it was counted twice ([`Check`])
-//!   second count     a row about the same range, by another worker and another kernel
+//!   second count     a row about the same range, by another party and another kernel
 //!   evidence         a row that contradicts, or that no longer counts ([`DisputeState`])
 //! ```
 
 use std::ops::ControlFlow;
 
 use crate::{
-    AuditPolicy, Author, Claim, Found, JobId, KernelName, LeaseId, Range, Report, Tally, Unaudited,
+    Across, AuditPolicy, Author, Claim, Found, JobId, KernelName, LeaseId, Maker, Party, Range,
+    Report, Tally, Unaudited,
 };
 
 /// A count of a range, and who answers for it.
@@ -45,7 +46,7 @@ pub enum Check {
     NotChosen,
     /// A second count is asked for, and is missing.
     Wanted,
-    /// Two workers counted it alike.
+    /// Two parties counted it alike.
     Agreed,
 }
 
@@ -63,7 +64,7 @@ impl CountedRange {
     #[must_use]
     pub fn unaudited(&self) -> Unaudited {
         let Row { range, kernel, author, .. } = &self.row;
-        Unaudited { range: *range, worker: author.worker.clone(), kernel: *kernel }
+        Unaudited { range: *range, maker: author.maker.clone(), kernel: *kernel }
     }
 }
 
@@ -74,7 +75,7 @@ pub enum DisputeState {
     Open,
     /// Its dispute is over.
     Settled,
-    /// It was accepted, or confirmed another count, until its worker was proven wrong elsewhere.
+    /// It was accepted, or confirmed another count, until its maker was proven wrong elsewhere.
     TakenBack,
 }
 
@@ -111,15 +112,23 @@ pub enum EvidenceRecord {
         /// Why it is kept.
         state: DisputeState,
     },
-    /// A worker that was proven wrong.
-    Distrusted {
-        /// Its name.
-        worker: String,
-        /// The range of which its count was wrong, of some job.
-        range: Range,
-        /// When it was found out.
-        at_ms: i64,
-    },
+    /// A change of trust in somebody.
+    Trust(TrustChange),
+}
+
+/// A party is believed no more, or again. The latest change about a party holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrustChange {
+    /// Who.
+    pub party: Party,
+    /// Whether it is believed since.
+    pub trusted: bool,
+    /// The count that proved it wrong, of some job; `None` if a person decided.
+    pub proof: Option<(JobId, Range)>,
+    /// Why, for people; empty if a proof says it.
+    pub reason: String,
+    /// When, in Unix milliseconds.
+    pub at_ms: i64,
 }
 
 /// The open claims about one range that contradict its rows.
@@ -131,14 +140,15 @@ pub struct OpenDispute {
     pub claims: Vec<Row>,
 }
 
-/// Whether a count by `worker` with `kernel` says something new about one by another worker with
-/// another kernel. A worker cannot check itself, and a loop cannot check itself either.
+/// Whether a count by one maker and kernel says something new about one by another. Nobody can check itself,
+/// and a loop cannot check itself either.
 #[must_use]
 pub(crate) fn is_second_opinion(
-    (worker, kernel): (&str, KernelName),
-    (other_worker, other_kernel): (&str, KernelName),
+    (maker, kernel): (&Maker, KernelName),
+    (other_maker, other_kernel): (&Maker, KernelName),
+    across: Across,
 ) -> bool {
-    worker != other_worker && kernel != other_kernel
+    maker.is_apart_from(other_maker, across) && kernel != other_kernel
 }
 
 /// What rows say together that tile a range without a gap.
@@ -146,9 +156,8 @@ pub(crate) fn is_second_opinion(
 pub struct Tiled {
     /// Their sum and digest.
     pub claim: Claim,
-    /// The worker that counted all of them. It is empty if several did: then no single worker answers for
-    /// the sum.
-    pub worker: String,
+    /// Who counted all of them. `None` if several did: then nobody answers for the sum.
+    pub maker: Option<Maker>,
     /// What counted all of them. It is empty if it was not the same.
     pub kernel: KernelName,
 }
@@ -170,8 +179,8 @@ impl Tiled {
 }
 
 impl From<Tiled> for Found {
-    fn from(Tiled { claim, worker, kernel }: Tiled) -> Found {
-        Found::Exactly { claim, worker, kernel }
+    fn from(Tiled { claim, maker, kernel }: Tiled) -> Found {
+        Found::Exactly { claim, maker, kernel }
     }
 }
 
@@ -218,9 +227,9 @@ impl Tiling {
             return ControlFlow::Break(());
         }
         self.next = row.range.end();
-        let (claim, worker) = (row.tally.claim(), &row.author.worker);
+        let (claim, maker) = (row.tally.claim(), &row.author.maker);
         let Some(tiled) = &mut self.tiled else {
-            self.tiled = Some(Tiled { claim, worker: worker.clone(), kernel: row.kernel });
+            self.tiled = Some(Tiled { claim, maker: Some(maker.clone()), kernel: row.kernel });
             return ControlFlow::Continue(());
         };
         let Some(sum) = tiled.claim.join(claim) else {
@@ -228,8 +237,8 @@ impl Tiling {
             return ControlFlow::Break(());
         };
         tiled.claim = sum;
-        if tiled.worker != *worker {
-            tiled.worker.clear();
+        if tiled.maker.as_ref() != Some(maker) {
+            tiled.maker = None;
         }
         if tiled.kernel != row.kernel {
             tiled.kernel = KernelName::default();

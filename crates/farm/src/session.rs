@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Author, Hello, JobId, LeaseId, Millis};
+use crate::{Author, Hello, JobId, LeaseId, Maker, Millis};
 
 /// One connection of one worker.
 #[derive(Debug)]
 pub(crate) struct Session {
-    pub(crate) worker: String,
-    build: String,
+    author: Author,
     pub(crate) instance: u64,
     threads: u32,
     /// Bytes that all threads together may take.
@@ -29,10 +28,13 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    pub(crate) fn new(hello: &Hello) -> Session {
+    pub(crate) fn new(owner: String, hello: &Hello) -> Session {
         Session {
-            worker: hello.worker.clone(),
-            build: hello.build.clone(),
+            author: Author {
+                maker: Maker { owner, machine: hello.machine.clone() },
+                worker: hello.worker.clone(),
+                build: hello.build.clone(),
+            },
             instance: hello.instance,
             threads: hello.threads.max(1),
             memory: hello.memory,
@@ -46,9 +48,14 @@ impl Session {
         }
     }
 
-    /// Who answers for what it reports.
-    pub(crate) fn author(&self) -> Author {
-        Author { worker: self.worker.clone(), build: self.build.clone() }
+    /// Who makes its counts.
+    pub(crate) fn author(&self) -> &Author {
+        &self.author
+    }
+
+    /// Who answers for its counts.
+    pub(crate) fn maker(&self) -> &Maker {
+        &self.author.maker
     }
 
     /// How many of its threads may count a job at a time that takes `thread_memory` bytes for each.

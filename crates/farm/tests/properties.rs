@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use farm::{
     Ack, Agent, AgentConfig, Config, Effect, Event, Farm, Fingerprint, Hello, IntervalSet, JobId,
-    JobState, KernelName, LeaseId, LedgerAnswer, LedgerCommand, Loan, Method, Millis, Part, Plan,
-    Problem, Range, Report, RequestId, Restored, SessionId, Slice, Tally, Verdict, WorkerMessage,
+    JobState, KernelName, LeaseId, LedgerAnswer, LedgerCommand, Loan, LoanKey, LoanKind, LoanProof,
+    LoanTerms, Method, Millis, Part, Plan, Problem, Range, Report, RequestId, Restored, SessionId,
+    Slice, Tally, Verdict, WorkerMessage,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -114,7 +115,8 @@ proptest! {
     ) {
         let count = |ordinal: u64| u64::MAX / 50 - ordinal * ordinal;
         let truth: u128 = (0..tasks).map(|ordinal| u128::from(count(ordinal))).sum();
-        let mut farm = Farm::restore(Config::default(), Millis(0), Restored::default());
+        let key = LoanKey::new([9; 32]);
+        let mut farm = Farm::restore(Config::default(), key, Millis(0), Restored::default());
         let plan = plan(tasks);
         let request = RequestId(1);
         let (slice, audit) = (Slice::ALL, None);
@@ -124,6 +126,7 @@ proptest! {
         );
         let hello = Hello {
             worker: "w".into(),
+            machine: "w".into(),
             build: "1.0".into(),
             instance: 1,
             threads: 2,
@@ -131,15 +134,18 @@ proptest! {
             credit: 100,
             holding: Vec::new(),
         };
-        act(&mut farm, Event::Joined { session: SessionId(1), hello });
+        act(&mut farm, Event::Joined { session: SessionId(1), owner: "o".into(), hello });
         let mut reports: Vec<Range> =
             split(tasks, &cuts).into_iter().flat_map(|range| pieces(range, 40)).collect();
         shuffle(&mut reports, order);
         for (index, range) in reports.into_iter().enumerate() {
+            let (job, lease) = (JobId(1), LeaseId(leases[index % leases.len()]));
+            let terms = LoanTerms { job, plan: plan.fingerprint(), lease, owner: "o" };
             let report = Report {
-                job: JobId(1),
+                job,
                 fingerprint: plan.fingerprint(),
-                lease: LeaseId(leases[index % leases.len()]),
+                lease,
+                proof: key.prove(&terms, range, LoanKind::Count),
                 range,
                 tally: tally(range, ordinals(range).map(count).sum()),
                 kernel: KernelName::default(),
@@ -224,7 +230,9 @@ fn plan(tasks: u64) -> Plan {
 
 fn loan(lease: LeaseId, tasks: u64) -> Loan {
     let (plan, range) = (plan(tasks), Range::new(0, tasks).expect("some tasks"));
-    Loan { lease, job: JobId(1), plan, fingerprint: plan.fingerprint(), range, recount: None }
+    let proof = LoanProof { range, kind: LoanKind::Count, seal: [7; 16] };
+    let fingerprint = plan.fingerprint();
+    Loan { lease, job: JobId(1), plan, fingerprint, range, proof, recount: None }
 }
 
 fn part(loan: Loan, range: Range, count: u64) -> Part {
@@ -240,6 +248,7 @@ fn tally(range: Range, count: u64) -> Tally {
 fn agent() -> Agent {
     let mut agent = Agent::new(AgentConfig {
         worker: "w".into(),
+        machine: "w".into(),
         build: "1.0".into(),
         instance: 1,
         threads: 2,

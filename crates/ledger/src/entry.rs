@@ -1,17 +1,18 @@
 //! A [`Row`] in SQLite: the columns that the tables of ranges, audits and disputes have in common.
 
-use farm::{Author, Check, Digest, DisputeState, JobId, KernelName, LeaseId, Range, Row, Tally};
+use farm::{
+    Author, Check, Digest, DisputeState, JobId, KernelName, LeaseId, Maker, Range, Row, Tally,
+};
 use rusqlite::ToSql;
 
 use super::LedgerFault;
 use super::seal::seal;
 
 /// The columns that [`read_row`] wants to see, and the order of [`values`].
-pub(super) const COLUMNS: &str =
-    "first, past, count, residue, digest, kernel, worker, build, lease, busy_us, seal";
+pub(super) const COLUMNS: &str = "first, past, count, residue, digest, kernel, owner, machine, worker, build, lease, busy_us, seal";
 
 /// How many columns [`COLUMNS`] names: the first one after them has this number.
-pub(super) const WIDTH: usize = 11;
+pub(super) const WIDTH: usize = 13;
 
 /// The values of [`COLUMNS`].
 pub(super) fn values(job: JobId, row: &Row) -> [Box<dyn ToSql>; WIDTH] {
@@ -23,6 +24,8 @@ pub(super) fn values(job: JobId, row: &Row) -> [Box<dyn ToSql>; WIDTH] {
         Box::new(signed(tally.residue)),
         Box::new(tally.digest.to_string()),
         Box::new(kernel.to_string()),
+        Box::new(author.maker.owner.clone()),
+        Box::new(author.maker.machine.clone()),
         Box::new(author.worker.clone()),
         Box::new(author.build.clone()),
         Box::new(signed(lease.0)),
@@ -46,11 +49,15 @@ pub(super) fn read_row(job: JobId, columns: &rusqlite::Row<'_>) -> Result<Row, L
         range: Range::new(first, past).ok_or_else(fault)?,
         tally,
         kernel: KernelName::new(&kernel).ok_or_else(fault)?,
-        author: Author { worker: columns.get(6)?, build: columns.get(7)? },
-        lease: LeaseId(unsigned(columns, 8)?),
-        busy_us: unsigned(columns, 9)?,
+        author: Author {
+            maker: Maker { owner: columns.get(6)?, machine: columns.get(7)? },
+            worker: columns.get(8)?,
+            build: columns.get(9)?,
+        },
+        lease: LeaseId(unsigned(columns, 10)?),
+        busy_us: unsigned(columns, 11)?,
     };
-    if columns.get::<_, i64>(10)? != seal(job, &row) || !tally.is_sound() {
+    if columns.get::<_, i64>(12)? != seal(job, &row) || !tally.is_sound() {
         let text = format!("job {job} has a row at ordinal {first} that was altered");
         return Err(LedgerFault::Content(text));
     }

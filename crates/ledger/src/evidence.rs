@@ -1,13 +1,12 @@
 //! Reading a ledger as evidence, while its coordinator goes on.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
-use farm::{CountedRange, EvidenceRecord, JobId, Range, Restored, RestoredJob};
+use farm::{CountedRange, Distrusted, EvidenceRecord, JobId, Restored, RestoredJob};
 use rusqlite::{Connection, OpenFlags, Row};
 
-use super::entry::{COLUMNS, WIDTH, read_check, read_row, read_state, signed, unsigned};
-use super::store::read_policy;
+use super::entry::{COLUMNS, WIDTH, read_check, read_row, read_state, signed};
+use super::store::{TRUST, read_policy, read_trust};
 use super::{CheckedLedger, Ledger, LedgerFault, LedgerLock};
 
 /// A ledger as it is at one moment. It is only read, and needs no lock.
@@ -15,7 +14,7 @@ use super::{CheckedLedger, Ledger, LedgerFault, LedgerLock};
 pub struct Evidence {
     ledger: Ledger,
     jobs: Vec<RestoredJob>,
-    distrusted: BTreeSet<String>,
+    distrusted: Distrusted,
 }
 
 impl Evidence {
@@ -38,8 +37,8 @@ impl Evidence {
         Evidence { ledger, jobs, distrusted }
     }
 
-    /// Workers that were proven wrong.
-    pub fn distrusted(&self) -> &BTreeSet<String> {
+    /// Parties that are not believed.
+    pub fn distrusted(&self) -> &Distrusted {
         &self.distrusted
     }
 
@@ -62,11 +61,11 @@ impl Evidence {
     ) -> Result<(), E> {
         self.rows(
             job,
-            "SELECT share_ppm, seed, by_search, asked_at FROM audit_policies WHERE job = ? \
+            "SELECT share_ppm, seed, by_search, across, asked_at FROM audit_policies WHERE job = ? \
              ORDER BY rowid",
             |columns| {
                 let policy = read_policy(columns)?;
-                Ok(EvidenceRecord::Policy { policy, at_ms: columns.get(3)? })
+                Ok(EvidenceRecord::Policy { policy, at_ms: columns.get(4)? })
             },
             &mut see,
         )?;
@@ -105,14 +104,8 @@ impl Evidence {
         )?;
         self.rows(
             job,
-            "SELECT first, past, worker, noted_at FROM distrusted WHERE ?1 = ?1 \
-             ORDER BY noted_at, worker",
-            |columns| {
-                let range = Range::new(unsigned(columns, 0)?, unsigned(columns, 1)?);
-                let fault = || LedgerFault::Content("a worker was wrong about nothing".into());
-                let (worker, range) = (columns.get(2)?, range.ok_or_else(fault)?);
-                Ok(EvidenceRecord::Distrusted { worker, range, at_ms: columns.get(3)? })
-            },
+            &format!("SELECT {TRUST} FROM trust WHERE ?1 = ?1 ORDER BY rowid"),
+            |columns| Ok(EvidenceRecord::Trust(read_trust(columns)?)),
             &mut see,
         )
     }

@@ -1,10 +1,9 @@
 //! Joins several ledgers of one plan.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use farm::{IntervalSet, JobId, JobState, LedgerCommand, Plan, RestoredJob, Slice};
+use farm::{Distrusted, IntervalSet, JobId, JobState, LedgerCommand, Plan, RestoredJob, Slice};
 
 use crate::{
     Absorbed, CheckedLedger, Evidence, Ledger, LedgerError, LedgerFault, LedgerLock, MergeFault,
@@ -140,8 +139,8 @@ fn join(
     let write = |command| ledger.apply(&[command]).map_err(|fault| fault.at(ledger.path()));
     let (job, slice) = (JOB, Slice::ALL);
     write(LedgerCommand::CreateJob { job, plan, slice, priority: 0, audit: None })?;
-    let distrusted = parts.iter().flat_map(|(_, part, _)| part.distrusted().iter().cloned());
-    let distrusted: BTreeSet<String> = distrusted.collect();
+    let distrusted = parts.iter().flat_map(|(_, part, _)| part.distrusted().0.iter().cloned());
+    let distrusted = Distrusted(distrusted.collect());
     let mut absorbed = Vec::new();
     for (path, evidence, job) in parts {
         let part = ledger.in_one_go(|| ledger.absorb(JOB, evidence, job.id, &distrusted));

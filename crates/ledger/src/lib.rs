@@ -10,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+mod credentials;
 mod entry;
 mod evidence;
 mod fault;
@@ -21,12 +22,13 @@ mod seal;
 mod store;
 mod writer;
 
+pub use credentials::{Credential, CredentialChange, Role};
 pub use evidence::Evidence;
 pub use fault::{FaultKind, LedgerError, LedgerFault};
 pub use join::{JoinError, Joined, join_ledgers};
 pub use merge::{Absorbed, MergeFault};
 pub use open::{CheckedLedger, Ledger, LedgerLock, unix_ms};
-pub use writer::{LedgerEvent, LedgerHandle, spawn};
+pub use writer::{LedgerEvent, LedgerHandle, LedgerRequest, spawn};
 
 #[cfg(test)]
 mod crashes;

@@ -6,10 +6,10 @@
 //!            unaligned     compared    added   unaligned: what is here stays
 //! ```
 
-use std::collections::BTreeSet;
-
 use farm::rules::{self, Store};
-use farm::{Check, CountedRange, EvidenceRecord, JobId, Range, Row, Tiled};
+use farm::{
+    Check, CountedRange, Distrusted, EvidenceRecord, JobId, Range, Row, Tiled, TrustChange,
+};
 
 use super::entry::{COLUMNS, read_row, signed, state_number};
 use super::store::SqlStore;
@@ -23,7 +23,7 @@ pub struct Absorbed {
     /// Stretches that were there before, with the same counts.
     pub compared: u64,
     /// Tasks that were left out: their ranges begin or end within others, so that they cannot be
-    /// compared; or only a worker counted them that was proven wrong.
+    /// compared; or only a party counted them that is not believed.
     pub left_out: u64,
 }
 
@@ -65,12 +65,12 @@ impl Ledger {
         job: JobId,
         part: &Evidence,
         theirs: JobId,
-        distrusted: &BTreeSet<String>,
+        distrusted: &Distrusted,
     ) -> Result<Absorbed, MergeFault> {
         let mut absorbed = Absorbed::default();
         let mut open: Option<Stretch> = None;
         part.for_each(theirs, |record| {
-            let by_nobody = |row: &Row| distrusted.contains(&row.author.worker);
+            let by_nobody = |row: &Row| distrusted.includes(&row.author.maker);
             match record {
                 EvidenceRecord::Range { counted, .. }
                     if counted.check != Check::Agreed && by_nobody(&counted.row) =>
@@ -175,26 +175,27 @@ impl Ledger {
             }
             EvidenceRecord::Dispute { row, at_ms, state } => {
                 let (id, first, past) = key(row.range);
-                let (worker, digest) = (&row.author.worker, row.tally.digest.to_string());
+                let (maker, digest) = (&row.author.maker, row.tally.digest.to_string());
                 let number = state_number(state);
                 let is_known = self
                     .db
                     .prepare_cached(
-                        "SELECT 1 FROM disputes WHERE job = ? AND first = ? AND past = ? AND worker = ? \
-                         AND digest = ? AND noted_at = ? AND state = ?",
+                        "SELECT 1 FROM disputes WHERE job = ? AND first = ? AND past = ? AND owner = ? \
+                         AND machine = ? AND digest = ? AND noted_at = ? AND state = ?",
                     )?
-                    .exists((id, first, past, worker, digest, at_ms, number))?;
+                    .exists((id, first, past, &maker.owner, &maker.machine, digest, at_ms, number))?;
                 if !is_known {
                     let own = Some(("state", number));
                     store.add("disputes", ("noted_at", at_ms), job, &row, own)?;
                 }
             }
-            EvidenceRecord::Distrusted { worker, range, at_ms } => {
-                let (job, first, past) = key(range);
-                self.db.execute(
-                    "INSERT INTO distrusted VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                    (worker, job, first, past, at_ms),
-                )?;
+            EvidenceRecord::Trust(change) => {
+                // The range that proved somebody wrong may be of another job there.
+                let proof = change.proof.map(|(_, range)| (job, range));
+                let change = TrustChange { proof, ..change };
+                if !store.trust_changes()?.contains(&change) {
+                    store.note_trust(&change)?;
+                }
             }
             // A ledger that was joined is counted on without the parts' policies.
             EvidenceRecord::Policy { .. } | EvidenceRecord::Range { .. } => {}

@@ -12,11 +12,12 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 use super::LedgerFault;
+use super::credentials::{self, Credential};
 
 /// "QNSL". SQLite keeps it at the place where the command `file` looks for it.
 const APPLICATION_ID: i32 = 0x514e_534c;
 /// The version of the tables.
-const FORMAT: i32 = 3;
+const FORMAT: i32 = 5;
 /// Bound of the numbers of openings. The number is the upper part of every lease's number.
 const MAX_EPOCH: i64 = 1 << 23;
 /// Statements that are kept prepared.
@@ -152,6 +153,11 @@ impl Ledger {
         db.pragma(None, "wal_checkpoint", "TRUNCATE", |_| Ok(()))?;
         db.close().map_err(|(_, error)| error)?;
         Ok(lock)
+    }
+
+    /// Who may use the coordinator.
+    pub fn credentials(&self) -> Result<Vec<Credential>, LedgerFault> {
+        credentials::read(&self.db)
     }
 
     /// The content when it was opened.

@@ -31,6 +31,7 @@ CREATE TABLE audit_policies (
     share_ppm INTEGER NOT NULL,      -- of a million ranges
     seed      INTEGER NOT NULL,      -- decides which
     by_search INTEGER NOT NULL,
+    across    TEXT NOT NULL,         -- machines or owners: between whom a second opinion lies
     asked_at  INTEGER NOT NULL
 ) STRICT;
 
@@ -43,18 +44,20 @@ CREATE TABLE ranges (
     residue     INTEGER NOT NULL,    -- of the count modulo 2^61 - 1, carried apart from it
     digest      TEXT NOT NULL,       -- of which task counts what
     kernel      TEXT NOT NULL,       -- what counted it
+    owner       TEXT NOT NULL,       -- of the credential under which it came
+    machine     TEXT NOT NULL,       -- as the worker names it
     worker      TEXT NOT NULL,
     build       TEXT NOT NULL,       -- the worker's program
     lease       INTEGER NOT NULL,
     busy_us     INTEGER NOT NULL,
     accepted_at INTEGER NOT NULL,
     seal        INTEGER NOT NULL,    -- checksum over job to lease
-    audit       INTEGER NOT NULL,    -- 0 not chosen, 1 wanted, 2 counted by two workers alike
+    audit       INTEGER NOT NULL,    -- 0 not chosen, 1 wanted, 2 counted by two parties alike
     PRIMARY KEY (job, first)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX ranges_to_audit ON ranges (job, first) WHERE audit = 1;
 
--- Second counts of accepted ranges, by another worker and another kernel, that agree.
+-- Second counts of accepted ranges, by another party and another kernel, that agree.
 CREATE TABLE audits (
     job        INTEGER NOT NULL REFERENCES jobs (id),
     first      INTEGER NOT NULL,
@@ -63,6 +66,8 @@ CREATE TABLE audits (
     residue    INTEGER NOT NULL,
     digest     TEXT NOT NULL,
     kernel     TEXT NOT NULL,
+    owner      TEXT NOT NULL,       -- of the credential under which it came
+    machine    TEXT NOT NULL,       -- as the worker names it
     worker     TEXT NOT NULL,
     build      TEXT NOT NULL,
     lease      INTEGER NOT NULL,
@@ -81,21 +86,37 @@ CREATE TABLE disputes (
     residue  INTEGER NOT NULL,
     digest   TEXT NOT NULL,
     kernel   TEXT NOT NULL,
+    owner    TEXT NOT NULL,       -- of the credential under which it came
+    machine  TEXT NOT NULL,       -- as the worker names it
     worker   TEXT NOT NULL,
     build    TEXT NOT NULL,
     lease    INTEGER NOT NULL,
     busy_us  INTEGER NOT NULL,
     noted_at INTEGER NOT NULL,
     seal     INTEGER NOT NULL,
-    state    INTEGER NOT NULL        -- 0 open, 1 settled, 2 taken back: its worker was wrong elsewhere
+    state    INTEGER NOT NULL        -- 0 open, 1 settled, 2 taken back: its maker is believed no more
 ) STRICT;
 CREATE INDEX disputes_by_range ON disputes (job, first, past);
 
--- Workers that were proven wrong, and by which range.
-CREATE TABLE distrusted (
-    worker   TEXT PRIMARY KEY,
-    job      INTEGER NOT NULL REFERENCES jobs (id),
-    first    INTEGER NOT NULL,
-    past     INTEGER NOT NULL,
+-- Who is believed no more, or again. The latest row about a party holds; none is ever deleted.
+CREATE TABLE trust (
+    owner    TEXT NOT NULL,
+    machine  TEXT,                   -- all machines of the owner if it is NULL
+    trusted  INTEGER NOT NULL,
+    job      INTEGER REFERENCES jobs (id), -- the range that proved it wrong, unless a person decided
+    first    INTEGER,
+    past     INTEGER,
+    reason   TEXT NOT NULL,          -- of a person
     noted_at INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
+) STRICT;
+
+-- Who may use the coordinator.
+CREATE TABLE credentials (
+    id         INTEGER PRIMARY KEY,
+    owner      TEXT NOT NULL,
+    role       TEXT NOT NULL,
+    hash       BLOB NOT NULL UNIQUE, -- BLAKE3 of the secret, which is nowhere
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    revoked_at INTEGER
+) STRICT;

@@ -5,13 +5,19 @@
 
 use farm::{JobId, Row};
 
-/// The first eight bytes of the BLAKE3 hash over the range, the count, the kernel, the worker and the lease.
+/// The first eight bytes of the BLAKE3 hash over the range, the count, the kernel, the author and the lease.
 pub(super) fn seal(job: JobId, row: &Row) -> i64 {
     let Row { range, tally, kernel, lease, author, .. } = row;
     let text = format!(
-        "job {job}; range {range}; count {}; residue {}; digest {}; kernel {kernel}; worker {}; \
-         build {}; lease {lease}",
-        tally.count, tally.residue, tally.digest, author.worker, author.build
+        "job {job}; range {range}; count {}; residue {}; digest {}; kernel {kernel}; owner {}; \
+         machine {}; worker {}; build {}; lease {lease}",
+        tally.count,
+        tally.residue,
+        tally.digest,
+        author.maker.owner,
+        author.maker.machine,
+        author.worker,
+        author.build
     );
     let hash = blake3::hash(text.as_bytes());
     let (first, _) = hash.as_bytes().split_first_chunk().expect("it has 32 bytes");

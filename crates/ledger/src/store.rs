@@ -1,12 +1,11 @@
 //! Rows in SQLite, as the farm's rules want to see and change them.
 
-use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use farm::rules::{Select, Store, StoredJob};
 use farm::{
-    AuditPolicy, Check, CountedRange, DisputeState, JobId, JobState, OpenDispute, Plan, Range, Row,
-    Slice,
+    Across, AuditPolicy, Check, CountedRange, DisputeState, Distrusted, JobId, JobState, Maker,
+    OpenDispute, Party, Plan, Range, Row, Slice, TrustChange,
 };
 use rusqlite::{Connection, Params, ToSql};
 
@@ -67,6 +66,31 @@ impl SqlStore<'_> {
         let places = vec!["?"; all.len()].join(", ");
         let query = format!("INSERT INTO {table} ({names}) VALUES ({places})");
         self.change(&query, rusqlite::params_from_iter(all))?;
+        Ok(())
+    }
+
+    /// All changes of trust, the oldest first.
+    pub(super) fn trust_changes(&self) -> Result<Vec<TrustChange>, LedgerFault> {
+        self.all(&format!("SELECT {TRUST} FROM trust ORDER BY rowid"), [], read_trust)
+    }
+
+    /// Adds a change of trust.
+    pub(super) fn note_trust(&self, change: &TrustChange) -> Result<(), LedgerFault> {
+        let TrustChange { party, trusted, proof, reason, at_ms } = change;
+        let proof = proof.map(|(job, range)| key(job, range));
+        self.change(
+            &format!("INSERT INTO trust ({TRUST}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"),
+            (
+                &party.owner,
+                &party.machine,
+                trusted,
+                proof.map(|(job, ..)| job),
+                proof.map(|(_, first, _)| first),
+                proof.map(|(.., past)| past),
+                reason,
+                at_ms,
+            ),
+        )?;
         Ok(())
     }
 
@@ -152,17 +176,17 @@ impl Store for SqlStore<'_> {
     }
 
     fn add_policy(&mut self, job: JobId, policy: AuditPolicy) -> Result<(), LedgerFault> {
-        let AuditPolicy { share_ppm, seed, by_search } = policy;
+        let AuditPolicy { share_ppm, seed, by_search, across } = policy;
         self.change(
-            "INSERT INTO audit_policies VALUES (?, ?, ?, ?, ?)",
-            (signed(job.0), share_ppm, signed(seed), by_search, unix_ms()),
+            "INSERT INTO audit_policies VALUES (?, ?, ?, ?, ?, ?)",
+            (signed(job.0), share_ppm, signed(seed), by_search, across.name(), unix_ms()),
         )?;
         Ok(())
     }
 
     fn policy(&mut self, job: JobId) -> Result<Option<AuditPolicy>, LedgerFault> {
         self.first(
-            "SELECT share_ppm, seed, by_search FROM audit_policies WHERE job = ? \
+            "SELECT share_ppm, seed, by_search, across FROM audit_policies WHERE job = ? \
              ORDER BY rowid DESC LIMIT 1",
             [signed(job.0)],
             read_policy,
@@ -199,24 +223,27 @@ impl Store for SqlStore<'_> {
         Ok(())
     }
 
-    fn visit_of_worker(
+    fn visit_of_party(
         &mut self,
         job: JobId,
-        worker: &str,
-        see: &mut dyn FnMut(CountedRange, Option<String>),
+        party: &Party,
+        see: &mut dyn FnMut(CountedRange, Option<Maker>),
     ) -> Result<(), LedgerFault> {
         let columns: Vec<String> = COLUMNS.split(", ").map(|name| format!("r.{name}")).collect();
         let query = format!(
-            "SELECT {}, r.audit, a.worker FROM ranges r \
+            "SELECT {}, r.audit, a.owner, a.machine FROM ranges r \
              LEFT JOIN audits a ON a.job = r.job AND a.first = r.first \
-             WHERE r.job = ?1 AND (r.worker = ?2 OR a.worker = ?2) ORDER BY r.first",
+             WHERE r.job = ?1 AND (r.owner = ?2 AND (?3 IS NULL OR r.machine = ?3) \
+             OR a.owner = ?2 AND (?3 IS NULL OR a.machine = ?3)) ORDER BY r.first",
             columns.join(", ")
         );
         let mut statement = self.0.prepare_cached(&query)?;
-        let mut rows = statement.query((signed(job.0), worker))?;
+        let mut rows = statement.query((signed(job.0), &party.owner, &party.machine))?;
         while let Some(columns) = rows.next()? {
             let (row, check) = (read_row(job, columns)?, read_check(columns, WIDTH)?);
-            see(CountedRange { row, check }, columns.get(WIDTH + 1)?);
+            let (owner, machine) = (columns.get(WIDTH + 1)?, columns.get(WIDTH + 2)?);
+            let of = |(owner, machine)| Maker { owner, machine };
+            see(CountedRange { row, check }, Option::zip(owner, machine).map(of));
         }
         Ok(())
     }
@@ -260,14 +287,6 @@ impl Store for SqlStore<'_> {
         self.move_to_disputes(("ranges", "accepted_at"), job, range, why)
     }
 
-    fn second(&mut self, job: JobId, range: Range) -> Result<Option<Row>, LedgerFault> {
-        self.first(
-            &format!("SELECT {COLUMNS} FROM audits WHERE job = ? AND first = ?"),
-            (signed(job.0), signed(range.start())),
-            |columns| read_row(job, columns),
-        )
-    }
-
     fn add_second(&mut self, job: JobId, row: &Row) -> Result<(), LedgerFault> {
         self.add("audits", ("counted_at", unix_ms()), job, row, None)
     }
@@ -282,14 +301,14 @@ impl Store for SqlStore<'_> {
     }
 
     fn keep_as_second(&mut self, job: JobId, row: &Row) -> Result<(), LedgerFault> {
-        let (id, first, past) = key(job, row.range);
+        let ((id, first, past), maker) = (key(job, row.range), &row.author.maker);
         self.change(
             &format!(
                 "INSERT INTO audits (job, {COLUMNS}, counted_at) SELECT job, {COLUMNS}, noted_at \
-                 FROM disputes WHERE job = ? AND first = ? AND past = ? AND worker = ? AND digest = ? \
-                 ORDER BY rowid DESC LIMIT 1"
+                 FROM disputes WHERE job = ? AND first = ? AND past = ? AND owner = ? AND machine = ? \
+                 AND digest = ? ORDER BY rowid DESC LIMIT 1"
             ),
-            (id, first, past, &row.author.worker, row.tally.digest.to_string()),
+            (id, first, past, &maker.owner, &maker.machine, row.tally.digest.to_string()),
         )?;
         Ok(())
     }
@@ -326,23 +345,57 @@ impl Store for SqlStore<'_> {
         Ok(())
     }
 
-    fn distrust(&mut self, worker: &str, job: JobId, range: Range) -> Result<(), LedgerFault> {
-        let (job, first, past) = key(job, range);
-        self.change(
-            "INSERT INTO distrusted VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            (worker, job, first, past, unix_ms()),
-        )?;
-        Ok(())
+    fn distrust(
+        &mut self,
+        party: &Party,
+        proof: Option<(JobId, Range)>,
+        reason: &str,
+    ) -> Result<(), LedgerFault> {
+        let (party, reason) = (party.clone(), reason.into());
+        self.note_trust(&TrustChange { party, trusted: false, proof, reason, at_ms: unix_ms() })
     }
 
-    fn distrusted(&mut self) -> Result<BTreeSet<String>, LedgerFault> {
-        let names = self.all("SELECT worker FROM distrusted", [], |columns| Ok(columns.get(0)?))?;
-        Ok(names.into_iter().collect())
+    fn trust(&mut self, party: &Party, reason: &str) -> Result<(), LedgerFault> {
+        let (party, reason) = (party.clone(), reason.into());
+        self.note_trust(&TrustChange {
+            party,
+            trusted: true,
+            proof: None,
+            reason,
+            at_ms: unix_ms(),
+        })
+    }
+
+    fn distrusted(&mut self) -> Result<Distrusted, LedgerFault> {
+        Ok(Distrusted::after(&self.trust_changes()?))
     }
 }
 
-/// A policy from the columns `share_ppm`, `seed` and `by_search`.
+/// The columns that [`read_trust`] wants to see.
+pub(super) const TRUST: &str = "owner, machine, trusted, job, first, past, reason, noted_at";
+
+/// A change of trust from the columns [`TRUST`].
+pub(super) fn read_trust(columns: &rusqlite::Row<'_>) -> Result<TrustChange, LedgerFault> {
+    let job: Option<i64> = columns.get(3)?;
+    let proof = job.map(|_| {
+        let range = Range::new(unsigned(columns, 4)?, unsigned(columns, 5)?);
+        let fault = || LedgerFault::Content("a party was wrong about nothing".into());
+        Ok::<_, LedgerFault>((JobId(unsigned(columns, 3)?), range.ok_or_else(fault)?))
+    });
+    Ok(TrustChange {
+        party: Party { owner: columns.get(0)?, machine: columns.get(1)? },
+        trusted: columns.get(2)?,
+        proof: proof.transpose()?,
+        reason: columns.get(6)?,
+        at_ms: columns.get(7)?,
+    })
+}
+
+/// A policy from the columns `share_ppm`, `seed`, `by_search` and `across`.
 pub(super) fn read_policy(columns: &rusqlite::Row<'_>) -> Result<AuditPolicy, LedgerFault> {
     let (share_ppm, by_search) = (columns.get(0)?, columns.get(2)?);
-    Ok(AuditPolicy { share_ppm, seed: unsigned(columns, 1)?, by_search })
+    let name: String = columns.get(3)?;
+    let fault = || LedgerFault::Content(format!("an audit is across unknown {name}"));
+    let across = Across::named(&name).ok_or_else(fault)?;
+    Ok(AuditPolicy { share_ppm, seed: unsigned(columns, 1)?, by_search, across })
 }

@@ -3,17 +3,26 @@
 use std::thread::JoinHandle;
 
 use farm::{LedgerAnswer, LedgerCommand, Ticket, rules};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use super::store::SqlStore;
-use super::{Ledger, LedgerFault};
+use super::{CredentialChange, Ledger, LedgerFault, credentials};
 
 /// Commands that may wait for the disk; beyond that the farm waits.
 const QUEUE: usize = 65_536;
 /// Commands in one transaction: keeps the wait for an acknowledgement short.
 const MAX_BATCH: usize = 8_192;
 
-/// What the ledger answers, in the order in which it was asked.
+/// What the ledger is asked for.
+#[derive(Debug)]
+pub enum LedgerRequest {
+    /// A command of the farm, with the ticket of its answer.
+    Farm(Ticket, LedgerCommand),
+    /// A change of the credentials; the answer comes when it is durable.
+    Credential(CredentialChange, oneshot::Sender<()>),
+}
+
+/// What the ledger answers to the farm, in the order in which it was asked.
 #[derive(Debug)]
 pub enum LedgerEvent {
     /// The answer to the command with this ticket.
@@ -25,26 +34,30 @@ pub enum LedgerEvent {
 /// The farm's end of the ledger.
 #[derive(Debug)]
 pub struct LedgerHandle {
-    /// What it is to do, each command with the ticket of its answer.
-    pub commands: mpsc::Sender<(Ticket, LedgerCommand)>,
-    /// What it has done.
+    /// What it is to do.
+    pub requests: mpsc::Sender<LedgerRequest>,
+    /// What it has done for the farm.
     pub events: mpsc::UnboundedReceiver<LedgerEvent>,
-    /// Ends once `commands` is dropped and everything is written.
+    /// Ends once `requests` is dropped and everything is written.
     pub thread: JoinHandle<()>,
 }
 
 /// Starts the writer.
 pub fn spawn(ledger: Ledger) -> LedgerHandle {
-    let (commands, mut queue) = mpsc::channel(QUEUE);
+    let (requests, mut queue) = mpsc::channel(QUEUE);
     let (answers, events) = mpsc::unbounded_channel();
     let write = move || {
         let mut batch = Vec::new();
         while queue.blocking_recv_many(&mut batch, MAX_BATCH) > 0 {
-            let (tickets, commands): (Vec<Ticket>, Vec<LedgerCommand>) = batch.drain(..).unzip();
-            // If nobody listens any more, the farm has gone, and needs no answers.
-            match ledger.apply(&commands) {
-                Ok(done) => tickets.into_iter().zip(done).for_each(|(ticket, answer)| {
-                    let _ = answers.send(LedgerEvent::Answered(ticket, answer));
+            // If nobody listens any more, whoever asked has gone, and needs no answer.
+            match ledger.serve(&batch) {
+                Ok(done) => batch.drain(..).zip(done).for_each(|(request, answer)| match request {
+                    LedgerRequest::Farm(ticket, _) => {
+                        let _ = answers.send(LedgerEvent::Answered(ticket, answer));
+                    }
+                    LedgerRequest::Credential(_, asked) => {
+                        let _ = asked.send(());
+                    }
                 }),
                 Err(fault) => {
                     let _ = answers.send(LedgerEvent::Failed(fault));
@@ -57,10 +70,22 @@ pub fn spawn(ledger: Ledger) -> LedgerHandle {
         .name("ledger".into())
         .spawn(write)
         .expect("the system can start a thread");
-    LedgerHandle { commands, events, thread }
+    LedgerHandle { requests, events, thread }
 }
 
 impl Ledger {
+    /// Does what was asked for, in order, in one transaction. Nothing of it is there if it fails.
+    fn serve(&self, batch: &[LedgerRequest]) -> Result<Vec<LedgerAnswer>, LedgerFault> {
+        let mut store = SqlStore(&self.db);
+        let mut serve = |request: &LedgerRequest| match request {
+            LedgerRequest::Farm(_, command) => rules::execute(&mut store, command),
+            LedgerRequest::Credential(change, _) => {
+                credentials::change(&self.db, change).map(|()| LedgerAnswer::Written)
+            }
+        };
+        self.in_one_go(|| batch.iter().map(&mut serve).collect())
+    }
+
     /// Executes `commands` in order in one transaction. Nothing of it is there if it fails.
     pub fn apply(&self, commands: &[LedgerCommand]) -> Result<Vec<LedgerAnswer>, LedgerFault> {
         let mut store = SqlStore(&self.db);

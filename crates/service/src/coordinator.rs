@@ -9,18 +9,20 @@
 //! Only the hub touches the farm; everything else sends it inputs and gets answers. A count without a
 //! server uses the same hub, with one session in the same process.
 
+mod admin;
 mod allowance;
+mod credentials;
 mod hub;
 mod listen;
 mod plans;
 mod pump;
 mod server;
 mod session;
-mod token_gate;
 
 pub use allowance::Allowance;
+pub use credentials::{Access, Credentials, Identity, LOCAL_OWNER, Right, loan_key};
 pub use hub::{ClientRequest, Hub, HubHandle};
 pub use listen::{Accept, Connection, Limits, Listener, accept_within};
 pub use plans::Plans;
-pub use server::{Access, serve};
+pub use server::serve;
 pub use session::{SessionFault, host};

@@ -36,9 +36,26 @@ impl Token {
     ///
     /// [`ServiceError::SecretFile`], if the file cannot be made or used.
     pub fn read_or_make(path: &Path) -> Result<Token, ServiceError> {
-        let secret = || format!("{}\n", hex::encode(rand::random::<[u8; 32]>())).into_bytes();
-        secret_file::read_or_make(path, secret)?;
+        secret_file::read_or_make(path, || format!("{}\n", Token::random().0).into_bytes())?;
         Token::read(path)
+    }
+
+    /// A new token.
+    #[must_use]
+    pub fn random() -> Token {
+        Token(hex::encode(rand::random::<[u8; 32]>()))
+    }
+
+    /// BLAKE3 of the token, by which a coordinator knows it.
+    #[must_use]
+    pub fn hash(&self) -> blake3::Hash {
+        blake3::hash(self.0.as_bytes())
+    }
+
+    /// The token itself.
+    #[must_use]
+    pub fn secret(&self) -> &str {
+        &self.0
     }
 
     /// The value of the `authorization` header.

@@ -2,9 +2,9 @@
 
 use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
-    Ack, AuditPolicy, Digest, Fingerprint, Hello, Holding, JobId, JobState, JobView, KernelName,
-    LeaseId, Loan, Method, Plan, Problem, Range, Recount, Report, Slice, Tally, TasksBlock,
-    Verdict, WorkerMessage, WorkerOrder,
+    Ack, Across, AuditPolicy, Digest, Fingerprint, Hello, Holding, JobId, JobState, JobView,
+    KernelName, LeaseId, Loan, LoanProof, Method, Plan, Problem, Range, Recount, Report, Slice,
+    Tally, TasksBlock, Verdict, WorkerMessage, WorkerOrder,
 };
 
 use crate::v1::{self, work_request, work_response};
@@ -71,8 +71,10 @@ impl TryFrom<v1::Hello> for Hello {
         if hello.protocol != PROTOCOL {
             return Err(WireError::Protocol { theirs: hello.protocol });
         }
-        if hello.worker.is_empty() || hello.worker.len() > MAX_WORKER_NAME {
-            return Err(WireError::out_of_bounds("worker", hello.worker.len()));
+        for (field, name) in [("worker", &hello.worker), ("machine", &hello.machine)] {
+            if name.is_empty() || name.len() > MAX_WORKER_NAME {
+                return Err(WireError::out_of_bounds(field, name.len()));
+            }
         }
         for (field, text) in [("build", &hello.build), ("backend", &hello.backend)] {
             if text.len() > MAX_WORKER_NAME {
@@ -87,6 +89,7 @@ impl TryFrom<v1::Hello> for Hello {
         }
         Ok(Hello {
             worker: hello.worker,
+            machine: hello.machine,
             build: hello.build,
             instance: hello.instance,
             threads: hello.threads,
@@ -106,6 +109,7 @@ impl TryFrom<v1::Holding> for Holding {
             job: JobId(id("job", holding.job)?),
             fingerprint: fingerprint(&holding.fingerprint)?,
             range: range(holding.range)?,
+            proof: proof(&holding.proof)?,
         })
     }
 }
@@ -118,6 +122,7 @@ impl TryFrom<v1::Report> for Report {
             job: JobId(id("job", report.job)?),
             fingerprint: fingerprint(&report.fingerprint)?,
             lease: LeaseId(id("lease", report.lease)?),
+            proof: proof(&report.proof)?,
             range: range(report.range)?,
             tally: Tally {
                 count: report.count,
@@ -145,6 +150,7 @@ impl TryFrom<v1::Loan> for Loan {
             plan,
             fingerprint: plan.fingerprint(),
             range,
+            proof: proof(&loan.proof)?,
             recount: loan.recount.map(TryInto::try_into).transpose()?,
         })
     }
@@ -165,12 +171,16 @@ impl v1::AuditPolicy {
     ///
     /// A share of more than all, or a seed that no ledger can hold.
     pub fn with_seed(self, seed: u64) -> Result<AuditPolicy, WireError> {
-        let v1::AuditPolicy { share_ppm, seed: named, by_search } = self;
+        let across = match self.across() {
+            v1::Across::Unspecified | v1::Across::Machines => Across::Machines,
+            v1::Across::Owners => Across::Owners,
+        };
+        let v1::AuditPolicy { share_ppm, seed: named, by_search, .. } = self;
         if share_ppm > AuditPolicy::ALL {
             return Err(WireError::out_of_bounds("share_ppm", share_ppm));
         }
         let seed = id("seed", named.unwrap_or(seed))?;
-        Ok(AuditPolicy { share_ppm, seed, by_search })
+        Ok(AuditPolicy { share_ppm, seed, by_search, across })
     }
 }
 
@@ -332,6 +342,11 @@ fn fingerprint(bytes: &[u8]) -> Result<Fingerprint, WireError> {
 fn digest(bytes: &[u8]) -> Result<Digest, WireError> {
     let bytes = <[u8; 16]>::try_from(bytes);
     bytes.map(|bytes| Digest(u128::from_le_bytes(bytes))).map_err(|_| WireError::Missing("digest"))
+}
+
+fn proof(bytes: &[u8]) -> Result<LoanProof, WireError> {
+    let proof = bytes.try_into().ok().and_then(LoanProof::from_bytes);
+    proof.ok_or(WireError::Missing("proof"))
 }
 
 fn kernel(name: &str) -> Result<KernelName, WireError> {

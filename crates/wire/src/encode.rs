@@ -2,8 +2,8 @@
 
 use board::{MethodChoice, Square};
 use farm::{
-    Ack, AuditPolicy, Fingerprint, JobState, JobView, LeaseId, Method, Plan, Problem, Range,
-    TasksBlock, Verdict, WorkerMessage, WorkerOrder,
+    Ack, Across, AuditPolicy, Fingerprint, JobState, JobView, LeaseId, Method, Plan, Problem,
+    Range, TasksBlock, Verdict, WorkerMessage, WorkerOrder,
 };
 
 use crate::v1;
@@ -79,6 +79,7 @@ impl From<farm::Hello> for v1::Hello {
         v1::Hello {
             protocol: crate::PROTOCOL,
             worker: hello.worker,
+            machine: hello.machine,
             instance: hello.instance,
             threads: hello.threads,
             memory: hello.memory,
@@ -97,6 +98,7 @@ impl From<farm::Holding> for v1::Holding {
             job: holding.job.0,
             fingerprint: bytes(holding.fingerprint),
             range: Some(holding.range.into()),
+            proof: holding.proof.to_bytes().to_vec(),
         }
     }
 }
@@ -108,6 +110,7 @@ impl From<farm::Report> for v1::Report {
             job: report.job.0,
             fingerprint: bytes(report.fingerprint),
             range: Some(report.range.into()),
+            proof: report.proof.to_bytes().to_vec(),
             count: report.tally.count,
             residue: report.tally.residue,
             digest: report.tally.digest.0.to_le_bytes().to_vec(),
@@ -149,6 +152,7 @@ impl From<farm::Loan> for v1::Loan {
             job: loan.job.0,
             plan: Some((&loan.plan).into()),
             range: Some(loan.range.into()),
+            proof: loan.proof.to_bytes().to_vec(),
             recount: loan.recount.map(|recount| v1::Recount {
                 unlike: recount.unlike.to_string(),
                 by_search: recount.by_search,
@@ -195,10 +199,20 @@ impl From<JobState> for v1::JobState {
     }
 }
 
+impl From<Across> for v1::Across {
+    fn from(across: Across) -> Self {
+        match across {
+            Across::Machines => v1::Across::Machines,
+            Across::Owners => v1::Across::Owners,
+        }
+    }
+}
+
 impl From<AuditPolicy> for v1::AuditPolicy {
     fn from(policy: AuditPolicy) -> Self {
-        let AuditPolicy { share_ppm, seed, by_search } = policy;
-        v1::AuditPolicy { share_ppm, seed: Some(seed), by_search }
+        let AuditPolicy { share_ppm, seed, by_search, across } = policy;
+        let across = v1::Across::from(across).into();
+        v1::AuditPolicy { share_ppm, seed: Some(seed), by_search, across }
     }
 }
 

@@ -11,7 +11,10 @@ mod error;
 pub use error::WireError;
 
 /// The version of the worker's protocol; [`v1::Hello::protocol`].
-pub const PROTOCOL: u32 = 5;
+///
+/// Version 6 is the first in which loans have proofs, without which no report counts. So a coordinator cannot
+/// serve workers of version 5.
+pub const PROTOCOL: u32 = 6;
 
 /// The most tasks in one [`v1::Tasks`].
 pub const MAX_TASKS_PER_MESSAGE: usize = 4096;

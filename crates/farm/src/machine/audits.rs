@@ -1,10 +1,10 @@
-//! Audits: what clients ask for, what the ledger finds, and what a worker that was wrong leaves behind.
+//! Audits: what clients ask for, and what the ledger finds.
 
 use super::{Farm, Pending};
 use crate::audit::Audits;
 use crate::{
-    AuditPolicy, Dismissal, Effect, JobId, JobState, LedgerCommand, Refusal, Report, RequestId,
-    SessionId, Unaudited, Verdict, Withdrawn,
+    AuditPolicy, Effect, JobId, JobState, LedgerCommand, Refusal, Report, RequestId, SessionId,
+    Unaudited, Verdict,
 };
 
 impl Farm {
@@ -77,33 +77,21 @@ impl Farm {
         self.finish_if_covered(report.job);
     }
 
-    /// Nothing that these workers say is believed any more.
-    pub(super) fn distrust(&mut self, workers: &[String]) {
-        self.distrusted.extend(workers.iter().cloned());
-        let theirs = self.sessions.iter().filter(|(_, session)| workers.contains(&session.worker));
-        let theirs: Vec<SessionId> = theirs.map(|(&id, _)| id).collect();
-        theirs.into_iter().for_each(|id| self.dismiss(id, Dismissal::Distrusted));
+    /// A late count contradicts an accepted one. It was not asked for, so that it decides nothing; but the
+    /// range is counted again.
+    pub(super) fn doubt(&mut self, session: SessionId, report: Report) {
+        let job = self.jobs.get_mut(&report.job).expect("callers name jobs that exist");
+        job.audits.asked += 1;
+        let command = LedgerCommand::Doubt { job: report.job, range: report.range };
+        self.command(command, Pending::Doubt { session, report });
     }
 
-    /// Rows that a worker had counted that was wrong elsewhere are no longer there.
-    pub(super) fn withdraw(&mut self, withdrawn: &Withdrawn) {
-        let Withdrawn { job: id, ranges, total, audits_wanted, audits_agreed } = withdrawn;
-        let job = self.jobs.get_mut(id).expect("the ledger knows no other jobs");
-        job.unclaim(ranges);
-        job.tasks_done -= ranges.len();
-        job.total = job.total.checked_sub(*total).expect("the total includes its rows");
-        let is_gone = |range| ranges.intersects(range);
-        let mut leases: Vec<_> = job.audits.drop(is_gone).into_iter().map(|(_, id)| id).collect();
-        let disputes = job.disputes.extract_if(.., |&range, _| is_gone(range));
-        leases.extend(disputes.filter_map(|(_, dispute)| dispute.recount));
-        job.audits.forget(*audits_wanted);
-        job.audits_agreed = *audits_agreed;
-        for lease in leases {
-            self.revoke(lease);
-        }
-        if !ranges.is_empty() || *audits_wanted > 0 {
-            self.reopen(*id);
-        }
-        self.find_audits(*id);
+    pub(super) fn doubt_noted(&mut self, session: SessionId, report: Report, wanted: u64) {
+        let job = self.jobs.get_mut(&report.job).expect("jobs are never removed");
+        job.audits.asked -= 1;
+        job.audits.forget(wanted);
+        self.ack(session, &report, Verdict::Superseded);
+        self.find_audits(report.job);
+        self.finish_if_covered(report.job);
     }
 }

@@ -26,7 +26,7 @@ impl Farm {
     pub(super) fn change(&mut self, request: RequestId, id: JobId, wanted: JobState) {
         let refusal = match self.jobs.get_mut(&id) {
             None => Some(Refusal::NoSuchJob(id)),
-            Some(job) if job.finishing || job.ended || job.state == JobState::Done => {
+            Some(job) if job.is_over() && job.state != JobState::Cancelled => {
                 Some(Refusal::Over(id, JobState::Done))
             }
             Some(job) if job.state == JobState::Cancelled && wanted != JobState::Cancelled => {

@@ -10,11 +10,14 @@ use super::Farm;
 use crate::job::Job;
 use crate::lease::Lease;
 use crate::session::Session;
-use crate::{Effect, IntervalSet, JobId, LeaseId, Loan, Millis, Range, Recount, SessionId};
+use crate::{
+    Effect, IntervalSet, JobId, LeaseId, Loan, LoanKind, LoanTerms, Millis, Range, Recount,
+    SessionId,
+};
 
 /// No lease is larger, so that losing one never costs more than this, whatever a worker claims
-/// about its speed; and no report is, so that counting it again never does.
-pub(super) const MAX_LEASE_TASKS: u64 = 1 << 22;
+/// about its speed.
+const MAX_LEASE_TASKS: u64 = 1 << 22;
 
 impl Farm {
     /// Lends to one session until it has enough or nothing is left.
@@ -99,19 +102,20 @@ impl Farm {
             Some((range, Recount { unlike: job.disputes[&range].kernel, by_search: false }))
         };
         disputed().or_else(|| {
-            let (range, unlike) = job.audits.for_session(session)?;
+            let (range, unlike) = job.audits.for_session(session, job.across())?;
             Some((range, Recount { unlike, by_search }))
         })
     }
 
-    /// A disputed range on which this worker has not voted and which nobody counts again yet. One that
+    /// A disputed range on which this worker's party has not voted and which nobody counts again yet. One that
     /// exceeds every worker's credit goes to a worker that is idle.
     fn disputed_for(&self, job: JobId, session: &Session) -> Option<Range> {
-        let disputes = self.jobs[&job].disputes.iter();
+        let job = &self.jobs[&job];
+        let disputes = job.disputes.iter();
         let mut open = disputes.filter(|(range, dispute)| {
             let waits = dispute.recount.is_none() && !dispute.settling;
             let fits = range.len() <= session.room() || session.outstanding == 0;
-            waits && fits && !dispute.has_voted(&session.worker)
+            waits && fits && !dispute.has_voted(session.maker(), job.across())
         });
         open.next().map(|(&range, _)| range)
     }
@@ -175,13 +179,18 @@ impl Farm {
         range: Range,
         recount: Option<Recount>,
     ) {
-        self.lend(session, lease, job, range, recount.is_some());
+        let deadline = self.deadline(job);
+        self.lend(session, lease, job, range, recount.is_some(), deadline);
         let (plan, fingerprint) = (self.jobs[&job].plan, self.jobs[&job].fingerprint);
-        let loan = Loan { lease, job, plan, fingerprint, range, recount };
+        let kind = if recount.is_some() { LoanKind::Recount } else { LoanKind::Count };
+        let owner = &self.sessions[&session].maker().owner;
+        let terms = LoanTerms { job, plan: fingerprint, lease, owner };
+        let proof = self.key.prove(&terms, range, kind);
+        let loan = Loan { lease, job, plan, fingerprint, range, proof, recount };
         self.effects.push(Effect::Lend { session, loan });
     }
 
-    /// Notes that `range` is with `session` now, under a new or an adopted lease.
+    /// Notes that `range` is with `session` until `deadline`, under a new or an adopted lease.
     pub(super) fn lend(
         &mut self,
         session_id: SessionId,
@@ -189,6 +198,7 @@ impl Farm {
         job: JobId,
         range: Range,
         recount: bool,
+        deadline: Millis,
     ) {
         let new = Lease {
             session: session_id,
@@ -197,7 +207,7 @@ impl Farm {
             recount,
             reported: false,
             lent_at: self.now,
-            deadline: self.deadline(job),
+            deadline,
         };
         self.leases.lend(lease, range, new);
         let session = self.sessions.get_mut(&session_id).expect("only sessions are lent to");
@@ -212,6 +222,7 @@ impl Farm {
 
     /// Takes back what is overdue.
     pub(super) fn expire(&mut self) {
+        self.leases.forget_orphans(self.now);
         while let Some(id) = self.leases.overdue(self.now) {
             let lease = self.leases.get(id).expect("it is overdue");
             if !lease.reported {

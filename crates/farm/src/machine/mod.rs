@@ -14,6 +14,7 @@ mod restore;
 mod results;
 mod sessions;
 mod suspicions;
+mod trust;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,9 +24,11 @@ pub use restore::{Restored, RestoredDispute, RestoredJob};
 use crate::job::Job;
 use crate::lease::Leases;
 use crate::session::Session;
+use crate::suspects::Suspects;
 use crate::{
-    Author, Effect, Event, IntervalSet, JobId, JobState, JobView, LeaseId, LedgerAnswer,
-    LedgerCommand, Millis, Report, RequestId, SessionId, Ticket,
+    Author, Distrusted, Effect, Event, IntervalSet, JobId, JobState, JobView, LeaseId,
+    LedgerAnswer, LedgerCommand, LoanKey, Maker, Millis, Party, Report, RequestId, SessionId,
+    Ticket,
 };
 
 /// The farm's few tunable times and sizes.
@@ -52,7 +55,10 @@ impl Default for Config {
 #[derive(Debug)]
 pub struct Farm {
     config: Config,
+    key: LoanKey,
     now: Millis,
+    /// Until then leases of earlier lives of the coordinator may be taken up again.
+    adopts_until: Millis,
     /// Until then nothing is lent from the pools: see [`Config::grace_ms`].
     lend_from: Option<Millis>,
     epoch: u64,
@@ -65,9 +71,10 @@ pub struct Farm {
     /// When sessions that missed a deadline may be served again.
     rests: BTreeSet<Millis>,
     leases: Leases,
-    /// Workers whose counts were proven wrong, by name.
-    distrusted: BTreeSet<String>,
-    /// Ends of disputes on their way into the ledger. Which rows they leave is not known before they
+    /// Parties that are not believed.
+    distrusted: Distrusted,
+    suspects: Suspects,
+    /// Ends of disputes and decisions about trust on their way into the ledger. Which rows they leave is not known before they
     /// are there: until then nothing is said about covered ranges, and no job ends.
     settling: usize,
     /// What the ledger was asked for.
@@ -86,10 +93,13 @@ enum Pending {
     Job { request: RequestId, id: JobId, job: Box<Job> },
     State { request: RequestId, job: JobId, state: JobState },
     Done { job: JobId },
-    Range { session: SessionId, report: Report, worker: String, audit: bool },
+    Range { session: SessionId, report: Report, maker: Maker, audit: bool },
     Audit { request: RequestId, job: JobId },
     FindAudits { job: JobId },
-    Compare { session: SessionId, author: Author, report: Report, recount: bool },
+    Compare { session: SessionId, author: Author, report: Report },
+    Doubt { session: SessionId, report: Report },
+    Trust { request: RequestId },
+    Distrust { request: RequestId },
     Confirm { session: SessionId, report: Report },
     Dispute { session: SessionId, report: Report },
     Settle { session: SessionId, report: Report },
@@ -111,7 +121,7 @@ impl Farm {
     pub fn step(&mut self, now: Millis, event: Event) -> Vec<Effect> {
         self.now = self.now.max(now);
         match event {
-            Event::Joined { session, hello } => self.joined(session, &hello),
+            Event::Joined { session, owner, hello } => self.joined(session, owner, &hello),
             Event::CreditChanged { session, credit } => self.credit_changed(session, credit),
             Event::Reported { session, report } => self.reported(session, report),
             Event::Working { session, lease } => self.working(session, lease),
@@ -129,6 +139,9 @@ impl Farm {
             Event::Resumed { request, job } => {
                 self.change(request, job, JobState::Running);
                 self.clear_suspicions(job);
+            }
+            Event::TrustChanged { request, party, trusted, reason } => {
+                self.trust_changed(request, party, trusted, reason);
             }
             Event::Ledger { ticket, answer } => self.answered(ticket, answer),
             Event::Tick => {}
@@ -164,6 +177,11 @@ impl Farm {
     /// a worker or a running job came or went, or a loan was declined. Looking costs more.
     pub fn take_staffing_change(&mut self) -> bool {
         std::mem::take(&mut self.staffing_changed)
+    }
+
+    /// Parties that are not believed.
+    pub fn distrusted(&self) -> impl Iterator<Item = &Party> {
+        self.distrusted.0.iter()
     }
 
     /// Running jobs that none of the connected workers has the memory for; none of them while no
@@ -216,16 +234,14 @@ impl Farm {
     fn lease_id(&mut self) -> LeaseId {
         self.next_lease += 1;
         assert!(self.next_lease < 1 << 40, "a coordinator lends fewer than 2^40 times in its life");
-        self.last_lease()
-    }
-
-    fn last_lease(&self) -> LeaseId {
         LeaseId(self.epoch << 40 | self.next_lease)
     }
 
-    /// Whether `lease` may be one of this ledger's, so that it will never be lent again.
-    fn has_been_lent(&self, lease: LeaseId) -> bool {
-        lease <= self.last_lease()
+    /// Until when a session may take up a lease that no session has. A lease of an earlier life of the
+    /// coordinator is not known any more, and gets the time of a new one, once after the restart.
+    fn adoption_deadline(&self, lease: LeaseId) -> Option<Millis> {
+        let is_earlier = lease.0 >> 40 < self.epoch && self.now < self.adopts_until;
+        self.leases.orphan_deadline(lease).or(is_earlier.then_some(self.adopts_until))
     }
 
     fn answered(&mut self, ticket: Ticket, answer: LedgerAnswer) {
@@ -238,8 +254,19 @@ impl Farm {
                 self.state_written(request, job, state);
             }
             (Some(Pending::Done { job }), Answer::Written) => self.done_written(job),
-            (Some(Pending::Range { session, report, worker, audit }), Answer::Written) => {
-                self.range_written(session, report, worker, audit);
+            (Some(Pending::Range { session, report, maker, audit }), Answer::Written) => {
+                self.range_written(session, report, maker, audit);
+            }
+            (Some(Pending::Trust { request }), Answer::Written) => {
+                self.effects.push(Effect::TrustNoted { request });
+            }
+            (Some(Pending::Distrust { request }), Answer::Settled { withdrawn }) => {
+                self.settling -= 1;
+                self.taken_back(&withdrawn);
+                self.effects.push(Effect::TrustNoted { request });
+            }
+            (Some(Pending::Doubt { session, report }), Answer::AuditNoted { wanted }) => {
+                self.doubt_noted(session, report, wanted);
             }
             (Some(Pending::Confirm { session, report }), Answer::Written) => {
                 self.confirm_written(session, report);
@@ -256,10 +283,9 @@ impl Farm {
             (Some(Pending::Settle { session, report }), Answer::Settled { withdrawn }) => {
                 self.settled(session, report, &withdrawn);
             }
-            (
-                Some(Pending::Compare { session, author, report, recount }),
-                Answer::Compared(found),
-            ) => self.compared(session, author, report, recount, found),
+            (Some(Pending::Compare { session, author, report }), Answer::Compared(found)) => {
+                self.compared(session, author, report, found);
+            }
             (pending, answer) => {
                 panic!("the ledger answered {ticket} with {answer:?}, and was asked {pending:?}")
             }

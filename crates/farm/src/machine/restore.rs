@@ -5,8 +5,10 @@ use crate::audit::Audits;
 use crate::costs::Costs;
 use crate::dispute::Dispute;
 use crate::job::Job;
+use crate::suspects::Suspects;
 use crate::{
-    AuditPolicy, IntervalSet, JobId, JobState, KernelName, Millis, Plan, Range, Slice, Spent, Vote,
+    AuditPolicy, Distrusted, IntervalSet, JobId, JobState, KernelName, LoanKey, Millis, Plan,
+    Range, Slice, Spent, Vote,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,8 +19,8 @@ pub struct Restored {
     pub epoch: u64,
     /// All jobs.
     pub jobs: Vec<RestoredJob>,
-    /// Workers whose counts were proven wrong, by name.
-    pub distrusted: BTreeSet<String>,
+    /// Parties that are not believed.
+    pub distrusted: Distrusted,
 }
 
 impl Restored {
@@ -76,18 +78,21 @@ pub struct RestoredDispute {
 }
 
 impl Farm {
-    /// A farm that goes on where `restored` was left. `now` is the time.
+    /// A farm that goes on where `restored` was left, and that recognizes the loans that it sealed with `key`.
+    /// `now` is the time.
     /// What it wants done at once comes out of the first step: make that an [`crate::Event::Tick`].
     ///
     /// # Panics
     /// If a restored job has accepted ordinals outside its plan or a dispute without votes.
-    pub fn restore(config: Config, now: Millis, restored: Restored) -> Farm {
+    pub fn restore(config: Config, key: LoanKey, now: Millis, restored: Restored) -> Farm {
         assert!(restored.epoch < 1 << 23, "a ledger is opened fewer than 2^23 times");
         let begun = |job: &RestoredJob| job.state == JobState::Running && !job.accepted.is_empty();
         let grace = config.grace_ms > 0 && restored.jobs.iter().any(begun);
         let mut farm = Farm {
             config,
+            key,
             now,
+            adopts_until: now.after(config.lease_ttl_ms),
             lend_from: grace.then(|| now.after(config.grace_ms)),
             epoch: restored.epoch,
             jobs: BTreeMap::new(),
@@ -97,6 +102,7 @@ impl Farm {
             rests: BTreeSet::new(),
             leases: Default::default(),
             distrusted: restored.distrusted,
+            suspects: Suspects::default(),
             settling: 0,
             pending: BTreeMap::new(),
             next_job: 1,

@@ -1,61 +1,69 @@
 //! What becomes of a reported count.
 //!
 //! ```text
-//!   reported ─┬─ wholly uncovered ──► Accept ──durable──► total += count, Ack(Accepted)
+//!   reported ─┬─ no proof that it was lent ──► the session ends
+//!             ├─ wholly uncovered ──► Accept ──durable──► total += count, Ack(Accepted)
 //!             ├─ partly covered ────────────────────────────────────────────► Ack(Superseded)
 //!             └─ wholly covered ──► Compare ─┬─ rows do not align ──────────► Ack(Superseded)
 //!                                            ├─ same claim: a free check ───► Ack(Agreed)
-//!                                            │    where an audit is wanted,
-//!                                            │    by another kernel: Confirm first
-//!                                            └─ another claim ──► Dispute, freeze, recount
-//!                                                 by workers that have not voted, until two agree
+//!                                            │    an audit's recount, by another kernel: Confirm first
+//!                                            ├─ another claim, not asked for ──► Doubt: an audit of
+//!                                            │    the range, unless its job is over; Ack(Superseded)
+//!                                            └─ another claim of a recount ──► Dispute, freeze, recount
+//!                                                 by parties that have not voted, until two agree
 //!                                                 ──► Settle ──durable──► total corrected;
-//!                                                 what the wrong worker counted is taken back
+//!                                                 what the wrong party counted is taken back
 //! ```
+//!
+//! Only who was asked to count a range again can confirm or dispute it: a worker that could choose where it
+//! contradicts would need one accomplice to replace a true count.
 //!
 //! While a settlement or a confirmation is on its way into the ledger, reports about the rows that it
 //! may change are not answered: the worker asks again, and is answered by what the rows are then.
 
-use super::lending::MAX_LEASE_TASKS;
 use super::{Farm, Pending};
 use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::{
-    Ack, Author, Effect, Found, JobState, KernelName, LeaseId, LedgerCommand, Range, Report,
-    SessionId, Unaudited, Verdict, Vote, Withdrawn,
+    Ack, Author, Dismissal, Effect, Found, JobState, KernelName, LeaseId, LedgerCommand, LoanKind,
+    LoanTerms, Maker, Party, Range, Report, SessionId, Unaudited, Verdict, Vote, Withdrawn,
 };
 
 impl Farm {
     pub(super) fn reported(&mut self, session: SessionId, report: Report) {
         let Some(known) = self.sessions.get_mut(&session) else { return };
+        let author = known.author().clone();
+        let Report { job, fingerprint: plan, lease, range, ref proof, .. } = report;
+        let terms = LoanTerms { job, plan, lease, owner: &author.maker.owner };
+        if !self.key.recognizes(proof, &terms, range) {
+            return self.dismiss(session, Dismissal::Unproven);
+        }
         (known.missed, known.rests_until) = (0, None);
-        let author = known.author();
         let Some(job) = self.jobs.get_mut(&report.job) else {
             return self.ack(session, &report, Verdict::Obsolete);
         };
         if job.fingerprint != report.fingerprint {
             return self.ack(session, &report, Verdict::Foreign);
         }
-        let is_whole = job.holds(report.range) && report.tally.is_sound();
-        if !is_whole || report.range.len() > MAX_LEASE_TASKS {
+        let is_whole = proof.kind == LoanKind::Count || range == proof.range;
+        if !job.holds(range) || !is_whole || !report.tally.is_sound() {
             return self.ack(session, &report, Verdict::Invalid);
         }
         job.heard_at = self.now;
         let threads = known.threads_for(job.thread_memory).max(1);
-        let mut recount = false;
         if self.holds(session, report.lease) {
-            // Only of what it was lent: or it could claim any speed, and others' leases would shrink.
+            // Only of what it holds: or it could claim any speed, and others' leases would shrink.
             let job = self.jobs.get_mut(&report.job).expect("it was found");
             job.measured(session, threads, report.range.len(), report.busy_us);
             let deadline = self.deadline(report.job);
             self.leases.renew(report.lease, deadline);
-            recount = self.end_recount(&report);
+            self.end_recount(&report);
         }
-        self.judge(session, author, report, recount);
+        self.judge(session, author, report);
         self.feed(session);
     }
 
-    fn judge(&mut self, session: SessionId, author: Author, report: Report, recount: bool) {
+    fn judge(&mut self, session: SessionId, author: Author, report: Report) {
         let job = self.jobs.get_mut(&report.job).expect("it was found");
         if job.state == JobState::Cancelled {
             self.ack(session, &report, Verdict::Obsolete);
@@ -69,13 +77,13 @@ impl Farm {
             for (lease, part) in taken {
                 self.shrink(lease, part, report.lease);
             }
-            let worker = author.worker.clone();
+            let maker = author.maker.clone();
             let command = LedgerCommand::Accept { report, author, audit };
-            self.command(command, Pending::Range { session, report, worker, audit });
+            self.command(command, Pending::Range { session, report, maker, audit });
         } else if job.claimed().contains(report.range) && !is_frozen(job, report.range) {
             job.audits.compare(report.range);
             let command = LedgerCommand::Compare { job: report.job, range: report.range };
-            self.command(command, Pending::Compare { session, author, report, recount });
+            self.command(command, Pending::Compare { session, author, report });
         } else {
             self.release_unusable(session, &report);
             self.ack(session, &report, Verdict::Superseded);
@@ -115,7 +123,7 @@ impl Farm {
         &mut self,
         session: SessionId,
         report: Report,
-        worker: String,
+        maker: Maker,
         audit: bool,
     ) {
         let Report { range, kernel, tally, .. } = report;
@@ -123,7 +131,7 @@ impl Farm {
         job.tasks_done += range.len();
         job.total = job.total.checked_add(tally.count.into()).expect("a total fits 128 bits");
         if audit {
-            job.audits.want(Unaudited { range, worker, kernel });
+            job.audits.want(Unaudited { range, maker, kernel });
             self.find_audits(report.job);
         }
         self.ack(session, &report, Verdict::Accepted);
@@ -135,7 +143,6 @@ impl Farm {
         session: SessionId,
         author: Author,
         report: Report,
-        recount: bool,
         found: Found,
     ) {
         let job = self.jobs.get_mut(&report.job).expect("jobs are never removed");
@@ -143,7 +150,7 @@ impl Farm {
         if job.state == JobState::Cancelled {
             return self.ack(session, &report, Verdict::Obsolete);
         }
-        let is_believed = !self.distrusted.contains(&author.worker);
+        let is_believed = !self.distrusted.includes(&author.maker);
         let is_certain = self.settling == 0
             && job.claimed().contains(report.range)
             && !job.audits.is_confirming(report.range);
@@ -154,9 +161,12 @@ impl Farm {
             return self.vote(session, author, report);
         }
         let Report { range, kernel: its_kernel, .. } = report;
+        let (was_asked_for, across) = (report.proof.kind == LoanKind::Recount, job.across());
         match found {
             Found::Exactly { claim, .. } if claim == report.tally.claim() => {
-                if !job.audits.confirms(range, &author.worker, its_kernel, recount) {
+                let confirms =
+                    was_asked_for && job.audits.confirms(range, &author.maker, its_kernel, across);
+                if !confirms {
                     return self.ack(session, &report, Verdict::Agreed);
                 }
                 let needless = job.audits.confirm(range);
@@ -164,14 +174,21 @@ impl Farm {
                 let command = LedgerCommand::Confirm { report, author };
                 self.command(command, Pending::Confirm { session, report });
             }
-            Found::Exactly { claim, worker, kernel } if !is_frozen(job, range) => {
-                self.dispute(session, author, report, Vote { worker, claim }, kernel);
+            Found::Exactly { claim, maker, kernel } if !is_frozen(job, range) => {
+                if was_asked_for && job.audits.awaits(range) {
+                    return self.dispute(session, author, report, Vote { maker, claim }, kernel);
+                }
+                self.effects.push(Effect::Contradicted { report, author });
+                match job.is_over() {
+                    true => self.ack(session, &report, Verdict::Superseded),
+                    false => self.doubt(session, report),
+                }
             }
             _ => self.ack(session, &report, Verdict::Superseded),
         }
     }
 
-    /// Two counts of one range differ: freeze it. A job that was done is no longer.
+    /// Two counts of one range differ: freeze it.
     fn dispute(
         &mut self,
         session: SessionId,
@@ -180,7 +197,7 @@ impl Farm {
         stored: Vote,
         kernel: KernelName,
     ) {
-        let vote = Vote { worker: author.worker.clone(), claim: report.tally.claim() };
+        let vote = Vote { maker: Some(author.maker.clone()), claim: report.tally.claim() };
         let job = self.jobs.get_mut(&report.job).expect("jobs are never removed");
         // What was to be confirmed there is now to be decided; who counts it again has a vote.
         let audits = job.audits.drop(|range| range.intersect(report.range).is_some());
@@ -196,30 +213,33 @@ impl Farm {
         };
         job.disputes.insert(report.range, dispute);
         other.into_iter().for_each(|(_, lease)| self.revoke(lease));
-        self.reopen(report.job);
         let command = LedgerCommand::Dispute { report, author };
         self.command(command, Pending::Dispute { session, report });
     }
 
     /// One more count of a frozen range.
     fn vote(&mut self, session: SessionId, author: Author, report: Report) {
-        let worker = &author.worker;
+        if report.proof.kind == LoanKind::Count {
+            return self.ack(session, &report, Verdict::Superseded);
+        }
         let job = self.jobs.get_mut(&report.job).expect("jobs are never removed");
+        let across = job.across();
         let dispute = job.disputes.get_mut(&report.range).expect("callers looked");
-        if self.settling > 0 || dispute.has_voted(worker) && dispute.unwritten > 0 {
+        let has_voted = dispute.has_voted(&author.maker, across);
+        if self.settling > 0 || has_voted && dispute.unwritten > 0 {
             return; // It may be this very vote; the worker asks again if that is not its answer.
         }
-        if dispute.has_voted(worker) {
+        if has_voted {
             return self.ack(session, &report, Verdict::Superseded);
         }
         let claim = report.tally.claim();
         dispute.unwritten += 1;
-        dispute.votes.push(Vote { worker: worker.clone(), claim });
-        if dispute.is_settled_by(claim) {
+        dispute.votes.push(Vote { maker: Some(author.maker.clone()), claim });
+        if dispute.is_settled_by(claim, across) {
             dispute.settling = true;
             self.settling += 1;
-            let wrong = dispute.wrong(claim);
-            self.distrust(&wrong);
+            let wrong: Vec<Party> = dispute.wrong(claim, across).into_iter().collect();
+            self.distrust(wrong.iter().cloned());
             let command = LedgerCommand::Settle { report, author, wrong };
             self.command(command, Pending::Settle { session, report });
         } else {
@@ -245,23 +265,15 @@ impl Farm {
         let rest = job.total.checked_sub(dispute.stored.count).expect("it includes its rows");
         job.total = rest.checked_add(report.tally.count.into()).expect("a total fits 128 bits");
         self.settling -= 1;
-        for withdrawn in withdrawn {
-            self.withdraw(withdrawn);
-        }
+        self.taken_back(withdrawn);
         self.ack(session, &report, Verdict::Disputed);
-        for id in self.jobs.keys().copied().collect::<Vec<_>>() {
-            self.end_if_certain(id);
-            self.finish_if_covered(id);
-        }
     }
 
-    /// A recount that came back is no longer lent. Returns whether it was one.
-    fn end_recount(&mut self, report: &Report) -> bool {
-        let recount = self.leases.get(report.lease).is_some_and(|lease| lease.recount);
-        if recount {
+    /// A recount that came back is no longer lent.
+    fn end_recount(&mut self, report: &Report) {
+        if self.leases.get(report.lease).is_some_and(|lease| lease.recount) {
             self.end_lease(report.lease);
         }
-        recount
     }
 
     pub(super) fn ack(&mut self, session: SessionId, report: &Report, verdict: Verdict) {

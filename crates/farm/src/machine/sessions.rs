@@ -6,21 +6,26 @@ use super::Farm;
 use crate::job::Job;
 use crate::lease::Lease;
 use crate::session::Session;
-use crate::{Dismissal, Effect, Hello, Holding, JobState, LeaseId, SessionId};
+use crate::{Dismissal, Effect, Hello, Holding, JobState, LeaseId, LoanTerms, SessionId};
 
 impl Farm {
-    pub(super) fn joined(&mut self, id: SessionId, hello: &Hello) {
+    pub(super) fn joined(&mut self, id: SessionId, owner: String, hello: &Hello) {
+        let session = Session::new(owner, hello);
+        if !hello.holding.iter().all(|holding| self.has_lent_to(&session, holding)) {
+            self.effects.push(Effect::Dismiss { session: id, reason: Dismissal::Unproven });
+            return;
+        }
         self.clear_process(hello.instance);
         let same = |session: &Session| session.instance == hello.instance;
         let earlier = self.sessions.iter().find(|(_, session)| same(session)).map(|(&id, _)| id);
         if let Some(earlier) = earlier {
             self.dismiss(earlier, Dismissal::Replaced);
         }
-        if self.distrusted.contains(&hello.worker) {
+        if self.distrusted.includes(session.maker()) {
             self.effects.push(Effect::Dismiss { session: id, reason: Dismissal::Distrusted });
             return;
         }
-        self.sessions.insert(id, Session::new(hello));
+        self.sessions.insert(id, session);
         self.staffing_changed = true;
         for &holding in &hello.holding {
             self.adopt(id, holding);
@@ -33,18 +38,31 @@ impl Farm {
         self.feed(id);
     }
 
-    /// A reconnected worker keeps what it still works on, as far as nobody else has it.
-    fn adopt(&mut self, session: SessionId, holding: Holding) {
-        let Holding { lease, job: job_id, fingerprint, range } = holding;
-        // A lease of another ledger, or another worker's: its number means something else here.
-        let ours = self.has_been_lent(lease)
-            && self.leases.get(lease).is_none_or(|l| l.session == session && l.job == job_id);
-        let wanted = |job: &&mut Job| {
-            job.fingerprint == fingerprint && job.state == JobState::Running && ours
+    /// Whether this farm has lent to the session's owner what the worker says that it holds.
+    fn has_lent_to(&self, session: &Session, holding: &Holding) -> bool {
+        let Holding { lease, job, fingerprint: plan, range, ref proof } = *holding;
+        let terms = LoanTerms { job, plan, lease, owner: &session.maker().owner };
+        self.key.recognizes(proof, &terms, range)
+    }
+
+    /// A reconnected worker keeps what it still works on, as far as nobody else has it, within its credit and
+    /// until the deadline that it had before.
+    fn adopt(&mut self, id: SessionId, holding: Holding) {
+        let Holding { lease, job: job_id, fingerprint, range, .. } = holding;
+        let deadline = match self.leases.get(lease) {
+            Some(held) => Some(held.deadline).filter(|_| held.session == id),
+            None => self.adoption_deadline(lease),
         };
+        let Some(deadline) = deadline else { return };
+        let wanted =
+            |job: &&mut Job| job.fingerprint == fingerprint && job.state == JobState::Running;
         let Some(job) = self.jobs.get_mut(&job_id).filter(wanted) else { return };
-        for part in job.adopt(range, lease) {
-            self.lend(session, lease, job_id, part, false);
+        let room = self.sessions[&id].room();
+        if room == 0 {
+            return;
+        }
+        for part in job.adopt(range.first(room), lease) {
+            self.lend(id, lease, job_id, part, false, deadline);
         }
     }
 
@@ -96,8 +114,9 @@ impl Farm {
     pub(super) fn left(&mut self, id: SessionId) {
         let Some(session) = self.sessions.get(&id) else { return };
         let leases: Vec<LeaseId> = session.leases.iter().copied().collect();
-        for lease in leases {
-            self.end_lease(lease);
+        for id in leases {
+            let lease = self.leases.orphan(id);
+            self.give_back(id, lease);
         }
         self.sessions.remove(&id);
         self.staffing_changed = true;
@@ -107,9 +126,14 @@ impl Farm {
         }
     }
 
-    /// Gives a lease's open ordinals back.
+    /// Ends a lease and gives its open ordinals back.
     pub(super) fn end_lease(&mut self, id: LeaseId) {
-        let Some(lease) = self.leases.end(id) else { return };
+        let lease = self.leases.end(id);
+        self.give_back(id, lease);
+    }
+
+    fn give_back(&mut self, id: LeaseId, lease: Option<Lease>) {
+        let Some(lease) = lease else { return };
         if let Some(session) = self.sessions.get_mut(&lease.session) {
             session.leases.remove(&id);
             session.outstanding -= lease.open.len();

@@ -10,15 +10,19 @@ impl Farm {
     /// its worker. Recounts are no case of it: their tasks were counted once.
     pub(super) fn lost(&mut self, id: SessionId) {
         let Some(session) = self.sessions.get(&id) else { return };
-        let instance = session.instance;
+        let (instance, owner) = (session.instance, session.maker().owner.clone());
         let leases = session.leases.iter().filter(|_| !session.leaving);
         let held: Vec<(JobId, Range)> = leases.flat_map(|&lease| self.first_count(lease)).collect();
         let suspected = |(job, range): &(JobId, Range)| self.jobs[job].suspected_within(*range);
         let alone = held.iter().map(suspected).sum::<u64>() == 1;
         self.left(id);
+        if held.is_empty() || !self.suspects.may_be_recorded(&owner, self.now) {
+            return;
+        }
         for (id, range) in held {
             let job = self.jobs.get_mut(&id).expect("jobs are never removed");
             if let Some(ordinal) = job.record_loss(range, instance, alone) {
+                self.suspects.poisoned(&owner);
                 self.effects.push(Effect::Poisoned { job: id, ordinal });
             }
         }
@@ -33,6 +37,7 @@ impl Farm {
     pub(super) fn clear_suspicions(&mut self, id: JobId) {
         if let Some(job) = self.jobs.get_mut(&id).filter(|job| job.state == JobState::Running) {
             job.clear_suspicions();
+            self.suspects.clear();
         }
     }
 

@@ -1,19 +1,21 @@
 //! A store that lives as long as its process.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use super::{Select, Store, StoredJob};
-use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
-use crate::{AuditPolicy, JobId, JobState, Plan, Range, Slice};
+use crate::rows::{
+    Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row, TrustChange,
+};
+use crate::{AuditPolicy, Distrusted, JobId, JobState, Maker, Party, Plan, Range, Slice};
 
 /// Keeps everything in memory, and knows no times. Tests and simulations use it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MemoryStore {
     /// All jobs.
     pub jobs: BTreeMap<JobId, MemoryJob>,
-    /// Workers that were proven wrong, and by which range of which job.
-    pub distrusted: BTreeMap<String, (JobId, Range)>,
+    /// Changes of trust, the newest last, all at the time 0.
+    pub trust: Vec<TrustChange>,
 }
 
 /// A job with all that is known about it.
@@ -113,16 +115,17 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    fn visit_of_worker(
+    fn visit_of_party(
         &mut self,
         job: JobId,
-        worker: &str,
-        see: &mut dyn FnMut(CountedRange, Option<String>),
+        party: &Party,
+        see: &mut dyn FnMut(CountedRange, Option<Maker>),
     ) -> Result<(), Contradiction> {
         let job = self.get(job)?;
         for (start, counted) in &job.rows {
-            let second = job.seconds.get(start).map(|row| row.author.worker.clone());
-            if counted.row.author.worker == worker || second.as_deref() == Some(worker) {
+            let second = job.seconds.get(start).map(|row| row.author.maker.clone());
+            let is_of = |maker: &Maker| party.includes(maker);
+            if is_of(&counted.row.author.maker) || second.as_ref().is_some_and(is_of) {
                 see(counted.clone(), second);
             }
         }
@@ -155,10 +158,6 @@ impl Store for MemoryStore {
         job.rows.remove(&range.start());
         job.evidence.push((row, why));
         Ok(())
-    }
-
-    fn second(&mut self, job: JobId, range: Range) -> Result<Option<Row>, Contradiction> {
-        Ok(self.get(job)?.seconds.get(&range.start()).cloned())
     }
 
     fn add_second(&mut self, job: JobId, row: &Row) -> Result<(), Contradiction> {
@@ -206,12 +205,24 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    fn distrust(&mut self, worker: &str, job: JobId, range: Range) -> Result<(), Contradiction> {
-        self.distrusted.entry(worker.into()).or_insert((job, range));
+    fn distrust(
+        &mut self,
+        party: &Party,
+        proof: Option<(JobId, Range)>,
+        reason: &str,
+    ) -> Result<(), Contradiction> {
+        let (party, reason) = (party.clone(), reason.into());
+        self.trust.push(TrustChange { party, trusted: false, proof, reason, at_ms: 0 });
         Ok(())
     }
 
-    fn distrusted(&mut self) -> Result<BTreeSet<String>, Contradiction> {
-        Ok(self.distrusted.keys().cloned().collect())
+    fn trust(&mut self, party: &Party, reason: &str) -> Result<(), Contradiction> {
+        let (party, reason) = (party.clone(), reason.into());
+        self.trust.push(TrustChange { party, trusted: true, proof: None, reason, at_ms: 0 });
+        Ok(())
+    }
+
+    fn distrusted(&mut self) -> Result<Distrusted, Contradiction> {
+        Ok(Distrusted::after(&self.trust))
     }
 }

@@ -6,10 +6,10 @@
 //! ```
 //!
 //! - An accepted range overlaps no other one.
-//! - A second count confirms a range that waits for one, if another worker made it with another kernel and
+//! - A second count confirms a range that waits for one, if another party made it with another kernel and
 //!   it says the same.
 //! - A settlement replaces the rows of a range. What they said stays as evidence.
-//! - A worker that was proven wrong is believed no more, in all jobs that were not cancelled.
+//! - A party that was proven wrong is believed no more, in all jobs that were not cancelled.
 //! - A job that was done and is disputed, audited anew, or loses rows or confirmations no longer is.
 //! - A job ends only if its rows themselves say so.
 //!
@@ -28,8 +28,8 @@ pub use store::{Select, Store, StoredJob};
 
 use crate::rows::{Check, Contradiction, CountedRange, Row, Tiled, Tiling, is_second_opinion};
 use crate::{
-    AuditPolicy, Author, Found, JobId, JobState, LedgerAnswer, LedgerCommand, Range, Report,
-    Unaudited,
+    Across, AuditPolicy, Author, Found, JobId, JobState, LedgerAnswer, LedgerCommand, Range,
+    Report, Unaudited,
 };
 
 /// Does what a command asks for. Nothing of it may stay in the store if it fails.
@@ -50,6 +50,15 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
             let wanted = request_audit(store, *job, *policy)?;
             return Ok(LedgerAnswer::AuditNoted { wanted });
         }
+        LedgerCommand::Doubt { job, range } => {
+            let wanted = doubt(store, *job, *range)?;
+            return Ok(LedgerAnswer::AuditNoted { wanted });
+        }
+        LedgerCommand::Distrust { party, reason } => {
+            let withdrawn = settle::distrust(store, party, reason)?;
+            return Ok(LedgerAnswer::Settled { withdrawn });
+        }
+        LedgerCommand::Trust { party, reason } => store.trust(party, reason)?,
         LedgerCommand::Finish { job, tasks, total } => finish(store, *job, *tasks, *total)?,
         LedgerCommand::Accept { report, author, audit } => {
             let check = if *audit { Check::Wanted } else { Check::NotChosen };
@@ -91,9 +100,10 @@ pub fn accept<S: Store>(store: &mut S, job: JobId, counted: &CountedRange) -> Re
 
 fn confirm<S: Store>(store: &mut S, report: &Report, author: &Author) -> Result<(), S::Fault> {
     let (job, second) = (report.job, Row::new(report, author));
+    let across = across(store, job)?;
     let mut is_confirmed = false;
     store.visit(job, Select::BeginningIn(report.range), &mut |first| {
-        is_confirmed = confirms(&first, &second);
+        is_confirmed = confirms(&first, &second, across);
         ControlFlow::Break(())
     })?;
     if !is_confirmed {
@@ -104,15 +114,35 @@ fn confirm<S: Store>(store: &mut S, report: &Report, author: &Author) -> Result<
 }
 
 /// Whether a second count is what an accepted range waits for.
-fn confirms(first: &CountedRange, second: &Row) -> bool {
+fn confirms(first: &CountedRange, second: &Row, across: Across) -> bool {
     let CountedRange { row: first, check } = first;
     *check == Check::Wanted
         && first.range == second.range
         && first.tally.claim() == second.tally.claim()
         && is_second_opinion(
-            (&first.author.worker, first.kernel),
-            (&second.author.worker, second.kernel),
+            (&first.author.maker, first.kernel),
+            (&second.author.maker, second.kernel),
+            across,
         )
+}
+
+/// Between whom a second opinion about a job lies.
+fn across<S: Store>(store: &mut S, job: JobId) -> Result<Across, S::Fault> {
+    Ok(store.policy(job)?.map(|policy| policy.across).unwrap_or_default())
+}
+
+/// Marks an accepted range to be counted again, if it is one row that nobody has checked. Returns how many
+/// ranges of the job wait for an audit now.
+fn doubt<S: Store>(store: &mut S, job: JobId, range: Range) -> Result<u64, S::Fault> {
+    let mut is_unchecked = false;
+    store.visit(job, Select::BeginningIn(range), &mut |counted| {
+        is_unchecked = counted.row.range == range && counted.check == Check::NotChosen;
+        ControlFlow::Break(())
+    })?;
+    if is_unchecked {
+        store.set_check(job, range, Check::Wanted)?;
+    }
+    store.count(job, Check::Wanted)
 }
 
 /// Notes a policy, and marks what it chooses of the accepted ranges. Returns how many ranges of the job

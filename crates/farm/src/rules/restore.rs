@@ -1,7 +1,7 @@
 //! What a farm goes on from: a store, read back and checked.
 
 use super::{Store, StoredJob, for_each_row, tiled};
-use crate::rows::{Check, Contradiction, OpenDispute, Tiled};
+use crate::rows::{Check, Contradiction, OpenDispute, Row, Tiled};
 use crate::{IntervalSet, JobState, Restored, RestoredDispute, RestoredJob, Spent, Vote};
 
 /// Reads all jobs and everything that the farm needs to know of their rows. The epoch is the opener's to
@@ -45,11 +45,11 @@ pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJo
     let mut disputes = Vec::new();
     for OpenDispute { range, claims } in store.open_disputes(id)? {
         let stored = tiled(store, id, range)?;
-        let Tiled { claim, worker, kernel } =
+        let Tiled { claim, maker, kernel } =
             stored.ok_or(Contradiction::DisputesNothing(id, range))?;
-        let claims = claims.into_iter();
-        let others = claims.map(|row| Vote { claim: row.tally.claim(), worker: row.author.worker });
-        let votes = std::iter::once(Vote { worker, claim }).chain(others).collect();
+        let vote = |row: Row| Vote { maker: Some(row.author.maker), claim: row.tally.claim() };
+        let others = claims.into_iter().map(vote);
+        let votes = std::iter::once(Vote { maker, claim }).chain(others).collect();
         disputes.push(RestoredDispute { range, votes, kernel });
     }
     Ok(RestoredJob {

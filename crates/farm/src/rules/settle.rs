@@ -1,47 +1,66 @@
-//! The end of a dispute, and what becomes of the other counts of workers that it proved wrong.
+//! The end of a dispute, and what becomes of the other counts of parties that are believed no more.
 //!
 //! ```text
-//!   a row that the wrong worker counted
+//!   a row that the wrong party counted
 //!     nobody has counted it again ─────────────────────────────► taken back
-//!     a worker that is believed has confirmed it ──────────────► stays
-//!     a worker that is wrong itself has confirmed it ──────────► taken back
-//!   a row of another worker that the wrong worker has confirmed ──► waits for an audit again
-//!   an open dispute in which the wrong worker has a part ─────────► over; all of its rows are taken back
+//!     a party that is believed has confirmed it ───────────────► stays
+//!     a party that is wrong itself has confirmed it ───────────► taken back
+//!   a row of another party that the wrong party has confirmed ────► waits for an audit again
+//!   an open dispute in which the wrong party has a part ──────────► over; all of its rows are taken back
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use super::{Select, Store, accept, reopen};
-use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row, Tiled};
-use crate::{Author, IntervalSet, JobId, JobState, Range, Report, Withdrawn};
+use super::{Select, Store, accept, across, reopen};
+use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
+use crate::{
+    Across, Author, Distrusted, IntervalSet, JobId, JobState, Maker, Party, Range, Report,
+    Withdrawn,
+};
 
-/// Replaces the rows of a disputed range by the count that two workers agree on. Then takes back what the
-/// `wrong` workers have counted and nobody has confirmed.
+/// Replaces the rows of a disputed range by the count that two parties agree on. Then takes back what the
+/// `wrong` parties have counted and nobody has confirmed.
 pub(super) fn settle<S: Store>(
     store: &mut S,
     report: &Report,
     author: &Author,
-    wrong: &[String],
+    wrong: &[Party],
 ) -> Result<Vec<Withdrawn>, S::Fault> {
-    for worker in wrong {
-        store.distrust(worker, report.job, report.range)?;
+    for party in wrong {
+        store.distrust(party, Some((report.job, report.range)), "")?;
     }
     replace(store, report.job, Row::new(report, author))?;
+    take_back(store, wrong, Some(report.job))
+}
+
+/// Takes back what a party has counted and nobody has confirmed, because somebody decided so.
+pub(super) fn distrust<S: Store>(
+    store: &mut S,
+    party: &Party,
+    reason: &str,
+) -> Result<Vec<Withdrawn>, S::Fault> {
+    store.distrust(party, None, reason)?;
+    take_back(store, std::slice::from_ref(party), None)
+}
+
+/// Takes back what these parties have counted and nobody has confirmed. The answer names `changed` in any case.
+fn take_back<S: Store>(
+    store: &mut S,
+    wrong: &[Party],
+    changed: Option<JobId>,
+) -> Result<Vec<Withdrawn>, S::Fault> {
     let mut withdrawn = Vec::new();
     for job in store.jobs()?.into_iter().filter(|job| job.state != JobState::Cancelled) {
         let fates = fates(store, job.id, wrong)?;
-        if !fates.is_empty() || job.id == report.job {
+        if !fates.is_empty() || Some(job.id) == changed {
             withdrawn.push(withdraw(store, job.id, &fates)?);
         }
     }
     Ok(withdrawn)
 }
 
-/// A row that a settlement replaces, with its second count if it had one.
-type Replaced = (Row, Option<Row>);
-
-/// Exchanges the rows of a range for the count that is right.
+/// Exchanges the row of a range for the count that is right.
 fn replace<S: Store>(store: &mut S, job: JobId, right: Row) -> Result<(), S::Fault> {
     let range = right.range;
     let disputes = store.open_disputes(job)?;
@@ -53,63 +72,36 @@ fn replace<S: Store>(store: &mut S, job: JobId, right: Row) -> Result<(), S::Fau
         rows.push(counted.row);
         ControlFlow::Continue(())
     })?;
-    let mut replaced: Vec<Replaced> = Vec::new();
-    for row in rows {
-        let second = store.second(job, row.range)?;
-        replaced.push((row, second));
-    }
-    let second = second_vote(&right, &replaced, &dispute, &store.distrusted()?);
-    for (row, _) in &replaced {
+    let (distrusted, across) = (store.distrusted()?, across(store, job)?);
+    let claims = dispute.claims.iter().chain(&rows);
+    let second = second_vote(&right, claims, &distrusted, across).cloned();
+    for row in &rows {
         store.retire(job, row.range, DisputeState::Settled)?;
     }
     store.close_dispute(job, range)?;
-    let check = match second {
-        SecondVote::None => Check::Wanted,
-        SecondVote::Count(_) | SecondVote::Sum => Check::Agreed,
-    };
+    let check = if second.is_some() { Check::Agreed } else { Check::Wanted };
     accept(store, job, &CountedRange { row: right, check })?;
-    if let SecondVote::Count(row) = second {
-        store.keep_as_second(job, &row)?;
-    }
-    Ok(())
+    // It confirms the new row from now on, so that the row waits for an audit again if its maker is proven
+    // wrong later.
+    second.map_or(Ok(()), |row| store.keep_as_second(job, &row))
 }
 
-/// The other vote for the count that settled a dispute.
-enum SecondVote {
-    /// One count of the whole range. It confirms the new row from now on, so that the row waits for an
-    /// audit again if this worker is proven wrong later.
-    Count(Row),
-    /// The sum of one worker's counts of parts.
-    Sum,
-    /// Only workers that are not believed, such as one that contradicted itself.
-    None,
-}
-
-/// The newest vote for the `right` count by another worker that is believed.
-fn second_vote(
+/// The last vote for the `right` count by another party that is believed. `None` if all who agree are not
+/// believed, such as one that contradicted itself.
+fn second_vote<'a>(
     right: &Row,
-    replaced: &[Replaced],
-    dispute: &OpenDispute,
-    distrusted: &BTreeSet<String>,
-) -> SecondVote {
-    let is_believed = |worker: &str| worker != right.author.worker && !distrusted.contains(worker);
+    votes: impl DoubleEndedIterator<Item = &'a Row>,
+    distrusted: &Distrusted,
+    across: Across,
+) -> Option<&'a Row> {
     let agrees = |row: &&Row| {
+        let maker = &row.author.maker;
         row.range == right.range
             && row.tally.claim() == right.tally.claim()
-            && is_believed(&row.author.worker)
+            && maker.is_apart_from(&right.author.maker, across)
+            && !distrusted.includes(maker)
     };
-    let rows = replaced.iter().flat_map(|(row, second)| [Some(row), second.as_ref()]).flatten();
-    if let Some(row) = dispute.claims.iter().chain(rows).rfind(agrees) {
-        return SecondVote::Count(row.clone());
-    }
-    match Tiled::of(replaced.iter().map(|(row, _)| row), right.range) {
-        Ok(Some(Tiled { claim, worker, .. }))
-            if claim == right.tally.claim() && !worker.is_empty() && is_believed(&worker) =>
-        {
-            SecondVote::Sum
-        }
-        _ => SecondVote::None,
-    }
+    votes.into_iter().rfind(agrees)
 }
 
 /// What becomes of a row.
@@ -120,12 +112,15 @@ enum Fate {
     TakenBack,
 }
 
-/// What becomes of a row when these workers turn out to be wrong, if it is in no dispute of theirs.
-fn fate(counted: &CountedRange, second: Option<&str>, wrong: &[String]) -> Fate {
-    let is_wrong = |worker: &str| wrong.iter().any(|name| name == worker);
-    let is_void = second.is_some_and(is_wrong);
+fn is_of(wrong: &[Party], maker: &Maker) -> bool {
+    wrong.iter().any(|party| party.includes(maker))
+}
+
+/// What becomes of a row when these parties turn out to be wrong, if it is in no dispute of theirs.
+fn fate(counted: &CountedRange, second: Option<&Maker>, wrong: &[Party]) -> Fate {
+    let is_void = second.is_some_and(|maker| is_of(wrong, maker));
     let is_confirmed = counted.check == Check::Agreed && !is_void;
-    match is_wrong(&counted.row.author.worker) {
+    match is_of(wrong, &counted.row.author.maker) {
         true if !is_confirmed => Fate::TakenBack,
         false if is_void => Fate::WaitsAgain,
         true | false => Fate::Stays,
@@ -133,18 +128,18 @@ fn fate(counted: &CountedRange, second: Option<&str>, wrong: &[String]) -> Fate 
 }
 
 /// The rows of a job that do not stay as they are, with what they count. Closes the open disputes in which
-/// one of the workers has a part.
+/// one of the parties has a part.
 fn fates<S: Store>(
     store: &mut S,
     job: JobId,
-    wrong: &[String],
+    wrong: &[Party],
 ) -> Result<BTreeMap<Range, (Fate, u64)>, S::Fault> {
     let mut fates = BTreeMap::new();
     for OpenDispute { range, claims } in store.open_disputes(job)? {
         let mut rows = Vec::new();
-        let mut has_part = claims.iter().any(|claim| wrong.contains(&claim.author.worker));
+        let mut has_part = claims.iter().any(|claim| is_of(wrong, &claim.author.maker));
         store.visit(job, Select::BeginningIn(range), &mut |CountedRange { row, .. }| {
-            has_part |= wrong.contains(&row.author.worker);
+            has_part |= is_of(wrong, &row.author.maker);
             rows.push((row.range, (Fate::TakenBack, row.tally.count)));
             ControlFlow::Continue(())
         })?;
@@ -153,9 +148,9 @@ fn fates<S: Store>(
             fates.extend(rows);
         }
     }
-    for worker in wrong {
-        store.visit_of_worker(job, worker, &mut |counted, second| {
-            let fate = fate(&counted, second.as_deref(), wrong);
+    for party in wrong {
+        store.visit_of_party(job, party, &mut |counted, second| {
+            let fate = fate(&counted, second.as_ref(), wrong);
             if fate != Fate::Stays {
                 let row = &counted.row;
                 fates.entry(row.range).or_insert((fate, row.tally.count));

@@ -1,10 +1,9 @@
 //! What the rules need of a place that keeps rows.
 
-use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
-use crate::{AuditPolicy, JobId, JobState, Plan, Range, Slice};
+use crate::{AuditPolicy, Distrusted, JobId, JobState, Maker, Party, Plan, Range, Slice};
 
 /// Keeps jobs, rows and evidence, and decides nothing about them. What a command does to them is atomic
 /// and durable by the store's own means; the rules only say what is to be read and changed.
@@ -45,13 +44,12 @@ pub trait Store {
         which: Select,
         see: &mut dyn FnMut(CountedRange) -> ControlFlow<()>,
     ) -> Result<(), Self::Fault>;
-    /// Shows the accepted ranges that a worker counted first or second, with the name of the second
-    /// count's worker.
-    fn visit_of_worker(
+    /// Shows the accepted ranges that a party counted first or second, with the maker of the second count.
+    fn visit_of_party(
         &mut self,
         job: JobId,
-        worker: &str,
-        see: &mut dyn FnMut(CountedRange, Option<String>),
+        party: &Party,
+        see: &mut dyn FnMut(CountedRange, Option<Maker>),
     ) -> Result<(), Self::Fault>;
     /// The last accepted range that begins before an ordinal.
     fn last_before(&mut self, job: JobId, ordinal: u64) -> Result<Option<Range>, Self::Fault>;
@@ -64,8 +62,6 @@ pub trait Store {
     /// Makes an accepted range, and its second count if there is one, evidence.
     fn retire(&mut self, job: JobId, range: Range, why: DisputeState) -> Result<(), Self::Fault>;
 
-    /// The second count of an accepted range.
-    fn second(&mut self, job: JobId, range: Range) -> Result<Option<Row>, Self::Fault>;
     /// Adds the second count of an accepted range.
     fn add_second(&mut self, job: JobId, row: &Row) -> Result<(), Self::Fault>;
     /// Makes the second count of an accepted range evidence.
@@ -85,10 +81,17 @@ pub trait Store {
     /// Settles all open claims about exactly this range.
     fn close_dispute(&mut self, job: JobId, range: Range) -> Result<(), Self::Fault>;
 
-    /// Notes that a worker was proven wrong, by which range of which job; the first proof stays.
-    fn distrust(&mut self, worker: &str, job: JobId, range: Range) -> Result<(), Self::Fault>;
-    /// All workers that were proven wrong.
-    fn distrusted(&mut self) -> Result<BTreeSet<String>, Self::Fault>;
+    /// Notes that a party is believed no more: by which range of which job, or why somebody decided so.
+    fn distrust(
+        &mut self,
+        party: &Party,
+        proof: Option<(JobId, Range)>,
+        reason: &str,
+    ) -> Result<(), Self::Fault>;
+    /// Notes that somebody decided that a party is believed again, and why.
+    fn trust(&mut self, party: &Party, reason: &str) -> Result<(), Self::Fault>;
+    /// All parties that are not believed: the latest change about each says so.
+    fn distrusted(&mut self) -> Result<Distrusted, Self::Fault>;
 }
 
 /// Which accepted ranges of a job.

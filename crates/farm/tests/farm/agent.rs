@@ -1,8 +1,8 @@
 //! The worker's end of a session.
 
 use farm::{
-    Ack, Agent, AgentConfig, Fingerprint, JobId, LeaseId, Loan, Millis, Part, Range, Recount,
-    Report, Verdict, WorkerMessage,
+    Ack, Agent, AgentConfig, Fingerprint, JobId, LeaseId, Loan, LoanKind, LoanProof, Millis, Part,
+    Range, Recount, Report, Verdict, WorkerMessage,
 };
 
 use crate::stage::{kernel, plan, range, tally};
@@ -10,6 +10,7 @@ use crate::stage::{kernel, plan, range, tally};
 fn connected() -> Agent {
     let mut agent = Agent::new(AgentConfig {
         worker: "w1".into(),
+        machine: "w1".into(),
         build: "1.0".into(),
         instance: 1,
         threads: 1,
@@ -30,6 +31,7 @@ fn loan(lease: u64, job: u64, tasks: u64, whole: bool) -> Loan {
         plan: plan(tasks),
         fingerprint: plan(tasks).fingerprint(),
         range: range(0, tasks),
+        proof: LoanProof { range: range(0, tasks), kind: LoanKind::Count, seal: [7; 16] },
         recount: whole.then_some(recount),
     }
 }

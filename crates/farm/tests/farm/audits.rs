@@ -1,11 +1,11 @@
 //! Accepted ranges are counted again, by another worker and another kernel.
 
 use farm::{
-    AuditPolicy, Effect, Event, JobId, JobState, LedgerCommand, Refusal, Report, RequestId,
+    Across, AuditPolicy, Effect, Event, JobId, JobState, LedgerCommand, Refusal, Report, RequestId,
     SessionId, Verdict,
 };
 
-use crate::stage::{AUDIT_ALL, Stage, audits, kernel, plan, range, recount, report, work};
+use crate::stage::{AUDIT_ALL, Stage, audits, hello, kernel, plan, range, recount, report, work};
 
 /// A job of 4 tasks, all of it under audit, that w1 has counted.
 fn counted() -> (Stage, JobId) {
@@ -86,13 +86,30 @@ fn a_worker_that_repeated_it_unasked_is_asked_for_another_kernel() {
 }
 
 #[test]
-fn a_count_that_comes_unasked_confirms_and_ends_the_recount_elsewhere() {
+fn a_count_that_comes_unasked_confirms_nothing() {
     let (mut stage, job) = counted();
     let (busy, late) = (stage.join("w2", 10), stage.join("w3", 0));
     let loan = stage.last_loan(busy);
 
     let unasked = Report { kernel: kernel("wide"), ..report(job, plan(4), range(0, 4)) };
-    stage.report(late, unasked);
+    assert_eq!(stage.report(late, unasked), Some(Verdict::Agreed));
+    assert_eq!((stage.state(job).0, confirmations(&stage)), (JobState::Running, 0));
+
+    recount(&mut stage, busy, loan, "by search");
+    assert_eq!((stage.state(job).0, confirmations(&stage)), (JobState::Done, 1));
+}
+
+#[test]
+fn a_recount_that_was_asked_for_confirms_and_ends_the_recount_elsewhere() {
+    // Given: w3 was asked for a recount, and lost its lease to w2.
+    let (mut stage, job) = counted();
+    let late = stage.join("w3", 10);
+    let asked = stage.last_loan(late);
+    stage.tick(60_000);
+    let busy = stage.join("w2", 10);
+    let loan = stage.last_loan(busy);
+
+    recount(&mut stage, late, asked, "wide");
     assert!(stage.revoked(loan.lease));
     recount(&mut stage, busy, loan, "by search");
 
@@ -101,13 +118,32 @@ fn a_count_that_comes_unasked_confirms_and_ends_the_recount_elsewhere() {
 }
 
 #[test]
+fn across_owners_no_machine_of_the_same_owner_is_asked() {
+    let mut stage = Stage::new();
+    let job = stage.submit_audited(4);
+    let across = AuditPolicy { across: Across::Owners, ..AUDIT_ALL };
+    ask(&mut stage, job, across).expect("it runs");
+    let one = stage.join("w1", 0);
+    stage.report(one, report(job, plan(4), range(0, 4)));
+
+    let same = stage.join("w2", 10);
+    assert!(stage.loans(same).is_empty());
+    let other = SessionId(3);
+    stage.join_as(other, "rack8", hello("w3", 10));
+    work(&mut stage, other);
+
+    assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 4), (0, 1)));
+}
+
+#[test]
 fn a_recount_is_lent_once_while_the_ledger_looks_it_up() {
     let (mut stage, job) = counted();
     let two = stage.join("w2", 100);
     let loan = stage.last_loan(two);
 
+    let (lease, proof) = (loan.lease, loan.proof);
     let of = report(job, plan(4), range(0, 4));
-    let report = Report { lease: loan.lease, kernel: kernel("by search"), ..of };
+    let report = Report { lease, proof, kernel: kernel("by search"), ..of };
     let effects = stage.farm.step(farm::Millis(0), Event::Reported { session: two, report });
 
     let [Effect::Ledger { command, .. }] = &effects[..] else { panic!("{effects:?}") };
@@ -116,7 +152,7 @@ fn a_recount_is_lent_once_while_the_ledger_looks_it_up() {
 
 #[test]
 fn a_policy_chooses_some_of_the_ranges() {
-    let policy = AuditPolicy { share_ppm: 300_000, seed: 5, by_search: true };
+    let policy = AuditPolicy { share_ppm: 300_000, seed: 5, by_search: true, ..AUDIT_ALL };
     let mut stage = Stage::new();
     let job = stage.submit(40, 0);
     ask(&mut stage, job, policy).expect("it runs");

@@ -1,15 +1,19 @@
 //! Two counts of one range differ.
 
 use farm::{
-    Event, JobId, JobState, LedgerAnswer, LedgerCommand, Report, RequestId, SessionId, Verdict,
+    Effect, Event, JobId, JobState, LedgerAnswer, LedgerCommand, Report, RequestId, SessionId,
+    Verdict,
 };
 
-use crate::stage::{Stage, plan, range, report, tally};
+use crate::stage::{
+    OWNER, Stage, asked_again, audits, author, hello, kernel, plan, proven, range, report, tally,
+    work,
+};
 
-/// A job of 4 tasks in which w1 has counted everything and w2 has contradicted: 4 against `claim`.
+/// A job of 4 tasks under audit in which w1 has counted everything and w2 has contradicted: 4 against `claim`.
 fn disputed(claim: u64) -> (Stage, JobId) {
     let mut stage = Stage::new();
-    let job = stage.submit(4, 0);
+    let job = stage.submit_audited(4);
     let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
     stage.report(one, report(job, plan(4), range(0, 4)));
     let verdict = stage.report(two, told(job, claim));
@@ -17,18 +21,76 @@ fn disputed(claim: u64) -> (Stage, JobId) {
     (stage, job)
 }
 
-/// A report of all 4 tasks of the job with the sum `count`.
+/// A recount of all 4 tasks of the job with the sum `count`.
 fn told(job: JobId, count: u64) -> Report {
+    asked_again(unasked(job, count))
+}
+
+/// A first count of all 4 tasks of the job with the sum `count`.
+fn unasked(job: JobId, count: u64) -> Report {
     let tally = tally(plan(4), range(0, 4), count - 4);
     Report { tally, ..report(job, plan(4), range(0, 4)) }
 }
 
+fn contradictions(stage: &Stage) -> usize {
+    stage.sent.iter().filter(|effect| matches!(effect, Effect::Contradicted { .. })).count()
+}
+
 #[test]
-fn a_contradiction_reopens_a_job_that_was_done() {
+fn a_range_that_was_counted_differently_is_frozen() {
     let (stage, job) = disputed(5);
 
-    assert_eq!(stage.state(job).0, JobState::Running);
+    assert_eq!(stage.state(job), (JobState::Running, 4));
     assert_eq!(stage.farm.job(job).expect("it exists").disputes, 1);
+}
+
+#[test]
+fn a_count_that_nobody_asked_for_disputes_nothing_but_has_its_range_counted_again() {
+    // Given: w1 has counted 4 of 5 tasks.
+    let mut stage = Stage::new();
+    let job = stage.submit(5, 0);
+    let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
+    stage.report(one, report(job, plan(5), range(0, 4)));
+
+    // When w2, which was lent them before, says something else
+    let tally = tally(plan(5), range(0, 4), 7);
+    let late = Report { tally, ..report(job, plan(5), range(0, 4)) };
+    assert_eq!(stage.report(two, late), Some(Verdict::Superseded));
+
+    // Then another worker is asked, and w1 was right.
+    assert_eq!((contradictions(&stage), audits(&stage, job)), (1, (1, 0)));
+    let three = stage.join("w3", 10);
+    let loan = stage.loans(three)[0];
+    assert_eq!((loan.range, loan.recount.is_some()), (range(0, 4), true));
+    crate::stage::recount(&mut stage, three, loan, "by search");
+    work(&mut stage, three);
+    assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 5), (0, 1)));
+}
+
+#[test]
+fn nothing_that_comes_unasked_reopens_a_job() {
+    let mut stage = Stage::new();
+    let job = stage.submit_audited(4);
+    let (one, two, three) = (stage.join("w1", 0), stage.join("w2", 0), stage.join("w3", 0));
+    stage.report(one, report(job, plan(4), range(0, 4)));
+    stage.report(two, Report { kernel: kernel("by search"), ..told(job, 4) });
+    assert_eq!(stage.state(job), (JobState::Done, 4));
+
+    // A first count that comes late, and a recount that was answered by another one before.
+    let verdicts = [unasked(job, 5), told(job, 5)].map(|late| stage.report(three, late));
+
+    assert_eq!(verdicts, [Some(Verdict::Superseded); 2]);
+    assert_eq!((stage.state(job), contradictions(&stage)), ((JobState::Done, 4), 2));
+}
+
+#[test]
+fn who_was_not_asked_has_no_vote() {
+    let (mut stage, job) = disputed(5);
+    let three = stage.join("w3", 0);
+
+    assert_eq!(stage.report(three, unasked(job, 5)), Some(Verdict::Superseded));
+
+    assert_eq!(stage.state(job), (JobState::Running, 4));
 }
 
 #[test]
@@ -38,7 +100,8 @@ fn a_third_worker_settles_it_and_the_total_is_corrected() {
     let loan = stage.last_loan(three);
     assert!(loan.recount.is_some());
 
-    stage.report(three, Report { lease: loan.lease, ..told(job, 5) });
+    let (lease, proof) = (loan.lease, loan.proof);
+    stage.report_as_is(three, Report { lease, proof, ..told(job, 5) });
 
     assert_eq!(stage.state(job), (JobState::Done, 5));
     assert!(matches!(stage.commands[stage.commands.len() - 2], LedgerCommand::Settle { .. }));
@@ -74,19 +137,20 @@ fn those_who_have_voted_are_not_asked_again_and_not_heard_again() {
 fn a_worker_that_left_before_the_look_up_cannot_agree_with_itself() {
     // Given: w2 contradicts, and is gone when the ledger has looked.
     let mut stage = Stage::new();
-    let job = stage.submit(4, 0);
+    let job = stage.submit_audited(4);
     let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
     stage.report(one, report(job, plan(4), range(0, 4)));
-    let event = Event::Reported { session: two, report: told(job, 5) };
+    let event = Event::Reported { session: two, report: proven(told(job, 5), OWNER) };
     let effects = stage.farm.step(farm::Millis(0), event);
     let [farm::Effect::Ledger { ticket, .. }] = effects[..] else { panic!("{effects:?}") };
     stage.act(Event::Left { session: two });
     let Report { tally, kernel, .. } = report(job, plan(4), range(0, 4));
-    let found = farm::Found::Exactly { claim: tally.claim(), worker: "w1".into(), kernel };
+    let maker = Some(author("w1").maker);
+    let found = farm::Found::Exactly { claim: tally.claim(), maker, kernel };
     stage.act(Event::Ledger { ticket, answer: LedgerAnswer::Compared(found) });
 
     // When it comes back and says the same
-    stage.act(Event::Joined { session: SessionId(22), hello: crate::stage::hello("w2", 0) });
+    stage.join_as(SessionId(22), OWNER, hello("w2", 0));
     let again = stage.report(SessionId(22), told(job, 5));
 
     // Then nothing is settled.
@@ -94,24 +158,19 @@ fn a_worker_that_left_before_the_look_up_cannot_agree_with_itself() {
 }
 
 #[test]
-fn a_sum_of_several_workers_counts_is_nobodys_vote() {
-    // Given: w1 and w2 have counted half each, and w3 contradicts the sum.
+fn a_recount_of_what_was_counted_anew_meanwhile_decides_nothing() {
+    // Given: w3 was asked for a range that is two rows of w1 and w2 now.
     let mut stage = Stage::new();
-    let job = stage.submit(4, 0);
+    let job = stage.submit_audited(4);
     let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
     let three = stage.join("w3", 0);
     stage.report(one, report(job, plan(4), range(0, 2)));
     stage.report(two, report(job, plan(4), range(2, 4)));
-    stage.report(three, told(job, 5));
 
-    // When w2 repeats its share, it agrees with the sum, of which it is a part
-    stage.report(two, told(job, 4));
-    assert_eq!(stage.state(job).0, JobState::Running);
+    assert_eq!(stage.report(three, told(job, 5)), Some(Verdict::Superseded));
 
-    // and only another worker settles it.
-    let four = stage.join("w4", 0);
-    stage.report(four, told(job, 5));
-    assert_eq!(stage.state(job), (JobState::Done, 5));
+    assert_eq!(stage.farm.job(job).expect("it exists").disputes, 0);
+    assert_eq!((contradictions(&stage), audits(&stage, job)), (1, (2, 0)));
 }
 
 #[test]
@@ -159,7 +218,7 @@ fn a_recount_larger_than_all_credit_goes_to_an_idle_worker() {
 #[test]
 fn a_repeated_vote_is_not_acknowledged_before_it_is_durable() {
     let mut stage = Stage::new();
-    let job = stage.submit(4, 0);
+    let job = stage.submit_audited(4);
     let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
     stage.report(one, report(job, plan(4), range(0, 4)));
     stage.slow_disk = true;

@@ -1,10 +1,14 @@
 //! Workers that are proven wrong, and what becomes of all that they counted.
 
 use farm::{
-    Dismissal, Effect, Event, JobId, JobState, LedgerCommand, Report, RequestId, SessionId, Verdict,
+    Across, Dismissal, Effect, Event, JobId, JobState, LedgerCommand, Report, RequestId, SessionId,
+    Verdict,
 };
 
-use crate::stage::{Stage, audits, kernel, plan, range, recount, report, tally, work};
+use crate::stage::{
+    OWNER, Stage, asked_again, audits, author, hello, kernel, plan, range, recount, report, tally,
+    work,
+};
 
 /// Under an audit of everything w1 counts [0, 2) right and [2, 4) wrong, w2 confirms the first, and w1
 /// confirms what w2 counts, [4, 6). Then w2 counts the second again.
@@ -20,10 +24,11 @@ fn contradicted() -> (Stage, JobId) {
     stage.report(one, of(0, 0, "straight"));
     stage.report(one, of(2, 7, "straight"));
     stage.report(two, of(4, 0, "straight"));
-    stage.report(two, of(0, 0, "by search"));
-    stage.report(one, of(4, 0, "by search"));
+    stage.report(two, asked_again(of(0, 0, "by search")));
+    stage.report(one, asked_again(of(4, 0, "by search")));
     assert_eq!(audits(&stage, job), (1, 2));
-    assert_eq!(stage.report(two, of(2, 0, "by search")), Some(Verdict::Disputed));
+    let verdict = stage.report(two, asked_again(of(2, 0, "by search")));
+    assert_eq!(verdict, Some(Verdict::Disputed));
     (stage, job)
 }
 
@@ -35,7 +40,8 @@ fn a_liar_is_caught_and_named_and_its_confirmations_are_void() {
     let loan = stage.last_loan(three);
     recount(&mut stage, three, loan, "straight");
 
-    let named = |command: &LedgerCommand| matches!(command, LedgerCommand::Settle { wrong, .. } if *wrong == ["w1"]);
+    let liar = author("w1").maker.party(Across::Machines);
+    let named = |command: &LedgerCommand| matches!(command, LedgerCommand::Settle { wrong, .. } if *wrong == [liar.clone()]);
     assert!(stage.commands.iter().any(named));
     let reason = Dismissal::Distrusted;
     assert!(stage.sent.contains(&Effect::Dismiss { session: SessionId(1), reason }));
@@ -51,7 +57,7 @@ fn what_only_a_liar_has_counted_is_counted_anew_in_every_job() {
     // Given: w1 lies in one job, is contradicted, and has counted all of another, which is done, and
     // some of a third, which is cancelled.
     let mut stage = Stage::new();
-    let (first, other, ended) = (stage.submit(4, 0), stage.submit(3, 0), stage.submit(5, 0));
+    let (first, other, ended) = (stage.submit_audited(4), stage.submit(3, 0), stage.submit(5, 0));
     let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
     let lie = tally(plan(4), range(0, 2), 1);
     stage.report(one, Report { tally: lie, ..report(first, plan(4), range(0, 2)) });
@@ -60,7 +66,7 @@ fn what_only_a_liar_has_counted_is_counted_anew_in_every_job() {
     stage.report(one, report(ended, plan(5), range(0, 3)));
     stage.act(Event::Cancelled { request: RequestId(1), job: ended });
     assert_eq!(stage.state(other), (JobState::Done, 3));
-    stage.report(two, report(first, plan(4), range(0, 2)));
+    stage.report(two, asked_again(report(first, plan(4), range(0, 2))));
 
     // When w3 agrees with w2
     let three = stage.join("w3", 2);
@@ -72,6 +78,8 @@ fn what_only_a_liar_has_counted_is_counted_anew_in_every_job() {
     assert_eq!(stage.state(other), (JobState::Running, 0));
     assert_eq!(stage.state(ended), (JobState::Cancelled, 3));
     work(&mut stage, three);
+    stage.act(Event::CreditChanged { session: two, credit: 1 });
+    work(&mut stage, two);
     assert_eq!(stage.state(first), (JobState::Done, 4));
     assert_eq!(stage.state(other), (JobState::Done, 3));
 }
@@ -80,71 +88,48 @@ fn what_only_a_liar_has_counted_is_counted_anew_in_every_job() {
 fn a_dispute_of_which_a_liar_is_part_is_void() {
     // Given: w1 contradicts what w2 has counted of one job, and is contradicted in another.
     let mut stage = Stage::new();
-    let (first, other) = (stage.submit(4, 0), stage.submit(3, 0));
-    let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
-    let lie = |of, tasks| {
-        let tally = tally(plan(tasks), range(0, tasks), 1);
-        Report { tally, ..report(of, plan(tasks), range(0, tasks)) }
-    };
-    stage.report(two, report(other, plan(3), range(0, 3)));
-    stage.report(one, lie(other, 3));
+    let (first, other) = (stage.submit_audited(4), stage.submit_audited(3));
+    let [one, two, three] = ["w1", "w2", "w3"].map(|name| stage.join(name, 0));
+    let truth = |of, tasks| report(of, plan(tasks), range(0, tasks));
+    let lie =
+        |of, tasks| Report { tally: tally(plan(tasks), range(0, tasks), 1), ..truth(of, tasks) };
+    stage.report(two, truth(other, 3));
+    stage.report(one, asked_again(lie(other, 3)));
     stage.report(one, lie(first, 4));
-    stage.report(two, report(first, plan(4), range(0, 4)));
+    stage.report(two, asked_again(truth(first, 4)));
 
     // When the second dispute is settled
-    let three = stage.join("w3", 0);
-    stage.report(three, report(first, plan(4), range(0, 4)));
+    stage.report(three, asked_again(truth(first, 4)));
 
     // Then nothing is left of the first but what is to be counted.
     let disputes = |stage: &Stage| stage.farm.job(other).map(|view| view.disputes);
     assert_eq!((stage.state(first), disputes(&stage)), ((JobState::Done, 4), Some(0)));
     assert_eq!(stage.state(other), (JobState::Running, 0));
-    assert_eq!(stage.report(two, report(other, plan(3), range(0, 3))), Some(Verdict::Accepted));
+    assert_eq!(stage.report(two, truth(other, 3)), Some(Verdict::Accepted));
+    let second = Report { kernel: kernel("by search"), ..truth(other, 3) };
+    stage.report(three, asked_again(second));
     assert_eq!(stage.state(other), (JobState::Done, 3));
-}
-
-#[test]
-fn a_liar_does_not_second_the_settlement_that_proves_it_wrong() {
-    // Given: w1 counts right, w2 confirms that, w3 contradicts, and w2 says something else again.
-    let mut stage = Stage::new();
-    let job = stage.submit_audited(4);
-    let [one, two, three, four] = ["w1", "w2", "w3", "w4"].map(|name| stage.join(name, 0));
-    let of = |more, name: &str| {
-        let (tally, kernel) = (tally(plan(4), range(0, 4), more), kernel(name));
-        Report { tally, kernel, ..report(job, plan(4), range(0, 4)) }
-    };
-    stage.report(one, of(0, "straight"));
-    stage.report(two, of(0, "by search"));
-    assert_eq!((stage.state(job).0, audits(&stage, job)), (JobState::Done, (0, 1)));
-    stage.report(three, of(1, "straight"));
-    stage.report(two, of(2, "straight"));
-
-    // When w4 agrees with w1, so that w2 and w3 are wrong
-    assert_eq!(stage.report(four, of(0, "straight")), Some(Verdict::Disputed));
-
-    // Then w1 seconds w4, and nobody has to count it again.
-    assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 4), (0, 1)));
 }
 
 #[test]
 fn a_settlement_that_only_a_liar_seconds_waits_for_another_count() {
     // Given: w1 has contradicted itself.
     let mut stage = Stage::new();
-    let job = stage.submit(4, 0);
+    let job = stage.submit_audited(4);
     let [one, two, three] = ["w1", "w2", "w3"].map(|name| stage.join(name, 0));
     let of = |more, name: &str| {
         let (tally, kernel) = (tally(plan(4), range(0, 4), more), kernel(name));
         Report { tally, kernel, ..report(job, plan(4), range(0, 4)) }
     };
     stage.report(one, of(1, "straight"));
-    stage.report(one, of(0, "straight"));
+    stage.report(one, asked_again(of(0, "straight")));
 
     // When w2 agrees with what w1 said at last
-    stage.report(two, of(0, "straight"));
+    stage.report(two, asked_again(of(0, "straight")));
 
     // Then a worker that is believed has to say so, too.
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Running, 4), (1, 0)));
-    stage.report(three, of(0, "by search"));
+    stage.report(three, asked_again(of(0, "by search")));
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 4), (0, 1)));
 }
 
@@ -155,19 +140,16 @@ fn who_was_proven_wrong_is_never_heard_again() {
     let loan = stage.last_loan(three);
     recount(&mut stage, three, loan, "straight");
 
-    let reason = Dismissal::Distrusted;
-    let (again, sent) = (
-        Event::Joined { session: SessionId(11), hello: crate::stage::hello("w1", 9) },
-        stage.sent.len(),
-    );
-    stage.act(again.clone());
-    assert_eq!(stage.sent[sent..], [Effect::Dismiss { session: SessionId(11), reason }]);
+    let dismissed = Effect::Dismiss { session: SessionId(11), reason: Dismissal::Distrusted };
+    let sent = stage.sent.len();
+    stage.join_as(SessionId(11), OWNER, hello("w1", 9));
+    assert_eq!(stage.sent[sent..], [dismissed.clone()]);
     assert_eq!(stage.report(SessionId(11), report(job, plan(6), range(4, 6))), None);
 
     stage.restart();
     let sent = stage.sent.len();
-    stage.act(again);
-    assert_eq!(stage.sent[sent..], [Effect::Dismiss { session: SessionId(11), reason }]);
+    stage.join_as(SessionId(11), OWNER, hello("w1", 9));
+    assert_eq!(stage.sent[sent..], [dismissed]);
 }
 
 #[test]
@@ -175,16 +157,16 @@ fn no_job_is_said_to_be_done_while_a_liars_rows_are_taken_back() {
     // Given: w1 has counted all of a second job, and neither its end nor the proof that w1 lies is
     // durable.
     let mut stage = Stage::new();
-    let (first, other) = (stage.submit(2, 0), stage.submit(3, 0));
+    let (first, other) = (stage.submit_audited(2), stage.submit(3, 0));
     let (one, two, three) = (stage.join("w1", 0), stage.join("w2", 0), stage.join("w3", 0));
     let lie = tally(plan(2), range(0, 2), 1);
     stage.report(one, Report { tally: lie, ..report(first, plan(2), range(0, 2)) });
-    stage.report(two, report(first, plan(2), range(0, 2)));
+    stage.report(two, asked_again(report(first, plan(2), range(0, 2))));
     stage.report(one, report(other, plan(3), range(0, 2)));
     stage.slow_disk = true;
     stage.report(one, report(other, plan(3), range(2, 3)));
     stage.flush();
-    stage.report(three, report(first, plan(2), range(0, 2)));
+    stage.report(three, asked_again(report(first, plan(2), range(0, 2))));
     assert!(
         stage
             .commands
@@ -201,46 +183,21 @@ fn no_job_is_said_to_be_done_while_a_liars_rows_are_taken_back() {
 }
 
 #[test]
-fn a_job_that_is_disputed_while_its_end_is_on_its_way_ends_after_that() {
-    let mut stage = Stage::new();
-    let job = stage.submit(2, 0);
-    let (one, two, three) = (stage.join("w1", 0), stage.join("w2", 0), stage.join("w3", 0));
-    stage.slow_disk = true;
-    let lie = tally(plan(2), range(0, 2), 1);
-    stage.report(one, Report { tally: lie, ..report(job, plan(2), range(0, 2)) });
-    stage.flush();
-    let ends = |stage: &Stage, total: u128| {
-        stage.commands.contains(&LedgerCommand::Finish { job, tasks: 2, total })
-    };
-    assert!(ends(&stage, 3));
-
-    // When both the dispute and its end are on their way behind it
-    stage.report(two, report(job, plan(2), range(0, 2)));
-    stage.report(three, report(job, plan(2), range(0, 2)));
-    stage.flush();
-
-    // Then it has not ended yet, and does so once more.
-    assert_eq!((stage.state(job).0, ends(&stage, 2)), (JobState::Running, true));
-    stage.flush();
-    assert_eq!(stage.state(job), (JobState::Done, 2));
-}
-
-#[test]
 fn a_conflict_that_comes_up_meanwhile_waits_and_is_not_dropped() {
     // Given: the end of one dispute is on its way
     let mut stage = Stage::new();
-    let (first, other) = (stage.submit(2, 0), stage.submit(3, 0));
+    let (first, other) = (stage.submit_audited(2), stage.submit_audited(3));
     let (one, two, three) = (stage.join("w1", 0), stage.join("w2", 0), stage.join("w3", 0));
     let lie = tally(plan(2), range(0, 2), 1);
     stage.report(one, Report { tally: lie, ..report(first, plan(2), range(0, 2)) });
-    stage.report(two, report(first, plan(2), range(0, 2)));
+    stage.report(two, asked_again(report(first, plan(2), range(0, 2))));
     stage.report(two, report(other, plan(3), range(0, 3)));
     stage.slow_disk = true;
-    stage.report(three, report(first, plan(2), range(0, 2)));
+    stage.report(three, asked_again(report(first, plan(2), range(0, 2))));
 
     // When another range is contradicted, nobody is answered
     let wrong = tally(plan(3), range(0, 3), 5);
-    let claim = Report { tally: wrong, ..report(other, plan(3), range(0, 3)) };
+    let claim = asked_again(Report { tally: wrong, ..report(other, plan(3), range(0, 3)) });
     assert_eq!(stage.report(three, claim), None);
     stage.flush();
     stage.slow_disk = false;

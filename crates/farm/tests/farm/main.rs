@@ -14,4 +14,5 @@ mod poison;
 mod restarts;
 mod slices;
 mod stage;
+mod strangers;
 mod verdicts;

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use farm::{Effect, Event, Hello, Holding, JobId, JobState, Loan, Range, RequestId, SessionId};
 
-use crate::stage::{Stage, hello, plan, range, report};
+use crate::stage::{OWNER, Stage, hello, plan, range, report};
 
 const TASKS: u64 = 64;
 
@@ -51,6 +51,8 @@ impl Fleet {
     fn try_to_count(&mut self, session: SessionId, loan: &Loan, deadly: &[u64]) -> ControlFlow<()> {
         if deadly.iter().any(|&task| holds(loan.range, task)) {
             self.deaths.push(loan.range.len());
+            // An owner's losses count one at a time.
+            self.stage.now += 10_000;
             self.stage.act(Event::Left { session });
             return ControlFlow::Break(());
         }
@@ -125,6 +127,7 @@ fn what_may_kill_is_lent_alone_and_after_everything_else() {
     for worker in ["w1", "w2"] {
         let session = stage.join(worker, 4);
         assert_eq!(stage.last_loan(session).range, range(0, 4));
+        stage.now += 1_000;
         stage.act(Event::Left { session });
     }
 
@@ -156,7 +159,7 @@ fn broken_connections_and_workers_that_leave_poison_nothing() {
         // When it is there again, with what it holds, and is then asked to stop
         let session = SessionId(100 + number);
         let hello = Hello { holding: vec![holding(&loan)], ..hello(&worker, 1) };
-        stage.act(Event::Joined { session, hello });
+        stage.join_as(session, OWNER, hello);
         assert!(!stage.revoked(loan.lease), "{worker} would drop what it was left");
         stage.act(Event::Leaving { session });
         stage.act(Event::Left { session });
@@ -174,13 +177,14 @@ fn a_process_that_comes_back_late_clears_the_poison() {
     let job = stage.submit(1, 0);
     for number in 1..=3 {
         let session = stage.join(&format!("w{number}"), 1);
+        stage.now += 1_000;
         stage.act(Event::Left { session });
     }
     let poisoned = |stage: &Stage| stage.farm.job(job).expect("it exists").poisoned;
     assert_eq!(poisoned(&stage), 1);
 
     // When one of them is there again
-    stage.act(Event::Joined { session: SessionId(9), hello: hello("w2", 1) });
+    stage.join_as(SessionId(9), OWNER, hello("w2", 1));
 
     // Then it may have the task.
     assert_eq!(poisoned(&stage), 0);
@@ -231,6 +235,6 @@ fn a_count_of_a_poisoned_task_is_welcome() {
 }
 
 fn holding(loan: &Loan) -> Holding {
-    let Loan { lease, job, fingerprint, range, .. } = *loan;
-    Holding { lease, job, fingerprint, range }
+    let Loan { lease, job, fingerprint, range, proof, .. } = *loan;
+    Holding { lease, job, fingerprint, range, proof }
 }

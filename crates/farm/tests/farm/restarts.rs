@@ -2,11 +2,13 @@
 
 use farm::rules::{self, MemoryStore};
 use farm::{
-    Author, Dismissal, Effect, Event, Hello, Holding, JobId, JobState, LeaseId, LedgerCommand,
-    Report, SessionId, Slice,
+    Dismissal, Effect, Event, Hello, Holding, JobId, JobState, LeaseId, LedgerCommand, Report,
+    SessionId, Slice,
 };
 
-use crate::stage::{Stage, hello, kernel, plan, range, report, tally};
+use crate::stage::{
+    OWNER, Stage, asked_again, author, hello, kernel, plan, proven, range, report, tally,
+};
 
 const JOB: JobId = JobId(1);
 
@@ -24,17 +26,14 @@ fn half_done(accepted: u64) -> MemoryStore {
     store
 }
 
-fn author(worker: &str) -> Author {
-    Author { worker: worker.into(), build: "1.2.3".into() }
-}
-
 fn restored(store: MemoryStore) -> Stage {
     Stage::over(store, 2)
 }
 
 fn holding(lease: u64, start: u64, end: u64) -> Holding {
-    let fingerprint = plan(10).fingerprint();
-    Holding { lease: LeaseId(lease), job: JOB, fingerprint, range: range(start, end) }
+    let lent = Report { lease: LeaseId(lease), ..report(JOB, plan(10), range(start, end)) };
+    let Report { lease, job, fingerprint, range, proof, .. } = proven(lent, OWNER);
+    Holding { lease, job, fingerprint, range, proof }
 }
 
 #[test]
@@ -57,7 +56,7 @@ fn a_reconnected_worker_keeps_what_it_holds() {
     let holding = vec![holding(old, 3, 5), holding(old, 7, 10)];
 
     let hello = Hello { holding, ..hello("w1", 100) };
-    stage.act(Event::Joined { session: SessionId(1), hello });
+    stage.join_as(SessionId(1), OWNER, hello);
     stage.tick(3_000);
 
     assert!(!stage.revoked(LeaseId(old)), "it would drop what it was left");
@@ -74,7 +73,7 @@ fn what_others_have_meanwhile_is_not_given_back() {
     let old = LeaseId(1 << 40 | 17);
     let holding = vec![holding(old.0, 5, 9)];
     let hello = Hello { holding, ..hello("w1", 0) };
-    stage.act(Event::Joined { session: SessionId(1), hello });
+    stage.join_as(SessionId(1), OWNER, hello);
 
     assert!(stage.revoked(old));
 }
@@ -87,7 +86,7 @@ fn a_lease_that_this_ledger_never_lent_is_not_adopted() {
     let strange = LeaseId(2 << 40 | 1);
     let holding = vec![holding(strange.0, 5, 6)];
     let hello = Hello { holding, ..hello("w1", 0) };
-    stage.act(Event::Joined { session: SessionId(1), hello });
+    stage.join_as(SessionId(1), OWNER, hello);
     assert!(stage.revoked(strange));
 
     // When that number is lent to another worker, and comes back
@@ -110,7 +109,7 @@ fn a_second_session_of_one_worker_replaces_the_first() {
     let lease = stage.last_loan(first).lease;
 
     let hello = Hello { holding: vec![], ..hello("w1", 4) };
-    stage.act(Event::Joined { session: SessionId(9), hello });
+    stage.join_as(SessionId(9), OWNER, hello);
 
     assert!(stage.sent.contains(&Effect::Dismiss { session: first, reason: Dismissal::Replaced }));
     assert_eq!(stage.last_loan(SessionId(9)).range, range(0, 4));
@@ -142,7 +141,7 @@ fn a_dispute_survives_a_restart() {
     let three = stage.join("w3", 100);
     let recount = stage.last_loan(three).recount.expect("of what is disputed");
     assert_eq!(recount.unlike, kernel("old"));
-    stage.report(three, counted(1));
+    stage.report(three, asked_again(counted(1)));
 
     assert_eq!(stage.state(JOB), (JobState::Done, 11));
 }

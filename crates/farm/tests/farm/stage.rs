@@ -2,9 +2,9 @@
 
 use farm::rules::{self, MemoryStore};
 use farm::{
-    AuditPolicy, Config, Effect, Event, Farm, Hello, JobId, JobState, KernelName, LeaseId,
-    LedgerCommand, Loan, Method, Millis, Plan, Problem, Range, Report, RequestId, Restored,
-    SessionId, Slice, Tally, Verdict,
+    Across, AuditPolicy, Author, Config, Effect, Event, Farm, Hello, JobId, JobState, KernelName,
+    LeaseId, LedgerCommand, Loan, LoanKey, LoanKind, LoanProof, LoanTerms, Maker, Method, Millis,
+    Plan, Problem, Range, Report, RequestId, Restored, SessionId, Slice, Tally, Verdict,
 };
 
 /// A farm on a stage.
@@ -23,8 +23,16 @@ pub struct Stage {
 pub const CONFIG: Config =
     Config { lease_ms: 10_000, lease_ttl_ms: 60_000, grace_ms: 3_000, probe_tasks: 4 };
 
-pub const AUDIT_ALL: AuditPolicy =
-    AuditPolicy { share_ppm: AuditPolicy::ALL, seed: 1, by_search: false };
+pub const AUDIT_ALL: AuditPolicy = AuditPolicy {
+    share_ppm: AuditPolicy::ALL,
+    seed: 1,
+    by_search: false,
+    across: Across::Machines,
+};
+
+/// The owner of all workers that join without another one.
+pub const OWNER: &str = "rack7";
+const KEY: [u8; 32] = [3; 32];
 
 impl Stage {
     pub fn new() -> Stage {
@@ -35,7 +43,12 @@ impl Stage {
     pub fn over(mut ledger: MemoryStore, epoch: u64) -> Stage {
         let restored = rules::restore(&mut ledger).expect("the rows fit together");
         Stage {
-            farm: Farm::restore(CONFIG, Millis(0), Restored { epoch, ..restored }),
+            farm: Farm::restore(
+                CONFIG,
+                LoanKey::new(KEY),
+                Millis(0),
+                Restored { epoch, ..restored },
+            ),
             now: 0,
             sent: Vec::new(),
             commands: Vec::new(),
@@ -81,7 +94,8 @@ impl Stage {
     pub fn restart(&mut self) {
         let now = Millis(self.now);
         let restored = rules::restore(&mut self.ledger).expect("the rows fit together");
-        self.farm = Farm::restore(CONFIG, now, Restored { epoch: 2, ..restored });
+        self.farm =
+            Farm::restore(CONFIG, LoanKey::new(KEY), now, Restored { epoch: 2, ..restored });
         self.waiting.clear();
         self.tick(self.now);
     }
@@ -110,7 +124,7 @@ impl Stage {
     /// A worker of one thread joins. Its session has the number that follows its `w`.
     pub fn join(&mut self, worker: &str, credit: u64) -> SessionId {
         let number = worker[1..].parse().expect("w1, w2, …");
-        self.act(Event::Joined { session: SessionId(number), hello: hello(worker, credit) });
+        self.join_as(SessionId(number), OWNER, hello(worker, credit));
         SessionId(number)
     }
 
@@ -118,11 +132,22 @@ impl Stage {
     pub fn join_with(&mut self, worker: &str, threads: u32, memory: u64) -> SessionId {
         let hello = Hello { threads, memory, ..hello(worker, 1_000) };
         let session = SessionId(hello.instance);
-        self.act(Event::Joined { session, hello });
+        self.join_as(session, OWNER, hello);
         session
     }
 
+    /// A session of a worker with the credential of `owner` begins.
+    pub fn join_as(&mut self, session: SessionId, owner: &str, hello: Hello) {
+        self.act(Event::Joined { session, owner: owner.into(), hello });
+    }
+
+    /// A report that could prove that its range was lent to the usual owner, as it says what for.
     pub fn report(&mut self, session: SessionId, report: Report) -> Option<Verdict> {
+        self.report_as_is(session, proven(report, OWNER))
+    }
+
+    /// A report with whatever proof it has.
+    pub fn report_as_is(&mut self, session: SessionId, report: Report) -> Option<Verdict> {
         let before = self.sent.len();
         self.act(Event::Reported { session, report });
         self.sent[before..].iter().find_map(verdict)
@@ -131,9 +156,9 @@ impl Stage {
     /// Reports a whole loan in `us_per_task`, with the count 1 per task.
     pub fn finish(&mut self, session: SessionId, loan: &Loan, us_per_task: u64) -> Option<Verdict> {
         let busy_us = us_per_task * loan.range.len();
-        let report =
-            Report { lease: loan.lease, busy_us, ..report(loan.job, loan.plan, loan.range) };
-        self.report(session, report)
+        let (lease, proof) = (loan.lease, loan.proof);
+        let report = Report { lease, proof, busy_us, ..report(loan.job, loan.plan, loan.range) };
+        self.report_as_is(session, report)
     }
 
     /// What has been lent to a session so far.
@@ -171,6 +196,7 @@ pub fn hello(worker: &str, credit: u64) -> Hello {
     let instance = worker[1..].parse().expect("w1, w2, …");
     Hello {
         worker: worker.into(),
+        machine: worker.into(),
         build: "1.0".into(),
         instance,
         threads: 1,
@@ -201,12 +227,31 @@ pub fn tally(plan: Plan, range: Range, more: u64) -> Tally {
     (range.start()..range.end()).try_fold(Tally::EMPTY, add).expect("it is small")
 }
 
+/// Who makes the counts of a worker that joins with the usual owner.
+pub fn author(worker: &str) -> Author {
+    let maker = Maker { owner: OWNER.into(), machine: worker.into() };
+    Author { maker, worker: worker.into(), build: "1.0".into() }
+}
+
+/// The report with a proof that the farm has lent its range to `owner`.
+pub fn proven(report: Report, owner: &str) -> Report {
+    let Report { job, fingerprint: plan, lease, range, .. } = report;
+    let terms = LoanTerms { job, plan, lease, owner };
+    Report { proof: LoanKey::new(KEY).prove(&terms, range, report.proof.kind), ..report }
+}
+
+/// The report as an answer to the question for another count.
+pub fn asked_again(report: Report) -> Report {
+    Report { proof: LoanProof { kind: LoanKind::Recount, ..report.proof }, ..report }
+}
+
 /// A count of 1 per task, under no lease.
 pub fn report(job: JobId, plan: Plan, range: Range) -> Report {
     Report {
         job,
         fingerprint: plan.fingerprint(),
         lease: LeaseId(0),
+        proof: LoanProof { range, kind: LoanKind::Count, seal: [0; 16] },
         range,
         tally: tally(plan, range, 0),
         kernel: kernel("straight"),
@@ -217,7 +262,8 @@ pub fn report(job: JobId, plan: Plan, range: Range) -> Report {
 /// A second count of the loan, with `kernel`.
 pub fn recount(stage: &mut Stage, session: SessionId, loan: Loan, name: &str) -> Option<Verdict> {
     let of = report(loan.job, loan.plan, loan.range);
-    stage.report(session, Report { lease: loan.lease, kernel: kernel(name), ..of })
+    let (lease, proof) = (loan.lease, loan.proof);
+    stage.report_as_is(session, Report { lease, proof, kernel: kernel(name), ..of })
 }
 
 /// Counts all that a worker is lent, as it should be done.

@@ -2,7 +2,7 @@
 
 use farm::{Event, Fingerprint, JobId, JobState, LedgerCommand, Report, RequestId, Verdict};
 
-use crate::stage::{Stage, plan, range, report, tally};
+use crate::stage::{Stage, asked_again, plan, range, report, tally};
 
 #[test]
 fn an_uncovered_range_is_accepted_only_when_it_is_durable() {
@@ -64,12 +64,12 @@ fn a_partly_covered_range_is_superseded_and_its_rest_is_lent_again_at_once() {
 #[test]
 fn a_report_across_a_frozen_range_gives_its_free_part_back() {
     let mut stage = Stage::new();
-    let job = stage.submit(4, 0);
+    let job = stage.submit_audited(4);
     let (one, two, three) = (stage.join("w1", 10), stage.join("w2", 0), stage.join("w3", 0));
     let loan = stage.last_loan(one);
     stage.report(two, report(job, plan(4), range(0, 2)));
     let tally = tally(plan(4), range(0, 2), 7);
-    stage.report(three, Report { tally, ..report(job, plan(4), range(0, 2)) });
+    stage.report(three, asked_again(Report { tally, ..report(job, plan(4), range(0, 2)) }));
 
     let verdict = stage.finish(one, &loan, 1_000);
 
@@ -138,20 +138,6 @@ fn a_sum_that_was_altered_on_its_way_is_invalid() {
     let verdict = stage.report(worker, Report { tally, ..right });
 
     assert_eq!((verdict, stage.state(job).1), (Some(Verdict::Invalid), 0));
-}
-
-#[test]
-fn a_report_longer_than_any_lease_is_invalid() {
-    let tasks = 1 << 23;
-    let mut stage = Stage::new();
-    let job = stage.submit(tasks, 0);
-    let worker = stage.join("w1", 0);
-
-    let of = |all| Report { range: all, ..report(job, plan(tasks), range(0, 1)) };
-    let too_long = stage.report(worker, of(range(0, (1 << 22) + 1)));
-    let longest = stage.report(worker, of(range(0, 1 << 22)));
-
-    assert_eq!((too_long, longest), (Some(Verdict::Invalid), Some(Verdict::Accepted)));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use anyhow::anyhow;
 use bytesize::ByteSize;
 use farm::{
     AuditPolicy, Config, Dismissal, Effect, Event, Farm, Hello, JobId, JobView, LedgerCommand,
-    Millis, Plan, Refusal, RequestId, SessionId, Slice,
+    LoanKey, Millis, Party, Plan, Refusal, RequestId, SessionId, Slice, WorkerView,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use super::pump::Order;
 use crate::error::{HubGone, ServiceError};
 use executor::thread_memory;
-use ledger::{Ledger, LedgerEvent, LedgerHandle};
+use ledger::{CredentialChange, Ledger, LedgerEvent, LedgerHandle, LedgerRequest};
 
 /// Inputs that may wait; beyond that their senders wait.
 const QUEUE: usize = 4_096;
@@ -25,12 +25,15 @@ const QUEUE: usize = 4_096;
 const OUTBOX: usize = 16_384;
 
 enum Input {
-    Join(Hello, oneshot::Sender<(SessionId, mpsc::Receiver<Order>)>),
+    Join(String, Hello, oneshot::Sender<(SessionId, mpsc::Receiver<Order>)>),
     Session(Event),
     Request(ClientRequest, oneshot::Sender<Result<JobView, Refusal>>),
     View(JobId, oneshot::Sender<Option<JobView>>),
     Views(oneshot::Sender<Vec<JobView>>),
     End(JobId, oneshot::Sender<JobView>),
+    Trust { party: Party, trusted: bool, reason: String, reply: oneshot::Sender<()> },
+    Workers(oneshot::Sender<(Vec<WorkerView>, Vec<Party>)>),
+    Credential(CredentialChange, oneshot::Sender<()>),
     Stop,
 }
 
@@ -65,9 +68,33 @@ pub struct HubHandle {
 }
 
 impl HubHandle {
-    /// A worker has said hello. Its session ends when the orders do.
-    pub async fn join(&self, hello: Hello) -> Result<(SessionId, mpsc::Receiver<Order>), HubGone> {
-        self.ask(|reply| Input::Join(hello, reply)).await
+    /// A worker of `owner` has said hello. Its session ends when the orders do.
+    pub async fn join(
+        &self,
+        owner: String,
+        hello: Hello,
+    ) -> Result<(SessionId, mpsc::Receiver<Order>), HubGone> {
+        self.ask(|reply| Input::Join(owner, hello, reply)).await
+    }
+
+    /// Believes a party no more, or again, and says why. Returns when that is durable.
+    pub async fn change_trust(
+        &self,
+        party: Party,
+        trusted: bool,
+        reason: String,
+    ) -> Result<(), HubGone> {
+        self.ask(|reply| Input::Trust { party, trusted, reason, reply }).await
+    }
+
+    /// All connected workers, and all parties that are not believed.
+    pub async fn workers(&self) -> Result<(Vec<WorkerView>, Vec<Party>), HubGone> {
+        self.ask(Input::Workers).await
+    }
+
+    /// Writes a change of the credentials. Returns when it is durable.
+    pub(super) async fn change_credential(&self, change: CredentialChange) -> Result<(), HubGone> {
+        self.ask(|reply| Input::Credential(change, reply)).await
     }
 
     /// Something happened in a session.
@@ -119,6 +146,8 @@ pub struct Hub {
     ledger: LedgerHandle,
     outboxes: HashMap<SessionId, mpsc::Sender<Order>>,
     waiting: HashMap<RequestId, oneshot::Sender<Result<JobView, Refusal>>>,
+    /// Who waits for a change of trust.
+    deciding: HashMap<RequestId, oneshot::Sender<()>>,
     /// Who wants to know of a job's end.
     ends: Vec<(JobId, oneshot::Sender<JobView>)>,
     /// Jobs of which the log says that no worker has the memory for them.
@@ -129,13 +158,14 @@ pub struct Hub {
 
 impl Hub {
     /// A hub that goes on where `ledger` was left.
-    pub fn new(config: Config, ledger: Ledger) -> (Hub, HubHandle) {
-        Hub::with_writer(config, ledger, ledger::spawn)
+    pub fn new(config: Config, key: LoanKey, ledger: Ledger) -> (Hub, HubHandle) {
+        Hub::with_writer(config, key, ledger, ledger::spawn)
     }
 
     /// The same; `spawn` starts what writes the ledger.
     pub fn with_writer(
         config: Config,
+        key: LoanKey,
         mut ledger: Ledger,
         spawn: impl FnOnce(Ledger) -> LedgerHandle,
     ) -> (Hub, HubHandle) {
@@ -143,13 +173,14 @@ impl Hub {
         let restored = ledger.take_restored().with_thread_memory(thread_memory);
         let (handle, inputs) = mpsc::channel(QUEUE);
         let hub = Hub {
-            farm: Farm::restore(config, Millis(0), restored),
+            farm: Farm::restore(config, key, Millis(0), restored),
             started: Instant::now(),
             path,
             inputs,
             ledger: spawn(ledger),
             outboxes: HashMap::new(),
             waiting: HashMap::new(),
+            deciding: HashMap::new(),
             ends: Vec::new(),
             stranded: BTreeSet::new(),
             next_session: 1,
@@ -188,8 +219,8 @@ impl Hub {
 
     /// Waits for the ledger: what was taken in is written, and what is written is acknowledged.
     async fn close(self) -> Result<(), ServiceError> {
-        let LedgerHandle { commands, mut events, thread } = self.ledger;
-        drop(commands);
+        let LedgerHandle { requests, mut events, thread } = self.ledger;
+        drop(requests);
         let (mut farm, mut outboxes, started) = (self.farm, self.outboxes, self.started);
         while let Some(event) = events.recv().await {
             match event {
@@ -207,13 +238,13 @@ impl Hub {
 
     async fn take(&mut self, input: Input) -> Result<(), ServiceError> {
         match input {
-            Input::Join(hello, reply) => {
+            Input::Join(owner, hello, reply) => {
                 let session = SessionId(self.next_session);
                 self.next_session += 1;
                 let (outbox, orders) = mpsc::channel(OUTBOX);
                 if reply.send((session, orders)).is_ok() {
                     self.outboxes.insert(session, outbox);
-                    self.step(Event::Joined { session, hello }).await?;
+                    self.step(Event::Joined { session, owner, hello }).await?;
                 }
             }
             Input::Session(event) => {
@@ -223,10 +254,22 @@ impl Hub {
                 self.step(event).await?;
             }
             Input::Request(request, reply) => {
-                let id = RequestId(self.next_request);
-                self.next_request += 1;
+                let id = self.request_id();
                 self.waiting.insert(id, reply);
                 self.step(request.event(id)).await?;
+            }
+            Input::Trust { party, trusted, reason, reply } => {
+                let request = self.request_id();
+                self.deciding.insert(request, reply);
+                self.step(Event::TrustChanged { request, party, trusted, reason }).await?;
+            }
+            Input::Workers(reply) => {
+                let distrusted = self.farm.distrusted().cloned().collect();
+                let _ = reply.send((self.farm.worker_views().collect(), distrusted));
+            }
+            Input::Credential(change, reply) => {
+                // A closed queue means that the ledger failed; its last event says why.
+                let _ = self.ledger.requests.send(LedgerRequest::Credential(change, reply)).await;
             }
             Input::View(job, reply) => {
                 let _ = reply.send(self.farm.job(job));
@@ -243,6 +286,12 @@ impl Hub {
             Input::Stop => unreachable!("handled by the loop"),
         }
         Ok(())
+    }
+
+    fn request_id(&mut self) -> RequestId {
+        let id = RequestId(self.next_request);
+        self.next_request += 1;
+        id
     }
 
     async fn step(&mut self, event: Event) -> Result<(), ServiceError> {
@@ -285,13 +334,24 @@ impl Hub {
             Effect::Ledger { ticket, command } => {
                 log_dispute(&command);
                 // A closed queue means that the ledger failed; its last event says why.
-                let _ = self.ledger.commands.send((ticket, command)).await;
+                let _ = self.ledger.requests.send(LedgerRequest::Farm(ticket, command)).await;
             }
             Effect::Reply { request, answer } => {
                 if let Some(reply) = self.waiting.remove(&request) {
                     let view = |job| self.farm.job(job).expect("answers name jobs that exist");
                     let _ = reply.send(answer.map(view));
                 }
+            }
+            Effect::TrustNoted { request } => {
+                if let Some(reply) = self.deciding.remove(&request) {
+                    let _ = reply.send(());
+                }
+            }
+            Effect::Contradicted { report, author } => {
+                tracing::warn!(job = %report.job, range = %report.range, count = report.tally.count,
+                    maker = %author.maker, worker = author.worker,
+                    "a late count contradicts the accepted one; the range is counted again if its job runs, \
+                     and `queens audit` has it counted again if the job is over");
             }
             Effect::Finished { job } => {
                 let view = self.farm.job(job).expect("jobs are never removed");
@@ -309,10 +369,12 @@ impl Hub {
             }
             Effect::Dismiss { session, reason } => {
                 let outbox = self.outboxes.remove(&session);
-                if let (Some(outbox), Dismissal::Distrusted) = (outbox, reason) {
-                    // One that takes no orders is told when it comes back.
-                    let _ = outbox.try_send(Order::Distrusted);
-                }
+                let told = match reason {
+                    Dismissal::Replaced => None,
+                    Dismissal::Distrusted | Dismissal::Unproven => Some(Order::Dismiss(reason)),
+                };
+                // One that takes no orders is told when it comes back.
+                let _ = outbox.zip(told).map(|(outbox, order)| outbox.try_send(order));
             }
             Effect::Lend { .. } | Effect::Revoke { .. } | Effect::Ack { .. } => {
                 return send_to_worker(&mut self.outboxes, effect);
@@ -331,16 +393,18 @@ fn log_dispute(command: &LedgerCommand) {
     match command {
         LedgerCommand::Dispute { report, author } => {
             tracing::warn!(job = %report.job, range = %report.range, count = report.tally.count,
-                kernel = %report.kernel, worker = author.worker,
+                kernel = %report.kernel, maker = %author.maker, worker = author.worker,
                 "disputed: this count contradicts the accepted one; other workers count it again");
         }
         LedgerCommand::Settle { report, author, wrong } => {
             tracing::warn!(job = %report.job, range = %report.range, count = report.tally.count,
-                worker = author.worker, "settled: two workers agree on this count");
-            for worker in wrong {
-                tracing::error!(worker, job = %report.job, range = %report.range,
-                    "this worker counted wrong: nothing of it is believed any more, and what nobody \
-                     has confirmed of its counts is counted again; check its memory and cooling");
+                maker = %author.maker, worker = author.worker,
+                "settled: two parties agree on this count");
+            for party in wrong {
+                tracing::error!(%party, job = %report.job, range = %report.range,
+                    "this party counted wrong: nothing of it is believed any more, and what nobody \
+                     has confirmed of its counts is counted again; check the memory and cooling of its \
+                     machines, then see `queens trust`");
             }
         }
         _ => {}

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use board::{Cut, Tasks};
-use farm::{Ack, LeaseId, Loan, TasksBlock, Verdict, WorkerOrder};
+use farm::{Ack, Dismissal, LeaseId, Loan, TasksBlock, Verdict, WorkerOrder};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;
 use wire::MAX_TASKS_PER_MESSAGE;
@@ -22,8 +22,8 @@ pub enum Order {
     Revoke(LeaseId),
     /// Send an acknowledgement.
     Ack(Ack),
-    /// End the session: the worker was proven wrong.
-    Distrusted,
+    /// End the session.
+    Dismiss(Dismissal),
 }
 
 /// How long the network may take to accept a message. After that the session ends, because the worker does
@@ -42,7 +42,7 @@ struct Sending {
 ///
 /// # Errors
 ///
-/// [`SessionFault`], if the worker is distrusted, if it has reported a range that its plan does not have,
+/// [`SessionFault`], if the worker is dismissed, if it has reported a range that its plan does not have,
 /// or if a plan cannot be cut.
 pub(super) async fn pump(
     mut orders: mpsc::Receiver<Order>,
@@ -80,7 +80,9 @@ pub(super) async fn pump(
                 loans.retain(|sending| sending.loan.lease != lease);
                 WorkerOrder::Revoke(lease)
             }
-            Order::Distrusted => return Err(SessionFault::Distrusted),
+            Order::Dismiss(Dismissal::Distrusted) => return Err(SessionFault::Distrusted),
+            Order::Dismiss(Dismissal::Unproven) => return Err(SessionFault::Unproven),
+            Order::Dismiss(Dismissal::Replaced) => return Err(SessionFault::Ended),
             Order::Ack(Ack { range, verdict: Verdict::Invalid, .. }) => {
                 return Err(SessionFault::Range(range));
             }
@@ -110,7 +112,7 @@ fn next_block(sending: &mut Sending) -> TasksBlock {
 #[cfg(test)]
 mod tests {
     use board::{MethodChoice, Problem};
-    use farm::{JobId, Range};
+    use farm::{JobId, LoanKind, LoanProof, Range};
 
     use super::*;
 
@@ -124,7 +126,16 @@ mod tests {
         let range = Range::new(0, plan.tasks).expect("it has tasks");
         assert!(plan.tasks > 4 * BLOCK);
         let fingerprint = plan.fingerprint();
-        Loan { lease: LeaseId(lease), job: JobId(1), plan, fingerprint, range, recount: None }
+        let proof = LoanProof { range, kind: LoanKind::Count, seal: [7; 16] };
+        Loan {
+            lease: LeaseId(lease),
+            job: JobId(1),
+            plan,
+            fingerprint,
+            range,
+            proof,
+            recount: None,
+        }
     }
 
     /// The next message as text. Blocks of tasks are named by their first ordinal.

@@ -13,14 +13,16 @@ use tokio_stream::{Stream, StreamExt};
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Server;
 use tonic::{Request, Response, Status, Streaming};
+use wire::v1::admin_service_server::AdminServiceServer;
 use wire::v1::farm_service_server::{FarmService, FarmServiceServer};
 use wire::v1::jobs_service_server::{JobsService, JobsServiceServer};
 use wire::{MAX_MESSAGE_BYTES, WireError, v1};
 
+use super::admin::Admin;
+use super::credentials::{Gate, identity};
 use super::listen::{Admission, Connection};
-use super::token_gate::TokenGate;
-use super::{ClientRequest, HubHandle, Plans, SessionFault, host};
-use crate::Token;
+use super::session::Peer;
+use super::{ClientRequest, Credentials, HubHandle, Plans, Right, SessionFault, host};
 use crate::error::{HubGone, ServiceError};
 
 /// How long a request may wait for its answer, or for the beginning of a stream of answers.
@@ -34,30 +36,20 @@ const OUTGOING: usize = 8;
 /// holds up a flood early.
 const STREAM_WINDOW: u32 = 128 << 10;
 
-/// Who may use the coordinator.
-#[derive(Clone)]
-pub enum Access {
-    /// Everybody who shows the token.
-    Token(Token),
-    /// Everybody who can connect.
-    Open,
-}
-
 /// Serves until `stop` completes and every stream has ended.
 pub async fn serve<S>(
     connections: impl Stream<Item = io::Result<Connection<S>>>,
-    access: Access,
+    credentials: Credentials,
     hub: HubHandle,
     stop: impl Future<Output = ()>,
 ) -> Result<(), ServiceError>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let gate = match &access {
-        Access::Token(token) => TokenGate::new(Some(token)),
-        Access::Open => TokenGate::new(None),
-    };
-    let services = Services { hub, plans: Arc::default() };
+    let gate = Gate(credentials.clone());
+    let admin =
+        AdminServiceServer::new(Admin { hub: hub.clone(), credentials: credentials.clone() });
+    let services = Services { hub, plans: Arc::default(), credentials };
     let farm = FarmServiceServer::new(services.clone())
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
@@ -85,6 +77,7 @@ where
         .add_service(health)
         .add_service(InterceptedService::new(farm, gate.clone()))
         .add_service(InterceptedService::new(jobs, gate.clone()))
+        .add_service(InterceptedService::new(admin, gate.clone()))
         .add_service(InterceptedService::new(reflection, gate))
         .serve_with_incoming_shutdown(connections, stop)
         .await
@@ -95,6 +88,7 @@ where
 struct Services {
     hub: HubHandle,
     plans: Arc<Plans>,
+    credentials: Credentials,
 }
 
 type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
@@ -107,13 +101,20 @@ impl FarmService for Services {
         &self,
         request: Request<Streaming<v1::WorkRequest>>,
     ) -> Result<Response<Self::WorkStream>, Status> {
+        let identity = identity(&request);
+        identity.require(Right::Count)?;
         let admission = request.extensions().get::<Admission>();
         let allowance = admission.map(Admission::allowance).unwrap_or_default();
         // A broken connection ends the stream like a regular end: the farm treats both alike.
         let messages = request.into_inner().map_while(Result::ok).map(decode);
         let (out, orders) = mpsc::channel(OUTGOING);
         let (hub, plans) = (self.hub.clone(), self.plans.clone());
-        let session = tokio::spawn(host(hub, plans, messages, out, allowance));
+        let credentials = self.credentials.clone();
+        let owner = identity.owner.clone();
+        let session = tokio::spawn(async move {
+            let ended = credentials.ended(&identity);
+            host(hub, plans, Peer { owner, messages, ended }, out, allowance).await
+        });
         let last_word = async move {
             match session.await {
                 Ok(Ok(())) => None,
@@ -155,6 +156,8 @@ impl From<SessionFault> for Status {
             SessionFault::Silent => Status::deadline_exceeded(text),
             SessionFault::Ended => Status::unavailable(text),
             SessionFault::Distrusted => Status::permission_denied(text),
+            SessionFault::Unproven => Status::aborted(text),
+            SessionFault::Expired => Status::unauthenticated(text),
             SessionFault::Failure(_) => Status::internal(text),
         }
     }
@@ -196,6 +199,7 @@ impl JobsService for Services {
         &self,
         request: Request<v1::SubmitRequest>,
     ) -> Result<Response<v1::SubmitResponse>, Status> {
+        identity(&request).require(Right::Change)?;
         let request = request.into_inner();
         let missing = |field| Status::invalid_argument(WireError::Missing(field).to_string());
         let problem = request.problem.ok_or_else(|| missing("problem"))?;
@@ -217,8 +221,9 @@ impl JobsService for Services {
 
     async fn list(
         &self,
-        _: Request<v1::ListRequest>,
+        request: Request<v1::ListRequest>,
     ) -> Result<Response<v1::ListResponse>, Status> {
+        identity(&request).require(Right::See)?;
         let jobs = self.hub.jobs().await?.into_iter().map(Into::into).collect();
         Ok(Response::new(v1::ListResponse { jobs }))
     }
@@ -227,6 +232,7 @@ impl JobsService for Services {
         &self,
         request: Request<v1::GetRequest>,
     ) -> Result<Response<v1::GetResponse>, Status> {
+        identity(&request).require(Right::See)?;
         let job = self.view(request.into_inner().job).await?.into();
         Ok(Response::new(v1::GetResponse { job: Some(job) }))
     }
@@ -237,6 +243,7 @@ impl JobsService for Services {
         &self,
         request: Request<v1::WatchRequest>,
     ) -> Result<Response<Self::WatchStream>, Status> {
+        identity(&request).require(Right::See)?;
         let mut last = self.view(request.into_inner().job).await?;
         let (sender, receiver) = mpsc::channel(1);
         let services = self.clone();
@@ -268,6 +275,7 @@ impl JobsService for Services {
         &self,
         request: Request<v1::AuditRequest>,
     ) -> Result<Response<v1::AuditResponse>, Status> {
+        identity(&request).require(Right::Change)?;
         let v1::AuditRequest { job, policy: wanted } = request.into_inner();
         let missing = || Status::invalid_argument(WireError::Missing("policy").to_string());
         let policy = policy(wanted.ok_or_else(missing)?)?;
@@ -285,6 +293,7 @@ impl JobsService for Services {
         &self,
         request: Request<v1::CancelRequest>,
     ) -> Result<Response<v1::CancelResponse>, Status> {
+        identity(&request).require(Right::Change)?;
         let job = self.grant(ClientRequest::Cancel(JobId(request.into_inner().job))).await?;
         Ok(Response::new(v1::CancelResponse { job: Some(job) }))
     }
@@ -293,6 +302,7 @@ impl JobsService for Services {
         &self,
         request: Request<v1::PauseRequest>,
     ) -> Result<Response<v1::PauseResponse>, Status> {
+        identity(&request).require(Right::Change)?;
         let job = self.grant(ClientRequest::Pause(JobId(request.into_inner().job))).await?;
         Ok(Response::new(v1::PauseResponse { job: Some(job) }))
     }
@@ -301,6 +311,7 @@ impl JobsService for Services {
         &self,
         request: Request<v1::ResumeRequest>,
     ) -> Result<Response<v1::ResumeResponse>, Status> {
+        identity(&request).require(Right::Change)?;
         let job = self.grant(ClientRequest::Resume(JobId(request.into_inner().job))).await?;
         Ok(Response::new(v1::ResumeResponse { job: Some(job) }))
     }

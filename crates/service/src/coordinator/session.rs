@@ -34,18 +34,36 @@ pub enum SessionFault {
     /// The coordinator is stopping, or the same worker has another session.
     #[error("the coordinator ended the session; connect again")]
     Ended,
-    /// A count of the worker was proven wrong.
+    /// A count of the worker's machine or owner was proven wrong.
     #[error(
-        "a count of this worker was proven wrong by two others: check the memory and cooling of its \
-         machine, then start it under another name"
+        "a count of this machine, or of its owner, was proven wrong: check the memory and cooling of the \
+         machine, then ask whoever runs the farm to trust it again (`queens trust`)"
     )]
     Distrusted,
+    /// The worker reported or held what was not lent to its owner.
+    #[error(
+        "this farm has not lent to this owner what the worker reported or holds; whatever it holds is void"
+    )]
+    Unproven,
+    /// The worker's credential has expired or was revoked.
+    #[error("the credential has expired or was revoked; ask whoever runs the farm for another one")]
+    Expired,
     /// The coordinator failed.
     #[error(transparent)]
     Failure(#[from] ServiceError),
 }
 
-/// Serves one worker until it leaves or is dismissed. The worker's messages come from `messages`, until
+/// The worker's end of a session, and who it belongs to.
+pub struct Peer<M, E> {
+    /// The owner of the worker's credential.
+    pub owner: String,
+    /// The worker's messages.
+    pub messages: M,
+    /// Completes when the credential is no longer valid.
+    pub ended: E,
+}
+
+/// Serves one worker until it leaves or is dismissed. The worker's messages come from `peer`, until
 /// that stream ends; the answers go to `out`. Messages are paid from `allowance`, and accepted counts fill
 /// it again.
 ///
@@ -55,10 +73,14 @@ pub enum SessionFault {
 pub async fn host(
     hub: HubHandle,
     plans: Arc<Plans>,
-    mut messages: impl Stream<Item = Result<WorkerMessage, WireError>> + Unpin,
+    peer: Peer<
+        impl Stream<Item = Result<WorkerMessage, WireError>> + Unpin,
+        impl Future<Output = ()>,
+    >,
     out: mpsc::Sender<WorkerOrder>,
     allowance: Allowance,
 ) -> Result<(), SessionFault> {
+    let Peer { owner, mut messages, ended } = peer;
     allowance.spend_session();
     let first = tokio::time::timeout(HELLO_TIMEOUT, messages.next()).await;
     let hello = match first {
@@ -69,8 +91,10 @@ pub async fn host(
     };
     let (worker, threads, held) = (hello.worker.clone(), hello.threads, hello.holding.len());
     let memory = ByteSize(hello.memory).display().iec();
-    let Ok((session, orders)) = hub.join(hello).await else { return Err(SessionFault::Ended) };
-    tracing::info!(%session, worker, threads, %memory, held, "worker joined");
+    let machine = hello.machine.clone();
+    let joined = hub.join(owner.clone(), hello).await;
+    let Ok((session, orders)) = joined else { return Err(SessionFault::Ended) };
+    tracing::info!(%session, worker, owner, machine, threads, %memory, held, "worker joined");
 
     let result = async {
         if out.send(WorkerOrder::Welcome).await.is_err() {
@@ -81,13 +105,17 @@ pub async fn host(
             ended = pump(orders, out, plans, &allowance) => {
                 ended.and(Err(SessionFault::Ended))
             }
+            () = ended => Err(SessionFault::Expired),
         }
     }
     .await;
 
     let _ = hub.session(Event::Left { session }).await;
     if let Err(
-        fault @ (SessionFault::Message(_) | SessionFault::NoHello | SessionFault::Range(_)),
+        fault @ (SessionFault::Message(_)
+        | SessionFault::NoHello
+        | SessionFault::Range(_)
+        | SessionFault::Unproven),
     ) = &result
     {
         tracing::warn!(%session, worker, %fault, "worker dismissed: it sent what it must not");

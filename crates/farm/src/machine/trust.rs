@@ -1,0 +1,67 @@
+//! Who is believed, and what becomes of the counts of those who are not any more.
+
+use super::{Farm, Pending};
+use crate::{Dismissal, LedgerCommand, Party, RequestId, SessionId, Withdrawn};
+
+impl Farm {
+    /// Somebody decided about a party. Sessions of one that is not believed end at once; the rest waits for the
+    /// ledger.
+    pub(super) fn trust_changed(
+        &mut self,
+        request: RequestId,
+        party: Party,
+        trusted: bool,
+        reason: String,
+    ) {
+        if trusted {
+            self.distrusted.0.remove(&party);
+            let command = LedgerCommand::Trust { party, reason };
+            return self.command(command, Pending::Trust { request });
+        }
+        self.distrust(std::iter::once(party.clone()));
+        self.settling += 1;
+        let command = LedgerCommand::Distrust { party, reason };
+        self.command(command, Pending::Distrust { request });
+    }
+
+    /// Nothing that these parties say is believed any more.
+    pub(super) fn distrust(&mut self, parties: impl IntoIterator<Item = Party>) {
+        self.distrusted.0.extend(parties);
+        let is_theirs = |id: &SessionId| self.distrusted.includes(self.sessions[id].maker());
+        let theirs: Vec<SessionId> = self.sessions.keys().copied().filter(is_theirs).collect();
+        theirs.into_iter().for_each(|id| self.dismiss(id, Dismissal::Distrusted));
+    }
+
+    /// The ledger has taken rows back, and no settlement is under way any more.
+    pub(super) fn taken_back(&mut self, withdrawn: &[Withdrawn]) {
+        for withdrawn in withdrawn {
+            self.withdraw(withdrawn);
+        }
+        for id in self.jobs.keys().copied().collect::<Vec<_>>() {
+            self.end_if_certain(id);
+            self.finish_if_covered(id);
+        }
+    }
+
+    /// Rows of a party that is believed no more are no longer there.
+    fn withdraw(&mut self, withdrawn: &Withdrawn) {
+        let Withdrawn { job: id, ranges, total, audits_wanted, audits_agreed } = withdrawn;
+        let job = self.jobs.get_mut(id).expect("the ledger knows no other jobs");
+        job.unclaim(ranges);
+        job.tasks_done -= ranges.len();
+        job.total = job.total.checked_sub(*total).expect("the total includes its rows");
+        let is_gone = |range| ranges.intersects(range);
+        let mut leases: Vec<_> = job.audits.drop(is_gone).into_iter().map(|(_, id)| id).collect();
+        let disputes = job.disputes.extract_if(.., |&range, _| is_gone(range));
+        leases.extend(disputes.filter_map(|(_, dispute)| dispute.recount));
+        job.audits.forget(*audits_wanted);
+        job.audits_agreed = *audits_agreed;
+        for lease in leases {
+            self.revoke(lease);
+        }
+        if !ranges.is_empty() || *audits_wanted > 0 {
+            self.reopen(*id);
+        }
+        self.find_audits(*id);
+    }
+}

@@ -1,0 +1,169 @@
+//! Who answers for a count.
+//!
+//! ```text
+//!   owner "rack7" ──a credential, checked by the coordinator
+//!     └── machine "node12" ──what the worker says of itself
+//!           └── worker "node12-4f1a" ──one process, for people
+//! ```
+//!
+//! A machine that miscounts is told from others by its name, which its owner is trusted to give. Whoever
+//! holds a credential can invent machines, so that only owners count against strangers.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use crate::TrustChange;
+
+/// An owner of a credential, and one of its machines.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Maker {
+    /// The owner of the credential under which the count came.
+    pub owner: String,
+    /// The machine, as its worker names it.
+    pub machine: String,
+}
+
+/// Who made a count, with all that is kept of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Author {
+    /// Who answers for it.
+    pub maker: Maker,
+    /// The worker's name, for people.
+    pub worker: String,
+    /// The version of its program.
+    pub build: String,
+}
+
+/// Between whom a second opinion lies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Across {
+    /// Between machines. It protects against broken hardware.
+    #[default]
+    Machines,
+    /// Between owners. It protects against owners that lie, unless they collude.
+    Owners,
+}
+
+/// Those who are taken for one: a machine, or all machines of an owner.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Party {
+    /// The owner.
+    pub owner: String,
+    /// The machine; `None` for all of the owner's machines.
+    pub machine: Option<String>,
+}
+
+impl Maker {
+    /// Who is taken for one with this maker.
+    #[must_use]
+    pub fn party(&self, across: Across) -> Party {
+        let machine = match across {
+            Across::Machines => Some(self.machine.clone()),
+            Across::Owners => None,
+        };
+        Party { owner: self.owner.clone(), machine }
+    }
+
+    /// Whether the two may check each other.
+    #[must_use]
+    pub fn is_apart_from(&self, other: &Maker, across: Across) -> bool {
+        match across {
+            Across::Machines => self != other,
+            Across::Owners => self.owner != other.owner,
+        }
+    }
+}
+
+impl Party {
+    /// Whether it answers for what `maker` counts.
+    #[must_use]
+    pub fn includes(&self, maker: &Maker) -> bool {
+        let is_machine = self.machine.as_ref().is_none_or(|machine| *machine == maker.machine);
+        self.owner == maker.owner && is_machine
+    }
+}
+
+/// Parties of which nothing is believed any more.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Distrusted(pub BTreeSet<Party>);
+
+impl Distrusted {
+    /// Those who are not believed after these changes, of which the newest is the last.
+    pub fn after<'a>(changes: impl IntoIterator<Item = &'a TrustChange>) -> Distrusted {
+        let mut distrusted = Distrusted::default();
+        for TrustChange { party, trusted, .. } in changes {
+            match trusted {
+                true => distrusted.0.remove(party),
+                false => distrusted.0.insert(party.clone()),
+            };
+        }
+        distrusted
+    }
+
+    /// Whether nothing of this maker is believed.
+    #[must_use]
+    pub fn includes(&self, maker: &Maker) -> bool {
+        let is_in = |across| self.0.contains(&maker.party(across));
+        is_in(Across::Machines) || is_in(Across::Owners)
+    }
+}
+
+impl Across {
+    /// Its name in messages, ledgers and bundles.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Across::Machines => "machines",
+            Across::Owners => "owners",
+        }
+    }
+
+    /// The one of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Across> {
+        [Across::Machines, Across::Owners].into_iter().find(|across| across.name() == name)
+    }
+}
+
+impl fmt::Display for Maker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.owner, self.machine)
+    }
+}
+
+impl fmt::Display for Party {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.machine {
+            Some(machine) => write!(f, "{}/{machine}", self.owner),
+            None => f.write_str(&self.owner),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn maker(owner: &str, machine: &str) -> Maker {
+        Maker { owner: owner.into(), machine: machine.into() }
+    }
+
+    #[test]
+    fn machines_of_one_owner_check_each_other_only_across_machines() {
+        let (a, b, other) = (maker("o", "a"), maker("o", "b"), maker("p", "a"));
+        assert!(a.is_apart_from(&b, Across::Machines) && !a.is_apart_from(&b, Across::Owners));
+        for across in [Across::Machines, Across::Owners] {
+            assert!(!a.is_apart_from(&a.clone(), across));
+            assert!(a.is_apart_from(&other, across));
+        }
+    }
+
+    #[test]
+    fn who_distrusts_an_owner_distrusts_all_its_machines() {
+        let mut distrusted = Distrusted::default();
+        distrusted.0.insert(maker("o", "a").party(Across::Machines));
+        assert!(distrusted.includes(&maker("o", "a")) && !distrusted.includes(&maker("o", "b")));
+        distrusted.0.insert(maker("o", "a").party(Across::Owners));
+        assert!(distrusted.includes(&maker("o", "b")) && !distrusted.includes(&maker("p", "a")));
+    }
+}

@@ -1,0 +1,256 @@
+//! Workers that report, hold or lose what they were not lent, and parties that somebody decides about.
+
+use farm::{
+    Across, Dismissal, Effect, Event, Hello, Holding, JobId, JobState, LeaseId, Loan, LoanProof,
+    Party, Report, RequestId, SessionId, Verdict,
+};
+
+use crate::stage::{
+    OWNER, Stage, asked_again, audits, author, hello, plan, proven, range, recount, report, work,
+};
+
+fn is_dismissed(stage: &Stage, session: SessionId, reason: Dismissal) -> bool {
+    stage.sent.contains(&Effect::Dismiss { session, reason })
+}
+
+fn count_of(loan: &Loan) -> Report {
+    let (lease, proof) = (loan.lease, loan.proof);
+    Report { lease, proof, ..report(loan.job, loan.plan, loan.range) }
+}
+
+fn holding(loan: &Loan) -> Holding {
+    let Loan { lease, job, fingerprint, range, proof, .. } = *loan;
+    Holding { lease, job, fingerprint, range, proof }
+}
+
+#[test]
+fn what_was_never_lent_counts_nothing_and_ends_the_session() {
+    // A session that was lent nothing, and then one with a proof that was made up.
+    let mut stage = Stage::new();
+    let job = stage.submit(4, 0);
+    let all = report(job, plan(4), range(0, 4));
+    for number in 1..=2 {
+        let session = stage.join(&format!("w{number}"), 0);
+        let seal = [number; 16];
+        let forged = Report { proof: LoanProof { seal, ..all.proof }, ..all };
+
+        assert_eq!(stage.report_as_is(session, forged), None);
+
+        assert!(is_dismissed(&stage, session, Dismissal::Unproven));
+    }
+    assert_eq!(stage.state(job), (JobState::Running, 0));
+}
+
+#[test]
+fn a_proof_is_worth_nothing_for_another_owner_job_range_or_purpose() {
+    let mut stage = Stage::new();
+    let (job, twin) = (stage.submit(8, 0), stage.submit(8, -1));
+    let lender = stage.join("w1", 4);
+    let loan = stage.last_loan(lender);
+    let honest = count_of(&loan);
+    let beyond = range(loan.range.end(), loan.range.end() + 1);
+    let stolen = [
+        ("rack8", honest),
+        (OWNER, Report { job: twin, ..honest }),
+        (OWNER, Report { lease: LeaseId(loan.lease.0 + 1), ..honest }),
+        (OWNER, Report { range: beyond, ..honest }),
+        (OWNER, asked_again(honest)),
+    ];
+    for (number, (owner, theft)) in stolen.into_iter().enumerate() {
+        let session = SessionId(100 + number as u64);
+        stage.join_as(session, owner, Hello { instance: session.0, ..hello("w2", 0) });
+
+        assert_eq!(stage.report_as_is(session, theft), None, "{theft:?}");
+
+        assert!(is_dismissed(&stage, session, Dismissal::Unproven));
+    }
+    assert_eq!((stage.state(job).1, stage.state(twin).1), (0, 0));
+    assert_eq!(stage.report_as_is(lender, honest), Some(Verdict::Accepted));
+}
+
+#[test]
+fn a_report_is_recognized_after_a_restart_and_after_its_lease() {
+    let mut stage = Stage::new();
+    let job = stage.submit(4, 0);
+    let one = stage.join("w1", 4);
+    let loan = stage.last_loan(one);
+
+    stage.restart();
+    let two = stage.join("w2", 0);
+
+    // The owner answers, whichever of its sessions brings it.
+    assert_eq!(stage.report_as_is(two, count_of(&loan)), Some(Verdict::Accepted));
+    assert_eq!(stage.state(job), (JobState::Done, 4));
+}
+
+#[test]
+fn a_part_of_a_recount_is_not_what_was_asked_for() {
+    let mut stage = Stage::new();
+    let job = stage.submit_audited(4);
+    let (one, two) = (stage.join("w1", 0), stage.join("w2", 4));
+    stage.report(one, report(job, plan(4), range(0, 4)));
+    let loan = stage.last_loan(two);
+
+    let part = report(job, plan(4), range(0, 2));
+    let verdict = stage.report_as_is(two, Report { lease: loan.lease, proof: loan.proof, ..part });
+
+    assert_eq!((verdict, audits(&stage, job)), (Some(Verdict::Invalid), (1, 0)));
+}
+
+#[test]
+fn who_holds_what_it_was_not_lent_is_dismissed_and_keeps_nothing() {
+    let mut stage = Stage::new();
+    stage.submit(4, 0);
+    let one = stage.join("w1", 4);
+    let loan = stage.last_loan(one);
+    stage.act(Event::Left { session: one });
+    let everything = Holding { range: range(0, 4), ..holding(&loan) };
+    assert_eq!(loan.range, everything.range);
+
+    let thief = SessionId(66);
+    stage.join_as(thief, "rack8", Hello { holding: vec![everything], ..hello("w6", 100) });
+
+    assert!(is_dismissed(&stage, thief, Dismissal::Unproven));
+    let honest = stage.join("w2", 4);
+    assert_eq!(stage.last_loan(honest).range, range(0, 4));
+}
+
+#[test]
+fn coming_back_again_and_again_does_not_keep_a_loan_beyond_its_deadline() {
+    let mut stage = Stage::new();
+    stage.submit(4, 0);
+    let one = stage.join("w1", 4);
+    let loan = stage.last_loan(one);
+    let mut session = one;
+    for second in 1..=70 {
+        stage.tick(1_000 * second);
+        stage.act(Event::Left { session });
+        session = SessionId(100 + second);
+        let hello = Hello { holding: vec![holding(&loan)], ..hello("w1", 0) };
+        stage.join_as(session, OWNER, hello);
+    }
+
+    assert!(stage.revoked(loan.lease));
+    let honest = stage.join("w2", 4);
+    assert_eq!(stage.last_loan(honest).range, loan.range);
+}
+
+#[test]
+fn no_more_is_taken_up_again_than_the_credit_allows() {
+    let mut stage = Stage::new();
+    let job = stage.submit(4, 0);
+    let one = stage.join("w1", 4);
+    let loan = stage.last_loan(one);
+    stage.act(Event::Left { session: one });
+
+    let hello = Hello { holding: vec![holding(&loan)], ..hello("w1", 1) };
+    stage.join_as(SessionId(9), OWNER, hello);
+
+    let free = stage.join("w2", 100);
+    assert_eq!(stage.last_loan(free).range, range(1, 4));
+    assert_eq!(stage.farm.job(job).expect("it exists").workers, 2);
+}
+
+#[test]
+fn an_owner_that_loses_process_after_process_poisons_few_tasks() {
+    let mut stage = Stage::new();
+    let job = stage.submit(1_000, 0);
+    for life in 1..=10_000 {
+        stage.now += 10;
+        let session = SessionId(life);
+        stage.join_as(session, OWNER, Hello { instance: life, ..hello("w1", 1) });
+        stage.act(Event::Left { session });
+    }
+
+    let poisoned = stage.farm.job(job).expect("it exists").poisoned;
+    assert!(poisoned < 10, "{poisoned} tasks in 100 s");
+}
+
+fn decide(stage: &mut Stage, party: Party, trusted: bool) {
+    let (request, reason) = (RequestId(5), "the fan is broken".into());
+    stage.act(Event::TrustChanged { request, party, trusted, reason });
+    assert!(stage.sent.contains(&Effect::TrustNoted { request }));
+}
+
+#[test]
+fn who_is_distrusted_by_hand_is_dismissed_and_its_counts_are_taken_back() {
+    // Given: w1 has counted all of a job that is done, and a part of another.
+    let mut stage = Stage::new();
+    let (done, half) = (stage.submit(3, 0), stage.submit(4, 0));
+    let one = stage.join("w1", 0);
+    stage.report(one, report(done, plan(3), range(0, 3)));
+    stage.report(one, report(half, plan(4), range(0, 2)));
+    assert_eq!(stage.state(done), (JobState::Done, 3));
+
+    decide(&mut stage, author("w1").maker.party(Across::Machines), false);
+
+    assert!(is_dismissed(&stage, one, Dismissal::Distrusted));
+    assert_eq!(stage.state(done), (JobState::Running, 0));
+    assert_eq!(stage.state(half), (JobState::Running, 0));
+    let two = stage.join("w2", 10);
+    work(&mut stage, two);
+    assert_eq!(stage.state(done), (JobState::Done, 3));
+}
+
+#[test]
+fn who_is_pardoned_may_work_again_also_after_a_restart() {
+    let mut stage = Stage::new();
+    stage.submit(3, 0);
+    let party = author("w1").maker.party(Across::Machines);
+    decide(&mut stage, party.clone(), false);
+    stage.join("w1", 3);
+    assert!(is_dismissed(&stage, SessionId(1), Dismissal::Distrusted));
+
+    decide(&mut stage, party, true);
+    stage.restart();
+
+    let one = stage.join("w1", 3);
+    assert_eq!(stage.last_loan(one).job, JobId(1));
+}
+
+#[test]
+fn who_distrusts_an_owner_distrusts_all_its_machines() {
+    let mut stage = Stage::new();
+    stage.submit(3, 0);
+    let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
+
+    decide(&mut stage, author("w1").maker.party(Across::Owners), false);
+
+    for session in [one, two] {
+        assert!(is_dismissed(&stage, session, Dismissal::Distrusted));
+    }
+}
+
+#[test]
+fn a_liar_across_owners_is_distrusted_with_all_its_machines() {
+    // Given: two machines of rack8 dispute what rack7 has counted, of a job across owners.
+    let mut stage = Stage::new();
+    let job = stage.submit_audited(4);
+    let policy = farm::AuditPolicy { across: Across::Owners, ..crate::stage::AUDIT_ALL };
+    stage.act(Event::AuditAsked { request: RequestId(1), job, policy });
+    let one = stage.join("w1", 0);
+    stage.report(one, report(job, plan(4), range(0, 4)));
+    for number in [2, 3] {
+        stage.join_as(
+            SessionId(number),
+            "rack8",
+            Hello { instance: number, ..hello(&format!("w{number}"), 0) },
+        );
+        let tally = crate::stage::tally(plan(4), range(0, 4), 1);
+        let lie = asked_again(Report { tally, ..report(job, plan(4), range(0, 4)) });
+        stage.report_as_is(SessionId(number), proven(lie, "rack8"));
+    }
+    assert_eq!(stage.state(job), (JobState::Running, 4));
+
+    // When a third owner agrees with the first
+    let judge = SessionId(4);
+    stage.join_as(judge, "rack9", hello("w4", 4));
+    let loan = stage.last_loan(judge);
+    recount(&mut stage, judge, loan, "by search");
+
+    // Then the lie does not stand, and rack8 is believed no more.
+    assert_eq!(stage.state(job), (JobState::Done, 4));
+    for session in [SessionId(2), SessionId(3)] {
+        assert!(is_dismissed(&stage, session, Dismissal::Distrusted));
+    }
+}

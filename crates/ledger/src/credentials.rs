@@ -1,0 +1,151 @@
+//! Who may use a coordinator. A ledger keeps the hash of each secret, never the secret.
+
+use rusqlite::Connection;
+
+use super::LedgerFault;
+use super::entry::{signed, unsigned};
+
+/// What a credential allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// Everything.
+    Admin,
+    /// To submit and change jobs, and to see them.
+    Submitter,
+    /// To see jobs.
+    Viewer,
+    /// To count.
+    Worker,
+}
+
+impl Role {
+    /// All roles.
+    pub const ALL: [Role; 4] = [Role::Admin, Role::Submitter, Role::Viewer, Role::Worker];
+
+    /// Its name in messages, ledgers and options.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Admin => "admin",
+            Role::Submitter => "submitter",
+            Role::Viewer => "viewer",
+            Role::Worker => "worker",
+        }
+    }
+
+    /// The role of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Role> {
+        Role::ALL.into_iter().find(|role| role.name() == name)
+    }
+}
+
+/// A credential without its secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Credential {
+    /// Its number in the ledger, from 1 on.
+    pub id: u64,
+    /// Who answers for what is done with it.
+    pub owner: String,
+    /// What it allows.
+    pub role: Role,
+    /// BLAKE3 of the secret.
+    pub hash: [u8; 32],
+    /// When it was made, Unix milliseconds.
+    pub created_at_ms: i64,
+    /// When it stops to be valid, Unix milliseconds; `None` if never.
+    pub expires_at_ms: Option<i64>,
+    /// When it was revoked, Unix milliseconds.
+    pub revoked_at_ms: Option<i64>,
+}
+
+/// A change of the credentials.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CredentialChange {
+    /// Adds a credential. Its number has not been used before.
+    Add(Credential),
+    /// Revokes the credential with this number.
+    Revoke {
+        /// The number.
+        id: u64,
+        /// When, Unix milliseconds.
+        at_ms: i64,
+    },
+}
+
+/// Reads all credentials, the oldest first.
+pub(super) fn read(db: &Connection) -> Result<Vec<Credential>, LedgerFault> {
+    let mut statement = db.prepare(
+        "SELECT id, owner, role, hash, created_at, expires_at, revoked_at FROM credentials ORDER BY id",
+    )?;
+    let fault = |what: &str| LedgerFault::Content(format!("a credential has an unknown {what}"));
+    let read = |columns: &rusqlite::Row<'_>| {
+        let role = Role::named(&columns.get::<_, String>(2)?);
+        Ok(Credential {
+            id: unsigned(columns, 0)?,
+            owner: columns.get(1)?,
+            role: role.ok_or_else(|| fault("role"))?,
+            hash: columns.get(3)?,
+            created_at_ms: columns.get(4)?,
+            expires_at_ms: columns.get(5)?,
+            revoked_at_ms: columns.get(6)?,
+        })
+    };
+    statement.query_and_then([], read)?.collect()
+}
+
+/// Makes a change.
+pub(super) fn change(db: &Connection, change: &CredentialChange) -> Result<(), LedgerFault> {
+    match change {
+        CredentialChange::Add(credential) => db.execute(
+            "INSERT INTO credentials VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                signed(credential.id),
+                &credential.owner,
+                credential.role.name(),
+                credential.hash,
+                credential.created_at_ms,
+                credential.expires_at_ms,
+                credential.revoked_at_ms,
+            ),
+        )?,
+        CredentialChange::Revoke { id, at_ms } => db.execute(
+            "UPDATE credentials SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL",
+            (at_ms, signed(*id)),
+        )?,
+    };
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CheckedLedger;
+
+    #[test]
+    fn credentials_are_read_back_as_they_were_written() {
+        let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin).expect("it opens");
+        let credential = |id, role| Credential {
+            id,
+            owner: format!("owner {id}"),
+            role,
+            hash: [id as u8; 32],
+            created_at_ms: 5,
+            expires_at_ms: (id == 2).then_some(9),
+            revoked_at_ms: None,
+        };
+        let mut all: Vec<Credential> =
+            (1..).zip(Role::ALL).map(|(id, role)| credential(id, role)).collect();
+        for one in &all {
+            change(&ledger.db, &CredentialChange::Add(one.clone())).expect("it is new");
+        }
+        assert_eq!(read(&ledger.db).expect("they are sound"), all);
+
+        for at_ms in [77, 78] {
+            change(&ledger.db, &CredentialChange::Revoke { id: 3, at_ms }).expect("it is there");
+        }
+        all[2].revoked_at_ms = Some(77);
+        assert_eq!(ledger.credentials().expect("they are sound"), all);
+        change(&ledger.db, &CredentialChange::Add(credential(1, Role::Viewer))).expect_err("used");
+    }
+}

@@ -1,0 +1,137 @@
+//! The service of those who run a farm: who may do what, and who is believed.
+
+use std::time::Duration;
+
+use farm::{Party, WorkerView};
+use ledger::{Credential, Role};
+use tonic::{Request, Response, Status};
+use wire::v1;
+use wire::v1::admin_service_server::AdminService;
+use wire::visible;
+
+use super::credentials::identity;
+use super::{Credentials, HubHandle, Right};
+
+/// See the module.
+#[derive(Clone)]
+pub(super) struct Admin {
+    pub(super) hub: HubHandle,
+    pub(super) credentials: Credentials,
+}
+
+/// The longest reason, bytes.
+const MAX_REASON: usize = 1_024;
+
+#[tonic::async_trait]
+impl AdminService for Admin {
+    async fn create_token(
+        &self,
+        request: Request<v1::CreateTokenRequest>,
+    ) -> Result<Response<v1::CreateTokenResponse>, Status> {
+        identity(&request).require(Right::Decide)?;
+        let request = request.into_inner();
+        let role = role(request.role())?;
+        let owner = visible("owner", &request.owner).map_err(invalid)?;
+        let lifetime = request.lifetime_s.map(Duration::from_secs);
+        let created = self.credentials.create(&self.hub, owner, role, lifetime).await?;
+        let (token, credential) = created;
+        tracing::info!(id = credential.id, owner, role = role.name(), "token created");
+        let secret = token.secret().to_string();
+        Ok(Response::new(v1::CreateTokenResponse { token: Some(told(credential)), secret }))
+    }
+
+    async fn list_tokens(
+        &self,
+        request: Request<v1::ListTokensRequest>,
+    ) -> Result<Response<v1::ListTokensResponse>, Status> {
+        identity(&request).require(Right::Decide)?;
+        let tokens = self.credentials.list().into_iter().map(told).collect();
+        Ok(Response::new(v1::ListTokensResponse { tokens }))
+    }
+
+    async fn revoke_token(
+        &self,
+        request: Request<v1::RevokeTokenRequest>,
+    ) -> Result<Response<v1::RevokeTokenResponse>, Status> {
+        identity(&request).require(Right::Decide)?;
+        let id = request.into_inner().id;
+        let revoked = self.credentials.revoke(&self.hub, id).await?;
+        let none =
+            || Status::not_found(format!("there is no token {id}; `queens token list` lists them"));
+        let credential = revoked.ok_or_else(none)?;
+        tracing::info!(id, owner = credential.owner, "token revoked");
+        Ok(Response::new(v1::RevokeTokenResponse { token: Some(told(credential)) }))
+    }
+
+    async fn list_workers(
+        &self,
+        request: Request<v1::ListWorkersRequest>,
+    ) -> Result<Response<v1::ListWorkersResponse>, Status> {
+        identity(&request).require(Right::Decide)?;
+        let (workers, distrusted) = self.hub.workers().await?;
+        let worker = |view: WorkerView| v1::Worker {
+            owner: view.author.maker.owner,
+            machine: view.author.maker.machine,
+            name: view.author.worker,
+            build: view.author.build,
+            threads: view.threads,
+            memory: view.memory,
+            tasks: view.tasks,
+        };
+        Ok(Response::new(v1::ListWorkersResponse {
+            workers: workers.into_iter().map(worker).collect(),
+            distrusted: distrusted.into_iter().map(Into::into).collect(),
+        }))
+    }
+
+    async fn change_trust(
+        &self,
+        request: Request<v1::ChangeTrustRequest>,
+    ) -> Result<Response<v1::ChangeTrustResponse>, Status> {
+        let identity = identity(&request);
+        identity.require(Right::Decide)?;
+        let v1::ChangeTrustRequest { party, trusted, reason } = request.into_inner();
+        let missing = || invalid(wire::WireError::Missing("party"));
+        let party = Party::try_from(party.ok_or_else(missing)?).map_err(invalid)?;
+        let is_plain = reason.len() <= MAX_REASON && !reason.chars().any(char::is_control);
+        if !is_plain {
+            return Err(Status::invalid_argument(format!(
+                "a reason is one line of at most {MAX_REASON} bytes"
+            )));
+        }
+        tracing::warn!(%party, trusted, reason, by = identity.owner, "trust changed by hand");
+        self.hub.change_trust(party, trusted, reason).await?;
+        Ok(Response::new(v1::ChangeTrustResponse {}))
+    }
+}
+
+fn invalid(error: wire::WireError) -> Status {
+    Status::invalid_argument(error.to_string())
+}
+
+fn role(role: v1::Role) -> Result<Role, Status> {
+    match role {
+        v1::Role::Unspecified => Err(invalid(wire::WireError::Missing("role"))),
+        v1::Role::Admin => Ok(Role::Admin),
+        v1::Role::Submitter => Ok(Role::Submitter),
+        v1::Role::Viewer => Ok(Role::Viewer),
+        v1::Role::Worker => Ok(Role::Worker),
+    }
+}
+
+fn told(credential: Credential) -> v1::Token {
+    let role = match credential.role {
+        Role::Admin => v1::Role::Admin,
+        Role::Submitter => v1::Role::Submitter,
+        Role::Viewer => v1::Role::Viewer,
+        Role::Worker => v1::Role::Worker,
+    };
+    v1::Token {
+        id: credential.id,
+        owner: credential.owner,
+        role: role.into(),
+        created_at_ms: credential.created_at_ms,
+        expires_at_ms: credential.expires_at_ms,
+        revoked_at_ms: credential.revoked_at_ms,
+    }
+}
