@@ -8,13 +8,11 @@ use farm::{
 };
 
 use crate::v1::{self, work_request, work_response};
-use crate::{MAX_TASKS_PER_MESSAGE, PROTOCOL, WireError};
+use crate::{MAX_TASKS_PER_MESSAGE, PROTOCOL, WireError, is_text};
 
 /// The greatest weight of a task: boards have orbits of up to 8, and a torus of size 32 has 64
 /// translations and reflections.
 const MAX_WEIGHT: u8 = 64;
-/// The longest name that a worker may give itself, its build or its backend, bytes.
-const MAX_WORKER_NAME: usize = 128;
 /// The most threads of one worker.
 const MAX_THREADS: u32 = 4096;
 
@@ -71,13 +69,13 @@ impl TryFrom<v1::Hello> for Hello {
         if hello.protocol != PROTOCOL {
             return Err(WireError::Protocol { theirs: hello.protocol });
         }
-        if hello.worker.is_empty() || hello.worker.len() > MAX_WORKER_NAME {
-            return Err(WireError::out_of_bounds("worker", hello.worker.len()));
+        let texts =
+            [("worker", &hello.worker), ("build", &hello.build), ("backend", &hello.backend)];
+        if let Some((field, _)) = texts.into_iter().find(|(_, text)| !is_text(text)) {
+            return Err(WireError::Text { field });
         }
-        for (field, text) in [("build", &hello.build), ("backend", &hello.backend)] {
-            if text.len() > MAX_WORKER_NAME {
-                return Err(WireError::out_of_bounds(field, text.len()));
-            }
+        if hello.worker.is_empty() {
+            return Err(WireError::Text { field: "worker" });
         }
         if hello.threads == 0 || hello.threads > MAX_THREADS {
             return Err(WireError::out_of_bounds("threads", hello.threads));
@@ -154,7 +152,11 @@ impl TryFrom<v1::Recount> for Recount {
     type Error = WireError;
 
     fn try_from(recount: v1::Recount) -> Result<Self, WireError> {
-        Ok(Recount { unlike: kernel(&recount.unlike)?, by_search: recount.by_search })
+        let unlike = match recount.unlike.as_str() {
+            "" => KernelName::default(),
+            name => kernel(name)?,
+        };
+        Ok(Recount { unlike, by_search: recount.by_search })
     }
 }
 
@@ -335,7 +337,7 @@ fn digest(bytes: &[u8]) -> Result<Digest, WireError> {
 }
 
 fn kernel(name: &str) -> Result<KernelName, WireError> {
-    KernelName::new(name).ok_or_else(|| WireError::out_of_bounds("kernel", name.len()))
+    KernelName::new(name).ok_or_else(|| WireError::kernel(name))
 }
 
 fn range(range: Option<v1::OrdinalRange>) -> Result<Range, WireError> {

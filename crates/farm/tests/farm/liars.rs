@@ -17,13 +17,13 @@ fn contradicted() -> (Stage, JobId) {
         let (tally, kernel) = (tally(plan(6), range, more), kernel(name));
         Report { tally, kernel, ..report(job, plan(6), range) }
     };
-    stage.report(one, of(0, 0, "straight"));
-    stage.report(one, of(2, 7, "straight"));
-    stage.report(two, of(4, 0, "straight"));
-    stage.report(two, of(0, 0, "by search"));
-    stage.report(one, of(4, 0, "by search"));
+    stage.report(one, of(0, 0, "portable"));
+    stage.report(one, of(2, 7, "portable"));
+    stage.report(two, of(4, 0, "portable"));
+    stage.report(two, of(0, 0, "search"));
+    stage.report(one, of(4, 0, "search"));
     assert_eq!(audits(&stage, job), (1, 2));
-    assert_eq!(stage.report(two, of(2, 0, "by search")), Some(Verdict::Disputed));
+    assert_eq!(stage.report(two, of(2, 0, "search")), Some(Verdict::Disputed));
     (stage, job)
 }
 
@@ -33,7 +33,7 @@ fn a_liar_is_caught_and_named_and_its_confirmations_are_void() {
 
     let three = stage.join("w3", 2);
     let loan = stage.last_loan(three);
-    recount(&mut stage, three, loan, "straight");
+    recount(&mut stage, three, loan, "portable");
 
     let named = |command: &LedgerCommand| matches!(command, LedgerCommand::Settle { wrong, .. } if *wrong == ["w1"]);
     assert!(stage.commands.iter().any(named));
@@ -65,7 +65,7 @@ fn what_only_a_liar_has_counted_is_counted_anew_in_every_job() {
     // When w3 agrees with w2
     let three = stage.join("w3", 2);
     let loan = stage.last_loan(three);
-    recount(&mut stage, three, loan, "straight");
+    recount(&mut stage, three, loan, "portable");
 
     // Then only the settled range is left of both.
     assert_eq!(stage.state(first), (JobState::Running, 2));
@@ -113,14 +113,14 @@ fn a_liar_does_not_second_the_settlement_that_proves_it_wrong() {
         let (tally, kernel) = (tally(plan(4), range(0, 4), more), kernel(name));
         Report { tally, kernel, ..report(job, plan(4), range(0, 4)) }
     };
-    stage.report(one, of(0, "straight"));
-    stage.report(two, of(0, "by search"));
+    stage.report(one, of(0, "portable"));
+    stage.report(two, of(0, "search"));
     assert_eq!((stage.state(job).0, audits(&stage, job)), (JobState::Done, (0, 1)));
-    stage.report(three, of(1, "straight"));
-    stage.report(two, of(2, "straight"));
+    stage.report(three, of(1, "portable"));
+    stage.report(two, of(2, "portable"));
 
     // When w4 agrees with w1, so that w2 and w3 are wrong
-    assert_eq!(stage.report(four, of(0, "straight")), Some(Verdict::Disputed));
+    assert_eq!(stage.report(four, of(0, "portable")), Some(Verdict::Disputed));
 
     // Then w1 seconds w4, and nobody has to count it again.
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 4), (0, 1)));
@@ -136,15 +136,15 @@ fn a_settlement_that_only_a_liar_seconds_waits_for_another_count() {
         let (tally, kernel) = (tally(plan(4), range(0, 4), more), kernel(name));
         Report { tally, kernel, ..report(job, plan(4), range(0, 4)) }
     };
-    stage.report(one, of(1, "straight"));
-    stage.report(one, of(0, "straight"));
+    stage.report(one, of(1, "portable"));
+    stage.report(one, of(0, "portable"));
 
     // When w2 agrees with what w1 said at last
-    stage.report(two, of(0, "straight"));
+    stage.report(two, of(0, "portable"));
 
     // Then a worker that is believed has to say so, too.
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Running, 4), (1, 0)));
-    stage.report(three, of(0, "by search"));
+    stage.report(three, of(0, "search"));
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 4), (0, 1)));
 }
 
@@ -153,7 +153,7 @@ fn who_was_proven_wrong_is_never_heard_again() {
     let (mut stage, job) = contradicted();
     let three = stage.join("w3", 2);
     let loan = stage.last_loan(three);
-    recount(&mut stage, three, loan, "straight");
+    recount(&mut stage, three, loan, "portable");
 
     let reason = Dismissal::Distrusted;
     let (again, sent) = (

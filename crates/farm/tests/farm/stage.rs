@@ -191,7 +191,7 @@ pub fn submission(
 }
 
 pub fn kernel(name: &str) -> KernelName {
-    KernelName::new(name).expect("it is short")
+    KernelName::new(name).expect("there is such a kernel")
 }
 
 /// What tasks of `range` count if all count 1, but the first of them `more`.
@@ -209,7 +209,7 @@ pub fn report(job: JobId, plan: Plan, range: Range) -> Report {
         lease: LeaseId(0),
         range,
         tally: tally(plan, range, 0),
-        kernel: kernel("straight"),
+        kernel: kernel("portable"),
         busy_us: 1_000 * range.len(),
     }
 }
@@ -224,7 +224,7 @@ pub fn recount(stage: &mut Stage, session: SessionId, loan: Loan, name: &str) ->
 pub fn work(stage: &mut Stage, session: SessionId) {
     let mut done = stage.loans(session).len() - 1;
     while let Some(&loan) = stage.loans(session).get(done) {
-        let name = if loan.recount.is_some() { "by search" } else { "straight" };
+        let name = if loan.recount.is_some() { "search" } else { "portable" };
         recount(stage, session, loan, name);
         done += 1;
     }

@@ -18,7 +18,7 @@ pub(super) struct WorkerArgs {
     #[command(flatten)]
     counting: CountingArgs,
     /// Name in the evidence [default: the host's name and a random part]
-    #[arg(long, value_name = "NAME", env = "QUEENS_WORKER_NAME")]
+    #[arg(long, value_name = "NAME", env = "QUEENS_WORKER_NAME", value_parser = name)]
     name: Option<String>,
     /// The most tasks to hold at a time
     #[arg(long, value_name = "TASKS", default_value_t = 262_144, env = "QUEENS_CREDIT",
@@ -34,6 +34,23 @@ pub(super) struct WorkerArgs {
     resend_ms: u64,
 }
 
+/// Reads a name that every coordinator accepts.
+fn name(text: &str) -> anyhow::Result<String> {
+    anyhow::ensure!(
+        !text.is_empty() && wire::is_text(text),
+        "a name has 1 to {} visible ASCII characters and no space",
+        wire::MAX_TEXT
+    );
+    Ok(text.into())
+}
+
+/// The host's name, as far as it can be part of a worker's name.
+fn host() -> String {
+    let host = gethostname::gethostname();
+    let visible = |c: char| if c.is_ascii_graphic() { c } else { '-' };
+    host.to_string_lossy().chars().take(64).map(visible).collect()
+}
+
 pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     let endpoint = args.coordinator.endpoint();
     // A token file that cannot be read is an error at once; an unreachable coordinator may come later.
@@ -42,10 +59,7 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     let (threads, memory) = (args.counting.threads(), args.counting.memory());
     let (executor, parts) = start_executor(threads, args.counting.tested_backend()?, memory);
     let instance: u64 = rand::random();
-    let name = args.name.unwrap_or_else(|| {
-        let host = gethostname::gethostname();
-        format!("{}-{:04x}", host.to_string_lossy(), instance >> 48)
-    });
+    let name = args.name.unwrap_or_else(|| format!("{}-{:04x}", host(), instance >> 48));
     tracing::info!(name, threads, memory = %ByteSize(memory).display().iec(),
         backend = %executor.backend(), coordinator = endpoint.url(), "worker starts");
     let mut connector = GrpcConnector { endpoint, backend: executor.backend().to_string() };

@@ -146,9 +146,11 @@ impl From<SessionFault> for Status {
     fn from(fault: SessionFault) -> Status {
         let text = fault.to_string();
         match fault {
-            SessionFault::Message(WireError::Protocol { .. } | WireError::Fingerprint { .. }) => {
-                Status::failed_precondition(text)
-            }
+            SessionFault::Message(
+                WireError::Protocol { .. }
+                | WireError::Fingerprint { .. }
+                | WireError::Kernel { .. },
+            ) => Status::failed_precondition(text),
             SessionFault::Message(_) | SessionFault::NoHello | SessionFault::Range(_) => {
                 Status::invalid_argument(text)
             }

@@ -208,7 +208,7 @@ fn workers(random: &mut Random, lying: bool, audited: bool) -> Vec<Traits> {
             lies_per_mille: 0,
             echo_per_mille: if lying { 300 } else { 0 },
             renames: random.per_mille(300),
-            kernel: random.pick(&[kernel("straight"), kernel("wide")]),
+            kernel: random.pick(&[kernel("portable"), kernel("avx512")]),
             stubborn: index >= 3 && random.per_mille(500),
         })
         .collect();
@@ -234,7 +234,7 @@ fn workers(random: &mut Random, lying: bool, audited: bool) -> Vec<Traits> {
 }
 
 pub fn kernel(name: &str) -> KernelName {
-    KernelName::new(name).expect("it is short")
+    KernelName::new(name).expect("there is such a kernel")
 }
 
 fn requests(random: &mut Random, chaos_ms: u64, audited: bool) -> Vec<(u64, ClientRequest)> {
