@@ -111,7 +111,7 @@ impl Client {
         match status.code() {
             Code::Unauthenticated => Failure::Token { url },
             Code::NotFound | Code::FailedPrecondition => Failure::NoSuchJob(reason),
-            Code::InvalidArgument => Failure::Refused(reason),
+            Code::InvalidArgument | Code::ResourceExhausted => Failure::Refused(reason),
             Code::Unimplemented => Failure::Incompatible(format!(
                 "the coordinator at {url} is of another version than this program"
             )),

@@ -1,5 +1,7 @@
 //! Jobs as a client sees them: they are submitted, followed, paused and ended.
 
+use std::time::{Duration, Instant};
+
 use crate::support::Farm;
 use crate::support::process::{Process, queens};
 
@@ -12,6 +14,25 @@ fn submit_and_wait_prints_the_total() {
     let total = farm.client(&["submit", "13", "--wait"]).success();
 
     assert_eq!(total, format!("{}\n", vectors::total(13)));
+}
+
+#[test]
+fn a_small_submission_does_not_wait_for_a_large_one() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    let _worker = farm.start_worker();
+    // Given clients that submit plans of which each takes seconds
+    let url = farm.url();
+    let large =
+        |n| queens(&["submit", n, "--method", "ring", "--width", "2", "--coordinator", &url]);
+    let _large = ["30", "31", "32"].map(|n| Process::start(&mut large(n), farm.new_log()));
+    std::thread::sleep(Duration::from_millis(500));
+
+    let begun = Instant::now();
+    let total = farm.client(&["submit", "10", "--wait"]).success();
+
+    assert_eq!(total, format!("{}\n", vectors::total(10)));
+    assert!(begun.elapsed() < Duration::from_secs(10), "it took {:?}", begun.elapsed());
 }
 
 #[test]

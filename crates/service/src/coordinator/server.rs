@@ -8,6 +8,7 @@ use std::time::Duration;
 use farm::{AuditPolicy, JobId, JobView, Problem, Refusal, Slice, WorkerMessage};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
 use tonic::service::interceptor::InterceptedService;
@@ -17,9 +18,11 @@ use wire::v1::farm_service_server::{FarmService, FarmServiceServer};
 use wire::v1::jobs_service_server::{JobsService, JobsServiceServer};
 use wire::{MAX_MESSAGE_BYTES, WireError, v1};
 
+use super::allowance::Flood;
 use super::listen::{Admission, Connection};
+use super::plans::NoPlan;
 use super::token_gate::TokenGate;
-use super::{ClientRequest, HubHandle, Plans, SessionFault, host};
+use super::{Allowance, ClientRequest, HubHandle, Plans, SessionFault, host};
 use crate::Token;
 use crate::error::{HubGone, ServiceError};
 
@@ -107,8 +110,7 @@ impl FarmService for Services {
         &self,
         request: Request<Streaming<v1::WorkRequest>>,
     ) -> Result<Response<Self::WorkStream>, Status> {
-        let admission = request.extensions().get::<Admission>();
-        let allowance = admission.map(Admission::allowance).unwrap_or_default();
+        let allowance = allowance(&request);
         // A broken connection ends the stream like a regular end: the farm treats both alike.
         let messages = request.into_inner().map_while(Result::ok).map(decode);
         let (out, orders) = mpsc::channel(OUTGOING);
@@ -124,6 +126,36 @@ impl FarmService for Services {
         let last_word = futures_util::stream::once(last_word).filter_map(|word| word);
         let answers = ReceiverStream::new(orders).map(|order| Ok(order.into()));
         Ok(Response::new(Box::pin(answers.chain(last_word))))
+    }
+}
+
+/// The account of the connection that a request came on.
+fn allowance<T>(request: &Request<T>) -> Allowance {
+    request.extensions().get::<Admission>().map(Admission::allowance).unwrap_or_default()
+}
+
+/// Lets a client's request wait until its connection can pay for it. Returns the account, which pays for the
+/// answer.
+async fn admit<T>(request: &Request<T>) -> Result<Allowance, Status> {
+    let allowance = allowance(request);
+    allowance.pay_request().await?;
+    Ok(allowance)
+}
+
+impl From<Flood> for Status {
+    fn from(Flood: Flood) -> Status {
+        Status::resource_exhausted("this connection asks for too much: ask less often")
+    }
+}
+
+impl From<NoPlan> for Status {
+    fn from(failure: NoPlan) -> Status {
+        let text = failure.to_string();
+        match failure {
+            NoPlan::Cut(_) => Status::invalid_argument(text),
+            NoPlan::TooLong { .. } => Status::resource_exhausted(text),
+            NoPlan::Internal(_) => Status::internal(text),
+        }
     }
 }
 
@@ -198,6 +230,7 @@ impl JobsService for Services {
         &self,
         request: Request<v1::SubmitRequest>,
     ) -> Result<Response<v1::SubmitResponse>, Status> {
+        let allowance = admit(&request).await?;
         let request = request.into_inner();
         let missing = |field| Status::invalid_argument(WireError::Missing(field).to_string());
         let problem = request.problem.ok_or_else(|| missing("problem"))?;
@@ -205,11 +238,10 @@ impl JobsService for Services {
         let problem = Problem::try_from(problem);
         let problem = problem.map_err(|error| Status::invalid_argument(error.to_string()))?;
 
-        let plans = self.plans.clone();
-        let plan = tokio::task::spawn_blocking(move || plans.make(problem, method.into()))
-            .await
-            .map_err(|_| Status::internal("the plan could not be made"))?
-            .map_err(|error| Status::invalid_argument(error.to_string()))?;
+        let begun = Instant::now();
+        let plan = self.plans.submitted(problem, method.into(), &allowance).await;
+        allowance.spend_submission(begun.elapsed());
+        let plan = plan?;
         let (slice, priority) = (Slice::ALL, request.priority);
         let audit = request.audit.map(policy).transpose()?;
         let job = self.grant(ClientRequest::Submit { plan, slice, priority, audit }).await?;
@@ -219,9 +251,12 @@ impl JobsService for Services {
 
     async fn list(
         &self,
-        _: Request<v1::ListRequest>,
+        request: Request<v1::ListRequest>,
     ) -> Result<Response<v1::ListResponse>, Status> {
-        let jobs = self.hub.jobs().await?.into_iter().map(Into::into).collect();
+        let allowance = admit(&request).await?;
+        let jobs = self.hub.jobs().await?;
+        allowance.spend_jobs(jobs.len());
+        let jobs = jobs.into_iter().map(Into::into).collect();
         Ok(Response::new(v1::ListResponse { jobs }))
     }
 
