@@ -82,17 +82,35 @@ impl Cut {
     ///
     /// [`CutError`], if the method cannot cut this problem, or not with this parameter.
     pub fn new(problem: Problem, method: Method) -> Result<Cut, CutError> {
+        let cut = Cut::new_unless(problem, method, &|| false)?;
+        Ok(cut.expect("it is made unless it is stopped"))
+    }
+
+    /// Cuts a problem like [`new`](Cut::new), but gives up and returns `None` soon after `stop` begins to
+    /// return `true`. `stop` is called thousands of times a second, so it should do no more than read a
+    /// variable.
+    ///
+    /// # Errors
+    ///
+    /// [`CutError`], if the method cannot cut this problem, or not with this parameter.
+    pub fn new_unless(
+        problem: Problem,
+        method: Method,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Option<Cut>, CutError> {
         let n = problem.n();
         let plan = match (problem.sums_all_placements(), method) {
-            (true, Method::Rows { rows }) => Plan::Rows(RowsPlan::new(n, rows)?),
-            (true, Method::Ring { width }) => Plan::Ring(RingPlan::new(n, width)?),
-            (true, Method::Halves) => Plan::Halves(HalvesPlan::new(n)?),
-            (false, Method::Rows { rows }) => Plan::FirstRows(FirstRowsPlan::new(problem, rows)?),
+            (true, Method::Rows { rows }) => RowsPlan::new_unless(n, rows, stop)?.map(Plan::Rows),
+            (true, Method::Ring { width }) => RingPlan::new_unless(n, width, stop)?.map(Plan::Ring),
+            (true, Method::Halves) => Some(Plan::Halves(HalvesPlan::new(n)?)),
+            (false, Method::Rows { rows }) => {
+                FirstRowsPlan::new_unless(problem, rows, stop)?.map(Plan::FirstRows)
+            }
             (false, Method::Ring { .. } | Method::Halves) => {
                 return Err(FirstRowsError::Method { problem, method, most: MAX_ROWS }.into());
             }
         };
-        Ok(Cut { plan })
+        Ok(plan.map(|plan| Cut { plan }))
     }
 
     /// The number of tasks.
@@ -161,6 +179,25 @@ mod tests {
                 Method::Halves.suits(n),
                 "N = {n}"
             );
+        }
+    }
+
+    #[test]
+    fn a_cut_that_is_stopped_is_given_up_soon() {
+        let given = Given::new(64, &[]).expect("an empty board");
+        for (problem, method) in [
+            (Problem::Total { n: 32 }, Method::Rows { rows: 6 }),
+            (Problem::Fundamental { n: 32 }, Method::Ring { width: 2 }),
+            (Problem::Completions(given), Method::Rows { rows: 3 }),
+        ] {
+            let asked = std::cell::Cell::new(0);
+            let stop = || {
+                asked.set(asked.get() + 1);
+                asked.get() > 3
+            };
+            let cut = Cut::new_unless(problem, method, &stop).expect("it can be cut so");
+            assert!(cut.is_none(), "{problem} by {method}");
+            assert!(asked.get() < 100, "{problem} by {method} went on: {}", asked.get());
         }
     }
 

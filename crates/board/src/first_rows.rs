@@ -80,6 +80,16 @@ impl FirstRowsPlan {
     ///
     /// [`FirstRowsError`], if the problem has fewer open rows, or is too large.
     pub fn new(problem: Problem, rows: u32) -> Result<FirstRowsPlan, FirstRowsError> {
+        let plan = FirstRowsPlan::new_unless(problem, rows, &|| false)?;
+        Ok(plan.expect("it is made unless it is stopped"))
+    }
+
+    /// Plans like [`new`](FirstRowsPlan::new), but returns `None` soon after `stop` begins to return `true`.
+    pub(crate) fn new_unless(
+        problem: Problem,
+        rows: u32,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Option<FirstRowsPlan>, FirstRowsError> {
         if is_too_large(problem) {
             return Err(FirstRowsError::BoardTooLarge { n: problem.n() });
         }
@@ -88,15 +98,15 @@ impl FirstRowsPlan {
             let most = MAX_ROWS.min(problem.open_rows().len() as u32);
             return Err(FirstRowsError::Method { problem, method, most });
         }
-        let mut filling = Filling::new(problem, rows);
-        if !is_hopeless(problem) {
-            filling.fill(0);
+        let mut filling = Filling::new(problem, rows, stop);
+        if !is_hopeless(problem) && !filling.fill(0) {
+            return Ok(None);
         }
         let tasks = filling.tasks;
         if tasks.len() > MAX_TASKS {
             return Err(FirstRowsError::TooManyTasks { rows });
         }
-        Ok(FirstRowsPlan { tasks })
+        Ok(Some(FirstRowsPlan { tasks }))
     }
 
     /// The number of tasks.
@@ -190,30 +200,42 @@ fn is_free(problem: &Problem, queens: &[Square], square: Square) -> bool {
 }
 
 /// A walk through all ways to fill the first rows.
-struct Filling {
+struct Filling<'a> {
+    stop: &'a dyn Fn() -> bool,
     problem: Problem,
     rows: Vec<u32>,
     queens: Vec<Square>,
     tasks: Tasks,
 }
 
-impl Filling {
-    fn new(problem: Problem, rows: u32) -> Filling {
+impl Filling<'_> {
+    fn new(problem: Problem, rows: u32, stop: &dyn Fn() -> bool) -> Filling<'_> {
         let mut open = problem.open_rows();
         open.truncate(rows as usize);
-        Filling { problem, rows: open, queens: Vec::new(), tasks: Tasks::new() }
+        Filling { stop, problem, rows: open, queens: Vec::new(), tasks: Tasks::new() }
     }
 
-    fn fill(&mut self, depth: usize) {
-        let Some(&row) = self.rows.get(depth) else { return self.push() };
+    /// Fills the rows from `depth` on. Returns `false` if it was stopped.
+    fn fill(&mut self, depth: usize) -> bool {
+        let Some(&row) = self.rows.get(depth) else {
+            self.push();
+            return true;
+        };
+        if (self.stop)() {
+            return false;
+        }
         for column in self.columns(depth) {
             let square = Square { column, row };
             if self.tasks.len() <= MAX_TASKS && is_free(&self.problem, &self.queens, square) {
                 self.queens.push(square);
-                self.fill(depth + 1);
+                let goes_on = self.fill(depth + 1);
                 self.queens.pop();
+                if !goes_on {
+                    return false;
+                }
             }
         }
+        true
     }
 
     /// The columns to try in a row: one of each class that symmetry makes equal.

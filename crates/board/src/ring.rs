@@ -127,17 +127,30 @@ impl RingPlan {
     ///
     /// [`RingError`], if the width or the size is out of range.
     pub fn new(n: u32, width: u32) -> Result<RingPlan, RingError> {
+        let plan = RingPlan::new_unless(n, width, &|| false)?;
+        Ok(plan.expect("it is made unless it is stopped"))
+    }
+
+    /// Plans like [`new`](RingPlan::new), but returns `None` soon after `stop` begins to return `true`.
+    pub(crate) fn new_unless(
+        n: u32,
+        width: u32,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Option<RingPlan>, RingError> {
         check(n, width)?;
         let sides = Sides::new(n, width, list(n, width));
         let mut index = vec![];
         let mut tasks = 0;
         for first in sides.firsts() {
             for second in sides.seconds(first).iter() {
+                if stop() {
+                    return Ok(None);
+                }
                 index.push(Entry { start: tasks, first: first as u16, second: second as u16 });
                 tasks += Opening::new(&sides, first, second).tasks();
             }
         }
-        Ok(RingPlan { n, width, sides, index, tasks })
+        Ok(Some(RingPlan { n, width, sides, index, tasks }))
     }
 
     /// The size of the board.

@@ -35,7 +35,7 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-use self::index::Index;
+use self::index::{Index, NoIndex};
 use self::walk::Walk;
 use crate::{MAX_N, RangeError, Tasks};
 
@@ -110,19 +110,32 @@ impl RowsPlan {
     /// [`RowsError`], if the board is too large, has fewer rows, or if its first `rows` rows hold
     /// more than [`MAX_TASKS`] prefixes.
     pub fn new(n: u32, rows: u32) -> Result<RowsPlan, RowsError> {
+        let plan = RowsPlan::new_unless(n, rows, &|| false)?;
+        Ok(plan.expect("it is made unless it is stopped"))
+    }
+
+    /// Plans like [`new`](RowsPlan::new), but returns `None` soon after `stop` begins to return `true`.
+    pub(crate) fn new_unless(
+        n: u32,
+        rows: u32,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Option<RowsPlan>, RowsError> {
         if n > MAX_N {
             return Err(RowsError::BoardTooLarge { n });
         }
         if rows > n {
             return Err(RowsError::RowsBeyondBoard { n, rows });
         }
-        let index = Index::build(n, rows, MAX_TASKS).ok_or(RowsError::TooManyTasks {
-            n,
-            rows,
-            limit: MAX_TASKS,
-            advice: suggested_rows(n),
-        })?;
-        Ok(RowsPlan { n, rows, index })
+        match Index::build(n, rows, MAX_TASKS, stop) {
+            Ok(index) => Ok(Some(RowsPlan { n, rows, index })),
+            Err(NoIndex::Stopped) => Ok(None),
+            Err(NoIndex::TooManyTasks) => Err(RowsError::TooManyTasks {
+                n,
+                rows,
+                limit: MAX_TASKS,
+                advice: suggested_rows(n),
+            }),
+        }
     }
 
     /// The size of the board.

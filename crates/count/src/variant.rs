@@ -24,6 +24,12 @@ pub enum Variant {
 }
 
 impl Variant {
+    /// All variants, on whatever processor.
+    pub fn all() -> impl Iterator<Item = Variant> {
+        let of = |backend| [Variant::Straight(backend), Variant::Mirrored(backend)];
+        Backend::ALL.into_iter().flat_map(of).chain([Variant::Search])
+    }
+
     /// Whether it can count tasks that were cut by `method`.
     #[must_use]
     pub const fn suits(self, method: Method) -> bool {
@@ -53,8 +59,7 @@ impl Variant {
     ///   a backend              the fastest other one (1)        mirrored, on the fastest other one (2)
     ///   a backend mirrored     -                                straight, on the fastest other one (2)
     ///   search                 the fastest one                  -
-    ///   unknown, of a          the portable one                 mirrored, on the fastest one
-    ///   newer program
+    ///   several, or unknown    the portable one                 mirrored, on the fastest one
     ///
     ///   (1) the search, if there is no other      (2) on the same, if there is no other
     /// ```
@@ -139,17 +144,12 @@ impl FromStr for Variant {
 mod tests {
     use super::*;
 
-    fn all() -> impl Iterator<Item = Variant> {
-        let of = |backend| [Variant::Straight(backend), Variant::Mirrored(backend)];
-        Backend::ALL.into_iter().flat_map(of).chain([Variant::Search])
-    }
-
     const METHODS: [Method; 3] =
         [Method::Rows { rows: 2 }, Method::Ring { width: 1 }, Method::Halves];
 
     #[test]
     fn names_are_read_back() {
-        for variant in all() {
+        for variant in Variant::all() {
             assert_eq!(variant.to_string().parse(), Ok(variant));
         }
         assert_eq!(Variant::Mirrored(Backend::Avx512).to_string(), "avx512 mirrored");
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn a_check_is_never_what_it_checks_and_this_processor_has_it() {
         let unknown = ["", "gpu", "avx512 upside down"].map(String::from);
-        for first in all().map(|variant| variant.to_string()).chain(unknown) {
+        for first in Variant::all().map(|variant| variant.to_string()).chain(unknown) {
             for method in METHODS {
                 for by_search in [false, true] {
                     let check = Variant::to_check(&first, method, by_search);

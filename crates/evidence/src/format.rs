@@ -190,7 +190,12 @@ impl TryFrom<Count> for Row {
         Ok(Row {
             range,
             tally,
-            kernel: KernelName::new(&count.kernel).context("the kernel's name is too long")?,
+            kernel: KernelName::new(&count.kernel).with_context(|| {
+                format!(
+                    "no kernel of this program is named {:?}; use the version that wrote the bundle",
+                    count.kernel
+                )
+            })?,
             author: Author {
                 maker: Maker { owner: count.owner, machine: count.machine },
                 worker: count.worker,

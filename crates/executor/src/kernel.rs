@@ -32,7 +32,7 @@ impl NamedKernel {
                 to_check(*by_search).or_else(|| to_check(false)).expect("every method has another")
             }
         };
-        let name = KernelName::new(&variant.to_string()).expect("names of variants are short");
+        let name = KernelName::new(&variant.to_string()).expect("every variant has a name");
         let kernel = Kernel::of(memory, variant, problem, method);
         NamedKernel { name, kernel: kernel.expect("whoever lends a plan has made it") }
     }
@@ -87,5 +87,20 @@ impl Tallying {
     fn add(&mut self, count: u64) {
         self.tally = self.tally.and_then(|tally| tally.with(self.plan, self.ordinal, count));
         self.ordinal += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_farm_knows_the_names_of_all_variants_and_no_other() {
+        let ours: BTreeSet<String> = Variant::all().map(|variant| variant.to_string()).collect();
+        let theirs: BTreeSet<String> =
+            KernelName::ALL.into_iter().map(|name| name.to_string()).collect();
+        assert_eq!(ours, theirs);
     }
 }

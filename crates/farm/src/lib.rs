@@ -35,6 +35,7 @@ mod ids;
 mod interval_set;
 mod job;
 mod job_view;
+mod kernel_name;
 mod lease;
 mod machine;
 mod maker;
@@ -62,6 +63,7 @@ pub use event::{Event, Hello, Holding, Report, Vote};
 pub use ids::{JobId, LeaseId, Millis, RequestId, SessionId, Ticket};
 pub use interval_set::IntervalSet;
 pub use job_view::{JobState, JobView};
+pub use kernel_name::KernelName;
 pub use machine::{Config, Farm, Restored, RestoredDispute, RestoredJob};
 pub use maker::{Across, Author, Distrusted, Maker, Party};
 pub use message::{Ack, TasksBlock, WorkerMessage, WorkerOrder};
@@ -72,6 +74,6 @@ pub use rows::{
     Check, Contradiction, CountedRange, DisputeState, EvidenceRecord, OpenDispute, Row, Tiled,
     TooLarge, TrustChange,
 };
-pub use session::threads_that_fit;
+pub use session::{WorkerView, threads_that_fit};
 pub use slice::{NoSlice, Slice};
-pub use tally::{Claim, Digest, KernelName, Tally};
+pub use tally::{Claim, Digest, Tally};

@@ -58,6 +58,11 @@ impl Session {
         &self.author.maker
     }
 
+    pub(crate) fn view(&self) -> WorkerView {
+        let (author, tasks) = (self.author.clone(), self.outstanding);
+        WorkerView { author, threads: self.threads, memory: self.memory, tasks }
+    }
+
     /// How many of its threads may count a job at a time that takes `thread_memory` bytes for each.
     pub(crate) fn threads_for(&self, thread_memory: u64) -> u32 {
         threads_that_fit(self.threads, self.memory, thread_memory)
@@ -72,6 +77,19 @@ impl Session {
     pub(crate) fn room(&self) -> u64 {
         if self.leaving { 0 } else { self.credit.saturating_sub(self.outstanding) }
     }
+}
+
+/// What those who run a farm may see of a connected worker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerView {
+    /// Who answers for its counts, and its name.
+    pub author: Author,
+    /// Counting threads.
+    pub threads: u32,
+    /// Bytes that all of them together may take.
+    pub memory: u64,
+    /// Tasks that it was lent and has not reported.
+    pub tasks: u64,
 }
 
 /// How many of `threads` may count at a time within `memory` bytes where each takes `thread_memory`.

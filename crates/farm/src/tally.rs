@@ -3,8 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use arrayvec::ArrayString;
-
 use crate::Fingerprint;
 
 /// A Mersenne prime: 2^64 leaves 8, so that a sum that wrapped has another residue.
@@ -117,34 +115,6 @@ impl Claim {
     pub fn join(self, other: Claim) -> Option<Claim> {
         let count = self.count.checked_add(other.count)?;
         Some(Claim { count, digest: self.digest.join(other.digest) })
-    }
-}
-
-/// The name of the loop that counted, for strangers, and so that a second count can be another's. What
-/// it means is none of the farm's business.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct KernelName(ArrayString<{ KernelName::MAX_LEN }>);
-
-impl KernelName {
-    /// Bytes.
-    pub const MAX_LEN: usize = 32;
-
-    /// `None` if it is longer than [`KernelName::MAX_LEN`].
-    #[must_use]
-    pub fn new(name: &str) -> Option<KernelName> {
-        ArrayString::from(name).ok().map(KernelName)
-    }
-
-    /// The name; empty if several loops counted, or nobody knows.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for KernelName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 

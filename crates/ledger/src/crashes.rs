@@ -239,7 +239,7 @@ fn play(
         let count = counted.expect("the tasks are right") + error;
         let (fingerprint, lease) = (plan.fingerprint(), LeaseId(1));
         let tally = Tally::EMPTY.with(fingerprint, start, count).expect("it is one count");
-        let kernel = KernelName::new(name).expect("it is short");
+        let kernel = KernelName::new(name).expect("there is such a kernel");
         let report = Report { job: JOB, fingerprint, lease, range, tally, kernel, busy_us: 1 };
         Event::Reported { session: SessionId(session), report }
     };

@@ -48,7 +48,7 @@ pub(super) fn read_row(job: JobId, columns: &rusqlite::Row<'_>) -> Result<Row, L
     let row = Row {
         range: Range::new(first, past).ok_or_else(fault)?,
         tally,
-        kernel: KernelName::new(&kernel).ok_or_else(fault)?,
+        kernel: KernelName::new(&kernel).ok_or_else(|| unknown_kernel(job, first, &kernel))?,
         author: Author {
             maker: Maker { owner: columns.get(6)?, machine: columns.get(7)? },
             worker: columns.get(8)?,
@@ -62,6 +62,12 @@ pub(super) fn read_row(job: JobId, columns: &rusqlite::Row<'_>) -> Result<Row, L
         return Err(LedgerFault::Content(text));
     }
     Ok(row)
+}
+
+fn unknown_kernel(job: JobId, first: u64, name: &str) -> LedgerFault {
+    LedgerFault::Version(format!(
+        "job {job} has a count at ordinal {first} by a kernel named {name:?}, which it does not have"
+    ))
 }
 
 /// The number that stands for a check in the column `audit`.

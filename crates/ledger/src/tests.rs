@@ -465,7 +465,7 @@ fn tally(range: Range, count: u64) -> Tally {
 }
 
 fn kernel(name: &str) -> KernelName {
-    KernelName::new(name).expect("it is short")
+    KernelName::new(name).expect("there is such a kernel")
 }
 
 fn interval(start: u64, end: u64) -> Range {

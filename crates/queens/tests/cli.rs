@@ -37,6 +37,8 @@ mod problems;
 mod shards;
 #[path = "cli/stopping.rs"]
 mod stopping;
+#[path = "cli/texts.rs"]
+mod texts;
 #[path = "cli/transcripts.rs"]
 mod transcripts;
 #[path = "cli/trust.rs"]

@@ -11,6 +11,7 @@
 
 mod admin;
 mod allowance;
+mod budget;
 mod credentials;
 mod hub;
 mod listen;
@@ -25,4 +26,4 @@ pub use hub::{ClientRequest, Hub, HubHandle};
 pub use listen::{Accept, Connection, Limits, Listener, accept_within};
 pub use plans::Plans;
 pub use server::serve;
-pub use session::{SessionFault, host};
+pub use session::{Peer, SessionFault, host};

@@ -10,15 +10,17 @@ use anyhow::anyhow;
 use board::MethodChoice;
 use count::Backend;
 use executor::{BUILD, TooLittleMemory, fit};
-use farm::{Config, JobId, JobState, JobView, Plan, Problem, Refusal, RestoredJob, Slice};
+use farm::{Config, JobId, JobState, JobView, LoanKey, Plan, Problem, Refusal, RestoredJob, Slice};
 use ledger::{CheckedLedger, LedgerFault};
 use tokio::sync::{mpsc, watch};
 use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
 
 use crate::ServiceError;
-use crate::coordinator::{Allowance, ClientRequest, Hub, HubHandle, Plans, host};
-use crate::worker::{Connect, Link, LinkEnd, WorkConfig, start_executor, work};
+use crate::coordinator::{
+    Allowance, ClientRequest, Hub, HubHandle, LOCAL_OWNER, Peer, Plans, host,
+};
+use crate::worker::{Connect, Link, LinkEnd, WorkConfig, host_name, start_executor, work};
 
 /// A problem to count, and the resources to count it with.
 #[derive(Clone, Debug)]
@@ -127,7 +129,7 @@ impl LocalCount {
         let ledger = ledger.begin().map_err(at_ledger)?;
 
         let config = Config { grace_ms: 0, ..Config::default() };
-        let (hub, handle) = Hub::new(config, ledger);
+        let (hub, handle) = Hub::new(config, LoanKey::new(rand::random()), ledger);
         let mut hub = tokio::spawn(hub.run());
         let job = begin(&handle, known.map(|(job, _)| job), plan, self.slice).await?;
 
@@ -211,7 +213,8 @@ impl LocalCount {
     ) -> Result<(), ServiceError> {
         let (executor, parts) = start_executor(self.threads, self.backend, self.memory);
         let config = WorkConfig {
-            worker: gethostname::gethostname().to_string_lossy().into_owned(),
+            worker: host_name(),
+            machine: host_name(),
             build: BUILD.into(),
             instance: 0,
             threads: u32::try_from(self.threads.get()).unwrap_or(u32::MAX),
@@ -280,9 +283,11 @@ impl Connect for InProcess {
     async fn connect(&mut self) -> Result<Link, LinkEnd> {
         let (messages, incoming) = mpsc::channel(64);
         let (out, orders) = mpsc::channel(8);
-        let incoming = ReceiverStream::new(incoming).map(Ok);
+        let messages_in = ReceiverStream::new(incoming).map(Ok);
+        let owner = LOCAL_OWNER.into();
+        let peer = Peer { owner, messages: messages_in, ended: std::future::pending() };
         let (hub, plans) = (self.hub.clone(), self.plans.clone());
-        tokio::spawn(host(hub, plans, incoming, out, Allowance::default()));
+        tokio::spawn(host(hub, plans, peer, out, Allowance::default()));
         Ok(Link { orders: Box::pin(ReceiverStream::new(orders).map(Ok)), messages })
     }
 }

@@ -3,18 +3,16 @@
 use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
     Ack, Across, AuditPolicy, Digest, Fingerprint, Hello, Holding, JobId, JobState, JobView,
-    KernelName, LeaseId, Loan, LoanProof, Method, Plan, Problem, Range, Recount, Report, Slice,
-    Tally, TasksBlock, Verdict, WorkerMessage, WorkerOrder,
+    KernelName, LeaseId, Loan, LoanProof, Method, Party, Plan, Problem, Range, Recount, Report,
+    Slice, Tally, TasksBlock, Verdict, WorkerMessage, WorkerOrder,
 };
 
 use crate::v1::{self, work_request, work_response};
-use crate::{MAX_TASKS_PER_MESSAGE, PROTOCOL, WireError};
+use crate::{MAX_TASKS_PER_MESSAGE, PROTOCOL, WireError, is_text, name};
 
 /// The greatest weight of a task: boards have orbits of up to 8, and a torus of size 32 has 64
 /// translations and reflections.
 const MAX_WEIGHT: u8 = 64;
-/// The longest name that a worker may give itself, its build or its backend, bytes.
-const MAX_WORKER_NAME: usize = 128;
 /// The most threads of one worker.
 const MAX_THREADS: u32 = 4096;
 
@@ -71,15 +69,9 @@ impl TryFrom<v1::Hello> for Hello {
         if hello.protocol != PROTOCOL {
             return Err(WireError::Protocol { theirs: hello.protocol });
         }
-        for (field, name) in [("worker", &hello.worker), ("machine", &hello.machine)] {
-            if name.is_empty() || name.len() > MAX_WORKER_NAME {
-                return Err(WireError::out_of_bounds(field, name.len()));
-            }
-        }
-        for (field, text) in [("build", &hello.build), ("backend", &hello.backend)] {
-            if text.len() > MAX_WORKER_NAME {
-                return Err(WireError::out_of_bounds(field, text.len()));
-            }
+        let texts = [("build", &hello.build), ("backend", &hello.backend)];
+        if let Some((field, _)) = texts.into_iter().find(|(_, text)| !is_text(text)) {
+            return Err(WireError::Text { field });
         }
         if hello.threads == 0 || hello.threads > MAX_THREADS {
             return Err(WireError::out_of_bounds("threads", hello.threads));
@@ -88,8 +80,8 @@ impl TryFrom<v1::Hello> for Hello {
             return Err(WireError::out_of_bounds("holding", hello.holding.len()));
         }
         Ok(Hello {
-            worker: hello.worker,
-            machine: hello.machine,
+            worker: name("worker", hello.worker)?,
+            machine: name("machine", hello.machine)?,
             build: hello.build,
             instance: hello.instance,
             threads: hello.threads,
@@ -97,6 +89,15 @@ impl TryFrom<v1::Hello> for Hello {
             credit: hello.credit,
             holding: hello.holding.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
         })
+    }
+}
+
+impl TryFrom<v1::Party> for Party {
+    type Error = WireError;
+
+    fn try_from(party: v1::Party) -> Result<Self, WireError> {
+        let machine = party.machine.map(|machine| name("machine", machine)).transpose()?;
+        Ok(Party { owner: name("owner", party.owner)?, machine })
     }
 }
 
@@ -160,7 +161,11 @@ impl TryFrom<v1::Recount> for Recount {
     type Error = WireError;
 
     fn try_from(recount: v1::Recount) -> Result<Self, WireError> {
-        Ok(Recount { unlike: kernel(&recount.unlike)?, by_search: recount.by_search })
+        let unlike = match recount.unlike.as_str() {
+            "" => KernelName::default(),
+            name => kernel(name)?,
+        };
+        Ok(Recount { unlike, by_search: recount.by_search })
     }
 }
 
@@ -350,7 +355,7 @@ fn proof(bytes: &[u8]) -> Result<LoanProof, WireError> {
 }
 
 fn kernel(name: &str) -> Result<KernelName, WireError> {
-    KernelName::new(name).ok_or_else(|| WireError::out_of_bounds("kernel", name.len()))
+    KernelName::new(name).ok_or_else(|| WireError::kernel(name))
 }
 
 fn range(range: Option<v1::OrdinalRange>) -> Result<Range, WireError> {

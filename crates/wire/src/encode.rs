@@ -91,6 +91,12 @@ impl From<farm::Hello> for v1::Hello {
     }
 }
 
+impl From<farm::Party> for v1::Party {
+    fn from(party: farm::Party) -> Self {
+        v1::Party { owner: party.owner, machine: party.machine }
+    }
+}
+
 impl From<farm::Holding> for v1::Holding {
     fn from(holding: farm::Holding) -> Self {
         v1::Holding {

@@ -1,5 +1,7 @@
 //! What can be wrong with a message.
 
+use crate::MAX_TEXT;
+
 /// Why a message is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
@@ -13,6 +15,24 @@ pub enum WireError {
         field: &'static str,
         /// What it said.
         value: String,
+    },
+    /// A name or a version that could not be printed or stored as it is.
+    #[error(
+        "the message's field `{field}` is not made of at most {MAX_TEXT} visible ASCII characters, or it is \
+         empty and must not be"
+    )]
+    Text {
+        /// The field.
+        field: &'static str,
+    },
+    /// A kernel that this program does not have.
+    #[error(
+        "the message names the kernel {name}, which this program does not have; run versions of this \
+         program with the same kernels at both ends"
+    )]
+    Kernel {
+        /// Its name, as far as it is printable.
+        name: String,
     },
     /// The worker speaks another version of the protocol.
     #[error(
@@ -36,6 +56,14 @@ pub enum WireError {
 }
 
 impl WireError {
+    /// The refusal of a kernel's name. A stranger chose it, so not all of it is repeated.
+    pub(crate) fn kernel(name: &str) -> WireError {
+        const MOST: usize = 32;
+        let shown: String = name.chars().take(MOST).collect();
+        let more = if shown.len() < name.len() { "..." } else { "" };
+        WireError::Kernel { name: format!("{shown:?}{more}") }
+    }
+
     pub(crate) fn out_of_bounds(field: &'static str, value: impl ToString) -> WireError {
         WireError::OutOfBounds { field, value: value.to_string() }
     }

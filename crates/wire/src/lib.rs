@@ -19,6 +19,28 @@ pub const PROTOCOL: u32 = 6;
 /// The most tasks in one [`v1::Tasks`].
 pub const MAX_TASKS_PER_MESSAGE: usize = 4096;
 
+/// The longest name of a worker, of its build or of its backend, bytes.
+pub const MAX_TEXT: usize = 128;
+
+/// Whether `text` may be the name of a worker, its build or its backend: at most [`MAX_TEXT`] visible ASCII
+/// characters, without spaces. Such a text is safe in logs, terminals and tables. It may be empty.
+#[must_use]
+pub fn is_text(text: &str) -> bool {
+    text.len() <= MAX_TEXT && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// The name of a worker, a machine or an owner: a text ([`is_text`]) that is not empty.
+///
+/// # Errors
+///
+/// [`WireError::Text`] with the name of the field.
+pub fn name(field: &'static str, text: String) -> Result<String, WireError> {
+    if text.is_empty() || !is_text(&text) {
+        return Err(WireError::Text { field });
+    }
+    Ok(text)
+}
+
 /// The largest message that either end accepts, bytes. A full [`v1::Tasks`] has some 53 KiB; a
 /// worker's Hello with everything that it may hold stays below this too.
 pub const MAX_MESSAGE_BYTES: usize = 1 << 20;

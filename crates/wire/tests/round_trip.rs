@@ -140,17 +140,65 @@ fn numbers_that_no_ledger_can_hold_are_refused() {
         fingerprint: vec![0; 32],
         range,
         digest: vec![0; 16],
+        kernel: "portable".into(),
         ..Default::default()
     };
     assert!(Report::try_from(fits.clone()).is_ok());
     for report in [
         v1::Report { lease: 1 << 63, ..fits.clone() },
         v1::Report { residue: 1 << 63, ..fits.clone() },
-        v1::Report { kernel: "k".repeat(33), ..fits.clone() },
         v1::Report { job: u64::MAX, ..fits },
     ] {
         let error = Report::try_from(report).expect_err("it is too large");
         assert!(error.to_string().contains("out of bounds"), "{error}");
+    }
+}
+
+/// What a worker calls itself goes into logs, tables and ledgers.
+#[test]
+fn a_text_that_a_terminal_would_obey_is_refused() {
+    let hello = v1::Hello {
+        protocol: wire::PROTOCOL,
+        worker: "rack7-0042".into(),
+        threads: 1,
+        build: "1.2.3+dirty".into(),
+        backend: "avx512".into(),
+        ..Default::default()
+    };
+    assert!(Hello::try_from(hello.clone()).is_ok());
+    let too_long = "w".repeat(wire::MAX_TEXT + 1);
+    for text in ["\x1b[2J", "a\nb", "a\rb", "a b", "Zoë", "\u{202e}drow", "\0", "\x7f", &too_long]
+    {
+        let text = || text.to_string();
+        for (field, hello) in [
+            ("worker", v1::Hello { worker: text(), ..hello.clone() }),
+            ("build", v1::Hello { build: text(), ..hello.clone() }),
+            ("backend", v1::Hello { backend: text(), ..hello.clone() }),
+        ] {
+            let refused = Hello::try_from(hello).expect_err(field).to_string();
+            assert!(refused.contains(field) && refused.is_ascii(), "{refused}");
+        }
+    }
+    assert!(Hello::try_from(v1::Hello { worker: String::new(), ..hello }).is_err());
+}
+
+#[test]
+fn a_kernel_that_nobody_has_is_refused_and_its_name_is_harmless() {
+    let report = |kernel: &str| v1::Report {
+        lease: 1,
+        job: 1,
+        fingerprint: vec![0; 32],
+        range: Some(v1::OrdinalRange { start: 0, end: 1 }),
+        digest: vec![0; 16],
+        kernel: kernel.into(),
+        ..Default::default()
+    };
+    let endless = "k".repeat(1 << 16);
+    for name in ["", "avx9", "AVX2", "avx2 ", "\x1b]0;owned\x07", "avx2\nforged", &endless] {
+        let refused = Report::try_from(report(name)).expect_err(name).to_string();
+        let is_harmless = |c: char| c.is_ascii() && !c.is_ascii_control();
+        assert!(refused.chars().all(is_harmless) && refused.len() < 300, "{refused}");
+        assert!(refused.contains("the kernel \""), "{refused}");
     }
 }
 
@@ -176,7 +224,7 @@ fn message() -> impl Strategy<Value = WorkerMessage> {
 }
 
 fn hello() -> impl Strategy<Value = Hello> {
-    let names = ("[a-zà-ž0-9-]{1,64}", "[a-z0-9.-]{0,64}");
+    let names = ("[!-~]{1,128}", "[!-~]{0,128}");
     let numbers = (any::<u64>(), 1..=4096u32, any::<u64>(), any::<u64>());
     (names, numbers, vec(holding(), 0..5)).prop_map(
         |((worker, build), (instance, threads, memory, credit), holding)| Hello {
@@ -222,11 +270,13 @@ fn report() -> impl Strategy<Value = Report> {
 }
 
 fn kernel() -> impl Strategy<Value = KernelName> {
-    "[a-z0-9 ]{0,32}".prop_map(|name| KernelName::new(&name).expect("it is short"))
+    prop::sample::select(KernelName::ALL.to_vec())
 }
 
 fn recount() -> impl Strategy<Value = Recount> {
-    (kernel(), any::<bool>()).prop_map(|(unlike, by_search)| Recount { unlike, by_search })
+    // Several kernels may have counted what is counted again.
+    let unlike = prop::option::of(kernel()).prop_map(Option::unwrap_or_default);
+    (unlike, any::<bool>()).prop_map(|(unlike, by_search)| Recount { unlike, by_search })
 }
 
 fn order() -> impl Strategy<Value = WorkerOrder> {

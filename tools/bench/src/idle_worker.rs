@@ -126,7 +126,7 @@ fn pieces(loan: Loan, block: &TasksBlock, size: u64) -> impl Iterator<Item = Par
     (start..end).step_by(size as usize).map(move |first| {
         let range = Range::new(first, end.min(first + size)).expect("it has a task");
         let busy_us = range.len() * PRETENDED_US;
-        Part { loan, range, tally: Tally::EMPTY, kernel: KernelName::default(), busy_us }
+        Part { loan, range, tally: Tally::EMPTY, kernel: KernelName::ALL[0], busy_us }
     })
 }
 

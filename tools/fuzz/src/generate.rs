@@ -147,7 +147,7 @@ fn text(name: &str, source: &mut Source<'_>) -> String {
         0 => String::new(),
         1 => "x".repeat(129),
         _ if name == "total" => (u128::from(source.number()) << source.below(64)).to_string(),
-        _ => source.choose(&["a", "worker 1", "avx512", "search", "Zoë", "1/2"]).to_string(),
+        _ => source.choose(&["a", "worker-1", "avx512", "search", "Zoë", "\x1b[2J"]).to_string(),
     }
 }
 

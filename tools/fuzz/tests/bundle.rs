@@ -33,7 +33,7 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
             lease: LeaseId(1),
             range: Range::new(start, end).expect("it has tasks"),
             tally: Tally::EMPTY.with(fingerprint, start, count).expect("it is one count"),
-            kernel: KernelName::new("avx2").expect("it is short"),
+            kernel: KernelName::new("avx2").expect("there is such a kernel"),
             busy_us: 1,
         };
         let author = Author { worker: "w".into(), build: "1.2.3".into() };

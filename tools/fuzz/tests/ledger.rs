@@ -105,7 +105,7 @@ fn report(start: u64, end: u64, count: u64) -> Report {
 }
 
 fn kernel(name: &str) -> KernelName {
-    KernelName::new(name).expect("it is short")
+    KernelName::new(name).expect("there is such a kernel")
 }
 
 fn whole() -> Report {

@@ -209,7 +209,7 @@ fn author(worker: &str) -> Author {
 }
 
 fn kernel(name: &str) -> KernelName {
-    KernelName::new(name).expect("it is short")
+    KernelName::new(name).expect("there is such a kernel")
 }
 
 fn range(start: u64, end: u64) -> Range {

@@ -150,7 +150,7 @@ fn message(attack: Attack, target: &Target, number: u64) -> WorkerMessage {
         let range = Range::new(start, start + 1).expect("it has a task");
         let (job, fingerprint, lease) = (JobId(job), plan.fingerprint(), LeaseId(1));
         let tally = Tally::EMPTY.with(fingerprint, start, count).expect("it is one count");
-        let kernel = KernelName::default();
+        let kernel = KernelName::ALL[0];
         WorkerMessage::Report(Report { job, fingerprint, lease, range, tally, kernel, busy_us: 1 })
     };
     match attack {

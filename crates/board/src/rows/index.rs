@@ -26,13 +26,31 @@ pub(super) struct Index {
     tasks: u64,
 }
 
+/// Why there is no index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NoIndex {
+    /// The rows hold more prefixes than the limit.
+    TooManyTasks,
+    /// The caller wants it no more.
+    Stopped,
+}
+
 impl Index {
-    /// Counts the tasks below each entry. `None` if the first `rows` rows hold more than `limit`
-    /// prefixes.
+    /// Counts the tasks below each entry.
+    ///
+    /// # Errors
+    ///
+    /// [`NoIndex`], if the first `rows` rows hold more than `limit` prefixes, or soon after `stop` begins to
+    /// return `true`.
     ///
     /// The prefixes are counted two rows at a time from the top, so that a board with far too many of them
     /// is refused before the search has gone deep.
-    pub(super) fn build(n: u32, rows: u32, limit: u64) -> Option<Index> {
+    pub(super) fn build(
+        n: u32,
+        rows: u32,
+        limit: u64,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Index, NoIndex> {
         let mut entries = vec![Entry { start: 0, prefix: Prefix::EMPTY, weight: 1 }];
         let mut depth = 0;
         let mut prefixes_above = 0;
@@ -51,13 +69,16 @@ impl Index {
                 entry.start = tally.tasks;
                 tally.add(n, entry.prefix, deep);
                 if prefixes_above + tally.parents + tally.tasks > limit {
-                    return None;
+                    return Err(NoIndex::TooManyTasks);
+                }
+                if stop() {
+                    return Err(NoIndex::Stopped);
                 }
             }
             prefixes_above += tally.parents + tally.tasks;
             tasks = tally.tasks;
         }
-        Some(Index { entries, below, tasks })
+        Ok(Index { entries, below, tasks })
     }
 
     pub(super) fn tasks(&self) -> u64 {
@@ -156,7 +177,8 @@ mod tests {
     #[test]
     fn the_index_is_bounded_and_its_entries_start_in_order() {
         for n in 0..=MAX_N {
-            let index = Index::build(n, suggested_rows(n), MAX_TASKS).expect("is within the limit");
+            let index = Index::build(n, suggested_rows(n), MAX_TASKS, &|| false);
+            let index = index.expect("is within the limit");
             assert!(index.entries.len() as u64 <= MAX_ENTRIES, "N = {n}");
             assert!(index.entries.is_sorted_by_key(|entry| entry.start));
         }
@@ -165,10 +187,12 @@ mod tests {
     #[test]
     fn the_limit_counts_the_prefixes_of_all_rows() {
         for rows in [3, 8, 12] {
-            let tasks = |rows| Index::build(12, rows, u64::MAX).expect("no limit").tasks();
+            let within = |rows, limit| Index::build(12, rows, limit, &|| false);
+            let tasks = |rows| within(rows, u64::MAX).expect("no limit").tasks();
             let all_rows = (0..=rows).map(tasks).sum();
-            assert!(Index::build(12, rows, all_rows).is_some(), "M = {rows}");
-            assert!(Index::build(12, rows, all_rows - 1).is_none(), "M = {rows}");
+            assert!(within(rows, all_rows).is_ok(), "M = {rows}");
+            let refused = within(rows, all_rows - 1).map(|index| index.tasks());
+            assert_eq!(refused, Err(NoIndex::TooManyTasks), "M = {rows}");
         }
     }
 

@@ -24,7 +24,7 @@ fn connected() -> Agent {
 }
 
 fn loan(lease: u64, job: u64, tasks: u64, whole: bool) -> Loan {
-    let recount = Recount { unlike: kernel("straight"), by_search: false };
+    let recount = Recount { unlike: kernel("portable"), by_search: false };
     Loan {
         lease: LeaseId(lease),
         job: JobId(job),
@@ -39,7 +39,7 @@ fn loan(lease: u64, job: u64, tasks: u64, whole: bool) -> Loan {
 fn part(loan: Loan, start: u64, end: u64) -> Part {
     let range = range(start, end);
     let tally = tally(loan.plan, range, 0);
-    Part { loan, range, tally, kernel: kernel("straight"), busy_us: 1 }
+    Part { loan, range, tally, kernel: kernel("portable"), busy_us: 1 }
 }
 
 fn reports(messages: Vec<WorkerMessage>) -> Vec<Report> {
@@ -139,11 +139,11 @@ fn what_two_kernels_have_counted_is_reported_apart() {
     let loan = loan(1, 1, 4, false);
     agent.lent(loan);
     agent.finished(Millis(0), part(loan, 0, 2));
-    agent.finished(Millis(0), Part { kernel: kernel("wide"), ..part(loan, 2, 4) });
+    agent.finished(Millis(0), Part { kernel: kernel("avx512"), ..part(loan, 2, 4) });
 
     let told = reports(agent.poll(Millis(0)));
     let told: Vec<_> = told.iter().map(|report| (report.range, report.kernel)).collect();
-    assert_eq!(told, [(range(0, 2), kernel("straight")), (range(2, 4), kernel("wide"))]);
+    assert_eq!(told, [(range(0, 2), kernel("portable")), (range(2, 4), kernel("avx512"))]);
 }
 
 #[test]

@@ -37,9 +37,9 @@ fn a_job_under_audit_needs_a_second_worker_with_another_kernel() {
 
     let two = stage.join("w2", 10);
     let loan = stage.last_loan(two);
-    let unlike = kernel("straight");
+    let unlike = kernel("portable");
     assert_eq!((loan.range, loan.recount.map(|r| r.unlike)), (range(0, 4), Some(unlike)));
-    let verdict = recount(&mut stage, two, loan, "by search");
+    let verdict = recount(&mut stage, two, loan, "search");
 
     assert_eq!(verdict, Some(Verdict::Agreed));
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 4), (0, 1)));
@@ -52,7 +52,7 @@ fn nobody_audits_himself() {
     assert!(stage.loans(SessionId(1)).is_empty());
 
     // Nor unasked, with another kernel.
-    let again = Report { kernel: kernel("by search"), ..report(job, plan(4), range(0, 4)) };
+    let again = Report { kernel: kernel("search"), ..report(job, plan(4), range(0, 4)) };
     assert_eq!(stage.report(SessionId(1), again), Some(Verdict::Agreed));
 
     assert_eq!((stage.state(job).0, confirmations(&stage)), (JobState::Running, 0));
@@ -64,7 +64,7 @@ fn the_kernel_that_is_to_be_checked_confirms_nothing_and_is_not_asked_again() {
     let stubborn = stage.join("w2", 10);
     let loan = stage.last_loan(stubborn);
 
-    let verdict = recount(&mut stage, stubborn, loan, "straight");
+    let verdict = recount(&mut stage, stubborn, loan, "portable");
 
     assert_eq!((verdict, stage.loans(stubborn).len()), (Some(Verdict::Agreed), 1));
     assert_eq!((stage.state(job).0, audits(&stage, job)), (JobState::Running, (1, 0)));
@@ -80,7 +80,7 @@ fn a_worker_that_repeated_it_unasked_is_asked_for_another_kernel() {
 
     stage.act(Event::CreditChanged { session: two, credit: 10 });
     let loan = stage.last_loan(two);
-    recount(&mut stage, two, loan, "by search");
+    recount(&mut stage, two, loan, "search");
 
     assert_eq!(stage.state(job).0, JobState::Done);
 }
@@ -91,11 +91,11 @@ fn a_count_that_comes_unasked_confirms_nothing() {
     let (busy, late) = (stage.join("w2", 10), stage.join("w3", 0));
     let loan = stage.last_loan(busy);
 
-    let unasked = Report { kernel: kernel("wide"), ..report(job, plan(4), range(0, 4)) };
+    let unasked = Report { kernel: kernel("avx512"), ..report(job, plan(4), range(0, 4)) };
     assert_eq!(stage.report(late, unasked), Some(Verdict::Agreed));
     assert_eq!((stage.state(job).0, confirmations(&stage)), (JobState::Running, 0));
 
-    recount(&mut stage, busy, loan, "by search");
+    recount(&mut stage, busy, loan, "search");
     assert_eq!((stage.state(job).0, confirmations(&stage)), (JobState::Done, 1));
 }
 
@@ -109,9 +109,9 @@ fn a_recount_that_was_asked_for_confirms_and_ends_the_recount_elsewhere() {
     let busy = stage.join("w2", 10);
     let loan = stage.last_loan(busy);
 
-    recount(&mut stage, late, asked, "wide");
+    recount(&mut stage, late, asked, "avx512");
     assert!(stage.revoked(loan.lease));
-    recount(&mut stage, busy, loan, "by search");
+    recount(&mut stage, busy, loan, "search");
 
     assert_eq!((stage.state(job).0, confirmations(&stage)), (JobState::Done, 1));
     assert_eq!(stage.loans(busy).len(), 1);
@@ -143,7 +143,7 @@ fn a_recount_is_lent_once_while_the_ledger_looks_it_up() {
 
     let (lease, proof) = (loan.lease, loan.proof);
     let of = report(job, plan(4), range(0, 4));
-    let report = Report { lease, proof, kernel: kernel("by search"), ..of };
+    let report = Report { lease, proof, kernel: kernel("search"), ..of };
     let effects = stage.farm.step(farm::Millis(0), Event::Reported { session: two, report });
 
     let [Effect::Ledger { command, .. }] = &effects[..] else { panic!("{effects:?}") };
@@ -229,7 +229,7 @@ fn a_job_that_is_cancelled_is_not_audited() {
     stage.act(Event::Cancelled { request: RequestId(1), job });
 
     assert!(stage.revoked(loan.lease));
-    assert_eq!(recount(&mut stage, two, loan, "by search"), Some(Verdict::Obsolete));
+    assert_eq!(recount(&mut stage, two, loan, "search"), Some(Verdict::Obsolete));
     let over = Refusal::Over(job, JobState::Cancelled);
     assert_eq!(ask(&mut stage, job, AUDIT_ALL), Err(over));
     assert_eq!(ask(&mut stage, JobId(9), AUDIT_ALL), Err(Refusal::NoSuchJob(JobId(9))));
@@ -276,7 +276,7 @@ fn a_recount_lives_as_long_as_its_worker_gets_on_with_it() {
         stage.act(Event::Working { session: two, lease: loan.lease });
     }
     assert!(!stage.revoked(loan.lease));
-    assert_eq!(recount(&mut stage, two, loan, "by search"), Some(Verdict::Agreed));
+    assert_eq!(recount(&mut stage, two, loan, "search"), Some(Verdict::Agreed));
     assert_eq!(stage.state(job).0, JobState::Done);
 }
 

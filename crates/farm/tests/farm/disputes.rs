@@ -62,7 +62,7 @@ fn a_count_that_nobody_asked_for_disputes_nothing_but_has_its_range_counted_agai
     let three = stage.join("w3", 10);
     let loan = stage.loans(three)[0];
     assert_eq!((loan.range, loan.recount.is_some()), (range(0, 4), true));
-    crate::stage::recount(&mut stage, three, loan, "by search");
+    crate::stage::recount(&mut stage, three, loan, "search");
     work(&mut stage, three);
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 5), (0, 1)));
 }
@@ -73,7 +73,7 @@ fn nothing_that_comes_unasked_reopens_a_job() {
     let job = stage.submit_audited(4);
     let (one, two, three) = (stage.join("w1", 0), stage.join("w2", 0), stage.join("w3", 0));
     stage.report(one, report(job, plan(4), range(0, 4)));
-    stage.report(two, Report { kernel: kernel("by search"), ..told(job, 4) });
+    stage.report(two, Report { kernel: kernel("search"), ..told(job, 4) });
     assert_eq!(stage.state(job), (JobState::Done, 4));
 
     // A first count that comes late, and a recount that was answered by another one before.

@@ -21,13 +21,13 @@ fn contradicted() -> (Stage, JobId) {
         let (tally, kernel) = (tally(plan(6), range, more), kernel(name));
         Report { tally, kernel, ..report(job, plan(6), range) }
     };
-    stage.report(one, of(0, 0, "straight"));
-    stage.report(one, of(2, 7, "straight"));
-    stage.report(two, of(4, 0, "straight"));
-    stage.report(two, asked_again(of(0, 0, "by search")));
-    stage.report(one, asked_again(of(4, 0, "by search")));
+    stage.report(one, of(0, 0, "portable"));
+    stage.report(one, of(2, 7, "portable"));
+    stage.report(two, of(4, 0, "portable"));
+    stage.report(two, asked_again(of(0, 0, "search")));
+    stage.report(one, asked_again(of(4, 0, "search")));
     assert_eq!(audits(&stage, job), (1, 2));
-    let verdict = stage.report(two, asked_again(of(2, 0, "by search")));
+    let verdict = stage.report(two, asked_again(of(2, 0, "search")));
     assert_eq!(verdict, Some(Verdict::Disputed));
     (stage, job)
 }
@@ -38,7 +38,7 @@ fn a_liar_is_caught_and_named_and_its_confirmations_are_void() {
 
     let three = stage.join("w3", 2);
     let loan = stage.last_loan(three);
-    recount(&mut stage, three, loan, "straight");
+    recount(&mut stage, three, loan, "portable");
 
     let liar = author("w1").maker.party(Across::Machines);
     let named = |command: &LedgerCommand| matches!(command, LedgerCommand::Settle { wrong, .. } if *wrong == [liar.clone()]);
@@ -71,7 +71,7 @@ fn what_only_a_liar_has_counted_is_counted_anew_in_every_job() {
     // When w3 agrees with w2
     let three = stage.join("w3", 2);
     let loan = stage.last_loan(three);
-    recount(&mut stage, three, loan, "straight");
+    recount(&mut stage, three, loan, "portable");
 
     // Then only the settled range is left of both.
     assert_eq!(stage.state(first), (JobState::Running, 2));
@@ -106,7 +106,7 @@ fn a_dispute_of_which_a_liar_is_part_is_void() {
     assert_eq!((stage.state(first), disputes(&stage)), ((JobState::Done, 4), Some(0)));
     assert_eq!(stage.state(other), (JobState::Running, 0));
     assert_eq!(stage.report(two, truth(other, 3)), Some(Verdict::Accepted));
-    let second = Report { kernel: kernel("by search"), ..truth(other, 3) };
+    let second = Report { kernel: kernel("search"), ..truth(other, 3) };
     stage.report(three, asked_again(second));
     assert_eq!(stage.state(other), (JobState::Done, 3));
 }
@@ -121,15 +121,15 @@ fn a_settlement_that_only_a_liar_seconds_waits_for_another_count() {
         let (tally, kernel) = (tally(plan(4), range(0, 4), more), kernel(name));
         Report { tally, kernel, ..report(job, plan(4), range(0, 4)) }
     };
-    stage.report(one, of(1, "straight"));
-    stage.report(one, asked_again(of(0, "straight")));
+    stage.report(one, of(1, "portable"));
+    stage.report(one, asked_again(of(0, "portable")));
 
     // When w2 agrees with what w1 said at last
-    stage.report(two, asked_again(of(0, "straight")));
+    stage.report(two, asked_again(of(0, "portable")));
 
     // Then a worker that is believed has to say so, too.
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Running, 4), (1, 0)));
-    stage.report(three, asked_again(of(0, "by search")));
+    stage.report(three, asked_again(of(0, "search")));
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 4), (0, 1)));
 }
 
@@ -138,7 +138,7 @@ fn who_was_proven_wrong_is_never_heard_again() {
     let (mut stage, job) = contradicted();
     let three = stage.join("w3", 2);
     let loan = stage.last_loan(three);
-    recount(&mut stage, three, loan, "straight");
+    recount(&mut stage, three, loan, "portable");
 
     let dismissed = Effect::Dismiss { session: SessionId(11), reason: Dismissal::Distrusted };
     let sent = stage.sent.len();

@@ -18,7 +18,7 @@ fn half_done(accepted: u64) -> MemoryStore {
     let (plan, slice) = (plan(10), Slice::ALL);
     let job = LedgerCommand::CreateJob { job: JOB, plan, slice, priority: 0, audit: None };
     let report = report(JOB, plan, range(0, accepted));
-    let report = Report { kernel: kernel("old"), ..report };
+    let report = Report { kernel: kernel("avx2"), ..report };
     let accept = LedgerCommand::Accept { report, author: author("w1"), audit: false };
     for command in [job, accept] {
         rules::execute(&mut store, &command).expect("it fits");
@@ -140,7 +140,7 @@ fn a_dispute_survives_a_restart() {
 
     let three = stage.join("w3", 100);
     let recount = stage.last_loan(three).recount.expect("of what is disputed");
-    assert_eq!(recount.unlike, kernel("old"));
+    assert_eq!(recount.unlike, kernel("avx2"));
     stage.report(three, asked_again(counted(1)));
 
     assert_eq!(stage.state(JOB), (JobState::Done, 11));

@@ -20,8 +20,13 @@ pub struct Stage {
     ledger: MemoryStore,
 }
 
-pub const CONFIG: Config =
-    Config { lease_ms: 10_000, lease_ttl_ms: 60_000, grace_ms: 3_000, probe_tasks: 4 };
+pub const CONFIG: Config = Config {
+    lease_ms: 10_000,
+    lease_ttl_ms: 60_000,
+    grace_ms: 3_000,
+    probe_tasks: 4,
+    max_jobs: 100,
+};
 
 pub const AUDIT_ALL: AuditPolicy = AuditPolicy {
     share_ppm: AuditPolicy::ALL,
@@ -112,13 +117,13 @@ impl Stage {
     /// A job that takes so much memory for each thread.
     pub fn submit_large(&mut self, tasks: u64, priority: i32, thread_memory: u64) -> JobId {
         self.act(submission(plan(tasks), priority, thread_memory, None));
-        self.farm.jobs().last().expect("it was submitted").id
+        self.farm.jobs(JobId(0), usize::MAX).last().expect("it was submitted").id
     }
 
     /// A job of which all that is accepted is counted again.
     pub fn submit_audited(&mut self, tasks: u64) -> JobId {
         self.act(submission(plan(tasks), 0, 0, Some(AUDIT_ALL)));
-        self.farm.jobs().last().expect("it was submitted").id
+        self.farm.jobs(JobId(0), usize::MAX).last().expect("it was submitted").id
     }
 
     /// A worker of one thread joins. Its session has the number that follows its `w`.
@@ -217,7 +222,7 @@ pub fn submission(
 }
 
 pub fn kernel(name: &str) -> KernelName {
-    KernelName::new(name).expect("it is short")
+    KernelName::new(name).expect("there is such a kernel")
 }
 
 /// What tasks of `range` count if all count 1, but the first of them `more`.
@@ -254,7 +259,7 @@ pub fn report(job: JobId, plan: Plan, range: Range) -> Report {
         proof: LoanProof { range, kind: LoanKind::Count, seal: [0; 16] },
         range,
         tally: tally(plan, range, 0),
-        kernel: kernel("straight"),
+        kernel: kernel("portable"),
         busy_us: 1_000 * range.len(),
     }
 }
@@ -270,7 +275,7 @@ pub fn recount(stage: &mut Stage, session: SessionId, loan: Loan, name: &str) ->
 pub fn work(stage: &mut Stage, session: SessionId) {
     let mut done = stage.loans(session).len() - 1;
     while let Some(&loan) = stage.loans(session).get(done) {
-        let name = if loan.recount.is_some() { "by search" } else { "straight" };
+        let name = if loan.recount.is_some() { "search" } else { "portable" };
         recount(stage, session, loan, name);
         done += 1;
     }

@@ -246,7 +246,7 @@ fn a_liar_across_owners_is_distrusted_with_all_its_machines() {
     let judge = SessionId(4);
     stage.join_as(judge, "rack9", hello("w4", 4));
     let loan = stage.last_loan(judge);
-    recount(&mut stage, judge, loan, "by search");
+    recount(&mut stage, judge, loan, "search");
 
     // Then the lie does not stand, and rack8 is believed no more.
     assert_eq!(stage.state(job), (JobState::Done, 4));

@@ -28,6 +28,7 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use self::args::CutArgs;
 use crate::compare;
 use crate::failure::Failure;
+use crate::output;
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 proven that there is no such placement; 2 wrong usage; 3 such a board cannot be counted so; 4 no such job, or it is \
@@ -108,7 +109,7 @@ pub fn main() -> ExitCode {
     match cli.command.run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("queens: {failure}");
+            eprintln!("queens: {}", output::visible(&failure.to_string()));
             failure.into()
         }
     }

@@ -9,7 +9,7 @@ use super::client::CoordinatorArgs;
 use super::signal::asked_to_stop;
 use crate::failure::Failure;
 use executor::BUILD;
-use service::worker::{GrpcConnector, WorkConfig, start_executor, work};
+use service::worker::{GrpcConnector, WorkConfig, host_name, start_executor, work};
 
 #[derive(Debug, Args)]
 pub(super) struct WorkerArgs {
@@ -18,8 +18,11 @@ pub(super) struct WorkerArgs {
     #[command(flatten)]
     counting: CountingArgs,
     /// Name in the evidence [default: the host's name and a random part]
-    #[arg(long, value_name = "NAME", env = "QUEENS_WORKER_NAME")]
+    #[arg(long, value_name = "NAME", env = "QUEENS_WORKER_NAME", value_parser = name)]
     name: Option<String>,
+    /// Name of this machine: counts of one machine do not confirm each other [default: the host's name]
+    #[arg(long, value_name = "NAME", env = "QUEENS_MACHINE", value_parser = name)]
+    machine: Option<String>,
     /// The most tasks to hold at a time
     #[arg(long, value_name = "TASKS", default_value_t = 262_144, env = "QUEENS_CREDIT",
           value_parser = clap::value_parser!(u64).range(1..=1 << 24))]
@@ -34,6 +37,16 @@ pub(super) struct WorkerArgs {
     resend_ms: u64,
 }
 
+/// Reads a name that every coordinator accepts.
+fn name(text: &str) -> anyhow::Result<String> {
+    anyhow::ensure!(
+        !text.is_empty() && wire::is_text(text),
+        "a name has 1 to {} visible ASCII characters and no space",
+        wire::MAX_TEXT
+    );
+    Ok(text.into())
+}
+
 pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     let endpoint = args.coordinator.endpoint();
     // A token file that cannot be read is an error at once; an unreachable coordinator may come later.
@@ -42,15 +55,13 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     let (threads, memory) = (args.counting.threads(), args.counting.memory());
     let (executor, parts) = start_executor(threads, args.counting.tested_backend()?, memory);
     let instance: u64 = rand::random();
-    let name = args.name.unwrap_or_else(|| {
-        let host = gethostname::gethostname();
-        format!("{}-{:04x}", host.to_string_lossy(), instance >> 48)
-    });
+    let name = args.name.unwrap_or_else(|| format!("{}-{:04x}", host_name(), instance >> 48));
     tracing::info!(name, threads, memory = %ByteSize(memory).display().iec(),
         backend = %executor.backend(), coordinator = endpoint.url(), "worker starts");
     let mut connector = GrpcConnector { endpoint, backend: executor.backend().to_string() };
     let config = WorkConfig {
         worker: name,
+        machine: args.machine.unwrap_or_else(host_name),
         build: BUILD.into(),
         instance,
         threads: u32::try_from(threads.get()).unwrap_or(u32::MAX),

@@ -126,7 +126,7 @@ async fn no_method_answers_without_the_token() {
     let submit = v1::SubmitRequest { problem, method, priority: 0, audit: None };
     let refused = [
         jobs.submit(submit).await.err(),
-        jobs.list(v1::ListRequest {}).await.err(),
+        jobs.list(v1::ListRequest::default()).await.err(),
         jobs.get(v1::GetRequest { job: 1 }).await.err(),
         jobs.watch(v1::WatchRequest { job: 1 }).await.err(),
         jobs.cancel(v1::CancelRequest { job: 1 }).await.err(),
@@ -254,16 +254,16 @@ async fn a_connection_has_at_most_64_streams() {
 }
 
 /// Fails if a future takes longer than anything may on a slow and busy machine.
-async fn in_time<T>(future: impl Future<Output = T>) -> T {
+pub(crate) async fn in_time<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, future).await.expect("the coordinator answers in time")
 }
 
-async fn connect(farm: &Farm) -> Channel {
+pub(crate) async fn connect(farm: &Farm) -> Channel {
     let endpoint = Channel::from_shared(farm.url()).expect("it is a URL");
     in_time(endpoint.connect()).await.expect("the coordinator serves")
 }
 
-fn hello() -> v1::Hello {
+pub(crate) fn hello() -> v1::Hello {
     v1::Hello {
         protocol: wire::PROTOCOL,
         worker: "test".into(),
@@ -273,7 +273,7 @@ fn hello() -> v1::Hello {
     }
 }
 
-fn report() -> v1::Report {
+pub(crate) fn report() -> v1::Report {
     v1::Report {
         lease: 1,
         job: 1,
@@ -288,7 +288,7 @@ fn report() -> v1::Report {
 }
 
 /// Says all of `messages` in one session. What it is told until the session ends.
-async fn work(channel: &Channel, messages: Vec<Message>) -> Result<(), Status> {
+pub(crate) async fn work(channel: &Channel, messages: Vec<Message>) -> Result<(), Status> {
     let mut client = FarmServiceClient::new(channel.clone());
     in_time(async {
         let mut answers = client.work(talk(messages)).await?.into_inner();

@@ -112,6 +112,10 @@ fn a_bundle_that_was_tampered_with_does_not_hold() {
     bundle.holds_no_more("its format is 2", |lines| lines[0]["queens_bundle"] = 2.into());
     bundle.holds_no_more("it is empty", |lines| lines.truncate(0));
     bundle.holds_no_more("unknown field", |lines| lines[2]["colour"] = "red".into());
+    bundle.holds_no_more("unknown field `\\u{1b}[2J`", |lines| lines[2]["\u{1b}[2J"] = "".into());
+    bundle.holds_no_more("no kernel of this program is named \"\\u{1b}[2J\"", |lines| {
+        lines[2]["count"]["kernel"] = "\u{1b}[2J".into();
+    });
 }
 
 #[test]

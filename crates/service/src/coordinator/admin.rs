@@ -7,7 +7,6 @@ use ledger::{Credential, Role};
 use tonic::{Request, Response, Status};
 use wire::v1;
 use wire::v1::admin_service_server::AdminService;
-use wire::visible;
 
 use super::credentials::identity;
 use super::{Credentials, HubHandle, Right};
@@ -31,9 +30,14 @@ impl AdminService for Admin {
         identity(&request).require(Right::Decide)?;
         let request = request.into_inner();
         let role = role(request.role())?;
-        let owner = visible("owner", &request.owner).map_err(invalid)?;
+        let owner = wire::name("owner", request.owner).map_err(invalid)?;
+        if owner.contains('/') {
+            return Err(Status::invalid_argument(
+                "the name of an owner has no slash, which stands between owner and machine",
+            ));
+        }
         let lifetime = request.lifetime_s.map(Duration::from_secs);
-        let created = self.credentials.create(&self.hub, owner, role, lifetime).await?;
+        let created = self.credentials.create(&self.hub, &owner, role, lifetime).await?;
         let (token, credential) = created;
         tracing::info!(id = credential.id, owner, role = role.name(), "token created");
         let secret = token.secret().to_string();

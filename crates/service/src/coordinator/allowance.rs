@@ -11,6 +11,8 @@
 //!                  ▲ waits while empty                                │
 //!                  └───────────────── earn ◄── pump ◄── "accepted" ◄──┘
 //! ```
+//!
+//! What requests of clients cost beyond their bytes is paid from the connection's [`Budget`].
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -18,6 +20,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::time::Instant;
+
+use super::budget::Budget;
 
 /// Points that a connection earns per second: enough for 128 KiB, or for five hundred useless messages.
 const PER_SECOND: i64 = 128 << 10;
@@ -39,7 +43,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The account of one connection, shared by all of its sessions.
 #[derive(Clone, Debug)]
-pub struct Allowance(Arc<Mutex<Account>>);
+pub struct Allowance {
+    account: Arc<Mutex<Account>>,
+    budget: Budget,
+}
 
 #[derive(Debug)]
 struct Account {
@@ -56,7 +63,7 @@ pub(super) struct Flood;
 impl Default for Allowance {
     fn default() -> Self {
         let account = Account { points: START, at: Instant::now(), empty_since: None };
-        Allowance(Arc::new(Mutex::new(account)))
+        Allowance { account: Arc::new(Mutex::new(account)), budget: Budget::default() }
     }
 }
 
@@ -76,6 +83,11 @@ impl Allowance {
         self.lock().points -= MESSAGE;
     }
 
+    /// The budget of the connection's requests.
+    pub(super) fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
     /// Earns the points of a count that was accepted or is needed to settle a dispute.
     pub(super) fn earn(&self) {
         let mut account = self.lock();
@@ -88,7 +100,7 @@ impl Allowance {
     }
 
     fn lock(&self) -> MutexGuard<'_, Account> {
-        self.0.lock().expect("nobody panics while holding it")
+        self.account.lock().expect("nobody panics while holding it")
     }
 }
 

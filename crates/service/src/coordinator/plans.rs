@@ -1,44 +1,153 @@
-//! A cache of cuts, so that each plan in use is indexed once.
+//! A cache of cuts, so that each plan in use is indexed once; and the rules by which plans are made beside
+//! each other.
+//!
+//! Indexing takes from microseconds to many seconds of one thread, and what it will take is not known
+//! before. Therefore a submission first gets a short turn, of which several run at a time. If that does not
+//! suffice, it begins again and waits for the one long turn, so that short plans never wait for long ones.
+//! Sessions have turns of their own, and never wait for a submission. Among submissions, and among sessions,
+//! whoever wants a plan that is being indexed waits for that one index.
+//!
+//! ```text
+//!   submission ──► short turn ──in time──────────────────────► plan
+//!                      └──too long──► long turn ──in time────► plan
+//!                                         └──too long────────► refused
+//!   session ─────► a turn of the sessions ───────────────────► cut
+//! ```
 
-use std::sync::{Arc, Mutex};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
 
-use anyhow::Context;
-use board::{Cut, CutError, MethodChoice};
+use anyhow::{Context, anyhow};
+use board::{Cut, CutError, Method, MethodChoice};
 use farm::{Plan, Problem};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
+use super::budget::Budget;
 use crate::ServiceError;
 
+/// How long the plan of a submission may take, waiting included. It is less than a client may wait for an
+/// answer.
+const PLANNING_TIME: Duration = Duration::from_secs(20);
+/// How long a short turn takes at most.
+const SHORT_TURN: Duration = Duration::from_millis(250);
+/// Numbers of plans that are indexed at a time.
+const SHORT_TURNS: usize = 4;
+const LONG_TURNS: usize = 1;
+const SESSION_TURNS: usize = 2;
+
 /// The cuts of the plans that were used most recently.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Plans {
     recent: Mutex<Vec<(Plan, Arc<Cut>)>>,
-    /// Held while a plan is indexed, so that a thousand workers that return at once wait for one index.
-    indexing: Mutex<()>,
+    /// One lock for each plan that is being indexed or waited for, so that a thousand workers that return at
+    /// once wait for one index.
+    indexing: Mutex<HashMap<(Purpose, Problem, Method), Weak<Lock>>>,
+    short: Semaphore,
+    long: Semaphore,
+    sessions: Semaphore,
+}
+
+type Lock = tokio::sync::Mutex<()>;
+
+/// What an index is wanted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Purpose {
+    Submission,
+    Session,
+}
+
+impl Default for Plans {
+    fn default() -> Plans {
+        Plans {
+            recent: Mutex::default(),
+            indexing: Mutex::default(),
+            short: Semaphore::new(SHORT_TURNS),
+            long: Semaphore::new(LONG_TURNS),
+            sessions: Semaphore::new(SESSION_TURNS),
+        }
+    }
+}
+
+/// Why a submission has no plan.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NoPlan {
+    /// The problem cannot be cut so.
+    #[error(transparent)]
+    Cut(#[from] CutError),
+    /// It would take too long.
+    #[error(
+        "the tasks of {problem} could not be numbered within {} seconds, because there are too many of them \
+         or others are being numbered: try again later, or choose a cut into fewer tasks, such as fewer \
+         rows, a ring of width 1, or the method halves", PLANNING_TIME.as_secs()
+    )]
+    TooLong {
+        /// The problem.
+        problem: Problem,
+    },
+    /// This program has a fault.
+    #[error("{0:#}")]
+    Internal(#[from] anyhow::Error),
 }
 
 impl Plans {
     /// The number of cuts that are kept; each takes a few mebibytes.
     const KEPT: usize = 32;
 
-    /// The plan for a problem, cut by the chosen method. It may take seconds, because it counts the tasks.
+    /// The plan for a problem, cut by the chosen method, made on this thread. It may take seconds, because it
+    /// counts the tasks.
     ///
     /// # Errors
     ///
     /// [`CutError`], if the problem cannot be cut so.
     pub fn make(&self, problem: Problem, choice: MethodChoice) -> Result<Plan, CutError> {
         let method = choice.for_problem(problem);
-        let is_it = |plan: &Plan| plan.problem == problem && plan.method == method;
-        if let Some((plan, _)) = self.find(is_it) {
-            return Ok(plan);
-        }
-        let _alone = self.indexing.lock().expect("nobody panics while holding it");
-        if let Some((plan, _)) = self.find(is_it) {
-            return Ok(plan);
-        }
         let cut = Cut::new(problem, method)?;
-        let plan = Plan { problem, method, tasks: cut.len() };
-        self.keep(plan, Arc::new(cut));
-        Ok(plan)
+        Ok(self.keep(problem, method, cut).0)
+    }
+
+    /// The plan that a client submits, made on another thread in its turn. A connection, which has this
+    /// `budget`, has one turn at a time.
+    ///
+    /// # Errors
+    ///
+    /// [`NoPlan`], if the problem cannot be cut so, or not in time.
+    pub(super) async fn submitted(
+        &self,
+        problem: Problem,
+        choice: MethodChoice,
+        budget: &Budget,
+    ) -> Result<Plan, NoPlan> {
+        let made = async {
+            let _alone = budget.planning().await;
+            self.in_turn(problem, choice).await
+        };
+        timeout(PLANNING_TIME, made).await.unwrap_or(Err(NoPlan::TooLong { problem }))
+    }
+
+    async fn in_turn(&self, problem: Problem, choice: MethodChoice) -> Result<Plan, NoPlan> {
+        let turn = self.short.acquire().await.map_err(anyhow::Error::from)?;
+        let method = tokio::task::spawn_blocking(move || choice.for_problem(problem));
+        let method = method.await.map_err(anyhow::Error::from)?;
+        drop(turn);
+        let is_it = |plan: &Plan| plan.problem == problem && plan.method == method;
+        let lock = self.lock(Purpose::Submission, problem, method);
+        let _alone = lock.lock().await;
+        if let Some((plan, _)) = self.find(is_it) {
+            return Ok(plan);
+        }
+        let turn = self.short.acquire().await.map_err(anyhow::Error::from)?;
+        let in_short = timeout(SHORT_TURN, elsewhere(problem, method)).await;
+        drop(turn);
+        let cut = match in_short {
+            Ok(cut) => cut??,
+            Err(_) => {
+                let _turn = self.long.acquire().await.map_err(anyhow::Error::from)?;
+                elsewhere(problem, method).await??
+            }
+        };
+        Ok(self.keep(problem, method, cut).0)
     }
 
     /// The cut of `plan`, which is indexed anew if it was not used recently.
@@ -47,37 +156,40 @@ impl Plans {
     ///
     /// [`ServiceError::Incompatible`], if this version of the program cuts the plan into another number of
     /// tasks.
-    pub async fn cut(self: &Arc<Self>, plan: Plan) -> Result<Arc<Cut>, ServiceError> {
-        if let Some(known) = self.known(&plan) {
-            return Ok(known);
+    pub async fn cut(&self, plan: Plan) -> Result<Arc<Cut>, ServiceError> {
+        let Plan { problem, method, tasks } = plan;
+        let known = || self.find(|known| *known == plan).map(|(_, cut)| cut);
+        if let Some(cut) = known() {
+            return Ok(cut);
         }
-        let plans = self.clone();
-        let indexing = tokio::task::spawn_blocking(move || plans.index(&plan));
-        indexing.await.map_err(anyhow::Error::from)?
-    }
-
-    fn index(&self, plan: &Plan) -> Result<Arc<Cut>, ServiceError> {
-        let _alone = self.indexing.lock().expect("nobody panics while holding it");
-        if let Some(known) = self.known(plan) {
-            return Ok(known);
+        let lock = self.lock(Purpose::Session, problem, method);
+        let _alone = lock.lock().await;
+        if let Some(cut) = known() {
+            return Ok(cut);
         }
-        let cut = Cut::new(plan.problem, plan.method)
-            .with_context(|| format!("the plan {plan} was accepted earlier"))?;
-        if cut.len() != plan.tasks {
+        let _turn = self.sessions.acquire().await.map_err(anyhow::Error::from)?;
+        let cut = elsewhere(problem, method).await?;
+        let cut = cut.with_context(|| format!("the plan {plan} was accepted earlier"))?;
+        if cut.len() != tasks {
             return Err(ServiceError::Incompatible(format!(
-                "the plan {plan} was made with {} tasks, but this program finds {}; use the \
+                "the plan {plan} was made with {tasks} tasks, but this program finds {}; use the \
                  version that made it",
-                plan.tasks,
                 cut.len()
             )));
         }
-        let cut = Arc::new(cut);
-        self.keep(*plan, cut.clone());
-        Ok(cut)
+        Ok(self.keep(problem, method, cut).1)
     }
 
-    fn known(&self, plan: &Plan) -> Option<Arc<Cut>> {
-        self.find(|known| known == plan).map(|(_, cut)| cut)
+    /// The lock under which a plan is indexed.
+    fn lock(&self, purpose: Purpose, problem: Problem, method: Method) -> Arc<Lock> {
+        let mut indexing = self.indexing.lock().expect("nobody panics while holding it");
+        indexing.retain(|_, lock| lock.strong_count() > 0);
+        let lock = indexing.entry((purpose, problem, method)).or_default();
+        lock.upgrade().unwrap_or_else(|| {
+            let new = Arc::default();
+            *lock = Arc::downgrade(&new);
+            new
+        })
     }
 
     fn find(&self, wanted: impl Fn(&Plan) -> bool) -> Option<(Plan, Arc<Cut>)> {
@@ -87,10 +199,117 @@ impl Plans {
         Some(recent[0].clone())
     }
 
-    fn keep(&self, plan: Plan, cut: Arc<Cut>) {
+    fn keep(&self, problem: Problem, method: Method, cut: Cut) -> (Plan, Arc<Cut>) {
+        let (plan, cut) = (Plan { problem, method, tasks: cut.len() }, Arc::new(cut));
         let mut recent = self.recent.lock().expect("nobody panics while holding it");
         recent.retain(|(known, _)| *known != plan);
         recent.truncate(Self::KEPT - 1);
-        recent.insert(0, (plan, cut));
+        recent.insert(0, (plan, cut.clone()));
+        (plan, cut)
+    }
+}
+
+/// Cuts a problem on a blocking thread, which gives up soon after this future is dropped.
+async fn elsewhere(
+    problem: Problem,
+    method: Method,
+) -> Result<Result<Cut, CutError>, anyhow::Error> {
+    let wanted = Arc::new(());
+    let still_wanted = Arc::downgrade(&wanted);
+    let cut = tokio::task::spawn_blocking(move || {
+        Cut::new_unless(problem, method, &|| still_wanted.strong_count() == 0)
+    });
+    let cut = cut.await?;
+    drop(wanted);
+    cut.transpose().ok_or_else(|| anyhow!("a plan was given up that is still wanted"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    /// It takes seconds, even with optimisations.
+    const LONG: (Problem, MethodChoice) =
+        (Problem::Total { n: 32 }, MethodChoice::Ring { width: Some(2) });
+    const SHORT: (Problem, MethodChoice) =
+        (Problem::Total { n: 12 }, MethodChoice::Rows { rows: Some(3) });
+
+    #[tokio::test]
+    async fn short_plans_and_sessions_never_wait_for_long_plans() {
+        let plans = Arc::new(Plans::default());
+        let long: Vec<_> = (29..=32)
+            .map(|n| {
+                let (plans, (_, choice)) = (plans.clone(), LONG);
+                tokio::spawn(async move {
+                    plans.submitted(Problem::Total { n }, choice, &Budget::default()).await
+                })
+            })
+            .collect();
+        tokio::time::sleep(SHORT_TURN / 2).await;
+
+        let begun = Instant::now();
+        let plan = plans.submitted(SHORT.0, SHORT.1, &Budget::default()).await;
+        let plan = plan.expect("such a plan exists");
+        plans.cut(plan).await.expect("it was just made");
+        let other = Plans::default().make(Problem::Total { n: 13 }, SHORT.1).expect("it exists");
+        plans.cut(other).await.expect("it is indexed");
+
+        assert!(begun.elapsed() < 8 * SHORT_TURN, "{:?}", begun.elapsed());
+        assert!(!long.iter().all(|long| long.is_finished()), "the long plans are not made yet");
+        long.iter().for_each(|long| long.abort());
+    }
+
+    #[tokio::test]
+    async fn one_plan_is_indexed_once_for_all_who_want_it() {
+        let plans = Arc::new(Plans::default());
+        let (problem, choice) = (Problem::Total { n: 20 }, MethodChoice::Ring { width: Some(1) });
+        let wanted = (0..50).map(|_| {
+            let plans = plans.clone();
+            tokio::spawn(async move {
+                let plan = plans.submitted(problem, choice, &Budget::default()).await;
+                plans.cut(plan.expect("such a plan exists")).await.expect("it was just made")
+            })
+        });
+        let mut cuts = Vec::new();
+        for cut in wanted.collect::<Vec<_>>() {
+            cuts.push(cut.await.expect("it does not panic"));
+        }
+        assert!(cuts.iter().all(|cut| Arc::ptr_eq(cut, &cuts[0])), "it was indexed again");
+        assert!(plans.indexing.lock().expect("nobody panicked").len() <= 1);
+    }
+
+    #[tokio::test]
+    async fn a_plan_that_nobody_waits_for_is_given_up() {
+        let plans = Plans::default();
+        let begun = Instant::now();
+        let budget = Budget::default();
+        let waiting = plans.submitted(LONG.0, LONG.1, &budget);
+        assert!(timeout(2 * SHORT_TURN, waiting).await.is_err(), "it takes longer");
+
+        let _turn = plans.long.try_acquire().expect("the long turn is free again");
+        // The runtime's end waits for its blocking threads: they must not go on counting.
+        tokio::task::spawn_blocking(|| ()).await.expect("there are threads");
+        assert!(begun.elapsed() < 4 * SHORT_TURN, "{:?}", begun.elapsed());
+    }
+
+    #[tokio::test]
+    async fn a_connection_has_one_plan_made_at_a_time() {
+        let (plans, budget) = (Plans::default(), Budget::default());
+        let busy = budget.planning().await;
+        let waiting = plans.submitted(SHORT.0, SHORT.1, &budget);
+        assert!(timeout(SHORT_TURN, waiting).await.is_err(), "it waits");
+        drop(busy);
+        plans.submitted(SHORT.0, SHORT.1, &budget).await.expect("such a plan exists");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_plan_that_takes_too_long_is_refused_with_a_way_out() {
+        let (plans, budget) = (Plans::default(), Budget::default());
+        let _busy = budget.planning().await;
+        let refused = plans.submitted(SHORT.0, SHORT.1, &budget).await;
+        let refused = refused.expect_err("its turn never comes").to_string();
+        assert!(refused.contains("total N=12") && refused.contains("fewer rows"), "{refused}");
     }
 }

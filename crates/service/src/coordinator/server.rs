@@ -8,6 +8,7 @@ use std::time::Duration;
 use farm::{AuditPolicy, JobId, JobView, Problem, Refusal, Slice, WorkerMessage};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
 use tonic::service::interceptor::InterceptedService;
@@ -19,14 +20,18 @@ use wire::v1::jobs_service_server::{JobsService, JobsServiceServer};
 use wire::{MAX_MESSAGE_BYTES, WireError, v1};
 
 use super::admin::Admin;
+use super::budget::{Budget, Cost};
 use super::credentials::{Gate, identity};
 use super::listen::{Admission, Connection};
+use super::plans::NoPlan;
 use super::session::Peer;
-use super::{ClientRequest, Credentials, HubHandle, Plans, Right, SessionFault, host};
+use super::{Allowance, ClientRequest, Credentials, HubHandle, Plans, Right, SessionFault, host};
 use crate::error::{HubGone, ServiceError};
 
 /// How long a request may wait for its answer, or for the beginning of a stream of answers.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+/// The most jobs in one answer, and how many there are if the client does not say.
+const MOST_LISTED: usize = 256;
 /// How often the state of a watched job is read.
 const WATCH_INTERVAL: Duration = Duration::from_millis(250);
 /// Number of messages of a session that may wait for the network.
@@ -103,8 +108,7 @@ impl FarmService for Services {
     ) -> Result<Response<Self::WorkStream>, Status> {
         let identity = identity(&request);
         identity.require(Right::Count)?;
-        let admission = request.extensions().get::<Admission>();
-        let allowance = admission.map(Admission::allowance).unwrap_or_default();
+        let allowance = allowance(&request);
         // A broken connection ends the stream like a regular end: the farm treats both alike.
         let messages = request.into_inner().map_while(Result::ok).map(decode);
         let (out, orders) = mpsc::channel(OUTGOING);
@@ -128,6 +132,30 @@ impl FarmService for Services {
     }
 }
 
+/// The account of the connection that a request came on.
+fn allowance<T>(request: &Request<T>) -> Allowance {
+    request.extensions().get::<Admission>().map(Admission::allowance).unwrap_or_default()
+}
+
+/// Lets a client's request wait until its connection can pay for it. Returns the budget that pays for the
+/// answer.
+async fn admit<T>(request: &Request<T>) -> Budget {
+    let budget = allowance(request).budget().clone();
+    budget.begin_request().await;
+    budget
+}
+
+impl From<NoPlan> for Status {
+    fn from(failure: NoPlan) -> Status {
+        let text = failure.to_string();
+        match failure {
+            NoPlan::Cut(_) => Status::invalid_argument(text),
+            NoPlan::TooLong { .. } => Status::resource_exhausted(text),
+            NoPlan::Internal(_) => Status::internal(text),
+        }
+    }
+}
+
 fn decode(message: v1::WorkRequest) -> Result<WorkerMessage, WireError> {
     // The build and the backend of a worker are only logged.
     let told = match &message.message {
@@ -147,9 +175,11 @@ impl From<SessionFault> for Status {
     fn from(fault: SessionFault) -> Status {
         let text = fault.to_string();
         match fault {
-            SessionFault::Message(WireError::Protocol { .. } | WireError::Fingerprint { .. }) => {
-                Status::failed_precondition(text)
-            }
+            SessionFault::Message(
+                WireError::Protocol { .. }
+                | WireError::Fingerprint { .. }
+                | WireError::Kernel { .. },
+            ) => Status::failed_precondition(text),
             SessionFault::Message(_) | SessionFault::NoHello | SessionFault::Range(_) => {
                 Status::invalid_argument(text)
             }
@@ -184,6 +214,9 @@ impl Services {
             Err(refusal @ Refusal::Over(..)) => {
                 Err(Status::failed_precondition(refusal.to_string()))
             }
+            Err(refusal @ Refusal::TooManyJobs { .. }) => {
+                Err(Status::resource_exhausted(refusal.to_string()))
+            }
         }
     }
 
@@ -200,6 +233,7 @@ impl JobsService for Services {
         request: Request<v1::SubmitRequest>,
     ) -> Result<Response<v1::SubmitResponse>, Status> {
         identity(&request).require(Right::Change)?;
+        let budget = admit(&request).await;
         let request = request.into_inner();
         let missing = |field| Status::invalid_argument(WireError::Missing(field).to_string());
         let problem = request.problem.ok_or_else(|| missing("problem"))?;
@@ -207,11 +241,10 @@ impl JobsService for Services {
         let problem = Problem::try_from(problem);
         let problem = problem.map_err(|error| Status::invalid_argument(error.to_string()))?;
 
-        let plans = self.plans.clone();
-        let plan = tokio::task::spawn_blocking(move || plans.make(problem, method.into()))
-            .await
-            .map_err(|_| Status::internal("the plan could not be made"))?
-            .map_err(|error| Status::invalid_argument(error.to_string()))?;
+        let begun = Instant::now();
+        let plan = self.plans.submitted(problem, method.into(), &budget).await;
+        budget.spend(Cost::Submission(begun.elapsed()));
+        let plan = plan?;
         let (slice, priority) = (Slice::ALL, request.priority);
         let audit = request.audit.map(policy).transpose()?;
         let job = self.grant(ClientRequest::Submit { plan, slice, priority, audit }).await?;
@@ -224,8 +257,19 @@ impl JobsService for Services {
         request: Request<v1::ListRequest>,
     ) -> Result<Response<v1::ListResponse>, Status> {
         identity(&request).require(Right::See)?;
-        let jobs = self.hub.jobs().await?.into_iter().map(Into::into).collect();
-        Ok(Response::new(v1::ListResponse { jobs }))
+        let budget = admit(&request).await;
+        let v1::ListRequest { page_size, after } = request.into_inner();
+        let most = match page_size {
+            0 => MOST_LISTED,
+            wanted => MOST_LISTED.min(usize::try_from(wanted).unwrap_or(usize::MAX)),
+        };
+        // One more than is told of shows whether there are more.
+        let mut jobs = self.hub.jobs(JobId(after), most + 1).await?;
+        let more = jobs.len() > most;
+        jobs.truncate(most);
+        budget.spend(Cost::Jobs(jobs.len()));
+        let jobs = jobs.into_iter().map(Into::into).collect();
+        Ok(Response::new(v1::ListResponse { jobs, more }))
     }
 
     async fn get(
@@ -233,6 +277,7 @@ impl JobsService for Services {
         request: Request<v1::GetRequest>,
     ) -> Result<Response<v1::GetResponse>, Status> {
         identity(&request).require(Right::See)?;
+        admit(&request).await.spend(Cost::Jobs(1));
         let job = self.view(request.into_inner().job).await?.into();
         Ok(Response::new(v1::GetResponse { job: Some(job) }))
     }
@@ -244,6 +289,7 @@ impl JobsService for Services {
         request: Request<v1::WatchRequest>,
     ) -> Result<Response<Self::WatchStream>, Status> {
         identity(&request).require(Right::See)?;
+        let budget = admit(&request).await;
         let mut last = self.view(request.into_inner().job).await?;
         let (sender, receiver) = mpsc::channel(1);
         let services = self.clone();
@@ -257,6 +303,7 @@ impl JobsService for Services {
                 }
                 tell = loop {
                     tokio::time::sleep(WATCH_INTERVAL).await;
+                    budget.begin_request().await;
                     match services.view(last.id.0).await {
                         Ok(job) if job == last && !sender.is_closed() => {}
                         Ok(job) => {
@@ -276,6 +323,7 @@ impl JobsService for Services {
         request: Request<v1::AuditRequest>,
     ) -> Result<Response<v1::AuditResponse>, Status> {
         identity(&request).require(Right::Change)?;
+        admit(&request).await.spend(Cost::Audit);
         let v1::AuditRequest { job, policy: wanted } = request.into_inner();
         let missing = || Status::invalid_argument(WireError::Missing("policy").to_string());
         let policy = policy(wanted.ok_or_else(missing)?)?;
@@ -294,6 +342,7 @@ impl JobsService for Services {
         request: Request<v1::CancelRequest>,
     ) -> Result<Response<v1::CancelResponse>, Status> {
         identity(&request).require(Right::Change)?;
+        admit(&request).await.spend(Cost::Change);
         let job = self.grant(ClientRequest::Cancel(JobId(request.into_inner().job))).await?;
         Ok(Response::new(v1::CancelResponse { job: Some(job) }))
     }
@@ -303,6 +352,7 @@ impl JobsService for Services {
         request: Request<v1::PauseRequest>,
     ) -> Result<Response<v1::PauseResponse>, Status> {
         identity(&request).require(Right::Change)?;
+        admit(&request).await.spend(Cost::Change);
         let job = self.grant(ClientRequest::Pause(JobId(request.into_inner().job))).await?;
         Ok(Response::new(v1::PauseResponse { job: Some(job) }))
     }
@@ -312,6 +362,7 @@ impl JobsService for Services {
         request: Request<v1::ResumeRequest>,
     ) -> Result<Response<v1::ResumeResponse>, Status> {
         identity(&request).require(Right::Change)?;
+        admit(&request).await.spend(Cost::Change);
         let job = self.grant(ClientRequest::Resume(JobId(request.into_inner().job))).await?;
         Ok(Response::new(v1::ResumeResponse { job: Some(job) }))
     }

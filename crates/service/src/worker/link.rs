@@ -33,6 +33,9 @@ pub struct Link {
 pub enum LinkEnd {
     /// The connection was lost; another attempt may succeed.
     Lost(String),
+    /// The coordinator has not lent what the worker reported or holds: all of that is void, and another attempt
+    /// may succeed.
+    Disowned(String),
     /// The coordinator refuses this worker; another attempt is useless.
     Refused(ServiceError),
 }
@@ -109,6 +112,7 @@ fn ended(url: &str, status: Status) -> LinkEnd {
             url: url.into(),
             reason: status.message().into(),
         }),
+        Code::Aborted => LinkEnd::Disowned(status.message().into()),
         Code::Unauthenticated => LinkEnd::Refused(ServiceError::Token { url: url.into() }),
         Code::FailedPrecondition | Code::Unimplemented | Code::InvalidArgument => {
             LinkEnd::Refused(ServiceError::Incompatible(format!(

@@ -72,6 +72,7 @@ pub async fn work(
             None => return Ok(()),
             Some(Err(LinkEnd::Refused(failure))) => return Err(failure),
             Some(Err(LinkEnd::Lost(reason))) => reason,
+            Some(Err(LinkEnd::Disowned(reason))) => worker.disowned(reason),
             Some(Ok(link)) => {
                 let begun = Instant::now();
                 let Some(reason) = worker.session(link).await? else { return Ok(()) };
@@ -153,6 +154,9 @@ impl Worker {
                         Some(Ok(order)) => self.obey(order)?,
                         Some(Err(LinkEnd::Refused(failure))) => return Err(failure),
                         Some(Err(LinkEnd::Lost(reason))) => break 'session reason,
+                        Some(Err(LinkEnd::Disowned(reason))) => {
+                            break 'session self.disowned(reason);
+                        }
                         None => break 'session String::from("the connection broke"),
                     },
                     part = self.parts.recv() => self.finished(part)?,
@@ -237,6 +241,15 @@ impl Worker {
         let part = part.map_err(|error| anyhow::anyhow!("a task cannot be counted: {error}"))?;
         self.agent.finished(self.now(), part);
         Ok(())
+    }
+
+    /// The coordinator is not the one that lent what is here, or knows this worker as another owner.
+    fn disowned(&mut self, reason: String) -> String {
+        tracing::warn!(reason, "everything that this worker holds is void: dropping it");
+        self.agent.disowned();
+        self.loans.clear();
+        self.executor.clear();
+        reason
     }
 
     fn begin_leaving(&mut self) {

@@ -143,6 +143,7 @@ impl Scenario {
                 lease_ttl_ms: random.scaled(100, 2_000),
                 grace_ms: if random.per_mille(300) { 0 } else { random.scaled(50, 2_000) },
                 probe_tasks: random.between(0, 8),
+                ..Config::default()
             },
             weather: weather(random),
             workers: workers(random, lying, audited),
@@ -208,7 +209,7 @@ fn workers(random: &mut Random, lying: bool, audited: bool) -> Vec<Traits> {
             lies_per_mille: 0,
             echo_per_mille: if lying { 300 } else { 0 },
             renames: random.per_mille(300),
-            kernel: random.pick(&[kernel("straight"), kernel("wide")]),
+            kernel: random.pick(&[kernel("portable"), kernel("avx512")]),
             stubborn: index >= 3 && random.per_mille(500),
         })
         .collect();
@@ -234,7 +235,7 @@ fn workers(random: &mut Random, lying: bool, audited: bool) -> Vec<Traits> {
 }
 
 pub fn kernel(name: &str) -> KernelName {
-    KernelName::new(name).expect("it is short")
+    KernelName::new(name).expect("there is such a kernel")
 }
 
 fn requests(random: &mut Random, chaos_ms: u64, audited: bool) -> Vec<(u64, ClientRequest)> {

@@ -201,7 +201,7 @@ impl Traits {
         let is_unlike = |kernel| loan.recount.is_none_or(|recount| recount.unlike != kernel);
         match self.stubborn || is_unlike(self.kernel) {
             true => self.kernel,
-            false => kernel("by search"),
+            false => kernel("search"),
         }
     }
 }
