@@ -129,4 +129,13 @@ pub enum Refusal {
     /// The job is over.
     #[error("job {0} is {1}, and that is final; submit it again if you want it counted again")]
     Over(JobId, JobState),
+    /// There are too many jobs already.
+    #[error(
+        "there are {most} jobs that have not ended, and no more are taken: cancel some, or submit it again \
+         when others have ended"
+    )]
+    TooManyJobs {
+        /// The bound.
+        most: usize,
+    },
 }

@@ -24,6 +24,8 @@ pub(crate) struct Lease {
 pub(crate) struct Leases {
     leases: BTreeMap<LeaseId, Lease>,
     deadlines: BTreeSet<(Millis, LeaseId)>,
+    /// How many leases of each job each session holds; never 0. Clients ask often.
+    holders: BTreeMap<JobId, BTreeMap<SessionId, usize>>,
 }
 
 impl Leases {
@@ -33,7 +35,10 @@ impl Leases {
 
     /// Adds `range` to a lease, or makes it as `new` says.
     pub(crate) fn lend(&mut self, id: LeaseId, range: Range, new: Lease) {
-        let lease = self.leases.entry(id).or_insert(new);
+        let lease = self.leases.entry(id).or_insert_with(|| {
+            *self.holders.entry(new.job).or_default().entry(new.session).or_default() += 1;
+            new
+        });
         lease.open.insert(range);
         self.deadlines.insert((lease.deadline, id));
     }
@@ -59,6 +64,7 @@ impl Leases {
     pub(crate) fn end(&mut self, id: LeaseId) -> Option<Lease> {
         let lease = self.leases.remove(&id)?;
         self.deadlines.remove(&(lease.deadline, id));
+        self.forget_holder(&lease);
         Some(lease)
     }
 
@@ -68,10 +74,21 @@ impl Leases {
         of_job.map(|(&id, _)| id).collect()
     }
 
+    fn forget_holder(&mut self, lease: &Lease) {
+        let of_job = self.holders.get_mut(&lease.job).expect("every lease is counted");
+        let held = of_job.get_mut(&lease.session).expect("every lease is counted");
+        *held -= 1;
+        if *held == 0 {
+            of_job.remove(&lease.session);
+        }
+        if of_job.is_empty() {
+            self.holders.remove(&lease.job);
+        }
+    }
+
     /// The sessions that hold leases of a job.
-    pub(crate) fn holders(&self, job: JobId) -> BTreeSet<SessionId> {
-        let of_job = self.leases.values().filter(|lease| lease.job == job);
-        of_job.map(|lease| lease.session).collect()
+    pub(crate) fn holders(&self, job: JobId) -> impl Iterator<Item = SessionId> + '_ {
+        self.holders.get(&job).into_iter().flat_map(|held| held.keys().copied())
     }
 
     /// The first deadline of all.

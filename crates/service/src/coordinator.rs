@@ -10,6 +10,7 @@
 //! server uses the same hub, with one session in the same process.
 
 mod allowance;
+mod budget;
 mod hub;
 mod listen;
 mod plans;

@@ -7,11 +7,24 @@ use crate::{Effect, JobId, JobState, LedgerCommand, Refusal, RequestId};
 impl Farm {
     /// The job exists once the ledger has it: until then nothing of it is lent.
     pub(super) fn submitted(&mut self, request: RequestId, job: Job) {
+        let most = self.config.max_jobs;
+        if self.live_jobs() >= most {
+            let answer = Err(Refusal::TooManyJobs { most });
+            self.effects.push(Effect::Reply { request, answer });
+            return;
+        }
         let id = JobId(self.next_job);
         self.next_job += 1;
         let Job { plan, slice, priority, policy: audit, .. } = job;
         let command = LedgerCommand::CreateJob { job: id, plan, slice, priority, audit };
         self.command(command, Pending::Job { request, id, job: Box::new(job) });
+    }
+
+    /// Jobs that have not ended, those on their way into the ledger included.
+    fn live_jobs(&self) -> usize {
+        let coming = self.pending.values().filter(|pending| matches!(pending, Pending::Job { .. }));
+        let live = self.jobs.values().filter(|job| !job.durable_state.is_over());
+        coming.count() + live.count()
     }
 
     pub(super) fn job_written(&mut self, request: RequestId, id: JobId, job: Job) {

@@ -13,13 +13,16 @@ mod lending;
 mod restore;
 mod results;
 mod sessions;
+mod staff;
 mod suspicions;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 pub use restore::{Restored, RestoredDispute, RestoredJob};
 
+use self::staff::Staff;
 use crate::job::Job;
 use crate::lease::Leases;
 use crate::session::Session;
@@ -40,11 +43,19 @@ pub struct Config {
     pub grace_ms: u64,
     /// Tasks per thread in a worker's first lease of a job, before its speed is known.
     pub probe_tasks: u64,
+    /// The most jobs that have not ended; further ones are refused.
+    pub max_jobs: usize,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Config { lease_ms: 10_000, lease_ttl_ms: 60_000, grace_ms: 5_000, probe_tasks: 4 }
+        Config {
+            lease_ms: 10_000,
+            lease_ttl_ms: 60_000,
+            grace_ms: 5_000,
+            probe_tasks: 4,
+            max_jobs: 1_000,
+        }
     }
 }
 
@@ -147,12 +158,14 @@ impl Farm {
 
     /// One job, as clients see it.
     pub fn job(&self, id: JobId) -> Option<JobView> {
-        Some(self.view(id, self.jobs.get(&id)?))
+        Some(self.view(id, self.jobs.get(&id)?, &mut Staff::default()))
     }
 
-    /// All jobs, the oldest first.
-    pub fn jobs(&self) -> impl Iterator<Item = JobView> + '_ {
-        self.jobs.iter().map(|(&id, job)| self.view(id, job))
+    /// The first `most` jobs after the job `after`, the oldest first.
+    pub fn jobs(&self, after: JobId, most: usize) -> Vec<JobView> {
+        let mut staff = Staff::default();
+        let jobs = self.jobs.range((Bound::Excluded(after), Bound::Unbounded)).take(most);
+        jobs.map(|(&id, job)| self.view(id, job, &mut staff)).collect()
     }
 
     /// How many workers are connected.
@@ -176,11 +189,10 @@ impl Farm {
         self.queue.iter().map(|&(_, id)| id).filter(is_stranded)
     }
 
-    fn view(&self, id: JobId, job: &Job) -> JobView {
+    fn view(&self, id: JobId, job: &Job, staff: &mut Staff) -> JobView {
         let threads = |session| self.sessions[&session].threads_for(job.thread_memory);
-        let holders = self.leases.holders(id).into_iter();
+        let holders = self.leases.holders(id);
         let workers: Vec<(SessionId, u32)> = holders.map(|id| (id, threads(id))).collect();
-        let able = |session: &&Session| session.may_count(id, job.thread_memory);
         JobView {
             id,
             plan: job.plan,
@@ -192,7 +204,7 @@ impl Farm {
             thread_memory: job.thread_memory,
             workers: workers.len(),
             able_workers: match job.state {
-                JobState::Running => self.sessions.values().filter(able).count(),
+                JobState::Running => staff.able(&self.sessions, id, job.thread_memory),
                 _ => 0,
             },
             busy_us_left: job.busy_us_left(&workers),

@@ -1,8 +1,8 @@
 //! What clients are told, and when.
 
-use farm::{Effect, Event, JobState, RequestId};
+use farm::{Effect, Event, JobId, JobState, Refusal, RequestId};
 
-use crate::stage::Stage;
+use crate::stage::{CONFIG, Stage, plan, submission};
 
 #[test]
 fn a_change_is_seen_once_it_is_durable() {
@@ -22,4 +22,69 @@ fn a_change_is_seen_once_it_is_durable() {
     stage.flush();
     assert_eq!(stage.state(job).0, JobState::Cancelled);
     assert!(stage.sent.contains(&Effect::Finished { job }));
+}
+
+#[test]
+fn a_list_goes_on_after_the_job_that_it_ended_with() {
+    let mut stage = Stage::new();
+    let jobs: Vec<JobId> = (0..5).map(|_| stage.submit(8, 0)).collect();
+    let list = |after, most| -> Vec<JobId> {
+        stage.farm.jobs(after, most).iter().map(|job| job.id).collect()
+    };
+    assert_eq!(list(JobId(0), 10), jobs);
+    assert_eq!(list(JobId(0), 2), jobs[..2]);
+    assert_eq!(list(jobs[1], 2), jobs[2..4]);
+    assert_eq!(list(jobs[4], 2), []);
+    assert_eq!(list(JobId(u64::MAX), 2), []);
+}
+
+#[test]
+fn a_list_tells_of_every_job_what_the_job_alone_tells() {
+    // Given workers with and without memory, of which one gave a job back
+    let mut stage = Stage::new();
+    let jobs = [0, 100, 100, 300].map(|memory| stage.submit_large(1_000, 0, memory));
+    let [_, _, large] = [("w1", 0), ("w2", 100), ("w3", 400)].map(|(name, memory)| {
+        let session = stage.join_with(name, 2, memory);
+        stage.tick(stage.now);
+        session
+    });
+    let lease = stage.last_loan(large).lease;
+    stage.act(Event::Declined { session: large, lease });
+
+    let listed = stage.farm.jobs(JobId(0), 10);
+
+    let alone: Vec<_> = jobs.iter().map(|&job| stage.farm.job(job).expect("it exists")).collect();
+    assert_eq!(listed, alone);
+    let able: Vec<usize> = listed.iter().map(|job| job.able_workers).collect();
+    assert_eq!(able.iter().sum::<usize>(), 3 + 2 + 2 + 1 - 1, "one gave a job back: {able:?}");
+    assert!(listed.iter().any(|job| job.workers > 0));
+}
+
+#[test]
+fn there_is_a_bound_on_jobs_that_have_not_ended() {
+    let mut stage = Stage::new();
+    let jobs: Vec<JobId> = (0..CONFIG.max_jobs - 1).map(|_| stage.submit(8, 0)).collect();
+    let refusals = |stage: &Stage| {
+        let most = CONFIG.max_jobs;
+        let answer = Err(Refusal::TooManyJobs { most });
+        let is_refusal =
+            |effect: &&Effect| matches!(effect, Effect::Reply { answer: a, .. } if *a == answer);
+        stage.sent.iter().filter(is_refusal).count()
+    };
+
+    // One that is on its way into the ledger counts.
+    stage.slow_disk = true;
+    stage.act(submission(plan(8), 0, 0, None));
+    stage.act(submission(plan(8), 0, 0, None));
+    assert_eq!(refusals(&stage), 1);
+    stage.flush();
+    stage.slow_disk = false;
+    assert_eq!(stage.farm.jobs(JobId(0), usize::MAX).len(), CONFIG.max_jobs);
+
+    // One that is over does not, and one that rests does.
+    stage.act(Event::Cancelled { request: RequestId(1), job: jobs[0] });
+    stage.act(Event::Paused { request: RequestId(1), job: jobs[1] });
+    stage.submit(8, 0);
+    stage.act(submission(plan(8), 0, 0, None));
+    assert_eq!(refusals(&stage), 2);
 }

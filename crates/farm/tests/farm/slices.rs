@@ -1,6 +1,6 @@
 //! Jobs that are a part of a plan.
 
-use farm::{Event, JobState, RequestId, Slice, Verdict};
+use farm::{Event, JobId, JobState, RequestId, Slice, Verdict};
 
 use crate::stage::{Stage, plan, range, report};
 
@@ -13,7 +13,7 @@ fn a_slice_lends_its_own_ordinals_and_is_done_with_them() {
         let (priority, audit, thread_memory) = (0, None, 0);
         let wish = Event::Submitted { request, plan, slice, priority, audit, thread_memory };
         stage.act(wish);
-        let job = stage.farm.jobs().last().expect("it was submitted").id;
+        let job = stage.farm.jobs(JobId(0), usize::MAX).last().expect("it was submitted").id;
         let worker = stage.join("w1", 100);
 
         while stage.state(job).0 == JobState::Running {
@@ -37,7 +37,7 @@ fn a_range_outside_of_the_slice_is_invalid() {
     let slice = Slice::new(1, 2).expect("it is one");
     let (priority, audit, thread_memory) = (0, None, 0);
     stage.act(Event::Submitted { request, plan, slice, priority, audit, thread_memory });
-    let job = stage.farm.jobs().last().expect("it was submitted").id;
+    let job = stage.farm.jobs(JobId(0), usize::MAX).last().expect("it was submitted").id;
     let worker = stage.join("w1", 0);
 
     // It has the first and the third of four tasks.

@@ -20,8 +20,13 @@ pub struct Stage {
     ledger: MemoryStore,
 }
 
-pub const CONFIG: Config =
-    Config { lease_ms: 10_000, lease_ttl_ms: 60_000, grace_ms: 3_000, probe_tasks: 4 };
+pub const CONFIG: Config = Config {
+    lease_ms: 10_000,
+    lease_ttl_ms: 60_000,
+    grace_ms: 3_000,
+    probe_tasks: 4,
+    max_jobs: 100,
+};
 
 pub const AUDIT_ALL: AuditPolicy =
     AuditPolicy { share_ppm: AuditPolicy::ALL, seed: 1, by_search: false };
@@ -98,13 +103,13 @@ impl Stage {
     /// A job that takes so much memory for each thread.
     pub fn submit_large(&mut self, tasks: u64, priority: i32, thread_memory: u64) -> JobId {
         self.act(submission(plan(tasks), priority, thread_memory, None));
-        self.farm.jobs().last().expect("it was submitted").id
+        self.farm.jobs(JobId(0), usize::MAX).last().expect("it was submitted").id
     }
 
     /// A job of which all that is accepted is counted again.
     pub fn submit_audited(&mut self, tasks: u64) -> JobId {
         self.act(submission(plan(tasks), 0, 0, Some(AUDIT_ALL)));
-        self.farm.jobs().last().expect("it was submitted").id
+        self.farm.jobs(JobId(0), usize::MAX).last().expect("it was submitted").id
     }
 
     /// A worker of one thread joins. Its session has the number that follows its `w`.

@@ -35,9 +35,6 @@ impl CoordinatorArgs {
     }
 }
 
-/// Bytes of the largest answer that is read: a list of some hundred thousand jobs.
-const LIST_BYTES: usize = 64 << 20;
-
 /// A connection to the coordinator's job service.
 pub(super) struct Client {
     endpoint: Endpoint,
@@ -47,8 +44,7 @@ pub(super) struct Client {
 impl Client {
     pub(super) async fn connect(args: &CoordinatorArgs) -> Result<Client, Failure> {
         let endpoint = args.endpoint();
-        let jobs =
-            JobsServiceClient::new(endpoint.connect().await?).max_decoding_message_size(LIST_BYTES);
+        let jobs = JobsServiceClient::new(endpoint.connect().await?);
         Ok(Client { endpoint, jobs })
     }
 
@@ -94,6 +90,24 @@ impl Client {
             }
             tracing::warn!("the coordinator is gone; waiting for it to come back");
             tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// All jobs, the oldest first.
+    pub(super) async fn list(&mut self) -> Result<Vec<JobView>, Failure> {
+        let mut jobs: Vec<JobView> = Vec::new();
+        loop {
+            let after = jobs.last().map_or(0, |job| job.id.0);
+            let page = self.jobs.list(v1::ListRequest { page_size: 0, after }).await;
+            let v1::ListResponse { jobs: page, more } =
+                page.map_err(|status| self.failure(status))?.into_inner();
+            for job in page {
+                jobs.push(self.view(Some(job))?);
+            }
+            // A coordinator that repeats itself would never come to an end.
+            if !more || jobs.last().is_none_or(|last| last.id.0 <= after) {
+                return Ok(jobs);
+            }
         }
     }
 

@@ -44,6 +44,10 @@ pub(super) struct CoordinatorArgs {
     #[arg(long, value_name = "MS", default_value_t = 5_000, env = "QUEENS_GRACE_MS",
           value_parser = clap::value_parser!(u64).range(0..=3_600_000))]
     grace_ms: u64,
+    /// The most jobs that have not ended; further ones are refused
+    #[arg(long, value_name = "JOBS", default_value_t = 1_000, env = "QUEENS_MAX_JOBS",
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    max_jobs: u32,
 }
 
 pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
@@ -74,6 +78,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
         lease_ms: args.lease_ms,
         lease_ttl_ms: args.lease_ttl_ms,
         grace_ms: args.grace_ms,
+        max_jobs: args.max_jobs as usize,
         ..Config::default()
     };
     let (hub, handle) = Hub::new(config, ledger);

@@ -163,10 +163,7 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
 
 pub(super) async fn jobs(args: JobsArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
-    let answer = client.jobs.list(v1::ListRequest {}).await;
-    let jobs = answer.map_err(|status| client.failure(status))?.into_inner().jobs;
-    let jobs: Vec<JobView> =
-        jobs.into_iter().map(|job| client.view(Some(job))).collect::<Result<_, _>>()?;
+    let jobs = client.list().await?;
     match args.json {
         true => jobs.iter().try_for_each(|job| output::print(show::json(job))),
         false => output::print(show::table(&jobs)),

@@ -126,7 +126,7 @@ async fn no_method_answers_without_the_token() {
     let submit = v1::SubmitRequest { problem, method, priority: 0, audit: None };
     let refused = [
         jobs.submit(submit).await.err(),
-        jobs.list(v1::ListRequest {}).await.err(),
+        jobs.list(v1::ListRequest::default()).await.err(),
         jobs.get(v1::GetRequest { job: 1 }).await.err(),
         jobs.watch(v1::WatchRequest { job: 1 }).await.err(),
         jobs.cancel(v1::CancelRequest { job: 1 }).await.err(),

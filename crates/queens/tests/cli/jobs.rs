@@ -2,6 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use wire::v1;
+use wire::v1::jobs_service_client::JobsServiceClient;
+
+use crate::access::connect;
 use crate::support::Farm;
 use crate::support::process::{Process, queens};
 
@@ -33,6 +37,52 @@ fn a_small_submission_does_not_wait_for_a_large_one() {
 
     assert_eq!(total, format!("{}\n", vectors::total(10)));
     assert!(begun.elapsed() < Duration::from_secs(10), "it took {:?}", begun.elapsed());
+}
+
+#[test]
+fn jobs_beyond_the_bound_are_refused_until_one_ends() {
+    let farm = Farm::new("--max-jobs 2", "");
+    let _coordinator = farm.start_coordinator();
+    let first = farm.submit(12, 3, 0).to_string();
+    farm.submit(12, 3, 0);
+
+    farm.client(&["submit", "12"]).refusal(3, &["2 jobs that have not ended", "cancel some"]);
+
+    farm.client(&["cancel", &first]).success();
+    farm.submit(12, 3, 0);
+}
+
+#[tokio::test]
+async fn a_list_comes_in_pages_and_the_program_reads_all_of_them() {
+    // Given more jobs than one page has
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    let mut jobs = JobsServiceClient::new(connect(&farm).await);
+    let rows = v1::submit_request::Method::Rows(v1::RowsRequest { rows: Some(2) });
+    let submission = v1::SubmitRequest {
+        problem: Some(board::Problem::Total { n: 12 }.into()),
+        method: Some(rows),
+        ..Default::default()
+    };
+    for _ in 0..300 {
+        // A connection pays for its submissions: each gets its own.
+        jobs = JobsServiceClient::new(connect(&farm).await);
+        jobs.submit(submission.clone()).await.expect("it is taken");
+    }
+
+    let mut page = async |page_size, after| {
+        let page = jobs.list(v1::ListRequest { page_size, after }).await;
+        let v1::ListResponse { jobs, more } = page.expect("it is told").into_inner();
+        (jobs.iter().map(|job| job.id).collect::<Vec<_>>(), more)
+    };
+    assert_eq!(page(0, 0).await, ((1..=256).collect(), true));
+    assert_eq!(page(u32::MAX, 256).await, ((257..=300).collect(), false));
+    assert_eq!(page(2, 298).await, (vec![299, 300], false));
+    assert_eq!(page(2, 300).await, (vec![], false));
+
+    let listed = farm.client(&["jobs", "--json"]).success();
+    assert_eq!(listed.lines().count(), 300);
+    assert!(listed.lines().last().is_some_and(|line| line.contains("\"job\":300")), "{listed}");
 }
 
 #[test]

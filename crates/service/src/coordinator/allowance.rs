@@ -12,8 +12,7 @@
 //!                  └───────────────── earn ◄── pump ◄── "accepted" ◄──┘
 //! ```
 //!
-//! Requests of clients wait while the account is empty, too, because one connection may have many at a time.
-//! They cost what their answers do: every job that is told of, every second in which a plan was made.
+//! What requests of clients cost beyond their bytes is paid from the connection's [`Budget`].
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -21,6 +20,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::time::Instant;
+
+use super::budget::Budget;
 
 /// Points that a connection earns per second: enough for 128 KiB, or for five hundred useless messages.
 const PER_SECOND: i64 = 128 << 10;
@@ -35,15 +36,6 @@ const LEAST: i64 = 4 << 10;
 const MESSAGE: i64 = 256;
 /// Points that a session costs in addition to the bytes of its Hello.
 const SESSION: i64 = 4 << 10;
-/// Points that a request of a client costs in addition to its bytes.
-const REQUEST: i64 = 512;
-/// Points that a job in an answer costs: a connection can be told of 2,048 jobs a second.
-const JOB: i64 = 64;
-/// Points that a submission costs: it stays in the ledger.
-const SUBMISSION: i64 = 8 << 10;
-/// Points that a second of planning costs. If it were much more, a connection would have to pause for
-/// longer after the longest plan than the pings of HTTP/2 may wait.
-const PLANNING_SECOND: i64 = PER_SECOND / 4;
 /// Points that an accepted count earns: more than its report cost.
 const ACCEPTED: i64 = 512;
 /// How long an account may stay empty before the connection is dismissed.
@@ -53,8 +45,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug)]
 pub struct Allowance {
     account: Arc<Mutex<Account>>,
-    /// Held while a plan is made for the connection.
-    planning: Arc<tokio::sync::Mutex<()>>,
+    budget: Budget,
 }
 
 #[derive(Debug)]
@@ -72,7 +63,7 @@ pub(super) struct Flood;
 impl Default for Allowance {
     fn default() -> Self {
         let account = Account { points: START, at: Instant::now(), empty_since: None };
-        Allowance { account: Arc::new(Mutex::new(account)), planning: Arc::default() }
+        Allowance { account: Arc::new(Mutex::new(account)), budget: Budget::default() }
     }
 }
 
@@ -92,29 +83,9 @@ impl Allowance {
         self.lock().points -= MESSAGE;
     }
 
-    /// Waits until a client's request can be paid, and pays for it.
-    pub(super) async fn pay_request(&self) -> Result<(), Flood> {
-        while let Some(pause) = self.pause()? {
-            tokio::time::sleep(pause).await;
-        }
-        self.lock().points -= REQUEST;
-        Ok(())
-    }
-
-    /// Pays for jobs in an answer.
-    pub(super) fn spend_jobs(&self, jobs: usize) {
-        self.lock().points -= JOB.saturating_mul(i64::try_from(jobs).unwrap_or(i64::MAX));
-    }
-
-    /// Pays for a submission whose plan took so long to make.
-    pub(super) fn spend_submission(&self, planning: Duration) {
-        let planning = (PLANNING_SECOND as f64 * planning.as_secs_f64()) as i64;
-        self.lock().points -= SUBMISSION + planning;
-    }
-
-    /// The connection's turn to have a plan made: one at a time.
-    pub(super) async fn planning(&self) -> tokio::sync::MutexGuard<'_, ()> {
-        self.planning.lock().await
+    /// The budget of the connection's requests.
+    pub(super) fn budget(&self) -> &Budget {
+        &self.budget
     }
 
     /// Earns the points of a count that was accepted or is needed to settle a dispute.

@@ -29,7 +29,7 @@ enum Input {
     Session(Event),
     Request(ClientRequest, oneshot::Sender<Result<JobView, Refusal>>),
     View(JobId, oneshot::Sender<Option<JobView>>),
-    Views(oneshot::Sender<Vec<JobView>>),
+    Views(JobId, usize, oneshot::Sender<Vec<JobView>>),
     End(JobId, oneshot::Sender<JobView>),
     Stop,
 }
@@ -93,9 +93,9 @@ impl HubHandle {
         self.ask(|reply| Input::End(job, reply)).await
     }
 
-    /// All jobs.
-    pub async fn jobs(&self) -> Result<Vec<JobView>, HubGone> {
-        self.ask(Input::Views).await
+    /// The first `most` jobs after the job `after`, the oldest first.
+    pub async fn jobs(&self, after: JobId, most: usize) -> Result<Vec<JobView>, HubGone> {
+        self.ask(|reply| Input::Views(after, most, reply)).await
     }
 
     /// Ends the hub once what it has taken in is in the ledger.
@@ -231,8 +231,8 @@ impl Hub {
             Input::View(job, reply) => {
                 let _ = reply.send(self.farm.job(job));
             }
-            Input::Views(reply) => {
-                let _ = reply.send(self.farm.jobs().collect());
+            Input::Views(after, most, reply) => {
+                let _ = reply.send(self.farm.jobs(after, most));
             }
             Input::End(job, reply) => match self.farm.job(job) {
                 Some(view) if view.state.is_over() => {

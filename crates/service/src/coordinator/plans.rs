@@ -24,7 +24,7 @@ use farm::{Plan, Problem};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::Allowance;
+use super::budget::Budget;
 use crate::ServiceError;
 
 /// How long the plan of a submission may take, waiting included. It is less than a client may wait for an
@@ -43,11 +43,13 @@ pub struct Plans {
     recent: Mutex<Vec<(Plan, Arc<Cut>)>>,
     /// One lock for each plan that is being indexed or waited for, so that a thousand workers that return at
     /// once wait for one index.
-    indexing: Mutex<HashMap<(Purpose, Problem, Method), Weak<tokio::sync::Mutex<()>>>>,
+    indexing: Mutex<HashMap<(Purpose, Problem, Method), Weak<Lock>>>,
     short: Semaphore,
     long: Semaphore,
     sessions: Semaphore,
 }
+
+type Lock = tokio::sync::Mutex<()>;
 
 /// What an index is wanted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -105,8 +107,8 @@ impl Plans {
         Ok(self.keep(problem, method, cut).0)
     }
 
-    /// The plan that a client submits, made on another thread in its turn. A connection, which pays from
-    /// `allowance`, has one turn at a time.
+    /// The plan that a client submits, made on another thread in its turn. A connection, which has this
+    /// `budget`, has one turn at a time.
     ///
     /// # Errors
     ///
@@ -115,10 +117,10 @@ impl Plans {
         &self,
         problem: Problem,
         choice: MethodChoice,
-        allowance: &Allowance,
+        budget: &Budget,
     ) -> Result<Plan, NoPlan> {
         let made = async {
-            let _alone = allowance.planning().await;
+            let _alone = budget.planning().await;
             self.in_turn(problem, choice).await
         };
         timeout(PLANNING_TIME, made).await.unwrap_or(Err(NoPlan::TooLong { problem }))
@@ -179,12 +181,7 @@ impl Plans {
     }
 
     /// The lock under which a plan is indexed.
-    fn lock(
-        &self,
-        purpose: Purpose,
-        problem: Problem,
-        method: Method,
-    ) -> Arc<tokio::sync::Mutex<()>> {
+    fn lock(&self, purpose: Purpose, problem: Problem, method: Method) -> Arc<Lock> {
         let mut indexing = self.indexing.lock().expect("nobody panics while holding it");
         indexing.retain(|_, lock| lock.strong_count() > 0);
         let lock = indexing.entry((purpose, problem, method)).or_default();
@@ -246,14 +243,14 @@ mod tests {
             .map(|n| {
                 let (plans, (_, choice)) = (plans.clone(), LONG);
                 tokio::spawn(async move {
-                    plans.submitted(Problem::Total { n }, choice, &Allowance::default()).await
+                    plans.submitted(Problem::Total { n }, choice, &Budget::default()).await
                 })
             })
             .collect();
         tokio::time::sleep(SHORT_TURN / 2).await;
 
         let begun = Instant::now();
-        let plan = plans.submitted(SHORT.0, SHORT.1, &Allowance::default()).await;
+        let plan = plans.submitted(SHORT.0, SHORT.1, &Budget::default()).await;
         let plan = plan.expect("such a plan exists");
         plans.cut(plan).await.expect("it was just made");
         let other = Plans::default().make(Problem::Total { n: 13 }, SHORT.1).expect("it exists");
@@ -271,7 +268,7 @@ mod tests {
         let wanted = (0..50).map(|_| {
             let plans = plans.clone();
             tokio::spawn(async move {
-                let plan = plans.submitted(problem, choice, &Allowance::default()).await;
+                let plan = plans.submitted(problem, choice, &Budget::default()).await;
                 plans.cut(plan.expect("such a plan exists")).await.expect("it was just made")
             })
         });
@@ -287,8 +284,8 @@ mod tests {
     async fn a_plan_that_nobody_waits_for_is_given_up() {
         let plans = Plans::default();
         let begun = Instant::now();
-        let allowance = Allowance::default();
-        let waiting = plans.submitted(LONG.0, LONG.1, &allowance);
+        let budget = Budget::default();
+        let waiting = plans.submitted(LONG.0, LONG.1, &budget);
         assert!(timeout(2 * SHORT_TURN, waiting).await.is_err(), "it takes longer");
 
         let _turn = plans.long.try_acquire().expect("the long turn is free again");
@@ -299,19 +296,19 @@ mod tests {
 
     #[tokio::test]
     async fn a_connection_has_one_plan_made_at_a_time() {
-        let (plans, allowance) = (Plans::default(), Allowance::default());
-        let busy = allowance.planning().await;
-        let waiting = plans.submitted(SHORT.0, SHORT.1, &allowance);
+        let (plans, budget) = (Plans::default(), Budget::default());
+        let busy = budget.planning().await;
+        let waiting = plans.submitted(SHORT.0, SHORT.1, &budget);
         assert!(timeout(SHORT_TURN, waiting).await.is_err(), "it waits");
         drop(busy);
-        plans.submitted(SHORT.0, SHORT.1, &allowance).await.expect("such a plan exists");
+        plans.submitted(SHORT.0, SHORT.1, &budget).await.expect("such a plan exists");
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_plan_that_takes_too_long_is_refused_with_a_way_out() {
-        let (plans, allowance) = (Plans::default(), Allowance::default());
-        let _busy = allowance.planning().await;
-        let refused = plans.submitted(SHORT.0, SHORT.1, &allowance).await;
+        let (plans, budget) = (Plans::default(), Budget::default());
+        let _busy = budget.planning().await;
+        let refused = plans.submitted(SHORT.0, SHORT.1, &budget).await;
         let refused = refused.expect_err("its turn never comes").to_string();
         assert!(refused.contains("total N=12") && refused.contains("fewer rows"), "{refused}");
     }

@@ -18,7 +18,7 @@ use wire::v1::farm_service_server::{FarmService, FarmServiceServer};
 use wire::v1::jobs_service_server::{JobsService, JobsServiceServer};
 use wire::{MAX_MESSAGE_BYTES, WireError, v1};
 
-use super::allowance::Flood;
+use super::budget::{Budget, Cost};
 use super::listen::{Admission, Connection};
 use super::plans::NoPlan;
 use super::token_gate::TokenGate;
@@ -28,6 +28,8 @@ use crate::error::{HubGone, ServiceError};
 
 /// How long a request may wait for its answer, or for the beginning of a stream of answers.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+/// The most jobs in one answer, and how many there are if the client does not say.
+const MOST_LISTED: usize = 256;
 /// How often the state of a watched job is read.
 const WATCH_INTERVAL: Duration = Duration::from_millis(250);
 /// Number of messages of a session that may wait for the network.
@@ -134,18 +136,12 @@ fn allowance<T>(request: &Request<T>) -> Allowance {
     request.extensions().get::<Admission>().map(Admission::allowance).unwrap_or_default()
 }
 
-/// Lets a client's request wait until its connection can pay for it. Returns the account, which pays for the
+/// Lets a client's request wait until its connection can pay for it. Returns the budget that pays for the
 /// answer.
-async fn admit<T>(request: &Request<T>) -> Result<Allowance, Status> {
-    let allowance = allowance(request);
-    allowance.pay_request().await?;
-    Ok(allowance)
-}
-
-impl From<Flood> for Status {
-    fn from(Flood: Flood) -> Status {
-        Status::resource_exhausted("this connection asks for too much: ask less often")
-    }
+async fn admit<T>(request: &Request<T>) -> Budget {
+    let budget = allowance(request).budget().clone();
+    budget.begin_request().await;
+    budget
 }
 
 impl From<NoPlan> for Status {
@@ -215,6 +211,9 @@ impl Services {
             Err(refusal @ Refusal::Over(..)) => {
                 Err(Status::failed_precondition(refusal.to_string()))
             }
+            Err(refusal @ Refusal::TooManyJobs { .. }) => {
+                Err(Status::resource_exhausted(refusal.to_string()))
+            }
         }
     }
 
@@ -230,7 +229,7 @@ impl JobsService for Services {
         &self,
         request: Request<v1::SubmitRequest>,
     ) -> Result<Response<v1::SubmitResponse>, Status> {
-        let allowance = admit(&request).await?;
+        let budget = admit(&request).await;
         let request = request.into_inner();
         let missing = |field| Status::invalid_argument(WireError::Missing(field).to_string());
         let problem = request.problem.ok_or_else(|| missing("problem"))?;
@@ -239,8 +238,8 @@ impl JobsService for Services {
         let problem = problem.map_err(|error| Status::invalid_argument(error.to_string()))?;
 
         let begun = Instant::now();
-        let plan = self.plans.submitted(problem, method.into(), &allowance).await;
-        allowance.spend_submission(begun.elapsed());
+        let plan = self.plans.submitted(problem, method.into(), &budget).await;
+        budget.spend(Cost::Submission(begun.elapsed()));
         let plan = plan?;
         let (slice, priority) = (Slice::ALL, request.priority);
         let audit = request.audit.map(policy).transpose()?;
@@ -253,17 +252,26 @@ impl JobsService for Services {
         &self,
         request: Request<v1::ListRequest>,
     ) -> Result<Response<v1::ListResponse>, Status> {
-        let allowance = admit(&request).await?;
-        let jobs = self.hub.jobs().await?;
-        allowance.spend_jobs(jobs.len());
+        let budget = admit(&request).await;
+        let v1::ListRequest { page_size, after } = request.into_inner();
+        let most = match page_size {
+            0 => MOST_LISTED,
+            wanted => MOST_LISTED.min(usize::try_from(wanted).unwrap_or(usize::MAX)),
+        };
+        // One more than is told of shows whether there are more.
+        let mut jobs = self.hub.jobs(JobId(after), most + 1).await?;
+        let more = jobs.len() > most;
+        jobs.truncate(most);
+        budget.spend(Cost::Jobs(jobs.len()));
         let jobs = jobs.into_iter().map(Into::into).collect();
-        Ok(Response::new(v1::ListResponse { jobs }))
+        Ok(Response::new(v1::ListResponse { jobs, more }))
     }
 
     async fn get(
         &self,
         request: Request<v1::GetRequest>,
     ) -> Result<Response<v1::GetResponse>, Status> {
+        admit(&request).await.spend(Cost::Jobs(1));
         let job = self.view(request.into_inner().job).await?.into();
         Ok(Response::new(v1::GetResponse { job: Some(job) }))
     }
@@ -274,6 +282,7 @@ impl JobsService for Services {
         &self,
         request: Request<v1::WatchRequest>,
     ) -> Result<Response<Self::WatchStream>, Status> {
+        let budget = admit(&request).await;
         let mut last = self.view(request.into_inner().job).await?;
         let (sender, receiver) = mpsc::channel(1);
         let services = self.clone();
@@ -287,6 +296,7 @@ impl JobsService for Services {
                 }
                 tell = loop {
                     tokio::time::sleep(WATCH_INTERVAL).await;
+                    budget.begin_request().await;
                     match services.view(last.id.0).await {
                         Ok(job) if job == last && !sender.is_closed() => {}
                         Ok(job) => {
@@ -305,6 +315,7 @@ impl JobsService for Services {
         &self,
         request: Request<v1::AuditRequest>,
     ) -> Result<Response<v1::AuditResponse>, Status> {
+        admit(&request).await.spend(Cost::Audit);
         let v1::AuditRequest { job, policy: wanted } = request.into_inner();
         let missing = || Status::invalid_argument(WireError::Missing("policy").to_string());
         let policy = policy(wanted.ok_or_else(missing)?)?;
@@ -322,6 +333,7 @@ impl JobsService for Services {
         &self,
         request: Request<v1::CancelRequest>,
     ) -> Result<Response<v1::CancelResponse>, Status> {
+        admit(&request).await.spend(Cost::Change);
         let job = self.grant(ClientRequest::Cancel(JobId(request.into_inner().job))).await?;
         Ok(Response::new(v1::CancelResponse { job: Some(job) }))
     }
@@ -330,6 +342,7 @@ impl JobsService for Services {
         &self,
         request: Request<v1::PauseRequest>,
     ) -> Result<Response<v1::PauseResponse>, Status> {
+        admit(&request).await.spend(Cost::Change);
         let job = self.grant(ClientRequest::Pause(JobId(request.into_inner().job))).await?;
         Ok(Response::new(v1::PauseResponse { job: Some(job) }))
     }
@@ -338,6 +351,7 @@ impl JobsService for Services {
         &self,
         request: Request<v1::ResumeRequest>,
     ) -> Result<Response<v1::ResumeResponse>, Status> {
+        admit(&request).await.spend(Cost::Change);
         let job = self.grant(ClientRequest::Resume(JobId(request.into_inner().job))).await?;
         Ok(Response::new(v1::ResumeResponse { job: Some(job) }))
     }

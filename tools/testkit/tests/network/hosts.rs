@@ -34,7 +34,13 @@ const MEMORY: u64 = 1 << 30;
 /// The coordinator, with the ledger at `path`.
 pub(super) async fn coordinator(path: &Path) -> turmoil::Result {
     let ledger = CheckedLedger::open_again(path).and_then(CheckedLedger::begin)?;
-    let config = Config { lease_ms: 1_000, lease_ttl_ms: 5_000, grace_ms: 1_000, probe_tasks: 2 };
+    let config = Config {
+        lease_ms: 1_000,
+        lease_ttl_ms: 5_000,
+        grace_ms: 1_000,
+        probe_tasks: 2,
+        ..Config::default()
+    };
     let (hub, handle) = Hub::with_writer(config, ledger, write_as_task);
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, PORT)).await?;
     let connections = accept_within(Limits::default(), SimulatedListener(listener));

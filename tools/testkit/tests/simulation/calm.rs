@@ -55,7 +55,11 @@ impl World {
         let at = self.agenda.now + 5_000;
         self.agenda.plan(at, Happening::Look);
         let Some(farm) = &self.farm else { return };
-        let running: Vec<_> = farm.jobs().filter(|view| view.state == JobState::Running).collect();
+        let running: Vec<_> = farm
+            .jobs(JobId(0), usize::MAX)
+            .into_iter()
+            .filter(|view| view.state == JobState::Running)
+            .collect();
         let is_stuck = |view: &JobView| {
             let tasks = view.slice.ordinals(view.plan.tasks).len();
             view.poisoned > 0 && view.tasks_done + view.poisoned == tasks
@@ -78,7 +82,8 @@ impl World {
     pub fn check_progress(&self) {
         let Some(since) = self.calm_since else { return };
         if self.agenda.now > since + PATIENCE_MS {
-            let jobs: Vec<_> = self.farm.iter().flat_map(|farm| farm.jobs()).collect();
+            let jobs: Vec<_> =
+                self.farm.iter().flat_map(|farm| farm.jobs(JobId(0), usize::MAX)).collect();
             let restless: Vec<_> = self.workers.iter().map(|w| w.agent.as_ref()).collect();
             panic!("an hour has passed and it is not over: {jobs:#?}\n{restless:?}");
         }
@@ -99,7 +104,7 @@ impl World {
     /// The last judgement.
     pub fn judge(&mut self) {
         self.witness.end();
-        for view in self.farm.as_ref().expect("it is up").jobs() {
+        for view in self.farm.as_ref().expect("it is up").jobs(JobId(0), usize::MAX) {
             assert_eq!(view.workers, 0, "a lease remains: {view:?}");
         }
         // The ledger alone must tell the same.

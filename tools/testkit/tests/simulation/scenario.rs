@@ -143,6 +143,7 @@ impl Scenario {
                 lease_ttl_ms: random.scaled(100, 2_000),
                 grace_ms: if random.per_mille(300) { 0 } else { random.scaled(50, 2_000) },
                 probe_tasks: random.between(0, 8),
+                ..Config::default()
             },
             weather: weather(random),
             workers: workers(random, lying, audited),

@@ -141,6 +141,7 @@ impl Witness {
                 let durable = ledger.states.get(&(job, state)).copied().unwrap_or(0);
                 assert!(*told <= durable, "{state} of job {job} is not durable");
             }
+            Err(Refusal::TooManyJobs { .. }) => panic!("only a submission can be too much"),
             Err(Refusal::NoSuchJob(job)) => assert!(!self.books.contains_key(&job)),
             Err(Refusal::Over(job, _)) => {
                 let book = &self.books[&job];

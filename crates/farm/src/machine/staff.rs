@@ -1,0 +1,39 @@
+//! How many workers may count a job, for lists of many jobs.
+
+use std::collections::BTreeMap;
+
+use crate::session::Session;
+use crate::{JobId, SessionId};
+
+/// What is known of the connected workers while one list is made. Jobs that need equally much memory ask for
+/// the same number, so that the sessions are looked through only once for each amount.
+#[derive(Debug, Default)]
+pub(super) struct Staff {
+    /// Sessions that have memory for a thread of a job that needs so many bytes.
+    fit: BTreeMap<u64, usize>,
+    /// The sessions that gave ranges of any job back.
+    decliners: Option<Vec<SessionId>>,
+}
+
+impl Staff {
+    /// The number of sessions that may count `job`.
+    pub(super) fn able(
+        &mut self,
+        sessions: &BTreeMap<SessionId, Session>,
+        job: JobId,
+        thread_memory: u64,
+    ) -> usize {
+        let fits = |session: &Session| session.threads_for(thread_memory) > 0;
+        let count = || sessions.values().filter(|session| fits(session)).count();
+        let fit = *self.fit.entry(thread_memory).or_insert_with(count);
+        let decliners = self.decliners.get_or_insert_with(|| {
+            let has_declined = sessions.iter().filter(|(_, session)| !session.declined.is_empty());
+            has_declined.map(|(&id, _)| id).collect()
+        });
+        let declined = |id: &&SessionId| {
+            let session = &sessions[*id];
+            fits(session) && session.declined.contains(&job)
+        };
+        fit - decliners.iter().filter(declined).count()
+    }
+}
