@@ -287,8 +287,8 @@ fn a_flipped_bit_never_becomes_another_count() {
 fn what_counts(jobs: Vec<RestoredJob>) -> Vec<(JobId, Plan, JobState, u64, u128)> {
     let farm =
         Farm::restore(config(), Millis(0), Restored { epoch: 1, jobs, ..Restored::default() });
-    let jobs = farm.jobs();
-    jobs.map(|job| (job.id, job.plan, job.state, job.tasks_done, job.total)).collect()
+    let jobs = farm.jobs(JobId(0), usize::MAX);
+    jobs.into_iter().map(|job| (job.id, job.plan, job.state, job.tasks_done, job.total)).collect()
 }
 
 fn remove(path: &Path, suffixes: &[&str]) {
@@ -395,7 +395,7 @@ impl Pair {
         let restored = Restored { epoch: 2, ..restored };
         let restarted = Farm::restore(config(), Millis(0), restored);
         let essence = |farm: &Farm| {
-            let jobs = farm.jobs().map(|job| {
+            let jobs = farm.jobs(JobId(0), usize::MAX).into_iter().map(|job| {
                 let audits = (job.audit, job.audits_wanted, job.audits_agreed);
                 (job.id, job.plan, job.state, job.tasks_done, job.total, job.disputes, audits)
             });
