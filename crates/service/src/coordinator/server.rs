@@ -12,12 +12,13 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Server;
+use tonic::transport::server::Connected;
 use tonic::{Request, Response, Status, Streaming};
 use wire::v1::farm_service_server::{FarmService, FarmServiceServer};
 use wire::v1::jobs_service_server::{JobsService, JobsServiceServer};
 use wire::{MAX_MESSAGE_BYTES, WireError, v1};
 
-use super::listen::{Admission, Connection};
+use super::listen::Admission;
 use super::token_gate::TokenGate;
 use super::{ClientRequest, HubHandle, Plans, SessionFault, host};
 use crate::Token;
@@ -44,14 +45,14 @@ pub enum Access {
 }
 
 /// Serves until `stop` completes and every stream has ended.
-pub async fn serve<S>(
-    connections: impl Stream<Item = io::Result<Connection<S>>>,
+pub async fn serve<C>(
+    connections: impl Stream<Item = io::Result<C>>,
     access: Access,
     hub: HubHandle,
     stop: impl Future<Output = ()>,
 ) -> Result<(), ServiceError>
 where
-    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    C: Connected<ConnectInfo = Admission> + AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let gate = match &access {
         Access::Token(token) => TokenGate::new(Some(token)),
