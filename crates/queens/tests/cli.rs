@@ -37,6 +37,8 @@ mod problems;
 mod shards;
 #[path = "cli/stopping.rs"]
 mod stopping;
+#[path = "cli/tls.rs"]
+mod tls;
 #[path = "cli/transcripts.rs"]
 mod transcripts;
 #[path = "cli/trust.rs"]
