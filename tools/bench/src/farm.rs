@@ -31,6 +31,12 @@ pub(crate) struct FarmBenchArgs {
     /// Tasks in a result
     #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u64).range(1..=4096))]
     tasks_per_result: u64,
+    /// Measure each row over TLS too, in turns with plain text
+    #[arg(long)]
+    tls: bool,
+    /// How often each row is measured; the median is shown
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    turns: u32,
     /// How long each row is measured, seconds
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
     seconds: u64,
@@ -42,25 +48,45 @@ pub(crate) struct FarmBenchArgs {
 }
 
 pub(crate) async fn run(args: FarmBenchArgs) -> Result<()> {
-    print("connections    tasks/s  durable results/s  coordinator MiB")?;
+    print("connections  over        tasks/s  durable results/s  coordinator MiB")?;
     for &connections in &args.connections {
-        let measured = measure(&args, PLAN, connections).await?;
-        print(format!(
-            "{connections:>11}  {:>9.0}  {:>17.0}  {:>15}",
-            measured.tasks_per_second,
-            measured.results_per_second,
-            mib(measured.memory_mib)
-        ))?;
+        let over: &[bool] = if args.tls { &[false, true] } else { &[false] };
+        let mut measured = vec![Vec::new(); over.len()];
+        for _ in 0..args.turns {
+            for (&tls, measured) in over.iter().zip(&mut measured) {
+                measured.push(measure(&args, PLAN, connections, tls).await?);
+            }
+        }
+        let medians: Vec<Measured> = measured.iter().map(|turns| Measured::median(turns)).collect();
+        for (&tls, median) in over.iter().zip(&medians) {
+            print(format!(
+                "{connections:>11}  {:<10}  {:>7.0}  {:>17.0}  {:>15}",
+                if tls { "TLS" } else { "plain text" },
+                median.tasks_per_second,
+                median.results_per_second,
+                mib(median.memory_mib)
+            ))?;
+        }
+        if let [plain, tls] = &medians[..] {
+            print(format!(
+                "{:>23}  {:>6.0}%  {:>16.0}%  {:>15}",
+                "TLS to plain",
+                100.0 * tls.tasks_per_second / plain.tasks_per_second,
+                100.0 * tls.results_per_second / plain.results_per_second,
+                mib(tls.memory_mib.zip(plain.memory_mib).map(|(tls, plain)| tls - plain))
+            ))?;
+        }
     }
     print("\ntasks in the plan  coordinator MiB, 10 connections")?;
     for plan in GROWING {
-        let measured = measure(&args, plan, 10).await?;
+        let measured = measure(&args, plan, 10, false).await?;
         print(format!("{:>17}  {:>15}", measured.plan_tasks, mib(measured.memory_mib)))?;
     }
     print("")?;
     overhead::run(&args.overhead).await
 }
 
+#[derive(Clone)]
 struct Measured {
     plan_tasks: u64,
     tasks_per_second: f64,
@@ -68,12 +94,31 @@ struct Measured {
     memory_mib: Option<f64>,
 }
 
+impl Measured {
+    /// The median of each figure. There must be at least one turn.
+    fn median(turns: &[Measured]) -> Measured {
+        let median = |figure: fn(&Measured) -> f64| {
+            let mut figures: Vec<f64> = turns.iter().map(figure).collect();
+            figures.sort_by(f64::total_cmp);
+            figures[figures.len() / 2]
+        };
+        let memory_mib = median(|turn| turn.memory_mib.unwrap_or(f64::NAN));
+        Measured {
+            plan_tasks: turns[0].plan_tasks,
+            tasks_per_second: median(|turn| turn.tasks_per_second),
+            results_per_second: median(|turn| turn.results_per_second),
+            memory_mib: (!memory_mib.is_nan()).then_some(memory_mib),
+        }
+    }
+}
+
 async fn measure(
     args: &FarmBenchArgs,
     (n, rows): (u32, u32),
     connections: u64,
+    tls: bool,
 ) -> Result<Measured> {
-    let coordinator = Coordinator::start(&args.folder).await?;
+    let coordinator = Coordinator::start(&args.folder, tls).await?;
     let plan_tasks = submit(&coordinator, n, rows).await?;
     let booked = Arc::new(Booked::default());
     let credit = (65_536 / connections).max(256);
