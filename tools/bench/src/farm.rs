@@ -10,6 +10,7 @@ use farm::Problem;
 use wire::v1;
 use wire::v1::jobs_service_client::JobsServiceClient;
 
+use super::bare::median_ratio;
 use super::idle_worker::{Booked, idle};
 use super::overhead::{self, OverheadArgs};
 use super::process::Coordinator;
@@ -34,7 +35,7 @@ pub(crate) struct FarmBenchArgs {
     /// Measure each row over TLS too, in turns with plain text
     #[arg(long)]
     tls: bool,
-    /// How often each row is measured; the median is shown
+    /// How often each row is measured; medians are shown, and the most memory
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     turns: u32,
     /// How long each row is measured, seconds
@@ -48,33 +49,19 @@ pub(crate) struct FarmBenchArgs {
 }
 
 pub(crate) async fn run(args: FarmBenchArgs) -> Result<()> {
-    print("connections  over        tasks/s  durable results/s  coordinator MiB")?;
+    print("connections  over          tasks/s  durable results/s  coordinator MiB")?;
     for &connections in &args.connections {
-        let over: &[bool] = if args.tls { &[false, true] } else { &[false] };
-        let mut measured = vec![Vec::new(); over.len()];
+        let (mut plain, mut tls) = (Vec::new(), Vec::new());
         for _ in 0..args.turns {
-            for (&tls, measured) in over.iter().zip(&mut measured) {
-                measured.push(measure(&args, PLAN, connections, tls).await?);
+            plain.push(measure(&args, PLAN, connections, false).await?);
+            if args.tls {
+                tls.push(measure(&args, PLAN, connections, true).await?);
             }
         }
-        let medians: Vec<Measured> = measured.iter().map(|turns| Measured::median(turns)).collect();
-        for (&tls, median) in over.iter().zip(&medians) {
-            print(format!(
-                "{connections:>11}  {:<10}  {:>7.0}  {:>17.0}  {:>15}",
-                if tls { "TLS" } else { "plain text" },
-                median.tasks_per_second,
-                median.results_per_second,
-                mib(median.memory_mib)
-            ))?;
-        }
-        if let [plain, tls] = &medians[..] {
-            print(format!(
-                "{:>23}  {:>6.0}%  {:>16.0}%  {:>15}",
-                "TLS to plain",
-                100.0 * tls.tasks_per_second / plain.tasks_per_second,
-                100.0 * tls.results_per_second / plain.results_per_second,
-                mib(tls.memory_mib.zip(plain.memory_mib).map(|(tls, plain)| tls - plain))
-            ))?;
+        print_medians(connections, "plain text", &plain)?;
+        if args.tls {
+            print_medians(connections, "TLS", &tls)?;
+            print_ratios(&tls, &plain)?;
         }
     }
     print("\ntasks in the plan  coordinator MiB, 10 connections")?;
@@ -86,7 +73,6 @@ pub(crate) async fn run(args: FarmBenchArgs) -> Result<()> {
     overhead::run(&args.overhead).await
 }
 
-#[derive(Clone)]
 struct Measured {
     plan_tasks: u64,
     tasks_per_second: f64,
@@ -94,22 +80,34 @@ struct Measured {
     memory_mib: Option<f64>,
 }
 
-impl Measured {
-    /// The median of each figure. There must be at least one turn.
-    fn median(turns: &[Measured]) -> Measured {
-        let median = |figure: fn(&Measured) -> f64| {
-            let mut figures: Vec<f64> = turns.iter().map(figure).collect();
-            figures.sort_by(f64::total_cmp);
-            figures[figures.len() / 2]
-        };
-        let memory_mib = median(|turn| turn.memory_mib.unwrap_or(f64::NAN));
-        Measured {
-            plan_tasks: turns[0].plan_tasks,
-            tasks_per_second: median(|turn| turn.tasks_per_second),
-            results_per_second: median(|turn| turn.results_per_second),
-            memory_mib: (!memory_mib.is_nan()).then_some(memory_mib),
-        }
-    }
+fn print_medians(connections: u64, over: &str, turns: &[Measured]) -> Result<()> {
+    let median = |figure: fn(&Measured) -> f64| {
+        let mut figures: Vec<f64> = turns.iter().map(figure).collect();
+        figures.sort_by(f64::total_cmp);
+        figures[figures.len() / 2]
+    };
+    let memory = turns.iter().filter_map(|turn| turn.memory_mib).reduce(f64::max);
+    print(format!(
+        "{connections:>11}  {over:<10}  {:>9.0}  {:>17.0}  {:>15}",
+        median(|turn| turn.tasks_per_second),
+        median(|turn| turn.results_per_second),
+        mib(memory)
+    ))
+}
+
+/// Prints the medians of the turns' ratios, which a busy machine disturbs less than the figures.
+fn print_ratios(tls: &[Measured], plain: &[Measured]) -> Result<()> {
+    let percent = |figure: fn(&Measured) -> f64| {
+        let [tls, plain] = [tls, plain].map(|turns| turns.iter().map(figure).collect::<Vec<_>>());
+        100.0 * median_ratio(&tls, &plain)
+    };
+    print(format!(
+        "{:>11}  {:<10}  {:>8.0}%  {:>16.0}%",
+        "",
+        "TLS/plain",
+        percent(|turn| turn.tasks_per_second),
+        percent(|turn| turn.results_per_second)
+    ))
 }
 
 async fn measure(

@@ -126,9 +126,10 @@ fn the_farm_is_measured_over_tls_beside_plain_text() {
     let text = bench(&[&words[..], &["--rounds", "1", "--n", "10"]].concat()).expect("it measures");
 
     for over in ["plain text", "TLS"] {
-        let row = lines(&text, &format!("          3  {over} "));
-        let results = row[0].split_whitespace().rev().nth(1).map(str::parse::<f64>);
+        let beginning = format!("          3  {over} ");
+        let results =
+            lines(&text, &beginning)[0].split_whitespace().rev().nth(1).map(str::parse::<f64>);
         assert!(results.is_some_and(|number| number.is_ok_and(|number| number > 0.0)), "{text}");
     }
-    assert!(text.contains("TLS to plain"), "{text}");
+    assert!(text.contains("TLS/plain"), "{text}");
 }
