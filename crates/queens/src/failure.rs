@@ -51,7 +51,7 @@ pub enum Failure {
     /// The coordinator refuses the token.
     #[error(
         "the coordinator at {url} refuses this token; give the file that it was started with, \
-         --token-file FILE"
+         --token-file FILE, or the join string that it shows now, --join-file FILE"
     )]
     Token {
         /// The address of the coordinator.
@@ -63,6 +63,28 @@ pub enum Failure {
         /// The file.
         path: PathBuf,
         /// Why not.
+        reason: String,
+    },
+    /// A file with certificates cannot be used.
+    #[error("cannot use the certificate in {}: {reason}", path.display())]
+    CertificateFile {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
+    /// No authority is trusted on this system.
+    #[error(
+        "no authority's certificate is installed on this system; name a file with one, --tls-ca FILE, or use a \
+         join string, --join-file FILE"
+    )]
+    NoRoots,
+    /// Whoever answers is not the coordinator.
+    #[error("whoever answers at {url} does not prove to be the coordinator: {reason}")]
+    Impostor {
+        /// The address of the coordinator.
+        url: String,
+        /// What is wrong with its certificate.
         reason: String,
     },
     /// Another process holds the ledger.
@@ -251,7 +273,11 @@ impl Failure {
             Failure::Plan(_) | Failure::Memory(_) | Failure::States(_) | Failure::Refused(_) => 3,
             Failure::Job(_) | Failure::NoSuchJob(_) => 4,
             Failure::Unreachable { .. } => 5,
-            Failure::Token { .. } | Failure::SecretFile { .. } => 6,
+            Failure::Token { .. }
+            | Failure::SecretFile { .. }
+            | Failure::CertificateFile { .. }
+            | Failure::NoRoots
+            | Failure::Impostor { .. } => 6,
             Failure::LedgerHeld { .. } => 7,
             Failure::LedgerOfAnotherPlan { .. } => 8,
             Failure::LedgerCorrupt { .. } => 9,
@@ -295,6 +321,11 @@ impl From<ServiceError> for Failure {
             ServiceError::Unreachable { url, reason } => Failure::Unreachable { url, reason },
             ServiceError::Token { url } => Failure::Token { url },
             ServiceError::SecretFile { path, reason } => Failure::SecretFile { path, reason },
+            ServiceError::CertificateFile { path, reason } => {
+                Failure::CertificateFile { path, reason }
+            }
+            ServiceError::NoRoots => Failure::NoRoots,
+            ServiceError::Impostor { url, reason } => Failure::Impostor { url, reason },
             ServiceError::Listen { address, reason } => Failure::Listen { address, reason },
             ServiceError::Incompatible(text) => Failure::Incompatible(text),
             ServiceError::Distrusted { url, reason } => Failure::Distrusted { url, reason },

@@ -39,6 +39,8 @@ mod shards;
 mod stopping;
 #[path = "cli/texts.rs"]
 mod texts;
+#[path = "cli/tls.rs"]
+mod tls;
 #[path = "cli/transcripts.rs"]
 mod transcripts;
 #[path = "cli/trust.rs"]

@@ -96,7 +96,7 @@ fn the_containers_hold_no_power_that_they_do_not_need() {
         assert_eq!(inspect(&container, "{{.HostConfig.SecurityOpt}}"), "[no-new-privileges:true]");
     }
 
-    let (owner, mode) = owner_and_mode(&farm.coordinator(), "/run/queens/token");
+    let (owner, mode) = owner_and_mode(&farm.coordinator(), "/run/queens/join");
     assert_eq!((owner, mode), (USER, 0o600));
 }
 

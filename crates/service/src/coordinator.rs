@@ -17,6 +17,7 @@ mod hub;
 mod listen;
 mod plans;
 mod pump;
+mod secure;
 mod server;
 mod session;
 
@@ -25,5 +26,6 @@ pub use credentials::{Access, Credentials, Identity, LOCAL_OWNER, Right, loan_ke
 pub use hub::{ClientRequest, Hub, HubHandle};
 pub use listen::{Accept, Connection, Limits, Listener, accept_within};
 pub use plans::Plans;
+pub use secure::{Secured, secure};
 pub use server::serve;
 pub use session::{Peer, SessionFault, host};

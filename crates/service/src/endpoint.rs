@@ -1,5 +1,6 @@
 //! Connects to a coordinator.
 
+use std::error::Error;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -7,18 +8,26 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::interceptor::InterceptedService;
-use tonic::transport::Uri;
-use tonic::transport::{Channel, Error};
+use tonic::transport::{self, Channel, Uri};
 use tonic::{Request, Status};
 
-use crate::ServiceError;
-use crate::Token;
+use crate::dial::{DialError, SPEAKS_TLS, dialler};
+use crate::tls::Trust;
+use crate::{JoinString, ServiceError, Token};
 
-/// A coordinator's address, and the file with its token.
+/// Where a coordinator is, how it is recognised, and what it wants to be shown.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    url: String,
-    token_file: Option<PathBuf>,
+    /// How errors name the coordinator.
+    name: String,
+    place: Place,
+}
+
+#[derive(Clone, Debug)]
+enum Place {
+    Url { token_file: Option<PathBuf>, authority_file: Option<PathBuf> },
+    Join(JoinString),
+    JoinFile(PathBuf),
 }
 
 /// A connection that adds the token to every request.
@@ -26,79 +35,165 @@ pub type TokenChannel = InterceptedService<Channel, ShowToken>;
 
 impl Endpoint {
     /// The coordinator at `url`, which may lack its `http://`. If there is a `token_file`, every request
-    /// carries the token in it.
+    /// carries the token in it. Over https, the coordinator's certificate must be signed by an authority that
+    /// this system trusts.
     pub fn new(url: &str, token_file: Option<PathBuf>) -> Endpoint {
-        let url = if url.contains("://") { url.into() } else { format!("http://{url}") };
-        Endpoint { url, token_file }
+        let name = if url.contains("://") { url.into() } else { format!("http://{url}") };
+        Endpoint { name, place: Place::Url { token_file, authority_file: None } }
     }
 
-    /// The URL.
+    /// The coordinator at `url`, whose certificate must be signed by an authority in the PEM file
+    /// `authority_file`.
+    pub fn certified_by(
+        authority_file: PathBuf,
+        url: &str,
+        token_file: Option<PathBuf>,
+    ) -> Endpoint {
+        let authority_file = Some(authority_file);
+        let place = Place::Url { token_file, authority_file };
+        Endpoint { place, ..Endpoint::new(url, None) }
+    }
+
+    /// The coordinator that a join string names.
+    pub fn join(join: JoinString) -> Endpoint {
+        Endpoint { name: format!("https://{}", join.address), place: Place::Join(join) }
+    }
+
+    /// The coordinator that the join string in the file `path` names. The file is read for every connection.
+    pub fn join_file(path: PathBuf) -> Endpoint {
+        let name = format!("the address in {}", path.display());
+        Endpoint { name, place: Place::JoinFile(path) }
+    }
+
+    /// The URL, or where it can be found.
     pub fn url(&self) -> &str {
-        &self.url
+        &self.name
     }
 
     /// Checks what waiting does not mend.
     ///
     /// # Errors
     ///
-    /// [`ServiceError::Url`] or [`ServiceError::SecretFile`], if the URL or the token file cannot be used.
+    /// [`ServiceError::Url`], [`ServiceError::SecretFile`] or [`ServiceError::CertificateFile`], if the URL or a
+    /// file cannot be used.
     pub fn check(&self) -> Result<(), ServiceError> {
-        self.builder()?;
-        self.token_file.as_deref().map(Token::read).transpose()?;
+        let target = self.target()?;
+        target.builder()?;
+        target.trust.as_ref().map(Trust::client).transpose()?;
         Ok(())
     }
 
-    /// Reads the token file, and connects.
+    /// Reads the files, and connects.
     ///
     /// # Errors
     ///
-    /// Those of [`Endpoint::check`], and [`ServiceError::Unreachable`] if no coordinator answers.
+    /// Those of [`Endpoint::check`]; [`ServiceError::Unreachable`] if no coordinator answers;
+    /// [`ServiceError::Impostor`] or [`ServiceError::Incompatible`] if something else does.
     pub async fn connect(&self) -> Result<TokenChannel, ServiceError> {
-        let token = self.token()?;
-        Ok(InterceptedService::new(self.channel().await?, token))
-    }
-
-    fn token(&self) -> Result<ShowToken, ServiceError> {
-        let token = self.token_file.as_deref().map(Token::read).transpose()?;
-        let header = token.map(|token| token.bearer().parse());
-        Ok(ShowToken(header.transpose().map_err(anyhow::Error::from)?))
+        let target = self.target()?;
+        Ok(InterceptedService::new(target.channel().await?, target.show_token()?))
     }
 
     /// Connects without the token, which is enough for health checks.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Endpoint::connect`].
     pub async fn channel(&self) -> Result<Channel, ServiceError> {
-        self.reached(self.builder()?.connect().await)
+        self.target()?.channel().await
     }
 
-    fn reached(&self, connected: Result<Channel, Error>) -> Result<Channel, ServiceError> {
-        connected.map_err(|error| ServiceError::Unreachable {
-            url: self.url.clone(),
-            reason: innermost(&error),
-        })
-    }
-
-    /// Connects through `dial`, for example over a simulated network.
+    /// Connects in plain text through `dial`, for example over a simulated network.
     pub async fn connect_through<D, S>(&self, dial: D) -> Result<TokenChannel, ServiceError>
     where
         D: tower::Service<Uri, Response = TokioIo<S>> + Send + 'static,
-        D::Error: std::error::Error + Send + Sync + 'static,
+        D::Error: Error + Send + Sync + 'static,
         D::Future: Send,
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        let connected = self.builder()?.connect_with_connector(dial).await;
-        Ok(InterceptedService::new(self.reached(connected)?, self.token()?))
+        let target = self.target()?;
+        let connected = target.builder()?.connect_with_connector(dial).await;
+        let channel = connected.map_err(|error| target.failure(&error))?;
+        Ok(InterceptedService::new(channel, target.show_token()?))
+    }
+
+    /// The error that `status` stands for if the port speaks TLS and plain text was sent.
+    pub fn mismatch(&self, status: &Status) -> Option<ServiceError> {
+        mismatch(&self.name, status)
+    }
+
+    fn target(&self) -> Result<Target, ServiceError> {
+        let join = match &self.place {
+            Place::Url { token_file, authority_file } => {
+                let url = self.name.clone();
+                let trust = authority_file.clone().map_or(Trust::System, Trust::File);
+                let trust = url.starts_with("https://").then_some(trust);
+                if trust.is_none() && authority_file.is_some() {
+                    let reason = "an authority certifies only what begins with https://".into();
+                    return Err(ServiceError::Url { url, reason });
+                }
+                let token = token_file.as_deref().map(Token::read).transpose()?;
+                return Ok(Target { url, token, trust });
+            }
+            Place::Join(join) => join.clone(),
+            Place::JoinFile(path) => JoinString::read(path)?,
+        };
+        Ok(Target {
+            url: format!("https://{}", join.address),
+            token: Some(join.token),
+            trust: Some(Trust::Pin(join.pin)),
+        })
+    }
+}
+
+/// All that is needed for one connection.
+struct Target {
+    url: String,
+    token: Option<Token>,
+    /// `None` for a connection in plain text.
+    trust: Option<Trust>,
+}
+
+impl Target {
+    async fn channel(&self) -> Result<Channel, ServiceError> {
+        let builder = self.builder()?;
+        let tls = self.trust.as_ref().map(|trust| {
+            let host = builder.uri().host().unwrap_or_default();
+            let name = trust.name(host).map_err(|error| self.refuse(error.to_string()))?;
+            Ok::<_, ServiceError>((trust.client()?, name))
+        });
+        let connected = builder.connect_with_connector(dialler(tls.transpose()?)).await;
+        connected.map_err(|error| self.failure(&error))
+    }
+
+    fn failure(&self, error: &transport::Error) -> ServiceError {
+        let url = self.url.clone();
+        match dial_error(error) {
+            Some(DialError::NoTls) => ServiceError::Incompatible(format!(
+                "the port at {url} does not speak TLS: if its coordinator was started with --insecure, connect \
+                 to http://"
+            )),
+            Some(DialError::Refused(reason)) => {
+                ServiceError::Impostor { url, reason: reason.clone() }
+            }
+            _ => ServiceError::Unreachable { url, reason: innermost(error) },
+        }
+    }
+
+    fn show_token(&self) -> Result<ShowToken, ServiceError> {
+        let header = self.token.as_ref().map(|token| token.bearer().parse());
+        Ok(ShowToken(header.transpose().map_err(anyhow::Error::from)?))
     }
 
     fn refuse(&self, reason: String) -> ServiceError {
         ServiceError::Url { url: self.url.clone(), reason }
     }
 
-    fn builder(&self) -> Result<tonic::transport::Endpoint, ServiceError> {
+    fn builder(&self) -> Result<transport::Endpoint, ServiceError> {
         let builder = Channel::from_shared(self.url.clone())
             .map_err(|error| self.refuse(format!("not a URL: {error}")))?;
-        if builder.uri().scheme_str() != Some("http") {
-            let reason = "only http:// is supported, without encryption; use a tunnel to cross \
-                          open networks";
-            return Err(self.refuse(reason.into()));
+        if !matches!(builder.uri().scheme_str(), Some("http" | "https")) {
+            return Err(self.refuse("it must begin with http:// or https://".into()));
         }
         Ok(builder
             .connect_timeout(Duration::from_secs(5))
@@ -124,11 +219,26 @@ impl tonic::service::Interceptor for ShowToken {
     }
 }
 
+/// The causes of an error, beginning with itself.
+fn causes<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&cause| cause.source())
+}
+
+fn dial_error(error: &transport::Error) -> Option<&DialError> {
+    causes(error).find_map(|cause| cause.downcast_ref())
+}
+
+/// The error that `status` stands for if the port at `url` speaks TLS and plain text was sent.
+pub(crate) fn mismatch(url: &str, status: &Status) -> Option<ServiceError> {
+    // HTTP/2 keeps only the text of an error.
+    (innermost(status) == SPEAKS_TLS).then(|| {
+        ServiceError::Incompatible(format!(
+            "the port at {url} speaks TLS: connect with the coordinator's join string, or to https://"
+        ))
+    })
+}
+
 /// The innermost cause of an error. It is the part that a person can act on: "transport error" is not.
-pub(crate) fn innermost(error: &dyn std::error::Error) -> String {
-    let mut cause = error;
-    while let Some(deeper) = cause.source() {
-        cause = deeper;
-    }
-    cause.to_string()
+pub(crate) fn innermost(error: &(dyn Error + 'static)) -> String {
+    causes(error).last().map(ToString::to_string).unwrap_or_default()
 }

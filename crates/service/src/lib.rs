@@ -7,14 +7,20 @@
 #![forbid(unsafe_code)]
 
 pub mod coordinator;
+mod dial;
 mod endpoint;
 mod error;
+mod join_string;
 pub mod local;
+mod pin;
 mod secret_file;
+pub mod tls;
 mod token;
 pub mod worker;
 
 pub use endpoint::{Endpoint, ShowToken, TokenChannel};
 pub use error::{HubGone, ServiceError};
+pub use join_string::{HostPort, HostPortError, JoinString, JoinStringError};
+pub use pin::Pin;
 pub use secret_file::KeyFolder;
-pub use token::Token;
+pub use token::{Token, TokenError};

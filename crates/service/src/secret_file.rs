@@ -36,8 +36,17 @@ impl KeyFolder {
         name: &str,
         make: impl FnOnce() -> Vec<u8>,
     ) -> Result<Vec<u8>, ServiceError> {
-        make_folder(&self.0).map_err(|error| fault(&self.0, &error))?;
+        self.create()?;
         read_or_make(&self.path(name), make)
+    }
+
+    /// Makes the folder if there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::SecretFile`], if it cannot be made.
+    pub fn create(&self) -> Result<(), ServiceError> {
+        make_folder(&self.0).map_err(|error| fault(&self.0, &error))
     }
 }
 
@@ -72,14 +81,48 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, ServiceError> {
     Ok(contents)
 }
 
+/// Reads the text in the secret file at `path`.
+///
+/// # Errors
+///
+/// [`ServiceError::SecretFile`], if the file cannot be read, holds no text, or if others may read it.
+pub(crate) fn read_text(path: &Path) -> Result<String, ServiceError> {
+    String::from_utf8(read(path)?)
+        .map_err(|_| ServiceError::SecretFile { path: path.into(), reason: "it is no text".into() })
+}
+
+/// Writes the secret file at `path`, in the place of the one that may be there.
+///
+/// # Errors
+///
+/// [`ServiceError::SecretFile`], if it cannot be written.
+pub(crate) fn replace(path: &Path, contents: &[u8]) -> Result<(), ServiceError> {
+    write_through(path, contents, |draft, path| fs::rename(draft, path))
+        .map_err(|error| fault(path, &error))
+}
+
 fn fault(path: &Path, error: &io::Error) -> ServiceError {
     ServiceError::SecretFile { path: path.into(), reason: error.to_string() }
 }
 
-/// Writes a draft beside `path` and links it there, so that a file that exists is whole and is never replaced.
+/// Writes a new file, so that a file that exists is whole and is never replaced.
 fn write_new(path: &Path, contents: &[u8]) -> io::Result<()> {
+    write_through(path, contents, |draft, path| {
+        fs::hard_link(draft, path)?;
+        fs::remove_file(draft)
+    })
+}
+
+/// Writes a draft beside `path`, and calls `publish` with the paths of both.
+fn write_through(
+    path: &Path,
+    contents: &[u8],
+    publish: fn(&Path, &Path) -> io::Result<()>,
+) -> io::Result<()> {
     let mut draft = path.as_os_str().to_owned();
-    draft.push(format!(".{}", std::process::id()));
+    // In containers every process has the same number.
+    draft.push(format!(".{:016x}", rand::random::<u64>()));
+    let draft = PathBuf::from(draft);
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -88,8 +131,10 @@ fn write_new(path: &Path, contents: &[u8]) -> io::Result<()> {
     let written = file
         .write_all(contents)
         .and_then(|()| file.sync_all())
-        .and_then(|()| fs::hard_link(&draft, path));
-    fs::remove_file(&draft)?;
+        .and_then(|()| publish(&draft, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
     written
 }
 

@@ -1,6 +1,7 @@
 //! The token: the secret that a worker or client shows to the coordinator.
 
 use std::path::Path;
+use std::str::FromStr;
 
 use crate::ServiceError;
 use crate::secret_file;
@@ -18,15 +19,10 @@ impl Token {
     ///
     /// [`ServiceError::SecretFile`], if the file cannot be read, holds no token, or can be read by others.
     pub fn read(path: &Path) -> Result<Token, ServiceError> {
-        let fault = |reason: String| ServiceError::SecretFile { path: path.into(), reason };
-        let text = String::from_utf8(secret_file::read(path)?);
-        let text = text.map_err(|_| fault("it is no text".into()))?;
-        let token = text.trim();
-        if token.len() < Self::MIN_LENGTH || !token.chars().all(|c| c.is_ascii_graphic()) {
-            let wanted = "it must hold one line of at least 16 printable characters";
-            return Err(fault(wanted.into()));
-        }
-        Ok(Token(token.into()))
+        secret_file::read_text(path)?.trim().parse().map_err(|TokenError| {
+            let reason = "it must hold one line of at least 16 printable characters".into();
+            ServiceError::SecretFile { path: path.into(), reason }
+        })
     }
 
     /// Reads the token from the file `path`. If there is no such file, makes a new token that only its owner
@@ -63,3 +59,19 @@ impl Token {
         format!("Bearer {}", self.0)
     }
 }
+
+impl FromStr for Token {
+    type Err = TokenError;
+
+    fn from_str(secret: &str) -> Result<Token, TokenError> {
+        if secret.len() < Self::MIN_LENGTH || !secret.chars().all(|c| c.is_ascii_graphic()) {
+            return Err(TokenError);
+        }
+        Ok(Token(secret.into()))
+    }
+}
+
+/// A text is no token.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("a token has at least 16 printable characters")]
+pub struct TokenError;

@@ -7,7 +7,9 @@ use anyhow::Result;
 use clap::Args;
 use farm::Config;
 use ledger::CheckedLedger;
-use service::coordinator::{Access, Hub, Limits, Listener, serve};
+use service::coordinator::{Access, Hub, Limits, Listener, secure, serve};
+use service::tls::{Authority, ServerTls};
+use service::{HostPort, JoinString, KeyFolder, Token};
 
 #[derive(Debug, Args)]
 pub(crate) struct CoordinatorArgs {
@@ -15,6 +17,9 @@ pub(crate) struct CoordinatorArgs {
     listen: SocketAddr,
     #[arg(long)]
     ledger: PathBuf,
+    /// Serve TLS, and write the join string to this file
+    #[arg(long)]
+    join_file: Option<PathBuf>,
 }
 
 /// Serves until the process is killed.
@@ -22,9 +27,22 @@ pub(crate) async fn run(args: CoordinatorArgs) -> Result<()> {
     let listener = Listener::bind(args.listen, Limits::default()).await?;
     let ledger = CheckedLedger::open(&args.ledger).and_then(CheckedLedger::begin)?;
     let (hub, handle) = Hub::new(Config::default(), ledger);
-    let server = serve(listener.connections(), Access::Open, handle, std::future::pending());
+    let (connections, stop) = (listener.connections(), std::future::pending());
+    let server = match args.join_file {
+        None => tokio::spawn(serve(connections, Access::Open, handle, stop)),
+        Some(join_file) => {
+            let keys = KeyFolder::beside(&args.ledger);
+            let authority = Authority::read_or_make(&keys)?;
+            let token = Token::read_or_make(&keys.path("token"))?;
+            let access = Access::Token(token.clone());
+            let address = HostPort::new(&args.listen.ip().to_string(), args.listen.port())?;
+            JoinString { token, address, pin: authority.pin() }.save(&join_file)?;
+            let secured = secure(connections, ServerTls::by_authority(authority)?);
+            tokio::spawn(serve(secured, access, handle, stop))
+        }
+    };
     tokio::select! {
         ended = tokio::spawn(hub.run()) => Ok(ended??),
-        ended = server => Ok(ended?),
+        ended = server => Ok(ended??),
     }
 }

@@ -10,6 +10,7 @@ use farm::Problem;
 use wire::v1;
 use wire::v1::jobs_service_client::JobsServiceClient;
 
+use super::bare::median_ratio;
 use super::idle_worker::{Booked, idle};
 use super::overhead::{self, OverheadArgs};
 use super::process::Coordinator;
@@ -31,6 +32,12 @@ pub(crate) struct FarmBenchArgs {
     /// Tasks in a result
     #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u64).range(1..=4096))]
     tasks_per_result: u64,
+    /// Measure each row over TLS too, in turns with plain text
+    #[arg(long)]
+    tls: bool,
+    /// How often each row is measured; medians are shown, and the most memory
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    turns: u32,
     /// How long each row is measured, seconds
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
     seconds: u64,
@@ -42,19 +49,24 @@ pub(crate) struct FarmBenchArgs {
 }
 
 pub(crate) async fn run(args: FarmBenchArgs) -> Result<()> {
-    print("connections    tasks/s  durable results/s  coordinator MiB")?;
+    print("connections  over          tasks/s  durable results/s  coordinator MiB")?;
     for &connections in &args.connections {
-        let measured = measure(&args, PLAN, connections).await?;
-        print(format!(
-            "{connections:>11}  {:>9.0}  {:>17.0}  {:>15}",
-            measured.tasks_per_second,
-            measured.results_per_second,
-            mib(measured.memory_mib)
-        ))?;
+        let (mut plain, mut tls) = (Vec::new(), Vec::new());
+        for _ in 0..args.turns {
+            plain.push(measure(&args, PLAN, connections, false).await?);
+            if args.tls {
+                tls.push(measure(&args, PLAN, connections, true).await?);
+            }
+        }
+        print_medians(connections, "plain text", &plain)?;
+        if args.tls {
+            print_medians(connections, "TLS", &tls)?;
+            print_ratios(&tls, &plain)?;
+        }
     }
     print("\ntasks in the plan  coordinator MiB, 10 connections")?;
     for plan in GROWING {
-        let measured = measure(&args, plan, 10).await?;
+        let measured = measure(&args, plan, 10, false).await?;
         print(format!("{:>17}  {:>15}", measured.plan_tasks, mib(measured.memory_mib)))?;
     }
     print("")?;
@@ -68,12 +80,43 @@ struct Measured {
     memory_mib: Option<f64>,
 }
 
+fn print_medians(connections: u64, over: &str, turns: &[Measured]) -> Result<()> {
+    let median = |figure: fn(&Measured) -> f64| {
+        let mut figures: Vec<f64> = turns.iter().map(figure).collect();
+        figures.sort_by(f64::total_cmp);
+        figures[figures.len() / 2]
+    };
+    let memory = turns.iter().filter_map(|turn| turn.memory_mib).reduce(f64::max);
+    print(format!(
+        "{connections:>11}  {over:<10}  {:>9.0}  {:>17.0}  {:>15}",
+        median(|turn| turn.tasks_per_second),
+        median(|turn| turn.results_per_second),
+        mib(memory)
+    ))
+}
+
+/// Prints the medians of the turns' ratios, which a busy machine disturbs less than the figures.
+fn print_ratios(tls: &[Measured], plain: &[Measured]) -> Result<()> {
+    let percent = |figure: fn(&Measured) -> f64| {
+        let [tls, plain] = [tls, plain].map(|turns| turns.iter().map(figure).collect::<Vec<_>>());
+        100.0 * median_ratio(&tls, &plain)
+    };
+    print(format!(
+        "{:>11}  {:<10}  {:>8.0}%  {:>16.0}%",
+        "",
+        "TLS/plain",
+        percent(|turn| turn.tasks_per_second),
+        percent(|turn| turn.results_per_second)
+    ))
+}
+
 async fn measure(
     args: &FarmBenchArgs,
     (n, rows): (u32, u32),
     connections: u64,
+    tls: bool,
 ) -> Result<Measured> {
-    let coordinator = Coordinator::start(&args.folder).await?;
+    let coordinator = Coordinator::start(&args.folder, tls).await?;
     let plan_tasks = submit(&coordinator, n, rows).await?;
     let booked = Arc::new(Booked::default());
     let credit = (65_536 / connections).max(256);

@@ -15,19 +15,22 @@ pub(crate) struct Coordinator {
 }
 
 impl Coordinator {
-    /// Starts a coordinator whose ledger lies in a new folder within `parent`.
-    pub(crate) async fn start(parent: &Path) -> Result<Coordinator> {
+    /// Starts a coordinator whose ledger lies in a new folder within `parent`, over TLS or in plain text.
+    pub(crate) async fn start(parent: &Path, tls: bool) -> Result<Coordinator> {
         let folder = parent.join(format!("queens-bench-{:08x}", rand::random::<u32>()));
         std::fs::create_dir(&folder).with_context(|| format!("cannot make {folder:?}"))?;
         let port = free_port().context("no free port")?;
         let address = format!("127.0.0.1:{port}");
-        let child = this_program()?
-            .args(["coordinator", "--listen", &address, "--ledger"])
-            .arg(folder.join("ledger.db"))
-            .stdin(Stdio::null())
-            .spawn()
-            .context("the coordinator cannot be started")?;
-        let endpoint = Endpoint::new(&address, None);
+        let mut command = this_program()?;
+        command.args(["coordinator", "--listen", &address, "--ledger"]);
+        command.arg(folder.join("ledger.db")).stdin(Stdio::null());
+        let mut endpoint = Endpoint::new(&address, None);
+        if tls {
+            let join = folder.join("join");
+            command.arg("--join-file").arg(&join);
+            endpoint = Endpoint::join_file(join);
+        }
+        let child = command.spawn().context("the coordinator cannot be started")?;
         let coordinator = Coordinator { child, folder, endpoint };
         coordinator.wait_until_it_answers().await?;
         Ok(coordinator)

@@ -116,3 +116,20 @@ fn hostile_workers_are_measured_beside_honest_ones() {
     let left = std::fs::read_dir(scratch.path()).expect("it is there").count();
     assert_eq!(left, 0, "its ledger is gone");
 }
+
+#[test]
+#[ignore = "measures for seconds: CI runs it"]
+fn the_farm_is_measured_over_tls_beside_plain_text() {
+    let scratch = tempfile::tempdir().expect("a temporary directory");
+    let folder = scratch.path().to_str().expect("its name is text");
+    let words = ["farm", "--tls", "--connections", "3", "--seconds", "1", "--folder", folder];
+    let text = bench(&[&words[..], &["--rounds", "1", "--n", "10"]].concat()).expect("it measures");
+
+    for over in ["plain text", "TLS"] {
+        let beginning = format!("          3  {over} ");
+        let results =
+            lines(&text, &beginning)[0].split_whitespace().rev().nth(1).map(str::parse::<f64>);
+        assert!(results.is_some_and(|number| number.is_ok_and(|number| number > 0.0)), "{text}");
+    }
+    assert!(text.contains("TLS/plain"), "{text}");
+}

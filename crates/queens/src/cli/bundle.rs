@@ -182,7 +182,7 @@ fn identity(checked: &Checked) -> anyhow::Result<String> {
 }
 
 fn verified(checked: &Checked, recounted: &Recounted, identity: &str, seed: u64) -> String {
-    let Checked { header, name, plan, slice, state, total, confirmed, workers, kernels, .. } =
+    let Checked { header, name, plan, slice, state, total, confirmed, makers, kernels, .. } =
         checked;
     let what = match (state, slice.is_all()) {
         (JobState::Done, true) if plan.problem.counts_orbits() => {
@@ -202,14 +202,14 @@ fn verified(checked: &Checked, recounted: &Recounted, identity: &str, seed: u64)
         format!(
             "ranges    {} by {} with {}; they cover what they should, without overlaps, and add up",
             header.ranges,
-            match workers.len() {
-                1 => "one worker".to_string(),
-                many => format!("{many} workers"),
+            match makers.len() {
+                1 => "one machine".to_string(),
+                many => format!("{many} machines"),
             },
             names(kernels)
         ),
         format!(
-            "audits    {confirmed} of {} ranges counted alike by a second worker",
+            "audits    {confirmed} of {} ranges counted alike by a second machine or owner",
             header.ranges
         ),
     ];
@@ -219,11 +219,11 @@ fn verified(checked: &Checked, recounted: &Recounted, identity: &str, seed: u64)
             checked.unproven
         ));
     }
-    if header.distrusted > 0 {
+    if header.trust > 0 {
         lines.push(format!(
-            "wrong     {} workers of that farm were proven wrong; what only they counted was counted \
-             again",
-            header.distrusted
+            "trust     that farm changed {} times whom it believes; what only distrusted machines had \
+             counted was counted again",
+            header.trust
         ));
     }
     if !identity.is_empty() {
@@ -240,7 +240,7 @@ fn verified(checked: &Checked, recounted: &Recounted, identity: &str, seed: u64)
 }
 
 fn verified_json(checked: &Checked, recounted: &Recounted, identity: &str, seed: u64) -> String {
-    let Checked { header, name, plan, slice, state, total, confirmed, workers, .. } = checked;
+    let Checked { header, name, plan, slice, state, total, confirmed, makers, .. } = checked;
     let is_total = *state == JobState::Done && slice.is_all();
     json!({
         "bundle": name.to_string(),
@@ -251,7 +251,7 @@ fn verified_json(checked: &Checked, recounted: &Recounted, identity: &str, seed:
         "total": is_total.then(|| total.to_string()),
         "counted": total.to_string(),
         "ranges": header.ranges,
-        "workers": workers.len(),
+        "makers": makers.len(),
         "confirmed": confirmed,
         "unproven": checked.unproven,
         "symmetry": !identity.is_empty(),

@@ -10,13 +10,14 @@ use wire::v1;
 use wire::v1::jobs_service_client::JobsServiceClient;
 
 use crate::failure::Failure;
-use service::{Endpoint, TokenChannel};
+use service::{Endpoint, JoinString, ServiceError, TokenChannel};
 
-/// Where the coordinator is.
+/// Where the coordinator is, and how each side proves itself to the other.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Coordinator")]
 pub(super) struct CoordinatorArgs {
-    /// The coordinator's address
+    /// The coordinator's address; with https:// its certificate must be signed by an authority that this
+    /// system trusts
     #[arg(
         long,
         value_name = "URL",
@@ -27,11 +28,37 @@ pub(super) struct CoordinatorArgs {
     /// The file with the coordinator's token, if it wants one
     #[arg(long, value_name = "FILE", env = "QUEENS_TOKEN_FILE")]
     token_file: Option<PathBuf>,
+    /// The authority that has signed the coordinator's certificate, as PEM, instead of those of the system
+    #[arg(long, value_name = "FILE", env = "QUEENS_TLS_CA")]
+    tls_ca: Option<PathBuf>,
+    /// The coordinator's join string, which stands for all options above; other users of this machine can read
+    /// it in the list of processes
+    #[arg(long, value_name = "STRING", env = "QUEENS_JOIN", hide_env_values = true,
+          conflicts_with_all = ["coordinator", "token_file", "tls_ca", "join_file"])]
+    join: Option<String>,
+    /// The file with the coordinator's join string, which is read again for every connection
+    #[arg(long, value_name = "FILE", env = "QUEENS_JOIN_FILE",
+          conflicts_with_all = ["coordinator", "token_file", "tls_ca"])]
+    join_file: Option<PathBuf>,
 }
 
 impl CoordinatorArgs {
-    pub(super) fn endpoint(&self) -> Endpoint {
-        Endpoint::new(&self.coordinator, self.token_file.clone())
+    /// # Errors
+    ///
+    /// [`Failure::Usage`], if the join string is none. It is read here and not by clap, which would print it.
+    pub(super) fn endpoint(&self) -> Result<Endpoint, Failure> {
+        if let Some(join) = &self.join {
+            let unusable = |error| Failure::Usage(format!("cannot use the join string: {error}"));
+            return Ok(Endpoint::join(join.parse::<JoinString>().map_err(unusable)?));
+        }
+        if let Some(file) = &self.join_file {
+            return Ok(Endpoint::join_file(file.clone()));
+        }
+        let (url, token_file) = (&self.coordinator, self.token_file.clone());
+        Ok(match &self.tls_ca {
+            Some(authority) => Endpoint::certified_by(authority.clone(), url, token_file),
+            None => Endpoint::new(url, token_file),
+        })
     }
 }
 
@@ -43,8 +70,8 @@ pub(super) struct Client {
 
 impl Client {
     pub(super) async fn connect(args: &CoordinatorArgs) -> Result<Client, Failure> {
-        let endpoint = args.endpoint();
-        let jobs = JobsServiceClient::new(endpoint.connect().await?);
+        let endpoint = args.endpoint()?;
+        let jobs = jobs(endpoint.connect().await?);
         Ok(Client { endpoint, jobs })
     }
 
@@ -57,12 +84,11 @@ impl Client {
         mut plan: Option<Plan>,
         mut see: impl FnMut(&JobView) -> Result<(), Failure>,
     ) -> Result<JobView, Failure> {
-        const PAUSE: Duration = Duration::from_secs(1);
         loop {
             let mut stream = match self.jobs.watch(v1::WatchRequest { job: job.0 }).await {
                 Ok(stream) => stream.into_inner(),
-                Err(status) if plan.is_some() && is_passing(&status) => {
-                    tokio::time::sleep(PAUSE).await;
+                Err(status) if plan.is_some() && self.is_passing(&status) => {
+                    self.connect_again().await?;
                     continue;
                 }
                 Err(status) => return Err(self.failure(status)),
@@ -84,12 +110,12 @@ impl Client {
                         }
                     }
                     Ok(None) => break,
-                    Err(status) if is_passing(&status) => break,
+                    Err(status) if self.is_passing(&status) => break,
                     Err(status) => return Err(self.failure(status)),
                 }
             }
             tracing::warn!("the coordinator is gone; waiting for it to come back");
-            tokio::time::sleep(PAUSE).await;
+            self.connect_again().await?;
         }
     }
 
@@ -111,6 +137,17 @@ impl Client {
         }
     }
 
+    /// Waits a little and tries to connect. Files are read again, because what is in them may have been replaced.
+    async fn connect_again(&mut self) -> Result<(), Failure> {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        match self.endpoint.connect().await {
+            Ok(channel) => self.jobs = jobs(channel),
+            Err(ServiceError::Unreachable { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
     pub(super) fn job(&self, answer: Result<Option<v1::Job>, Status>) -> Result<JobView, Failure> {
         self.view(answer.map_err(|status| self.failure(status))?)
     }
@@ -121,6 +158,9 @@ impl Client {
     }
 
     pub(super) fn failure(&self, status: Status) -> Failure {
+        if let Some(mismatch) = self.endpoint.mismatch(&status) {
+            return mismatch.into();
+        }
         let (url, reason) = (self.endpoint.url().to_string(), status.message().to_string());
         match status.code() {
             Code::Unauthenticated => Failure::Token { url },
@@ -129,13 +169,18 @@ impl Client {
             Code::Unimplemented => Failure::Incompatible(format!(
                 "the coordinator at {url} is of another version than this program"
             )),
-            _ if is_passing(&status) => Failure::Unreachable { url, reason },
+            _ if self.is_passing(&status) => Failure::Unreachable { url, reason },
             _ => Failure::Coordinator { url, reason },
         }
     }
+
+    /// Whether a later attempt may succeed: the connection broke, or the coordinator is being restarted.
+    fn is_passing(&self, status: &Status) -> bool {
+        matches!(status.code(), Code::Unavailable | Code::Cancelled | Code::Unknown)
+            && self.endpoint.mismatch(status).is_none()
+    }
 }
 
-/// Whether a later attempt may succeed: the connection broke, or the coordinator is being restarted.
-fn is_passing(status: &Status) -> bool {
-    matches!(status.code(), Code::Unavailable | Code::Cancelled | Code::Unknown)
+fn jobs(channel: TokenChannel) -> JobsServiceClient<TokenChannel> {
+    JobsServiceClient::new(channel)
 }

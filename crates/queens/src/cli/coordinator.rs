@@ -8,29 +8,24 @@ use clap::Args;
 use farm::Config;
 use tokio::sync::watch;
 
+use super::door::{DoorArgs, Open};
 use super::signal::asked_to_stop;
 use crate::failure::Failure;
 use ledger::CheckedLedger;
-use service::Token;
-use service::coordinator::{Access, Hub, Limits, Listener, serve};
+use service::KeyFolder;
+use service::coordinator::{Access, Credentials, Hub, Limits, Listener, loan_key, secure, serve};
 
 /// How long streams may take to end once the ledger is closed.
 const DRAIN: Duration = Duration::from_secs(3);
 
 #[derive(Debug, Args)]
 pub(super) struct CoordinatorArgs {
-    /// Where to listen; anything but loopback needs --token-file or --insecure
+    /// Where to listen; beyond loopback it serves TLS and wants a token, unless --insecure is given
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7410", env = "QUEENS_LISTEN")]
     listen: String,
     /// The file that keeps jobs and counts
     #[arg(long, value_name = "FILE", default_value = "queens.db", env = "QUEENS_LEDGER")]
     ledger: PathBuf,
-    /// Admit only workers and clients with the token in this file; it is made if there is none
-    #[arg(long, value_name = "FILE", env = "QUEENS_TOKEN_FILE")]
-    token_file: Option<PathBuf>,
-    /// Admit everybody who can connect, on any address
-    #[arg(long, conflicts_with = "token_file", env = "QUEENS_INSECURE")]
-    insecure: bool,
     /// How long a worker is to be busy with one lease, milliseconds
     #[arg(long, value_name = "MS", default_value_t = 10_000, env = "QUEENS_LEASE_MS",
           value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
@@ -48,16 +43,13 @@ pub(super) struct CoordinatorArgs {
     #[arg(long, value_name = "JOBS", default_value_t = 1_000, env = "QUEENS_MAX_JOBS",
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_jobs: u32,
+    #[command(flatten)]
+    door: DoorArgs,
 }
 
 pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     let address = resolve(&args.listen).await?;
-    if !address.ip().is_loopback() && args.token_file.is_none() && !args.insecure {
-        return Err(Failure::Usage(format!(
-            "others can reach {address}: give --token-file FILE (it is made if there is none), or \
-             --insecure if whoever can connect may use the farm"
-        )));
-    }
+    let entrance = args.door.entrance(address)?;
     if args.lease_ttl_ms < 2 * args.lease_ms {
         return Err(Failure::Usage(format!(
             "a lease that keeps a worker busy for {} ms must live for more than {} ms: give \
@@ -67,10 +59,6 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     }
     // Signals are caught from here on: whoever reads that the coordinator serves may ask it to stop.
     let asked = asked_to_stop();
-    let access = match &args.token_file {
-        Some(path) => Access::Token(Token::read_or_make(path)?),
-        None => Access::Open,
-    };
     let listener = Listener::bind(address, Limits::default()).await?;
     let ledger = CheckedLedger::open(&args.ledger).and_then(CheckedLedger::begin);
     let ledger = ledger.map_err(|fault| fault.at(Some(&args.ledger)))?;
@@ -81,17 +69,25 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
         max_jobs: args.max_jobs as usize,
         ..Config::default()
     };
-    let (hub, handle) = Hub::new(config, ledger);
+    let keys = KeyFolder::beside(&args.ledger);
+    let known = ledger.credentials().map_err(|fault| fault.at(Some(&args.ledger)))?;
+    let (hub, handle) = Hub::new(config, loan_key(&keys)?, ledger);
     let address = listener.address().map_err(anyhow::Error::from)?;
-    tracing::info!(%address, ledger = %args.ledger.display(),
-        token = args.token_file.is_some(), "coordinator serves");
+    let Open { access, tls } = entrance.open(&keys, address.port())?;
+    tracing::info!(%address, ledger = %args.ledger.display(), tls = tls.is_some(),
+        token = matches!(access, Access::Token(_)), "coordinator serves");
 
     let (stop, mut stopping) = watch::channel(false);
     let stopped = async move {
         let _ = stopping.wait_for(|stop| *stop).await;
     };
     let mut hub = tokio::spawn(hub.run());
-    let mut server = tokio::spawn(serve(listener.connections(), access, handle.clone(), stopped));
+    let (connections, clients) = (listener.connections(), handle.clone());
+    let credentials = Credentials::new(&access, known);
+    let mut server = match tls {
+        Some(tls) => tokio::spawn(serve(secure(connections, tls), credentials, clients, stopped)),
+        None => tokio::spawn(serve(connections, credentials, clients, stopped)),
+    };
     tokio::select! {
         ended = &mut hub => return Ok(ended.map_err(anyhow::Error::from)??),
         ended = &mut server => return Ok(ended.map_err(anyhow::Error::from)??),

@@ -143,6 +143,7 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
         share_ppm: if args.all { AuditPolicy::ALL } else { args.fraction },
         seed: args.seed,
         by_search: args.method.is_some(),
+        ..v1::AuditPolicy::default()
     };
     let request = v1::AuditRequest { job: args.job, policy: Some(policy) };
     let answer = client.jobs.audit(request).await;
@@ -207,12 +208,16 @@ pub(super) async fn health(args: HealthArgs) -> Result<(), Failure> {
     use tonic_health::pb::health_check_response::ServingStatus;
     use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 
-    let endpoint = args.coordinator.endpoint();
+    let endpoint = args.coordinator.endpoint()?;
     let mut client = HealthClient::new(endpoint.channel().await?);
     let request = HealthCheckRequest { service: String::new() };
     let unreachable =
         |reason: String| Failure::Unreachable { url: endpoint.url().to_string(), reason };
-    let answer = client.check(request).await.map_err(|s| unreachable(s.message().into()))?;
+    let answer =
+        client.check(request).await.map_err(|status| match endpoint.mismatch(&status) {
+            Some(mismatch) => mismatch.into(),
+            None => unreachable(status.message().into()),
+        })?;
     match answer.into_inner().status() {
         ServingStatus::Serving => output::print("serving"),
         other => Err(unreachable(format!("it is {}", other.as_str_name()))),

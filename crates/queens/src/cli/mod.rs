@@ -7,6 +7,7 @@ mod client;
 mod complete;
 mod coordinator;
 mod count;
+mod door;
 mod draw;
 mod jobs;
 mod list;
@@ -32,9 +33,9 @@ use crate::output;
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 proven that there is no such placement; 2 wrong usage; 3 such a board cannot be counted so; 4 no such job, or it is \
-over; 5 no coordinator answers; 6 token refused or unusable; 7 ledger held by another process; 8 \
+over; 5 no coordinator answers; 6 token or certificate refused or unusable; 7 ledger held by another process; 8 \
 ledger of another plan; 9 ledger damaged; 10 ledger or output cannot be written; 11 cannot listen; \
-12 versions do not fit; 13 the job ended without a total; 14 this machine miscounts; 15 undecided in the time given; 16 the bundle does not hold; 70 internal fault; 130 interrupted.
+12 versions do not fit, or TLS meets plain text; 13 the job ended without a total; 14 this machine miscounts; 15 undecided in the time given; 16 the bundle does not hold; 70 internal fault; 130 interrupted.
 
 Options can also be set by the environment variables shown beside them.";
 

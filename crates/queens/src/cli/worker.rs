@@ -48,8 +48,8 @@ fn name(text: &str) -> anyhow::Result<String> {
 }
 
 pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
-    let endpoint = args.coordinator.endpoint();
-    // A token file that cannot be read is an error at once; an unreachable coordinator may come later.
+    let endpoint = args.coordinator.endpoint()?;
+    // A file that cannot be read is an error at once; an unreachable coordinator may come later.
     endpoint.check()?;
     let asked = asked_to_stop();
     let (threads, memory) = (args.counting.threads(), args.counting.memory());

@@ -20,7 +20,7 @@ use wire::v1::farm_service_client::FarmServiceClient;
 use wire::v1::jobs_service_client::JobsServiceClient;
 use wire::v1::work_request::Message;
 
-use crate::support::process::{PATIENCE, Process, queens, run};
+use crate::support::process::{PATIENCE, Process, run};
 use crate::support::{Farm, Scratch};
 
 #[test]
@@ -107,8 +107,6 @@ fn the_world_is_let_in_only_on_request() {
     let mut coordinator = Process::start(&mut farm.coordinator_at(&anywhere), farm.new_log());
     coordinator.wait_for_line("coordinator serves");
     farm.client(&["jobs"]).success();
-
-    run(&mut queens(&["coordinator", "--insecure", "--token-file", "x"])).usage("cannot be used");
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@
 pub(crate) mod ledger;
 pub(crate) mod log;
 pub(crate) mod process;
+pub(crate) mod recorder;
 
 use std::net::{TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
@@ -68,6 +69,14 @@ impl Farm {
 
     /// Starts a worker with further options, separated by spaces.
     pub(crate) fn start_worker_with(&self, options: &str) -> Process {
+        let url = self.url();
+        let options = options.split_whitespace();
+        let options: Vec<&str> = ["--coordinator", &url].into_iter().chain(options).collect();
+        self.start_worker_by(&options)
+    }
+
+    /// Starts a worker that is told by `options` where the coordinator is.
+    pub(crate) fn start_worker_by(&self, options: &[&str]) -> Process {
         let worker = [
             "worker",
             "--threads",
@@ -78,8 +87,7 @@ impl Farm {
             "queens=debug,service=debug",
         ];
         let mut command = queens(&worker);
-        command.args(["--coordinator", &self.url()]).args(&self.worker_options);
-        Process::start(command.args(options.split_whitespace()), self.new_log())
+        Process::start(command.args(&self.worker_options).args(options), self.new_log())
     }
 
     /// Removes the ledger; no process may have it open.
@@ -108,6 +116,11 @@ impl Farm {
 
     pub(crate) fn ledger(&self) -> &Path {
         &self.ledger
+    }
+
+    /// The secret `name` in the folder of keys.
+    pub(crate) fn key(&self, name: &str) -> PathBuf {
+        PathBuf::from(format!("{}-keys", self.ledger.display())).join(name)
     }
 
     /// A path for what a process prints.

@@ -13,6 +13,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Server;
+use tonic::transport::server::Connected;
 use tonic::{Request, Response, Status, Streaming};
 use wire::v1::admin_service_server::AdminServiceServer;
 use wire::v1::farm_service_server::{FarmService, FarmServiceServer};
@@ -22,7 +23,7 @@ use wire::{MAX_MESSAGE_BYTES, WireError, v1};
 use super::admin::Admin;
 use super::budget::{Budget, Cost};
 use super::credentials::{Gate, identity};
-use super::listen::{Admission, Connection};
+use super::listen::Admission;
 use super::plans::NoPlan;
 use super::session::Peer;
 use super::{Allowance, ClientRequest, Credentials, HubHandle, Plans, Right, SessionFault, host};
@@ -42,14 +43,14 @@ const OUTGOING: usize = 8;
 const STREAM_WINDOW: u32 = 128 << 10;
 
 /// Serves until `stop` completes and every stream has ended.
-pub async fn serve<S>(
-    connections: impl Stream<Item = io::Result<Connection<S>>>,
+pub async fn serve<C>(
+    connections: impl Stream<Item = io::Result<C>>,
     credentials: Credentials,
     hub: HubHandle,
     stop: impl Future<Output = ()>,
 ) -> Result<(), ServiceError>
 where
-    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    C: Connected<ConnectInfo = Admission> + AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let gate = Gate(credentials.clone());
     let admin =

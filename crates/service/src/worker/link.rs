@@ -13,7 +13,7 @@ use wire::{MAX_MESSAGE_BYTES, WireError, v1};
 
 use super::Connect;
 use crate::ServiceError;
-use crate::endpoint::{Endpoint, TokenChannel, innermost};
+use crate::endpoint::{Endpoint, TokenChannel, innermost, mismatch};
 
 /// Number of messages that may wait for the network.
 const OUTGOING: usize = 256;
@@ -43,7 +43,7 @@ pub enum LinkEnd {
 /// Opens sessions over gRPC.
 #[derive(Clone, Debug)]
 pub struct GrpcConnector {
-    /// The coordinator's address and token file.
+    /// Where the coordinator is and what it wants to be shown.
     pub endpoint: Endpoint,
     /// The worker's backend, which the coordinator logs.
     pub backend: String,
@@ -51,7 +51,7 @@ pub struct GrpcConnector {
 
 impl Connect for GrpcConnector {
     async fn connect(&mut self) -> Result<Link, LinkEnd> {
-        // The token is read anew each time, because it may have been replaced.
+        // Token and join string are read anew each time, because they may have been replaced.
         let channel = self.endpoint.connect().await.map_err(LinkEnd::from_error)?;
         Link::over(channel, self.endpoint.url(), &self.backend).await
     }
@@ -107,6 +107,9 @@ fn refused(error: WireError) -> LinkEnd {
 }
 
 fn ended(url: &str, status: Status) -> LinkEnd {
+    if let Some(mismatch) = mismatch(url, &status) {
+        return LinkEnd::Refused(mismatch);
+    }
     match status.code() {
         Code::PermissionDenied => LinkEnd::Refused(ServiceError::Distrusted {
             url: url.into(),

@@ -1,0 +1,306 @@
+//! TLS: who proves what to whom, and what is never said in plain text.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+
+use crate::support::process::{Outcome, Process, queens, run, wait_until};
+use crate::support::recorder::Recorder;
+use crate::support::{Farm, Scratch};
+
+#[test]
+fn the_join_string_is_all_that_a_worker_or_client_needs() {
+    let farm = Farm::new("--tls", "");
+    let coordinator = farm.start_coordinator();
+    let file = farm.key("join");
+    let join = read(&file);
+    assert_eq!(fs::metadata(&file).expect("it is there").permissions().mode() & 0o777, 0o600);
+
+    // By a file, by an option and by the environment.
+    let _worker = farm.start_worker_by(&["--join-file", text(&file)]);
+    let total = joined(&farm, &["submit", "10", "--wait"]).success();
+    assert_eq!(total, format!("{}\n", vectors::total(10)));
+    run(&mut queens(&["jobs", "--join", &join])).success();
+    assert_eq!(run(queens(&["health"]).env("QUEENS_JOIN", &join)).success(), "serving\n");
+
+    // The log names the file, and neither log nor help show the secret.
+    let help = run(queens(&["jobs", "--help"]).env("QUEENS_JOIN", &join)).success();
+    for said in [coordinator.said(), help] {
+        assert!(!said.contains(secret(&join)), "{said}");
+    }
+    assert!(coordinator.said().contains(&format!("--join-file {}", file.display())));
+
+    // A coordinator that comes back is known by the same string.
+    coordinator.stop();
+    let _coordinator = farm.start_coordinator();
+    assert_eq!(read(&file), join);
+    joined(&farm, &["jobs"]).success();
+}
+
+#[test]
+fn who_listens_to_others_serves_tls_and_wants_a_token() {
+    let scratch = Scratch::new();
+    let file = scratch.path("join");
+    let farm = Farm::new("", "");
+    let anywhere = farm.address().replace("127.0.0.1", "0.0.0.0");
+
+    // The host's own name stands in the join string,
+    let mut coordinator = Process::start(&mut farm.coordinator_at(&anywhere), farm.new_log());
+    coordinator.wait_for_line("coordinator serves");
+    let (_, port) = anywhere.split_once(':').expect("it has a port");
+    let host = gethostname::gethostname();
+    let address = format!("@{}:{port}#", host.to_string_lossy());
+    assert!(read(&farm.key("join")).contains(&address), "{}", read(&farm.key("join")));
+    coordinator.stop();
+
+    // or what it was told.
+    let mut command = farm.coordinator_at(&anywhere);
+    command.args(["--advertise", &farm.address(), "--join-file", text(&file)]);
+    let mut coordinator = Process::start(&mut command, farm.new_log());
+    coordinator.wait_for_line("coordinator serves");
+    run(&mut queens(&["jobs", "--join-file", text(&file)])).success();
+
+    // Another secret opens nothing.
+    let join = read(&file);
+    let wrong = join.replace(secret(&join), "0123456789abcdef0123456789abcdef");
+    run(&mut queens(&["jobs", "--join", &wrong]))
+        .refusal(6, &["refuses this token", "--join-file"]);
+}
+
+#[test]
+fn plain_text_is_refused_by_who_speaks_tls() {
+    let farm = Farm::new("--tls", "");
+    let _coordinator = farm.start_coordinator();
+    for command in ["jobs", "health", "submit 8 --wait", "watch 1", "worker --log error"] {
+        let words: Vec<&str> = command.split(' ').collect();
+        farm.client(&words).refusal(12, &[&farm.url(), "speaks TLS", "join string"]);
+    }
+}
+
+#[test]
+fn a_join_string_is_never_used_in_plain_text() {
+    // Given a coordinator without TLS at the address in a join string
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    let recorder = Recorder::before(&farm.address());
+    let secret = "0123456789abcdef0123456789abcdef";
+    let join = format!("queens://{secret}@{}#{}", recorder.address(), "5e".repeat(32));
+
+    for command in [&["jobs"][..], &["health"], &["worker", "--log", "error"]] {
+        let refused = run(&mut queens(&[command, &["--join", &join]].concat()));
+        refused.refusal(12, &["does not speak TLS", "--insecure"]);
+    }
+
+    assert!(!contains(&recorder.record(), secret.as_bytes()));
+    let tls_handshake = [22, 3, 1];
+    assert!(contains(&recorder.record(), &tls_handshake), "it asked for TLS");
+}
+
+#[test]
+fn another_authority_is_refused() {
+    let [farm, stranger] = ["--tls", "--tls"].map(|options| Farm::new(options, ""));
+    let _coordinators = [farm.start_coordinator(), stranger.start_coordinator()];
+    let join = read(&farm.key("join"));
+
+    let (head, pin) = join.split_once('#').expect("it has a hash");
+    let flipped = if pin.starts_with('0') { "1" } else { "0" };
+    let wrong_pin = format!("{head}#{flipped}{}", &pin[1..]);
+    let elsewhere = join.replace(&farm.address(), &stranger.address());
+
+    for join in [wrong_pin, elsewhere] {
+        for command in [&["jobs"][..], &["health"], &["worker", "--log", "error"]] {
+            let words = [command, &["--join", &join]].concat();
+            let way_out = ["does not prove to be the coordinator", "get the join string"];
+            run(&mut queens(&words)).refusal(6, &way_out);
+        }
+    }
+}
+
+#[test]
+fn nothing_that_is_said_can_be_read_on_the_wire() {
+    let scratch = Scratch::new();
+    let token = scratch.path("token");
+    let options = format!("--token-file {}", token.display());
+    let [plain, tls] = [&options, &format!("{options} --tls")].map(|o| Farm::new(o, ""));
+
+    // Given the same token in plain text, where its encoding is somewhere on the wire
+    let coordinator = plain.start_coordinator();
+    let recorder = Recorder::before(&plain.address());
+    let url = format!("http://{}", recorder.address());
+    run(&mut queens(&["jobs", "--coordinator", &url, "--token-file", text(&token)])).success();
+    coordinator.stop();
+    let in_plain_text = recorder.record();
+    assert!(contains(&in_plain_text, b"PRI * HTTP/2.0"), "it is recorded");
+
+    // When it is shown over TLS, through an address that is not in the certificate
+    let _coordinator = tls.start_coordinator();
+    let recorder = Recorder::before(&tls.address());
+    let join = read(&tls.key("join")).replace(&tls.address(), &recorder.address());
+    assert_eq!(secret(&join), read(&token));
+    run(&mut queens(&["jobs", "--join", &join])).success();
+    let worker = tls.start_worker_by(&["--join", &join]);
+    joined(&tls, &["submit", "8", "--wait"]).success();
+    worker.stop();
+
+    // Then the two recordings have nothing in common, and nobody can read the token.
+    let over_tls = recorder.record();
+    assert!(over_tls.len() > 4_000, "it is recorded: {} bytes", over_tls.len());
+    assert!(!contains(&over_tls, secret(&join).as_bytes()));
+    for said in in_plain_text.windows(10).filter(|said| said.iter().any(|&byte| byte != 0)) {
+        assert!(!contains(&over_tls, said), "{said:?}");
+    }
+}
+
+#[test]
+fn a_join_file_is_read_again_for_every_connection() {
+    let scratch = Scratch::new();
+    let file = scratch.path("join");
+    let options = format!("--tls --join-file {}", file.display());
+    let [first, second] = [&options, &options].map(|options| Farm::new(options, ""));
+
+    let coordinator = first.start_coordinator();
+    let mut worker = first.start_worker_by(&["--join-file", text(&file)]);
+    worker.wait_for_line("welcomes");
+    coordinator.kill();
+    // It has another address, another authority and another token.
+    let _coordinator = second.start_coordinator();
+
+    let submit = ["submit", "10", "--wait", "--join-file", text(&file)];
+    assert_eq!(run(&mut queens(&submit)).success(), format!("{}\n", vectors::total(10)));
+}
+
+#[test]
+fn a_certificate_from_elsewhere_is_served_and_read_again() {
+    let scratch = Scratch::new();
+    let path = |name: &str| scratch.path(name);
+    let [old, new] = ["old", "new"].map(|name| Elsewhere::new(&path(&format!("{name}-ca.pem"))));
+    let (certificate, key) = (path("tls.pem"), path("tls.key"));
+    old.certify("127.0.0.1", &certificate, &key);
+    let options = format!("--tls-cert {} --tls-key {}", certificate.display(), key.display());
+    let farm = Farm::new(&options, "");
+    let mut coordinator = farm.start_coordinator();
+    let jobs = |authority: &Elsewhere| jobs_at(&farm.address(), &farm, &authority.file);
+    jobs(&old).success();
+
+    // Neither an authority that is not trusted nor another name will do.
+    jobs(&new).refusal(6, &["does not prove to be the coordinator", "authority"]);
+    let other_name = farm.address().replace("127.0.0.1", "localhost");
+    jobs_at(&other_name, &farm, &old.file).refusal(6, &["does not prove", "name"]);
+
+    // A broken file keeps the old certificate.
+    fs::write(&certificate, "nonsense").expect("it can be written");
+    coordinator.wait_for_line("the certificate stays as it was");
+    jobs(&old).success();
+
+    // A whole one replaces it while the coordinator serves.
+    let _worker = farm.start_worker_by(&[
+        "--coordinator",
+        &format!("https://{}", farm.address()),
+        "--token-file",
+        text(&farm.key("token")),
+        "--tls-ca",
+        text(&old.file),
+    ]);
+    new.certify("127.0.0.1", &certificate, &key);
+    wait_until("the new certificate", || jobs(&new).code == Some(0));
+    jobs(&old).refusal(6, &["does not prove to be the coordinator"]);
+    assert!(coordinator.is_running());
+}
+
+#[test]
+fn options_that_contradict_each_other_are_refused() {
+    let elsewhere = "--tls-cert c --tls-key k";
+    for options in ["--tls --insecure", "--join-file j --insecure", "--advertise h:1 --insecure"] {
+        let words = format!("coordinator {options}");
+        let words: Vec<&str> = words.split(' ').collect();
+        run(&mut queens(&words)).usage("cannot be used");
+    }
+    for options in ["--tls", "--join-file j", "--advertise h:1", "--insecure"] {
+        let words = format!("coordinator {elsewhere} {options}");
+        let words: Vec<&str> = words.split(' ').collect();
+        run(&mut queens(&words)).usage("cannot be used");
+    }
+    run(&mut queens(&["coordinator", "--tls-cert", "c"])).usage("--tls-key");
+    run(&mut queens(&["coordinator", "--tls", "--advertise", "nowhere"])).usage("HOST:PORT");
+    for way in ["--coordinator http://h", "--token-file t", "--tls-ca c"] {
+        for join in ["--join queens://s@h:1#0", "--join-file j"] {
+            let words = format!("jobs {join} {way}");
+            let words: Vec<&str> = words.split(' ').collect();
+            run(&mut queens(&words)).usage("cannot be used");
+        }
+    }
+}
+
+#[test]
+fn without_tls_a_token_is_wanted_if_there_is_one() {
+    let scratch = Scratch::new();
+    let token = scratch.path("token");
+    let farm = Farm::new(&format!("--insecure --token-file {}", token.display()), "");
+    let anywhere = farm.address().replace("127.0.0.1", "0.0.0.0");
+    let mut coordinator = Process::start(&mut farm.coordinator_at(&anywhere), farm.new_log());
+    coordinator.wait_for_line("coordinator serves");
+
+    farm.client(&["jobs"]).refusal(6, &["refuses this token"]);
+    farm.client(&["jobs", "--token-file", text(&token)]).success();
+    assert!(!farm.key("join").exists(), "there is no join string");
+}
+
+/// Runs a client command with the farm's join file.
+fn joined(farm: &Farm, words: &[&str]) -> Outcome {
+    let file = farm.key("join");
+    run(&mut queens(&[words, &["--join-file", text(&file)]].concat()))
+}
+
+fn jobs_at(address: &str, farm: &Farm, authority: &Path) -> Outcome {
+    let (url, token) = (format!("https://{address}"), farm.key("token"));
+    let words = ["jobs", "--coordinator", &url, "--token-file", text(&token)];
+    run(queens(&words).arg("--tls-ca").arg(authority))
+}
+
+/// An authority that the farm has nothing to do with.
+struct Elsewhere {
+    issuer: CertifiedIssuer<'static, KeyPair>,
+    file: PathBuf,
+}
+
+impl Elsewhere {
+    fn new(file: &Path) -> Elsewhere {
+        let mut authority = CertificateParams::default();
+        authority.distinguished_name.push(DnType::CommonName, file.display().to_string());
+        authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().expect("there are random numbers");
+        let issuer = CertifiedIssuer::self_signed(authority, key).expect("it is complete");
+        fs::write(file, issuer.pem()).expect("it can be written");
+        Elsewhere { issuer, file: file.into() }
+    }
+
+    /// Writes a new certificate for `name` and its key.
+    fn certify(&self, name: &str, certificate: &Path, key: &Path) {
+        let leaf = CertificateParams::new([name.to_string()]).expect("it is a name");
+        let pair = KeyPair::generate().expect("there are random numbers");
+        let signed = leaf.signed_by(&pair, &self.issuer).expect("it is complete");
+        fs::write(certificate, signed.pem()).expect("it can be written");
+        fs::write(key, pair.serialize_pem()).expect("it can be written");
+        fs::set_permissions(key, PermissionsExt::from_mode(0o600)).expect("it is ours");
+    }
+}
+
+fn read(file: &Path) -> String {
+    fs::read_to_string(file).expect("it was written").trim().into()
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("the path is text")
+}
+
+/// The secret in a join string.
+fn secret(join: &str) -> &str {
+    let rest = join.strip_prefix("queens://").expect("it is a join string");
+    rest.split('@').next().expect("it has a secret")
+}
+
+fn contains(bytes: &[u8], wanted: &[u8]) -> bool {
+    bytes.windows(wanted.len()).any(|window| window == wanted)
+}

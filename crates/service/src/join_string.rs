@@ -1,0 +1,195 @@
+//! The join string: all that a worker or client needs to know of a coordinator.
+
+use std::fmt;
+use std::net::Ipv6Addr;
+use std::path::Path;
+use std::str::FromStr;
+
+use crate::{Pin, ServiceError, Token, secret_file};
+
+/// `queens://SECRET@HOST:PORT#PIN`: where a coordinator is, how it is recognised, and the secret that it
+/// wants. Its text contains the secret; its debug output does not.
+#[derive(Clone)]
+pub struct JoinString {
+    /// The secret.
+    pub token: Token,
+    /// Where the coordinator is.
+    pub address: HostPort,
+    /// Which authority has signed the coordinator's certificate.
+    pub pin: Pin,
+}
+
+/// A host, as a name or an IP address, and a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostPort {
+    host: String,
+    port: u16,
+}
+
+/// Why a text is no join string. No error repeats the secret.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum JoinStringError {
+    /// It has another form.
+    #[error("it does not have the form queens://SECRET@HOST:PORT#HASH; copy all of it")]
+    Form,
+    /// It has no usable secret.
+    #[error("its secret is not at least 16 printable characters; copy all of it")]
+    Secret,
+    /// It has no usable address.
+    #[error(transparent)]
+    Address(#[from] HostPortError),
+    /// It has no usable hash.
+    #[error("what follows # is no hash of 64 hexadecimal digits; copy all of it")]
+    Pin,
+}
+
+/// A text is no host and port.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no HOST:PORT, such as head-node:7410 or [2001:db8::1]:7410")]
+pub struct HostPortError(String);
+
+impl JoinString {
+    const SCHEME: &str = "queens://";
+
+    /// Reads the join string in the file `path`.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::SecretFile`], if the file cannot be read, holds no join string, or can be read by others.
+    pub fn read(path: &Path) -> Result<JoinString, ServiceError> {
+        let text = secret_file::read_text(path)?;
+        text.parse().map_err(|error: JoinStringError| ServiceError::SecretFile {
+            path: path.into(),
+            reason: format!("it holds no join string: {error}"),
+        })
+    }
+
+    /// Writes it to the file `path`, which only its owner can read. A reader finds the old text or the new one.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::SecretFile`], if the file cannot be written.
+    pub fn save(&self, path: &Path) -> Result<(), ServiceError> {
+        secret_file::replace(path, format!("{self}\n").as_bytes())
+    }
+}
+
+impl FromStr for JoinString {
+    type Err = JoinStringError;
+
+    fn from_str(text: &str) -> Result<JoinString, JoinStringError> {
+        let rest = text.trim().strip_prefix(Self::SCHEME).ok_or(JoinStringError::Form)?;
+        // A secret may contain any of the separators.
+        let (rest, pin) = rest.rsplit_once('#').ok_or(JoinStringError::Form)?;
+        let (secret, address) = rest.rsplit_once('@').ok_or(JoinStringError::Form)?;
+        Ok(JoinString {
+            token: secret.parse().map_err(|_| JoinStringError::Secret)?,
+            address: address.parse()?,
+            pin: pin.parse().map_err(|_| JoinStringError::Pin)?,
+        })
+    }
+}
+
+impl fmt::Display for JoinString {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let JoinString { token, address, pin } = self;
+        write!(f, "{}{}@{address}#{pin}", Self::SCHEME, token.secret())
+    }
+}
+
+impl fmt::Debug for JoinString {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}…@{}#{}", Self::SCHEME, self.address, self.pin)
+    }
+}
+
+impl HostPort {
+    /// Makes an address of a host, which is a name or an IP address without brackets, and a port.
+    ///
+    /// # Errors
+    ///
+    /// [`HostPortError`], if there is no such host.
+    pub fn new(host: &str, port: u16) -> Result<HostPort, HostPortError> {
+        let is_name = |host: &str| {
+            let fits = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+            !host.is_empty() && host.chars().all(fits)
+        };
+        if port == 0 || !(is_name(host) || host.parse::<Ipv6Addr>().is_ok()) {
+            return Err(HostPortError(format!("{host}:{port}")));
+        }
+        Ok(HostPort { host: host.into(), port })
+    }
+}
+
+impl FromStr for HostPort {
+    type Err = HostPortError;
+
+    fn from_str(text: &str) -> Result<HostPort, HostPortError> {
+        let fault = || HostPortError(text.into());
+        let (host, port) = text.rsplit_once(':').ok_or_else(fault)?;
+        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        if bare.is_none() && host.contains(':') {
+            return Err(fault());
+        }
+        let port = port.parse().map_err(|_| fault())?;
+        HostPort::new(bare.unwrap_or(host), port).map_err(|_| fault())
+    }
+}
+
+impl fmt::Display for HostPort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let HostPort { host, port } = self;
+        if host.contains(':') { write!(f, "[{host}]:{port}") } else { write!(f, "{host}:{port}") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECRET: &str = "0123456789abcdef";
+
+    fn text(secret: &str, address: &str) -> String {
+        format!("queens://{secret}@{address}#{}", "5e".repeat(32))
+    }
+
+    #[test]
+    fn a_join_string_is_read_back_as_it_was_written() {
+        for address in ["head-node:7410", "10.0.0.1:1", "[2001:db8::1]:65535"] {
+            for secret in [SECRET, "a#b@c:d/e?f[g]h&i", "queens://0123456@"] {
+                let text = text(secret, address);
+                let join: JoinString = format!(" {text}\n").parse().expect("it is one");
+                assert_eq!(join.to_string(), text);
+                assert_eq!(join.token.secret(), secret);
+                assert_eq!(join.address, address.parse().expect("it is an address"));
+            }
+        }
+    }
+
+    #[test]
+    fn nonsense_is_refused_without_repeating_the_secret() {
+        let whole = text(SECRET, "h:1");
+        let is_refused = |text: &str, wanted: JoinStringError| {
+            let error = text.parse::<JoinString>().expect_err(text);
+            assert_eq!(error, wanted, "{text}");
+            assert!(!error.to_string().contains(SECRET), "{error}");
+        };
+        for text in ["", "queens://", &whole[1..], &whole[..25], "http://h:1", SECRET] {
+            is_refused(text, JoinStringError::Form);
+        }
+        is_refused(&whole[..whole.len() - 1], JoinStringError::Pin);
+        is_refused(&format!("{whole}0"), JoinStringError::Pin);
+        is_refused(&text("short", "h:1"), JoinStringError::Secret);
+        is_refused(&text("with a space in it", "h:1"), JoinStringError::Secret);
+        for address in ["", "h", "h:", ":1", "h:0", "h:65536", "h/x:1", "::1:1", "[h]x:1", "[::1]"]
+        {
+            is_refused(&text(SECRET, address), HostPortError(address.into()).into());
+        }
+    }
+
+    #[test]
+    fn debug_output_hides_the_secret() {
+        let join: JoinString = text(SECRET, "h:1").parse().expect("it is one");
+        assert!(!format!("{join:?}").contains(SECRET));
+    }
+}
