@@ -1,7 +1,7 @@
 //! What can happen to the farm.
 
 use crate::{
-    AuditPolicy, Claim, Fingerprint, JobId, KernelName, LeaseId, LedgerAnswer, Plan, Range,
+    AuditPolicy, Claim, Fingerprint, JobId, KernelName, Known, LeaseId, LedgerAnswer, Plan, Range,
     RequestId, SessionId, Slice, Tally, Ticket,
 };
 
@@ -68,6 +68,8 @@ pub enum Event {
         audit: Option<AuditPolicy>,
         /// Bytes without which no thread can count its tasks.
         thread_memory: u64,
+        /// What is known of its counts before they are counted.
+        known: Known,
     },
     /// A client wants accepted ranges counted again, those to come included.
     AuditAsked {

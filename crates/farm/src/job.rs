@@ -21,7 +21,8 @@ use crate::quarantine::{Quarantine, Standing};
 use crate::scheduler::StratumScheduler;
 use crate::session::Speed;
 use crate::{
-    AuditPolicy, Fingerprint, IntervalSet, JobState, LeaseId, Millis, Plan, Range, SessionId, Slice,
+    AuditPolicy, Fingerprint, Held, IntervalSet, JobState, Known, LeaseId, Millis, Plan, Range,
+    SessionId, Slice,
 };
 
 #[derive(Debug)]
@@ -38,12 +39,17 @@ pub(crate) struct Job {
     pub(crate) audits_agreed: u64,
     /// Bytes without which no thread can count its tasks.
     pub(crate) thread_memory: u64,
+    pub(crate) known: Known,
     pub(crate) state: JobState,
     /// The state that is durable in the ledger; clients are told this one.
     pub(crate) durable_state: JobState,
     /// The record that ends the job is on its way into the ledger.
     pub(crate) finishing: bool,
-    /// The ledger has that record, but the end of a dispute may take rows back.
+    /// The record that holds the job is on its way into the ledger.
+    pub(crate) holding: bool,
+    /// Why it is held; only while it is.
+    pub(crate) held: Option<Held>,
+    /// The ledger has the record that ends it, but the end of a dispute may take rows back.
     pub(crate) ended: bool,
     pub(crate) tasks_done: u64,
     pub(crate) total: u128,
@@ -73,7 +79,13 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    pub(crate) fn new(plan: Plan, slice: Slice, priority: i32, thread_memory: u64) -> Job {
+    pub(crate) fn new(
+        plan: Plan,
+        slice: Slice,
+        priority: i32,
+        thread_memory: u64,
+        known: Known,
+    ) -> Job {
         let pool = slice.ordinals(plan.tasks);
         Job {
             plan,
@@ -85,9 +97,12 @@ impl Job {
             audits: Audits::new(0),
             audits_agreed: 0,
             thread_memory,
+            known,
             state: JobState::Running,
             durable_state: JobState::Running,
             finishing: false,
+            holding: false,
+            held: None,
             ended: false,
             tasks_done: 0,
             total: 0,

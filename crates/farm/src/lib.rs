@@ -33,6 +33,7 @@ mod ids;
 mod interval_set;
 mod job;
 mod job_view;
+mod known;
 mod lease;
 mod machine;
 mod message;
@@ -44,19 +45,21 @@ pub mod rules;
 mod scheduler;
 mod session;
 mod slice;
+mod suspects;
 mod tally;
 
 pub use board::{Method, Problem};
 
 pub use agent::{Agent, AgentConfig, Part};
-pub use audit::{AuditPolicy, Unaudited};
+pub use audit::{AuditPolicy, Commitment, Unaudited};
 pub use command::{Author, Found, LedgerAnswer, LedgerCommand, Withdrawn};
 pub use costs::Spent;
 pub use effect::{Dismissal, Effect, Loan, Recount, Refusal, Verdict};
 pub use event::{Event, Hello, Holding, Report, Vote};
 pub use ids::{JobId, LeaseId, Millis, RequestId, SessionId, Ticket};
 pub use interval_set::IntervalSet;
-pub use job_view::{JobState, JobView};
+pub use job_view::{AuditView, Held, JobState, JobView};
+pub use known::{Fact, Known};
 pub use machine::{Config, Farm, Restored, RestoredDispute, RestoredJob};
 pub use message::{Ack, TasksBlock, WorkerMessage, WorkerOrder};
 pub use plan::{Fingerprint, Plan};
@@ -67,4 +70,5 @@ pub use rows::{
 };
 pub use session::threads_that_fit;
 pub use slice::{NoSlice, Slice};
+pub use suspects::Suspect;
 pub use tally::{Claim, Digest, KernelName, Tally};

@@ -5,10 +5,11 @@
 //! - the total is a checked sum that changes only when the ledger says a record is durable;
 //! - nothing is acknowledged as accepted before it is durable;
 //! - done means every ordinal accepted, nothing disputed and no audit waited for, checked again by the
-//!   ledger; and no settlement under way that could take rows back.
+//!   ledger; no settlement under way that could take rows back; and a total that contradicts nothing known.
 
 mod audits;
 mod clients;
+mod holds;
 mod lending;
 mod restore;
 mod results;
@@ -24,7 +25,7 @@ use crate::job::Job;
 use crate::lease::Leases;
 use crate::session::Session;
 use crate::{
-    Author, Effect, Event, IntervalSet, JobId, JobState, JobView, LeaseId, LedgerAnswer,
+    AuditView, Author, Effect, Event, IntervalSet, JobId, JobState, JobView, LeaseId, LedgerAnswer,
     LedgerCommand, Millis, Report, RequestId, SessionId, Ticket,
 };
 
@@ -86,6 +87,7 @@ enum Pending {
     Job { request: RequestId, id: JobId, job: Box<Job> },
     State { request: RequestId, job: JobId, state: JobState },
     Done { job: JobId },
+    Hold { job: JobId, reason: String },
     Range { session: SessionId, report: Report, worker: String, audit: bool },
     Audit { request: RequestId, job: JobId },
     FindAudits { job: JobId },
@@ -118,8 +120,8 @@ impl Farm {
             Event::Declined { session, lease } => self.declined(session, lease),
             Event::Leaving { session } => self.leaving(session),
             Event::Left { session } => self.lost(session),
-            Event::Submitted { request, plan, slice, priority, audit, thread_memory } => {
-                let mut job = Job::new(plan, slice, priority, thread_memory);
+            Event::Submitted { request, plan, slice, priority, audit, thread_memory, known } => {
+                let mut job = Job::new(plan, slice, priority, thread_memory, known);
                 job.policy = audit;
                 self.submitted(request, job);
             }
@@ -198,7 +200,8 @@ impl Farm {
             busy_us_left: job.busy_us_left(&workers),
             threads: workers.iter().fold(0, |sum, &(_, threads)| sum.saturating_add(threads)),
             disputes: job.disputes.len(),
-            audit: job.policy,
+            audit: job.policy.map(|policy| AuditView::of(policy, job.durable_state)),
+            held: job.held.clone(),
             audits_wanted: job.audits.wanted,
             audits_agreed: job.audits_agreed,
             poisoned: job.poisoned().len(),
@@ -238,6 +241,9 @@ impl Farm {
                 self.state_written(request, job, state);
             }
             (Some(Pending::Done { job }), Answer::Written) => self.done_written(job),
+            (Some(Pending::Hold { job, reason }), Answer::Held { worst }) => {
+                self.held_written(job, reason, worst);
+            }
             (Some(Pending::Range { session, report, worker, audit }), Answer::Written) => {
                 self.range_written(session, report, worker, audit);
             }

@@ -6,7 +6,8 @@ use crate::costs::Costs;
 use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::{
-    AuditPolicy, IntervalSet, JobId, JobState, KernelName, Millis, Plan, Range, Slice, Spent, Vote,
+    AuditPolicy, Held, IntervalSet, JobId, JobState, KernelName, Known, Millis, Plan, Range, Slice,
+    Spent, Vote,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,6 +31,15 @@ impl Restored {
         }
         self
     }
+
+    /// With what is known of the counts of each job.
+    #[must_use]
+    pub fn with_known(mut self, known: impl Fn(&Plan, Slice) -> Known) -> Restored {
+        for job in &mut self.jobs {
+            job.known = known(&job.plan, job.slice);
+        }
+        self
+    }
 }
 
 /// A job, as the ledger remembers it.
@@ -46,8 +56,12 @@ pub struct RestoredJob {
     /// Bytes without which no thread can count its tasks. A ledger does not know them and says 0:
     /// see [`Restored::with_thread_memory`].
     pub thread_memory: u64,
+    /// What is known of its counts. A ledger knows nothing: see [`Restored::with_known`].
+    pub known: Known,
     /// Where it stood.
     pub state: JobState,
+    /// Why it was held, if it was.
+    pub held: Option<Held>,
     /// What is accepted.
     pub accepted: IntervalSet,
     /// The sum over that.
@@ -110,6 +124,7 @@ impl Farm {
             farm.next_job = farm.next_job.max(id.0 + 1);
             farm.jobs.insert(id, restore_job(job));
             farm.requeue(id);
+            farm.look_again(id);
             // The last result may have become durable and the end of the job not.
             farm.finish_if_covered(id);
             farm.find_audits(id);
@@ -119,8 +134,8 @@ impl Farm {
 }
 
 fn restore_job(restored: RestoredJob) -> Job {
-    let mut job =
-        Job::new(restored.plan, restored.slice, restored.priority, restored.thread_memory);
+    let RestoredJob { plan, slice, priority, thread_memory, .. } = restored;
+    let mut job = Job::new(plan, slice, priority, thread_memory, restored.known);
     for range in restored.accepted.iter() {
         assert!(job.holds(range), "{range} is outside of the plan");
         job.claim(range);
@@ -138,9 +153,11 @@ fn restore_job(restored: RestoredJob) -> Job {
             Dispute { stored, kernel, votes, recount: None, settling: false, unwritten: 0 };
         job.disputes.insert(range, dispute);
     }
-    if job.state == JobState::Done && !(job.disputes.is_empty() && job.audits.are_over()) {
+    let has_rested = matches!(job.state, JobState::Done | JobState::Held);
+    if has_rested && !(job.disputes.is_empty() && job.audits.are_over()) {
         job.state = JobState::Running;
     }
+    job.held = restored.held.filter(|_| job.state == JobState::Held);
     job.durable_state = job.state;
     job
 }

@@ -37,7 +37,8 @@ impl Farm {
             return self.ack(session, &report, Verdict::Foreign);
         }
         let is_whole = job.holds(report.range) && report.tally.is_sound();
-        if !is_whole || report.range.len() > MAX_LEASE_TASKS {
+        let is_possible = job.known.allows(report.range, report.tally.count);
+        if !is_whole || !is_possible || report.range.len() > MAX_LEASE_TASKS {
             return self.ack(session, &report, Verdict::Invalid);
         }
         job.heard_at = self.now;

@@ -64,7 +64,7 @@ impl Store for MemoryStore {
     ) -> Result<(), Contradiction> {
         let state = JobState::Running;
         let job = MemoryJob {
-            job: StoredJob { id, plan: *plan, slice, priority, state, total: None },
+            job: StoredJob { id, plan: *plan, slice, priority, state, reason: None, total: None },
             policies: Vec::new(),
             rows: BTreeMap::new(),
             seconds: BTreeMap::new(),
@@ -82,7 +82,13 @@ impl Store for MemoryStore {
         total: Option<u128>,
     ) -> Result<(), Contradiction> {
         let job = &mut self.get(job)?.job;
-        (job.state, job.total) = (state, total);
+        (job.state, job.total, job.reason) = (state, total, None);
+        Ok(())
+    }
+
+    fn hold(&mut self, job: JobId, reason: &str) -> Result<(), Contradiction> {
+        let job = &mut self.get(job)?.job;
+        (job.state, job.total, job.reason) = (JobState::Held, None, Some(reason.into()));
         Ok(())
     }
 

@@ -116,7 +116,7 @@ fn a_recount_is_lent_once_while_the_ledger_looks_it_up() {
 
 #[test]
 fn a_policy_chooses_some_of_the_ranges() {
-    let policy = AuditPolicy { share_ppm: 300_000, seed: 5, by_search: true };
+    let policy = AuditPolicy { share_ppm: 300_000, seed: 5, salt: 2, by_search: true };
     let mut stage = Stage::new();
     let job = stage.submit(40, 0);
     ask(&mut stage, job, policy).expect("it runs");

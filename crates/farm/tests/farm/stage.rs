@@ -2,7 +2,7 @@
 
 use farm::rules::{self, MemoryStore};
 use farm::{
-    AuditPolicy, Config, Effect, Event, Farm, Hello, JobId, JobState, KernelName, LeaseId,
+    AuditPolicy, Config, Effect, Event, Farm, Hello, JobId, JobState, KernelName, Known, LeaseId,
     LedgerCommand, Loan, Method, Millis, Plan, Problem, Range, Report, RequestId, Restored,
     SessionId, Slice, Tally, Verdict,
 };
@@ -24,7 +24,7 @@ pub const CONFIG: Config =
     Config { lease_ms: 10_000, lease_ttl_ms: 60_000, grace_ms: 3_000, probe_tasks: 4 };
 
 pub const AUDIT_ALL: AuditPolicy =
-    AuditPolicy { share_ppm: AuditPolicy::ALL, seed: 1, by_search: false };
+    AuditPolicy { share_ppm: AuditPolicy::ALL, seed: 1, salt: 2, by_search: false };
 
 impl Stage {
     pub fn new() -> Stage {
@@ -79,8 +79,14 @@ impl Stage {
 
     /// The coordinator dies, and another one goes on from what is durable.
     pub fn restart(&mut self) {
+        self.restart_knowing(&Known::nothing());
+    }
+
+    /// Another coordinator, to which so much is known of every job's counts.
+    pub fn restart_knowing(&mut self, known: &Known) {
         let now = Millis(self.now);
         let restored = rules::restore(&mut self.ledger).expect("the rows fit together");
+        let restored = restored.with_known(|_, _| known.clone());
         self.farm = Farm::restore(CONFIG, now, Restored { epoch: 2, ..restored });
         self.waiting.clear();
         self.tick(self.now);
@@ -187,7 +193,8 @@ pub fn submission(
     audit: Option<AuditPolicy>,
 ) -> Event {
     let (request, slice) = (RequestId(7), Slice::ALL);
-    Event::Submitted { request, plan, slice, priority, audit, thread_memory }
+    let known = Known::nothing();
+    Event::Submitted { request, plan, slice, priority, audit, thread_memory, known }
 }
 
 pub fn kernel(name: &str) -> KernelName {
