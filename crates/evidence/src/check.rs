@@ -11,7 +11,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use blake3::Hash;
 use board::Cut;
-use farm::{AuditPolicy, Fingerprint, IntervalSet, JobState, Plan, Row, Slice};
+use farm::{AuditPolicy, Fact, Fingerprint, IntervalSet, JobState, Known, Plan, Row, Slice};
 
 use super::format::{Audit, DisputeState, Header, Line, VERSION};
 use super::merkle::Merkle;
@@ -36,6 +36,8 @@ pub struct Checked {
     pub state: JobState,
     /// The sum over all ranges.
     pub total: u128,
+    /// What is known of the total, and what it therefore satisfies; nothing if it is no total.
+    pub facts: Vec<Fact>,
     /// Number of ranges that another worker counted with the same result, in an audit or in a dispute.
     pub confirmed: u64,
     /// Number of ranges that the bundle calls counted twice, but without a second count.
@@ -98,12 +100,18 @@ fn read(bundle: &Path, sample: Sample) -> Result<Checked> {
         books.total
     );
     books.end(state)?;
+    let facts =
+        if state == JobState::Done { std::mem::take(&mut books.known.facts) } else { Vec::new() };
+    if let Some(reason) = Fact::contradiction(&facts, total) {
+        bail!(reason);
+    }
     Ok(Checked {
         name: blake3::hash(&first),
         plan,
         slice,
         state,
         total,
+        facts,
         confirmed: books.confirmed,
         unproven: books.agreed.len(),
         workers: books.workers,
@@ -147,7 +155,11 @@ struct Books {
     fingerprint: Fingerprint,
     slice: IntervalSet,
     sample: Sample,
+    known: Known,
+    /// The newest policy, if its seed is revealed.
     policy: Option<AuditPolicy>,
+    /// Number of policies of which the seed is not revealed.
+    hidden: u64,
     /// Number of lines of each kind: policies, ranges, audits, disputes, distrusted.
     lines: [u64; 5],
     covered: IntervalSet,
@@ -177,7 +189,9 @@ impl Books {
             fingerprint: plan.fingerprint(),
             slice: slice.ordinals(plan.tasks),
             sample,
+            known: Known::of(&plan, slice),
             policy: None,
+            hidden: 0,
             lines: [0; 5],
             covered: IntervalSet::new(),
             end: 0,
@@ -195,7 +209,7 @@ impl Books {
     /// Checks one line. Lines must come kind by kind, and ranges in ascending order.
     fn see(&mut self, line: Line) -> Result<()> {
         let kind = match &line {
-            Line::Policy { .. } => 0,
+            Line::Policy(_) => 0,
             Line::Range { .. } => 1,
             Line::Audit { .. } => 2,
             Line::Dispute { .. } => 3,
@@ -204,13 +218,9 @@ impl Books {
         ensure!(self.lines[kind + 1..].iter().all(|&lines| lines == 0), "it is out of order");
         self.lines[kind] += 1;
         match line {
-            Line::Policy { share_ppm, seed, by_search, .. } => {
-                ensure!(
-                    share_ppm <= AuditPolicy::ALL,
-                    "the audited share is {share_ppm} millionths, which is more than all"
-                );
-                let seed = seed.parse().context("the seed is not a number")?;
-                self.policy = Some(AuditPolicy { share_ppm, seed, by_search });
+            Line::Policy(policy) => {
+                self.policy = policy.committed()?;
+                self.hidden += u64::from(self.policy.is_none());
             }
             Line::Range { audit, count, .. } => self.range(count.try_into()?, audit)?,
             Line::Audit { count, .. } => self.audit(&count.try_into()?)?,
@@ -237,6 +247,11 @@ impl Books {
         ensure!(
             !chosen || audit != Audit::NotChosen,
             "{range} is chosen by the audit's seed, but the bundle says that it is not"
+        );
+        ensure!(
+            self.known.allows(range, entry.tally.count),
+            "the tasks of {range} cannot count {}",
+            entry.tally.count
         );
         self.covered.insert(range);
         let total = self.total.checked_add(entry.tally.count.into());
@@ -295,6 +310,11 @@ impl Books {
     }
 
     fn end(&self, state: JobState) -> Result<()> {
+        ensure!(
+            self.hidden == 0 || !state.is_over(),
+            "its state is {state}, but the seeds of {} audits are missing",
+            self.hidden
+        );
         if state != JobState::Done {
             return Ok(());
         }

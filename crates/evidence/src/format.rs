@@ -2,13 +2,13 @@
 
 use anyhow::{Context, Result, ensure};
 use farm::{
-    AuditPolicy, Author, Check, JobState, KernelName, LeaseId, Method, Plan, Problem, Range, Row,
-    Slice, Tally,
+    AuditPolicy, AuditView, Author, Check, JobState, KernelName, LeaseId, Method, Plan, Problem,
+    Range, Row, Slice, Tally,
 };
 use serde::{Deserialize, Serialize};
 
 /// The version of the format.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// The first line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -89,11 +89,64 @@ impl Header {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Line {
-    Policy { share_ppm: u32, seed: String, by_search: bool, asked_at: i64 },
+    Policy(Policy),
     Range { at: i64, audit: Audit, count: Count },
     Audit { at: i64, count: Count },
     Dispute { at: i64, state: DisputeState, count: Count },
     Distrusted { at: i64, worker: String },
+}
+
+/// Which ranges were to be counted twice.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Policy {
+    share_ppm: u32,
+    by_search: bool,
+    /// What was published when the audit was ordered, hexadecimal: see [`AuditPolicy::commitment`].
+    commitment: String,
+    /// What was committed to; not before the job is over.
+    revealed: Option<Revealed>,
+    asked_at: i64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Revealed {
+    /// Decimal.
+    seed: String,
+    /// 32 hexadecimal digits.
+    salt: String,
+}
+
+impl Policy {
+    /// A policy of a job in this state.
+    pub(super) fn new(policy: AuditPolicy, state: JobState, asked_at: i64) -> Policy {
+        let AuditView { share_ppm, by_search, commitment, revealed } = AuditView::of(policy, state);
+        let reveal = |policy: AuditPolicy| Revealed {
+            seed: policy.seed.to_string(),
+            salt: format!("{:032x}", policy.salt),
+        };
+        let (commitment, revealed) = (commitment.to_string(), revealed.map(reveal));
+        Policy { share_ppm, by_search, commitment, revealed, asked_at }
+    }
+
+    /// The policy that was committed to, if it is revealed.
+    pub(super) fn committed(&self) -> Result<Option<AuditPolicy>> {
+        let Policy { share_ppm, by_search, .. } = *self;
+        ensure!(
+            share_ppm <= AuditPolicy::ALL,
+            "the audited share is {share_ppm} millionths, which is more than all"
+        );
+        let Some(Revealed { seed, salt }) = &self.revealed else { return Ok(None) };
+        let seed = seed.parse().context("the seed is not a number")?;
+        let salt = u128::from_str_radix(salt, 16).context("the salt is not hexadecimal")?;
+        let policy = AuditPolicy { share_ppm, seed, salt, by_search };
+        ensure!(
+            policy.commitment().to_string() == self.commitment,
+            "seed and salt of the audit are not what was committed to when it was ordered"
+        );
+        Ok(Some(policy))
+    }
 }
 
 /// Whether a range was chosen to be counted twice, and whether that has happened.
@@ -191,12 +244,5 @@ impl TryFrom<Count> for Row {
             lease: LeaseId(number(&count.lease)?),
             busy_us: count.busy_us,
         })
-    }
-}
-
-impl Line {
-    pub(super) fn policy(policy: AuditPolicy, asked_at: i64) -> Line {
-        let AuditPolicy { share_ppm, seed, by_search } = policy;
-        Line::Policy { share_ppm, seed: seed.to_string(), by_search, asked_at }
     }
 }

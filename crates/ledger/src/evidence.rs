@@ -7,7 +7,7 @@ use farm::{CountedRange, EvidenceRecord, JobId, Range, Restored, RestoredJob};
 use rusqlite::{Connection, OpenFlags, Row};
 
 use super::entry::{COLUMNS, WIDTH, read_check, read_row, read_state, signed, unsigned};
-use super::store::read_policy;
+use super::store::{POLICY, read_policy};
 use super::{CheckedLedger, Ledger, LedgerFault, LedgerLock};
 
 /// A ledger as it is at one moment. It is only read, and needs no lock.
@@ -62,11 +62,10 @@ impl Evidence {
     ) -> Result<(), E> {
         self.rows(
             job,
-            "SELECT share_ppm, seed, by_search, asked_at FROM audit_policies WHERE job = ? \
-             ORDER BY rowid",
+            &format!("SELECT {POLICY}, asked_at FROM audit_policies WHERE job = ? ORDER BY rowid"),
             |columns| {
                 let policy = read_policy(columns)?;
-                Ok(EvidenceRecord::Policy { policy, at_ms: columns.get(3)? })
+                Ok(EvidenceRecord::Policy { policy, at_ms: columns.get(4)? })
             },
             &mut see,
         )?;

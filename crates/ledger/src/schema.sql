@@ -21,6 +21,7 @@ CREATE TABLE jobs (
     priority     INTEGER NOT NULL,
     state        TEXT NOT NULL,
     total        TEXT,               -- once it is done
+    reason       TEXT,               -- why it is held, while it is
     submitted_at INTEGER NOT NULL,
     ended_at     INTEGER
 ) STRICT;
@@ -30,6 +31,7 @@ CREATE TABLE audit_policies (
     job       INTEGER NOT NULL REFERENCES jobs (id),
     share_ppm INTEGER NOT NULL,      -- of a million ranges
     seed      INTEGER NOT NULL,      -- decides which
+    salt      TEXT NOT NULL,         -- hides the seed in its commitment: 32 hexadecimal digits
     by_search INTEGER NOT NULL,
     asked_at  INTEGER NOT NULL
 ) STRICT;

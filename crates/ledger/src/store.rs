@@ -140,7 +140,7 @@ impl Store for SqlStore<'_> {
         total: Option<u128>,
     ) -> Result<(), LedgerFault> {
         self.change(
-            "UPDATE jobs SET state = ?, total = ?, ended_at = ? WHERE id = ?",
+            "UPDATE jobs SET state = ?, total = ?, reason = NULL, ended_at = ? WHERE id = ?",
             (
                 state.name(),
                 total.map(|total| total.to_string()),
@@ -151,19 +151,29 @@ impl Store for SqlStore<'_> {
         Ok(())
     }
 
-    fn add_policy(&mut self, job: JobId, policy: AuditPolicy) -> Result<(), LedgerFault> {
-        let AuditPolicy { share_ppm, seed, by_search } = policy;
+    fn hold(&mut self, job: JobId, reason: &str) -> Result<(), LedgerFault> {
         self.change(
-            "INSERT INTO audit_policies VALUES (?, ?, ?, ?, ?)",
-            (signed(job.0), share_ppm, signed(seed), by_search, unix_ms()),
+            "UPDATE jobs SET state = ?, total = NULL, reason = ?, ended_at = NULL WHERE id = ?",
+            (JobState::Held.name(), reason, signed(job.0)),
+        )?;
+        Ok(())
+    }
+
+    fn add_policy(&mut self, job: JobId, policy: AuditPolicy) -> Result<(), LedgerFault> {
+        let AuditPolicy { share_ppm, seed, salt, by_search } = policy;
+        let salt = format!("{salt:032x}");
+        self.change(
+            "INSERT INTO audit_policies VALUES (?, ?, ?, ?, ?, ?)",
+            (signed(job.0), share_ppm, signed(seed), salt, by_search, unix_ms()),
         )?;
         Ok(())
     }
 
     fn policy(&mut self, job: JobId) -> Result<Option<AuditPolicy>, LedgerFault> {
         self.first(
-            "SELECT share_ppm, seed, by_search FROM audit_policies WHERE job = ? \
-             ORDER BY rowid DESC LIMIT 1",
+            &format!(
+                "SELECT {POLICY} FROM audit_policies WHERE job = ? ORDER BY rowid DESC LIMIT 1"
+            ),
             [signed(job.0)],
             read_policy,
         )
@@ -341,8 +351,14 @@ impl Store for SqlStore<'_> {
     }
 }
 
-/// A policy from the columns `share_ppm`, `seed` and `by_search`.
+/// The columns that [`read_policy`] wants to see.
+pub(super) const POLICY: &str = "share_ppm, seed, by_search, salt";
+
+/// A policy from the columns [`POLICY`].
 pub(super) fn read_policy(columns: &rusqlite::Row<'_>) -> Result<AuditPolicy, LedgerFault> {
     let (share_ppm, by_search) = (columns.get(0)?, columns.get(2)?);
-    Ok(AuditPolicy { share_ppm, seed: unsigned(columns, 1)?, by_search })
+    let salt: String = columns.get(3)?;
+    let salt = u128::from_str_radix(&salt, 16);
+    let salt = salt.map_err(|_| LedgerFault::Content("an audit has an unreadable salt".into()))?;
+    Ok(AuditPolicy { share_ppm, seed: unsigned(columns, 1)?, salt, by_search })
 }

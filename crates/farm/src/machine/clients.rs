@@ -72,8 +72,8 @@ impl Farm {
         if !live || job.finishing || job.holding || !job.is_covered() || !is_checked {
             return;
         }
-        if let Some(fact) = job.known.contradicted_by(job.total) {
-            return self.hold(id, fact);
+        if let Some(reason) = job.known.contradiction(job.total) {
+            return self.hold(id, reason);
         }
         job.finishing = true;
         let (tasks, total) = (job.tasks, job.total);

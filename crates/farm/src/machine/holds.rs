@@ -8,7 +8,7 @@
 
 use super::{Farm, Pending};
 use crate::job::Job;
-use crate::{Effect, Fact, Held, JobId, JobState, LedgerCommand, Suspect};
+use crate::{Effect, Held, JobId, JobState, LedgerCommand, Suspect};
 
 impl Job {
     /// Whether it is held, or on the way to be.
@@ -23,12 +23,11 @@ impl Job {
 }
 
 impl Farm {
-    /// Holds a job that is complete and whose total contradicts a fact.
-    pub(super) fn hold(&mut self, id: JobId, fact: Fact) {
+    /// Holds a job that is complete and whose total contradicts a fact, as `reason` says.
+    pub(super) fn hold(&mut self, id: JobId, reason: String) {
         let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
         job.holding = true;
         let (tasks, total) = (job.tasks, job.total);
-        let reason = format!("the total comes to {total}, but {fact}");
         let command = LedgerCommand::Hold { job: id, tasks, total, reason: reason.clone() };
         self.command(command, Pending::Hold { job: id, reason });
     }
@@ -48,7 +47,7 @@ impl Farm {
     /// Looks again at a job that an earlier process ended or held: what is known may have changed since.
     pub(super) fn look_again(&mut self, id: JobId) {
         let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
-        let is_contradicted = job.known.contradicted_by(job.total).is_some();
+        let is_contradicted = job.known.contradiction(job.total).is_some();
         match job.state {
             JobState::Done if is_contradicted => self.reopen(id),
             JobState::Held if !is_contradicted => self.reopen(id),
