@@ -142,6 +142,11 @@ impl Witness {
                 assert!(*told <= durable, "{state} of job {job} is not durable");
             }
             Err(Refusal::NoSuchJob(job)) => assert!(!self.books.contains_key(&job)),
+            Err(Refusal::Held(job)) => {
+                let book = &self.books[&job];
+                let is_covered = book.ordinals.iter().all(|range| book.has_claimed(range));
+                assert!(is_covered && state != "audited", "job {job} is not held");
+            }
             Err(Refusal::Over(job, _)) => {
                 let book = &self.books[&job];
                 // Its end may be on the way into the ledger, and something that reopens it, too.

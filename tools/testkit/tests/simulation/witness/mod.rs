@@ -213,6 +213,10 @@ impl Witness {
             Effect::Ledger { ticket, command } => self.command(event, *ticket, command),
             Effect::Reply { request, answer } => self.reply(*request, *answer, ledger, tally),
             Effect::Poisoned { .. } => {} // looked at in `check_poison`
+            Effect::Held { job } => {
+                let states = (self.books[job].state, ledger.state(*job));
+                assert_eq!(states.0, JobState::Held, "job {job} is {states:?}");
+            }
             Effect::Finished { job } => {
                 let state = self.books[job].state;
                 let is_durable = state == JobState::Done || ledger.state(*job) == state;

@@ -88,7 +88,8 @@ impl Witness {
                 self.distrusted.extend(wrong.iter().cloned());
                 self.settling = true;
             }
-            LedgerCommand::Finish { job, tasks, total } => {
+            LedgerCommand::Finish { job, tasks, total }
+            | LedgerCommand::Hold { job, tasks, total, .. } => {
                 let book = &self.books[job];
                 assert!(book.is_complete(), "job {job} is not done");
                 assert_eq!((*tasks, *total), (book.rows.tasks, book.rows.total), "job {job}");
@@ -100,7 +101,7 @@ impl Witness {
 
     fn vote(&mut self, report: &Report, author: &Author) {
         let book = self.book(report.job);
-        if book.state == JobState::Done {
+        if matches!(book.state, JobState::Done | JobState::Held) {
             book.state = JobState::Running;
         }
         let worker = &author.worker;
