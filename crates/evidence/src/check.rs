@@ -360,6 +360,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::format::Policy;
 
     const PLAN: Plan =
         Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks: 21 };
@@ -401,5 +402,44 @@ mod tests {
         };
         assert_ne!(drawn(1), drawn(2));
         assert_eq!(drawn(3), drawn(3));
+    }
+
+    #[test]
+    fn a_seed_may_be_secret_only_until_the_end_and_is_the_one_that_was_committed_to() {
+        let policy = AuditPolicy { share_ppm: 0, seed: 5, salt: 6, by_search: false };
+        let seen = |line: &str, state| {
+            let mut books = books(&[(0, 21)])?;
+            books.lines = [0; 5];
+            books.see(serde_json::from_str(line)?)?;
+            books.end(state)
+        };
+        let line = |state| {
+            let line = Line::Policy(Policy::new(policy, state, 0));
+            serde_json::to_string(&line).expect("it is JSON")
+        };
+        let (hidden, revealed) = (line(JobState::Running), line(JobState::Done));
+        assert!(!hidden.contains("seed") && revealed.contains(r#""seed":"5""#), "{hidden}");
+        seen(&hidden, JobState::Running).expect("it may not be told yet");
+        seen(&revealed, JobState::Done).expect("it is what was committed to");
+        for state in [JobState::Done, JobState::Cancelled] {
+            let missing = seen(&hidden, state).expect_err("it is over").to_string();
+            assert!(missing.contains("seeds of 1 audits are missing"), "{missing}");
+        }
+        let other = revealed.replace(r#""seed":"5""#, r#""seed":"7""#);
+        seen(&other, JobState::Done).expect_err("another seed");
+    }
+
+    #[test]
+    fn a_count_beyond_all_bounds_is_refused() {
+        let mut books = books(&[]).expect("no line is wrong");
+        let count = json!({
+            "first": 0, "past": 1, "count": "1441", "residue": "1441", "digest": "1f",
+            "kernel": "avx2", "worker": "w", "build": "1", "lease": "1", "busy_us": 1,
+        });
+        let line = json!({"line": "range", "at": 0, "audit": "not_chosen", "count": count});
+        let refused = books.see(serde_json::from_value(line).expect("it is a line"));
+        // Six queens are missing, and a task stands for two boards: 2 x 6!
+        let refused = refused.expect_err("it is too much").to_string();
+        assert!(refused.contains("cannot count 1441"), "{refused}");
     }
 }

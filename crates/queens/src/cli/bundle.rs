@@ -1,13 +1,13 @@
 //! `queens export`, `queens verify` and `queens merge`: evidence and ledgers without a coordinator.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
 use count::Answer;
 use evidence::{Checked, Exported, RecountEffort, Recounted, Sample, confidence};
-use farm::{JobId, JobState, Problem, Refusal};
+use farm::{Held, JobId, JobState, Known, Problem, Refusal, RestoredJob};
 use ledger::{Absorbed, Evidence, Joined, LedgerFault, join_ledgers, unix_ms};
 use serde_json::json;
 
@@ -77,6 +77,9 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
     let evidence = Evidence::open(&args.ledger).map_err(at_ledger)?;
     let known = evidence.jobs().iter().find(|known| known.id == job);
     let known = known.ok_or(Failure::Job(Refusal::NoSuchJob(job)))?;
+    if known.state == JobState::Done {
+        check_done(known, &args.ledger)?;
+    }
     let exported =
         evidence::export(known, unix_ms(), &args.bundle, |see| evidence.for_each(job, see));
     let Exported { header, name } = exported.map_err(|fault| match fault {
@@ -103,6 +106,15 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
         header.audits,
         header.disputes
     ))
+}
+
+/// Checks the total of a job that a ledger calls done. An earlier version may have done so.
+fn check_done(job: &RestoredJob, ledger: &Path) -> Result<(), Failure> {
+    let reason = Known::of(&job.plan, job.slice).contradiction(job.total);
+    reason.map_or(Ok(()), |reason| {
+        let (what, held) = (job.plan.to_string(), Held { reason, worst: Vec::new() });
+        Err(Failure::TotalHeld { what, held, ledger: Some(ledger.to_path_buf()) })
+    })
 }
 
 /// Why a bundle was not written.
