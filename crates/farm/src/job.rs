@@ -35,6 +35,8 @@ pub(crate) struct Job {
     pub(crate) priority: i32,
     /// What is counted twice.
     pub(crate) policy: Option<AuditPolicy>,
+    /// Everybody may know the policy's seed: the job was over since it was ordered.
+    pub(crate) seed_told: bool,
     pub(crate) audits: Audits,
     pub(crate) audits_agreed: u64,
     /// Bytes without which no thread can count its tasks.
@@ -94,6 +96,7 @@ impl Job {
             slice,
             priority,
             policy: None,
+            seed_told: false,
             audits: Audits::new(0),
             audits_agreed: 0,
             thread_memory,
@@ -152,6 +155,16 @@ impl Job {
     /// Whether it can be completed by waiting for the ledger alone.
     pub(crate) fn is_covered(&self) -> bool {
         self.tasks_done == self.tasks
+    }
+
+    /// Whether a range that is being accepted is to be counted again. A seed that everybody may know chooses
+    /// nothing any more, so then all are, if any should be.
+    pub(crate) fn is_to_be_audited(&self, range: Range) -> bool {
+        let is_chosen = |policy: AuditPolicy| match self.seed_told {
+            true => policy.share_ppm > 0,
+            false => policy.chooses(self.fingerprint, range),
+        };
+        self.policy.is_some_and(is_chosen)
     }
 
     /// Whether a range lies in its slice of the plan.

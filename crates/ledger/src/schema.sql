@@ -22,6 +22,7 @@ CREATE TABLE jobs (
     state        TEXT NOT NULL,
     total        TEXT,               -- once it is done
     reason       TEXT,               -- why it is held, while it is
+    seed_told    INTEGER NOT NULL,   -- it was over since its newest audit was ordered
     submitted_at INTEGER NOT NULL,
     ended_at     INTEGER
 ) STRICT;

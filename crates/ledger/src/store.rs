@@ -114,7 +114,8 @@ impl Store for SqlStore<'_> {
     ) -> Result<(), LedgerFault> {
         self.change(
             "INSERT INTO jobs (id, problem, n, method, parameter, tasks, fingerprint, shard, \
-             shards, priority, state, submitted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             shards, priority, state, seed_told, submitted_at) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, FALSE, ?)",
             (
                 signed(job.0),
                 plan.problem.text(),
@@ -140,10 +141,12 @@ impl Store for SqlStore<'_> {
         total: Option<u128>,
     ) -> Result<(), LedgerFault> {
         self.change(
-            "UPDATE jobs SET state = ?, total = ?, reason = NULL, ended_at = ? WHERE id = ?",
+            "UPDATE jobs SET state = ?, total = ?, reason = NULL, seed_told = seed_told OR ?, \
+             ended_at = ? WHERE id = ?",
             (
                 state.name(),
                 total.map(|total| total.to_string()),
+                state.is_over(),
                 state.is_over().then(unix_ms),
                 signed(job.0),
             ),
@@ -166,6 +169,7 @@ impl Store for SqlStore<'_> {
             "INSERT INTO audit_policies VALUES (?, ?, ?, ?, ?, ?)",
             (signed(job.0), share_ppm, signed(seed), salt, by_search, unix_ms()),
         )?;
+        self.change("UPDATE jobs SET seed_told = FALSE WHERE id = ?", [signed(job.0)])?;
         Ok(())
     }
 

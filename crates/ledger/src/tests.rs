@@ -101,6 +101,29 @@ fn a_job_is_done_only_if_its_rows_say_so() {
 }
 
 #[test]
+fn a_held_job_is_held_for_its_reason_when_the_ledger_is_opened_again() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("ledger.db");
+    let ledger = open(&path).expect("it opens");
+    ledger.apply(&[new_job(), range(0, 60, 7), range(60, 100, 5)]).expect("it is written");
+    let hold = |total| {
+        let reason = "it is no multiple of 8".to_string();
+        LedgerCommand::Hold { job: JOB, tasks: 100, total, reason }
+    };
+    ledger.apply(&[hold(7)]).expect_err("the total is another");
+    let answers = ledger.apply(&[hold(12)]).expect("it is the sum");
+    drop(ledger);
+
+    let [job] =
+        read(&CheckedLedger::open_again(&path).and_then(CheckedLedger::begin).expect("it opens"));
+
+    let held = job.held.expect("it is held");
+    assert_eq!((job.state, job.total), (JobState::Held, 12));
+    assert_eq!((held.reason.as_str(), held.worst.len()), ("it is no multiple of 8", 2));
+    assert_eq!(answers, [LedgerAnswer::Held { worst: held.worst }]);
+}
+
+#[test]
 fn totals_pass_64_bits() {
     let ledger = ledger_with(&[range(0, 50, u64::MAX), range(50, 100, u64::MAX)]);
     let total = 2 * u128::from(u64::MAX);

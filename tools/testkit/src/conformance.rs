@@ -71,6 +71,14 @@ fn what_is_written_is_read_back(store: &mut impl Subject) {
     write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 13 }]);
     let restored = self::restored(store, JOB);
     assert_eq!((restored.state, restored.total), (JobState::Done, 13));
+
+    // The seed is told when the job is over, also if it goes on later, but for that of a new audit.
+    assert!(restored.seed_told);
+    write(store, &[dispute(JOB, "c", 0, 10, 8)]);
+    let restored = self::restored(store, JOB);
+    assert_eq!((restored.state, restored.seed_told), (JobState::Running, true));
+    write(store, &[LedgerCommand::RequestAudit { job: JOB, policy: ALL }]);
+    assert!(!self::restored(store, JOB).seed_told);
 }
 
 fn a_batch_is_applied_whole_or_not_at_all(store: &mut impl Subject) {
@@ -156,10 +164,9 @@ fn a_held_job_keeps_its_reason_until_it_is_audited(store: &mut impl Subject) {
     let answers = store.apply(&[audit]).expect("the job is there");
     assert_eq!(answers, [LedgerAnswer::AuditNoted { wanted: 8 }]);
     let restored = self::restored(store, JOB);
-    assert_eq!(
-        (restored.state, restored.held, restored.audit),
-        (JobState::Running, None, Some(none))
-    );
+    let found = (restored.state, restored.held, restored.audit);
+    assert_eq!(found, (JobState::Running, None, Some(none)));
+    assert!(!restored.seed_told);
 }
 
 fn a_settlement_keeps_what_others_confirmed_and_takes_the_rest_back(store: &mut impl Subject) {

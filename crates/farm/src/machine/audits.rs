@@ -16,7 +16,7 @@ impl Farm {
                 Some(Refusal::Over(id, JobState::Cancelled))
             }
             Some(job) => {
-                job.policy = Some(policy);
+                (job.policy, job.seed_told) = (Some(policy), false);
                 job.audits.asked += 1;
                 None
             }

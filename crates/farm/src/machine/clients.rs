@@ -99,6 +99,7 @@ impl Farm {
         }
         job.ended = false;
         (job.state, job.durable_state) = (JobState::Done, JobState::Done);
+        job.seed_told = true;
         self.requeue(id);
         self.effects.push(Effect::Finished { job: id });
     }

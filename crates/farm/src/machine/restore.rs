@@ -72,6 +72,8 @@ pub struct RestoredJob {
     pub disputes: Vec<RestoredDispute>,
     /// What is counted twice, if anything is.
     pub audit: Option<AuditPolicy>,
+    /// Everybody may know its seed: the job was over since the audit was ordered.
+    pub seed_told: bool,
     /// Accepted ranges that wait for their second count.
     pub audits_wanted: u64,
     /// Accepted ranges of which the second count agreed.
@@ -144,7 +146,7 @@ fn restore_job(restored: RestoredJob) -> Job {
     job.total = restored.total;
     job.costs = Costs::new(restored.spent);
     job.state = restored.state;
-    job.policy = restored.audit;
+    (job.policy, job.seed_told) = (restored.audit, restored.seed_told);
     job.audits = Audits::new(restored.audits_wanted);
     job.audits_agreed = restored.audits_agreed;
     for RestoredDispute { range, votes, kernel } in restored.disputes {

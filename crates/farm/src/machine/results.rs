@@ -65,8 +65,7 @@ impl Farm {
         } else if !job.claimed().intersects(report.range) {
             let taken = job.claim(report.range);
             job.costs.add(session, report.range, report.busy_us);
-            let fingerprint = report.fingerprint;
-            let audit = job.policy.is_some_and(|policy| policy.chooses(fingerprint, report.range));
+            let audit = job.is_to_be_audited(report.range);
             for (lease, part) in taken {
                 self.shrink(lease, part, report.lease);
             }

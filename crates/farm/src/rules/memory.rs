@@ -64,7 +64,16 @@ impl Store for MemoryStore {
     ) -> Result<(), Contradiction> {
         let state = JobState::Running;
         let job = MemoryJob {
-            job: StoredJob { id, plan: *plan, slice, priority, state, reason: None, total: None },
+            job: StoredJob {
+                id,
+                plan: *plan,
+                slice,
+                priority,
+                state,
+                reason: None,
+                total: None,
+                seed_told: false,
+            },
             policies: Vec::new(),
             rows: BTreeMap::new(),
             seconds: BTreeMap::new(),
@@ -83,6 +92,7 @@ impl Store for MemoryStore {
     ) -> Result<(), Contradiction> {
         let job = &mut self.get(job)?.job;
         (job.state, job.total, job.reason) = (state, total, None);
+        job.seed_told |= state.is_over();
         Ok(())
     }
 
@@ -93,7 +103,9 @@ impl Store for MemoryStore {
     }
 
     fn add_policy(&mut self, job: JobId, policy: AuditPolicy) -> Result<(), Contradiction> {
-        self.get(job)?.policies.push(policy);
+        let job = self.get(job)?;
+        job.policies.push(policy);
+        job.job.seed_told = false;
         Ok(())
     }
 

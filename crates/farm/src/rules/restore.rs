@@ -24,7 +24,7 @@ pub fn restore<S: Store>(store: &mut S) -> Result<Restored, S::Fault> {
 ///
 /// See [`restore`].
 pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJob, S::Fault> {
-    let StoredJob { id, plan, slice, priority, state, reason, total } = job;
+    let StoredJob { id, plan, slice, priority, state, reason, total, seed_told } = job;
     let (mut accepted, mut spent) = (IntervalSet::new(), Spent::new(plan.tasks));
     let wanted = slice.ordinals(plan.tasks);
     let mut is_within = true;
@@ -72,6 +72,7 @@ pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJo
         spent,
         disputes,
         audit: store.policy(id)?,
+        seed_told,
         audits_wanted: store.count(id, Check::Wanted)?,
         audits_agreed: store.count(id, Check::Agreed)?,
     })

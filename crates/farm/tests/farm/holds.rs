@@ -5,7 +5,7 @@ use farm::{
     SessionId, Slice, Verdict,
 };
 
-use crate::stage::{AUDIT_ALL, Stage, kernel, plan, range, report, tally, work};
+use crate::stage::{AUDIT_ALL, Stage, audits, kernel, plan, range, report, tally, work};
 
 /// Four tasks, of which no one counts more than 10, that are known to count 5 together.
 fn known() -> Known {
@@ -205,4 +205,44 @@ fn a_seed_is_told_when_its_job_is_over_and_its_commitment_at_once() {
     answer(&mut stage, Event::Cancelled { request, job }).expect("it is not over");
 
     assert_eq!(audit(&stage).revealed, Some(AUDIT_ALL));
+}
+
+#[test]
+fn a_seed_that_was_told_chooses_nothing_any_more_and_all_is_audited() {
+    for restarts in [false, true] {
+        // Given: a job is done, and its seed is told, which has chosen nothing.
+        let mut stage = Stage::new();
+        let job = submit(&mut stage, Some(AuditPolicy { share_ppm: 1, ..AUDIT_ALL }));
+        let liar = stage.join("w1", 4);
+        tell(&mut stage, liar, 1, "straight");
+        assert_eq!((stage.state(job).0, audits(&stage, job)), (JobState::Done, (0, 0)));
+
+        // When its worker is proven wrong in another job, so that all is counted anew
+        stage.submit_audited(2);
+        tell(&mut stage, liar, 0, "straight");
+        for worker in ["w2", "w3"] {
+            let worker = stage.join(worker, 2);
+            tell(&mut stage, worker, 7, "by search");
+        }
+        assert_eq!(stage.state(job).0, JobState::Running);
+        if restarts {
+            stage.restart_knowing(&known());
+            stage.tick(10_000);
+        }
+        let worker = stage.join("w4", 100);
+        for session in [SessionId(2), SessionId(3), worker] {
+            let of_job = stage.loans(session).into_iter().filter(|loan| loan.job == job);
+            for loan in of_job {
+                stage.finish(session, &loan, 1_000);
+            }
+        }
+
+        // Then all of it is to be counted twice.
+        let (tasks_done, wanted) =
+            (stage.farm.job(job).map(|view| view.tasks_done), audits(&stage, job).0);
+        assert!(
+            tasks_done > Some(0) && wanted > 0,
+            "restarts: {restarts}, {tasks_done:?}, {wanted}"
+        );
+    }
 }

@@ -73,6 +73,7 @@ tally! {
     disputes: "conflicts recorded",
     settlements: "disputes settled",
     corrections: "of these against the accepted count",
+    audited_for_want_of_secrecy: "ranges audited because everybody may know the seed",
     audits_wanted: "ranges accepted that are to be counted again",
     audits_asked: "requests for audits granted",
     audited_anew: "of these on a job that was done",

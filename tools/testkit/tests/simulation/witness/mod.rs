@@ -210,7 +210,7 @@ impl Witness {
                 assert!(!self.seats.contains_key(session), "{session} was not replaced");
             }
             Effect::Dismiss { session, reason: Dismissal::Distrusted } => self.left(*session),
-            Effect::Ledger { ticket, command } => self.command(event, *ticket, command),
+            Effect::Ledger { ticket, command } => self.command(event, *ticket, command, tally),
             Effect::Reply { request, answer } => self.reply(*request, *answer, ledger, tally),
             Effect::Poisoned { .. } => {} // looked at in `check_poison`
             Effect::Held { job } => {

@@ -143,7 +143,7 @@ impl Witness {
     fn conclude(&mut self) {
         let settling = self.settling;
         for book in self.books.values_mut().filter(|book| book.ended && !settling) {
-            (book.ended, book.state) = (false, JobState::Done);
+            (book.ended, book.state, book.seed_told) = (false, JobState::Done, true);
         }
     }
 }
