@@ -53,6 +53,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bound;
 mod census;
 mod cut;
 pub mod first_rows;
@@ -64,8 +65,10 @@ mod problem;
 pub mod ring;
 pub mod rows;
 pub mod squares;
+pub mod symmetry;
 mod tasks;
 
+pub use bound::most_per_task;
 pub use census::{Census, CensusError};
 pub use cut::{Cut, CutError, RangeError};
 pub use given::{Given, GivenError};

@@ -11,7 +11,9 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use blake3::Hash;
 use board::Cut;
-use farm::{Across, AuditPolicy, Fingerprint, IntervalSet, JobState, Plan, Row, Slice};
+use farm::{
+    Across, AuditPolicy, Fact, Fingerprint, IntervalSet, JobState, Known, Plan, Row, Slice,
+};
 
 use super::format::{Audit, DisputeState, Header, Line, VERSION};
 use super::merkle::Merkle;
@@ -36,6 +38,8 @@ pub struct Checked {
     pub state: JobState,
     /// The sum over all ranges.
     pub total: u128,
+    /// What is known of the total, and what it therefore satisfies; nothing if it is no total.
+    pub facts: Vec<Fact>,
     /// Number of ranges that another party counted with the same result, in an audit or in a dispute.
     pub confirmed: u64,
     /// Number of ranges that the bundle calls counted twice, but without a second count.
@@ -98,12 +102,18 @@ fn read(bundle: &Path, sample: Sample) -> Result<Checked> {
         books.total
     );
     books.end(state)?;
+    let facts =
+        if state == JobState::Done { std::mem::take(&mut books.known.facts) } else { Vec::new() };
+    if let Some(reason) = Fact::contradiction(&facts, total) {
+        bail!(reason);
+    }
     Ok(Checked {
         name: blake3::hash(&first),
         plan,
         slice,
         state,
         total,
+        facts,
         confirmed: books.confirmed,
         unproven: books.agreed.len(),
         makers: books.makers,
@@ -147,7 +157,13 @@ struct Books {
     fingerprint: Fingerprint,
     slice: IntervalSet,
     sample: Sample,
+    known: Known,
+    /// Between whom second opinions lie, by the newest policy.
+    across: Across,
+    /// The newest policy, if its seed is revealed.
     policy: Option<AuditPolicy>,
+    /// Number of policies of which the seed is not revealed.
+    hidden: u64,
     /// Number of lines of each kind: policies, ranges, audits, disputes, trust.
     lines: [u64; 5],
     covered: IntervalSet,
@@ -177,7 +193,10 @@ impl Books {
             fingerprint: plan.fingerprint(),
             slice: slice.ordinals(plan.tasks),
             sample,
+            known: Known::of(&plan, slice),
+            across: Across::default(),
             policy: None,
+            hidden: 0,
             lines: [0; 5],
             covered: IntervalSet::new(),
             end: 0,
@@ -195,7 +214,7 @@ impl Books {
     /// Checks one line. Lines must come kind by kind, and ranges in ascending order.
     fn see(&mut self, line: Line) -> Result<()> {
         let kind = match &line {
-            Line::Policy { .. } => 0,
+            Line::Policy(_) => 0,
             Line::Range { .. } => 1,
             Line::Audit { .. } => 2,
             Line::Dispute { .. } => 3,
@@ -204,15 +223,10 @@ impl Books {
         ensure!(self.lines[kind + 1..].iter().all(|&lines| lines == 0), "it is out of order");
         self.lines[kind] += 1;
         match line {
-            Line::Policy { share_ppm, seed, by_search, across, .. } => {
-                ensure!(
-                    share_ppm <= AuditPolicy::ALL,
-                    "the audited share is {share_ppm} millionths, which is more than all"
-                );
-                let seed = seed.parse().context("the seed is not a number")?;
-                let across = Across::named(&across);
-                let across = across.context("the audit is neither across machines nor owners")?;
-                self.policy = Some(AuditPolicy { share_ppm, seed, by_search, across });
+            Line::Policy(policy) => {
+                self.across = policy.across()?;
+                self.policy = policy.committed()?;
+                self.hidden += u64::from(self.policy.is_none());
             }
             Line::Range { audit, count, .. } => self.range(count.try_into()?, audit)?,
             Line::Audit { count, .. } => self.audit(&count.try_into()?)?,
@@ -239,6 +253,11 @@ impl Books {
         ensure!(
             !chosen || audit != Audit::NotChosen,
             "{range} is chosen by the audit's seed, but the bundle says that it is not"
+        );
+        ensure!(
+            self.known.allows(range, entry.tally.count),
+            "the tasks of {range} cannot count {}",
+            entry.tally.count
         );
         self.covered.insert(range);
         let total = self.total.checked_add(entry.tally.count.into());
@@ -274,23 +293,18 @@ impl Books {
         );
         let (one, other) = (&first.author.maker, &second.author.maker);
         ensure!(
-            one.is_apart_from(other, self.across()),
+            one.is_apart_from(other, self.across),
             "{range} was counted by {one} and by {other}, who do not check each other"
         );
         self.confirmed += 1;
         Ok(())
     }
 
-    /// Between whom second opinions lie, by the last policy.
-    fn across(&self) -> Across {
-        self.policy.map(|policy| policy.across).unwrap_or_default()
-    }
-
     /// Counts a settled dispute as a confirmation: two parties agreed on the count. One of them is on the
     /// line of the range, the other on this line.
     fn dispute(&mut self, other: &Row, state: DisputeState) {
         self.open_disputes += u64::from(state == DisputeState::Open);
-        let (start, across) = (other.range.start(), self.across());
+        let (start, across) = (other.range.start(), self.across);
         let agrees = self.agreed.get(&start).is_some_and(|kept| {
             kept.range == other.range
                 && kept.tally.claim() == other.tally.claim()
@@ -303,6 +317,11 @@ impl Books {
     }
 
     fn end(&self, state: JobState) -> Result<()> {
+        ensure!(
+            self.hidden == 0 || !state.is_over(),
+            "its state is {state}, but the seeds of {} audits are missing",
+            self.hidden
+        );
         if state != JobState::Done {
             return Ok(());
         }
@@ -348,6 +367,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::format::Policy;
 
     const PLAN: Plan =
         Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks: 21 };
@@ -389,5 +409,44 @@ mod tests {
         };
         assert_ne!(drawn(1), drawn(2));
         assert_eq!(drawn(3), drawn(3));
+    }
+
+    #[test]
+    fn a_seed_may_be_secret_only_until_the_end_and_is_the_one_that_was_committed_to() {
+        let policy = AuditPolicy { share_ppm: 0, seed: 5, salt: 6, by_search: false };
+        let seen = |line: &str, state| {
+            let mut books = books(&[(0, 21)])?;
+            books.lines = [0; 5];
+            books.see(serde_json::from_str(line)?)?;
+            books.end(state)
+        };
+        let line = |state| {
+            let line = Line::Policy(Policy::new(policy, state, 0));
+            serde_json::to_string(&line).expect("it is JSON")
+        };
+        let (hidden, revealed) = (line(JobState::Running), line(JobState::Done));
+        assert!(!hidden.contains("seed") && revealed.contains(r#""seed":"5""#), "{hidden}");
+        seen(&hidden, JobState::Running).expect("it may not be told yet");
+        seen(&revealed, JobState::Done).expect("it is what was committed to");
+        for state in [JobState::Done, JobState::Cancelled] {
+            let missing = seen(&hidden, state).expect_err("it is over").to_string();
+            assert!(missing.contains("seeds of 1 audits are missing"), "{missing}");
+        }
+        let other = revealed.replace(r#""seed":"5""#, r#""seed":"7""#);
+        seen(&other, JobState::Done).expect_err("another seed");
+    }
+
+    #[test]
+    fn a_count_beyond_all_bounds_is_refused() {
+        let mut books = books(&[]).expect("no line is wrong");
+        let count = json!({
+            "first": 0, "past": 1, "count": "1441", "residue": "1441", "digest": "1f",
+            "kernel": "avx2", "worker": "w", "build": "1", "lease": "1", "busy_us": 1,
+        });
+        let line = json!({"line": "range", "at": 0, "audit": "not_chosen", "count": count});
+        let refused = books.see(serde_json::from_value(line).expect("it is a line"));
+        // Six queens are missing, and a task stands for two boards: 2 x 6!
+        let refused = refused.expect_err("it is too much").to_string();
+        assert!(refused.contains("cannot count 1441"), "{refused}");
     }
 }

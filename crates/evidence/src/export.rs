@@ -7,7 +7,7 @@ use blake3::Hash;
 use farm::{CountedRange, EvidenceRecord, RestoredJob};
 use tempfile::NamedTempFile;
 
-use super::format::{Header, Line, VERSION};
+use super::format::{Header, Line, Policy, VERSION};
 use super::merkle::Merkle;
 
 /// A bundle that was written.
@@ -36,7 +36,7 @@ pub fn export<E: From<io::Error>>(
     let mut header = header(job, exported_at);
     let mut tree = Merkle::default();
     records(&mut |record| {
-        let line = line(record);
+        let line = line(job, record);
         *count(&mut header, &line) += 1;
         tree.add(&text(&line));
         Ok(())
@@ -57,7 +57,7 @@ pub fn export<E: From<io::Error>>(
         Ok(out.write_all(b"\n")?)
     };
     write(&first)?;
-    records(&mut |record| write(&text(&line(record))))?;
+    records(&mut |record| write(&text(&line(job, record))))?;
     let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
     file.as_file().sync_all()?;
     file.persist_noclobber(bundle).map_err(|error| error.error)?;
@@ -89,9 +89,11 @@ fn header(job: &RestoredJob, exported_at: i64) -> Header {
     }
 }
 
-fn line(record: EvidenceRecord) -> Line {
+fn line(job: &RestoredJob, record: EvidenceRecord) -> Line {
     match record {
-        EvidenceRecord::Policy { policy, at_ms } => Line::policy(policy, at_ms),
+        EvidenceRecord::Policy { policy, at_ms } => {
+            Line::Policy(Policy::new(policy, job.state, at_ms))
+        }
         EvidenceRecord::Range { counted: CountedRange { row, check }, at_ms } => {
             Line::Range { at: at_ms, audit: check.into(), count: (&row).into() }
         }
@@ -105,7 +107,7 @@ fn line(record: EvidenceRecord) -> Line {
 
 fn count<'a>(header: &'a mut Header, line: &Line) -> &'a mut u64 {
     match line {
-        Line::Policy { .. } => &mut header.policies,
+        Line::Policy(_) => &mut header.policies,
         Line::Range { .. } => &mut header.ranges,
         Line::Audit { .. } => &mut header.audits,
         Line::Dispute { .. } => &mut header.disputes,

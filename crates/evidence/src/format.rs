@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result, ensure};
 use farm::{
-    AuditPolicy, Author, Check, JobState, KernelName, LeaseId, Maker, Method, Plan, Problem, Range,
-    Row, Slice, Tally, TrustChange,
+    Across, AuditPolicy, AuditView, Author, Check, JobState, KernelName, LeaseId, Maker, Method,
+    Plan, Problem, Range, Row, Slice, Tally, TrustChange,
 };
 use serde::{Deserialize, Serialize};
 
@@ -89,11 +89,75 @@ impl Header {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Line {
-    Policy { share_ppm: u32, seed: String, by_search: bool, across: String, asked_at: i64 },
+    Policy(Policy),
     Range { at: i64, audit: Audit, count: Count },
     Audit { at: i64, count: Count },
     Dispute { at: i64, state: DisputeState, count: Count },
     Trust { at: i64, owner: String, machine: Option<String>, trusted: bool, reason: String },
+}
+
+/// Which ranges were to be counted twice.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Policy {
+    share_ppm: u32,
+    by_search: bool,
+    /// Between whom the second opinion lies: machines or owners.
+    across: String,
+    /// What was published when the audit was ordered, hexadecimal: see [`AuditPolicy::commitment`].
+    commitment: String,
+    /// What was committed to; not before the job is over.
+    revealed: Option<Revealed>,
+    asked_at: i64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Revealed {
+    /// Decimal.
+    seed: String,
+    /// 32 hexadecimal digits.
+    salt: String,
+}
+
+impl Policy {
+    /// A policy of a job in this state.
+    pub(super) fn new(policy: AuditPolicy, state: JobState, asked_at: i64) -> Policy {
+        let AuditView { share_ppm, by_search, across, commitment, revealed } =
+            AuditView::of(policy, state);
+        let reveal = |policy: AuditPolicy| Revealed {
+            seed: policy.seed.to_string(),
+            salt: format!("{:032x}", policy.salt),
+        };
+        let (commitment, revealed) = (commitment.to_string(), revealed.map(reveal));
+        let across = across.name().into();
+        Policy { share_ppm, by_search, across, commitment, revealed, asked_at }
+    }
+
+    /// Between whom the second opinion lies.
+    pub(super) fn across(&self) -> Result<Across> {
+        let across = Across::named(&self.across);
+        across.with_context(|| format!("the audit is across unknown {:?}", self.across))
+    }
+
+    /// The policy that was committed to, if it is revealed.
+    pub(super) fn committed(&self) -> Result<Option<AuditPolicy>> {
+        let Policy { share_ppm, by_search, .. } = *self;
+        ensure!(
+            share_ppm <= AuditPolicy::ALL,
+            "the audited share is {share_ppm} millionths, which is more than all"
+        );
+        let Some(Revealed { seed, salt }) = &self.revealed else { return Ok(None) };
+        let seed = seed.parse().context("the seed is not a number")?;
+        let salt = u128::from_str_radix(salt, 16).context("the salt is not hexadecimal")?;
+        let across = self.across()?;
+        let policy = AuditPolicy { share_ppm, seed, salt, by_search, across };
+        ensure!(
+            policy.commitment().to_string() == self.commitment,
+            "seed and salt of the audit are not what was committed to when it was ordered"
+        );
+        Ok(Some(policy))
+    }
 }
 
 /// Whether a range was chosen to be counted twice, and whether that has happened.
@@ -208,12 +272,6 @@ impl TryFrom<Count> for Row {
 }
 
 impl Line {
-    pub(super) fn policy(policy: AuditPolicy, asked_at: i64) -> Line {
-        let AuditPolicy { share_ppm, seed, by_search, across } = policy;
-        let across = across.name().into();
-        Line::Policy { share_ppm, seed: seed.to_string(), by_search, across, asked_at }
-    }
-
     pub(super) fn trust(change: TrustChange) -> Line {
         let TrustChange { party, trusted, proof, reason, at_ms } = change;
         // Which range proved somebody wrong stands on the line of its dispute, if it is of this job.

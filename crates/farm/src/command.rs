@@ -2,7 +2,7 @@
 
 use crate::{
     AuditPolicy, Author, Claim, IntervalSet, JobId, JobState, KernelName, Maker, Party, Plan,
-    Range, Report, Slice, Unaudited,
+    Range, Report, Slice, Suspect, Unaudited,
 };
 
 /// Something for the ledger to do. What it changes is durable before it is answered, and commands take
@@ -27,12 +27,13 @@ pub enum LedgerCommand {
     SetState {
         /// The job.
         job: JobId,
-        /// Its new state; never [`JobState::Done`].
+        /// Its new state; never [`JobState::Done`] or [`JobState::Held`].
         state: JobState,
     },
-    /// Accepted ranges are to be counted again: those that the policy chooses and that are not yet.
+    /// Accepted ranges are to be counted again: those that the policy chooses and that are not yet; of a job
+    /// that is held, those too that look worst.
     RequestAudit {
-        /// The job. A job that was done runs again.
+        /// The job. A job that was done or is held runs again.
         job: JobId,
         /// Which ranges; it holds for ranges that are accepted later, too.
         policy: AuditPolicy,
@@ -53,6 +54,18 @@ pub enum LedgerCommand {
         tasks: u64,
         /// The sum.
         total: u128,
+    },
+    /// A job is complete, and its total contradicts what is known. The ledger checks what it checks before a
+    /// job is done, and keeps the job as held.
+    Hold {
+        /// The job.
+        job: JobId,
+        /// Tasks of its slice of the plan.
+        tasks: u64,
+        /// The sum.
+        total: u128,
+        /// What it contradicts, for people.
+        reason: String,
     },
     /// An accepted partial count.
     Accept {
@@ -127,6 +140,11 @@ pub enum LedgerAnswer {
     AuditNoted {
         /// How many ranges of the job wait for an audit now.
         wanted: u64,
+    },
+    /// A [`LedgerCommand::Hold`] is durable.
+    Held {
+        /// The ranges that look worst, the worst first.
+        worst: Vec<Suspect>,
     },
     /// A [`LedgerCommand::Settle`] or [`LedgerCommand::Distrust`] is durable.
     Settled {

@@ -71,6 +71,12 @@ pub enum Effect {
         /// The task.
         ordinal: u64,
     },
+    /// A job is held: all of it is counted, and its total contradicts what is known. Whoever waits for it may
+    /// look.
+    Held {
+        /// Which.
+        job: JobId,
+    },
     /// A job reached its end: done or cancelled. Whoever waits for it may look.
     Finished {
         /// Which.
@@ -133,7 +139,8 @@ pub enum Verdict {
     Obsolete,
     /// The job of that number has another plan here.
     Foreign,
-    /// The range is no part of the plan, or only a part of a recount, or its sum was altered on its way.
+    /// The range is no part of the plan, or only a part of a recount; or its sum was altered on its way, or
+    /// exceeds what its tasks can count.
     Invalid,
 }
 
@@ -155,4 +162,10 @@ pub enum Refusal {
         /// The bound.
         most: usize,
     },
+    /// The job is held.
+    #[error(
+        "job {0} is held, because its total contradicts what is known; `queens audit {0}` counts what looks \
+         worst again, and `queens cancel {0}` gives the job up"
+    )]
+    Held(JobId),
 }

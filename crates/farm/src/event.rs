@@ -1,8 +1,8 @@
 //! What can happen to the farm.
 
 use crate::{
-    AuditPolicy, Claim, Fingerprint, JobId, KernelName, LeaseId, LedgerAnswer, LoanProof, Maker,
-    Party, Plan, Range, RequestId, SessionId, Slice, Tally, Ticket,
+    AuditPolicy, Claim, Fingerprint, JobId, KernelName, Known, LeaseId, LedgerAnswer, LoanProof,
+    Maker, Party, Plan, Range, RequestId, SessionId, Slice, Tally, Ticket,
 };
 
 /// Something that happened, in the order in which the coordinator saw it.
@@ -70,6 +70,8 @@ pub enum Event {
         audit: Option<AuditPolicy>,
         /// Bytes without which no thread can count its tasks.
         thread_memory: u64,
+        /// What is known of its counts before they are counted.
+        known: Known,
     },
     /// A client wants accepted ranges counted again, those to come included.
     AuditAsked {

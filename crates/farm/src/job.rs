@@ -21,8 +21,8 @@ use crate::quarantine::{Quarantine, Standing};
 use crate::scheduler::StratumScheduler;
 use crate::session::Speed;
 use crate::{
-    Across, AuditPolicy, Fingerprint, IntervalSet, JobState, LeaseId, Millis, Plan, Range,
-    SessionId, Slice,
+    Across, AuditPolicy, Fingerprint, Held, IntervalSet, JobState, Known, LeaseId, Millis, Plan,
+    Range, SessionId, Slice,
 };
 
 #[derive(Debug)]
@@ -35,16 +35,23 @@ pub(crate) struct Job {
     pub(crate) priority: i32,
     /// What is counted twice.
     pub(crate) policy: Option<AuditPolicy>,
+    /// Everybody may know the policy's seed: the job was over since it was ordered.
+    pub(crate) seed_told: bool,
     pub(crate) audits: Audits,
     pub(crate) audits_agreed: u64,
     /// Bytes without which no thread can count its tasks.
     pub(crate) thread_memory: u64,
+    pub(crate) known: Known,
     pub(crate) state: JobState,
     /// The state that is durable in the ledger; clients are told this one.
     pub(crate) durable_state: JobState,
     /// The record that ends the job is on its way into the ledger.
     pub(crate) finishing: bool,
-    /// The ledger has that record, but the end of a dispute may take rows back.
+    /// The record that holds the job is on its way into the ledger.
+    pub(crate) holding: bool,
+    /// Why it is held; only while it is.
+    pub(crate) held: Option<Held>,
+    /// The ledger has the record that ends it, but the end of a dispute may take rows back.
     pub(crate) ended: bool,
     pub(crate) tasks_done: u64,
     pub(crate) total: u128,
@@ -74,7 +81,13 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    pub(crate) fn new(plan: Plan, slice: Slice, priority: i32, thread_memory: u64) -> Job {
+    pub(crate) fn new(
+        plan: Plan,
+        slice: Slice,
+        priority: i32,
+        thread_memory: u64,
+        known: Known,
+    ) -> Job {
         let pool = slice.ordinals(plan.tasks);
         Job {
             plan,
@@ -83,12 +96,16 @@ impl Job {
             slice,
             priority,
             policy: None,
+            seed_told: false,
             audits: Audits::new(0),
             audits_agreed: 0,
             thread_memory,
+            known,
             state: JobState::Running,
             durable_state: JobState::Running,
             finishing: false,
+            holding: false,
+            held: None,
             ended: false,
             tasks_done: 0,
             total: 0,
@@ -148,6 +165,16 @@ impl Job {
     /// Between whom a second opinion about its counts lies.
     pub(crate) fn across(&self) -> Across {
         self.policy.map(|policy| policy.across).unwrap_or_default()
+    }
+
+    /// Whether a range that is being accepted is to be counted again. A seed that everybody may know chooses
+    /// nothing any more, so then all are, if any should be.
+    pub(crate) fn is_to_be_audited(&self, range: Range) -> bool {
+        let is_chosen = |policy: AuditPolicy| match self.seed_told {
+            true => policy.share_ppm > 0,
+            false => policy.chooses(self.fingerprint, range),
+        };
+        self.policy.is_some_and(is_chosen)
     }
 
     /// Whether a range lies in its slice of the plan.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{AuditPolicy, JobId, Plan, Slice};
+use crate::{Across, AuditPolicy, Commitment, JobId, Plan, Slice, Suspect};
 
 /// Where a job stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -13,7 +13,11 @@ pub enum JobState {
     Paused,
     /// Ended by a client, without a total. Final.
     Cancelled,
-    /// Every ordinal is accepted, nothing is disputed and nothing waits for an audit.
+    /// Every ordinal is accepted, nothing is disputed and nothing waits for an audit, but the total
+    /// contradicts what is known of it. A person has to look into it: an audit makes it run again.
+    Held,
+    /// Every ordinal is accepted, nothing is disputed and nothing waits for an audit, and nothing that is
+    /// known contradicts the total.
     Done,
 }
 
@@ -24,6 +28,7 @@ impl JobState {
             JobState::Running => "running",
             JobState::Paused => "paused",
             JobState::Cancelled => "cancelled",
+            JobState::Held => "held",
             JobState::Done => "done",
         }
     }
@@ -33,16 +38,58 @@ impl JobState {
         matches!(self, JobState::Cancelled | JobState::Done)
     }
 
+    /// Whether whoever waits for the job waits in vain from now on: it is over, or held.
+    pub fn is_at_rest(self) -> bool {
+        self.is_over() || self == JobState::Held
+    }
+
     /// The state of that name.
     pub fn named(name: &str) -> Option<JobState> {
-        let all = [JobState::Running, JobState::Paused, JobState::Cancelled, JobState::Done];
-        all.into_iter().find(|state| state.name() == name)
+        use JobState::{Cancelled, Done, Held, Paused, Running};
+        [Running, Paused, Cancelled, Held, Done].into_iter().find(|state| state.name() == name)
     }
 }
 
 impl fmt::Display for JobState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+/// Why a job is held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// What its total contradicts, for people.
+    pub reason: String,
+    /// The ranges that look worst, the worst first; [`Suspect::NAMED`] at most.
+    pub worst: Vec<Suspect>,
+}
+
+/// What a client may see of an audit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AuditView {
+    /// How many ranges of a million are chosen.
+    pub share_ppm: u32,
+    /// Whether they are counted by searching where the method does not search.
+    pub by_search: bool,
+    /// Between whom the second opinion lies.
+    pub across: Across,
+    /// What was committed to when the audit was ordered.
+    pub commitment: Commitment,
+    /// The policy itself, once the job is over: before, it would tell where it is safe to lie.
+    pub revealed: Option<AuditPolicy>,
+}
+
+impl AuditView {
+    /// What may be seen of a policy of a job in this state.
+    pub fn of(policy: AuditPolicy, state: JobState) -> AuditView {
+        AuditView {
+            share_ppm: policy.share_ppm,
+            by_search: policy.by_search,
+            across: policy.across,
+            commitment: policy.commitment(),
+            revealed: state.is_over().then_some(policy),
+        }
     }
 }
 
@@ -76,7 +123,9 @@ pub struct JobView {
     /// Ranges whose count is in dispute.
     pub disputes: usize,
     /// What is counted twice, if anything is.
-    pub audit: Option<AuditPolicy>,
+    pub audit: Option<AuditView>,
+    /// Why it is held, if it is.
+    pub held: Option<Held>,
     /// Accepted ranges that wait for their second count.
     pub audits_wanted: u64,
     /// Accepted ranges of which a second count, by another worker and another kernel, agreed.

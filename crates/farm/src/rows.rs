@@ -275,7 +275,7 @@ pub enum Contradiction {
     /// A settlement is about a range without an open dispute.
     #[error("job {0} was about to settle {1}, which is not disputed")]
     NotDisputed(JobId, Range),
-    /// A job is to end, and its rows do not say so.
+    /// A job is to end or to be held, and its rows do not say so.
     #[error(
         "job {job} should end with {tasks} tasks and the total {total}, but its rows have {covered} and \
          {sum}, and {open} of them wait for another count"
@@ -300,8 +300,8 @@ pub enum Contradiction {
     /// Rows lie outside of the part of the plan that is wanted.
     #[error("job {0} has ranges beyond its plan")]
     BeyondPlan(JobId),
-    /// A job is said to be done, and rows are missing.
-    #[error("job {0} is done, but not all of its ranges are there")]
+    /// A job is said to be done or held, and rows are missing.
+    #[error("job {0} is done or held, but not all of its ranges are there")]
     NotCovered(JobId),
     /// The total of a job that is done is not the sum of its rows.
     #[error("job {0} has a total that is not the sum of its ranges")]

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use farm::{
     Ack, Agent, AgentConfig, Config, Effect, Event, Farm, Fingerprint, Hello, IntervalSet, JobId,
-    JobState, KernelName, LeaseId, LedgerAnswer, LedgerCommand, Loan, LoanKey, LoanKind, LoanProof,
-    LoanTerms, Method, Millis, Part, Plan, Problem, Range, Report, RequestId, Restored, SessionId,
-    Slice, Tally, Verdict, WorkerMessage,
+    JobState, KernelName, Known, LeaseId, LedgerAnswer, LedgerCommand, Loan, LoanKey, LoanKind,
+    LoanProof, LoanTerms, Method, Millis, Part, Plan, Problem, Range, Report, RequestId, Restored,
+    SessionId, Slice, Tally, Verdict, WorkerMessage,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -122,7 +122,15 @@ proptest! {
         let (slice, audit) = (Slice::ALL, None);
         act(
             &mut farm,
-            Event::Submitted { request, plan, slice, priority: 0, audit, thread_memory: 0 },
+            Event::Submitted {
+                request,
+                plan,
+                slice,
+                priority: 0,
+                audit,
+                thread_memory: 0,
+                known: Known::nothing(),
+            },
         );
         let hello = Hello {
             worker: "w".into(),

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use board::{Cut, Tasks};
 use count::{Backend, Kernel};
 use farm::{
-    AuditPolicy, Config, Effect, Event, Farm, Hello, JobId, JobState, KernelName, LeaseId,
+    AuditPolicy, Config, Effect, Event, Farm, Hello, JobId, JobState, KernelName, Known, LeaseId,
     LedgerCommand, Method, Millis, Plan, Problem, Range, Report, RequestId, Restored, SessionId,
     Slice, Tally,
 };
@@ -210,8 +210,9 @@ fn play(
     let plan = Plan { problem: PROBLEM, method: METHOD, tasks: cut.len() };
     if history.farm.job(JOB).is_none() {
         let (slice, priority) = (Slice::ALL, 0);
-        let (audit, thread_memory) = (None, 0);
-        let submitted = Event::Submitted { request, plan, slice, priority, audit, thread_memory };
+        let (audit, thread_memory, known) = (None, 0, Known::nothing());
+        let submitted =
+            Event::Submitted { request, plan, slice, priority, audit, thread_memory, known };
         history.go_on(vec![submitted]);
     }
     history.go_on(vec![Event::Paused { request, job: JOB }]);
@@ -248,7 +249,7 @@ fn play(
     history.go_on(vec![report(1, 0, 1)]);
     history.go_on(starts().map(|start| report(2, start, 0)).collect());
     history.go_on(vec![report(3, 0, 0)]);
-    let policy = AuditPolicy { share_ppm: AuditPolicy::ALL, seed: 1, by_search: false };
+    let policy = AuditPolicy { share_ppm: AuditPolicy::ALL, seed: 1, salt: 9, by_search: false };
     history.go_on(vec![Event::AuditAsked { request, job: JOB, policy }]);
     history.go_on(starts().map(|start| report_by("portable", 3, start, 0)).collect());
     let job = history.farm.job(JOB).expect("it was submitted");

@@ -6,7 +6,7 @@ use farm::{CountedRange, Distrusted, EvidenceRecord, JobId, Restored, RestoredJo
 use rusqlite::{Connection, OpenFlags, Row};
 
 use super::entry::{COLUMNS, WIDTH, read_check, read_row, read_state, signed};
-use super::store::{TRUST, read_policy, read_trust};
+use super::store::{POLICY, TRUST, read_policy, read_trust};
 use super::{CheckedLedger, Ledger, LedgerFault, LedgerLock};
 
 /// A ledger as it is at one moment. It is only read, and needs no lock.
@@ -61,8 +61,7 @@ impl Evidence {
     ) -> Result<(), E> {
         self.rows(
             job,
-            "SELECT share_ppm, seed, by_search, across, asked_at FROM audit_policies WHERE job = ? \
-             ORDER BY rowid",
+            &format!("SELECT {POLICY}, asked_at FROM audit_policies WHERE job = ? ORDER BY rowid"),
             |columns| {
                 let policy = read_policy(columns)?;
                 Ok(EvidenceRecord::Policy { policy, at_ms: columns.get(4)? })

@@ -3,7 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use farm::{Distrusted, IntervalSet, JobId, JobState, LedgerCommand, Plan, RestoredJob, Slice};
+use farm::{
+    Distrusted, Held, IntervalSet, JobId, JobState, Known, LedgerAnswer, LedgerCommand, Plan,
+    RestoredJob, Slice,
+};
 
 use crate::{
     Absorbed, CheckedLedger, Evidence, Ledger, LedgerError, LedgerFault, LedgerLock, MergeFault,
@@ -21,8 +24,10 @@ pub struct Joined {
     pub parts: Vec<Absorbed>,
     /// Number of tasks that have a count.
     pub tasks_done: u64,
-    /// The sum over the whole plan; `None` if tasks are missing.
+    /// The sum over the whole plan; `None` if tasks are missing, or if the sum contradicts what is known.
     pub total: Option<u128>,
+    /// What the sum contradicts, if it does. The joined ledger keeps its job as held.
+    pub held: Option<Held>,
     /// Ordinals without a count.
     pub missing: IntervalSet,
 }
@@ -152,15 +157,29 @@ fn join(
     let mut missing: IntervalSet = Slice::ALL.ordinals(plan.tasks);
     let sum = ledger.for_each_row(JOB, |row| missing.remove(row.range));
     let sum = sum.map_err(|fault| fault.at(ledger.path()))?;
-    let is_whole = missing.is_empty();
-    if is_whole {
-        write(LedgerCommand::Finish { job: JOB, tasks: plan.tasks, total: sum })?;
-    }
+    let (tasks, total) = (plan.tasks, sum);
+    let reason = Known::of(&plan, slice).contradiction(sum);
+    let (total, held) = match reason {
+        _ if !missing.is_empty() => (None, None),
+        None => {
+            write(LedgerCommand::Finish { job, tasks, total })?;
+            (Some(total), None)
+        }
+        Some(reason) => {
+            let hold = LedgerCommand::Hold { job, tasks, total, reason: reason.clone() };
+            let worst = match write(hold)?.pop() {
+                Some(LedgerAnswer::Held { worst }) => worst,
+                answer => unreachable!("a hold is answered with {answer:?}"),
+            };
+            (None, Some(Held { reason, worst }))
+        }
+    };
     Ok(Joined {
         plan,
         parts: absorbed,
         tasks_done: plan.tasks - missing.len(),
-        total: is_whole.then_some(sum),
+        total,
+        held,
         missing,
     })
 }

@@ -9,7 +9,7 @@ use super::{Ledger, LedgerFault};
 
 /// The columns that [`read_job`] wants to see.
 pub(super) const JOB: &str = "id, problem, n, method, parameter, tasks, fingerprint, priority, state, \
-                              total, shard, shards";
+                              total, shard, shards, reason, seed_told";
 
 impl Ledger {
     /// Everything that the farm needs in order to go on, but for the epoch.
@@ -48,6 +48,8 @@ pub(super) fn read_job(row: &rusqlite::Row<'_>) -> Result<StoredJob, LedgerFault
         slice: Slice::new(row.get(10)?, row.get(11)?).map_err(|_| fault("part of its plan"))?,
         priority: row.get(7)?,
         state: JobState::named(&row.get::<_, String>(8)?).ok_or_else(|| fault("state"))?,
+        reason: row.get(12)?,
+        seed_told: row.get(13)?,
         total: total.map(|total| total.parse().map_err(|_| fault("total"))).transpose()?,
     })
 }

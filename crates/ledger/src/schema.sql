@@ -21,6 +21,8 @@ CREATE TABLE jobs (
     priority     INTEGER NOT NULL,
     state        TEXT NOT NULL,
     total        TEXT,               -- once it is done
+    reason       TEXT,               -- why it is held, while it is
+    seed_told    INTEGER NOT NULL,   -- it was over since its newest audit was ordered
     submitted_at INTEGER NOT NULL,
     ended_at     INTEGER
 ) STRICT;
@@ -30,6 +32,7 @@ CREATE TABLE audit_policies (
     job       INTEGER NOT NULL REFERENCES jobs (id),
     share_ppm INTEGER NOT NULL,      -- of a million ranges
     seed      INTEGER NOT NULL,      -- decides which
+    salt      TEXT NOT NULL,         -- hides the seed in its commitment: 32 hexadecimal digits
     by_search INTEGER NOT NULL,
     across    TEXT NOT NULL,         -- machines or owners: between whom a second opinion lies
     asked_at  INTEGER NOT NULL

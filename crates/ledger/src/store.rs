@@ -138,7 +138,8 @@ impl Store for SqlStore<'_> {
     ) -> Result<(), LedgerFault> {
         self.change(
             "INSERT INTO jobs (id, problem, n, method, parameter, tasks, fingerprint, shard, \
-             shards, priority, state, submitted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             shards, priority, state, seed_told, submitted_at) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, FALSE, ?)",
             (
                 signed(job.0),
                 plan.problem.text(),
@@ -164,10 +165,12 @@ impl Store for SqlStore<'_> {
         total: Option<u128>,
     ) -> Result<(), LedgerFault> {
         self.change(
-            "UPDATE jobs SET state = ?, total = ?, ended_at = ? WHERE id = ?",
+            "UPDATE jobs SET state = ?, total = ?, reason = NULL, seed_told = seed_told OR ?, \
+             ended_at = ? WHERE id = ?",
             (
                 state.name(),
                 total.map(|total| total.to_string()),
+                state.is_over(),
                 state.is_over().then(unix_ms),
                 signed(job.0),
             ),
@@ -175,19 +178,32 @@ impl Store for SqlStore<'_> {
         Ok(())
     }
 
-    fn add_policy(&mut self, job: JobId, policy: AuditPolicy) -> Result<(), LedgerFault> {
-        let AuditPolicy { share_ppm, seed, by_search, across } = policy;
+    fn hold(&mut self, job: JobId, reason: &str) -> Result<(), LedgerFault> {
         self.change(
-            "INSERT INTO audit_policies VALUES (?, ?, ?, ?, ?, ?)",
-            (signed(job.0), share_ppm, signed(seed), by_search, across.name(), unix_ms()),
+            "UPDATE jobs SET state = ?, total = NULL, reason = ?, ended_at = NULL WHERE id = ?",
+            (JobState::Held.name(), reason, signed(job.0)),
         )?;
+        Ok(())
+    }
+
+    fn add_policy(&mut self, job: JobId, policy: AuditPolicy) -> Result<(), LedgerFault> {
+        let AuditPolicy { share_ppm, seed, salt, by_search, across } = policy;
+        let salt = format!("{salt:032x}");
+        self.change(
+            &format!(
+                "INSERT INTO audit_policies (job, {POLICY}, asked_at) VALUES (?, ?, ?, ?, ?, ?, ?)"
+            ),
+            (signed(job.0), share_ppm, signed(seed), by_search, salt, across.name(), unix_ms()),
+        )?;
+        self.change("UPDATE jobs SET seed_told = FALSE WHERE id = ?", [signed(job.0)])?;
         Ok(())
     }
 
     fn policy(&mut self, job: JobId) -> Result<Option<AuditPolicy>, LedgerFault> {
         self.first(
-            "SELECT share_ppm, seed, by_search, across FROM audit_policies WHERE job = ? \
-             ORDER BY rowid DESC LIMIT 1",
+            &format!(
+                "SELECT {POLICY} FROM audit_policies WHERE job = ? ORDER BY rowid DESC LIMIT 1"
+            ),
             [signed(job.0)],
             read_policy,
         )
@@ -391,11 +407,17 @@ pub(super) fn read_trust(columns: &rusqlite::Row<'_>) -> Result<TrustChange, Led
     })
 }
 
-/// A policy from the columns `share_ppm`, `seed`, `by_search` and `across`.
+/// The columns that [`read_policy`] wants to see.
+pub(super) const POLICY: &str = "share_ppm, seed, by_search, salt, across";
+
+/// A policy from the columns [`POLICY`].
 pub(super) fn read_policy(columns: &rusqlite::Row<'_>) -> Result<AuditPolicy, LedgerFault> {
     let (share_ppm, by_search) = (columns.get(0)?, columns.get(2)?);
-    let name: String = columns.get(3)?;
-    let fault = || LedgerFault::Content(format!("an audit is across unknown {name}"));
+    let salt: String = columns.get(3)?;
+    let salt = u128::from_str_radix(&salt, 16);
+    let salt = salt.map_err(|_| LedgerFault::Content("an audit has an unreadable salt".into()))?;
+    let name: String = columns.get(4)?;
+    let fault = || LedgerFault::Content(format!("an audit is across unknown {name:?}"));
     let across = Across::named(&name).ok_or_else(fault)?;
-    Ok(AuditPolicy { share_ppm, seed: unsigned(columns, 1)?, by_search, across })
+    Ok(AuditPolicy { share_ppm, seed: unsigned(columns, 1)?, salt, by_search, across })
 }

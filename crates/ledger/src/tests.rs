@@ -5,8 +5,8 @@ use std::path::Path;
 
 use farm::{
     AuditPolicy, Author, Config, Effect, Event, Farm, Fingerprint, Found, Hello, JobId, JobState,
-    KernelName, LeaseId, LedgerAnswer, LedgerCommand, Loan, Method, Millis, Plan, Problem, Range,
-    Report, RequestId, Restored, RestoredJob, SessionId, Slice, Tally, Ticket, Tiled, rules,
+    KernelName, Known, LeaseId, LedgerAnswer, LedgerCommand, Loan, Method, Millis, Plan, Problem,
+    Range, Report, RequestId, Restored, RestoredJob, SessionId, Slice, Tally, Ticket, Tiled, rules,
 };
 use tempfile::TempDir;
 
@@ -101,6 +101,29 @@ fn a_job_is_done_only_if_its_rows_say_so() {
 }
 
 #[test]
+fn a_held_job_is_held_for_its_reason_when_the_ledger_is_opened_again() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("ledger.db");
+    let ledger = open(&path).expect("it opens");
+    ledger.apply(&[new_job(), range(0, 60, 7), range(60, 100, 5)]).expect("it is written");
+    let hold = |total| {
+        let reason = "it is no multiple of 8".to_string();
+        LedgerCommand::Hold { job: JOB, tasks: 100, total, reason }
+    };
+    ledger.apply(&[hold(7)]).expect_err("the total is another");
+    let answers = ledger.apply(&[hold(12)]).expect("it is the sum");
+    drop(ledger);
+
+    let [job] =
+        read(&CheckedLedger::open_again(&path).and_then(CheckedLedger::begin).expect("it opens"));
+
+    let held = job.held.expect("it is held");
+    assert_eq!((job.state, job.total), (JobState::Held, 12));
+    assert_eq!((held.reason.as_str(), held.worst.len()), ("it is no multiple of 8", 2));
+    assert_eq!(answers, [LedgerAnswer::Held { worst: held.worst }]);
+}
+
+#[test]
 fn totals_pass_64_bits() {
     let ledger = ledger_with(&[range(0, 50, u64::MAX), range(50, 100, u64::MAX)]);
     let total = 2 * u128::from(u64::MAX);
@@ -174,7 +197,7 @@ fn a_dispute_is_settled_by_a_third_count_and_survives_a_restart_at_any_point() {
 #[test]
 fn a_second_count_is_kept_beside_the_first() {
     let mut pair = Pair::new();
-    let policy = AuditPolicy { share_ppm: AuditPolicy::ALL, seed: 7, by_search: false };
+    let policy = AuditPolicy { share_ppm: AuditPolicy::ALL, seed: 7, salt: 9, by_search: false };
     pair.submit(Some(policy));
     pair.join("first");
     pair.report("first", interval(0, 100), 7);
@@ -201,7 +224,7 @@ fn an_audit_of_a_job_that_is_done_opens_it_again() {
     pair.report("first", interval(60, 100), 4);
     assert_eq!(pair.job(), (JobState::Done, 7, 0));
 
-    let policy = AuditPolicy { share_ppm: AuditPolicy::ALL, seed: 7, by_search: true };
+    let policy = AuditPolicy { share_ppm: AuditPolicy::ALL, seed: 7, salt: 9, by_search: true };
     pair.step(Event::AuditAsked { request: RequestId(2), job: JOB, policy });
     assert_eq!(pair.job(), (JobState::Running, 7, 0));
     pair.join("second");
@@ -222,7 +245,8 @@ fn what_a_worker_counted_that_was_wrong_elsewhere_is_counted_again() {
     pair.report("liar", interval(10, 20), 2);
     pair.report("honest", interval(20, 30), 3);
     pair.report("liar", interval(30, 40), 999);
-    let everything = AuditPolicy { share_ppm: AuditPolicy::ALL, seed: 1, by_search: false };
+    let everything =
+        AuditPolicy { share_ppm: AuditPolicy::ALL, seed: 1, salt: 9, by_search: false };
     pair.step(Event::AuditAsked { request: RequestId(2), job: JOB, policy: everything });
     // What another worker confirmed of the liar's counts stays; what it confirmed itself does not.
     pair.report_by("portable", "honest", interval(0, 10), 1);
@@ -356,6 +380,7 @@ impl Pair {
             priority: 0,
             audit,
             thread_memory: 0,
+            known: Known::nothing(),
         });
     }
 

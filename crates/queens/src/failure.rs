@@ -1,14 +1,16 @@
 //! Every failure that is expected, each with one sentence that says what to do next, and one exit code.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use board::CutError;
 use executor::TooLittleMemory;
-use farm::{JobId, JobState, Refusal};
+use farm::{Held, JobId, JobState, Refusal};
 use ledger::{FaultKind, JoinError, LedgerError};
 use service::ServiceError;
 use service::local::LocalError;
+
+use crate::held::worst;
 
 /// Why a command ended without its result.
 #[derive(Debug, thiserror::Error)]
@@ -169,6 +171,30 @@ pub enum Failure {
     /// The job ended without a total.
     #[error("job {0} ended as {1}, without a total; `queens submit` counts it anew")]
     NoTotal(JobId, JobState),
+    /// The job is held.
+    #[error(
+        "job {job} is held and has no total: {}{}; `queens audit {job}` has the worst counted again by other \
+         workers, and `queens cancel {job}` gives the job up",
+        held.reason, suspects(held)
+    )]
+    JobHeld {
+        /// The job.
+        job: JobId,
+        /// What its total contradicts.
+        held: Held,
+    },
+    /// What was counted here, or what a ledger holds, contradicts what is known.
+    #[error(
+        "{what}: {}{}; {}", held.reason, suspects(held), way_out(ledger.as_deref())
+    )]
+    TotalHeld {
+        /// What was counted.
+        what: String,
+        /// What its total contradicts.
+        held: Held,
+        /// The ledger that has the counts, if there is one.
+        ledger: Option<PathBuf>,
+    },
     /// A count of this worker was proven wrong.
     #[error("the coordinator at {url} does not trust this worker any more: {reason}")]
     Distrusted {
@@ -293,9 +319,29 @@ impl Failure {
             | Failure::SelfTest(_) => 14,
             Failure::Undecided { .. } => 15,
             Failure::Bundle { .. } => 16,
+            Failure::JobHeld { .. } | Failure::TotalHeld { .. } => 17,
             Failure::Coordinator { .. } | Failure::Internal(_) => 70,
             Failure::Interrupted(_) => 130,
         }
+    }
+}
+
+fn suspects(held: &Held) -> String {
+    match held.worst.is_empty() {
+        true => String::new(),
+        false => format!("; the ranges that look worst: {}", worst(held)),
+    }
+}
+
+/// What to do about a total that contradicts what is known.
+fn way_out(ledger: Option<&Path>) -> String {
+    match ledger {
+        Some(ledger) => format!(
+            "serve the ledger with `queens coordinator --ledger {}` and two other workers, and let `queens \
+             audit` have them counted again",
+            ledger.display()
+        ),
+        None => "count it again on another machine, and report this".into(),
     }
 }
 
@@ -346,6 +392,9 @@ impl From<LocalError> for Failure {
             }
             LocalError::Unsettled { path, open } => Failure::LedgerUnsettled { path, open },
             LocalError::Miscounted => Failure::Miscounted,
+            LocalError::Held { plan, held, ledger } => {
+                Failure::TotalHeld { what: plan, held, ledger }
+            }
             LocalError::Interrupted { percent, ledger } => Failure::Interrupted(match ledger {
                 Some(path) => format!(
                     "interrupted at {percent:.1}%, which {} keeps; the same command goes on from there",

@@ -9,6 +9,7 @@ mod cli;
 mod compare;
 mod draw;
 mod failure;
+mod held;
 mod output;
 mod progress;
 

@@ -13,6 +13,8 @@ mod disk;
 mod draw;
 #[path = "cli/frozen.rs"]
 mod frozen;
+#[path = "cli/held.rs"]
+mod held;
 #[path = "cli/jobs.rs"]
 mod jobs;
 #[path = "cli/ledgers.rs"]

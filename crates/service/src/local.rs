@@ -10,7 +10,9 @@ use anyhow::anyhow;
 use board::MethodChoice;
 use count::Backend;
 use executor::{BUILD, TooLittleMemory, fit};
-use farm::{Config, JobId, JobState, JobView, LoanKey, Plan, Problem, Refusal, RestoredJob, Slice};
+use farm::{
+    Config, Held, JobId, JobState, JobView, LoanKey, Plan, Problem, Refusal, RestoredJob, Slice,
+};
 use ledger::{CheckedLedger, LedgerFault};
 use tokio::sync::{mpsc, watch};
 use tokio_stream::StreamExt;
@@ -81,6 +83,16 @@ pub enum LocalError {
         path: PathBuf,
         /// Number of these ranges.
         open: u64,
+    },
+    /// All is counted, and the total contradicts what is known.
+    #[error("{plan}: {}", held.reason)]
+    Held {
+        /// What was counted.
+        plan: String,
+        /// What the total contradicts.
+        held: Held,
+        /// The ledger's file, which keeps the counts.
+        ledger: Option<PathBuf>,
     },
     /// This machine counted one range twice, with different results.
     #[error("this machine counted the same range twice, with different results")]
@@ -172,6 +184,13 @@ impl LocalCount {
         };
         handle.stop().await;
         flatten(hub.await)?;
+        if let Some(held) = view.held.clone() {
+            return Err(LocalError::Held {
+                plan: view.plan.to_string(),
+                held,
+                ledger: self.ledger,
+            });
+        }
         let seconds = begun.elapsed().as_secs_f64();
         Ok(LocalResult { job: view, seconds, threads: self.threads })
     }

@@ -2,9 +2,9 @@
 
 use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
-    Ack, Across, AuditPolicy, Digest, Fingerprint, Hello, Holding, JobId, JobState, JobView,
-    KernelName, LeaseId, Loan, LoanProof, Method, Party, Plan, Problem, Range, Recount, Report,
-    Slice, Tally, TasksBlock, Verdict, WorkerMessage, WorkerOrder,
+    Ack, Across, AuditPolicy, AuditView, Commitment, Digest, Fingerprint, Held, Hello, Holding,
+    JobId, JobState, JobView, KernelName, LeaseId, Loan, LoanProof, Method, Party, Plan, Problem,
+    Range, Recount, Report, Slice, Suspect, Tally, TasksBlock, Verdict, WorkerMessage, WorkerOrder,
 };
 
 use crate::v1::{self, work_request, work_response};
@@ -170,22 +170,50 @@ impl TryFrom<v1::Recount> for Recount {
 }
 
 impl v1::AuditPolicy {
-    /// The farm's policy, with `seed` if the request names none.
+    /// The farm's policy, with `seed` if the request names none, and with `salt`.
     ///
     /// # Errors
     ///
     /// A share of more than all, or a seed that no ledger can hold.
-    pub fn with_seed(self, seed: u64) -> Result<AuditPolicy, WireError> {
-        let across = match self.across() {
-            v1::Across::Unspecified | v1::Across::Machines => Across::Machines,
-            v1::Across::Owners => Across::Owners,
-        };
+    pub fn with_secrets(self, seed: u64, salt: u128) -> Result<AuditPolicy, WireError> {
+        let across = across(self.across());
         let v1::AuditPolicy { share_ppm, seed: named, by_search, .. } = self;
-        if share_ppm > AuditPolicy::ALL {
-            return Err(WireError::out_of_bounds("share_ppm", share_ppm));
-        }
         let seed = id("seed", named.unwrap_or(seed))?;
-        Ok(AuditPolicy { share_ppm, seed, by_search, across })
+        Ok(AuditPolicy { share_ppm: share(share_ppm)?, seed, salt, by_search, across })
+    }
+}
+
+impl TryFrom<v1::Audit> for AuditView {
+    type Error = WireError;
+
+    fn try_from(audit: v1::Audit) -> Result<Self, WireError> {
+        let across = across(audit.across());
+        let v1::Audit { share_ppm, by_search, commitment, revealed, .. } = audit;
+        let share_ppm = share(share_ppm)?;
+        let commitment = <[u8; 32]>::try_from(&commitment[..]).map(Commitment);
+        let commitment = commitment.map_err(|_| WireError::Missing("commitment"))?;
+        let policy = |v1::RevealedSeed { seed, salt }| {
+            let salt = <[u8; 16]>::try_from(&salt[..]).map_err(|_| WireError::Missing("salt"))?;
+            let (seed, salt) = (id("seed", seed)?, u128::from_be_bytes(salt));
+            Ok(AuditPolicy { share_ppm, seed, salt, by_search, across })
+        };
+        let revealed = revealed.map(policy).transpose()?;
+        if revealed.is_some_and(|policy| policy.commitment() != commitment) {
+            return Err(WireError::out_of_bounds("revealed", "a seed of another commitment"));
+        }
+        Ok(AuditView { share_ppm, by_search, across, commitment, revealed })
+    }
+}
+
+impl TryFrom<v1::Held> for Held {
+    type Error = WireError;
+
+    fn try_from(held: v1::Held) -> Result<Self, WireError> {
+        let suspect = |v1::Suspect { range: of, count, worker }| {
+            Ok(Suspect { range: range(of)?, count, worker })
+        };
+        let worst = held.worst.into_iter().map(suspect).collect::<Result<_, WireError>>()?;
+        Ok(Held { reason: held.reason, worst })
     }
 }
 
@@ -293,6 +321,7 @@ impl TryFrom<v1::JobState> for JobState {
             v1::JobState::Running => JobState::Running,
             v1::JobState::Paused => JobState::Paused,
             v1::JobState::Cancelled => JobState::Cancelled,
+            v1::JobState::Held => JobState::Held,
             v1::JobState::Done => JobState::Done,
         })
     }
@@ -322,7 +351,8 @@ impl TryFrom<v1::Job> for JobView {
                 .map_err(|_| WireError::out_of_bounds("disputes", job.disputes))?,
             slice: Slice::new(job.shard, job.shards)
                 .map_err(|error| WireError::out_of_bounds("shard", error))?,
-            audit: job.audit.map(|policy| policy.with_seed(0)).transpose()?,
+            audit: job.audit.map(TryInto::try_into).transpose()?,
+            held: job.held.map(TryInto::try_into).transpose()?,
             audits_wanted: job.audits_wanted,
             audits_agreed: job.audits_agreed,
             poisoned: job.poisoned,
@@ -344,9 +374,23 @@ fn fingerprint(bytes: &[u8]) -> Result<Fingerprint, WireError> {
     bytes.map(Fingerprint).map_err(|_| WireError::Missing("fingerprint"))
 }
 
+fn share(share_ppm: u32) -> Result<u32, WireError> {
+    match share_ppm <= AuditPolicy::ALL {
+        true => Ok(share_ppm),
+        false => Err(WireError::out_of_bounds("share_ppm", share_ppm)),
+    }
+}
+
 fn digest(bytes: &[u8]) -> Result<Digest, WireError> {
     let bytes = <[u8; 16]>::try_from(bytes);
     bytes.map(|bytes| Digest(u128::from_le_bytes(bytes))).map_err(|_| WireError::Missing("digest"))
+}
+
+fn across(across: v1::Across) -> Across {
+    match across {
+        v1::Across::Unspecified | v1::Across::Machines => Across::Machines,
+        v1::Across::Owners => Across::Owners,
+    }
 }
 
 fn proof(bytes: &[u8]) -> Result<LoanProof, WireError> {

@@ -2,8 +2,8 @@
 
 use board::{MethodChoice, Square};
 use farm::{
-    Ack, Across, AuditPolicy, Fingerprint, JobState, JobView, LeaseId, Method, Plan, Problem,
-    Range, TasksBlock, Verdict, WorkerMessage, WorkerOrder,
+    Ack, Across, AuditPolicy, AuditView, Fingerprint, Held, JobState, JobView, LeaseId, Method,
+    Plan, Problem, Range, Suspect, TasksBlock, Verdict, WorkerMessage, WorkerOrder,
 };
 
 use crate::v1;
@@ -200,6 +200,7 @@ impl From<JobState> for v1::JobState {
             JobState::Running => v1::JobState::Running,
             JobState::Paused => v1::JobState::Paused,
             JobState::Cancelled => v1::JobState::Cancelled,
+            JobState::Held => v1::JobState::Held,
             JobState::Done => v1::JobState::Done,
         }
     }
@@ -214,11 +215,27 @@ impl From<Across> for v1::Across {
     }
 }
 
-impl From<AuditPolicy> for v1::AuditPolicy {
-    fn from(policy: AuditPolicy) -> Self {
-        let AuditPolicy { share_ppm, seed, by_search, across } = policy;
+impl From<AuditView> for v1::Audit {
+    fn from(audit: AuditView) -> Self {
+        let AuditView { share_ppm, by_search, across, commitment, revealed } = audit;
+        let reveal = |policy: AuditPolicy| v1::RevealedSeed {
+            seed: policy.seed,
+            salt: policy.salt.to_be_bytes().to_vec(),
+        };
+        let (commitment, revealed) = (commitment.0.to_vec(), revealed.map(reveal));
         let across = v1::Across::from(across).into();
-        v1::AuditPolicy { share_ppm, seed: Some(seed), by_search, across }
+        v1::Audit { share_ppm, by_search, commitment, revealed, across }
+    }
+}
+
+impl From<Held> for v1::Held {
+    fn from(Held { reason, worst }: Held) -> Self {
+        let suspect = |Suspect { range, count, worker }| v1::Suspect {
+            range: Some(range.into()),
+            count,
+            worker,
+        };
+        v1::Held { reason, worst: worst.into_iter().map(suspect).collect() }
     }
 }
 
@@ -238,6 +255,7 @@ impl From<JobView> for v1::Job {
             thread_memory: job.thread_memory,
             able_workers: job.able_workers as u64,
             audit: job.audit.map(Into::into),
+            held: job.held.map(Into::into),
             audits_wanted: job.audits_wanted,
             audits_agreed: job.audits_agreed,
             shard: job.slice.index(),

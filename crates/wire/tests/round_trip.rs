@@ -2,9 +2,9 @@
 
 use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
-    Ack, AuditPolicy, Digest, Fingerprint, Hello, Holding, JobId, JobState, JobView, KernelName,
-    LeaseId, Loan, Method, Plan, Problem, Range, Recount, Report, Slice, Tally, TasksBlock,
-    Verdict, WorkerMessage, WorkerOrder,
+    Ack, AuditPolicy, AuditView, Digest, Fingerprint, Held, Hello, Holding, JobId, JobState,
+    JobView, KernelName, LeaseId, Loan, Method, Plan, Problem, Range, Recount, Report, Slice,
+    Suspect, Tally, TasksBlock, Verdict, WorkerMessage, WorkerOrder,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -330,31 +330,35 @@ fn job() -> impl Strategy<Value = JobView> {
         Just(JobState::Running),
         Just(JobState::Paused),
         Just(JobState::Cancelled),
+        Just(JobState::Held),
         Just(JobState::Done),
     ];
     let numbers = (any::<u64>(), any::<u64>(), any::<u128>(), any::<u64>());
     let sizes = (any::<u64>(), any::<u16>(), any::<u16>(), any::<u16>());
     let poison = (any::<u64>(), vec(any::<u64>(), 0..=JobView::POISONED_NAMED));
-    (plan(), state, numbers, any::<i32>(), sizes, audits(), poison).prop_map(
-        |(plan, state, (id, tasks_done, total, speed), priority, sizes, audits, poison)| JobView {
-            id: JobId(id),
-            plan,
-            slice: audits.0,
-            audit: audits.1,
-            audits_wanted: audits.2,
-            audits_agreed: audits.3,
-            priority,
-            state,
-            tasks_done,
-            total,
-            thread_memory: sizes.0,
-            workers: sizes.1.into(),
-            able_workers: sizes.2.into(),
-            busy_us_left: (speed > u64::MAX / 4).then_some(speed),
-            threads: (speed >> 32) as u32,
-            disputes: sizes.3.into(),
-            poisoned: poison.0,
-            poisoned_first: poison.1,
+    (plan(), state, numbers, any::<i32>(), sizes, audits(), poison, held()).prop_map(
+        |(plan, state, (id, tasks_done, total, speed), priority, sizes, audits, poison, held)| {
+            JobView {
+                id: JobId(id),
+                plan,
+                slice: audits.0,
+                audit: audits.1.map(|policy| AuditView::of(policy, state)),
+                held: (state == JobState::Held).then_some(held),
+                audits_wanted: audits.2,
+                audits_agreed: audits.3,
+                priority,
+                state,
+                tasks_done,
+                total,
+                thread_memory: sizes.0,
+                workers: sizes.1.into(),
+                able_workers: sizes.2.into(),
+                busy_us_left: (speed > u64::MAX / 4).then_some(speed),
+                threads: (speed >> 32) as u32,
+                disputes: sizes.3.into(),
+                poisoned: poison.0,
+                poisoned_first: poison.1,
+            }
         },
     )
 }
@@ -362,9 +366,19 @@ fn job() -> impl Strategy<Value = JobView> {
 fn audits() -> impl Strategy<Value = (Slice, Option<AuditPolicy>, u64, u64)> {
     let slice = (1..=Slice::MOST, 1..=Slice::MOST)
         .prop_map(|(a, b)| Slice::new(a.min(b), a.max(b)).expect("it is a part"));
-    let policy = (0..=AuditPolicy::ALL, 0..1u64 << 63, any::<bool>())
-        .prop_map(|(share_ppm, seed, by_search)| AuditPolicy { share_ppm, seed, by_search });
+    let policy = (0..=AuditPolicy::ALL, 0..1u64 << 63, any::<u128>(), any::<bool>()).prop_map(
+        |(share_ppm, seed, salt, by_search)| AuditPolicy { share_ppm, seed, salt, by_search },
+    );
     (slice, prop::option::of(policy), any::<u64>(), any::<u64>())
+}
+
+fn held() -> impl Strategy<Value = Held> {
+    let suspect = (range(), any::<u64>(), ".{0,20}").prop_map(|(range, count, worker)| Suspect {
+        range,
+        count,
+        worker,
+    });
+    (".{0,40}", vec(suspect, 0..=Suspect::NAMED)).prop_map(|(reason, worst)| Held { reason, worst })
 }
 
 fn plan() -> impl Strategy<Value = Plan> {

@@ -56,7 +56,7 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
             report: Report { kernel: kernel("portable"), ..report(start, end, count) },
             author: by("b"),
         };
-        let policy = AuditPolicy { share_ppm: 500_000, seed: 5, by_search: false };
+        let policy = AuditPolicy { share_ppm: 500_000, seed: 5, salt: 9, by_search: false };
         let (job, slice) = (JobId(job), Slice::ALL);
         let commands = [
             LedgerCommand::CreateJob { job, plan, slice, priority: 1, audit: Some(policy) },

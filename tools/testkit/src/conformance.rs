@@ -39,7 +39,8 @@ impl Subject for MemoryStore {
 
 const JOB: JobId = JobId(1);
 const OTHER: JobId = JobId(2);
-const ALL: AuditPolicy = AuditPolicy { share_ppm: AuditPolicy::ALL, seed: 1, by_search: false };
+const ALL: AuditPolicy =
+    AuditPolicy { share_ppm: AuditPolicy::ALL, seed: 1, salt: u128::MAX, by_search: false };
 
 /// Lets new stores live through every history.
 ///
@@ -51,6 +52,7 @@ pub fn check<S: Subject>(new: impl Fn() -> S) {
     a_batch_is_applied_whole_or_not_at_all(&mut new());
     rows_are_compared_where_they_tile(&mut new());
     audits_are_found_in_order_and_confirmed(&mut new());
+    a_held_job_keeps_its_reason_until_it_is_audited(&mut new());
     a_settlement_keeps_what_others_confirmed_and_takes_the_rest_back(&mut new());
 }
 
@@ -69,6 +71,14 @@ fn what_is_written_is_read_back(store: &mut impl Subject) {
     write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 13 }]);
     let restored = self::restored(store, JOB);
     assert_eq!((restored.state, restored.total), (JobState::Done, 13));
+
+    // The seed is told when the job is over, also if it goes on later, but for that of a new audit.
+    assert!(restored.seed_told);
+    write(store, &[dispute(JOB, "c", 0, 10, 8)]);
+    let restored = self::restored(store, JOB);
+    assert_eq!((restored.state, restored.seed_told), (JobState::Running, true));
+    write(store, &[LedgerCommand::RequestAudit { job: JOB, policy: ALL }]);
+    assert!(!self::restored(store, JOB).seed_told);
 }
 
 fn a_batch_is_applied_whole_or_not_at_all(store: &mut impl Subject) {
@@ -122,6 +132,41 @@ fn audits_are_found_in_order_and_confirmed(store: &mut impl Subject) {
     assert_eq!(ranges(store.apply(&[find()]).expect("it reads only")), []);
     let job = restored(store, JOB);
     assert_eq!((job.audits_wanted, job.audits_agreed, job.disputes.len()), (1, 1, 1));
+}
+
+fn a_held_job_keeps_its_reason_until_it_is_audited(store: &mut impl Subject) {
+    // Given: nine ranges of ten tasks and one that two workers counted, of which one stands out.
+    let count = |at: u64| if at == 40 { 900 } else { 7 };
+    write(store, &[job(JOB)]);
+    for at in (0..100).step_by(10) {
+        write(store, &[accept(JOB, "a", at, at + 10, count(at))]);
+    }
+    let hold = |total| {
+        let reason = "the total is odd".to_string();
+        LedgerCommand::Hold { job: JOB, tasks: 100, total, reason }
+    };
+    store.apply(&[hold(1)]).expect_err("its rows say otherwise");
+
+    // When it is held
+    let answers = store.apply(&[hold(963)]).expect("it is the sum");
+
+    // Then the worst are named, the one that stands out first, and restored with the reason.
+    let [LedgerAnswer::Held { worst }] = &answers[..] else { panic!("{answers:?}") };
+    assert_eq!((worst.len(), worst[0].range, worst[0].count), (8, range(40, 50), 900));
+    let restored = self::restored(store, JOB);
+    let held = restored.held.expect("it is held");
+    assert_eq!((restored.state, restored.total), (JobState::Held, 963));
+    assert_eq!((held.reason.as_str(), &held.worst), ("the total is odd", worst));
+
+    // An audit of none of its ranges wants those that look worst, and lets it run.
+    let none = AuditPolicy { share_ppm: 0, ..ALL };
+    let audit = LedgerCommand::RequestAudit { job: JOB, policy: none };
+    let answers = store.apply(&[audit]).expect("the job is there");
+    assert_eq!(answers, [LedgerAnswer::AuditNoted { wanted: 8 }]);
+    let restored = self::restored(store, JOB);
+    let found = (restored.state, restored.held, restored.audit);
+    assert_eq!(found, (JobState::Running, None, Some(none)));
+    assert!(!restored.seed_told);
 }
 
 fn a_settlement_keeps_what_others_confirmed_and_takes_the_rest_back(store: &mut impl Subject) {

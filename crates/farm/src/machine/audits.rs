@@ -16,7 +16,7 @@ impl Farm {
                 Some(Refusal::Over(id, JobState::Cancelled))
             }
             Some(job) => {
-                job.policy = Some(policy);
+                (job.policy, job.seed_told) = (Some(policy), false);
                 job.audits.asked += 1;
                 None
             }
@@ -38,11 +38,12 @@ impl Farm {
         self.finish_if_covered(id);
     }
 
-    /// A job that was done is no longer: its total waits for something.
+    /// A job that was done, or is held, is no longer: its total waits for something.
     pub(super) fn reopen(&mut self, id: JobId) {
         let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
         job.ended = false;
-        if job.state == JobState::Done {
+        if matches!(job.state, JobState::Done | JobState::Held) {
+            job.held = None;
             (job.state, job.durable_state) = (JobState::Running, JobState::Running);
             self.requeue(id);
         }

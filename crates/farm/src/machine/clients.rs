@@ -1,4 +1,4 @@
-//! Jobs: their beginning, their rests and their end.
+//! Jobs: their beginning, their rests and their end. What holds a total up is in `holds`.
 
 use super::{Farm, Pending};
 use crate::job::Job;
@@ -42,6 +42,9 @@ impl Farm {
             Some(job) if job.is_over() && job.state != JobState::Cancelled => {
                 Some(Refusal::Over(id, JobState::Done))
             }
+            Some(job) if job.is_being_held() && wanted != JobState::Cancelled => {
+                Some(Refusal::Held(id))
+            }
             Some(job) if job.state == JobState::Cancelled && wanted != JobState::Cancelled => {
                 Some(Refusal::Over(id, JobState::Cancelled))
             }
@@ -65,20 +68,25 @@ impl Farm {
     }
 
     pub(super) fn state_written(&mut self, request: RequestId, id: JobId, state: JobState) {
-        self.jobs.get_mut(&id).expect("jobs are never removed").durable_state = state;
+        let job = self.jobs.get_mut(&id).expect("jobs are never removed");
+        (job.durable_state, job.held) = (state, None);
         self.effects.push(Effect::Reply { request, answer: Ok(id) });
         if state == JobState::Cancelled {
             self.effects.push(Effect::Finished { job: id });
         }
     }
 
-    /// Ends a job of which every ordinal is durable, nothing is disputed and nothing waits for an audit.
+    /// Ends a job of which every ordinal is durable, nothing is disputed and nothing waits for an audit; or
+    /// holds it, if its total contradicts what is known.
     pub(super) fn finish_if_covered(&mut self, id: JobId) {
         let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
         let live = matches!(job.state, JobState::Running | JobState::Paused);
         let is_checked = job.disputes.is_empty() && job.audits.are_over() && self.settling == 0;
-        if !live || job.finishing || !job.is_covered() || !is_checked {
+        if !live || job.finishing || job.holding || !job.is_covered() || !is_checked {
             return;
+        }
+        if let Some(reason) = job.known.contradiction(job.total) {
+            return self.hold(id, reason);
         }
         job.finishing = true;
         let (tasks, total) = (job.tasks, job.total);
@@ -104,6 +112,7 @@ impl Farm {
         }
         job.ended = false;
         (job.state, job.durable_state) = (JobState::Done, JobState::Done);
+        job.seed_told = true;
         self.requeue(id);
         self.effects.push(Effect::Finished { job: id });
     }

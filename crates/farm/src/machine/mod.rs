@@ -5,10 +5,11 @@
 //! - the total is a checked sum that changes only when the ledger says a record is durable;
 //! - nothing is acknowledged as accepted before it is durable;
 //! - done means every ordinal accepted, nothing disputed and no audit waited for, checked again by the
-//!   ledger; and no settlement under way that could take rows back.
+//!   ledger; no settlement under way that could take rows back; and a total that contradicts nothing known.
 
 mod audits;
 mod clients;
+mod holds;
 mod lending;
 mod restore;
 mod results;
@@ -26,10 +27,10 @@ pub use restore::{Restored, RestoredDispute, RestoredJob};
 use self::staff::Staff;
 use crate::job::Job;
 use crate::lease::Leases;
+use crate::losses::Losses;
 use crate::session::Session;
-use crate::suspects::Suspects;
 use crate::{
-    Author, Distrusted, Effect, Event, IntervalSet, JobId, JobState, JobView, LeaseId,
+    AuditView, Author, Distrusted, Effect, Event, IntervalSet, JobId, JobState, JobView, LeaseId,
     LedgerAnswer, LedgerCommand, LoanKey, Maker, Millis, Party, Report, RequestId, SessionId,
     Ticket, WorkerView,
 };
@@ -84,7 +85,7 @@ pub struct Farm {
     leases: Leases,
     /// Parties that are not believed.
     distrusted: Distrusted,
-    suspects: Suspects,
+    losses: Losses,
     /// Ends of disputes and decisions about trust on their way into the ledger. Which rows they leave is not known before they
     /// are there: until then nothing is said about covered ranges, and no job ends.
     settling: usize,
@@ -105,6 +106,7 @@ enum Pending {
     State { request: RequestId, job: JobId, state: JobState },
     Done { job: JobId },
     Range { session: SessionId, report: Report, maker: Maker, audit: bool },
+    Hold { job: JobId, reason: String },
     Audit { request: RequestId, job: JobId },
     FindAudits { job: JobId },
     Compare { session: SessionId, author: Author, report: Report },
@@ -139,8 +141,8 @@ impl Farm {
             Event::Declined { session, lease } => self.declined(session, lease),
             Event::Leaving { session } => self.leaving(session),
             Event::Left { session } => self.lost(session),
-            Event::Submitted { request, plan, slice, priority, audit, thread_memory } => {
-                let mut job = Job::new(plan, slice, priority, thread_memory);
+            Event::Submitted { request, plan, slice, priority, audit, thread_memory, known } => {
+                let mut job = Job::new(plan, slice, priority, thread_memory, known);
                 job.policy = audit;
                 self.submitted(request, job);
             }
@@ -233,7 +235,8 @@ impl Farm {
             busy_us_left: job.busy_us_left(&workers),
             threads: workers.iter().fold(0, |sum, &(_, threads)| sum.saturating_add(threads)),
             disputes: job.disputes.len(),
-            audit: job.policy,
+            audit: job.policy.map(|policy| AuditView::of(policy, job.durable_state)),
+            held: job.held.clone(),
             audits_wanted: job.audits.wanted,
             audits_agreed: job.audits_agreed,
             poisoned: job.poisoned().len(),
@@ -284,6 +287,9 @@ impl Farm {
             }
             (Some(Pending::Doubt { session, report }), Answer::AuditNoted { wanted }) => {
                 self.doubt_noted(session, report, wanted);
+            }
+            (Some(Pending::Hold { job, reason }), Answer::Held { worst }) => {
+                self.held_written(job, reason, worst);
             }
             (Some(Pending::Confirm { session, report }), Answer::Written) => {
                 self.confirm_written(session, report);

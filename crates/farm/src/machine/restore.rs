@@ -5,10 +5,10 @@ use crate::audit::Audits;
 use crate::costs::Costs;
 use crate::dispute::Dispute;
 use crate::job::Job;
-use crate::suspects::Suspects;
+use crate::losses::Losses;
 use crate::{
-    AuditPolicy, Distrusted, IntervalSet, JobId, JobState, KernelName, LoanKey, Millis, Plan,
-    Range, Slice, Spent, Vote,
+    AuditPolicy, Distrusted, Held, IntervalSet, JobId, JobState, KernelName, Known, LoanKey,
+    Millis, Plan, Range, Slice, Spent, Vote,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,6 +32,15 @@ impl Restored {
         }
         self
     }
+
+    /// With what is known of the counts of each job.
+    #[must_use]
+    pub fn with_known(mut self, known: impl Fn(&Plan, Slice) -> Known) -> Restored {
+        for job in &mut self.jobs {
+            job.known = known(&job.plan, job.slice);
+        }
+        self
+    }
 }
 
 /// A job, as the ledger remembers it.
@@ -48,8 +57,12 @@ pub struct RestoredJob {
     /// Bytes without which no thread can count its tasks. A ledger does not know them and says 0:
     /// see [`Restored::with_thread_memory`].
     pub thread_memory: u64,
+    /// What is known of its counts. A ledger knows nothing: see [`Restored::with_known`].
+    pub known: Known,
     /// Where it stood.
     pub state: JobState,
+    /// Why it was held, if it was.
+    pub held: Option<Held>,
     /// What is accepted.
     pub accepted: IntervalSet,
     /// The sum over that.
@@ -60,6 +73,8 @@ pub struct RestoredJob {
     pub disputes: Vec<RestoredDispute>,
     /// What is counted twice, if anything is.
     pub audit: Option<AuditPolicy>,
+    /// Everybody may know its seed: the job was over since the audit was ordered.
+    pub seed_told: bool,
     /// Accepted ranges that wait for their second count.
     pub audits_wanted: u64,
     /// Accepted ranges of which the second count agreed.
@@ -102,7 +117,7 @@ impl Farm {
             rests: BTreeSet::new(),
             leases: Default::default(),
             distrusted: restored.distrusted,
-            suspects: Suspects::default(),
+            losses: Losses::default(),
             settling: 0,
             pending: BTreeMap::new(),
             next_job: 1,
@@ -116,6 +131,7 @@ impl Farm {
             farm.next_job = farm.next_job.max(id.0 + 1);
             farm.jobs.insert(id, restore_job(job));
             farm.requeue(id);
+            farm.look_again(id);
             // The last result may have become durable and the end of the job not.
             farm.finish_if_covered(id);
             farm.find_audits(id);
@@ -125,8 +141,8 @@ impl Farm {
 }
 
 fn restore_job(restored: RestoredJob) -> Job {
-    let mut job =
-        Job::new(restored.plan, restored.slice, restored.priority, restored.thread_memory);
+    let RestoredJob { plan, slice, priority, thread_memory, .. } = restored;
+    let mut job = Job::new(plan, slice, priority, thread_memory, restored.known);
     for range in restored.accepted.iter() {
         assert!(job.holds(range), "{range} is outside of the plan");
         job.claim(range);
@@ -135,7 +151,7 @@ fn restore_job(restored: RestoredJob) -> Job {
     job.total = restored.total;
     job.costs = Costs::new(restored.spent);
     job.state = restored.state;
-    job.policy = restored.audit;
+    (job.policy, job.seed_told) = (restored.audit, restored.seed_told);
     job.audits = Audits::new(restored.audits_wanted);
     job.audits_agreed = restored.audits_agreed;
     for RestoredDispute { range, votes, kernel } in restored.disputes {
@@ -144,9 +160,11 @@ fn restore_job(restored: RestoredJob) -> Job {
             Dispute { stored, kernel, votes, recount: None, settling: false, unwritten: 0 };
         job.disputes.insert(range, dispute);
     }
-    if job.state == JobState::Done && !(job.disputes.is_empty() && job.audits.are_over()) {
+    let has_rested = matches!(job.state, JobState::Done | JobState::Held);
+    if has_rested && !(job.disputes.is_empty() && job.audits.are_over()) {
         job.state = JobState::Running;
     }
+    job.held = restored.held.filter(|_| job.state == JobState::Held);
     job.durable_state = job.state;
     job
 }

@@ -46,7 +46,8 @@ impl Farm {
             return self.ack(session, &report, Verdict::Foreign);
         }
         let is_whole = proof.kind == LoanKind::Count || range == proof.range;
-        if !job.holds(range) || !is_whole || !report.tally.is_sound() {
+        let is_possible = job.known.allows(range, report.tally.count);
+        if !job.holds(range) || !is_whole || !report.tally.is_sound() || !is_possible {
             return self.ack(session, &report, Verdict::Invalid);
         }
         job.heard_at = self.now;
@@ -72,8 +73,7 @@ impl Farm {
         } else if !job.claimed().intersects(report.range) {
             let taken = job.claim(report.range);
             job.costs.add(session, report.range, report.busy_us);
-            let fingerprint = report.fingerprint;
-            let audit = job.policy.is_some_and(|policy| policy.chooses(fingerprint, report.range));
+            let audit = job.is_to_be_audited(report.range);
             for (lease, part) in taken {
                 self.shrink(lease, part, report.lease);
             }
@@ -179,7 +179,7 @@ impl Farm {
                     return self.dispute(session, author, report, Vote { maker, claim }, kernel);
                 }
                 self.effects.push(Effect::Contradicted { report, author });
-                match job.is_over() {
+                match job.is_over() || job.is_being_held() {
                     true => self.ack(session, &report, Verdict::Superseded),
                     false => self.doubt(session, report),
                 }

@@ -16,13 +16,13 @@ impl Farm {
         let suspected = |(job, range): &(JobId, Range)| self.jobs[job].suspected_within(*range);
         let alone = held.iter().map(suspected).sum::<u64>() == 1;
         self.left(id);
-        if held.is_empty() || !self.suspects.may_be_recorded(&owner, self.now) {
+        if held.is_empty() || !self.losses.may_be_recorded(&owner, self.now) {
             return;
         }
         for (id, range) in held {
             let job = self.jobs.get_mut(&id).expect("jobs are never removed");
             if let Some(ordinal) = job.record_loss(range, instance, alone) {
-                self.suspects.poisoned(&owner);
+                self.losses.poisoned(&owner);
                 self.effects.push(Effect::Poisoned { job: id, ordinal });
             }
         }
@@ -37,7 +37,7 @@ impl Farm {
     pub(super) fn clear_suspicions(&mut self, id: JobId) {
         if let Some(job) = self.jobs.get_mut(&id).filter(|job| job.state == JobState::Running) {
             job.clear_suspicions();
-            self.suspects.clear();
+            self.losses.clear();
         }
     }
 

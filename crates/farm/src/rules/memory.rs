@@ -66,7 +66,16 @@ impl Store for MemoryStore {
     ) -> Result<(), Contradiction> {
         let state = JobState::Running;
         let job = MemoryJob {
-            job: StoredJob { id, plan: *plan, slice, priority, state, total: None },
+            job: StoredJob {
+                id,
+                plan: *plan,
+                slice,
+                priority,
+                state,
+                reason: None,
+                total: None,
+                seed_told: false,
+            },
             policies: Vec::new(),
             rows: BTreeMap::new(),
             seconds: BTreeMap::new(),
@@ -84,12 +93,21 @@ impl Store for MemoryStore {
         total: Option<u128>,
     ) -> Result<(), Contradiction> {
         let job = &mut self.get(job)?.job;
-        (job.state, job.total) = (state, total);
+        (job.state, job.total, job.reason) = (state, total, None);
+        job.seed_told |= state.is_over();
+        Ok(())
+    }
+
+    fn hold(&mut self, job: JobId, reason: &str) -> Result<(), Contradiction> {
+        let job = &mut self.get(job)?.job;
+        (job.state, job.total, job.reason) = (JobState::Held, None, Some(reason.into()));
         Ok(())
     }
 
     fn add_policy(&mut self, job: JobId, policy: AuditPolicy) -> Result<(), Contradiction> {
-        self.get(job)?.policies.push(policy);
+        let job = self.get(job)?;
+        job.policies.push(policy);
+        job.job.seed_told = false;
         Ok(())
     }
 

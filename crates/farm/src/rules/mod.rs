@@ -10,7 +10,7 @@
 //!   it says the same.
 //! - A settlement replaces the rows of a range. What they said stays as evidence.
 //! - A party that was proven wrong is believed no more, in all jobs that were not cancelled.
-//! - A job that was done and is disputed, audited anew, or loses rows or confirmations no longer is.
+//! - A job that was done or held and is disputed, audited anew, or loses rows or confirmations no longer is.
 //! - A job ends only if its rows themselves say so.
 //!
 //! The functions are pure but for the store that they are handed: no clock and no randomness.
@@ -27,9 +27,10 @@ pub use restore::{restore, restore_job};
 pub use store::{Select, Store, StoredJob};
 
 use crate::rows::{Check, Contradiction, CountedRange, Row, Tiled, Tiling, is_second_opinion};
+use crate::suspects::Suspects;
 use crate::{
     Across, AuditPolicy, Author, Found, JobId, JobState, LedgerAnswer, LedgerCommand, Range,
-    Report, Unaudited,
+    Report, Suspect, Unaudited,
 };
 
 /// Does what a command asks for. Nothing of it may stay in the store if it fails.
@@ -59,7 +60,15 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
             return Ok(LedgerAnswer::Settled { withdrawn });
         }
         LedgerCommand::Trust { party, reason } => store.trust(party, reason)?,
-        LedgerCommand::Finish { job, tasks, total } => finish(store, *job, *tasks, *total)?,
+        LedgerCommand::Finish { job, tasks, total } => {
+            check_complete(store, *job, *tasks, *total)?;
+            store.set_state(*job, JobState::Done, Some(*total))?;
+        }
+        LedgerCommand::Hold { job, tasks, total, reason } => {
+            check_complete(store, *job, *tasks, *total)?;
+            store.hold(*job, reason)?;
+            return Ok(LedgerAnswer::Held { worst: worst(store, *job)? });
+        }
         LedgerCommand::Accept { report, author, audit } => {
             let check = if *audit { Check::Wanted } else { Check::NotChosen };
             accept(store, report.job, &CountedRange { row: Row::new(report, author), check })?;
@@ -145,18 +154,22 @@ fn doubt<S: Store>(store: &mut S, job: JobId, range: Range) -> Result<u64, S::Fa
     store.count(job, Check::Wanted)
 }
 
-/// Notes a policy, and marks what it chooses of the accepted ranges. Returns how many ranges of the job
-/// wait for an audit now.
+/// Notes a policy, and marks what it chooses of the accepted ranges; of a job that is held, what looks worst
+/// too. Returns how many ranges of the job wait for an audit now.
 fn request_audit<S: Store>(
     store: &mut S,
     job: JobId,
     policy: AuditPolicy,
 ) -> Result<u64, S::Fault> {
-    let plan = stored_job(store, job)?.plan.fingerprint();
+    let StoredJob { plan, state, .. } = stored_job(store, job)?;
+    let plan = plan.fingerprint();
+    let suspects = if state == JobState::Held { worst(store, job)? } else { Vec::new() };
+    let is_suspect = |range| suspects.iter().any(|suspect| suspect.range == range);
     store.add_policy(job, policy)?;
     let mut chosen = Vec::new();
     store.visit(job, Select::With(Check::NotChosen), &mut |counted| {
-        chosen.extend(Some(counted.row.range).filter(|&range| policy.chooses(plan, range)));
+        let range = Some(counted.row.range);
+        chosen.extend(range.filter(|&range| policy.chooses(plan, range) || is_suspect(range)));
         ControlFlow::Continue(())
     })?;
     for range in chosen {
@@ -187,8 +200,13 @@ fn find_audits<S: Store>(
     Ok(found)
 }
 
-/// A job ends only if its rows say so.
-fn finish<S: Store>(store: &mut S, job: JobId, tasks: u64, total: u128) -> Result<(), S::Fault> {
+/// A job ends, or is held, only if its rows say so.
+fn check_complete<S: Store>(
+    store: &mut S,
+    job: JobId,
+    tasks: u64,
+    total: u128,
+) -> Result<(), S::Fault> {
     let mut covered = 0;
     let sum = for_each_row(store, job, |row| covered += row.range.len())?;
     let claims = store.open_disputes(job)?.iter().map(|dispute| dispute.claims.len() as u64).sum();
@@ -196,7 +214,17 @@ fn finish<S: Store>(store: &mut S, job: JobId, tasks: u64, total: u128) -> Resul
     if (covered, sum, open) != (tasks, total, 0) {
         return Err(Contradiction::NotDone { job, tasks, total, covered, sum, open }.into());
     }
-    store.set_state(job, JobState::Done, Some(total))
+    Ok(())
+}
+
+/// The ranges of a job that look worst, the worst first.
+fn worst<S: Store>(store: &mut S, job: JobId) -> Result<Vec<Suspect>, S::Fault> {
+    let mut suspects = Suspects::default();
+    store.visit(job, Select::All, &mut |counted| {
+        suspects.see(counted);
+        ControlFlow::Continue(())
+    })?;
+    Ok(suspects.end())
 }
 
 /// Walks the accepted ranges of a job and returns the sum of their counts.
@@ -243,9 +271,9 @@ fn stored_job<S: Store>(store: &mut S, id: JobId) -> Result<StoredJob, S::Fault>
     store.job(id)?.ok_or_else(|| Contradiction::NoSuchJob(id).into())
 }
 
-/// A job that was done no longer is.
+/// A job that was done or held no longer is.
 fn reopen<S: Store>(store: &mut S, job: JobId) -> Result<(), S::Fault> {
-    if stored_job(store, job)?.state == JobState::Done {
+    if matches!(stored_job(store, job)?.state, JobState::Done | JobState::Held) {
         store.set_state(job, JobState::Running, None)?;
     }
     Ok(())

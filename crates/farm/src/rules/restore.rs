@@ -1,11 +1,13 @@
 //! What a farm goes on from: a store, read back and checked.
 
-use super::{Store, StoredJob, for_each_row, tiled};
+use super::{Store, StoredJob, for_each_row, tiled, worst};
 use crate::rows::{Check, Contradiction, OpenDispute, Row, Tiled};
-use crate::{IntervalSet, JobState, Restored, RestoredDispute, RestoredJob, Spent, Vote};
+use crate::{
+    Held, IntervalSet, JobState, Known, Restored, RestoredDispute, RestoredJob, Spent, Vote,
+};
 
 /// Reads all jobs and everything that the farm needs to know of their rows. The epoch is the opener's to
-/// set, and the memory that a thread needs is left at 0.
+/// set, the memory that a thread needs is left at 0, and nothing is known of the counts.
 ///
 /// # Errors
 ///
@@ -22,7 +24,7 @@ pub fn restore<S: Store>(store: &mut S) -> Result<Restored, S::Fault> {
 ///
 /// See [`restore`].
 pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJob, S::Fault> {
-    let StoredJob { id, plan, slice, priority, state, total } = job;
+    let StoredJob { id, plan, slice, priority, state, reason, total, seed_told } = job;
     let (mut accepted, mut spent) = (IntervalSet::new(), Spent::new(plan.tasks));
     let wanted = slice.ordinals(plan.tasks);
     let mut is_within = true;
@@ -36,12 +38,16 @@ pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJo
     if !is_within {
         return Err(Contradiction::BeyondPlan(id).into());
     }
-    if state == JobState::Done && accepted != wanted {
+    if matches!(state, JobState::Done | JobState::Held) && accepted != wanted {
         return Err(Contradiction::NotCovered(id).into());
     }
     if total.is_some_and(|total| total != sum) {
         return Err(Contradiction::WrongTotal(id).into());
     }
+    let held = match reason.filter(|_| state == JobState::Held) {
+        Some(reason) => Some(Held { reason, worst: worst(store, id)? }),
+        None => None,
+    };
     let mut disputes = Vec::new();
     for OpenDispute { range, claims } in store.open_disputes(id)? {
         let stored = tiled(store, id, range)?;
@@ -58,12 +64,15 @@ pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJo
         slice,
         priority,
         thread_memory: 0,
+        known: Known::nothing(),
         state,
+        held,
         accepted,
         total: sum,
         spent,
         disputes,
         audit: store.policy(id)?,
+        seed_told,
         audits_wanted: store.count(id, Check::Wanted)?,
         audits_agreed: store.count(id, Check::Agreed)?,
     })

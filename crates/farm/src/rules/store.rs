@@ -25,14 +25,17 @@ pub trait Store {
         slice: Slice,
         priority: i32,
     ) -> Result<(), Self::Fault>;
-    /// Changes where a job stands. Only a job that is done has a total.
+    /// Changes where a job stands. Only a job that is done has a total. It is held for no reason any more,
+    /// and once it is over, the seed of its audit is told.
     fn set_state(
         &mut self,
         job: JobId,
         state: JobState,
         total: Option<u128>,
     ) -> Result<(), Self::Fault>;
-    /// Adds an audit policy to a job.
+    /// Holds a job, for a reason. It has no total.
+    fn hold(&mut self, job: JobId, reason: &str) -> Result<(), Self::Fault>;
+    /// Adds an audit policy to a job. Its seed is not told yet.
     fn add_policy(&mut self, job: JobId, policy: AuditPolicy) -> Result<(), Self::Fault>;
     /// The newest policy of a job.
     fn policy(&mut self, job: JobId) -> Result<Option<AuditPolicy>, Self::Fault>;
@@ -118,6 +121,10 @@ pub struct StoredJob {
     pub priority: i32,
     /// Where it stands.
     pub state: JobState,
+    /// Why it is held, if it is.
+    pub reason: Option<String>,
     /// Its total, once it is done.
     pub total: Option<u128>,
+    /// Whether it was over since its newest audit was ordered, so that everybody may know the seed.
+    pub seed_told: bool,
 }

@@ -7,6 +7,7 @@ mod audits;
 mod clients;
 mod disputes;
 mod ends;
+mod holds;
 mod lending;
 mod liars;
 mod memory;

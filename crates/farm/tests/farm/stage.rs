@@ -3,8 +3,8 @@
 use farm::rules::{self, MemoryStore};
 use farm::{
     Across, AuditPolicy, Author, Config, Effect, Event, Farm, Hello, JobId, JobState, KernelName,
-    LeaseId, LedgerCommand, Loan, LoanKey, LoanKind, LoanProof, LoanTerms, Maker, Method, Millis,
-    Plan, Problem, Range, Report, RequestId, Restored, SessionId, Slice, Tally, Verdict,
+    Known, LeaseId, LedgerCommand, Loan, LoanKey, LoanKind, LoanProof, LoanTerms, Maker, Method,
+    Millis, Plan, Problem, Range, Report, RequestId, Restored, SessionId, Slice, Tally, Verdict,
 };
 
 /// A farm on a stage.
@@ -31,6 +31,7 @@ pub const CONFIG: Config = Config {
 pub const AUDIT_ALL: AuditPolicy = AuditPolicy {
     share_ppm: AuditPolicy::ALL,
     seed: 1,
+    salt: 2,
     by_search: false,
     across: Across::Machines,
 };
@@ -97,8 +98,14 @@ impl Stage {
 
     /// The coordinator dies, and another one goes on from what is durable.
     pub fn restart(&mut self) {
+        self.restart_knowing(&Known::nothing());
+    }
+
+    /// Another coordinator, to which so much is known of every job's counts.
+    pub fn restart_knowing(&mut self, known: &Known) {
         let now = Millis(self.now);
         let restored = rules::restore(&mut self.ledger).expect("the rows fit together");
+        let restored = restored.with_known(|_, _| known.clone());
         self.farm =
             Farm::restore(CONFIG, LoanKey::new(KEY), now, Restored { epoch: 2, ..restored });
         self.waiting.clear();
@@ -218,7 +225,8 @@ pub fn submission(
     audit: Option<AuditPolicy>,
 ) -> Event {
     let (request, slice) = (RequestId(7), Slice::ALL);
-    Event::Submitted { request, plan, slice, priority, audit, thread_memory }
+    let known = Known::nothing();
+    Event::Submitted { request, plan, slice, priority, audit, thread_memory, known }
 }
 
 pub fn kernel(name: &str) -> KernelName {

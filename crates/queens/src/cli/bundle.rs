@@ -1,14 +1,13 @@
 //! `queens export`, `queens verify` and `queens merge`: evidence and ledgers without a coordinator.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
 use count::Answer;
-use count::rotations::{half_turn, quarter_turn};
 use evidence::{Checked, Exported, RecountEffort, Recounted, Sample, confidence};
-use farm::{JobId, JobState, Problem, Refusal};
+use farm::{Held, JobId, JobState, Known, Problem, Refusal, RestoredJob};
 use ledger::{Absorbed, Evidence, Joined, LedgerFault, join_ledgers, unix_ms};
 use serde_json::json;
 
@@ -78,6 +77,9 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
     let evidence = Evidence::open(&args.ledger).map_err(at_ledger)?;
     let known = evidence.jobs().iter().find(|known| known.id == job);
     let known = known.ok_or(Failure::Job(Refusal::NoSuchJob(job)))?;
+    if known.state == JobState::Done {
+        check_done(known, &args.ledger)?;
+    }
     let exported =
         evidence::export(known, unix_ms(), &args.bundle, |see| evidence.for_each(job, see));
     let Exported { header, name } = exported.map_err(|fault| match fault {
@@ -106,6 +108,15 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
     ))
 }
 
+/// Checks the total of a job that a ledger calls done. An earlier version may have done so.
+fn check_done(job: &RestoredJob, ledger: &Path) -> Result<(), Failure> {
+    let reason = Known::of(&job.plan, job.slice).contradiction(job.total);
+    reason.map_or(Ok(()), |reason| {
+        let (what, held) = (job.plan.to_string(), Held { reason, worst: Vec::new() });
+        Err(Failure::TotalHeld { what, held, ledger: Some(ledger.to_path_buf()) })
+    })
+}
+
 /// Why a bundle was not written.
 enum ExportFault {
     Ledger(LedgerFault),
@@ -130,7 +141,6 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let most = if args.all { usize::MAX } else { args.sample };
     let checked = evidence::check(&args.bundle, Sample { most, seed });
     let checked = checked.map_err(|error| refused(error.to_string()))?;
-    let identity = identity(&checked).map_err(|error| refused(error.to_string()))?;
     let effort = RecountEffort {
         threads: args.counting.threads(),
         backend: args.counting.tested_backend()?,
@@ -141,47 +151,12 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let recounted = evidence::recount(checked.plan, &checked.chosen, effort);
     let recounted = recounted.map_err(|error| refused(error.to_string()))?;
     output::print(match args.json {
-        true => verified_json(&checked, &recounted, &identity, seed),
-        false => verified(&checked, &recounted, &identity, seed),
+        true => verified_json(&checked, &recounted, seed),
+        false => verified(&checked, &recounted, seed),
     })
 }
 
-/// Checks that the total satisfies what symmetry demands. Returns a sentence about it, which is empty if
-/// no such condition is known or checked.
-fn identity(checked: &Checked) -> anyhow::Result<String> {
-    /// The largest board that is checked. Above it, counting the placements that rotations leave as they
-    /// are takes minutes.
-    const MOST: u32 = 26;
-    let Checked { plan, state, slice, total, .. } = checked;
-    if *state != JobState::Done || !slice.is_all() {
-        return Ok(String::new());
-    }
-    match plan.problem {
-        Problem::Total { n } | Problem::Fundamental { n } if n > MOST => Ok(String::new()),
-        Problem::Total { n } | Problem::Fundamental { n } => {
-            let fixed = half_turn(n).zip(quarter_turn(n));
-            let (half, quarter) = fixed.expect("both are known to N = 32");
-            board::Census::from_counts(n, *total, half, quarter)?;
-            Ok(format!(
-                "the total makes whole orbits with the {half} placements that a half turn leaves as \
-                 they are, counted here"
-            ))
-        }
-        Problem::Toroidal { n: 0 } | Problem::Superqueens { n: 0..=1 } => Ok(String::new()),
-        Problem::Toroidal { n } => {
-            let rest = total % u128::from(n);
-            anyhow::ensure!(rest == 0, "a torus of size {n} has a multiple of {n} placements");
-            Ok(format!("the total is a multiple of {n}, as translations demand"))
-        }
-        Problem::Superqueens { .. } => {
-            anyhow::ensure!(total % 2 == 0, "mirror images come in pairs, so that a total is even");
-            Ok("the total is even, as mirror images demand".into())
-        }
-        Problem::Completions(_) => Ok(String::new()),
-    }
-}
-
-fn verified(checked: &Checked, recounted: &Recounted, identity: &str, seed: u64) -> String {
+fn verified(checked: &Checked, recounted: &Recounted, seed: u64) -> String {
     let Checked { header, name, plan, slice, state, total, confirmed, makers, kernels, .. } =
         checked;
     let what = match (state, slice.is_all()) {
@@ -226,9 +201,7 @@ fn verified(checked: &Checked, recounted: &Recounted, identity: &str, seed: u64)
             header.trust
         ));
     }
-    if !identity.is_empty() {
-        lines.push(format!("symmetry  {identity}"));
-    }
+    lines.extend(checked.facts.iter().map(|fact| format!("known     {fact}")));
     lines.push(format!(
         "recount   {} ranges, {} tasks, {} of one thread, seed {seed}",
         recounted.ranges,
@@ -239,7 +212,7 @@ fn verified(checked: &Checked, recounted: &Recounted, identity: &str, seed: u64)
     lines.join("\n")
 }
 
-fn verified_json(checked: &Checked, recounted: &Recounted, identity: &str, seed: u64) -> String {
+fn verified_json(checked: &Checked, recounted: &Recounted, seed: u64) -> String {
     let Checked { header, name, plan, slice, state, total, confirmed, makers, .. } = checked;
     let is_total = *state == JobState::Done && slice.is_all();
     json!({
@@ -254,7 +227,7 @@ fn verified_json(checked: &Checked, recounted: &Recounted, identity: &str, seed:
         "makers": makers.len(),
         "confirmed": confirmed,
         "unproven": checked.unproven,
-        "symmetry": !identity.is_empty(),
+        "known": checked.facts.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "recounted_ranges": recounted.ranges,
         "recounted_tasks": recounted.tasks,
         "recount_seconds": recounted.busy.as_secs_f64(),
@@ -276,10 +249,15 @@ fn option(problem: &Problem) -> String {
 }
 
 pub(super) fn merge(args: &MergeArgs) -> Result<(), Failure> {
-    let Joined { plan, parts, tasks_done, total, missing } = join_ledgers(&args.parts, &args.into)?;
+    let Joined { plan, parts, tasks_done, total, held, missing } =
+        join_ledgers(&args.parts, &args.into)?;
     let sum = |of: fn(&Absorbed) -> u64| parts.iter().map(of).sum::<u64>();
     let (compared, left_out) = (sum(|part| part.compared), sum(|part| part.left_out));
     let answer = total.map(|total| Answer::new(plan.problem, total)).transpose()?;
+    let failure = |held| {
+        let (what, ledger) = (plan.to_string(), Some(args.into.clone()));
+        Failure::TotalHeld { what, held, ledger }
+    };
     if args.json {
         let mut object = json!({
             "problem": plan.problem.name(),
@@ -295,7 +273,8 @@ pub(super) fn merge(args: &MergeArgs) -> Result<(), Failure> {
         for (name, number) in answer.iter().flat_map(answer::fields) {
             object[name] = number;
         }
-        return output::print(object);
+        output::print(object)?;
+        return held.map_or(Ok(()), |held| Err(failure(held)));
     }
     eprintln!(
         "{plan}: {} ledgers, {tasks_done} of {} tasks; {compared} stretches were counted twice, with equal results",
@@ -308,9 +287,10 @@ pub(super) fn merge(args: &MergeArgs) -> Result<(), Failure> {
              worker that was proven wrong counted them"
         );
     }
-    match answer {
-        Some(answer) => output::print(answer.count()),
-        None => {
+    match (answer, held) {
+        (Some(answer), _) => output::print(answer.count()),
+        (None, Some(held)) => Err(failure(held)),
+        (None, None) => {
             let first: Vec<String> =
                 missing.iter().take(3).map(|range| range.to_string()).collect();
             let more = if missing.fragments() > first.len() { ", ..." } else { "" };

@@ -75,7 +75,8 @@ impl Client {
         Ok(Client { endpoint, jobs })
     }
 
-    /// Calls `see` with the job at every change until the job is over, over any number of lost connections.
+    /// Calls `see` with the job at every change until the job is over or held, over any number of lost
+    /// connections.
     /// A coordinator that restarts with another ledger may have another plan under the same number; then
     /// this fails with [`Failure::NoSuchJob`].
     pub(super) async fn watch(
@@ -105,7 +106,7 @@ impl Client {
                             )));
                         }
                         see(&view)?;
-                        if view.state.is_over() {
+                        if view.state.is_at_rest() {
                             return Ok(view);
                         }
                     }

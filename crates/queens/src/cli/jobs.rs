@@ -67,7 +67,8 @@ pub(super) struct JobArgs {
 pub(super) struct AuditArgs {
     /// The job's number
     job: u64,
-    /// The share of the ranges to count again: 0.02 is two percent
+    /// The share of the ranges to count again: 0.02 is two percent. Of a job that is held, the ranges that
+    /// look worst are counted again too
     #[arg(long, value_name = "SHARE", default_value = "0.02", env = "QUEENS_AUDIT",
           value_parser = share)]
     fraction: u32,
@@ -78,8 +79,9 @@ pub(super) struct AuditArgs {
     /// hundred times as long [default: by another counting loop]
     #[arg(long, value_enum)]
     method: Option<AuditMethod>,
-    /// Decides which ranges are chosen; a published seed shows that they were not picked by hand
-    /// [default: drawn by the coordinator]
+    /// Decides which ranges are chosen; a seed that was published beforehand shows that they were not picked
+    /// by hand, but lets whoever knows it tell which ranges nobody will look at [default: drawn by the
+    /// coordinator, and secret until the job is over]
     #[arg(long, value_parser = clap::value_parser!(u64).range(..1 << 63))]
     seed: Option<u64>,
     /// Print JSON
@@ -151,11 +153,11 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
     if args.json {
         return output::print(show::json(&job));
     }
-    let seed = job.audit.map_or(0, |policy| policy.seed);
+    let seed = job.audit.map(|audit| show::seed(&audit)).unwrap_or_default();
     output::print(match job.audits_wanted {
-        0 => format!("job {}: no accepted range waits for an audit (seed {seed})", job.id),
+        0 => format!("job {}: no accepted range waits for an audit ({seed})", job.id),
         wanted => format!(
-            "job {}: {wanted} accepted ranges are counted again by other workers (seed {seed}); \
+            "job {}: {wanted} accepted ranges are counted again by other workers ({seed}); \
              `queens watch {}` waits for them",
             job.id, job.id
         ),
@@ -259,7 +261,10 @@ async fn follow(
         if json && !each {
             output::print(show::json(&end))?;
         }
-        return Err(Failure::NoTotal(job, end.state));
+        return Err(match end.held {
+            Some(held) => Failure::JobHeld { job, held },
+            None => Failure::NoTotal(job, end.state),
+        });
     }
     let answer = tokio::select! {
         answer = Answering::begin(end.plan.problem).of(end.total) => answer?,

@@ -11,6 +11,7 @@ use solve::states::{self, RowStats};
 
 use crate::answer;
 use crate::failure::Failure;
+use crate::held::check_total;
 use crate::output;
 
 /// A method that makes no tasks, so that a farm cannot use it.
@@ -134,6 +135,7 @@ pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<(), Failure> 
         }
     };
     let seconds = begun.elapsed().as_secs_f64();
+    check_total(problem, total)?;
     if args.stats {
         eprint!("{}", stats.table());
     }

@@ -2,10 +2,11 @@
 
 use bytesize::ByteSize;
 use count::Answer;
-use farm::{AuditPolicy, JobState, JobView, Problem};
+use farm::{AuditPolicy, AuditView, Held, JobState, JobView, Problem, Suspect};
 use serde_json::{Value, json};
 
 use crate::answer;
+use crate::held::worst;
 use crate::progress::{clock, counts_per_second, seconds_left, si};
 
 /// A job as a JSON object on one line. Counts are decimal strings, because they may exceed 2^53.
@@ -53,9 +54,23 @@ fn object(job: &JobView) -> Value {
         "poisoned": job.poisoned,
         "poisoned_first": job.poisoned_first,
     });
-    if let Some(AuditPolicy { share_ppm, seed, .. }) = job.audit {
+    if let Some(AuditView { share_ppm, commitment, revealed, .. }) = job.audit {
         object["audit_share"] = (f64::from(share_ppm) / f64::from(AuditPolicy::ALL)).into();
-        object["audit_seed"] = seed.to_string().into();
+        object["audit_commitment"] = commitment.to_string().into();
+        object["audit_seed"] = revealed.map(|policy| policy.seed.to_string()).into();
+        object["audit_salt"] = revealed.map(|policy| format!("{:032x}", policy.salt)).into();
+    }
+    if let Some(Held { reason, worst }) = &job.held {
+        let suspect = |Suspect { range, count, worker }: &Suspect| {
+            json!({
+                "first": range.start(),
+                "past": range.end(),
+                "count": count.to_string(),
+                "worker": worker,
+            })
+        };
+        let worst: Vec<Value> = worst.iter().map(suspect).collect();
+        object["held"] = json!({"reason": reason, "worst": worst});
     }
     if !job.slice.is_all() {
         object["shard"] = job.slice.index().into();
@@ -71,6 +86,22 @@ fn object(job: &JobView) -> Value {
     object
 }
 
+/// The seed of an audit, as far as it may be told.
+pub(super) fn seed(audit: &AuditView) -> String {
+    match audit.revealed {
+        Some(AuditPolicy { seed, salt, .. }) => format!("seed {seed}, salt {salt:032x}"),
+        None => {
+            format!("seed secret until the job is over, committed to as {}", audit.commitment)
+        }
+    }
+}
+
+/// Why the job is held.
+fn held(job: &JobView) -> Option<String> {
+    let held = job.held.as_ref()?;
+    Some(format!("{}; `queens audit {}` counts what looks worst again", held.reason, job.id))
+}
+
 /// The progress of the audit.
 fn audits(job: &JobView) -> Option<String> {
     let policy = job.audit?;
@@ -80,8 +111,9 @@ fn audits(job: &JobView) -> Option<String> {
         wanted => format!(", {wanted} wait for another worker to count them"),
     };
     Some(format!(
-        "audit     {share}% of the ranges, seed {}: {} counted twice alike{waiting}",
-        policy.seed, job.audits_agreed
+        "audit     {share}% of the ranges, {}: {} counted twice alike{waiting}",
+        seed(&policy),
+        job.audits_agreed
     ))
 }
 
@@ -118,8 +150,8 @@ fn is_fundamental(job: &JobView) -> bool {
     job.plan.problem.counts_orbits()
 }
 
-/// A table of jobs, with further lines for jobs that no connected worker can count or that have poisoned
-/// tasks.
+/// A table of jobs, with further lines for jobs that no connected worker can count, that have poisoned tasks
+/// or that are held.
 pub(super) fn table(jobs: &[JobView]) -> String {
     let mut lines = vec![format!(
         "{:>5}  {:9}  {:>8}  {:28}  {:>6}  {:>7}  {:>8}  {}",
@@ -147,6 +179,8 @@ pub(super) fn table(jobs: &[JobView]) -> String {
     lines.extend(wants.map(|(id, want)| format!("job {id} waits for {want}")));
     let poisons = jobs.iter().filter_map(|job| Some((job.id, poison(job)?)));
     lines.extend(poisons.map(|(id, poison)| format!("job {id} lends no more of {poison}")));
+    let holds = jobs.iter().filter_map(|job| Some((job.id, held(job)?)));
+    lines.extend(holds.map(|(id, reason)| format!("job {id} is held: {reason}")));
     lines.join("\n")
 }
 
@@ -163,6 +197,8 @@ pub(super) fn details(job: &JobView) -> String {
     if job.thread_memory > 0 {
         lines.push(format!("memory    {} or more a thread", size(job.thread_memory)));
     }
+    lines.extend(held(job).map(|reason| format!("held      {reason}")));
+    lines.extend(job.held.as_ref().map(|held| format!("worst     {}", worst(held))));
     lines.extend(want(job).map(|want| format!("waits     for {want}")));
     match job.state {
         JobState::Done if is_fundamental(job) => lines.push(format!(
@@ -216,6 +252,7 @@ mod tests {
             disputes: 0,
             slice: farm::Slice::ALL,
             audit: None,
+            held: None,
             audits_wanted: 0,
             audits_agreed: 0,
             poisoned: 0,

@@ -3,8 +3,11 @@
 use std::collections::HashSet;
 use std::time::Instant;
 
+use board::Problem;
+
 use super::algorithm::{Algorithm, Found};
 use crate::failure::Failure;
+use crate::held::check_total;
 
 /// The outcome of one algorithm on one board.
 #[derive(Clone, Copy, Debug)]
@@ -69,7 +72,8 @@ impl Contest<'_> {
     ///
     /// # Errors
     ///
-    /// [`Failure::Disagreement`], if two algorithms find different totals.
+    /// [`Failure::Disagreement`], if two algorithms find different totals, and [`Failure::TotalHeld`], if they
+    /// agree on one that cannot be right.
     pub(super) fn board(&mut self, n: u32) -> Result<Vec<Line>, Failure> {
         let algorithms = self.algorithms.iter();
         let line = |&algorithm| Ok(Line { n, algorithm, outcome: self.outcome(n, algorithm)? });
@@ -117,7 +121,8 @@ fn best(n: u32, algorithm: Algorithm, memory: u64) -> Result<Option<(Found, f64)
     }
 }
 
-/// Checks that all algorithms that counted a board found the same total.
+/// Checks that all algorithms that counted a board found the same total, and that it contradicts nothing that
+/// is known.
 fn agree(lines: &[Line]) -> Result<(), Failure> {
     let mut totals = lines.iter().filter_map(|line| match line.outcome {
         Outcome::Counted { found, .. } => Some((line.n, line.algorithm, found.total)),
@@ -125,7 +130,7 @@ fn agree(lines: &[Line]) -> Result<(), Failure> {
     });
     let Some((n, first, total)) = totals.next() else { return Ok(()) };
     match totals.find(|&(.., other)| other != total) {
-        None => Ok(()),
+        None => check_total(Problem::Total { n }, total),
         Some((_, other, others)) => Err(Failure::Disagreement {
             n,
             counts: [(first.name(), total), (other.name(), others)],
@@ -149,6 +154,8 @@ mod tests {
         let right = counted(Algorithm::Masks, 92);
         agree(&[left_out, right, counted(Algorithm::Rows, 92)]).expect("the same");
         agree(&[left_out]).expect("nobody counted");
+        let both_wrong = [counted(Algorithm::Masks, 93), counted(Algorithm::Rows, 93)];
+        assert_eq!(agree(&both_wrong).map_err(|failure| failure.code()), Err(17));
 
         let failure = agree(&[right, left_out, counted(Algorithm::Rows, 93)]).expect_err("not so");
         assert_eq!(failure.code(), 14);

@@ -44,8 +44,9 @@ fn a_job_that_is_done_can_be_audited_by_searching_and_by_a_seed_that_is_written_
     let words = ["audit", "1", "--all", "--method", "rows", "--seed", "42"];
     let said = farm.client(&words).success();
 
-    assert!(said.contains("seed 42") && said.contains("queens watch 1"), "{said}");
+    assert!(said.contains("seed secret") && said.contains("queens watch 1"), "{said}");
     assert_eq!(farm.client(&["watch", "1"]).success(), format!("{}\n", vectors::total(12)));
+    assert_eq!(status(&farm)["audit_seed"], "42");
     let searched = "SELECT count(*) FROM audits WHERE kernel <> 'search'";
     assert_eq!(number(&farm, searched), 0);
     assert!(number(&farm, "SELECT count(*) FROM audits") > 0);
@@ -77,7 +78,8 @@ fn a_bundle_is_checked_without_a_coordinator() {
 
     assert!(words.contains(&format!("total     {}", vectors::total(10))), "{words}");
     assert!(words.contains("every range was counted again here"), "{words}");
-    assert!(words.contains("symmetry  the total makes whole orbits"), "{words}");
+    assert!(words.contains("known     the published value is"), "{words}");
+    assert!(words.contains("known     the placements make whole orbits"), "{words}");
     let sample = json(&bundle.verify(&["--sample", "1", "--seed", "5", "--json"]).success());
     assert_eq!(sample["total"], vectors::total(10).to_string());
     assert_eq!((&sample["recounted_ranges"], &sample["seed"]), (&1.into(), &"5".into()));
@@ -109,7 +111,12 @@ fn a_bundle_that_was_tampered_with_does_not_hold() {
         lines[2]["audit"] = "not_chosen".into();
     });
     bundle.holds_no_more("fingerprint", |lines| lines[0]["n"] = 11.into());
-    bundle.holds_no_more("its format is 2", |lines| lines[0]["queens_bundle"] = 2.into());
+    bundle.holds_no_more("its format is 3", |lines| lines[0]["queens_bundle"] = 3.into());
+    bundle
+        .holds_no_more("what was committed to", |lines| lines[1]["revealed"]["seed"] = "7".into());
+    bundle.holds_no_more("what was committed to", |lines| {
+        lines[1]["commitment"] = "0".repeat(64).into();
+    });
     bundle.holds_no_more("it is empty", |lines| lines.truncate(0));
     bundle.holds_no_more("unknown field", |lines| lines[2]["colour"] = "red".into());
     bundle.holds_no_more("unknown field `\\u{1b}[2J`", |lines| lines[2]["\u{1b}[2J"] = "".into());

@@ -7,8 +7,9 @@ use std::time::Duration;
 use anyhow::anyhow;
 use bytesize::ByteSize;
 use farm::{
-    AuditPolicy, Config, Dismissal, Effect, Event, Farm, Hello, JobId, JobView, LedgerCommand,
-    LoanKey, Millis, Party, Plan, Refusal, RequestId, SessionId, Slice, WorkerView,
+    AuditPolicy, Config, Dismissal, Effect, Event, Farm, Held, Hello, JobId, JobView, Known,
+    LedgerCommand, LoanKey, Millis, Party, Plan, Refusal, RequestId, SessionId, Slice, Suspect,
+    WorkerView,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -115,7 +116,7 @@ impl HubHandle {
         self.ask(|reply| Input::View(job, reply)).await
     }
 
-    /// A job that exists, as it is once it is over.
+    /// A job that exists, as it is once it is over or held.
     pub async fn end(&self, job: JobId) -> Result<JobView, HubGone> {
         self.ask(|reply| Input::End(job, reply)).await
     }
@@ -170,7 +171,8 @@ impl Hub {
         spawn: impl FnOnce(Ledger) -> LedgerHandle,
     ) -> (Hub, HubHandle) {
         let path = ledger.path().map(Path::to_path_buf);
-        let restored = ledger.take_restored().with_thread_memory(thread_memory);
+        let restored =
+            ledger.take_restored().with_thread_memory(thread_memory).with_known(Known::of);
         let (handle, inputs) = mpsc::channel(QUEUE);
         let hub = Hub {
             farm: Farm::restore(config, key, Millis(0), restored),
@@ -278,7 +280,7 @@ impl Hub {
                 let _ = reply.send(self.farm.jobs(after, most));
             }
             Input::End(job, reply) => match self.farm.job(job) {
-                Some(view) if view.state.is_over() => {
+                Some(view) if view.state.is_at_rest() => {
                     let _ = reply.send(view);
                 }
                 _ => self.ends.push((job, reply)),
@@ -357,9 +359,19 @@ impl Hub {
                 let view = self.farm.job(job).expect("jobs are never removed");
                 tracing::info!(%job, plan = %view.plan, state = %view.state, total = %view.total,
                     "job ended");
-                for (_, reply) in self.ends.extract_if(.., |(of, _)| *of == job) {
-                    let _ = reply.send(view.clone());
+                self.tell_end(job);
+            }
+            Effect::Held { job } => {
+                let view = self.farm.job(job).expect("jobs are never removed");
+                if let Some(Held { reason, worst }) = &view.held {
+                    tracing::error!(%job, plan = %view.plan, reason,
+                        "job held: its total contradicts what is known; audit or cancel it");
+                    for Suspect { range, count, worker } in worst {
+                        tracing::warn!(%job, %range, count, worker,
+                            "this range looks worst of those of the job that is held");
+                    }
                 }
+                self.tell_end(job);
             }
             Effect::Poisoned { job, ordinal } => {
                 tracing::error!(%job, task = ordinal,
@@ -381,6 +393,14 @@ impl Hub {
             }
         }
         None
+    }
+
+    /// Tells those who wait for a job that waiting longer is no use.
+    fn tell_end(&mut self, job: JobId) {
+        let view = self.farm.job(job).expect("jobs are never removed");
+        for (_, reply) in self.ends.extract_if(.., |(of, _)| *of == job) {
+            let _ = reply.send(view.clone());
+        }
     }
 
     fn now(&self) -> Millis {
@@ -440,8 +460,8 @@ impl ClientRequest {
     fn event(self, request: RequestId) -> Event {
         match self {
             ClientRequest::Submit { plan, slice, priority, audit } => {
-                let thread_memory = thread_memory(&plan);
-                Event::Submitted { request, plan, slice, priority, audit, thread_memory }
+                let (thread_memory, known) = (thread_memory(&plan), Known::of(&plan, slice));
+                Event::Submitted { request, plan, slice, priority, audit, thread_memory, known }
             }
             ClientRequest::Audit(job, policy) => Event::AuditAsked { request, job, policy },
             ClientRequest::Cancel(job) => Event::Cancelled { request, job },

@@ -200,11 +200,11 @@ impl From<HubGone> for Status {
     }
 }
 
-/// The audit policy that a client asks for. If the client gives no seed, the policy gets a random one,
-/// which no worker knows.
+/// The audit policy that a client asks for. If the client gives no seed, the policy gets a random one, which
+/// nobody knows before the job is over.
 fn policy(wanted: v1::AuditPolicy) -> Result<AuditPolicy, Status> {
-    let seed = rand::random::<u64>() >> 1;
-    wanted.with_seed(seed).map_err(|error| Status::invalid_argument(error.to_string()))
+    let (seed, salt) = (rand::random::<u64>() >> 1, rand::random());
+    wanted.with_secrets(seed, salt).map_err(|error| Status::invalid_argument(error.to_string()))
 }
 
 impl Services {
@@ -212,7 +212,7 @@ impl Services {
         match self.hub.request(wish).await? {
             Ok(job) => Ok(job.into()),
             Err(refusal @ Refusal::NoSuchJob(_)) => Err(Status::not_found(refusal.to_string())),
-            Err(refusal @ Refusal::Over(..)) => {
+            Err(refusal @ (Refusal::Over(..) | Refusal::Held(_))) => {
                 Err(Status::failed_precondition(refusal.to_string()))
             }
             Err(refusal @ Refusal::TooManyJobs { .. }) => {
@@ -332,7 +332,7 @@ impl JobsService for Services {
         tracing::info!(
             job = job.id,
             share_ppm = policy.share_ppm,
-            seed = policy.seed,
+            commitment = %policy.commitment(),
             "audit ordered"
         );
         Ok(Response::new(v1::AuditResponse { job: Some(job) }))

@@ -25,8 +25,12 @@ pub enum SessionFault {
     /// The first message was not a Hello, or a second Hello came.
     #[error("a session must begin with a Hello and have no other")]
     NoHello,
-    /// The worker reported a range that its plan does not have, or a report was altered on its way.
-    #[error("there is no range {0} in the plan of its job, or its sum and its residue disagree")]
+    /// The worker reported a range that its plan does not have or a count that its tasks cannot have, or a
+    /// report was altered on its way.
+    #[error(
+        "there is no range {0} in the plan of its job, or its sum and its residue disagree, or its tasks \
+         cannot count so much"
+    )]
     Range(Range),
     /// The worker sent no Hello in time.
     #[error("no Hello came within {} seconds; connect again", HELLO_TIMEOUT.as_secs())]

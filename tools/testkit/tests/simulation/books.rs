@@ -17,6 +17,8 @@ pub struct Book {
     /// Those of its slice.
     pub ordinals: IntervalSet,
     pub policy: Option<AuditPolicy>,
+    /// Everybody may know the policy's seed.
+    pub seed_told: bool,
     pub priority: i32,
     pub thread_memory: u64,
     pub state: JobState,
@@ -97,6 +99,7 @@ impl Book {
             free: ordinals.len(),
             ordinals,
             policy,
+            seed_told: false,
             priority,
             thread_memory: thread_memory(plan),
             state: JobState::Running,
@@ -116,7 +119,7 @@ impl Book {
     pub fn restored(stored: &MemoryJob) -> Book {
         let StoredJob { plan, slice, priority, state, .. } = stored.job;
         let mut book = Book::new(&plan, slice, priority, stored.policies.last().copied());
-        book.state = state;
+        (book.state, book.seed_told) = (state, stored.job.seed_told);
         book.rows = Rows::of(&stored.rows);
         for counted in stored.rows.values() {
             let range = counted.row.range;

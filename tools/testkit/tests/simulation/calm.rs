@@ -13,6 +13,9 @@ use crate::world::World;
 /// From the end of the faults to the end of the world, in the world's time.
 const PATIENCE_MS: u64 = 60 * 60 * 1000;
 
+const ALL: AuditPolicy =
+    AuditPolicy { share_ppm: AuditPolicy::ALL, seed: 3, salt: 4, by_search: false };
+
 impl World {
     pub fn calm_down(&mut self) {
         self.trace(|| "the world turns calm".into());
@@ -49,22 +52,27 @@ impl World {
         }
     }
 
-    /// A client looks, and does what `queens status` says: when nothing but poison is left, the workers
+    /// A client looks, and does what `queens status` says: jobs that are held are audited, if there are enough
+    /// workers for that; and when nothing but poison is left, the workers
     /// get a program that does not die of it, and the jobs are resumed.
     pub fn look(&mut self) {
         let at = self.agenda.now + 5_000;
         self.agenda.plan(at, Happening::Look);
         let Some(farm) = &self.farm else { return };
-        let running: Vec<_> = farm
-            .jobs(JobId(0), usize::MAX)
-            .into_iter()
-            .filter(|view| view.state == JobState::Running)
-            .collect();
+        let held =
+            views.iter().filter(|view| view.state == JobState::Held && self.scenario.audited);
+        let held: Vec<_> = held.map(|view| view.id).collect();
+        let running: Vec<_> = views.iter().filter(|view| view.state == JobState::Running).collect();
         let is_stuck = |view: &JobView| {
             let tasks = view.slice.ordinals(view.plan.tasks).len();
             view.poisoned > 0 && view.tasks_done + view.poisoned == tasks
         };
-        if !running.iter().all(is_stuck) {
+        let is_stuck = running.iter().all(is_stuck);
+        let running: Vec<_> = running.iter().map(|view| view.id).collect();
+        for id in held {
+            self.ask_about(id, at - 4_500, |nth| ClientRequest::Audit(nth, ALL));
+        }
+        if !is_stuck {
             return;
         }
         if !running.is_empty() {
@@ -72,11 +80,15 @@ impl World {
             self.scenario.poison = None;
         }
         self.tally.stuck_on_poison += running.len() as u64;
-        for view in running {
-            let nth = self.ledger.jobs.keys().position(|&id| id == view.id);
-            let nth = nth.expect("every job that runs is durable") as u64;
-            self.ask(at - 4_000, ClientRequest::Resume(nth));
+        for id in running {
+            self.ask_about(id, at - 4_000, ClientRequest::Resume);
         }
+    }
+
+    fn ask_about(&mut self, job: JobId, at: u64, wanted: impl Fn(u64) -> ClientRequest) {
+        let nth = self.ledger.jobs.keys().position(|&id| id == job);
+        let nth = nth.expect("every job that the farm shows is durable") as u64;
+        self.ask(at, wanted(nth));
     }
 
     pub fn check_progress(&self) {
@@ -91,13 +103,17 @@ impl World {
 
     /// Whether nothing is left to do that anybody wants done.
     pub fn is_over(&self) -> bool {
-        let ended = |state| state != JobState::Running;
+        let goes_on = |state| match state {
+            JobState::Running => true,
+            JobState::Held => self.scenario.audited,
+            JobState::Paused | JobState::Cancelled | JobState::Done => false,
+        };
         self.calm_since.is_some()
             && self.farm.is_some()
             && self.wishes_to_come == 0
             && self.ledger.queue.is_empty()
             && self.ledger.answers.is_empty()
-            && self.ledger.store.jobs.values().all(|job| ended(job.job.state))
+            && !self.ledger.store.jobs.values().any(|job| goes_on(job.job.state))
             && self.workers.iter().all(|worker| worker.hung || worker.is_settled())
     }
 
@@ -122,6 +138,7 @@ impl World {
             match state {
                 JobState::Running => panic!("job {id} is not over"),
                 JobState::Paused => world.tally.jobs_resting += 1,
+                JobState::Held => world.tally.jobs_held += 1,
                 JobState::Cancelled => world.tally.jobs_cancelled += 1,
                 JobState::Done => {
                     world.ledger.check_end(id, &mut world.tally);

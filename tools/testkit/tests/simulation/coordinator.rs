@@ -96,7 +96,7 @@ impl World {
             }
             Effect::Ledger { ticket, command } => self.order(ticket, command),
             Effect::Reply { request, .. } => drop(self.unanswered.remove(&request)),
-            Effect::Poisoned { .. } | Effect::Finished { .. } => {}
+            Effect::Poisoned { .. } | Effect::Finished { .. } | Effect::Held { .. } => {}
         }
     }
 
@@ -182,8 +182,9 @@ impl World {
             }
             (ClientRequest::Submit(Submission { plan, slice, priority, audit }), _) => {
                 self.unanswered.insert(request, wanted);
+                let known = self.truths.known(&plan, slice);
                 let thread_memory = thread_memory(&plan);
-                Event::Submitted { request, plan, slice, priority, audit, thread_memory }
+                Event::Submitted { request, plan, slice, priority, audit, thread_memory, known }
             }
             (_, None) => unreachable!("one of those that there are"),
         };

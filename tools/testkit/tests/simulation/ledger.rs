@@ -22,7 +22,7 @@ use testkit::conformance::Subject;
 use crate::rows::vote;
 use crate::scenario::thread_memory;
 use crate::tally::Tally;
-use crate::truth::{Truth, Truths};
+use crate::truth::{Truth, Truths, is_published};
 
 #[derive(Default)]
 pub struct Ledger {
@@ -114,6 +114,7 @@ impl Ledger {
         restored.epoch = self.epoch;
         for job in &mut restored.jobs {
             job.thread_memory = thread_memory(&job.plan);
+            job.known = self.truths.known(&job.plan, job.slice);
         }
         restored
     }
@@ -139,13 +140,23 @@ impl Ledger {
             }
             LedgerCommand::SetState { job, state } => {
                 let known = self.state(*job);
-                assert_ne!(*state, JobState::Done, "done has its own command");
+                assert!(!matches!(state, JobState::Done | JobState::Held), "these have commands");
+                let is_given_up = *state == JobState::Cancelled;
+                assert!(known != JobState::Held || is_given_up, "job {job} is held");
                 let ended = known == JobState::Cancelled && *state != known;
                 assert!(!ended, "cancelled is final, {job}");
                 assert_ne!(known, JobState::Done, "job {job} is over");
             }
-            LedgerCommand::Finish { job, .. } => {
+            LedgerCommand::Finish { job, total, .. } => {
                 assert_ne!(self.state(*job), JobState::Cancelled, "cancelled is final");
+                let known = &self.jobs[job];
+                let is_wrong = *total != known.truth.total(&known.ordinals);
+                assert!(!is_wrong || !is_published(&known.plan), "{total} is known to be wrong");
+            }
+            LedgerCommand::Hold { job, total, .. } => {
+                assert_ne!(self.state(*job), JobState::Cancelled, "cancelled is final");
+                let known = &self.jobs[job];
+                assert_ne!(*total, known.truth.total(&known.ordinals), "a right total is held");
             }
             LedgerCommand::Accept { report, author, .. }
             | LedgerCommand::Confirm { report, author } => self.check_report(report, author),
@@ -234,6 +245,7 @@ impl Ledger {
                 let LedgerAnswer::AuditsFound(found) = answer else { panic!("{answer:?}") };
                 self.tally.full_windows += u64::from(found.len() == *most);
             }
+            LedgerCommand::Hold { .. } => self.tally.held += 1,
             LedgerCommand::Finish { .. } | LedgerCommand::Compare { .. } => {}
         }
     }
@@ -249,6 +261,8 @@ impl Ledger {
         match (command, answer) {
             (LedgerCommand::RequestAudit { job, .. }, _) => {
                 tally.audited_anew += u64::from(is_done(job));
+                let was_held = before.jobs[job].job.state == JobState::Held;
+                tally.held_and_audited += u64::from(was_held);
             }
             (LedgerCommand::Settle { report, .. }, LedgerAnswer::Settled { withdrawn }) => {
                 let stored = vote(&before.jobs[&report.job].rows, report.range);

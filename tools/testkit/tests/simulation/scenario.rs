@@ -296,5 +296,5 @@ pub fn policy(random: &mut Random) -> AuditPolicy {
         _ => AuditPolicy::ALL,
     };
     // Seeds are below 2^63, as they are on the wire: ledgers store them as signed integers.
-    AuditPolicy { share_ppm, seed: random.next() >> 1, by_search: random.per_mille(500) }
+    AuditPolicy { share_ppm, seed: random.next() >> 1, salt: 1, by_search: random.per_mille(500) }
 }

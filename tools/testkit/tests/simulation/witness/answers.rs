@@ -143,6 +143,11 @@ impl Witness {
             }
             Err(Refusal::TooManyJobs { .. }) => panic!("only a submission can be too much"),
             Err(Refusal::NoSuchJob(job)) => assert!(!self.books.contains_key(&job)),
+            Err(Refusal::Held(job)) => {
+                let book = &self.books[&job];
+                let is_covered = book.ordinals.iter().all(|range| book.has_claimed(range));
+                assert!(is_covered && state != "audited", "job {job} is not held");
+            }
             Err(Refusal::Over(job, _)) => {
                 let book = &self.books[&job];
                 // Its end may be on the way into the ledger, and something that reopens it, too.

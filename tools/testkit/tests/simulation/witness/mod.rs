@@ -210,9 +210,13 @@ impl Witness {
                 assert!(!self.seats.contains_key(session), "{session} was not replaced");
             }
             Effect::Dismiss { session, reason: Dismissal::Distrusted } => self.left(*session),
-            Effect::Ledger { ticket, command } => self.command(event, *ticket, command),
+            Effect::Ledger { ticket, command } => self.command(event, *ticket, command, tally),
             Effect::Reply { request, answer } => self.reply(*request, *answer, ledger, tally),
             Effect::Poisoned { .. } => {} // looked at in `check_poison`
+            Effect::Held { job } => {
+                let states = (self.books[job].state, ledger.state(*job));
+                assert_eq!(states.0, JobState::Held, "job {job} is {states:?}");
+            }
             Effect::Finished { job } => {
                 let state = self.books[job].state;
                 let is_durable = state == JobState::Done || ledger.state(*job) == state;

@@ -6,9 +6,16 @@ use farm::{Author, Event, JobState, LedgerCommand, Report, Ticket, Vote};
 
 use super::Witness;
 use crate::books::ordinals;
+use crate::tally::Tally;
 
 impl Witness {
-    pub(super) fn command(&mut self, event: &Event, ticket: Ticket, command: &LedgerCommand) {
+    pub(super) fn command(
+        &mut self,
+        event: &Event,
+        ticket: Ticket,
+        command: &LedgerCommand,
+        tally: &mut Tally,
+    ) {
         match command {
             LedgerCommand::Compare { job, range } => {
                 let Event::Reported { session, report } = event else {
@@ -24,7 +31,11 @@ impl Witness {
                 self.check_author(event, author);
                 let book = self.books.get_mut(&report.job).expect("only jobs that are durable");
                 let plan = book.fingerprint;
-                let chosen = book.policy.is_some_and(|policy| policy.chooses(plan, report.range));
+                let chosen = book.policy.is_some_and(|policy| match book.seed_told {
+                    true => policy.share_ppm > 0,
+                    false => policy.chooses(plan, report.range),
+                });
+                tally.audited_for_want_of_secrecy += u64::from(chosen && book.seed_told);
                 assert_eq!(*audit, chosen, "{:?} on {report:?}", book.policy);
                 for ordinal in ordinals(report.range) {
                     assert!(!book.claimed[ordinal], "{ordinal} is accepted twice: {report:?}");
@@ -51,7 +62,7 @@ impl Witness {
                 };
                 assert_eq!((job, policy), (of, asked), "another thing was asked");
                 let book = self.book(*job);
-                book.policy = Some(*policy);
+                (book.policy, book.seed_told) = (Some(*policy), false);
                 book.asked += 1;
             }
             LedgerCommand::Confirm { report, author } => {
@@ -88,7 +99,8 @@ impl Witness {
                 self.distrusted.extend(wrong.iter().cloned());
                 self.settling = true;
             }
-            LedgerCommand::Finish { job, tasks, total } => {
+            LedgerCommand::Finish { job, tasks, total }
+            | LedgerCommand::Hold { job, tasks, total, .. } => {
                 let book = &self.books[job];
                 assert!(book.is_complete(), "job {job} is not done");
                 assert_eq!((*tasks, *total), (book.rows.tasks, book.rows.total), "job {job}");
@@ -100,7 +112,7 @@ impl Witness {
 
     fn vote(&mut self, report: &Report, author: &Author) {
         let book = self.book(report.job);
-        if book.state == JobState::Done {
+        if matches!(book.state, JobState::Done | JobState::Held) {
             book.state = JobState::Running;
         }
         let worker = &author.worker;

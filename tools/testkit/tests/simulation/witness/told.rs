@@ -31,8 +31,18 @@ impl Witness {
                 };
                 assert_eq!(rows.values().find(is_forgotten), None, "{policy:?} chooses it");
                 assert_eq!(book.rows.wanted, *wanted, "audits of job {job}");
-                if book.state == JobState::Done {
+                if matches!(book.state, JobState::Done | JobState::Held) {
                     book.state = JobState::Running;
+                }
+            }
+            LedgerAnswer::Held { .. } => {
+                let LedgerCommand::Hold { job, .. } = &done.command else {
+                    panic!("{:?} holds nothing", done.command)
+                };
+                let book = self.book(*job);
+                let is_at_rest = book.is_complete() && book.asked == 0;
+                if is_at_rest && book.state != JobState::Cancelled {
+                    book.state = JobState::Held;
                 }
             }
             LedgerAnswer::Settled { withdrawn } => {
@@ -67,6 +77,7 @@ impl Witness {
             }
             LedgerCommand::SetState { .. } | LedgerCommand::Dispute { .. } => {}
             LedgerCommand::RequestAudit { .. }
+            | LedgerCommand::Hold { .. }
             | LedgerCommand::Settle { .. }
             | LedgerCommand::Compare { .. }
             | LedgerCommand::FindAudits { .. } => {
@@ -105,7 +116,8 @@ impl Witness {
             let audits = (book.rows.wanted, book.rows.agreed);
             assert_eq!(audits, (*audits_wanted, *audits_agreed), "audits of job {job}");
             book.ended &= book.is_complete();
-            if book.state == JobState::Done && !book.is_complete() {
+            let rests = matches!(book.state, JobState::Done | JobState::Held);
+            if rests && !book.is_complete() {
                 book.state = JobState::Running;
             }
         }
@@ -131,7 +143,7 @@ impl Witness {
     fn conclude(&mut self) {
         let settling = self.settling;
         for book in self.books.values_mut().filter(|book| book.ended && !settling) {
-            (book.ended, book.state) = (false, JobState::Done);
+            (book.ended, book.state, book.seed_told) = (false, JobState::Done, true);
         }
     }
 }

@@ -1,7 +1,8 @@
-//! The known counts of `vectors/counts.toml`, for the tests of any crate.
+//! The known counts of `vectors/counts.toml`, built into the program.
 //!
-//! Every value in the file names its source. A test asks here instead of repeating a number, so that
-//! no known count is written down twice.
+//! The farm holds totals against them, and tests ask here instead of repeating a number, so that no known
+//! count is written down twice. Every value in the file names its source.
+#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -21,15 +22,27 @@ struct Counts {
     ring_two_weights: Weights,
 }
 
+/// A known count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// The count.
+    pub value: u128,
+    /// Where it is published.
+    pub source: &'static str,
+}
+
 #[derive(Deserialize)]
 struct Values {
+    source: String,
     first: u32,
     values: Vec<String>,
 }
 
-/// Counts by board size; the count of a size that is missing is 0.
+/// Counts by board size, from 1 to `last`; the count of a size that is missing is 0.
 #[derive(Deserialize)]
 struct Sparse {
+    source: String,
+    last: u32,
     sparse: BTreeMap<String, String>,
 }
 
@@ -52,16 +65,53 @@ static COUNTS: LazyLock<Counts> = LazyLock::new(|| {
 });
 
 impl Values {
-    fn at(&self, n: u32) -> u128 {
-        self.values[(n - self.first) as usize].parse().expect("counts are decimal")
+    fn known(&'static self, n: u32) -> Option<Known> {
+        let value = self.values.get(usize::try_from(n.checked_sub(self.first)?).ok()?)?;
+        Some(Known { value: number(value), source: &self.source })
+    }
+
+    fn at(&'static self, n: u32) -> u128 {
+        self.known(n).unwrap_or_else(|| panic!("no count for N = {n} is known")).value
     }
 }
 
 impl Sparse {
-    fn at(&self, n: u32) -> u128 {
-        let value = self.sparse.get(&n.to_string());
-        value.map_or(0, |value| value.parse().expect("counts are decimal"))
+    fn known(&'static self, n: u32) -> Option<Known> {
+        let value = self.sparse.get(&n.to_string()).map_or(0, |value| number(value));
+        (1..=self.last).contains(&n).then_some(Known { value, source: &self.source })
     }
+
+    fn at(&'static self, n: u32) -> u128 {
+        self.known(n).unwrap_or_else(|| panic!("no count for N = {n} is known")).value
+    }
+}
+
+fn number(text: &str) -> u128 {
+    text.parse().expect("counts are decimal")
+}
+
+/// Q(n), the number of placements of `n` queens (A000170), if it is known.
+#[must_use]
+pub fn known_total(n: u32) -> Option<Known> {
+    COUNTS.total.known(n)
+}
+
+/// Number of placements that the half turn fixes (A032522), if it is known.
+#[must_use]
+pub fn known_centrosymmetric(n: u32) -> Option<Known> {
+    COUNTS.centrosymmetric.known(n)
+}
+
+/// Number of placements on a torus (A007705), if it is known.
+#[must_use]
+pub fn known_toroidal(n: u32) -> Option<Known> {
+    COUNTS.toroidal.known(n)
+}
+
+/// Number of placements of queens that also move as knights (A051223), if it is known.
+#[must_use]
+pub fn known_superqueens(n: u32) -> Option<Known> {
+    COUNTS.superqueens.known(n)
 }
 
 /// Q(n), the number of placements of `n` queens (A000170), for `n` up to 27.
@@ -82,7 +132,7 @@ pub fn centrosymmetric(n: u32) -> u128 {
     COUNTS.centrosymmetric.at(n)
 }
 
-/// Number of placements that the quarter turn fixes (A033148), for `n` up to 33.
+/// Number of placements that the quarter turn fixes (A033148), for `n` from 1 to 33.
 #[must_use]
 pub fn quarter_turn(n: u32) -> u128 {
     COUNTS.quarter_turn.at(n)

@@ -1,0 +1,94 @@
+//! The most that a task can count: what no honest count of it exceeds.
+
+use crate::{Method, Problem, TaskKind};
+
+/// The most that one task of `problem`, cut by `method`, contributes to the sum: weight times count.
+/// `None` if the problem cannot be cut so. It saturates at 2^128 - 1.
+///
+/// The bounds follow from the queens that are missing. Rows without a queen are as many as columns without
+/// one, and each way to fill them gives every such row one of these columns, no two the same. There are
+/// k! ways to do that with k rows, and only some of them are placements:
+///
+/// - A *prefix* of M rows lacks N - M queens, and its weight is at most 2: 2 (N - M)!
+/// - A *preplacement* of width W has a queen in each of the outer 2W rows, so it lacks at most N - 2W
+///   queens, and its weight is at most 8: 8 (N - 2W)!
+/// - A *split* gives h = N/2 (rounded down) columns to the h upper rows and h others to the h lower rows; on
+///   odd boards the centre row's queen stands already. There are at most h! upper half-boards and as many
+///   lower ones, and each pair counts at most eight times, by its share and the task's weight: 8 (h!)^2.
+///   A slice of a split has some of these pairs.
+/// - *First rows*, M of the R rows that are open, lack R - M queens. The weight is at most 2N on a torus,
+///   2 for superqueens and 1 for completions: the weight times (R - M)!
+///
+/// ```
+/// use queens_board::{Method, Problem, most_per_task};
+///
+/// let most = most_per_task(Problem::Total { n: 14 }, Method::Rows { rows: 4 });
+/// assert_eq!(most, Some(2 * 3_628_800));
+/// ```
+#[must_use]
+pub fn most_per_task(problem: Problem, method: Method) -> Option<u128> {
+    let n = problem.n();
+    Some(match problem.task_kind(method)? {
+        TaskKind::Prefix { rows } => factorial(n - rows).saturating_mul(2),
+        TaskKind::Preplacement { width } => factorial(n - 2 * width).saturating_mul(8),
+        TaskKind::Split => {
+            let half_boards = factorial(n / 2);
+            half_boards.saturating_mul(half_boards).saturating_mul(8)
+        }
+        TaskKind::FirstRows { rows } => {
+            let open = u32::try_from(problem.open_rows().len()).expect("rows are few");
+            factorial(open - rows).saturating_mul(heaviest(problem).into())
+        }
+    })
+}
+
+/// The largest weight of a task that has first rows.
+fn heaviest(problem: Problem) -> u32 {
+    match problem {
+        Problem::Toroidal { n } => (2 * n).max(1),
+        Problem::Superqueens { .. } | Problem::Total { .. } | Problem::Fundamental { .. } => 2,
+        Problem::Completions(_) => 1,
+    }
+}
+
+fn factorial(k: u32) -> u128 {
+    (1..=u128::from(k)).fold(1, u128::saturating_mul)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Cut, Given, MAX_N, Tasks};
+
+    #[test]
+    fn no_weight_is_larger_than_the_bound_says() {
+        let given = Given::new(7, &[]).expect("an empty board");
+        let cuts = [
+            (Problem::Total { n: 7 }, Method::Rows { rows: 7 }),
+            (Problem::Total { n: 4 }, Method::Ring { width: 2 }),
+            (Problem::Toroidal { n: 7 }, Method::Rows { rows: 2 }),
+            (Problem::Superqueens { n: 10 }, Method::Rows { rows: 3 }),
+            (Problem::Completions(given), Method::Rows { rows: 2 }),
+        ];
+        for (problem, method) in cuts {
+            let most = most_per_task(problem, method).expect("it is cut so");
+            let cut = Cut::new(problem, method).expect("it is cut so");
+            let mut tasks = Tasks::new();
+            cut.fill(0..cut.len(), &mut tasks).expect("it is the whole plan");
+            let heaviest = tasks.weight.iter().max().copied().unwrap_or_default();
+            assert!(u128::from(heaviest) <= most, "{problem} by {method}: {heaviest} of {most}");
+        }
+    }
+
+    #[test]
+    fn a_board_without_free_rows_counts_its_weight_and_large_boards_have_bounds() {
+        let full = most_per_task(Problem::Total { n: 8 }, Method::Rows { rows: 8 });
+        assert_eq!(full, Some(2));
+        for n in 0..=MAX_N {
+            assert!(most_per_task(Problem::Total { n }, Method::Rows { rows: 0 }).is_some());
+        }
+        let largest = Problem::Completions(Given::new(64, &[]).expect("an empty board"));
+        assert_eq!(most_per_task(largest, Method::Rows { rows: 0 }), Some(u128::MAX));
+        assert_eq!(most_per_task(Problem::Total { n: 3 }, Method::Halves), None);
+    }
+}

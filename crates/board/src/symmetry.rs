@@ -1,0 +1,113 @@
+//! What the symmetries of the board say of the number of placements, before anything is counted.
+
+use crate::{Problem, Square};
+
+/// A number that divides the number of placements, by symmetry alone; 1 if symmetry says nothing.
+///
+/// *On the square*, let H be the symmetries that keep the given queens, all eight if there are none. H takes
+/// placements to placements, so these come in orbits of |H| / |S|, where S are the symmetries that fix one
+/// of the orbit's placements. No reflection fixes a placement of two queens or more: it would take a queen
+/// to one that attacks it, or all queens would stand on its axis. The quarter turn fixes none unless N
+/// leaves 0 or 1 modulo 4, because it moves the queens beside the centre in fours. With F, the turns of H
+/// that remain, S is a part of F, and so |H| / |F| divides the size of every orbit. This holds for queens
+/// that move as knights as well.
+///
+/// *On a torus*, the N translations of the columns and the N reflections of the columns make a group of 2N
+/// for N >= 3. A translation moves every queen. A reflection takes column c to b - c; for odd N only one
+/// column is its own image, so it moves all queens but one. Hence no orbit is smaller than 2N. For even N
+/// there are no placements (Polya, 1918).
+#[must_use]
+pub fn divisor(problem: &Problem) -> u32 {
+    match *problem {
+        Problem::Toroidal { n } => match n {
+            0 | 1 => 1,
+            _ => n.saturating_mul(2),
+        },
+        Problem::Total { n } | Problem::Fundamental { n } | Problem::Superqueens { n } => {
+            on_the_square(n, &[])
+        }
+        Problem::Completions(given) => {
+            let queens: Vec<Square> = given.queens().collect();
+            on_the_square(given.n(), &queens)
+        }
+    }
+}
+
+/// |H| / |F| of a board of size `n` with these queens.
+fn on_the_square(n: u32, queens: &[Square]) -> u32 {
+    if n < 2 {
+        return 1;
+    }
+    let keeps = |(reflected, turns): &(bool, u32)| {
+        queens.iter().all(|&queen| queens.contains(&image(n, queen, *reflected, *turns)))
+    };
+    let all = [false, true].into_iter().flat_map(|reflected| (0..4).map(move |t| (reflected, t)));
+    let kept: Vec<(bool, u32)> = all.filter(keeps).collect();
+    let may_fix =
+        |&&(reflected, turns): &&(bool, u32)| !reflected && (turns.is_multiple_of(2) || n % 4 <= 1);
+    (kept.len() / kept.iter().filter(may_fix).count()) as u32
+}
+
+/// The image of a square: exchanged with its mirror image in a diagonal if `reflected`, then turned.
+fn image(n: u32, square: Square, reflected: bool, turns: u32) -> Square {
+    let Square { column, row } = square;
+    let start = if reflected { Square { column: row, row: column } } else { square };
+    (0..turns).fold(start, |at, _| Square { column: at.row, row: n - 1 - at.column })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Given;
+    use crate::squares::parse_squares;
+
+    fn completions(n: u32, queens: &str) -> u32 {
+        let queens = parse_squares(queens).expect("they are squares");
+        divisor(&Problem::Completions(Given::new(n, &queens).expect("they can stand so")))
+    }
+
+    #[test]
+    fn whole_boards_have_all_symmetries() {
+        let superqueens = |n| divisor(&Problem::Superqueens { n });
+        assert_eq!([0, 1, 2, 3, 4, 5, 10, 11, 12].map(superqueens), [1, 1, 4, 4, 2, 2, 4, 4, 2]);
+        let toroidal = |n| divisor(&Problem::Toroidal { n });
+        assert_eq!([0, 1, 5, 7].map(toroidal), [1, 1, 10, 14]);
+    }
+
+    #[test]
+    fn given_queens_leave_the_symmetries_that_keep_them() {
+        assert_eq!(completions(6, ""), 4);
+        // Queens on no axis, on a diagonal, in the centre, and ones that the half turn exchanges.
+        assert_eq!(completions(8, "b1"), 1);
+        assert_eq!(completions(8, "c3"), 2);
+        assert_eq!(completions(7, "d4"), 4);
+        assert_eq!(completions(5, "c3"), 2);
+        assert_eq!(completions(8, "b1,g8"), 1);
+    }
+
+    /// Counted one by one, the completions of small boards are the multiples that they should be.
+    #[test]
+    fn completions_of_small_boards_are_multiples() {
+        for n in 2..=7 {
+            for (column, row) in (0..n).flat_map(|column| (0..n).map(move |row| (column, row))) {
+                let given = Given::new(n, &[Square { column, row }]).expect("one queen");
+                let problem = Problem::Completions(given);
+                let found = fill(&problem, &given.queens().collect::<Vec<_>>(), 0);
+                assert_eq!(found % divisor(&problem), 0, "{given:?}: {found}");
+            }
+        }
+    }
+
+    fn fill(problem: &Problem, queens: &[Square], row: u32) -> u32 {
+        if row == problem.n() {
+            return 1;
+        }
+        if queens.iter().any(|queen| queen.row == row) {
+            return fill(problem, queens, row + 1);
+        }
+        let free = (0..problem.n()).map(|column| Square { column, row });
+        let free =
+            free.filter(|&square| !queens.iter().any(|&queen| problem.attack(queen, square)));
+        free.map(|square| fill(problem, &[queens, &[square]].concat(), row + 1)).sum()
+    }
+}

@@ -1,0 +1,56 @@
+//! What `board` says of counts before they are counted, against counts.
+
+use board::squares::Square;
+use board::{Cut, Given, Method, Problem, most_per_task, symmetry};
+use queens_count::{Backend, Kernel, completions, superqueens};
+
+/// Enough for any kernel of a small board, bytes.
+const MEMORY: u64 = 1 << 30;
+
+#[test]
+fn no_task_counts_more_than_its_bound() {
+    let mut counted = 0;
+    for n in 0..=8 {
+        let given = Given::new(n, &[]).expect("an empty board");
+        let rows = (0..=n.min(5)).map(|rows| Method::Rows { rows });
+        let rings = [1, 2].map(|width| Method::Ring { width });
+        let methods = || rows.clone().chain(rings).chain([Method::Halves]);
+        let total = methods().map(|method| (Problem::Total { n }, method));
+        let others =
+            [Problem::Toroidal { n }, Problem::Superqueens { n }, Problem::Completions(given)];
+        let others = rows.clone().flat_map(|method| others.map(|problem| (problem, method)));
+        for (problem, method) in total.chain(others).filter(|(problem, m)| problem.suits(*m)) {
+            let cut = Cut::new(problem, method).expect("it is cut so");
+            let most = most_per_task(problem, method).expect("it is cut so");
+            let mut kernel =
+                Kernel::of(MEMORY, Backend::Portable, problem, method).expect("there is memory");
+            for task in 0..cut.len() {
+                let count = kernel.count_range(&cut, task..task + 1).expect("it is a task");
+                assert!(u128::from(count) <= most, "{problem} by {method}: {count} of {most}");
+                counted += 1;
+            }
+        }
+    }
+    assert!(counted > 500, "{counted}");
+}
+
+#[test]
+fn totals_are_the_multiples_that_symmetry_demands() {
+    for n in 2..=12 {
+        let (count, divisor) = (superqueens(n), symmetry::divisor(&Problem::Superqueens { n }));
+        assert_eq!(count.map(|count| count % u128::from(divisor)), Ok(0), "N = {n}");
+    }
+    let mut divisors = Vec::new();
+    for n in 4..=7 {
+        let squares = || (0..n).flat_map(|row| (0..n).map(move |column| Square { column, row }));
+        for (a, b) in squares().flat_map(|a| squares().map(move |b| (a, b))) {
+            let queens = if a == b { vec![a] } else { vec![a, b] };
+            let Ok(given) = Given::new(n, &queens) else { continue };
+            let divisor = symmetry::divisor(&Problem::Completions(given));
+            let count = completions(n, &queens).expect("it counts");
+            assert_eq!(count % u128::from(divisor), 0, "{given:?}: {count}");
+            divisors.push(divisor);
+        }
+    }
+    assert!([1, 2, 4].iter().all(|divisor| divisors.contains(divisor)));
+}

@@ -1,0 +1,57 @@
+//! Totals that contradict what is known, and what becomes of their jobs.
+//!
+//! ```text
+//!   all is counted, nothing is disputed, nothing waits for an audit
+//!     the total contradicts nothing ──► Finish ──durable──► done
+//!     it contradicts a fact         ──► Hold   ──durable──► held ──an audit──► runs again
+//! ```
+
+use super::{Farm, Pending};
+use crate::job::Job;
+use crate::{Effect, Held, JobId, JobState, LedgerCommand, Suspect};
+
+impl Job {
+    /// Whether it is held, or on the way to be.
+    pub(super) fn is_being_held(&self) -> bool {
+        self.holding || self.state == JobState::Held
+    }
+
+    /// Whether it can end: everything is counted, and nothing waits for another count.
+    fn is_complete(&self) -> bool {
+        self.is_covered() && self.disputes.is_empty() && self.audits.are_over()
+    }
+}
+
+impl Farm {
+    /// Holds a job that is complete and whose total contradicts a fact, as `reason` says.
+    pub(super) fn hold(&mut self, id: JobId, reason: String) {
+        let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
+        job.holding = true;
+        let (tasks, total) = (job.tasks, job.total);
+        let command = LedgerCommand::Hold { job: id, tasks, total, reason: reason.clone() };
+        self.command(command, Pending::Hold { job: id, reason });
+    }
+
+    pub(super) fn held_written(&mut self, id: JobId, reason: String, worst: Vec<Suspect>) {
+        let job = self.jobs.get_mut(&id).expect("jobs are never removed");
+        job.holding = false;
+        if job.state == JobState::Cancelled || !job.is_complete() {
+            return; // cancelled or reopened while the record was on its way
+        }
+        job.held = Some(Held { reason, worst });
+        (job.state, job.durable_state) = (JobState::Held, JobState::Held);
+        self.requeue(id);
+        self.effects.push(Effect::Held { job: id });
+    }
+
+    /// Looks again at a job that an earlier process ended or held: what is known may have changed since.
+    pub(super) fn look_again(&mut self, id: JobId) {
+        let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
+        let is_contradicted = job.known.contradiction(job.total).is_some();
+        match job.state {
+            JobState::Done if is_contradicted => self.reopen(id),
+            JobState::Held if !is_contradicted => self.reopen(id),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Totals that contradict what is known are held.
+
+use farm::{
+    AuditPolicy, Effect, Event, Fact, JobId, JobState, Known, LedgerCommand, Refusal, RequestId,
+    SessionId, Slice, Verdict,
+};
+
+use crate::stage::{AUDIT_ALL, Stage, audits, kernel, plan, range, report, tally, work};
+
+/// Four tasks, of which no one counts more than 10, that are known to count 5 together.
+fn known() -> Known {
+    let fact = Fact::Published { value: 5, source: "a paper" };
+    Known { most_per_task: 10, facts: vec![fact] }
+}
+
+fn submit(stage: &mut Stage, audit: Option<AuditPolicy>) -> JobId {
+    let (request, plan, slice) = (RequestId(7), plan(4), Slice::ALL);
+    let (priority, thread_memory, known) = (0, 0, known());
+    stage.act(Event::Submitted { request, plan, slice, priority, audit, thread_memory, known });
+    stage.farm.jobs(JobId(0), usize::MAX).last().expect("it was submitted").id
+}
+
+/// Reports the worker's newest loan with one count a task, but `more` in its first.
+fn tell(stage: &mut Stage, worker: SessionId, more: u64, name: &str) -> Option<Verdict> {
+    let loan = stage.last_loan(worker);
+    let told = farm::Report {
+        lease: loan.lease,
+        proof: loan.proof,
+        tally: tally(loan.plan, loan.range, more),
+        kernel: kernel(name),
+        ..report(loan.job, loan.plan, loan.range)
+    };
+    stage.report(worker, told)
+}
+
+/// A job that is held, because w1 has counted 4 where 5 is known.
+fn held() -> (Stage, JobId) {
+    let mut stage = Stage::new();
+    let job = submit(&mut stage, None);
+    let worker = stage.join("w1", 4);
+    assert_eq!(tell(&mut stage, worker, 0, "portable"), Some(Verdict::Accepted));
+    (stage, job)
+}
+
+fn answer(stage: &mut Stage, event: Event) -> Result<JobId, Refusal> {
+    stage.act(event);
+    let answers = stage.sent.iter().rev().find_map(|effect| match effect {
+        Effect::Reply { answer, .. } => Some(*answer),
+        _ => None,
+    });
+    answers.expect("it is answered")
+}
+
+#[test]
+fn a_total_that_contradicts_a_fact_is_held_with_the_reason_and_what_looks_worst() {
+    let (stage, job) = held();
+
+    assert_eq!(stage.state(job).0, JobState::Held);
+    assert!(stage.sent.contains(&Effect::Held { job }));
+    assert!(!stage.sent.contains(&Effect::Finished { job }), "nobody is told that it is done");
+    let held = stage.farm.job(job).and_then(|view| view.held).expect("it is held");
+    assert!(held.reason.contains("comes to 4") && held.reason.contains("a paper"), "{held:?}");
+    assert_eq!(held.worst.len(), 1);
+    assert_eq!((held.worst[0].range, held.worst[0].count), (range(0, 4), 4));
+    assert_eq!(held.worst[0].worker, "w1");
+}
+
+#[test]
+fn a_total_that_contradicts_nothing_is_done() {
+    let mut stage = Stage::new();
+    let job = submit(&mut stage, None);
+    let worker = stage.join("w1", 4);
+
+    tell(&mut stage, worker, 1, "portable");
+
+    assert_eq!(stage.state(job), (JobState::Done, 5));
+    assert_eq!(stage.farm.job(job).and_then(|view| view.held), None);
+}
+
+#[test]
+fn a_count_that_no_tasks_can_have_is_invalid_and_changes_nothing() {
+    let mut stage = Stage::new();
+    let job = submit(&mut stage, None);
+    let worker = stage.join("w1", 4);
+
+    // Four tasks count 40 at most.
+    assert_eq!(tell(&mut stage, worker, u64::MAX - 4, "portable"), Some(Verdict::Invalid));
+    assert_eq!(tell(&mut stage, worker, 37, "portable"), Some(Verdict::Invalid));
+    assert_eq!(stage.farm.job(job).map(|view| view.tasks_done), Some(0));
+
+    assert_eq!(tell(&mut stage, worker, 36, "portable"), Some(Verdict::Accepted));
+    assert_eq!(stage.state(job).0, JobState::Held);
+}
+
+#[test]
+fn an_audit_counts_what_looks_worst_again_and_the_job_is_done_once_it_is_right() {
+    let (mut stage, job) = held();
+    let one_of_a_million = AuditPolicy { share_ppm: 0, ..AUDIT_ALL };
+
+    let request = RequestId(70);
+    let asked = Event::AuditAsked { request, job, policy: one_of_a_million };
+    assert_eq!(answer(&mut stage, asked), Ok(job));
+    assert_eq!(stage.state(job).0, JobState::Running);
+    for worker in ["w2", "w3"] {
+        let worker = stage.join(worker, 4);
+        tell(&mut stage, worker, 1, "search");
+    }
+
+    assert_eq!(stage.state(job), (JobState::Done, 5));
+    assert!(stage.sent.contains(&Effect::Finished { job }));
+}
+
+#[test]
+fn an_audit_that_confirms_what_is_wrong_ends_in_a_held_job_again() {
+    let (mut stage, job) = held();
+    let audited = Event::AuditAsked { request: RequestId(70), job, policy: AUDIT_ALL };
+    answer(&mut stage, audited).expect("it may be audited");
+    let two = stage.join("w2", 4);
+
+    work(&mut stage, two);
+
+    assert_eq!(stage.state(job), (JobState::Held, 4));
+    let holds =
+        stage.commands.iter().filter(|command| matches!(command, LedgerCommand::Hold { .. }));
+    assert_eq!(holds.count(), 2);
+}
+
+#[test]
+fn a_held_job_is_cancelled_but_neither_paused_nor_resumed() {
+    let (mut stage, job) = held();
+    let request = RequestId(70);
+    let refused = Err(Refusal::Held(job));
+    assert_eq!(answer(&mut stage, Event::Paused { request, job }), refused);
+    assert_eq!(answer(&mut stage, Event::Resumed { request, job }), refused);
+    assert_eq!(stage.state(job).0, JobState::Held);
+
+    assert_eq!(answer(&mut stage, Event::Cancelled { request, job }), Ok(job));
+    assert_eq!(stage.state(job).0, JobState::Cancelled);
+    assert_eq!(stage.farm.job(job).and_then(|view| view.held), None);
+}
+
+#[test]
+fn nobody_is_told_anything_before_the_ledger_holds_it_and_a_cancelled_job_is_not_held() {
+    let mut stage = Stage::new();
+    let job = submit(&mut stage, None);
+    let worker = stage.join("w1", 4);
+    stage.slow_disk = true;
+    tell(&mut stage, worker, 0, "portable");
+    stage.flush();
+    assert_eq!(stage.state(job).0, JobState::Running, "the record is on its way");
+
+    let request = RequestId(70);
+    stage.act(Event::Resumed { request, job });
+    stage.act(Event::Cancelled { request: RequestId(71), job });
+    stage.flush();
+
+    let refusal = Effect::Reply { request, answer: Err(Refusal::Held(job)) };
+    assert!(stage.sent.contains(&refusal));
+    assert!(!stage.sent.contains(&Effect::Held { job }));
+    assert_eq!(stage.state(job).0, JobState::Cancelled);
+}
+
+#[test]
+fn a_held_job_stays_held_through_a_restart_until_the_fact_is_mended() {
+    let (mut stage, job) = held();
+    let before = stage.farm.job(job).and_then(|view| view.held);
+
+    stage.restart_knowing(&known());
+    assert_eq!(stage.state(job).0, JobState::Held);
+    assert_eq!(stage.farm.job(job).and_then(|view| view.held), before);
+
+    stage.restart_knowing(&Known::nothing());
+    assert_eq!(stage.state(job), (JobState::Done, 4));
+}
+
+#[test]
+fn a_job_that_an_earlier_version_called_done_is_held_if_its_total_is_wrong() {
+    let mut stage = Stage::new();
+    let job = stage.submit(4, 0);
+    let worker = stage.join("w1", 4);
+    work_once(&mut stage, worker);
+    assert_eq!(stage.state(job), (JobState::Done, 4));
+
+    stage.restart_knowing(&known());
+
+    assert_eq!(stage.state(job).0, JobState::Held);
+}
+
+fn work_once(stage: &mut Stage, worker: SessionId) {
+    let loan = stage.last_loan(worker);
+    stage.finish(worker, &loan, 1_000);
+}
+
+#[test]
+fn a_seed_is_told_when_its_job_is_over_and_its_commitment_at_once() {
+    let mut stage = Stage::new();
+    let job = submit(&mut stage, Some(AUDIT_ALL));
+    let audit =
+        |stage: &Stage| stage.farm.job(job).and_then(|view| view.audit).expect("it has one");
+    let of_running = audit(&stage);
+    assert_eq!((of_running.commitment, of_running.revealed), (AUDIT_ALL.commitment(), None));
+
+    let request = RequestId(70);
+    stage.act(Event::Paused { request, job });
+    assert_eq!(audit(&stage).revealed, None);
+    answer(&mut stage, Event::Cancelled { request, job }).expect("it is not over");
+
+    assert_eq!(audit(&stage).revealed, Some(AUDIT_ALL));
+}
+
+#[test]
+fn a_seed_that_was_told_chooses_nothing_any_more_and_all_is_audited() {
+    for restarts in [false, true] {
+        // Given: a job is done, and its seed is told, which has chosen nothing.
+        let mut stage = Stage::new();
+        let job = submit(&mut stage, Some(AuditPolicy { share_ppm: 1, ..AUDIT_ALL }));
+        let liar = stage.join("w1", 4);
+        tell(&mut stage, liar, 1, "portable");
+        assert_eq!((stage.state(job).0, audits(&stage, job)), (JobState::Done, (0, 0)));
+
+        // When its worker is proven wrong in another job, so that all is counted anew
+        stage.submit_audited(2);
+        tell(&mut stage, liar, 0, "portable");
+        for worker in ["w2", "w3"] {
+            let worker = stage.join(worker, 2);
+            tell(&mut stage, worker, 7, "search");
+        }
+        assert_eq!(stage.state(job).0, JobState::Running);
+        if restarts {
+            stage.restart_knowing(&known());
+            stage.tick(10_000);
+        }
+        let worker = stage.join("w4", 100);
+        for session in [SessionId(2), SessionId(3), worker] {
+            let of_job = stage.loans(session).into_iter().filter(|loan| loan.job == job);
+            for loan in of_job {
+                stage.finish(session, &loan, 1_000);
+            }
+        }
+
+        // Then all of it is to be counted twice.
+        let (tasks_done, wanted) =
+            (stage.farm.job(job).map(|view| view.tasks_done), audits(&stage, job).0);
+        assert!(
+            tasks_done > Some(0) && wanted > 0,
+            "restarts: {restarts}, {tasks_done:?}, {wanted}"
+        );
+    }
+}

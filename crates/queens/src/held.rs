@@ -1,0 +1,39 @@
+//! Totals that contradict what is known.
+
+use farm::{Fact, Held, Problem, Suspect};
+
+use crate::failure::Failure;
+
+/// The ranges that look worst, the worst first. Names of workers are the workers' own, so they are escaped.
+pub(crate) fn worst(held: &Held) -> String {
+    let one = |Suspect { range, count, worker }: &Suspect| {
+        format!("{range} counts {count} by {}", worker.escape_debug())
+    };
+    held.worst.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// Checks a total that was counted without ranges: the sum of all placements, before symmetry.
+///
+/// # Errors
+///
+/// [`Failure::TotalHeld`], if it contradicts what is known.
+pub(crate) fn check_total(problem: Problem, total: u128) -> Result<(), Failure> {
+    let Some(reason) = Fact::contradiction(&Fact::about(problem), total) else { return Ok(()) };
+    let (what, held) = (problem.to_string(), Held { reason, worst: Vec::new() });
+    Err(Failure::TotalHeld { what, held, ledger: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_total_that_cannot_be_right_is_no_result() {
+        let problem = Problem::Total { n: 8 };
+        check_total(problem, vectors::total(8)).expect("it is right");
+        let failure = check_total(problem, 93).expect_err("it is wrong");
+        assert_eq!(failure.code(), 17);
+        let said = failure.to_string();
+        assert!(said.contains("comes to 93") && said.contains("OEIS A000170"), "{said}");
+    }
+}

@@ -1,0 +1,209 @@
+//! Totals that cannot be right: their jobs are held, and nobody is told that they are done.
+
+use std::fs;
+use std::time::Duration;
+
+use farm::{Agent, AgentConfig, KernelName, Loan, Millis, Part, Range, Tally, WorkerOrder};
+use serde_json::Value;
+use service::Endpoint;
+use service::worker::{Connect, GrpcConnector, Link, LinkEnd};
+use tokio::runtime::Runtime;
+use tokio_stream::StreamExt;
+
+use crate::support::process::{queens, run, wait_until};
+use crate::support::{Farm, Scratch};
+
+#[test]
+fn a_worker_that_counts_42_does_not_make_42_a_total() {
+    // Given: a worker that is lent all of N = 16, and says 42.
+    let farm = Farm::new("", "");
+    let coordinator = farm.start_coordinator();
+    let liar = Liar::start(&farm, |ordinal| if ordinal == 0 { 42 } else { 0 });
+
+    // When somebody waits for the total
+    let waited = farm.client(&["submit", "16", "--wait"]);
+
+    // Then the wait ends without one, and says why, what looks worst, and what to do.
+    assert_eq!((waited.code, waited.stdout.as_str()), (Some(17), ""), "{}", waited.stderr);
+    let right = vectors::total(16).to_string();
+    let words = ["comes to 42", &right, "OEIS A000170", "worst", "liar", "`queens audit 1`"];
+    for word in words {
+        assert!(waited.stderr.contains(word), "{word}: {}", waited.stderr);
+    }
+    farm.client(&["watch", "1"]).refusal(17, &["job 1 is held", "`queens cancel 1`"]);
+    let status = farm.client(&["status", "1"]).success();
+    assert!(status.contains("state     held") && status.contains("worst     ["), "{status}");
+    let jobs = farm.client(&["jobs"]).success();
+    assert!(
+        jobs.contains("job 1 is held: the total comes to 42") && !jobs.contains("done"),
+        "{jobs}"
+    );
+    let job = json(&farm.client(&["status", "1", "--json"]).success());
+    assert_eq!((&job["state"], &job["total"]), (&"held".into(), &Value::Null));
+    assert!(job["held"]["reason"].as_str().is_some_and(|reason| reason.contains("42")), "{job}");
+    let worst = job["held"]["worst"].as_array().expect("a list");
+    let is_42 = |suspect: &Value| suspect["count"] == "42" && suspect["worker"] == "liar";
+    assert!(worst.len() <= 8 && worst.iter().any(is_42), "{job}");
+    for change in ["pause", "resume"] {
+        farm.client(&[change, "1"]).refusal(4, &["job 1 is held", "queens audit 1"]);
+    }
+
+    // The ledger says so to everybody, also after a restart.
+    drop(liar);
+    drop(coordinator);
+    let scratch = Scratch::new();
+    let (bundle, merged) = (scratch.path("bundle"), scratch.path("merged.db"));
+    let ledger = farm.ledger().to_str().expect("it is text");
+    let [bundle, merged] = [&bundle, &merged].map(|path| path.to_str().expect("it is text"));
+    run(&mut queens(&["export", "1", bundle, "--ledger", ledger])).success();
+    let verified = run(&mut queens(&["verify", bundle, "--sample", "0"])).success();
+    assert!(verified.contains("unfinished: it is held"), "{verified}");
+    run(&mut queens(&["count", "16", "--ledger", ledger])).refusal(17, &["comes to 42", ledger]);
+    let joined = run(&mut queens(&["merge", ledger, "--into", merged]));
+    assert_eq!((joined.code, joined.stdout.as_str()), (Some(17), ""), "{}", joined.stderr);
+    run(&mut queens(&["count", "16", "--ledger", merged])).refusal(17, &["comes to 42", merged]);
+    let _coordinator = farm.start_coordinator();
+    assert_eq!(json(&farm.client(&["status", "1", "--json"]).success())["held"], job["held"]);
+
+    // And an audit, of nothing but what looks worst, ends it with the right total.
+    farm.client(&["audit", "1", "--fraction", "0"]).success();
+    let _honest = [farm.start_worker(), farm.start_worker()];
+    assert_eq!(farm.client(&["watch", "1"]).success(), format!("{right}\n"));
+}
+
+#[test]
+fn a_count_that_no_task_can_have_ends_the_session_and_changes_nothing() {
+    let farm = Farm::new("", "");
+    let mut coordinator = farm.start_coordinator();
+    farm.submit(14, 3, 0);
+    let liar = Liar::start(&farm, |_| u64::MAX);
+
+    coordinator.wait_for_line("its tasks cannot count so much");
+
+    let end = liar.end();
+    assert!(matches!(&end, LinkEnd::Refused(_)), "{end:?}");
+    let job = json(&farm.client(&["status", "1", "--json"]).success());
+    assert_eq!((&job["state"], &job["tasks_done"]), (&"running".into(), &0.into()));
+    let _honest = farm.start_worker();
+    let total = farm.client(&["watch", "1"]).success();
+    assert_eq!(total, format!("{}\n", vectors::total(14)));
+}
+
+/// Whoever asks, and whatever the coordinator logs: the seed is a secret as long as it tells where nobody
+/// looks.
+#[test]
+fn the_seed_of_an_audit_is_told_when_the_job_is_over_and_was_committed_to() {
+    let farm = Farm::new("", "--report-ms 0");
+    let mut coordinator = farm.start_coordinator();
+    farm.client(&["submit", "12", "--audit", "0.5"]).success();
+    let scratch = Scratch::new();
+    let export = |name: &str| {
+        let path = scratch.path(name);
+        let words = ["export", "1", path.to_str().expect("it is text"), "--ledger"];
+        run(queens(&words).arg(farm.ledger())).success();
+        let text = fs::read_to_string(&path).expect("it was written");
+        json(text.lines().nth(1).expect("the policy"))
+    };
+    let status = || json(&farm.client(&["status", "1", "--json"]).success());
+
+    let running = status();
+    let commitment = running["audit_commitment"].as_str().expect("it is there").to_string();
+    assert_eq!((&running["audit_seed"], &running["audit_salt"]), (&Value::Null, &Value::Null));
+    let unfinished = export("unfinished");
+    assert_eq!(
+        (&unfinished["commitment"], &unfinished["revealed"]),
+        (&running["audit_commitment"], &Value::Null)
+    );
+    assert!(farm.client(&["status", "1"]).success().contains("seed secret until the job is over"));
+
+    let _workers = [farm.start_worker(), farm.start_worker()];
+    farm.client(&["watch", "1"]).success();
+    let done = status();
+    assert_eq!(done["audit_commitment"], commitment.as_str());
+    let number = |field: &str| done[field].as_str().expect("it is told").to_string();
+    let policy = farm::AuditPolicy {
+        share_ppm: 500_000,
+        seed: number("audit_seed").parse().expect("a number"),
+        salt: u128::from_str_radix(&number("audit_salt"), 16).expect("a number"),
+        by_search: false,
+    };
+    assert_eq!(policy.commitment().to_string(), commitment);
+    assert_eq!(export("finished")["revealed"]["seed"], number("audit_seed"));
+
+    // A second audit has another seed, which is no more told than the first.
+    let said = farm.client(&["audit", "1", "--all", "--seed", "987654321"]).success();
+    assert!(said.contains("committed to as"), "{said}");
+    coordinator.wait_for_line("audit ordered");
+    assert!(!said.contains("987654321") && !coordinator.said().contains("987654321"));
+    farm.client(&["watch", "1"]).success();
+    assert_eq!(status()["audit_seed"], "987654321");
+}
+
+/// A worker that is lent its tasks like any other, and counts what it likes.
+struct Liar {
+    session: tokio::task::JoinHandle<LinkEnd>,
+    runtime: Runtime,
+}
+
+impl Liar {
+    fn start(farm: &Farm, count: fn(u64) -> u64) -> Liar {
+        let runtime = Runtime::new().expect("threads can be started");
+        let endpoint = Endpoint::new(&farm.url(), None);
+        let session = runtime.spawn(lie(endpoint, count));
+        Liar { session, runtime }
+    }
+
+    fn end(self) -> LinkEnd {
+        wait_until("the session to end", || self.session.is_finished());
+        self.runtime.block_on(self.session).expect("it does not panic")
+    }
+}
+
+async fn lie(endpoint: Endpoint, count: fn(u64) -> u64) -> LinkEnd {
+    let mut agent = Agent::new(AgentConfig {
+        worker: "liar".into(),
+        build: executor::BUILD.into(),
+        instance: 1,
+        threads: 1,
+        memory: 1 << 40,
+        credit: 1 << 16,
+        report_ms: 0,
+        resend_ms: 60_000,
+    });
+    let mut connector = GrpcConnector { endpoint, backend: "portable".into() };
+    let Link { mut orders, messages } = match connector.connect().await {
+        Ok(link) => link,
+        Err(end) => return end,
+    };
+    let _ = messages.send(agent.connected()).await;
+    loop {
+        let order = tokio::time::timeout(Duration::from_millis(100), orders.next()).await;
+        match order {
+            Ok(Some(Ok(WorkerOrder::Loan(loan)))) => {
+                agent.lent(loan);
+                let tasks = loan.range.start()..loan.range.end();
+                tasks.for_each(|task| agent.finished(Millis(0), part(loan, task, count(task))));
+            }
+            Ok(Some(Ok(WorkerOrder::Ack(ack)))) => agent.acked(&ack),
+            Ok(Some(Ok(WorkerOrder::Revoke(lease)))) => agent.revoked(lease),
+            Ok(Some(Ok(WorkerOrder::Welcome | WorkerOrder::Tasks(_)))) | Err(_) => {}
+            Ok(Some(Err(end))) => return end,
+            Ok(None) => return LinkEnd::Lost("the session is over".into()),
+        }
+        for message in agent.poll(Millis(1)) {
+            let _ = messages.send(message).await;
+        }
+    }
+}
+
+/// A task of a loan, with a count that fits its residue and its digest.
+fn part(loan: Loan, task: u64, count: u64) -> Part {
+    let range = Range::new(task, task + 1).expect("it has a task");
+    let tally = Tally::EMPTY.with(loan.fingerprint, task, count).expect("it is one count");
+    let kernel = KernelName::new("a liar's").expect("it is short");
+    Part { loan, range, tally, kernel, busy_us: 10 }
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("it is JSON")
+}
