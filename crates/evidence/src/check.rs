@@ -413,7 +413,13 @@ mod tests {
 
     #[test]
     fn a_seed_may_be_secret_only_until_the_end_and_is_the_one_that_was_committed_to() {
-        let policy = AuditPolicy { share_ppm: 0, seed: 5, salt: 6, by_search: false };
+        let policy = AuditPolicy {
+            share_ppm: 0,
+            seed: 5,
+            salt: 6,
+            by_search: false,
+            across: Across::Machines,
+        };
         let seen = |line: &str, state| {
             let mut books = books(&[(0, 21)])?;
             books.lines = [0; 5];

@@ -319,7 +319,8 @@ mod tests {
     fn loan(lease: u64, plan: Plan) -> Loan {
         let range = Range::new(0, plan.tasks).expect("it has tasks");
         let fingerprint = plan.fingerprint();
-        Loan { lease: LeaseId(lease), job: JobId(1), plan, fingerprint, range, recount: None }
+        let proof = LoanProof { range, kind: LoanKind::Count, seal: [0; 16] };
+        Loan { lease: LeaseId(lease), job: JobId(1), plan, fingerprint, range, proof, recount: None }
     }
 
     fn all_tasks(n: u32, method: Method) -> (Plan, Tasks) {

@@ -131,7 +131,8 @@ mod tests {
         let plan = Plan { problem: Problem::Total { n: 8 }, method: Method::Halves, tasks: 1_000 };
         let (job, fingerprint) = (JobId(lease), plan.fingerprint());
         let range = Range::new(0, 1_000).expect("it has tasks");
-        Loan { lease: LeaseId(lease), job, plan, fingerprint, range, recount: None }
+        let proof = LoanProof { range, kind: LoanKind::Count, seal: [0; 16] };
+        Loan { lease: LeaseId(lease), job, plan, fingerprint, range, proof, recount: None }
     }
 
     fn tasks(len: usize) -> Tasks {

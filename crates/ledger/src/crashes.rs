@@ -11,11 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use board::{Cut, Tasks};
 use count::{Backend, Kernel};
-use farm::{
-    AuditPolicy, Config, Effect, Event, Farm, Hello, JobId, JobState, KernelName, Known, LeaseId,
-    LedgerCommand, Method, Millis, Plan, Problem, Range, Report, RequestId, Restored, SessionId,
-    Slice, Tally,
-};
+use farm::{Across, AuditPolicy, Config, Effect, Event, Farm, Hello, JobId, JobState, KernelName, Known, LeaseId, LedgerCommand, LoanKey, LoanKind, LoanTerms, Method, Millis, Plan, Problem, Range, Report, RequestId, Restored, SessionId, Slice, Tally};
 use rusqlite::Connection;
 
 use super::{CheckedLedger, Ledger};
@@ -202,7 +198,7 @@ fn play(
     after: impl FnMut(usize),
 ) -> (JobState, u128, usize) {
     let config = Config { grace_ms: 0, ..Config::default() };
-    let farm = Farm::restore(config, Millis(0), restored);
+    let farm = Farm::restore(config, key(), Millis(0), restored);
     let mut history = History { farm, ledger, batches: 0, before, after };
     history.go_on(vec![Event::Tick]);
     let request = RequestId(1);
@@ -220,6 +216,7 @@ fn play(
     for (session, worker) in [(1, "wrong"), (2, "right"), (3, "third")] {
         let hello = Hello {
             worker: worker.into(),
+            machine: worker.into(),
             build: "1.2.3".into(),
             instance: session,
             threads: 1,
@@ -227,10 +224,10 @@ fn play(
             credit: 1,
             holding: Vec::new(),
         };
-        history.go_on(vec![Event::Joined { session: SessionId(session), hello }]);
+        history.go_on(vec![Event::Joined { session: SessionId(session), owner: OWNER.into(), hello }]);
     }
 
-    let report_by = |name, session, start: u64, error| {
+    let report_by = |name, kind, session, start: u64, error| {
         let range = Range::new(start, cut.len().min(start + 5)).expect("it has tasks");
         let mut tasks = Tasks::new();
         cut.fill(range.start()..range.end(), &mut tasks).expect("it is of the plan");
@@ -241,19 +238,34 @@ fn play(
         let (fingerprint, lease) = (plan.fingerprint(), LeaseId(1));
         let tally = Tally::EMPTY.with(fingerprint, start, count).expect("it is one count");
         let kernel = KernelName::new(name).expect("there is such a kernel");
-        let report = Report { job: JOB, fingerprint, lease, range, tally, kernel, busy_us: 1 };
+        let terms = LoanTerms { job: JOB, plan: fingerprint, lease, owner: OWNER };
+        let proof = key().prove(&terms, range, kind);
+        let report =
+            Report { job: JOB, fingerprint, lease, proof, range, tally, kernel, busy_us: 1 };
         Event::Reported { session: SessionId(session), report }
     };
-    let report = |session, start, error| report_by("avx2", session, start, error);
+    let report = |session, start, error| report_by("avx2", LoanKind::Count, session, start, error);
     let starts = || (0..cut.len()).step_by(5);
     history.go_on(vec![report(1, 0, 1)]);
     history.go_on(starts().map(|start| report(2, start, 0)).collect());
     history.go_on(vec![report(3, 0, 0)]);
-    let policy = AuditPolicy { share_ppm: AuditPolicy::ALL, seed: 1, salt: 9, by_search: false };
+    let policy = AuditPolicy {
+        share_ppm: AuditPolicy::ALL,
+        seed: 1,
+        salt: 9,
+        by_search: false,
+        across: Across::Machines,
+    };
     history.go_on(vec![Event::AuditAsked { request, job: JOB, policy }]);
-    history.go_on(starts().map(|start| report_by("portable", 3, start, 0)).collect());
+    history.go_on(starts().map(|start| report_by("portable", LoanKind::Recount, 3, start, 0)).collect());
     let job = history.farm.job(JOB).expect("it was submitted");
     (job.state, job.total, job.disputes)
+}
+
+const OWNER: &str = "owner";
+
+fn key() -> LoanKey {
+    LoanKey::new([4; 32])
 }
 
 struct History<'a, B, A> {

@@ -3,11 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use farm::{
-    AuditPolicy, Author, Config, Effect, Event, Farm, Fingerprint, Found, Hello, JobId, JobState,
-    KernelName, Known, LeaseId, LedgerAnswer, LedgerCommand, Loan, Method, Millis, Plan, Problem,
-    Range, Report, RequestId, Restored, RestoredJob, SessionId, Slice, Tally, Ticket, Tiled, rules,
-};
+use farm::{Across, AuditPolicy, Author, Config, Effect, Event, Farm, Fingerprint, Found, Hello, JobId, JobState, KernelName, Known, LeaseId, LedgerAnswer, LedgerCommand, Loan, LoanKey, LoanKind, LoanProof, LoanTerms, Maker, Method, Millis, Plan, Problem, Range, Report, RequestId, Restored, RestoredJob, SessionId, Slice, Tally, Ticket, Tiled, rules};
 use tempfile::TempDir;
 
 use super::store::SqlStore;
@@ -60,7 +56,7 @@ fn answers_come_in_order_and_see_what_was_written_before() {
     let answers = ledger.apply(&[range(0, 10, 7), compare]).expect("it is written");
 
     let claim = tally(interval(0, 10), 7).claim();
-    let found = Found::Exactly { claim, worker: "worker".into(), kernel: kernel("avx2") };
+    let found = Found::Exactly { claim, maker: Some(maker("worker")), kernel: kernel("avx2") };
     assert_eq!(answers, [LedgerAnswer::Written, LedgerAnswer::Compared(found)]);
 }
 
@@ -71,17 +67,17 @@ fn a_comparison_names_the_worker_only_if_it_was_one_alone() {
     let found = |start, end| {
         rules::tiled(&mut SqlStore(&ledger.db), JOB, interval(start, end)).expect("it can be read")
     };
-    let tiled = |worker: &str, starts: &[u64]| {
+    let tiled = |worker: Option<&str>, starts: &[u64]| {
         let parts = starts.iter().map(|&start| tally(interval(start, start + 10), 1));
         let whole = parts.reduce(|sum, part| sum.join(part).expect("it is small"));
         let claim = whole.expect("there is a part").claim();
-        Some(Tiled { claim, worker: worker.into(), kernel: kernel("avx2") })
+        Some(Tiled { claim, maker: worker.map(maker), kernel: kernel("avx2") })
     };
 
-    assert_eq!(found(0, 10), tiled("a", &[0]));
-    assert_eq!(found(0, 20), tiled("a", &[0, 10]));
-    assert_eq!(found(0, 30), tiled("", &[0, 10, 20]));
-    assert_eq!(found(10, 30), tiled("", &[10, 20]));
+    assert_eq!(found(0, 10), tiled(Some("a"), &[0]));
+    assert_eq!(found(0, 20), tiled(Some("a"), &[0, 10]));
+    assert_eq!(found(0, 30), tiled(None, &[0, 10, 20]));
+    assert_eq!(found(10, 30), tiled(None, &[10, 20]));
     for (start, end) in [(0, 5), (5, 20), (20, 50), (30, 40), (0, 35)] {
         assert_eq!(found(start, end), None, "[{start}, {end})");
     }
@@ -150,7 +146,8 @@ fn the_thread_answers_until_it_fails_and_then_says_why() {
     let handle = spawn(ledger_with(&[]));
     let mut events = handle.events;
     let mut answer = |command| {
-        handle.commands.blocking_send((Ticket(1), command)).expect("the thread runs");
+        let request = LedgerRequest::Farm(Ticket(1), command);
+        handle.requests.blocking_send(request).expect("the thread runs");
         events.blocking_recv().expect("it answers")
     };
 
@@ -162,7 +159,7 @@ fn the_thread_answers_until_it_fails_and_then_says_why() {
 
     handle.thread.join().expect("it ended in peace");
     assert!(
-        handle.commands.blocking_send((Ticket(2), range(10, 20, 1))).is_err(),
+        handle.requests.blocking_send(LedgerRequest::Farm(Ticket(2), range(10, 20, 1))).is_err(),
         "it takes no more"
     );
 }
@@ -197,7 +194,7 @@ fn a_dispute_is_settled_by_a_third_count_and_survives_a_restart_at_any_point() {
 #[test]
 fn a_second_count_is_kept_beside_the_first() {
     let mut pair = Pair::new();
-    let policy = AuditPolicy { share_ppm: AuditPolicy::ALL, seed: 7, salt: 9, by_search: false };
+    let policy = everything(7, false);
     pair.submit(Some(policy));
     pair.join("first");
     pair.report("first", interval(0, 100), 7);
@@ -208,7 +205,7 @@ fn a_second_count_is_kept_beside_the_first() {
     pair.report("second", interval(0, 100), 7);
     assert_eq!(pair.job(), (JobState::Running, 7, 0), "the same kernel is no second opinion");
     pair.join("third").expect("it still is to be counted again");
-    pair.report_by("portable", "third", interval(0, 100), 7);
+    pair.recount("portable", "third", interval(0, 100), 7);
 
     assert_eq!(pair.job(), (JobState::Done, 7, 0));
     let audit = "SELECT worker || ' ' || kernel || ' ' || count FROM audits";
@@ -224,12 +221,12 @@ fn an_audit_of_a_job_that_is_done_opens_it_again() {
     pair.report("first", interval(60, 100), 4);
     assert_eq!(pair.job(), (JobState::Done, 7, 0));
 
-    let policy = AuditPolicy { share_ppm: AuditPolicy::ALL, seed: 7, salt: 9, by_search: true };
+    let policy = everything(7, true);
     pair.step(Event::AuditAsked { request: RequestId(2), job: JOB, policy });
     assert_eq!(pair.job(), (JobState::Running, 7, 0));
     pair.join("second");
-    pair.report_by("search", "second", interval(0, 60), 3);
-    pair.report_by("search", "second", interval(60, 100), 4);
+    pair.recount("search", "second", interval(0, 60), 3);
+    pair.recount("search", "second", interval(60, 100), 4);
 
     assert_eq!(pair.job(), (JobState::Done, 7, 0));
     assert_eq!(pair.text("SELECT seed || ' ' || by_search FROM audit_policies"), "7 1");
@@ -245,17 +242,16 @@ fn what_a_worker_counted_that_was_wrong_elsewhere_is_counted_again() {
     pair.report("liar", interval(10, 20), 2);
     pair.report("honest", interval(20, 30), 3);
     pair.report("liar", interval(30, 40), 999);
-    let everything =
-        AuditPolicy { share_ppm: AuditPolicy::ALL, seed: 1, salt: 9, by_search: false };
+    let everything = everything(1, false);
     pair.step(Event::AuditAsked { request: RequestId(2), job: JOB, policy: everything });
     // What another worker confirmed of the liar's counts stays; what it confirmed itself does not.
-    pair.report_by("portable", "honest", interval(0, 10), 1);
-    pair.report_by("portable", "liar", interval(20, 30), 3);
+    pair.recount("portable", "honest", interval(0, 10), 1);
+    pair.recount("portable", "liar", interval(20, 30), 3);
     assert_eq!(pair.text("SELECT group_concat(first) FROM ranges WHERE audit = 2"), "0,20");
 
-    pair.report_by("portable", "honest", interval(30, 40), 4);
+    pair.recount("portable", "honest", interval(30, 40), 4);
     pair.join("third");
-    pair.report_by("portable", "third", interval(30, 40), 4);
+    pair.recount("portable", "third", interval(30, 40), 4);
 
     assert_eq!(pair.text("SELECT worker FROM distrusted"), "liar");
     let rows = "SELECT group_concat(first || ':' || count || ':' || audit, ' ') FROM ranges";
@@ -310,7 +306,7 @@ fn a_flipped_bit_never_becomes_another_count() {
 /// What a total rests on, once a farm goes on from it.
 fn what_counts(jobs: Vec<RestoredJob>) -> Vec<(JobId, Plan, JobState, u64, u128)> {
     let farm =
-        Farm::restore(config(), Millis(0), Restored { epoch: 1, jobs, ..Restored::default() });
+        Farm::restore(config(), key(), Millis(0), Restored { epoch: 1, jobs, ..Restored::default() });
     let jobs = farm.jobs(JobId(0), usize::MAX);
     jobs.into_iter().map(|job| (job.id, job.plan, job.state, job.tasks_done, job.total)).collect()
 }
@@ -332,7 +328,7 @@ struct Pair {
 impl Pair {
     fn new() -> Pair {
         let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin).expect("it opens");
-        let farm = Farm::restore(config(), Millis(0), ledger.restored().clone());
+        let farm = Farm::restore(config(), key(), Millis(0), ledger.restored().clone());
         Pair { farm, ledger, workers: Vec::new(), loans: Vec::new() }
     }
 
@@ -361,6 +357,7 @@ impl Pair {
         let session = self.session(worker);
         let hello = Hello {
             worker: worker.into(),
+            machine: worker.into(),
             build: "1.2.3".into(),
             instance: session.0,
             threads: 1,
@@ -368,7 +365,7 @@ impl Pair {
             credit: 1000,
             holding: Vec::new(),
         };
-        self.step(Event::Joined { session, hello });
+        self.step(Event::Joined { session, owner: OWNER.into(), hello });
         self.loan_of(worker)
     }
 
@@ -384,14 +381,21 @@ impl Pair {
         });
     }
 
-    /// A worker reports, under its latest lease if it has any.
+    /// A worker reports a first count, under its latest lease if it has any.
     fn report(&mut self, worker: &str, range: Range, count: u64) {
-        self.report_by("avx2", worker, range, count);
+        self.tell(LoanKind::Count, "avx2", worker, range, count);
     }
 
-    fn report_by(&mut self, name: &str, worker: &str, range: Range, count: u64) {
+    /// A worker counts a range again, as if it had been asked.
+    fn recount(&mut self, name: &str, worker: &str, range: Range, count: u64) {
+        self.tell(LoanKind::Recount, name, worker, range, count);
+    }
+
+    fn tell(&mut self, kind: LoanKind, name: &str, worker: &str, range: Range, count: u64) {
         let lease = self.loan_of(worker).map_or(LeaseId(0), |loan| loan.lease);
-        let report = Report { lease, kernel: kernel(name), ..report(range, count) };
+        let terms = LoanTerms { job: JOB, plan: fingerprint(), lease, owner: OWNER };
+        let proof = key().prove(&terms, range, kind);
+        let report = Report { lease, proof, kernel: kernel(name), ..report(range, count) };
         self.step(Event::Reported { session: self.session(worker), report });
     }
 
@@ -418,7 +422,7 @@ impl Pair {
     fn assert_restart_changes_nothing(&self) {
         let restored = self.ledger.read_back().expect("it can be read");
         let restored = Restored { epoch: 2, ..restored };
-        let restarted = Farm::restore(config(), Millis(0), restored);
+        let restarted = Farm::restore(config(), key(), Millis(0), restored);
         let essence = |farm: &Farm| {
             let jobs = farm.jobs(JobId(0), usize::MAX).into_iter().map(|job| {
                 let audits = (job.audit, job.audits_wanted, job.audits_agreed);
@@ -468,7 +472,7 @@ fn range(start: u64, end: u64, count: u64) -> LedgerCommand {
 }
 
 fn range_by(start: u64, end: u64, count: u64, worker: &str) -> LedgerCommand {
-    let author = Author { worker: worker.into(), build: "1.2.3".into() };
+    let author = Author { maker: maker(worker), worker: worker.into(), build: "1.2.3".into() };
     LedgerCommand::Accept { report: report(interval(start, end), count), author, audit: false }
 }
 
@@ -477,6 +481,7 @@ fn report(range: Range, count: u64) -> Report {
         job: JOB,
         fingerprint: fingerprint(),
         lease: LeaseId((1 << 40) + 1),
+        proof: LoanProof { range, kind: LoanKind::Count, seal: [0; 16] },
         range,
         tally: tally(range, count),
         kernel: kernel("avx2"),
@@ -487,6 +492,21 @@ fn report(range: Range, count: u64) -> Report {
 /// All of it is counted by the first task.
 fn tally(range: Range, count: u64) -> Tally {
     Tally::EMPTY.with(fingerprint(), range.start(), count).expect("it is one count")
+}
+
+const OWNER: &str = "owner";
+
+fn maker(worker: &str) -> Maker {
+    Maker { owner: OWNER.into(), machine: worker.into() }
+}
+
+fn key() -> LoanKey {
+    LoanKey::new([4; 32])
+}
+
+fn everything(seed: u64, by_search: bool) -> AuditPolicy {
+    let (share_ppm, across) = (AuditPolicy::ALL, Across::Machines);
+    AuditPolicy { share_ppm, seed, salt: 9, by_search, across }
 }
 
 fn kernel(name: &str) -> KernelName {

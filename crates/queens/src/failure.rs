@@ -374,6 +374,10 @@ impl From<ServiceError> for Failure {
             ServiceError::Impostor { url, reason } => Failure::Impostor { url, reason },
             ServiceError::Listen { address, reason } => Failure::Listen { address, reason },
             ServiceError::Incompatible(text) => Failure::Incompatible(text),
+            ServiceError::Tasks(_) => Failure::Incompatible(format!(
+                "{error}; run the same version of this program at both ends, or work for another \
+                 coordinator"
+            )),
             ServiceError::Distrusted { url, reason } => Failure::Distrusted { url, reason },
             ServiceError::Stopping(gone) => Failure::Internal(gone.into()),
             ServiceError::Internal(error) => Failure::Internal(error),
@@ -384,6 +388,8 @@ impl From<ServiceError> for Failure {
 impl From<LocalError> for Failure {
     fn from(error: LocalError) -> Failure {
         match error {
+            // Here the coordinator is this program, too.
+            LocalError::Service(ServiceError::Tasks(error)) => Failure::Internal(error.into()),
             LocalError::Service(error) => error.into(),
             LocalError::Memory(error) => Failure::Memory(error),
             LocalError::Refused(refusal) => Failure::Job(refusal),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use board::CutError;
+use count::CountError;
 use ledger::LedgerError;
 
 /// The hub has ended, because the process is about to end.
@@ -81,6 +82,9 @@ pub enum ServiceError {
     /// Two versions of the program cannot work together.
     #[error("{0}")]
     Incompatible(String),
+    /// The coordinator sent tasks that cannot be counted.
+    #[error("the coordinator sent tasks that its plan does not have: {0}")]
+    Tasks(#[from] CountError),
     /// The coordinator does not trust this worker any more.
     #[error("the coordinator at {url} does not trust this worker any more: {reason}")]
     Distrusted {

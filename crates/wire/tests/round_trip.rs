@@ -1,11 +1,7 @@
 //! What one end says, the other end reads; and nothing that arrives can bring it down.
 
 use board::{Given, MethodChoice, Square, Tasks};
-use farm::{
-    Ack, AuditPolicy, AuditView, Digest, Fingerprint, Held, Hello, Holding, JobId, JobState,
-    JobView, KernelName, LeaseId, Loan, Method, Plan, Problem, Range, Recount, Report, Slice,
-    Suspect, Tally, TasksBlock, Verdict, WorkerMessage, WorkerOrder,
-};
+use farm::{Ack, Across, AuditPolicy, AuditView, Digest, Fingerprint, Held, Hello, Holding, JobId, JobState, JobView, KernelName, LeaseId, Loan, LoanKind, LoanProof, Method, Plan, Problem, Range, Recount, Report, Slice, Suspect, Tally, TasksBlock, Verdict, WorkerMessage, WorkerOrder};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use prost::Message as _;
@@ -110,9 +106,12 @@ fn read_all(bytes: &[u8]) {
 fn the_largest_messages_fit_the_limit() {
     let range = Range::new(u64::MAX - 1, u64::MAX).expect("not empty");
     let fingerprint = Fingerprint([0xff; 32]);
-    let holding = Holding { lease: LeaseId(u64::MAX), job: JobId(u64::MAX), fingerprint, range };
+    let proof = LoanProof { range, kind: LoanKind::Recount, seal: [0xff; 16] };
+    let (lease, job) = (LeaseId(u64::MAX), JobId(u64::MAX));
+    let holding = Holding { lease, job, fingerprint, range, proof };
     let hello = WorkerMessage::Hello(Hello {
         worker: "w".repeat(128),
+        machine: "m".repeat(128),
         build: "b".repeat(128),
         instance: u64::MAX,
         threads: 4096,
@@ -224,11 +223,12 @@ fn message() -> impl Strategy<Value = WorkerMessage> {
 }
 
 fn hello() -> impl Strategy<Value = Hello> {
-    let names = ("[!-~]{1,128}", "[!-~]{0,128}");
+    let names = ("[!-~]{1,128}", "[!-~]{1,128}", "[!-~]{0,128}");
     let numbers = (any::<u64>(), 1..=4096u32, any::<u64>(), any::<u64>());
     (names, numbers, vec(holding(), 0..5)).prop_map(
-        |((worker, build), (instance, threads, memory, credit), holding)| Hello {
+        |((worker, machine, build), (instance, threads, memory, credit), holding)| Hello {
             worker,
+            machine,
             build,
             instance,
             threads,
@@ -240,14 +240,20 @@ fn hello() -> impl Strategy<Value = Hello> {
 }
 
 fn holding() -> impl Strategy<Value = Holding> {
-    (0..1u64 << 63, 0..1u64 << 63, fingerprint(), range()).prop_map(
-        |(lease, job, fingerprint, range)| Holding {
+    (0..1u64 << 63, 0..1u64 << 63, fingerprint(), range(), proof()).prop_map(
+        |(lease, job, fingerprint, range, proof)| Holding {
             lease: LeaseId(lease),
             job: JobId(job),
             fingerprint,
             range,
+            proof,
         },
     )
+}
+
+fn proof() -> impl Strategy<Value = LoanProof> {
+    let kind = prop_oneof![Just(LoanKind::Count), Just(LoanKind::Recount)];
+    (range(), kind, any::<[u8; 16]>()).prop_map(|(range, kind, seal)| LoanProof { range, kind, seal })
 }
 
 fn report() -> impl Strategy<Value = Report> {
@@ -261,6 +267,7 @@ fn report() -> impl Strategy<Value = Report> {
             job: holding.job,
             fingerprint: holding.fingerprint,
             lease: holding.lease,
+            proof: holding.proof,
             range: holding.range,
             tally,
             kernel,
@@ -295,8 +302,8 @@ fn order() -> impl Strategy<Value = WorkerOrder> {
 }
 
 fn loan() -> impl Strategy<Value = Loan> {
-    (any::<u64>(), any::<u64>(), plan(), range(), prop::option::of(recount())).prop_map(
-        |(lease, job, plan, range, recount)| {
+    (any::<u64>(), any::<u64>(), plan(), range(), proof(), prop::option::of(recount())).prop_map(
+        |(lease, job, plan, range, proof, recount)| {
             let plan = Plan { tasks: plan.tasks.max(range.end()), ..plan };
             Loan {
                 lease: LeaseId(lease),
@@ -304,6 +311,7 @@ fn loan() -> impl Strategy<Value = Loan> {
                 plan,
                 fingerprint: plan.fingerprint(),
                 range,
+                proof,
                 recount,
             }
         },
@@ -366,8 +374,16 @@ fn job() -> impl Strategy<Value = JobView> {
 fn audits() -> impl Strategy<Value = (Slice, Option<AuditPolicy>, u64, u64)> {
     let slice = (1..=Slice::MOST, 1..=Slice::MOST)
         .prop_map(|(a, b)| Slice::new(a.min(b), a.max(b)).expect("it is a part"));
-    let policy = (0..=AuditPolicy::ALL, 0..1u64 << 63, any::<u128>(), any::<bool>()).prop_map(
-        |(share_ppm, seed, salt, by_search)| AuditPolicy { share_ppm, seed, salt, by_search },
+    let across = prop_oneof![Just(Across::Machines), Just(Across::Owners)];
+    let secrets = (0..1u64 << 63, any::<u128>());
+    let policy = (0..=AuditPolicy::ALL, secrets, any::<bool>(), across).prop_map(
+        |(share_ppm, (seed, salt), by_search, across)| AuditPolicy {
+            share_ppm,
+            seed,
+            salt,
+            by_search,
+            across,
+        },
     );
     (slice, prop::option::of(policy), any::<u64>(), any::<u64>())
 }

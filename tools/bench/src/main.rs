@@ -6,11 +6,13 @@
 //! cargo run --release -p bench -- phases       where the time of the method halves goes
 //! cargo run --release -p bench -- threads      speed-up by further threads
 //! cargo run --release -p bench -- hostile      how much floods slow honest workers down
+//! cargo run --release -p bench -- clients      how much clients that ask for much slow everybody else down
 //! ```
 #![forbid(unsafe_code)]
 
 mod args;
 mod bare;
+mod clients;
 mod coordinator;
 mod farm;
 mod hostile;
@@ -44,6 +46,9 @@ enum BenchCommand {
     /// What workers that flood the coordinator cost honest ones: durable results a second
     /// without and with them, side by side in one process
     Hostile(hostile::HostileBenchArgs),
+    /// What a client that asks for much costs honest workers and an honest client: durable results a
+    /// second and the time of a submission without and with it, in turns
+    Clients(clients::ClientsBenchArgs),
     /// Every method and counting loop on one core, side by side
     Methods(methods::MethodsBenchArgs),
     /// Where the time of the method halves goes
@@ -53,6 +58,9 @@ enum BenchCommand {
     /// One line of `methods`, in a process of its own
     #[command(hide = true)]
     Sample(methods::SampleArgs),
+    /// The hostile client of `clients`, in a process of its own
+    #[command(hide = true)]
+    Demand(clients::DemandArgs),
     /// The coordinator of `farm`, in a process of its own
     #[command(hide = true)]
     Coordinator(coordinator::CoordinatorArgs),
@@ -65,6 +73,8 @@ async fn main() -> Result<()> {
     match Cli::parse().command {
         BenchCommand::Farm(args) => farm::run(args).await,
         BenchCommand::Hostile(args) => hostile::run(args).await,
+        BenchCommand::Clients(args) => clients::run(args).await,
+        BenchCommand::Demand(args) => clients::flood(args).await,
         BenchCommand::Methods(args) => methods::run(args),
         BenchCommand::Phases(args) => phases::run(&args),
         BenchCommand::Threads(args) => threads::run(&args),

@@ -153,6 +153,14 @@ fn text(name: &str, source: &mut Source<'_>) -> String {
 
 /// A plan as the farm makes it, of a small board.
 fn plan(source: &mut Source<'_>) -> Vec<u8> {
+    let plan = small_plan(source);
+    // The number of tasks that a plan states is believed until they are counted.
+    let tasks = if source.one_in(4) { source.number() } else { plan.tasks };
+    wire::v1::Plan::from(&Plan { tasks, ..plan }).encode_to_vec()
+}
+
+/// A plan of a small board.
+pub(crate) fn small_plan(source: &mut Source<'_>) -> Plan {
     let n = 4 + source.below(5) as u32;
     let rows = Method::Rows { rows: source.below(4) as u32 };
     let (problem, method) = match source.below(6) {
@@ -168,7 +176,5 @@ fn plan(source: &mut Source<'_>) -> Vec<u8> {
         }
     };
     let tasks = Cut::new(problem, method).expect("it is cut so").len();
-    // The number of tasks that a plan states is believed until they are counted.
-    let tasks = if source.one_in(4) { source.number() } else { tasks };
-    wire::v1::Plan::from(&Plan { problem, method, tasks }).encode_to_vec()
+    Plan { problem, method, tasks }
 }

@@ -5,6 +5,7 @@
 //!   target     what arrives
 //!   messages   every message of the services, whole or damaged
 //!   texts      squares, boards, and names of problems, methods and variants
+//!   tasks      tasks that a plan has, or cannot have; a worker counts them
 //!   ledger     a ledger whose bytes or rows were altered
 //!   bundle     a bundle whose bytes were altered
 //! ```
@@ -27,10 +28,12 @@
 mod generate;
 mod read;
 mod source;
+mod tasks;
 mod texts;
 
 pub use read::{READERS, Read, Reader};
 pub use source::Source;
+pub use tasks::tasks;
 pub use texts::texts;
 
 /// The first byte of an input of [`messages`] whose other bytes are a message as they stand, of the

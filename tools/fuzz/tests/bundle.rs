@@ -5,10 +5,7 @@ use std::fs;
 use std::sync::LazyLock;
 
 use evidence::{Sample, check, export};
-use farm::{
-    Author, JobId, KernelName, LeaseId, LedgerCommand, Method, Plan, Problem, Range, Report, Slice,
-    Tally,
-};
+use farm::{Author, JobId, KernelName, LeaseId, LedgerCommand, LoanKind, LoanProof, Maker, Method, Plan, Problem, Range, Report, Slice, Tally};
 use fuzz::Source;
 use ledger::{CheckedLedger, Evidence, LedgerFault};
 use tempfile::TempDir;
@@ -32,11 +29,17 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
             fingerprint,
             lease: LeaseId(1),
             range: Range::new(start, end).expect("it has tasks"),
+            proof: LoanProof {
+                range: Range::new(start, end).expect("it has tasks"),
+                kind: LoanKind::Count,
+                seal: [0; 16],
+            },
             tally: Tally::EMPTY.with(fingerprint, start, count).expect("it is one count"),
             kernel: KernelName::new("avx2").expect("there is such a kernel"),
             busy_us: 1,
         };
-        let author = Author { worker: "w".into(), build: "1.2.3".into() };
+        let maker = Maker { owner: "o".into(), machine: "m".into() };
+        let author = Author { maker, worker: "w".into(), build: "1.2.3".into() };
         write(LedgerCommand::Accept { report, author, audit: false });
     }
     write(LedgerCommand::Finish { job: JOB, tasks, total: 92 });

@@ -5,10 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use farm::{
-    AuditPolicy, Author, Config, Farm, JobId, JobState, KernelName, LeaseId, LedgerCommand, Method,
-    Millis, Plan, Problem, Range, Report, Slice, Tally,
-};
+use farm::{Across, AuditPolicy, Author, Config, Farm, JobId, JobState, KernelName, LeaseId, LedgerCommand, LoanKey, LoanKind, LoanProof, Maker, Method, Millis, Plan, Problem, Range, Report, Slice, Tally};
 use fuzz::Source;
 use ledger::{CheckedLedger, Ledger, LedgerFault};
 use rusqlite::Connection;
@@ -32,7 +29,6 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
     for (job, kind) in (1..).zip(["total", "fundamental", "completions b4", "superqueens"]) {
         let problem = Problem::from_text(kind, 8).expect("there is such a problem");
         let plan = Plan { problem, ..plan() };
-        let by = |worker: &str| Author { worker: worker.into(), build: "1.2.3".into() };
         let report = |start, end, count| {
             let whole = report(start, end, count);
             let fingerprint = plan.fingerprint();
@@ -50,13 +46,19 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
         let settle = |start, end, count| LedgerCommand::Settle {
             report: report(start, end, count),
             author: by("c"),
-            wrong: vec!["d".into()],
+            wrong: vec![by("d").maker.party(Across::Machines)],
         };
         let confirm = |start, end, count| LedgerCommand::Confirm {
             report: Report { kernel: kernel("portable"), ..report(start, end, count) },
             author: by("b"),
         };
-        let policy = AuditPolicy { share_ppm: 500_000, seed: 5, salt: 9, by_search: false };
+        let policy = AuditPolicy {
+            share_ppm: 500_000,
+            seed: 5,
+            salt: 9,
+            by_search: false,
+            across: Across::Machines,
+        };
         let (job, slice) = (JobId(job), Slice::ALL);
         let commands = [
             LedgerCommand::CreateJob { job, plan, slice, priority: 1, audit: Some(policy) },
@@ -81,7 +83,7 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let (plan, slice) = (plan(), Slice::ALL);
     let job = LedgerCommand::CreateJob { job: JobId(9), plan, slice, priority: 3, audit: None };
     ledger.apply(&[job]).expect("it is written");
-    let author = Author { worker: "a".into(), build: "1.2.3".into() };
+    let author = by("a");
     let report = whole();
     ledger.apply(&[LedgerCommand::Accept { report, author, audit: false }]).expect("it is");
     let done = LedgerCommand::Finish { job: JobId(9), tasks: 100, total: 92 };
@@ -92,16 +94,23 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
 
 /// A report of the job 9. All of `count` is counted by the first task.
 fn report(start: u64, end: u64, count: u64) -> Report {
-    let fingerprint = plan().fingerprint();
+    let (fingerprint, range) = (plan().fingerprint(), Range::new(start, end));
+    let range = range.expect("it is not empty");
     Report {
         job: JobId(9),
         fingerprint,
         lease: LeaseId((1 << 40) + 1),
-        range: Range::new(start, end).expect("it is not empty"),
+        proof: LoanProof { range, kind: LoanKind::Count, seal: [0; 16] },
+        range,
         tally: Tally::EMPTY.with(fingerprint, start, count).expect("it is one count"),
         kernel: kernel("avx2"),
         busy_us: 1,
     }
+}
+
+fn by(worker: &str) -> Author {
+    let maker = Maker { owner: "o".into(), machine: worker.into() };
+    Author { maker, worker: worker.into(), build: "1.2.3".into() }
 }
 
 fn kernel(name: &str) -> KernelName {
@@ -138,7 +147,8 @@ fn opens_or_stays(path: &Path) {
     let before = fs::read(path).expect("it can be read");
     match open(path) {
         Ok(mut ledger) => {
-            Farm::restore(Config::default(), Millis(0), ledger.take_restored());
+            let key = LoanKey::new([0; 32]);
+            Farm::restore(Config::default(), key, Millis(0), ledger.take_restored());
         }
         Err(fault) => {
             assert!(!fault.to_string().is_empty());

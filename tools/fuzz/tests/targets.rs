@@ -19,6 +19,11 @@ fn texts() {
 }
 
 #[test]
+fn tasks() {
+    bolero::check!().for_each(fuzz::tasks);
+}
+
+#[test]
 #[ignore = "writes into the source tree"]
 #[allow(clippy::needless_update, reason = "fields that come later are as they are by default")]
 fn corpus() {

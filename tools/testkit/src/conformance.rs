@@ -4,11 +4,7 @@
 //! kept. Therefore every history reads back what it has written.
 
 use farm::rules::{self, MemoryStore};
-use farm::{
-    AuditPolicy, Author, Found, IntervalSet, JobId, JobState, KernelName, LeaseId, LedgerAnswer,
-    LedgerCommand, Method, Plan, Problem, Range, Report, Restored, RestoredJob, Slice, Tally,
-    Withdrawn,
-};
+use farm::{Across, AuditPolicy, Author, Found, IntervalSet, JobId, JobState, KernelName, LeaseId, LedgerAnswer, LedgerCommand, LoanKind, LoanProof, Maker, Method, Plan, Problem, Range, Report, Restored, RestoredJob, Slice, Tally, Withdrawn};
 
 /// A store behind the farm's rules.
 pub trait Subject {
@@ -39,8 +35,13 @@ impl Subject for MemoryStore {
 
 const JOB: JobId = JobId(1);
 const OTHER: JobId = JobId(2);
-const ALL: AuditPolicy =
-    AuditPolicy { share_ppm: AuditPolicy::ALL, seed: 1, salt: u128::MAX, by_search: false };
+const ALL: AuditPolicy = AuditPolicy {
+    share_ppm: AuditPolicy::ALL,
+    seed: 1,
+    salt: u128::MAX,
+    by_search: false,
+    across: Across::Machines,
+};
 
 /// Lets new stores live through every history.
 ///
@@ -99,14 +100,14 @@ fn rows_are_compared_where_they_tile(store: &mut impl Subject) {
         let compare = LedgerCommand::Compare { job: JOB, range: range(start, end) };
         store.apply(&[compare]).expect("it reads only").remove(0)
     };
-    let tiled = |worker: &str, starts: &[u64]| {
+    let tiled = |worker: Option<&str>, starts: &[u64]| {
         let parts = starts.iter().map(|&start| tally(range(start, start + 10), 1).claim());
         let claim = parts.reduce(|sum, part| sum.join(part).expect("it is small"));
         let (claim, kernel) = (claim.expect("some rows"), kernel("avx2"));
-        LedgerAnswer::Compared(Found::Exactly { claim, worker: worker.into(), kernel })
+        LedgerAnswer::Compared(Found::Exactly { claim, maker: worker.map(maker), kernel })
     };
-    assert_eq!(found(0, 20), tiled("a", &[0, 10]));
-    assert_eq!(found(10, 30), tiled("", &[10, 20]));
+    assert_eq!(found(0, 20), tiled(Some("a"), &[0, 10]));
+    assert_eq!(found(10, 30), tiled(None, &[10, 20]));
     for (start, end) in [(0, 5), (5, 20), (20, 50), (30, 40), (0, 35)] {
         assert_eq!(found(start, end), LedgerAnswer::Compared(Found::Unaligned), "[{start}, {end})");
     }
@@ -182,7 +183,7 @@ fn a_settlement_keeps_what_others_confirmed_and_takes_the_rest_back(store: &mut 
     write(store, &[dispute(JOB, "honest", 30, 40, 4)]);
 
     // When it is proven wrong
-    let wrong = vec!["liar".to_string()];
+    let wrong = vec![maker("liar").party(Across::Machines)];
     let (report, author) = (report(JOB, "avx2", (30, 40), 4), author("third"));
     let settle = LedgerCommand::Settle { report, author, wrong };
     let answers = store.apply(&[settle]).expect("there is a dispute");
@@ -197,7 +198,7 @@ fn a_settlement_keeps_what_others_confirmed_and_takes_the_rest_back(store: &mut 
     let (first, other) = (restored(store, JOB), restored(store, OTHER));
     assert_eq!((first.total, first.accepted), (8, set(&[(0, 10), (20, 40)])));
     assert_eq!((other.state, other.total), (JobState::Running, 0));
-    assert!(store.restored().distrusted.contains("liar"));
+    assert!(store.restored().distrusted.includes(&maker("liar")));
 }
 
 fn write(store: &mut impl Subject, commands: &[LedgerCommand]) {
@@ -237,6 +238,7 @@ fn report(job: JobId, name: &str, (start, end): (u64, u64), count: u64) -> Repor
         job,
         fingerprint: plan().fingerprint(),
         lease: LeaseId(1),
+        proof: LoanProof { range, kind: LoanKind::Count, seal: [0; 16] },
         range,
         tally: tally(range, count),
         kernel: kernel(name),
@@ -250,7 +252,11 @@ fn tally(range: Range, count: u64) -> Tally {
 }
 
 fn author(worker: &str) -> Author {
-    Author { worker: worker.into(), build: "1.2.3".into() }
+    Author { maker: maker(worker), worker: worker.into(), build: "1.2.3".into() }
+}
+
+fn maker(worker: &str) -> Maker {
+    Maker { owner: "owner".into(), machine: worker.into() }
 }
 
 fn kernel(name: &str) -> KernelName {

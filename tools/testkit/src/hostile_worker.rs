@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use executor::BUILD;
-use farm::{Hello, Holding, JobId, KernelName, LeaseId, Plan, Range, Report, Tally, WorkerMessage};
+use farm::{Hello, Holding, JobId, KernelName, LeaseId, LoanKind, LoanProof, Plan, Range, Report, Tally, WorkerMessage};
 use service::Endpoint;
 use service::worker::{Connect, GrpcConnector, Link};
 use tokio_stream::StreamExt;
@@ -127,20 +127,25 @@ pub async fn flood(attack: Attack, link: Link, target: &Target, harm: &Harm) {
 fn hello() -> Hello {
     let instance = rand::random();
     let worker = format!("hostile-{instance:016x}");
-    let build = BUILD.into();
-    Hello { worker, build, instance, threads: 1, memory: 0, credit: 0, holding: Vec::new() }
+    let (machine, build) = (worker.clone(), BUILD.into());
+    let (threads, memory, credit) = (1, 0, 0);
+    Hello { worker, machine, build, instance, threads, memory, credit, holding: Vec::new() }
 }
 
 /// A Hello that claims as many held ranges as possible. None of them was lent.
 fn large_hello(plan: &Plan) -> Hello {
-    let holding = |start| Holding {
-        lease: LeaseId(1),
-        job: JobId(1),
-        fingerprint: plan.fingerprint(),
-        range: Range::new(start, start + 1).expect("it has a task"),
+    let holding = |start| {
+        let range = Range::new(start, start + 1).expect("it has a task");
+        let (lease, job, fingerprint) = (LeaseId(1), JobId(1), plan.fingerprint());
+        Holding { lease, job, fingerprint, range, proof: forged(range) }
     };
     let starts = (0..plan.tasks).rev().step_by(2).take(Hello::MAX_HOLDINGS);
     Hello { holding: starts.map(holding).collect(), ..hello() }
+}
+
+/// The proof of a loan that was never made.
+fn forged(range: Range) -> LoanProof {
+    LoanProof { range, kind: LoanKind::Count, seal: [0x5a; 16] }
 }
 
 /// What it says next.
@@ -151,7 +156,9 @@ fn message(attack: Attack, target: &Target, number: u64) -> WorkerMessage {
         let (job, fingerprint, lease) = (JobId(job), plan.fingerprint(), LeaseId(1));
         let tally = Tally::EMPTY.with(fingerprint, start, count).expect("it is one count");
         let kernel = KernelName::ALL[0];
-        WorkerMessage::Report(Report { job, fingerprint, lease, range, tally, kernel, busy_us: 1 })
+        let (proof, busy_us) = (forged(range), 1);
+        let report = Report { job, fingerprint, lease, proof, range, tally, kernel, busy_us };
+        WorkerMessage::Report(report)
     };
     match attack {
         Attack::Credits => WorkerMessage::Credit(number % 2),

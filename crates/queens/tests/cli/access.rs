@@ -265,10 +265,17 @@ pub(crate) fn hello() -> v1::Hello {
     v1::Hello {
         protocol: wire::PROTOCOL,
         worker: "test".into(),
+        machine: "test".into(),
         instance: 1,
         threads: 1,
         ..Default::default()
     }
+}
+
+/// The form of a proof, sealed with no key.
+pub(crate) fn proof() -> Vec<u8> {
+    let range = farm::Range::new(0, 1).expect("it is not empty");
+    farm::LoanProof { range, kind: farm::LoanKind::Count, seal: [0; 16] }.to_bytes().to_vec()
 }
 
 pub(crate) fn report() -> v1::Report {
@@ -282,6 +289,7 @@ pub(crate) fn report() -> v1::Report {
         digest: vec![0; 16],
         kernel: "portable".into(),
         busy_us: 1,
+        proof: proof(),
     }
 }
 

@@ -126,6 +126,7 @@ fn the_seed_of_an_audit_is_told_when_the_job_is_over_and_was_committed_to() {
         seed: number("audit_seed").parse().expect("a number"),
         salt: u128::from_str_radix(&number("audit_salt"), 16).expect("a number"),
         by_search: false,
+        across: farm::Across::Machines,
     };
     assert_eq!(policy.commitment().to_string(), commitment);
     assert_eq!(export("finished")["revealed"]["seed"], number("audit_seed"));
@@ -162,6 +163,7 @@ impl Liar {
 async fn lie(endpoint: Endpoint, count: fn(u64) -> u64) -> LinkEnd {
     let mut agent = Agent::new(AgentConfig {
         worker: "liar".into(),
+        machine: "liar".into(),
         build: executor::BUILD.into(),
         instance: 1,
         threads: 1,

@@ -102,6 +102,51 @@ fn a_worker_leaves_a_coordinator_that_sends_nonsense() {
         .refusal(12, &["lacks its field `plan`"]);
 }
 
+/// A wrong or malicious coordinator must not bring a worker down with an internal fault.
+#[test]
+fn a_worker_leaves_a_coordinator_that_sends_tasks_that_no_plan_has() {
+    let ring =
+        Plan { problem: Problem::Total { n: 8 }, method: Method::Ring { width: 1 }, tasks: 42 };
+    let halves = Plan { problem: Problem::Total { n: 8 }, method: Method::Halves, tasks: 42 };
+    let torus =
+        Plan { problem: Problem::Toroidal { n: 7 }, method: Method::Rows { rows: 2 }, tasks: 42 };
+    let of = |plan: Plan| v1::Loan { plan: Some((&plan).into()), ..loan() };
+    let again = |unlike: &str, by_search| Some(v1::Recount { unlike: unlike.into(), by_search });
+    let masks = |down: u32| v1::Tasks { down: vec![down; 3], ..tasks() };
+    let cases = [
+        // No queens, queens beyond the board, too many queens
+        (loan(), tasks()),
+        (loan(), masks(0b11 << 31)),
+        (loan(), masks(0b111)),
+        (loan(), v1::Tasks { left: vec![u32::MAX; 3], ..masks(0b11) }),
+        (v1::Loan { recount: again("avx2", false), ..loan() }, masks(0b111)),
+        // Queens that attack each other, sets of another size, slices that no board of this size has
+        (of(ring), tasks()),
+        (of(halves), masks(0b111)),
+        (of(halves), v1::Tasks { left: vec![7 << 29; 3], ..masks(0b1111) }),
+        (v1::Loan { recount: again("search", true), ..of(halves) }, masks(0b1)),
+        (of(torus), masks(0xfff)),
+    ];
+    for (loan, tasks) in cases {
+        let answer = vec![Message::Loan(loan), Message::Tasks(tasks)];
+        let refused = worker_at(move || Ok(answer.clone()));
+        refused.refusal(12, &["tasks that its plan does not have", "another coordinator"]);
+    }
+
+    // Ranges that the plan does not have, weights that no symmetry gives, loans without end
+    let beyond = v1::OrdinalRange { start: 40, end: 43 };
+    worker_at(move || Ok(vec![Message::Loan(v1::Loan { range: Some(beyond), ..loan() })]))
+        .refusal(12, &["`range`", "[40, 43)"]);
+    let weightless = v1::Tasks { weight: vec![0; 3], ..masks(0b11) };
+    worker_at(move || Ok(vec![Message::Loan(loan()), Message::Tasks(weightless.clone())]))
+        .refusal(12, &["`weight`"]);
+    let loans: Vec<Message> =
+        (1..100).map(|lease| Message::Loan(v1::Loan { lease, ..loan() })).collect();
+    let url = fake_coordinator(move || Ok(loans.clone()));
+    let words = ["worker", "--credit", "10", "--log", "error", "--coordinator", &url];
+    run(&mut queens(&words)).refusal(12, &["more than 10 ranges without their tasks"]);
+}
+
 #[test]
 fn a_recount_larger_than_what_a_worker_agreed_to_hold_is_counted_all_the_same() {
     // Given a recount in three blocks, and then a message that ends any worker
@@ -154,6 +199,7 @@ fn loan() -> v1::Loan {
         job: 1,
         plan: Some((&plan).into()),
         range: Some(v1::OrdinalRange { start: 0, end: 3 }),
+        proof: crate::access::proof(),
         recount: None,
     }
 }

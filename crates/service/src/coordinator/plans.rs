@@ -24,7 +24,7 @@ use farm::{Plan, Problem};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::budget::Budget;
+use super::budget::{Budget, Rest};
 use crate::ServiceError;
 
 /// How long the plan of a submission may take, waiting included. It is less than a client may wait for an
@@ -120,13 +120,18 @@ impl Plans {
         budget: &Budget,
     ) -> Result<Plan, NoPlan> {
         let made = async {
-            let _alone = budget.planning().await;
-            self.in_turn(problem, choice).await
+            let mut rest = budget.planning().await;
+            self.in_turn(problem, choice, &mut rest).await
         };
         timeout(PLANNING_TIME, made).await.unwrap_or(Err(NoPlan::TooLong { problem }))
     }
 
-    async fn in_turn(&self, problem: Problem, choice: MethodChoice) -> Result<Plan, NoPlan> {
+    async fn in_turn(
+        &self,
+        problem: Problem,
+        choice: MethodChoice,
+        rest: &mut Rest,
+    ) -> Result<Plan, NoPlan> {
         let turn = self.short.acquire().await.map_err(anyhow::Error::from)?;
         let method = tokio::task::spawn_blocking(move || choice.for_problem(problem));
         let method = method.await.map_err(anyhow::Error::from)?;
@@ -138,12 +143,14 @@ impl Plans {
             return Ok(plan);
         }
         let turn = self.short.acquire().await.map_err(anyhow::Error::from)?;
+        let work = rest.work();
         let in_short = timeout(SHORT_TURN, elsewhere(problem, method)).await;
-        drop(turn);
+        drop((turn, work));
         let cut = match in_short {
             Ok(cut) => cut??,
             Err(_) => {
                 let _turn = self.long.acquire().await.map_err(anyhow::Error::from)?;
+                let _work = rest.work();
                 elsewhere(problem, method).await??
             }
         };

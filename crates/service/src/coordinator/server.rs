@@ -8,7 +8,6 @@ use std::time::Duration;
 use farm::{AuditPolicy, JobId, JobView, Problem, Refusal, Slice, WorkerMessage};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
-use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
 use tonic::service::interceptor::InterceptedService;
@@ -242,10 +241,8 @@ impl JobsService for Services {
         let problem = Problem::try_from(problem);
         let problem = problem.map_err(|error| Status::invalid_argument(error.to_string()))?;
 
-        let begun = Instant::now();
-        let plan = self.plans.submitted(problem, method.into(), &budget).await;
-        budget.spend(Cost::Submission(begun.elapsed()));
-        let plan = plan?;
+        let plan = self.plans.submitted(problem, method.into(), &budget).await?;
+        budget.spend(Cost::Change);
         let (slice, priority) = (Slice::ALL, request.priority);
         let audit = request.audit.map(policy).transpose()?;
         let job = self.grant(ClientRequest::Submit { plan, slice, priority, audit }).await?;
@@ -304,7 +301,7 @@ impl JobsService for Services {
                 }
                 tell = loop {
                     tokio::time::sleep(WATCH_INTERVAL).await;
-                    budget.begin_request().await;
+                    budget.begin_look().await;
                     match services.view(last.id.0).await {
                         Ok(job) if job == last && !sender.is_closed() => {}
                         Ok(job) => {

@@ -176,6 +176,13 @@ impl Worker {
     fn obey(&mut self, order: WorkerOrder) -> Result<(), ServiceError> {
         match order {
             WorkerOrder::Welcome => tracing::info!("the coordinator welcomes this worker"),
+            WorkerOrder::Loan(_) if self.loans.len() >= self.most_tasks => {
+                return Err(ServiceError::Incompatible(format!(
+                    "the coordinator lent more than {} ranges without their tasks, although this worker \
+                     agreed to hold no more tasks than that",
+                    self.most_tasks
+                )));
+            }
             WorkerOrder::Loan(loan) if self.leave_by.is_none() => {
                 tracing::debug!(lease = %loan.lease, job = %loan.job, range = %loan.range, "loan");
                 match self.executor.accepts(loan) {
@@ -238,7 +245,7 @@ impl Worker {
 
     fn finished(&mut self, part: Option<Result<Part, CountError>>) -> Result<(), ServiceError> {
         let part = part.ok_or_else(|| anyhow::anyhow!("a counting thread died"))?;
-        let part = part.map_err(|error| anyhow::anyhow!("a task cannot be counted: {error}"))?;
+        let part = part?;
         self.agent.finished(self.now(), part);
         Ok(())
     }

@@ -1,0 +1,276 @@
+//! Measures what clients that ask for much cost honest workers and an honest client.
+//!
+//! The coordinator and everybody honest are in this process, the hostile client in one of its own. Each round
+//! measures once without and once with it. What the coordinator does for the hostile client is what is to be
+//! seen; what the hostile client itself takes of the processors would be elsewhere in reality. Therefore its
+//! processor time is read from the system and taken from the time that the honest half is compared by.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use board::MethodChoice;
+use clap::Args;
+use farm::{Config, JobId, Plan, Problem, Slice};
+use ledger::CheckedLedger;
+use service::Endpoint;
+use service::coordinator::{Access, ClientRequest, Hub, HubHandle, Limits, Listener, Plans, serve};
+use testkit::hostile_client::{Demand, demand};
+use tokio::task::JoinSet;
+use wire::v1;
+use wire::v1::jobs_service_client::JobsServiceClient;
+
+use crate::bare::median_ratio;
+use crate::idle_worker::{Booked, idle};
+use crate::print;
+use crate::process::this_program;
+
+/// The job that the workers pretend to count.
+const PLAN: (u32, u32) = (30, 6);
+/// Tasks that an honest worker holds, and in each of its results.
+const CREDIT: u64 = 16_384;
+const TASKS_PER_RESULT: u64 = 40;
+/// How long each half of a round runs before it is measured.
+const SETTLE: Duration = Duration::from_millis(500);
+/// The pause between two honest submissions.
+const PAUSE: Duration = Duration::from_millis(100);
+
+#[derive(Debug, Args)]
+pub(crate) struct ClientsBenchArgs {
+    /// What the hostile client asks for [default: everything, one after the other]
+    #[arg(long, value_name = "DEMAND", value_parser = demands())]
+    only: Option<String>,
+    /// Number of connections of the hostile client, with 64 requests at a time on each
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    connections: u32,
+    /// Number of jobs that the coordinator has
+    #[arg(long, default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    jobs: u32,
+    /// Number of honest workers; they report as fast as they can and do not count
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    honest: u32,
+    /// Rounds for each demand
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: u32,
+    /// How long each half of a round is measured, seconds
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    seconds: u64,
+    /// The folder of the temporary ledger, on the disk that is measured
+    #[arg(long, default_value = ".", value_name = "FOLDER")]
+    folder: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DemandArgs {
+    #[arg(value_parser = demands())]
+    demand: String,
+    #[arg(long)]
+    coordinator: String,
+    #[arg(long)]
+    connections: u32,
+    #[arg(long)]
+    job: u64,
+}
+
+fn demands() -> clap::builder::PossibleValuesParser {
+    clap::builder::PossibleValuesParser::new(Demand::ALL.map(|(name, _)| name))
+}
+
+/// The hostile client, in a process of its own.
+pub(crate) async fn flood(args: DemandArgs) -> Result<()> {
+    let named = Demand::ALL.into_iter().find(|(name, _)| *name == args.demand);
+    let (_, what) = named.context("there is no such demand")?;
+    demand(what, Endpoint::new(&args.coordinator, None), args.connections, args.job).await;
+    Ok(())
+}
+
+pub(crate) async fn run(args: ClientsBenchArgs) -> Result<()> {
+    let folder = tempfile::tempdir_in(&args.folder).context("cannot make a folder")?;
+    let path = folder.path().join("ledger.db");
+    let ledger = CheckedLedger::open(&path).and_then(CheckedLedger::begin);
+    let ledger = ledger.map_err(|fault| fault.at(Some(&path)))?;
+    let config = Config { max_jobs: usize::MAX, ..Config::default() };
+    let (hub, handle) = Hub::new(config, ledger);
+    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let listener = Listener::bind(any, Limits::default()).await?;
+    let address = listener.address()?.to_string();
+    let endpoint = Endpoint::new(&address, None);
+    let mut others: JoinSet<Result<()>> = JoinSet::new();
+    others.spawn(async { Ok(hub.run().await?) });
+    let forever = std::future::pending();
+    let server = serve(listener.connections(), Access::Open, handle.clone(), forever);
+    others.spawn(async { Ok(server.await?) });
+    let own = submit_all(&handle, args.jobs).await?;
+    let booked = Arc::new(Booked::default());
+    for _ in 0..args.honest {
+        others.spawn(idle(endpoint.clone(), CREDIT, TASKS_PER_RESULT, booked.clone()));
+    }
+    tokio::select! {
+        measured = measure(&args, &address, own, &booked) => measured,
+        // The coordinator and the honest workers never end by themselves.
+        Some(ended) = others.join_next() => {
+            ended??;
+            Err(anyhow::anyhow!("an honest session ended early"))
+        }
+    }
+}
+
+/// Submits the job that is worked on and then small ones. Returns the last one.
+async fn submit_all(hub: &HubHandle, jobs: u32) -> Result<JobId> {
+    let plans = Plans::default();
+    let plan =
+        |(n, rows)| plans.make(Problem::Total { n }, MethodChoice::Rows { rows: Some(rows) });
+    let submit = async |plan: Plan, priority| {
+        let wish = ClientRequest::Submit { plan, slice: Slice::ALL, priority, audit: None };
+        anyhow::Ok(hub.request(wish).await??.id)
+    };
+    let mut last = submit(plan(PLAN)?, 0).await?;
+    let small = plan((12, 3))?;
+    for _ in 1..jobs {
+        last = submit(small, -1).await?;
+    }
+    Ok(last)
+}
+
+/// What honest workers and an honest client got.
+struct Half {
+    results_per_second: f64,
+    /// The median and the greatest time until a submission was answered.
+    submit: (Duration, Duration),
+    /// Processor time of the hostile client, in seconds of one processor.
+    hostile_seconds: f64,
+    seconds: f64,
+}
+
+async fn measure(
+    args: &ClientsBenchArgs,
+    address: &str,
+    own: JobId,
+    booked: &Booked,
+) -> Result<()> {
+    let processors = std::thread::available_parallelism()?.get() as f64;
+    half(args, address, booked, None).await?;
+    print(
+        "             results/s  beside it   ratio  apart   submit median, longest     beside it          \
+         its processors",
+    )?;
+    let chosen = |(name, _): &(&str, Demand)| args.only.as_deref().is_none_or(|only| only == *name);
+    for (name, _) in Demand::ALL.into_iter().filter(chosen) {
+        let (mut alone, mut beside, mut apart) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut submit, mut submit_beside) = (Vec::new(), Vec::new());
+        let mut used = 0.0;
+        for _ in 0..args.rounds {
+            let first = half(args, address, booked, None).await?;
+            let hostile = Hostile::start(name, address, args.connections, own)?;
+            let second = half(args, address, booked, Some(&hostile)).await?;
+            drop(hostile);
+            let share = second.hostile_seconds / second.seconds;
+            alone.push(first.results_per_second);
+            beside.push(second.results_per_second);
+            apart.push(second.results_per_second * processors / (processors - share).max(0.1));
+            submit.push(first.submit);
+            submit_beside.push(second.submit);
+            used += share;
+        }
+        let rounds = f64::from(args.rounds);
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / rounds;
+        print(format!(
+            "{name:<12} {:>9.0}  {:>9.0}  {:.3}  {:.3}  {:>22}  {:>22}  {:>8.2}",
+            mean(&alone),
+            mean(&beside),
+            median_ratio(&beside, &alone),
+            median_ratio(&apart, &alone),
+            times(&submit),
+            times(&submit_beside),
+            used / rounds
+        ))?;
+    }
+    Ok(())
+}
+
+/// The median of the medians, and the greatest of all.
+fn times(submits: &[(Duration, Duration)]) -> String {
+    let mut medians: Vec<Duration> = submits.iter().map(|&(median, _)| median).collect();
+    medians.sort();
+    let longest = submits.iter().map(|&(_, longest)| longest).max().unwrap_or_default();
+    let ms = |time: Duration| time.as_secs_f64() * 1e3;
+    format!("{:.0} ms, {:.0} ms", ms(medians[medians.len() / 2]), ms(longest))
+}
+
+async fn half(
+    args: &ClientsBenchArgs,
+    address: &str,
+    booked: &Booked,
+    hostile: Option<&Hostile>,
+) -> Result<Half> {
+    let processor = || hostile.map_or(0.0, Hostile::processor_seconds);
+    tokio::time::sleep(SETTLE).await;
+    let (before, used, begun) =
+        (booked.ranges.load(Ordering::Relaxed), processor(), Instant::now());
+    let mut submits = Vec::new();
+    while begun.elapsed() < Duration::from_secs(args.seconds) {
+        submits.push(submit_honestly(address).await?);
+        tokio::time::sleep(PAUSE).await;
+    }
+    submits.sort();
+    let seconds = begun.elapsed().as_secs_f64();
+    let results = booked.ranges.load(Ordering::Relaxed) - before;
+    Ok(Half {
+        results_per_second: results as f64 / seconds,
+        submit: (submits[submits.len() / 2], submits[submits.len() - 1]),
+        hostile_seconds: processor() - used,
+        seconds,
+    })
+}
+
+/// Connects, submits a job and waits for the answer, as a command does. Returns how long that took. The job
+/// is cancelled.
+async fn submit_honestly(address: &str) -> Result<Duration> {
+    let begun = Instant::now();
+    let mut client = JobsServiceClient::new(Endpoint::new(address, None).connect().await?);
+    let rows = v1::submit_request::Method::Rows(v1::RowsRequest { rows: Some(3) });
+    let problem = Some(Problem::Total { n: 13 }.into());
+    let submission =
+        v1::SubmitRequest { problem, method: Some(rows), priority: -1, ..Default::default() };
+    let submitted = client.submit(submission).await?.into_inner();
+    let took = begun.elapsed();
+    let job = submitted.job.context("there is no job in the answer")?.id;
+    client.cancel(v1::CancelRequest { job }).await?;
+    Ok(took)
+}
+
+/// The process of the hostile client. Dropping the value ends it.
+struct Hostile(Child);
+
+impl Hostile {
+    fn start(name: &str, address: &str, connections: u32, job: JobId) -> Result<Hostile> {
+        let mut command = this_program()?;
+        command.args(["demand", name, "--coordinator", address]);
+        command.args(["--connections", &connections.to_string(), "--job", &job.to_string()]);
+        Ok(Hostile(command.stdin(Stdio::null()).spawn().context("it cannot be started")?))
+    }
+
+    /// Its processor time, or 0 if the system does not tell.
+    fn processor_seconds(&self) -> f64 {
+        /// The system counts in hundredths of a second.
+        const TICKS: f64 = 100.0;
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.0.id()));
+        let stat = stat.unwrap_or_default();
+        // The second field is a name in parentheses; user and system time are the 14th and 15th.
+        let Some((_, rest)) = stat.rsplit_once(')') else { return 0.0 };
+        let ticks =
+            rest.split_whitespace().skip(11).take(2).filter_map(|tick| tick.parse::<f64>().ok());
+        ticks.sum::<f64>() / TICKS
+    }
+}
+
+impl Drop for Hostile {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
