@@ -301,7 +301,7 @@ mod tests {
 
     use board::Cut;
     use count::Kernel;
-    use farm::{JobId, Method, Plan, Problem, Range};
+    use farm::{JobId, LoanKind, LoanProof, Method, Plan, Problem, Range};
 
     use super::*;
 
@@ -320,7 +320,15 @@ mod tests {
         let range = Range::new(0, plan.tasks).expect("it has tasks");
         let fingerprint = plan.fingerprint();
         let proof = LoanProof { range, kind: LoanKind::Count, seal: [0; 16] };
-        Loan { lease: LeaseId(lease), job: JobId(1), plan, fingerprint, range, proof, recount: None }
+        Loan {
+            lease: LeaseId(lease),
+            job: JobId(1),
+            plan,
+            fingerprint,
+            range,
+            proof,
+            recount: None,
+        }
     }
 
     fn all_tasks(n: u32, method: Method) -> (Plan, Tasks) {

@@ -123,7 +123,7 @@ impl Block {
 
 #[cfg(test)]
 mod tests {
-    use farm::{JobId, LeaseId, Method, Problem};
+    use farm::{JobId, LeaseId, LoanKind, LoanProof, Method, Problem};
 
     use super::*;
 

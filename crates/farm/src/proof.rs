@@ -52,7 +52,7 @@ pub struct LoanTerms<'a> {
 impl LoanKey {
     /// The key with these bytes, which nobody else may know.
     #[must_use]
-    pub fn new(bytes: [u8; 32]) -> LoanKey {
+    pub const fn new(bytes: [u8; 32]) -> LoanKey {
         LoanKey(bytes)
     }
 

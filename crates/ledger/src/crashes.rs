@@ -11,7 +11,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use board::{Cut, Tasks};
 use count::{Backend, Kernel};
-use farm::{Across, AuditPolicy, Config, Effect, Event, Farm, Hello, JobId, JobState, KernelName, Known, LeaseId, LedgerCommand, LoanKey, LoanKind, LoanTerms, Method, Millis, Plan, Problem, Range, Report, RequestId, Restored, SessionId, Slice, Tally};
+use farm::{
+    Across, AuditPolicy, Config, Effect, Event, Farm, Hello, JobId, JobState, KernelName, Known,
+    LeaseId, LedgerCommand, LoanKey, LoanKind, LoanTerms, Method, Millis, Plan, Problem, Range,
+    Report, RequestId, Restored, SessionId, Slice, Tally,
+};
 use rusqlite::Connection;
 
 use super::{CheckedLedger, Ledger};
@@ -224,7 +228,11 @@ fn play(
             credit: 1,
             holding: Vec::new(),
         };
-        history.go_on(vec![Event::Joined { session: SessionId(session), owner: OWNER.into(), hello }]);
+        history.go_on(vec![Event::Joined {
+            session: SessionId(session),
+            owner: OWNER.into(),
+            hello,
+        }]);
     }
 
     let report_by = |name, kind, session, start: u64, error| {
@@ -257,7 +265,9 @@ fn play(
         across: Across::Machines,
     };
     history.go_on(vec![Event::AuditAsked { request, job: JOB, policy }]);
-    history.go_on(starts().map(|start| report_by("portable", LoanKind::Recount, 3, start, 0)).collect());
+    history.go_on(
+        starts().map(|start| report_by("portable", LoanKind::Recount, 3, start, 0)).collect(),
+    );
     let job = history.farm.job(JOB).expect("it was submitted");
     (job.state, job.total, job.disputes)
 }

@@ -3,11 +3,16 @@
 use std::fs;
 use std::path::Path;
 
-use farm::{Across, AuditPolicy, Author, Config, Effect, Event, Farm, Fingerprint, Found, Hello, JobId, JobState, KernelName, Known, LeaseId, LedgerAnswer, LedgerCommand, Loan, LoanKey, LoanKind, LoanProof, LoanTerms, Maker, Method, Millis, Plan, Problem, Range, Report, RequestId, Restored, RestoredJob, SessionId, Slice, Tally, Ticket, Tiled, rules};
+use farm::{
+    Across, AuditPolicy, Author, Config, Effect, Event, Farm, Fingerprint, Found, Hello, JobId,
+    JobState, KernelName, Known, LeaseId, LedgerAnswer, LedgerCommand, Loan, LoanKey, LoanKind,
+    LoanProof, LoanTerms, Maker, Method, Millis, Plan, Problem, Range, Report, RequestId, Restored,
+    RestoredJob, SessionId, Slice, Tally, Ticket, Tiled, rules,
+};
 use tempfile::TempDir;
 
 use super::store::SqlStore;
-use super::{CheckedLedger, Ledger, LedgerEvent, LedgerFault, spawn};
+use super::{CheckedLedger, Ledger, LedgerEvent, LedgerFault, LedgerRequest, spawn};
 
 const JOB: JobId = JobId(1);
 
@@ -305,8 +310,12 @@ fn a_flipped_bit_never_becomes_another_count() {
 
 /// What a total rests on, once a farm goes on from it.
 fn what_counts(jobs: Vec<RestoredJob>) -> Vec<(JobId, Plan, JobState, u64, u128)> {
-    let farm =
-        Farm::restore(config(), key(), Millis(0), Restored { epoch: 1, jobs, ..Restored::default() });
+    let farm = Farm::restore(
+        config(),
+        key(),
+        Millis(0),
+        Restored { epoch: 1, jobs, ..Restored::default() },
+    );
     let jobs = farm.jobs(JobId(0), usize::MAX);
     jobs.into_iter().map(|job| (job.id, job.plan, job.state, job.tasks_done, job.total)).collect()
 }

@@ -75,7 +75,11 @@ pub fn spawn(ledger: Ledger) -> LedgerHandle {
 
 impl Ledger {
     /// Does what was asked for, in order, in one transaction. Nothing of it is there if it fails.
-    fn serve(&self, batch: &[LedgerRequest]) -> Result<Vec<LedgerAnswer>, LedgerFault> {
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFault`], if the ledger cannot be written, or if something does not fit its rows.
+    pub fn serve(&self, batch: &[LedgerRequest]) -> Result<Vec<LedgerAnswer>, LedgerFault> {
         let mut store = SqlStore(&self.db);
         let mut serve = |request: &LedgerRequest| match request {
             LedgerRequest::Farm(_, command) => rules::execute(&mut store, command),

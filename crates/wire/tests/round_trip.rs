@@ -1,7 +1,11 @@
 //! What one end says, the other end reads; and nothing that arrives can bring it down.
 
 use board::{Given, MethodChoice, Square, Tasks};
-use farm::{Ack, Across, AuditPolicy, AuditView, Digest, Fingerprint, Held, Hello, Holding, JobId, JobState, JobView, KernelName, LeaseId, Loan, LoanKind, LoanProof, Method, Plan, Problem, Range, Recount, Report, Slice, Suspect, Tally, TasksBlock, Verdict, WorkerMessage, WorkerOrder};
+use farm::{
+    Ack, Across, AuditPolicy, AuditView, Digest, Fingerprint, Held, Hello, Holding, JobId,
+    JobState, JobView, KernelName, LeaseId, Loan, LoanKind, LoanProof, Method, Plan, Problem,
+    Range, Recount, Report, Slice, Suspect, Tally, TasksBlock, Verdict, WorkerMessage, WorkerOrder,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use prost::Message as _;
@@ -253,7 +257,11 @@ fn holding() -> impl Strategy<Value = Holding> {
 
 fn proof() -> impl Strategy<Value = LoanProof> {
     let kind = prop_oneof![Just(LoanKind::Count), Just(LoanKind::Recount)];
-    (range(), kind, any::<[u8; 16]>()).prop_map(|(range, kind, seal)| LoanProof { range, kind, seal })
+    (range(), kind, any::<[u8; 16]>()).prop_map(|(range, kind, seal)| LoanProof {
+        range,
+        kind,
+        seal,
+    })
 }
 
 fn report() -> impl Strategy<Value = Report> {

@@ -15,16 +15,17 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use board::MethodChoice;
 use clap::Args;
-use farm::{Config, JobId, Plan, Problem, Slice};
+use farm::{Config, JobId, LoanKey, Plan, Problem, Slice};
 use ledger::CheckedLedger;
 use service::Endpoint;
-use service::coordinator::{Access, ClientRequest, Hub, HubHandle, Limits, Listener, Plans, serve};
+use service::coordinator::{ClientRequest, Hub, HubHandle, Limits, Listener, Plans, serve};
 use testkit::hostile_client::{Demand, demand};
 use tokio::task::JoinSet;
 use wire::v1;
 use wire::v1::jobs_service_client::JobsServiceClient;
 
 use crate::bare::median_ratio;
+use crate::coordinator::open_to_all;
 use crate::idle_worker::{Booked, idle};
 use crate::print;
 use crate::process::this_program;
@@ -94,7 +95,7 @@ pub(crate) async fn run(args: ClientsBenchArgs) -> Result<()> {
     let ledger = CheckedLedger::open(&path).and_then(CheckedLedger::begin);
     let ledger = ledger.map_err(|fault| fault.at(Some(&path)))?;
     let config = Config { max_jobs: usize::MAX, ..Config::default() };
-    let (hub, handle) = Hub::new(config, ledger);
+    let (hub, handle) = Hub::new(config, LoanKey::new(rand::random()), ledger);
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let listener = Listener::bind(any, Limits::default()).await?;
     let address = listener.address()?.to_string();
@@ -102,7 +103,7 @@ pub(crate) async fn run(args: ClientsBenchArgs) -> Result<()> {
     let mut others: JoinSet<Result<()>> = JoinSet::new();
     others.spawn(async { Ok(hub.run().await?) });
     let forever = std::future::pending();
-    let server = serve(listener.connections(), Access::Open, handle.clone(), forever);
+    let server = serve(listener.connections(), open_to_all(), handle.clone(), forever);
     others.spawn(async { Ok(server.await?) });
     let own = submit_all(&handle, args.jobs).await?;
     let booked = Arc::new(Booked::default());

@@ -9,16 +9,17 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use board::MethodChoice;
 use clap::Args;
-use farm::{Config, Plan, Problem, Slice};
+use farm::{Config, LoanKey, Plan, Problem, Slice};
 use tokio::task::JoinSet;
 
 use super::bare::median_ratio;
 use super::idle_worker::{Booked, idle};
 use anyhow::Result;
 use service::Endpoint;
-use service::coordinator::{Access, ClientRequest, Hub, HubHandle, Limits, Listener, Plans, serve};
+use service::coordinator::{ClientRequest, Hub, HubHandle, Limits, Listener, Plans, serve};
 use testkit::hostile_worker::{Attack, Harm, Target, attack};
 
+use crate::coordinator::open_to_all;
 use crate::print;
 use ledger::CheckedLedger;
 
@@ -64,7 +65,7 @@ pub(crate) async fn run(args: HostileBenchArgs) -> Result<()> {
 async fn measure(args: &HostileBenchArgs, ledger: PathBuf) -> Result<()> {
     let ledger = CheckedLedger::open(&ledger).and_then(CheckedLedger::begin);
     let ledger = ledger.map_err(|fault| fault.at(Some(&args.folder)))?;
-    let (hub, handle) = Hub::new(Config::default(), ledger);
+    let (hub, handle) = Hub::new(Config::default(), LoanKey::new(rand::random()), ledger);
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let listener = Listener::bind(any, Limits { visits: VISITS, ..Limits::default() }).await?;
     let address = listener.address()?;
@@ -72,7 +73,7 @@ async fn measure(args: &HostileBenchArgs, ledger: PathBuf) -> Result<()> {
     let mut others: JoinSet<Result<()>> = JoinSet::new();
     others.spawn(async { Ok(hub.run().await?) });
     let forever = std::future::pending();
-    let server = serve(listener.connections(), Access::Open, handle.clone(), forever);
+    let server = serve(listener.connections(), open_to_all(), handle.clone(), forever);
     others.spawn(async { Ok(server.await?) });
     let plan = submit(&handle).await?;
 

@@ -40,6 +40,7 @@ pub(crate) async fn idle(
     let instance: u64 = rand::random();
     let mut agent = Agent::new(AgentConfig {
         worker: format!("idle-{instance:016x}"),
+        machine: format!("idle-{instance:016x}"),
         build: BUILD.into(),
         instance,
         threads: 1,
@@ -106,7 +107,7 @@ async fn begin(connector: &mut GrpcConnector, agent: &mut Agent) -> Result<Link>
         };
         agent.disconnected();
         match lost {
-            LinkEnd::Lost(why) => reason = why,
+            LinkEnd::Lost(why) | LinkEnd::Disowned(why) => reason = why,
             refused @ LinkEnd::Refused(_) => return Err(failure(refused)),
         }
         tokio::time::sleep(RETRY).await;
@@ -133,6 +134,8 @@ fn pieces(loan: Loan, block: &TasksBlock, size: u64) -> impl Iterator<Item = Par
 fn failure(end: LinkEnd) -> anyhow::Error {
     match end {
         LinkEnd::Refused(error) => error.into(),
-        LinkEnd::Lost(reason) => anyhow::anyhow!("the session ended: {reason}"),
+        LinkEnd::Lost(reason) | LinkEnd::Disowned(reason) => {
+            anyhow::anyhow!("the session ended: {reason}")
+        }
     }
 }

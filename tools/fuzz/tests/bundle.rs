@@ -5,7 +5,10 @@ use std::fs;
 use std::sync::LazyLock;
 
 use evidence::{Sample, check, export};
-use farm::{Author, JobId, KernelName, LeaseId, LedgerCommand, LoanKind, LoanProof, Maker, Method, Plan, Problem, Range, Report, Slice, Tally};
+use farm::{
+    Author, JobId, KernelName, LeaseId, LedgerCommand, LoanKind, LoanProof, Maker, Method, Plan,
+    Problem, Range, Report, Slice, Tally,
+};
 use fuzz::Source;
 use ledger::{CheckedLedger, Evidence, LedgerFault};
 use tempfile::TempDir;

@@ -5,7 +5,11 @@ use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use farm::{Across, AuditPolicy, Author, Config, Farm, JobId, JobState, KernelName, LeaseId, LedgerCommand, LoanKey, LoanKind, LoanProof, Maker, Method, Millis, Plan, Problem, Range, Report, Slice, Tally};
+use farm::{
+    Across, AuditPolicy, Author, Config, Farm, JobId, JobState, KernelName, LeaseId, LedgerCommand,
+    LoanKey, LoanKind, LoanProof, Maker, Method, Millis, Plan, Problem, Range, Report, Slice,
+    Tally,
+};
 use fuzz::Source;
 use ledger::{CheckedLedger, Ledger, LedgerFault};
 use rusqlite::Connection;

@@ -4,7 +4,11 @@
 //! kept. Therefore every history reads back what it has written.
 
 use farm::rules::{self, MemoryStore};
-use farm::{Across, AuditPolicy, Author, Found, IntervalSet, JobId, JobState, KernelName, LeaseId, LedgerAnswer, LedgerCommand, LoanKind, LoanProof, Maker, Method, Plan, Problem, Range, Report, Restored, RestoredJob, Slice, Tally, Withdrawn};
+use farm::{
+    Across, AuditPolicy, Author, Found, IntervalSet, JobId, JobState, KernelName, LeaseId,
+    LedgerAnswer, LedgerCommand, LoanKind, LoanProof, Maker, Method, Plan, Problem, Range, Report,
+    Restored, RestoredJob, Slice, Tally, Withdrawn,
+};
 
 /// A store behind the farm's rules.
 pub trait Subject {

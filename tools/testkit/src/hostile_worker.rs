@@ -5,7 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use executor::BUILD;
-use farm::{Hello, Holding, JobId, KernelName, LeaseId, LoanKind, LoanProof, Plan, Range, Report, Tally, WorkerMessage};
+use farm::{
+    Hello, Holding, JobId, KernelName, LeaseId, LoanKind, LoanProof, Plan, Range, Report, Tally,
+    WorkerMessage,
+};
 use service::Endpoint;
 use service::worker::{Connect, GrpcConnector, Link};
 use tokio_stream::StreamExt;

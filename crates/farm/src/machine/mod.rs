@@ -194,6 +194,15 @@ impl Farm {
         std::mem::take(&mut self.staffing_changed)
     }
 
+    /// What is lent to a session: each lease with its job and the ordinals that are still expected.
+    pub fn lent_to(
+        &self,
+        session: SessionId,
+    ) -> impl Iterator<Item = (LeaseId, JobId, &IntervalSet)> + '_ {
+        let leases = self.sessions.get(&session).into_iter().flat_map(|session| &session.leases);
+        leases.filter_map(|&id| self.leases.get(id).map(|lease| (id, lease.job, &lease.open)))
+    }
+
     /// All connected workers.
     pub fn worker_views(&self) -> impl Iterator<Item = WorkerView> + '_ {
         self.sessions.values().map(Session::view)
@@ -261,7 +270,8 @@ impl Farm {
     /// coordinator is not known any more, and gets the time of a new one, once after the restart.
     fn adoption_deadline(&self, lease: LeaseId) -> Option<Millis> {
         let is_earlier = lease.0 >> 40 < self.epoch && self.now < self.adopts_until;
-        self.leases.orphan_deadline(lease).or(is_earlier.then_some(self.adopts_until))
+        let orphaned = self.leases.orphan_deadline(lease);
+        orphaned.or(is_earlier.then_some(self.adopts_until)).filter(|&deadline| deadline > self.now)
     }
 
     fn answered(&mut self, ticket: Ticket, answer: LedgerAnswer) {

@@ -219,9 +219,6 @@ impl Farm {
 
     /// One more count of a frozen range.
     fn vote(&mut self, session: SessionId, author: Author, report: Report) {
-        if report.proof.kind == LoanKind::Count {
-            return self.ack(session, &report, Verdict::Superseded);
-        }
         let job = self.jobs.get_mut(&report.job).expect("jobs are never removed");
         let across = job.across();
         let dispute = job.disputes.get_mut(&report.range).expect("callers looked");
@@ -229,7 +226,7 @@ impl Farm {
         if self.settling > 0 || has_voted && dispute.unwritten > 0 {
             return; // It may be this very vote; the worker asks again if that is not its answer.
         }
-        if has_voted {
+        if has_voted || report.proof.kind == LoanKind::Count {
             return self.ack(session, &report, Verdict::Superseded);
         }
         let claim = report.tally.claim();

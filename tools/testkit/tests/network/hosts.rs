@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use board::{Cut, MethodChoice, Problem, Tasks};
 use count::{Backend, Kernel};
-use farm::{Config, JobView, Plan};
+use farm::{Config, JobView, LoanKey, Plan};
 use hyper_util::rt::TokioIo;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -19,9 +19,9 @@ use wire::v1;
 use wire::v1::jobs_service_client::JobsServiceClient;
 
 use executor::{BUILD, Executor, Step};
-use ledger::{CheckedLedger, Ledger, LedgerEvent, LedgerHandle};
+use ledger::{CheckedLedger, Ledger, LedgerEvent, LedgerHandle, LedgerRequest};
 use service::ServiceError;
-use service::coordinator::{Accept, Access, Hub, Limits, accept_within, serve};
+use service::coordinator::{Accept, Access, Credentials, Hub, Limits, accept_within, serve};
 use service::worker::{Connect, Link, LinkEnd, WorkConfig, work};
 use service::{Endpoint, TokenChannel};
 use testkit::hostile_worker::{Attack, Harm, Target, flood};
@@ -41,10 +41,11 @@ pub(super) async fn coordinator(path: &Path) -> turmoil::Result {
         probe_tasks: 2,
         ..Config::default()
     };
-    let (hub, handle) = Hub::with_writer(config, ledger, write_as_task);
+    let (hub, handle) = Hub::with_writer(config, LoanKey::new([8; 32]), ledger, write_as_task);
+    let credentials = Credentials::new(&Access::Open, Vec::new());
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, PORT)).await?;
     let connections = accept_within(Limits::default(), SimulatedListener(listener));
-    let server = serve(connections, Access::Open, handle, std::future::pending());
+    let server = serve(connections, credentials, handle, std::future::pending());
     tokio::select! {
         ended = tokio::spawn(hub.run()) => ended??,
         ended = server => ended?,
@@ -67,21 +68,22 @@ impl Accept for SimulatedListener {
 /// between it and its answers.
 fn write_as_task(ledger: Ledger) -> LedgerHandle {
     const DISK: Duration = Duration::from_millis(30);
-    let (commands, mut queue) = mpsc::channel(1_024);
+    let (requests, mut queue) = mpsc::channel(1_024);
     let (answers, events) = mpsc::unbounded_channel();
     tokio::spawn(async move {
         let mut batch = Vec::new();
         while queue.recv_many(&mut batch, 1_024).await > 0 {
             tokio::time::sleep(DISK).await;
-            let (tickets, commands): (Vec<_>, Vec<_>) = batch.drain(..).unzip();
-            let done = ledger.apply(&commands).expect("the disk is sound");
+            let done = ledger.serve(&batch).expect("the disk is sound");
             tokio::time::sleep(DISK).await;
-            for (ticket, answer) in tickets.into_iter().zip(done) {
-                let _ = answers.send(LedgerEvent::Answered(ticket, answer));
+            for (request, answer) in batch.drain(..).zip(done) {
+                if let LedgerRequest::Farm(ticket, _) = request {
+                    let _ = answers.send(LedgerEvent::Answered(ticket, answer));
+                }
             }
         }
     });
-    LedgerHandle { commands, events, thread: std::thread::spawn(|| ()) }
+    LedgerHandle { requests, events, thread: std::thread::spawn(|| ()) }
 }
 
 /// One life of a worker; `pace_ms` is about what a task takes.
@@ -102,7 +104,8 @@ pub(super) async fn worker(name: String, life: u64, pace_ms: u64) -> turmoil::Re
         }
     });
     let config = WorkConfig {
-        worker: name,
+        worker: name.clone(),
+        machine: name,
         build: BUILD.into(),
         instance,
         threads: 1,

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use farm::rules::{MemoryJob, StoredJob};
 use farm::{
-    AuditPolicy, Author, Check, DisputeState, Fingerprint, IntervalSet, JobId, JobState, LeaseId,
-    Plan, Range, Row, Slice, Vote,
+    Across, AuditPolicy, Author, Check, DisputeState, Fingerprint, IntervalSet, JobId, JobState,
+    LeaseId, Plan, Range, Row, Slice, Vote,
 };
 
 use crate::rows::Rows;
@@ -47,8 +47,7 @@ pub struct Book {
 
 /// One session.
 pub struct Seat {
-    pub worker: String,
-    pub build: String,
+    pub author: Author,
     pub instance: u64,
     pub memory: u64,
     /// Jobs of which it gave something back.
@@ -74,10 +73,6 @@ pub struct Held {
 }
 
 impl Seat {
-    pub fn author(&self) -> Author {
-        Author { worker: self.worker.clone(), build: self.build.clone() }
-    }
-
     /// Whether it has nothing to do, and no reason not to count this job.
     pub fn is_ready_for(&self, job: JobId, book: &Book) -> bool {
         let is_idle = self.outstanding == 0 && self.credit > 0 && !self.leaving && !self.late;
@@ -132,10 +127,15 @@ impl Book {
             let votes = book.disputes.entry(row.range).or_insert_with(|| {
                 vec![rows.vote(row.range).expect("only what rows tile is disputed")]
             });
-            let worker = row.author.worker.clone();
-            votes.push(Vote { worker, claim: row.tally.claim() });
+            let maker = Some(row.author.maker.clone());
+            votes.push(Vote { maker, claim: row.tally.claim() });
         }
         book
+    }
+
+    /// Between whom second opinions lie.
+    pub fn across(&self) -> Across {
+        self.policy.map(|policy| policy.across).unwrap_or_default()
     }
 
     /// Whether it has its total.

@@ -13,9 +13,6 @@ use crate::world::World;
 /// From the end of the faults to the end of the world, in the world's time.
 const PATIENCE_MS: u64 = 60 * 60 * 1000;
 
-const ALL: AuditPolicy =
-    AuditPolicy { share_ppm: AuditPolicy::ALL, seed: 3, salt: 4, by_search: false };
-
 impl World {
     pub fn calm_down(&mut self) {
         self.trace(|| "the world turns calm".into());
@@ -46,7 +43,8 @@ impl World {
                 self.ask(at, ClientRequest::Resume(nth));
             }
             if self.scenario.audited && self.random.per_mille(200) {
-                let (at, policy) = (self.soon(1, 60_000), policy(&mut self.random));
+                let (at, policy) =
+                    (self.soon(1, 60_000), policy(&mut self.random, self.scenario.across));
                 self.ask(at, ClientRequest::Audit(nth, policy));
             }
         }
@@ -59,6 +57,7 @@ impl World {
         let at = self.agenda.now + 5_000;
         self.agenda.plan(at, Happening::Look);
         let Some(farm) = &self.farm else { return };
+        let views = farm.jobs(JobId(0), usize::MAX);
         let held =
             views.iter().filter(|view| view.state == JobState::Held && self.scenario.audited);
         let held: Vec<_> = held.map(|view| view.id).collect();
@@ -67,10 +66,17 @@ impl World {
             let tasks = view.slice.ordinals(view.plan.tasks).len();
             view.poisoned > 0 && view.tasks_done + view.poisoned == tasks
         };
-        let is_stuck = running.iter().all(is_stuck);
+        let is_stuck = running.iter().all(|view| is_stuck(view));
         let running: Vec<_> = running.iter().map(|view| view.id).collect();
         for id in held {
-            self.ask_about(id, at - 4_500, |nth| ClientRequest::Audit(nth, ALL));
+            let everything = AuditPolicy {
+                share_ppm: AuditPolicy::ALL,
+                seed: 3,
+                salt: 4,
+                by_search: false,
+                across: self.scenario.across,
+            };
+            self.ask_about(id, at - 4_500, |nth| ClientRequest::Audit(nth, everything));
         }
         if !is_stuck {
             return;
@@ -166,7 +172,7 @@ impl Ledger {
             assert!(found_out.is_none(), "{row:?} stayed, against {found_out:?}");
             assert_eq!(*check, Check::NotChosen, "a lie that was counted twice: {row:?}");
             assert!(
-                !self.is_distrusted(&row.author.worker),
+                !self.is_distrusted(&row.author.maker),
                 "of one that was proven wrong: {row:?}"
             );
         }
@@ -176,7 +182,7 @@ impl Ledger {
             let mut rows = stored.rows.values();
             assert!(rows.all(|counted| counted.check == Check::Agreed), "job {id}");
             tally.certified += 1;
-            tally.certified_against_liars += u64::from(!self.store.distrusted.is_empty());
+            tally.certified_against_liars += u64::from(!self.distrusted().0.is_empty());
         }
         if believed == 0 {
             assert_eq!(sum, total, "the total of job {id}");

@@ -2,11 +2,14 @@
 
 use std::num::NonZero;
 
-use farm::{Dismissal, Effect, Event, Farm, LedgerCommand, Millis, RequestId, Ticket};
+use farm::{Dismissal, Effect, Event, Farm, LedgerCommand, LoanKey, Millis, RequestId, Ticket};
 
 use crate::agenda::Happening;
 use crate::scenario::{ClientRequest, Submission, thread_memory};
 use crate::world::World;
+
+/// The key of the farm's loans, in all lives of the coordinator.
+const KEY: LoanKey = LoanKey::new([6; 32]);
 
 /// The coordinator's clock, which is not always right.
 #[derive(Default)]
@@ -40,7 +43,7 @@ impl World {
         self.clock = Clock { ahead: self.random.below(10_000), ..Clock::default() };
         let now = Millis(self.clock.read(self.agenda.now));
         self.clock.grace_ends = now.0 + self.scenario.config.grace_ms;
-        self.farm = Some(Farm::restore(self.scenario.config, now, restored));
+        self.farm = Some(Farm::restore(self.scenario.config, KEY, now, restored));
         self.farm_wakes_at = None;
         self.witness.restart(&self.ledger);
         for wanted in std::mem::take(&mut self.unanswered).into_values() {
@@ -55,7 +58,7 @@ impl World {
         let now = self.strange_clock();
         self.trace(|| format!("  {event:?}"));
         self.tally.steps += 1;
-        self.witness.event(&event, &mut self.tally);
+        self.witness.event(now, &event, &mut self.tally);
         let effects = farm.step(Millis(now), event.clone());
         self.witness.step(&farm, &event, &effects, &mut self.tally);
         self.clock.told = self.clock.told.max(now);
@@ -91,12 +94,17 @@ impl World {
                 let link = self.network.links.get_mut(&session).expect("it was opened");
                 (link.cut, link.left) = (true, true);
                 link.sent_away = reason == Dismissal::Distrusted;
+                link.disowned = reason == Dismissal::Unproven;
                 let at = self.soon(1, 100);
                 self.agenda.plan(at, Happening::WorkerLosesSession { session });
             }
             Effect::Ledger { ticket, command } => self.order(ticket, command),
             Effect::Reply { request, .. } => drop(self.unanswered.remove(&request)),
-            Effect::Poisoned { .. } | Effect::Finished { .. } | Effect::Held { .. } => {}
+            Effect::Poisoned { .. }
+            | Effect::Finished { .. }
+            | Effect::Held { .. }
+            | Effect::Contradicted { .. } => {}
+            Effect::TrustNoted { .. } => unreachable!("nobody decides whom to trust"),
         }
     }
 

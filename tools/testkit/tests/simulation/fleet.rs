@@ -17,7 +17,8 @@ impl World {
             WorkerMessage::Hello(_) if link.joined => {}
             WorkerMessage::Hello(hello) => {
                 link.joined = true;
-                self.step(Event::Joined { session, hello });
+                let owner = self.workers[link.worker].traits.owner.clone();
+                self.step(Event::Joined { session, owner, hello });
             }
             WorkerMessage::Credit(credit) => self.step(Event::CreditChanged { session, credit }),
             WorkerMessage::Decline(lease) => self.step(Event::Declined { session, lease }),
@@ -121,9 +122,13 @@ impl World {
             self.tally.sent_away += 1;
             return self.end_worker(index);
         }
+        let disowned = self.network.links[&session].disowned;
         let worker = &mut self.workers[index];
         worker.session = None;
         worker.agent.as_mut().expect("a session has an agent").disconnected();
+        if disowned {
+            worker.disowned();
+        }
         let life = worker.life;
         let at = self.soon(1, 300);
         self.agenda.plan(at, Happening::WorkerConnects { worker: index, life });

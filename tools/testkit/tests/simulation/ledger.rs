@@ -14,8 +14,8 @@ use std::rc::Rc;
 
 use farm::rules::{self, MemoryJob, MemoryStore};
 use farm::{
-    Author, Check, DisputeState, Fingerprint, IntervalSet, JobId, JobState, LedgerAnswer,
-    LedgerCommand, Plan, Range, Report, Restored, Slice, Ticket, Withdrawn,
+    Author, Check, DisputeState, Distrusted, Fingerprint, IntervalSet, JobId, JobState,
+    LedgerAnswer, LedgerCommand, Maker, Plan, Range, Report, Restored, Slice, Ticket, Withdrawn,
 };
 use testkit::conformance::Subject;
 
@@ -80,8 +80,12 @@ impl Ledger {
         self.stored(job).job.state
     }
 
-    pub fn is_distrusted(&self, worker: &str) -> bool {
-        self.store.distrusted.contains_key(worker)
+    pub fn distrusted(&self) -> Distrusted {
+        Distrusted::after(&self.store.trust)
+    }
+
+    pub fn is_distrusted(&self, maker: &Maker) -> bool {
+        self.distrusted().includes(maker)
     }
 
     /// Makes the first `commands` of the queue durable.
@@ -176,14 +180,18 @@ impl Ledger {
                 assert_eq!(report.tally.claim(), truth.claim(), "settled wrong: {report:?}");
             }
             LedgerCommand::RequestAudit { .. }
+            | LedgerCommand::Doubt { .. }
             | LedgerCommand::Compare { .. }
             | LedgerCommand::FindAudits { .. } => {}
+            LedgerCommand::Trust { .. } | LedgerCommand::Distrust { .. } => {
+                unreachable!("nobody decides whom to trust")
+            }
         }
     }
 
     fn check_report(&self, report: &Report, author: &Author) {
         let job = &self.jobs[&report.job];
-        assert!(!self.is_distrusted(&author.worker), "{author:?} is believed again");
+        assert!(!self.is_distrusted(&author.maker), "{author:?} is believed again");
         assert_eq!(report.fingerprint, job.fingerprint, "a report of another plan");
         assert!(report.tally.is_sound(), "altered on its way: {report:?}");
         assert!(job.ordinals.contains(report.range), "{} is not in the slice", report.range);
@@ -200,8 +208,12 @@ impl Ledger {
 
     /// What is durable, if the command may change more rows than it names.
     fn before(&self, command: &LedgerCommand) -> Option<MemoryStore> {
-        let is_broad =
-            matches!(command, LedgerCommand::Settle { .. } | LedgerCommand::RequestAudit { .. });
+        let is_broad = matches!(
+            command,
+            LedgerCommand::Settle { .. }
+                | LedgerCommand::RequestAudit { .. }
+                | LedgerCommand::Doubt { .. }
+        );
         is_broad.then(|| self.store.clone())
     }
 
@@ -246,7 +258,11 @@ impl Ledger {
                 self.tally.full_windows += u64::from(found.len() == *most);
             }
             LedgerCommand::Hold { .. } => self.tally.held += 1,
-            LedgerCommand::Finish { .. } | LedgerCommand::Compare { .. } => {}
+            LedgerCommand::Doubt { .. } => self.tally.counted_again += 1,
+            LedgerCommand::Finish { .. }
+            | LedgerCommand::Compare { .. }
+            | LedgerCommand::Trust { .. }
+            | LedgerCommand::Distrust { .. } => {}
         }
     }
 
@@ -282,6 +298,7 @@ impl Ledger {
                     tally.reopened += u64::from(is_done(job) && is_open);
                 }
             }
+            (LedgerCommand::Doubt { .. }, LedgerAnswer::AuditNoted { .. }) => {}
             _ => panic!("{command:?} was answered with {answer:?}"),
         }
     }

@@ -29,6 +29,8 @@ pub struct Link {
     pub left: bool,
     /// The coordinator wants to hear no more of this worker.
     pub sent_away: bool,
+    /// The coordinator has not lent what this worker reported or holds.
+    pub disowned: bool,
     up: Lane,
     down: Lane,
 }
@@ -53,6 +55,7 @@ impl Network {
             joined: false,
             left: false,
             sent_away: false,
+            disowned: false,
             up: Lane::default(),
             down: Lane::default(),
         };

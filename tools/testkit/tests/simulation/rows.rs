@@ -87,5 +87,5 @@ pub fn cover(rows: &BTreeMap<u64, CountedRange>, range: Range) -> bool {
 /// What the rows claim that tile `range` exactly.
 pub fn vote(rows: &BTreeMap<u64, CountedRange>, range: Range) -> Option<Vote> {
     let tiled = Tiled::of(overlapping(rows, range), range).expect("it fits 128 bits");
-    tiled.map(|Tiled { claim, worker, .. }| Vote { worker, claim })
+    tiled.map(|Tiled { claim, maker, .. }| Vote { maker, claim })
 }

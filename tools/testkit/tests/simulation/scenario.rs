@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use farm::{AgentConfig, AuditPolicy, Config, KernelName, Method, Plan, Problem, Range, Slice};
+use farm::{
+    Across, AgentConfig, AuditPolicy, Config, KernelName, Maker, Method, Party, Plan, Problem,
+    Range, Slice,
+};
 
 use crate::random::Random;
 use crate::truth::HUGE_N;
@@ -21,6 +24,8 @@ pub struct Scenario {
     pub poison: Option<Poison>,
     /// Something may be counted twice: there are enough workers for it.
     pub audited: bool,
+    /// Between whom second opinions lie.
+    pub across: Across,
 }
 
 /// Faults and their rates. Times in milliseconds, each the longest or the mean of random ones.
@@ -74,6 +79,8 @@ pub fn thread_memory(plan: &Plan) -> u64 {
 pub struct Traits {
     /// What it says of itself.
     pub agent: AgentConfig,
+    /// The owner of its credential.
+    pub owner: String,
     /// Bytes that it really has.
     pub memory: u64,
     pub us_per_task: u64,
@@ -137,6 +144,8 @@ impl Scenario {
         let chaos_ms = random.between(500, 5_000);
         let lying = random.per_mille(250);
         let audited = random.per_mille(400);
+        let owners = Owners::of(random, lying && audited);
+        let across = owners.across();
         Scenario {
             config: Config {
                 lease_ms: random.scaled(10, 1_000),
@@ -146,8 +155,9 @@ impl Scenario {
                 ..Config::default()
             },
             weather: weather(random),
-            workers: workers(random, lying, audited),
-            requests: requests(random, chaos_ms, audited),
+            workers: workers(random, lying, audited, owners),
+            requests: requests(random, chaos_ms, audited, across),
+            across,
             chaos_ms,
             audited,
             poison: random.per_mille(200).then(|| Poison::of(random)),
@@ -156,10 +166,14 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// Who counts wrong at times, by name.
-    pub fn liars(&self) -> BTreeSet<String> {
+    /// Who counts wrong at times.
+    pub fn liars(&self) -> BTreeSet<Party> {
         let liars = self.workers.iter().filter(|worker| worker.lies_per_mille > 0);
-        liars.map(|worker| worker.agent.worker.clone()).collect()
+        let maker = |worker: &Traits| Maker {
+            owner: worker.owner.clone(),
+            machine: worker.agent.machine.clone(),
+        };
+        liars.map(|worker| maker(worker).party(self.across)).collect()
     }
 }
 
@@ -184,16 +198,51 @@ fn weather(random: &mut Random) -> Weather {
     }
 }
 
-fn workers(random: &mut Random, lying: bool, audited: bool) -> Vec<Traits> {
+/// Who owns the workers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owners {
+    /// One owner has all.
+    One,
+    /// Each has its own. Proofs of loans that are passed on are stolen.
+    Each,
+    /// The first one has two machines, and second opinions lie between owners.
+    TwoMachines,
+}
+
+impl Owners {
+    fn of(random: &mut Random, may_collude: bool) -> Owners {
+        match random.below(4) {
+            0 | 1 => Owners::One,
+            2 if may_collude => Owners::TwoMachines,
+            _ => Owners::Each,
+        }
+    }
+
+    fn across(self) -> Across {
+        if self == Owners::TwoMachines { Across::Owners } else { Across::Machines }
+    }
+
+    fn of_worker(self, index: u64) -> String {
+        match self {
+            Owners::One => "one".into(),
+            Owners::TwoMachines if index < 2 => "two".into(),
+            Owners::Each | Owners::TwoMachines => format!("o{index}"),
+        }
+    }
+}
+
+fn workers(random: &mut Random, lying: bool, audited: bool, owners: Owners) -> Vec<Traits> {
     // A liar is found out and outvoted only among three honest workers that are there; and whatever one
     // of these counts, another one counts again with another kernel.
-    let count = if lying || audited { random.between(4, 6) } else { random.between(1, 6) };
+    let least = if owners == Owners::TwoMachines { 5 } else { 4 };
+    let count = if lying || audited { random.between(least, 6) } else { random.between(1, 6) };
     let reliable = if audited { 3 } else { 1 };
     let report_ms = random.scaled(1, 500);
     let mut workers: Vec<Traits> = (0..count)
         .map(|index| Traits {
             agent: AgentConfig {
                 worker: format!("w{index}"),
+                machine: format!("w{index}"),
                 build: format!("1.{index}"),
                 instance: 0,
                 threads: random.between(1, 4) as u32,
@@ -202,6 +251,7 @@ fn workers(random: &mut Random, lying: bool, audited: bool) -> Vec<Traits> {
                 report_ms: if lying { 0 } else { report_ms },
                 resend_ms: random.scaled(50, 2_000),
             },
+            owner: owners.of_worker(index),
             memory: u64::MAX,
             us_per_task: random.scaled(200, 20_000),
             chunk: if lying { 2 } else { random.between(1, 8) },
@@ -210,13 +260,17 @@ fn workers(random: &mut Random, lying: bool, audited: bool) -> Vec<Traits> {
             echo_per_mille: if lying { 300 } else { 0 },
             renames: random.per_mille(300),
             kernel: random.pick(&[kernel("portable"), kernel("avx512")]),
-            stubborn: index >= 3 && random.per_mille(500),
+            stubborn: index >= least - 1 && random.per_mille(500),
         })
         .collect();
     if lying {
         workers[0].lies_per_mille = random.scaled(10, 500);
         workers[0].renames = false;
         workers[0].us_per_task = random.scaled(200, 2_000);
+        if owners == Owners::TwoMachines {
+            workers[1].lies_per_mille = random.scaled(10, 500);
+            workers[1].renames = false;
+        }
     }
     // Some have, or turn out to have, too little memory for large boards. Enough workers remain for
     // every job to end, and for every lie to come out.
@@ -238,22 +292,28 @@ pub fn kernel(name: &str) -> KernelName {
     KernelName::new(name).expect("there is such a kernel")
 }
 
-fn requests(random: &mut Random, chaos_ms: u64, audited: bool) -> Vec<(u64, ClientRequest)> {
+fn requests(
+    random: &mut Random,
+    chaos_ms: u64,
+    audited: bool,
+    across: Across,
+) -> Vec<(u64, ClientRequest)> {
     let mut requests = Vec::new();
     for index in 0..random.between(1, 4) {
         let at = if index == 0 { 0 } else { random.below(chaos_ms) };
-        let audit = audited && random.per_mille(700);
+        // Where two machines lie together, every job has to know it.
+        let audit = audited && (across == Across::Owners || random.per_mille(700));
         let submission = Submission {
             plan: plan(random),
             slice: slice(random),
             priority: random.between(0, 3) as i32 - 1,
-            audit: audit.then(|| policy(random)),
+            audit: audit.then(|| policy(random, across)),
         };
         requests.push((at, ClientRequest::Submit(submission)));
     }
     if audited {
         for _ in 0..random.below(4) {
-            let wanted = ClientRequest::Audit(random.below(4), policy(random));
+            let wanted = ClientRequest::Audit(random.below(4), policy(random, across));
             requests.push((random.below(chaos_ms), wanted));
         }
     }
@@ -289,12 +349,13 @@ fn slice(random: &mut Random) -> Slice {
     Slice::new(random.between(1, of) as u32, of as u32).expect("it is one of them")
 }
 
-pub fn policy(random: &mut Random) -> AuditPolicy {
+pub fn policy(random: &mut Random, across: Across) -> AuditPolicy {
     let share_ppm = match random.below(4) {
         0 => 0,
         1 => random.between(1, u64::from(AuditPolicy::ALL) - 1) as u32,
         _ => AuditPolicy::ALL,
     };
     // Seeds are below 2^63, as they are on the wire: ledgers store them as signed integers.
-    AuditPolicy { share_ppm, seed: random.next() >> 1, salt: 1, by_search: random.per_mille(500) }
+    let (seed, by_search) = (random.next() >> 1, random.per_mille(500));
+    AuditPolicy { share_ppm, seed, salt: 1, by_search, across }
 }

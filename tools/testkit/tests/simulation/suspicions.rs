@@ -75,11 +75,14 @@ impl Witness {
     /// A session is over that may have ended with its process.
     pub fn lost(&mut self, id: SessionId, tally: &mut Tally) {
         let Some(seat) = self.seats.get(&id) else { return };
-        let instance = seat.instance;
+        let (instance, owner) = (seat.instance, seat.author.maker.owner.clone());
         let held = if seat.leaving { Vec::new() } else { self.held(seat) };
         let suspected = held.iter().filter(|(job, task)| self.books[job].is_suspected(*task));
         let alone = suspected.count() == 1;
         self.left(id);
+        if held.is_empty() || !self.may_be_recorded(&owner) {
+            return;
+        }
         for (job, ordinal) in held {
             let book = self.book(job);
             let lost = book.lost_with.entry(ordinal).or_default();
@@ -88,8 +91,19 @@ impl Witness {
                 tally.poisoned += 1;
                 book.poisoned.insert(ordinal);
                 self.poisoned_now.push((job, ordinal as u64));
+                self.losses.entry(owner.clone()).or_default().1 += 1;
             }
         }
+    }
+
+    /// An owner's losses count only one at a time, the less often the more tasks they have poisoned.
+    fn may_be_recorded(&mut self, owner: &str) -> bool {
+        let (next, poisoned) = self.losses.entry(owner.into()).or_default();
+        let is_time = self.now >= *next;
+        if is_time {
+            *next = self.now + (1_000 << (*poisoned).min(12));
+        }
+        is_time
     }
 
     /// Tasks that a session counts for the first time.
@@ -144,6 +158,7 @@ impl Witness {
             && effects.iter().any(is_resumed)
         {
             self.book(*job).clear_all(tally);
+            self.losses.clear();
         }
     }
 

@@ -58,6 +58,7 @@ impl Worker {
         config.instance = instance;
         if self.traits.renames {
             config.worker = format!("{}.{}", config.worker, self.life);
+            config.machine = config.worker.clone();
         }
         self.agent = Some(Agent::new(config));
     }
@@ -87,6 +88,15 @@ impl Worker {
             let dropped = |job: &Job| job.loan.lease == lease && !job.ready;
             self.threads.iter_mut().for_each(|slot| *slot = slot.filter(|job| !dropped(job)));
         }
+    }
+
+    /// The coordinator does not recognize what it holds.
+    pub fn disowned(&mut self) {
+        let Some(agent) = &mut self.agent else { return };
+        agent.disowned();
+        self.queue.clear();
+        self.threads.fill(None);
+        self.owed.clear();
     }
 
     pub fn stop(&mut self) {

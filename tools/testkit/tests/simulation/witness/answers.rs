@@ -17,19 +17,18 @@ use crate::tally::Tally;
 impl Witness {
     /// A worker that voted may forget its vote only when that is durable.
     fn check_vote(&self, event: &Event, job: JobId, range: Range, ledger: &Ledger) {
-        let Author { worker, .. } = self.reporter(event);
+        let Author { maker, .. } = self.reporter(event);
         let Some(voted) = self.books[&job].disputes.get(&range) else { return };
-        if voted.iter().any(|vote| vote.worker == worker) {
+        if voted.iter().any(|vote| vote.maker.as_ref() == Some(&maker)) {
             let known = ledger.stored(job);
-            let counted = vote(&known.rows, range).is_some_and(|vote| vote.worker == worker);
+            let stored = vote(&known.rows, range);
+            let counted = stored.is_some_and(|vote| vote.maker.as_ref() == Some(&maker));
             let mut evidence = known.evidence.iter();
             let durable = counted
                 || evidence.any(|(row, state)| {
-                    *state == DisputeState::Open
-                        && row.range == range
-                        && row.author.worker == worker
+                    *state == DisputeState::Open && row.range == range && row.author.maker == maker
                 });
-            assert!(durable, "{worker}'s vote on {range} is not durable");
+            assert!(durable, "{maker}'s vote on {range} is not durable");
         }
     }
 

@@ -1,8 +1,8 @@
 //! What is lent.
 
-use farm::{JobState, Loan, Range, Recount, SessionId};
+use farm::{JobState, Loan, LoanKind, Maker, Range, Recount, SessionId};
 
-use super::Witness;
+use super::{Lent, Witness};
 use crate::books::{Book, Held, ordinals};
 use crate::ledger::Ledger;
 use crate::tally::Tally;
@@ -15,10 +15,13 @@ impl Witness {
         ledger: &Ledger,
         tally: &mut Tally,
     ) {
-        let Loan { lease, job, plan, fingerprint, range, recount } = *loan;
+        let Loan { lease, job, plan, fingerprint, range, recount, proof } = *loan;
         let whole = recount.is_some();
         assert!(lease.0 > self.last_lease, "lease {lease} was lent before");
         self.last_lease = lease.0;
+        let owner = self.seats[&session].author.maker.owner.clone();
+        self.lent.insert(lease, Lent { owner, job, range, kind: proof.kind });
+        assert_eq!((proof.range, proof.kind == LoanKind::Recount), (range, whole), "{loan:?}");
         let durable = ledger.jobs.get(&job).expect("only a durable job is lent");
         assert_eq!((plan, fingerprint), (durable.plan, durable.fingerprint));
         assert!(range.end() <= plan.tasks, "{range} is not in {plan}");
@@ -45,7 +48,7 @@ impl Witness {
         if let Some(recount) = recount {
             let other = book.recounts.insert(range, lease);
             assert!(other.is_none(), "{loan:?} is counted again under {other:?} already");
-            return check_recount(&seat.worker, book, range, recount, tally);
+            return check_recount(&seat.author.maker, book, range, recount, tally);
         }
         let priority = book.priority;
         for ordinal in ordinals(range) {
@@ -66,14 +69,20 @@ impl Witness {
 }
 
 /// Whoever counts again has not counted this before, and is asked for another kernel.
-fn check_recount(worker: &str, book: &Book, range: Range, recount: Recount, tally: &mut Tally) {
+fn check_recount(maker: &Maker, book: &Book, range: Range, recount: Recount, tally: &mut Tally) {
     if let Some(votes) = book.disputes.get(&range) {
-        assert!(votes.iter().all(|vote| vote.worker != worker), "{worker} has voted on {range}");
+        let mut makers = votes.iter().filter_map(|vote| vote.maker.as_ref());
+        let across = book.across();
+        assert!(
+            makers.all(|other| other.is_apart_from(maker, across)),
+            "{maker} has voted on {range}"
+        );
         return;
     }
     tally.audits_lent += 1;
     let row = book.unaudited(range).expect("only what waits for it is counted again");
-    assert_ne!(row.author.worker, worker, "it would agree with itself");
+    let is_apart = row.author.maker.is_apart_from(maker, book.across());
+    assert!(is_apart, "it would agree with itself");
     let by_search = book.policy.is_some_and(|policy| policy.by_search);
     assert_eq!(recount, Recount { unlike: row.kernel, by_search });
 }

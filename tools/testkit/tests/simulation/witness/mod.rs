@@ -11,8 +11,9 @@ mod told;
 use std::collections::{BTreeMap, BTreeSet};
 
 use farm::{
-    Ack, Author, Dismissal, Effect, Event, Farm, Found, Hello, JobId, JobState, LeaseId,
-    LedgerAnswer, LedgerCommand, Range, Report, RequestId, SessionId, Ticket,
+    Ack, Author, Dismissal, Distrusted, Effect, Event, Farm, Found, Hello, JobId, JobState,
+    LeaseId, LedgerAnswer, LedgerCommand, LoanKind, Maker, Party, Range, Report, RequestId,
+    SessionId, Ticket,
 };
 
 use crate::books::{Book, Held, Seat, hull, ordinals};
@@ -29,9 +30,15 @@ pub struct Witness {
     /// Confirmations on their way.
     confirms: BTreeMap<Ticket, Report>,
     /// Who may be called wrong at all.
-    liars: BTreeSet<String>,
+    liars: BTreeSet<Party>,
     /// Who was proven wrong.
-    distrusted: BTreeSet<String>,
+    distrusted: Distrusted,
+    /// All loans of all lives of the coordinator.
+    lent: BTreeMap<LeaseId, Lent>,
+    /// The time that the farm was told, ms.
+    pub now: u64,
+    /// For each owner, from when on its next lost process counts, and how many tasks these have poisoned.
+    pub losses: BTreeMap<String, (u64, u32)>,
     /// The end of a dispute is on its way: what it takes back is not known.
     settling: bool,
     /// The dispute that ended last: a recount of it is told to stop.
@@ -48,8 +55,16 @@ pub struct Witness {
     judged: bool,
 }
 
+/// A loan, as it was made.
+struct Lent {
+    owner: String,
+    job: JobId,
+    range: Range,
+    kind: LoanKind,
+}
+
 impl Witness {
-    pub fn new(liars: BTreeSet<String>) -> Witness {
+    pub fn new(liars: BTreeSet<Party>) -> Witness {
         Witness { liars, ..Witness::default() }
     }
 
@@ -58,7 +73,8 @@ impl Witness {
         self.seats.clear();
         self.compares.clear();
         self.confirms.clear();
-        self.distrusted = ledger.store.distrusted.keys().cloned().collect();
+        self.distrusted = ledger.distrusted();
+        (self.now, self.losses) = (0, BTreeMap::new());
         self.settling = false;
         self.requests.clear();
         let jobs = ledger.store.jobs.iter();
@@ -70,10 +86,11 @@ impl Witness {
     }
 
     /// Before the farm sees it.
-    pub fn event(&mut self, event: &Event, tally: &mut Tally) {
+    pub fn event(&mut self, now: u64, event: &Event, tally: &mut Tally) {
+        self.now = self.now.max(now);
         self.judged = !self.may_end_leases(event);
         match event {
-            Event::Joined { session, hello } => self.joined(*session, hello, tally),
+            Event::Joined { session, owner, hello } => self.joined(*session, owner, hello, tally),
             Event::CreditChanged { session, credit } => {
                 if let Some(seat) = self.seats.get_mut(session) {
                     seat.credit = *credit;
@@ -94,7 +111,9 @@ impl Witness {
             }
             Event::Left { session } => self.lost(*session, tally),
             Event::Reported { session, report } => {
-                self.seats.entry(*session).and_modify(|seat| seat.late = false);
+                if self.is_proven(event) {
+                    self.seats.entry(*session).and_modify(|seat| seat.late = false);
+                }
                 if self.is_usable(event) {
                     self.renew(*session, report, tally);
                 }
@@ -139,9 +158,16 @@ impl Witness {
                 && *claim != report.tally.claim()
                 && !book.is_frozen(report.range)
             {
-                assert!(decided, "a conflict is kept: {report:?}, {claim:?}");
+                let is_contradiction =
+                    |effect: &Effect| matches!(effect, Effect::Contradicted { .. });
+                let told = effects.iter().any(is_contradiction);
+                let was_asked = report.proof.kind == LoanKind::Recount;
+                assert!(decided != told, "a conflict is kept or told: {report:?}, {claim:?}");
+                assert!(was_asked || !decided, "nobody asked: {report:?}");
+                tally.contradictions += u64::from(told);
             }
         }
+        self.learn_adopted(farm, event, tally);
         self.check_dismissals(event, effects);
         self.check_poison(event, effects, tally);
         let is_look_up = matches!(event, Event::Ledger { answer: LedgerAnswer::Compared(_), .. });
@@ -163,16 +189,28 @@ impl Witness {
             let reason = Dismissal::Distrusted;
             effects.contains(&Effect::Dismiss { session: who, reason })
         };
-        if let Event::Joined { session, hello } = event {
-            let known = self.distrusted.contains(&hello.worker);
-            assert_eq!(is_dismissed(*session), known, "{}", hello.worker);
+        let unproven =
+            |session| effects.contains(&Effect::Dismiss { session, reason: Dismissal::Unproven });
+        if let Event::Joined { session, owner, hello } = event {
+            let maker = Maker { owner: owner.clone(), machine: hello.machine.clone() };
+            let is_honest = self.has_lent_all(owner, hello);
+            let known = self.distrusted.includes(&maker);
+            assert_eq!(is_dismissed(*session), is_honest && known, "{maker}");
+            assert_eq!(unproven(*session), !is_honest, "{maker}");
+        }
+        if let Event::Reported { session, .. } = event
+            && self.seats.contains_key(session)
+        {
+            assert_eq!(unproven(*session), !self.is_proven(event), "{event:?}");
         }
         for effect in effects {
             let Effect::Ledger { command: LedgerCommand::Settle { wrong, .. }, .. } = effect else {
                 continue;
             };
             for (&session, seat) in &self.seats {
-                assert_eq!(is_dismissed(session), wrong.contains(&seat.worker), "{}", seat.worker);
+                let maker = &seat.author.maker;
+                let is_wrong = wrong.iter().any(|party| party.includes(maker));
+                assert_eq!(is_dismissed(session), is_wrong, "{maker}");
             }
         }
     }
@@ -209,10 +247,16 @@ impl Witness {
                 tally.dismissals += 1;
                 assert!(!self.seats.contains_key(session), "{session} was not replaced");
             }
+            Effect::Dismiss { session, reason: Dismissal::Unproven } => {
+                tally.unproven += 1;
+                self.left(*session);
+            }
             Effect::Dismiss { session, reason: Dismissal::Distrusted } => self.left(*session),
             Effect::Ledger { ticket, command } => self.command(event, *ticket, command, tally),
             Effect::Reply { request, answer } => self.reply(*request, *answer, ledger, tally),
             Effect::Poisoned { .. } => {} // looked at in `check_poison`
+            Effect::Contradicted { .. } => {} // looked at in `step`
+            Effect::TrustNoted { .. } => unreachable!("nobody decides whom to trust"),
             Effect::Held { job } => {
                 let states = (self.books[job].state, ledger.state(*job));
                 assert_eq!(states.0, JobState::Held, "job {job} is {states:?}");
@@ -245,8 +289,35 @@ impl Witness {
         }
     }
 
+    /// Whether its range was lent to its owner.
+    fn is_proven(&self, event: &Event) -> bool {
+        let Event::Reported { session, report } = event else { return false };
+        let Some(seat) = self.seats.get(session) else { return false };
+        let Report { lease, job, fingerprint, range, proof, .. } = report;
+        self.lent.get(lease).is_some_and(|lent| {
+            let is_known = lent.owner == seat.author.maker.owner && lent.job == *job;
+            let is_whole = (lent.range, lent.kind) == (proof.range, proof.kind);
+            let is_of_plan =
+                self.books.get(job).is_none_or(|book| book.fingerprint == *fingerprint);
+            is_known && is_whole && is_of_plan && lent.range.intersect(*range) == Some(*range)
+        })
+    }
+
+    /// Whether all that a worker says that it holds was lent to its owner.
+    fn has_lent_all(&self, owner: &str, hello: &Hello) -> bool {
+        hello.holding.iter().all(|holding| {
+            self.lent.get(&holding.lease).is_some_and(|lent| {
+                let is_part = lent.range.intersect(holding.range) == Some(holding.range);
+                lent.owner == owner && lent.job == holding.job && is_part
+            })
+        })
+    }
+
     fn is_usable(&self, event: &Event) -> bool {
         let Event::Reported { session, report } = event else { return false };
+        if !self.is_proven(event) {
+            return false;
+        }
         let book = self.books.get(&report.job).filter(|_| self.seats.contains_key(session));
         book.is_some_and(|book| {
             book.fingerprint == report.fingerprint
@@ -265,17 +336,21 @@ impl Witness {
         self.books.get_mut(&job).expect("only jobs that are durable")
     }
 
-    fn joined(&mut self, id: SessionId, hello: &Hello, tally: &mut Tally) {
+    fn joined(&mut self, id: SessionId, owner: &str, hello: &Hello, tally: &mut Tally) {
+        if !self.has_lent_all(owner, hello) {
+            return;
+        }
         self.acquit(hello.instance, tally);
         let same = |seat: &Seat| seat.instance == hello.instance;
         let earlier = self.seats.iter().find(|(_, seat)| same(seat)).map(|(&id, _)| id);
         earlier.into_iter().for_each(|earlier| self.left(earlier));
-        if self.distrusted.contains(&hello.worker) {
+        let maker = Maker { owner: owner.into(), machine: hello.machine.clone() };
+        if self.distrusted.includes(&maker) {
             return;
         }
-        let mut seat = Seat {
-            worker: hello.worker.clone(),
-            build: hello.build.clone(),
+        let (worker, build) = (hello.worker.clone(), hello.build.clone());
+        let seat = Seat {
+            author: Author { maker, worker, build },
             instance: hello.instance,
             memory: hello.memory,
             declined: BTreeSet::new(),
@@ -285,38 +360,46 @@ impl Witness {
             leases: BTreeMap::new(),
             late: false,
         };
-        // Everything that it still holds and nobody else has, it keeps.
-        for holding in &hello.holding {
-            let Some(book) = self.books.get_mut(&holding.job) else { continue };
-            let known = holding.lease.0 <= self.last_lease;
-            let elsewhere = |seat: &Seat| seat.leases.contains_key(&holding.lease);
-            if book.state != JobState::Running || !known || self.seats.values().any(elsewhere) {
-                continue;
-            }
-            let mut adopted = 0;
-            for ordinal in ordinals(holding.range) {
-                let is_free = !book.claimed[ordinal] && book.holder[ordinal].is_none();
-                if is_free && !book.poisoned.contains(&ordinal) {
-                    book.holder[ordinal] = Some(holding.lease);
-                    book.free -= 1;
-                    adopted += 1;
-                }
-            }
-            if adopted > 0 {
-                tally.adoptions += 1;
-                seat.outstanding += adopted;
-                let held = seat.leases.entry(holding.lease).or_insert(Held {
-                    job: holding.job,
-                    hull: holding.range,
-                    whole: false,
-                    open: 0,
-                    reported: false,
-                });
-                held.hull = hull(held.hull, holding.range);
-                held.open += adopted;
-            }
-        }
         self.seats.insert(id, seat);
+    }
+
+    /// How much of what it held a worker keeps depends on deadlines and credit. Whatever it is: it was lent to
+    /// it, and nobody else has it.
+    fn learn_adopted(&mut self, farm: &Farm, event: &Event, tally: &mut Tally) {
+        let Event::Joined { session, hello, .. } = event else { return };
+        let Some(seat) = self.seats.get_mut(session) else { return };
+        let held = |lease| hello.holding.iter().filter(move |holding| holding.lease == lease);
+        for (lease, job, open) in farm.lent_to(*session) {
+            if held(lease).next().is_none() {
+                continue; // It is lent just now.
+            }
+            tally.adoptions += 1;
+            let book = self.books.get_mut(&job).expect("a job that is durable");
+            assert_eq!(book.state, JobState::Running, "adopted of job {job}");
+            for range in open.iter() {
+                for ordinal in ordinals(range) {
+                    let is_held = held(lease)
+                        .any(|of| of.job == job && ordinals(of.range).contains(&ordinal));
+                    assert!(is_held, "{ordinal} of job {job} was not held");
+                    assert!(
+                        !book.claimed[ordinal] && !book.poisoned.contains(&ordinal),
+                        "{ordinal}"
+                    );
+                    assert_eq!(
+                        book.holder[ordinal].replace(lease),
+                        None,
+                        "{ordinal} is lent twice"
+                    );
+                }
+                book.free -= range.len();
+            }
+            let whole = open.iter().reduce(hull).expect("a lease is not empty");
+            let (hull, open) = (whole, open.len());
+            seat.outstanding += open;
+            let held = Held { job, hull, whole: false, open, reported: false };
+            seat.leases.insert(lease, held);
+        }
+        assert!(seat.outstanding <= seat.credit, "more is adopted than the credit allows");
     }
 
     pub fn left(&mut self, id: SessionId) {

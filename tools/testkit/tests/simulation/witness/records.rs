@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use farm::{Author, Event, JobState, LedgerCommand, Report, Ticket, Vote};
+use farm::{Author, Event, JobState, LedgerCommand, LoanKind, Party, Report, Ticket, Vote};
 
 use super::Witness;
 use crate::books::ordinals;
@@ -22,7 +22,7 @@ impl Witness {
                     panic!("{command:?}: why?")
                 };
                 assert_eq!((report.job, report.range), (*job, *range));
-                self.compares.insert(ticket, (*report, self.seats[session].author()));
+                self.compares.insert(ticket, (*report, self.seats[session].author.clone()));
             }
             LedgerCommand::FindAudits { job, .. } => {
                 assert_ne!(self.books[job].state, JobState::Cancelled, "audits of job {job}");
@@ -72,7 +72,9 @@ impl Witness {
                 let book = self.book(report.job);
                 let row = book.unaudited(report.range).expect("only what waits, and once");
                 assert_eq!(row.tally.claim(), report.tally.claim(), "they differ: {report:?}");
-                assert_ne!(row.author.worker, author.worker, "the same worker: {report:?}");
+                let is_apart = row.author.maker.is_apart_from(&author.maker, book.across());
+                assert!(is_apart, "the same party: {report:?}");
+                assert_eq!(report.proof.kind, LoanKind::Recount, "nobody asked: {report:?}");
                 assert_ne!(row.kernel, report.kernel, "the same kernel: {report:?}");
                 book.confirming.insert(report.range);
             }
@@ -87,16 +89,18 @@ impl Witness {
                 self.vote(report, author);
                 let claim = report.tally.claim();
                 let votes = &self.books[&report.job].disputes[&report.range];
-                let named = votes.iter().filter(|vote| !vote.worker.is_empty());
-                let (right, others): (Vec<_>, Vec<_>) = named.partition(|vote| vote.claim == claim);
-                let names = |votes: Vec<&Vote>| -> BTreeSet<String> {
-                    votes.into_iter().map(|vote| vote.worker.clone()).collect()
+                let across = self.books[&report.job].across();
+                let (right, others): (Vec<_>, Vec<_>) =
+                    votes.iter().partition(|vote| vote.claim == claim);
+                let parties = |votes: Vec<&Vote>| -> BTreeSet<Party> {
+                    let makers = votes.into_iter().filter_map(|vote| vote.maker.as_ref());
+                    makers.map(|maker| maker.party(across)).collect()
                 };
-                assert!(names(right).len() >= 2, "two must agree: {votes:?}");
-                assert_eq!(names(others), wrong.iter().cloned().collect(), "{votes:?}");
-                let mut honest = wrong.iter().filter(|worker| !self.liars.contains(*worker));
-                assert_eq!(honest.next(), None, "an honest worker is distrusted: {votes:?}");
-                self.distrusted.extend(wrong.iter().cloned());
+                assert!(parties(right).len() >= 2, "two must agree: {votes:?}");
+                assert_eq!(parties(others), wrong.iter().cloned().collect(), "{votes:?}");
+                let mut honest = wrong.iter().filter(|party| !self.liars.contains(*party));
+                assert_eq!(honest.next(), None, "an honest party is distrusted: {votes:?}");
+                self.distrusted.0.extend(wrong.iter().cloned());
                 self.settling = true;
             }
             LedgerCommand::Finish { job, tasks, total }
@@ -105,6 +109,24 @@ impl Witness {
                 assert!(book.is_complete(), "job {job} is not done");
                 assert_eq!((*tasks, *total), (book.rows.tasks, book.rows.total), "job {job}");
                 assert!(!self.settling && book.asked == 0, "job {job} may not be done");
+            }
+            LedgerCommand::Doubt { job, range } => {
+                let Event::Ledger { ticket: compared, .. } = event else {
+                    panic!("{command:?}: why?")
+                };
+                let about = self.compares[compared].clone();
+                let told = (about.0.job, about.0.range);
+                assert_eq!(told, (*job, *range), "another range is doubted");
+                self.compares.insert(ticket, about);
+                let book = self.book(*job);
+                assert!(
+                    !matches!(book.state, JobState::Done | JobState::Held),
+                    "it is over: {job}"
+                );
+                book.asked += 1;
+            }
+            LedgerCommand::Trust { .. } | LedgerCommand::Distrust { .. } => {
+                unreachable!("nobody decides whom to trust")
             }
             LedgerCommand::CreateJob { .. } => {}
         }
@@ -115,11 +137,13 @@ impl Witness {
         if matches!(book.state, JobState::Done | JobState::Held) {
             book.state = JobState::Running;
         }
-        let worker = &author.worker;
-        let vote = Vote { worker: worker.clone(), claim: report.tally.claim() };
+        assert_eq!(report.proof.kind, LoanKind::Recount, "nobody asked: {report:?}");
+        let (maker, across) = (&author.maker, book.across());
+        let vote = Vote { maker: Some(maker.clone()), claim: report.tally.claim() };
         if let Some(votes) = book.disputes.get_mut(&report.range) {
-            let voted = votes.iter().any(|vote| vote.worker == *worker);
-            assert!(!voted, "{worker} votes twice on {}", report.range);
+            let mut makers = votes.iter().filter_map(|vote| vote.maker.as_ref());
+            let voted = makers.any(|other| !other.is_apart_from(maker, across));
+            assert!(!voted, "{maker} votes twice on {}", report.range);
             votes.push(vote);
         } else {
             // It may contradict itself.
@@ -131,13 +155,13 @@ impl Witness {
     /// A count goes down in the ledger under the name of the worker that told it.
     fn check_author(&self, event: &Event, author: &Author) {
         assert_eq!(self.reporter(event), *author, "whose count is it?");
-        assert!(!self.distrusted.contains(&author.worker), "{author:?} is believed again");
+        assert!(!self.distrusted.includes(&author.maker), "{author:?} is believed again");
     }
 
     /// Who told the count that this is about.
     pub(super) fn reporter(&self, event: &Event) -> Author {
         match event {
-            Event::Reported { session, .. } => self.seats[session].author(),
+            Event::Reported { session, .. } => self.seats[session].author.clone(),
             Event::Ledger { ticket, .. } => self.compares[ticket].1.clone(),
             _ => panic!("a count comes from a report"),
         }

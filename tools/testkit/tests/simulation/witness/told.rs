@@ -2,7 +2,8 @@
 
 use farm::rules::MemoryStore;
 use farm::{
-    Check, CountedRange, DisputeState, JobState, LedgerAnswer, LedgerCommand, Row, Withdrawn,
+    Check, CountedRange, DisputeState, Distrusted, JobState, LedgerAnswer, LedgerCommand, Row,
+    Withdrawn,
 };
 
 use super::Witness;
@@ -17,20 +18,24 @@ impl Witness {
         match &done.answer {
             LedgerAnswer::Written => self.told_written(&done.command, tally),
             LedgerAnswer::AuditNoted { wanted } => {
-                let LedgerCommand::RequestAudit { job, policy } = &done.command else {
-                    panic!("{:?} asks for no audit", done.command)
+                let (job, policy) = match &done.command {
+                    LedgerCommand::RequestAudit { job, policy } => (job, Some(policy)),
+                    LedgerCommand::Doubt { job, .. } => (job, None),
+                    other => panic!("{other:?} asks for no audit"),
                 };
                 let after = done.after.as_ref().expect("it may change any row of the job");
                 let rows = &after.jobs[job].rows;
                 let book = self.book(*job);
                 assert!(book.rows.count_like(rows), "an audit changes no count of job {job}");
-                (book.asked, book.ended, book.rows) = (book.asked - 1, false, Rows::of(rows));
+                (book.asked, book.rows) = (book.asked - 1, Rows::of(rows));
+                assert_eq!(book.rows.wanted, *wanted, "audits of job {job}");
+                let Some(policy) = policy else { return };
+                book.ended = false;
                 let plan = book.fingerprint;
                 let is_forgotten = |counted: &&CountedRange| {
                     counted.check == Check::NotChosen && policy.chooses(plan, counted.row.range)
                 };
                 assert_eq!(rows.values().find(is_forgotten), None, "{policy:?} chooses it");
-                assert_eq!(book.rows.wanted, *wanted, "audits of job {job}");
                 if matches!(book.state, JobState::Done | JobState::Held) {
                     book.state = JobState::Running;
                 }
@@ -77,8 +82,11 @@ impl Witness {
             }
             LedgerCommand::SetState { .. } | LedgerCommand::Dispute { .. } => {}
             LedgerCommand::RequestAudit { .. }
+            | LedgerCommand::Doubt { .. }
             | LedgerCommand::Hold { .. }
             | LedgerCommand::Settle { .. }
+            | LedgerCommand::Trust { .. }
+            | LedgerCommand::Distrust { .. }
             | LedgerCommand::Compare { .. }
             | LedgerCommand::FindAudits { .. } => {
                 panic!("more is to be told: {command:?}")
@@ -131,10 +139,12 @@ impl Witness {
 
     /// No vote of a worker that was wrong counts any more.
     fn check_votes(&self, after: &MemoryStore) {
+        let distrusted = Distrusted::after(&after.trust);
         let live = self.books.iter().filter(|(_, book)| book.state != JobState::Cancelled);
         for (id, book) in live {
             let mut votes = book.disputes.values().flatten();
-            let vote = votes.find(|vote| after.distrusted.contains_key(&vote.worker));
+            let is_wrong = |maker| distrusted.includes(maker);
+            let vote = votes.find(|vote| vote.maker.as_ref().is_some_and(is_wrong));
             assert!(vote.is_none(), "still counts in job {id}: {vote:?}");
         }
     }
@@ -150,7 +160,8 @@ impl Witness {
 
 /// Nothing that rests on the word of a worker that was wrong alone is left in jobs that go on.
 fn check_nothing_is_left(store: &MemoryStore) {
-    let is_wrong = |row: &Row| store.distrusted.contains_key(&row.author.worker);
+    let distrusted = Distrusted::after(&store.trust);
+    let is_wrong = |row: &Row| distrusted.includes(&row.author.maker);
     let live = store.jobs.iter().filter(|(_, job)| job.job.state != JobState::Cancelled);
     for (id, job) in live {
         let is_left =
