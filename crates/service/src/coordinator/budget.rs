@@ -30,7 +30,7 @@ const CHANGE: i64 = 16 << 10;
 /// Points that an audit costs, because the ledger looks at each of the job's rows.
 const AUDIT: i64 = 64 << 10;
 /// The rest after a plan, as a multiple of the time that it took.
-const REST: u32 = 8;
+const REST: u32 = 10;
 
 /// What a request costs in addition to [`REQUEST`].
 #[derive(Clone, Copy, Debug)]
