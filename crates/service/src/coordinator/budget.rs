@@ -60,6 +60,9 @@ pub(super) struct Budget(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     account: Mutex<Account>,
+    /// Held by the first of the requests that wait, so that the others need not look at the clock again and
+    /// again.
+    first: tokio::sync::Mutex<()>,
     /// Held while a plan is made for the connection.
     planning: tokio::sync::Mutex<Rest>,
 }
@@ -113,6 +116,7 @@ impl Budget {
     }
 
     async fn pay(&self, points: i64) {
+        let _first = self.0.first.lock().await;
         loop {
             let wait = self.change(|account| match account.missing() {
                 None => {
