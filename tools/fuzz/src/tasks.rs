@@ -91,6 +91,7 @@ fn altered(plan: Plan, source: &mut Source<'_>) -> Tasks {
 }
 
 /// The messages of a loan and its tasks, as the worker reads them. `None` if it refuses them.
+#[allow(clippy::needless_update, reason = "fields that come later are as they are by default")]
 fn arrive(
     plan: Plan,
     start: u64,

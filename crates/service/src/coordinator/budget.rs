@@ -30,7 +30,7 @@ const CHANGE: i64 = 16 << 10;
 /// Points that an audit costs, because the ledger looks at each of the job's rows.
 const AUDIT: i64 = 64 << 10;
 /// The rest after a plan, as a multiple of the time that it took.
-const REST: u32 = 8;
+const REST: u32 = 10;
 
 /// What a request costs in addition to [`REQUEST`].
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +60,9 @@ pub(super) struct Budget(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     account: Mutex<Account>,
+    /// Held by the first of the requests that wait, so that the others need not look at the clock again and
+    /// again.
+    first: tokio::sync::Mutex<()>,
     /// Held while a plan is made for the connection.
     planning: tokio::sync::Mutex<Rest>,
 }
@@ -113,6 +116,7 @@ impl Budget {
     }
 
     async fn pay(&self, points: i64) {
+        let _first = self.0.first.lock().await;
         loop {
             let wait = self.change(|account| match account.missing() {
                 None => {

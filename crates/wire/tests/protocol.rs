@@ -1,0 +1,8 @@
+//! The text of the protocol, by which strangers write workers.
+
+#[test]
+fn the_text_names_the_version() {
+    let text = include_str!("../proto/queens/v1/farm.proto");
+    let version = format!("This is version {} of the protocol.", wire::PROTOCOL);
+    assert!(text.contains(&version), "farm.proto does not say: {version}");
+}
