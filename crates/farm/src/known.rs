@@ -104,7 +104,8 @@ impl Fact {
         published.into_iter().chain(symmetry).collect()
     }
 
-    /// What is wrong with a total of which these facts are known, for people; `None` if it contradicts nothing.
+    /// What is wrong with a total of which these facts are known, for people; `None` if it contradicts
+    /// nothing.
     #[must_use]
     pub fn contradiction(facts: &[Fact], total: u128) -> Option<String> {
         let fact = facts.iter().find(|fact| !fact.allows(total))?;
