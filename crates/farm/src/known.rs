@@ -133,8 +133,8 @@ impl fmt::Display for Fact {
             }
             Fact::Orbits { fixed, source } => write!(
                 f,
-                "the placements make whole orbits of eight, but for {fixed} that a half turn leaves as \
-                 they are ({source}, in vectors/counts.toml)"
+                "all placements come in orbits of eight, except the {fixed} that a half turn leaves as they \
+                 are ({source}, in vectors/counts.toml)"
             ),
             Fact::Multiple { of } => write!(f, "symmetry makes the total a multiple of {of}"),
         }
