@@ -17,8 +17,8 @@
 //! that a single line belongs to a bundle. The header contains the root, and the BLAKE3 hash of the header
 //! is the bundle's name.
 //!
-//! A policy has the commitment to its seed ([`farm::AuditPolicy::commitment`]). Seed and salt are in the bundle of a
-//! job that is over, and nowhere before: they would tell workers where nobody looks.
+//! A policy has the commitment to its seed ([`farm::AuditPolicy::commitment`]). Seed and salt are in the bundle
+//! of a job that is over, and nowhere before: they would tell workers where nobody looks.
 
 #![forbid(unsafe_code)]
 

@@ -104,7 +104,8 @@ impl Fact {
         published.into_iter().chain(symmetry).collect()
     }
 
-    /// What is wrong with a total of which these facts are known, for people; `None` if it contradicts nothing.
+    /// What is wrong with a total of which these facts are known, for people; `None` if it contradicts
+    /// nothing.
     #[must_use]
     pub fn contradiction(facts: &[Fact], total: u128) -> Option<String> {
         let fact = facts.iter().find(|fact| !fact.allows(total))?;
@@ -132,8 +133,8 @@ impl fmt::Display for Fact {
             }
             Fact::Orbits { fixed, source } => write!(
                 f,
-                "the placements make whole orbits of eight, but for {fixed} that a half turn leaves as \
-                 they are ({source}, in vectors/counts.toml)"
+                "all placements come in orbits of eight, except the {fixed} that a half turn leaves as they \
+                 are ({source}, in vectors/counts.toml)"
             ),
             Fact::Multiple { of } => write!(f, "symmetry makes the total a multiple of {of}"),
         }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use board::{Cut, Method, Problem};
-use farm::Plan;
+use farm::{AuditPolicy, AuditView, Held, JobState, Plan, Range, Suspect};
 use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint};
 use prost_types::field_descriptor_proto::{Label, Type};
@@ -38,6 +38,13 @@ fn encode(name: &str, depth: u32, source: &mut Source<'_>, out: &mut Vec<u8>) {
     // A made-up plan is refused for its fingerprint.
     if name == ".queens.v1.Plan" && !source.one_in(4) {
         return out.extend(plan(source));
+    }
+    // A made-up seed is refused for its commitment, and eight ranges for the one that is empty.
+    if name == ".queens.v1.Audit" && !source.one_in(16) {
+        return out.extend(audit(source));
+    }
+    if name == ".queens.v1.Held" && !source.one_in(16) {
+        return out.extend(held(source));
     }
     let kind = &KINDS[name];
     // One field of each `oneof` is set; all lists of a message have the same length.
@@ -149,6 +156,24 @@ fn text(name: &str, source: &mut Source<'_>) -> String {
         _ if name == "total" => (u128::from(source.number()) << source.below(64)).to_string(),
         _ => source.choose(&["a", "worker-1", "avx512", "search", "Zoë", "\x1b[2J"]).to_string(),
     }
+}
+
+/// An audit as the farm shows it, of a job that runs or is over.
+fn audit(source: &mut Source<'_>) -> Vec<u8> {
+    let (share_ppm, by_search) = (source.below(9) as u32, source.one_in(2));
+    let (seed, salt) = (source.number() >> 1, source.number().into());
+    let policy = AuditPolicy { share_ppm, seed, salt, by_search };
+    let state = *source.choose(&[JobState::Running, JobState::Done]);
+    wire::v1::Audit::from(AuditView::of(policy, state)).encode_to_vec()
+}
+
+/// Why a job is held, with some suspects.
+fn held(source: &mut Source<'_>) -> Vec<u8> {
+    let suspects = source.below(1 + Suspect::NAMED) as u64;
+    let range = |start| Range::new(start, start + 1).expect("it has a task");
+    let suspect = |start| Suspect { range: range(start), count: start, worker: "a".into() };
+    let held = Held { reason: text("reason", source), worst: (0..suspects).map(suspect).collect() };
+    wire::v1::Held::from(held).encode_to_vec()
 }
 
 /// A plan as the farm makes it, of a small board.

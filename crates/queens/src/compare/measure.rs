@@ -72,8 +72,8 @@ impl Contest<'_> {
     ///
     /// # Errors
     ///
-    /// [`Failure::Disagreement`], if two algorithms find different totals, and [`Failure::TotalHeld`], if they
-    /// agree on one that cannot be right.
+    /// [`Failure::Disagreement`], if two algorithms find different totals, and [`Failure::TotalHeld`], if
+    /// they agree on one that cannot be right.
     pub(super) fn board(&mut self, n: u32) -> Result<Vec<Line>, Failure> {
         let algorithms = self.algorithms.iter();
         let line = |&algorithm| Ok(Line { n, algorithm, outcome: self.outcome(n, algorithm)? });
