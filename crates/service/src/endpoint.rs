@@ -74,8 +74,8 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// [`ServiceError::Url`], [`ServiceError::SecretFile`] or [`ServiceError::CertificateFile`], if the URL or a
-    /// file cannot be used.
+    /// [`ServiceError::Url`], [`ServiceError::SecretFile`], [`ServiceError::CertificateFile`] or
+    /// [`ServiceError::NoRoots`], if the URL, a file or this system's certificates cannot be used.
     pub fn check(&self) -> Result<(), ServiceError> {
         let target = self.target()?;
         target.builder()?;

@@ -31,8 +31,8 @@ pub(super) struct CoordinatorArgs {
     /// The authority that has signed the coordinator's certificate, as PEM, instead of those of the system
     #[arg(long, value_name = "FILE", env = "QUEENS_TLS_CA")]
     tls_ca: Option<PathBuf>,
-    /// The coordinator's join string, which stands for all options above; other users of this machine can read
-    /// it in the list of processes
+    /// The coordinator's join string, which stands for all options above; other users of this machine
+    /// can read it in the list of processes
     #[arg(long, value_name = "STRING", env = "QUEENS_JOIN", hide_env_values = true,
           conflicts_with_all = ["coordinator", "token_file", "tls_ca", "join_file"])]
     join: Option<String>,
@@ -122,7 +122,7 @@ impl Client {
         }
     }
 
-    /// Waits a little and tries to connect. Files are read again, because what is in them may have been replaced.
+    /// Waits a little and tries to connect. Files are read again, because they may have been replaced.
     async fn connect_again(&mut self) -> Result<(), Failure> {
         tokio::time::sleep(Duration::from_secs(1)).await;
         match self.endpoint.connect().await {
