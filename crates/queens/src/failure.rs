@@ -300,6 +300,7 @@ impl Failure {
             Failure::Job(_) | Failure::NoSuchJob(_) => 4,
             Failure::Unreachable { .. } => 5,
             Failure::Token { .. }
+            | Failure::Forbidden(_)
             | Failure::SecretFile { .. }
             | Failure::CertificateFile { .. }
             | Failure::NoRoots

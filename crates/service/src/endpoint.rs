@@ -74,8 +74,8 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// [`ServiceError::Url`], [`ServiceError::SecretFile`] or [`ServiceError::CertificateFile`], if the URL or a
-    /// file cannot be used.
+    /// [`ServiceError::Url`], [`ServiceError::SecretFile`], [`ServiceError::CertificateFile`] or
+    /// [`ServiceError::NoRoots`], if the URL, a file or this system's certificates cannot be used.
     pub fn check(&self) -> Result<(), ServiceError> {
         let target = self.target()?;
         target.builder()?;
@@ -120,6 +120,19 @@ impl Endpoint {
     /// The error that `status` stands for if the port speaks TLS and plain text was sent.
     pub fn mismatch(&self, status: &Status) -> Option<ServiceError> {
         mismatch(&self.name, status)
+    }
+
+    /// The join string, if that is how the coordinator is named.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::SecretFile`], if its file cannot be used.
+    pub fn join_string(&self) -> Result<Option<JoinString>, ServiceError> {
+        match &self.place {
+            Place::Url { .. } => Ok(None),
+            Place::Join(join) => Ok(Some(join.clone())),
+            Place::JoinFile(path) => JoinString::read(path).map(Some),
+        }
     }
 
     fn target(&self) -> Result<Target, ServiceError> {

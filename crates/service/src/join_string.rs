@@ -55,7 +55,8 @@ impl JoinString {
     ///
     /// # Errors
     ///
-    /// [`ServiceError::SecretFile`], if the file cannot be read, holds no join string, or can be read by others.
+    /// [`ServiceError::SecretFile`], if the file cannot be read, holds no join string, or can be read by
+    /// others.
     pub fn read(path: &Path) -> Result<JoinString, ServiceError> {
         let text = secret_file::read_text(path)?;
         text.parse().map_err(|error: JoinStringError| ServiceError::SecretFile {
@@ -64,7 +65,7 @@ impl JoinString {
         })
     }
 
-    /// Writes it to the file `path`, which only its owner can read. A reader finds the old text or the new one.
+    /// Writes it to the file `path`, which only its owner can read. A reader finds the old text or the new.
     ///
     /// # Errors
     ///

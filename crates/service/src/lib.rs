@@ -1,6 +1,6 @@
 //! The running farm: a coordinator, a worker, and both in one process.
 //!
-//! This crate knows sockets, sessions, admission and the order in which events reach the farm. It
+//! This crate knows sockets, TLS, sessions, admission and the order in which events reach the farm. It
 //! deliberately does not decide what may be lent or accepted (`farm` does), does not count (`executor`
 //! does), does not store anything (`ledger` does), and knows neither options nor exit codes (`queens`
 //! does).

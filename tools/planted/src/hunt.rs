@@ -113,8 +113,10 @@ impl Check {
         }
         let lines = String::from_utf8_lossy(&built.stdout);
         let messages = lines.lines().filter_map(|line| serde_json::from_str(line).ok());
+        // Tests of a program come with the program itself.
+        let is_test = |message: &serde_json::Value| message["profile"]["test"] == true;
         let binary = |message: serde_json::Value| Some(message["executable"].as_str()?.into());
-        Ok(Some(messages.filter_map(binary).collect()))
+        Ok(Some(messages.filter(is_test).filter_map(binary).collect()))
     }
 
     /// Runs a command until it ends or its time is over. Returns its status, if it ended, and its output.

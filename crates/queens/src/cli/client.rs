@@ -7,6 +7,7 @@ use clap::Args;
 use farm::{JobId, JobView, Plan};
 use tonic::{Code, Status};
 use wire::v1;
+use wire::v1::admin_service_client::AdminServiceClient;
 use wire::v1::jobs_service_client::JobsServiceClient;
 
 use crate::failure::Failure;
@@ -31,8 +32,8 @@ pub(super) struct CoordinatorArgs {
     /// The authority that has signed the coordinator's certificate, as PEM, instead of those of the system
     #[arg(long, value_name = "FILE", env = "QUEENS_TLS_CA")]
     tls_ca: Option<PathBuf>,
-    /// The coordinator's join string, which stands for all options above; other users of this machine can read
-    /// it in the list of processes
+    /// The coordinator's join string, which stands for all options above; other users of this machine
+    /// can read it in the list of processes
     #[arg(long, value_name = "STRING", env = "QUEENS_JOIN", hide_env_values = true,
           conflicts_with_all = ["coordinator", "token_file", "tls_ca", "join_file"])]
     join: Option<String>,
@@ -66,13 +67,16 @@ impl CoordinatorArgs {
 pub(super) struct Client {
     endpoint: Endpoint,
     pub(super) jobs: JobsServiceClient<TokenChannel>,
+    pub(super) admin: AdminServiceClient<TokenChannel>,
 }
 
 impl Client {
     pub(super) async fn connect(args: &CoordinatorArgs) -> Result<Client, Failure> {
         let endpoint = args.endpoint()?;
-        let jobs = jobs(endpoint.connect().await?);
-        Ok(Client { endpoint, jobs })
+        let channel = endpoint.connect().await?;
+        let jobs = JobsServiceClient::new(channel.clone());
+        let admin = AdminServiceClient::new(channel);
+        Ok(Client { endpoint, jobs, admin })
     }
 
     /// Calls `see` with the job at every change until the job is over or held, over any number of lost
@@ -138,15 +142,22 @@ impl Client {
         }
     }
 
-    /// Waits a little and tries to connect. Files are read again, because what is in them may have been replaced.
+    /// Waits a little and tries to connect. Files are read again, because they may have been replaced.
     async fn connect_again(&mut self) -> Result<(), Failure> {
         tokio::time::sleep(Duration::from_secs(1)).await;
         match self.endpoint.connect().await {
-            Ok(channel) => self.jobs = jobs(channel),
+            Ok(channel) => self.jobs = JobsServiceClient::new(channel),
             Err(ServiceError::Unreachable { .. }) => {}
             Err(error) => return Err(error.into()),
         }
         Ok(())
+    }
+
+    /// The join string for another secret at the same coordinator, if this client uses one.
+    pub(super) fn join_string(&self, secret: &str) -> Result<Option<JoinString>, Failure> {
+        let unusable = |_| Failure::Incompatible("the coordinator made no usable secret".into());
+        let Some(own) = self.endpoint.join_string()? else { return Ok(None) };
+        Ok(Some(JoinString { token: secret.parse().map_err(unusable)?, ..own }))
     }
 
     pub(super) fn job(&self, answer: Result<Option<v1::Job>, Status>) -> Result<JobView, Failure> {
@@ -165,6 +176,7 @@ impl Client {
         let (url, reason) = (self.endpoint.url().to_string(), status.message().to_string());
         match status.code() {
             Code::Unauthenticated => Failure::Token { url },
+            Code::PermissionDenied => Failure::Forbidden(reason),
             Code::NotFound | Code::FailedPrecondition => Failure::NoSuchJob(reason),
             Code::InvalidArgument | Code::ResourceExhausted => Failure::Refused(reason),
             Code::Unimplemented => Failure::Incompatible(format!(
@@ -180,8 +192,4 @@ impl Client {
         matches!(status.code(), Code::Unavailable | Code::Cancelled | Code::Unknown)
             && self.endpoint.mismatch(status).is_none()
     }
-}
-
-fn jobs(channel: TokenChannel) -> JobsServiceClient<TokenChannel> {
-    JobsServiceClient::new(channel)
 }

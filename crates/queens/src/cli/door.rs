@@ -25,13 +25,13 @@ pub(super) struct DoorArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["insecure", "tls_cert"],
           env = "QUEENS_JOIN_FILE")]
     join_file: Option<PathBuf>,
-    /// The address in the join string [default: that of --listen, or the host's name where --listen stands for
-    /// all addresses]
+    /// The address in the join string [default: that of --listen, or the host's name where --listen
+    /// stands for all addresses]
     #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["insecure", "tls_cert"],
           env = "QUEENS_ADVERTISE")]
     advertise: Option<HostPort>,
-    /// Serve TLS with this certificate from elsewhere, as PEM, with those that lead to its authority; it is read
-    /// again when it changes
+    /// Serve TLS with this certificate from elsewhere, as PEM, with those that lead to its authority; it
+    /// is read again when it changes
     #[arg(
         long,
         value_name = "FILE",
@@ -51,6 +51,7 @@ pub(super) struct DoorArgs {
 
 /// How the coordinator will be reached, checked as far as possible before it begins.
 pub(super) struct Entrance {
+    is_open_to_others: bool,
     token: Option<Token>,
     encryption: Encryption,
 }
@@ -107,13 +108,13 @@ impl DoorArgs {
             _ => Encryption::None,
         };
         let token = self.token_file.as_deref().map(Token::read_or_make).transpose()?;
-        Ok(Entrance { token, encryption })
+        Ok(Entrance { is_open_to_others, token, encryption })
     }
 }
 
 impl Entrance {
-    /// Prepares for serving on `port`: makes what is missing in the folder of keys, writes the join string, and
-    /// logs how a worker joins.
+    /// Prepares for serving on `port`: makes what is missing in the folder of keys, writes the join
+    /// string, and logs how a worker joins.
     ///
     /// # Errors
     ///
@@ -125,6 +126,11 @@ impl Entrance {
         };
         match self.encryption {
             Encryption::None => {
+                if self.is_open_to_others {
+                    tracing::warn!(
+                        "no TLS: whoever can read the network reads and alters everything that is said"
+                    );
+                }
                 let access = self.token.map_or(Access::Open, Access::Token);
                 Ok(Open { access, tls: None })
             }

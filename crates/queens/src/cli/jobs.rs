@@ -26,13 +26,17 @@ pub(super) struct SubmitArgs {
     /// Jobs of higher priority are served first
     #[arg(long, default_value_t = 0, allow_negative_numbers = true, env = "QUEENS_PRIORITY")]
     priority: i32,
-    /// Have this share of the ranges counted a second time, by another worker and another kernel: 0.02
+    /// Have this share of the ranges counted a second time, by another machine and another kernel: 0.02
     /// is two percent
     #[arg(long, value_name = "SHARE", env = "QUEENS_AUDIT", value_parser = share)]
     audit: Option<u32>,
     /// Have every range counted a second time
     #[arg(long, conflicts_with = "audit", env = "QUEENS_CERTIFIED")]
     certified: bool,
+    /// Between whom a second opinion lies: machines, against broken hardware, or owners of credentials, against
+    /// those who lie
+    #[arg(long, value_enum, default_value_t, env = "QUEENS_ACROSS")]
+    across: AcrossArg,
     /// Follow the job to its end and print its total instead of its number
     #[arg(long)]
     wait: bool,
@@ -75,6 +79,10 @@ pub(super) struct AuditArgs {
     /// Count every range again
     #[arg(long, conflicts_with = "fraction")]
     all: bool,
+    /// Between whom a second opinion lies: machines, against broken hardware, or owners of credentials, against
+    /// those who lie
+    #[arg(long, value_enum, default_value_t, env = "QUEENS_ACROSS")]
+    across: AcrossArg,
     /// With `rows`, ranges of `halves` are counted by searching below their tasks, which takes a
     /// hundred times as long [default: by another counting loop]
     #[arg(long, value_enum)]
@@ -89,6 +97,25 @@ pub(super) struct AuditArgs {
     json: bool,
     #[command(flatten)]
     coordinator: CoordinatorArgs,
+}
+
+#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
+enum AcrossArg {
+    /// Between machines
+    #[default]
+    Machines,
+    /// Between owners
+    Owners,
+}
+
+impl AcrossArg {
+    fn wire(self) -> i32 {
+        let across = match self {
+            AcrossArg::Machines => v1::Across::Machines,
+            AcrossArg::Owners => v1::Across::Owners,
+        };
+        across.into()
+    }
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -135,7 +162,8 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
 impl SubmitArgs {
     fn audit_policy(&self) -> Option<v1::AuditPolicy> {
         let share_ppm = if self.certified { Some(AuditPolicy::ALL) } else { self.audit };
-        share_ppm.map(|share_ppm| v1::AuditPolicy { share_ppm, ..v1::AuditPolicy::default() })
+        let across = self.across.wire();
+        share_ppm.map(|share_ppm| v1::AuditPolicy { share_ppm, across, ..v1::AuditPolicy::default() })
     }
 }
 
@@ -145,7 +173,7 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
         share_ppm: if args.all { AuditPolicy::ALL } else { args.fraction },
         seed: args.seed,
         by_search: args.method.is_some(),
-        ..v1::AuditPolicy::default()
+        across: args.across.wire(),
     };
     let request = v1::AuditRequest { job: args.job, policy: Some(policy) };
     let answer = client.jobs.audit(request).await;

@@ -20,6 +20,8 @@ mod queens_input;
 mod show;
 mod signal;
 mod solve;
+mod token;
+mod trust;
 mod worker;
 
 use std::process::ExitCode;
@@ -33,7 +35,7 @@ use crate::output;
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 proven that there is no such placement; 2 wrong usage; 3 such a board cannot be counted so; 4 no such job, or it is \
-over; 5 no coordinator answers; 6 token or certificate refused or unusable; 7 ledger held by another process; 8 \
+over; 5 no coordinator answers; 6 token or certificate refused, unusable or not enough; 7 ledger held by another process; 8 \
 ledger of another plan; 9 ledger damaged; 10 ledger or output cannot be written; 11 cannot listen; \
 12 versions do not fit, or TLS meets plain text; 13 the job ended without a total; 14 this machine miscounts; 15 undecided in the time given; 16 the bundle does not hold; 70 internal fault; 130 interrupted.
 
@@ -91,6 +93,14 @@ enum Command {
     Pause(jobs::JobArgs),
     /// Let a resting job go on, and a job's poisoned tasks be tried again
     Resume(jobs::JobArgs),
+    /// Make, list and revoke the credentials of a coordinator
+    Token(token::TokenArgs),
+    /// List a coordinator's workers, and those that it does not believe
+    Workers(trust::WorkersArgs),
+    /// Believe a machine or an owner again
+    Trust(trust::TrustArgs),
+    /// Believe nothing of a machine or an owner any more
+    Distrust(trust::TrustArgs),
     /// Exit with 0 if a coordinator serves; needs no token
     Health(jobs::HealthArgs),
     /// Show the counting loops that this processor has, and how fast they are
@@ -157,6 +167,10 @@ impl Command {
             Command::Cancel(args) => on_one_thread(jobs::cancel(args)),
             Command::Pause(args) => on_one_thread(jobs::pause(args)),
             Command::Resume(args) => on_one_thread(jobs::resume(args)),
+            Command::Token(args) => on_one_thread(token::run(args)),
+            Command::Workers(args) => on_one_thread(trust::workers(args)),
+            Command::Trust(args) => on_one_thread(trust::change(args, true)),
+            Command::Distrust(args) => on_one_thread(trust::change(args, false)),
             Command::Health(args) => on_one_thread(jobs::health(args)),
             Command::Bench(args) => bench::run(&args),
         }

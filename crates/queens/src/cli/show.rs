@@ -54,7 +54,8 @@ fn object(job: &JobView) -> Value {
         "poisoned": job.poisoned,
         "poisoned_first": job.poisoned_first,
     });
-    if let Some(AuditView { share_ppm, commitment, revealed, .. }) = job.audit {
+    if let Some(AuditView { share_ppm, across, commitment, revealed, .. }) = job.audit {
+        object["audit_across"] = across.name().into();
         object["audit_share"] = (f64::from(share_ppm) / f64::from(AuditPolicy::ALL)).into();
         object["audit_commitment"] = commitment.to_string().into();
         object["audit_seed"] = revealed.map(|policy| policy.seed.to_string()).into();

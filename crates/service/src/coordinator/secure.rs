@@ -169,8 +169,9 @@ mod tests {
             client.write_all(begun).await.expect("it is connected");
             let mut connection = accepted.next().await.expect("for ever").expect("it is accepted");
 
-            let fault = connection.read_u8().await.expect_err("it is too late").kind();
+            let read = tokio::time::timeout(Duration::from_secs(30), connection.read_u8()).await;
 
+            let fault = read.expect("it ends").expect_err("it is too late").kind();
             assert_eq!(fault, io::ErrorKind::TimedOut, "after {begun:?}");
         }
     }

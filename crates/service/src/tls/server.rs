@@ -64,9 +64,9 @@ impl ServerTls {
         ServerTls::show(shown)
     }
 
-    /// Shows the certificates in the PEM file `certificate`, the coordinator's own first, with the private key
-    /// in the PEM file `key`. Both are read again when they change; if they are of no use then, the old ones
-    /// stay. Must be called within a runtime.
+    /// Shows the certificates in the PEM file `certificate`, the coordinator's own first, with the private
+    /// key in the PEM file `key`. Both are read again when they change; if they are of no use then, the old
+    /// ones stay. Must be called within a runtime.
     ///
     /// # Errors
     ///

@@ -1,0 +1,158 @@
+//! `queens token`: who may use a coordinator, and what for.
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use ledger::{Role, unix_ms};
+use serde_json::{Value, json};
+use wire::v1;
+
+use super::client::{Client, CoordinatorArgs};
+use crate::failure::Failure;
+use crate::output;
+use crate::progress::clock;
+
+#[derive(Debug, Args)]
+pub(super) struct TokenArgs {
+    #[command(subcommand)]
+    command: TokenCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum TokenCommand {
+    /// Make a credential, and print its join string, or its secret where the coordinator serves no TLS
+    Create(CreateArgs),
+    /// List all credentials
+    List(ListArgs),
+    /// End a credential and the sessions that began with it
+    Revoke(RevokeArgs),
+}
+
+#[derive(Debug, Args)]
+struct CreateArgs {
+    /// What it allows: a worker counts, a viewer sees jobs, a submitter submits and changes them, an admin
+    /// does everything
+    #[arg(long, value_name = "ROLE", value_parser = role)]
+    role: Role,
+    /// Who answers for what is done with it
+    #[arg(long, value_name = "NAME")]
+    owner: String,
+    /// How long it is valid, in days [default: for ever]
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u64).range(1..=36_500))]
+    days: Option<u64>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    coordinator: CoordinatorArgs,
+}
+
+#[derive(Debug, Args)]
+struct ListArgs {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    coordinator: CoordinatorArgs,
+}
+
+#[derive(Debug, Args)]
+struct RevokeArgs {
+    /// The credential's number
+    id: u64,
+    #[command(flatten)]
+    coordinator: CoordinatorArgs,
+}
+
+fn role(text: &str) -> anyhow::Result<Role> {
+    let role = Role::named(text);
+    role.ok_or_else(|| anyhow::anyhow!("a role is worker, viewer, submitter or admin"))
+}
+
+pub(super) async fn run(args: TokenArgs) -> Result<(), Failure> {
+    match args.command {
+        TokenCommand::Create(args) => create(args).await,
+        TokenCommand::List(args) => list(args).await,
+        TokenCommand::Revoke(args) => revoke(args).await,
+    }
+}
+
+async fn create(args: CreateArgs) -> Result<(), Failure> {
+    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+    let mut client = Client::connect(&args.coordinator).await?;
+    let role = match args.role {
+        Role::Admin => v1::Role::Admin,
+        Role::Submitter => v1::Role::Submitter,
+        Role::Viewer => v1::Role::Viewer,
+        Role::Worker => v1::Role::Worker,
+    };
+    let lifetime_s = args.days.map(|days| days * DAY.as_secs());
+    let request = v1::CreateTokenRequest { role: role.into(), owner: args.owner, lifetime_s };
+    let answer = client.admin.create_token(request).await;
+    let v1::CreateTokenResponse { token, secret } =
+        answer.map_err(|status| client.failure(status))?.into_inner();
+    let token = token.unwrap_or_default();
+    let join = client.join_string(&secret)?.map(|join| join.to_string());
+    if args.json {
+        let mut object = object(&token);
+        object["secret"] = secret.into();
+        object["join"] = join.into();
+        return output::print(object);
+    }
+    eprintln!("token {} of {}; what follows is a secret, and is told only once", token.id, token.owner);
+    output::print(join.unwrap_or(secret))
+}
+
+async fn list(args: ListArgs) -> Result<(), Failure> {
+    let mut client = Client::connect(&args.coordinator).await?;
+    let answer = client.admin.list_tokens(v1::ListTokensRequest {}).await;
+    let tokens = answer.map_err(|status| client.failure(status))?.into_inner().tokens;
+    if args.json {
+        return tokens.iter().try_for_each(|token| output::print(object(token)));
+    }
+    output::print(format_args!("{:>6}  {:<9}  {:<10}  owner", "token", "role", "valid"))?;
+    tokens.iter().try_for_each(|token| {
+        let (role, valid) = (role_name(token), valid(token));
+        output::print(format_args!("{:>6}  {role:<9}  {valid:<10}  {}", token.id, token.owner))
+    })
+}
+
+async fn revoke(args: RevokeArgs) -> Result<(), Failure> {
+    let mut client = Client::connect(&args.coordinator).await?;
+    let answer = client.admin.revoke_token(v1::RevokeTokenRequest { id: args.id }).await;
+    let token = answer.map_err(|status| client.failure(status))?.into_inner().token;
+    let owner = token.map(|token| token.owner).unwrap_or_default();
+    output::print(format_args!("token {} of {owner} is revoked", args.id))
+}
+
+fn role_name(token: &v1::Token) -> &'static str {
+    match token.role() {
+        v1::Role::Unspecified => "unknown",
+        v1::Role::Admin => Role::Admin.name(),
+        v1::Role::Submitter => Role::Submitter.name(),
+        v1::Role::Viewer => Role::Viewer.name(),
+        v1::Role::Worker => Role::Worker.name(),
+    }
+}
+
+/// For how long it is still valid, as text.
+fn valid(token: &v1::Token) -> String {
+    let left_ms = token.expires_at_ms.map(|at_ms| at_ms.saturating_sub(unix_ms()));
+    match (token.revoked_at_ms, left_ms) {
+        (Some(_), _) => "revoked".into(),
+        (None, None) => "for ever".into(),
+        (None, Some(..=0)) => "expired".into(),
+        (None, Some(left_ms)) => clock(left_ms as f64 / 1_000.0),
+    }
+}
+
+fn object(token: &v1::Token) -> Value {
+    json!({
+        "token": token.id.to_string(),
+        "owner": token.owner,
+        "role": role_name(token),
+        "created_at_ms": token.created_at_ms,
+        "expires_at_ms": token.expires_at_ms,
+        "revoked_at_ms": token.revoked_at_ms,
+    })
+}
