@@ -52,13 +52,18 @@ pub enum Failure {
     },
     /// The coordinator refuses the token.
     #[error(
-        "the coordinator at {url} refuses this token; give the file that it was started with, \
-         --token-file FILE, or the join string that it shows now, --join-file FILE"
+        "the coordinator at {url} refuses this token: {reason}; give one that is valid with --token-file FILE, or \
+         a join string with --join-file FILE"
     )]
     Token {
         /// The address of the coordinator.
         url: String,
+        /// The coordinator's explanation.
+        reason: String,
     },
+    /// The credential does not allow this; the text is the coordinator's explanation.
+    #[error("{0}")]
+    Forbidden(String),
     /// A file with a secret cannot be used.
     #[error("cannot use the secret in {}: {reason}", path.display())]
     SecretFile {
@@ -366,7 +371,8 @@ impl From<ServiceError> for Failure {
             ServiceError::Plan(error) => Failure::Plan(error),
             ServiceError::Url { .. } => Failure::Usage(error.to_string()),
             ServiceError::Unreachable { url, reason } => Failure::Unreachable { url, reason },
-            ServiceError::Token { url } => Failure::Token { url },
+            ServiceError::Token { url, reason } => Failure::Token { url, reason },
+            ServiceError::Forbidden(reason) => Failure::Forbidden(reason),
             ServiceError::SecretFile { path, reason } => Failure::SecretFile { path, reason },
             ServiceError::CertificateFile { path, reason } => {
                 Failure::CertificateFile { path, reason }

@@ -37,11 +37,16 @@ pub enum ServiceError {
         reason: String,
     },
     /// The coordinator refuses the token.
-    #[error("the coordinator at {url} refuses this token")]
+    #[error("the coordinator at {url} refuses this token: {reason}")]
     Token {
         /// The address of the coordinator.
         url: String,
+        /// The coordinator's explanation.
+        reason: String,
     },
+    /// The credential does not allow this; the text is the coordinator's explanation.
+    #[error("{0}")]
+    Forbidden(String),
     /// A file with a secret cannot be used.
     #[error("cannot use the secret in {}: {reason}", path.display())]
     SecretFile {

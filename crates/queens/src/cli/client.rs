@@ -175,7 +175,7 @@ impl Client {
         }
         let (url, reason) = (self.endpoint.url().to_string(), status.message().to_string());
         match status.code() {
-            Code::Unauthenticated => Failure::Token { url },
+            Code::Unauthenticated => Failure::Token { url, reason },
             Code::PermissionDenied => Failure::Forbidden(reason),
             Code::NotFound | Code::FailedPrecondition => Failure::NoSuchJob(reason),
             Code::InvalidArgument | Code::ResourceExhausted => Failure::Refused(reason),

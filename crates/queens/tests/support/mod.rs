@@ -86,8 +86,11 @@ impl Farm {
             "--log",
             "queens=debug,service=debug",
         ];
-        let mut command = queens(&worker);
-        Process::start(command.args(&self.worker_options).args(options), self.new_log())
+        let (mut command, log) = (queens(&worker), self.new_log());
+        // As if each were on a machine of its own.
+        let machine = log.file_stem().expect("a log has a name").to_string_lossy().into_owned();
+        command.env("QUEENS_MACHINE", machine);
+        Process::start(command.args(&self.worker_options).args(options), log)
     }
 
     /// Removes the ledger; no process may have it open.

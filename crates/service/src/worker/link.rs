@@ -111,12 +111,18 @@ fn ended(url: &str, status: Status) -> LinkEnd {
         return LinkEnd::Refused(mismatch);
     }
     match status.code() {
-        Code::PermissionDenied => LinkEnd::Refused(ServiceError::Distrusted {
+        Code::PermissionDenied => {
+            LinkEnd::Refused(ServiceError::Forbidden(status.message().into()))
+        }
+        Code::DataLoss => LinkEnd::Refused(ServiceError::Distrusted {
             url: url.into(),
             reason: status.message().into(),
         }),
         Code::Aborted => LinkEnd::Disowned(status.message().into()),
-        Code::Unauthenticated => LinkEnd::Refused(ServiceError::Token { url: url.into() }),
+        Code::Unauthenticated => LinkEnd::Refused(ServiceError::Token {
+            url: url.into(),
+            reason: status.message().into(),
+        }),
         Code::FailedPrecondition | Code::Unimplemented | Code::InvalidArgument => {
             LinkEnd::Refused(ServiceError::Incompatible(format!(
                 "the coordinator at {url} refuses this worker: {}",
