@@ -447,7 +447,7 @@ mod tests {
         let mut books = books(&[]).expect("no line is wrong");
         let count = json!({
             "first": 0, "past": 1, "count": "1441", "residue": "1441", "digest": "1f",
-            "kernel": "avx2", "worker": "w", "build": "1", "lease": "1", "busy_us": 1,
+            "kernel": "avx2", "owner": "o", "machine": "m", "worker": "w", "build": "1", "lease": "1", "busy_us": 1,
         });
         let line = json!({"line": "range", "at": 0, "audit": "not_chosen", "count": count});
         let refused = books.see(serde_json::from_value(line).expect("it is a line"));

@@ -174,7 +174,8 @@ fn contents(db: &Connection) -> String {
         "SELECT concat_ws(' ', 'policy', job, share_ppm, seed) FROM audit_policies ORDER BY rowid",
         "SELECT concat_ws(' ', 'dispute', job, first, past, count, worker, lease, state) \
          FROM disputes ORDER BY first, worker, count",
-        "SELECT concat_ws(' ', 'distrusted', worker, job, first, past) FROM distrusted",
+        "SELECT concat_ws(' ', 'trust', owner, machine, trusted, job, first, past) FROM trust \
+         ORDER BY rowid",
     ];
     let mut lines = Vec::new();
     for query in queries {
@@ -191,8 +192,8 @@ fn exact() -> (JobState, u128, usize) {
 }
 
 /// Plays a short history, which is the same in every process. A job is submitted, paused and resumed. It
-/// is counted by a worker that counts wrongly, by one that contradicts it, and by a third; then all of
-/// it is counted again.
+/// is counted by a worker that counts wrongly and by one that contradicts it, so that a third is asked, and
+/// the second again; then all of it is counted again.
 ///
 /// `before` gets each batch before it is written, `after` gets the number of batches written so far.
 fn play(
@@ -256,7 +257,8 @@ fn play(
     let starts = || (0..cut.len()).step_by(5);
     history.go_on(vec![report(1, 0, 1)]);
     history.go_on(starts().map(|start| report(2, start, 0)).collect());
-    history.go_on(vec![report(3, 0, 0)]);
+    history.go_on(vec![report_by("portable", LoanKind::Recount, 3, 0, 0)]);
+    history.go_on(vec![report_by("portable", LoanKind::Recount, 2, 0, 0)]);
     let policy = AuditPolicy {
         share_ppm: AuditPolicy::ALL,
         seed: 1,
@@ -268,6 +270,8 @@ fn play(
     history.go_on(
         starts().map(|start| report_by("portable", LoanKind::Recount, 3, start, 0)).collect(),
     );
+    // If the job was done before anybody objected, it is only now that a third is asked.
+    history.go_on(vec![report_by("portable", LoanKind::Recount, 2, 0, 0)]);
     let job = history.farm.job(JOB).expect("it was submitted");
     (job.state, job.total, job.disputes)
 }

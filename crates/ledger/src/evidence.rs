@@ -64,7 +64,7 @@ impl Evidence {
             &format!("SELECT {POLICY}, asked_at FROM audit_policies WHERE job = ? ORDER BY rowid"),
             |columns| {
                 let policy = read_policy(columns)?;
-                Ok(EvidenceRecord::Policy { policy, at_ms: columns.get(4)? })
+                Ok(EvidenceRecord::Policy { policy, at_ms: columns.get(5)? })
             },
             &mut see,
         )?;

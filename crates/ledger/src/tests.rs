@@ -173,20 +173,20 @@ fn the_thread_answers_until_it_fails_and_then_says_why() {
 fn a_dispute_is_settled_by_a_third_count_and_survives_a_restart_at_any_point() {
     let whole = interval(0, 100);
     let mut pair = Pair::new();
-    pair.submit(None);
+    pair.submit(Some(everything(7, false)));
     pair.join("wrong");
     pair.report("wrong", whole, 7);
-    assert_eq!(pair.job(), (JobState::Done, 7, 0), "nobody has objected yet");
+    assert_eq!(pair.job(), (JobState::Running, 7, 0), "nobody has objected yet");
 
-    // Another worker's count differs: the job is open again, and the range is lent to a third.
+    // Another worker's recount differs: the range is lent to a third.
     pair.join("right");
-    pair.report("right", whole, 9);
+    pair.recount("portable", "right", whole, 9);
     assert_eq!(pair.job(), (JobState::Running, 7, 1));
     let loan = pair.join("third").expect("somebody has to count it again");
     assert_eq!(loan.range, whole);
     assert_eq!(loan.recount.map(|recount| recount.unlike), Some(kernel("avx2")));
 
-    pair.report("third", whole, 9);
+    pair.recount("portable", "third", whole, 9);
     assert_eq!(pair.job(), (JobState::Done, 9, 0));
     let evidence = pair.ledger.db.query_row(
         "SELECT group_concat(worker || ' ' || count || ' ' || state, ', ') FROM disputes",
@@ -207,7 +207,7 @@ fn a_second_count_is_kept_beside_the_first() {
 
     let loan = pair.join("second").expect("it is to be counted again");
     assert_eq!(loan.recount.map(|recount| recount.unlike), Some(kernel("avx2")));
-    pair.report("second", interval(0, 100), 7);
+    pair.recount("avx2", "second", interval(0, 100), 7);
     assert_eq!(pair.job(), (JobState::Running, 7, 0), "the same kernel is no second opinion");
     pair.join("third").expect("it still is to be counted again");
     pair.recount("portable", "third", interval(0, 100), 7);
@@ -258,7 +258,7 @@ fn what_a_worker_counted_that_was_wrong_elsewhere_is_counted_again() {
     pair.join("third");
     pair.recount("portable", "third", interval(30, 40), 4);
 
-    assert_eq!(pair.text("SELECT worker FROM distrusted"), "liar");
+    assert_eq!(pair.text("SELECT machine FROM trust"), "liar");
     let rows = "SELECT group_concat(first || ':' || count || ':' || audit, ' ') FROM ranges";
     assert_eq!(pair.text(rows), "0:1:2 20:3:1 30:4:2");
     assert_eq!(pair.job(), (JobState::Running, 8, 0));

@@ -210,7 +210,7 @@ pub enum Failure {
     },
     /// Ranges of the ledger wait for a count by another worker.
     #[error(
-        "{open} ranges of the ledger {} wait for another worker to count them again; serve it with \
+        "{open} ranges of the ledger {} wait for another machine to count them again; serve it with \
          `queens coordinator --ledger` and two or more workers until its job is done", path.display()
     )]
     LedgerUnsettled {

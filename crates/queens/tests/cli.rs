@@ -5,6 +5,8 @@ mod support;
 
 #[path = "cli/access.rs"]
 mod access;
+#[path = "cli/attackers.rs"]
+mod attackers;
 #[path = "cli/compare.rs"]
 mod compare;
 #[path = "cli/disk.rs"]

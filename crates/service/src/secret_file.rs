@@ -61,7 +61,7 @@ pub(crate) fn read_or_make(
 ) -> Result<Vec<u8>, ServiceError> {
     if !path.exists() {
         match write_new(path, &make()) {
-            Ok(()) => tracing::info!(path = %path.display(), "made a new secret"),
+            Ok(()) => tracing::debug!(path = %path.display(), "made a new secret"),
             // Another process was faster.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(fault(path, &error)),

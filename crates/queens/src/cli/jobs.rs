@@ -163,7 +163,11 @@ impl SubmitArgs {
     fn audit_policy(&self) -> Option<v1::AuditPolicy> {
         let share_ppm = if self.certified { Some(AuditPolicy::ALL) } else { self.audit };
         let across = self.across.wire();
-        share_ppm.map(|share_ppm| v1::AuditPolicy { share_ppm, across, ..v1::AuditPolicy::default() })
+        share_ppm.map(|share_ppm| v1::AuditPolicy {
+            share_ppm,
+            across,
+            ..v1::AuditPolicy::default()
+        })
     }
 }
 

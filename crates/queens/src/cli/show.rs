@@ -109,7 +109,7 @@ fn audits(job: &JobView) -> Option<String> {
     let share = 100.0 * f64::from(policy.share_ppm) / f64::from(AuditPolicy::ALL);
     let waiting = match job.audits_wanted {
         0 => String::new(),
-        wanted => format!(", {wanted} wait for another worker to count them"),
+        wanted => format!(", {wanted} wait for another machine or owner to count them"),
     };
     Some(format!(
         "audit     {share}% of the ranges, {}: {} counted twice alike{waiting}",
@@ -221,7 +221,7 @@ pub(super) fn details(job: &JobView) -> String {
     lines.extend(audits(job));
     if job.disputes > 0 {
         lines.push(format!(
-            "disputed  {} ranges were counted with different results; another worker must count \
+            "disputed  {} ranges were counted with different results; another machine or owner must count \
              them again",
             job.disputes
         ));

@@ -99,7 +99,10 @@ async fn create(args: CreateArgs) -> Result<(), Failure> {
         object["join"] = join.into();
         return output::print(object);
     }
-    eprintln!("token {} of {}; what follows is a secret, and is told only once", token.id, token.owner);
+    eprintln!(
+        "token {} of {}; what follows is a secret, and is told only once",
+        token.id, token.owner
+    );
     output::print(join.unwrap_or(secret))
 }
 

@@ -205,7 +205,7 @@ async fn a_worker_that_says_what_it_must_not_is_sent_away() {
 }
 
 #[tokio::test]
-async fn a_report_of_what_is_not_there_changes_nothing() {
+async fn a_report_of_what_was_not_lent_changes_nothing() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     farm.submit(8, 2, 0);
@@ -214,20 +214,17 @@ async fn a_report_of_what_is_not_there_changes_nothing() {
     let known = v1::Report { job: 1, fingerprint: plan, ..report() };
     let far = v1::OrdinalRange { start: 0, end: 1 << 40 };
 
-    for (report, verdict) in [
-        (v1::Report { job: 2, ..known.clone() }, v1::Verdict::Obsolete),
-        (v1::Report { fingerprint: vec![7; 32], ..known.clone() }, v1::Verdict::Foreign),
+    for nonsense in [
+        known.clone(),
+        v1::Report { job: 2, ..known.clone() },
+        v1::Report { fingerprint: vec![7; 32], ..known.clone() },
+        v1::Report { range: Some(far), ..known },
     ] {
-        let messages = vec![Message::Hello(hello()), Message::Report(report)];
-        assert_eq!(first_verdict(&channel, messages).await, verdict);
-    }
-    for nonsense in
-        [v1::Report { range: Some(far), ..known.clone() }, v1::Report { residue: 6, ..known }]
-    {
-        let messages = vec![Message::Hello(hello()), Message::Report(nonsense)];
-        let refused = work(&channel, messages).await.expect_err("no plan has it");
-        assert_eq!(refused.code(), Code::InvalidArgument, "{refused}");
-        assert!(refused.message().contains("there is no range"), "{refused}");
+        let idle = v1::Hello { credit: 0, ..hello() };
+        let messages = vec![Message::Hello(idle), Message::Report(nonsense)];
+        let refused = work(&channel, messages).await.expect_err("nothing was lent");
+        assert_eq!(refused.code(), Code::Aborted, "{refused}");
+        assert!(refused.message().contains("has not lent"), "{refused}");
     }
     assert!(farm.snapshot().jobs[&1].rows.is_empty());
 }
@@ -304,20 +301,8 @@ pub(crate) async fn work(channel: &Channel, messages: Vec<Message>) -> Result<()
     .await
 }
 
-/// The verdict on the first report of a session.
-async fn first_verdict(channel: &Channel, messages: Vec<Message>) -> v1::Verdict {
-    let session = FarmServiceClient::new(channel.clone()).work(talk(messages)).await;
-    let mut answers = session.expect("it is let in").into_inner();
-    loop {
-        let answer = in_time(answers.message()).await.expect("it goes on").expect("it goes on");
-        if let Some(v1::work_response::Message::Ack(ack)) = answer.message {
-            return ack.verdict();
-        }
-    }
-}
-
 /// `messages`, and then silence for as long as the test lasts.
-fn talk(messages: Vec<Message>) -> ReceiverStream<v1::WorkRequest> {
+pub(crate) fn talk(messages: Vec<Message>) -> ReceiverStream<v1::WorkRequest> {
     let (sender, receiver) = mpsc::channel(messages.len());
     for message in messages {
         sender.try_send(v1::WorkRequest { message: Some(message) }).expect("there is room");

@@ -202,7 +202,7 @@ async fn lie(endpoint: Endpoint, count: fn(u64) -> u64) -> LinkEnd {
 fn part(loan: Loan, task: u64, count: u64) -> Part {
     let range = Range::new(task, task + 1).expect("it has a task");
     let tally = Tally::EMPTY.with(loan.fingerprint, task, count).expect("it is one count");
-    let kernel = KernelName::new("a liar's").expect("it is short");
+    let kernel = KernelName::ALL[0];
     Part { loan, range, tally, kernel, busy_us: 10 }
 }
 

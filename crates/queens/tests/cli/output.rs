@@ -231,7 +231,10 @@ fn no_color_is_obeyed_on_a_terminal() {
     let busy = busy.local_addr().expect("it is bound").to_string();
     let token = scratch.path("token");
     let program = env!("CARGO_BIN_EXE_queens");
-    let logs = format!("{program} coordinator --token-file {} --listen {busy}", token.display());
+    let logs = format!(
+        "{program} coordinator --log debug --token-file {} --listen {busy}",
+        token.display()
+    );
     for words in [format!("{program} count many"), logs] {
         let colours = |no_color: &str| {
             let _ = std::fs::remove_file(&token);

@@ -21,7 +21,7 @@ fn a_certified_job_ends_when_two_workers_have_counted_all_of_it() {
         job["percent"] == 100.0 && job["audits_wanted"].as_u64() > Some(0)
     });
     let words = farm.client(&["status", "1"]).success();
-    assert!(words.contains("wait for another worker to count them"), "{words}");
+    assert!(words.contains("wait for another machine or owner to count them"), "{words}");
 
     let _second = farm.start_worker();
     assert_eq!(farm.client(&["watch", "1"]).success(), format!("{}\n", vectors::total(11)));

@@ -1,0 +1,317 @@
+//! Strangers with a credential, against a real coordinator: what they may do, what they report, whom they are.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio::runtime::Runtime;
+use tonic::metadata::MetadataValue;
+use tonic::{Code, Request, Status};
+use wire::v1;
+use wire::v1::admin_service_client::AdminServiceClient;
+use wire::v1::farm_service_client::FarmServiceClient;
+use wire::v1::work_request::Message;
+use wire::v1::work_response;
+
+use crate::access::{connect, hello, in_time, proof, report, talk};
+use crate::support::process::{Process, wait_until};
+use crate::support::{Farm, Scratch};
+
+/// A farm that wants credentials, and its own token.
+struct Guarded {
+    farm: Farm,
+    scratch: Scratch,
+    _coordinator: Process,
+}
+
+impl Guarded {
+    fn new() -> Guarded {
+        let scratch = Scratch::new();
+        let option = format!("--token-file {}", scratch.path("admin").display());
+        let farm = Farm::new(&option, "--report-ms 0");
+        let coordinator = farm.start_coordinator();
+        Guarded { farm, scratch, _coordinator: coordinator }
+    }
+
+    /// Runs a client command with the token in a file.
+    fn client(&self, token: &str, words: &[&str]) -> crate::support::process::Outcome {
+        let file = self.scratch.path(token).display().to_string();
+        self.farm.client(&[words, &["--token-file", &file]].concat())
+    }
+
+    /// A new credential, in a file of its own; its secret.
+    fn create(&self, role: &str, owner: &str) -> (String, String) {
+        let words = ["token", "create", "--role", role, "--owner", owner];
+        let secret = self.client("admin", &words).success();
+        let name = format!("{role}-{owner}");
+        self.write(&name, &secret);
+        (name, secret.trim().into())
+    }
+
+    fn write(&self, name: &str, secret: &str) -> PathBuf {
+        let path = self.scratch.path(name);
+        fs::write(&path, secret).expect("it can be written");
+        fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).expect("it is ours");
+        path
+    }
+
+    fn start_worker(&self, token: &str) -> Process {
+        self.farm.start_worker_with(&format!("--token-file {}", self.scratch.path(token).display()))
+    }
+
+    fn job(&self) -> serde_json::Value {
+        let text = self.client("admin", &["status", "1", "--json"]).success();
+        serde_json::from_str(&text).expect("it is JSON")
+    }
+}
+
+/// One session with a secret: it says `messages`, and then listens until its end. All that it was told.
+async fn session(
+    farm: &Farm,
+    secret: Option<&str>,
+    messages: Vec<Message>,
+    listen: Duration,
+) -> (Vec<work_response::Message>, Option<Status>) {
+    let mut client = FarmServiceClient::new(connect(farm).await);
+    let mut request = Request::new(talk(messages));
+    if let Some(secret) = secret {
+        let bearer = MetadataValue::try_from(format!("Bearer {secret}")).expect("it is text");
+        request.metadata_mut().insert("authorization", bearer);
+    }
+    let mut told = Vec::new();
+    let mut answers = match in_time(client.work(request)).await {
+        Ok(answers) => answers.into_inner(),
+        Err(status) => return (told, Some(status)),
+    };
+    loop {
+        match tokio::time::timeout(listen, answers.message()).await {
+            Ok(Ok(Some(v1::WorkResponse { message }))) => told.extend(message),
+            Ok(Ok(None)) | Err(_) => return (told, None),
+            Ok(Err(status)) => return (told, Some(status)),
+        }
+    }
+}
+
+const LONG: Duration = Duration::from_secs(20);
+const SHORT: Duration = Duration::from_millis(500);
+
+fn first_loan(told: &[work_response::Message]) -> v1::Loan {
+    let loan = |message: &work_response::Message| match message {
+        work_response::Message::Loan(loan) => Some(loan.clone()),
+        _ => None,
+    };
+    told.iter().find_map(loan).expect("something was lent")
+}
+
+/// A report of the whole loan, of which no task is said to have a solution.
+fn zero(loan: &v1::Loan) -> v1::Report {
+    let plan: farm::Plan = loan.plan.clone().expect("it is there").try_into().expect("it is one");
+    let range = loan.range.expect("it is there");
+    let add = |tally: farm::Tally, task| tally.with(plan.fingerprint(), task, 0).expect("it is 0");
+    let tally = (range.start..range.end).fold(farm::Tally::EMPTY, add);
+    v1::Report {
+        lease: loan.lease,
+        job: loan.job,
+        fingerprint: plan.fingerprint().0.to_vec(),
+        range: Some(range),
+        proof: loan.proof.clone(),
+        count: 0,
+        residue: 0,
+        digest: tally.digest.0.to_le_bytes().to_vec(),
+        ..report()
+    }
+}
+
+#[test]
+fn a_session_that_was_lent_nothing_cannot_end_a_job() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    let job = farm.submit(10, 3, 0);
+    let text = farm.client(&["status", "1", "--json"]).success();
+    let status: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
+    let fingerprint = status["fingerprint"].as_str().expect("it is text");
+    let fingerprint = hex::decode(fingerprint).expect("it is hexadecimal");
+    let all = v1::OrdinalRange { start: 0, end: status["tasks"].as_u64().expect("a number") };
+    let made_up = farm::LoanProof {
+        range: farm::Range::new(all.start, all.end).expect("it has tasks"),
+        kind: farm::LoanKind::Count,
+        seal: [42; 16],
+    };
+    let proof = made_up.to_bytes().to_vec();
+    let lie = v1::Report { job, fingerprint, range: Some(all), proof, ..report() };
+
+    let idle = v1::Hello { credit: 0, ..hello() };
+    let messages =
+        vec![Message::Hello(idle), Message::Report(v1::Report { count: 42, residue: 42, ..lie })];
+    let (_, end) =
+        Runtime::new().expect("it starts").block_on(session(&farm, None, messages, LONG));
+
+    assert_eq!(end.map(|status| status.code()), Some(Code::Aborted));
+    let _worker = farm.start_worker();
+    let total = farm.client(&["watch", "1"]).success();
+    assert_eq!(total, format!("{}\n", vectors::total(10)));
+}
+
+#[test]
+fn a_hello_that_holds_what_was_not_lent_is_refused_and_delays_nobody() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    let job = farm.submit(10, 3, 0);
+    let holding = v1::Holding {
+        lease: 1,
+        job,
+        fingerprint: vec![0; 32],
+        range: Some(v1::OrdinalRange { start: 0, end: 1 }),
+        proof: proof(),
+    };
+    let greedy = v1::Hello { credit: u64::MAX, holding: vec![holding], ..hello() };
+
+    let runtime = Runtime::new().expect("it starts");
+    let (told, end) = runtime.block_on(session(&farm, None, vec![Message::Hello(greedy)], LONG));
+
+    assert_eq!(end.map(|status| status.code()), Some(Code::Aborted));
+    assert!(told.iter().all(|message| !matches!(message, work_response::Message::Loan(_))));
+    let _worker = farm.start_worker();
+    farm.client(&["watch", "1"]).success();
+}
+
+#[test]
+fn a_proof_is_of_no_use_to_another_owner() {
+    let guarded = Guarded::new();
+    let ((_, lender), (_, thief)) =
+        (guarded.create("worker", "rack7"), guarded.create("worker", "rack8"));
+    guarded.client("admin", &["submit", "10", "--method", "rows", "--rows", "3"]).success();
+    let runtime = Runtime::new().expect("it starts");
+    let say = |secret: &str, messages, listen| {
+        runtime.block_on(session(&guarded.farm, Some(secret), messages, listen))
+    };
+    let hungry = v1::Hello { credit: 1, ..hello() };
+    let (told, _) = say(&lender, vec![Message::Hello(hungry)], SHORT);
+    let loan = first_loan(&told);
+
+    let idle = v1::Hello { credit: 0, instance: 2, ..hello() };
+    let stolen = vec![Message::Hello(idle.clone()), Message::Report(zero(&loan))];
+    let (_, end) = say(&thief, stolen.clone(), LONG);
+    assert_eq!(end.map(|status| status.code()), Some(Code::Aborted));
+
+    // Its owner may still bring it, in whatever session.
+    let (told, end) = say(&lender, stolen, SHORT);
+    let acked = |message: &work_response::Message| match message {
+        work_response::Message::Ack(ack) => Some(ack.verdict()),
+        _ => None,
+    };
+    assert!(end.is_none(), "{end:?}");
+    assert_eq!(told.iter().find_map(acked), Some(v1::Verdict::Accepted));
+}
+
+#[test]
+fn each_role_may_do_its_work_and_nothing_else() {
+    let guarded = Guarded::new();
+    let (viewer, _) = guarded.create("viewer", "guest");
+    let (submitter, _) = guarded.create("submitter", "lab");
+    let (worker, _) = guarded.create("worker", "rack7");
+    guarded.client(&submitter, &["submit", "10"]).success();
+
+    for token in [&viewer, &submitter] {
+        guarded.client(token, &["jobs"]).success();
+        let words = ["worker", "--log", "error", "--threads", "1"];
+        guarded.client(token, &words).refusal(6, &["needs that of a worker"]);
+    }
+    for words in [&["cancel", "1"][..], &["pause", "1"], &["submit", "8"], &["audit", "1"]] {
+        guarded.client(&viewer, words).refusal(6, &["a viewer's", "needs that of a submitter"]);
+        guarded.client(&worker, words).refusal(6, &["a worker's", "needs that of a submitter"]);
+    }
+    guarded.client(&worker, &["jobs"]).refusal(6, &["a viewer or a submitter"]);
+    let create = ["token", "create", "--role", "admin", "--owner", "me"];
+    let distrust = ["distrust", "rack7", "--reason", "envy"];
+    for words in
+        [&create[..], &["token", "list"], &["token", "revoke", "1"], &["workers"], &distrust]
+    {
+        for token in [&viewer, &submitter, &worker] {
+            guarded.client(token, words).refusal(6, &["needs that of an admin"]);
+        }
+    }
+    let _worker = guarded.start_worker(&worker);
+    let total = guarded.client(&viewer, &["watch", "1"]).success();
+    assert_eq!(total, format!("{}\n", vectors::total(10)));
+}
+
+#[test]
+fn a_credential_that_ends_takes_its_sessions_along() {
+    let guarded = Guarded::new();
+    let (token, _) = guarded.create("worker", "rack7");
+    let mut worker = guarded.start_worker(&token);
+    worker.wait_for_line("the coordinator welcomes this worker");
+
+    let listed = guarded.client("admin", &["token", "list"]).success();
+    assert!(listed.contains("rack7") && listed.contains("for ever"), "{listed}");
+    guarded.client("admin", &["token", "revoke", "1"]).success();
+    assert_eq!(worker.wait().code(), Some(6));
+    assert!(worker.said().contains("revoked"), "{}", worker.said());
+    guarded.client("admin", &["token", "revoke", "9"]).refusal(4, &["no token 9"]);
+    assert!(guarded.client("admin", &["token", "list"]).success().contains("revoked"));
+
+    // One that expires.
+    let runtime = Runtime::new().expect("it starts");
+    let admin = fs::read_to_string(guarded.scratch.path("admin")).expect("it is there");
+    let secret = runtime.block_on(async {
+        let mut client = AdminServiceClient::new(connect(&guarded.farm).await);
+        let (role, owner) = (v1::Role::Worker.into(), "brief".into());
+        let mut request = Request::new(v1::CreateTokenRequest { role, owner, lifetime_s: Some(2) });
+        let bearer = MetadataValue::try_from(format!("Bearer {}", admin.trim()));
+        request.metadata_mut().insert("authorization", bearer.expect("it is text"));
+        client.create_token(request).await.expect("it is an admin's").into_inner().secret
+    });
+    guarded.write("brief", &secret);
+    let mut worker = guarded.start_worker("brief");
+    assert_eq!(worker.wait().code(), Some(6));
+    assert!(worker.said().contains("has expired"), "{}", worker.said());
+}
+
+#[test]
+fn across_owners_the_machines_of_one_owner_confirm_nothing() {
+    let guarded = Guarded::new();
+    let ((one, _), (two, _)) =
+        (guarded.create("worker", "rack7"), guarded.create("worker", "rack8"));
+    guarded.client("admin", &["submit", "11", "--certified", "--across", "owners"]).success();
+    let _own = [guarded.start_worker(&one), guarded.start_worker(&one)];
+    wait_until("all of it is counted once", || guarded.job()["percent"] == 100.0);
+    std::thread::sleep(Duration::from_millis(500));
+    let job = guarded.job();
+    assert_eq!((&job["state"], &job["audits_agreed"]), (&"running".into(), &0.into()));
+
+    let _other = guarded.start_worker(&two);
+    let total = guarded.client("admin", &["watch", "1"]).success();
+    assert_eq!(total, format!("{}\n", vectors::total(11)));
+    assert_eq!(guarded.job()["audit_across"], "owners");
+}
+
+#[test]
+fn who_runs_the_farm_decides_whom_to_believe() {
+    let guarded = Guarded::new();
+    let (token, _) = guarded.create("worker", "rack7");
+    let mut worker = guarded.start_worker(&token);
+    guarded.client("admin", &["submit", "10", "--wait"]).success();
+    let workers = guarded.client("admin", &["workers", "--json"]).success();
+    let known: serde_json::Value = serde_json::from_str(&workers).expect("it is JSON");
+    let machine = format!("rack7/{}", known["machine"].as_str().expect("it is text"));
+
+    let words = ["distrust", &machine, "--reason", "its fan is broken"];
+    assert!(guarded.client("admin", &words).success().contains("believed no more"));
+
+    assert_eq!(worker.wait().code(), Some(14));
+    assert_eq!(guarded.job()["state"], "running", "nobody else has confirmed its counts");
+    let listed = guarded.client("admin", &["workers"]).success();
+    assert!(listed.contains(&format!("not believed: {machine}")), "{listed}");
+    let options = format!("--machine {}", known["machine"].as_str().expect("it is text"));
+    let file = guarded.scratch.path(&token).display().to_string();
+    let again = || guarded.farm.start_worker_with(&format!("{options} --token-file {file}"));
+    assert_eq!(again().wait().code(), Some(14));
+
+    guarded.client("admin", &["trust", &machine, "--reason", "it has a new fan"]).success();
+    let _worker = again();
+    let total = guarded.client("admin", &["watch", "1"]).success();
+    assert_eq!(total, format!("{}\n", vectors::total(10)));
+    guarded.client("admin", &["trust", "a/b c", "--reason", "none"]).usage("OWNER/MACHINE");
+}
