@@ -144,6 +144,7 @@ fn numbers_that_no_ledger_can_hold_are_refused() {
         range,
         digest: vec![0; 16],
         kernel: "portable".into(),
+        proof: proof_bytes(),
         ..Default::default()
     };
     assert!(Report::try_from(fits.clone()).is_ok());
@@ -163,6 +164,7 @@ fn a_text_that_a_terminal_would_obey_is_refused() {
     let hello = v1::Hello {
         protocol: wire::PROTOCOL,
         worker: "rack7-0042".into(),
+        machine: "rack7".into(),
         threads: 1,
         build: "1.2.3+dirty".into(),
         backend: "avx512".into(),
@@ -175,6 +177,7 @@ fn a_text_that_a_terminal_would_obey_is_refused() {
         let text = || text.to_string();
         for (field, hello) in [
             ("worker", v1::Hello { worker: text(), ..hello.clone() }),
+            ("machine", v1::Hello { machine: text(), ..hello.clone() }),
             ("build", v1::Hello { build: text(), ..hello.clone() }),
             ("backend", v1::Hello { backend: text(), ..hello.clone() }),
         ] {
@@ -182,7 +185,29 @@ fn a_text_that_a_terminal_would_obey_is_refused() {
             assert!(refused.contains(field) && refused.is_ascii(), "{refused}");
         }
     }
-    assert!(Hello::try_from(v1::Hello { worker: String::new(), ..hello }).is_err());
+    assert!(Hello::try_from(v1::Hello { worker: String::new(), ..hello.clone() }).is_err());
+    assert!(Hello::try_from(v1::Hello { machine: String::new(), ..hello }).is_err());
+}
+
+fn proof_bytes() -> Vec<u8> {
+    let range = Range::new(0, 1).expect("not empty");
+    LoanProof { range, kind: LoanKind::Count, seal: [0; 16] }.to_bytes().to_vec()
+}
+
+#[test]
+fn a_proof_of_another_form_is_refused() {
+    for proof in [Vec::new(), vec![0; 32], vec![0; 33], vec![255; 33], vec![1; 34]] {
+        let report = v1::Report {
+            fingerprint: vec![0; 32],
+            range: Some(v1::OrdinalRange { start: 0, end: 1 }),
+            digest: vec![0; 16],
+            kernel: "portable".into(),
+            proof,
+            ..Default::default()
+        };
+        let refused = Report::try_from(report).expect_err("it is no proof").to_string();
+        assert!(refused.contains("`proof`"), "{refused}");
+    }
 }
 
 #[test]
@@ -194,6 +219,7 @@ fn a_kernel_that_nobody_has_is_refused_and_its_name_is_harmless() {
         range: Some(v1::OrdinalRange { start: 0, end: 1 }),
         digest: vec![0; 16],
         kernel: kernel.into(),
+        proof: proof_bytes(),
         ..Default::default()
     };
     let endless = "k".repeat(1 << 16);

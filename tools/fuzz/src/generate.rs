@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use board::{Cut, Method, Problem};
-use farm::{AuditPolicy, AuditView, Held, JobState, Plan, Range, Suspect};
+use farm::{
+    Across, AuditPolicy, AuditView, Held, JobState, LoanKind, LoanProof, Plan, Range, Suspect,
+};
 use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint};
 use prost_types::field_descriptor_proto::{Label, Type};
@@ -92,6 +94,9 @@ fn encode_field(
         }
         Type::String => delimited(tag, text(field.name(), source).as_bytes(), out),
         Type::Bytes => {
+            if field.name() == "proof" && !source.one_in(16) {
+                return delimited(tag, &proof(source), out);
+            }
             let len = match field.name() {
                 "fingerprint" => 32,
                 "digest" if !source.one_in(16) => 16,
@@ -158,11 +163,20 @@ fn text(name: &str, source: &mut Source<'_>) -> String {
     }
 }
 
+/// The form of a proof of a loan.
+fn proof(source: &mut Source<'_>) -> Vec<u8> {
+    let start = source.number() >> 1;
+    let range = Range::new(start, start + 1).expect("it has a task");
+    let kind = *source.choose(&[LoanKind::Count, LoanKind::Recount]);
+    LoanProof { range, kind, seal: [source.byte(); 16] }.to_bytes().to_vec()
+}
+
 /// An audit as the farm shows it, of a job that runs or is over.
 fn audit(source: &mut Source<'_>) -> Vec<u8> {
     let (share_ppm, by_search) = (source.below(9) as u32, source.one_in(2));
     let (seed, salt) = (source.number() >> 1, source.number().into());
-    let policy = AuditPolicy { share_ppm, seed, salt, by_search };
+    let across = *source.choose(&[Across::Machines, Across::Owners]);
+    let policy = AuditPolicy { share_ppm, seed, salt, by_search, across };
     let state = *source.choose(&[JobState::Running, JobState::Done]);
     wire::v1::Audit::from(AuditView::of(policy, state)).encode_to_vec()
 }

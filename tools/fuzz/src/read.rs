@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use board::{Cut, MethodChoice, Problem};
-use farm::{JobView, WorkerMessage, WorkerOrder};
+use farm::{JobView, Party, WorkerMessage, WorkerOrder};
 use prost::Message;
 use wire::{WireError, v1};
 
@@ -57,6 +57,16 @@ pub const READERS: &[Reader] = &[
     reader!(PauseResponse),
     reader!(ResumeRequest),
     reader!(ResumeResponse),
+    reader!(CreateTokenRequest),
+    reader!(CreateTokenResponse),
+    reader!(ListTokensRequest),
+    reader!(ListTokensResponse),
+    reader!(RevokeTokenRequest),
+    reader!(RevokeTokenResponse),
+    reader!(ListWorkersRequest),
+    reader!(ListWorkersResponse),
+    reader!(ChangeTrustRequest, trust),
+    reader!(ChangeTrustResponse),
 ];
 
 fn read<M, T>(bytes: &[u8], convert: fn(M) -> Result<T, WireError>) -> Read
@@ -88,6 +98,12 @@ fn job(job: v1::Job) -> Result<JobView, WireError> {
     let job = JobView::try_from(job)?;
     assert_eq!(JobView::try_from(v1::Job::from(job.clone())), Ok(job.clone()));
     Ok(job)
+}
+
+fn trust(request: v1::ChangeTrustRequest) -> Result<Party, WireError> {
+    let party = Party::try_from(request.party.ok_or(WireError::Missing("party"))?)?;
+    assert_eq!(Party::try_from(v1::Party::from(party.clone())), Ok(party.clone()));
+    Ok(party)
 }
 
 /// As far as a plan, where that takes no time.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use board::{Cut, Prefix, Tasks};
 use count::Backend;
 use executor::{Executor, Step};
-use farm::{KernelName, Loan, Plan, Recount, TasksBlock};
+use farm::{KernelName, Loan, LoanKind, LoanProof, Plan, Range, Recount, TasksBlock};
 use wire::v1;
 
 use crate::Source;
@@ -101,6 +101,8 @@ fn arrive(
     let end = start + sent.len() as u64;
     // Whoever forges a plan makes its fingerprint fit.
     let plan = Plan { tasks: plan.tasks.max(end), ..plan };
+    let lent = Range::new(start, end)?;
+    let proof = LoanProof { range: lent, kind: LoanKind::Count, seal: [0; 16] };
     let loan = v1::Loan {
         lease: 1,
         job: 1,
@@ -110,6 +112,7 @@ fn arrive(
             unlike: recount.unlike.to_string(),
             by_search: recount.by_search,
         }),
+        proof: proof.to_bytes().to_vec(),
         ..Default::default()
     };
     let Tasks { left, down, right, weight } = sent;

@@ -143,7 +143,7 @@ fn who_was_proven_wrong_is_never_heard_again() {
     let dismissed = Effect::Dismiss { session: SessionId(11), reason: Dismissal::Distrusted };
     let sent = stage.sent.len();
     stage.join_as(SessionId(11), OWNER, hello("w1", 9));
-    assert_eq!(stage.sent[sent..], [dismissed.clone()]);
+    assert_eq!(stage.sent[sent..], *std::slice::from_ref(&dismissed));
     assert_eq!(stage.report(SessionId(11), report(job, plan(6), range(4, 6))), None);
 
     stage.restart();

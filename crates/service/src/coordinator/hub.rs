@@ -386,7 +386,9 @@ impl Hub {
                     Dismissal::Distrusted | Dismissal::Unproven => Some(Order::Dismiss(reason)),
                 };
                 // One that takes no orders is told when it comes back.
-                let _ = outbox.zip(told).map(|(outbox, order)| outbox.try_send(order));
+                if let (Some(outbox), Some(order)) = (outbox, told) {
+                    let _ = outbox.try_send(order);
+                }
             }
             Effect::Lend { .. } | Effect::Revoke { .. } | Effect::Ack { .. } => {
                 return send_to_worker(&mut self.outboxes, effect);
