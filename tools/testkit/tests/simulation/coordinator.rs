@@ -45,7 +45,7 @@ impl World {
         self.clock.grace_ends = now.0 + self.scenario.config.grace_ms;
         self.farm = Some(Farm::restore(self.scenario.config, KEY, now, restored));
         self.farm_wakes_at = None;
-        self.witness.restart(&self.ledger);
+        self.witness.restart(now.0, &self.ledger);
         for wanted in std::mem::take(&mut self.unanswered).into_values() {
             self.ask(self.agenda.now + 1, wanted);
         }

@@ -68,13 +68,13 @@ impl Witness {
         Witness { liars, ..Witness::default() }
     }
 
-    /// The coordinator died; these are the books of the next one.
-    pub fn restart(&mut self, ledger: &Ledger) {
+    /// The coordinator died; these are the books of the next one, which begins at the time `now`.
+    pub fn restart(&mut self, now: u64, ledger: &Ledger) {
         self.seats.clear();
         self.compares.clear();
         self.confirms.clear();
         self.distrusted = ledger.distrusted();
-        (self.now, self.losses) = (0, BTreeMap::new());
+        (self.now, self.losses) = (now, BTreeMap::new());
         self.settling = false;
         self.requests.clear();
         let jobs = ledger.store.jobs.iter();
