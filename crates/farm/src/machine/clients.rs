@@ -35,8 +35,8 @@ impl Farm {
     }
 
     /// A client wants `job` in another state. Lending stops at once, the answer waits for the
-    /// ledger.
-    pub(super) fn change(&mut self, request: RequestId, id: JobId, wanted: JobState) {
+    /// ledger. Returns whether it is granted.
+    pub(super) fn change(&mut self, request: RequestId, id: JobId, wanted: JobState) -> bool {
         let refusal = match self.jobs.get_mut(&id) {
             None => Some(Refusal::NoSuchJob(id)),
             Some(job) if job.is_over() && job.state != JobState::Cancelled => {
@@ -55,7 +55,7 @@ impl Farm {
         };
         if let Some(refusal) = refusal {
             self.effects.push(Effect::Reply { request, answer: Err(refusal) });
-            return;
+            return false;
         }
         self.requeue(id);
         if wanted != JobState::Running {
@@ -65,6 +65,7 @@ impl Farm {
         }
         let command = LedgerCommand::SetState { job: id, state: wanted };
         self.command(command, Pending::State { request, job: id, state: wanted });
+        true
     }
 
     pub(super) fn state_written(&mut self, request: RequestId, id: JobId, state: JobState) {

@@ -147,11 +147,16 @@ impl Farm {
                 self.submitted(request, job);
             }
             Event::AuditAsked { request, job, policy } => self.audit_asked(request, job, policy),
-            Event::Cancelled { request, job } => self.change(request, job, JobState::Cancelled),
-            Event::Paused { request, job } => self.change(request, job, JobState::Paused),
+            Event::Cancelled { request, job } => {
+                self.change(request, job, JobState::Cancelled);
+            }
+            Event::Paused { request, job } => {
+                self.change(request, job, JobState::Paused);
+            }
             Event::Resumed { request, job } => {
-                self.change(request, job, JobState::Running);
-                self.clear_suspicions(job);
+                if self.change(request, job, JobState::Running) {
+                    self.clear_suspicions(job);
+                }
             }
             Event::TrustChanged { request, party, trusted, reason } => {
                 self.trust_changed(request, party, trusted, reason);

@@ -3,7 +3,7 @@
 use super::Farm;
 use crate::job::Job;
 use crate::session::Session;
-use crate::{Effect, JobId, JobState, LeaseId, Range, SessionId};
+use crate::{Effect, JobId, LeaseId, Range, SessionId};
 
 impl Farm {
     /// A session ended by itself. Unless it was leaving, one of the tasks that it held may have killed
@@ -35,7 +35,7 @@ impl Farm {
 
     /// A job that is resumed tries its poisoned tasks again.
     pub(super) fn clear_suspicions(&mut self, id: JobId) {
-        if let Some(job) = self.jobs.get_mut(&id).filter(|job| job.state == JobState::Running) {
+        if let Some(job) = self.jobs.get_mut(&id) {
             job.clear_suspicions();
             self.losses.clear();
         }
