@@ -261,7 +261,7 @@ impl Agent {
             None => stopping || !todo.contains_key(key) || done.since.after(report_ms) <= now,
         };
         let due = self.done.extract_if(.., due);
-        due.flat_map(|(_, done)| done.parts.into_values()).map(report).collect()
+        due.flat_map(|(_, done)| done.into_reported()).map(report).collect()
     }
 
     /// What is not acknowledged, so that nobody else is lent it meanwhile.
@@ -290,6 +290,13 @@ impl Agent {
 impl Done {
     fn is_whole(&self) -> bool {
         self.parts.contains_key(&(self.loan.range.start(), self.loan.range.end()))
+    }
+
+    /// The parts that are reported of it: of a recount the whole alone, although others lie beside it if it was
+    /// delivered twice.
+    fn into_reported(self) -> impl Iterator<Item = Part> {
+        let (loan, is_recount) = (self.loan, self.loan.recount.is_some());
+        self.parts.into_values().filter(move |part| !is_recount || part.range == loan.range)
     }
 
     /// Whether the coordinator may take a loan for given up that is reported as a whole.
