@@ -102,13 +102,17 @@ pub(crate) struct Audits {
     comparing: BTreeMap<Range, Waiting>,
     /// Counted again with the same result, on the way into the ledger.
     confirming: BTreeSet<Range>,
+    /// Owners whose late counts contradict a range. Theirs is no second opinion about it.
+    doubters: BTreeMap<Range, String>,
 }
 
 #[derive(Clone, Debug)]
 struct Waiting {
     maker: Maker,
     kernel: KernelName,
-    /// Who recounted it with the same kernel, so that their counts do not qualify.
+    /// The latest lease under which it was lent.
+    asked: Option<LeaseId>,
+    /// Who was asked to recount it and did so with the same kernel, so that their counts do not qualify.
     tried: BTreeSet<Maker>,
 }
 
@@ -163,7 +167,7 @@ impl Audits {
             || self.comparing.contains_key(&range)
             || self.confirming.contains(&range);
         if !is_under_way {
-            let new = Waiting { maker, kernel, tried: BTreeSet::new() };
+            let new = Waiting { maker, kernel, asked: None, tried: BTreeSet::new() };
             self.waiting.entry(range).or_insert(new);
         }
     }
@@ -174,7 +178,8 @@ impl Audits {
     }
 
     /// One that a session may count, and the kernel that counted it: that of another party. One that
-    /// exceeds every worker's credit goes to a worker that is idle.
+    /// exceeds every worker's credit goes to a worker that is idle. Whoever could choose by contradicting what
+    /// they are asked about would need no luck to replace a true count.
     pub(crate) fn for_session(
         &self,
         session: &Session,
@@ -183,14 +188,18 @@ impl Audits {
         let may = |(range, waiting): &(&Range, &Waiting)| {
             let fits = range.len() <= session.room() || session.outstanding == 0;
             let maker = session.maker();
-            fits && waiting.maker.is_apart_from(maker, across) && !waiting.tried.contains(maker)
+            let doubter = self.doubters.get(range).filter(|&owner| *owner != waiting.maker.owner);
+            fits && waiting.maker.is_apart_from(maker, across)
+                && !waiting.tried.contains(maker)
+                && doubter != Some(&maker.owner)
         };
         self.waiting.iter().find(may).map(|(&range, waiting)| (range, waiting.kernel))
     }
 
     /// One that waits is lent.
     pub(crate) fn lend(&mut self, range: Range, lease: LeaseId) {
-        let waiting = self.waiting.remove(&range).expect("only what waits is lent");
+        let mut waiting = self.waiting.remove(&range).expect("only what waits is lent");
+        waiting.asked = Some(lease);
         self.lent.insert(range, (lease, waiting));
     }
 
@@ -217,19 +226,30 @@ impl Audits {
         self.lent.contains_key(&range) || self.waiting.contains_key(&range)
     }
 
-    /// Whether a recount by `maker` with `kernel` confirms the count of `range`: then the ledger is to be
-    /// told. A repetition with the kernel that is to be checked is no second opinion, and who was asked for
-    /// another one and has none is not asked again.
+    /// A late count of `owner` contradicts a range. `false` if that is known, or if there are as many of them
+    /// as the farm keeps.
+    pub(crate) fn doubt(&mut self, range: Range, owner: &str) -> bool {
+        let is_new = self.doubters.len() < Audits::WINDOW && !self.doubters.contains_key(&range);
+        if is_new {
+            self.doubters.insert(range, owner.into());
+        }
+        is_new
+    }
+
+    /// Whether a recount by `maker` with `kernel`, lent as `lease`, confirms the count of `range`: then the
+    /// ledger is to be told. A repetition with the kernel that is to be checked is no second opinion, and who
+    /// was asked for another one and has none is not asked again. Who comes late with a recount of a row that
+    /// is no more was asked for something else.
     pub(crate) fn confirms(
         &mut self,
         range: Range,
-        maker: &Maker,
-        kernel: KernelName,
+        (maker, kernel): (&Maker, KernelName),
+        lease: LeaseId,
         across: Across,
     ) -> bool {
         let lent = self.lent.get_mut(&range).map(|(_, waiting)| waiting);
         let Some(waiting) = lent.or_else(|| self.waiting.get_mut(&range)) else { return false };
-        if waiting.kernel == kernel {
+        if waiting.kernel == kernel && waiting.asked == Some(lease) {
             waiting.tried.insert(maker.clone());
         }
         is_second_opinion((&waiting.maker, waiting.kernel), (maker, kernel), across)
@@ -250,6 +270,7 @@ impl Audits {
     /// The ledger has it.
     pub(crate) fn confirmed(&mut self, range: Range) {
         self.confirming.remove(&range);
+        self.doubters.remove(&range);
         self.wanted -= 1;
     }
 
@@ -258,6 +279,7 @@ impl Audits {
     pub(crate) fn drop(&mut self, gone: impl Fn(Range) -> bool) -> Vec<(Range, LeaseId)> {
         self.waiting.retain(|&range, _| !gone(range));
         self.comparing.retain(|&range, _| !gone(range));
+        self.doubters.retain(|&range, _| !gone(range));
         let lent = self.lent.extract_if(.., |&range, _| gone(range));
         lent.map(|(range, (lease, _))| (range, lease)).collect()
     }

@@ -3,19 +3,21 @@
 use super::{Farm, Pending};
 use crate::audit::Audits;
 use crate::{
-    AuditPolicy, Effect, JobId, JobState, LedgerCommand, Refusal, Report, RequestId, SessionId,
-    Unaudited, Verdict,
+    AuditPolicy, Author, Effect, JobId, JobState, LedgerCommand, Refusal, Report, RequestId,
+    SessionId, Unaudited, Verdict,
 };
 
 impl Farm {
     /// The policy holds once the ledger has it; ranges accepted meanwhile fall under it there.
-    pub(super) fn audit_asked(&mut self, request: RequestId, id: JobId, policy: AuditPolicy) {
+    pub(super) fn audit_asked(&mut self, request: RequestId, id: JobId, mut policy: AuditPolicy) {
         let refusal = match self.jobs.get_mut(&id) {
             None => Some(Refusal::NoSuchJob(id)),
             Some(job) if job.state == JobState::Cancelled => {
                 Some(Refusal::Over(id, JobState::Cancelled))
             }
             Some(job) => {
+                // What was promised of strangers is not taken back.
+                policy.across = policy.across.max(job.across());
                 (job.policy, job.seed_told) = (Some(policy), false);
                 job.audits.asked += 1;
                 None
@@ -79,9 +81,17 @@ impl Farm {
     }
 
     /// A late count contradicts an accepted one. It was not asked for, so that it decides nothing; but the
-    /// range is counted again.
-    pub(super) fn doubt(&mut self, session: SessionId, report: Report) {
+    /// range of a job that is not over is counted again, by machines of other owners than the late count's.
+    pub(super) fn contradicted(&mut self, session: SessionId, author: Author, report: Report) {
         let job = self.jobs.get_mut(&report.job).expect("callers name jobs that exist");
+        let is_over = job.is_over() || job.is_being_held();
+        let is_new = !is_over && job.audits.doubt(report.range, &author.maker.owner);
+        let is_awaited = job.audits.awaits(report.range);
+        self.effects.push(Effect::Contradicted { report, author });
+        if !is_new || is_awaited {
+            return self.ack(session, &report, Verdict::Superseded);
+        }
+        let job = self.jobs.get_mut(&report.job).expect("it was found");
         job.audits.asked += 1;
         let command = LedgerCommand::Doubt { job: report.job, range: report.range };
         self.command(command, Pending::Doubt { session, report });

@@ -160,12 +160,12 @@ impl Farm {
         if job.disputes.contains_key(&report.range) {
             return self.vote(session, author, report);
         }
-        let Report { range, kernel: its_kernel, .. } = report;
+        let Report { range, lease, kernel: its_kernel, .. } = report;
         let (was_asked_for, across) = (report.proof.kind == LoanKind::Recount, job.across());
         match found {
             Found::Exactly { claim, .. } if claim == report.tally.claim() => {
-                let confirms =
-                    was_asked_for && job.audits.confirms(range, &author.maker, its_kernel, across);
+                let confirms = was_asked_for
+                    && job.audits.confirms(range, (&author.maker, its_kernel), lease, across);
                 if !confirms {
                     return self.ack(session, &report, Verdict::Agreed);
                 }
@@ -178,11 +178,7 @@ impl Farm {
                 if was_asked_for && job.audits.awaits(range) {
                     return self.dispute(session, author, report, Vote { maker, claim }, kernel);
                 }
-                self.effects.push(Effect::Contradicted { report, author });
-                match job.is_over() || job.is_being_held() {
-                    true => self.ack(session, &report, Verdict::Superseded),
-                    false => self.doubt(session, report),
-                }
+                self.contradicted(session, author, report);
             }
             _ => self.ack(session, &report, Verdict::Superseded),
         }

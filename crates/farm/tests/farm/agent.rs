@@ -116,6 +116,20 @@ fn a_recount_is_reported_whole_or_not_at_all() {
 }
 
 #[test]
+fn a_recount_that_comes_twice_is_reported_once_as_a_whole() {
+    let mut agent = connected();
+    let recount = loan(1, 1, 4, true);
+    agent.lent(recount);
+    agent.finished(Millis(0), part(recount, 0, 4));
+    agent.lent(recount);
+    agent.finished(Millis(0), part(recount, 0, 1));
+
+    let told: Vec<_> = reports(agent.poll(Millis(0))).iter().map(|report| report.range).collect();
+
+    assert!(told.iter().all(|&reported| reported == range(0, 4)), "{told:?}");
+}
+
+#[test]
 fn a_recount_gives_signs_of_life_as_often_as_others_report_and_only_if_it_gets_on() {
     let mut agent = connected();
     let recount = loan(1, 1, 4, true);

@@ -1,11 +1,14 @@
 //! Accepted ranges are counted again, by another worker and another kernel.
 
 use farm::{
-    Across, AuditPolicy, Effect, Event, JobId, JobState, LedgerCommand, Refusal, Report, RequestId,
-    SessionId, Verdict,
+    Across, AuditPolicy, Effect, Event, Hello, JobId, JobState, LedgerCommand, Refusal, Report,
+    RequestId, SessionId, Verdict,
 };
 
-use crate::stage::{AUDIT_ALL, Stage, audits, hello, kernel, plan, range, recount, report, work};
+use crate::stage::{
+    AUDIT_ALL, Stage, asked_again, audits, hello, kernel, plan, proven, range, recount, report,
+    tally, work,
+};
 
 /// A job of 4 tasks, all of it under audit, that w1 has counted.
 fn counted() -> (Stage, JobId) {
@@ -70,6 +73,63 @@ fn the_kernel_that_is_to_be_checked_confirms_nothing_and_is_not_asked_again() {
     assert_eq!((stage.state(job).0, audits(&stage, job)), (JobState::Running, (1, 0)));
     let three = stage.join("w3", 10);
     assert_eq!(stage.last_loan(three).range, loan.range);
+}
+
+#[test]
+fn who_was_asked_about_a_row_that_is_no_more_may_be_asked_about_the_next() {
+    // Given: w2 was asked for another kernel than avx512, and counted with portable. What it was asked about
+    // is no more: the ledger has another row by w1, counted with portable.
+    let (mut stage, job) = counted();
+    let two = stage.join("w2", 0);
+    let late = Report { kernel: kernel("portable"), ..report(job, plan(4), range(0, 4)) };
+    assert_eq!(stage.report(two, asked_again(late)), Some(Verdict::Agreed));
+
+    stage.act(Event::CreditChanged { session: two, credit: 10 });
+
+    assert_eq!(stage.last_loan(two).recount.map(|r| r.unlike), Some(kernel("portable")));
+}
+
+#[test]
+fn who_contradicts_unasked_is_not_asked_nor_is_any_machine_of_its_owner() {
+    // Given: a machine of rack8 comes late to a range of w1 with another count, and repeats it.
+    let mut stage = Stage::new();
+    let job = stage.submit(5, 0);
+    let one = stage.join("w1", 0);
+    stage.report(one, report(job, plan(5), range(0, 4)));
+    let liar = SessionId(2);
+    stage.join_as(liar, "rack8", hello("w2", 0));
+    let lie = Report { tally: tally(plan(5), range(0, 4), 1), ..report(job, plan(5), range(0, 4)) };
+    for _ in 0..3 {
+        let verdict = stage.report_as_is(liar, proven(lie, "rack8"));
+        assert_eq!(verdict, Some(Verdict::Superseded));
+    }
+
+    // When machines of rack8 and of another owner ask for work
+    for (number, owner) in [(3, "rack8"), (4, "rack9")] {
+        let hello = Hello { instance: number, ..hello(&format!("w{number}"), 10) };
+        stage.join_as(SessionId(number), owner, hello);
+    }
+
+    // Then only the other owner's counts the range again, and the ledger was told once.
+    let is_recount = |number| stage.loans(SessionId(number)).iter().any(|l| l.recount.is_some());
+    assert_eq!([3, 4].map(is_recount), [false, true]);
+    let is_doubt = |command: &&LedgerCommand| matches!(command, LedgerCommand::Doubt { .. });
+    assert_eq!(stage.commands.iter().filter(is_doubt).count(), 1);
+}
+
+#[test]
+fn a_later_audit_does_not_take_back_that_owners_check_each_other() {
+    let (mut stage, job) = counted();
+    for across in [Across::Owners, Across::Machines] {
+        ask(&mut stage, job, AuditPolicy { across, ..AUDIT_ALL }).expect("it runs");
+    }
+
+    let same = stage.join("w2", 10);
+
+    assert_eq!(stage.loans(same), []);
+    stage.restart();
+    let same = stage.join("w2", 10);
+    assert_eq!(stage.loans(same), []);
 }
 
 #[test]

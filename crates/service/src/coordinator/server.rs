@@ -220,6 +220,23 @@ impl Services {
         }
     }
 
+    /// The job as soon as it is no longer what it was, or nobody listens to `sender`.
+    async fn changed<T>(
+        &self,
+        last: &JobView,
+        budget: &Budget,
+        sender: &mpsc::Sender<T>,
+    ) -> Result<JobView, Status> {
+        loop {
+            tokio::time::sleep(WATCH_INTERVAL).await;
+            budget.begin_look().await;
+            let job = self.view(last.id.0).await?;
+            if job != *last || sender.is_closed() {
+                return Ok(job);
+            }
+        }
+    }
+
     async fn view(&self, job: u64) -> Result<JobView, Status> {
         let refusal = || Status::not_found(Refusal::NoSuchJob(JobId(job)).to_string());
         self.hub.job(JobId(job)).await?.ok_or_else(refusal)
@@ -286,7 +303,8 @@ impl JobsService for Services {
         &self,
         request: Request<v1::WatchRequest>,
     ) -> Result<Response<Self::WatchStream>, Status> {
-        identity(&request).require(Right::See)?;
+        let identity = identity(&request);
+        identity.require(Right::See)?;
         let budget = admit(&request).await;
         let mut last = self.view(request.into_inner().job).await?;
         let (sender, receiver) = mpsc::channel(1);
@@ -299,18 +317,13 @@ impl JobsService for Services {
                 if sender.send(answer).await.is_err() || over {
                     return;
                 }
-                tell = loop {
-                    tokio::time::sleep(WATCH_INTERVAL).await;
-                    budget.begin_look().await;
-                    match services.view(last.id.0).await {
-                        Ok(job) if job == last && !sender.is_closed() => {}
-                        Ok(job) => {
-                            last = job.clone();
-                            break Ok(job);
-                        }
-                        Err(status) => break Err(status),
-                    }
+                tell = tokio::select! {
+                    () = services.credentials.ended(&identity) => Err(SessionFault::Expired.into()),
+                    changed = services.changed(&last, &budget, &sender) => changed,
                 };
+                if let Ok(job) = &tell {
+                    last = job.clone();
+                }
             }
         });
         Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
