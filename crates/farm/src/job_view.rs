@@ -128,7 +128,8 @@ pub struct JobView {
     pub held: Option<Held>,
     /// Accepted ranges that wait for their second count.
     pub audits_wanted: u64,
-    /// Accepted ranges of which a second count, by another worker and another kernel, agreed.
+    /// Accepted ranges of which a second count, by another machine or owner and another kernel,
+    /// agreed.
     pub audits_agreed: u64,
     /// Tasks that are not lent any more, because worker process after worker process was lost with them.
     pub poisoned: u64,

@@ -51,8 +51,8 @@ pub enum JoinError {
         /// What it should hold.
         wanted: String,
     },
-    /// Ranges of one of the ledgers wait for a count by another worker.
-    #[error("{open} ranges of the ledger {} wait for another worker", path.display())]
+    /// Ranges of one of the ledgers wait for a count by another machine or owner.
+    #[error("{open} ranges of the ledger {} wait for another machine", path.display())]
     Unsettled {
         /// The ledger's file.
         path: PathBuf,

@@ -208,7 +208,7 @@ pub enum Failure {
         /// The coordinator's explanation.
         reason: String,
     },
-    /// Ranges of the ledger wait for a count by another worker.
+    /// Ranges of the ledger wait for a count by another machine or owner.
     #[error(
         "{open} ranges of the ledger {} wait for another machine to count them again; serve it with \
          `queens coordinator --ledger` and two or more workers until its job is done", path.display()

@@ -76,8 +76,8 @@ pub enum LocalError {
         /// What was asked for.
         wanted: String,
     },
-    /// Ranges of the ledger wait for a count by another worker.
-    #[error("{open} ranges of the ledger {} wait for another worker", path.display())]
+    /// Ranges of the ledger wait for a count by another machine or owner.
+    #[error("{open} ranges of the ledger {} wait for another machine", path.display())]
     Unsettled {
         /// The ledger's file.
         path: PathBuf,

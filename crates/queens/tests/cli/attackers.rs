@@ -11,6 +11,7 @@ use tonic::{Code, Request, Status};
 use wire::v1;
 use wire::v1::admin_service_client::AdminServiceClient;
 use wire::v1::farm_service_client::FarmServiceClient;
+use wire::v1::jobs_service_client::JobsServiceClient;
 use wire::v1::work_request::Message;
 use wire::v1::work_response;
 
@@ -267,6 +268,26 @@ fn a_credential_that_ends_takes_its_sessions_along() {
     let mut worker = guarded.start_worker("brief");
     assert_eq!(worker.wait().code(), Some(6));
     assert!(worker.said().contains("has expired"), "{}", worker.said());
+}
+
+#[test]
+fn a_credential_that_ends_takes_its_watches_along() {
+    let guarded = Guarded::new();
+    guarded.client("admin", &["submit", "10"]).success();
+    let (_, secret) = guarded.create("viewer", "rack7");
+    Runtime::new().expect("it starts").block_on(async {
+        let mut jobs = JobsServiceClient::new(connect(&guarded.farm).await);
+        let mut request = Request::new(v1::WatchRequest { job: 1 });
+        let bearer = MetadataValue::try_from(format!("Bearer {secret}")).expect("it is text");
+        request.metadata_mut().insert("authorization", bearer);
+        let mut watch = in_time(jobs.watch(request)).await.expect("it may look").into_inner();
+        in_time(watch.message()).await.expect("it runs").expect("it is shown");
+
+        guarded.client("admin", &["token", "revoke", "1"]).success();
+
+        let end = in_time(watch.message()).await.expect_err("it may look no more");
+        assert_eq!(end.code(), Code::Unauthenticated, "{end}");
+    });
 }
 
 #[test]
