@@ -113,8 +113,19 @@ fn who_contradicts_unasked_is_not_asked_nor_is_any_machine_of_its_owner() {
     // Then only the other owner's counts the range again, and the ledger was told once.
     let is_recount = |number| stage.loans(SessionId(number)).iter().any(|l| l.recount.is_some());
     assert_eq!([3, 4].map(is_recount), [false, true]);
-    let is_doubt = |command: &&LedgerCommand| matches!(command, LedgerCommand::Doubt { .. });
-    assert_eq!(stage.commands.iter().filter(is_doubt).count(), 1);
+    let doubts = |stage: &Stage| {
+        let is_doubt = |command: &&LedgerCommand| matches!(command, LedgerCommand::Doubt { .. });
+        stage.commands.iter().filter(is_doubt).count()
+    };
+    assert_eq!(doubts(&stage), 1);
+
+    // Nor is it told of every repetition once the range is confirmed.
+    let loan = stage.loans(SessionId(4)).into_iter().find(|loan| loan.recount.is_some());
+    recount(&mut stage, SessionId(4), loan.expect("it was lent"), "search");
+    for _ in 0..3 {
+        stage.report_as_is(liar, proven(lie, "rack8"));
+    }
+    assert_eq!((audits(&stage, job), doubts(&stage)), ((0, 1), 2));
 }
 
 #[test]
