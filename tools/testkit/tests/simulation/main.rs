@@ -59,7 +59,7 @@ use world::World;
 
 const SEEDS: u64 = 300;
 /// So many histories have every kind of fault in them.
-const ENOUGH_SEEDS: u64 = 2_000;
+const ENOUGH_SEEDS: u64 = 20_000;
 const LEDGER_SEEDS: u64 = 100;
 const THREADS: usize = 2;
 
