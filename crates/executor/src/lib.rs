@@ -1,11 +1,13 @@
 //! Counts ranges of a plan on this machine.
 //!
 //! This crate knows threads, memory and kernels: it feeds tasks to one kernel per thread ([`Executor`]),
-//! names what counted them ([`NamedKernel`]), estimates a plan from a sample ([`Effort`]) and
-//! divides a memory budget ([`fit`]). It deliberately knows nothing about sessions, ledgers, the
+//! names what counted them ([`NamedKernel`]), estimates a plan from a sample ([`Effort`]), reads
+//! what this process may use ([`allowed_memory`]) and divides a memory budget ([`fit`]). It deliberately knows nothing about sessions, ledgers, the
 //! network or the command line.
 #![forbid(unsafe_code)]
 
+mod allowed;
+mod cgroup;
 mod estimate;
 mod executor;
 mod kernel;
@@ -13,10 +15,11 @@ mod memory;
 mod queue;
 mod sample;
 
+pub use allowed::{allowed_memory, allowed_processors};
 pub use estimate::{Effort, Estimate, Estimated};
 pub use executor::{Accepted, Executor, Step, Stepper};
 pub use kernel::NamedKernel;
-pub use memory::{Fit, TooLittleMemory, fit, thread_memory, usual_memory};
+pub use memory::{Fit, TooLittleMemory, fit, thread_memory};
 pub use sample::{Counted, Sample};
 
 /// The version of this program, which is part of the evidence of every count.

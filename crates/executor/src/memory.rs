@@ -4,7 +4,6 @@ use std::num::NonZero;
 
 use bytesize::ByteSize;
 use farm::Plan;
-use sysinfo::System;
 
 /// Not even one thread can count the plan within the memory that is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -28,15 +27,6 @@ pub struct Fit {
     pub threads: NonZero<usize>,
     /// Bytes that each thread may take.
     pub bytes: u64,
-}
-
-/// The default memory budget in bytes: half of the memory of the machine, or of the container if that is
-/// less.
-pub fn usual_memory() -> u64 {
-    let mut system = System::new();
-    system.refresh_memory();
-    let container = system.cgroup_limits().map_or(u64::MAX, |limits| limits.total_memory);
-    system.total_memory().min(container) / 2
 }
 
 /// The least memory that a thread needs to count tasks of `plan`, in bytes.

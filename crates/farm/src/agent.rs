@@ -10,7 +10,7 @@
 //! Nothing that was counted is forgotten before the coordinator has acknowledged it. Like the farm
 //! core this is a pure state machine: the time comes in, messages come out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     Ack, Fingerprint, Hello, Holding, IntervalSet, JobId, KernelName, LeaseId, Loan, Millis, Range,
@@ -63,11 +63,15 @@ pub struct Agent {
     stopping: bool,
     told_leaving: bool,
     told_credit: u64,
+    /// The most tasks to hold for as long as the caller says so, below the configured credit.
+    most_tasks: Option<u64>,
     todo: BTreeMap<Key, (Loan, IntervalSet)>,
     done: BTreeMap<Key, Done>,
     unacked: BTreeMap<(JobId, Fingerprint, Range), (Report, Millis)>,
     /// Loans to give back, in this session: they end with it anyway.
     declined: Vec<LeaseId>,
+    /// Loans that were void when they were in hand last: threads may still be counting parts of them.
+    void: BTreeSet<Key>,
 }
 
 /// What tells loans apart. If the coordinator is replaced by one with another ledger, the lease's
@@ -104,10 +108,12 @@ impl Agent {
             connected: false,
             stopping: false,
             told_leaving: false,
+            most_tasks: None,
             todo: BTreeMap::new(),
             done: BTreeMap::new(),
             unacked: BTreeMap::new(),
             declined: Vec::new(),
+            void: BTreeSet::new(),
         }
     }
 
@@ -137,6 +143,7 @@ impl Agent {
 
     /// Tasks of `loan` are coming.
     pub fn lent(&mut self, loan: Loan) {
+        self.void.remove(&key(&loan));
         if !self.stopping {
             let (_, open) = self.todo.entry(key(&loan)).or_insert((loan, IntervalSet::new()));
             open.insert(loan.range);
@@ -156,7 +163,7 @@ impl Agent {
     /// The coordinator does not recognize what this worker holds or reported: it has another key, or another
     /// owner's credential is in use now. All of it is void.
     pub fn disowned(&mut self) {
-        self.todo.clear();
+        self.void = std::mem::take(&mut self.todo).into_keys().collect();
         self.done.clear();
         self.unacked.clear();
     }
@@ -164,6 +171,9 @@ impl Agent {
     /// A part of a loan is counted.
     pub fn finished(&mut self, now: Millis, part: Part) {
         let (loan, key) = (part.loan, key(&part.loan));
+        if self.void.contains(&key) {
+            return;
+        }
         if let Some((_, open)) = self.todo.get_mut(&key) {
             open.remove(part.range);
             if open.is_empty() {
@@ -179,6 +189,17 @@ impl Agent {
     pub fn acked(&mut self, ack: &Ack) {
         let Ack { job, fingerprint, range, .. } = *ack;
         self.unacked.remove(&(job, fingerprint, range));
+    }
+
+    /// Hold at most so many tasks from now on, for example because little time is left; `None` for as many as
+    /// were agreed to. What is lent already stays.
+    pub fn hold_at_most(&mut self, tasks: Option<u64>) {
+        self.most_tasks = tasks;
+    }
+
+    /// Whether a session is open.
+    pub fn is_connected(&self) -> bool {
+        self.connected
     }
 
     /// Take no more work, give back what is not begun, report the rest.
@@ -240,7 +261,8 @@ impl Agent {
 
     fn credit(&self) -> u64 {
         let full = self.unacked.len() > Self::MAX_UNACKED;
-        if full || self.stopping { 0 } else { self.config.credit }
+        let most = self.most_tasks.unwrap_or(u64::MAX);
+        if full || self.stopping { 0 } else { self.config.credit.min(most) }
     }
 
     /// Signs of life of loans that are reported as a whole, as often as others are reported in parts.

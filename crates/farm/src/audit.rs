@@ -52,6 +52,13 @@ impl AuditPolicy {
         Commitment(*blake3::hash(text.as_bytes()).as_bytes())
     }
 
+    /// Whether it promises at least what another one does, whatever their seeds.
+    #[must_use]
+    pub fn gives(&self, wanted: AuditPolicy) -> bool {
+        let across = self.across == wanted.across || self.across == Across::Owners;
+        self.share_ppm >= wanted.share_ppm && self.by_search >= wanted.by_search && across
+    }
+
     /// Whether a range of the plan is one of them: by the hash of seed, plan and range.
     #[must_use]
     pub fn chooses(&self, plan: Fingerprint, range: Range) -> bool {
@@ -184,12 +191,14 @@ impl Audits {
         &self,
         session: &Session,
         across: Across,
+        may_be_asked: impl Fn(Range) -> bool,
     ) -> Option<(Range, KernelName)> {
         let may = |(range, waiting): &(&Range, &Waiting)| {
             let fits = range.len() <= session.room() || session.outstanding == 0;
             let maker = session.maker();
             let doubter = self.doubters.get(range).filter(|&owner| *owner != waiting.maker.owner);
-            fits && waiting.maker.is_apart_from(maker, across)
+            fits && may_be_asked(**range)
+                && waiting.maker.is_apart_from(maker, across)
                 && !waiting.tried.contains(maker)
                 && doubter != Some(&maker.owner)
         };

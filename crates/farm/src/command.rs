@@ -1,8 +1,8 @@
 //! What the farm asks of its ledger, and what the ledger answers.
 
 use crate::{
-    AuditPolicy, Author, Claim, IntervalSet, JobId, JobState, KernelName, Maker, Party, Plan,
-    Range, Report, Slice, Suspect, Unaudited,
+    AuditPolicy, Author, Claim, IntervalSet, JobId, JobState, KernelName, Maker, Origin, Party,
+    Plan, Range, Report, Slice, Suspect, Unaudited,
 };
 
 /// Something for the ledger to do. What it changes is durable before it is answered, and commands take
@@ -14,6 +14,8 @@ pub enum LedgerCommand {
     CreateJob {
         /// Its number.
         job: JobId,
+        /// Who submitted it. No other job has the same owner and the same key.
+        origin: Origin,
         /// What it counts.
         plan: Plan,
         /// The part that is wanted of it.
@@ -31,7 +33,8 @@ pub enum LedgerCommand {
         state: JobState,
     },
     /// Accepted ranges are to be counted again: those that the policy chooses and that are not yet; of a job
-    /// that is held, those too that look worst.
+    /// that is held, those too that look worst; and, if second opinions lie between owners from now on, those that
+    /// only machines of one owner have counted.
     RequestAudit {
         /// The job. A job that was done or is held runs again.
         job: JobId,
@@ -140,6 +143,8 @@ pub enum LedgerAnswer {
     AuditNoted {
         /// How many ranges of the job wait for an audit now.
         wanted: u64,
+        /// How many ranges of the job two parties have counted alike.
+        agreed: u64,
     },
     /// A [`LedgerCommand::Hold`] is durable.
     Held {

@@ -162,6 +162,21 @@ pub enum Refusal {
         /// The bound.
         most: usize,
     },
+    /// The owner has too many jobs already.
+    #[error(
+        "you have {most} jobs that have not ended, and an owner may have no more: cancel some, or submit it \
+         again when others have ended"
+    )]
+    TooManyOfOwner {
+        /// The bound.
+        most: usize,
+    },
+    /// The owner has another job of the same key.
+    #[error(
+        "this key is that of job {0}, which counts something else or promises a weaker audit: give another key, \
+         or the options of that job, which `queens status {0}` shows"
+    )]
+    KeyTaken(JobId),
     /// The job is held.
     #[error(
         "job {0} is held, because its total contradicts what is known; `queens audit {0}` counts what looks \

@@ -2,7 +2,7 @@
 
 use crate::{
     AuditPolicy, Claim, Fingerprint, JobId, KernelName, Known, LeaseId, LedgerAnswer, LoanProof,
-    Maker, Party, Plan, Range, RequestId, SessionId, Slice, Tally, Ticket,
+    Maker, Origin, Party, Plan, Range, RequestId, SessionId, Slice, Tally, Ticket,
 };
 
 /// Something that happened, in the order in which the coordinator saw it.
@@ -56,10 +56,12 @@ pub enum Event {
         /// Which.
         session: SessionId,
     },
-    /// A client wants a plan counted.
+    /// A client wants a plan counted. If its owner has a job of the same key already, the answer is that job.
     Submitted {
         /// Where the answer goes.
         request: RequestId,
+        /// Who wants it.
+        origin: Origin,
         /// What to count.
         plan: Plan,
         /// The part that is wanted of it.

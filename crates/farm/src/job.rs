@@ -17,16 +17,18 @@ use std::collections::BTreeMap;
 use crate::audit::Audits;
 use crate::costs::{Costs, Spent};
 use crate::dispute::Dispute;
+use crate::overruns::Overruns;
 use crate::quarantine::{Quarantine, Standing};
 use crate::scheduler::StratumScheduler;
-use crate::session::Speed;
+use crate::session::{Process, Speed};
 use crate::{
-    Across, AuditPolicy, Fingerprint, Held, IntervalSet, JobState, Known, LeaseId, Millis, Plan,
-    Range, SessionId, Slice,
+    Across, AuditPolicy, Fingerprint, Held, IntervalSet, JobState, Known, LeaseId, Millis, Origin,
+    Plan, Range, SessionId, Slice,
 };
 
 #[derive(Debug)]
 pub(crate) struct Job {
+    pub(crate) origin: Origin,
     pub(crate) plan: Plan,
     pub(crate) fingerprint: Fingerprint,
     /// Those of its slice.
@@ -56,10 +58,11 @@ pub(crate) struct Job {
     pub(crate) tasks_done: u64,
     pub(crate) total: u128,
     pub(crate) disputes: BTreeMap<Range, Dispute>,
+    pub(crate) overruns: Overruns,
     /// Deadlines are this many times the configured time: doubled when live workers miss them and
     /// nobody reports anything.
     pub(crate) patience: u64,
-    /// When something of it was last reported, or its deadlines last grew: that a lease lent before
+    /// When something new of it was last reported, or its deadlines last grew: that a lease lent before
     /// is late says nothing about its tasks.
     pub(crate) heard_at: Millis,
     /// Nobody has them.
@@ -82,6 +85,7 @@ pub(crate) struct Job {
 
 impl Job {
     pub(crate) fn new(
+        origin: Origin,
         plan: Plan,
         slice: Slice,
         priority: i32,
@@ -90,6 +94,7 @@ impl Job {
     ) -> Job {
         let pool = slice.ordinals(plan.tasks);
         Job {
+            origin,
             plan,
             fingerprint: plan.fingerprint(),
             tasks: pool.len(),
@@ -110,6 +115,7 @@ impl Job {
             tasks_done: 0,
             total: 0,
             disputes: BTreeMap::new(),
+            overruns: Overruns::default(),
             patience: 1,
             heard_at: Millis(0),
             pool,
@@ -155,6 +161,16 @@ impl Job {
     /// Whether it has ended, or its end is on the way into the ledger.
     pub(crate) fn is_over(&self) -> bool {
         self.finishing || self.ended || self.state.is_over()
+    }
+
+    /// Whether a submission asks for nothing that this job does not give: the same count, checked as well.
+    pub(crate) fn answers(&self, wanted: &Job) -> bool {
+        let is_checked = match (self.policy, wanted.policy) {
+            (_, None) => true,
+            (None, Some(_)) => false,
+            (Some(policy), Some(wanted)) => policy.gives(wanted),
+        };
+        (self.plan, self.slice) == (wanted.plan, wanted.slice) && is_checked
     }
 
     /// Whether it can be completed by waiting for the ledger alone.
@@ -242,11 +258,16 @@ impl Job {
         taken
     }
 
-    /// The process `instance` was lost with a range that is free again; `alone`: it was one suspected
+    /// A process was lost with a range that is free again; `alone`: it was one suspected
     /// task, and the only one that the process held. Returns the task if it is poison since.
-    pub(crate) fn record_loss(&mut self, range: Range, instance: u64, alone: bool) -> Option<u64> {
+    pub(crate) fn record_loss(
+        &mut self,
+        range: Range,
+        process: &Process,
+        alone: bool,
+    ) -> Option<u64> {
         let before = self.poisoned.len();
-        self.quarantine.record_loss(range, instance, alone);
+        self.quarantine.record_loss(range, process, alone);
         self.sort(range);
         let poison = self.poisoned.within(range).next().map(Range::start);
         let poison = poison.filter(|_| self.poisoned.len() > before);
@@ -258,8 +279,8 @@ impl Job {
     }
 
     /// A process that was lost is there again: it was not killed.
-    pub(crate) fn clear_process(&mut self, instance: u64) {
-        for range in self.quarantine.clear(instance) {
+    pub(crate) fn clear_process(&mut self, process: &Process) {
+        for range in self.quarantine.clear(process) {
             self.sort(range);
         }
         self.check();
@@ -375,6 +396,11 @@ impl Job {
     /// Tasks per 1,000 seconds of one session, once it is known.
     pub(crate) fn rate_of(&self, session: SessionId) -> Option<u64> {
         self.speeds.get(&session).map(|&(_, rate)| rate)
+    }
+
+    /// Number of tasks on which the speed of a session rests.
+    pub(crate) fn tasks_measured(&self, session: SessionId) -> u64 {
+        self.speeds.get(&session).map_or(0, |(speed, _)| speed.tasks())
     }
 
     /// Tasks per 1,000 seconds of all sessions.

@@ -1,5 +1,6 @@
 //! What a client may see of a job.
 
+use std::cmp::Reverse;
 use std::fmt;
 
 use crate::{Across, AuditPolicy, Commitment, JobId, Plan, Slice, Suspect};
@@ -93,11 +94,30 @@ impl AuditView {
     }
 }
 
+/// Who submitted a job, and what they call it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Origin {
+    /// The owner of the credential; empty for a job from before ledgers said so.
+    pub owner: String,
+    /// The name that the owner gave it, which no other job of the owner has.
+    pub key: Option<String>,
+}
+
+impl Origin {
+    /// A job of this owner, without a name.
+    #[must_use]
+    pub fn of(owner: &str) -> Origin {
+        Origin { owner: owner.into(), key: None }
+    }
+}
+
 /// What a client may see of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobView {
     /// Its number.
     pub id: JobId,
+    /// Who submitted it.
+    pub origin: Origin,
     /// What it counts.
     pub plan: Plan,
     /// The part that is wanted of it.
@@ -137,13 +157,29 @@ pub struct JobView {
     pub poisoned_first: Vec<u64>,
 }
 
+/// The place of a job among running ones: jobs of higher priority are served first, equal ones in the order of
+/// their submission.
+pub(crate) fn turn(priority: i32, id: JobId) -> (Reverse<i32>, JobId) {
+    (Reverse(priority), id)
+}
+
 impl JobView {
     /// How many poisoned tasks are named.
     pub const POISONED_NAMED: usize = 8;
 
-    /// The share of the plan's tasks whose counts are durable, 0 to 100.
+    /// Its place among running jobs: the lowest is served first.
+    pub fn turn(&self) -> (Reverse<i32>, JobId) {
+        turn(self.priority, self.id)
+    }
+
+    /// Number of tasks of its part of the plan.
+    pub fn tasks(&self) -> u64 {
+        self.slice.ordinals(self.plan.tasks).len()
+    }
+
+    /// The share of its tasks whose counts are durable, 0 to 100.
     pub fn percent(&self) -> f64 {
-        let tasks = self.plan.tasks;
+        let tasks = self.tasks();
         if tasks == 0 { 100.0 } else { 100.0 * self.tasks_done as f64 / tasks as f64 }
     }
 }

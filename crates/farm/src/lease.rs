@@ -1,4 +1,15 @@
 //! What is lent, and until when.
+//!
+//! ```text
+//!   lent                                                              end
+//!    ├── time without news ──┤ deadline: the lease is over             │
+//!    │         ├── news: a report takes something off it, or, if it is to come back as a whole, its
+//!    │         │         worker says that it is getting on ──┤ deadline │
+//!    └── 64 times that time: over, whatever is said ──────────────────┘
+//! ```
+//!
+//! A report that repeats what was reported is no news. Nobody can check a worker that says that it is getting on,
+//! and one that reports a task an hour holds all the others; therefore a lease has an end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +27,33 @@ pub(crate) struct Lease {
     /// Whether anything of it has come back.
     pub(crate) reported: bool,
     pub(crate) lent_at: Millis,
+    pub(crate) term: Term,
+}
+
+/// How long a lease runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Term {
+    /// Without news it is over then.
     pub(crate) deadline: Millis,
+    /// With whatever news, it is over then.
+    pub(crate) end: Millis,
+}
+
+impl Term {
+    /// With news all the time, a lease runs so many times as long as without any. A lease is made to last ten
+    /// seconds and has a minute without news; a recount by searching may take a hundred times as long.
+    pub(crate) const MOST: u64 = 64;
+
+    /// Of what is lent now and has `ttl_ms` without news; `stretch` times as long as usual with news.
+    pub(crate) fn new(now: Millis, ttl_ms: u64, stretch: u64) -> Term {
+        let most_ms = ttl_ms.saturating_mul(Self::MOST).saturating_mul(stretch);
+        Term { deadline: now.after(ttl_ms), end: now.after(most_ms) }
+    }
+
+    /// After news, with as much time without any as `fresh`, the term of something that is lent now.
+    fn renewed(self, fresh: Term) -> Term {
+        Term { deadline: fresh.deadline.min(self.end), ..self }
+    }
 }
 
 /// All leases, with their deadlines in order.
@@ -27,7 +64,7 @@ pub(crate) struct Lease {
 pub(crate) struct Leases {
     leases: BTreeMap<LeaseId, Lease>,
     deadlines: BTreeSet<(Millis, LeaseId)>,
-    orphans: BTreeMap<LeaseId, Millis>,
+    orphans: BTreeMap<LeaseId, Term>,
     orphan_deadlines: BTreeSet<(Millis, LeaseId)>,
     /// How many leases of each job each session holds; never 0. Clients ask often.
     holders: BTreeMap<JobId, BTreeMap<SessionId, usize>>,
@@ -45,16 +82,17 @@ impl Leases {
             new
         });
         lease.open.insert(range);
-        self.deadlines.insert((lease.deadline, id));
+        self.deadlines.insert((lease.term.deadline, id));
     }
 
-    /// A sign of life: the lease runs until `deadline` now.
-    pub(crate) fn renew(&mut self, id: LeaseId, deadline: Millis) {
+    /// There is news of a lease: it runs as long as if it were lent now for the term `fresh`, but not beyond its
+    /// own end.
+    pub(crate) fn renew(&mut self, id: LeaseId, fresh: Term) {
         if let Some(lease) = self.leases.get_mut(&id) {
             lease.reported = true;
-            self.deadlines.remove(&(lease.deadline, id));
-            lease.deadline = deadline;
-            self.deadlines.insert((deadline, id));
+            self.deadlines.remove(&(lease.term.deadline, id));
+            lease.term = lease.term.renewed(fresh);
+            self.deadlines.insert((lease.term.deadline, id));
         }
     }
 
@@ -68,7 +106,7 @@ impl Leases {
     /// Ends a lease, whatever is open.
     pub(crate) fn end(&mut self, id: LeaseId) -> Option<Lease> {
         let lease = self.leases.remove(&id)?;
-        self.deadlines.remove(&(lease.deadline, id));
+        self.deadlines.remove(&(lease.term.deadline, id));
         self.forget_holder(&lease);
         Some(lease)
     }
@@ -76,13 +114,13 @@ impl Leases {
     /// Ends a lease whose session ended, and remembers its deadline.
     pub(crate) fn orphan(&mut self, id: LeaseId) -> Option<Lease> {
         let lease = self.end(id)?;
-        self.orphans.insert(id, lease.deadline);
-        self.orphan_deadlines.insert((lease.deadline, id));
+        self.orphans.insert(id, lease.term);
+        self.orphan_deadlines.insert((lease.term.deadline, id));
         Some(lease)
     }
 
-    /// The deadline of an orphaned lease, if it has not come.
-    pub(crate) fn orphan_deadline(&self, id: LeaseId) -> Option<Millis> {
+    /// The term of an orphaned lease, if its deadline has not come.
+    pub(crate) fn orphan_term(&self, id: LeaseId) -> Option<Term> {
         self.orphans.get(&id).copied()
     }
 
@@ -93,7 +131,7 @@ impl Leases {
         {
             self.orphan_deadlines.pop_first();
             // Unless it was taken up, renewed and orphaned again since.
-            if self.orphans.get(&id) == Some(&deadline) {
+            if self.orphans.get(&id).is_some_and(|term| term.deadline == deadline) {
                 self.orphans.remove(&id);
             }
         }

@@ -75,6 +75,13 @@ impl Maker {
 }
 
 impl Party {
+    /// Whether some machine belongs to both.
+    #[must_use]
+    pub fn overlaps(&self, other: &Party) -> bool {
+        let is_whole = self.machine.is_none() || other.machine.is_none();
+        self.owner == other.owner && (is_whole || self.machine == other.machine)
+    }
+
     /// Whether it answers for what `maker` counts.
     #[must_use]
     pub fn includes(&self, maker: &Maker) -> bool {

@@ -17,6 +17,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Range;
+use crate::session::Process;
 
 /// What is known against an ordinal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +41,7 @@ pub(crate) struct Quarantine {
 struct Stretch {
     end: u64,
     /// Never empty.
-    lost: BTreeSet<u64>,
+    lost: BTreeSet<Process>,
     poison: bool,
 }
 
@@ -60,8 +61,8 @@ impl Quarantine {
     /// So many processes must have been lost with a task before it is taken for poison.
     const POISON: usize = 3;
 
-    /// The process `instance` was lost with `range`; `alone`: it held one suspected task, and no more.
-    pub(crate) fn record_loss(&mut self, range: Range, instance: u64, alone: bool) {
+    /// A process was lost with `range`; `alone`: it held one suspected task, and no more.
+    pub(crate) fn record_loss(&mut self, range: Range, process: &Process, alone: bool) {
         self.split(range.start());
         self.split(range.end());
         let mut at = range.start();
@@ -70,17 +71,17 @@ impl Quarantine {
             let end = next.unwrap_or(u64::MAX).min(range.end());
             let new = || Stretch { end, ..Stretch::default() };
             let stretch = self.stretches.entry(at).or_insert_with(new);
-            stretch.lost.insert(instance);
+            stretch.lost.insert(process.clone());
             stretch.poison |= alone && stretch.lost.len() >= Self::POISON;
             at = stretch.end;
         }
     }
 
     /// The process is alive. Returns what was held against it.
-    pub(crate) fn clear(&mut self, instance: u64) -> Vec<Range> {
+    pub(crate) fn clear(&mut self, process: &Process) -> Vec<Range> {
         let mut changed = Vec::new();
         self.stretches.retain(|&start, stretch| {
-            if stretch.lost.remove(&instance) {
+            if stretch.lost.remove(process) {
                 stretch.poison = false;
                 changed.extend(Range::new(start, stretch.end));
             }
@@ -135,6 +136,10 @@ impl Quarantine {
 mod tests {
     use super::*;
 
+    fn process(instance: u64) -> Process {
+        Process { owner: "rack7".into(), instance }
+    }
+
     fn range(start: u64, end: u64) -> Range {
         Range::new(start, end).expect("not empty")
     }
@@ -147,13 +152,13 @@ mod tests {
     #[test]
     fn stretches_are_split_where_losses_begin_and_end() {
         let mut quarantine = Quarantine::default();
-        quarantine.record_loss(range(0, 10), 1, false);
+        quarantine.record_loss(range(0, 10), &process(1), false);
         assert_eq!(standings(&quarantine), []);
 
-        quarantine.record_loss(range(4, 12), 2, false);
+        quarantine.record_loss(range(4, 12), &process(2), false);
         assert_eq!(standings(&quarantine), [(4, 10, Standing::Suspected)]);
 
-        quarantine.record_loss(range(6, 7), 3, true);
+        quarantine.record_loss(range(6, 7), &process(3), true);
         assert_eq!(
             standings(&quarantine),
             [(4, 6, Standing::Suspected), (6, 7, Standing::Poison), (7, 10, Standing::Suspected)]
@@ -167,23 +172,23 @@ mod tests {
     #[test]
     fn what_is_counted_and_who_comes_back_is_cleared() {
         let mut quarantine = Quarantine::default();
-        for process in 1..=3 {
-            quarantine.record_loss(range(0, 3), process, false);
+        for number in 1..=3 {
+            quarantine.record_loss(range(0, 3), &process(number), false);
         }
-        quarantine.record_loss(range(2, 3), 4, true);
+        quarantine.record_loss(range(2, 3), &process(4), true);
         quarantine.counted(range(0, 1));
         assert_eq!(standings(&quarantine), [(1, 2, Standing::Suspected), (2, 3, Standing::Poison)]);
 
         // Three are left, but the task is to be tried alone once more.
-        assert_eq!(quarantine.clear(4), [range(2, 3)]);
+        assert_eq!(quarantine.clear(&process(4)), [range(2, 3)]);
         assert_eq!(
             standings(&quarantine),
             [(1, 2, Standing::Suspected), (2, 3, Standing::Suspected)]
         );
-        quarantine.clear(1);
-        quarantine.clear(2);
+        quarantine.clear(&process(1));
+        quarantine.clear(&process(2));
         assert_eq!(standings(&quarantine), []);
-        assert_eq!(quarantine.clear(3), [range(1, 2), range(2, 3)]);
+        assert_eq!(quarantine.clear(&process(3)), [range(1, 2), range(2, 3)]);
         assert!(quarantine.stretches.is_empty());
     }
 
@@ -191,9 +196,10 @@ mod tests {
     fn the_weakest_suspicions_are_forgotten_first() {
         let mut quarantine = Quarantine::default();
         let most = Quarantine::MOST as u64;
-        quarantine.record_loss(range(0, 1), 1, false);
-        quarantine.record_loss(range(0, 1), 2, false);
-        (1..=most).for_each(|at| quarantine.record_loss(range(2 * at, 2 * at + 1), 1, false));
+        quarantine.record_loss(range(0, 1), &process(1), false);
+        quarantine.record_loss(range(0, 1), &process(2), false);
+        (1..=most)
+            .for_each(|at| quarantine.record_loss(range(2 * at, 2 * at + 1), &process(1), false));
 
         assert_eq!(quarantine.trim(), [range(2, 3)]);
         assert_eq!(standings(&quarantine), [(0, 1, Standing::Suspected)]);

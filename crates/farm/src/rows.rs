@@ -75,7 +75,8 @@ pub enum DisputeState {
     Open,
     /// Its dispute is over.
     Settled,
-    /// It was accepted, or confirmed another count, until its maker was proven wrong elsewhere.
+    /// It was accepted, or confirmed another count, until its maker was proven wrong elsewhere, or until only
+    /// other owners could confirm.
     TakenBack,
 }
 

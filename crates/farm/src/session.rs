@@ -8,7 +8,7 @@ use crate::{Author, Hello, JobId, LeaseId, Maker, Millis};
 #[derive(Debug)]
 pub(crate) struct Session {
     author: Author,
-    pub(crate) instance: u64,
+    process: Process,
     threads: u32,
     /// Bytes that all threads together may take.
     memory: u64,
@@ -27,15 +27,23 @@ pub(crate) struct Session {
     pub(crate) declined: BTreeSet<JobId>,
 }
 
+/// A worker process. Its number is the worker's own choice, so that it tells only the processes of one owner
+/// apart.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Process {
+    pub(crate) owner: String,
+    pub(crate) instance: u64,
+}
+
 impl Session {
     pub(crate) fn new(owner: String, hello: &Hello) -> Session {
         Session {
+            process: Process { owner: owner.clone(), instance: hello.instance },
             author: Author {
                 maker: Maker { owner, machine: hello.machine.clone() },
                 worker: hello.worker.clone(),
                 build: hello.build.clone(),
             },
-            instance: hello.instance,
             threads: hello.threads.max(1),
             memory: hello.memory,
             credit: hello.credit,
@@ -51,6 +59,11 @@ impl Session {
     /// Who makes its counts.
     pub(crate) fn author(&self) -> &Author {
         &self.author
+    }
+
+    /// The process at its other end.
+    pub(crate) fn process(&self) -> &Process {
+        &self.process
     }
 
     /// Who answers for its counts.
@@ -119,6 +132,11 @@ impl Speed {
             self.tasks = (self.tasks / 2).max(1);
             self.busy_us /= 2;
         }
+    }
+
+    /// Number of tasks that it rests on.
+    pub(crate) fn tasks(self) -> u64 {
+        self.tasks
     }
 
     /// Tasks in 1,000 seconds of one thread, at least 1; `None` before the first measurement.

@@ -11,7 +11,7 @@
 use std::cmp::Ordering;
 
 use crate::rows::{Check, CountedRange};
-use crate::{Range, Row};
+use crate::{Author, Maker, Range, Row};
 
 /// A range that may have been counted wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,8 +20,10 @@ pub struct Suspect {
     pub range: Range,
     /// What the ledger has for it.
     pub count: u64,
-    /// The worker that counted it.
+    /// The worker that counted it, by the name that it gives itself.
     pub worker: String,
+    /// Who answers for the count.
+    pub maker: Maker,
 }
 
 impl Suspect {
@@ -69,8 +71,9 @@ impl Suspects {
         let at = self.worst.partition_point(|(other, _)| other.cmp(&looks) != Ordering::Less);
         if at < Suspect::NAMED {
             let Row { range, tally, author, .. } = row;
-            let (count, worker) = (tally.count, author.worker.clone());
-            self.worst.insert(at, (looks, Suspect { range: *range, count, worker }));
+            let Author { maker, worker, .. } = author.clone();
+            let suspect = Suspect { range: *range, count: tally.count, worker, maker };
+            self.worst.insert(at, (looks, suspect));
             self.worst.truncate(Suspect::NAMED);
         }
     }

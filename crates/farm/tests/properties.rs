@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use farm::{
     Ack, Agent, AgentConfig, Config, Effect, Event, Farm, Fingerprint, Hello, IntervalSet, JobId,
     JobState, KernelName, Known, LeaseId, LedgerAnswer, LedgerCommand, Loan, LoanKey, LoanKind,
-    LoanProof, LoanTerms, Method, Millis, Part, Plan, Problem, Range, Report, RequestId, Restored,
-    SessionId, Slice, Tally, Verdict, WorkerMessage,
+    LoanProof, LoanTerms, Method, Millis, Origin, Part, Plan, Problem, Range, Report, RequestId,
+    Restored, SessionId, Slice, Tally, Verdict, WorkerMessage,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -124,6 +124,7 @@ proptest! {
             &mut farm,
             Event::Submitted {
                 request,
+                origin: Origin::default(),
                 plan,
                 slice,
                 priority: 0,

@@ -13,8 +13,8 @@ use board::{Cut, Tasks};
 use count::{Backend, Kernel};
 use farm::{
     Across, AuditPolicy, Config, Effect, Event, Farm, Hello, JobId, JobState, KernelName, Known,
-    LeaseId, LedgerCommand, LoanKey, LoanKind, LoanTerms, Method, Millis, Plan, Problem, Range,
-    Report, RequestId, Restored, SessionId, Slice, Tally,
+    LeaseId, LedgerCommand, LoanKey, LoanKind, LoanTerms, Method, Millis, Origin, Plan, Problem,
+    Range, Report, RequestId, Restored, SessionId, Slice, Tally,
 };
 use rusqlite::Connection;
 
@@ -212,8 +212,16 @@ fn play(
     if history.farm.job(JOB).is_none() {
         let (slice, priority) = (Slice::ALL, 0);
         let (audit, thread_memory, known) = (None, 0, Known::nothing());
-        let submitted =
-            Event::Submitted { request, plan, slice, priority, audit, thread_memory, known };
+        let submitted = Event::Submitted {
+            request,
+            origin: Origin::default(),
+            plan,
+            slice,
+            priority,
+            audit,
+            thread_memory,
+            known,
+        };
         history.go_on(vec![submitted]);
     }
     history.go_on(vec![Event::Paused { request, job: JOB }]);

@@ -53,6 +53,21 @@ impl Evidence {
         &self.jobs
     }
 
+    /// A hash over where the job's ranges begin and end.
+    pub(crate) fn outline(&self, job: JobId) -> Result<[u8; 32], LedgerFault> {
+        let query = "SELECT first, past FROM ranges WHERE job = ? ORDER BY first";
+        let mut statement = self.ledger.db.prepare(query)?;
+        let mut rows = statement.query([signed(job.0)])?;
+        let mut hasher = blake3::Hasher::new();
+        while let Some(row) = rows.next()? {
+            let bounds: [i64; 2] = [row.get(0)?, row.get(1)?];
+            bounds.iter().for_each(|bound| {
+                hasher.update(&bound.to_le_bytes());
+            });
+        }
+        Ok(hasher.finalize().into())
+    }
+
     /// Everything there is about a job, in the order of a bundle.
     pub fn for_each<E: From<LedgerFault>>(
         &self,

@@ -1,11 +1,12 @@
 //! Joins several ledgers of one plan.
 
+use std::cmp::Reverse;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use farm::{
-    Distrusted, Held, IntervalSet, JobId, JobState, Known, LedgerAnswer, LedgerCommand, Plan,
-    RestoredJob, Slice,
+    Distrusted, Held, IntervalSet, JobId, JobState, Known, LedgerAnswer, LedgerCommand, Origin,
+    Plan, RestoredJob, Slice,
 };
 
 use crate::{
@@ -20,7 +21,9 @@ const JOB: JobId = JobId(1);
 pub struct Joined {
     /// The plan that all ledgers count.
     pub plan: Plan,
-    /// What each ledger contributed, in the order in which they were given.
+    /// The part of the plan that each ledger is for, in the order in which they were given.
+    pub slices: Vec<Slice>,
+    /// What each ledger contributed, in the order in which they were taken in.
     pub parts: Vec<Absorbed>,
     /// Number of tasks that have a count.
     pub tasks_done: u64,
@@ -70,7 +73,8 @@ pub enum JoinError {
 }
 
 /// Joins the ledgers in `parts` into a new ledger `into`. If `into` exists already, it is the first part
-/// and is replaced. If anything goes wrong, no file changes.
+/// and is replaced. If anything goes wrong, no file changes. Which tasks have a count in the end does not
+/// depend on the order of the parts.
 ///
 /// # Errors
 ///
@@ -83,8 +87,7 @@ pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, JoinError>
     let is_other = |path: &&PathBuf| earlier.is_none() || fs::canonicalize(path).ok() != earlier;
     let others = parts.iter().filter(is_other).cloned();
     let paths: Vec<PathBuf> = earlier.clone().into_iter().chain(others).collect();
-    let mut parts: Vec<(&PathBuf, Evidence, RestoredJob)> =
-        paths.iter().map(|path| open(path)).collect::<Result<_, _>>()?;
+    let mut parts: Vec<Part<'_>> = paths.iter().map(|path| open(path)).collect::<Result<_, _>>()?;
     let Some((first, _, job)) = parts.first() else {
         return Err(JoinError::Nothing);
     };
@@ -113,7 +116,7 @@ pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, JoinError>
     Ok(merged)
 }
 
-fn open(path: &PathBuf) -> Result<(&PathBuf, Evidence, RestoredJob), JoinError> {
+fn open(path: &PathBuf) -> Result<Part<'_>, JoinError> {
     let at_part = |fault: LedgerFault| fault.at(Some(path));
     if !path.exists() {
         return Err(at_part(std::io::Error::from(std::io::ErrorKind::NotFound).into()).into());
@@ -136,18 +139,32 @@ fn open(path: &PathBuf) -> Result<(&PathBuf, Evidence, RestoredJob), JoinError> 
     Ok((path, evidence, job))
 }
 
-fn join(
-    ledger: &Ledger,
-    plan: Plan,
-    parts: &[(&PathBuf, Evidence, RestoredJob)],
-) -> Result<Joined, JoinError> {
+/// A ledger to join, and its job.
+type Part<'a> = (&'a PathBuf, Evidence, RestoredJob);
+
+/// The order in which parts are taken in. Where the ranges of two parts begin and end within each other, those
+/// of the first one stay, so complete parts come first, and then those with more tasks.
+fn in_order<'a, 'p>(parts: &'a [Part<'p>]) -> Result<Vec<&'a Part<'p>>, JoinError> {
+    let rank = |part: &'a Part<'p>| {
+        let (path, evidence, job) = part;
+        let outline = evidence.outline(job.id).map_err(|fault| fault.at(Some(path)))?;
+        let is_complete = job.accepted.len() == job.slice.ordinals(job.plan.tasks).len();
+        Ok::<_, JoinError>((Reverse(is_complete), Reverse(job.accepted.len()), outline, part))
+    };
+    let mut ranked = parts.iter().map(rank).collect::<Result<Vec<_>, _>>()?;
+    ranked.sort_by_key(|&(complete, tasks, outline, _)| (complete, tasks, outline));
+    Ok(ranked.into_iter().map(|(.., part)| part).collect())
+}
+
+fn join(ledger: &Ledger, plan: Plan, parts: &[Part<'_>]) -> Result<Joined, JoinError> {
     let write = |command| ledger.apply(&[command]).map_err(|fault| fault.at(ledger.path()));
     let (job, slice) = (JOB, Slice::ALL);
-    write(LedgerCommand::CreateJob { job, plan, slice, priority: 0, audit: None })?;
+    let origin = Origin::default();
+    write(LedgerCommand::CreateJob { job, origin, plan, slice, priority: 0, audit: None })?;
     let distrusted = parts.iter().flat_map(|(_, part, _)| part.distrusted().0.iter().cloned());
     let distrusted = Distrusted(distrusted.collect());
     let mut absorbed = Vec::new();
-    for (path, evidence, job) in parts {
+    for (path, evidence, job) in in_order(parts)? {
         let part = ledger.in_one_go(|| ledger.absorb(JOB, evidence, job.id, &distrusted));
         absorbed.push(part.map_err(|fault| match fault {
             MergeFault::Ledger(fault) => fault.at(Some(path)).into(),
@@ -176,6 +193,7 @@ fn join(
     };
     Ok(Joined {
         plan,
+        slices: parts.iter().map(|(.., job)| job.slice).collect(),
         parts: absorbed,
         tasks_done: plan.tasks - missing.len(),
         total,

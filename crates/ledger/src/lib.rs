@@ -14,6 +14,7 @@ mod credentials;
 mod entry;
 mod evidence;
 mod fault;
+mod format;
 mod join;
 mod merge;
 mod open;

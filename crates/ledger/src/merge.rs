@@ -8,7 +8,8 @@
 
 use farm::rules::{self, Store};
 use farm::{
-    Check, CountedRange, Distrusted, EvidenceRecord, JobId, Range, Row, Tiled, TrustChange,
+    Check, CountedRange, DisputeState, Distrusted, EvidenceRecord, JobId, Range, Row, Tiled,
+    TrustChange,
 };
 
 use super::entry::{COLUMNS, read_row, signed, state_number};
@@ -78,7 +79,8 @@ impl Ledger {
                     absorbed.left_out += counted.row.range.len();
                 }
                 EvidenceRecord::Audit { row, .. } if by_nobody(&row) => {
-                    SqlStore(&self.db).set_check(job, row.range, Check::NotChosen)?;
+                    self.settle_stretch(job, open.take(), &mut absorbed)?;
+                    self.forget_confirmation(job, row.range, distrusted, &mut absorbed)?;
                 }
                 EvidenceRecord::Range { counted, .. } => {
                     let range = counted.row.range;
@@ -102,6 +104,39 @@ impl Ledger {
         })?;
         self.settle_stretch(job, open, &mut absorbed)?;
         Ok(absorbed)
+    }
+
+    /// A part says that a range was confirmed, and nobody who is believed has done so. A row that was taken over
+    /// from there is unconfirmed then; if its own maker is not believed either, it is left out.
+    fn forget_confirmation(
+        &self,
+        job: JobId,
+        range: Range,
+        distrusted: &Distrusted,
+        absorbed: &mut Absorbed,
+    ) -> Result<(), LedgerFault> {
+        if !self.lacks_second(job, range)? {
+            return Ok(());
+        }
+        let mut store = SqlStore(&self.db);
+        let rows = self.overlapping(job, range)?;
+        if rows.iter().any(|row| distrusted.includes(&row.author.maker)) {
+            store.retire(job, range, DisputeState::TakenBack)?;
+            absorbed.added = absorbed.added.saturating_sub(range.len());
+            absorbed.left_out += range.len();
+            return Ok(());
+        }
+        store.set_check(job, range, Check::NotChosen)
+    }
+
+    /// Whether there is a row of just this range here that is said to be confirmed, without what confirms it.
+    fn lacks_second(&self, job: JobId, range: Range) -> Result<bool, LedgerFault> {
+        let mut statement = self.db.prepare_cached(
+            "SELECT 1 FROM ranges WHERE job = ?1 AND first = ?2 AND past = ?3 AND audit = 2 \
+             AND NOT EXISTS (SELECT 1 FROM audits WHERE job = ?1 AND first = ?2)",
+        )?;
+        let key = (signed(job.0), signed(range.start()), signed(range.end()));
+        Ok(statement.exists(key)?)
     }
 
     /// A range together with all rows here that overlap it.
@@ -162,14 +197,7 @@ impl Ledger {
         let key = |range: Range| (signed(job.0), signed(range.start()), signed(range.end()));
         match record {
             EvidenceRecord::Audit { row, at_ms } => {
-                let is_of_row = self
-                    .db
-                    .prepare_cached(
-                        "SELECT 1 FROM ranges WHERE job = ?1 AND first = ?2 AND past = ?3 AND audit = 2 \
-                         AND NOT EXISTS (SELECT 1 FROM audits WHERE job = ?1 AND first = ?2)",
-                    )?
-                    .exists(key(row.range))?;
-                if is_of_row {
+                if self.lacks_second(job, row.range)? {
                     store.add("audits", ("counted_at", at_ms), job, &row, None)?;
                 }
             }

@@ -12,12 +12,11 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 use super::LedgerFault;
-use super::credentials::{self, Credential};
+use super::credentials::{self, Credential, CredentialChange};
+use super::format::{self, FORMAT};
 
 /// "QNSL". SQLite keeps it at the place where the command `file` looks for it.
 const APPLICATION_ID: i32 = 0x514e_534c;
-/// The version of the tables.
-const FORMAT: i32 = 5;
 /// Bound of the numbers of openings. The number is the upper part of every lease's number.
 const MAX_EPOCH: i64 = 1 << 23;
 /// Statements that are kept prepared.
@@ -106,7 +105,8 @@ impl CheckedLedger {
         Ok(CheckedLedger { ledger, is_new })
     }
 
-    /// Makes the ledger ready for writing, and records this opening in it.
+    /// Makes the ledger ready for writing, brings an older format up to date, and records this opening in it: all or
+    /// nothing of that.
     ///
     /// # Errors
     ///
@@ -123,6 +123,8 @@ impl CheckedLedger {
             transaction.execute_batch(include_str!("schema.sql"))?;
             transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
             transaction.pragma_update(None, "user_version", FORMAT)?;
+        } else {
+            format::bring_up_to_date(&transaction)?;
         }
         let epoch: u32 = transaction.query_row(
             "INSERT INTO openings SELECT coalesce(max(epoch), 0) + 1, ?1, ?2 FROM openings \
@@ -160,6 +162,15 @@ impl Ledger {
         credentials::read(&self.db)
     }
 
+    /// Changes who may use the coordinator, before a writer has the ledger.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFault`], if it cannot be written.
+    pub fn change_credential(&self, change: &CredentialChange) -> Result<(), LedgerFault> {
+        credentials::change(&self.db, change)
+    }
+
     /// The content when it was opened.
     #[cfg(test)]
     pub fn restored(&self) -> &Restored {
@@ -179,11 +190,7 @@ impl Ledger {
         if application != APPLICATION_ID {
             return content("it is a database, but not a ledger".into());
         }
-        let format: i32 = self.db.pragma_query_value(None, "user_version", |row| row.get(0))?;
-        if format != FORMAT {
-            let text = format!("its format is {format}, this program's is {FORMAT}");
-            return Err(LedgerFault::Version(text));
-        }
+        format::show(&self.db)?;
         let verdict: String = self.db.pragma_query_value(None, "quick_check", |row| row.get(0))?;
         if verdict != "ok" {
             return content(verdict);

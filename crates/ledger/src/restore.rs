@@ -1,7 +1,7 @@
 //! Reading a ledger back: every row is checked before anything rests on it.
 
 use farm::rules::{self, StoredJob};
-use farm::{JobId, JobState, Method, Plan, Problem, Restored, Row, Slice};
+use farm::{JobId, JobState, Method, Origin, Plan, Problem, Restored, Row, Slice};
 
 use super::entry::unsigned;
 use super::store::SqlStore;
@@ -9,7 +9,7 @@ use super::{Ledger, LedgerFault};
 
 /// The columns that [`read_job`] wants to see.
 pub(super) const JOB: &str = "id, problem, n, method, parameter, tasks, fingerprint, priority, state, \
-                              total, shard, shards, reason, seed_told";
+                              total, shard, shards, reason, seed_told, owner, key";
 
 impl Ledger {
     /// Everything that the farm needs in order to go on, but for the epoch.
@@ -44,6 +44,7 @@ pub(super) fn read_job(row: &rusqlite::Row<'_>) -> Result<StoredJob, LedgerFault
     let total: Option<String> = row.get(9)?;
     Ok(StoredJob {
         id,
+        origin: Origin { owner: row.get(14)?, key: row.get(15)? },
         plan,
         slice: Slice::new(row.get(10)?, row.get(11)?).map_err(|_| fault("part of its plan"))?,
         priority: row.get(7)?,

@@ -24,8 +24,11 @@ CREATE TABLE jobs (
     reason       TEXT,               -- why it is held, while it is
     seed_told    INTEGER NOT NULL,   -- it was over since its newest audit was ordered
     submitted_at INTEGER NOT NULL,
-    ended_at     INTEGER
+    ended_at     INTEGER,
+    owner        TEXT NOT NULL DEFAULT '', -- of the credential that submitted it; empty if nobody knows
+    key          TEXT                -- the owner's name for it, if it has one
 ) STRICT;
+CREATE UNIQUE INDEX jobs_by_key ON jobs (owner, key) WHERE key IS NOT NULL;
 
 -- What was to be counted twice; the newest of a job holds for the ranges to come, too.
 CREATE TABLE audit_policies (
@@ -97,7 +100,8 @@ CREATE TABLE disputes (
     busy_us  INTEGER NOT NULL,
     noted_at INTEGER NOT NULL,
     seal     INTEGER NOT NULL,
-    state    INTEGER NOT NULL        -- 0 open, 1 settled, 2 taken back: its maker is believed no more
+    state    INTEGER NOT NULL        -- 0 open, 1 settled, 2 taken back: its maker is believed no
+                                     -- more, or no longer apart enough to confirm
 ) STRICT;
 CREATE INDEX disputes_by_range ON disputes (job, first, past);
 

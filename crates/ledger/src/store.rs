@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use farm::rules::{Select, Store, StoredJob};
 use farm::{
     Across, AuditPolicy, Check, CountedRange, DisputeState, Distrusted, JobId, JobState, Maker,
-    OpenDispute, Party, Plan, Range, Row, Slice, TrustChange,
+    OpenDispute, Origin, Party, Plan, Range, Row, Slice, TrustChange,
 };
 use rusqlite::{Connection, Params, ToSql};
 
@@ -132,14 +132,15 @@ impl Store for SqlStore<'_> {
     fn add_job(
         &mut self,
         job: JobId,
+        origin: &Origin,
         plan: &Plan,
         slice: Slice,
         priority: i32,
     ) -> Result<(), LedgerFault> {
         self.change(
             "INSERT INTO jobs (id, problem, n, method, parameter, tasks, fingerprint, shard, \
-             shards, priority, state, seed_told, submitted_at) \
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, FALSE, ?)",
+             shards, priority, state, seed_told, submitted_at, owner, key) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, FALSE, ?, ?, ?)",
             (
                 signed(job.0),
                 plan.problem.text(),
@@ -153,6 +154,8 @@ impl Store for SqlStore<'_> {
                 priority,
                 JobState::Running.name(),
                 unix_ms(),
+                &origin.owner,
+                &origin.key,
             ),
         )?;
         Ok(())
@@ -239,22 +242,29 @@ impl Store for SqlStore<'_> {
         Ok(())
     }
 
-    fn visit_of_party(
+    fn visit_with_seconds(
         &mut self,
         job: JobId,
-        party: &Party,
+        party: Option<&Party>,
         see: &mut dyn FnMut(CountedRange, Option<Maker>),
     ) -> Result<(), LedgerFault> {
         let columns: Vec<String> = COLUMNS.split(", ").map(|name| format!("r.{name}")).collect();
+        let is_wanted = match party {
+            Some(_) => {
+                "(r.owner = ?2 AND (?3 IS NULL OR r.machine = ?3) \
+                 OR a.owner = ?2 AND (?3 IS NULL OR a.machine = ?3))"
+            }
+            None => "?2 IS ?3 AND a.owner IS NOT NULL",
+        };
         let query = format!(
             "SELECT {}, r.audit, a.owner, a.machine FROM ranges r \
              LEFT JOIN audits a ON a.job = r.job AND a.first = r.first \
-             WHERE r.job = ?1 AND (r.owner = ?2 AND (?3 IS NULL OR r.machine = ?3) \
-             OR a.owner = ?2 AND (?3 IS NULL OR a.machine = ?3)) ORDER BY r.first",
+             WHERE r.job = ?1 AND {is_wanted} ORDER BY r.first",
             columns.join(", ")
         );
         let mut statement = self.0.prepare_cached(&query)?;
-        let mut rows = statement.query((signed(job.0), &party.owner, &party.machine))?;
+        let (owner, machine) = party.map(|party| (&party.owner, &party.machine)).unzip();
+        let mut rows = statement.query((signed(job.0), owner, machine.and_then(Option::as_ref)))?;
         while let Some(columns) = rows.next()? {
             let (row, check) = (read_row(job, columns)?, read_check(columns, WIDTH)?);
             let (owner, machine) = (columns.get(WIDTH + 1)?, columns.get(WIDTH + 2)?);

@@ -4,15 +4,15 @@ use std::fs;
 use std::path::Path;
 
 use farm::{
-    Across, AuditPolicy, Author, Config, Effect, Event, Farm, Fingerprint, Found, Hello, JobId,
-    JobState, KernelName, Known, LeaseId, LedgerAnswer, LedgerCommand, Loan, LoanKey, LoanKind,
-    LoanProof, LoanTerms, Maker, Method, Millis, Plan, Problem, Range, Report, RequestId, Restored,
-    RestoredJob, SessionId, Slice, Tally, Ticket, Tiled, rules,
+    Across, AuditPolicy, Author, Config, Distrusted, Effect, Event, Farm, Fingerprint, Found,
+    Hello, JobId, JobState, KernelName, Known, LeaseId, LedgerAnswer, LedgerCommand, Loan, LoanKey,
+    LoanKind, LoanProof, LoanTerms, Maker, Method, Millis, Origin, Plan, Problem, Range, Report,
+    RequestId, Restored, RestoredJob, SessionId, Slice, Tally, Ticket, Tiled, rules,
 };
 use tempfile::TempDir;
 
 use super::store::SqlStore;
-use super::{CheckedLedger, Ledger, LedgerEvent, LedgerFault, LedgerRequest, spawn};
+use super::{CheckedLedger, Evidence, Ledger, LedgerEvent, LedgerFault, LedgerRequest, spawn};
 
 const JOB: JobId = JobId(1);
 
@@ -99,6 +99,39 @@ fn a_job_is_done_only_if_its_rows_say_so() {
 
     let [job] = read(&ledger);
     assert_eq!((job.state, job.total), (JobState::Done, 12));
+}
+
+#[test]
+fn what_only_those_confirmed_that_are_not_believed_is_joined_as_unconfirmed_or_left_out() {
+    // Given: two machines that are not believed have confirmed all rows of a part, and one has counted a row.
+    let directory = TempDir::new().expect("a temporary directory");
+    let path = directory.path().join("part.db");
+    let part = open(&path).expect("it opens");
+    let rows = [("honest", 0, 50), ("liar", 50, 60), ("honest", 60, 100)];
+    let confirm = |(start, end), worker: &str| {
+        let report = Report { kernel: kernel("search"), ..report(interval(start, end), 1) };
+        let author = Author { maker: maker(worker), worker: worker.into(), build: "1.2.3".into() };
+        LedgerCommand::Confirm { report, author }
+    };
+    part.apply(&[new_job()]).expect("it is written");
+    part.apply(&rows.map(|(worker, start, end)| range_by(start, end, 1, worker)))
+        .expect("it is written");
+    let audit = LedgerCommand::RequestAudit { job: JOB, policy: everything(1, false) };
+    let seconds = [((0, 50), "liar"), ((50, 60), "friend"), ((60, 100), "liar")];
+    part.apply(&[audit]).expect("it is written");
+    part.apply(&seconds.map(|(of, worker)| confirm(of, worker))).expect("they are apart");
+    part.close().expect("it can be closed");
+
+    let parties = ["liar", "friend"].map(|worker| maker(worker).party(Across::Machines));
+    let distrusted = Distrusted(parties.into_iter().collect());
+    let part = Evidence::open(&path).expect("it is sound");
+    let joined = ledger_with(&[]);
+    let absorbed = joined.absorb(JOB, &part, JOB, &distrusted).expect("nothing conflicts");
+
+    assert_eq!((absorbed.added, absorbed.left_out), (90, 10));
+    let [job] = read(&joined);
+    assert_eq!((job.total, job.audits_agreed), (2, 0));
+    assert_eq!(job.accepted, [interval(0, 50), interval(60, 100)].into_iter().collect());
 }
 
 #[test]
@@ -381,6 +414,7 @@ impl Pair {
     fn submit(&mut self, audit: Option<AuditPolicy>) {
         self.step(Event::Submitted {
             request: RequestId(1),
+            origin: Origin::default(),
             plan: plan(),
             slice: Slice::ALL,
             priority: 0,
@@ -469,7 +503,8 @@ fn read(ledger: &Ledger) -> [RestoredJob; 1] {
 
 fn new_job() -> LedgerCommand {
     let (plan, slice) = (plan(), Slice::ALL);
-    LedgerCommand::CreateJob { job: JOB, plan, slice, priority: 3, audit: None }
+    let origin = Origin { owner: OWNER.into(), key: Some("first".into()) };
+    LedgerCommand::CreateJob { job: JOB, origin, plan, slice, priority: 3, audit: None }
 }
 
 fn state(state: JobState) -> LedgerCommand {

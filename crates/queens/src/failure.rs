@@ -50,6 +50,15 @@ pub enum Failure {
         /// The reason that the attempt gave.
         reason: String,
     },
+    /// There was no coordinator for so long that the worker does not wait any more.
+    #[error(
+        "there was no coordinator for as long as --give-up-after says ({reason}); what this worker has not \
+         reported is counted again by others"
+    )]
+    GaveUp {
+        /// Why the last attempt failed.
+        reason: String,
+    },
     /// The coordinator refuses the token.
     #[error(
         "the coordinator at {url} refuses this token: {reason}; give one that is valid with --token-file FILE, or \
@@ -256,6 +265,16 @@ pub enum Failure {
         /// Two algorithms, each with its total.
         counts: [(String, u128); 2],
     },
+    /// Exact figures of the literature came out otherwise.
+    #[error(
+        "not reproduced here: {}; this machine miscounts, or this program has a fault: run `queens reproduce` on \
+         another machine, and report this",
+        figures.join(", ")
+    )]
+    NotReproduced {
+        /// The names of the figures.
+        figures: Vec<String>,
+    },
     /// The total contradicts the symmetry of the problem.
     #[error("{0}; count again on another machine, and report this")]
     Census(#[from] count::AnswerError),
@@ -287,6 +306,12 @@ pub enum Failure {
         /// Why it cannot be written.
         reason: String,
     },
+    /// The count was asked to stop, and a ledger keeps the work. The text says how far it came.
+    #[error("{0}; the same command goes on from there")]
+    Stopped(String),
+    /// Ledgers that were joined do not have all tasks. The text says what is missing and how to count it.
+    #[error("{0}")]
+    Incomplete(String),
     /// The user interrupted the command.
     #[error("{0}")]
     Interrupted(String),
@@ -303,7 +328,7 @@ impl Failure {
             Failure::Usage(_) => 2,
             Failure::Plan(_) | Failure::Memory(_) | Failure::States(_) | Failure::Refused(_) => 3,
             Failure::Job(_) | Failure::NoSuchJob(_) => 4,
-            Failure::Unreachable { .. } => 5,
+            Failure::Unreachable { .. } | Failure::GaveUp { .. } => 5,
             Failure::Token { .. }
             | Failure::Forbidden(_)
             | Failure::SecretFile { .. }
@@ -316,17 +341,20 @@ impl Failure {
             Failure::LedgerOpen { .. } | Failure::LedgerWrite { .. } | Failure::Output { .. } => 10,
             Failure::Listen { .. } => 11,
             Failure::Incompatible(_) | Failure::LedgerVersion { .. } => 12,
-            Failure::NoTotal(..) | Failure::LedgerUnsettled { .. } => 13,
+            Failure::NoTotal(..) | Failure::LedgerUnsettled { .. } | Failure::Incomplete(_) => 13,
             Failure::Miscounted
             | Failure::Distrusted { .. }
             | Failure::Conflict { .. }
             | Failure::Disagreement { .. }
+            | Failure::NotReproduced { .. }
             | Failure::Census(_)
             | Failure::SelfTest(_) => 14,
             Failure::Undecided { .. } => 15,
             Failure::Bundle { .. } => 16,
             Failure::JobHeld { .. } | Failure::TotalHeld { .. } => 17,
             Failure::Coordinator { .. } | Failure::Internal(_) => 70,
+            // EX_TEMPFAIL of sysexits.h: schedulers can be told to start such a task again.
+            Failure::Stopped(_) => 75,
             Failure::Interrupted(_) => 130,
         }
     }
@@ -371,6 +399,7 @@ impl From<ServiceError> for Failure {
             ServiceError::Plan(error) => Failure::Plan(error),
             ServiceError::Url { .. } => Failure::Usage(error.to_string()),
             ServiceError::Unreachable { url, reason } => Failure::Unreachable { url, reason },
+            ServiceError::GaveUp { reason } => Failure::GaveUp { reason },
             ServiceError::Token { url, reason } => Failure::Token { url, reason },
             ServiceError::Forbidden(reason) => Failure::Forbidden(reason),
             ServiceError::SecretFile { path, reason } => Failure::SecretFile { path, reason },
@@ -408,15 +437,19 @@ impl From<LocalError> for Failure {
             LocalError::Held { plan, held, ledger } => {
                 Failure::TotalHeld { what: plan, held, ledger }
             }
-            LocalError::Interrupted { percent, ledger } => Failure::Interrupted(match ledger {
-                Some(path) => format!(
-                    "interrupted at {percent:.1}%, which {} keeps; the same command goes on from there",
-                    path.display()
-                ),
-                None => format!(
-                    "interrupted at {percent:.1}%, and nothing is kept; --ledger FILE keeps the work"
-                ),
-            }),
+            LocalError::Stopped { percent, ledger } => {
+                let place = percent
+                    .map_or("before counting began".into(), |percent| format!("at {percent:.1}%"));
+                match ledger {
+                    Some(path) => Failure::Stopped(format!(
+                        "stopped {place}, and {} keeps what is counted",
+                        path.display()
+                    )),
+                    None => Failure::Interrupted(format!(
+                        "interrupted {place}, and nothing is kept; --ledger FILE keeps the work"
+                    )),
+                }
+            }
         }
     }
 }

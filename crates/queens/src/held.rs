@@ -4,10 +4,11 @@ use farm::{Fact, Held, Problem, Suspect};
 
 use crate::failure::Failure;
 
-/// The ranges that look worst, the worst first. Names of workers are the workers' own, so they are escaped.
+/// The ranges that look worst, the worst first. Names are the workers' own, so they are escaped.
 pub(crate) fn worst(held: &Held) -> String {
-    let one = |Suspect { range, count, worker }: &Suspect| {
-        format!("{range} counts {count} by {}", worker.escape_debug())
+    let one = |Suspect { range, count, worker, maker }: &Suspect| {
+        let who = format!("{worker}, {maker}");
+        format!("{range} counts {count} by {}", who.escape_debug())
     };
     held.worst.iter().map(one).collect::<Vec<_>>().join(", ")
 }

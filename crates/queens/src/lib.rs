@@ -8,9 +8,12 @@ mod answer;
 mod cli;
 mod compare;
 mod draw;
+mod explain;
 mod failure;
 mod held;
+mod memory;
 mod output;
 mod progress;
+mod reproduce;
 
 pub use cli::main;

@@ -1,7 +1,10 @@
 //! Writes results to standard output. Errors of writing become failures.
 
 use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+use tempfile::NamedTempFile;
 
 use crate::failure::Failure;
 
@@ -9,6 +12,63 @@ use crate::failure::Failure;
 pub(crate) fn print(line: impl std::fmt::Display) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     written(writeln!(out, "{line}").and_then(|()| out.flush()))
+}
+
+/// Where the result of a count goes: to standard output, and as JSON to a file, if one is named.
+#[derive(Debug)]
+pub(crate) struct ResultOutput {
+    json: bool,
+    file: Option<PathBuf>,
+}
+
+impl ResultOutput {
+    /// Standard output, as `json` or as text; and the `file`, if there is one, which is tried at once, so that
+    /// nobody counts for hours in vain.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Output`], if no file can be written there.
+    pub(crate) fn new(json: bool, file: Option<PathBuf>) -> Result<ResultOutput, Failure> {
+        if let Some(file) = &file {
+            beside(file).map_err(|error| unwritten(file, &error))?;
+        }
+        Ok(ResultOutput { json, file })
+    }
+
+    /// Gives the result out. The file has all of it or is as it was before.
+    pub(crate) fn print(
+        &self,
+        text: impl std::fmt::Display,
+        json: impl std::fmt::Display,
+    ) -> Result<(), Failure> {
+        if let Some(file) = &self.file {
+            replace(file, &format!("{json}\n")).map_err(|error| unwritten(file, &error))?;
+        }
+        if self.json { print(json) } else { print(text) }
+    }
+}
+
+fn unwritten(file: &Path, error: &io::Error) -> Failure {
+    Failure::Output { what: file.display().to_string(), reason: error.to_string() }
+}
+
+/// An empty file in the folder of `path`, which is removed with the value.
+fn beside(path: &Path) -> io::Result<NamedTempFile> {
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    let mut made = tempfile::Builder::new();
+    // Others may read a result as far as the umask allows, like any file.
+    #[cfg(unix)]
+    made.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    made.prefix(".queens-").tempfile_in(folder.unwrap_or(Path::new(".")))
+}
+
+/// Writes `text` to the file `path`, all of it or nothing.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = beside(path)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
 }
 
 /// A text of which parts may come from a file or from the network, with escapes in place of what a terminal

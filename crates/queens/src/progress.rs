@@ -86,7 +86,7 @@ pub(crate) fn seconds_left(job: &JobView) -> Option<f64> {
 /// Expected counts per second for the rest of the job, if the average count per task stays the same.
 pub(crate) fn counts_per_second(job: &JobView) -> Option<f64> {
     let seconds = seconds_left(job).filter(|&seconds| seconds > 0.0)?;
-    let tasks_left = job.plan.tasks.saturating_sub(job.tasks_done) as f64;
+    let tasks_left = job.tasks().saturating_sub(job.tasks_done) as f64;
     (job.tasks_done > 0).then(|| job.total as f64 / job.tasks_done as f64 * tasks_left / seconds)
 }
 

@@ -5,6 +5,8 @@ mod support;
 
 #[path = "cli/access.rs"]
 mod access;
+#[path = "cli/allowance.rs"]
+mod allowance;
 #[path = "cli/attackers.rs"]
 mod attackers;
 #[path = "cli/compare.rs"]
@@ -13,12 +15,18 @@ mod compare;
 mod disk;
 #[path = "cli/draw.rs"]
 mod draw;
+#[path = "cli/following.rs"]
+mod following;
 #[path = "cli/frozen.rs"]
 mod frozen;
+#[path = "cli/health.rs"]
+mod health;
 #[path = "cli/held.rs"]
 mod held;
 #[path = "cli/jobs.rs"]
 mod jobs;
+#[path = "cli/leaving.rs"]
+mod leaving;
 #[path = "cli/ledgers.rs"]
 mod ledgers;
 #[path = "cli/list.rs"]
@@ -29,6 +37,8 @@ mod local_methods;
 mod memory;
 #[path = "cli/output.rs"]
 mod output;
+#[path = "cli/owners.rs"]
+mod owners;
 #[path = "cli/peers.rs"]
 mod peers;
 #[path = "cli/placements.rs"]
@@ -37,6 +47,10 @@ mod placements;
 mod poison;
 #[path = "cli/problems.rs"]
 mod problems;
+#[path = "cli/reproduce.rs"]
+mod reproduce;
+#[path = "cli/secrets.rs"]
+mod secrets;
 #[path = "cli/shards.rs"]
 mod shards;
 #[path = "cli/stopping.rs"]
@@ -49,3 +63,7 @@ mod tls;
 mod transcripts;
 #[path = "cli/trust.rs"]
 mod trust;
+#[path = "cli/waiting.rs"]
+mod waiting;
+#[path = "cli/worker_join.rs"]
+mod worker_join;

@@ -11,10 +11,15 @@
 
 mod admin;
 mod allowance;
+mod bucket;
 mod budget;
 mod credentials;
 mod hub;
+mod identity;
 mod listen;
+mod own_secrets;
+mod payers;
+mod phase;
 mod plans;
 mod pump;
 mod secure;
@@ -22,9 +27,12 @@ mod server;
 mod session;
 
 pub use allowance::Allowance;
-pub use credentials::{Access, Credentials, Identity, LOCAL_OWNER, Right, loan_key};
+pub use credentials::{Access, Credentials};
 pub use hub::{ClientRequest, Hub, HubHandle};
+pub use identity::{Identity, LOCAL_OWNER, Right};
 pub use listen::{Accept, Connection, Limits, Listener, accept_within};
+pub use own_secrets::{loan_key, worker_token};
+pub use phase::{LIVENESS, Phase, READINESS};
 pub use plans::Plans;
 pub use secure::{Secured, secure};
 pub use server::serve;

@@ -11,6 +11,7 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{self, Channel, Uri};
 use tonic::{Request, Status};
 
+use crate::address_file::Whereabouts;
 use crate::dial::{DialError, SPEAKS_TLS, dialler};
 use crate::tls::Trust;
 use crate::{JoinString, ServiceError, Token};
@@ -25,33 +26,30 @@ pub struct Endpoint {
 
 #[derive(Clone, Debug)]
 enum Place {
-    Url { token_file: Option<PathBuf>, authority_file: Option<PathBuf> },
+    Url(String, Proofs),
     Join(JoinString),
-    JoinFile(PathBuf),
+    File(PathBuf, Proofs),
+}
+
+/// The files that belong to a URL. A join string needs neither.
+#[derive(Clone, Debug, Default)]
+pub struct Proofs {
+    /// The file with the token that every request carries.
+    pub token_file: Option<PathBuf>,
+    /// The authority that must have signed the coordinator's certificate, as PEM, instead of those that this
+    /// system trusts.
+    pub authority_file: Option<PathBuf>,
 }
 
 /// A connection that adds the token to every request.
 pub type TokenChannel = InterceptedService<Channel, ShowToken>;
 
 impl Endpoint {
-    /// The coordinator at `url`, which may lack its `http://`. If there is a `token_file`, every request
-    /// carries the token in it. Over https, the coordinator's certificate must be signed by an authority that
-    /// this system trusts.
-    pub fn new(url: &str, token_file: Option<PathBuf>) -> Endpoint {
-        let name = if url.contains("://") { url.into() } else { format!("http://{url}") };
-        Endpoint { name, place: Place::Url { token_file, authority_file: None } }
-    }
-
-    /// The coordinator at `url`, whose certificate must be signed by an authority in the PEM file
-    /// `authority_file`.
-    pub fn certified_by(
-        authority_file: PathBuf,
-        url: &str,
-        token_file: Option<PathBuf>,
-    ) -> Endpoint {
-        let authority_file = Some(authority_file);
-        let place = Place::Url { token_file, authority_file };
-        Endpoint { place, ..Endpoint::new(url, None) }
+    /// The coordinator at `url`, which may lack its `http://`. Over https, the coordinator's certificate must
+    /// be signed by an authority that this system trusts, or by that of `proofs`.
+    pub fn new(url: &str, proofs: Proofs) -> Endpoint {
+        let url = if url.contains("://") { url.into() } else { format!("http://{url}") };
+        Endpoint { name: url.clone(), place: Place::Url(url, proofs) }
     }
 
     /// The coordinator that a join string names.
@@ -59,10 +57,11 @@ impl Endpoint {
         Endpoint { name: format!("https://{}", join.address), place: Place::Join(join) }
     }
 
-    /// The coordinator that the join string in the file `path` names. The file is read for every connection.
-    pub fn join_file(path: PathBuf) -> Endpoint {
+    /// The coordinator that the file `path` names, with a join string or with a URL, to which `proofs` belong.
+    /// The file is read for every connection.
+    pub fn join_file(path: PathBuf, proofs: Proofs) -> Endpoint {
         let name = format!("the address in {}", path.display());
-        Endpoint { name, place: Place::JoinFile(path) }
+        Endpoint { name, place: Place::File(path, proofs) }
     }
 
     /// The URL, or where it can be found.
@@ -75,7 +74,8 @@ impl Endpoint {
     /// # Errors
     ///
     /// [`ServiceError::Url`], [`ServiceError::SecretFile`], [`ServiceError::CertificateFile`] or
-    /// [`ServiceError::NoRoots`], if the URL, a file or this system's certificates cannot be used.
+    /// [`ServiceError::NoRoots`], if the URL, a file or this system's certificates cannot be used;
+    /// [`ServiceError::Unreachable`], if there is no file with the address yet, which waiting may mend.
     pub fn check(&self) -> Result<(), ServiceError> {
         let target = self.target()?;
         target.builder()?;
@@ -126,36 +126,53 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// [`ServiceError::SecretFile`], if its file cannot be used.
+    /// [`ServiceError::SecretFile`] or [`ServiceError::Unreachable`], if its file cannot be used.
     pub fn join_string(&self) -> Result<Option<JoinString>, ServiceError> {
         match &self.place {
-            Place::Url { .. } => Ok(None),
+            Place::Url(..) => Ok(None),
             Place::Join(join) => Ok(Some(join.clone())),
-            Place::JoinFile(path) => JoinString::read(path).map(Some),
+            Place::File(path, _) => match Whereabouts::read(path)? {
+                Whereabouts::Join(join) => Ok(Some(join)),
+                Whereabouts::Url(_) => Ok(None),
+            },
         }
     }
 
     fn target(&self) -> Result<Target, ServiceError> {
-        let join = match &self.place {
-            Place::Url { token_file, authority_file } => {
-                let url = self.name.clone();
-                let trust = authority_file.clone().map_or(Trust::System, Trust::File);
-                let trust = url.starts_with("https://").then_some(trust);
-                if trust.is_none() && authority_file.is_some() {
-                    let reason = "an authority certifies only what begins with https://".into();
-                    return Err(ServiceError::Url { url, reason });
-                }
-                let token = token_file.as_deref().map(Token::read).transpose()?;
-                return Ok(Target { url, token, trust });
-            }
-            Place::Join(join) => join.clone(),
-            Place::JoinFile(path) => JoinString::read(path)?,
-        };
-        Ok(Target {
-            url: format!("https://{}", join.address),
-            token: Some(join.token),
-            trust: Some(Trust::Pin(join.pin)),
-        })
+        match &self.place {
+            Place::Url(url, proofs) => proofs.target(url),
+            Place::Join(join) => Ok(Target::of(join.clone())),
+            Place::File(path, proofs) => match (Whereabouts::read(path)?, &proofs.token_file) {
+                (Whereabouts::Url(url), _) => proofs.target(&url),
+                (Whereabouts::Join(join), None) => Ok(Target::of(join)),
+                (Whereabouts::Join(_), Some(token_file)) => Err(ServiceError::SecretFile {
+                    path: token_file.clone(),
+                    reason: format!(
+                        "the join string in {} has its own secret; leave one of the two files out",
+                        path.display()
+                    ),
+                }),
+            },
+        }
+    }
+}
+
+impl Proofs {
+    /// The token in `token_file`, and the authorities that this system trusts.
+    pub fn of_token(token_file: PathBuf) -> Proofs {
+        Proofs { token_file: Some(token_file), authority_file: None }
+    }
+
+    fn target(&self, url: &str) -> Result<Target, ServiceError> {
+        let url = url.to_string();
+        let trust = self.authority_file.clone().map_or(Trust::System, Trust::File);
+        let trust = url.starts_with("https://").then_some(trust);
+        if trust.is_none() && self.authority_file.is_some() {
+            let reason = "an authority certifies only what begins with https://".into();
+            return Err(ServiceError::Url { url, reason });
+        }
+        let token = self.token_file.as_deref().map(Token::read).transpose()?;
+        Ok(Target { url, token, trust })
     }
 }
 
@@ -168,6 +185,14 @@ struct Target {
 }
 
 impl Target {
+    fn of(join: JoinString) -> Target {
+        Target {
+            url: format!("https://{}", join.address),
+            token: Some(join.token),
+            trust: Some(Trust::Pin(join.pin)),
+        }
+    }
+
     async fn channel(&self) -> Result<Channel, ServiceError> {
         let builder = self.builder()?;
         let tls = self.trust.as_ref().map(|trust| {

@@ -36,6 +36,12 @@ pub enum ServiceError {
         /// The reason that the attempt gave.
         reason: String,
     },
+    /// There was no coordinator for so long that the worker does not wait any more.
+    #[error("there was no coordinator for too long ({reason})")]
+    GaveUp {
+        /// Why the last attempt failed.
+        reason: String,
+    },
     /// The coordinator refuses the token.
     #[error("the coordinator at {url} refuses this token: {reason}")]
     Token {

@@ -46,24 +46,10 @@ pub enum JoinStringError {
 /// A text is no host and port.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no HOST:PORT, such as head-node:7410 or [2001:db8::1]:7410")]
-pub struct HostPortError(String);
+pub struct HostPortError(pub String);
 
 impl JoinString {
     const SCHEME: &str = "queens://";
-
-    /// Reads the join string in the file `path`.
-    ///
-    /// # Errors
-    ///
-    /// [`ServiceError::SecretFile`], if the file cannot be read, holds no join string, or can be read by
-    /// others.
-    pub fn read(path: &Path) -> Result<JoinString, ServiceError> {
-        let text = secret_file::read_text(path)?;
-        text.parse().map_err(|error: JoinStringError| ServiceError::SecretFile {
-            path: path.into(),
-            reason: format!("it holds no join string: {error}"),
-        })
-    }
 
     /// Writes it to the file `path`, which only its owner can read. A reader finds the old text or the new.
     ///
@@ -119,6 +105,18 @@ impl HostPort {
             return Err(HostPortError(format!("{host}:{port}")));
         }
         Ok(HostPort { host: host.into(), port })
+    }
+
+    /// The host, without brackets.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// The port, never 0.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
     }
 }
 

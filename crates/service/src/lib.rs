@@ -6,19 +6,22 @@
 //! does).
 #![forbid(unsafe_code)]
 
+mod address_file;
 pub mod coordinator;
 mod dial;
 mod endpoint;
 mod error;
 mod join_string;
 pub mod local;
+mod mounted_secret;
 mod pin;
 mod secret_file;
 pub mod tls;
 mod token;
 pub mod worker;
 
-pub use endpoint::{Endpoint, ShowToken, TokenChannel};
+pub use address_file::AddressFile;
+pub use endpoint::{Endpoint, Proofs, ShowToken, TokenChannel};
 pub use error::{HubGone, ServiceError};
 pub use join_string::{HostPort, HostPortError, JoinString, JoinStringError};
 pub use pin::Pin;

@@ -11,18 +11,22 @@ use board::MethodChoice;
 use count::Backend;
 use executor::{BUILD, TooLittleMemory, fit};
 use farm::{
-    Config, Held, JobId, JobState, JobView, LoanKey, Plan, Problem, Refusal, RestoredJob, Slice,
+    Config, Held, JobId, JobState, JobView, LoanKey, Origin, Plan, Problem, Refusal, RestoredJob,
+    Slice,
 };
-use ledger::{CheckedLedger, LedgerFault};
+use ledger::{CheckedLedger, Ledger, LedgerFault};
 use tokio::sync::{mpsc, watch};
-use tokio_stream::StreamExt;
+use tokio::task::spawn_blocking;
 use tokio_stream::wrappers::ReceiverStream;
+use tokio_stream::{Stream, StreamExt};
 
 use crate::ServiceError;
 use crate::coordinator::{
     Allowance, ClientRequest, Hub, HubHandle, LOCAL_OWNER, Peer, Plans, host,
 };
-use crate::worker::{Connect, Link, LinkEnd, WorkConfig, host_name, start_executor, work};
+use crate::worker::{
+    Connect, LeaveRules, Link, LinkEnd, WorkConfig, host_name, start_executor, work,
+};
 
 /// A problem to count, and the resources to count it with.
 #[derive(Clone, Debug)]
@@ -97,30 +101,67 @@ pub enum LocalError {
     /// This machine counted one range twice, with different results.
     #[error("this machine counted the same range twice, with different results")]
     Miscounted,
-    /// The count was interrupted.
-    #[error("interrupted at {percent:.1}%")]
-    Interrupted {
-        /// Percentage of the tasks that were counted.
-        percent: f64,
+    /// The count was asked to stop.
+    #[error("asked to stop")]
+    Stopped {
+        /// Percentage of the tasks that are counted, if counting had begun.
+        percent: Option<f64>,
         /// The ledger's file, which keeps the work.
         ledger: Option<PathBuf>,
     },
 }
 
+/// How long after the first request to stop others belong to it: batch systems and shells send a signal to the
+/// whole group and to each process.
+const SAME_REQUEST: Duration = Duration::from_millis(500);
+/// How long a count that ends at once waits to hear how far it came.
+const LAST_LOOK: Duration = Duration::from_millis(100);
+
+/// A count that may begin.
+struct Prepared {
+    /// With as many threads as fit.
+    count: LocalCount,
+    ledger: Ledger,
+    plans: Arc<Plans>,
+    plan: Plan,
+    /// The job in the ledger, if it was begun before.
+    known: Option<JobId>,
+}
+
 impl LocalCount {
-    /// Counts, or continues the count in the ledger. Calls `see` with the job after each `interval`. When
-    /// `interrupt` completes, the count ends early, and the ledger keeps everything that is finished.
+    /// Counts, or continues the count in the ledger. Calls `see` with the job after each `interval`.
+    ///
+    /// Each item of `stops` is a request to stop. At the first one, a count with a ledger finishes the tasks
+    /// that its threads have begun, which takes some seconds at most, and keeps them; at a second one that is
+    /// not just another copy of the first, it ends at once. A count without a ledger ends at once.
     ///
     /// # Errors
     ///
     /// [`LocalError`].
     pub async fn run(
-        mut self,
+        self,
         interval: Duration,
-        mut see: impl FnMut(&JobView),
-        interrupt: impl Future<Output = ()>,
+        see: impl FnMut(&JobView),
+        mut stops: impl Stream<Item = ()> + Unpin,
     ) -> Result<LocalResult, LocalError> {
         let begun = Instant::now();
+        let ledger = self.ledger.clone();
+        let prepared = tokio::select! {
+            prepared = spawn_blocking(|| self.prepare()) => {
+                prepared.map_err(|error| ServiceError::from(anyhow::Error::from(error)))??
+            }
+            Some(()) = stops.next() => return Err(LocalError::Stopped { percent: None, ledger }),
+        };
+        let threads = prepared.count.threads;
+        let view = prepared.run(interval, see, stops).await?;
+        if let Some(held) = view.held.clone() {
+            return Err(LocalError::Held { plan: view.plan.to_string(), held, ledger });
+        }
+        Ok(LocalResult { job: view, seconds: begun.elapsed().as_secs_f64(), threads })
+    }
+
+    /// Makes the plan and opens the ledger, both of which may take long.
+    fn prepare(mut self) -> Result<Prepared, LocalError> {
         let plans = Arc::new(Plans::default());
         // This comes first, so that a board that cannot be counted leaves no file behind.
         let plan = plans
@@ -139,60 +180,7 @@ impl LocalCount {
         let plan = known.map_or(plan, |(_, plan)| plan);
         self.threads = fit(plan, self.threads, self.memory)?.threads;
         let ledger = ledger.begin().map_err(at_ledger)?;
-
-        let config = Config { grace_ms: 0, ..Config::default() };
-        let (hub, handle) = Hub::new(config, LoanKey::new(rand::random()), ledger);
-        let mut hub = tokio::spawn(hub.run());
-        let job = begin(&handle, known.map(|(job, _)| job), plan, self.slice).await?;
-
-        let (stop, stopping) = watch::channel(false);
-        let worker = self.clone().worker(handle.clone(), plans, stopping);
-        tokio::pin!(worker, interrupt);
-        let mut interrupted = false;
-        let end = handle.end(job);
-        tokio::pin!(end);
-        let view = loop {
-            tokio::select! {
-                // If the hub ends, its result says why; the worker would only lose its connection.
-                biased;
-                view = &mut end => match view {
-                    Ok(view) => break view,
-                    Err(_) => return Err(failure_of(hub.await).into()),
-                },
-                result = &mut hub => return Err(failure_of(result).into()),
-                result = &mut worker => match result {
-                    Ok(()) if interrupted => return Err(self.interrupted(&handle, job).await),
-                    Ok(()) => {
-                        let error = anyhow!("the counting threads stopped");
-                        return Err(ServiceError::from(error).into());
-                    },
-                    Err(failure) => return Err(failure.into()),
-                },
-                () = &mut interrupt, if !interrupted => {
-                    interrupted = true;
-                    stop.send_replace(true);
-                }
-                () = tokio::time::sleep(interval) => {
-                    if let Ok(Some(view)) = handle.job(job).await {
-                        see(&view);
-                        if view.disputes > 0 {
-                            return Err(LocalError::Miscounted);
-                        }
-                    }
-                }
-            }
-        };
-        handle.stop().await;
-        flatten(hub.await)?;
-        if let Some(held) = view.held.clone() {
-            return Err(LocalError::Held {
-                plan: view.plan.to_string(),
-                held,
-                ledger: self.ledger,
-            });
-        }
-        let seconds = begun.elapsed().as_secs_f64();
-        Ok(LocalResult { job: view, seconds, threads: self.threads })
+        Ok(Prepared { count: self, ledger, plans, plan, known: known.map(|(job, _)| job) })
     }
 
     /// The job that the ledger holds, if it is the one asked for.
@@ -243,15 +231,82 @@ impl LocalCount {
             resend_ms: 60_000,
         };
         let mut connector = InProcess { hub, plans };
-        work(config, executor, parts, &mut connector, stop).await
+        let rules = LeaveRules::default();
+        work(config, rules, executor, parts, &mut connector, stop).await
     }
+}
 
-    async fn interrupted(&self, handle: &HubHandle, job: JobId) -> LocalError {
-        let view = handle.job(job).await.ok().flatten();
+impl Prepared {
+    /// Counts until the job is at its end, and closes the ledger.
+    async fn run(
+        self,
+        interval: Duration,
+        mut see: impl FnMut(&JobView),
+        mut stops: impl Stream<Item = ()> + Unpin,
+    ) -> Result<JobView, LocalError> {
+        let Prepared { count, ledger, plans, plan, known } = self;
+        let config = Config { grace_ms: 0, ..Config::default() };
+        let (hub, handle) = Hub::new(config, LoanKey::new(rand::random()), ledger);
+        let mut hub = tokio::spawn(hub.run());
+        let job = begin(&handle, known, plan, count.slice).await?;
+
+        let (stop, stopping) = watch::channel(false);
+        let ledger = count.ledger.clone();
+        let worker = count.worker(handle.clone(), plans, stopping);
+        let end = handle.end(job);
+        tokio::pin!(worker, end);
+        let mut asked: Option<Instant> = None;
+        let view = loop {
+            tokio::select! {
+                // If the hub ends, its result says why; the worker would only lose its connection.
+                biased;
+                view = &mut end => match view {
+                    Ok(view) => break view,
+                    Err(_) => return Err(failure_of(hub.await).into()),
+                },
+                result = &mut hub => return Err(failure_of(result).into()),
+                result = &mut worker => match result {
+                    Ok(()) if asked.is_some() => {
+                        let stopped = stopped(&handle, job, ledger).await;
+                        handle.stop().await;
+                        flatten(hub.await)?;
+                        return Err(stopped);
+                    }
+                    Ok(()) => {
+                        let error = anyhow!("the counting threads stopped");
+                        return Err(ServiceError::from(error).into());
+                    },
+                    Err(failure) => return Err(failure.into()),
+                },
+                Some(()) = stops.next() => match asked {
+                    None if ledger.is_some() => {
+                        asked = Some(Instant::now());
+                        stop.send_replace(true);
+                    }
+                    Some(first) if first.elapsed() < SAME_REQUEST => {}
+                    None | Some(_) => return Err(stopped(&handle, job, ledger).await),
+                },
+                () = tokio::time::sleep(interval) => {
+                    if let Ok(Some(view)) = handle.job(job).await {
+                        see(&view);
+                        if view.disputes > 0 {
+                            return Err(LocalError::Miscounted);
+                        }
+                    }
+                }
+            }
+        };
         handle.stop().await;
-        let percent = view.map_or(0.0, |view| view.percent());
-        LocalError::Interrupted { percent, ledger: self.ledger.clone() }
+        flatten(hub.await)?;
+        Ok(view)
     }
+}
+
+/// The end of a job that was asked to stop.
+async fn stopped(handle: &HubHandle, job: JobId, ledger: Option<PathBuf>) -> LocalError {
+    let view = tokio::time::timeout(LAST_LOOK, handle.job(job)).await;
+    let view = view.ok().and_then(Result::ok).flatten();
+    LocalError::Stopped { percent: view.map(|view| view.percent()), ledger }
 }
 
 /// Names a plan or a problem, and the part of it if it is not the whole.
@@ -274,7 +329,10 @@ async fn begin(
                 _ => return Ok(job),
             }
         }
-        None => ClientRequest::Submit { plan, slice, priority: 0, audit: None },
+        None => {
+            let origin = Origin::of(LOCAL_OWNER);
+            ClientRequest::Submit { origin, plan, slice, priority: 0, audit: None }
+        }
     };
     Ok(hub.request(wish).await.map_err(ServiceError::from)??.id)
 }

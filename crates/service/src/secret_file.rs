@@ -1,10 +1,12 @@
-//! Files with secrets: their owner alone may read them, and nobody ever reads half of one.
+//! Files with secrets: nobody but their owner and their group may read them, and nobody ever reads half of one.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::ServiceError;
+#[cfg(unix)]
+use crate::mounted_secret::is_mounted_secret;
 
 /// The folder of secrets beside a ledger: `farm.db-keys` for `farm.db`. Nothing in it is needed to check a
 /// count, so that a ledger can be backed up and published without it.
@@ -91,13 +93,19 @@ pub(crate) fn read_text(path: &Path) -> Result<String, ServiceError> {
         .map_err(|_| ServiceError::SecretFile { path: path.into(), reason: "it is no text".into() })
 }
 
+/// Writes the file at `path`, which everybody may read, in the place of the one that may be there. A reader
+/// finds the old text or the new.
+pub(crate) fn replace_public(path: &Path, contents: &[u8]) -> io::Result<()> {
+    write_through(path, contents, 0o644, |draft, path| fs::rename(draft, path))
+}
+
 /// Writes the secret file at `path`, in the place of the one that may be there.
 ///
 /// # Errors
 ///
 /// [`ServiceError::SecretFile`], if it cannot be written.
 pub(crate) fn replace(path: &Path, contents: &[u8]) -> Result<(), ServiceError> {
-    write_through(path, contents, |draft, path| fs::rename(draft, path))
+    write_through(path, contents, OWNER_ONLY, |draft, path| fs::rename(draft, path))
         .map_err(|error| fault(path, &error))
 }
 
@@ -107,16 +115,20 @@ fn fault(path: &Path, error: &io::Error) -> ServiceError {
 
 /// Writes a new file, so that a file that exists is whole and is never replaced.
 fn write_new(path: &Path, contents: &[u8]) -> io::Result<()> {
-    write_through(path, contents, |draft, path| {
+    write_through(path, contents, OWNER_ONLY, |draft, path| {
         fs::hard_link(draft, path)?;
         fs::remove_file(draft)
     })
 }
 
-/// Writes a draft beside `path`, and calls `publish` with the paths of both.
+/// The mode of a file that only its owner may read and write.
+const OWNER_ONLY: u32 = 0o600;
+
+/// Writes a draft with `mode` beside `path`, and calls `publish` with the paths of both.
 fn write_through(
     path: &Path,
     contents: &[u8],
+    mode: u32,
     publish: fn(&Path, &Path) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut draft = path.as_os_str().to_owned();
@@ -125,8 +137,10 @@ fn write_through(
     let draft = PathBuf::from(draft);
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
+    #[cfg(not(unix))]
+    let _ = mode;
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
     let mut file = options.open(&draft)?;
     let written = file
         .write_all(contents)
@@ -145,16 +159,16 @@ fn make_folder(path: &Path) -> io::Result<()> {
     builder.recursive(true).create(path)
 }
 
-/// Refuses a secret file that other users can read.
+/// Refuses a secret file that other users can read, unless they are shut out of where it is mounted.
 #[cfg(unix)]
-fn check_mode(path: &Path) -> Result<(), ServiceError> {
+pub(crate) fn check_mode(path: &Path) -> Result<(), ServiceError> {
     use std::os::unix::fs::PermissionsExt;
     let mode = fs::metadata(path).map_err(|error| fault(path, &error))?.permissions().mode();
-    if mode & 0o007 == 0 {
+    if mode & 0o007 == 0 || is_mounted_secret(path) {
         return Ok(());
     }
     let reason = format!(
-        "other users may read it (mode {:o}); run `chmod 600 {}`",
+        "other users may read it (mode {:o}); run `chmod 600 {}`, or give a container's secret the mode 0440",
         mode & 0o777,
         path.display()
     );
@@ -162,6 +176,6 @@ fn check_mode(path: &Path) -> Result<(), ServiceError> {
 }
 
 #[cfg(not(unix))]
-fn check_mode(_: &Path) -> Result<(), ServiceError> {
+pub(crate) fn check_mode(_: &Path) -> Result<(), ServiceError> {
     Ok(())
 }

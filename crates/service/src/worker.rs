@@ -7,9 +7,12 @@
 //!
 //! A count without a server runs the same loop, over a link that is a pair of channels.
 
+mod departure;
 mod link;
+mod outage;
 mod work;
 
+pub use departure::LeaveRules;
 pub use link::{GrpcConnector, Link, LinkEnd};
 pub use work::{Connect, Parts, WorkConfig, start_executor, work};
 

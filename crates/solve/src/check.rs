@@ -1,6 +1,62 @@
-//! The check whether columns are a placement.
+//! The check whether columns are a placement, and which queens attack each other.
+
+use std::collections::HashMap;
+
+use board::squares::Square;
 
 use crate::bits::Bits;
+
+/// How queens attack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rules {
+    /// Along rows, columns and diagonals.
+    #[default]
+    Plain,
+    /// On a torus, where diagonals go on at the opposite edge.
+    Torus,
+    /// As queens and as knights.
+    Superqueens,
+}
+
+/// The first queen that attacks an earlier one, or stands on the same square, after that earlier one. All
+/// queens must be on the board of size `n`. It takes time linear in the number of queens.
+#[must_use]
+pub fn attack(n: u32, queens: &[Square], rules: Rules) -> Option<[Square; 2]> {
+    let mut lines = HashMap::new();
+    let mut squares = HashMap::new();
+    for &queen in queens {
+        for line in lines_of(n, queen, rules) {
+            if let Some(other) = lines.insert(line, queen) {
+                return Some([other, queen]);
+            }
+        }
+        if rules == Rules::Superqueens {
+            let found = knights_moves(queen).find_map(|square| squares.get(&square));
+            if let Some(&other) = found {
+                return Some([other, queen]);
+            }
+            squares.insert([i64::from(queen.column), i64::from(queen.row)], queen);
+        }
+    }
+    None
+}
+
+/// The row, the column and the diagonals of a square, each as its direction and its number.
+fn lines_of(n: u32, Square { column, row }: Square, rules: Rules) -> [(u8, u64); 4] {
+    let [n, column, row] = [n, column, row].map(u64::from);
+    let diagonals = [row + column, row + n - column];
+    let [sum, difference] = match rules {
+        Rules::Plain | Rules::Superqueens => diagonals,
+        Rules::Torus => diagonals.map(|diagonal| diagonal % n),
+    };
+    [(0, row), (1, column), (2, sum), (3, difference)]
+}
+
+fn knights_moves(Square { column, row }: Square) -> impl Iterator<Item = [i64; 2]> {
+    let [column, row] = [column, row].map(i64::from);
+    let steps = [[1, 2], [2, 1], [2, -1], [1, -2], [-1, -2], [-2, -1], [-2, 1], [-1, 2]];
+    steps.into_iter().map(move |[across, up]| [column + across, row + up])
+}
 
 /// Whether `columns`, row by row from row 0 on, are a placement of `n` queens: one queen in each row, all on
 /// the board, and none attacks another. It takes time linear in N and about 5 N bits of memory; the columns
@@ -28,7 +84,7 @@ pub fn is_placement(n: u32, columns: impl IntoIterator<Item = u32>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use board::squares::{Square, check_queens};
+    use board::squares::check_queens;
 
     use super::*;
 
@@ -42,6 +98,37 @@ mod tests {
                 assert_eq!(is_placement(n, columns), stand, "{number} on {n}");
             }
         }
+    }
+
+    #[test]
+    fn placements_that_attack_nowhere_are_as_many_as_are_known() {
+        let mut found = [0_u128; 3];
+        let all = [Rules::Plain, Rules::Torus, Rules::Superqueens];
+        let listing = crate::Listing::new(11, Vec::new()).expect("nothing is given");
+        let _: std::ops::ControlFlow<()> = listing.visit(|placement| {
+            let queens: Vec<Square> = placement.squares().collect();
+            for (found, rules) in found.iter_mut().zip(all) {
+                *found += u128::from(attack(11, &queens, rules).is_none());
+            }
+            std::ops::ControlFlow::Continue(())
+        });
+        assert_eq!(found, [vectors::total(11), vectors::toroidal(11), vectors::superqueens(11)]);
+    }
+
+    #[test]
+    fn the_queens_that_attack_each_other_are_named() {
+        let squares = |words: [&str; 3]| words.map(|word| word.parse().expect("a square"));
+        let named = |words, rules| {
+            attack(5, &squares(words), rules).map(|pair| pair.map(|square| square.to_string()))
+        };
+        let pair = |a: &str, b: &str| Some([a.to_string(), b.to_string()]);
+        assert_eq!(named(["a1", "b3", "c2"], Rules::Plain), pair("b3", "c2"));
+        assert_eq!(named(["a1", "b3", "d2"], Rules::Plain), None);
+        assert_eq!(named(["a1", "b3", "d2"], Rules::Superqueens), pair("a1", "b3"));
+        // From a1 the falling diagonal leaves the board and comes back at b5.
+        assert_eq!(named(["a1", "c4", "b5"], Rules::Plain), pair("c4", "b5"));
+        assert_eq!(named(["a1", "c2", "b5"], Rules::Torus), pair("a1", "b5"));
+        assert_eq!(named(["a1", "e3", "a1"], Rules::Plain), pair("a1", "a1"));
     }
 
     #[test]

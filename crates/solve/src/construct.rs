@@ -4,22 +4,32 @@ use thiserror::Error;
 
 /// A placement as a function of the row. Nothing is searched, and no board is held.
 ///
-/// The construction of E. Pauls ("Das Maximalproblem der Damen auf dem Schachbrete", Deutsche
-/// Schachzeitung 29, 1874), found again by E. J. Hoffman, J. C. Loessi and R. C. Moore
-/// ("Constructions for the solution of the m queens problem", Mathematics Magazine 42, 1969). Two
-/// staircases of knight's moves fill a board of even size. They leave the diagonal from a1 free, so a board
-/// of odd size is the even board one size below it with a queen added in the last corner.
+/// [`new`](Construction::new) is the construction of E. Pauls ("Das Maximalproblem der Damen auf dem
+/// Schachbrete", Deutsche Schachzeitung 29, 1874), found again by E. J. Hoffman, J. C. Loessi and
+/// R. C. Moore ("Constructions for the solution of the m queens problem", Mathematics Magazine 42, 1969).
+/// [`mod12`](Construction::mod12) is the list by the remainder of N by 12 that Wikipedia's article "Eight
+/// queens puzzle" gives.
 ///
 /// ```
 /// use queens_solve::Construction;
 ///
 /// let eight = Construction::new(8)?;
 /// assert_eq!(eight.columns().collect::<Vec<_>>(), [3, 5, 7, 1, 6, 0, 2, 4]);
+/// let eight = Construction::mod12(8)?;
+/// assert_eq!(eight.columns().collect::<Vec<_>>(), [1, 3, 5, 7, 2, 0, 6, 4]);
 /// # Ok::<(), queens_solve::ConstructError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Construction {
     n: u32,
+    rule: Rule,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rule {
+    Pauls,
+    Mod12,
+    Linear,
 }
 
 /// Why there is no construction.
@@ -28,6 +38,12 @@ pub enum ConstructError {
     /// Sizes 2 and 3 have no placement.
     #[error("{0} queens cannot be placed on a board of size {0}: sizes 2 and 3 have no placement")]
     NoPlacement(u32),
+    /// A torus has a placement only if its size is prime to 6 (G. Pólya, in Ahrens, "Mathematische Unterhaltungen
+    /// und Spiele", 1921).
+    #[error(
+        "{0} queens cannot be placed on a torus of size {0}: only sizes prime to 6 have a placement"
+    )]
+    NoToroidal(u32),
     /// The board is larger than [`Construction::LARGEST`].
     #[error("a board of size {0}: give a size of at most {max}", max = Construction::LARGEST)]
     TooLarge(u32),
@@ -37,16 +53,42 @@ impl Construction {
     /// The largest board: 10^8.
     pub const LARGEST: u32 = 100_000_000;
 
-    /// The placement of `n` queens, for `n` = 0, 1 and 4 to [`LARGEST`](Construction::LARGEST).
+    /// Pauls' placement of `n` queens, for `n` = 0, 1 and 4 to [`LARGEST`](Construction::LARGEST).
     ///
     /// # Errors
     ///
     /// [`ConstructError`] for any other board.
     pub fn new(n: u32) -> Result<Construction, ConstructError> {
+        Construction::by(Rule::Pauls, n)
+    }
+
+    /// The placement of `n` queens by the remainder of `n` by 12, for the same boards.
+    ///
+    /// # Errors
+    ///
+    /// [`ConstructError`] for any other board.
+    pub fn mod12(n: u32) -> Result<Construction, ConstructError> {
+        Construction::by(Rule::Mod12, n)
+    }
+
+    /// A placement of `n` queens on a torus, where diagonals go on at the opposite edge: the column is twice the
+    /// row, modulo `n`. It exists for `n` prime to 6, up to [`LARGEST`](Construction::LARGEST).
+    ///
+    /// # Errors
+    ///
+    /// [`ConstructError`] for any other board.
+    pub fn toroidal(n: u32) -> Result<Construction, ConstructError> {
+        match n % 6 {
+            1 | 5 => Construction::by(Rule::Linear, n),
+            _ => Err(ConstructError::NoToroidal(n)),
+        }
+    }
+
+    fn by(rule: Rule, n: u32) -> Result<Construction, ConstructError> {
         match n {
             2 | 3 => Err(ConstructError::NoPlacement(n)),
             n if n > Construction::LARGEST => Err(ConstructError::TooLarge(n)),
-            n => Ok(Construction { n }),
+            n => Ok(Construction { n, rule }),
         }
     }
 
@@ -64,18 +106,11 @@ impl Construction {
     #[must_use]
     pub fn column(self, row: u32) -> u32 {
         assert!(row < self.n, "row {row} of a board of size {}", self.n);
-        let even = self.n & !1;
-        let half = even / 2;
-        if row == even {
-            return row;
+        match self.rule {
+            Rule::Pauls => pauls(self.n, row),
+            Rule::Mod12 => mod12(self.n, row) - 1,
+            Rule::Linear => 2 * row % self.n,
         }
-        if even % 6 != 2 {
-            return if row < half { 2 * row + 1 } else { 2 * (row - half) };
-        }
-        // Plain staircases would attack each other here. Instead they start in the middle, and one is the
-        // other one turned by half a turn.
-        let stair = |row| (2 * row + half - 1) % even;
-        if row < half { stair(row) } else { even - 1 - stair(even - 1 - row) }
     }
 
     /// The columns of all rows, from row 0 on.
@@ -84,17 +119,68 @@ impl Construction {
     }
 }
 
+/// The column of a row, from 0. Two staircases of knight's moves fill a board of even size. They leave the
+/// diagonal from a1 free, so a board of odd size is the even board one size below it with a queen added in
+/// the last corner.
+fn pauls(n: u32, row: u32) -> u32 {
+    let even = n & !1;
+    let half = even / 2;
+    if row == even {
+        return row;
+    }
+    if even % 6 != 2 {
+        return if row < half { 2 * row + 1 } else { 2 * (row - half) };
+    }
+    // Plain staircases would attack each other here. Instead they start in the middle, and one is the
+    // other one turned by half a turn.
+    let stair = |row| (2 * row + half - 1) % even;
+    if row < half { stair(row) } else { even - 1 - stair(even - 1 - row) }
+}
+
+/// The column of a row, from 1. The even columns come first, in ascending order, and then the odd ones. Some
+/// remainders of N by 12 need exceptions.
+fn mod12(n: u32, row: u32) -> u32 {
+    let remainder = n % 12;
+    let (evens, odds) = (n / 2, n.div_ceil(2));
+    let Some(odd) = row.checked_sub(evens) else {
+        return match remainder {
+            // Column 2 goes to the end of the even ones.
+            3 | 9 if row + 1 == evens => 2,
+            3 | 9 => 2 * row + 4,
+            _ => 2 * row + 2,
+        };
+    };
+    match remainder {
+        // Columns 1 and 3 change places, and column 5 goes to the end.
+        2 if odd < 2 => 3 - 2 * odd,
+        2 if odd + 1 == odds => 5,
+        2 => 2 * odd + 3,
+        // Columns 1 and 3 go to the end.
+        3 | 9 if odd + 2 >= odds => 2 * (odd + 2 - odds) + 1,
+        3 | 9 => 2 * odd + 5,
+        // Neighbours change places.
+        8 => 2 * (odd ^ 1) + 1,
+        _ => 2 * odd + 1,
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use board::squares::Square;
+
     use super::*;
-    use crate::is_placement;
+    use crate::{Rules, attack, is_placement};
+
+    const RULES: [Rule; 2] = [Rule::Pauls, Rule::Mod12];
 
     #[test]
     fn every_board_up_to_2000_and_some_large_ones() {
         let large = (0..12).map(|i| 999_990 + i);
         for n in (0..=2000).filter(|n| ![2, 3].contains(n)).chain(large) {
-            let construction = Construction::new(n).expect("it has a placement");
-            assert!(is_placement(n, construction.columns()), "N = {n}");
+            for rule in RULES {
+                let construction = Construction::by(rule, n).expect("it has a placement");
+                assert!(is_placement(n, construction.columns()), "N = {n}, {rule:?}");
+            }
         }
     }
 
@@ -107,11 +193,30 @@ mod tests {
     }
 
     #[test]
+    fn a_torus_has_a_placement_exactly_if_its_size_is_prime_to_six() {
+        for n in 0..=200 {
+            match Construction::toroidal(n) {
+                Ok(linear) => {
+                    let queens: Vec<Square> = (0..)
+                        .zip(linear.columns())
+                        .map(|(row, column)| Square { column, row })
+                        .collect();
+                    assert_eq!(attack(n, &queens, Rules::Torus), None, "N = {n}");
+                }
+                Err(error) => {
+                    assert_eq!(error, ConstructError::NoToroidal(n));
+                    assert!(n % 2 == 0 || n % 3 == 0, "N = {n}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn the_largest_board_does_not_overflow() {
         for n in Construction::LARGEST - 11..=Construction::LARGEST {
-            let construction = Construction::new(n).expect("it has a placement");
+            let both = RULES.map(|rule| Construction::by(rule, n).expect("it has a placement"));
             for row in [0, 1, n / 2 - 1, n / 2, n / 2 + 1, n - 2, n - 1] {
-                assert!(construction.column(row) < n, "row {row} of {n}");
+                assert!(both.iter().all(|it| it.column(row) < n), "row {row} of {n}");
             }
         }
     }

@@ -48,11 +48,11 @@ mod unique;
 
 pub use board;
 pub use board_size::BoardTooLarge;
-pub use check::is_placement;
+pub use check::{Rules, attack, is_placement};
 pub use construct::{ConstructError, Construction};
-pub use listing::Listing;
-pub use notation::{Notation, NotationError, read_queens};
+pub use listing::{Listing, first_rows};
+pub use notation::{Notation, NotationError, read_queens, read_ranks};
 pub use placement::Placement;
-pub use search::{Completion, Start, complete, random_placement};
+pub use search::{Completion, Effort, Start, complete, complete_within, random_placement};
 pub use symmetry::{Symmetry, SymmetryClass};
-pub use unique::{UNIQUE_MAX, census, unique};
+pub use unique::{Job, JobSizes, UNIQUE_MAX, census, jobs, unique};

@@ -53,13 +53,24 @@ pub enum NotationError {
 impl Notation {
     /// The placement in this notation, without a line end.
     pub fn of(self, placement: &Placement) -> impl Display + '_ {
+        self.with(placement, from_one(placement.columns()).collect())
+    }
+
+    /// The placement in this notation, but a permutation is the rank of the queen on each file from a on,
+    /// counted from 1: `2 4 1 3`.
+    pub fn by_file(self, placement: &Placement) -> impl Display + '_ {
+        let ranks = by_file(placement).map(|square| u64::from(square.row) + 1);
+        self.with(placement, ranks.collect())
+    }
+
+    fn with(self, placement: &Placement, permutation: Vec<u64>) -> impl Display + '_ {
         fmt::from_fn(move |f| match self {
             Notation::Squares => join(f, " ", by_file(placement)),
-            Notation::Permutation => join(f, " ", from_one(placement)),
+            Notation::Permutation => join(f, " ", permutation.iter()),
             Notation::Fen => join(f, "/", fen_ranks(placement)),
             Notation::Json => {
                 write!(f, "{{\"n\":{},\"permutation\":[", placement.n())?;
-                join(f, ",", from_one(placement))?;
+                join(f, ",", permutation.iter())?;
                 f.write_str("],\"squares\":[")?;
                 join(f, ",", by_file(placement).map(|square| format!("\"{square}\"")))?;
                 f.write_str("]}")
@@ -88,8 +99,8 @@ fn by_file(placement: &Placement) -> impl Iterator<Item = Square> {
     squares.into_iter()
 }
 
-fn from_one(placement: &Placement) -> impl Iterator<Item = u64> + '_ {
-    placement.columns().iter().map(|&column| u64::from(column) + 1)
+fn from_one(numbers: &[u32]) -> impl Iterator<Item = u64> + '_ {
+    numbers.iter().map(|&number| u64::from(number) + 1)
 }
 
 fn fen_ranks(placement: &Placement) -> impl Iterator<Item = String> + '_ {
@@ -125,6 +136,20 @@ pub fn read_queens(text: &str) -> Result<(Option<u32>, Vec<Square>), NotationErr
         [first, ..] if first.starts_with(|c: char| c.is_ascii_digit()) => read_permutation(&words),
         _ => Ok(parse_board(text)?),
     }
+}
+
+/// Reads a permutation as the rank of the queen on each file from a on, counted from 1. Returns the size of the
+/// board and the queens, like [`read_queens`].
+///
+/// # Errors
+///
+/// [`NotationError`] for the first word that is no such rank.
+pub fn read_ranks(text: &str) -> Result<(Option<u32>, Vec<Square>), NotationError> {
+    let words: Vec<&str> =
+        text.split([',', ' ', '\t', '\n']).filter(|word| !word.is_empty()).collect();
+    let (n, squares) = read_permutation(&words)?;
+    let swap = |Square { column, row }| Square { column: row, row: column };
+    Ok((n, squares.into_iter().map(swap).collect()))
 }
 
 fn read_permutation(words: &[&str]) -> Result<(Option<u32>, Vec<Square>), NotationError> {
@@ -187,6 +212,19 @@ mod tests {
         for (notation, text) in notations {
             assert_eq!(notation.of(&four).to_string(), text);
         }
+    }
+
+    #[test]
+    fn by_file_a_permutation_has_the_ranks() {
+        let four = Placement::new(vec![2, 0, 3, 1]);
+        assert_eq!(Notation::Permutation.by_file(&four).to_string(), "2 4 1 3");
+        assert_eq!(Notation::Squares.by_file(&four).to_string(), "a2 b4 c1 d3");
+        let json = r#"{"n":4,"permutation":[2,4,1,3],"squares":["a2","b4","c1","d3"]}"#;
+        assert_eq!(Notation::Json.by_file(&four).to_string(), json);
+        let (n, mut squares) = read_ranks("2, 4 1 3").expect("it is a permutation");
+        squares.sort_unstable_by_key(|square| square.row);
+        assert_eq!((n, squares), (Some(4), four.squares().collect()));
+        assert!(read_ranks("a2 b4 c1 d3").is_err());
     }
 
     #[test]

@@ -28,6 +28,19 @@ pub enum Completion {
     Undecided,
 }
 
+/// What a search for a completion took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effort {
+    /// Number of times that the local search put queens into all free rows and began to repair them.
+    pub attempts: u64,
+    /// Number of pairs of queens that exchanged their columns, in all attempts.
+    pub swaps: u64,
+    /// Number of collisions on diagonals when the last attempt began. A diagonal with k queens has k - 1.
+    pub conflicts: u64,
+    /// Number of queens placed by the exact search.
+    pub nodes: u64,
+}
+
 impl Start {
     /// A start with these queens on the board of size `n`.
     ///
@@ -43,10 +56,30 @@ impl Start {
         Ok(Start { n, columns })
     }
 
+    /// So many queens of a random placement, in random rows, or `None` for the boards of sizes 2 and 3. There is
+    /// always a completion. With more than `n` queens it is the whole placement.
+    #[must_use]
+    pub fn by_chance(n: u32, queens: u32, seed: u64) -> Option<Start> {
+        let placement = random_placement(n, seed)?;
+        let mut rows: Vec<usize> = (0..n as usize).collect();
+        SplitMix64::new(!seed).shuffle(&mut rows);
+        let mut columns = vec![None; n as usize];
+        for row in rows.into_iter().take(queens as usize) {
+            columns[row] = Some(placement.columns()[row]);
+        }
+        Some(Start { n, columns })
+    }
+
     /// Board size.
     #[must_use]
     pub fn n(&self) -> u32 {
         self.n
+    }
+
+    /// Number of queens.
+    #[must_use]
+    pub fn queens_given(&self) -> usize {
+        self.queens().count()
     }
 
     /// Whether a placement on the same board has all these queens.
@@ -80,19 +113,32 @@ impl Start {
 /// assert!(start.is_in(&placement) && placement.check().is_ok());
 /// # Ok::<(), queens_solve::board::SquaresError>(())
 /// ```
-pub fn complete(given: &Start, seed: u64, mut stop: impl FnMut() -> bool) -> Completion {
+pub fn complete(given: &Start, seed: u64, stop: impl FnMut() -> bool) -> Completion {
+    complete_within(given, seed, u64::MAX, stop).0
+}
+
+/// Completes like [`complete`], with at most so many `attempts` of the local search, and says what it took.
+/// When the attempts are used up, the exact search goes on alone.
+pub fn complete_within(
+    given: &Start,
+    seed: u64,
+    attempts: u64,
+    mut stop: impl FnMut() -> bool,
+) -> (Completion, Effort) {
     let mut random = SplitMix64::new(seed);
+    let mut effort = Effort::default();
     let mut work = 2_000_000 + 1_000 * u64::from(given.n);
     loop {
         let mut budget = Budget::new(work, &mut stop);
-        if let Some(placement) = local::search(given, &mut random, &mut budget) {
-            return Completion::Found(placement);
+        let found = local::search(given, &mut random, attempts, &mut effort, &mut budget);
+        if let Some(placement) = found {
+            return (Completion::Found(placement), effort);
         }
         let mut budget = Budget::new(work, &mut stop);
-        match exact::search(given, &mut random, &mut budget) {
-            Completion::Undecided if budget.is_stopped() => return Completion::Undecided,
+        match exact::search(given, &mut random, &mut effort, &mut budget) {
+            Completion::Undecided if budget.is_stopped() => return (Completion::Undecided, effort),
             Completion::Undecided => work = work.saturating_mul(2),
-            decided => return decided,
+            decided => return (decided, effort),
         }
     }
 }
@@ -106,5 +152,6 @@ pub fn random_placement(n: u32, seed: u64) -> Option<Placement> {
     }
     let given = Start { n, columns: vec![None; n as usize] };
     let mut never = || false;
-    local::search(&given, &mut SplitMix64::new(seed), &mut Budget::new(u64::MAX, &mut never))
+    let mut budget = Budget::new(u64::MAX, &mut never);
+    local::search(&given, &mut SplitMix64::new(seed), u64::MAX, &mut Effort::default(), &mut budget)
 }

@@ -49,6 +49,9 @@ impl Symmetry {
     /// A turn by 180 degrees.
     pub const HALF_TURN: Symmetry = Symmetry { reflected: false, quarter_turns: 2 };
 
+    /// The reflection in the diagonal from a1, which exchanges files and ranks.
+    pub const TRANSPOSITION: Symmetry = Symmetry { reflected: true, quarter_turns: 0 };
+
     /// All eight, the identity first.
     #[must_use]
     pub fn all() -> [Symmetry; 8] {

@@ -7,6 +7,8 @@
 //! another side's queen is as near, a rotation takes it to the square of row 0's queen (the reflected square
 //! is attacked), and the whole boards are compared.
 
+mod jobs;
+
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
@@ -14,6 +16,8 @@ use board::Census;
 
 use crate::BoardTooLarge;
 use crate::bits::{low_bits, ones};
+
+pub use jobs::{Job, JobSizes, jobs};
 
 /// The largest board.
 pub const UNIQUE_MAX: u32 = board::MAX_N;
@@ -102,12 +106,15 @@ impl<B, V: FnMut(&[u32], u32) -> ControlFlow<B>> Search<V> {
         if row == self.n {
             return (self.visit)(&self.board, 8);
         }
-        let mut free = self.free(attacked);
-        if row < self.first {
-            // Column 1's queen is further in than row 1's, so the reflected board is greater.
-            free &= !2;
-        }
-        self.each(row, free, attacked, Self::corner_row)
+        self.each(row, self.corner_free(row, attacked), attacked, Self::corner_row)
+    }
+
+    /// The columns of a row that can have its queen, with a queen in the corner.
+    fn corner_free(&self, row: u32, attacked: Attacked) -> u64 {
+        // Here column 1's queen would be nearer to the corner than row 1's, so that the reflected board would
+        // be less.
+        let excluded = if row < self.first { 2 } else { 0 };
+        self.free(attacked) & !excluded
     }
 
     fn inside(&mut self, first: u32) -> ControlFlow<B> {
@@ -118,10 +125,15 @@ impl<B, V: FnMut(&[u32], u32) -> ControlFlow<B>> Search<V> {
 
     /// Fills the rows from `row` on, with row 0's queen `first` squares from a corner, and none nearer.
     fn inside_row(&mut self, row: u32, attacked: Attacked) -> ControlFlow<B> {
-        let Search { n, first, .. } = *self;
-        if row == n {
+        if row == self.n {
             return self.whole();
         }
+        self.each(row, self.inside_free(row, attacked), attacked, Self::inside_row)
+    }
+
+    /// The columns of a row that can have its queen, with no queen in a corner.
+    fn inside_free(&self, row: u32, attacked: Attacked) -> u64 {
+        let Search { n, first, .. } = *self;
         let sides = 1 | 1 << (n - 1);
         let mut free = self.free(attacked);
         if row < first || row > n - 1 - first {
@@ -130,14 +142,14 @@ impl<B, V: FnMut(&[u32], u32) -> ControlFlow<B>> Search<V> {
             // The last row in which the outer columns may have their queens.
             match sides & !attacked.columns {
                 0 => {}
-                left if left == sides => return ControlFlow::Continue(()),
+                left if left == sides => return 0,
                 left => free &= left,
             }
         }
         if row == n - 1 {
             free &= !(low_bits(first) | low_bits(first) << (n - first));
         }
-        self.each(row, free, attacked, Self::inside_row)
+        free
     }
 
     /// Compares a board without a queen in the corner to those of its rotations that begin like it.

@@ -1,16 +1,19 @@
 //! The textbooks' algorithms, against the known counts and against each other.
 
-use queens_solve::classical::{Searched, arrays, direct, masks, mirror, permutations, stack};
+use queens_solve::classical::{
+    Searched, arrays, direct, flip, ladder, masks, mirror, permutations, stack,
+};
 
 type Count = fn(u32) -> Searched;
 
-const ALL: [(&str, Count); 6] = [
+const ALL: [(&str, Count); 7] = [
     ("direct", direct::count),
     ("arrays", arrays::count),
     ("stack", stack::count),
     ("permutations", permutations::count),
     ("masks", |n| masks::count(n).expect("the board is small enough")),
     ("mirror", |n| mirror::count(n).expect("the board is small enough")),
+    ("flip", |n| flip::count(n).expect("the board is small enough")),
 ];
 
 #[test]
@@ -27,16 +30,43 @@ fn the_tries_of_the_eight_queens_are_those_of_the_literature() {
     let found = ALL.map(|(_, count)| (count(8).tries, count(8).nodes));
     let every_square = (15_720, 2_056);
     let free_squares = (2_056, 2_056);
+    let half = [(1_028, 1_028), (2_010, 2_010)];
     let expected =
-        [every_square, every_square, every_square, (5_508, 2_056), free_squares, (1_028, 1_028)];
+        [every_square, every_square, every_square, (5_508, 2_056), free_squares, half[0], half[1]];
     assert_eq!(found, expected);
+}
+
+#[test]
+fn reflection_in_the_horizontal_axis_saves_half_of_the_last_row() {
+    for n in 2..=10 {
+        let all = direct::count(n);
+        let flipped = flip::count(n).expect("the board is small enough");
+        assert_eq!(flipped.nodes, all.nodes - all.total / 2, "N = {n}");
+    }
+}
+
+#[test]
+fn the_ladder_looks_at_every_board_of_its_kind() {
+    let kinds: [(Count, [u64; 7]); 3] = [
+        (ladder::combinations, [1, 1, 6, 84, 1_820, 53_130, 1_947_792]),
+        (ladder::rooks, [1, 1, 4, 27, 256, 3_125, 46_656]),
+        (ladder::permutations, [1, 1, 2, 6, 24, 120, 720]),
+    ];
+    for (count, boards) in kinds {
+        for (n, boards) in (0..).zip(boards) {
+            let found = count(n);
+            assert_eq!(u128::from(found.total), vectors::total(n), "N = {n}");
+            assert_eq!(found.tries, boards, "N = {n}");
+        }
+    }
 }
 
 #[test]
 fn all_reach_the_same_partial_placements_and_mirrors_about_half() {
     for n in 2..=10 {
         let nodes = direct::count(n).nodes;
-        for (name, count) in ALL.into_iter().filter(|(name, _)| *name != "mirror") {
+        for (name, count) in ALL.into_iter().filter(|(name, _)| !["mirror", "flip"].contains(name))
+        {
             assert_eq!(count(n).nodes, nodes, "{name}, N = {n}");
         }
         // On an odd board the queen in the middle of the first row is its own mirror image.
@@ -47,7 +77,7 @@ fn all_reach_the_same_partial_placements_and_mirrors_about_half() {
 
 #[test]
 fn masks_hold_boards_of_32_and_no_larger_ones() {
-    for count in [masks::count, mirror::count] {
+    for count in [masks::count, mirror::count, flip::count] {
         let refused = count(33).expect_err("it is too large").to_string();
         assert_eq!(refused, "a board of size 33: this algorithm takes sizes from 0 to 32");
     }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use board::squares::{Square, check_queens, parse_squares};
 use proptest::prelude::*;
-use queens_solve::{Listing, Placement, arrays};
+use queens_solve::{Listing, Placement, Rules, arrays, attack, first_rows};
 
 fn all(listing: &Listing) -> Vec<Placement> {
     let mut found = Vec::new();
@@ -38,6 +38,48 @@ fn as_many_as_are_known_in_order_and_each_is_one() {
         if n > 0 {
             let fundamental = list_fundamental(n, &[]).len();
             assert_eq!(fundamental as u128, vectors::fundamental(n), "N = {n}");
+        }
+    }
+}
+
+#[test]
+fn tori_and_superqueens_have_as_many_as_are_known_and_each_is_one() {
+    for n in 1..=13 {
+        for rules in [Rules::Torus, Rules::Superqueens] {
+            let listing = Listing::by(n, rules).expect("it is small");
+            let placements = all(&listing);
+            let known = match rules {
+                Rules::Torus => vectors::toroidal(n),
+                _ if n < 10 => u128::from(n == 1),
+                _ => vectors::superqueens(n),
+            };
+            assert_eq!(placements.len() as u128, known, "N = {n}, {rules:?}");
+            assert!(placements.is_sorted_by(|a, b| a < b), "N = {n}, {rules:?}");
+            for placement in &placements {
+                let queens: Vec<Square> = placement.squares().collect();
+                assert_eq!(attack(n, &queens, rules), None);
+            }
+            let orbits = all(&listing.fundamental());
+            let images = orbits.iter().map(|placement| placement.orbit().len()).sum::<usize>();
+            assert_eq!(images as u128, known, "N = {n}, {rules:?}");
+        }
+    }
+    assert!(Listing::by(65, Rules::Torus).is_none());
+}
+
+#[test]
+fn the_first_rows_of_a_board_are_as_many_as_the_polynomials_say() {
+    for (n, rows) in [(8, 0), (8, 1), (8, 2), (8, 3), (8, 4), (11, 5), (64, 2)] {
+        let mut found: Vec<Vec<u32>> = Vec::new();
+        let _: ControlFlow<()> = first_rows(n, rows, |columns| {
+            found.push(columns.to_vec());
+            ControlFlow::Continue(())
+        });
+        assert_eq!(Some(found.len() as u128), vectors::prefixes(n, rows), "N = {n}, M = {rows}");
+        assert!(found.is_sorted_by(|a, b| a < b), "N = {n}, M = {rows}");
+        for columns in found {
+            let queens = (0..).zip(columns).map(|(row, column)| Square { column, row });
+            assert!(check_queens(n, &queens.collect::<Vec<_>>()).is_ok());
         }
     }
 }

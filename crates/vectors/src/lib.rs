@@ -1,8 +1,12 @@
-//! The known counts of `vectors/counts.toml`, built into the program.
+//! The known counts of `vectors/counts.toml` and the figures of `vectors/sources.toml`, built into the program.
 //!
-//! The farm holds totals against them, and tests ask here instead of repeating a number, so that no known
-//! count is written down twice. Every value in the file names its source.
+//! The farm holds totals against the counts, and tests ask here instead of repeating a number, so that no
+//! known count is written down twice. Every value in the files names its source.
 #![forbid(unsafe_code)]
+
+mod sources;
+
+pub use sources::{Figure, Source, figures};
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

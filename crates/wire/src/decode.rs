@@ -3,12 +3,13 @@
 use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
     Ack, Across, AuditPolicy, AuditView, Commitment, Digest, Fingerprint, Held, Hello, Holding,
-    JobId, JobState, JobView, KernelName, LeaseId, Loan, LoanProof, Method, Party, Plan, Problem,
-    Range, Recount, Report, Slice, Suspect, Tally, TasksBlock, Verdict, WorkerMessage, WorkerOrder,
+    JobId, JobState, JobView, KernelName, LeaseId, Loan, LoanProof, Maker, Method, Origin, Party,
+    Plan, Problem, Range, Recount, Report, Slice, Suspect, Tally, TasksBlock, Verdict,
+    WorkerMessage, WorkerOrder,
 };
 
 use crate::v1::{self, work_request, work_response};
-use crate::{MAX_TASKS_PER_MESSAGE, PROTOCOL, WireError, is_text, name};
+use crate::{MAX_TASKS_PER_MESSAGE, Protocols, WireError, is_text, name};
 
 /// The greatest weight of a task: boards have orbits of up to 8, and a torus of size 32 has 64
 /// translations and reflections.
@@ -66,9 +67,7 @@ impl TryFrom<v1::Hello> for Hello {
     type Error = WireError;
 
     fn try_from(hello: v1::Hello) -> Result<Self, WireError> {
-        if hello.protocol != PROTOCOL {
-            return Err(WireError::Protocol { theirs: hello.protocol });
-        }
+        Protocols::SERVED.admit(hello.protocol)?;
         let texts = [("build", &hello.build), ("backend", &hello.backend)];
         if let Some((field, _)) = texts.into_iter().find(|(_, text)| !is_text(text)) {
             return Err(WireError::Text { field });
@@ -209,8 +208,9 @@ impl TryFrom<v1::Held> for Held {
     type Error = WireError;
 
     fn try_from(held: v1::Held) -> Result<Self, WireError> {
-        let suspect = |v1::Suspect { range: of, count, worker }| {
-            Ok(Suspect { range: range(of)?, count, worker })
+        let suspect = |v1::Suspect { range: of, count, worker, owner, machine }| {
+            let maker = Maker { owner, machine };
+            Ok(Suspect { range: range(of)?, count, worker, maker })
         };
         let worst = held.worst.into_iter().map(suspect).collect::<Result<_, WireError>>()?;
         Ok(Held { reason: held.reason, worst })
@@ -333,8 +333,12 @@ impl TryFrom<v1::Job> for JobView {
     fn try_from(job: v1::Job) -> Result<Self, WireError> {
         let state = job.state().try_into()?;
         let total = job.total.parse();
+        if !is_text(&job.owner) {
+            return Err(WireError::Text { field: "owner" });
+        }
         Ok(JobView {
             id: JobId(job.id),
+            origin: Origin { owner: job.owner, key: key(job.key)? },
             plan: job.plan.ok_or(WireError::Missing("plan"))?.try_into()?,
             priority: job.priority,
             state,
@@ -359,6 +363,15 @@ impl TryFrom<v1::Job> for JobView {
             poisoned_first: job.poisoned_first,
         })
     }
+}
+
+/// The name of a job, if it has one.
+///
+/// # Errors
+///
+/// [`WireError::Text`], if it is no name.
+pub fn key(key: Option<String>) -> Result<Option<String>, WireError> {
+    key.map(|key| name("key", key)).transpose()
 }
 
 /// Jobs, leases and the like are numbered below 2^63: ledgers store them as signed integers.

@@ -230,10 +230,12 @@ impl From<AuditView> for v1::Audit {
 
 impl From<Held> for v1::Held {
     fn from(Held { reason, worst }: Held) -> Self {
-        let suspect = |Suspect { range, count, worker }| v1::Suspect {
+        let suspect = |Suspect { range, count, worker, maker }| v1::Suspect {
             range: Some(range.into()),
             count,
             worker,
+            owner: maker.owner,
+            machine: maker.machine,
         };
         v1::Held { reason, worst: worst.into_iter().map(suspect).collect() }
     }
@@ -262,6 +264,8 @@ impl From<JobView> for v1::Job {
             shards: job.slice.of(),
             poisoned: job.poisoned,
             poisoned_first: job.poisoned_first,
+            owner: job.origin.owner,
+            key: job.origin.key,
         }
     }
 }

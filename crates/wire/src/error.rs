@@ -1,6 +1,6 @@
 //! What can be wrong with a message.
 
-use crate::MAX_TEXT;
+use crate::{MAX_TEXT, Protocols};
 
 /// Why a message is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -36,13 +36,14 @@ pub enum WireError {
     },
     /// The worker speaks another version of the protocol.
     #[error(
-        "the worker speaks version {theirs} of the protocol, the coordinator version {}; run the \
-         same version of this program on both",
-        crate::PROTOCOL
+        "the worker speaks version {theirs} of the protocol, the coordinator {served}; run the same version of \
+         this program on both"
     )]
     Protocol {
         /// Its version.
         theirs: u32,
+        /// Those that the coordinator serves.
+        served: Protocols,
     },
     /// The two ends number the tasks of a plan differently.
     #[error(

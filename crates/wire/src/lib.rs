@@ -7,14 +7,15 @@
 mod decode;
 mod encode;
 mod error;
+mod protocol;
 
+pub use decode::key;
 pub use error::WireError;
+pub use protocol::Protocols;
 
-/// The version of the worker's protocol; [`v1::Hello::protocol`].
-///
-/// Version 6 is the first in which loans have proofs, without which no report counts. So a coordinator cannot
-/// serve workers of version 5.
-pub const PROTOCOL: u32 = 6;
+/// The version of the worker's protocol that this program speaks; [`v1::Hello::protocol`]. [`Protocols::SERVED`]
+/// says which versions it serves.
+pub const PROTOCOL: u32 = Protocols::SERVED.newest();
 
 /// The most tasks in one [`v1::Tasks`].
 pub const MAX_TASKS_PER_MESSAGE: usize = 4096;

@@ -3,8 +3,9 @@
 use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
     Ack, Across, AuditPolicy, AuditView, Digest, Fingerprint, Held, Hello, Holding, JobId,
-    JobState, JobView, KernelName, LeaseId, Loan, LoanKind, LoanProof, Method, Plan, Problem,
-    Range, Recount, Report, Slice, Suspect, Tally, TasksBlock, Verdict, WorkerMessage, WorkerOrder,
+    JobState, JobView, KernelName, LeaseId, Loan, LoanKind, LoanProof, Maker, Method, Origin, Plan,
+    Problem, Range, Recount, Report, Slice, Suspect, Tally, TasksBlock, Verdict, WorkerMessage,
+    WorkerOrder,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -378,10 +379,15 @@ fn job() -> impl Strategy<Value = JobView> {
     let numbers = (any::<u64>(), any::<u64>(), any::<u128>(), any::<u64>());
     let sizes = (any::<u64>(), any::<u16>(), any::<u16>(), any::<u16>());
     let poison = (any::<u64>(), vec(any::<u64>(), 0..=JobView::POISONED_NAMED));
-    (plan(), state, numbers, any::<i32>(), sizes, audits(), poison, held()).prop_map(
-        |(plan, state, (id, tasks_done, total, speed), priority, sizes, audits, poison, held)| {
+    let origin = ("[!-~]{0,20}", prop::option::of("[!-~]{1,20}"))
+        .prop_map(|(owner, key)| Origin { owner, key });
+    let who = (origin, any::<i32>());
+    (plan(), state, numbers, who, sizes, audits(), poison, held()).prop_map(
+        |(plan, state, (id, tasks_done, total, speed), who, sizes, audits, poison, held)| {
+            let (origin, priority) = who;
             JobView {
                 id: JobId(id),
+                origin,
                 plan,
                 slice: audits.0,
                 audit: audits.1.map(|policy| AuditView::of(policy, state)),
@@ -423,10 +429,10 @@ fn audits() -> impl Strategy<Value = (Slice, Option<AuditPolicy>, u64, u64)> {
 }
 
 fn held() -> impl Strategy<Value = Held> {
-    let suspect = (range(), any::<u64>(), ".{0,20}").prop_map(|(range, count, worker)| Suspect {
-        range,
-        count,
-        worker,
+    let names = [".{0,20}", ".{0,20}", ".{0,20}"];
+    let suspect = (range(), any::<u64>(), names).prop_map(|(range, count, names)| {
+        let [worker, owner, machine] = names;
+        Suspect { range, count, worker, maker: Maker { owner, machine } }
     });
     (".{0,40}", vec(suspect, 0..=Suspect::NAMED)).prop_map(|(reason, worst)| Held { reason, worst })
 }

@@ -7,7 +7,7 @@ use board::{Method, MethodChoice, Problem};
 use bytesize::ByteSize;
 use clap::Args;
 use count::Backend;
-use executor::usual_memory;
+use executor::allowed_memory;
 
 /// How the board is cut into tasks.
 #[derive(Debug, Args)]
@@ -46,8 +46,8 @@ pub(crate) struct CountingArgs {
     /// Counting loop [default: the fastest that this processor has]
     #[arg(long, value_name = "NAME", value_parser = available_backend)]
     backend: Option<Backend>,
-    /// The most memory that counting may take, as in 500MiB or 2GiB [default: half of what the machine
-    /// or the container has]
+    /// The most memory that counting may take, as in 500MiB or 2GiB [default: half of what this
+    /// process may use]
     #[arg(long, value_name = "SIZE")]
     memory: Option<ByteSize>,
 }
@@ -70,7 +70,7 @@ impl CountingArgs {
 
 /// The memory that was asked for, or the default budget, in bytes.
 pub(crate) fn bytes(memory: Option<ByteSize>) -> u64 {
-    memory.map_or_else(usual_memory, |memory| memory.as_u64())
+    memory.map_or_else(|| allowed_memory() / 2, |memory| memory.as_u64())
 }
 
 /// Reads the name of a backend that this processor has.

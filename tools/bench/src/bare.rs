@@ -56,7 +56,13 @@ pub(crate) fn best(seconds: &[f64]) -> f64 {
 
 /// The median of the ratios of values that were measured side by side.
 pub(crate) fn median_ratio(over: &[f64], under: &[f64]) -> f64 {
-    let mut ratios: Vec<f64> = over.iter().zip(under).map(|(over, under)| over / under).collect();
-    ratios.sort_by(f64::total_cmp);
-    ratios[ratios.len() / 2]
+    let ratios: Vec<f64> = over.iter().zip(under).map(|(over, under)| over / under).collect();
+    median(&ratios)
+}
+
+/// The value in the middle.
+pub(crate) fn median(values: &[f64]) -> f64 {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
 }

@@ -7,7 +7,6 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -15,20 +14,20 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use board::MethodChoice;
 use clap::Args;
-use farm::{Config, JobId, LoanKey, Plan, Problem, Slice};
-use ledger::CheckedLedger;
-use service::Endpoint;
+use farm::{Config, JobId, LoanKey, Origin, Plan, Problem, Slice};
+use ledger::{CheckedLedger, Role};
 use service::coordinator::{ClientRequest, Hub, HubHandle, Limits, Listener, Plans, serve};
+use service::{Endpoint, Proofs};
 use testkit::hostile_client::{Demand, demand};
 use tokio::task::JoinSet;
 use wire::v1;
 use wire::v1::jobs_service_client::JobsServiceClient;
 
 use crate::bare::median_ratio;
-use crate::coordinator::open_to_all;
+use crate::coordinator::{HOSTILE, Sides, serving};
 use crate::idle_worker::{Booked, idle};
 use crate::print;
-use crate::process::this_program;
+use crate::process::{self, Hostile};
 
 /// The job that the workers pretend to count.
 const PLAN: (u32, u32) = (30, 6);
@@ -37,8 +36,8 @@ const CREDIT: u64 = 16_384;
 const TASKS_PER_RESULT: u64 = 40;
 /// How long each half of a round runs before it is measured.
 const SETTLE: Duration = Duration::from_millis(500);
-/// The pause between two honest submissions.
-const PAUSE: Duration = Duration::from_millis(100);
+/// The pause between two honest submissions, so that the honest client has points for each.
+const PAUSE: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Args)]
 pub(crate) struct ClientsBenchArgs {
@@ -72,6 +71,8 @@ pub(crate) struct DemandArgs {
     #[arg(long)]
     coordinator: String,
     #[arg(long)]
+    token_file: PathBuf,
+    #[arg(long)]
     connections: u32,
     #[arg(long)]
     job: u64,
@@ -85,7 +86,8 @@ fn demands() -> clap::builder::PossibleValuesParser {
 pub(crate) async fn flood(args: DemandArgs) -> Result<()> {
     let named = Demand::ALL.into_iter().find(|(name, _)| *name == args.demand);
     let (_, what) = named.context("there is no such demand")?;
-    demand(what, Endpoint::new(&args.coordinator, None), args.connections, args.job).await;
+    let endpoint = Endpoint::new(&args.coordinator, Proofs::of_token(args.token_file));
+    demand(what, endpoint, args.connections, args.job).await;
     Ok(())
 }
 
@@ -94,16 +96,18 @@ pub(crate) async fn run(args: ClientsBenchArgs) -> Result<()> {
     let path = folder.path().join("ledger.db");
     let ledger = CheckedLedger::open(&path).and_then(CheckedLedger::begin);
     let ledger = ledger.map_err(|fault| fault.at(Some(&path)))?;
-    let config = Config { max_jobs: usize::MAX, ..Config::default() };
+    let (max_jobs, max_jobs_per_owner) = (usize::MAX, usize::MAX);
+    let config = Config { max_jobs, max_jobs_per_owner, ..Config::default() };
     let (hub, handle) = Hub::new(config, LoanKey::new(rand::random()), ledger);
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let listener = Listener::bind(any, Limits::default()).await?;
-    let address = listener.address()?.to_string();
-    let endpoint = Endpoint::new(&address, None);
+    let listener = Listener::bind(&[any], Limits::default()).await?;
+    let address = listener.addresses()?[0].to_string();
+    let sides = Sides::new(folder.path(), Role::Submitter)?;
+    let endpoint = Endpoint::new(&address, Proofs::of_token(sides.honest.clone()));
     let mut others: JoinSet<Result<()>> = JoinSet::new();
     others.spawn(async { Ok(hub.run().await?) });
-    let forever = std::future::pending();
-    let server = serve(listener.connections(), open_to_all(), handle.clone(), forever);
+    let phases = serving(sides.credentials.clone(), handle.clone());
+    let server = serve(listener.connections(), phases);
     others.spawn(async { Ok(server.await?) });
     let own = submit_all(&handle, args.jobs).await?;
     let booked = Arc::new(Booked::default());
@@ -111,7 +115,7 @@ pub(crate) async fn run(args: ClientsBenchArgs) -> Result<()> {
         others.spawn(idle(endpoint.clone(), CREDIT, TASKS_PER_RESULT, booked.clone()));
     }
     tokio::select! {
-        measured = measure(&args, &address, own, &booked) => measured,
+        measured = measure(&args, &address, &sides, own, &booked) => measured,
         // The coordinator and the honest workers never end by themselves.
         Some(ended) = others.join_next() => {
             ended??;
@@ -126,7 +130,9 @@ async fn submit_all(hub: &HubHandle, jobs: u32) -> Result<JobId> {
     let plan =
         |(n, rows)| plans.make(Problem::Total { n }, MethodChoice::Rows { rows: Some(rows) });
     let submit = async |plan: Plan, priority| {
-        let wish = ClientRequest::Submit { plan, slice: Slice::ALL, priority, audit: None };
+        // The jobs are those of the hostile client, so that it may change them.
+        let (origin, slice) = (Origin::of(HOSTILE), Slice::ALL);
+        let wish = ClientRequest::Submit { origin, plan, slice, priority, audit: None };
         anyhow::Ok(hub.request(wish).await??.id)
     };
     let mut last = submit(plan(PLAN)?, 0).await?;
@@ -150,11 +156,14 @@ struct Half {
 async fn measure(
     args: &ClientsBenchArgs,
     address: &str,
+    sides: &Sides,
     own: JobId,
     booked: &Booked,
 ) -> Result<()> {
-    let processors = std::thread::available_parallelism()?.get() as f64;
-    half(args, address, booked, None).await?;
+    let endpoint = Endpoint::new(address, Proofs::of_token(sides.honest.clone()));
+    let token_file = sides.hostile.to_str().context("the folder's name is no text")?;
+    let (connections, job) = (args.connections.to_string(), own.to_string());
+    half(args, &endpoint, booked, None).await?;
     print(
         "             results/s  beside it   ratio  apart   submit median, longest     beside it          \
          its processors",
@@ -165,17 +174,19 @@ async fn measure(
         let (mut submit, mut submit_beside) = (Vec::new(), Vec::new());
         let mut used = 0.0;
         for _ in 0..args.rounds {
-            let first = half(args, address, booked, None).await?;
-            let hostile = Hostile::start(name, address, args.connections, own)?;
-            let second = half(args, address, booked, Some(&hostile)).await?;
+            let first = half(args, &endpoint, booked, None).await?;
+            let words = ["demand", name, "--coordinator", address, "--token-file", token_file];
+            let more = ["--connections", &connections, "--job", &job];
+            let hostile = Hostile::start(&[&words[..], &more].concat())?;
+            let second = half(args, &endpoint, booked, Some(&hostile)).await?;
             drop(hostile);
-            let share = second.hostile_seconds / second.seconds;
+            let (used_by_it, seconds) = (second.hostile_seconds, second.seconds);
             alone.push(first.results_per_second);
             beside.push(second.results_per_second);
-            apart.push(second.results_per_second * processors / (processors - share).max(0.1));
+            apart.push(process::apart(second.results_per_second, used_by_it, seconds)?);
             submit.push(first.submit);
             submit_beside.push(second.submit);
-            used += share;
+            used += used_by_it / seconds;
         }
         let rounds = f64::from(args.rounds);
         let mean = |values: &[f64]| values.iter().sum::<f64>() / rounds;
@@ -204,7 +215,7 @@ fn times(submits: &[(Duration, Duration)]) -> String {
 
 async fn half(
     args: &ClientsBenchArgs,
-    address: &str,
+    endpoint: &Endpoint,
     booked: &Booked,
     hostile: Option<&Hostile>,
 ) -> Result<Half> {
@@ -214,7 +225,7 @@ async fn half(
         (booked.ranges.load(Ordering::Relaxed), processor(), Instant::now());
     let mut submits = Vec::new();
     while begun.elapsed() < Duration::from_secs(args.seconds) {
-        submits.push(submit_honestly(address).await?);
+        submits.push(submit_honestly(endpoint).await?);
         tokio::time::sleep(PAUSE).await;
     }
     submits.sort();
@@ -230,9 +241,9 @@ async fn half(
 
 /// Connects, submits a job and waits for the answer, as a command does. Returns how long that took. The job
 /// is cancelled.
-async fn submit_honestly(address: &str) -> Result<Duration> {
+async fn submit_honestly(endpoint: &Endpoint) -> Result<Duration> {
     let begun = Instant::now();
-    let mut client = JobsServiceClient::new(Endpoint::new(address, None).connect().await?);
+    let mut client = JobsServiceClient::new(endpoint.connect().await?);
     let rows = v1::submit_request::Method::Rows(v1::RowsRequest { rows: Some(3) });
     let problem = Some(Problem::Total { n: 13 }.into());
     let submission =
@@ -242,36 +253,4 @@ async fn submit_honestly(address: &str) -> Result<Duration> {
     let job = submitted.job.context("there is no job in the answer")?.id;
     client.cancel(v1::CancelRequest { job }).await?;
     Ok(took)
-}
-
-/// The process of the hostile client. Dropping the value ends it.
-struct Hostile(Child);
-
-impl Hostile {
-    fn start(name: &str, address: &str, connections: u32, job: JobId) -> Result<Hostile> {
-        let mut command = this_program()?;
-        command.args(["demand", name, "--coordinator", address]);
-        command.args(["--connections", &connections.to_string(), "--job", &job.to_string()]);
-        Ok(Hostile(command.stdin(Stdio::null()).spawn().context("it cannot be started")?))
-    }
-
-    /// Its processor time, or 0 if the system does not tell.
-    fn processor_seconds(&self) -> f64 {
-        /// The system counts in hundredths of a second.
-        const TICKS: f64 = 100.0;
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.0.id()));
-        let stat = stat.unwrap_or_default();
-        // The second field is a name in parentheses; user and system time are the 14th and 15th.
-        let Some((_, rest)) = stat.rsplit_once(')') else { return 0.0 };
-        let ticks =
-            rest.split_whitespace().skip(11).take(2).filter_map(|tick| tick.parse::<f64>().ok());
-        ticks.sum::<f64>() / TICKS
-    }
-}
-
-impl Drop for Hostile {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }

@@ -1,15 +1,18 @@
 //! Runs a coordinator in a process of its own, so that its memory can be measured.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
 use farm::{Config, LoanKey};
-use ledger::CheckedLedger;
-use service::coordinator::{Access, Credentials, Hub, Limits, Listener, secure, serve};
+use ledger::{CheckedLedger, Credential, Role};
+use service::coordinator::{
+    Access, Credentials, Hub, HubHandle, Limits, Listener, Phase, secure, serve,
+};
 use service::tls::{Authority, ServerTls};
 use service::{HostPort, JoinString, KeyFolder, Token};
+use tokio::sync::watch;
 
 #[derive(Debug, Args)]
 pub(crate) struct CoordinatorArgs {
@@ -22,28 +25,63 @@ pub(crate) struct CoordinatorArgs {
     join_file: Option<PathBuf>,
 }
 
-/// No credential is needed.
-pub(crate) fn open_to_all() -> Credentials {
-    Credentials::new(&Access::Open, Vec::new())
+/// What a coordinator does that serves from the beginning, for ever.
+pub(crate) fn serving(credentials: Credentials, hub: HubHandle) -> watch::Receiver<Phase> {
+    watch::channel(Phase::Serving(credentials, hub)).1
+}
+
+/// The owner of the credential of those who mean harm.
+pub(crate) const HOSTILE: &str = "hostile";
+
+/// What a coordinator needs in order to tell those who mean harm from others.
+pub(crate) struct Sides {
+    pub(crate) credentials: Credentials,
+    /// The file with the token of everybody honest, who may do everything.
+    pub(crate) honest: PathBuf,
+    /// The file with the token of those who mean harm.
+    pub(crate) hostile: PathBuf,
+}
+
+impl Sides {
+    /// Makes the tokens in `folder`. Those who mean harm have this role.
+    pub(crate) fn new(folder: &Path, role: Role) -> Result<Sides> {
+        let [honest, hostile] = ["honest", HOSTILE].map(|name| folder.join(name));
+        let own = Token::read_or_make(&honest)?;
+        let credential = Credential {
+            id: 1,
+            owner: HOSTILE.into(),
+            role,
+            hash: *Token::read_or_make(&hostile)?.hash().as_bytes(),
+            created_at_ms: 0,
+            expires_at_ms: None,
+            revoked_at_ms: None,
+        };
+        let credentials = Credentials::new(&Access::Token(own), vec![credential]);
+        Ok(Sides { credentials, honest, hostile })
+    }
 }
 
 /// Serves until the process is killed.
 pub(crate) async fn run(args: CoordinatorArgs) -> Result<()> {
-    let listener = Listener::bind(args.listen, Limits::default()).await?;
+    let listener = Listener::bind(&[args.listen], Limits::default()).await?;
     let ledger = CheckedLedger::open(&args.ledger).and_then(CheckedLedger::begin)?;
     let (hub, handle) = Hub::new(Config::default(), LoanKey::new(rand::random()), ledger);
-    let (connections, stop) = (listener.connections(), std::future::pending());
+    let connections = listener.connections();
     let server = match args.join_file {
-        None => tokio::spawn(serve(connections, open_to_all(), handle, stop)),
+        None => {
+            let open_to_all = Credentials::new(&Access::Open, Vec::new());
+            tokio::spawn(serve(connections, serving(open_to_all, handle)))
+        }
         Some(join_file) => {
             let keys = KeyFolder::beside(&args.ledger);
             let authority = Authority::read_or_make(&keys)?;
             let token = Token::read_or_make(&keys.path("token"))?;
             let credentials = Credentials::new(&Access::Token(token.clone()), Vec::new());
+            let phases = serving(credentials, handle);
             let address = HostPort::new(&args.listen.ip().to_string(), args.listen.port())?;
             JoinString { token, address, pin: authority.pin() }.save(&join_file)?;
             let secured = secure(connections, ServerTls::by_authority(authority)?);
-            tokio::spawn(serve(secured, credentials, handle, stop))
+            tokio::spawn(serve(secured, phases))
         }
     };
     tokio::select! {

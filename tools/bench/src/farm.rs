@@ -162,8 +162,7 @@ async fn submit(coordinator: &Coordinator, n: u32, rows: u32) -> Result<u64> {
     let request = v1::SubmitRequest {
         problem: Some(Problem::Total { n }.into()),
         method: Some(v1::submit_request::Method::Rows(v1::RowsRequest { rows: Some(rows) })),
-        priority: 0,
-        audit: None,
+        ..Default::default()
     };
     let answer = jobs.submit(request).await?;
     let plan = answer.into_inner().job.and_then(|job| job.plan);

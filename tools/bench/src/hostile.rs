@@ -1,30 +1,38 @@
-//! Measures what floods cost honest workers.
+//! Measures what one credential costs honest workers that floods the coordinator over several connections.
+//!
+//! The coordinator and the honest workers are in this process, the hostile workers in one of their own, whose
+//! processor time is read from the system: elsewhere it would not be taken from the honest ones.
+//!
+//! On a machine with other work to do, throughput says little. What coordinator and honest workers take of the
+//! processors for a result says more: the results of a second of their own processor time are compared as well.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
+use anyhow::{Context, Result, bail};
 use board::MethodChoice;
 use clap::Args;
-use farm::{Config, LoanKey, Plan, Problem, Slice};
+use farm::{Config, LoanKey, Origin, Plan, Problem, Slice};
 use tokio::task::JoinSet;
 
-use super::bare::median_ratio;
+use super::bare::median;
 use super::idle_worker::{Booked, idle};
-use anyhow::Result;
-use service::Endpoint;
 use service::coordinator::{ClientRequest, Hub, HubHandle, Limits, Listener, Plans, serve};
+use service::{Endpoint, Proofs};
 use testkit::hostile_worker::{Attack, Harm, Target, attack};
 
-use crate::coordinator::open_to_all;
+use crate::coordinator::{Sides, serving};
 use crate::print;
-use ledger::CheckedLedger;
+use crate::process::{self, Hostile};
+use ledger::{CheckedLedger, Role};
 
-/// The job that the workers pretend to count: far more than an hour's work.
+/// The jobs that the workers pretend to count. One is over in half a minute if nobody counts, so that there are more
+/// of them than anybody measures.
 const PLAN: (u32, u32) = (30, 6);
+const JOBS: u32 = 200;
 /// Tasks that an honest worker holds.
 const CREDIT: u64 = 16_384;
 /// Tasks in each result of an honest worker.
@@ -40,9 +48,9 @@ pub(crate) struct HostileBenchArgs {
     /// Number of honest workers; they report as fast as they can and do not count
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
     honest: u32,
-    /// Number of hostile workers for each kind of attack
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
-    hostile: u32,
+    /// Number of connections of the credential that floods; they attack in all ways in turn
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    connections: u32,
     /// Rounds; each measures once without and once with the hostile workers
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
@@ -54,34 +62,65 @@ pub(crate) struct HostileBenchArgs {
     folder: PathBuf,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct AttackArgs {
+    #[arg(long)]
+    coordinator: String,
+    #[arg(long)]
+    token_file: PathBuf,
+    #[arg(long)]
+    connections: u32,
+    /// How long it attacks
+    #[arg(long)]
+    milliseconds: u64,
+}
+
+/// The hostile workers, in a process of their own. It prints how many messages they sent, and how often they were
+/// dismissed.
+pub(crate) async fn flood(args: AttackArgs) -> Result<()> {
+    let harm = Arc::new(Harm::default());
+    // Honest workers do not count: every result is 0.
+    let target = Target { plan: plan()?, first_count: 0 };
+    let endpoint = Endpoint::new(&args.coordinator, Proofs::of_token(args.token_file));
+    let mut hostile = JoinSet::new();
+    for way in Attack::ALL.into_iter().cycle().take(args.connections as usize) {
+        hostile.spawn(attack(way, endpoint.clone(), target, harm.clone()));
+    }
+    tokio::time::sleep(Duration::from_millis(args.milliseconds)).await;
+    hostile.shutdown().await;
+    let of = |number: &AtomicU64| number.load(Ordering::Relaxed);
+    print(format!("{} {}", of(&harm.messages), of(&harm.dismissals)))
+}
+
 pub(crate) async fn run(args: HostileBenchArgs) -> Result<()> {
     let folder = args.folder.join(format!("queens-bench-{:08x}", rand::random::<u32>()));
     std::fs::create_dir(&folder).with_context(|| format!("cannot make {folder:?}"))?;
-    let measured = measure(&args, folder.join("ledger.db")).await;
+    let measured = measure(&args, &folder).await;
     let _ = std::fs::remove_dir_all(&folder);
     measured
 }
 
-async fn measure(args: &HostileBenchArgs, ledger: PathBuf) -> Result<()> {
-    let ledger = CheckedLedger::open(&ledger).and_then(CheckedLedger::begin);
+async fn measure(args: &HostileBenchArgs, folder: &Path) -> Result<()> {
+    let ledger = CheckedLedger::open(&folder.join("ledger.db")).and_then(CheckedLedger::begin);
     let ledger = ledger.map_err(|fault| fault.at(Some(&args.folder)))?;
     let (hub, handle) = Hub::new(Config::default(), LoanKey::new(rand::random()), ledger);
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let listener = Listener::bind(any, Limits { visits: VISITS, ..Limits::default() }).await?;
-    let address = listener.address()?;
-    let endpoint = Endpoint::new(&address.to_string(), None);
+    let listener = Listener::bind(&[any], Limits { visits: VISITS, ..Limits::default() }).await?;
+    let address = listener.addresses()?[0].to_string();
+    let sides = Sides::new(folder, Role::Worker)?;
+    let endpoint = Endpoint::new(&address, Proofs::of_token(sides.honest.clone()));
     let mut others: JoinSet<Result<()>> = JoinSet::new();
     others.spawn(async { Ok(hub.run().await?) });
-    let forever = std::future::pending();
-    let server = serve(listener.connections(), open_to_all(), handle.clone(), forever);
+    let phases = serving(sides.credentials.clone(), handle.clone());
+    let server = serve(listener.connections(), phases);
     others.spawn(async { Ok(server.await?) });
-    let plan = submit(&handle).await?;
+    submit(&handle).await?;
 
     let booked = Arc::new(Booked::default());
     for _ in 0..args.honest {
         others.spawn(idle(endpoint.clone(), CREDIT, TASKS_PER_RESULT, booked.clone()));
     }
-    let rounds = measure_rounds(args, &endpoint, plan, &booked);
+    let rounds = measure_rounds(args, &address, &sides, &booked);
     tokio::select! {
         measured = rounds => measured,
         // The coordinator and the honest workers never end by themselves.
@@ -92,58 +131,94 @@ async fn measure(args: &HostileBenchArgs, ledger: PathBuf) -> Result<()> {
     }
 }
 
-async fn submit(hub: &HubHandle) -> Result<Plan> {
+fn plan() -> Result<Plan> {
     let (n, rows) = PLAN;
     let choice = MethodChoice::Rows { rows: Some(rows) };
-    let plan = Plans::default().make(Problem::Total { n }, choice)?;
-    let wish = ClientRequest::Submit { plan, slice: Slice::ALL, priority: 0, audit: None };
-    hub.request(wish).await??;
-    Ok(plan)
+    Ok(Plans::default().make(Problem::Total { n }, choice)?)
+}
+
+async fn submit(hub: &HubHandle) -> Result<()> {
+    let (plan, origin, slice) = (plan()?, Origin::default(), Slice::ALL);
+    let wish = ClientRequest::Submit { origin, plan, slice, priority: 0, audit: None };
+    for _ in 0..JOBS {
+        hub.request(wish.clone()).await??;
+    }
+    Ok(())
 }
 
 async fn measure_rounds(
     args: &HostileBenchArgs,
-    endpoint: &Endpoint,
-    plan: Plan,
+    address: &str,
+    sides: &Sides,
     booked: &Booked,
 ) -> Result<()> {
-    let harm = Arc::new(Harm::default());
-    // Honest workers do not count: every result is 0.
-    let target = Target { plan, first_count: 0 };
     let time = Duration::from_secs(args.seconds);
-    results_per_second(booked, time).await;
-    let (mut alone, mut beside) = (Vec::new(), Vec::new());
-    print("round  durable results/s alone  beside hostile workers   ratio")?;
+    let token_file = sides.hostile.to_str().context("the folder's name is no text")?;
+    let connections = args.connections.to_string();
+    let milliseconds = (time + 2 * SETTLE).as_millis().to_string();
+    measured(booked, time, None).await?;
+    let (mut ratios, mut apart, mut costs) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut messages, mut dismissals) = (0, 0);
+    print(
+        "round  durable results/s alone  beside the flood   ratio   apart  by processor time  its processors",
+    )?;
     for round in 1..=args.rounds {
-        alone.push(results_per_second(booked, time).await);
-        let mut hostile = JoinSet::new();
-        for _ in 0..args.hostile {
-            for way in Attack::ALL {
-                hostile.spawn(attack(way, endpoint.clone(), target, harm.clone()));
-            }
-        }
-        beside.push(results_per_second(booked, time).await);
-        hostile.shutdown().await;
-        let (alone, beside) = (alone[alone.len() - 1], beside[beside.len() - 1]);
-        print(format!("{round:>5}  {alone:>23.0}  {beside:>22.0}  {:.3}", beside / alone))?;
+        let alone = measured(booked, time, None).await?;
+        let words = ["attack", "--coordinator", address, "--token-file", token_file];
+        let more = ["--connections", &connections, "--milliseconds", &milliseconds];
+        let hostile = Hostile::start(&[&words[..], &more].concat())?;
+        let beside = measured(booked, time, Some(&hostile)).await?;
+        let said = hostile.said().await?;
+        let numbers: Vec<u64> = said.split_whitespace().filter_map(|n| n.parse().ok()).collect();
+        let [sent, dismissed] = numbers[..] else { bail!("the flood ended early: {said}") };
+        (messages, dismissals) = (messages + sent, dismissals + dismissed);
+        let [with, without] = [beside.results_per_second, alone.results_per_second];
+        let without_its_time = process::apart(with, beside.hostile_processors, 1.0)?;
+        ratios.push(with / without);
+        apart.push(without_its_time / without);
+        costs.push(beside.results_per_processor_second / alone.results_per_processor_second);
+        print(format!(
+            "{round:>5}  {without:>23.0}  {with:>16.0}  {:>6.3}  {:>6.3}  {:>17.3}  {:>14.2}",
+            with / without,
+            without_its_time / without,
+            costs[costs.len() - 1],
+            beside.hostile_processors
+        ))?;
     }
     print(format!(
-        "\n{} honest workers, {} hostile ones in {} ways; they sent {} messages and were dismissed {} \
-         times\nhonest throughput beside them: {:.1}% in all, {:.1}% in the median round",
+        "\n{} honest workers beside one credential with {connections} connections; these sent {messages} messages \
+         and were dismissed {dismissals} times\nhonest throughput beside them: {:.1}% in the median round, {:.1}% \
+         if they ran elsewhere, {:.1}% by processor time",
         args.honest,
-        args.hostile as usize * Attack::ALL.len(),
-        Attack::ALL.len(),
-        harm.messages.load(Ordering::Relaxed),
-        harm.dismissals.load(Ordering::Relaxed),
-        100.0 * beside.iter().sum::<f64>() / alone.iter().sum::<f64>(),
-        100.0 * median_ratio(&beside, &alone),
+        100.0 * median(&ratios),
+        100.0 * median(&apart),
+        100.0 * median(&costs),
     ))
 }
 
-async fn results_per_second(booked: &Booked, time: Duration) -> f64 {
+/// What honest workers got in a while.
+struct Measured {
+    results_per_second: f64,
+    /// In a second of processor time of this process, in which the coordinator and the honest workers run.
+    results_per_processor_second: f64,
+    /// How many processors the hostile process took.
+    hostile_processors: f64,
+}
+
+async fn measured(booked: &Booked, time: Duration, hostile: Option<&Hostile>) -> Result<Measured> {
+    let now = || {
+        let results = booked.ranges.load(Ordering::Relaxed) as f64;
+        let own = process::processor_seconds(std::process::id());
+        (results, own, hostile.map_or(0.0, Hostile::processor_seconds))
+    };
     tokio::time::sleep(SETTLE).await;
-    let (before, begun) = (booked.ranges.load(Ordering::Relaxed), Instant::now());
+    let (before, begun) = (now(), Instant::now());
     tokio::time::sleep(time).await;
-    let after = booked.ranges.load(Ordering::Relaxed);
-    (after - before) as f64 / begun.elapsed().as_secs_f64()
+    let (after, seconds) = (now(), begun.elapsed().as_secs_f64());
+    let results = after.0 - before.0;
+    Ok(Measured {
+        results_per_second: results / seconds,
+        results_per_processor_second: results / (after.1 - before.1),
+        hostile_processors: (after.2 - before.2) / seconds,
+    })
 }

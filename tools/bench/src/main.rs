@@ -43,8 +43,8 @@ enum BenchCommand {
     /// The farm itself: tasks and durable results a second under workers that count nothing, the
     /// coordinator's memory, and what `queens count` costs over the bare counting loop
     Farm(farm::FarmBenchArgs),
-    /// What workers that flood the coordinator cost honest ones: durable results a second
-    /// without and with them, side by side in one process
+    /// What one credential that floods the coordinator costs honest workers: durable results a second
+    /// without and with it, in turns
     Hostile(hostile::HostileBenchArgs),
     /// What a client that asks for much costs honest workers and an honest client: durable results a
     /// second and the time of a submission without and with it, in turns
@@ -61,6 +61,9 @@ enum BenchCommand {
     /// The hostile client of `clients`, in a process of its own
     #[command(hide = true)]
     Demand(clients::DemandArgs),
+    /// The hostile workers of `hostile`, in a process of their own
+    #[command(hide = true)]
+    Attack(hostile::AttackArgs),
     /// The coordinator of `farm`, in a process of its own
     #[command(hide = true)]
     Coordinator(coordinator::CoordinatorArgs),
@@ -75,6 +78,7 @@ async fn main() -> Result<()> {
         BenchCommand::Hostile(args) => hostile::run(args).await,
         BenchCommand::Clients(args) => clients::run(args).await,
         BenchCommand::Demand(args) => clients::flood(args).await,
+        BenchCommand::Attack(args) => hostile::flood(args).await,
         BenchCommand::Methods(args) => methods::run(args),
         BenchCommand::Phases(args) => phases::run(&args),
         BenchCommand::Threads(args) => threads::run(&args),

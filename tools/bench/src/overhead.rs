@@ -46,7 +46,7 @@ pub(crate) async fn run(args: &OverheadArgs) -> Result<()> {
             ledger: None,
         };
         let begun = Instant::now();
-        let counted = count.run(Duration::from_secs(1), |_| (), std::future::pending()).await?;
+        let counted = count.run(Duration::from_secs(1), |_| (), tokio_stream::pending()).await?;
         farm.push(begun.elapsed().as_secs_f64());
         if counted.job.total != total {
             return Err(anyhow::anyhow!("the two totals differ"));

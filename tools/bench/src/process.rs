@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use service::Endpoint;
+use service::{Endpoint, Proofs};
 
 /// A coordinator with a temporary ledger. Dropping the value ends the process and removes the ledger.
 pub(crate) struct Coordinator {
@@ -24,11 +24,11 @@ impl Coordinator {
         let mut command = this_program()?;
         command.args(["coordinator", "--listen", &address, "--ledger"]);
         command.arg(folder.join("ledger.db")).stdin(Stdio::null());
-        let mut endpoint = Endpoint::new(&address, None);
+        let mut endpoint = Endpoint::new(&address, Proofs::default());
         if tls {
             let join = folder.join("join");
             command.arg("--join-file").arg(&join);
-            endpoint = Endpoint::join_file(join);
+            endpoint = Endpoint::join_file(join, Proofs::default());
         }
         let child = command.spawn().context("the coordinator cannot be started")?;
         let coordinator = Coordinator { child, folder, endpoint };
@@ -79,6 +79,59 @@ impl Drop for Coordinator {
         let _ = self.child.wait();
         let _ = std::fs::remove_dir_all(&self.folder);
     }
+}
+
+/// Somebody hostile, in a process of its own. Dropping the value ends it.
+pub(crate) struct Hostile(Child);
+
+impl Hostile {
+    /// Starts this program with these arguments.
+    pub(crate) fn start(arguments: &[&str]) -> Result<Hostile> {
+        let mut command = this_program()?;
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());
+        Ok(Hostile(command.spawn().context("it cannot be started")?))
+    }
+
+    /// Its processor time so far, in seconds of one processor, or 0 if the system does not tell.
+    pub(crate) fn processor_seconds(&self) -> f64 {
+        processor_seconds(self.0.id())
+    }
+
+    /// What it has printed when it ends by itself.
+    pub(crate) async fn said(mut self) -> Result<String> {
+        let mut said = String::new();
+        let mut out = self.0.stdout.take().context("it is piped")?;
+        let read = tokio::task::spawn_blocking(move || {
+            std::io::Read::read_to_string(&mut out, &mut said).map(|_| said)
+        });
+        Ok(read.await??)
+    }
+}
+
+impl Drop for Hostile {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The processor time of a process so far, in seconds of one processor, or 0 if the system does not tell.
+pub(crate) fn processor_seconds(process: u32) -> f64 {
+    /// The system counts in hundredths of a second.
+    const TICKS: f64 = 100.0;
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // The second field is a name in parentheses; user and system time are the 14th and 15th.
+    let Some((_, rest)) = stat.rsplit_once(')') else { return 0.0 };
+    let ticks =
+        rest.split_whitespace().skip(11).take(2).filter_map(|tick| tick.parse::<f64>().ok());
+    ticks.sum::<f64>() / TICKS
+}
+
+/// What a throughput that was measured beside somebody hostile would be if the hostile process ran elsewhere: it
+/// took `hostile_seconds` of processor time in `seconds`.
+pub(crate) fn apart(throughput: f64, hostile_seconds: f64, seconds: f64) -> Result<f64> {
+    let processors = std::thread::available_parallelism()?.get() as f64;
+    Ok(throughput * processors / (processors - hostile_seconds / seconds).max(0.1))
 }
 
 fn free_port() -> std::io::Result<u16> {

@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 
 use board::{Cut, Method, Problem};
 use farm::{
-    Across, AuditPolicy, AuditView, Held, JobState, LoanKind, LoanProof, Plan, Range, Suspect,
+    Across, AuditPolicy, AuditView, Held, JobState, LoanKind, LoanProof, Maker, Plan, Range,
+    Suspect,
 };
 use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint};
@@ -155,7 +156,9 @@ fn delimited(tag: u32, bytes: &[u8], out: &mut Vec<u8>) {
 }
 
 fn text(name: &str, source: &mut Source<'_>) -> String {
+    let is_name = matches!(name, "owner" | "key");
     match source.below(8) {
+        1.. if is_name => "rack7".into(),
         0 => String::new(),
         1 => "x".repeat(129),
         _ if name == "total" => (u128::from(source.number()) << source.below(64)).to_string(),
@@ -185,7 +188,13 @@ fn audit(source: &mut Source<'_>) -> Vec<u8> {
 fn held(source: &mut Source<'_>) -> Vec<u8> {
     let suspects = source.below(1 + Suspect::NAMED) as u64;
     let range = |start| Range::new(start, start + 1).expect("it has a task");
-    let suspect = |start| Suspect { range: range(start), count: start, worker: "a".into() };
+    let maker = Maker { owner: "o".into(), machine: "m".into() };
+    let suspect = |start| Suspect {
+        range: range(start),
+        count: start,
+        worker: "a".into(),
+        maker: maker.clone(),
+    };
     let held = Held { reason: text("reason", source), worst: (0..suspects).map(suspect).collect() };
     wire::v1::Held::from(held).encode_to_vec()
 }

@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 
 use evidence::{Sample, check, export};
 use farm::{
-    Author, JobId, KernelName, LeaseId, LedgerCommand, LoanKind, LoanProof, Maker, Method, Plan,
-    Problem, Range, Report, Slice, Tally,
+    Author, JobId, KernelName, LeaseId, LedgerCommand, LoanKind, LoanProof, Maker, Method, Origin,
+    Plan, Problem, Range, Report, Slice, Tally,
 };
 use fuzz::Source;
 use ledger::{CheckedLedger, Evidence, LedgerFault};
@@ -24,7 +24,8 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let tasks = board::Cut::new(problem, method).expect("such a plan exists").len();
     let (plan, slice) = (Plan { problem, method, tasks }, Slice::ALL);
     let write = |command| drop(ledger.apply(&[command]).expect("it is written"));
-    write(LedgerCommand::CreateJob { job: JOB, plan, slice, priority: 0, audit: None });
+    let origin = Origin::default();
+    write(LedgerCommand::CreateJob { job: JOB, origin, plan, slice, priority: 0, audit: None });
     for (start, end, count) in [(0, 5, 12), (5, tasks, 80)] {
         let fingerprint = plan.fingerprint();
         let report = Report {

@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 
 use farm::{
     Across, AuditPolicy, Author, Config, Farm, JobId, JobState, KernelName, LeaseId, LedgerCommand,
-    LoanKey, LoanKind, LoanProof, Maker, Method, Millis, Plan, Problem, Range, Report, Slice,
-    Tally,
+    LoanKey, LoanKind, LoanProof, Maker, Method, Millis, Origin, Plan, Problem, Range, Report,
+    Slice, Tally,
 };
 use fuzz::Source;
 use ledger::{CheckedLedger, Ledger, LedgerFault};
@@ -63,9 +63,9 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
             by_search: false,
             across: Across::Machines,
         };
-        let (job, slice) = (JobId(job), Slice::ALL);
+        let (job, origin, slice) = (JobId(job), Origin::default(), Slice::ALL);
         let commands = [
-            LedgerCommand::CreateJob { job, plan, slice, priority: 1, audit: Some(policy) },
+            LedgerCommand::CreateJob { job, origin, plan, slice, priority: 1, audit: Some(policy) },
             range(0, 10, 7),
             range(10, 30, 5),
             range(30, 40, 3),
@@ -84,8 +84,9 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
         };
         ledger.apply(&[last]).expect("it is written");
     }
-    let (plan, slice) = (plan(), Slice::ALL);
-    let job = LedgerCommand::CreateJob { job: JobId(9), plan, slice, priority: 3, audit: None };
+    let origin = Origin { owner: "lab".into(), key: Some("nightly".into()) };
+    let (job, plan, slice) = (JobId(9), plan(), Slice::ALL);
+    let job = LedgerCommand::CreateJob { job, origin, plan, slice, priority: 3, audit: None };
     ledger.apply(&[job]).expect("it is written");
     let author = by("a");
     let report = whole();

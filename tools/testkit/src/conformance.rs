@@ -6,8 +6,8 @@
 use farm::rules::{self, MemoryStore};
 use farm::{
     Across, AuditPolicy, Author, Found, IntervalSet, JobId, JobState, KernelName, LeaseId,
-    LedgerAnswer, LedgerCommand, LoanKind, LoanProof, Maker, Method, Plan, Problem, Range, Report,
-    Restored, RestoredJob, Slice, Tally, Withdrawn,
+    LedgerAnswer, LedgerCommand, LoanKind, LoanProof, Maker, Method, Origin, Plan, Problem, Range,
+    Report, Restored, RestoredJob, Slice, Tally, Withdrawn,
 };
 
 /// A store behind the farm's rules.
@@ -57,6 +57,7 @@ pub fn check<S: Subject>(new: impl Fn() -> S) {
     a_batch_is_applied_whole_or_not_at_all(&mut new());
     rows_are_compared_where_they_tile(&mut new());
     audits_are_found_in_order_and_confirmed(&mut new());
+    what_one_owner_confirmed_waits_again_when_owners_are_asked_for(&mut new());
     a_held_job_keeps_its_reason_until_it_is_audited(&mut new());
     a_settlement_keeps_what_others_confirmed_and_takes_the_rest_back(&mut new());
 }
@@ -121,7 +122,7 @@ fn audits_are_found_in_order_and_confirmed(store: &mut impl Subject) {
     write(store, &[job(JOB), accept(JOB, "a", 10, 20, 1), accept(JOB, "a", 0, 10, 2)]);
     let audit = LedgerCommand::RequestAudit { job: JOB, policy: ALL };
     let answers = store.apply(&[audit]).expect("the job is there");
-    assert_eq!(answers, [LedgerAnswer::AuditNoted { wanted: 2 }]);
+    assert_eq!(answers, [LedgerAnswer::AuditNoted { wanted: 2, agreed: 0 }]);
     for (worker, name, count) in [("a", "search", 2), ("b", "avx2", 2), ("b", "search", 3)] {
         let second = confirm(JOB, worker, name, (0, 10), count);
         store.apply(&[second]).expect_err("it confirms nothing");
@@ -137,6 +138,33 @@ fn audits_are_found_in_order_and_confirmed(store: &mut impl Subject) {
     assert_eq!(ranges(store.apply(&[find()]).expect("it reads only")), []);
     let job = restored(store, JOB);
     assert_eq!((job.audits_wanted, job.audits_agreed, job.disputes.len()), (1, 1, 1));
+}
+
+fn what_one_owner_confirmed_waits_again_when_owners_are_asked_for(store: &mut impl Subject) {
+    // Given: two ranges of one owner's machine, confirmed by its other machine and by another owner's.
+    let by = |owner: &str| Author {
+        maker: Maker { owner: owner.into(), machine: "b".into() },
+        ..author("b")
+    };
+    write(store, &[job(JOB), accept(JOB, "a", 0, 50, 1), accept(JOB, "a", 50, 100, 2)]);
+    let ask = |policy| LedgerCommand::RequestAudit { job: JOB, policy };
+    write(store, &[ask(ALL), confirm(JOB, "b", "search", (0, 50), 1)]);
+    let second = report(JOB, "search", (50, 100), 2);
+    write(store, &[LedgerCommand::Confirm { report: second, author: by("other") }]);
+    write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 3 }]);
+
+    // When an audit of nothing more wants opinions of other owners
+    let owners = AuditPolicy { across: Across::Owners, share_ppm: 0, ..ALL };
+    let answers = store.apply(&[ask(owners)]).expect("the job is there");
+
+    // Then only the second confirmation still counts, and the job is not done before there is another.
+    assert_eq!(answers, [LedgerAnswer::AuditNoted { wanted: 1, agreed: 1 }]);
+    assert_eq!(restored(store, JOB).state, JobState::Running);
+    store.apply(&[confirm(JOB, "c", "search", (0, 50), 1)]).expect_err("the same owner");
+    let second = report(JOB, "search", (0, 50), 1);
+    write(store, &[LedgerCommand::Confirm { report: second, author: by("other") }]);
+    write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 3 }]);
+    assert_eq!(restored(store, JOB).audits_agreed, 2);
 }
 
 fn a_held_job_keeps_its_reason_until_it_is_audited(store: &mut impl Subject) {
@@ -167,7 +195,7 @@ fn a_held_job_keeps_its_reason_until_it_is_audited(store: &mut impl Subject) {
     let none = AuditPolicy { share_ppm: 0, ..ALL };
     let audit = LedgerCommand::RequestAudit { job: JOB, policy: none };
     let answers = store.apply(&[audit]).expect("the job is there");
-    assert_eq!(answers, [LedgerAnswer::AuditNoted { wanted: 8 }]);
+    assert_eq!(answers, [LedgerAnswer::AuditNoted { wanted: 8, agreed: 0 }]);
     let restored = self::restored(store, JOB);
     let found = (restored.state, restored.held, restored.audit);
     assert_eq!(found, (JobState::Running, None, Some(none)));
@@ -219,7 +247,9 @@ fn plan() -> Plan {
 }
 
 fn job(job: JobId) -> LedgerCommand {
-    LedgerCommand::CreateJob { job, plan: plan(), slice: Slice::ALL, priority: 3, audit: None }
+    let origin = Origin { owner: "lab".into(), key: Some(format!("job {job}")) };
+    let (plan, slice) = (plan(), Slice::ALL);
+    LedgerCommand::CreateJob { job, origin, plan, slice, priority: 3, audit: None }
 }
 
 fn accept(job: JobId, worker: &str, start: u64, end: u64, count: u64) -> LedgerCommand {

@@ -3,6 +3,9 @@
 //! Each command prints the commands that it runs, and ends with the exit code of the first that fails.
 #![forbid(unsafe_code)]
 
+mod package;
+
+use std::ffi::OsStr;
 use std::process::{Command, ExitCode};
 
 use clap::{Parser, Subcommand};
@@ -55,6 +58,12 @@ enum Task {
         /// The number of workers
         #[arg(long, default_value_t = 2)]
         workers: u32,
+    },
+    /// Makes the static program and its packages: archive, deb, rpm and wheel
+    Package {
+        /// What to make them for [default: this machine's processor]
+        #[arg(long, value_enum)]
+        target: Option<package::Target>,
     },
 }
 
@@ -112,6 +121,7 @@ fn run(task: Task) -> Result<(), u8> {
             let scale = format!("worker={workers}");
             Step::new("docker").args(["compose", "up", "--build", "--scale", &scale]).run()
         }
+        Task::Package { target } => package::run(target),
     }
 }
 
@@ -119,8 +129,8 @@ impl Seeds {
     fn run(self, test: Step, prefix: &str) -> Result<(), u8> {
         let test = test.args(["--", "--nocapture"]);
         let test = match (self.seeds, self.seed) {
-            (Some(seeds), _) => test.env(&format!("{prefix}_SEEDS"), &seeds.to_string()),
-            (None, Some(seed)) => test.env(&format!("{prefix}_SEED"), &seed.to_string()),
+            (Some(seeds), _) => test.env(&format!("{prefix}_SEEDS"), seeds.to_string()),
+            (None, Some(seed)) => test.env(&format!("{prefix}_SEED"), seed.to_string()),
             (None, None) => test,
         };
         test.run()
@@ -135,17 +145,23 @@ fn cargo(subcommand: &str) -> Step {
 }
 
 impl Step {
-    fn new(program: &str) -> Step {
+    fn new(program: impl AsRef<OsStr>) -> Step {
         Step(Command::new(program))
     }
 
-    fn args(mut self, arguments: impl IntoIterator<Item = impl AsRef<std::ffi::OsStr>>) -> Step {
+    fn args(mut self, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Step {
         self.0.args(arguments);
         self
     }
 
-    fn env(mut self, name: &str, value: &str) -> Step {
+    fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Step {
         self.0.env(name, value);
+        self
+    }
+
+    /// Runs it in this folder.
+    fn within(mut self, folder: &str) -> Step {
+        self.0.current_dir(folder);
         self
     }
 

@@ -30,10 +30,17 @@ impl Farm {
         self.command(command, Pending::Audit { request, job: id });
     }
 
-    pub(super) fn audit_noted(&mut self, request: RequestId, id: JobId, wanted: u64) {
+    /// So many ranges are wanted now, and so many agreed.
+    pub(super) fn audit_noted(
+        &mut self,
+        request: RequestId,
+        id: JobId,
+        (wanted, agreed): (u64, u64),
+    ) {
         let job = self.jobs.get_mut(&id).expect("jobs are never removed");
         job.audits.asked -= 1;
         job.audits.forget(wanted);
+        job.audits_agreed = agreed;
         self.reopen(id);
         self.effects.push(Effect::Reply { request, answer: Ok(id) });
         self.find_audits(id);
@@ -74,6 +81,7 @@ impl Farm {
     pub(super) fn confirm_written(&mut self, session: SessionId, report: Report) {
         let job = self.jobs.get_mut(&report.job).expect("jobs are never removed");
         job.audits.confirmed(report.range);
+        job.overruns.counted(report.range);
         job.audits_agreed += 1;
         self.ack(session, &report, Verdict::Agreed);
         self.find_audits(report.job);

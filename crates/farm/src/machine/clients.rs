@@ -1,36 +1,79 @@
 //! Jobs: their beginning, their rests and their end. What holds a total up is in `holds`.
 
-use super::{Farm, Pending};
+use super::{Config, Farm, Pending};
 use crate::job::Job;
-use crate::{Effect, JobId, JobState, LedgerCommand, Refusal, RequestId};
+use crate::{Effect, JobId, JobState, LedgerCommand, Origin, Refusal, RequestId};
 
 impl Farm {
-    /// The job exists once the ledger has it: until then nothing of it is lent.
+    /// The job exists once the ledger has it: until then nothing of it is lent. A submission that repeats the key of
+    /// a job of its owner is answered with that job.
     pub(super) fn submitted(&mut self, request: RequestId, job: Job) {
-        let most = self.config.max_jobs;
-        if self.live_jobs() >= most {
-            let answer = Err(Refusal::TooManyJobs { most });
-            self.effects.push(Effect::Reply { request, answer });
-            return;
+        if let Some(&id) = self.keys.get(&job.origin) {
+            return self.submitted_again(request, id, &job);
+        }
+        if let Some(refusal) = self.too_many(&job.origin.owner) {
+            return self.effects.push(Effect::Reply { request, answer: Err(refusal) });
         }
         let id = JobId(self.next_job);
         self.next_job += 1;
+        self.note_key(&job.origin, id);
         let Job { plan, slice, priority, policy: audit, .. } = job;
-        let command = LedgerCommand::CreateJob { job: id, plan, slice, priority, audit };
-        self.command(command, Pending::Job { request, id, job: Box::new(job) });
+        let origin = job.origin.clone();
+        let command = LedgerCommand::CreateJob { job: id, origin, plan, slice, priority, audit };
+        self.command(command, Pending::Job { requests: vec![request], id, job: Box::new(job) });
     }
 
-    /// Jobs that have not ended, those on their way into the ledger included.
-    fn live_jobs(&self) -> usize {
-        let coming = self.pending.values().filter(|pending| matches!(pending, Pending::Job { .. }));
+    fn submitted_again(&mut self, request: RequestId, id: JobId, wanted: &Job) {
+        let coming = self.pending.values_mut().find_map(|pending| match pending {
+            Pending::Job { requests, id: of, job } if *of == id => Some((requests, job)),
+            _ => None,
+        });
+        let is_it = match (self.jobs.get(&id), &coming) {
+            (Some(job), _) => job.answers(wanted),
+            (None, Some((_, job))) => job.answers(wanted),
+            (None, None) => unreachable!("a job with a key exists, or is on its way"),
+        };
+        match coming {
+            // Whoever repeats a submission is answered no sooner than the first.
+            Some((requests, _)) if is_it => requests.push(request),
+            _ => {
+                let answer = if is_it { Ok(id) } else { Err(Refusal::KeyTaken(id)) };
+                self.effects.push(Effect::Reply { request, answer });
+            }
+        }
+    }
+
+    /// Keeps in mind that this is the job of its key, if it has one.
+    pub(super) fn note_key(&mut self, origin: &Origin, id: JobId) {
+        if origin.key.is_some() {
+            self.keys.insert(origin.clone(), id);
+        }
+    }
+
+    /// Why an owner may have no further job. Jobs on their way into the ledger count.
+    fn too_many(&self, owner: &str) -> Option<Refusal> {
+        let coming = self.pending.values().filter_map(|pending| match pending {
+            Pending::Job { job, .. } => Some(&**job),
+            _ => None,
+        });
         let live = self.jobs.values().filter(|job| !job.durable_state.is_over());
-        coming.count() + live.count()
+        let (mut all, mut own) = (0, 0);
+        for job in coming.chain(live) {
+            all += 1;
+            own += usize::from(job.origin.owner == owner);
+        }
+        let Config { max_jobs, max_jobs_per_owner, .. } = self.config;
+        if own >= max_jobs_per_owner {
+            return Some(Refusal::TooManyOfOwner { most: max_jobs_per_owner });
+        }
+        (all >= max_jobs).then_some(Refusal::TooManyJobs { most: max_jobs })
     }
 
-    pub(super) fn job_written(&mut self, request: RequestId, id: JobId, job: Job) {
+    pub(super) fn job_written(&mut self, requests: Vec<RequestId>, id: JobId, job: Job) {
         self.jobs.insert(id, job);
         self.requeue(id);
-        self.effects.push(Effect::Reply { request, answer: Ok(id) });
+        let replies = requests.into_iter().map(|request| Effect::Reply { request, answer: Ok(id) });
+        self.effects.extend(replies);
         self.finish_if_covered(id);
     }
 

@@ -3,12 +3,13 @@
 //! A worker holds about `lease_ms` worth of work, by its own measured speed; towards the end of a
 //! job less, in proportion to its share of all workers' speed, so that all finish together. It is
 //! served again when half of that is left. A worker without company that may count the job has
-//! nobody to leave a share for. Before its speed on a job is known it gets a probe. A job that it
-//! has no memory for is passed over. What may have killed workers comes last within its job.
+//! nobody to leave a share for. Before its speed on a job is known it gets a probe, and then leases that grow
+//! with what the speed was measured on. A job that it has no memory for is passed over. What may have killed
+//! workers comes last within its job.
 
 use super::Farm;
 use crate::job::Job;
-use crate::lease::Lease;
+use crate::lease::{Lease, Term};
 use crate::session::Session;
 use crate::{
     Effect, IntervalSet, JobId, LeaseId, Loan, LoanKind, LoanTerms, Millis, Range, Recount,
@@ -18,6 +19,9 @@ use crate::{
 /// No lease is larger, so that losing one never costs more than this, whatever a worker claims
 /// about its speed.
 const MAX_LEASE_TASKS: u64 = 1 << 22;
+/// No lease has more than so many times the tasks, for each thread, that its worker's speed was measured on. The
+/// first tasks of a plan may be a hundred times as cheap as the others.
+const MAX_GROWTH: u128 = 16;
 
 impl Farm {
     /// Lends to one session until it has enough or nothing is left.
@@ -102,7 +106,8 @@ impl Farm {
             Some((range, Recount { unlike: job.disputes[&range].kernel, by_search: false }))
         };
         disputed().or_else(|| {
-            let (range, unlike) = job.audits.for_session(session, job.across())?;
+            let may = |range| !job.overruns.sets_back(range, session.maker(), self.now);
+            let (range, unlike) = job.audits.for_session(session, job.across(), may)?;
             Some((range, Recount { unlike, by_search }))
         })
     }
@@ -115,7 +120,8 @@ impl Farm {
         let mut open = disputes.filter(|(range, dispute)| {
             let waits = dispute.recount.is_none() && !dispute.settling;
             let fits = range.len() <= session.room() || session.outstanding == 0;
-            waits && fits && !dispute.has_voted(session.maker(), job.across())
+            let is_others_turn = job.overruns.sets_back(**range, session.maker(), self.now);
+            waits && fits && !is_others_turn && !dispute.has_voted(session.maker(), job.across())
         });
         open.next().map(|(&range, _)| range)
     }
@@ -134,7 +140,8 @@ impl Farm {
                 Some(dispute) => dispute.recount = Some(lease),
                 None => job.audits.lend(range, lease),
             }
-            self.loan(id, lease, job_id, range, Some(recount));
+            let term = self.term(job_id, self.jobs[&job_id].overruns.stretch(range));
+            self.loan(id, lease, job_id, range, Some(recount), term);
             return true;
         }
         let wanted = self.wanted_tasks(id, job_id, self.jobs[&job_id].free_tasks());
@@ -146,7 +153,7 @@ impl Farm {
         let job = self.jobs.get_mut(&job_id).expect("it has work");
         let range = job.lend(id, tasks, lease).or_else(|| job.lend_suspected(tasks, lease));
         let range = range.expect("it has free ordinals");
-        self.loan(id, lease, job_id, range, None);
+        self.loan(id, lease, job_id, range, None, self.term(job_id, 1));
         true
     }
 
@@ -167,7 +174,8 @@ impl Farm {
             false => pool,
             true => pool * u128::from(rate) / (2 * u128::from(job.rate().max(rate).max(1))),
         };
-        let tasks = lease.min(share).min(u128::from(MAX_LEASE_TASKS));
+        let known = u128::from(job.tasks_measured(id)) * u128::from(threads) * MAX_GROWTH;
+        let tasks = lease.min(share).min(known).min(u128::from(MAX_LEASE_TASKS));
         u64::try_from(tasks).expect("it is at most MAX_LEASE_TASKS").max(threads)
     }
 
@@ -178,9 +186,9 @@ impl Farm {
         job: JobId,
         range: Range,
         recount: Option<Recount>,
+        term: Term,
     ) {
-        let deadline = self.deadline(job);
-        self.lend(session, lease, job, range, recount.is_some(), deadline);
+        self.lend(session, lease, job, range, recount.is_some(), term);
         let (plan, fingerprint) = (self.jobs[&job].plan, self.jobs[&job].fingerprint);
         let kind = if recount.is_some() { LoanKind::Recount } else { LoanKind::Count };
         let owner = &self.sessions[&session].maker().owner;
@@ -190,7 +198,7 @@ impl Farm {
         self.effects.push(Effect::Lend { session, loan });
     }
 
-    /// Notes that `range` is with `session` until `deadline`, under a new or an adopted lease.
+    /// Notes that `range` is with `session` for this term, under a new or an adopted lease.
     pub(super) fn lend(
         &mut self,
         session_id: SessionId,
@@ -198,7 +206,7 @@ impl Farm {
         job: JobId,
         range: Range,
         recount: bool,
-        deadline: Millis,
+        term: Term,
     ) {
         let new = Lease {
             session: session_id,
@@ -207,7 +215,7 @@ impl Farm {
             recount,
             reported: false,
             lent_at: self.now,
-            deadline,
+            term,
         };
         self.leases.lend(lease, range, new);
         let session = self.sessions.get_mut(&session_id).expect("only sessions are lent to");
@@ -215,9 +223,10 @@ impl Farm {
         session.outstanding += range.len();
     }
 
-    /// A lease that is lent or renewed now runs until then.
-    pub(super) fn deadline(&self, job: JobId) -> Millis {
-        self.now.after(self.config.lease_ttl_ms.saturating_mul(self.jobs[&job].patience))
+    /// The term of what is lent now; with news, `stretch` times as long as usual.
+    pub(super) fn term(&self, job: JobId, stretch: u64) -> Term {
+        let ttl_ms = self.config.lease_ttl_ms.saturating_mul(self.jobs[&job].patience);
+        Term::new(self.now, ttl_ms, stretch)
     }
 
     /// Takes back what is overdue.
@@ -225,12 +234,26 @@ impl Farm {
         self.leases.forget_orphans(self.now);
         while let Some(id) = self.leases.overdue(self.now) {
             let lease = self.leases.get(id).expect("it is overdue");
+            let (session, job, lent_at) = (lease.session, lease.job, lease.lent_at);
             if !lease.reported {
-                let (session, job, lent_at) = (lease.session, lease.job, lease.lent_at);
                 self.missed(session, job, lent_at);
+            } else if lease.recount && lease.term.end <= self.now {
+                self.overrun(id);
             }
             self.revoke(id);
         }
+    }
+
+    /// A worker has said for all of a lease's term that it was getting on, and a recount has not come back. Others
+    /// of another party are asked first, and whoever is asked next has more time.
+    fn overrun(&mut self, id: LeaseId) {
+        let lease = self.leases.get(id).expect("callers name leases that exist");
+        let (range, held_ms) = (lease.open.iter().next(), self.now.0 - lease.lent_at.0);
+        let maker = self.sessions[&lease.session].maker();
+        let job = self.jobs.get_mut(&lease.job).expect("jobs are never removed");
+        let (party, until) = (maker.party(job.across()), self.now.after(held_ms));
+        job.overruns.note(range.expect("a lease is not empty"), party, until);
+        self.rests.insert(until);
     }
 
     /// A worker that is there has reported nothing of a lease, all its time long.
@@ -246,7 +269,7 @@ impl Farm {
             job.patience = (job.patience * 2).min(MAX_PATIENCE);
             job.heard_at = self.now;
         }
-        let rest = self.deadline(job_id);
+        let rest = self.term(job_id, 1).deadline;
         self.rests.insert(rest);
         let session = self.sessions.get_mut(&session).expect("leases end with it");
         session.rests_until = Some(rest);

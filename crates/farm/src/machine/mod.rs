@@ -26,13 +26,14 @@ pub use restore::{Restored, RestoredDispute, RestoredJob};
 
 use self::staff::Staff;
 use crate::job::Job;
-use crate::lease::Leases;
+use crate::job_view::turn;
+use crate::lease::{Leases, Term};
 use crate::losses::Losses;
 use crate::session::Session;
 use crate::{
     AuditView, Author, Distrusted, Effect, Event, IntervalSet, JobId, JobState, JobView, LeaseId,
-    LedgerAnswer, LedgerCommand, LoanKey, Maker, Millis, Party, Report, RequestId, SessionId,
-    Ticket, WorkerView,
+    LedgerAnswer, LedgerCommand, LoanKey, Maker, Millis, Origin, Party, Report, RequestId,
+    SessionId, Ticket, WorkerView,
 };
 
 /// The farm's few tunable times and sizes.
@@ -49,6 +50,8 @@ pub struct Config {
     pub probe_tasks: u64,
     /// The most jobs that have not ended; further ones are refused.
     pub max_jobs: usize,
+    /// The most jobs of one owner that have not ended; further ones of that owner are refused.
+    pub max_jobs_per_owner: usize,
 }
 
 impl Default for Config {
@@ -59,6 +62,7 @@ impl Default for Config {
             grace_ms: 5_000,
             probe_tasks: 4,
             max_jobs: 1_000,
+            max_jobs_per_owner: 250,
         }
     }
 }
@@ -75,6 +79,8 @@ pub struct Farm {
     lend_from: Option<Millis>,
     epoch: u64,
     jobs: BTreeMap<JobId, Job>,
+    /// The jobs that have a key, those on their way into the ledger included.
+    keys: BTreeMap<Origin, JobId>,
     /// Running jobs in the order in which they are served.
     queue: BTreeSet<(Reverse<i32>, JobId)>,
     sessions: BTreeMap<SessionId, Session>,
@@ -102,7 +108,7 @@ pub struct Farm {
 /// What to do when the ledger has answered.
 #[derive(Debug)]
 enum Pending {
-    Job { request: RequestId, id: JobId, job: Box<Job> },
+    Job { requests: Vec<RequestId>, id: JobId, job: Box<Job> },
     State { request: RequestId, job: JobId, state: JobState },
     Done { job: JobId },
     Range { session: SessionId, report: Report, maker: Maker, audit: bool },
@@ -141,8 +147,17 @@ impl Farm {
             Event::Declined { session, lease } => self.declined(session, lease),
             Event::Leaving { session } => self.leaving(session),
             Event::Left { session } => self.lost(session),
-            Event::Submitted { request, plan, slice, priority, audit, thread_memory, known } => {
-                let mut job = Job::new(plan, slice, priority, thread_memory, known);
+            Event::Submitted {
+                request,
+                origin,
+                plan,
+                slice,
+                priority,
+                audit,
+                thread_memory,
+                known,
+            } => {
+                let mut job = Job::new(origin, plan, slice, priority, thread_memory, known);
                 job.policy = audit;
                 self.submitted(request, job);
             }
@@ -234,6 +249,7 @@ impl Farm {
         let workers: Vec<(SessionId, u32)> = holders.map(|id| (id, threads(id))).collect();
         JobView {
             id,
+            origin: job.origin.clone(),
             plan: job.plan,
             slice: job.slice,
             priority: job.priority,
@@ -271,19 +287,20 @@ impl Farm {
         LeaseId(self.epoch << 40 | self.next_lease)
     }
 
-    /// Until when a session may take up a lease that no session has. A lease of an earlier life of the
+    /// For how long a session may take up a lease that no session has. A lease of an earlier life of the
     /// coordinator is not known any more, and gets the time of a new one, once after the restart.
-    fn adoption_deadline(&self, lease: LeaseId) -> Option<Millis> {
+    fn adoption_term(&self, lease: LeaseId, job: JobId) -> Option<Term> {
         let is_earlier = lease.0 >> 40 < self.epoch && self.now < self.adopts_until;
-        let orphaned = self.leases.orphan_deadline(lease);
-        orphaned.or(is_earlier.then_some(self.adopts_until)).filter(|&deadline| deadline > self.now)
+        let earlier = Term { deadline: self.adopts_until, ..self.term(job, 1) };
+        let orphaned = self.leases.orphan_term(lease);
+        orphaned.or(is_earlier.then_some(earlier)).filter(|term| term.deadline > self.now)
     }
 
     fn answered(&mut self, ticket: Ticket, answer: LedgerAnswer) {
         use LedgerAnswer as Answer;
         match (self.pending.remove(&ticket), answer) {
-            (Some(Pending::Job { request, id, job }), Answer::Written) => {
-                self.job_written(request, id, *job);
+            (Some(Pending::Job { requests, id, job }), Answer::Written) => {
+                self.job_written(requests, id, *job);
             }
             (Some(Pending::State { request, job, state }), Answer::Written) => {
                 self.state_written(request, job, state);
@@ -300,7 +317,7 @@ impl Farm {
                 self.taken_back(&withdrawn);
                 self.effects.push(Effect::TrustNoted { request });
             }
-            (Some(Pending::Doubt { session, report }), Answer::AuditNoted { wanted }) => {
+            (Some(Pending::Doubt { session, report }), Answer::AuditNoted { wanted, .. }) => {
                 self.doubt_noted(session, report, wanted);
             }
             (Some(Pending::Hold { job, reason }), Answer::Held { worst }) => {
@@ -312,8 +329,8 @@ impl Farm {
             (Some(Pending::Dispute { session, report }), Answer::Written) => {
                 self.dispute_written(session, report);
             }
-            (Some(Pending::Audit { request, job }), Answer::AuditNoted { wanted }) => {
-                self.audit_noted(request, job, wanted);
+            (Some(Pending::Audit { request, job }), Answer::AuditNoted { wanted, agreed }) => {
+                self.audit_noted(request, job, (wanted, agreed));
             }
             (Some(Pending::FindAudits { job }), Answer::AuditsFound(rows)) => {
                 self.audits_found(job, rows);
@@ -334,7 +351,7 @@ impl Farm {
     fn requeue(&mut self, id: JobId) {
         self.staffing_changed = true;
         let job = &self.jobs[&id];
-        let key = (Reverse(job.priority), id);
+        let key = turn(job.priority, id);
         if job.state == JobState::Running {
             self.queue.insert(key);
         } else {

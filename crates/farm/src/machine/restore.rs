@@ -8,7 +8,7 @@ use crate::job::Job;
 use crate::losses::Losses;
 use crate::{
     AuditPolicy, Distrusted, Held, IntervalSet, JobId, JobState, KernelName, Known, LoanKey,
-    Millis, Plan, Range, Slice, Spent, Vote,
+    Millis, Origin, Plan, Range, Slice, Spent, Vote,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,6 +48,8 @@ impl Restored {
 pub struct RestoredJob {
     /// Its number.
     pub id: JobId,
+    /// Who submitted it.
+    pub origin: Origin,
     /// What it counts.
     pub plan: Plan,
     /// The part that is wanted of it.
@@ -111,6 +113,7 @@ impl Farm {
             lend_from: grace.then(|| now.after(config.grace_ms)),
             epoch: restored.epoch,
             jobs: BTreeMap::new(),
+            keys: BTreeMap::new(),
             queue: BTreeSet::new(),
             sessions: BTreeMap::new(),
             hungry: BTreeSet::new(),
@@ -129,6 +132,7 @@ impl Farm {
         for job in restored.jobs {
             let id = job.id;
             farm.next_job = farm.next_job.max(id.0 + 1);
+            farm.note_key(&job.origin, id);
             farm.jobs.insert(id, restore_job(job));
             farm.requeue(id);
             farm.look_again(id);
@@ -141,8 +145,8 @@ impl Farm {
 }
 
 fn restore_job(restored: RestoredJob) -> Job {
-    let RestoredJob { plan, slice, priority, thread_memory, .. } = restored;
-    let mut job = Job::new(plan, slice, priority, thread_memory, restored.known);
+    let RestoredJob { origin, plan, slice, priority, thread_memory, .. } = restored;
+    let mut job = Job::new(origin, plan, slice, priority, thread_memory, restored.known);
     for range in restored.accepted.iter() {
         assert!(job.holds(range), "{range} is outside of the plan");
         job.claim(range);

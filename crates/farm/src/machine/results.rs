@@ -31,14 +31,13 @@ use crate::{
 
 impl Farm {
     pub(super) fn reported(&mut self, session: SessionId, report: Report) {
-        let Some(known) = self.sessions.get_mut(&session) else { return };
+        let Some(known) = self.sessions.get(&session) else { return };
         let author = known.author().clone();
         let Report { job, fingerprint: plan, lease, range, ref proof, .. } = report;
         let terms = LoanTerms { job, plan, lease, owner: &author.maker.owner };
         if !self.key.recognizes(proof, &terms, range) {
             return self.dismiss(session, Dismissal::Unproven);
         }
-        (known.missed, known.rests_until) = (0, None);
         let Some(job) = self.jobs.get_mut(&report.job) else {
             return self.ack(session, &report, Verdict::Obsolete);
         };
@@ -50,18 +49,40 @@ impl Farm {
         if !job.holds(range) || !is_whole || !report.tally.is_sound() || !is_possible {
             return self.ack(session, &report, Verdict::Invalid);
         }
-        job.heard_at = self.now;
-        let threads = known.threads_for(job.thread_memory).max(1);
-        if self.holds(session, report.lease) {
-            // Only of what it holds: or it could claim any speed, and others' leases would shrink.
-            let job = self.jobs.get_mut(&report.job).expect("it was found");
-            job.measured(session, threads, report.range.len(), report.busy_us);
-            let deadline = self.deadline(report.job);
-            self.leases.renew(report.lease, deadline);
-            self.end_recount(&report);
-        }
+        self.note_progress(session, &report);
         self.judge(session, author, report);
         self.feed(session);
+    }
+
+    /// What a report says besides its count. One that takes something off a lease of its session renews the
+    /// lease and tells the worker's speed; so does one of which nothing is covered say that the worker does not
+    /// hang, and that the job's tasks do not outlast its deadlines. A report of anything else says none of it:
+    /// whoever repeats itself keeps nothing.
+    fn note_progress(&mut self, session_id: SessionId, report: &Report) {
+        let takes_off = self.takes_off(session_id, report);
+        let job = self.jobs.get_mut(&report.job).expect("callers name jobs that exist");
+        if !takes_off && job.claimed().intersects(report.range) {
+            return;
+        }
+        let session = self.sessions.get_mut(&session_id).expect("callers looked");
+        (session.missed, session.rests_until) = (0, None);
+        job.heard_at = self.now;
+        if takes_off {
+            let threads = session.threads_for(job.thread_memory).max(1);
+            job.measured(session_id, threads, report.range.len(), report.busy_us);
+            let fresh = self.term(report.job, 1);
+            self.leases.renew(report.lease, fresh);
+            self.end_recount(report);
+        }
+    }
+
+    /// Whether a report has ordinals that are still expected of a lease of its session. Numbers of leases alone do
+    /// not tell: after its ledger was restored from a copy, a coordinator may give one again.
+    fn takes_off(&self, session: SessionId, report: &Report) -> bool {
+        self.leases.get(report.lease).is_some_and(|lease| {
+            let is_its = lease.session == session && lease.job == report.job;
+            is_its && lease.open.intersects(report.range)
+        })
     }
 
     fn judge(&mut self, session: SessionId, author: Author, report: Report) {
@@ -92,15 +113,11 @@ impl Farm {
 
     /// The session's own lease will not report these ordinals again: others must count them.
     fn release_unusable(&mut self, session: SessionId, report: &Report) {
-        if self.holds(session, report.lease) {
+        if self.takes_off(session, report) {
             let job = self.jobs.get_mut(&report.job).expect("it was found");
             let freed = job.release(report.range, report.lease);
             freed.iter().for_each(|&part| self.shrink(report.lease, part, report.lease));
         }
-    }
-
-    fn holds(&self, session: SessionId, lease: LeaseId) -> bool {
-        self.leases.get(lease).is_some_and(|lease| lease.session == session)
     }
 
     /// Takes ordinals that a report on the lease `by` accounts for out of the lease `id`. A worker
@@ -255,6 +272,7 @@ impl Farm {
         }
         let job = self.jobs.get_mut(&report.job).expect("jobs are never removed");
         let dispute = job.disputes.remove(&report.range).expect("it was being settled");
+        job.overruns.counted(report.range);
         let rest = job.total.checked_sub(dispute.stored.count).expect("it includes its rows");
         job.total = rest.checked_add(report.tally.count.into()).expect("a total fits 128 bits");
         self.settling -= 1;

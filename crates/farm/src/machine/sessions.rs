@@ -15,8 +15,8 @@ impl Farm {
             self.effects.push(Effect::Dismiss { session: id, reason: Dismissal::Unproven });
             return;
         }
-        self.clear_process(hello.instance);
-        let same = |session: &Session| session.instance == hello.instance;
+        self.clear_process(session.process());
+        let same = |earlier: &Session| earlier.process() == session.process();
         let earlier = self.sessions.iter().find(|(_, session)| same(session)).map(|(&id, _)| id);
         if let Some(earlier) = earlier {
             self.dismiss(earlier, Dismissal::Replaced);
@@ -46,14 +46,18 @@ impl Farm {
     }
 
     /// A reconnected worker keeps what it still works on, as far as nobody else has it, within its credit and
-    /// until the deadline that it had before.
+    /// until the deadline that it had before. A ledger that was restored from a copy may have given the number of
+    /// a lease twice: a lease is of one job only, and the other job's range is lent anew.
     fn adopt(&mut self, id: SessionId, holding: Holding) {
         let Holding { lease, job: job_id, fingerprint, range, .. } = holding;
-        let deadline = match self.leases.get(lease) {
-            Some(held) => Some(held.deadline).filter(|_| held.session == id),
-            None => self.adoption_deadline(lease),
+        if !self.jobs.contains_key(&job_id) {
+            return;
+        }
+        let term = match self.leases.get(lease) {
+            Some(held) => Some(held.term).filter(|_| held.session == id && held.job == job_id),
+            None => self.adoption_term(lease, job_id),
         };
-        let Some(deadline) = deadline else { return };
+        let Some(term) = term else { return };
         let wanted =
             |job: &&mut Job| job.fingerprint == fingerprint && job.state == JobState::Running;
         let Some(job) = self.jobs.get_mut(&job_id).filter(wanted) else { return };
@@ -62,7 +66,7 @@ impl Farm {
             return;
         }
         for part in job.adopt(range.first(room), lease) {
-            self.lend(id, lease, job_id, part, false, deadline);
+            self.lend(id, lease, job_id, part, false, term);
         }
     }
 
@@ -98,16 +102,14 @@ impl Farm {
         self.left(id);
     }
 
-    /// A worker has finished a part of a loan that it will report as a whole.
+    /// A worker says that it has finished a part of a loan that it will report as a whole. Nobody can check that:
+    /// it is news of this lease, and of nothing else.
     pub(super) fn working(&mut self, id: SessionId, lease: LeaseId) {
         let whole = |lent: &&Lease| lent.session == id && lent.recount;
-        let Some(lent) = self.leases.get(lease).filter(whole) else { return };
-        let (job, deadline) = (lent.job, self.deadline(lent.job));
-        self.jobs.get_mut(&job).expect("jobs are never removed").heard_at = self.now;
-        self.leases.renew(lease, deadline);
-        let session = self.sessions.get_mut(&id).expect("it holds a lease");
-        (session.missed, session.rests_until) = (0, None);
-        self.feed(id);
+        if let Some(lent) = self.leases.get(lease).filter(whole) {
+            let fresh = self.term(lent.job, 1);
+            self.leases.renew(lease, fresh);
+        }
     }
 
     /// The one path for a session that is over, whatever ended it.

@@ -2,7 +2,7 @@
 
 use super::Farm;
 use crate::job::Job;
-use crate::session::Session;
+use crate::session::{Process, Session};
 use crate::{Effect, JobId, LeaseId, Range, SessionId};
 
 impl Farm {
@@ -10,27 +10,27 @@ impl Farm {
     /// its worker. Recounts are no case of it: their tasks were counted once.
     pub(super) fn lost(&mut self, id: SessionId) {
         let Some(session) = self.sessions.get(&id) else { return };
-        let (instance, owner) = (session.instance, session.maker().owner.clone());
+        let process = session.process().clone();
         let leases = session.leases.iter().filter(|_| !session.leaving);
         let held: Vec<(JobId, Range)> = leases.flat_map(|&lease| self.first_count(lease)).collect();
         let suspected = |(job, range): &(JobId, Range)| self.jobs[job].suspected_within(*range);
         let alone = held.iter().map(suspected).sum::<u64>() == 1;
         self.left(id);
-        if held.is_empty() || !self.losses.may_be_recorded(&owner, self.now) {
+        if held.is_empty() || !self.losses.may_be_recorded(&process.owner, self.now) {
             return;
         }
         for (id, range) in held {
             let job = self.jobs.get_mut(&id).expect("jobs are never removed");
-            if let Some(ordinal) = job.record_loss(range, instance, alone) {
-                self.losses.poisoned(&owner);
+            if let Some(ordinal) = job.record_loss(range, &process, alone) {
+                self.losses.poisoned(&process.owner);
                 self.effects.push(Effect::Poisoned { job: id, ordinal });
             }
         }
     }
 
     /// A process that was taken for dead is there.
-    pub(super) fn clear_process(&mut self, instance: u64) {
-        self.jobs.values_mut().for_each(|job| job.clear_process(instance));
+    pub(super) fn clear_process(&mut self, process: &Process) {
+        self.jobs.values_mut().for_each(|job| job.clear_process(process));
     }
 
     /// A job that is resumed tries its poisoned tasks again.

@@ -7,7 +7,7 @@ use super::{Select, Store, StoredJob};
 use crate::rows::{
     Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row, TrustChange,
 };
-use crate::{AuditPolicy, Distrusted, JobId, JobState, Maker, Party, Plan, Range, Slice};
+use crate::{AuditPolicy, Distrusted, JobId, JobState, Maker, Origin, Party, Plan, Range, Slice};
 
 /// Keeps everything in memory, and knows no times. Tests and simulations use it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -60,6 +60,7 @@ impl Store for MemoryStore {
     fn add_job(
         &mut self,
         id: JobId,
+        origin: &Origin,
         plan: &Plan,
         slice: Slice,
         priority: i32,
@@ -68,6 +69,7 @@ impl Store for MemoryStore {
         let job = MemoryJob {
             job: StoredJob {
                 id,
+                origin: origin.clone(),
                 plan: *plan,
                 slice,
                 priority,
@@ -133,17 +135,23 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    fn visit_of_party(
+    fn visit_with_seconds(
         &mut self,
         job: JobId,
-        party: &Party,
+        party: Option<&Party>,
         see: &mut dyn FnMut(CountedRange, Option<Maker>),
     ) -> Result<(), Contradiction> {
         let job = self.get(job)?;
         for (start, counted) in &job.rows {
             let second = job.seconds.get(start).map(|row| row.author.maker.clone());
-            let is_of = |maker: &Maker| party.includes(maker);
-            if is_of(&counted.row.author.maker) || second.as_ref().is_some_and(is_of) {
+            let is_wanted = match party {
+                Some(party) => {
+                    let mut makers = second.iter().chain([&counted.row.author.maker]);
+                    makers.any(|maker| party.includes(maker))
+                }
+                None => second.is_some(),
+            };
+            if is_wanted {
                 see(counted.clone(), second);
             }
         }

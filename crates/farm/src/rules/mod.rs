@@ -10,6 +10,7 @@
 //!   it says the same.
 //! - A settlement replaces the rows of a range. What they said stays as evidence.
 //! - A party that was proven wrong is believed no more, in all jobs that were not cancelled.
+//! - What two machines of one owner counted alike waits again once second opinions lie between owners.
 //! - A job that was done or held and is disputed, audited anew, or loses rows or confirmations no longer is.
 //! - A job ends only if its rows themselves say so.
 //!
@@ -26,7 +27,9 @@ pub use memory::{MemoryJob, MemoryStore};
 pub use restore::{restore, restore_job};
 pub use store::{Select, Store, StoredJob};
 
-use crate::rows::{Check, Contradiction, CountedRange, Row, Tiled, Tiling, is_second_opinion};
+use crate::rows::{
+    Check, Contradiction, CountedRange, DisputeState, Row, Tiled, Tiling, is_second_opinion,
+};
 use crate::suspects::Suspects;
 use crate::{
     Across, AuditPolicy, Author, Found, JobId, JobState, LedgerAnswer, LedgerCommand, Range,
@@ -40,20 +43,20 @@ use crate::{
 /// A [`Contradiction`] if the command and the rows do not fit together, or what the store says.
 pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<LedgerAnswer, S::Fault> {
     match command {
-        LedgerCommand::CreateJob { job, plan, slice, priority, audit } => {
-            store.add_job(*job, plan, *slice, *priority)?;
+        LedgerCommand::CreateJob { job, origin, plan, slice, priority, audit } => {
+            store.add_job(*job, origin, plan, *slice, *priority)?;
             if let Some(policy) = audit {
                 store.add_policy(*job, *policy)?;
             }
         }
         LedgerCommand::SetState { job, state } => store.set_state(*job, *state, None)?,
         LedgerCommand::RequestAudit { job, policy } => {
-            let wanted = request_audit(store, *job, *policy)?;
-            return Ok(LedgerAnswer::AuditNoted { wanted });
+            request_audit(store, *job, *policy)?;
+            return audit_noted(store, *job);
         }
         LedgerCommand::Doubt { job, range } => {
-            let wanted = doubt(store, *job, *range)?;
-            return Ok(LedgerAnswer::AuditNoted { wanted });
+            doubt(store, *job, *range)?;
+            return audit_noted(store, *job);
         }
         LedgerCommand::Distrust { party, reason } => {
             let withdrawn = settle::distrust(store, party, reason)?;
@@ -140,9 +143,14 @@ fn across<S: Store>(store: &mut S, job: JobId) -> Result<Across, S::Fault> {
     Ok(store.policy(job)?.map(|policy| policy.across).unwrap_or_default())
 }
 
-/// Marks an accepted range to be counted again, if it is one row that nobody has checked. Returns how many
-/// ranges of the job wait for an audit now.
-fn doubt<S: Store>(store: &mut S, job: JobId, range: Range) -> Result<u64, S::Fault> {
+/// What there is to tell of a job's audits.
+fn audit_noted<S: Store>(store: &mut S, job: JobId) -> Result<LedgerAnswer, S::Fault> {
+    let (wanted, agreed) = (store.count(job, Check::Wanted)?, store.count(job, Check::Agreed)?);
+    Ok(LedgerAnswer::AuditNoted { wanted, agreed })
+}
+
+/// Marks an accepted range to be counted again, if it is one row that nobody has checked.
+fn doubt<S: Store>(store: &mut S, job: JobId, range: Range) -> Result<(), S::Fault> {
     let mut is_unchecked = false;
     store.visit(job, Select::BeginningIn(range), &mut |counted| {
         is_unchecked = counted.row.range == range && counted.check == Check::NotChosen;
@@ -151,16 +159,12 @@ fn doubt<S: Store>(store: &mut S, job: JobId, range: Range) -> Result<u64, S::Fa
     if is_unchecked {
         store.set_check(job, range, Check::Wanted)?;
     }
-    store.count(job, Check::Wanted)
+    Ok(())
 }
 
 /// Notes a policy, and marks what it chooses of the accepted ranges; of a job that is held, what looks worst
-/// too. Returns how many ranges of the job wait for an audit now.
-fn request_audit<S: Store>(
-    store: &mut S,
-    job: JobId,
-    policy: AuditPolicy,
-) -> Result<u64, S::Fault> {
+/// too. What was confirmed by somebody who gives no second opinion under this policy waits again.
+fn request_audit<S: Store>(store: &mut S, job: JobId, policy: AuditPolicy) -> Result<(), S::Fault> {
     let StoredJob { plan, state, .. } = stored_job(store, job)?;
     let plan = plan.fingerprint();
     let suspects = if state == JobState::Held { worst(store, job)? } else { Vec::new() };
@@ -175,8 +179,22 @@ fn request_audit<S: Store>(
     for range in chosen {
         store.set_check(job, range, Check::Wanted)?;
     }
-    reopen(store, job)?;
-    store.count(job, Check::Wanted)
+    let mut void = Vec::new();
+    store.visit_with_seconds(job, None, &mut |CountedRange { row, .. }, second| {
+        let first = &row.author.maker;
+        let is_opinion = second.is_none_or(|second| second.is_apart_from(first, policy.across));
+        void.extend(Some(row.range).filter(|_| !is_opinion));
+    })?;
+    for range in void {
+        wait_again(store, job, range)?;
+    }
+    reopen(store, job)
+}
+
+/// A confirmation of an accepted range counts no more.
+fn wait_again<S: Store>(store: &mut S, job: JobId, range: Range) -> Result<(), S::Fault> {
+    store.set_check(job, range, Check::Wanted)?;
+    store.retire_second(job, range, DisputeState::TakenBack)
 }
 
 /// The first ranges that wait for an audit and are in no dispute.

@@ -24,7 +24,7 @@ pub fn restore<S: Store>(store: &mut S) -> Result<Restored, S::Fault> {
 ///
 /// See [`restore`].
 pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJob, S::Fault> {
-    let StoredJob { id, plan, slice, priority, state, reason, total, seed_told } = job;
+    let StoredJob { id, origin, plan, slice, priority, state, reason, total, seed_told } = job;
     let (mut accepted, mut spent) = (IntervalSet::new(), Spent::new(plan.tasks));
     let wanted = slice.ordinals(plan.tasks);
     let mut is_within = true;
@@ -60,6 +60,7 @@ pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJo
     }
     Ok(RestoredJob {
         id,
+        origin,
         plan,
         slice,
         priority,

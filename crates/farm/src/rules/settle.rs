@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use super::{Select, Store, accept, across, reopen};
+use super::{Select, Store, accept, across, reopen, wait_again};
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
     Across, Author, Distrusted, IntervalSet, JobId, JobState, Maker, Party, Range, Report,
@@ -149,7 +149,7 @@ fn fates<S: Store>(
         }
     }
     for party in wrong {
-        store.visit_of_party(job, party, &mut |counted, second| {
+        store.visit_with_seconds(job, Some(party), &mut |counted, second| {
             let fate = fate(&counted, second.as_ref(), wrong);
             if fate != Fate::Stays {
                 let row = &counted.row;
@@ -174,10 +174,7 @@ fn withdraw<S: Store>(
                 ranges.insert(range);
                 total += u128::from(count);
             }
-            Fate::WaitsAgain => {
-                store.set_check(job, range, Check::Wanted)?;
-                store.retire_second(job, range, DisputeState::TakenBack)?;
-            }
+            Fate::WaitsAgain => wait_again(store, job, range)?,
             Fate::Stays => {}
         }
     }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
-use crate::{AuditPolicy, Distrusted, JobId, JobState, Maker, Party, Plan, Range, Slice};
+use crate::{AuditPolicy, Distrusted, JobId, JobState, Maker, Origin, Party, Plan, Range, Slice};
 
 /// Keeps jobs, rows and evidence, and decides nothing about them. What a command does to them is atomic
 /// and durable by the store's own means; the rules only say what is to be read and changed.
@@ -17,10 +17,11 @@ pub trait Store {
     fn jobs(&mut self) -> Result<Vec<StoredJob>, Self::Fault>;
     /// One job.
     fn job(&mut self, id: JobId) -> Result<Option<StoredJob>, Self::Fault>;
-    /// Adds a job that runs.
+    /// Adds a job that runs. No other one has its number, or its owner and its key.
     fn add_job(
         &mut self,
         job: JobId,
+        origin: &Origin,
         plan: &Plan,
         slice: Slice,
         priority: i32,
@@ -47,11 +48,12 @@ pub trait Store {
         which: Select,
         see: &mut dyn FnMut(CountedRange) -> ControlFlow<()>,
     ) -> Result<(), Self::Fault>;
-    /// Shows the accepted ranges that a party counted first or second, with the maker of the second count.
-    fn visit_of_party(
+    /// Shows the accepted ranges that were counted twice, or by a party, first or second, if one is named; with
+    /// the maker of the second count.
+    fn visit_with_seconds(
         &mut self,
         job: JobId,
-        party: &Party,
+        party: Option<&Party>,
         see: &mut dyn FnMut(CountedRange, Option<Maker>),
     ) -> Result<(), Self::Fault>;
     /// The last accepted range that begins before an ordinal.
@@ -113,6 +115,8 @@ pub enum Select {
 pub struct StoredJob {
     /// Its number.
     pub id: JobId,
+    /// Who submitted it.
+    pub origin: Origin,
     /// What it counts.
     pub plan: Plan,
     /// The part that is wanted of it.

@@ -51,6 +51,24 @@ fn reports(messages: Vec<WorkerMessage>) -> Vec<Report> {
 }
 
 #[test]
+fn a_worker_with_little_time_asks_for_less_and_then_for_as_much_as_before() {
+    let mut agent = connected();
+    let credits = |messages: Vec<WorkerMessage>| -> Vec<u64> {
+        let credit = |message| match message {
+            WorkerMessage::Credit(tasks) => Some(tasks),
+            _ => None,
+        };
+        messages.into_iter().filter_map(credit).collect()
+    };
+    let mut told = |most| {
+        agent.hold_at_most(most);
+        credits(agent.poll(Millis(0)))
+    };
+    assert_eq!([told(Some(8)), told(Some(8)), told(Some(0))], [vec![8], vec![], vec![0]]);
+    assert_eq!([told(Some(101)), told(None)], [vec![100], vec![]], "never more than was agreed to");
+}
+
+#[test]
 fn two_jobs_of_one_plan_are_acknowledged_separately() {
     let mut agent = connected();
     for job in [1, 2] {
@@ -86,6 +104,26 @@ fn equal_lease_numbers_of_two_ledgers_are_not_added_up() {
     let told: Vec<_> = reports.iter().map(|r| (r.fingerprint, r.range, r.tally.count)).collect();
     let expected = [(old.fingerprint, range(0, 2), 2), (new.fingerprint, range(2, 4), 2)];
     assert_eq!(told, expected);
+}
+
+#[test]
+fn what_threads_still_count_of_a_void_loan_is_dropped() {
+    let mut agent = connected();
+    let (void, other) = (loan(1, 1, 4, false), loan(2, 1, 4, false));
+    agent.lent(void);
+    agent.disowned();
+    agent.lent(other);
+
+    agent.finished(Millis(0), part(void, 0, 2));
+    agent.finished(Millis(0), part(other, 0, 4));
+
+    let leases = |messages| reports(messages).iter().map(|report| report.lease).collect::<Vec<_>>();
+    assert_eq!(leases(agent.poll(Millis(500))), [other.lease]);
+
+    // The same number again is another loan.
+    agent.lent(void);
+    agent.finished(Millis(500), part(void, 0, 4));
+    assert_eq!(leases(agent.poll(Millis(500))), [void.lease]);
 }
 
 #[test]

@@ -351,6 +351,93 @@ fn a_recount_lives_as_long_as_its_worker_gets_on_with_it() {
     assert_eq!(stage.state(job).0, JobState::Done);
 }
 
+/// Lets a worker say for as long as it can that it gets on with its latest loan. The minutes that it kept it.
+fn hold_on(stage: &mut Stage, session: SessionId) -> u64 {
+    let (lease, begun) = (stage.last_loan(session).lease, stage.now);
+    while !stage.revoked(lease) {
+        stage.act(Event::Working { session, lease });
+        stage.tick(stage.now + 30_000);
+        assert!(stage.now - begun < 24 * 3_600_000, "it keeps it for a day");
+    }
+    (stage.now - begun) / 60_000
+}
+
+#[test]
+fn who_says_for_ever_that_it_gets_on_keeps_a_recount_for_64_times_the_time_of_a_silent_one() {
+    // Given: a liar is asked first, and says nothing but that it gets on.
+    let (mut stage, job) = counted();
+    let liar = stage.join("w2", 10);
+    assert_eq!(hold_on(&mut stage, liar), 64);
+
+    // Then it is another one's turn, who has twice as long, and after that the liar's again.
+    assert_eq!(stage.loans(liar).len(), 1);
+    let slow = stage.join("w3", 10);
+    assert_eq!(hold_on(&mut stage, slow), 128);
+    let loan = stage.last_loan(liar);
+    assert_eq!((stage.loans(liar).len(), loan.range), (2, range(0, 4)));
+    recount(&mut stage, liar, loan, "search");
+    assert_eq!(stage.state(job).0, JobState::Done);
+}
+
+#[test]
+fn a_machine_without_company_is_asked_again_and_has_longer() {
+    let (mut stage, job) = counted();
+    let only = stage.join("w2", 10);
+    hold_on(&mut stage, only);
+    let rested = stage.farm.next_wakeup().expect("it is waited for").0;
+
+    stage.tick(rested);
+
+    let loan = stage.last_loan(only);
+    assert_eq!((stage.loans(only).len(), loan.range), (2, range(0, 4)));
+    for minute in 1..100 {
+        stage.now = rested + 59_000 * minute;
+        stage.act(Event::Working { session: only, lease: loan.lease });
+    }
+    recount(&mut stage, only, loan, "search");
+    assert_eq!(stage.state(job).0, JobState::Done);
+}
+
+#[test]
+fn who_rests_is_not_woken_by_saying_that_it_gets_on_with_something_else() {
+    // Given: w2 holds a recount, and has missed the deadline of another loan.
+    let (mut stage, _) = counted();
+    let two = stage.join_with("w2", 4, 0);
+    let recount = stage.last_loan(two);
+    let other = stage.submit(100, 1);
+    let loan = stage.last_loan(two);
+    assert_eq!(loan.job, other);
+    stage.now = 50_000;
+    stage.act(Event::Working { session: two, lease: recount.lease });
+    stage.tick(60_000);
+    assert!(stage.revoked(loan.lease) && !stage.revoked(recount.lease));
+    let loans = stage.loans(two).len();
+
+    stage.now = 61_000;
+    stage.act(Event::Working { session: two, lease: recount.lease });
+    stage.tick(62_000);
+
+    assert_eq!(stage.loans(two).len(), loans);
+}
+
+#[test]
+fn what_one_owner_has_confirmed_is_counted_again_when_other_owners_are_asked_for() {
+    // Given: two machines of one owner have counted all of a job, and it is done.
+    let (mut stage, job) = counted();
+    let two = stage.join("w2", 10);
+    work(&mut stage, two);
+    assert_eq!((stage.state(job).0, audits(&stage, job)), (JobState::Done, (0, 1)));
+
+    let owners = AuditPolicy { across: Across::Owners, share_ppm: 0, ..AUDIT_ALL };
+    ask(&mut stage, job, owners).expect("it is done");
+
+    assert_eq!((stage.state(job).0, audits(&stage, job)), (JobState::Running, (1, 0)));
+    let other = SessionId(3);
+    stage.join_as(other, "rack8", hello("w3", 10));
+    work(&mut stage, other);
+    assert_eq!((stage.state(job).0, audits(&stage, job)), (JobState::Done, (0, 1)));
+}
+
 #[test]
 fn a_recount_of_which_nothing_is_heard_goes_to_another() {
     let (mut stage, _) = counted();

@@ -2,7 +2,7 @@
 
 use farm::{Effect, Event, JobId, JobState, Refusal, RequestId};
 
-use crate::stage::{CONFIG, Stage, plan, submission};
+use crate::stage::{CONFIG, Stage, plan, submission, submission_by};
 
 #[test]
 fn a_change_is_seen_once_it_is_durable() {
@@ -63,7 +63,9 @@ fn a_list_tells_of_every_job_what_the_job_alone_tells() {
 #[test]
 fn there_is_a_bound_on_jobs_that_have_not_ended() {
     let mut stage = Stage::new();
-    let jobs: Vec<JobId> = (0..CONFIG.max_jobs - 1).map(|_| stage.submit(8, 0)).collect();
+    for number in 1..CONFIG.max_jobs {
+        stage.act(submission_by(&format!("owner {number}"), None, plan(8), None));
+    }
     let refusals = |stage: &Stage| {
         let most = CONFIG.max_jobs;
         let answer = Err(Refusal::TooManyJobs { most });
@@ -82,8 +84,8 @@ fn there_is_a_bound_on_jobs_that_have_not_ended() {
     assert_eq!(stage.farm.jobs(JobId(0), usize::MAX).len(), CONFIG.max_jobs);
 
     // One that is over does not, and one that rests does.
-    stage.act(Event::Cancelled { request: RequestId(1), job: jobs[0] });
-    stage.act(Event::Paused { request: RequestId(1), job: jobs[1] });
+    stage.act(Event::Cancelled { request: RequestId(1), job: JobId(1) });
+    stage.act(Event::Paused { request: RequestId(1), job: JobId(2) });
     stage.submit(8, 0);
     stage.act(submission(plan(8), 0, 0, None));
     assert_eq!(refusals(&stage), 2);

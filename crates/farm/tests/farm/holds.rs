@@ -1,8 +1,8 @@
 //! Totals that contradict what is known are held.
 
 use farm::{
-    AuditPolicy, Effect, Event, Fact, JobId, JobState, Known, LedgerCommand, Refusal, RequestId,
-    SessionId, Slice, Verdict,
+    AuditPolicy, Effect, Event, Fact, JobId, JobState, Known, LedgerCommand, Origin, Refusal,
+    RequestId, SessionId, Slice, Verdict,
 };
 
 use crate::stage::{AUDIT_ALL, Stage, audits, kernel, plan, range, report, tally, work};
@@ -15,8 +15,17 @@ fn known() -> Known {
 
 fn submit(stage: &mut Stage, audit: Option<AuditPolicy>) -> JobId {
     let (request, plan, slice) = (RequestId(7), plan(4), Slice::ALL);
-    let (priority, thread_memory, known) = (0, 0, known());
-    stage.act(Event::Submitted { request, plan, slice, priority, audit, thread_memory, known });
+    let (origin, priority, thread_memory, known) = (Origin::default(), 0, 0, known());
+    stage.act(Event::Submitted {
+        request,
+        origin,
+        plan,
+        slice,
+        priority,
+        audit,
+        thread_memory,
+        known,
+    });
     stage.farm.jobs(JobId(0), usize::MAX).last().expect("it was submitted").id
 }
 

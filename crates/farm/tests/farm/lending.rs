@@ -42,9 +42,9 @@ fn a_worker_without_company_is_lent_all_that_it_can_count_in_time() {
     stage.submit(1_000, 0);
     let worker = stage.join("w1", 1_000);
 
-    work(&mut stage, worker, 1_000, 1);
+    work(&mut stage, worker, 1_000, 2);
 
-    assert_eq!(stage.last_loan(worker).range, range(4, 1_000));
+    assert_eq!(stage.last_loan(worker).range, range(68, 1_000));
 }
 
 #[test]
@@ -59,8 +59,23 @@ fn leases_shrink_towards_the_end_of_a_job() {
     }
 
     let sizes: Vec<u64> = stage.loans(worker).iter().map(|loan| loan.range.len()).collect();
-    assert!(sizes[1..].is_sorted_by(|a, b| a >= b), "{sizes:?}");
-    assert_eq!((sizes[1], sizes[sizes.len() - 1]), (498, 1));
+    assert!(sizes[2..].is_sorted_by(|a, b| a >= b), "{sizes:?}");
+    assert_eq!((sizes[2], sizes[sizes.len() - 1]), (466, 1));
+}
+
+#[test]
+fn leases_grow_with_what_the_speed_was_measured_on() {
+    // Given a plan whose first tasks are a thousand times as cheap as the others
+    let mut stage = Stage::new();
+    stage.submit(100_000_000, 0);
+    let worker = stage.join("w1", 1 << 40);
+
+    work(&mut stage, worker, 1, 1);
+    assert_eq!(stage.last_loan(worker).range.len(), 64, "a probe of four tasks tells little");
+    work(&mut stage, worker, 1_000, 1);
+    assert_eq!(stage.last_loan(worker).range.len(), 1_088);
+    work(&mut stage, worker, 1_000, 2);
+    assert!((9_000..11_000).contains(&stage.last_loan(worker).range.len()), "10 s at 1 ms each");
 }
 
 #[test]
@@ -238,4 +253,80 @@ fn a_leaving_worker_is_lent_nothing_more() {
     stage.finish(worker, &loan, 1_000);
 
     assert_eq!(stage.loans(worker).len(), 1);
+}
+
+#[test]
+fn a_report_that_comes_again_renews_nothing_and_tells_no_speed() {
+    // Given: w1 has reported one of four tasks.
+    let mut stage = Stage::new();
+    let job = stage.submit(100_000, 0);
+    let worker = stage.join("w1", 4);
+    let loan = stage.last_loan(worker);
+    stage.act(Event::CreditChanged { session: worker, credit: 0 });
+    let part = farm::Report {
+        lease: loan.lease,
+        busy_us: 1_000_000,
+        ..report(job, plan(100_000), range(0, 1))
+    };
+    stage.report(worker, part);
+
+    // When it repeats that for longer than a lease lives, and says that it took no time
+    for second in 1..60 {
+        stage.now = 1_000 * second;
+        stage.report(worker, farm::Report { busy_us: 1, ..part });
+    }
+    stage.tick(60_000);
+
+    // Then the lease is over, and the next one is for a worker of a task a second.
+    assert!(stage.revoked(loan.lease));
+    stage.act(Event::CreditChanged { session: worker, credit: 1_000 });
+    assert_eq!(stage.last_loan(worker).range.len(), 10);
+}
+
+#[test]
+fn repetitions_do_not_hide_that_a_job_of_long_tasks_needs_longer_leases() {
+    // Given: w1 has reported one task of a job whose other tasks take 100 s.
+    let mut stage = Stage::new();
+    let job = stage.submit(8, 0);
+    let liar = stage.join("w1", 1);
+    let old = stage.last_loan(liar);
+    stage.finish(liar, &old, 1_000);
+    stage.act(Event::CreditChanged { session: liar, credit: 0 });
+    stage.now = 1_000;
+    let honest = stage.join("w2", 1);
+
+    // When it repeats the task all the time
+    for second in 2..200 {
+        stage.tick(1_000 * second);
+        stage.finish(liar, &old, 1_000);
+    }
+
+    // Then w2 has the time that it needs, once it has missed a deadline and rested.
+    let loans = stage.loans(honest);
+    let lease = loans.last().expect("it is lent again").lease;
+    let (lent, over) = (61_000 + 120_000, 120_000);
+    assert_eq!((loans.len(), stage.revoked(lease)), (2, false));
+    stage.tick(lent + over - 1);
+    assert!(!stage.revoked(lease), "{:?}", stage.farm.job(job));
+}
+
+#[test]
+fn who_reports_a_task_now_and_then_does_not_keep_the_others_for_ever() {
+    let mut stage = Stage::new();
+    let job = stage.submit(1_000_000, 0);
+    let slow = stage.join("w1", 1 << 40);
+    work(&mut stage, slow, 1, 2);
+    let loan = stage.last_loan(slow);
+    assert!(loan.range.len() > 1_000, "it said that it was fast");
+
+    for minute in 0..64 {
+        assert!(!stage.revoked(loan.lease), "after {minute} minutes");
+        let start = loan.range.start() + minute;
+        let part = report(job, plan(1_000_000), range(start, start + 1));
+        stage.now = 60_000 * minute + 59_000;
+        stage.report(slow, farm::Report { lease: loan.lease, busy_us: 1, ..part });
+        stage.tick(60_000 * minute + 60_000);
+    }
+
+    assert!(stage.revoked(loan.lease));
 }

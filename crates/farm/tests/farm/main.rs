@@ -11,6 +11,7 @@ mod holds;
 mod lending;
 mod liars;
 mod memory;
+mod owners;
 mod poison;
 mod restarts;
 mod slices;

@@ -2,8 +2,8 @@
 
 use farm::rules::{self, MemoryStore};
 use farm::{
-    Dismissal, Effect, Event, Hello, Holding, JobId, JobState, LeaseId, LedgerCommand, Report,
-    SessionId, Slice,
+    Dismissal, Effect, Event, Hello, Holding, JobId, JobState, LeaseId, LedgerCommand, Origin,
+    Report, SessionId, Slice,
 };
 
 use crate::stage::{
@@ -15,8 +15,8 @@ const JOB: JobId = JobId(1);
 /// A ledger with a job of 10 tasks of which w1 counted the first, 1 each.
 fn half_done(accepted: u64) -> MemoryStore {
     let mut store = MemoryStore::default();
-    let (plan, slice) = (plan(10), Slice::ALL);
-    let job = LedgerCommand::CreateJob { job: JOB, plan, slice, priority: 0, audit: None };
+    let (origin, plan, slice) = (Origin::default(), plan(10), Slice::ALL);
+    let job = LedgerCommand::CreateJob { job: JOB, origin, plan, slice, priority: 0, audit: None };
     let report = report(JOB, plan, range(0, accepted));
     let report = Report { kernel: kernel("avx2"), ..report };
     let accept = LedgerCommand::Accept { report, author: author("w1"), audit: false };
@@ -154,4 +154,43 @@ fn lease_numbers_rise_across_restarts() {
     stage.tick(3_000);
 
     assert!(stage.last_loan(worker).lease > LeaseId(2 << 40));
+}
+
+#[test]
+fn a_number_that_two_jobs_gave_to_their_leases_is_of_one_of_them() {
+    // Given: a ledger that was restored from a copy, and a worker that holds ranges of two jobs under one number.
+    let mut store = half_done(5);
+    let (job, origin, plan, slice) = (JobId(2), Origin::default(), plan(10), Slice::ALL);
+    let other = LedgerCommand::CreateJob { job, origin, plan, slice, priority: 0, audit: None };
+    rules::execute(&mut store, &other).expect("it fits");
+    let mut stage = restored(store);
+    let old = 1 << 40 | 17;
+    let lent = Report { lease: LeaseId(old), ..report(JobId(2), plan, range(0, 10)) };
+    let Report { lease, job, fingerprint, range, proof, .. } = proven(lent, OWNER);
+    let twin = Holding { lease, job, fingerprint, range, proof };
+    let hello = Hello { holding: vec![holding(old, 5, 10), twin], ..hello("w1", 100) };
+    stage.join_as(SessionId(1), OWNER, hello);
+
+    // When it goes
+    stage.act(Event::Left { session: SessionId(1) });
+    stage.tick(3_000);
+
+    // Then others count all of both.
+    let two = stage.join("w2", 100);
+    crate::stage::work(&mut stage, two);
+    assert_eq!([JOB, JobId(2)].map(|job| stage.state(job).0), [JobState::Done; 2]);
+}
+
+#[test]
+fn a_process_of_another_owner_with_the_same_number_is_another_process() {
+    let mut stage = Stage::new();
+    stage.submit(4, 0);
+    let first = stage.join("w1", 4);
+    let lease = stage.last_loan(first).lease;
+
+    stage.join_as(SessionId(9), "rack8", hello("w1", 0));
+
+    assert!(!stage.revoked(lease) && stage.farm.workers() == 2);
+    let replaced = Effect::Dismiss { session: first, reason: Dismissal::Replaced };
+    assert!(!stage.sent.contains(&replaced));
 }

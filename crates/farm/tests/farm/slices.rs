@@ -1,6 +1,6 @@
 //! Jobs that are a part of a plan.
 
-use farm::{Event, JobId, JobState, Known, RequestId, Slice, Verdict};
+use farm::{Event, JobId, JobState, Known, Origin, RequestId, Slice, Verdict};
 
 use crate::stage::{Stage, plan, range, report};
 
@@ -11,9 +11,17 @@ fn a_slice_lends_its_own_ordinals_and_is_done_with_them() {
         let mut stage = Stage::new();
         let (request, plan) = (RequestId(7), plan(100));
         let (priority, audit, thread_memory) = (0, None, 0);
-        let known = Known::nothing();
-        let wish = Event::Submitted { request, plan, slice, priority, audit, thread_memory, known };
-        stage.act(wish);
+        let (origin, known) = (Origin::default(), Known::nothing());
+        stage.act(Event::Submitted {
+            request,
+            origin,
+            plan,
+            slice,
+            priority,
+            audit,
+            thread_memory,
+            known,
+        });
         let job = stage.farm.jobs(JobId(0), usize::MAX).last().expect("it was submitted").id;
         let worker = stage.join("w1", 100);
 
@@ -37,8 +45,17 @@ fn a_range_outside_of_the_slice_is_invalid() {
     let (request, plan) = (RequestId(7), plan(4));
     let slice = Slice::new(1, 2).expect("it is one");
     let (priority, audit, thread_memory) = (0, None, 0);
-    let known = Known::nothing();
-    stage.act(Event::Submitted { request, plan, slice, priority, audit, thread_memory, known });
+    let (origin, known) = (Origin::default(), Known::nothing());
+    stage.act(Event::Submitted {
+        request,
+        origin,
+        plan,
+        slice,
+        priority,
+        audit,
+        thread_memory,
+        known,
+    });
     let job = stage.farm.jobs(JobId(0), usize::MAX).last().expect("it was submitted").id;
     let worker = stage.join("w1", 0);
 

@@ -4,7 +4,8 @@ use farm::rules::{self, MemoryStore};
 use farm::{
     Across, AuditPolicy, Author, Config, Effect, Event, Farm, Hello, JobId, JobState, KernelName,
     Known, LeaseId, LedgerCommand, Loan, LoanKey, LoanKind, LoanProof, LoanTerms, Maker, Method,
-    Millis, Plan, Problem, Range, Report, RequestId, Restored, SessionId, Slice, Tally, Verdict,
+    Millis, Origin, Plan, Problem, Range, Report, RequestId, Restored, SessionId, Slice, Tally,
+    Verdict,
 };
 
 /// A farm on a stage.
@@ -26,6 +27,7 @@ pub const CONFIG: Config = Config {
     grace_ms: 3_000,
     probe_tasks: 4,
     max_jobs: 100,
+    max_jobs_per_owner: 60,
 };
 
 pub const AUDIT_ALL: AuditPolicy = AuditPolicy {
@@ -225,8 +227,21 @@ pub fn submission(
     audit: Option<AuditPolicy>,
 ) -> Event {
     let (request, slice) = (RequestId(7), Slice::ALL);
-    let known = Known::nothing();
-    Event::Submitted { request, plan, slice, priority, audit, thread_memory, known }
+    let (origin, known) = (Origin::default(), Known::nothing());
+    Event::Submitted { request, origin, plan, slice, priority, audit, thread_memory, known }
+}
+
+/// A submission by this owner, under a key if there is one.
+pub fn submission_by(
+    owner: &str,
+    key: Option<&str>,
+    plan: Plan,
+    audit: Option<AuditPolicy>,
+) -> Event {
+    let origin = Origin { owner: owner.into(), key: key.map(Into::into) };
+    let (request, slice, known) = (RequestId(7), Slice::ALL, Known::nothing());
+    let (priority, thread_memory) = (0, 0);
+    Event::Submitted { request, origin, plan, slice, priority, audit, thread_memory, known }
 }
 
 pub fn kernel(name: &str) -> KernelName {

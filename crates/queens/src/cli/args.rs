@@ -3,14 +3,14 @@
 use std::num::NonZero;
 
 use board::MethodChoice;
-use bytesize::ByteSize;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, ValueEnum};
 use count::Backend;
-use executor::usual_memory;
+use executor::allowed_processors;
 
 use super::local_methods::LocalMethod;
 use crate::failure::Failure;
+use crate::memory::MemoryBound;
 
 /// How a problem is cut into tasks.
 #[derive(Debug, Args)]
@@ -39,7 +39,7 @@ enum MethodName {
     States,
     /// Look for dead and forced lines before each queen; `queens count` only, one thread
     Forced,
-    /// Search for one placement of each orbit, for --problem fundamental; `queens count` only, one thread
+    /// Search for one placement of each orbit, for --problem fundamental; `queens count` and `plan` only, one thread
     Unique,
 }
 
@@ -58,6 +58,11 @@ impl CutArgs {
             return Err(method.refuses("neither rows nor width", "--rows and --width"));
         }
         Ok(Some(method))
+    }
+
+    /// Whether any of the options was given.
+    pub(super) fn is_said(&self) -> bool {
+        self.method.is_some() || self.rows.is_some() || self.width.is_some()
     }
 
     /// Gives the command line precedence: an environment variable that does not fit it is ignored. Among
@@ -117,24 +122,25 @@ impl CutArgs {
 /// The resources of a count.
 #[derive(Debug, Args)]
 pub(super) struct CountingArgs {
-    /// Counting threads [default: one for each processor that this process may use]
+    /// Counting threads [default: one for each processor that this process may use: affinity, quotas and
+    /// Slurm's variables count]
     #[arg(long, value_name = "T", env = "QUEENS_THREADS")]
     threads: Option<NonZero<usize>>,
     /// Counting loop: reference, portable, avx2 or avx512 [default: the fastest that this processor
     /// has, the last that `queens bench --list` shows]
     #[arg(long, value_name = "NAME", env = "QUEENS_BACKEND", value_parser = available_backend)]
     backend: Option<Backend>,
-    /// The most memory that counting may take, all threads and jobs together, as in 500MiB or 2GiB
-    /// [default: half of what the machine or the container has]
-    #[arg(long, value_name = "SIZE", env = "QUEENS_MEMORY")]
-    memory: Option<ByteSize>,
+    /// The most memory that counting may take, all threads and jobs together, as in 500MiB or 2GiB; or as in
+    /// 25% of what this process may use: the machine's memory, or less if control groups or Slurm's variables
+    /// allow less
+    #[arg(long, value_name = "SIZE", env = "QUEENS_MEMORY", default_value = MemoryBound::HALF)]
+    memory: MemoryBound,
 }
 
 impl CountingArgs {
     pub(super) fn threads(&self) -> NonZero<usize> {
         const MOST: NonZero<usize> = NonZero::new(4096).unwrap();
-        let all = || std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
-        self.threads.unwrap_or_else(all).min(MOST)
+        self.threads.unwrap_or_else(allowed_processors).min(MOST)
     }
 
     pub(super) fn backend(&self) -> Backend {
@@ -154,7 +160,7 @@ impl CountingArgs {
 
     /// Bytes of memory that counting may take.
     pub(super) fn memory(&self) -> u64 {
-        self.memory.map_or_else(usual_memory, |memory| memory.as_u64())
+        self.memory.bytes()
     }
 }
 

@@ -6,15 +6,15 @@ use std::time::Duration;
 use board::ring::suggested_width;
 use board::rows::suggested_rows;
 use board::{Method, Problem};
-use bytesize::ByteSize;
 use clap::Args;
 use count::Backend;
-use executor::{Sample, fit, usual_memory};
+use executor::{Sample, fit};
 use farm::Plan;
 use serde_json::json;
 
 use super::args::available_backend;
 use crate::failure::Failure;
+use crate::memory::MemoryBound;
 use crate::output;
 use crate::progress::{clock, si};
 
@@ -31,10 +31,10 @@ pub(super) struct BenchArgs {
     #[arg(long, value_name = "MS", default_value_t = 300,
           value_parser = clap::value_parser!(u64).range(1..=600_000))]
     sample_ms: u64,
-    /// The most memory that one of them may take, as in 500MiB or 2GiB [default: half of what the
-    /// machine or the container has]
-    #[arg(long, value_name = "SIZE", env = "QUEENS_MEMORY")]
-    memory: Option<ByteSize>,
+    /// The most memory that one of them may take, as in 500MiB or 2GiB, or as in 25% of what this process may
+    /// use
+    #[arg(long, value_name = "SIZE", env = "QUEENS_MEMORY", default_value = MemoryBound::HALF)]
+    memory: MemoryBound,
     /// Only show the names of the counting loops that this processor has, slowest first
     #[arg(long)]
     list: bool,
@@ -70,8 +70,7 @@ pub(super) fn run(args: &BenchArgs) -> Result<(), Failure> {
 /// Measures one backend and method on a sample. Returns a line of the table.
 fn line(args: &BenchArgs, backend: Backend, method: Method) -> Result<String, Failure> {
     let plan = Plan { problem: Problem::Total { n: args.n }, method, tasks: 0 };
-    let memory = args.memory.map_or_else(usual_memory, |memory| memory.as_u64());
-    let bytes = fit(plan, NonZero::<usize>::MIN, memory)?.bytes;
+    let bytes = fit(plan, NonZero::<usize>::MIN, args.memory.bytes())?.bytes;
     let mut sample = Sample::new(args.n, method, backend, bytes)?;
     sample.fit(Duration::from_millis(args.sample_ms)).map_err(anyhow::Error::from)?;
     let counted = sample.count().map_err(anyhow::Error::from)?;

@@ -1,18 +1,16 @@
-//! `queens export`, `queens verify` and `queens merge`: evidence and ledgers without a coordinator.
+//! `queens export` and `queens verify`: evidence of a count, for others to check.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use count::Answer;
 use evidence::{Checked, Exported, RecountEffort, Recounted, Sample, confidence};
-use farm::{Held, JobId, JobState, Known, Problem, Refusal, RestoredJob};
-use ledger::{Absorbed, Evidence, Joined, LedgerFault, join_ledgers, unix_ms};
+use farm::{Held, JobId, JobState, Known, Refusal, RestoredJob};
+use ledger::{Evidence, LedgerFault, unix_ms};
 use serde_json::json;
 
 use super::args::CountingArgs;
-use crate::answer;
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::clock;
@@ -56,19 +54,6 @@ pub(super) struct VerifyArgs {
     json: bool,
     #[command(flatten)]
     counting: CountingArgs,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct MergeArgs {
-    /// Ledgers of the same plan, for example from `queens count --shard`
-    #[arg(required = true)]
-    parts: Vec<PathBuf>,
-    /// The ledger to write; if it exists already, it is the first of the parts
-    #[arg(long, value_name = "FILE")]
-    into: PathBuf,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
 }
 
 pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
@@ -235,74 +220,4 @@ fn verified_json(checked: &Checked, recounted: &Recounted, seed: u64) -> String 
         "confidence": confidence(header.ranges, recounted.ranges as u64),
     })
     .to_string()
-}
-
-/// The options that ask for a problem, with a leading space.
-fn option(problem: &Problem) -> String {
-    match problem {
-        Problem::Total { .. } => String::new(),
-        Problem::Completions(given) => format!(" --given {given}"),
-        Problem::Fundamental { .. } | Problem::Toroidal { .. } | Problem::Superqueens { .. } => {
-            format!(" --problem {}", problem.name())
-        }
-    }
-}
-
-pub(super) fn merge(args: &MergeArgs) -> Result<(), Failure> {
-    let Joined { plan, parts, tasks_done, total, held, missing } =
-        join_ledgers(&args.parts, &args.into)?;
-    let sum = |of: fn(&Absorbed) -> u64| parts.iter().map(of).sum::<u64>();
-    let (compared, left_out) = (sum(|part| part.compared), sum(|part| part.left_out));
-    let answer = total.map(|total| Answer::new(plan.problem, total)).transpose()?;
-    let failure = |held| {
-        let (what, ledger) = (plan.to_string(), Some(args.into.clone()));
-        Failure::TotalHeld { what, held, ledger }
-    };
-    if args.json {
-        let mut object = json!({
-            "problem": plan.problem.name(),
-            "n": plan.problem.n(),
-            "fingerprint": plan.fingerprint().to_string(),
-            "ledgers": parts.len(),
-            "tasks": plan.tasks,
-            "tasks_done": tasks_done,
-            "compared": compared,
-            "left_out": left_out,
-            "total": total.map(|total| total.to_string()),
-        });
-        for (name, number) in answer.iter().flat_map(answer::fields) {
-            object[name] = number;
-        }
-        output::print(object)?;
-        return held.map_or(Ok(()), |held| Err(failure(held)));
-    }
-    eprintln!(
-        "{plan}: {} ledgers, {tasks_done} of {} tasks; {compared} stretches were counted twice, with equal results",
-        parts.len(),
-        plan.tasks
-    );
-    if left_out > 0 {
-        eprintln!(
-            "{left_out} tasks were left out: their ranges overlap others and cannot be compared, or only a \
-             worker that was proven wrong counted them"
-        );
-    }
-    match (answer, held) {
-        (Some(answer), _) => output::print(answer.count()),
-        (None, Some(held)) => Err(failure(held)),
-        (None, None) => {
-            let first: Vec<String> =
-                missing.iter().take(3).map(|range| range.to_string()).collect();
-            let more = if missing.fragments() > first.len() { ", ..." } else { "" };
-            eprintln!(
-                "missing: {} tasks, {}{more}; `queens count {}{} --ledger {}` counts them",
-                missing.len(),
-                first.join(", "),
-                plan.problem.n(),
-                option(&plan.problem),
-                args.into.display()
-            );
-            Ok(())
-        }
-    }
 }

@@ -11,7 +11,7 @@ use wire::v1::admin_service_client::AdminServiceClient;
 use wire::v1::jobs_service_client::JobsServiceClient;
 
 use crate::failure::Failure;
-use service::{Endpoint, JoinString, ServiceError, TokenChannel};
+use service::{Endpoint, JoinString, Proofs, ServiceError, TokenChannel};
 
 /// Where the coordinator is, and how each side proves itself to the other.
 #[derive(Debug, Args)]
@@ -26,20 +26,21 @@ pub(super) struct CoordinatorArgs {
         env = "QUEENS_COORDINATOR"
     )]
     coordinator: String,
-    /// The file with the coordinator's token, if it wants one
+    /// The file with the secret of a credential, or with the coordinator's own token, if one is wanted
     #[arg(long, value_name = "FILE", env = "QUEENS_TOKEN_FILE")]
     token_file: Option<PathBuf>,
     /// The authority that has signed the coordinator's certificate, as PEM, instead of those of the system
     #[arg(long, value_name = "FILE", env = "QUEENS_TLS_CA")]
     tls_ca: Option<PathBuf>,
-    /// The coordinator's join string, which stands for all options above; other users of this machine
+    /// The coordinator's join string, which stands for all other options of where it is; other users of this machine
     /// can read it in the list of processes
     #[arg(long, value_name = "STRING", env = "QUEENS_JOIN", hide_env_values = true,
           conflicts_with_all = ["coordinator", "token_file", "tls_ca", "join_file"])]
     join: Option<String>,
-    /// The file with the coordinator's join string, which is read again for every connection
-    #[arg(long, value_name = "FILE", env = "QUEENS_JOIN_FILE",
-          conflicts_with_all = ["coordinator", "token_file", "tls_ca"])]
+    /// The file with the coordinator's join string, or with its address (`coordinator --address-file`), to
+    /// which --token-file and --tls-ca belong. It is read again for every connection, and a worker waits for
+    /// it
+    #[arg(long, value_name = "FILE", env = "QUEENS_JOIN_FILE", conflicts_with = "coordinator")]
     join_file: Option<PathBuf>,
 }
 
@@ -52,13 +53,11 @@ impl CoordinatorArgs {
             let unusable = |error| Failure::Usage(format!("cannot use the join string: {error}"));
             return Ok(Endpoint::join(join.parse::<JoinString>().map_err(unusable)?));
         }
-        if let Some(file) = &self.join_file {
-            return Ok(Endpoint::join_file(file.clone()));
-        }
-        let (url, token_file) = (&self.coordinator, self.token_file.clone());
-        Ok(match &self.tls_ca {
-            Some(authority) => Endpoint::certified_by(authority.clone(), url, token_file),
-            None => Endpoint::new(url, token_file),
+        let (token_file, authority_file) = (self.token_file.clone(), self.tls_ca.clone());
+        let proofs = Proofs { token_file, authority_file };
+        Ok(match &self.join_file {
+            Some(file) => Endpoint::join_file(file.clone(), proofs),
+            None => Endpoint::new(&self.coordinator, proofs),
         })
     }
 }
@@ -178,7 +177,9 @@ impl Client {
             Code::Unauthenticated => Failure::Token { url, reason },
             Code::PermissionDenied => Failure::Forbidden(reason),
             Code::NotFound | Code::FailedPrecondition => Failure::NoSuchJob(reason),
-            Code::InvalidArgument | Code::ResourceExhausted => Failure::Refused(reason),
+            Code::InvalidArgument | Code::ResourceExhausted | Code::AlreadyExists => {
+                Failure::Refused(reason)
+            }
             Code::Unimplemented => Failure::Incompatible(format!(
                 "the coordinator at {url} is of another version than this program"
             )),

@@ -3,9 +3,8 @@
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
-use board::squares::Square;
 use clap::Args;
-use solve::{Completion, Start, complete};
+use solve::{Completion, Effort, Start, complete_within};
 
 use super::placement_output::{self, FormatArgs};
 use super::queens_input::GivenArgs;
@@ -18,6 +17,7 @@ Examples:
   queens complete --board FILE       a drawn board, its lines from the highest row down:
                                      Q a queen, . or - an empty square; # begins a comment
   queens complete 8 --board FILE     ... or a list of squares, which needs N
+  queens complete 100000 --random-given 50000 --stats
 
 Exit codes: 0 completed; 1 proven that no placement has these queens; 15 undecided, because \
 --limit-seconds were over.";
@@ -29,6 +29,17 @@ pub(super) struct CompleteArgs {
     n: Option<u32>,
     #[command(flatten)]
     given: GivenArgs,
+    /// Take so many queens of a random placement as given, so that there is a completion; --seed chooses them
+    /// [default: none]
+    #[arg(long, value_name = "Q", conflicts_with_all = ["given", "board"], requires = "n", env = "QUEENS_RANDOM_GIVEN")]
+    random_given: Option<u32>,
+    /// How often the local search may put queens into all free rows and repair them; afterwards the exact search
+    /// goes on alone [default: no limit]
+    #[arg(long, value_name = "K", env = "QUEENS_ATTEMPTS")]
+    attempts: Option<u64>,
+    /// Print what the search took: on standard error, or with JSON in the object
+    #[arg(long, env = "QUEENS_STATS")]
+    stats: bool,
     /// Give up after so long
     #[arg(long, value_name = "S", default_value_t = 60)]
     limit_seconds: u64,
@@ -40,26 +51,28 @@ pub(super) struct CompleteArgs {
 }
 
 pub(super) fn run(args: &CompleteArgs) -> Result<(), Failure> {
-    let (n, queens) = queens(args)?;
     let started = Instant::now();
-    if n > LARGEST_SEARCHED {
-        return Err(Failure::Usage(format!(
-            "a board of size {n}: give a size of at most {LARGEST_SEARCHED}"
-        )));
-    }
+    let given = start(args)?;
+    let n = given.n();
     let format = args.format.for_board(n)?;
-    let given = Start::new(n, &queens).map_err(|error| Failure::Usage(error.to_string()))?;
     let limit = Duration::from_secs(args.limit_seconds);
-    match complete(&given, args.seed.into(), || started.elapsed() >= limit) {
+    let attempts = args.attempts.unwrap_or(u64::MAX);
+    let stop = || started.elapsed() >= limit;
+    let (completion, effort) = complete_within(&given, args.seed.into(), attempts, stop);
+    if args.stats && !format.is_json() {
+        eprint!("{}", table(&effort));
+    }
+    match completion {
         Completion::Found(placement) => {
             let columns = placement.columns().iter().copied();
             check(n, columns.clone())?;
             if !given.is_in(&placement) {
                 return Err(anyhow!("a completion for N = {n} lacks a given queen").into());
             }
-            placement_output::print(format, n, columns, None)
+            let fields = if args.stats { fields(&effort).to_vec() } else { Vec::new() };
+            placement_output::print(format, n, columns, &fields)
         }
-        Completion::None => Err(Failure::NoPlacement(match queens.len() {
+        Completion::None => Err(Failure::NoPlacement(match given.queens_given() {
             0 => format!("there is no placement of {n} queens on a board of size {n}"),
             1 => format!("no placement of {n} queens has the given one: everything was searched"),
             many => {
@@ -70,18 +83,50 @@ pub(super) fn run(args: &CompleteArgs) -> Result<(), Failure> {
     }
 }
 
+fn fields(effort: &Effort) -> [(&'static str, u64); 4] {
+    let Effort { attempts, swaps, conflicts, nodes } = *effort;
+    [("attempts", attempts), ("swaps", swaps), ("conflicts", conflicts), ("exact_nodes", nodes)]
+}
+
+fn table(effort: &Effort) -> String {
+    let Effort { attempts, swaps, conflicts, nodes } = effort;
+    format!(
+        "attempts   {attempts:>12}  of the local search\n\
+         conflicts  {conflicts:>12}  on diagonals when the last attempt began\n\
+         swaps      {swaps:>12}  in all attempts\n\
+         exact      {nodes:>12}  queens placed by the exact search\n"
+    )
+}
+
 /// The board's size and the given queens, from the options and the file.
-fn queens(args: &CompleteArgs) -> Result<(u32, Vec<Square>), Failure> {
+fn start(args: &CompleteArgs) -> Result<Start, Failure> {
     let usage = |words: &str| Failure::Usage(words.into());
     let given = args.given.read()?;
-    let (drawn, queens) =
-        given.ok_or_else(|| usage("say which queens stand: give --given or --board"))?;
+    let drawn = given.as_ref().and_then(|(drawn, _)| *drawn);
+    if given.is_none() && args.random_given.is_none() {
+        return Err(usage("say which queens stand: give --given, --board or --random-given"));
+    }
     let n = args.n.or(drawn);
     let n = n.ok_or_else(|| usage("squares do not say how large the board is: give N"))?;
-    match drawn {
-        Some(drawn) if drawn != n => {
-            Err(Failure::Usage(format!("the drawn board has size {drawn}, not {n}: leave out {n}")))
+    if let Some(drawn) = drawn.filter(|&drawn| drawn != n) {
+        let reason = format!("the drawn board has size {drawn}, not {n}: leave out {n}");
+        return Err(Failure::Usage(reason));
+    }
+    if n > LARGEST_SEARCHED {
+        return Err(Failure::Usage(format!(
+            "a board of size {n}: give a size of at most {LARGEST_SEARCHED}"
+        )));
+    }
+    match (given, args.random_given) {
+        (_, Some(queens)) if queens > n => Err(Failure::Usage(format!(
+            "--random-given {queens} on a board of size {n}: give at most {n}"
+        ))),
+        (_, Some(queens)) => Start::by_chance(n, queens, args.seed.into()).ok_or_else(|| {
+            Failure::NoPlacement(format!("there is no placement of {n} queens to take them from"))
+        }),
+        (given, None) => {
+            let (_, queens) = given.unwrap_or_default();
+            Start::new(n, &queens).map_err(|error| Failure::Usage(error.to_string()))
         }
-        _ => Ok((n, queens)),
     }
 }

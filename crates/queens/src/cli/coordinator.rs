@@ -1,28 +1,39 @@
 //! `queens coordinator`.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
 use farm::Config;
+use sd_notify::NotifyState;
 use tokio::sync::watch;
 
-use super::door::{DoorArgs, Open};
+use super::door::{Door, DoorArgs};
 use super::signal::asked_to_stop;
+use super::systemd;
 use crate::failure::Failure;
-use ledger::CheckedLedger;
+use ledger::{CheckedLedger, Ledger};
 use service::KeyFolder;
-use service::coordinator::{Access, Credentials, Hub, Limits, Listener, loan_key, secure, serve};
+use service::coordinator::{
+    Access, Credentials, Hub, Limits, Listener, Phase, loan_key, secure, serve,
+};
 
 /// How long streams may take to end once the ledger is closed.
 const DRAIN: Duration = Duration::from_secs(3);
 
 #[derive(Debug, Args)]
 pub(super) struct CoordinatorArgs {
-    /// Where to listen; beyond loopback it serves TLS and wants a token, unless --insecure is given
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7410", env = "QUEENS_LISTEN")]
-    listen: String,
+    /// Where to listen, port 0 for any that is free; may be given several times, or with commas. If others
+    /// can reach one of the addresses, it serves TLS and wants a token, unless --insecure is given
+    #[arg(
+        long,
+        value_name = "HOST:PORT",
+        default_value = "127.0.0.1:7410",
+        value_delimiter = ',',
+        env = "QUEENS_LISTEN"
+    )]
+    listen: Vec<String>,
     /// The file that keeps jobs and counts
     #[arg(long, value_name = "FILE", default_value = "queens.db", env = "QUEENS_LEDGER")]
     ledger: PathBuf,
@@ -43,13 +54,20 @@ pub(super) struct CoordinatorArgs {
     #[arg(long, value_name = "JOBS", default_value_t = 1_000, env = "QUEENS_MAX_JOBS",
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_jobs: u32,
+    /// The most jobs of one owner that have not ended; further ones are refused
+    #[arg(long, value_name = "JOBS", default_value_t = 250, env = "QUEENS_MAX_JOBS_PER_OWNER",
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    max_jobs_per_owner: u32,
     #[command(flatten)]
     door: DoorArgs,
 }
 
 pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
-    let address = resolve(&args.listen).await?;
-    let entrance = args.door.entrance(address)?;
+    let mut addresses = Vec::new();
+    for listen in &args.listen {
+        addresses.push(resolve(listen).await?);
+    }
+    let entrance = args.door.entrance(&addresses)?;
     if args.lease_ttl_ms < 2 * args.lease_ms {
         return Err(Failure::Usage(format!(
             "a lease that keeps a worker busy for {} ms must live for more than {} ms: give \
@@ -59,46 +77,83 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     }
     // Signals are caught from here on: whoever reads that the coordinator serves may ask it to stop.
     let asked = asked_to_stop();
-    let listener = Listener::bind(address, Limits::default()).await?;
-    let ledger = CheckedLedger::open(&args.ledger).and_then(CheckedLedger::begin);
-    let ledger = ledger.map_err(|fault| fault.at(Some(&args.ledger)))?;
+    tokio::pin!(asked);
+    let listener = Listener::bind(&addresses, Limits::default()).await?;
+    let bound = listener.addresses().map_err(anyhow::Error::from)?;
+    check_folder(&args.ledger)?;
+    let keys = KeyFolder::beside(&args.ledger);
+    let Door { access, tls, signs } = entrance.door(&keys)?;
+    let has_tls = tls.is_some();
+
+    // Health is served while the ledger is being read, and everything else afterwards.
+    let (phase, phases) = watch::channel(Phase::Starting);
+    let connections = listener.connections();
+    let mut server = match tls {
+        Some(tls) => tokio::spawn(serve(secure(connections, tls), phases)),
+        None => tokio::spawn(serve(connections, phases)),
+    };
+    systemd::tell(&[NotifyState::Status("reading the ledger")]);
+    let ledger = tokio::select! {
+        ledger = read_ledger(args.ledger.clone()) => ledger?,
+        () = &mut asked => return Ok(()),
+    };
+    signs.write_join_strings(&keys, &ledger, &bound)?;
     let config = Config {
         lease_ms: args.lease_ms,
         lease_ttl_ms: args.lease_ttl_ms,
         grace_ms: args.grace_ms,
         max_jobs: args.max_jobs as usize,
+        max_jobs_per_owner: args.max_jobs_per_owner as usize,
         ..Config::default()
     };
-    let keys = KeyFolder::beside(&args.ledger);
     let known = ledger.credentials().map_err(|fault| fault.at(Some(&args.ledger)))?;
     let (hub, handle) = Hub::new(config, loan_key(&keys)?, ledger);
-    let address = listener.address().map_err(anyhow::Error::from)?;
-    let Open { access, tls } = entrance.open(&keys, address.port())?;
-    tracing::info!(%address, ledger = %args.ledger.display(), tls = tls.is_some(),
-        token = matches!(access, Access::Token(_)), "coordinator serves");
-
-    let (stop, mut stopping) = watch::channel(false);
-    let stopped = async move {
-        let _ = stopping.wait_for(|stop| *stop).await;
-    };
     let mut hub = tokio::spawn(hub.run());
-    let (connections, clients) = (listener.connections(), handle.clone());
-    let credentials = Credentials::new(&access, known);
-    let mut server = match tls {
-        Some(tls) => tokio::spawn(serve(secure(connections, tls), credentials, clients, stopped)),
-        None => tokio::spawn(serve(connections, credentials, clients, stopped)),
-    };
+    phase.send_replace(Phase::Serving(Credentials::new(&access, known), handle.clone()));
+    let address_file = signs.write_address(&bound)?;
+    let addresses = bound.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(", ");
+    tracing::info!(addresses, ledger = %args.ledger.display(), tls = has_tls,
+        token = matches!(access, Access::Token(_)), "coordinator serves");
+    let status = format!("serving on {addresses}");
+    systemd::tell(&[NotifyState::Ready, NotifyState::Status(&status)]);
+
     tokio::select! {
         ended = &mut hub => return Ok(ended.map_err(anyhow::Error::from)??),
         ended = &mut server => return Ok(ended.map_err(anyhow::Error::from)??),
-        () = asked => {}
+        () = &mut asked => {}
     }
     tracing::info!("asked to stop: closing the ledger");
+    systemd::tell(&[NotifyState::Stopping, NotifyState::Status("closing the ledger")]);
+    phase.send_replace(Phase::Draining);
+    // A successor can write the file only after this: it waits for the ledger.
+    if let Some(file) = address_file {
+        file.remove();
+    }
     handle.stop().await;
     hub.await.map_err(anyhow::Error::from)??;
-    stop.send_replace(true);
+    phase.send_replace(Phase::Stopped);
     let _ = tokio::time::timeout(DRAIN, server).await;
     Ok(())
+}
+
+/// A folder that is missing is not made, because its name is likely to be wrong.
+fn check_folder(ledger: &Path) -> Result<(), Failure> {
+    let folder = ledger.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match folder.filter(|folder| !folder.is_dir()) {
+        None => Ok(()),
+        Some(folder) => Err(Failure::LedgerOpen {
+            path: ledger.into(),
+            reason: format!("there is no folder {}", folder.display()),
+        }),
+    }
+}
+
+async fn read_ledger(path: PathBuf) -> Result<Ledger, Failure> {
+    let reading = tokio::task::spawn_blocking(move || {
+        let ledger = CheckedLedger::open(&path).and_then(CheckedLedger::begin);
+        ledger.map_err(|fault| fault.at(Some(&path)))
+    });
+    Ok(reading.await.map_err(anyhow::Error::from)??)
 }
 
 async fn resolve(listen: &str) -> Result<SocketAddr, Failure> {

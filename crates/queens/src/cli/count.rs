@@ -1,40 +1,60 @@
 //! `queens count`.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use board::squares::Square;
 use clap::Args;
 use farm::{JobView, Slice};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use tokio::task::spawn_blocking;
+use tokio_stream::{Stream, StreamExt};
 
 use super::args::{CountingArgs, CutArgs};
-use super::local_methods::{self, LocalArgs};
+use super::large_board;
+use super::local_methods::{self, LocalArgs, LookingName};
 use super::problem::ProblemArgs;
+use super::shard::{Shard, with_shard};
 use super::show;
-use super::signal::asked_to_stop;
+use super::signal::stop_signals;
 use crate::answer::{self, Answering};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::ResultOutput;
 use crate::progress::Progress;
 use service::local::{LocalCount, LocalResult};
 
 #[derive(Debug, Args)]
 pub(super) struct CountArgs {
-    /// Board size, 0 to 32; with given queens to 64
+    /// Board size, 0 to 32; with given queens to 10000, but from 65 on by a plain search on one thread
     n: u32,
     #[command(flatten)]
     problem: ProblemArgs,
     #[command(flatten)]
     pub(super) cut: CutArgs,
+    /// With --method forced: the lines that are examined before each queen [default: lines]
+    #[arg(long, value_enum, value_name = "LINES", env = "QUEENS_LOOKING")]
+    looking: Option<LookingName>,
     #[command(flatten)]
     counting: CountingArgs,
-    /// Keep the work in this file, and go on from what it holds
+    /// Keep the work in this file, and go on from what it holds; `{shard}` in its name stands for the part,
+    /// as 3-of-64 [default: nothing is kept]
     #[arg(long, value_name = "FILE", env = "QUEENS_LEDGER")]
     ledger: Option<PathBuf>,
-    /// Count only this part of the tasks, as in 3/64, into a ledger; `queens merge` joins the parts
+    /// Count only this part of the tasks, as in 3/64, into a ledger; `queens merge` joins the parts. `auto`
+    /// takes the part from the task of the array that Slurm, LSF or Grid Engine has started, and `auto/64`
+    /// from PBS, Kubernetes and HTCondor too, which do not tell how many there are [default: all tasks]
     #[arg(long, value_name = "INDEX/PARTS", requires = "ledger", env = "QUEENS_SHARD")]
-    shard: Option<Slice>,
+    shard: Option<Shard>,
+    /// Stop after this time, as in 90s or 1h30m; with --ledger the same command goes on from there (exit code
+    /// 75) [default: no limit]
+    #[arg(long, value_name = "DURATION", env = "QUEENS_TIME_LIMIT", value_parser = humantime::parse_duration)]
+    time_limit: Option<Duration>,
+    /// Write the result to this file, too, as JSON, once all is counted; `{shard}` in its name stands for the
+    /// part [default: no file]
+    #[arg(long, value_name = "FILE", env = "QUEENS_OUTPUT")]
+    output: Option<PathBuf>,
     /// Print one JSON object instead of the bare total
     #[arg(long)]
     json: bool,
@@ -64,65 +84,104 @@ struct CountJson {
 }
 
 /// Reports that a part of the tasks is counted. Its sum is not printed alone, because it is not a total.
-fn part_counted(job: &JobView, json: bool) -> Result<(), Failure> {
-    if json {
-        return output::print(show::json(job));
-    }
-    output::print(format!(
-        "part {} of {} is counted: {} of its {} tasks; `queens merge` adds the parts up",
+fn part_counted(job: &JobView, output: &ResultOutput) -> Result<(), Failure> {
+    let text = format!(
+        "part {} of {} is counted: {} of all {} tasks; `queens merge` adds the parts up",
         job.slice, job.plan, job.tasks_done, job.plan.tasks
-    ))
+    );
+    output.print(text, show::json(job))
+}
+
+/// Each request to stop: a signal, or the end of the time.
+fn requests_to_stop(time_limit: Option<Duration>) -> impl Stream<Item = ()> + Unpin {
+    let end_of_time = async move {
+        match time_limit {
+            Some(limit) => tokio::time::sleep(limit).await,
+            None => std::future::pending().await,
+        }
+    };
+    Box::pin(stop_signals().merge(futures_util::stream::once(end_of_time)))
+}
+
+/// Counts the completions of these queens on a board whose rows do not fit words.
+async fn count_beyond_words(args: CountArgs, queens: Vec<Square>) -> Result<(), Failure> {
+    if args.ledger.is_some() || args.cut.is_said() || args.stats || args.looking.is_some() {
+        return Err(large_board::refuses_options());
+    }
+    let output = ResultOutput::new(args.json, args.output)?;
+    let counted = spawn_blocking(move || large_board::count(args.n, &queens, &output));
+    counted.await.map_err(anyhow::Error::from)?
 }
 
 pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
+    let mut stops = requests_to_stop(args.time_limit);
+    if let Some(queens) = args.problem.beyond_words(args.n)? {
+        return tokio::select! {
+            counted = count_beyond_words(args, queens) => counted,
+            Some(()) = stops.next() => Err(large_board::interrupted()),
+        };
+    }
     let problem = args.problem.problem(args.n)?;
+    let of_environment = |name: &str| std::env::var(name).ok();
+    let slice = args.shard.map(|shard| shard.slice(of_environment)).transpose()?;
+    let named = |path: &Path| with_shard(path, slice);
+    let ledger = args.ledger.as_deref().map(named).transpose()?;
+    let output = args.output.as_deref().map(named).transpose()?;
+    let output = ResultOutput::new(args.json, output)?;
     if let Some(method) = args.cut.local()? {
-        if args.ledger.is_some() {
+        if ledger.is_some() {
             return Err(method.refuses("no ledger", "--ledger (QUEENS_LEDGER) and --shard"));
         }
-        let CountArgs { json, stats, .. } = args;
+        let CountArgs { looking, stats, .. } = args;
         let memory = args.counting.memory();
-        return local_methods::run(method, &LocalArgs { problem, memory, json, stats });
+        let local = LocalArgs { problem, memory, looking, output, stats };
+        let counted = spawn_blocking(move || local_methods::run(method, &local));
+        return tokio::select! {
+            counted = counted => counted.map_err(anyhow::Error::from)?,
+            Some(()) = stops.next() => Err(method.interrupted()),
+        };
+    }
+    if args.looking.is_some() {
+        return Err(Failure::Usage("--looking (QUEENS_LOOKING) needs --method forced".into()));
     }
     if args.stats && !problem.counts_orbits() {
         return Err(Failure::Usage(
             "--stats needs --problem fundamental, or --method states or forced".into(),
         ));
     }
+    let keeps = ledger.is_some();
     let count = LocalCount {
         problem,
         method: args.cut.choice()?,
         threads: args.counting.threads(),
         backend: args.counting.tested_backend()?,
         memory: args.counting.memory(),
-        slice: args.shard.unwrap_or(Slice::ALL),
-        ledger: args.ledger,
+        slice: slice.unwrap_or(Slice::ALL),
+        ledger,
     };
     let backend = count.backend.name();
     let answering = Answering::begin(problem);
     let mut progress = Progress::new(true, false);
     let interval = progress.interval();
-    let result = count.run(interval, |job| progress.show(job), asked_to_stop()).await;
+    let result = count.run(interval, |job| progress.show(job), &mut stops).await;
     progress.finish();
     let LocalResult { job, seconds, threads } = result?;
     if !job.slice.is_all() {
-        return part_counted(&job, args.json);
+        return part_counted(&job, &output);
     }
     let answer = tokio::select! {
         answer = answering.of(job.total) => answer?,
-        () = asked_to_stop() => {
-            return Err(Failure::Interrupted(format!(
-                "interrupted: there are {} placements, and the search for those that rotations leave \
-                 as they are was not finished",
+        Some(()) = stops.next() => {
+            let text = format!(
+                "stopped: there are {} placements, and the search for those that rotations leave as they are \
+                 was not finished",
                 job.total
-            )));
+            );
+            return Err(if keeps { Failure::Stopped(text) } else { Failure::Interrupted(text) });
         }
     };
     if args.stats {
         eprint!("{}", answer::table(&answer));
-    }
-    if !args.json {
-        return output::print(answer.count());
     }
     let json = CountJson {
         problem: job.plan.problem.name(),
@@ -137,5 +196,5 @@ pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
         threads: threads.get(),
         backend,
     };
-    output::print(serde_json::to_string(&json).map_err(anyhow::Error::from)?)
+    output.print(answer.count(), serde_json::to_string(&json).map_err(anyhow::Error::from)?)
 }

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use board::squares::{Square, SquaresError, check_queens};
 use clap::{Args, ValueEnum};
-use solve::{Listing, Placement};
+use solve::{Listing, Placement, Rules, attack};
 
-use super::queens_input;
+use super::queens_input::{self, Queens};
 use crate::draw::{self, Diagram, Scene, Style};
 use crate::failure::Failure;
 use crate::output;
@@ -24,6 +24,8 @@ Examples:
   queens draw a1 b5 c8 d6 e3 f7 g2 h4
   queens draw 2 4 6 8 3 1 7 5 --out queens.svg
   queens draw --size 8 --attacks a1 c2 b3 --out attacks.png
+  queens draw --by-file 7 4 2 8 6 1 3 5
+  queens draw --tile 3x3 1 3 5 2 4 --out torus.svg
   queens draw --fundamental 8 --out twelve.png
   queens list 12 --limit 1 --format fen | queens draw --board - --out twelve.svg";
 
@@ -38,7 +40,8 @@ pub(super) struct DrawArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "queens")]
     board: Option<PathBuf>,
     /// Draw all essentially different placements of N queens on one sheet, N up to 10
-    #[arg(long, value_name = "N", conflicts_with_all = ["queens", "board", "size", "attacks"],
+    #[arg(long, value_name = "N",
+          conflicts_with_all = ["queens", "board", "size", "attacks", "by_file", "tile"],
           value_parser = clap::value_parser!(u32).range(1..=10))]
     fundamental: Option<u32>,
     /// Board size, 1 to 200 [default: what the board or permutation has, or as many as there are queens]
@@ -47,6 +50,13 @@ pub(super) struct DrawArgs {
     /// Draw the lines of every queen, and in red those on which two attack each other
     #[arg(long)]
     attacks: bool,
+    /// Read a permutation as the rank of the queen on each file from a on [default: as the column on each rank]
+    #[arg(long, env = "QUEENS_BY_FILE")]
+    by_file: bool,
+    /// Draw so many copies of a torus side by side, as in 3x3; the queens must be a placement on it [default: one]
+    #[arg(long, value_name = "KxK", value_parser = copies, conflicts_with_all = ["size", "attacks"],
+          env = "QUEENS_TILE")]
+    tile: Option<u32>,
     /// Write to this file, in the format of its extension
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -124,11 +134,19 @@ impl DrawArgs {
         Style { square, hatched: self.hatched, attacks: self.attacks }
     }
 
-    fn diagram(&self) -> Result<Diagram, Failure> {
-        let (said, queens) = match &self.board {
-            Some(path) => queens_input::read_file(path)?,
-            None => queens_input::read(&self.queens.join(" "), "the queens")?,
+    fn queens(&self) -> Result<Queens, Failure> {
+        let (text, source) = match &self.board {
+            Some(path) => queens_input::text_of(path)?,
+            None => (self.queens.join(" "), "the queens".into()),
         };
+        match self.by_file {
+            true => queens_input::read_ranks(&text, &source),
+            false => queens_input::read(&text, &source),
+        }
+    }
+
+    fn diagram(&self) -> Result<Diagram, Failure> {
+        let (said, queens) = self.queens()?;
         if let (Some(said), Some(size)) = (said, self.size)
             && said != size
         {
@@ -145,6 +163,9 @@ impl DrawArgs {
             let error = SquaresError::OffBoard { square, n };
             return Err(Failure::Usage(format!("{error}; --size draws a larger one")));
         }
+        if let Some(copies) = self.tile {
+            return tiled(n, &queens, copies);
+        }
         match check_queens(n, &queens) {
             Err(error) if !self.attacks => {
                 Err(Failure::Usage(format!("{error}; --attacks draws them nonetheless")))
@@ -155,6 +176,39 @@ impl DrawArgs {
             }
         }
     }
+}
+
+/// The number of copies in either direction.
+fn copies(text: &str) -> anyhow::Result<u32> {
+    let wrong = || anyhow::anyhow!("give as many copies across as up, as in 3x3");
+    let (across, up) = text.split_once('x').ok_or_else(wrong)?;
+    let across: u32 = across.parse()?;
+    anyhow::ensure!(up == across.to_string() && across > 0, wrong());
+    Ok(across)
+}
+
+/// Copies of a torus of size `n` with these queens, which are on it.
+fn tiled(n: u32, queens: &[Square], copies: u32) -> Result<Diagram, Failure> {
+    let reason = match attack(n, queens, Rules::Torus) {
+        Some([one, other]) => Some(format!("{one} and {other} attack each other on a torus")),
+        None if queens.len() < n as usize => Some(format!("there are {} queens", queens.len())),
+        None => None,
+    };
+    if let Some(reason) = reason {
+        return Err(Failure::Usage(format!("no placement on a torus of size {n}: {reason}")));
+    }
+    let Some(size) = n.checked_mul(copies).filter(|&size| size <= 200) else {
+        return Err(Failure::Usage(format!(
+            "{copies} copies of size {n} are more than 200 squares across: give fewer"
+        )));
+    };
+    let starts = || (0..copies).map(|copy| copy * n);
+    let copy = |Square { column, row }: Square| {
+        starts().flat_map(move |right| {
+            starts().map(move |up| Square { column: column + right, row: row + up })
+        })
+    };
+    Ok(Diagram { n: size, queens: queens.iter().copied().flat_map(copy).collect() })
 }
 
 fn fundamental(n: u32) -> Result<Vec<Placement>, Failure> {

@@ -23,7 +23,7 @@ pub(super) struct SubmitArgs {
     problem: ProblemArgs,
     #[command(flatten)]
     pub(super) cut: CutArgs,
-    /// Jobs of higher priority are served first
+    /// Jobs of higher priority are served first: from -100 to 100, or anything for an admin
     #[arg(long, default_value_t = 0, allow_negative_numbers = true, env = "QUEENS_PRIORITY")]
     priority: i32,
     /// Have this share of the ranges counted a second time, by another machine and another kernel: 0.02
@@ -37,6 +37,10 @@ pub(super) struct SubmitArgs {
     /// those who lie
     #[arg(long, value_enum, default_value_t, env = "QUEENS_ACROSS")]
     across: AcrossArg,
+    /// A name for the job, 1 to 128 visible characters. If you have a job of this name already, its number is printed
+    /// and nothing is added, so that a script can be started again [default: every submission is a new job]
+    #[arg(long, value_name = "NAME", env = "QUEENS_KEY")]
+    key: Option<String>,
     /// Follow the job to its end and print its total instead of its number
     #[arg(long)]
     wait: bool,
@@ -131,12 +135,6 @@ fn share(text: &str) -> anyhow::Result<u32> {
     Ok((share * f64::from(AuditPolicy::ALL)).round() as u32)
 }
 
-#[derive(Debug, Args)]
-pub(super) struct HealthArgs {
-    #[command(flatten)]
-    coordinator: CoordinatorArgs,
-}
-
 pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
     let problem = args.problem.problem(args.n)?;
     let choice = args.cut.choice()?.unwrap_or(MethodChoice::suggested(problem));
@@ -146,6 +144,7 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
         method: Some(choice.into()),
         priority: args.priority,
         audit: args.audit_policy(),
+        key: args.key,
     };
     let answer = client.jobs.submit(request).await;
     let job = client.job(answer.map(|answer| answer.into_inner().job))?;
@@ -189,7 +188,7 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
     output::print(match job.audits_wanted {
         0 => format!("job {}: no accepted range waits for an audit ({seed})", job.id),
         wanted => format!(
-            "job {}: {wanted} accepted ranges are counted again by other workers ({seed}); \
+            "job {}: {wanted} accepted ranges are counted again by other machines or owners ({seed}); \
              `queens watch {}` waits for them",
             job.id, job.id
         ),
@@ -209,7 +208,11 @@ pub(super) async fn status(args: JobArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
     let answer = client.jobs.get(v1::GetRequest { job: args.job }).await;
     let job = client.job(answer.map(|answer| answer.into_inner().job))?;
-    output::print(if args.json { show::json(&job) } else { show::details(&job) })
+    if args.json {
+        return output::print(show::json(&job));
+    }
+    let others = if show::may_wait_for_others(&job) { client.list().await? } else { Vec::new() };
+    output::print(show::details(&job, &others))
 }
 
 pub(super) async fn watch(args: JobArgs) -> Result<(), Failure> {
@@ -236,26 +239,6 @@ pub(super) async fn resume(args: JobArgs) -> Result<(), Failure> {
     let answer = client.jobs.resume(v1::ResumeRequest { job: args.job }).await;
     let job = client.job(answer.map(|answer| answer.into_inner().job))?;
     changed(&job, args.json)
-}
-
-pub(super) async fn health(args: HealthArgs) -> Result<(), Failure> {
-    use tonic_health::pb::health_check_response::ServingStatus;
-    use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
-
-    let endpoint = args.coordinator.endpoint()?;
-    let mut client = HealthClient::new(endpoint.channel().await?);
-    let request = HealthCheckRequest { service: String::new() };
-    let unreachable =
-        |reason: String| Failure::Unreachable { url: endpoint.url().to_string(), reason };
-    let answer =
-        client.check(request).await.map_err(|status| match endpoint.mismatch(&status) {
-            Some(mismatch) => mismatch.into(),
-            None => unreachable(status.message().into()),
-        })?;
-    match answer.into_inner().status() {
-        ServingStatus::Serving => output::print("serving"),
-        other => Err(unreachable(format!("it is {}", other.as_str_name()))),
-    }
 }
 
 fn changed(job: &JobView, json: bool) -> Result<(), Failure> {

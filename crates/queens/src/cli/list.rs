@@ -2,10 +2,12 @@
 
 use std::ops::ControlFlow;
 
+use board::squares::Square;
 use clap::{Args, ValueEnum};
-use solve::{Listing, Notation, Placement};
+use solve::{Listing, Notation, Placement, Rules, Symmetry, first_rows};
 
 use super::queens_input::GivenArgs;
+use super::rules::RulesArgs;
 use crate::failure::Failure;
 use crate::output::Lines;
 
@@ -18,7 +20,10 @@ takes a second, and that of one of 100 for ever.
 Examples:
   queens list 8 --limit 5
   queens list 8 --fundamental --format fen
-  queens list 6 --given b1 --format board";
+  queens list 6 --given b1 --format board
+  queens list 8 --by-file --number 87 --orbit
+  queens list 13 --problem toroidal --format permutation
+  queens list 8 --rows 2             the 42 ways to fill the first two rows";
 
 /// Prints placements, one after the other.
 #[derive(Debug, Args)]
@@ -36,6 +41,24 @@ pub(super) struct ListArgs {
     /// Print at most so many
     #[arg(long, value_name = "K")]
     limit: Option<u64>,
+    /// Print only the placement with this number in the list, counted from 1 [default: all]
+    #[arg(long, value_name = "K", conflicts_with = "limit", env = "QUEENS_NUMBER",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    number: Option<u64>,
+    /// With --number: print all rotations and reflections of it, each once [default: it alone]
+    #[arg(long, requires = "number", env = "QUEENS_ORBIT")]
+    orbit: bool,
+    /// Order placements by the rank on each file from a on, and write a permutation as these ranks
+    /// [default: by the column on each rank]
+    #[arg(long, env = "QUEENS_BY_FILE")]
+    by_file: bool,
+    /// Print the ways to place queens in the first M rows only, N up to 64: the column on each rank, or the
+    /// squares [default: whole placements]
+    #[arg(long, value_name = "M", env = "QUEENS_FIRST_ROWS",
+          conflicts_with_all = ["fundamental", "number", "by_file", "given", "board", "problem"])]
+    rows: Option<u32>,
+    #[command(flatten)]
+    rules: RulesArgs,
     #[command(flatten)]
     given: GivenArgs,
 }
@@ -67,29 +90,147 @@ impl FormatName {
 }
 
 pub(super) fn run(args: &ListArgs) -> Result<(), Failure> {
-    let given = args.given.read_for(args.n)?.unwrap_or_default();
-    let listing = Listing::new(args.n, given).map_err(|error| Failure::Usage(error.to_string()))?;
-    let listing = if args.fundamental { listing.fundamental() } else { listing };
-
-    let limit = args.limit.unwrap_or(u64::MAX);
-    if limit == 0 {
-        return Ok(());
+    match (args.rows, args.number) {
+        (Some(rows), _) => list_first_rows(args, rows),
+        (None, Some(number)) => list_one(args, number),
+        (None, None) => list_all(args),
     }
-    let mut out = Lines::new();
-    let mut printed = 0;
-    let ended_early = listing.visit(|placement: &Placement| {
-        let text = args.format.notation().of(placement);
-        let between =
-            if printed > 0 && matches!(args.format, FormatName::Board) { "\n" } else { "" };
-        printed += 1;
-        match out.print(format_args!("{between}{text}")) {
-            Ok(()) if printed < limit => ControlFlow::Continue(()),
-            Ok(()) => ControlFlow::Break(Ok(())),
-            Err(error) => ControlFlow::Break(Err(error)),
+}
+
+fn list_all(args: &ListArgs) -> Result<(), Failure> {
+    let listing = args.listing()?;
+    let mut printer = Printer::new(args.limit);
+    let ended = match args.limit {
+        Some(0) => ControlFlow::Continue(()),
+        _ => listing.visit(|placement| printer.print(&args.text(placement), args.between())),
+    };
+    printer.end(ended)
+}
+
+fn list_one(args: &ListArgs, number: u64) -> Result<(), Failure> {
+    let mut passed = 0;
+    let found = args.listing()?.visit(|placement| {
+        passed += 1;
+        if passed == number {
+            ControlFlow::Break(placement.clone())
+        } else {
+            ControlFlow::Continue(())
         }
     });
-    match ended_early {
-        ControlFlow::Break(Err(error)) => out.failed(error),
-        _ => out.end(),
+    let ControlFlow::Break(placement) = found else {
+        let reason = format!("there is no placement {number}: the list ends after {passed}");
+        return Err(Failure::NoPlacement(reason));
+    };
+    let placements = if args.orbit { placement.orbit() } else { vec![placement] };
+    let mut printer = Printer::new(None);
+    let mut placements = placements.iter();
+    let ended =
+        placements.try_for_each(|placement| printer.print(&args.text(placement), args.between()));
+    printer.end(ended)
+}
+
+fn list_first_rows(args: &ListArgs, rows: u32) -> Result<(), Failure> {
+    let n = args.n;
+    if n > 64 || rows > n {
+        return Err(Failure::Usage(format!(
+            "the first {rows} rows of a board of size {n}: give a size of at most 64, and no more rows than it has"
+        )));
+    }
+    let text: fn(&[u32]) -> String = match args.format {
+        FormatName::Permutation => |columns| words(columns.iter().map(|column| column + 1)),
+        FormatName::Squares => {
+            |columns| words((0..).zip(columns).map(|(row, &column)| Square { column, row }))
+        }
+        FormatName::Fen | FormatName::Json | FormatName::Board => {
+            return Err(Failure::Usage(
+                "the first rows are no whole board: give --format squares or permutation".into(),
+            ));
+        }
+    };
+    let mut printer = Printer::new(args.limit);
+    let ended = match args.limit {
+        Some(0) => ControlFlow::Continue(()),
+        _ => first_rows(n, rows, |columns| printer.print(&text(columns), "")),
+    };
+    printer.end(ended)
+}
+
+fn words(words: impl Iterator<Item = impl ToString>) -> String {
+    words.map(|word| word.to_string()).collect::<Vec<_>>().join(" ")
+}
+
+impl ListArgs {
+    /// What is listed, in the order that was asked for.
+    fn listing(&self) -> Result<Listing, Failure> {
+        let given = self.given.read_for(self.n)?;
+        let listing = match (self.rules.rules(), given) {
+            (Rules::Plain, given) => {
+                let swap = |Square { column, row }: Square| Square { column: row, row: column };
+                let mut given = given.unwrap_or_default();
+                if self.by_file {
+                    given = given.into_iter().map(swap).collect();
+                }
+                Listing::new(self.n, given).map_err(|error| Failure::Usage(error.to_string()))?
+            }
+            (Rules::Torus | Rules::Superqueens, Some(_)) => {
+                return Err(Failure::Usage(
+                    "queens are given for --problem total alone: leave out --problem, or --given and --board"
+                        .into(),
+                ));
+            }
+            (rules, None) => Listing::by(self.n, rules).ok_or_else(|| {
+                Failure::Usage(format!("a torus of size {}: give a size of at most 64", self.n))
+            })?,
+        };
+        Ok(if self.fundamental { listing.fundamental() } else { listing })
+    }
+
+    /// A placement of the listing, as it is written.
+    fn text(&self, placement: &Placement) -> String {
+        let notation = self.format.notation();
+        match self.by_file {
+            // The search has filled files, not ranks.
+            true => notation.by_file(&placement.image(Symmetry::TRANSPOSITION)).to_string(),
+            false => notation.of(placement).to_string(),
+        }
+    }
+
+    /// What stands between two placements besides the end of the line.
+    fn between(&self) -> &'static str {
+        match self.format {
+            FormatName::Board => "\n",
+            FormatName::Squares | FormatName::Permutation | FormatName::Fen | FormatName::Json => {
+                ""
+            }
+        }
+    }
+}
+
+/// Prints placements until there are enough, or nobody reads them.
+struct Printer {
+    out: Lines,
+    limit: u64,
+    printed: u64,
+}
+
+impl Printer {
+    fn new(limit: Option<u64>) -> Printer {
+        Printer { out: Lines::new(), limit: limit.unwrap_or(u64::MAX), printed: 0 }
+    }
+
+    fn print(&mut self, text: &str, between: &str) -> ControlFlow<std::io::Result<()>> {
+        let between = if self.printed > 0 { between } else { "" };
+        self.printed += 1;
+        match self.out.print(format_args!("{between}{text}")) {
+            Ok(()) if self.printed < self.limit => ControlFlow::Continue(()),
+            end => ControlFlow::Break(end),
+        }
+    }
+
+    fn end(self, ended: ControlFlow<std::io::Result<()>>) -> Result<(), Failure> {
+        match ended {
+            ControlFlow::Break(Err(error)) => self.out.failed(error),
+            ControlFlow::Break(Ok(())) | ControlFlow::Continue(()) => self.out.end(),
+        }
     }
 }

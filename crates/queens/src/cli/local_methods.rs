@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use board::rows::RowsError;
 use board::{CutError, MAX_N, Problem};
+use clap::ValueEnum;
 use count::Answer;
 use serde::{Serialize, Serializer};
 use solve::forced::{self, ForcedCount, Looking};
@@ -12,17 +13,38 @@ use solve::states::{self, RowStats};
 use crate::answer;
 use crate::failure::Failure;
 use crate::held::check_total;
-use crate::output;
+use crate::output::ResultOutput;
 
 /// A method that makes no tasks, so that a farm cannot use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LocalMethod {
     /// [`solve::states`].
     States,
-    /// [`solve::forced`], by columns and rows.
+    /// [`solve::forced`].
     Forced,
     /// [`solve::census`].
     Unique,
+}
+
+/// The lines that `forced` examines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum LookingName {
+    /// No lines: the plain search
+    Nothing,
+    /// The columns
+    Columns,
+    /// The columns and the rows
+    Lines,
+}
+
+impl LookingName {
+    fn looking(self) -> Looking {
+        match self {
+            LookingName::Nothing => Looking::Nothing,
+            LookingName::Columns => Looking::Columns,
+            LookingName::Lines => Looking::ColumnsAndRows,
+        }
+    }
 }
 
 /// What to count, and what to print about it.
@@ -30,7 +52,9 @@ pub(super) struct LocalArgs {
     pub(super) problem: Problem,
     /// Bytes of memory that the count may take.
     pub(super) memory: u64,
-    pub(super) json: bool,
+    /// For `forced`, if it was said.
+    pub(super) looking: Option<LookingName>,
+    pub(super) output: ResultOutput,
     pub(super) stats: bool,
 }
 
@@ -46,6 +70,14 @@ impl LocalMethod {
     /// The failure for options that do not belong to this method.
     pub(super) fn refuses(self, has: &str, options: &str) -> Failure {
         Failure::Usage(format!("--method {} has {has}: leave out {options}", self.name()))
+    }
+
+    /// The failure for a count that was asked to stop.
+    pub(super) fn interrupted(self) -> Failure {
+        Failure::Interrupted(format!(
+            "interrupted, and nothing is kept, because --method {} has no ledger",
+            self.name()
+        ))
     }
 
     /// The failure for commands that need tasks.
@@ -117,6 +149,9 @@ pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<(), Failure> 
     if n > MAX_N {
         return Err(CutError::from(RowsError::BoardTooLarge { n }).into());
     }
+    if args.looking.is_some() && method != LocalMethod::Forced {
+        return Err(method.refuses("nothing to look at", "--looking (QUEENS_LOOKING)"));
+    }
     let begun = Instant::now();
     let (total, stats) = match method {
         LocalMethod::States => {
@@ -129,8 +164,9 @@ pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<(), Failure> 
             (census.total, Stats::Census(census.into()))
         }
         LocalMethod::Forced => {
+            let looking = args.looking.unwrap_or(LookingName::Lines).looking();
             let ForcedCount { total, tries, forced, dead } =
-                forced::count(n, Looking::ColumnsAndRows).map_err(anyhow::Error::from)?;
+                forced::count(n, looking).map_err(anyhow::Error::from)?;
             (total.into(), Stats::Forced { tries, forced, dead })
         }
     };
@@ -139,12 +175,10 @@ pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<(), Failure> 
     if args.stats {
         eprint!("{}", stats.table());
     }
-    if !args.json {
-        return output::print(stats.count().unwrap_or(total));
-    }
+    let count = stats.count().unwrap_or(total);
     let (method, total) = (method.name(), total.to_string());
     let json = LocalJson { problem: problem.name(), n, method, total, seconds, threads: 1, stats };
-    output::print(serde_json::to_string(&json).map_err(anyhow::Error::from)?)
+    args.output.print(count, serde_json::to_string(&json).map_err(anyhow::Error::from)?)
 }
 
 impl Stats {

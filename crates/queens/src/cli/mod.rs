@@ -3,25 +3,34 @@
 mod args;
 mod bench;
 mod bundle;
+mod check;
 mod client;
 mod complete;
 mod coordinator;
 mod count;
 mod door;
 mod draw;
+mod health;
 mod jobs;
+mod large_board;
+mod leaving;
 mod list;
 mod local_methods;
 mod log;
+mod merge;
 mod placement_output;
 mod plan;
 mod problem;
 mod queens_input;
+mod rules;
+mod shard;
 mod show;
 mod signal;
 mod solve;
+mod systemd;
 mod token;
 mod trust;
+mod unique_plan;
 mod worker;
 
 use std::process::ExitCode;
@@ -30,14 +39,16 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use self::args::CutArgs;
 use crate::compare;
+use crate::explain;
 use crate::failure::Failure;
 use crate::output;
+use crate::reproduce;
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 proven that there is no such placement; 2 wrong usage; 3 such a board cannot be counted so; 4 no such job, or it is \
 over; 5 no coordinator answers; 6 token or certificate refused, unusable or not enough; 7 ledger held by another process; 8 \
 ledger of another plan; 9 ledger damaged; 10 ledger or output cannot be written; 11 cannot listen; \
-12 versions do not fit, or TLS meets plain text; 13 the job ended without a total; 14 this machine miscounts; 15 undecided in the time given; 16 the bundle does not hold; 70 internal fault; 130 interrupted.
+12 versions do not fit, or TLS meets plain text; 13 the job ended without a total; 14 this machine miscounts; 15 undecided in the time given; 16 the bundle does not hold; 17 held, the total contradicts what is known; 70 internal fault; 75 stopped, run the same command again: the ledger keeps the work; 130 interrupted.
 
 Options can also be set by the environment variables shown beside them.";
 
@@ -65,8 +76,14 @@ enum Command {
     Solve(solve::SolveArgs),
     /// Add queens to those given until the board is full, or prove that it cannot be
     Complete(complete::CompleteArgs),
+    /// Say whether given queens are a placement
+    Check(check::CheckArgs),
     /// Compare all algorithms and methods on the same boards, one thread each
     Compare(compare::CompareArgs),
+    /// Explain the ways of counting on one small board
+    Explain(explain::ExplainArgs),
+    /// Reproduce the figures that the literature prints
+    Reproduce(reproduce::ReproduceArgs),
     /// Serve jobs to workers
     Coordinator(coordinator::CoordinatorArgs),
     /// Count for a coordinator, until stopped
@@ -79,14 +96,14 @@ enum Command {
     Status(jobs::JobArgs),
     /// Follow one job to its end, then print its total
     Watch(jobs::JobArgs),
-    /// Have accepted ranges counted again, by other workers and other kernels
+    /// Have accepted ranges counted again, by other machines or owners and other kernels
     Audit(jobs::AuditArgs),
     /// Write a job's evidence to a file that anybody can check
     Export(bundle::ExportArgs),
     /// Check an exported file, and count a sample of it again
     Verify(bundle::VerifyArgs),
     /// Join ledgers of parts of one plan
-    Merge(bundle::MergeArgs),
+    Merge(merge::MergeArgs),
     /// End a job without a total
     Cancel(jobs::JobArgs),
     /// Let a job rest
@@ -102,7 +119,7 @@ enum Command {
     /// Believe nothing of a machine or an owner any more
     Distrust(trust::TrustArgs),
     /// Exit with 0 if a coordinator serves; needs no token
-    Health(jobs::HealthArgs),
+    Health(health::HealthArgs),
     /// Show the counting loops that this processor has, and how fast they are
     Bench(bench::BenchArgs),
 }
@@ -150,7 +167,10 @@ impl Command {
             Command::Plan(args) => plan::run(&args),
             Command::Solve(args) => solve::run(&args),
             Command::Complete(args) => complete::run(&args),
+            Command::Check(args) => check::run(&args),
             Command::Compare(args) => compare::run(&args),
+            Command::Explain(args) => explain::run(&args),
+            Command::Reproduce(args) => reproduce::run(&args),
             Command::Coordinator(args) => {
                 raise_file_limit();
                 on_all_threads(coordinator::run(args))
@@ -163,7 +183,7 @@ impl Command {
             Command::Audit(args) => on_one_thread(jobs::audit(args)),
             Command::Export(args) => bundle::export(&args),
             Command::Verify(args) => bundle::verify(&args),
-            Command::Merge(args) => bundle::merge(&args),
+            Command::Merge(args) => merge::run(&args),
             Command::Cancel(args) => on_one_thread(jobs::cancel(args)),
             Command::Pause(args) => on_one_thread(jobs::pause(args)),
             Command::Resume(args) => on_one_thread(jobs::resume(args)),
@@ -171,7 +191,7 @@ impl Command {
             Command::Workers(args) => on_one_thread(trust::workers(args)),
             Command::Trust(args) => on_one_thread(trust::change(args, true)),
             Command::Distrust(args) => on_one_thread(trust::change(args, false)),
-            Command::Health(args) => on_one_thread(jobs::health(args)),
+            Command::Health(args) => on_one_thread(health::health(args)),
             Command::Bench(args) => bench::run(&args),
         }
     }

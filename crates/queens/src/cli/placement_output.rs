@@ -49,13 +49,19 @@ impl FormatArgs {
     }
 }
 
+impl Format {
+    pub(super) fn is_json(self) -> bool {
+        self == Format::Json
+    }
+}
+
 /// Prints the placement with these columns, one for each row from 0 on, without holding it in memory. JSON
-/// also has the seed of the placement, if there is one.
+/// also has these `fields`, between N and the columns.
 pub(super) fn print(
     format: Format,
     n: u32,
     columns: impl Iterator<Item = u32>,
-    seed: Option<u32>,
+    fields: &[(&str, u64)],
 ) -> Result<(), Failure> {
     output::stream(|out| match format {
         Format::Squares => squares(out, columns),
@@ -64,7 +70,7 @@ pub(super) fn print(
             out.write_all(b"\n")
         }),
         Format::Board => drawn(out, n, columns),
-        Format::Json => json(out, n, columns, seed),
+        Format::Json => json(out, n, columns, fields),
     })
 }
 
@@ -92,11 +98,11 @@ fn json(
     out: &mut Out,
     n: u32,
     columns: impl Iterator<Item = u32>,
-    seed: Option<u32>,
+    fields: &[(&str, u64)],
 ) -> io::Result<()> {
     write!(out, "{{\"n\":{n}")?;
-    if let Some(seed) = seed {
-        write!(out, ",\"seed\":{seed}")?;
+    for (name, value) in fields {
+        write!(out, ",\"{name}\":{value}")?;
     }
     out.write_all(b",\"columns\":[")?;
     for (i, column) in columns.enumerate() {

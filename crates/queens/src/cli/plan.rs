@@ -10,15 +10,24 @@ use farm::Plan;
 use serde::Serialize;
 
 use super::args::{CountingArgs, CutArgs};
+use super::local_methods::LocalMethod;
 use super::problem::ProblemArgs;
-use super::show;
+use super::{show, unique_plan};
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::clock;
 use executor::{Effort, Estimate, Estimated};
 use executor::{Fit, fit};
 
+const EXAMPLES: &str = "\
+Examples:
+  queens plan 24
+  queens plan 26 --problem fundamental --method unique   the 277 jobs of the MC# project
+
+By --method unique the sizes of jobs are estimated by random descents, in queens placed.";
+
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct PlanArgs {
     /// Board size, 0 to 32; with given queens to 64
     n: u32,
@@ -76,6 +85,10 @@ struct EstimateJson {
 
 pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     let problem = args.problem.problem(args.n)?;
+    let seed = args.seed.unwrap_or_else(rand::random);
+    if args.cut.local()? == Some(LocalMethod::Unique) && problem.counts_orbits() {
+        return unique_plan::run(args.n, args.seconds, seed, args.json);
+    }
     let choice = args.cut.choice()?.unwrap_or(MethodChoice::suggested(problem));
     let method = choice.for_problem(problem);
     let cut = Cut::new(problem, method)?;
@@ -88,7 +101,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
         threads: threads.get(),
         memory: thread_memory,
         time: Duration::from_secs(args.seconds),
-        seed: args.seed.unwrap_or_else(rand::random),
+        seed,
     };
     if args.json {
         let json = PlanJson {

@@ -1,5 +1,6 @@
 //! The options that choose a problem.
 
+use board::squares::Square;
 use board::{Given, Problem};
 use clap::{Args, ValueEnum};
 
@@ -22,7 +23,8 @@ enum ProblemName {
     Total,
     /// Placements up to the symmetries of the square (A002562), and how many have which symmetry
     Fundamental,
-    /// Placements on a torus, where diagonals go on at the opposite edge (A007705)
+    /// Placements on a torus, where diagonals go on at the opposite edge (A007705); modular is another word for it
+    #[value(alias = "modular")]
     Toroidal,
     /// Placements of queens that also move as knights (A051223)
     Superqueens,
@@ -31,6 +33,14 @@ enum ProblemName {
 }
 
 impl ProblemArgs {
+    /// The given queens of a board that is too large for words of 64 bits; `None` for any other problem.
+    pub(super) fn beyond_words(&self, n: u32) -> Result<Option<Vec<Square>>, Failure> {
+        match self.problem {
+            None | Some(ProblemName::Completions) if n > Given::MAX_N => self.given.read_for(n),
+            _ => Ok(None),
+        }
+    }
+
     /// The problem on a board of size `n`.
     pub(crate) fn problem(&self, n: u32) -> Result<Problem, Failure> {
         let given = self.given.read_for(n)?;

@@ -55,8 +55,23 @@ pub(super) fn read(text: &str, source: &str) -> Result<Queens, Failure> {
     solve::read_queens(text).map_err(|error| Failure::Usage(format!("{source}: {error}")))
 }
 
+/// Reads a permutation as the rank of the queen on each file. Errors name `source`.
+pub(super) fn read_ranks(text: &str, source: &str) -> Result<Queens, Failure> {
+    solve::read_ranks(text).map_err(|_| {
+        Failure::Usage(format!(
+            "{source}: --by-file reads a permutation, the rank of the queen on each file, as in 2 4 1 3"
+        ))
+    })
+}
+
 /// Reads queens from a file, or from standard input if it is called `-`.
 pub(super) fn read_file(path: &Path) -> Result<Queens, Failure> {
+    let (text, name) = text_of(path)?;
+    read(&text, &name)
+}
+
+/// The text of a file, or of standard input if it is called `-`, and what errors call it.
+pub(super) fn text_of(path: &Path) -> Result<(String, String), Failure> {
     let stdin = path.as_os_str() == "-";
     let name = if stdin { "standard input".into() } else { path.display().to_string() };
     let text = if stdin {
@@ -68,5 +83,5 @@ pub(super) fn read_file(path: &Path) -> Result<Queens, Failure> {
     let text = text.map_err(|error| {
         Failure::Usage(format!("cannot read {name} ({error}); give a text file that can be read"))
     })?;
-    read(&text, &name)
+    Ok((text, name))
 }

@@ -32,6 +32,8 @@ fn object(job: &JobView) -> Value {
     let done = job.state == JobState::Done;
     let mut object = json!({
         "job": job.id.0,
+        "owner": job.origin.owner,
+        "key": job.origin.key,
         "problem": job.plan.problem.name(),
         "n": job.plan.problem.n(),
         "method": job.plan.method.name(),
@@ -62,12 +64,14 @@ fn object(job: &JobView) -> Value {
         object["audit_salt"] = revealed.map(|policy| format!("{:032x}", policy.salt)).into();
     }
     if let Some(Held { reason, worst }) = &job.held {
-        let suspect = |Suspect { range, count, worker }: &Suspect| {
+        let suspect = |Suspect { range, count, worker, maker }: &Suspect| {
             json!({
                 "first": range.start(),
                 "past": range.end(),
                 "count": count.to_string(),
                 "worker": worker,
+                "owner": maker.owner,
+                "machine": maker.machine,
             })
         };
         let worst: Vec<Value> = worst.iter().map(suspect).collect();
@@ -76,6 +80,7 @@ fn object(job: &JobView) -> Value {
     if !job.slice.is_all() {
         object["shard"] = job.slice.index().into();
         object["shards"] = job.slice.of().into();
+        object["shard_tasks"] = job.tasks().into();
         object["total"] = Value::Null;
     }
     if let Some((parameter, value)) = job.plan.method.parameter() {
@@ -118,14 +123,36 @@ fn audits(job: &JobView) -> Option<String> {
     ))
 }
 
-/// What a running job waits for, if no connected worker can count it. A job of which workers hold ranges
-/// does not wait; this matters with an older coordinator, which does not tell how many workers are able.
-fn want(job: &JobView) -> Option<String> {
-    let waits = job.state == JobState::Running && job.able_workers == 0 && job.workers == 0;
-    waits.then(|| match job.thread_memory {
-        0 => "a worker: none is connected".into(),
-        needed => format!("a worker with {} of memory: none is connected", size(needed)),
-    })
+/// Whether [`waits`] must see the other jobs to say why nobody counts this one.
+pub(super) fn may_wait_for_others(job: &JobView) -> bool {
+    job.state == JobState::Running && job.workers == 0 && job.able_workers > 0
+}
+
+/// What a job waits for that nobody counts, if that can be told; `others` are jobs of the same coordinator. A job
+/// of which workers hold ranges does not wait, even if an older coordinator does not tell how many workers are
+/// able.
+fn waits(job: &JobView, others: &[JobView]) -> Option<String> {
+    if job.state == JobState::Paused {
+        return Some(format!("`queens resume {}`: it is paused", job.id));
+    }
+    if job.state != JobState::Running || job.workers > 0 {
+        return None;
+    }
+    let doubtful = job.audits_wanted + job.disputes as u64;
+    let is_before = |other: &&JobView| {
+        other.state == JobState::Running && other.workers > 0 && other.turn() < job.turn()
+    };
+    match (job.able_workers, job.thread_memory) {
+        (0, 0) => Some("a worker: none is connected".into()),
+        (0, needed) => Some(format!("a worker with {} of memory: none is connected", size(needed))),
+        _ if job.tasks_done == job.tasks() && doubtful > 0 => {
+            Some(format!("another machine or owner to count {doubtful} ranges again"))
+        }
+        _ => {
+            let first = others.iter().filter(is_before).min_by_key(|other| other.turn())?;
+            Some(format!("job {}, which is served first", first.id))
+        }
+    }
 }
 
 /// The poisoned tasks, which are not lent any more, and what to do about them.
@@ -136,10 +163,19 @@ fn poison(job: &JobView) -> Option<String> {
     (job.poisoned > 0 && !job.state.is_over()).then(|| {
         format!(
             "{} task{s} ({named}{more}) with each of which three workers or more were lost; look into \
-             their logs, give them another build or --backend, then `queens resume {}`",
+             their logs and how they ended (status 137 or oom-kill: the system killed them for lack of \
+             memory), give them less --memory, another build or --backend, then `queens resume {}`",
             job.poisoned, job.id
         )
     })
+}
+
+/// Who submitted the job. Nobody knows that of jobs from before ledgers said so.
+fn owner(job: &JobView) -> &str {
+    match job.origin.owner.as_str() {
+        "" => "unknown",
+        owner => owner,
+    }
 }
 
 fn size(bytes: u64) -> impl std::fmt::Display {
@@ -151,12 +187,12 @@ fn is_fundamental(job: &JobView) -> bool {
     job.plan.problem.counts_orbits()
 }
 
-/// A table of jobs, with further lines for jobs that no connected worker can count, that have poisoned tasks
-/// or that are held.
+/// A table of jobs, with further lines for jobs that wait for something, that have poisoned tasks or that are
+/// held.
 pub(super) fn table(jobs: &[JobView]) -> String {
     let mut lines = vec![format!(
-        "{:>5}  {:9}  {:>8}  {:28}  {:>6}  {:>7}  {:>8}  {}",
-        "JOB", "STATE", "PRIORITY", "PLAN", "DONE", "WORKERS", "DISPUTED", "TOTAL"
+        "{:>5}  {:9}  {:10}  {:>8}  {:28}  {:>6}  {:>7}  {:>8}  {}",
+        "JOB", "STATE", "OWNER", "PRIORITY", "PLAN", "DONE", "WORKERS", "DISPUTED", "TOTAL"
     )];
     lines.extend(jobs.iter().map(|job| {
         let total = match job.state {
@@ -165,9 +201,10 @@ pub(super) fn table(jobs: &[JobView]) -> String {
             _ => "-".into(),
         };
         format!(
-            "{:>5}  {:9}  {:>8}  {:28}  {:>5.1}%  {:>7}  {:>8}  {}",
+            "{:>5}  {:9}  {:10}  {:>8}  {:28}  {:>5.1}%  {:>7}  {:>8}  {}",
             job.id.0,
             job.state.name(),
+            owner(job),
             job.priority,
             job.plan.to_string(),
             job.percent(),
@@ -176,8 +213,8 @@ pub(super) fn table(jobs: &[JobView]) -> String {
             total
         )
     }));
-    let wants = jobs.iter().filter_map(|job| Some((job.id, want(job)?)));
-    lines.extend(wants.map(|(id, want)| format!("job {id} waits for {want}")));
+    let waiting = jobs.iter().filter_map(|job| Some((job.id, waits(job, jobs)?)));
+    lines.extend(waiting.map(|(id, what)| format!("job {id} waits for {what}")));
     let poisons = jobs.iter().filter_map(|job| Some((job.id, poison(job)?)));
     lines.extend(poisons.map(|(id, poison)| format!("job {id} lends no more of {poison}")));
     let holds = jobs.iter().filter_map(|job| Some((job.id, held(job)?)));
@@ -185,22 +222,24 @@ pub(super) fn table(jobs: &[JobView]) -> String {
     lines.join("\n")
 }
 
-/// One job as text, one property a line.
-pub(super) fn details(job: &JobView) -> String {
+/// One job as text, one property a line; `others` are jobs of the same coordinator, if it may wait for them.
+pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
     let mut lines = vec![
         format!("job       {}", job.id),
         format!("plan      {}", job.plan),
         format!("state     {}", job.state),
+        format!("owner     {}", owner(job)),
         format!("priority  {}", job.priority),
-        format!("done      {:.2}% ({} of {} tasks)", job.percent(), job.tasks_done, job.plan.tasks),
+        format!("done      {:.2}% ({} of {} tasks)", job.percent(), job.tasks_done, job.tasks()),
         format!("workers   {}", job.workers),
     ];
+    lines.extend(job.origin.key.as_ref().map(|key| format!("key       {key}")));
     if job.thread_memory > 0 {
         lines.push(format!("memory    {} or more a thread", size(job.thread_memory)));
     }
     lines.extend(held(job).map(|reason| format!("held      {reason}")));
     lines.extend(job.held.as_ref().map(|held| format!("worst     {}", worst(held))));
-    lines.extend(want(job).map(|want| format!("waits     for {want}")));
+    lines.extend(waits(job, others).map(|what| format!("waits     for {what}")));
     match job.state {
         JobState::Done if is_fundamental(job) => lines.push(format!(
             "total     {} before symmetry; `queens watch {}` says how many up to it",
@@ -232,7 +271,7 @@ pub(super) fn details(job: &JobView) -> String {
 
 #[cfg(test)]
 mod tests {
-    use farm::{JobId, Method, Plan, Problem};
+    use farm::{JobId, Method, Origin, Plan, Problem};
 
     use super::*;
 
@@ -240,6 +279,7 @@ mod tests {
         let plan = Plan { problem: Problem::Total { n: 8 }, method: Method::Halves, tasks: 100 };
         JobView {
             id: JobId(1),
+            origin: Origin::default(),
             plan,
             priority: 0,
             state: JobState::Running,
@@ -264,19 +304,48 @@ mod tests {
     #[test]
     fn a_job_that_is_worked_on_waits_for_nobody() {
         let mut job = job();
-        assert!(!details(&job).contains("waits"), "an older coordinator names no able workers");
+        assert!(
+            !details(&job, &[]).contains("waits"),
+            "an older coordinator names no able workers"
+        );
 
         job.workers = 0;
-        assert!(details(&job).contains("waits     for a worker"));
+        assert!(details(&job, &[]).contains("waits     for a worker"));
         job.able_workers = 1;
-        assert!(!details(&job).contains("waits"));
+        assert!(!details(&job, &[]).contains("waits"));
+    }
+
+    #[test]
+    fn a_job_waits_for_the_first_of_those_that_are_served_before_it() {
+        let at = |id, priority, workers| JobView {
+            id: JobId(id),
+            priority,
+            workers,
+            able_workers: 1,
+            ..job()
+        };
+        let idle = at(5, 1, 0);
+        let waits_for = |others: &[JobView]| waits(&idle, others);
+        assert_eq!(waits_for(&[at(4, 0, 1), at(6, 1, 1), at(3, 2, 0)]), None);
+        let before = [at(4, 1, 1), at(9, 2, 1), at(1, 2, 0)];
+        assert_eq!(waits_for(&before), Some("job 9, which is served first".into()));
+        let done = JobView { state: JobState::Done, ..at(9, 2, 1) };
+        assert_eq!(waits_for(&[done, at(4, 1, 1)]), Some("job 4, which is served first".into()));
+        assert!(table(&[idle.clone(), at(4, 1, 1)]).contains("job 5 waits for job 4"));
+    }
+
+    #[test]
+    fn a_job_that_is_counted_but_for_its_audit_waits_for_somebody_else() {
+        let job =
+            JobView { workers: 0, able_workers: 1, tasks_done: 100, audits_wanted: 7, ..job() };
+        assert!(details(&job, &[]).contains("waits     for another machine or owner to count 7"));
     }
 
     #[test]
     fn poison_is_named_with_the_way_out() {
         let poisoned_first = vec![3, 14];
         let job = JobView { poisoned: 2, poisoned_first, ..job() };
-        for text in [details(&job), table(std::slice::from_ref(&job))] {
+        for text in [details(&job, &[]), table(std::slice::from_ref(&job))] {
             let is_told = text.contains("2 tasks (3, 14)") && text.contains("`queens resume 1`");
             assert!(is_told && text.contains("--backend"), "{text}");
         }

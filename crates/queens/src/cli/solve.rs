@@ -1,10 +1,12 @@
 //! `queens solve`: one placement.
 
 use anyhow::anyhow;
-use clap::Args;
-use solve::{ConstructError, Construction, is_placement, random_placement};
+use board::squares::Square;
+use clap::{Args, ValueEnum};
+use solve::{ConstructError, Construction, Rules, attack, is_placement, random_placement};
 
 use super::placement_output::{self, FormatArgs};
+use super::rules::RulesArgs;
 use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
@@ -12,15 +14,28 @@ Examples:
   queens solve 8                     d1 f2 h3 b4 g5 a6 c7 e8; a1 is the lower left corner
   queens solve 8 --format board      a drawn board
   queens solve 100000000 > columns   a column number a line
+  queens solve 14 --construction mod12
   queens solve 1000 --random --seed 7
 
-Every placement is checked before it is printed. Exit code 1: there is none, as for N = 2 and 3.";
+  queens solve 13 --problem toroidal
+
+Every placement is checked before it is printed. Exit code 1: there is none, as for N = 2 and 3, and on a torus \
+for every N that is not prime to 6.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct SolveArgs {
     /// Board size, 0 to 100000000; with --random at most 10000000
     n: u32,
+    /// The rule by which it is constructed [default: pauls]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "RULE",
+        conflicts_with = "random",
+        env = "QUEENS_CONSTRUCTION"
+    )]
+    construction: Option<RuleName>,
     /// Print a random placement instead of the constructed one; not all are equally likely
     #[arg(long)]
     random: bool,
@@ -28,7 +43,17 @@ pub(super) struct SolveArgs {
     #[arg(long, value_name = "S", requires = "random")]
     seed: Option<u32>,
     #[command(flatten)]
+    rules: RulesArgs,
+    #[command(flatten)]
     format: FormatArgs,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum RuleName {
+    /// Two staircases of knight's moves, by E. Pauls (1874)
+    Pauls,
+    /// Even columns, then odd ones, with exceptions by the remainder of N by 12
+    Mod12,
 }
 
 /// The largest board that is searched. The search holds it in memory, with about 30 bytes per row.
@@ -36,14 +61,20 @@ pub(super) const LARGEST_SEARCHED: u32 = 10_000_000;
 
 pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
     let n = args.n;
-    let construction = Construction::new(n).map_err(|error| match error {
-        ConstructError::NoPlacement(_) => Failure::NoPlacement(error.to_string()),
+    let construction = construction(args)?;
+    let construction = construction.map_err(|error| match error {
+        ConstructError::NoPlacement(_) | ConstructError::NoToroidal(_) => {
+            Failure::NoPlacement(error.to_string())
+        }
         ConstructError::TooLarge(_) => Failure::Usage(error.to_string()),
     })?;
     let format = args.format.for_board(n)?;
     if !args.random {
         check(n, construction.columns())?;
-        return placement_output::print(format, n, construction.columns(), None);
+        if args.rules.rules() == Rules::Torus {
+            check_torus(construction)?;
+        }
+        return placement_output::print(format, n, construction.columns(), &[]);
     }
     if n > LARGEST_SEARCHED {
         return Err(Failure::Usage(format!(
@@ -56,7 +87,35 @@ pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
         .ok_or_else(|| anyhow!("no placement by chance for N = {n}, seed {seed}"))?;
     let columns = placement.columns().iter().copied();
     check(n, columns.clone())?;
-    placement_output::print(format, n, columns, Some(seed))
+    placement_output::print(format, n, columns, &[("seed", seed.into())])
+}
+
+/// The construction that was asked for, or why it does not exist.
+fn construction(args: &SolveArgs) -> Result<Result<Construction, ConstructError>, Failure> {
+    let usage = |words: &str| Err(Failure::Usage(words.into()));
+    match (args.rules.rules(), args.construction) {
+        (Rules::Plain, None | Some(RuleName::Pauls)) => Ok(Construction::new(args.n)),
+        (Rules::Plain, Some(RuleName::Mod12)) => Ok(Construction::mod12(args.n)),
+        (Rules::Torus, None) if !args.random => Ok(Construction::toroidal(args.n)),
+        (Rules::Torus, _) => usage(
+            "a placement on a torus has a construction of its own: leave out --construction and --random",
+        ),
+        (Rules::Superqueens, _) => usage(
+            "no construction for superqueens is known here: `queens list N --problem superqueens --limit 1` \
+             searches for a placement",
+        ),
+    }
+}
+
+/// Checks that no queens attack each other around the edges.
+fn check_torus(construction: Construction) -> Result<(), Failure> {
+    let squares = (0..).zip(construction.columns()).map(|(row, column)| Square { column, row });
+    match attack(construction.n(), &squares.collect::<Vec<_>>(), Rules::Torus) {
+        None => Ok(()),
+        Some(_) => {
+            Err(anyhow!("what was found for N = {} attacks itself", construction.n()).into())
+        }
+    }
 }
 
 /// Checks a placement once more before it is printed.

@@ -49,8 +49,7 @@ pub(super) async fn workers(args: WorkersArgs) -> Result<(), Failure> {
     let answer = client.admin.list_workers(v1::ListWorkersRequest {}).await;
     let v1::ListWorkersResponse { workers, distrusted } =
         answer.map_err(|status| client.failure(status))?.into_inner();
-    let distrusted: Result<Vec<Party>, _> = distrusted.into_iter().map(Party::try_from).collect();
-    let distrusted = distrusted.map_err(|error| Failure::Incompatible(error.to_string()))?;
+    let distrusted = parties(distrusted)?;
     if args.json {
         for worker in &workers {
             output::print(json!({
@@ -81,15 +80,26 @@ pub(super) async fn workers(args: WorkersArgs) -> Result<(), Failure> {
     distrusted.iter().try_for_each(|party| output::print(format_args!("not believed: {party}")))
 }
 
+fn parties(told: Vec<v1::Party>) -> Result<Vec<Party>, Failure> {
+    let parties: Result<_, _> = told.into_iter().map(Party::try_from).collect();
+    parties.map_err(|error: wire::WireError| Failure::Incompatible(error.to_string()))
+}
+
 pub(super) async fn change(args: TrustArgs, trusted: bool) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
     let TrustArgs { party, reason, .. } = args;
     let request = v1::ChangeTrustRequest { party: Some(party.clone().into()), trusted, reason };
     let answer = client.admin.change_trust(request).await;
-    answer.map_err(|status| client.failure(status))?;
-    output::print(match trusted {
-        true => format!("{party} is believed again; its workers may be started anew"),
-        false => format!(
+    let v1::ChangeTrustResponse { still_distrusted } =
+        answer.map_err(|status| client.failure(status))?.into_inner();
+    let still = parties(still_distrusted)?;
+    output::print(match (trusted, still.is_empty()) {
+        (true, true) => format!("{party} is believed again; its workers may be started anew"),
+        (true, false) => format!(
+            "{party} is pardoned, but what was decided about {} still stands; `queens trust` pardons each",
+            still.iter().map(Party::to_string).collect::<Vec<_>>().join(", ")
+        ),
+        (false, _) => format!(
             "{party} is believed no more: its sessions have ended, and what nobody else has confirmed of its \
              counts is counted again"
         ),

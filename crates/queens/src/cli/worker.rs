@@ -1,14 +1,18 @@
 //! `queens worker`.
 
+use std::time::Duration;
+
 use bytesize::ByteSize;
 use clap::Args;
 use tokio::sync::watch;
 
 use super::args::CountingArgs;
 use super::client::CoordinatorArgs;
+use super::leaving::LeaveArgs;
 use super::signal::asked_to_stop;
 use crate::failure::Failure;
 use executor::BUILD;
+use service::ServiceError;
 use service::worker::{GrpcConnector, WorkConfig, host_name, start_executor, work};
 
 #[derive(Debug, Args)]
@@ -35,7 +39,13 @@ pub(super) struct WorkerArgs {
     #[arg(long, value_name = "MS", default_value_t = 30_000, env = "QUEENS_RESEND_MS",
           value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     resend_ms: u64,
+    #[command(flatten)]
+    leaving: LeaveArgs,
 }
+
+/// How long after the first signal others belong to it: batch systems and shells send it to the whole group and
+/// to each process.
+const SAME_SIGNAL: Duration = Duration::from_millis(500);
 
 /// Reads a name that every coordinator accepts.
 fn name(text: &str) -> anyhow::Result<String> {
@@ -49,8 +59,12 @@ fn name(text: &str) -> anyhow::Result<String> {
 
 pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     let endpoint = args.coordinator.endpoint()?;
-    // A file that cannot be read is an error at once; an unreachable coordinator may come later.
-    endpoint.check()?;
+    // A file that cannot be used is an error at once; a coordinator, or the file with its address, may come
+    // later.
+    match endpoint.check() {
+        Ok(()) | Err(ServiceError::Unreachable { .. }) => {}
+        Err(error) => return Err(error.into()),
+    }
     let asked = asked_to_stop();
     let (threads, memory) = (args.counting.threads(), args.counting.memory());
     let (executor, parts) = start_executor(threads, args.counting.tested_backend()?, memory);
@@ -70,13 +84,17 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
         report_ms: args.report_ms,
         resend_ms: args.resend_ms,
     };
+    let rules = args.leaving.rules();
     let (stop, stopping) = watch::channel(false);
     tokio::spawn(async move {
         asked.await;
         stop.send_replace(true);
-        // A second signal ends the process at once.
+        tokio::time::sleep(SAME_SIGNAL).await;
+        // A second one ends the process at once.
         asked_to_stop().await;
         std::process::exit(130);
     });
-    Ok(work(config, executor, parts, &mut connector, stopping).await?)
+    work(config, rules, executor, parts, &mut connector, stopping).await?;
+    tracing::info!("the worker leaves");
+    Ok(())
 }

@@ -4,6 +4,7 @@ mod algorithm;
 mod measure;
 mod plot;
 mod report;
+mod stopwatch;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,27 +12,28 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use board::MAX_N;
-use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
 use count::Backend;
 
 use self::algorithm::Algorithm;
 use self::measure::{Contest, Line};
 use crate::failure::Failure;
+use crate::memory::MemoryBound;
 use crate::output;
-use executor::usual_memory;
 
 const EXAMPLE: &str = "\
 Examples:
   queens compare 8..14 --plot times.svg
   queens compare 12 --algorithms arrays,masks,states,halves --json
 
-Without --all, an algorithm counts boards up to the largest that takes it about two seconds: 13 for \
+Without --all, an algorithm counts boards up to the largest that takes it about two seconds: 7 for \
+combinations, 8 for rooks, 11 for permutations-all; 13 for \
 direct, arrays, stack and permutations; 14 for forced-columns, forced and states; 15 for masks, \
-mirror and the three by reference; 17 for rows and ring; 18 for halves.
+mirror, flip, unique and the three by reference; 17 for rows and ring; 18 for halves.
 
-nodes are partial placements: queens placed by the searches from direct to forced, distinct states by \
-states, states stored by rows and ring; the others do not count them.";
+nodes are partial placements: whole boards looked at by the first three, queens placed by the searches from \
+direct to flip and by forced, distinct states by states, states stored by rows and ring; the others do not count \
+them. seconds are processor time of the one thread, the least of several runs.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLE)]
@@ -49,10 +51,10 @@ pub(crate) struct CompareArgs {
     /// --seconds says
     #[arg(long)]
     all: bool,
-    /// The most memory that states and halves may take, as in 500MiB or 2GiB [default: half of what the machine
-    /// or the container has]
-    #[arg(long, value_name = "SIZE", env = "QUEENS_MEMORY")]
-    memory: Option<ByteSize>,
+    /// The most memory that states and halves may take, as in 500MiB or 2GiB, or as in 25% of what this process
+    /// may use
+    #[arg(long, value_name = "SIZE", env = "QUEENS_MEMORY", default_value = MemoryBound::HALF)]
+    memory: MemoryBound,
     /// Print JSON instead of the table, one object a line
     #[arg(long)]
     json: bool,
@@ -103,7 +105,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
         [] => Algorithm::value_variants().to_vec(),
         some => some.to_vec(),
     };
-    let memory = args.memory.map_or_else(usual_memory, |memory| memory.as_u64());
+    let memory = args.memory.bytes();
     let mut contest = Contest::new(&algorithms, args.seconds, args.all, memory);
     let mut lines: Vec<Line> = Vec::new();
     if !args.json {

@@ -121,7 +121,7 @@ async fn no_method_answers_without_the_token() {
     let total = board::Problem::Total { n: 8 }.into();
     let rows = v1::submit_request::Method::Rows(v1::RowsRequest { rows: None });
     let (problem, method) = (Some(total), Some(rows));
-    let submit = v1::SubmitRequest { problem, method, priority: 0, audit: None };
+    let submit = v1::SubmitRequest { problem, method, ..Default::default() };
     let refused = [
         jobs.submit(submit).await.err(),
         jobs.list(v1::ListRequest::default()).await.err(),
@@ -169,12 +169,19 @@ async fn a_worker_of_another_protocol_is_refused_before_anything_else() {
     farm.submit(8, 2, 0);
     let channel = connect(&farm).await;
 
-    // It would be refused for its name as well, if anybody looked.
-    let newer = v1::Hello { protocol: wire::PROTOCOL + 1, worker: String::new(), ..hello() };
-    let refused = work(&channel, vec![Message::Hello(newer)]).await.expect_err("it is refused");
+    for theirs in [0, 5, wire::PROTOCOL + 1, u32::MAX] {
+        // It would be refused for its name as well, if anybody looked.
+        let other = v1::Hello { protocol: theirs, worker: String::new(), ..hello() };
+        let refused = work(&channel, vec![Message::Hello(other)]).await.expect_err("it is refused");
 
-    assert_eq!(refused.code(), Code::FailedPrecondition);
-    assert!(refused.message().contains("run the same version"), "{refused}");
+        assert_eq!(refused.code(), Code::FailedPrecondition);
+        let both = [
+            format!("speaks version {theirs} "),
+            format!("coordinator version {}", wire::PROTOCOL),
+        ];
+        assert!(both.iter().all(|side| refused.message().contains(side)), "{refused}");
+        assert!(refused.message().contains("run the same version"), "{refused}");
+    }
 }
 
 #[tokio::test]

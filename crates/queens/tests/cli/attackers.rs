@@ -1,8 +1,6 @@
 //! Strangers with a credential, against a real coordinator: what they may do, what they report, whom they are.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::runtime::Runtime;
@@ -16,56 +14,9 @@ use wire::v1::work_request::Message;
 use wire::v1::work_response;
 
 use crate::access::{connect, hello, in_time, proof, report, talk};
-use crate::support::process::{Process, wait_until};
-use crate::support::{Farm, Scratch};
-
-/// A farm that wants credentials, and its own token.
-struct Guarded {
-    farm: Farm,
-    scratch: Scratch,
-    _coordinator: Process,
-}
-
-impl Guarded {
-    fn new() -> Guarded {
-        let scratch = Scratch::new();
-        let option = format!("--token-file {}", scratch.path("admin").display());
-        let farm = Farm::new(&option, "--report-ms 0");
-        let coordinator = farm.start_coordinator();
-        Guarded { farm, scratch, _coordinator: coordinator }
-    }
-
-    /// Runs a client command with the token in a file.
-    fn client(&self, token: &str, words: &[&str]) -> crate::support::process::Outcome {
-        let file = self.scratch.path(token).display().to_string();
-        self.farm.client(&[words, &["--token-file", &file]].concat())
-    }
-
-    /// A new credential, in a file of its own; its secret.
-    fn create(&self, role: &str, owner: &str) -> (String, String) {
-        let words = ["token", "create", "--role", role, "--owner", owner];
-        let secret = self.client("admin", &words).success();
-        let name = format!("{role}-{owner}");
-        self.write(&name, &secret);
-        (name, secret.trim().into())
-    }
-
-    fn write(&self, name: &str, secret: &str) -> PathBuf {
-        let path = self.scratch.path(name);
-        fs::write(&path, secret).expect("it can be written");
-        fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).expect("it is ours");
-        path
-    }
-
-    fn start_worker(&self, token: &str) -> Process {
-        self.farm.start_worker_with(&format!("--token-file {}", self.scratch.path(token).display()))
-    }
-
-    fn job(&self) -> serde_json::Value {
-        let text = self.client("admin", &["status", "1", "--json"]).success();
-        serde_json::from_str(&text).expect("it is JSON")
-    }
-}
+use crate::support::Farm;
+use crate::support::guarded::Guarded;
+use crate::support::process::wait_until;
 
 /// One session with a secret: it says `messages`, and then listens until its end. All that it was told.
 async fn session(
@@ -335,4 +286,61 @@ fn who_runs_the_farm_decides_whom_to_believe() {
     let total = guarded.client("admin", &["watch", "1"]).success();
     assert_eq!(total, format!("{}\n", vectors::total(10)));
     guarded.client("admin", &["trust", "a/b c", "--reason", "none"]).usage("OWNER/MACHINE");
+}
+
+#[test]
+fn two_invented_machines_cannot_dispute_a_job_that_is_done() {
+    // Given two machines that one stranger has made up, and that were each lent all tasks of a job
+    let guarded = Guarded::with("--lease-ms 200 --lease-ttl-ms 400");
+    let (_, secret) = guarded.create("worker", "mallory");
+    let honest = guarded.create("worker", "rack7").0;
+    guarded.client("admin", &["submit", "8", "--rows", "1"]).success();
+    let runtime = Runtime::new().expect("it starts");
+    let talk = |machine: &str, credit, report: Option<v1::Report>| {
+        let name = v1::Hello { machine: machine.into(), worker: machine.into(), ..hello() };
+        let mut messages = vec![Message::Hello(v1::Hello { credit, ..name })];
+        messages.extend(report.map(Message::Report));
+        runtime.block_on(session(&guarded.farm, Some(&secret), messages, SHORT)).0
+    };
+    let lies = ["m1", "m2"].map(|machine| (machine, zero(&first_loan(&talk(machine, 100, None)))));
+    assert_eq!(lies[0].1.range, lies[1].1.range);
+
+    // When both contradict it once it is done
+    let _worker = guarded.start_worker(&honest);
+    let watched = || guarded.client("admin", &["watch", "1"]).success();
+    let total = format!("{}\n", vectors::total(8));
+    assert_eq!(watched(), total);
+    for (machine, lie) in lies {
+        let told = talk(machine, 0, Some(lie));
+        let verdict = told.iter().find_map(|message| match message {
+            work_response::Message::Ack(ack) => Some(ack.verdict()),
+            _ => None,
+        });
+        assert_eq!(verdict, Some(v1::Verdict::Superseded), "{told:?}");
+    }
+
+    // Then nothing has changed, and nobody is believed less.
+    assert_eq!((&guarded.job()["state"], watched()), (&"done".into(), total));
+    assert_eq!(guarded.job()["disputes"], 0);
+    let workers = guarded.client("admin", &["workers"]).success();
+    assert!(workers.contains("rack7/") && !workers.contains("not believed"), "{workers}");
+}
+
+#[test]
+fn a_pardon_names_what_still_stands() {
+    let guarded = Guarded::new();
+    let decide = |words: [&str; 2]| {
+        guarded.client("admin", &[&words[..], &["--reason", "a trial"]].concat()).success()
+    };
+    decide(["distrust", "rack7/node1"]);
+    decide(["distrust", "rack8/node1"]);
+    decide(["distrust", "rack7"]);
+
+    let machine = decide(["trust", "rack7/node1"]);
+    assert!(machine.contains("what was decided about rack7 still stands"), "{machine}");
+    decide(["distrust", "rack7/node1"]);
+    let owner = decide(["trust", "rack7"]);
+    assert!(owner.contains("what was decided about rack7/node1 still stands"), "{owner}");
+    let last = decide(["trust", "rack7/node1"]);
+    assert!(last.contains("rack7/node1 is believed again"), "{last}");
 }

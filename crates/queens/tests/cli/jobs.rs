@@ -7,6 +7,7 @@ use wire::v1::jobs_service_client::JobsServiceClient;
 
 use crate::access::connect;
 use crate::support::Farm;
+use crate::support::guarded::Guarded;
 use crate::support::process::{Process, queens};
 
 #[test]
@@ -22,18 +23,22 @@ fn submit_and_wait_prints_the_total() {
 
 #[test]
 fn a_small_submission_does_not_wait_for_a_large_one() {
-    let farm = Farm::new("", "");
-    let _coordinator = farm.start_coordinator();
-    let _worker = farm.start_worker();
-    // Given clients that submit plans of which each takes seconds
-    let url = farm.url();
-    let large =
-        |n| queens(&["submit", n, "--method", "ring", "--width", "2", "--coordinator", &url]);
-    let _large = ["30", "31", "32"].map(|n| Process::start(&mut large(n), farm.new_log()));
+    let guarded = Guarded::new();
+    let (lab, _) = guarded.create("submitter", "lab");
+    let _worker = guarded.start_worker("admin");
+    // Given clients of another owner that submit plans of which each takes seconds
+    let (url, token) = (guarded.farm.url(), guarded.scratch.path(&lab));
+    let large = |n| {
+        let words = ["submit", n, "--method", "ring", "--width", "2", "--coordinator", &url];
+        let mut command = queens(&words);
+        command.arg("--token-file").arg(&token);
+        Process::start(&mut command, guarded.farm.new_log())
+    };
+    let _large = ["30", "31", "32"].map(large);
     std::thread::sleep(Duration::from_millis(500));
 
     let begun = Instant::now();
-    let total = farm.client(&["submit", "10", "--wait"]).success();
+    let total = guarded.client("admin", &["submit", "10", "--wait"]).success();
 
     assert_eq!(total, format!("{}\n", vectors::total(10)));
     assert!(begun.elapsed() < Duration::from_secs(10), "it took {:?}", begun.elapsed());
@@ -56,19 +61,20 @@ fn jobs_beyond_the_bound_are_refused_until_one_ends() {
 async fn a_list_comes_in_pages_and_the_program_reads_all_of_them() {
     // Given more jobs than one page has
     let farm = Farm::new("", "");
+    let coordinator = farm.start_coordinator();
+    farm.submit(12, 2, 0);
+    coordinator.stop();
+    let db = rusqlite::Connection::open(farm.ledger()).expect("it is a ledger");
+    let copies = "CREATE TEMP TABLE first AS SELECT * FROM jobs;
+         WITH RECURSIVE number(id) AS (SELECT 2 UNION ALL SELECT id + 1 FROM number WHERE id < 300)
+         INSERT INTO jobs (id, problem, n, method, parameter, tasks, fingerprint, shard, shards, priority,
+             state, seed_told, submitted_at)
+         SELECT number.id, problem, n, method, parameter, tasks, fingerprint, shard, shards, priority, state,
+             seed_told, submitted_at FROM first, number;";
+    db.execute_batch(copies).expect("the jobs differ by their numbers");
+    drop(db);
     let _coordinator = farm.start_coordinator();
     let mut jobs = JobsServiceClient::new(connect(&farm).await);
-    let rows = v1::submit_request::Method::Rows(v1::RowsRequest { rows: Some(2) });
-    let submission = v1::SubmitRequest {
-        problem: Some(board::Problem::Total { n: 12 }.into()),
-        method: Some(rows),
-        ..Default::default()
-    };
-    for _ in 0..300 {
-        // A connection pays for its submissions: each gets its own.
-        jobs = JobsServiceClient::new(connect(&farm).await);
-        jobs.submit(submission.clone()).await.expect("it is taken");
-    }
 
     let mut page = async |page_size, after| {
         let page = jobs.list(v1::ListRequest { page_size, after }).await;

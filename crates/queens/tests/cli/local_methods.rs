@@ -24,8 +24,14 @@ fn they_print_the_bare_total() {
 fn as_json_they_say_what_it_took() {
     let forced = json(&["count", "8", "--method", "forced"]);
     assert_eq!((&forced["method"], &forced["total"]), (&"forced".into(), &"92".into()));
-    assert_eq!([&forced["tries"], &forced["forced"], &forced["dead"]], [636, 702, 306]);
+    assert_eq!([&forced["tries"], &forced["forced"], &forced["dead"]], [592, 622, 258]);
     assert_eq!([&forced["n"], &forced["threads"]], [8, 1]);
+
+    let columns = json(&["count", "8", "--method", "forced", "--looking", "columns"]);
+    assert_eq!([&columns["tries"], &columns["forced"]], [672, 762]);
+    run(&mut queens(&["count", "8", "--looking", "columns"])).refusal(2, &["--method forced"]);
+    let states = ["count", "8", "--method", "states", "--looking", "columns"];
+    run(&mut queens(&states)).refusal(2, &["--method states", "--looking"]);
 
     let states = json(&["count", "8", "--method", "states"]);
     assert_eq!((&states["method"], &states["total"]), (&"states".into(), &"92".into()));
@@ -44,7 +50,7 @@ fn statistics_are_a_table_beside_the_result() {
         assert!(words.iter().all(|word| said.contains(word)), "{said}");
         said.lines().count()
     };
-    assert_eq!(told("forced", &["tries", "636", "dead ends"]), 3);
+    assert_eq!(told("forced", &["tries", "592", "dead ends"]), 3);
     assert_eq!(told("states", &["row", "states", "merged", "bytes"]), 9);
 }
 
@@ -63,4 +69,25 @@ fn what_they_do_not_have_is_refused() {
     refused(&["submit", "8", "--method", "states"], 2, &["queens count N --method states"]);
     refused(&["plan", "8", "--method", "forced"], 2, &["queens count N --method forced"]);
     assert!(!ledger.exists(), "nothing is left behind");
+}
+
+#[test]
+fn a_plan_shows_the_jobs_of_the_direct_search_and_their_sizes() {
+    let plan = ["plan", "10", "--problem", "fundamental", "--method", "unique", "--seed", "1"];
+    let short = [&plan[..], &["--seconds", "1"]].concat();
+    let estimated = json(&short);
+    assert_eq!((&estimated["jobs"], &estimated["total"]), (&29.into(), &"724".into()));
+    assert_eq!(estimated["jobs_by_first"], serde_json::json!([7, 7, 5, 5, 5]));
+    let number = |name: &str| estimated[name].as_f64().expect("a number");
+    assert!((number("nodes") - 8_391.0).abs() < 2.0 * number("nodes_error"), "{estimated}");
+    let told = run(&mut queens(&short)).success();
+    for words in ["29 by the queens", "7 with a queen in the corner", "724", "+- ", "seed 1", "e1 "]
+    {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    let refused = |words: &[&str], code, ways: &[&str]| run(&mut queens(words)).refusal(code, ways);
+    let none = [&plan[..], &["--seconds", "0"]].concat();
+    assert!(!run(&mut queens(&none)).success().contains("estimate"));
+    refused(&["plan", "3", "--problem", "fundamental", "--method", "unique"], 2, &["from 4 to 32"]);
+    refused(&["plan", "8", "--method", "unique"], 2, &["makes no tasks"]);
 }

@@ -179,7 +179,7 @@ fn a_job_as_json_has_its_total_once_it_is_done() {
 
     let waiting = one_object(&farm.client(&["status", "1", "--json"]).success());
     let fields = "able_workers audits_agreed audits_wanted counted counts_per_second disputes \
-                  fingerprint job least_thread_memory_bytes method n percent poisoned poisoned_first \
+                  fingerprint job key least_thread_memory_bytes method n owner percent poisoned poisoned_first \
                   priority problem rows seconds_left state tasks tasks_done total workers";
     assert_eq!(fields_of(&waiting), fields);
     assert_eq!((&waiting["state"], &waiting["total"]), (&"running".into(), &Value::Null));
@@ -268,7 +268,7 @@ fn options_can_be_environment_variables() {
 #[test]
 fn every_exit_code_is_in_the_help() {
     let help = run(&mut queens(&["--help"])).success().replace('\n', " ");
-    for code in (1..=15).chain([70, 130]) {
+    for code in (1..=17).chain([70, 75, 130]) {
         assert!(help.contains(&format!(" {code} ")), "{code}: {help}");
     }
 }
@@ -283,4 +283,18 @@ fn fields_of(json: &Value) -> String {
         json.as_object().expect("an object").keys().map(String::as_str).collect();
     fields.sort_unstable();
     fields.join(" ")
+}
+
+#[test]
+fn the_explanation_comes_to_the_total_and_is_the_page_in_docs() {
+    for n in [6, 8, 10] {
+        let text = run(&mut queens(&["explain", &n.to_string()])).success();
+        let total = format!("The sum over all splits is {}, ", vectors::total(n));
+        assert!(text.contains(&total) && text.contains("| all | "), "{text}");
+    }
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/EXPLAINED.md");
+    let page = std::fs::read_to_string(page).expect("it is in the repository");
+    let told = run(&mut queens(&["explain"])).success();
+    assert_eq!(page, told, "`queens explain > docs/EXPLAINED.md` writes the page anew");
+    run(&mut queens(&["explain", "7"])).usage("6, 8, 10");
 }

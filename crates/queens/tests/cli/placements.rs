@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use board::squares::{check_queens, parse_board, parse_squares};
+use board::squares::{Square, check_queens, parse_board, parse_squares};
 use solve::is_placement;
 
 use crate::support::Scratch;
@@ -104,4 +104,48 @@ fn a_placement_that_cannot_be_written_is_a_failure() {
         let outcome = run_into(&mut queens(&["solve", n]), full);
         outcome.refusal(10, &["queens: cannot write to standard output: No space"]);
     }
+}
+
+#[test]
+fn what_a_completion_took_is_told() {
+    let words = ["complete", "1000", "--random-given", "500", "--seed", "1", "--stats"];
+    let json = run(queens(&words).arg("--json")).success();
+    let json: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
+    assert_eq!((&json["attempts"], &json["exact_nodes"]), (&1.into(), &0.into()));
+    assert!(json["swaps"].as_u64() > Some(0) && json["conflicts"].as_u64() > Some(0), "{json}");
+    let told = run(&mut queens(&words));
+    assert_eq!(told.stdout.lines().count(), 1000);
+    for word in ["attempts", "conflicts", "swaps", "exact"] {
+        let line = told.stderr.lines().find(|line| line.starts_with(word));
+        line.unwrap_or_else(|| panic!("{word} is missing: {}", told.stderr));
+    }
+
+    // Without an attempt the exact search does all.
+    let exact = ["complete", "20", "--given", "a1,b4", "--attempts", "0", "--stats", "--json"];
+    let exact = run(&mut queens(&exact)).success();
+    let exact: serde_json::Value = serde_json::from_str(&exact).expect("it is JSON");
+    assert_eq!((&exact["attempts"], &exact["swaps"]), (&0.into(), &0.into()));
+    assert!(exact["exact_nodes"].as_u64() >= Some(18), "{exact}");
+}
+
+#[test]
+fn completions_beyond_words_are_counted_and_listed_alike() {
+    // All but six queens of a constructed placement of 70.
+    let columns = run(&mut queens(&["solve", "70"])).success();
+    let columns = columns.lines().map(|line| line.parse::<u32>().expect("a column") - 1);
+    let squares = (0..).zip(columns).map(|(row, column)| Square { column, row }.to_string());
+    let given: Vec<String> = squares.skip(6).collect();
+    let given = given.join(",");
+    let listed = run(&mut queens(&["list", "70", "--given", &given])).success().lines().count();
+    assert!(listed > 0);
+    let counted = run(&mut queens(&["count", "70", "--given", &given])).success();
+    assert_eq!(counted.trim(), listed.to_string());
+    let json = run(&mut queens(&["count", "70", "--given", &given, "--json"])).success();
+    let json: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
+    assert_eq!((&json["n"], &json["total"]), (&70.into(), &listed.to_string().into()));
+
+    let rows = ["count", "70", "--given", &given, "--rows", "2"];
+    run(&mut queens(&rows)).refusal(2, &["beyond size 64"]);
+    run(&mut queens(&["count", "10001", "--given", "a1"])).refusal(2, &["up to size 10000"]);
+    run(&mut queens(&["count", "70", "--given", "a1,b2"])).refusal(2, &["attack each other"]);
 }

@@ -112,7 +112,7 @@ fn what_a_problem_does_not_have_is_refused() {
     refused("count 8 --given z1", 2, &["z1 is off the board of size 8"]);
     refused("count 8 --given queen", 2, &["--given", "`queen` is no square"]);
     refused("count 8 --given a1 --problem toroidal", 2, &["--problem completions alone"]);
-    refused("count 65 --given a1", 2, &["size 65", "0 to 64"]);
+    refused("plan 65 --given a1", 2, &["size 65", "0 to 64"]);
     refused("count 40 --problem toroidal", 3, &["size 40", "0 to 32"]);
     refused("count 11 --problem toroidal --method halves", 3, &["toroidal N=11", "method rows"]);
     refused("count 4 --given b1,d2,a3 --rows 2", 3, &["up to 1"]);

@@ -16,7 +16,8 @@ fn parts_that_are_joined_make_the_total() {
 
     // Two of them first: what is missing is said, and can be counted or come later.
     let joined = merge(&parts[..2], &whole);
-    assert_eq!(joined.success(), "");
+    assert_eq!((joined.code, joined.stdout.as_str()), (Some(13), ""), "{}", joined.stderr);
+    assert!(joined.stderr.contains("tasks are missing: the parts 3/3; count them"), "{joined:?}");
     let copy = scratch.path("copy.db");
     fs::copy(&whole, &copy).expect("it can be copied");
     let goes_on = run(queens(&["count", "11", "--method", "rows", "--ledger"]).arg(&copy));
@@ -34,6 +35,24 @@ fn parts_that_are_joined_make_the_total() {
 }
 
 #[test]
+fn a_folder_stands_for_the_ledgers_in_it() {
+    let scratch = Scratch::new();
+    let folder = scratch.path("parts");
+    fs::create_dir(&folder).expect("it can be made");
+    let empty = merge(std::slice::from_ref(&folder), &scratch.path("none.db"));
+    empty.refusal(10, &["parts", "ends in .db"]);
+
+    for index in 1..=3 {
+        let ledger = part(&scratch, "10", index);
+        fs::rename(&ledger, folder.join(format!("{index}.db"))).expect("it can be moved");
+    }
+    fs::write(folder.join("notes.txt"), "no ledger").expect("it can be written");
+
+    let joined = merge(&[folder], &scratch.path("whole.db"));
+    assert_eq!(joined.success(), format!("{}\n", vectors::total(10)));
+}
+
+#[test]
 fn a_part_is_counted_once_and_its_sum_is_no_total() {
     let scratch = Scratch::new();
     let ledger = part(&scratch, "9", 2);
@@ -48,11 +67,78 @@ fn a_part_is_counted_once_and_its_sum_is_no_total() {
         (&said["total"], &said["shard"], &said["shards"]),
         (&().into(), &2.into(), &3.into())
     );
+    // It is all done, as far as it goes.
+    assert_eq!((&said["state"], &said["percent"]), (&"done".into(), &100.0.into()));
+    assert_eq!(said["shard_tasks"], said["tasks_done"]);
 
     count(&["--shard", "1/3", "--ledger", ledger]).refusal(8, &["holds part 2/3", "not part 1/3"]);
     count(&["--ledger", ledger]).refusal(8, &["holds part 2/3"]);
     count(&["--shard", "2/3"]).usage("--ledger");
     count(&["--shard", "4/3", "--ledger", ledger]).usage("INDEX from 1 to PARTS");
+}
+
+/// As arrays of Kubernetes and Slurm are told which task they are.
+#[test]
+fn tasks_of_an_array_find_their_parts_and_leave_their_results() {
+    let scratch = Scratch::new();
+    let (ledger, result) = (scratch.path("part-{shard}.db"), scratch.path("part-{shard}.json"));
+    let count = |shard: &str, task: &[(&str, &str)]| {
+        let mut command = queens(&["count", "9", "--rows", "3", "--shard", shard]);
+        for scheduler in SCHEDULERS {
+            command.env_remove(scheduler);
+        }
+        command.env("QUEENS_LEDGER", &ledger).env("QUEENS_OUTPUT", &result);
+        run(command.envs(task.iter().copied()))
+    };
+    let slurm = |id| {
+        let array = [("SLURM_ARRAY_TASK_MIN", "1"), ("SLURM_ARRAY_TASK_MAX", "3")];
+        [("SLURM_ARRAY_TASK_ID", id), array[0], array[1]]
+    };
+
+    count("auto", &slurm("1")).success();
+    count("auto/3", &[("JOB_COMPLETION_INDEX", "1")]).success();
+    count("auto", &[("JOB_COMPLETION_INDEX", "1")]).refusal(2, &["--shard auto/PARTS"]);
+    count("auto", &[]).refusal(2, &["SLURM_ARRAY_TASK_ID", "--shard INDEX/PARTS"]);
+    let joined = merge(
+        &[scratch.path("part-1-of-3.db"), scratch.path("part-2-of-3.db")],
+        &scratch.path("whole.db"),
+    );
+    assert!(joined.stderr.contains("the parts 3/3"), "{}", joined.stderr);
+
+    let left = fs::read_to_string(scratch.path("part-2-of-3.json")).expect("it was written");
+    let left: serde_json::Value = serde_json::from_str(&left).expect("it is JSON");
+    assert_eq!((&left["shard"], &left["state"]), (&2.into(), &"done".into()));
+    let nowhere = scratch.path("no/such/folder.json");
+    let mut refused = queens(&["count", "9", "--output"]);
+    run(refused.arg(&nowhere)).refusal(10, &["folder.json"]);
+    run(&mut queens(&["count", "9", "--output", "{shard}.json"])).refusal(2, &["--shard"]);
+}
+
+/// What schedulers set; the machine of the test may be run by one.
+const SCHEDULERS: [&str; 7] = [
+    "SLURM_ARRAY_TASK_ID",
+    "PBS_ARRAY_INDEX",
+    "PBS_ARRAYID",
+    "LSB_JOBINDEX",
+    "SGE_TASK_ID",
+    "JOB_COMPLETION_INDEX",
+    "CONDOR_PROCESS",
+];
+
+#[test]
+fn a_result_is_left_in_a_file_as_json() {
+    let scratch = Scratch::new();
+    let file = scratch.path("result.json");
+    let methods: [&[&str]; 2] = [&["--rows", "2"], &["--method", "states"]];
+    for method in methods {
+        let counted = run(queens(&["count", "8", "--output"]).arg(&file).args(method));
+        assert_eq!(counted.success(), "92\n");
+        let left = fs::read_to_string(&file).expect("it was written");
+        let left: serde_json::Value = serde_json::from_str(&left).expect("it is JSON");
+        assert_eq!(left["total"], "92");
+    }
+    let beside = fs::read_dir(file.parent().expect("it has one")).expect("it can be read");
+    assert_eq!(beside.count(), 1, "nothing else is left");
 }
 
 #[test]
@@ -75,7 +161,7 @@ fn what_a_killed_process_left_beside_a_ledger_is_taken_in_and_gone() {
     let scratch = Scratch::new();
     let whole = scratch.path("whole.db");
     let parts: Vec<PathBuf> = (1..=3).map(|index| part(&scratch, "9", index)).collect();
-    merge(&parts[..1], &whole).success();
+    assert_eq!(merge(&parts[..1], &whole).code, Some(13));
     let beside = |end: &str| PathBuf::from(format!("{}{end}", whole.display()));
     let db = Connection::open(&whole).expect("SQLite opens it");
     db.pragma_update(None, "journal_mode", "WAL").expect("it can");

@@ -2,14 +2,15 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use crate::support::ledger::Snapshot;
 use crate::support::log::{self, Entry};
-use crate::support::process::{Process, queens, run, wait_until};
+use crate::support::process::{Process, queens, queens_at_a_terminal, run, wait_until};
 use crate::support::{Farm, Scratch};
 
 /// A board that takes about a second to count.
-const LONG: u32 = 15;
+const LONG: u32 = 16;
 /// How often a process is stopped until it was in the middle of its work.
 const ATTEMPTS: usize = 10;
 
@@ -68,17 +69,98 @@ fn a_coordinator_that_is_asked_to_stop_loses_nothing() {
 
 #[test]
 fn an_interrupted_count_goes_on_where_it_was() {
-    stopped_count_goes_on("INT", Some(130));
+    stopped_count_goes_on("INT", Some(75));
 }
 
 #[test]
 fn a_terminated_count_goes_on_where_it_was() {
-    stopped_count_goes_on("TERM", Some(130));
+    stopped_count_goes_on("TERM", Some(75));
+}
+
+#[test]
+fn a_count_whose_terminal_is_closed_goes_on_where_it_was() {
+    stopped_count_goes_on("HUP", Some(75));
+}
+
+#[test]
+fn a_count_that_a_scheduler_warns_goes_on_where_it_was() {
+    stopped_count_goes_on("USR1", Some(75));
 }
 
 #[test]
 fn a_killed_count_goes_on_where_it_was() {
     stopped_count_goes_on("KILL", None);
+}
+
+/// A board of which every single task takes far longer than anybody waits.
+const ENDLESS: [&str; 4] = ["count", "32", "--given", "a1,b4"];
+/// Within this time a process ends that ends at once, on a busy machine too.
+const AT_ONCE: Duration = Duration::from_secs(2);
+
+#[test]
+fn a_count_that_keeps_nothing_ends_at_once() {
+    let scratch = Scratch::new();
+    let boards: [&[&str]; 3] = [&ENDLESS, &["count", "21"], &["count", "20", "--method", "forced"]];
+    for words in boards {
+        let mut count = Process::start(&mut queens(words), scratch.new_file("log"));
+        std::thread::sleep(Duration::from_millis(500));
+        assert!(count.is_running(), "{words:?}: {}", count.said());
+        let asked = Instant::now();
+        count.signal("INT");
+        assert_eq!(count.wait().code(), Some(130), "{words:?}: {}", count.said());
+        assert!(asked.elapsed() < AT_ONCE, "{words:?} took {:?}", asked.elapsed());
+        assert!(count.said().contains("nothing is kept"), "{}", count.said());
+    }
+}
+
+#[test]
+fn a_second_signal_ends_a_count_with_a_ledger_at_once() {
+    let scratch = Scratch::new();
+    let mut endless = queens(&ENDLESS);
+    endless.args(["--log", "service=info", "--ledger"]).arg(scratch.path("ledger.db"));
+    let mut count = Process::start(&mut endless, scratch.new_file("log"));
+    count.wait_for_line("welcomes this worker");
+    count.signal("INT");
+    count.wait_for_line("asked to stop");
+    // A second one that comes with the first, as batch systems send them, belongs to it.
+    count.signal("INT");
+    std::thread::sleep(Duration::from_millis(700));
+    assert!(count.is_running(), "{}", count.said());
+
+    let asked = Instant::now();
+    count.signal("INT");
+
+    assert_eq!(count.wait().code(), Some(75), "{}", count.said());
+    assert!(asked.elapsed() < AT_ONCE, "it took {:?}", asked.elapsed());
+}
+
+#[test]
+fn a_count_stops_at_its_time_limit_and_goes_on_from_there() {
+    let scratch = Scratch::new();
+    let ledger = scratch.path("ledger.db");
+    let limited = |limit: &str| run(count(&ledger).args(["--time-limit", limit]));
+    limited("soon").usage("--time-limit");
+    let stopped = limited("300ms");
+    assert_eq!((stopped.code, stopped.stdout.as_str()), (Some(75), ""), "{}", stopped.stderr);
+    assert_eq!(limited("1h").success(), format!("{}\n", vectors::total(LONG)));
+
+    let nothing_kept = run(queens(&ENDLESS).args(["--time-limit", "300ms"]));
+    nothing_kept.refusal(130, &["nothing is kept", "--ledger"]);
+}
+
+#[test]
+fn a_count_under_nohup_outlives_its_terminal() {
+    let scratch = Scratch::new();
+    let program = env!("CARGO_BIN_EXE_queens");
+    let mut under_nohup = Command::new("nohup");
+    under_nohup.arg(program).args(ENDLESS).args(["--log", "service=info"]);
+    let mut count = Process::start(&mut under_nohup, scratch.new_file("log"));
+    count.wait_for_line("welcomes this worker");
+    count.signal("HUP");
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(count.is_running(), "{}", count.said());
+    count.signal("TERM");
+    assert_eq!(count.wait().code(), Some(130), "{}", count.said());
 }
 
 fn stopped_count_goes_on(signal: &str, code: Option<i32>) {
@@ -119,7 +201,7 @@ fn stopped_count_goes_on(signal: &str, code: Option<i32>) {
 fn count(ledger: &Path) -> Command {
     let n = LONG.to_string();
     let log = ["--log-format", "json", "--log", "queens=debug,service=debug"];
-    let mut command = queens(&["count", &n, "--rows", "5", "--threads", "1"]);
+    let mut command = queens_at_a_terminal(&["count", &n, "--rows", "5", "--threads", "1"]);
     command.args(log).arg("--ledger").arg(ledger);
     command
 }

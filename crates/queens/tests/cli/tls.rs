@@ -212,24 +212,28 @@ fn a_certificate_from_elsewhere_is_served_and_read_again() {
 #[test]
 fn options_that_contradict_each_other_are_refused() {
     let elsewhere = "--tls-cert c --tls-key k";
-    for options in ["--tls --insecure", "--join-file j --insecure", "--advertise h:1 --insecure"] {
+    for options in ["--tls --insecure", "--join-file j --insecure"] {
         let words = format!("coordinator {options}");
         let words: Vec<&str> = words.split(' ').collect();
         run(&mut queens(&words)).usage("cannot be used");
     }
-    for options in ["--tls", "--join-file j", "--advertise h:1", "--insecure"] {
+    for options in ["--tls", "--join-file j", "--insecure"] {
         let words = format!("coordinator {elsewhere} {options}");
         let words: Vec<&str> = words.split(' ').collect();
         run(&mut queens(&words)).usage("cannot be used");
     }
     run(&mut queens(&["coordinator", "--tls-cert", "c"])).usage("--tls-key");
-    run(&mut queens(&["coordinator", "--tls", "--advertise", "nowhere"])).usage("HOST:PORT");
-    for way in ["--coordinator http://h", "--token-file t", "--tls-ca c"] {
-        for join in ["--join queens://s@h:1#0", "--join-file j"] {
-            let words = format!("jobs {join} {way}");
-            let words: Vec<&str> = words.split(' ').collect();
-            run(&mut queens(&words)).usage("cannot be used");
-        }
+    let join = "--join queens://s@h:1#0";
+    for ways in [
+        format!("{join} --coordinator http://h"),
+        format!("{join} --token-file t"),
+        format!("{join} --tls-ca c"),
+        format!("{join} --join-file j"),
+        "--join-file j --coordinator http://h".into(),
+    ] {
+        let words = format!("jobs {ways}");
+        let words: Vec<&str> = words.split(' ').collect();
+        run(&mut queens(&words)).usage("cannot be used");
     }
 }
 

@@ -14,7 +14,17 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 /// The program with these arguments. It counts with the portable backend, so that every processor takes
 /// about the same time, and it sees no environment variable of the caller that could set an option.
 pub(crate) fn queens(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_queens"));
+    without_settings(Command::new(env!("CARGO_BIN_EXE_queens")), arguments)
+}
+
+/// The same as at a terminal: SIGHUP means something to it, although the tests may run under `nohup`.
+pub(crate) fn queens_at_a_terminal(arguments: &[&str]) -> Command {
+    let mut command = Command::new("env");
+    command.args(["--default-signal=HUP", env!("CARGO_BIN_EXE_queens")]);
+    without_settings(command, arguments)
+}
+
+fn without_settings(mut command: Command, arguments: &[&str]) -> Command {
     let ours = std::env::vars_os().map(|(name, _)| name);
     ours.filter(|name| name.to_string_lossy().starts_with("QUEENS_")).for_each(|name| {
         command.env_remove(name);

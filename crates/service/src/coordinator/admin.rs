@@ -104,8 +104,11 @@ impl AdminService for Admin {
             )));
         }
         tracing::warn!(%party, trusted, reason, by = identity.owner, "trust changed by hand");
-        self.hub.change_trust(party, trusted, reason).await?;
-        Ok(Response::new(v1::ChangeTrustResponse {}))
+        self.hub.change_trust(party.clone(), trusted, reason).await?;
+        let (_, mut still_distrusted) = self.hub.workers().await?;
+        still_distrusted.retain(|other| trusted && other.overlaps(&party));
+        let still_distrusted = still_distrusted.into_iter().map(Into::into).collect();
+        Ok(Response::new(v1::ChangeTrustResponse { still_distrusted }))
     }
 }
 

@@ -1,18 +1,19 @@
-//! Limits what a connection may cost, so that a worker that floods the coordinator does not slow the
-//! others down.
+//! Limits what connections may cost, so that a worker that floods the coordinator does not slow the others
+//! down.
 //!
-//! Each connection has an account of points. Every byte that is read costs a point, and every message
-//! costs some more. Time earns points, and each accepted count earns back what its report cost. A
-//! connection without points is not read from, so that TCP holds its worker up; if it stays so for too
-//! long, it is dismissed.
+//! Each connection has an account of points. Every byte that is read costs a point, and every message costs
+//! some more. Each accepted count earns back what its report cost, and time earns a few points, enough for
+//! the signs of life of an honest worker. An empty account is filled from the pool of its payer, which all
+//! connections of an owner share. A connection without points is not read from, so that TCP holds its worker
+//! up; if it stays so for too long, it is dismissed.
 //!
 //! ```text
 //!   bytes ──► connection: spend ──► messages ──► session: spend ──► hub
 //!                  ▲ waits while empty                                │
-//!                  └───────────────── earn ◄── pump ◄── "accepted" ◄──┘
+//!     pool ──fill──┴────────────── earn ◄── pump ◄── "accepted" ◄─────┘
 //! ```
 //!
-//! What requests of clients cost beyond their bytes is paid from the connection's [`Budget`].
+//! What requests of clients cost beyond their bytes is paid from the payer's [`super::budget::Budget`].
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -21,16 +22,20 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::budget::Budget;
+use super::bucket::Bucket;
 
-/// Points that a connection earns per second: enough for 128 KiB, or for five hundred useless messages.
+/// Points that a payer earns per second for all of its connections: enough for 128 KiB, or for five hundred
+/// useless messages.
 const PER_SECOND: i64 = 128 << 10;
+/// Points that each connection earns per second besides: enough for pings, and for a sign of life and a
+/// recount every second.
+const EACH_PER_SECOND: i64 = 1 << 10;
 /// Points of a new connection: enough for a handshake and a Hello.
 const START: i64 = 16 << 10;
-/// The most points that a connection can save: enough for everything that a worker may send again after
-/// its coordinator was restarted.
+/// The most points that a connection or a pool can save: enough for everything that a worker may send again
+/// after its coordinator was restarted.
 const MOST: i64 = 2 << 20;
-/// Points that an empty account must have again before the connection is read from.
+/// Points that an empty account is filled up to before the connection is read from.
 const LEAST: i64 = 4 << 10;
 /// Points that a message costs in addition to its bytes.
 const MESSAGE: i64 = 256;
@@ -38,60 +43,70 @@ const MESSAGE: i64 = 256;
 const SESSION: i64 = 4 << 10;
 /// Points that an accepted count earns: more than its report cost.
 const ACCEPTED: i64 = 512;
-/// How long an account may stay empty before the connection is dismissed.
+/// How long a connection may spend everything at once and wait for more before it is dismissed.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// A connection that lives on [`LEAST`] points for longer than this does not flood.
+const CALM: Duration = Duration::from_secs(1);
 
 /// The account of one connection, shared by all of its sessions.
 #[derive(Clone, Debug)]
-pub struct Allowance {
-    account: Arc<Mutex<Account>>,
-    budget: Budget,
-}
+pub struct Allowance(Arc<Mutex<Account>>);
 
 #[derive(Debug)]
 struct Account {
-    points: i64,
-    at: Instant,
-    /// The time since which the account has not been filled up to [`START`] again.
-    empty_since: Option<Instant>,
+    own: Bucket,
+    /// Whoever pays for the connection; `None` before it has shown a credential.
+    pool: Option<Pool>,
+    /// When it was last filled.
+    filled: Instant,
+    /// The time since which it was empty again each time within [`CALM`].
+    flooding_since: Option<Instant>,
 }
 
-/// The account of a connection was empty for too long.
+/// The points that all connections of one payer earn together.
+#[derive(Clone, Debug)]
+pub(super) struct Pool(Arc<Mutex<Bucket>>);
+
+/// A connection has flooded the coordinator for too long.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Flood;
 
 impl Default for Allowance {
     fn default() -> Self {
-        let account = Account { points: START, at: Instant::now(), empty_since: None };
-        Allowance { account: Arc::new(Mutex::new(account)), budget: Budget::default() }
+        Allowance(Arc::new(Mutex::new(Account::new(Instant::now()))))
+    }
+}
+
+impl Default for Pool {
+    fn default() -> Pool {
+        Pool(Arc::new(Mutex::new(Bucket::new(MOST, PER_SECOND, MOST, Instant::now()))))
     }
 }
 
 impl Allowance {
+    /// Says who pays from now on. Whoever came first stays.
+    pub(super) fn fill_from(&self, pool: &Pool) {
+        self.lock().pool.get_or_insert_with(|| pool.clone());
+    }
+
     /// Pays for bytes that were read.
     pub(super) fn spend_bytes(&self, bytes: usize) {
-        self.lock().points -= i64::try_from(bytes).unwrap_or(i64::MAX);
+        self.lock().own.spend(i64::try_from(bytes).unwrap_or(i64::MAX));
     }
 
     /// Pays for a session that is about to begin.
     pub(super) fn spend_session(&self) {
-        self.lock().points -= SESSION;
+        self.lock().own.spend(SESSION);
     }
 
     /// Pays for a message that is about to be handled.
     pub(super) fn spend_message(&self) {
-        self.lock().points -= MESSAGE;
+        self.lock().own.spend(MESSAGE);
     }
 
-    /// The budget of the connection's requests.
-    pub(super) fn budget(&self) -> &Budget {
-        &self.budget
-    }
-
-    /// Earns the points of a count that was accepted or is needed to settle a dispute.
+    /// Earns the points of a count that was accepted, was asked for as an audit, or is needed to settle a dispute.
     pub(super) fn earn(&self) {
-        let mut account = self.lock();
-        account.points = (account.points + ACCEPTED).min(MOST);
+        self.lock().own.add(ACCEPTED);
     }
 
     /// How long to wait before more is read; `None` if no wait is needed.
@@ -100,30 +115,59 @@ impl Allowance {
     }
 
     fn lock(&self) -> MutexGuard<'_, Account> {
-        self.account.lock().expect("nobody panics while holding it")
+        self.0.lock().expect("nobody panics while holding it")
     }
 }
 
 impl Account {
+    fn new(now: Instant) -> Account {
+        let own = Bucket::new(START, EACH_PER_SECOND, MOST, now);
+        Account { own, pool: None, filled: now, flooding_since: None }
+    }
+
     fn pause(&mut self, now: Instant) -> Result<Option<Duration>, Flood> {
-        let earned = PER_SECOND as f64 * now.duration_since(self.at).as_secs_f64();
-        // A fraction of a point is not lost: it counts from `at` on the next time.
-        if earned >= 1.0 {
-            self.points = (self.points + earned as i64).min(MOST);
-            self.at = now;
-        }
-        if self.points >= START {
-            self.empty_since = None;
-        }
-        if self.points > 0 {
+        let points = self.own.points(now);
+        if points > 0 {
             return Ok(None);
         }
-        let since = *self.empty_since.get_or_insert(now);
-        if now.duration_since(since) > PATIENCE {
+        let Some(pool) = &self.pool else {
+            // Perhaps the request that shows a credential has been read already.
+            let soon = Duration::from_millis(20);
+            return Ok(Some(soon));
+        };
+        if now.saturating_duration_since(self.filled) > CALM {
+            self.flooding_since = None;
+        }
+        let since = *self.flooding_since.get_or_insert(now);
+        let wait = pool.take(LEAST - points, now).ok_or(Flood)?;
+        if (now + wait).duration_since(since) > PATIENCE {
             return Err(Flood);
         }
-        let missing = (LEAST - self.points) as f64;
-        Ok(Some(Duration::from_secs_f64(missing / PER_SECOND as f64)))
+        self.own.add(LEAST - points);
+        self.filled = now + wait;
+        Ok(Some(wait).filter(|wait| !wait.is_zero()))
+    }
+}
+
+impl Pool {
+    /// Takes points, those that time will earn included. Returns when they are earned; `None`, and takes nothing,
+    /// if that is too far away.
+    fn take(&self, points: i64, now: Instant) -> Option<Duration> {
+        let mut bucket = self.lock();
+        let wait = bucket.time_until(points, now);
+        (wait <= PATIENCE).then(|| {
+            bucket.spend(points);
+            wait
+        })
+    }
+
+    /// Whether no connection uses it, and a new pool would be no better.
+    pub(super) fn is_as_new(&self, now: Instant) -> bool {
+        Arc::strong_count(&self.0) == 1 && self.lock().is_full(now)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Bucket> {
+        self.0.lock().expect("nobody panics while holding it")
     }
 }
 
@@ -171,28 +215,70 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn account() -> Account {
-        Account { points: START, at: Instant::now(), empty_since: None }
+    /// Connections of one payer that each send messages as fast as they may. How many messages all of them got
+    /// through in `time`, and when each was dismissed.
+    fn flood(connections: usize, time: Duration) -> (i64, Vec<Option<Duration>>) {
+        let begun = Instant::now();
+        let pool = Pool::default();
+        pool.take(MOST, begun).expect("it is full");
+        let mut accounts: Vec<Account> = (0..connections).map(|_| Account::new(begun)).collect();
+        accounts.iter_mut().for_each(|account| account.pool = Some(pool.clone()));
+        let mut ready = vec![begun; connections];
+        let mut dismissed = vec![None; connections];
+        let mut messages = 0;
+        while let Some(next) = (0..connections)
+            .filter(|&at| dismissed[at].is_none() && ready[at] < begun + time)
+            .min_by_key(|&at| ready[at])
+        {
+            match accounts[next].pause(ready[next]) {
+                Ok(None) => {
+                    accounts[next].own.spend(MESSAGE);
+                    messages += 1;
+                }
+                Ok(Some(pause)) => ready[next] += pause,
+                Err(Flood) => dismissed[next] = Some(ready[next] - begun),
+            }
+        }
+        (messages, dismissed)
     }
 
     #[test]
     fn a_flood_is_held_up_and_then_dismissed() {
-        let (mut account, begun) = (account(), Instant::now());
-        let (mut now, mut messages) = (begun, 0);
-        let dismissed = loop {
-            match account.pause(now) {
-                Ok(None) => {
-                    account.points -= MESSAGE;
-                    messages += 1;
-                }
-                Ok(Some(pause)) => now += pause,
-                Err(Flood) => break now - begun,
-            }
-        };
-        assert!((PATIENCE..PATIENCE + 2 * SECOND).contains(&dismissed), "after {dismissed:?}");
+        let (messages, dismissed) = flood(1, 60 * SECOND);
+        let dismissed = dismissed[0].expect("it does nothing but flood");
+        assert!((PATIENCE - SECOND..PATIENCE + SECOND).contains(&dismissed), "{dismissed:?}");
         let per_second = messages as f64 / dismissed.as_secs_f64();
         let expected = (PER_SECOND / MESSAGE) as f64;
         assert!((0.9..1.1).contains(&(per_second / expected)), "{per_second} messages a second");
+    }
+
+    #[test]
+    fn many_connections_of_one_payer_get_little_more_than_one() {
+        let time = 5 * SECOND;
+        let [(one, _), (many, _)] = [1, 16].map(|connections| flood(connections, time));
+        let begins = 15 * START / MESSAGE;
+        assert!(many - begins < one + one / 4, "{many} messages instead of {one}");
+        let (_, dismissed) = flood(1_000, 2 * SECOND);
+        let at_once = dismissed.iter().filter(|time| time.is_some()).count();
+        assert!(at_once > 600, "who would wait for too long is dismissed: {at_once}");
+    }
+
+    #[test]
+    fn who_lives_on_little_is_not_dismissed_beside_a_flood_of_its_owner() {
+        let begun = Instant::now();
+        let pool = Pool::default();
+        pool.take(MOST, begun).expect("it is full");
+        let mut account = Account::new(begun);
+        account.pool = Some(pool.clone());
+        account.own.spend(START);
+        for second in 0..3_600 {
+            let now = begun + second * SECOND;
+            // The flood takes all that the pool has, and will have soon.
+            while pool.take(LEAST, now).expect("it is not overdrawn so far") < SECOND / 2 {}
+            account.own.spend(EACH_PER_SECOND + LEAST / 4);
+            let paused = account.pause(now).expect("it is not a flood");
+            assert!(paused.is_none_or(|pause| pause < SECOND), "{paused:?}");
+        }
     }
 
     #[test]
@@ -207,14 +293,13 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_long_enough_is_followed_by_a_fresh_start() {
-        let (mut account, begun) = (account(), Instant::now());
-        for second in 0..60 {
-            let now = begun + SECOND * second;
-            account.pause(now).expect("it is not empty all the time");
-            account.points = -1;
-            account.pause(now).expect("it was not empty before");
-        }
+    fn who_has_shown_no_credential_has_what_it_began_with() {
+        let begun = Instant::now();
+        let mut account = Account::new(begun);
+        account.own.spend(START);
+        assert!(matches!(account.pause(begun), Ok(Some(_))));
+        account.pool = Some(Pool::default());
+        assert_eq!(account.pause(begun), Ok(None));
     }
 
     #[test]

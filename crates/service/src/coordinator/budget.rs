@@ -1,13 +1,13 @@
 //! Limits what the requests of a client may cost, so that a client that asks for much does not slow the
 //! others down.
 //!
-//! Each connection has a budget of points. A request waits until the budget is not empty, and then costs what
-//! its answer does: every job that is told of and every change that becomes durable. Time earns points. Unlike
-//! a worker that floods, a client that has to wait is not dismissed: a connection has few requests at a time,
-//! and those wait.
+//! Each payer has a budget of points for the requests of all of its connections. A request waits until the budget
+//! is not empty, and then costs what its answer does: every job that is told of and every change that becomes
+//! durable. Time earns points. Unlike a worker that floods, a client that has to wait is not dismissed: a
+//! connection has few requests at a time, and those wait.
 //!
-//! Plans are made for a connection one at a time, and after each there is a rest that is in proportion to the
-//! time that it took.
+//! Plans are made for a payer in short turns and in long ones, one of each at a time, and after each there is a rest
+//! that is in proportion to the time that it took.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -15,15 +15,17 @@ use std::time::Duration;
 use tokio::sync::MutexGuard;
 use tokio::time::Instant;
 
-/// Points that a connection earns per second.
+use super::bucket::Bucket;
+
+/// Points that a budget earns per second.
 const PER_SECOND: i64 = 128 << 10;
-/// The most points that a connection can save, and those of a new one: enough for what a person asks for.
+/// The most points that a budget can save, and those of a new one: enough for what a person asks for.
 const MOST: i64 = 64 << 10;
 /// Points that a request costs: 64 of them a second.
 const REQUEST: i64 = 2 << 10;
-/// Points that a look at a watched job costs: as many as a connection can have watch four times a second.
+/// Points that a look at a watched job costs: enough for 64 watches that look four times a second.
 const LOOK: i64 = 512;
-/// Points that a job in an answer costs: a connection is told of about 1,000 jobs a second.
+/// Points that a job in an answer costs: a payer is told of about 1,000 jobs a second.
 const JOB: i64 = 128;
 /// Points that a change of the ledger costs: seven of them a second.
 const CHANGE: i64 = 16 << 10;
@@ -53,25 +55,45 @@ impl Cost {
     }
 }
 
-/// The budget of one connection, shared by all of its requests.
+/// The budget of one payer, shared by all of its requests.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Budget(Arc<Shared>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Shared {
-    account: Mutex<Account>,
+    points: Mutex<Bucket>,
     /// Held by the first of the requests that wait, so that the others need not look at the clock again and
     /// again.
     first: tokio::sync::Mutex<()>,
-    /// Held while a plan is made for the connection.
-    planning: tokio::sync::Mutex<Rest>,
+    /// Held while a plan is made for the payer: in a short turn, and in a long one.
+    planning: [tokio::sync::Mutex<Rest>; 2],
 }
 
-/// The time before which no further plan is made for a connection.
+/// How long the making of a plan may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Turn {
+    /// So short that it can always be tried.
+    Short,
+    /// As long as a client waits.
+    Long,
+}
+
+impl Default for Shared {
+    fn default() -> Shared {
+        let points = Mutex::new(Bucket::new(MOST, PER_SECOND, MOST, Instant::now()));
+        Shared { points, first: Default::default(), planning: Default::default() }
+    }
+}
+
+/// The time before which a payer has no further turn.
 #[derive(Debug, Default)]
 pub(super) struct Rest(Option<Instant>);
 
 impl Rest {
+    fn left(&self, now: Instant) -> Duration {
+        self.0.map_or(Duration::ZERO, |until| until.saturating_duration_since(now))
+    }
+
     /// Measures the making of a plan, until the returned value is dropped, however it ends.
     pub(super) fn work(&mut self) -> Work<'_> {
         Work { rest: self, begun: Instant::now() }
@@ -92,18 +114,6 @@ impl Drop for Work<'_> {
     }
 }
 
-#[derive(Debug)]
-struct Account {
-    points: i64,
-    at: Instant,
-}
-
-impl Default for Account {
-    fn default() -> Account {
-        Account { points: MOST, at: Instant::now() }
-    }
-}
-
 impl Budget {
     /// Waits until the budget is not empty, and pays for a request from it.
     pub(super) async fn begin_request(&self) {
@@ -118,56 +128,60 @@ impl Budget {
     async fn pay(&self, points: i64) {
         let _first = self.0.first.lock().await;
         loop {
-            let wait = self.change(|account| match account.missing() {
-                None => {
-                    account.points -= points;
-                    None
+            let wait = {
+                let mut bucket = self.points();
+                let wait = bucket.time_until(1, Instant::now());
+                if wait.is_zero() {
+                    return bucket.spend(points);
                 }
-                wait => wait,
-            });
-            match wait {
-                None => return,
-                Some(wait) => tokio::time::sleep(wait).await,
-            }
+                wait
+            };
+            tokio::time::sleep(wait).await;
         }
     }
 
     /// Pays for what a request has cost.
     pub(super) fn spend(&self, cost: Cost) {
-        self.change(|account| account.points = account.points.saturating_sub(cost.points()));
+        let mut bucket = self.points();
+        bucket.points(Instant::now());
+        bucket.spend(cost.points());
     }
 
-    /// The connection's turn to have a plan made: one at a time, and after the rest that the one before
+    /// The payer's turn to have a plan made: one of each length at a time, and after the rest that the one before
     /// demands.
-    pub(super) async fn planning(&self) -> MutexGuard<'_, Rest> {
-        let rest = self.0.planning.lock().await;
-        if let Some(until) = rest.0 {
-            tokio::time::sleep_until(until).await;
+    ///
+    /// # Errors
+    ///
+    /// The length of that rest, if it is longer than `patience`.
+    pub(super) async fn turn(
+        &self,
+        turn: Turn,
+        patience: Duration,
+    ) -> Result<MutexGuard<'_, Rest>, Duration> {
+        let rest = self.0.planning[turn as usize].lock().await;
+        let left = rest.left(Instant::now());
+        if left > patience {
+            return Err(left);
         }
-        rest
+        tokio::time::sleep(left).await;
+        Ok(rest)
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut Account) -> T) -> T {
-        let mut account = self.0.account.lock().expect("nobody panics while holding it");
-        account.earn(Instant::now());
-        change(&mut account)
-    }
-}
-
-impl Account {
-    fn earn(&mut self, now: Instant) {
-        let earned = (PER_SECOND as f64 * now.duration_since(self.at).as_secs_f64()) as i64;
-        // A fraction of a point is not lost: it counts from `at` on the next time.
-        if earned > 0 {
-            self.points = self.points.saturating_add(earned).min(MOST);
-            self.at = now;
-        }
+    /// The payer's turn, if it need not wait for it.
+    pub(super) fn turn_now(&self, turn: Turn) -> Option<MutexGuard<'_, Rest>> {
+        let rest = self.0.planning[turn as usize].try_lock().ok()?;
+        rest.left(Instant::now()).is_zero().then_some(rest)
     }
 
-    /// How long it takes until the account is not empty any more; `None` if it is not.
-    fn missing(&self) -> Option<Duration> {
-        let missing = 1 - self.points;
-        (missing > 0).then(|| Duration::from_secs_f64(missing as f64 / PER_SECOND as f64))
+    /// Whether no request uses it, and a new budget would be no better.
+    pub(super) fn is_as_new(&self, now: Instant) -> bool {
+        Arc::strong_count(&self.0) == 1
+            && [Turn::Short, Turn::Long].iter().all(|&turn| self.turn_now(turn).is_some())
+            && self.points().is_full(now)
+    }
+
+    fn points(&self) -> std::sync::MutexGuard<'_, Bucket> {
+        self.0.points.lock().expect("nobody panics while holding it")
     }
 }
 
@@ -223,10 +237,11 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_connection_whose_plans_take_long_rests_and_may_ask_for_other_things() {
+    async fn who_submits_plans_that_take_long_rests_and_may_ask_for_other_things() {
         let budget = Budget::default();
         let second = Duration::from_secs(1);
-        let mut rest = budget.planning().await;
+        let patience = Duration::from_secs(60);
+        let mut rest = budget.turn(Turn::Long, patience).await.expect("it is the first");
         {
             // A client that cancels its request pays, too.
             let _work = rest.work();
@@ -237,7 +252,12 @@ mod tests {
         let begun = Instant::now();
         budget.begin_request().await;
         assert_eq!(begun.elapsed(), Duration::ZERO);
-        let _rest = budget.planning().await;
+        let too_long =
+            budget.turn(Turn::Long, second).await.expect_err("it waits no longer than it says");
+        assert!(too_long > second, "{too_long:?}");
+        assert!(budget.turn_now(Turn::Long).is_none());
+        assert!(budget.turn_now(Turn::Short).is_some(), "short plans do not wait for long ones");
+        let _rest = budget.turn(Turn::Long, patience).await.expect("it waits");
         assert!(begun.elapsed() >= REST * second, "{:?}", begun.elapsed());
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! A session that began with a credential ends when the credential does.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
@@ -16,15 +16,16 @@ use tonic::service::Interceptor;
 use tonic::{Request, Status};
 
 use super::HubHandle;
+use super::budget::Budget;
+use super::identity::{Identity, LOCAL_OWNER};
 use super::listen::Admission;
+use super::payers::{Payer, Payers};
+use crate::Token;
 use crate::error::HubGone;
-use crate::{KeyFolder, Token};
 
-/// The owner of whoever can connect where no credential is needed, and of the worker of a count without a
-/// server.
-pub const LOCAL_OWNER: &str = "local";
-/// The owner of the coordinator's own token.
-const ADMIN_OWNER: &str = "admin";
+/// The owner of the coordinator's own token, and of the workers of whoever runs the farm: one owner, so that
+/// its counts are no second opinion about each other.
+pub(super) const ADMIN_OWNER: &str = "admin";
 
 /// Who is admitted besides those with a credential.
 #[derive(Clone)]
@@ -33,62 +34,6 @@ pub enum Access {
     Token(Token),
     /// Whoever can connect, as an admin.
     Open,
-}
-
-/// Who a request comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
-    /// Who answers for it.
-    pub owner: String,
-    /// What is allowed.
-    pub role: Role,
-    /// The credential's number; `None` for the coordinator's own token and for open access.
-    pub credential: Option<u64>,
-}
-
-/// What a request needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Right {
-    /// To count.
-    Count,
-    /// To see jobs.
-    See,
-    /// To submit and change jobs.
-    Change,
-    /// To decide who may do what, and who is believed.
-    Decide,
-}
-
-impl Identity {
-    fn has(&self, right: Right) -> bool {
-        match self.role {
-            Role::Admin => true,
-            Role::Submitter => matches!(right, Right::See | Right::Change),
-            Role::Viewer => right == Right::See,
-            Role::Worker => right == Right::Count,
-        }
-    }
-
-    /// Refuses a request for which the role does not suffice.
-    ///
-    /// # Errors
-    ///
-    /// A status that says what would.
-    pub fn require(&self, right: Right) -> Result<(), Status> {
-        if self.has(right) {
-            return Ok(());
-        }
-        let wanted = match right {
-            Right::Count => "a worker",
-            Right::See => "a viewer or a submitter",
-            Right::Change => "a submitter",
-            Right::Decide => "an admin",
-        };
-        let role = self.role.name();
-        Err(Status::permission_denied(format!(
-            "this credential is a {role}'s, and this needs that of {wanted}; ask whoever runs the farm for one"
-        )))
-    }
 }
 
 /// All credentials of a coordinator.
@@ -100,8 +45,56 @@ pub struct Credentials {
 struct Shared {
     /// BLAKE3 of the coordinator's own token; `None` where access is open.
     own: Option<blake3::Hash>,
-    known: RwLock<HashMap<[u8; 32], Credential>>,
+    known: RwLock<Known>,
     changed: watch::Sender<()>,
+}
+
+/// The credentials of a ledger, those that have ended included.
+#[derive(Default)]
+pub(super) struct Known {
+    by_id: BTreeMap<u64, Credential>,
+    /// The number of the credential whose secret has this hash.
+    ids: HashMap<[u8; 32], u64>,
+}
+
+impl Known {
+    fn add(&mut self, credential: Credential) {
+        self.ids.insert(credential.hash, credential.id);
+        self.by_id.insert(credential.id, credential);
+    }
+
+    pub(super) fn by_hash(&self, hash: &blake3::Hash) -> Option<&Credential> {
+        self.by_id.get(self.ids.get(hash.as_bytes())?)
+    }
+
+    /// A credential with a number that was never used.
+    pub(super) fn next(
+        &self,
+        token: &Token,
+        owner: &str,
+        role: Role,
+        lifetime: Option<Duration>,
+    ) -> Credential {
+        let now = unix_ms();
+        let lifetime_ms = lifetime.map(|time| i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
+        Credential {
+            id: self.by_id.last_key_value().map_or(1, |(&last, _)| last + 1),
+            owner: owner.into(),
+            role,
+            hash: *token.hash().as_bytes(),
+            created_at_ms: now,
+            expires_at_ms: lifetime_ms.map(|ms| now.saturating_add(ms)),
+            revoked_at_ms: None,
+        }
+    }
+}
+
+impl FromIterator<Credential> for Known {
+    fn from_iter<I: IntoIterator<Item = Credential>>(credentials: I) -> Known {
+        let mut known = Known::default();
+        credentials.into_iter().for_each(|credential| known.add(credential));
+        known
+    }
 }
 
 impl Credentials {
@@ -112,8 +105,7 @@ impl Credentials {
             Access::Token(token) => Some(token.hash()),
             Access::Open => None,
         };
-        let known = known.into_iter().map(|credential| (credential.hash, credential)).collect();
-        let (known, changed) = (RwLock::new(known), watch::Sender::new(()));
+        let (known, changed) = (RwLock::new(known.into_iter().collect()), watch::Sender::new(()));
         Credentials { shared: Arc::new(Shared { own, known, changed }) }
     }
 
@@ -121,7 +113,7 @@ impl Credentials {
     fn identify(&self, secret: Option<&[u8]>) -> Result<Identity, Status> {
         let hash = secret.map(blake3::hash);
         let known = self.shared.known.read().expect("nobody panics while holding it");
-        if let Some(credential) = hash.and_then(|hash| known.get(hash.as_bytes())) {
+        if let Some(credential) = hash.and_then(|hash| known.by_hash(&hash)) {
             let Credential { id, owner, role, .. } = credential;
             return match status(credential) {
                 None => Ok(Identity { owner: owner.clone(), role: *role, credential: Some(*id) }),
@@ -149,21 +141,12 @@ impl Credentials {
         role: Role,
         lifetime: Option<Duration>,
     ) -> Result<(Token, Credential), HubGone> {
-        let (token, now) = (Token::random(), unix_ms());
-        let lifetime_ms = lifetime.map(|time| i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
+        let token = Token::random();
         let credential = {
             let mut known = self.shared.known.write().expect("nobody panics while holding it");
-            let credential = Credential {
-                id: known.values().map(|credential| credential.id).max().unwrap_or(0) + 1,
-                owner: owner.into(),
-                role,
-                hash: *token.hash().as_bytes(),
-                created_at_ms: now,
-                expires_at_ms: lifetime_ms.map(|ms| now.saturating_add(ms)),
-                revoked_at_ms: None,
-            };
+            let credential = known.next(&token, owner, role, lifetime);
             // Nobody knows the secret before it is durable, so that nobody can use it.
-            known.insert(credential.hash, credential.clone());
+            known.add(credential.clone());
             credential
         };
         hub.change_credential(CredentialChange::Add(credential.clone())).await?;
@@ -180,8 +163,7 @@ impl Credentials {
         let at_ms = unix_ms();
         let revoked = {
             let mut known = self.shared.known.write().expect("nobody panics while holding it");
-            let found = known.values_mut().find(|credential| credential.id == id);
-            found.map(|credential| {
+            known.by_id.get_mut(&id).map(|credential| {
                 credential.revoked_at_ms.get_or_insert(at_ms);
                 credential.clone()
             })
@@ -197,9 +179,7 @@ impl Credentials {
     #[must_use]
     pub fn list(&self) -> Vec<Credential> {
         let known = self.shared.known.read().expect("nobody panics while holding it");
-        let mut all: Vec<Credential> = known.values().cloned().collect();
-        all.sort_by_key(|credential| credential.id);
-        all
+        known.by_id.values().cloned().collect()
     }
 
     /// Completes when the identity's credential has expired or is revoked.
@@ -218,12 +198,12 @@ impl Credentials {
 
     fn is_valid(&self, id: u64) -> bool {
         let known = self.shared.known.read().expect("nobody panics while holding it");
-        known.values().any(|credential| credential.id == id && status(credential).is_none())
+        known.by_id.get(&id).is_some_and(|credential| status(credential).is_none())
     }
 }
 
 /// Why a credential is not valid; `None` if it is.
-fn status(credential: &Credential) -> Option<&'static str> {
+pub(super) fn status(credential: &Credential) -> Option<&'static str> {
     let has_expired = credential.expires_at_ms.is_some_and(|at_ms| at_ms <= unix_ms());
     match credential.revoked_at_ms {
         Some(_) => Some("was revoked; ask whoever runs the farm for another one"),
@@ -232,19 +212,28 @@ fn status(credential: &Credential) -> Option<&'static str> {
     }
 }
 
-/// Finds out who a request comes from before any handler runs.
+/// Finds out who a request comes from, and who pays for it, before any handler runs.
 #[derive(Clone)]
-pub(super) struct Gate(pub(super) Credentials);
+pub(super) struct Gate {
+    pub(super) credentials: Credentials,
+    pub(super) payers: Payers,
+}
 
 impl Interceptor for Gate {
     fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
         let given = request.metadata().get("authorization");
         let secret = given.and_then(|given| given.as_bytes().strip_prefix(b"Bearer "));
-        let identity = self.0.identify(secret)?;
-        if let Some(admission) = request.extensions().get::<Admission>() {
-            admission.grant();
-        }
+        let identity = self.credentials.identify(secret)?;
+        let admission = request.extensions().get::<Admission>().expect("every connection has one");
+        let payer = match identity.is_anonymous() {
+            true => Payer::at(admission.peer()),
+            false => Payer::Owner(identity.owner.clone()),
+        };
+        let purse = self.payers.purse(payer);
+        admission.allowance().fill_from(&purse.pool);
+        admission.grant();
         request.extensions_mut().insert(identity);
+        request.extensions_mut().insert(purse.budget);
         Ok(request)
     }
 }
@@ -254,19 +243,9 @@ pub(super) fn identity<T>(request: &Request<T>) -> Identity {
     request.extensions().get::<Identity>().expect("it has passed the gate").clone()
 }
 
-/// The key with which the coordinator of a ledger seals its loans, from the folder of its secrets.
-///
-/// # Errors
-///
-/// [`crate::ServiceError::SecretFile`], if the key cannot be read or made.
-pub fn loan_key(keys: &KeyFolder) -> Result<farm::LoanKey, crate::ServiceError> {
-    const NAME: &str = "loans";
-    let bytes = keys.read_or_make(NAME, || rand::random::<[u8; 32]>().to_vec())?;
-    let bytes = bytes.try_into().map_err(|_| crate::ServiceError::SecretFile {
-        path: keys.path(NAME),
-        reason: "it must hold 32 bytes; remove it, and workers count anew what they hold".into(),
-    })?;
-    Ok(farm::LoanKey::new(bytes))
+/// What pays for a request that has passed the gate.
+pub(super) fn budget<T>(request: &Request<T>) -> Budget {
+    request.extensions().get::<Budget>().expect("it has passed the gate").clone()
 }
 
 #[cfg(test)]
@@ -283,19 +262,6 @@ mod tests {
             expires_at_ms: None,
             revoked_at_ms: None,
         }
-    }
-
-    #[test]
-    fn each_role_has_its_rights_and_no_others() {
-        let allowed = |role| {
-            let identity = Identity { owner: "o".into(), role, credential: None };
-            let all = [Right::Count, Right::See, Right::Change, Right::Decide];
-            all.map(|right| identity.require(right).is_ok())
-        };
-        assert_eq!(allowed(Role::Admin), [true; 4]);
-        assert_eq!(allowed(Role::Submitter), [false, true, true, false]);
-        assert_eq!(allowed(Role::Viewer), [false, true, false, false]);
-        assert_eq!(allowed(Role::Worker), [true, false, false, false]);
     }
 
     #[test]

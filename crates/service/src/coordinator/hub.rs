@@ -8,8 +8,8 @@ use anyhow::anyhow;
 use bytesize::ByteSize;
 use farm::{
     AuditPolicy, Config, Dismissal, Effect, Event, Farm, Held, Hello, JobId, JobView, Known,
-    LedgerCommand, LoanKey, Millis, Party, Plan, Refusal, RequestId, SessionId, Slice, Suspect,
-    WorkerView,
+    LedgerCommand, LoanKey, Millis, Origin, Party, Plan, Refusal, RequestId, SessionId, Slice,
+    Suspect, WorkerView,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -39,10 +39,12 @@ enum Input {
 }
 
 /// What a client may ask for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum ClientRequest {
-    /// Count this.
+    /// Count this, unless its owner has a job of this key already.
     Submit {
+        /// Who wants it.
+        origin: Origin,
         /// What to count.
         plan: Plan,
         /// The part that is wanted of it.
@@ -366,8 +368,8 @@ impl Hub {
                 if let Some(Held { reason, worst }) = &view.held {
                     tracing::error!(%job, plan = %view.plan, reason,
                         "job held: its total contradicts what is known; audit or cancel it");
-                    for Suspect { range, count, worker } in worst {
-                        tracing::warn!(%job, %range, count, worker,
+                    for Suspect { range, count, worker, maker } in worst {
+                        tracing::warn!(%job, %range, count, worker, %maker,
                             "this range looks worst of those of the job that is held");
                     }
                 }
@@ -416,7 +418,7 @@ fn log_dispute(command: &LedgerCommand) {
         LedgerCommand::Dispute { report, author } => {
             tracing::warn!(job = %report.job, range = %report.range, count = report.tally.count,
                 kernel = %report.kernel, maker = %author.maker, worker = author.worker,
-                "disputed: this count contradicts the accepted one; other workers count it again");
+                "disputed: this count contradicts the accepted one; other machines or owners count it again");
         }
         LedgerCommand::Settle { report, author, wrong } => {
             tracing::warn!(job = %report.job, range = %report.range, count = report.tally.count,
@@ -461,9 +463,18 @@ fn millis_since(started: Instant) -> Millis {
 impl ClientRequest {
     fn event(self, request: RequestId) -> Event {
         match self {
-            ClientRequest::Submit { plan, slice, priority, audit } => {
+            ClientRequest::Submit { origin, plan, slice, priority, audit } => {
                 let (thread_memory, known) = (thread_memory(&plan), Known::of(&plan, slice));
-                Event::Submitted { request, plan, slice, priority, audit, thread_memory, known }
+                Event::Submitted {
+                    request,
+                    origin,
+                    plan,
+                    slice,
+                    priority,
+                    audit,
+                    thread_memory,
+                    known,
+                }
             }
             ClientRequest::Audit(job, policy) => Event::AuditAsked { request, job, policy },
             ClientRequest::Cancel(job) => Event::Cancelled { request, job },

@@ -2,7 +2,7 @@
 //! how much each may send.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,39 +37,41 @@ impl Default for Limits {
     }
 }
 
-/// A bound socket.
+/// Bound sockets, whose connections share the limits.
 #[derive(Debug)]
 pub struct Listener {
-    listener: TcpListener,
+    listeners: Vec<TcpListener>,
     limits: Limits,
 }
 
 impl Listener {
-    /// Binds `address`.
+    /// Binds all `addresses`.
     ///
     /// # Errors
     ///
-    /// [`ServiceError::Listen`], if the address cannot be bound.
-    pub async fn bind(address: SocketAddr, limits: Limits) -> Result<Listener, ServiceError> {
-        let fault = |error: io::Error| ServiceError::Listen {
-            address: address.to_string(),
-            reason: match error.kind() {
-                io::ErrorKind::AddrInUse => "the port is in use".into(),
-                _ => error.to_string(),
-            },
-        };
-        let listener = listen(address).map_err(fault)?;
-        Ok(Listener { listener, limits })
+    /// [`ServiceError::Listen`], if one of them cannot be bound.
+    pub async fn bind(addresses: &[SocketAddr], limits: Limits) -> Result<Listener, ServiceError> {
+        let listeners = addresses.iter().map(|&address| {
+            listen(address).map_err(|error| ServiceError::Listen {
+                address: address.to_string(),
+                reason: match error.kind() {
+                    io::ErrorKind::AddrInUse => "the port is in use".into(),
+                    _ => error.to_string(),
+                },
+            })
+        });
+        Ok(Listener { listeners: listeners.collect::<Result<_, _>>()?, limits })
     }
 
-    /// The address that it is bound to, with the actual port if 0 was asked for.
-    pub fn address(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
+    /// The addresses that it is bound to, in the order in which they were asked for, with the actual ports
+    /// where 0 was asked for.
+    pub fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
+        self.listeners.iter().map(TcpListener::local_addr).collect()
     }
 
     /// Accepts connections for ever, within the limits.
     pub fn connections(self) -> impl Stream<Item = io::Result<Connection<TcpStream>>> {
-        accept_within(self.limits, self.listener)
+        accept_within(self.limits, self.listeners)
     }
 }
 
@@ -92,19 +94,19 @@ impl Accept for TcpListener {
     }
 }
 
-/// Accepts connections of `listener` for ever, within `limits`.
-pub fn accept_within<A: Accept>(
+/// Accepts connections of all `listeners`, of which there is at least one, for ever, together within `limits`.
+pub fn accept_within<A: Accept + Sync>(
     limits: Limits,
-    listener: A,
+    listeners: Vec<A>,
 ) -> impl Stream<Item = io::Result<Connection<A::Stream>>> {
     let permits = Arc::new(Semaphore::new(limits.connections));
     let mut visits = Visits::new(limits.visits);
     let (sender, receiver) = tokio::sync::mpsc::channel(1);
     tokio::spawn(async move {
-        loop {
+        for turn in 0.. {
             let permit = permits.clone().acquire_owned().await.expect("it is never closed");
             let accepted = tokio::select! {
-                accepted = listener.accept() => accepted,
+                accepted = accept_any(&listeners, turn) => accepted,
                 () = sender.closed() => return,
             };
             let Ok((stream, peer)) = accepted else {
@@ -116,7 +118,7 @@ pub fn accept_within<A: Accept>(
             let connection = Connection {
                 stream,
                 peer,
-                admission: Admission::default(),
+                admission: Admission::of(peer.ip()),
                 deadline: Some(Box::pin(tokio::time::sleep(delay + limits.admission))),
                 pause: (!delay.is_zero()).then(|| Box::pin(tokio::time::sleep(delay))),
                 _permit: permit,
@@ -127,6 +129,17 @@ pub fn accept_within<A: Accept>(
         }
     });
     tokio_stream::wrappers::ReceiverStream::new(receiver)
+}
+
+/// Accepts the next connection of any listener. Each is the first to be looked at in its turn, so that a crowd
+/// at one of them does not shut the others out.
+async fn accept_any<A: Accept>(
+    listeners: &[A],
+    turn: usize,
+) -> io::Result<(A::Stream, SocketAddr)> {
+    let (others, first) = listeners.split_at(turn % listeners.len());
+    let accepting = first.iter().chain(others).map(|listener| Box::pin(listener.accept()));
+    futures_util::future::select_all(accepting).await.0
 }
 
 /// Number of connections that the system may hold until we accept them. If a thousand workers return at
@@ -158,13 +171,23 @@ pub struct Connection<S> {
 
 /// Whether a request of a connection was admitted, and how much the connection may still send. Every
 /// request carries the value of its connection.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Admission {
     granted: Arc<AtomicBool>,
     allowance: Allowance,
+    peer: IpAddr,
 }
 
 impl Admission {
+    fn of(peer: IpAddr) -> Admission {
+        Admission { granted: Arc::default(), allowance: Allowance::default(), peer }
+    }
+
+    /// The address at the other end.
+    pub(super) fn peer(&self) -> IpAddr {
+        self.peer
+    }
+
     /// Lets the connection stay.
     pub fn grant(&self) {
         self.granted.store(true, Ordering::Relaxed);
@@ -275,8 +298,8 @@ mod tests {
         let any = "127.0.0.1:0".parse().expect("it is an address");
         let admission = Duration::from_millis(admission_ms);
         let limits = Limits { connections: 1, visits: 10, admission };
-        let listener = Listener::bind(any, limits).await.expect("some port is free");
-        (listener.address().expect("it is bound"), Box::pin(listener.connections()))
+        let listener = Listener::bind(&[any], limits).await.expect("some port is free");
+        (listener.addresses().expect("it is bound")[0], Box::pin(listener.connections()))
     }
 
     #[tokio::test]

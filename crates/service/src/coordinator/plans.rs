@@ -24,7 +24,7 @@ use farm::{Plan, Problem};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::budget::{Budget, Rest};
+use super::budget::{Budget, Turn};
 use crate::ServiceError;
 
 /// How long the plan of a submission may take, waiting included. It is less than a client may wait for an
@@ -86,6 +86,15 @@ pub(super) enum NoPlan {
         /// The problem.
         problem: Problem,
     },
+    /// Plans of the same payer have taken long.
+    #[error(
+        "the tasks of the jobs that you submitted before took long to number; submit this one again in {} seconds",
+        left.as_secs() + 1
+    )]
+    Resting {
+        /// How long its next plan has to wait.
+        left: Duration,
+    },
     /// This program has a fault.
     #[error("{0:#}")]
     Internal(#[from] anyhow::Error),
@@ -107,8 +116,8 @@ impl Plans {
         Ok(self.keep(problem, method, cut).0)
     }
 
-    /// The plan that a client submits, made on another thread in its turn. A connection, which has this
-    /// `budget`, has one turn at a time.
+    /// The plan that a client submits, made on another thread in its turn. A payer, who has this `budget`, has one
+    /// turn of each length at a time.
     ///
     /// # Errors
     ///
@@ -119,10 +128,7 @@ impl Plans {
         choice: MethodChoice,
         budget: &Budget,
     ) -> Result<Plan, NoPlan> {
-        let made = async {
-            let mut rest = budget.planning().await;
-            self.in_turn(problem, choice, &mut rest).await
-        };
+        let made = self.in_turn(problem, choice, budget);
         timeout(PLANNING_TIME, made).await.unwrap_or(Err(NoPlan::TooLong { problem }))
     }
 
@@ -130,15 +136,18 @@ impl Plans {
         &self,
         problem: Problem,
         choice: MethodChoice,
-        rest: &mut Rest,
+        budget: &Budget,
     ) -> Result<Plan, NoPlan> {
+        let resting = |left| NoPlan::Resting { left };
+        // The payer's turn comes first: whoever waits for it keeps nobody else waiting for the plan.
+        let mut rest = budget.turn(Turn::Short, PLANNING_TIME).await.map_err(resting)?;
         let turn = self.short.acquire().await.map_err(anyhow::Error::from)?;
         let method = tokio::task::spawn_blocking(move || choice.for_problem(problem));
         let method = method.await.map_err(anyhow::Error::from)?;
         drop(turn);
         let is_it = |plan: &Plan| plan.problem == problem && plan.method == method;
         let lock = self.lock(Purpose::Submission, problem, method);
-        let _alone = lock.lock().await;
+        let mut alone = lock.lock().await;
         if let Some((plan, _)) = self.find(is_it) {
             return Ok(plan);
         }
@@ -146,15 +155,30 @@ impl Plans {
         let work = rest.work();
         let in_short = timeout(SHORT_TURN, elsewhere(problem, method)).await;
         drop((turn, work));
+        drop(rest);
         let cut = match in_short {
             Ok(cut) => cut??,
             Err(_) => {
+                let mut rest = match budget.turn_now(Turn::Long) {
+                    Some(rest) => rest,
+                    None => {
+                        drop(alone);
+                        let rest = budget.turn(Turn::Long, PLANNING_TIME).await.map_err(resting)?;
+                        alone = lock.lock().await;
+                        if let Some((plan, _)) = self.find(is_it) {
+                            return Ok(plan);
+                        }
+                        rest
+                    }
+                };
                 let _turn = self.long.acquire().await.map_err(anyhow::Error::from)?;
                 let _work = rest.work();
                 elsewhere(problem, method).await??
             }
         };
-        Ok(self.keep(problem, method, cut).0)
+        let plan = self.keep(problem, method, cut).0;
+        drop(alone);
+        Ok(plan)
     }
 
     /// The cut of `plan`, which is indexed anew if it was not used recently.
@@ -302,9 +326,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_connection_has_one_plan_made_at_a_time() {
+    async fn a_payer_has_one_plan_made_at_a_time() {
         let (plans, budget) = (Plans::default(), Budget::default());
-        let busy = budget.planning().await;
+        let busy = budget.turn(Turn::Short, PLANNING_TIME).await.expect("it is the first");
         let waiting = plans.submitted(SHORT.0, SHORT.1, &budget);
         assert!(timeout(SHORT_TURN, waiting).await.is_err(), "it waits");
         drop(busy);
@@ -314,7 +338,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_plan_that_takes_too_long_is_refused_with_a_way_out() {
         let (plans, budget) = (Plans::default(), Budget::default());
-        let _busy = budget.planning().await;
+        let _busy = budget.turn(Turn::Short, PLANNING_TIME).await.expect("it is the first");
         let refused = plans.submitted(SHORT.0, SHORT.1, &budget).await;
         let refused = refused.expect_err("its turn never comes").to_string();
         assert!(refused.contains("total N=12") && refused.contains("fewer rows"), "{refused}");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use board::{Cut, Tasks};
-use farm::{Ack, Dismissal, LeaseId, Loan, TasksBlock, Verdict, WorkerOrder};
+use farm::{Ack, Dismissal, JobId, LeaseId, Loan, Range, TasksBlock, Verdict, WorkerOrder};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;
 use wire::MAX_TASKS_PER_MESSAGE;
@@ -30,6 +30,9 @@ pub enum Order {
 /// not read.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Recounts whose answers earn points. A session that is lent more at a time has points enough.
+const RECOUNTS: usize = 512;
+
 /// A loan whose tasks from the ordinal `next` on are still to be sent.
 struct Sending {
     loan: Loan,
@@ -51,6 +54,7 @@ pub(super) async fn pump(
     allowance: &Allowance,
 ) -> Result<(), SessionFault> {
     let mut loans: VecDeque<Sending> = VecDeque::new();
+    let mut recounts: VecDeque<(JobId, Range)> = VecDeque::new();
     loop {
         let order = match (orders.try_recv(), loans.front_mut()) {
             (Ok(order), _) => order,
@@ -73,6 +77,10 @@ pub(super) async fn pump(
         let message = match order {
             Order::Loan(loan) => {
                 let cut = plans.cut(loan.plan).await?;
+                if loan.recount.is_some() {
+                    recounts.truncate(RECOUNTS - 1);
+                    recounts.push_front((loan.job, loan.range));
+                }
                 loans.push_back(Sending { loan, next: loan.range.start(), cut });
                 WorkerOrder::Loan(loan)
             }
@@ -87,7 +95,9 @@ pub(super) async fn pump(
                 return Err(SessionFault::Range(range));
             }
             Order::Ack(ack) => {
-                if matches!(ack.verdict, Verdict::Accepted | Verdict::Disputed) {
+                let is_it = |asked: &(JobId, Range)| *asked == (ack.job, ack.range);
+                let asked = recounts.iter().position(is_it).and_then(|at| recounts.remove(at));
+                if asked.is_some() || matches!(ack.verdict, Verdict::Accepted | Verdict::Disputed) {
                     allowance.earn();
                 }
                 WorkerOrder::Ack(ack)

@@ -159,8 +159,8 @@ mod tests {
         let tls = ServerTls::by_authority(authority).expect("leaves can be made");
         let limits = Limits { admission: Duration::from_millis(50), ..Limits::default() };
         let any = "127.0.0.1:0".parse().expect("it is an address");
-        let listener = Listener::bind(any, limits).await.expect("some port is free");
-        let address = listener.address().expect("it is bound");
+        let listener = Listener::bind(&[any], limits).await.expect("some port is free");
+        let address = listener.addresses().expect("it is bound")[0];
         let mut accepted = Box::pin(secure(listener.connections(), tls));
 
         // Given the head of a TLS record, and then silence

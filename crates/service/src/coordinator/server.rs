@@ -5,15 +5,17 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use farm::{AuditPolicy, JobId, JobView, Problem, Refusal, Slice, WorkerMessage};
+use farm::{AuditPolicy, JobId, JobView, Origin, Problem, Refusal, Slice, WorkerMessage};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
+use tonic::service::Routes;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Server;
 use tonic::transport::server::Connected;
 use tonic::{Request, Response, Status, Streaming};
+use tonic_reflection::server::v1::{ServerReflection, ServerReflectionServer};
 use wire::v1::admin_service_server::AdminServiceServer;
 use wire::v1::farm_service_server::{FarmService, FarmServiceServer};
 use wire::v1::jobs_service_server::{JobsService, JobsServiceServer};
@@ -21,11 +23,15 @@ use wire::{MAX_MESSAGE_BYTES, WireError, v1};
 
 use super::admin::Admin;
 use super::budget::{Budget, Cost};
-use super::credentials::{Gate, identity};
+use super::credentials::{Gate, budget, identity};
 use super::listen::Admission;
+use super::payers::Payers;
+use super::phase::{Late, name};
 use super::plans::NoPlan;
 use super::session::Peer;
-use super::{Allowance, ClientRequest, Credentials, HubHandle, Plans, Right, SessionFault, host};
+use super::{
+    Allowance, ClientRequest, Credentials, HubHandle, Phase, Plans, Right, SessionFault, host,
+};
 use crate::error::{HubGone, ServiceError};
 
 /// How long a request may wait for its answer, or for the beginning of a stream of answers.
@@ -41,36 +47,32 @@ const OUTGOING: usize = 8;
 /// holds up a flood early.
 const STREAM_WINDOW: u32 = 128 << 10;
 
-/// Serves until `stop` completes and every stream has ended.
+/// The gRPC services of whose health may be asked.
+pub(super) const NAMES: [&str; 2] =
+    [name::<FarmServiceServer<Services>>(), name::<JobsServiceServer<Services>>()];
+
+/// Serves until the phase is [`Phase::Stopped`] and every stream has ended. Health is told at once; whatever
+/// else is asked is answered from the first [`Phase::Serving`] on.
 pub async fn serve<C>(
     connections: impl Stream<Item = io::Result<C>>,
-    credentials: Credentials,
-    hub: HubHandle,
-    stop: impl Future<Output = ()>,
+    mut phases: watch::Receiver<Phase>,
 ) -> Result<(), ServiceError>
 where
     C: Connected<ConnectInfo = Admission> + AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let gate = Gate(credentials.clone());
-    let admin =
-        AdminServiceServer::new(Admin { hub: hub.clone(), credentials: credentials.clone() });
-    let services = Services { hub, plans: Arc::default(), credentials };
-    let farm = FarmServiceServer::new(services.clone())
-        .max_decoding_message_size(MAX_MESSAGE_BYTES)
-        .max_encoding_message_size(MAX_MESSAGE_BYTES);
-    let jobs = JobsServiceServer::new(services).max_decoding_message_size(MAX_MESSAGE_BYTES);
-
-    // The health service only says that the port answers, so it needs no token.
+    // The health service tells no secrets, so it needs no token.
     let (reporter, health) = tonic_health::server::health_reporter();
-    reporter.set_serving::<FarmServiceServer<Services>>().await;
-    reporter.set_serving::<JobsServiceServer<Services>>().await;
+    let first = phases.borrow().clone();
+    first.tell(&reporter).await;
+    let late = Late::default();
+    let routes = Routes::new(health).into_axum_router().fallback_service(late.clone());
     let reflection = tonic_reflection::server::Builder::configure()
         .register_encoded_file_descriptor_set(wire::DESCRIPTORS)
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
         .build_v1()
         .map_err(anyhow::Error::from)?;
 
-    Server::builder()
+    let server = Server::builder()
         .timeout(ANSWER_TIMEOUT)
         .http2_keepalive_interval(Some(Duration::from_secs(10)))
         .http2_keepalive_timeout(Some(Duration::from_secs(10)))
@@ -79,14 +81,45 @@ where
         .max_concurrent_streams(64)
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(2 * STREAM_WINDOW)
-        .add_service(health)
-        .add_service(InterceptedService::new(farm, gate.clone()))
+        .add_routes(routes.into())
+        .serve_with_incoming_shutdown(connections, Phase::stopped(phases.clone()));
+    let follow = async {
+        loop {
+            let phase = phases.borrow_and_update().clone();
+            phase.tell(&reporter).await;
+            if let Phase::Serving(credentials, hub) = phase {
+                late.open(|| farm_routes(credentials, hub, reflection.clone()));
+            }
+            if phases.changed().await.is_err() {
+                // Nobody can change it any more.
+                std::future::pending::<()>().await;
+            }
+        }
+    };
+    tokio::select! {
+        served = server => served.map_err(|error| anyhow::Error::from(error).into()),
+        () = follow => unreachable!("it goes on for ever"),
+    }
+}
+
+/// All services that need a credential.
+fn farm_routes(
+    credentials: Credentials,
+    hub: HubHandle,
+    reflection: ServerReflectionServer<impl ServerReflection>,
+) -> Routes {
+    let gate = Gate { credentials: credentials.clone(), payers: Payers::default() };
+    let admin =
+        AdminServiceServer::new(Admin { hub: hub.clone(), credentials: credentials.clone() });
+    let services = Services { hub, plans: Arc::default(), credentials };
+    let farm = FarmServiceServer::new(services.clone())
+        .max_decoding_message_size(MAX_MESSAGE_BYTES)
+        .max_encoding_message_size(MAX_MESSAGE_BYTES);
+    let jobs = JobsServiceServer::new(services).max_decoding_message_size(MAX_MESSAGE_BYTES);
+    Routes::new(InterceptedService::new(farm, gate.clone()))
         .add_service(InterceptedService::new(jobs, gate.clone()))
         .add_service(InterceptedService::new(admin, gate.clone()))
         .add_service(InterceptedService::new(reflection, gate))
-        .serve_with_incoming_shutdown(connections, stop)
-        .await
-        .map_err(|error| anyhow::Error::from(error).into())
 }
 
 #[derive(Clone)]
@@ -134,13 +167,12 @@ impl FarmService for Services {
 
 /// The account of the connection that a request came on.
 fn allowance<T>(request: &Request<T>) -> Allowance {
-    request.extensions().get::<Admission>().map(Admission::allowance).unwrap_or_default()
+    request.extensions().get::<Admission>().expect("every connection has one").allowance()
 }
 
-/// Lets a client's request wait until its connection can pay for it. Returns the budget that pays for the
-/// answer.
+/// Lets a client's request wait until its payer can pay for it. Returns the budget that pays for the answer.
 async fn admit<T>(request: &Request<T>) -> Budget {
-    let budget = allowance(request).budget().clone();
+    let budget = budget(request);
     budget.begin_request().await;
     budget
 }
@@ -150,7 +182,7 @@ impl From<NoPlan> for Status {
         let text = failure.to_string();
         match failure {
             NoPlan::Cut(_) => Status::invalid_argument(text),
-            NoPlan::TooLong { .. } => Status::resource_exhausted(text),
+            NoPlan::TooLong { .. } | NoPlan::Resting { .. } => Status::resource_exhausted(text),
             NoPlan::Internal(_) => Status::internal(text),
         }
     }
@@ -207,6 +239,23 @@ fn policy(wanted: v1::AuditPolicy) -> Result<AuditPolicy, Status> {
 }
 
 impl Services {
+    /// Changes a job for somebody who may.
+    async fn change<T>(
+        &self,
+        request: &Request<T>,
+        job: u64,
+        cost: Cost,
+        wish: ClientRequest,
+    ) -> Result<v1::Job, Status> {
+        let identity = identity(request);
+        identity.require(Right::Change)?;
+        let budget = admit(request).await;
+        // The owner of a job never changes.
+        identity.require_own(&self.view(job).await?)?;
+        budget.spend(cost);
+        self.grant(wish).await
+    }
+
     async fn grant(&self, wish: ClientRequest) -> Result<v1::Job, Status> {
         match self.hub.request(wish).await? {
             Ok(job) => Ok(job.into()),
@@ -214,9 +263,10 @@ impl Services {
             Err(refusal @ (Refusal::Over(..) | Refusal::Held(_))) => {
                 Err(Status::failed_precondition(refusal.to_string()))
             }
-            Err(refusal @ Refusal::TooManyJobs { .. }) => {
+            Err(refusal @ (Refusal::TooManyJobs { .. } | Refusal::TooManyOfOwner { .. })) => {
                 Err(Status::resource_exhausted(refusal.to_string()))
             }
+            Err(refusal @ Refusal::KeyTaken(_)) => Err(Status::already_exists(refusal.to_string())),
         }
     }
 
@@ -249,9 +299,14 @@ impl JobsService for Services {
         &self,
         request: Request<v1::SubmitRequest>,
     ) -> Result<Response<v1::SubmitResponse>, Status> {
-        identity(&request).require(Right::Change)?;
+        let identity = identity(&request);
+        identity.require(Right::Change)?;
+        identity.require_priority(request.get_ref().priority)?;
         let budget = admit(&request).await;
         let request = request.into_inner();
+        let key = wire::key(request.key);
+        let key = key.map_err(|error| Status::invalid_argument(error.to_string()))?;
+        let origin = Origin { owner: identity.owner, key };
         let missing = |field| Status::invalid_argument(WireError::Missing(field).to_string());
         let problem = request.problem.ok_or_else(|| missing("problem"))?;
         let method = request.method.ok_or_else(|| missing("method"))?;
@@ -262,8 +317,9 @@ impl JobsService for Services {
         budget.spend(Cost::Change);
         let (slice, priority) = (Slice::ALL, request.priority);
         let audit = request.audit.map(policy).transpose()?;
-        let job = self.grant(ClientRequest::Submit { plan, slice, priority, audit }).await?;
-        tracing::info!(job = job.id, %plan, tasks = plan.tasks, "job submitted");
+        let job =
+            self.grant(ClientRequest::Submit { origin, plan, slice, priority, audit }).await?;
+        tracing::info!(job = job.id, owner = job.owner, %plan, tasks = plan.tasks, "job submitted");
         Ok(Response::new(v1::SubmitResponse { job: Some(job) }))
     }
 
@@ -333,12 +389,11 @@ impl JobsService for Services {
         &self,
         request: Request<v1::AuditRequest>,
     ) -> Result<Response<v1::AuditResponse>, Status> {
-        identity(&request).require(Right::Change)?;
-        admit(&request).await.spend(Cost::Audit);
-        let v1::AuditRequest { job, policy: wanted } = request.into_inner();
         let missing = || Status::invalid_argument(WireError::Missing("policy").to_string());
+        let v1::AuditRequest { job, policy: wanted } = *request.get_ref();
         let policy = policy(wanted.ok_or_else(missing)?)?;
-        let job = self.grant(ClientRequest::Audit(JobId(job), policy)).await?;
+        let wish = ClientRequest::Audit(JobId(job), policy);
+        let job = self.change(&request, job, Cost::Audit, wish).await?;
         tracing::info!(
             job = job.id,
             share_ppm = policy.share_ppm,
@@ -352,29 +407,29 @@ impl JobsService for Services {
         &self,
         request: Request<v1::CancelRequest>,
     ) -> Result<Response<v1::CancelResponse>, Status> {
-        identity(&request).require(Right::Change)?;
-        admit(&request).await.spend(Cost::Change);
-        let job = self.grant(ClientRequest::Cancel(JobId(request.into_inner().job))).await?;
-        Ok(Response::new(v1::CancelResponse { job: Some(job) }))
+        let job = request.get_ref().job;
+        let wish = ClientRequest::Cancel(JobId(job));
+        let job = Some(self.change(&request, job, Cost::Change, wish).await?);
+        Ok(Response::new(v1::CancelResponse { job }))
     }
 
     async fn pause(
         &self,
         request: Request<v1::PauseRequest>,
     ) -> Result<Response<v1::PauseResponse>, Status> {
-        identity(&request).require(Right::Change)?;
-        admit(&request).await.spend(Cost::Change);
-        let job = self.grant(ClientRequest::Pause(JobId(request.into_inner().job))).await?;
-        Ok(Response::new(v1::PauseResponse { job: Some(job) }))
+        let job = request.get_ref().job;
+        let wish = ClientRequest::Pause(JobId(job));
+        let job = Some(self.change(&request, job, Cost::Change, wish).await?);
+        Ok(Response::new(v1::PauseResponse { job }))
     }
 
     async fn resume(
         &self,
         request: Request<v1::ResumeRequest>,
     ) -> Result<Response<v1::ResumeResponse>, Status> {
-        identity(&request).require(Right::Change)?;
-        admit(&request).await.spend(Cost::Change);
-        let job = self.grant(ClientRequest::Resume(JobId(request.into_inner().job))).await?;
-        Ok(Response::new(v1::ResumeResponse { job: Some(job) }))
+        let job = request.get_ref().job;
+        let wish = ClientRequest::Resume(JobId(job));
+        let job = Some(self.change(&request, job, Cost::Change, wish).await?);
+        Ok(Response::new(v1::ResumeResponse { job }))
     }
 }

@@ -87,7 +87,7 @@ impl LinkEnd {
     /// A missing connection is worth another attempt; a wrong token or a wrong address is not.
     pub fn from_error(error: ServiceError) -> LinkEnd {
         match error {
-            ServiceError::Unreachable { reason, .. } => LinkEnd::Lost(reason),
+            ServiceError::Unreachable { url, reason } => LinkEnd::Lost(format!("{url}: {reason}")),
             other => LinkEnd::Refused(other),
         }
     }

@@ -12,14 +12,11 @@ use tokio_stream::StreamExt;
 
 use executor::{Accepted, Executor};
 
-use super::{Link, LinkEnd};
+use super::departure::Departure;
+use super::outage::Outage;
+use super::{LeaveRules, Link, LinkEnd};
 use crate::ServiceError;
 
-/// The shortest and the longest pause between attempts to connect. Pauses double from the first to the
-/// second value. The actual pause is a random time between half and all of that, so that a thousand
-/// workers do not return at once. After a session that lasted longer than the pause before it, pauses
-/// are short again.
-const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(4));
 /// How long a stopping worker waits for the tasks that are being counted and for acknowledgements.
 const FAREWELL: Duration = Duration::from_secs(4);
 
@@ -43,32 +40,37 @@ pub fn start_executor(threads: NonZero<usize>, backend: Backend, memory: u64) ->
     (Executor::start(threads, backend, memory, deliver), parts)
 }
 
-/// Works for a coordinator. After `stop` turns true, it returns as soon as everything counted is
-/// acknowledged, or after a few seconds.
+/// Works for a coordinator. After `stop` turns true, or when `rules` say so, it returns as soon as everything
+/// counted is acknowledged, or after a few seconds.
 ///
 /// # Errors
 ///
-/// [`ServiceError`], if the coordinator refuses this worker for good, or if counting fails.
+/// [`ServiceError`], if the coordinator refuses this worker for good, if there was none for too long, or if
+/// counting fails.
 pub async fn work(
     config: WorkConfig,
+    rules: LeaveRules,
     executor: Executor,
     parts: Parts,
     connector: &mut impl Connect,
     stop: watch::Receiver<bool>,
 ) -> Result<(), ServiceError> {
+    let started = Instant::now();
     let mut worker = Worker {
         most_tasks: usize::try_from(config.credit).unwrap_or(usize::MAX),
+        departure: Departure::new(rules, config.threads, started),
         agent: Agent::new(config),
         executor,
         parts,
         loans: HashMap::new(),
-        started: Instant::now(),
+        started,
         stop,
         leave_by: None,
+        last_failure: String::from("none was tried yet"),
     };
-    let mut pause = BACKOFF.0;
+    let mut outage = Outage::new();
     loop {
-        let lost = match worker.until(connector.connect()).await? {
+        worker.last_failure = match worker.until(connector.connect()).await? {
             None => return Ok(()),
             Some(Err(LinkEnd::Refused(failure))) => return Err(failure),
             Some(Err(LinkEnd::Lost(reason))) => reason,
@@ -76,22 +78,14 @@ pub async fn work(
             Some(Ok(link)) => {
                 let begun = Instant::now();
                 let Some(reason) = worker.session(link).await? else { return Ok(()) };
-                if begun.elapsed() > pause {
-                    pause = BACKOFF.0;
-                }
+                outage.interrupted(begun.elapsed());
                 reason
             }
         };
-        let jittered = pause.mul_f64(rand::random_range(0.5..1.0));
-        tracing::warn!(
-            reason = lost,
-            again_in_ms = jittered.as_millis() as u64,
-            "no coordinator: connecting again"
-        );
-        if worker.until(tokio::time::sleep(jittered)).await?.is_none() {
+        let pause = outage.next_pause(Instant::now(), &worker.last_failure);
+        if worker.until(tokio::time::sleep(pause)).await?.is_none() {
             return Ok(());
         }
-        pause = (pause * 2).min(BACKOFF.1);
     }
 }
 
@@ -104,8 +98,11 @@ struct Worker {
     most_tasks: usize,
     started: Instant,
     stop: watch::Receiver<bool>,
-    /// The latest time to leave; `None` until the worker is asked to stop.
+    departure: Departure,
+    /// The latest time to leave; `None` until the worker is asked to stop or leaves by itself.
     leave_by: Option<Instant>,
+    /// Why there is no coordinator.
+    last_failure: String,
 }
 
 impl Worker {
@@ -116,13 +113,19 @@ impl Worker {
     ) -> Result<Option<T>, ServiceError> {
         tokio::pin!(event);
         loop {
+            self.look_at_time();
             if self.may_leave() {
                 return Ok(None);
             }
+            let (next_look, gives_up_at) = self.next_times();
             tokio::select! {
                 value = &mut event => return Ok(Some(value)),
                 part = self.parts.recv() => self.finished(part)?,
-                () = stopped(&mut self.stop), if self.leave_by.is_none() => self.begin_leaving(),
+                () = stopped(&mut self.stop), if self.leave_by.is_none() => {
+                    self.begin_leaving("asked to stop");
+                }
+                () = sleep_until(next_look) => {}
+                () = sleep_until(gives_up_at) => return Err(self.gives_up()),
                 () = sleep_until(self.leave_by) => return Ok(None),
             }
         }
@@ -135,6 +138,7 @@ impl Worker {
         let reason = 'session: {
             let mut due = vec![hello];
             loop {
+                self.look_at_time();
                 due.extend(self.agent.poll(self.now()));
                 for message in due.drain(..) {
                     let sent = tokio::select! {
@@ -149,6 +153,7 @@ impl Worker {
                     return Ok(None);
                 }
                 let wakeup = self.agent.next_wakeup().map(|at| self.instant(at));
+                let (next_look, gives_up_at) = self.next_times();
                 tokio::select! {
                     order = link.orders.next(), if self.has_room() => match order {
                         Some(Ok(order)) => self.obey(order)?,
@@ -161,21 +166,27 @@ impl Worker {
                     },
                     part = self.parts.recv() => self.finished(part)?,
                     () = stopped(&mut self.stop), if self.leave_by.is_none() => {
-                        self.begin_leaving();
+                        self.begin_leaving("asked to stop");
                     }
                     () = sleep_until(wakeup) => {}
+                    () = sleep_until(next_look) => {}
+                    () = sleep_until(gives_up_at) => return Err(self.gives_up()),
                     () = sleep_until(self.leave_by) => return Ok(None),
                 }
             }
         };
         self.agent.disconnected();
+        self.departure.coordinator(Instant::now(), false);
         self.drop_unfinished_loans();
         Ok(Some(reason))
     }
 
     fn obey(&mut self, order: WorkerOrder) -> Result<(), ServiceError> {
         match order {
-            WorkerOrder::Welcome => tracing::info!("the coordinator welcomes this worker"),
+            WorkerOrder::Welcome => {
+                tracing::info!("the coordinator welcomes this worker");
+                self.departure.coordinator(Instant::now(), true);
+            }
             WorkerOrder::Loan(_) if self.loans.len() >= self.most_tasks => {
                 return Err(ServiceError::Incompatible(format!(
                     "the coordinator lent more than {} ranges without their tasks, although this worker \
@@ -246,6 +257,7 @@ impl Worker {
     fn finished(&mut self, part: Option<Result<Part, CountError>>) -> Result<(), ServiceError> {
         let part = part.ok_or_else(|| anyhow::anyhow!("a counting thread died"))?;
         let part = part?;
+        self.departure.counted(&part);
         self.agent.finished(self.now(), part);
         Ok(())
     }
@@ -259,8 +271,35 @@ impl Worker {
         reason
     }
 
-    fn begin_leaving(&mut self) {
-        tracing::info!("asked to stop: handing back the tasks that are not begun");
+    /// Leaves if it is time, or takes on only what can be counted before.
+    fn look_at_time(&mut self) {
+        if self.leave_by.is_some() {
+            return;
+        }
+        let now = Instant::now();
+        if self.agent.is_connected() {
+            self.departure.occupied(now, !self.is_done());
+        }
+        match self.departure.reason(now) {
+            Some(reason) => self.begin_leaving(reason),
+            None => self.agent.hold_at_most(self.departure.most_tasks(now)),
+        }
+    }
+
+    /// When to look at the time again, and when to give up; nothing of it while the worker is leaving.
+    fn next_times(&self) -> (Option<Instant>, Option<Instant>) {
+        match self.leave_by {
+            Some(_) => (None, None),
+            None => (self.departure.next_look(Instant::now()), self.departure.gives_up_at()),
+        }
+    }
+
+    fn gives_up(&self) -> ServiceError {
+        ServiceError::GaveUp { reason: self.last_failure.clone() }
+    }
+
+    fn begin_leaving(&mut self, reason: &str) {
+        tracing::info!("{reason}: handing back the tasks that are not begun");
         self.leave_by = Some(Instant::now() + FAREWELL);
         self.agent.stop();
         self.executor.clear();
@@ -273,10 +312,12 @@ impl Worker {
     }
 
     fn may_leave(&self) -> bool {
-        self.leave_by.is_some()
-            && self.executor.is_idle()
-            && self.parts.is_empty()
-            && self.agent.is_settled()
+        self.leave_by.is_some() && self.is_done()
+    }
+
+    /// Whether there is nothing to count and nothing to report.
+    fn is_done(&self) -> bool {
+        self.executor.is_idle() && self.parts.is_empty() && self.agent.is_settled()
     }
 
     fn now(&self) -> Millis {

@@ -11,12 +11,18 @@
 //! | [`masks`] | three words of bits give all free squares of a row at once | 2,056 |
 //! | [`mirror`] | the same words, for one of every two mirror images | 1,028 |
 //!
-//! All but `mirror` place the same 2,056 queens. With the empty board they are the 2,057 nodes of the
+//! | [`flip`] | the same words, for one of every two images in the horizontal axis | 2,010 |
+//!
+//! All but `mirror` and `flip` place the same 2,056 queens. With the empty board they are the 2,057 nodes of the
 //! tree in Knuth, "Estimating the Efficiency of Backtrack Programs" (Mathematics of Computation 29,
 //! 1975) and in "The Art of Computer Programming" 4B, section 7.2.2.
+//!
+//! [`ladder`] has the ways to count without a search, which come before these in the textbooks.
 
 pub mod arrays;
 pub mod direct;
+pub mod flip;
+pub mod ladder;
 pub mod masks;
 pub mod mirror;
 pub mod permutations;

@@ -6,7 +6,7 @@
 //! square ends the branch, and a line with a single one has no choice. No list of squares is kept: the
 //! squares of a line follow from three bit sets, word by word.
 
-use super::{Budget, Completion, Start};
+use super::{Budget, Completion, Effort, Start};
 use crate::Placement;
 use crate::bits::{Bits, ones};
 use crate::random::SplitMix64;
@@ -16,6 +16,7 @@ use board::squares::Square;
 pub(super) fn search(
     given: &Start,
     random: &mut SplitMix64,
+    effort: &mut Effort,
     budget: &mut Budget<'_>,
 ) -> Completion {
     let mut board = Board::new(given);
@@ -45,6 +46,7 @@ pub(super) fn search(
             if let Some(across) = level.squares.pop() {
                 let queen = level.line.square(across);
                 board.flip(queen);
+                effort.nodes += 1;
                 columns[queen.row as usize] = Some(queen.column);
                 level.queen = Some(queen);
                 break;

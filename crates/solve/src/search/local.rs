@@ -6,7 +6,7 @@
 //! collisions (their QS4), and has a counter for each diagonal, so that a swap is judged in constant time.
 //! Given queens never move.
 
-use super::{Budget, Start};
+use super::{Budget, Effort, Start};
 use crate::Placement;
 use crate::bits::Bits;
 use crate::random::SplitMix64;
@@ -20,15 +20,19 @@ const PATIENCE: u32 = 12;
 /// The work of a swap.
 const SWAP: u64 = 50;
 
-/// Starts and repairs until a placement is found or the budget is spent.
+/// Starts and repairs until a placement is found, there were so many `attempts` in all, or the budget is spent.
 pub(super) fn search(
     given: &Start,
     random: &mut SplitMix64,
+    attempts: u64,
+    effort: &mut Effort,
     budget: &mut Budget<'_>,
 ) -> Option<Placement> {
     let mut board = Board::new(given);
-    while board.start(given, random, budget) {
-        if board.repair(random, budget) {
+    while effort.attempts < attempts {
+        effort.attempts += 1;
+        effort.conflicts = board.start(given, random, budget)?;
+        if board.repair(random, effort, budget) {
             return Some(board.placement(given));
         }
     }
@@ -62,14 +66,20 @@ impl Board {
         }
     }
 
-    /// Puts a queen in each free row, in a column where it is not attacked if one is found soon. Returns
-    /// whether the budget was enough.
-    fn start(&mut self, given: &Start, random: &mut SplitMix64, budget: &mut Budget<'_>) -> bool {
+    /// Puts a queen in each free row, in a column where it is not attacked if one is found soon. Returns the
+    /// number of collisions, or `None` if the budget was not enough.
+    fn start(
+        &mut self,
+        given: &Start,
+        random: &mut SplitMix64,
+        budget: &mut Budget<'_>,
+    ) -> Option<u64> {
         self.sums.fill(0);
         self.differences.fill(0);
         for queen in given.queens() {
             self.put(queen.row, queen.column);
         }
+        let mut collisions = 0;
         let len = self.rows.len();
         for i in 0..len {
             for tried in 1..=FIRST_TRIES.min(2 * (len - i)) {
@@ -78,17 +88,22 @@ impl Board {
                     break;
                 }
                 if tried % 16 == 0 && !budget.spend(16 * SWAP) {
-                    return false;
+                    return None;
                 }
             }
-            self.put(self.rows[i], self.columns[i]);
+            collisions += i64::from(self.put(self.rows[i], self.columns[i]));
         }
-        budget.spend(SWAP * (len as u64 + 1))
+        budget.spend(SWAP * (len as u64 + 1)).then_some(collisions.unsigned_abs())
     }
 
     /// Swaps columns until no queen is attacked, and returns true; or returns false when patience or budget
     /// are at an end.
-    fn repair(&mut self, random: &mut SplitMix64, budget: &mut Budget<'_>) -> bool {
+    fn repair(
+        &mut self,
+        random: &mut SplitMix64,
+        effort: &mut Effort,
+        budget: &mut Budget<'_>,
+    ) -> bool {
         let len = self.rows.len();
         let mut fruitless = 0;
         while fruitless < PATIENCE {
@@ -102,7 +117,7 @@ impl Board {
                     if !budget.spend(SWAP) {
                         return false;
                     }
-                    let gain = self.swap(i, random.below(len), fruitless > 0);
+                    let gain = self.swap(i, random.below(len), fruitless > 0, effort);
                     fell |= gain > 0;
                     // A swap that leaves the number of collisions may still have freed this queen.
                     if gain > 0 || (gain == 0 && !self.is_attacked(i)) {
@@ -121,7 +136,7 @@ impl Board {
 
     /// Lets two queens exchange columns if that reduces the collisions, or, if `sideways`, does not increase
     /// them. Returns by how many they fall, or would fall.
-    fn swap(&mut self, i: usize, j: usize, sideways: bool) -> i32 {
+    fn swap(&mut self, i: usize, j: usize, sideways: bool, effort: &mut Effort) -> i32 {
         if i == j {
             return 0;
         }
@@ -132,6 +147,7 @@ impl Board {
         let gain = before - after;
         if gain > 0 || (gain == 0 && sideways) {
             self.columns.swap(i, j);
+            effort.swaps += 1;
         } else {
             self.lift(row, other);
             self.lift(other_row, column);

@@ -21,9 +21,9 @@ use wire::v1::jobs_service_client::JobsServiceClient;
 use executor::{BUILD, Executor, Step};
 use ledger::{CheckedLedger, Ledger, LedgerEvent, LedgerHandle, LedgerRequest};
 use service::ServiceError;
-use service::coordinator::{Accept, Access, Credentials, Hub, Limits, accept_within, serve};
-use service::worker::{Connect, Link, LinkEnd, WorkConfig, work};
-use service::{Endpoint, TokenChannel};
+use service::coordinator::{Accept, Access, Credentials, Hub, Limits, Phase, accept_within, serve};
+use service::worker::{Connect, LeaveRules, Link, LinkEnd, WorkConfig, work};
+use service::{Endpoint, Proofs, TokenChannel};
 use testkit::hostile_worker::{Attack, Harm, Target, flood};
 
 pub(super) const COORDINATOR: &str = "coordinator";
@@ -44,8 +44,9 @@ pub(super) async fn coordinator(path: &Path) -> turmoil::Result {
     let (hub, handle) = Hub::with_writer(config, LoanKey::new([8; 32]), ledger, write_as_task);
     let credentials = Credentials::new(&Access::Open, Vec::new());
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, PORT)).await?;
-    let connections = accept_within(Limits::default(), SimulatedListener(listener));
-    let server = serve(connections, credentials, handle, std::future::pending());
+    let connections = accept_within(Limits::default(), vec![SimulatedListener(listener)]);
+    let (_phase, phases) = watch::channel(Phase::Serving(credentials, handle));
+    let server = serve(connections, phases);
     tokio::select! {
         ended = tokio::spawn(hub.run()) => ended??,
         ended = server => ended?,
@@ -115,7 +116,7 @@ pub(super) async fn worker(name: String, life: u64, pace_ms: u64) -> turmoil::Re
         resend_ms: 2_000,
     };
     let (_stop, stopping) = watch::channel(false);
-    work(config, executor, parts, &mut SimulatedNetwork, stopping).await?;
+    work(config, LeaveRules::default(), executor, parts, &mut SimulatedNetwork, stopping).await?;
     Err("the worker left by itself".into())
 }
 
@@ -147,7 +148,7 @@ impl Connect for SimulatedNetwork {
 }
 
 async fn dial() -> (Result<TokenChannel, ServiceError>, Endpoint) {
-    let endpoint = Endpoint::new(&format!("{COORDINATOR}:{PORT}"), None);
+    let endpoint = Endpoint::new(&format!("{COORDINATOR}:{PORT}"), Proofs::default());
     let connect = |_: Uri| async {
         let stream = TcpStream::connect((COORDINATOR, PORT)).await?;
         Ok::<_, io::Error>(TokioIo::new(stream))
@@ -160,8 +161,7 @@ pub(super) async fn client(problem: Problem, method: MethodChoice) -> turmoil::R
     let request = v1::SubmitRequest {
         problem: Some(problem.into()),
         method: Some(method.into()),
-        priority: 0,
-        audit: None,
+        ..Default::default()
     };
     let mut jobs = JobsServiceClient::new(dial().await.0?);
     let job = jobs.submit(request).await?.into_inner().job.ok_or("no job")?.id;

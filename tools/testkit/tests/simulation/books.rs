@@ -29,7 +29,7 @@ pub struct Book {
     /// Ordinals that are neither claimed nor held.
     pub free: u64,
     /// Per ordinal: the processes that were lost with it, and did not come back.
-    pub lost_with: BTreeMap<usize, BTreeSet<u64>>,
+    pub lost_with: BTreeMap<usize, BTreeSet<(String, u64)>>,
     /// Ordinals that are not to be lent.
     pub poisoned: BTreeSet<usize>,
     /// As the farm was told.
@@ -73,6 +73,11 @@ pub struct Held {
 }
 
 impl Seat {
+    /// Its owner, and the number by which the owner tells its processes apart.
+    pub fn process(&self) -> (String, u64) {
+        (self.author.maker.owner.clone(), self.instance)
+    }
+
     /// Whether it has nothing to do, and no reason not to count this job.
     pub fn is_ready_for(&self, job: JobId, book: &Book) -> bool {
         let is_idle = self.outstanding == 0 && self.credit > 0 && !self.leaving && !self.late;

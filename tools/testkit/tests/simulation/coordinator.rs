@@ -2,7 +2,9 @@
 
 use std::num::NonZero;
 
-use farm::{Dismissal, Effect, Event, Farm, LedgerCommand, LoanKey, Millis, RequestId, Ticket};
+use farm::{
+    Dismissal, Effect, Event, Farm, LedgerCommand, LoanKey, Millis, Origin, RequestId, Ticket,
+};
 
 use crate::agenda::Happening;
 use crate::scenario::{ClientRequest, Submission, thread_memory};
@@ -191,8 +193,17 @@ impl World {
             (ClientRequest::Submit(Submission { plan, slice, priority, audit }), _) => {
                 self.unanswered.insert(request, wanted);
                 let known = self.truths.known(&plan, slice);
-                let thread_memory = thread_memory(&plan);
-                Event::Submitted { request, plan, slice, priority, audit, thread_memory, known }
+                let (origin, thread_memory) = (Origin::default(), thread_memory(&plan));
+                Event::Submitted {
+                    request,
+                    origin,
+                    plan,
+                    slice,
+                    priority,
+                    audit,
+                    thread_memory,
+                    known,
+                }
             }
             (_, None) => unreachable!("one of those that there are"),
         };

@@ -136,8 +136,10 @@ impl World {
 
     pub fn worker_starts(&mut self, worker: usize) {
         if self.workers[worker].agent.is_none() {
-            self.instances += 1;
-            self.workers[worker].start(self.instances);
+            let owner = self.workers[worker].traits.owner.clone();
+            let instance = self.instances.entry(owner).or_default();
+            *instance += 1;
+            self.workers[worker].start(*instance);
             self.worker_connects(worker, self.workers[worker].life);
         }
     }

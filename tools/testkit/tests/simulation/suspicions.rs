@@ -36,9 +36,9 @@ impl Book {
         self.poisoned.remove(&ordinal);
     }
 
-    fn acquit(&mut self, instance: u64, tally: &mut Tally) {
+    fn acquit(&mut self, process: &(String, u64), tally: &mut Tally) {
         for (ordinal, lost) in &mut self.lost_with {
-            if lost.remove(&instance) {
+            if lost.remove(process) {
                 tally.acquittals += 1;
                 tally.poison_lifted += u64::from(self.poisoned.remove(ordinal));
             }
@@ -75,7 +75,7 @@ impl Witness {
     /// A session is over that may have ended with its process.
     pub fn lost(&mut self, id: SessionId, tally: &mut Tally) {
         let Some(seat) = self.seats.get(&id) else { return };
-        let (instance, owner) = (seat.instance, seat.author.maker.owner.clone());
+        let (process, owner) = (seat.process(), seat.author.maker.owner.clone());
         let held = if seat.leaving { Vec::new() } else { self.held(seat) };
         let suspected = held.iter().filter(|(job, task)| self.books[job].is_suspected(*task));
         let alone = suspected.count() == 1;
@@ -86,7 +86,7 @@ impl Witness {
         for (job, ordinal) in held {
             let book = self.book(job);
             let lost = book.lost_with.entry(ordinal).or_default();
-            lost.insert(instance);
+            lost.insert(process.clone());
             if alone && lost.len() >= 3 {
                 tally.poisoned += 1;
                 book.poisoned.insert(ordinal);
@@ -116,8 +116,8 @@ impl Witness {
         held.collect()
     }
 
-    pub fn acquit(&mut self, instance: u64, tally: &mut Tally) {
-        self.books.values_mut().for_each(|book| book.acquit(instance, tally));
+    pub fn acquit(&mut self, process: &(String, u64), tally: &mut Tally) {
+        self.books.values_mut().for_each(|book| book.acquit(process, tally));
     }
 
     /// Whether it may be lent something of a job.

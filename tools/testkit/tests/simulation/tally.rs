@@ -62,6 +62,7 @@ tally! {
     clock_freezes: "clock standing still or going back",
     expiries: "leases expired",
     declined: "leases given back for want of memory",
+    no_news: "reports that took nothing off their lease",
     adoptions: "ranges adopted from an earlier session",
     accepted: "reports accepted",
     agreed: "reports that agreed with an earlier one",

@@ -32,7 +32,8 @@ pub struct World {
     pub clock: Clock,
     pub farm_wakes_at: Option<u64>,
     pub workers: Vec<Worker>,
-    pub instances: u64,
+    /// The latest number of a process of each owner: they tell only one owner's processes apart.
+    pub instances: BTreeMap<String, u64>,
     pub requests: u64,
     /// Submissions without an answer: the client tries again.
     pub unanswered: BTreeMap<RequestId, ClientRequest>,
@@ -71,7 +72,7 @@ impl World {
             clock: Clock::default(),
             farm_wakes_at: None,
             workers: scenario.workers.iter().cloned().map(Worker::new).collect(),
-            instances: 0,
+            instances: BTreeMap::new(),
             requests: 0,
             unanswered: BTreeMap::new(),
             wishes_to_come: 0,

@@ -140,7 +140,11 @@ impl Witness {
                 let durable = ledger.states.get(&(job, state)).copied().unwrap_or(0);
                 assert!(*told <= durable, "{state} of job {job} is not durable");
             }
-            Err(Refusal::TooManyJobs { .. }) => panic!("only a submission can be too much"),
+            Err(
+                Refusal::TooManyJobs { .. } | Refusal::TooManyOfOwner { .. } | Refusal::KeyTaken(_),
+            ) => {
+                panic!("only a submission can be refused so")
+            }
             Err(Refusal::NoSuchJob(job)) => assert!(!self.books.contains_key(&job)),
             Err(Refusal::Held(job)) => {
                 let book = &self.books[&job];

@@ -110,19 +110,14 @@ impl Witness {
                 }
             }
             Event::Left { session } => self.lost(*session, tally),
-            Event::Reported { session, report } => {
-                if self.is_proven(event) {
-                    self.seats.entry(*session).and_modify(|seat| seat.late = false);
-                }
-                if self.is_usable(event) {
-                    self.renew(*session, report, tally);
-                }
+            Event::Reported { session, report } if self.is_usable(event) => {
+                self.renew(*session, report, tally);
             }
             Event::Working { session, lease } => {
                 if let Some(seat) = self.seats.get_mut(session)
                     && let Some(held) = seat.leases.get_mut(lease).filter(|held| held.whole)
                 {
-                    (held.reported, seat.late) = (true, false);
+                    held.reported = true;
                 }
             }
             _ => {}
@@ -340,8 +335,9 @@ impl Witness {
         if !self.has_lent_all(owner, hello) {
             return;
         }
-        self.acquit(hello.instance, tally);
-        let same = |seat: &Seat| seat.instance == hello.instance;
+        let process = (owner.to_string(), hello.instance);
+        self.acquit(&process, tally);
+        let same = |seat: &Seat| seat.process() == process;
         let earlier = self.seats.iter().find(|(_, seat)| same(seat)).map(|(&id, _)| id);
         earlier.into_iter().for_each(|earlier| self.left(earlier));
         let maker = Maker { owner: owner.into(), machine: hello.machine.clone() };
@@ -422,11 +418,21 @@ impl Witness {
         }
     }
 
-    /// A report renews its lease. A recount comes back as a whole, and is over.
+    /// A report with something that is expected of its lease renews the lease; with that, or with something that
+    /// nobody has counted, its worker does not hang. A recount comes back as a whole, and is over.
     fn renew(&mut self, session: SessionId, report: &Report, tally: &mut Tally) {
-        let seat = self.seats.get_mut(&session);
-        let Some(held) = seat.and_then(|seat| seat.leases.get_mut(&report.lease)) else { return };
-        held.reported = true;
+        let Some(seat) = self.seats.get_mut(&session) else { return };
+        let book = &self.books[&report.job];
+        if ordinals(report.range).all(|ordinal| !book.claimed[ordinal]) {
+            seat.late = false;
+        }
+        let Some(held) = seat.leases.get_mut(&report.lease) else { return };
+        let mut told = ordinals(report.range);
+        if !held.whole && !told.any(|ordinal| book.holder[ordinal] == Some(report.lease)) {
+            tally.no_news += 1;
+            return;
+        }
+        (held.reported, seat.late) = (true, false);
         if held.whole {
             let row = self.books[&report.job].unaudited(report.range);
             tally.repetitions += u64::from(row.is_some_and(|row| row.kernel == report.kernel));

@@ -17,7 +17,7 @@ impl Witness {
     pub fn told(&mut self, done: &Done, tally: &mut Tally) {
         match &done.answer {
             LedgerAnswer::Written => self.told_written(&done.command, tally),
-            LedgerAnswer::AuditNoted { wanted } => {
+            LedgerAnswer::AuditNoted { wanted, agreed } => {
                 let (job, policy) = match &done.command {
                     LedgerCommand::RequestAudit { job, policy } => (job, Some(policy)),
                     LedgerCommand::Doubt { job, .. } => (job, None),
@@ -28,7 +28,8 @@ impl Witness {
                 let book = self.book(*job);
                 assert!(book.rows.count_like(rows), "an audit changes no count of job {job}");
                 (book.asked, book.rows) = (book.asked - 1, Rows::of(rows));
-                assert_eq!(book.rows.wanted, *wanted, "audits of job {job}");
+                let audits = (book.rows.wanted, book.rows.agreed);
+                assert_eq!(audits, (*wanted, *agreed), "audits of job {job}");
                 let Some(policy) = policy else { return };
                 book.ended = false;
                 let plan = book.fingerprint;
@@ -60,7 +61,7 @@ impl Witness {
 
     fn told_written(&mut self, command: &LedgerCommand, tally: &mut Tally) {
         match command {
-            LedgerCommand::CreateJob { job, plan, slice, priority, audit } => {
+            LedgerCommand::CreateJob { job, plan, slice, priority, audit, .. } => {
                 self.books.insert(*job, Book::new(plan, *slice, *priority, *audit));
             }
             LedgerCommand::Finish { job, .. } => {

@@ -1,0 +1,83 @@
+//! What this process may use of the machine: its memory and its processors.
+
+use std::num::NonZero;
+use std::path::Path;
+
+use sysinfo::System;
+
+use crate::cgroup;
+
+/// The bytes of memory that this process may use: what the machine has, or less if a control group or the
+/// Slurm job of this process allows less.
+pub fn allowed_memory() -> u64 {
+    let mut system = System::new();
+    system.refresh_memory();
+    let limits = [cgroup::memory_limit(Path::new("/")), slurm_memory(of_environment)];
+    limits.into_iter().flatten().fold(system.total_memory(), u64::min)
+}
+
+/// The number of processors that this process may use: those of its affinity, or fewer if the quota of a
+/// control group or the Slurm job of this process allows fewer.
+pub fn allowed_processors() -> NonZero<usize> {
+    let usable = std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
+    slurm_processors(of_environment).map_or(usable, |allotted| usable.min(allotted))
+}
+
+fn of_environment(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// A number of a Slurm variable; `None` if it is not set, or 0, by which Slurm means everything.
+fn number<N: std::str::FromStr + PartialOrd + From<u8>>(text: Option<String>) -> Option<N> {
+    text?.trim().parse().ok().filter(|number| *number > N::from(0))
+}
+
+/// Bytes of memory that the job has on this node. Not every cluster enforces them by control groups.
+fn slurm_memory(variable: impl Fn(&str) -> Option<String>) -> Option<u64> {
+    let mebibytes = number::<u64>(variable("SLURM_MEM_PER_NODE")).or_else(|| {
+        let processors = number(variable("SLURM_CPUS_ON_NODE")).unwrap_or(1);
+        number::<u64>(variable("SLURM_MEM_PER_CPU"))?.checked_mul(processors)
+    });
+    mebibytes?.checked_mul(1 << 20)
+}
+
+/// Processors of this task, or of the job on this node if its tasks were given no number of their own.
+fn slurm_processors(variable: impl Fn(&str) -> Option<String>) -> Option<NonZero<usize>> {
+    let names = ["SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE"];
+    let processors: u16 = names.into_iter().find_map(|name| number(variable(name)))?;
+    NonZero::new(processors.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of<'a>(variables: &'a [(&str, &str)]) -> impl Fn(&str) -> Option<String> + 'a {
+        |wanted| {
+            let found = variables.iter().find(|(name, _)| *name == wanted);
+            found.map(|(_, value)| value.to_string())
+        }
+    }
+
+    #[test]
+    fn a_job_of_slurm_has_the_memory_of_its_node_or_that_of_its_processors() {
+        const MIB: u64 = 1 << 20;
+        let on_four = ("SLURM_CPUS_ON_NODE", "4");
+        assert_eq!(slurm_memory(of(&[("SLURM_MEM_PER_NODE", "500"), on_four])), Some(500 * MIB));
+        assert_eq!(slurm_memory(of(&[("SLURM_MEM_PER_CPU", "200"), on_four])), Some(800 * MIB));
+        assert_eq!(slurm_memory(of(&[("SLURM_MEM_PER_CPU", "200")])), Some(200 * MIB));
+        assert_eq!(slurm_memory(of(&[("SLURM_MEM_PER_NODE", "0"), on_four])), None, "all of it");
+        assert_eq!(slurm_memory(of(&[on_four])), None);
+    }
+
+    #[test]
+    fn a_task_of_slurm_has_its_own_processors_or_those_of_the_job() {
+        let processors =
+            |variables: &[(&str, &str)]| slurm_processors(of(variables)).map(NonZero::get);
+        let on_four = ("SLURM_CPUS_ON_NODE", "4");
+        assert_eq!(processors(&[("SLURM_CPUS_PER_TASK", "2"), on_four]), Some(2));
+        assert_eq!(processors(&[on_four]), Some(4));
+        assert_eq!(processors(&[("SLURM_CPUS_ON_NODE", "some")]), None);
+        assert_eq!(processors(&[]), None);
+    }
+}

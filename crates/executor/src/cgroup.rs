@@ -1,0 +1,171 @@
+//! The memory that Linux's control groups allow this process.
+//!
+//! A process is in one group of each hierarchy, and the limits of all groups above that one hold as well.
+//! Both versions of control groups are read, because a machine may have both mounted. A container may see
+//! only a part of a hierarchy:
+//!
+//! ```text
+//!   hierarchy                  / ─── docker ─── 4f2e ─── batch      /proc/self/cgroup:    /docker/4f2e/batch
+//!   mounted at /sys/fs/cgroup                   4f2e ─── batch      /proc/self/mountinfo: /docker/4f2e
+//!   read                       /sys/fs/cgroup/batch/memory.max, /sys/fs/cgroup/memory.max
+//! ```
+
+use std::fs;
+use std::path::{Component, Path};
+
+/// The files with a limit in bytes. Beyond `memory.high` a process is not killed, but slowed down.
+const V1: &[&str] = &["memory.limit_in_bytes"];
+const V2: &[&str] = &["memory.max", "memory.high"];
+
+/// The least limit of memory, in bytes, of the groups that this process is in; `None` if there is no limit.
+/// Files are looked up below `root`, which is `/` except in tests.
+pub(super) fn memory_limit(root: &Path) -> Option<u64> {
+    let read = |path: &Path| fs::read_to_string(path).unwrap_or_default();
+    let groups = read(&root.join("proc/self/cgroup"));
+    let mounts = read(&root.join("proc/self/mountinfo"));
+    let limits = mounts.lines().filter_map(Mount::read).flat_map(|mount| {
+        let group = mount.group(&groups).unwrap_or(Path::new(""));
+        let folders = group.ancestors().map(|group| mount.point.join(group));
+        let files =
+            folders.flat_map(|folder| mount.files.iter().map(move |file| folder.join(file)));
+        // A file that does not exist, or that says "max", sets no limit.
+        let limits = files.filter_map(|file| read(&root.join(file)).trim().parse::<u64>().ok());
+        limits.collect::<Vec<_>>()
+    });
+    limits.min()
+}
+
+/// A mounted hierarchy that may limit memory.
+struct Mount<'a> {
+    /// The group that is visible at `point`.
+    top: &'a Path,
+    /// Where it is mounted, without the leading slash.
+    point: &'a Path,
+    /// The controller whose groups it has; empty in version 2, which has one hierarchy for all.
+    controller: &'a str,
+    files: &'static [&'static str],
+}
+
+impl<'a> Mount<'a> {
+    /// Reads a line of `/proc/self/mountinfo`, whose format is in proc_pid_mountinfo(5).
+    fn read(line: &'a str) -> Option<Mount<'a>> {
+        let (place, kind) = line.split_once(" - ")?;
+        let mut place = place.split(' ').skip(3);
+        let (top, point) = (Path::new(place.next()?), Path::new(place.next()?));
+        let point = point.strip_prefix("/").ok()?;
+        let mut kind = kind.split(' ');
+        let (name, options) = (kind.next()?, kind.nth(1)?);
+        let (controller, files) = match name {
+            "cgroup2" => ("", V2),
+            "cgroup" if options.split(',').any(|option| option == "memory") => ("memory", V1),
+            _ => return None,
+        };
+        Some(Mount { top, point, controller, files })
+    }
+
+    /// The group of this process as a path below the visible one, from the lines of `/proc/self/cgroup`.
+    /// `None` if it is not visible here.
+    fn group(&self, groups: &'a str) -> Option<&'a Path> {
+        let group = groups.lines().find_map(|line| {
+            let mut fields = line.splitn(3, ':').skip(1);
+            let (controllers, group) = (fields.next()?, fields.next()?);
+            controllers.split(',').any(|name| name == self.controller).then_some(group)
+        })?;
+        let group = Path::new(group).strip_prefix(self.top).ok()?;
+        // "/../x" is a group outside of what this process may see.
+        group.components().all(|part| part != Component::ParentDir).then_some(group)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+    /// As on a machine of one hierarchy.
+    const UNIFIED: &str = "25 1 0:22 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw";
+    /// As on a machine where version 2 only knows the processes.
+    const HYBRID: &str = "31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw,mode=755\n\
+                          32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n\
+                          35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n\
+                          41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw";
+
+    /// The limit of a process on a machine with these files.
+    fn limit(mounts: &str, groups: &str, files: &[(&str, &str)]) -> Option<u64> {
+        let root: TempDir = tempfile::tempdir().expect("a temporary directory");
+        let proc = [("proc/self/mountinfo", mounts), ("proc/self/cgroup", groups)];
+        for (name, text) in proc.iter().chain(files) {
+            let path: PathBuf = root.path().join(name);
+            fs::create_dir_all(path.parent().expect("it has one")).expect("it can be made");
+            fs::write(path, format!("{text}\n")).expect("it can be written");
+        }
+        memory_limit(root.path())
+    }
+
+    #[test]
+    fn the_least_limit_of_all_groups_above_holds() {
+        let groups = "0::/system.slice/queens.service/worker";
+        let slice = "sys/fs/cgroup/system.slice";
+        let files = |own: &'static str, service: &'static str, above: &'static str| {
+            let folders = ["/queens.service/worker", "/queens.service", ""];
+            let names = folders.map(|folder| format!("{slice}{folder}/memory.max"));
+            let files: Vec<(String, &str)> = names.into_iter().zip([own, service, above]).collect();
+            files
+        };
+        for (own, service, above, least) in [
+            ("max", "314572800", "max", Some(300 * MIB)),
+            ("104857600", "314572800", "max", Some(100 * MIB)),
+            ("max", "314572800", "209715200", Some(200 * MIB)),
+            ("max", "max", "max", None),
+        ] {
+            let files = files(own, service, above);
+            let files: Vec<(&str, &str)> =
+                files.iter().map(|(name, limit)| (name.as_str(), *limit)).collect();
+            assert_eq!(limit(UNIFIED, groups, &files), least);
+        }
+        let high = [("sys/fs/cgroup/system.slice/memory.high", "52428800")];
+        assert_eq!(limit(UNIFIED, groups, &high), Some(50 * MIB));
+    }
+
+    #[test]
+    fn where_both_versions_are_mounted_the_one_that_limits_memory_counts() {
+        let groups = "4:memory:/slurm/job_7/step_0\n1:cpu,cpuacct:/elsewhere\n0::/";
+        let files = [
+            (
+                "sys/fs/cgroup/memory/slurm/job_7/step_0/memory.limit_in_bytes",
+                "9223372036854771712",
+            ),
+            ("sys/fs/cgroup/memory/slurm/job_7/memory.limit_in_bytes", "524288000"),
+            ("sys/fs/cgroup/memory/elsewhere/memory.limit_in_bytes", "1048576"),
+        ];
+        assert_eq!(limit(HYBRID, groups, &files), Some(500 * MIB));
+    }
+
+    #[test]
+    fn a_container_reads_what_it_sees_of_its_groups() {
+        // Without a namespace the group has a path that is not below the mount, as Docker mounts version 1.
+        let inside = "1 1 0:32 /docker/4f2e /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory";
+        let groups = "4:memory:/docker/4f2e/batch";
+        let files = [
+            ("sys/fs/cgroup/memory/batch/memory.limit_in_bytes", "314572800"),
+            ("sys/fs/cgroup/memory/memory.limit_in_bytes", "209715200"),
+        ];
+        assert_eq!(limit(inside, groups, &files), Some(200 * MIB));
+        assert_eq!(limit(inside, groups, &files[..1]), Some(300 * MIB));
+        // With a namespace its own group is at the top, and others are outside.
+        let max = [("sys/fs/cgroup/memory.max", "314572800")];
+        for group in ["0::/", "0::/../neighbour"] {
+            assert_eq!(limit(UNIFIED, group, &max), Some(300 * MIB), "{group}");
+        }
+    }
+
+    #[test]
+    fn without_control_groups_there_is_no_limit() {
+        assert_eq!(limit("", "", &[]), None);
+        assert_eq!(limit("not a line of that file", "neither", &[]), None);
+    }
+}

@@ -1,0 +1,52 @@
+//! Recounts that did not come back although their workers said all the time that they were getting on.
+//!
+//! Such a range may take long, or its worker may lie. So the next one who is asked has twice as long, and it is
+//! another party's turn for as long as the last one kept the range. Nobody holds a range for ever while
+//! others want to count it, and a range that takes long is counted at last.
+
+use std::collections::BTreeMap;
+
+use crate::{Maker, Millis, Party, Range};
+
+/// What is known of a job's ranges that took too long. It is not durable.
+#[derive(Debug, Default)]
+pub(crate) struct Overruns(BTreeMap<Range, Overrun>);
+
+#[derive(Debug)]
+struct Overrun {
+    times: u32,
+    /// Whose turn it is not.
+    party: Party,
+    until: Millis,
+}
+
+impl Overruns {
+    /// The most ranges that are remembered.
+    const MOST: usize = 1_024;
+    /// The most times that the time is doubled.
+    const DOUBLINGS: u32 = 6;
+
+    /// A recount was kept too long by `party`, whose turn it is again at the time `until`.
+    pub(crate) fn note(&mut self, range: Range, party: Party, until: Millis) {
+        let times = self.0.remove(&range).map_or(0, |earlier| earlier.times) + 1;
+        if self.0.len() == Self::MOST {
+            self.0.pop_first();
+        }
+        self.0.insert(range, Overrun { times, party, until });
+    }
+
+    /// How many times as long as usual whoever counts the range next may take.
+    pub(crate) fn stretch(&self, range: Range) -> u64 {
+        1 << self.0.get(&range).map_or(0, |overrun| overrun.times.min(Self::DOUBLINGS))
+    }
+
+    /// Whether it is another party's turn than this maker's.
+    pub(crate) fn sets_back(&self, range: Range, maker: &Maker, now: Millis) -> bool {
+        self.0.get(&range).is_some_and(|late| now < late.until && late.party.includes(maker))
+    }
+
+    /// The range was counted.
+    pub(crate) fn counted(&mut self, range: Range) {
+        self.0.remove(&range);
+    }
+}

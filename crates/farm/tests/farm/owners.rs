@@ -1,0 +1,119 @@
+//! Who a job belongs to: how many an owner may have, and by which key it is known again.
+
+use farm::{Across, AuditPolicy, Effect, Event, JobId, JobState, Refusal, RequestId};
+
+use crate::stage::{AUDIT_ALL, CONFIG, Stage, plan, submission_by, work};
+
+/// What the farm answered last.
+fn answer(stage: &Stage) -> Result<JobId, Refusal> {
+    let reply = |effect: &Effect| match effect {
+        Effect::Reply { answer, .. } => Some(*answer),
+        _ => None,
+    };
+    stage.sent.iter().rev().find_map(reply).expect("it answered")
+}
+
+fn ask(stage: &mut Stage, event: Event) -> Result<JobId, Refusal> {
+    stage.act(event);
+    answer(stage)
+}
+
+#[test]
+fn there_is_a_bound_on_the_jobs_of_each_owner() {
+    let mut stage = Stage::new();
+    let submit = |stage: &mut Stage, owner| ask(stage, submission_by(owner, None, plan(8), None));
+    for _ in 1..CONFIG.max_jobs_per_owner {
+        submit(&mut stage, "lab").expect("there is room");
+    }
+    let refused = Err(Refusal::TooManyOfOwner { most: CONFIG.max_jobs_per_owner });
+
+    // One that is on its way into the ledger counts.
+    stage.slow_disk = true;
+    stage.act(submission_by("lab", None, plan(8), None));
+    assert_eq!(submit(&mut stage, "lab"), refused);
+    stage.slow_disk = false;
+    stage.flush();
+
+    // Others have room, and so has the owner when one has ended; also after a restart.
+    submit(&mut stage, "guest").expect("it is the first of this owner");
+    stage.restart();
+    assert_eq!(submit(&mut stage, "lab"), refused);
+    stage.act(Event::Cancelled { request: RequestId(1), job: JobId(1) });
+    submit(&mut stage, "lab").expect("there is room again");
+    assert_eq!(submit(&mut stage, "lab"), refused);
+}
+
+#[test]
+fn a_key_names_one_job_of_its_owner() {
+    let mut stage = Stage::new();
+    let nightly = |owner| submission_by(owner, Some("nightly"), plan(8), None);
+
+    // It is known before it is durable, and the answer waits for that.
+    stage.slow_disk = true;
+    stage.act(nightly("lab"));
+    stage.act(nightly("lab"));
+    assert!(stage.sent.is_empty(), "{:?}", stage.sent);
+    stage.slow_disk = false;
+    stage.flush();
+    let reply = Effect::Reply { request: RequestId(7), answer: Ok(JobId(1)) };
+    assert_eq!(stage.sent, [reply.clone(), reply]);
+
+    // It stays the same job when it has ended, and after a restart.
+    let worker = stage.join("w1", 8);
+    work(&mut stage, worker);
+    assert_eq!(stage.state(JobId(1)).0, JobState::Done);
+    stage.restart();
+    assert_eq!(ask(&mut stage, nightly("lab")), Ok(JobId(1)));
+
+    // Another owner has keys of its own, and without a key every submission is a new job.
+    assert_eq!(ask(&mut stage, nightly("guest")), Ok(JobId(2)));
+    let unnamed = || submission_by("lab", None, plan(8), None);
+    assert_eq!(ask(&mut stage, unnamed()), Ok(JobId(3)));
+    assert_eq!(ask(&mut stage, unnamed()), Ok(JobId(4)));
+}
+
+#[test]
+fn a_repeated_key_is_answered_beyond_the_bound() {
+    let mut stage = Stage::new();
+    let keyed = || submission_by("lab", Some("first"), plan(8), None);
+    stage.act(keyed());
+    for _ in 1..CONFIG.max_jobs_per_owner {
+        stage.act(submission_by("lab", None, plan(8), None));
+    }
+    assert_eq!(ask(&mut stage, keyed()), Ok(JobId(1)));
+}
+
+#[test]
+fn a_key_stands_for_what_was_submitted_under_it() {
+    let owners = AuditPolicy { across: Across::Owners, ..AUDIT_ALL };
+    let some = AuditPolicy { share_ppm: 20_000, ..AUDIT_ALL };
+    let by_search = AuditPolicy { by_search: true, ..AUDIT_ALL };
+    let taken = Err(Refusal::KeyTaken(JobId(1)));
+    for slow_disk in [false, true] {
+        let ask = |first, tasks, again| {
+            let mut stage = Stage::new();
+            stage.slow_disk = slow_disk;
+            stage.act(submission_by("lab", Some("k"), plan(8), first));
+            stage.act(submission_by("lab", Some("k"), plan(tasks), again));
+            stage.flush();
+            let refusals =
+                |effect: &&Effect| matches!(effect, Effect::Reply { answer: Err(_), .. });
+            let refused = stage.sent.iter().find(refusals).cloned();
+            refused.map_or(Ok(JobId(1)), |effect| match effect {
+                Effect::Reply { answer, .. } => answer,
+                _ => unreachable!("only replies were looked for"),
+            })
+        };
+        assert_eq!(ask(None, 9, None), taken, "another plan");
+        for stronger in [some, AUDIT_ALL, owners] {
+            assert_eq!(ask(None, 8, Some(stronger)), taken);
+            assert_eq!(ask(Some(stronger), 8, None), Ok(JobId(1)));
+            assert_eq!(ask(Some(stronger), 8, Some(stronger)), Ok(JobId(1)));
+        }
+        assert_eq!(ask(Some(some), 8, Some(AUDIT_ALL)), taken, "a larger share");
+        assert_eq!(ask(Some(AUDIT_ALL), 8, Some(owners)), taken, "between owners");
+        assert_eq!(ask(Some(AUDIT_ALL), 8, Some(by_search)), taken, "by another method");
+        let another_seed = AuditPolicy { seed: 77, salt: 78, ..some };
+        assert_eq!(ask(Some(owners), 8, Some(another_seed)), Ok(JobId(1)), "seeds are drawn anew");
+    }
+}

@@ -1,0 +1,73 @@
+//! `queens check`: whether given queens are a placement.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+use solve::attack;
+
+use super::queens_input;
+use super::rules::RulesArgs;
+use crate::failure::Failure;
+use crate::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  queens check 2 4 6 8 3 1 7 5
+  queens check --problem toroidal 1 3 5 2 4
+  queens list 13 --limit 1 | queens check --board -
+
+Exit codes: 0 no queen attacks another and there are as many as rows; 1 that is not so, and the reason is told.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct CheckArgs {
+    /// The queens: squares (a1 b5), the column on each rank (2 4 1 3) or a FEN (3Q/Q3/…)
+    #[arg(required_unless_present = "board")]
+    queens: Vec<String>,
+    /// Read the queens from this file, a drawn board or any of these notations; - is standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "queens", env = "QUEENS_BOARD")]
+    board: Option<PathBuf>,
+    #[command(flatten)]
+    rules: RulesArgs,
+    /// Print one JSON object [default: a sentence]
+    #[arg(long, env = "QUEENS_JSON")]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct CheckJson {
+    problem: &'static str,
+    n: u32,
+    placement: bool,
+}
+
+pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
+    let (said, queens) = match &args.board {
+        Some(path) => queens_input::read_file(path)?,
+        None => queens_input::read(&args.queens.join(" "), "the queens")?,
+    };
+    // Squares do not say how large their board is: a placement has as many rows as queens.
+    let n = said.unwrap_or(queens.len() as u32);
+    let is_off = |square: &&board::squares::Square| square.column >= n || square.row >= n;
+    let reason = if let Some(square) = queens.iter().find(is_off) {
+        Some(format!("{square} is off the board of size {n}, which {n} queens need"))
+    } else if let Some([one, other]) = attack(n, &queens, args.rules.rules()) {
+        Some(match one == other {
+            true => format!("the square {one} is given twice"),
+            false => format!("{one} and {other} attack each other"),
+        })
+    } else if queens.len() < n as usize {
+        Some(format!("{} of the {n} queens are missing", n as usize - queens.len()))
+    } else {
+        None
+    };
+    match reason {
+        Some(reason) => Err(Failure::NoPlacement(format!("this is no placement: {reason}"))),
+        None if args.json => {
+            let json = CheckJson { problem: args.rules.name(), n, placement: true };
+            output::print(serde_json::to_string(&json).map_err(anyhow::Error::from)?)
+        }
+        None => output::print(format!("a placement of {n} queens ({})", args.rules.name())),
+    }
+}

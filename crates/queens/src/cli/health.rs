@@ -1,0 +1,52 @@
+//! `queens health`.
+
+use clap::{Args, ValueEnum};
+use service::coordinator::{LIVENESS, READINESS};
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
+
+use super::client::CoordinatorArgs;
+use crate::failure::Failure;
+use crate::output;
+
+#[derive(Debug, Args)]
+pub(super) struct HealthArgs {
+    /// What to ask for [default: readiness]
+    #[arg(long, value_enum, env = "QUEENS_HEALTH_SERVICE")]
+    service: Option<HealthService>,
+    #[command(flatten)]
+    coordinator: CoordinatorArgs,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum HealthService {
+    /// Whether the process lives
+    Liveness,
+    /// Whether it answers all requests: it has read its ledger, and is not stopping
+    Readiness,
+}
+
+pub(super) async fn health(args: HealthArgs) -> Result<(), Failure> {
+    let service = match args.service {
+        // The coordinator as a whole, of which older ones can tell too.
+        None => "",
+        Some(HealthService::Liveness) => LIVENESS,
+        Some(HealthService::Readiness) => READINESS,
+    };
+    let endpoint = args.coordinator.endpoint()?;
+    let mut client = HealthClient::new(endpoint.channel().await?);
+    let unreachable =
+        |reason: String| Failure::Unreachable { url: endpoint.url().to_string(), reason };
+    let answer = client.check(HealthCheckRequest { service: service.into() }).await;
+    let answer = answer.map_err(|status| match endpoint.mismatch(&status) {
+        Some(mismatch) => mismatch.into(),
+        None => unreachable(status.message().into()),
+    })?;
+    match answer.into_inner().status() {
+        ServingStatus::Serving => output::print("serving"),
+        other => {
+            let status = other.as_str_name();
+            Err(unreachable(format!("it is {status}: it reads its ledger, or is stopping")))
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! `queens count` of completions on boards whose rows do not fit words of 64 bits.
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use board::squares::Square;
+use serde::Serialize;
+use solve::arrays;
+
+use crate::failure::Failure;
+use crate::output::ResultOutput;
+
+/// The largest board. A search holds a few bytes for each of its rows.
+const LARGEST: u32 = 10_000;
+
+#[derive(Serialize)]
+struct LargeJson {
+    problem: &'static str,
+    n: u32,
+    method: &'static str,
+    total: String,
+    seconds: f64,
+    threads: u32,
+}
+
+/// Counts the completions of these queens by plain backtracking with control arrays, on one thread, and
+/// prints their number.
+pub(super) fn count(n: u32, given: &[Square], output: &ResultOutput) -> Result<(), Failure> {
+    if n > LARGEST {
+        return Err(Failure::Usage(format!(
+            "a board of size {n}: completions are counted up to size {LARGEST}"
+        )));
+    }
+    let begun = Instant::now();
+    let mut total: u64 = 0;
+    let visited = arrays::iterative(n, given, |_| {
+        total += 1;
+        ControlFlow::<()>::Continue(())
+    });
+    visited.map_err(|error| Failure::Usage(error.to_string()))?.continue_value();
+    let json = LargeJson {
+        problem: "completions",
+        n,
+        method: "arrays",
+        total: total.to_string(),
+        seconds: begun.elapsed().as_secs_f64(),
+        threads: 1,
+    };
+    output.print(total, serde_json::to_string(&json).map_err(anyhow::Error::from)?)
+}
+
+/// The failure for a count that was asked to stop.
+pub(super) fn interrupted() -> Failure {
+    Failure::Interrupted(
+        "interrupted, and nothing is kept, because boards beyond size 64 have no ledger".into(),
+    )
+}
+
+/// The failure for options of the other methods.
+pub(super) fn refuses_options() -> Failure {
+    Failure::Usage(
+        "boards beyond size 64 are counted by one plain search: leave out --method, --rows, --width, --looking, \
+         --ledger, --shard and --stats"
+            .into(),
+    )
+}

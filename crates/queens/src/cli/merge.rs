@@ -1,0 +1,179 @@
+//! `queens merge`: one ledger from several, without a coordinator.
+
+use std::fs::{self, DirEntry};
+use std::io;
+use std::path::PathBuf;
+
+use clap::Args;
+use count::Answer;
+use farm::{IntervalSet, Plan, Problem, Slice};
+use ledger::{Absorbed, Joined, join_ledgers};
+use serde_json::json;
+
+use crate::answer;
+use crate::failure::Failure;
+use crate::output;
+
+/// How many of the missing parts and ranges are named.
+const NAMED: usize = 8;
+
+#[derive(Debug, Args)]
+pub(super) struct MergeArgs {
+    /// Ledgers of the same plan, for example from `queens count --shard`; a folder stands for the files in it
+    /// whose names end in .db
+    #[arg(required = true)]
+    parts: Vec<PathBuf>,
+    /// The ledger to write; if it exists already, it is the first of the parts
+    #[arg(long, value_name = "FILE", env = "QUEENS_INTO")]
+    into: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Joins the ledgers. What is there is kept even if tasks are missing.
+///
+/// # Errors
+///
+/// [`Failure::Incomplete`], if tasks are missing; [`Failure::TotalHeld`], if the total contradicts what is
+/// known; and everything that is wrong with a ledger.
+pub(super) fn run(args: &MergeArgs) -> Result<(), Failure> {
+    let joined = join_ledgers(&ledgers(&args.parts)?, &args.into)?;
+    let Joined { plan, ref slices, ref parts, tasks_done, total, ref missing, .. } = joined;
+    let sum = |of: fn(&Absorbed) -> u64| parts.iter().map(of).sum::<u64>();
+    let (compared, left_out) = (sum(|part| part.compared), sum(|part| part.left_out));
+    let answer = total.map(|total| Answer::new(plan.problem, total)).transpose()?;
+    let incomplete = incomplete_parts(&plan, slices, missing);
+    if args.json {
+        let shards = incomplete.iter().map(|part| part.slice.to_string());
+        let ranges = missing.iter().map(|range| [range.start(), range.end()]);
+        let mut object = json!({
+            "problem": plan.problem.name(),
+            "n": plan.problem.n(),
+            "fingerprint": plan.fingerprint().to_string(),
+            "ledgers": parts.len(),
+            "tasks": plan.tasks,
+            "tasks_done": tasks_done,
+            "compared": compared,
+            "left_out": left_out,
+            "missing_shards": shards.collect::<Vec<_>>(),
+            "missing_ranges": ranges.collect::<Vec<_>>(),
+            "total": total.map(|total| total.to_string()),
+        });
+        for (name, number) in answer.iter().flat_map(answer::fields) {
+            object[name] = number;
+        }
+        output::print(object)?;
+    } else {
+        eprintln!(
+            "{plan}: {} ledgers, {tasks_done} of {} tasks; {compared} stretches were counted twice, with equal \
+             results",
+            parts.len(),
+            plan.tasks
+        );
+        if left_out > 0 {
+            eprintln!(
+                "{left_out} tasks were left out: their ranges overlap others and cannot be compared, or only a \
+                 worker that was proven wrong counted them"
+            );
+        }
+    }
+    match (answer, joined.held) {
+        (Some(_), _) if args.json => Ok(()),
+        (Some(answer), _) => output::print(answer.count()),
+        (None, Some(held)) => Err(Failure::TotalHeld {
+            what: plan.to_string(),
+            held,
+            ledger: Some(args.into.clone()),
+        }),
+        (None, None) => Err(Failure::Incomplete(format!(
+            "{} of {} tasks are missing: {}; count them and merge again, or let `queens count {}{} --ledger {}` \
+             count what is missing",
+            missing.len(),
+            plan.tasks,
+            what_is_missing(&incomplete, missing),
+            plan.problem.n(),
+            option(&plan.problem),
+            args.into.display()
+        ))),
+    }
+}
+
+/// The ledgers that the words of `merge` name, those of a folder in the order of their names.
+fn ledgers(words: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut ledgers = Vec::new();
+    for path in words {
+        if !path.is_dir() {
+            ledgers.push(path.clone());
+            continue;
+        }
+        let fault = |reason: String| Failure::LedgerOpen { path: path.clone(), reason };
+        let entries = fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+        let entries = entries.map_err(|error| fault(error.to_string()))?;
+        let mut found: Vec<PathBuf> = entries.iter().map(DirEntry::path).collect();
+        found.retain(|path| path.extension().is_some_and(|extension| extension == "db"));
+        if found.is_empty() {
+            return Err(fault("no name in this folder ends in .db".into()));
+        }
+        found.sort();
+        ledgers.append(&mut found);
+    }
+    Ok(ledgers)
+}
+
+/// A part of a plan that does not have all of its tasks.
+struct IncompletePart {
+    slice: Slice,
+    /// Number of tasks that are there.
+    done: u64,
+    /// Number of tasks of the part.
+    tasks: u64,
+}
+
+/// The parts that are not complete, if all ledgers that are for a part divide the plan alike.
+fn incomplete_parts(plan: &Plan, slices: &[Slice], missing: &IntervalSet) -> Vec<IncompletePart> {
+    let mut divisions = slices.iter().filter(|slice| !slice.is_all()).map(|slice| slice.of());
+    let Some(of) = divisions.next().filter(|&of| divisions.all(|other| other == of)) else {
+        return Vec::new();
+    };
+    let part = |index| {
+        let slice = Slice::new(index, of).ok()?;
+        let own = slice.ordinals(plan.tasks);
+        let missing = own.iter().flat_map(|range| missing.within(range));
+        let missing = missing.map(|range| range.len()).sum::<u64>();
+        let (done, tasks) = (own.len() - missing, own.len());
+        (missing > 0).then_some(IncompletePart { slice, done, tasks })
+    };
+    (1..=of).filter_map(part).collect()
+}
+
+/// The parts, or else the ranges, that are missing; the first ones by name.
+fn what_is_missing(incomplete: &[IncompletePart], missing: &IntervalSet) -> String {
+    let part = |part: &IncompletePart| match part.done {
+        0 => format!("{}", part.slice),
+        done => format!("{} ({done} of its {} tasks are there)", part.slice, part.tasks),
+    };
+    let (what, names, all): (_, Vec<String>, _) = match incomplete {
+        [] => {
+            let ranges = missing.iter().take(NAMED).map(|range| range.to_string());
+            ("the ranges", ranges.collect(), missing.fragments())
+        }
+        parts => ("the parts", parts.iter().take(NAMED).map(part).collect(), parts.len()),
+    };
+    let more = match all - names.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{what} {}{more}", names.join(", "))
+}
+
+/// The options that ask for a problem, with a leading space.
+fn option(problem: &Problem) -> String {
+    match problem {
+        Problem::Total { .. } => String::new(),
+        Problem::Completions(given) => format!(" --given {given}"),
+        Problem::Fundamental { .. } | Problem::Toroidal { .. } | Problem::Superqueens { .. } => {
+            format!(" --problem {}", problem.name())
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! `queens explain`: one small board by each way of counting, with pictures, in plain words.
+//!
+//! Every number in the text is counted when the text is made, and every sum is held against the total.
+
+mod halves;
+
+use std::fmt::Write;
+use std::ops::ControlFlow;
+
+use anyhow::ensure;
+use board::ring::Preplacement;
+use board::squares::Square;
+use board::{Cut, Method, Prefix, Problem, Tasks};
+use clap::Args;
+use count::{Backend, Kernel};
+use solve::classical::masks;
+use solve::{Listing, first_rows};
+
+use crate::draw::{Diagram, text};
+use crate::failure::Failure;
+use crate::output;
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    /// Board size: 6, 8 or 10
+    #[arg(value_parser = ["6", "8", "10"], default_value = "8")]
+    n: String,
+}
+
+pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
+    let n = args.n.parse().map_err(anyhow::Error::from)?;
+    output::print(page(n)?.trim_end())
+}
+
+/// The whole text about an even board of size `n`, from 6 to 10.
+fn page(n: u32) -> anyhow::Result<String> {
+    let searched = masks::count(n)?;
+    let total = searched.total;
+    let mut page = format!(
+        "# How {n} queens are counted\n\n\
+         `queens explain {n}` wrote this text. Every number in it was counted by the program while it wrote.\n\n\
+         {n} queens can be placed in {total} ways on a board of {n} x {n}, so that none attacks another. The four \
+         sections below come to this number in four ways.\n\n",
+    );
+    page += &masks_section(n, searched.nodes)?;
+    page += &rows_section(n, total)?;
+    page += &ring_section(n, total)?;
+    page += &halves::section(n, total)?;
+    Ok(page)
+}
+
+fn masks_section(n: u32, nodes: u64) -> anyhow::Result<String> {
+    let listing = Listing::new(n, Vec::new())?;
+    let first = listing.visit(|placement| ControlFlow::Break(placement.clone())).break_value();
+    let Some(first) = first else { anyhow::bail!("there is no placement of {n} queens") };
+    let queens: Vec<Square> = first.squares().take(2).collect();
+    let bits = queens.iter().map(|queen| 1 << queen.column);
+    let prefix = bits.fold(Prefix::EMPTY, |prefix, bit| prefix.place(n, bit));
+    let Prefix { left, down, right } = prefix;
+    let row = |mask: u32| {
+        let square = |column| if mask >> column & 1 == 1 { "1" } else { "." };
+        (0..n).map(square).collect::<Vec<_>>().join(" ")
+    };
+    Ok(format!(
+        "## Masks\n\n\
+         The search fills one row after the other, from row 1 at the bottom. After two queens the board may look \
+         like this; `x` is a square that a queen attacks:\n\n{}\n\
+         Row 3 needs to know three things about the rows below it, and each is a word with a bit for each \
+         column, here from column a on:\n\n\
+         ```text\n\
+         right  {}   attacked along diagonals that fall to the left\n\
+         down   {}   columns that have a queen\n\
+         left   {}   attacked along diagonals that rise to the right\n\
+         free   {}   none of the three: where row 3 can have its queen\n\
+         ```\n\n\
+         One row further, the first word has moved one column to the left and the third one column to the \
+         right; the new queen is added to all three. The whole search places {nodes} queens in this way.\n\n",
+        board(n, &queens, true),
+        row(right),
+        row(down),
+        row(left),
+        row(prefix.free(n)),
+    ))
+}
+
+fn rows_section(n: u32, total: u64) -> anyhow::Result<String> {
+    let method = Method::Rows { rows: 2 };
+    let tasks = Counted::all(n, method)?;
+    let mut prefixes = 0_u64;
+    let _: ControlFlow<()> = first_rows(n, 2, |_| {
+        prefixes += 1;
+        ControlFlow::Continue(())
+    });
+    ensure!(tasks.sum() == total, "rows count {}, and there are {total}", tasks.sum());
+    let by_weight = tasks.by_weight();
+    let words: Vec<String> = by_weight
+        .iter()
+        .map(|(weight, tasks, sum)| {
+            format!("those of weight {weight} are {tasks}, and stand for {sum} placements")
+        })
+        .collect();
+    Ok(format!(
+        "## Prefixes: the method rows\n\n\
+         The first two rows can be filled in {prefixes} ways. Each is a prefix: a task that somebody else can \
+         finish, because the three words say all that the other rows need to know. A prefix and its mirror image \
+         have equally many completions, so that only one of the two is counted, with weight 2. That leaves {} \
+         tasks: {}.\n\n",
+        tasks.tasks.len(),
+        words.join("; "),
+    ))
+}
+
+fn ring_section(n: u32, total: u64) -> anyhow::Result<String> {
+    let method = Method::Ring { width: 1 };
+    let tasks = Counted::all(n, method)?;
+    ensure!(tasks.sum() == total, "ring counts {}, and there are {total}", tasks.sum());
+    let Some(shown) = tasks.counts.iter().position(|&count| count > 0) else {
+        anyhow::bail!("no task of the ring has a placement")
+    };
+    let (record, weight) = tasks.tasks.get(shown);
+    let Some(ring) = Preplacement::unpack(record, n, 1) else {
+        anyhow::bail!("task {shown} of the ring is none")
+    };
+    let queens: Vec<Square> =
+        ring.queens(n, 1).map(|(row, column)| Square { column, row }).collect();
+    let mut section = format!(
+        "## A ring: the method ring\n\n\
+         The queens of the outer rows and columns are placed first. Rotations and reflections take a ring to \
+         others with equally many completions, so that one of up to eight is counted, with their number as its \
+         weight. There are {} rings up to symmetry. This is one of weight {weight}:\n\n{}\n\
+         The number of ways to fill its inner squares is {}, so that it stands for {} placements. By weight:\n\n\
+         | weight | rings | placements that they stand for |\n|---|---|---|\n",
+        tasks.tasks.len(),
+        board(n, &queens, true),
+        tasks.counts[shown] / u64::from(weight),
+        tasks.counts[shown],
+    );
+    for (weight, rings, sum) in tasks.by_weight() {
+        let _ = writeln!(section, "| {weight} | {rings} | {sum} |");
+    }
+    Ok(section + &format!("| all | {} | {total} |\n\n", tasks.tasks.len()))
+}
+
+/// The tasks of a plan, and what each counts, its weight included.
+struct Counted {
+    tasks: Tasks,
+    counts: Vec<u64>,
+}
+
+impl Counted {
+    fn all(n: u32, method: Method) -> anyhow::Result<Counted> {
+        let cut = Cut::new(Problem::Total { n }, method)?;
+        let mut tasks = Tasks::new();
+        cut.fill(0..cut.len(), &mut tasks)?;
+        let mut kernel = Kernel::new(Backend::Reference, n, method)?;
+        let count = |task| kernel.count_range(&cut, task..task + 1);
+        let counts = (0..cut.len()).map(count).collect::<Result<_, _>>()?;
+        Ok(Counted { tasks, counts })
+    }
+
+    fn sum(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// Each weight, largest first, with the number of its tasks and the sum of what they count.
+    fn by_weight(&self) -> Vec<(u8, usize, u64)> {
+        let weights = || self.tasks.weight.iter().zip(&self.counts);
+        [8, 4, 2, 1]
+            .into_iter()
+            .map(|weight| {
+                let having = || weights().filter(move |&(&its, _)| its == weight);
+                (weight, having().count(), having().map(|(_, count)| count).sum())
+            })
+            .filter(|&(_, tasks, _)| tasks > 0)
+            .collect()
+    }
+}
+
+/// A drawn board in a block of its own.
+fn board(n: u32, queens: &[Square], attacks: bool) -> String {
+    let diagram = Diagram { n, queens: queens.to_vec() };
+    format!("```text\n{}\n```\n", text(&diagram, attacks))
+}

@@ -1,0 +1,132 @@
+//! `queens reproduce`: the figures that the literature prints, each counted again here.
+//!
+//! A figure is reproduced by a command of this program that anybody can repeat; `vectors/sources.toml` names
+//! it. An exact figure agrees, differs for a reason that is given, or is a fault. A measured one, such as
+//! the ratio of two times, depends on the machine, so that it can only be compared.
+
+mod machine;
+mod report;
+mod rerun;
+mod verdict;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use vectors::{Figure, figures};
+
+use self::machine::Machine;
+use self::rerun::Outputs;
+use self::verdict::Verdict;
+use crate::failure::Failure;
+use crate::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  queens reproduce --quick           the figures that take a moment each
+  queens reproduce --only forced     those of one subject
+  queens reproduce --markdown docs/REPRODUCED.md
+
+An exact figure that differs without a known reason ends the command with exit code 14. Measured figures, \
+such as ratios of times, depend on the machine and never do.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ReproduceArgs {
+    /// Only the figures of this name or subject, several separated by commas [default: all]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', env = "QUEENS_ONLY")]
+    only: Vec<String>,
+    /// Leave out the figures that take longer than a second or two [default: all are reproduced]
+    #[arg(long, env = "QUEENS_QUICK")]
+    quick: bool,
+    /// Print JSON instead of the table, one object a line [default: the table]
+    #[arg(long, env = "QUEENS_JSON")]
+    json: bool,
+    /// Also write the table to this file, as comma-separated values [default: none]
+    #[arg(long, value_name = "FILE", env = "QUEENS_CSV")]
+    csv: Option<PathBuf>,
+    /// Also write a page with the sources, the date and the machine to this file [default: none]
+    #[arg(long, value_name = "FILE", env = "QUEENS_MARKDOWN")]
+    markdown: Option<PathBuf>,
+}
+
+/// A figure with its value here.
+struct Line {
+    figure: &'static Figure,
+    ours: String,
+    verdict: Verdict,
+}
+
+pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
+    let chosen = args.chosen()?;
+    // The files are made first, so that a wrong name fails before minutes of counting.
+    for path in [&args.csv, &args.markdown].into_iter().flatten() {
+        File::create(path).map_err(|error| cannot_write(path, &error))?;
+    }
+    let machine = Machine::look();
+    let mut outputs = Outputs::default();
+    let mut lines = Vec::new();
+    if !args.json {
+        output::print(report::HEAD)?;
+    }
+    for figure in chosen {
+        let ours = outputs.value(figure)?;
+        let line = Line { figure, verdict: Verdict::of(figure, &ours), ours };
+        output::print(if args.json { report::json(&line)? } else { report::row(&line) })?;
+        lines.push(line);
+    }
+    if let Some(path) = &args.csv {
+        write(path, &report::csv(&lines))?;
+    }
+    if let Some(path) = &args.markdown {
+        write(path, &report::markdown(&lines, &machine))?;
+    }
+    eprintln!("{}", report::summary(&lines));
+    let faults: Vec<String> =
+        lines.iter().filter(|line| line.is_fault()).map(|line| line.figure.name.clone()).collect();
+    if faults.is_empty() { Ok(()) } else { Err(Failure::NotReproduced { figures: faults }) }
+}
+
+impl ReproduceArgs {
+    fn chosen(&self) -> Result<Vec<&'static Figure>, Failure> {
+        let is_of = |figure: &Figure, only: &str| {
+            let rest = figure.name.strip_prefix(only);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        for only in &self.only {
+            if !figures().iter().any(|figure| is_of(figure, only)) {
+                let mut subjects: Vec<&str> = figures().iter().map(subject).collect();
+                subjects.dedup();
+                return Err(Failure::Usage(format!(
+                    "there is no figure or subject {only}: give one of {}",
+                    subjects.join(", ")
+                )));
+            }
+        }
+        let wanted = |figure: &&Figure| {
+            let named = self.only.is_empty() || self.only.iter().any(|only| is_of(figure, only));
+            named && !(self.quick && figure.slow)
+        };
+        Ok(figures().iter().filter(wanted).collect())
+    }
+}
+
+/// The part of a figure's name before the slash.
+fn subject(figure: &Figure) -> &str {
+    figure.name.split('/').next().unwrap_or_default()
+}
+
+impl Line {
+    /// Whether the program or the machine must be at fault.
+    fn is_fault(&self) -> bool {
+        self.verdict == Verdict::Differs && self.figure.within.is_none()
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text).map_err(|error| cannot_write(path, &error))
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::Output { what: path.display().to_string(), reason: error.to_string() }
+}

@@ -1,0 +1,201 @@
+//! Reproduced figures as a table, JSON, comma-separated values and a page.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+use vectors::{Figure, Source};
+
+use super::machine::Machine;
+use super::verdict::Verdict;
+use super::{Line, subject};
+use crate::failure::Failure;
+
+pub(super) const HEAD: &str =
+    "figure                  the source's value    ours                  verdict";
+
+/// A line of the table, and a second one with the reason where there is one to give.
+pub(super) fn row(line: &Line) -> String {
+    let Line { figure, ours, verdict } = line;
+    let says = said(figure);
+    let row = format!("{:<22}  {says:<20}  {ours:<20}  {}", figure.name, verdict.words());
+    match reason(line) {
+        Some(why) => format!("{row}\n    {why}"),
+        None => row,
+    }
+}
+
+/// The value of the source.
+fn said(figure: &Figure) -> String {
+    format!("{}{}", if figure.at_most { "at most " } else { "" }, figure.says)
+}
+
+/// Why the values differ, if they do and it is known.
+fn reason(line: &Line) -> Option<&'static str> {
+    let why = line.figure.why.as_deref();
+    why.filter(|_| line.verdict != Verdict::Agrees)
+}
+
+/// How many figures have which verdict.
+pub(super) fn summary(lines: &[Line]) -> String {
+    let having = |wanted: fn(&Line) -> bool| lines.iter().filter(|line| wanted(line)).count();
+    let explained = having(|line| line.verdict == Verdict::Explained);
+    let measured = having(|line| line.verdict == Verdict::Differs && !line.is_fault());
+    format!(
+        "{} figures: {} agree, {explained} differ for a known reason, {measured} that were measured differ, \
+         {} contradict their source",
+        lines.len(),
+        having(|line| line.verdict == Verdict::Agrees),
+        having(Line::is_fault),
+    )
+}
+
+/// The cells of a line. Values are strings, because some are placements and some pass 2^53.
+#[derive(Serialize)]
+struct Cells<'a> {
+    figure: &'a str,
+    author: &'a str,
+    year: Option<u16>,
+    place: &'a str,
+    claim: &'a str,
+    command: String,
+    source_value: String,
+    ours: &'a str,
+    verdict: &'static str,
+    exact: bool,
+    reason: Option<&'static str>,
+}
+
+fn cells(line: &Line) -> Cells<'_> {
+    let Line { figure, ours, verdict } = line;
+    let Source { author, year, place, .. } = figure.source();
+    Cells {
+        figure: &figure.name,
+        author,
+        year: *year,
+        place,
+        claim: &figure.claim,
+        command: format!("queens {}", figure.run),
+        source_value: said(figure),
+        ours,
+        verdict: verdict.words(),
+        exact: figure.within.is_none(),
+        reason: reason(line),
+    }
+}
+
+pub(super) fn json(line: &Line) -> Result<String, Failure> {
+    Ok(serde_json::to_string(&cells(line)).map_err(anyhow::Error::from)?)
+}
+
+/// All lines as comma-separated values, under a line of names.
+pub(super) fn csv(lines: &[Line]) -> String {
+    let head = "figure,author,year,place,claim,command,source_value,ours,verdict,exact,reason\n";
+    lines.iter().map(cells).fold(head.to_string(), |text, cells| {
+        let year = cells.year.map_or_else(String::new, |year| year.to_string());
+        let exact = cells.exact.to_string();
+        let row = [
+            cells.figure,
+            cells.author,
+            &year,
+            cells.place,
+            cells.claim,
+            &cells.command,
+            &cells.source_value,
+            cells.ours,
+            cells.verdict,
+            &exact,
+            cells.reason.unwrap_or_default(),
+        ];
+        format!("{text}{}\n", row.map(quoted).join(","))
+    })
+}
+
+/// A cell in quotation marks if it needs them (RFC 4180).
+fn quoted(cell: &str) -> String {
+    match cell.contains([',', '"', '\n']) {
+        true => format!("\"{}\"", cell.replace('"', "\"\"")),
+        false => cell.into(),
+    }
+}
+
+/// A page for readers, with a table for each subject.
+pub(super) fn markdown(lines: &[Line], machine: &Machine) -> String {
+    let mut page = head(machine);
+    for lines in lines.chunk_by(|a, b| subject(a.figure) == subject(b.figure)) {
+        let _ = write!(
+            page,
+            "\n## {}\n\n| figure | what it is | source | its value | ours | verdict |\n|---|---|---|---|---|---|\n",
+            lines.first().map_or("", |line| subject(line.figure))
+        );
+        for Line { figure, ours, verdict } in lines {
+            let row = [
+                &figure.name,
+                &figure.claim,
+                &figure.source().name,
+                &said(figure),
+                ours,
+                verdict.words(),
+            ];
+            let _ = writeln!(page, "| {} |", row.map(|cell| cell.replace('|', "\\|")).join(" | "));
+        }
+        let _ = writeln!(page);
+        let mut commands: Vec<&str> = lines.iter().map(|line| line.figure.run.as_str()).collect();
+        commands.dedup();
+        for command in commands {
+            let _ = writeln!(page, "    queens {command}");
+        }
+        let mut reasons: Vec<&str> = lines.iter().filter_map(reason).collect();
+        reasons.dedup();
+        for why in reasons {
+            let _ = writeln!(page, "\n{why}");
+        }
+    }
+    page + &sources(lines)
+}
+
+fn head(machine: &Machine) -> String {
+    let Machine { date, processor, processors, backend, load } = machine;
+    let shared = match machine.was_shared() {
+        true => format!(
+            "Other programs ran on the machine at the same time (load {load:.1} at the start), so that measured \
+             figures are rough."
+        ),
+        false => format!("The machine was idle otherwise (load {load:.1} at the start)."),
+    };
+    format!(
+        "# Figures of the literature, reproduced\n\n\
+         `queens reproduce --markdown docs/REPRODUCED.md` wrote this page; do not edit it. The figures and their \
+         sources are in `vectors/sources.toml`. Under each table are the commands that printed our values.\n\n\
+         Date: {date}. Machine: {processor}, {processors} processors, counting loop {backend}. {shared}\n\n\
+         Figures with a decimal point are measured: quotients of times, or numbers that depend on chance. They \
+         agree if they differ by no more than a factor that `vectors/sources.toml` names.\n"
+    )
+}
+
+fn sources(lines: &[Line]) -> String {
+    let mut named: Vec<&Source> = Vec::new();
+    for line in lines {
+        let source = line.figure.source();
+        if !named.iter().any(|it| it.name == source.name) {
+            named.push(source);
+        }
+    }
+    named.iter().fold(
+        "\n## Sources\n\n".to_string(),
+        |text, Source { name, author, year, place }| {
+            let year = year.map_or_else(String::new, |year| format!(" ({year})"));
+            format!("{text}- {name}: {author}{year}. {place}.\n")
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_quoted_where_they_must_be() {
+        let cells = ["2 4 1 3", "Sosič, Gu", "the \"smart check\""].map(quoted);
+        assert_eq!(cells, ["2 4 1 3", "\"Sosič, Gu\"", "\"the \"\"smart check\"\"\""]);
+    }
+}

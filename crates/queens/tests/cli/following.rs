@@ -1,0 +1,188 @@
+//! Coordinators that say where they are, and workers and clients that follow them.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::support::ledger::Snapshot;
+use crate::support::log::{self, Entry};
+use crate::support::process::{Outcome, Process, queens, run, wait_until};
+use crate::support::{Farm, Scratch};
+
+/// A board that takes some seconds to count.
+const LONG: u32 = 16;
+
+#[test]
+fn workers_follow_a_coordinator_to_another_port_and_nothing_counted_is_lost() {
+    // Given a worker in the middle of a job
+    let (_scratch, file) = address_file();
+    let options =
+        format!("--address-file {} --lease-ms 600000 --lease-ttl-ms 3600000", text(&file));
+    let farm = Farm::new(&options, "--report-ms 50");
+    let mut worker = farm.start_worker_by(&["--join-file", text(&file)]);
+    worker.wait_for_line("does not exist");
+    let coordinator = start_at(&farm, "127.0.0.1:0");
+    let first = read(&file);
+    let submit = ["submit", &LONG.to_string(), "--rows", "5"];
+    let job: u64 = at(&file, &submit).success().trim().parse().expect("the job's number");
+    let accepted = |snapshot: &Snapshot| snapshot.jobs[&job].accepted().len();
+    wait_until("a part of the job to be accepted", || accepted(&farm.snapshot()) > 100);
+
+    // When the coordinator is killed, the worker goes on, and it comes back on another port
+    coordinator.kill();
+    let before = farm.snapshot();
+    assert_eq!(before.running(), 1, "it is in the middle");
+    std::thread::sleep(Duration::from_millis(500));
+    let _coordinator = start_at(&farm, "127.0.0.1:0");
+    assert_ne!(read(&file), first);
+
+    // Then the total is exact, and nothing that was lent before is lent again: it is counted under its old lease.
+    let total = at(&file, &["watch", &job.to_string()]).success();
+    assert_eq!(total, format!("{}\n", vectors::total(LONG)));
+    let after = farm.snapshot();
+    assert!(after.jobs[&job].is_tiled(), "every task is accepted once");
+    assert!(accepted(&after) > accepted(&before), "a part was counted meanwhile");
+    let lent = log::read(worker.log()).into_iter().filter_map(|line| match line.entry {
+        Entry::Loan { range, epoch, .. } => Some((range, epoch == before.epoch)),
+        Entry::Acknowledged { .. } => None,
+    });
+    let (old, new): (Vec<_>, Vec<_>) = lent.partition(|&(_, is_old)| is_old);
+    for (range, _) in new {
+        assert!(old.iter().all(|(old, _)| old.intersect(range).is_none()), "{range} again");
+    }
+    for row in after.jobs[&job].rows.values() {
+        let is_old = old.iter().any(|(old, _)| old.intersect(row.range).is_some());
+        assert_eq!(row.lease >> 40 == before.epoch, is_old, "{row:?}");
+    }
+}
+
+#[test]
+fn a_worker_that_starts_first_waits_for_the_join_file_and_says_so_once() {
+    let scratch = Scratch::new();
+    let join = scratch.path("join");
+    let farm = Farm::new(&format!("--tls --join-file {}", text(&join)), "");
+    let mut worker = farm.start_worker_by(&["--join-file", text(&join)]);
+    worker.wait_for_line("does not exist");
+    at(&join, &["jobs"]).refusal(5, &["the address in", text(&join), "does not exist"]);
+    // Long enough for several attempts.
+    std::thread::sleep(Duration::from_secs(1));
+
+    let _coordinator = farm.start_coordinator();
+
+    worker.wait_for_line("welcomes");
+    let warnings = worker.said().matches(r#""WARN""#).count();
+    assert_eq!(warnings, 1, "{}", worker.said());
+}
+
+#[test]
+fn every_address_is_served_and_the_file_goes_with_the_coordinator() {
+    let (_scratch, file) = address_file();
+    let farm = Farm::new(&format!("--address-file {} --listen 127.0.0.2:0", text(&file)), "");
+    let coordinator = start_at(&farm, "127.0.0.1:0");
+    let served = addresses(&coordinator);
+    assert_eq!(served.len(), 2, "{served:?}");
+    assert_eq!(read(&file), format!("http://{}", served[0]));
+    for address in &served {
+        run(&mut queens(&["jobs", "--coordinator", &address.to_string()])).success();
+    }
+    coordinator.stop();
+    assert!(!file.exists(), "it tells of a coordinator that is gone");
+
+    // What another coordinator has written stays.
+    let coordinator = start_at(&farm, "127.0.0.1:0");
+    fs::write(&file, "http://another:1\n").expect("it can be written");
+    coordinator.stop();
+    assert_eq!(read(&file), "http://another:1");
+}
+
+#[test]
+fn the_file_tells_what_is_advertised() {
+    let (_scratch, file) = address_file();
+    let farm = Farm::new(&format!("--address-file {}", text(&file)), "");
+    let advertise = |address: &str| {
+        let mut command = farm.coordinator_at("127.0.0.1:0");
+        let mut coordinator =
+            Process::start(command.args(["--advertise", address]), farm.new_log());
+        coordinator.wait_for_line("coordinator serves");
+        let told = (read(&file), addresses(&coordinator)[0].port());
+        coordinator.stop();
+        told
+    };
+    let (told, port) = advertise("head-node");
+    assert_eq!(told, format!("http://head-node:{port}"));
+    let (told, port) = advertise("2001:db8::1");
+    assert_eq!(told, format!("http://[2001:db8::1]:{port}"));
+    assert_eq!(advertise("head-node:99").0, "http://head-node:99");
+    for nonsense in ["head node", "h:", "h:0", "h:1:2", "[h]x"] {
+        run(farm.coordinator().args(["--advertise", nonsense])).usage("--advertise");
+    }
+}
+
+#[test]
+fn one_address_that_others_can_reach_closes_the_door_of_all() {
+    let farm = Farm::new("--listen 0.0.0.0:0", "");
+    let coordinator = start_at(&farm, "127.0.0.1:0");
+    let served = addresses(&coordinator);
+    let at_loopback = format!("http://{}", served[0]);
+    run(&mut queens(&["jobs", "--coordinator", &at_loopback])).refusal(12, &["speaks TLS"]);
+    let join = read(&farm.key("join"));
+    assert!(join.contains(&format!(":{}#", served[1].port())), "others reach the second: {join}");
+    at(&farm.key("join"), &["jobs"]).success();
+}
+
+#[test]
+fn a_token_belongs_to_an_address_and_not_to_a_join_string() {
+    let (scratch, file) = address_file();
+    let token = scratch.path("token");
+    let open = format!("--address-file {} --token-file {}", text(&file), text(&token));
+    let farm = Farm::new(&open, "");
+    let coordinator = start_at(&farm, "127.0.0.1:0");
+    at(&file, &["jobs"]).refusal(6, &["refuses this token"]);
+    at(&file, &["jobs", "--token-file", text(&token)]).success();
+    coordinator.stop();
+
+    let farm = Farm::new("--tls", "");
+    let _coordinator = farm.start_coordinator();
+    let words = ["jobs", "--token-file", text(&token)];
+    at(&farm.key("join"), &words).refusal(6, &["has its own secret", text(&token)]);
+    fs::write(&file, "head-node:7410").expect("it can be written");
+    fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).expect("it is ours");
+    at(&file, &["jobs"]).refusal(6, &["neither an address with http:// nor a join string"]);
+}
+
+/// A path for an address file, and what keeps its folder.
+fn address_file() -> (Scratch, PathBuf) {
+    let scratch = Scratch::new();
+    let file = scratch.path("address");
+    (scratch, file)
+}
+
+/// Starts the coordinator at an address, and waits until it serves.
+fn start_at(farm: &Farm, address: &str) -> Process {
+    let mut coordinator = Process::start(&mut farm.coordinator_at(address), farm.new_log());
+    coordinator.wait_for_line("coordinator serves");
+    coordinator
+}
+
+/// The addresses in the log of a coordinator that serves.
+fn addresses(coordinator: &Process) -> Vec<SocketAddr> {
+    let said = coordinator.said();
+    let named = said.split("addresses=\"").nth(1).expect("the log names them");
+    let named = named.split('"').next().expect("a first part");
+    named.split(", ").map(|address| address.parse().expect("an address")).collect()
+}
+
+/// Runs a client command that finds the coordinator by a file.
+fn at(file: &Path, words: &[&str]) -> Outcome {
+    run(&mut queens(&[words, &["--join-file", text(file)]].concat()))
+}
+
+fn read(file: &Path) -> String {
+    fs::read_to_string(file).expect("it was written").trim().into()
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("the path is text")
+}

@@ -1,0 +1,73 @@
+//! What a coordinator tells those who look after it: probes, and systemd.
+
+use std::os::unix::net::UnixDatagram;
+
+use crate::support::process::{PATIENCE, Process, run};
+use crate::support::{Farm, Scratch};
+
+#[test]
+fn a_probe_asks_for_liveness_or_readiness() {
+    let farm = Farm::new("", "");
+    for service in ["liveness", "readiness"] {
+        farm.client(&["health", "--service", service]).refusal(5, &["no coordinator answers"]);
+    }
+    let _coordinator = farm.start_coordinator();
+    for service in ["liveness", "readiness"] {
+        let answer = farm.client(&["health", "--service", service]).success();
+        assert_eq!(answer, "serving\n", "{service}");
+    }
+    farm.client(&["health", "--service", "happiness"]).usage("--service");
+}
+
+#[test]
+fn systemd_is_told_when_the_coordinator_is_ready_and_when_it_stops() {
+    let scratch = Scratch::new();
+    let socket = scratch.path("notify");
+    let systemd = UnixDatagram::bind(&socket).expect("a socket can be made");
+    systemd.set_read_timeout(Some(PATIENCE)).expect("it is ours");
+    let told = |wanted: &str| {
+        let mut message = [0; 1024];
+        let mut all = Vec::new();
+        while !all.iter().any(|line| line == wanted) {
+            let length = systemd.recv(&mut message).expect(wanted);
+            let text = String::from_utf8_lossy(&message[..length]);
+            all.extend(text.lines().map(String::from));
+        }
+        all
+    };
+    let farm = Farm::new("", "");
+    let mut command = farm.coordinator();
+    let coordinator = Process::start(command.env("NOTIFY_SOCKET", &socket), farm.new_log());
+
+    // Whoever waits for READY=1 can use it at once.
+    let all = told("READY=1");
+    farm.client(&["jobs"]).success();
+    assert!(all.contains(&"STATUS=reading the ledger".into()), "{all:?}");
+    assert!(all.contains(&format!("STATUS=serving on {}", farm.address())), "{all:?}");
+    assert!(!all.contains(&"STOPPING=1".into()), "{all:?}");
+
+    coordinator.stop();
+    told("STOPPING=1");
+}
+
+#[test]
+fn a_coordinator_that_finds_its_ledger_taken_leaves_the_files_of_the_other_one() {
+    let scratch = Scratch::new();
+    let (join, address) = (scratch.path("join"), scratch.path("address"));
+    let options =
+        format!("--tls --join-file {} --address-file {}", join.display(), address.display());
+    let farm = Farm::new(&options, "");
+    let _coordinator = farm.start_coordinator();
+    let read = || [&join, &address].map(|file| std::fs::read_to_string(file).expect("it is there"));
+    let before = read();
+    assert!(before[1].starts_with("https://"), "{before:?}");
+
+    let late = run(&mut farm.coordinator_at("127.0.0.1:0"));
+
+    assert_eq!(late.code, Some(7), "{}", late.stderr);
+    assert_eq!(read(), before);
+    let missing = Farm::new("--tls", "").with_ledger(scratch.path("nowhere").join("farm.db"));
+    let refused = run(&mut missing.coordinator());
+    refused.refusal(10, &["there is no folder", "nowhere"]);
+    assert!(!scratch.path("nowhere").exists(), "it is not made by mistake");
+}

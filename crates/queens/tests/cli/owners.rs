@@ -1,0 +1,150 @@
+//! Owners of jobs, against a real coordinator: what somebody else's credential may do, how many jobs an owner may
+//! have, and how a submission is repeated.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tokio::runtime::Runtime;
+use tonic::Request;
+use tonic::metadata::MetadataValue;
+use wire::v1;
+use wire::v1::jobs_service_client::JobsServiceClient;
+
+use crate::access::{connect, in_time};
+use crate::support::guarded::Guarded;
+use crate::support::{Farm, process::Outcome};
+
+/// What `status --json` says of a job.
+fn status(guarded: &Guarded, job: &str) -> Value {
+    let text = guarded.client("admin", &["status", job, "--json"]).success();
+    serde_json::from_str(&text).expect("it is JSON")
+}
+
+#[test]
+fn only_the_owner_of_a_job_and_an_admin_may_change_it() {
+    let guarded = Guarded::new();
+    let (lab, _) = guarded.create("submitter", "lab");
+    let (guest, _) = guarded.create("submitter", "guest");
+    assert_eq!(guarded.client(&lab, &["submit", "12"]).success(), "1\n");
+    assert_eq!(status(&guarded, "1")["owner"], "lab");
+    assert!(guarded.client(&guest, &["jobs"]).success().contains("lab"), "everybody may see it");
+
+    for words in [&["cancel", "1"][..], &["pause", "1"], &["resume", "1"], &["audit", "1", "--all"]]
+    {
+        let refused = guarded.client(&guest, words);
+        refused.refusal(6, &["job 1 is \"lab\"'s", "\"guest\"'s", "an admin"]);
+    }
+    let job = status(&guarded, "1");
+    assert_eq!((&job["state"], &job["audit_share"]), (&"running".into(), &Value::Null));
+    guarded.client(&guest, &["cancel", "7"]).refusal(4, &["no job 7"]);
+
+    // Another credential of its owner will do, and so will an admin's.
+    let (_, second) = guarded.create("submitter", "lab");
+    guarded.write("second", &second);
+    guarded.client("second", &["pause", "1"]).success();
+    guarded.client("admin", &["resume", "1"]).success();
+    guarded.client(&lab, &["cancel", "1"]).success();
+}
+
+#[test]
+fn priorities_beyond_the_range_of_a_role_are_refused() {
+    let guarded = Guarded::new();
+    let (lab, _) = guarded.create("submitter", "lab");
+    let submit = |token: &str, priority: &str| -> Outcome {
+        guarded.client(token, &["submit", "12", "--priority", priority])
+    };
+    for priority in ["100", "-100"] {
+        submit(&lab, priority).success();
+        submit("admin", &format!("{priority}000")).success();
+    }
+    for priority in ["101", "-101", "2147483647", "-2147483648"] {
+        submit(&lab, priority).refusal(6, &[priority, "for admins only", "from -100 to 100"]);
+    }
+}
+
+#[test]
+fn an_owner_may_have_so_many_jobs_and_others_have_theirs() {
+    let guarded = Guarded::with("--max-jobs-per-owner 2");
+    let (lab, _) = guarded.create("submitter", "lab");
+    let (guest, _) = guarded.create("submitter", "guest");
+    for _ in 0..2 {
+        guarded.client(&lab, &["submit", "12"]).success();
+    }
+
+    let refused = guarded.client(&lab, &["submit", "12"]);
+    refused.refusal(3, &["2 jobs that have not ended", "cancel some"]);
+    guarded.client(&guest, &["submit", "12"]).success();
+
+    guarded.client(&lab, &["cancel", "1"]).success();
+    guarded.client(&lab, &["submit", "12"]).success();
+}
+
+#[test]
+fn a_submission_is_repeated_by_its_key() {
+    let guarded = Guarded::new();
+    let (lab, _) = guarded.create("submitter", "lab");
+    let (guest, _) = guarded.create("submitter", "guest");
+    let submit = |token: &str, more: &[&str]| {
+        guarded.client(token, &[&["submit", "10", "--key", "nightly"], more].concat())
+    };
+    assert_eq!(submit(&lab, &[]).success(), "1\n");
+    assert_eq!(submit(&lab, &[]).success(), "1\n");
+    assert_eq!(status(&guarded, "1")["key"], "nightly");
+
+    // Whoever waits gets the total, also once the job has ended.
+    let _worker = guarded.start_worker("admin");
+    for _ in 0..2 {
+        let total = submit(&lab, &["--wait"]).success();
+        assert_eq!(total, format!("{}\n", vectors::total(10)));
+    }
+
+    // Another owner's key is another key, and says nothing about the job of the first.
+    assert_eq!(submit(&guest, &[]).success(), "2\n");
+
+    for other in [&["--method", "ring"][..], &["--certified"], &["--problem", "toroidal"]] {
+        submit(&lab, other).refusal(3, &["that of job 1", "give another key"]);
+    }
+    let nine = ["submit", "9", "--key", "nightly"];
+    guarded.client(&lab, &nine).refusal(3, &["that of job 1"]);
+    for key in ["", "two words", "caf\u{e9}"] {
+        guarded.client(&lab, &["submit", "10", "--key", key]).refusal(3, &["`key`", "visible"]);
+    }
+}
+
+#[test]
+fn many_connections_of_one_owner_ask_for_no_more_than_one() {
+    let guarded = Guarded::new();
+    let (_, lab) = guarded.create("viewer", "lab");
+    let (guest, _) = guarded.create("viewer", "guest");
+    guarded.client("admin", &["submit", "12"]).success();
+    let took = Runtime::new().expect("it starts").block_on(async {
+        let begun = Instant::now();
+        for _ in 0..10 {
+            let mut jobs = JobsServiceClient::new(connect(&guarded.farm).await);
+            for _ in 0..20 {
+                let mut request = Request::new(v1::GetRequest { job: 1 });
+                let bearer = MetadataValue::try_from(format!("Bearer {lab}")).expect("it is text");
+                request.metadata_mut().insert("authorization", bearer);
+                in_time(jobs.get(request)).await.expect("it may look");
+            }
+        }
+        begun.elapsed()
+    });
+    assert!(took > Duration::from_secs(2), "200 requests took {took:?}");
+
+    let begun = Instant::now();
+    guarded.client(&guest, &["status", "1"]).success();
+    assert!(begun.elapsed() < Duration::from_secs(2), "others do not wait: {:?}", begun.elapsed());
+}
+
+#[test]
+fn a_key_outlives_the_coordinator() {
+    let farm = Farm::new("", "");
+    let coordinator = farm.start_coordinator();
+    let words = ["submit", "12", "--key", "nightly"];
+    assert_eq!(farm.client(&words).success(), "1\n");
+    coordinator.kill();
+    let _coordinator = farm.start_coordinator();
+    assert_eq!(farm.client(&words).success(), "1\n");
+    assert_eq!(farm.client(&["submit", "12"]).success(), "2\n");
+}

@@ -1,0 +1,69 @@
+//! `queens reproduce`: the figures of the literature.
+
+use serde_json::Value;
+use vectors::figures;
+
+use crate::support::Scratch;
+use crate::support::process::{queens, run};
+
+fn objects(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).expect("an object a line")).collect()
+}
+
+#[test]
+fn every_exact_figure_that_takes_a_moment_agrees_or_says_why_not() {
+    let lines = objects(&run(&mut queens(&["reproduce", "--quick", "--json"])).success());
+    let quick = figures().iter().filter(|figure| !figure.slow);
+    assert_eq!(lines.len(), quick.clone().count());
+    for (line, figure) in lines.iter().zip(quick) {
+        assert_eq!(line["figure"], figure.name);
+        let is_exact = figure.within.is_none();
+        assert_eq!(line["exact"], is_exact);
+        let verdict = line["verdict"].as_str().expect("a verdict");
+        if is_exact && figure.ours.is_none() {
+            assert_eq!(verdict, "agrees", "{line}");
+        }
+        assert!(verdict == "agrees" || line["reason"].is_string(), "{line}");
+    }
+}
+
+#[test]
+fn one_subject_is_written_in_every_form() {
+    let scratch = Scratch::new();
+    let (csv, page) = (scratch.path("figures.csv"), scratch.path("figures.md"));
+    let mut command = queens(&["reproduce", "--only", "forced,list/87", "--csv"]);
+    let outcome = run(command.arg(&csv).arg("--markdown").arg(&page));
+    assert!(outcome.stderr.contains("7 figures: 7 agree"), "{}", outcome.stderr);
+    let table = outcome.success();
+    let line = table.lines().find(|line| line.starts_with("forced/lines ")).expect("it is there");
+    assert_eq!(
+        line.split_whitespace().collect::<Vec<_>>(),
+        ["forced/lines", "592", "592", "agrees"]
+    );
+
+    let csv = std::fs::read_to_string(csv).expect("it was written");
+    assert!(csv.lines().count() == 8 && csv.starts_with("figure,author,year,"), "{csv}");
+    let page = std::fs::read_to_string(page).expect("it was written");
+    for words in ["## forced", "## list", "## Sources", "    queens list 8 --by-file --number 87"] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+    run(&mut queens(&["reproduce", "--only", "force"])).refusal(2, &["force", "mod12, completion"]);
+    let nowhere = ["reproduce", "--only", "list", "--csv", "/nowhere/figures.csv"];
+    run(&mut queens(&nowhere)).refusal(10, &["/nowhere/figures.csv"]);
+}
+
+#[test]
+fn the_page_in_docs_has_every_figure_as_it_is_now() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/REPRODUCED.md");
+    let page = std::fs::read_to_string(page).expect("it is in the repository");
+    let mut rows = page.lines().filter(|line| line.starts_with("| ") && line.contains('/'));
+    for figure in figures() {
+        let begins = format!("| {} | {} | {} | ", figure.name, figure.claim, figure.source);
+        let row = rows.next().unwrap_or_default();
+        assert!(
+            row.starts_with(&begins),
+            "`cargo run --release -- reproduce --markdown docs/REPRODUCED.md` writes the page anew: {begins} is not {row}"
+        );
+        assert!(row.contains(&format!("{} | ", figure.says)), "{row}");
+    }
+}

@@ -1,0 +1,27 @@
+//! Jobs that nobody counts, and what is said of them.
+
+use crate::support::Farm;
+use crate::support::process::wait_until;
+
+#[test]
+fn a_job_that_nobody_counts_says_what_it_waits_for() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    let status = |job: u64| farm.client(&["status", &job.to_string()]).success();
+    let long = farm.submit(18, 5, 0);
+    let behind = farm.submit(8, 2, 0);
+    for job in [long, behind] {
+        assert!(status(job).contains("waits     for a worker: none is connected"));
+    }
+
+    let _worker = farm.start_worker();
+    wait_until("the worker to count", || status(long).contains("workers   1"));
+    assert!(!status(long).contains("waits"), "{}", status(long));
+    let reason = format!("for job {long}, which is served first");
+    assert!(status(behind).contains(&reason), "{}", status(behind));
+    let table = farm.client(&["jobs"]).success();
+    assert!(table.contains(&format!("job {behind} waits {reason}")), "{table}");
+
+    farm.client(&["pause", &behind.to_string()]).success();
+    assert!(status(behind).contains("`queens resume 2`: it is paused"), "{}", status(behind));
+}

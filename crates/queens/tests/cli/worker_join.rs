@@ -1,0 +1,108 @@
+//! The join string that allows nothing but to count.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use crate::support::process::{Outcome, queens, run};
+use crate::support::{Farm, Scratch};
+
+/// A farm that writes a join string for workers into the file.
+fn farm(file: &Path) -> Farm {
+    Farm::new(&format!("--tls --worker-join-file {}", text(file)), "")
+}
+
+#[test]
+fn a_workers_join_string_allows_to_count_and_nothing_else() {
+    let scratch = Scratch::new();
+    let file = scratch.path("worker-join");
+    let farm = farm(&file);
+    let coordinator = farm.start_coordinator();
+    assert_eq!(fs::metadata(&file).expect("it is there").permissions().mode() & 0o777, 0o600);
+    assert!(coordinator.said().contains(&format!("--join-file {}", file.display())));
+
+    let mut worker = farm.start_worker_by(&["--join-file", text(&file)]);
+    worker.wait_for_line("welcomes");
+    let total = with(&farm.key("join"), &["submit", "10", "--wait"]).success();
+    assert_eq!(total, format!("{}\n", vectors::total(10)));
+
+    for words in [&["jobs"][..], &["submit", "8"], &["cancel", "1"], &["token", "list"]] {
+        with(&file, words).refusal(6, &["a worker's"]);
+    }
+}
+
+#[test]
+fn the_workers_of_the_farm_are_one_owner_with_whoever_runs_it() {
+    let scratch = Scratch::new();
+    let file = scratch.path("worker-join");
+    let farm = farm(&file);
+    let _coordinator = farm.start_coordinator();
+    let join = farm.key("join");
+    let mut workers = [&file, &join].map(|file| farm.start_worker_by(&["--join-file", text(file)]));
+    workers.iter_mut().for_each(|worker| worker.wait_for_line("welcomes"));
+
+    let listed = with(&join, &["workers", "--json"]).success();
+
+    let owner = |line: &str| {
+        let worker: serde_json::Value = serde_json::from_str(line).expect("it is JSON");
+        worker["owner"].clone()
+    };
+    let owners: Vec<_> = listed.lines().map(owner).collect();
+    assert_eq!(owners.len(), 2, "{listed}");
+    assert_eq!(owners[0], owners[1], "they are no second opinion about each other");
+}
+
+#[test]
+fn a_workers_join_string_is_kept_until_it_is_revoked_and_then_stays_so() {
+    let scratch = Scratch::new();
+    let file = scratch.path("worker-join");
+    let farm = farm(&file);
+    let admin = farm.key("join");
+    let coordinator = farm.start_coordinator();
+    let first = fs::read_to_string(&file).expect("it was written");
+    coordinator.stop();
+
+    // A restart writes the same one, and makes no further credential.
+    let coordinator = farm.start_coordinator();
+    assert_eq!(fs::read_to_string(&file).expect("it was written"), first);
+    let credentials = with(&admin, &["token", "list", "--json"]).success();
+    assert_eq!(credentials.lines().count(), 1, "{credentials}");
+
+    with(&admin, &["token", "revoke", "1"]).success();
+    let refused = farm.start_worker_by(&["--join-file", text(&file)]).wait();
+    assert_eq!(refused.code(), Some(6));
+    coordinator.stop();
+    let key = farm.key("worker");
+    let way_out = [text(&key), "token 1", "revoked", "remove the file"];
+    run(farm.coordinator().args(["--log", "error"])).refusal(6, &way_out);
+
+    // The way out leads out, and the old string stays revoked.
+    fs::remove_file(&key).expect("it is there");
+    let _coordinator = farm.start_coordinator();
+    let second = fs::read_to_string(&file).expect("it was written");
+    farm.start_worker_by(&["--join-file", text(&file)]).wait_for_line("welcomes");
+    let refused = farm.start_worker_by(&["--join", first.trim()]).wait();
+    assert_eq!(refused.code(), Some(6), "{second}");
+}
+
+#[test]
+fn a_workers_join_string_needs_tls_and_a_file_of_its_own() {
+    let refused = |options: &str| run(&mut queens(&words(&format!("coordinator {options}"))));
+    refused("--worker-join-file w").usage("there is no join string without TLS");
+    refused("--worker-join-file w --insecure").usage("cannot be used");
+    refused("--worker-join-file w --tls-cert c --tls-key k").usage("cannot be used");
+    refused("--tls --worker-join-file w --join-file w").usage("name two files");
+}
+
+fn words(line: &str) -> Vec<&str> {
+    line.split(' ').collect()
+}
+
+/// Runs a client command with a join file.
+fn with(file: &Path, words: &[&str]) -> Outcome {
+    run(&mut queens(&[words, &["--join-file", text(file)]].concat()))
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("the path is text")
+}

@@ -1,0 +1,163 @@
+//! The farm as docker-compose.yml brings it up.
+
+use std::process::Command;
+
+use crate::client::{self, submit, total, wait_until_in_the_middle_of};
+use crate::docker::{USER, crash, docker, inspect, owner_and_mode, wait_for};
+use crate::farm::Farm;
+use crate::process;
+
+#[test]
+#[ignore = "needs Docker, root and the base image: deploy/README.md"]
+fn the_two_commands_of_the_readme_print_the_total() {
+    let farm = Farm::up(4);
+
+    let output = farm.compose(&["run", "--rm", "queens", "submit", "16", "--wait"]);
+
+    assert_eq!(output, format!("{}\n", vectors::total(16)));
+}
+
+#[test]
+#[ignore = "needs Docker, root and the base image: deploy/README.md"]
+fn totals_are_exact_although_a_worker_and_the_coordinator_are_killed() {
+    let farm = Farm::up(3);
+    // Two ways to cut the same board: two jobs that share nothing.
+    let [first, second] = [3, 4].map(|rows| submit(&farm.coordinator(), LONG, rows));
+
+    wait_until_in_the_middle_of(&farm.coordinator(), &first);
+    docker(&["kill", &farm.containers("worker")[0]]);
+
+    wait_until_in_the_middle_of(&farm.coordinator(), &second);
+    let coordinator = farm.coordinator();
+    docker(&["kill", &coordinator]);
+    // Docker takes a kill by hand for a wish and leaves the container alone.
+    docker(&["start", &coordinator]);
+    farm.wait_until_healthy();
+
+    assert_eq!(total(&farm.coordinator(), &first), vectors::total(LONG));
+    assert_eq!(total(&farm.coordinator(), &second), vectors::total(LONG));
+}
+
+#[test]
+#[ignore = "needs Docker, root and the base image: deploy/README.md"]
+fn a_farm_stopped_in_the_middle_ends_cleanly_and_goes_on_when_it_is_started() {
+    let farm = Farm::up(3);
+    let job = submit(&farm.coordinator(), LONG, 4);
+    wait_until_in_the_middle_of(&farm.coordinator(), &job);
+
+    farm.compose(&["stop"]);
+
+    // Docker kills what outlives its grace period: that would be 137.
+    for container in farm.all_containers() {
+        assert_eq!(inspect(&container, "{{.State.Status}} {{.State.ExitCode}}"), "exited 0");
+    }
+
+    farm.compose(&["start"]);
+    farm.wait_until_healthy();
+    assert_eq!(total(&farm.coordinator(), &job), vectors::total(LONG));
+}
+
+#[test]
+#[ignore = "needs Docker, root and the base image: deploy/README.md"]
+fn a_process_that_dies_is_started_again() {
+    let farm = Farm::up(1);
+
+    for container in farm.all_containers() {
+        crash(&container);
+
+        wait_for("the container to be started again", || {
+            inspect(&container, "{{.RestartCount}} {{.State.Running}}") == "1 true"
+        });
+    }
+
+    // And both are of use again.
+    farm.wait_until_healthy();
+    let output = farm.compose(&["run", "--rm", "queens", "submit", "10", "--wait"]);
+    assert_eq!(output, format!("{}\n", vectors::total(10)));
+}
+
+#[test]
+#[ignore = "needs Docker, root and the base image: deploy/README.md"]
+fn the_containers_hold_no_power_that_they_do_not_need() {
+    let farm = Farm::up(1);
+
+    for container in farm.all_containers() {
+        let users = docker(&["top", &container, "-eo", "uid,pid"]);
+        for process in users.lines().skip(1) {
+            assert!(process.starts_with(&USER.to_string()), "{users}");
+        }
+        assert_eq!(inspect(&container, "{{.HostConfig.ReadonlyRootfs}}"), "true");
+        assert_eq!(inspect(&container, "{{.HostConfig.CapDrop}}"), "[ALL]");
+        assert_eq!(inspect(&container, "{{.HostConfig.SecurityOpt}}"), "[no-new-privileges:true]");
+    }
+
+    for join in ["/run/queens/admin/join", "/run/queens/workers/join"] {
+        assert_eq!(owner_and_mode(&farm.coordinator(), join), (USER, 0o600));
+    }
+}
+
+#[test]
+#[ignore = "needs Docker, root and the base image: deploy/README.md"]
+fn workers_hold_a_credential_that_allows_nothing_but_to_count() {
+    let farm = Farm::up(1);
+    let worker = farm.containers("worker").remove(0);
+    let command = |words: &[&str]| {
+        process::run(Command::new("docker").args(["exec", &worker, "queens"]).args(words))
+    };
+
+    command(&["submit", "8"]).refusal(6, &["a worker's"]);
+    // What opens the farm to clients is not in the container.
+    command(&["jobs", "--join-file", "/run/queens/admin/join"]).refusal(5, &["does not exist"]);
+}
+
+#[test]
+#[ignore = "needs Docker, root and the base image: deploy/README.md"]
+fn a_command_leaves_a_killed_coordinator_dead() {
+    let farm = Farm::up(1);
+    let coordinator = farm.coordinator();
+    docker(&["kill", &coordinator]);
+
+    let status = process::run(&mut farm.compose_command(&["run", "--rm", "queens", "status", "1"]));
+
+    assert_eq!(status.code, Some(5), "{}", status.stderr);
+    assert!(status.stderr.contains("no coordinator answers"), "{}", status.stderr);
+    assert_eq!(inspect(&coordinator, "{{.State.Running}}"), "false");
+}
+
+#[test]
+#[ignore = "needs Docker, root and the base image: deploy/README.md"]
+fn each_worker_takes_one_processor_and_half_of_a_gibibyte() {
+    let farm = Farm::up(2);
+    farm.wait_for_workers(2);
+
+    assert_eq!(shares(&farm), vec![(1, 512 << 20); 2]);
+}
+
+#[test]
+#[ignore = "needs Docker, root and the base image: deploy/README.md"]
+fn workers_keep_to_narrow_limits_and_survive() {
+    let limits = &[("QUEENS_WORKER_CPUS", "0.5"), ("QUEENS_WORKER_MEMORY", "256m")];
+    let farm = Farm::up_with(3, limits);
+    farm.wait_for_workers(3);
+
+    assert_eq!(shares(&farm), vec![(1, 128 << 20); 3]);
+    let board = LIMITED.to_string();
+    let output = farm.compose(&["run", "--rm", "queens", "submit", &board, "--wait"]);
+    assert_eq!(output, format!("{}\n", vectors::total(LIMITED)));
+    for worker in farm.containers("worker") {
+        assert_eq!(inspect(&worker, "{{.State.OOMKilled}} {{.RestartCount}}"), "false 0");
+    }
+}
+
+/// Threads and memory, in bytes, of each worker that is connected.
+fn shares(farm: &Farm) -> Vec<(u64, u64)> {
+    let number = |value: &serde_json::Value| value.as_u64().expect("a number");
+    let workers = client::workers(&farm.coordinator());
+    workers.iter().map(|it| (number(&it["threads"]), number(&it["memory_bytes"]))).collect()
+}
+
+/// A board that takes half a minute of one processor by `rows`.
+const LONG: u32 = 18;
+
+/// A board that is counted by `halves`, whose lists take memory.
+const LIMITED: u32 = 19;

@@ -1,0 +1,95 @@
+//! The containers of the Kubernetes manifests. No cluster runs on the machines of the tests: the manifests are
+//! checked against the schemas, and what they say about each container (words, variables, user, limits,
+//! read-only root, volumes, secrets, probes) is translated for the compose tool, which runs it.
+
+mod cluster;
+
+use std::process::Command;
+
+use crate::client::{self, submit, total, wait_until_in_the_middle_of};
+use crate::docker::{docker, wait_for};
+use cluster::{Cluster, Manifests};
+
+#[test]
+#[ignore = "needs Docker, root and the base image: deploy/README.md"]
+fn the_containers_of_a_farm_count_although_the_coordinator_is_killed() {
+    let manifests = Manifests::of("farm");
+    let mut farm = Cluster::new();
+    let pod = manifests.pod("StatefulSet", "coordinator");
+    farm.add("coordinator", pod, &[]);
+    let coordinator = farm.start("coordinator");
+    let probe = |probe: &str| {
+        let command = &pod["containers"][0][probe]["exec"]["command"];
+        let words = command.as_array().expect("it is a probe by a command");
+        let words: Vec<&str> = words.iter().filter_map(|word| word.as_str()).collect();
+        let probed = Command::new("docker").arg("exec").arg(&coordinator).args(words).output();
+        probed.expect("docker runs").status.success()
+    };
+    wait_for("the coordinator to start", || probe("startupProbe"));
+    wait_for("the coordinator to be ready", || probe("readinessProbe"));
+    assert!(probe("livenessProbe"));
+
+    // As the README says: the secret is made in the coordinator's pod, and the workers wait for it.
+    let words = ["token", "create", "--role", "worker", "--owner", "cluster"];
+    let join = docker(&[&["exec", &coordinator, "queens"][..], &words].concat());
+    farm.make_secret("worker-join", &[("join", &join)]);
+    for name in ["worker-0", "worker-1"] {
+        farm.add(name, manifests.pod("Deployment", "worker"), &[]);
+        // Every processor takes about the same time with it, so that the job can be met in its middle.
+        farm.set(name, "QUEENS_BACKEND", "portable");
+        farm.start(name);
+    }
+    wait_for("the workers", || client::workers(&coordinator).len() == 2);
+    let workers = client::workers(&coordinator);
+    assert!(workers.iter().all(|worker| worker["machine"] == "node"), "{workers:?}");
+    assert!(workers.iter().any(|worker| worker["worker"] == "worker-1"), "{workers:?}");
+
+    let job = submit(&coordinator, LONG, 4);
+    wait_until_in_the_middle_of(&coordinator, &job);
+    docker(&["kill", &coordinator]);
+    assert!(!probe("livenessProbe"), "a dead coordinator is not alive");
+    docker(&["start", &coordinator]);
+    wait_for("the coordinator to start again", || probe("readinessProbe"));
+    assert_eq!(total(&coordinator, &job), vectors::total(LONG));
+}
+
+#[test]
+#[ignore = "needs Docker, root and the base image: deploy/README.md"]
+fn the_containers_of_the_shards_make_the_total() {
+    let manifests = Manifests::of("shards");
+    let (job, pod) = (manifests.find("Job", "count"), manifests.pod("Job", "count"));
+    // Kubernetes does not tell a pod how many there are, so the number stands in two places.
+    let words = pod["containers"][0]["args"].to_string();
+    assert!(words.contains(&format!("auto/{}", job["spec"]["completions"])), "{words}");
+
+    let mut shards = Cluster::new();
+    // The same words for a smaller board in fewer parts.
+    let smaller: &[(&str, &str)] = &[("22", "14"), ("auto/64", "auto/3")];
+    for index in 0..3 {
+        let name = format!("count-{index}");
+        shards.add(&name, pod, smaller);
+        shards.set(&name, "JOB_COMPLETION_INDEX", &index.to_string());
+        shards.run(&name);
+    }
+    shards.add("merge", manifests.pod("Job", "merge"), &[]);
+    assert_eq!(shards.run("merge"), format!("{}\n", vectors::total(14)));
+}
+
+#[test]
+#[ignore = "needs Docker, root and the base image: deploy/README.md"]
+fn no_container_holds_power_that_it_does_not_need() {
+    for folder in ["farm", "shards"] {
+        for pod in Manifests::of(folder).pods() {
+            assert_eq!(pod["automountServiceAccountToken"], false);
+            assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
+            let container = &pod["containers"][0];
+            assert_eq!(container["securityContext"]["readOnlyRootFilesystem"], true);
+            assert_eq!(container["securityContext"]["allowPrivilegeEscalation"], false);
+            assert_eq!(container["securityContext"]["capabilities"]["drop"][0], "ALL");
+            assert!(container["resources"]["limits"]["memory"].is_string(), "{container}");
+        }
+    }
+}
+
+/// A board that takes half a minute of one processor by `rows`.
+const LONG: u32 = 18;

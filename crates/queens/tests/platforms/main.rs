@@ -1,0 +1,22 @@
+//! The farm on each platform that `deploy` has files for, run as its README page says: real containers, kills,
+//! volumes, secrets and packages.
+//!
+//! Needs root, a Docker engine, the compose tool, the image's base image (deploy/README.md) and Debian's
+//! packages, so a plain `cargo test` leaves these tests out:
+//!
+//! ```text
+//! cargo test -p queens --test platforms -- --ignored            # all of them
+//! cargo test -p queens --test platforms swarm -- --ignored      # or one platform
+//! ```
+
+#[path = "../support/process.rs"]
+#[allow(dead_code)]
+mod process;
+
+mod client;
+mod compose;
+mod docker;
+mod farm;
+mod kubernetes;
+mod packages;
+mod swarm;

@@ -1,0 +1,154 @@
+//! The packages of `cargo xtask package`, installed as their users do, into folders that have no C library.
+
+use std::env::consts::ARCH;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+use tempfile::TempDir;
+
+use crate::docker::{TOP, run};
+
+#[test]
+#[ignore = "needs root and Debian's packages: deploy/packages/README.md"]
+fn the_program_needs_no_library_of_the_system() {
+    let root = Root::new();
+    let archive = package(".tar.gz");
+    run(Command::new("tar")
+        .args(["--strip-components=1", "-xf"])
+        .arg(archive)
+        .current_dir(root.path()));
+
+    let headers = run(Command::new("readelf")
+        .args(["--program-headers", "--dynamic"])
+        .arg(root.path().join("queens")));
+    assert!(headers.contains("LOAD"), "{headers}");
+    assert!(!headers.contains("INTERP") && !headers.contains("NEEDED"), "{headers}");
+    root.counts("/queens");
+}
+
+#[test]
+#[ignore = "needs root and Debian's packages: deploy/packages/README.md"]
+fn dpkg_installs_and_removes_the_deb() {
+    let root = Root::new();
+    let book = root.path().join("var/lib/dpkg");
+    fs::create_dir_all(book.join("updates")).expect("it can be made");
+    fs::create_dir_all(book.join("info")).expect("it can be made");
+    fs::write(book.join("status"), "").expect("it can be written");
+    let dpkg = |words: &[&str]| {
+        let folder = format!("--root={}", root.path().display());
+        run(Command::new("dpkg").args([&folder, "--force-not-root"]).args(words))
+    };
+
+    dpkg(&["--install", package(".deb").to_str().expect("the path is text")]);
+    root.counts("/usr/bin/queens");
+
+    dpkg(&["--remove", "queens"]);
+    assert!(!root.path().join("usr/bin/queens").exists());
+}
+
+#[test]
+#[ignore = "needs root and Debian's packages: deploy/packages/README.md"]
+fn rpm_installs_and_removes_the_rpm() {
+    let root = Root::new();
+    let rpm = |words: &[&str]| run(Command::new("rpm").arg("--root").arg(root.path()).args(words));
+
+    rpm(&["--install", package(".rpm").to_str().expect("the path is text")]);
+    root.counts("/usr/bin/queens");
+
+    rpm(&["--erase", "queens"]);
+    assert!(!root.path().join("usr/bin/queens").exists());
+}
+
+#[test]
+#[ignore = "needs root and Debian's packages: deploy/packages/README.md"]
+fn pip_installs_the_wheel_for_a_user() {
+    let root = Root::new();
+    // A Python that has pip, and leaves the system's alone.
+    run(Command::new("python3")
+        .args(["-m", "venv", "--system-site-packages"])
+        .arg(root.path().join("venv")));
+    let pip = root.path().join("venv/bin/pip");
+
+    let words = ["install", "--quiet", "--user", "--no-index", "--no-cache-dir"];
+    run(Command::new(pip).args(words).arg(package(".whl")).env("PYTHONUSERBASE", root.path()));
+
+    root.counts("/bin/queens");
+}
+
+#[test]
+#[ignore = "needs root and Debian's packages: deploy/packages/README.md"]
+fn the_program_for_the_other_processor_counts_under_an_emulator() {
+    if ARCH != "x86_64" {
+        return;
+    }
+    let folder = packages("aarch64-unknown-linux-gnu");
+    let made = [".tar.gz", ".deb", ".rpm", ".whl"].map(|end| with_end(&folder, end));
+    let root = Root::new();
+    run(Command::new("tar")
+        .args(["--strip-components=1", "-xf"])
+        .arg(&made[0])
+        .current_dir(root.path()));
+
+    let mut emulated = Command::new("qemu-aarch64-static");
+    emulated.arg(root.path().join("queens")).args(["count", "12"]);
+    assert_eq!(run(&mut emulated), format!("{}\n", vectors::total(12)));
+    assert!(run(Command::new("dpkg-deb").args(["--field"]).arg(&made[1])).contains("arm64"));
+    assert!(
+        run(Command::new("rpm")
+            .args(["--query", "--queryformat=%{ARCH}", "--package"])
+            .arg(&made[2]))
+        .contains("aarch64")
+    );
+}
+
+/// The package for this machine whose name ends so.
+fn package(end: &str) -> PathBuf {
+    static OWN: LazyLock<PathBuf> =
+        LazyLock::new(|| packages(&format!("{ARCH}-unknown-linux-gnu")));
+    with_end(&OWN, end)
+}
+
+/// Makes the packages for a target; their folder.
+fn packages(target: &str) -> PathBuf {
+    let words = ["xtask", "package", "--target", target];
+    run(Command::new(env!("CARGO")).args(words).current_dir(TOP));
+    Path::new(TOP).join("target/packages").join(target)
+}
+
+fn with_end(folder: &Path, end: &str) -> PathBuf {
+    let entries = fs::read_dir(folder).expect("the packages were made");
+    let mut paths = entries.map(|entry| entry.expect("it can be read").path());
+    let found = paths.find(|path| path.to_string_lossy().ends_with(end));
+    found.unwrap_or_else(|| panic!("there is no {end} in {}", folder.display()))
+}
+
+/// A folder to install into, with nothing in it.
+struct Root(TempDir);
+
+impl Root {
+    fn new() -> Root {
+        Root(TempDir::new().expect("a folder can be made"))
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Asserts that the program at this path counts where this folder, `/proc` and the kernel's random numbers
+    /// are all there is.
+    fn counts(&self, program: &str) {
+        let root = format!("--root={}", self.path().display());
+        for folder in ["proc", "dev"] {
+            fs::create_dir_all(self.path().join(folder)).expect("it can be made");
+        }
+        for (device, minor) in [("dev/random", "8"), ("dev/urandom", "9")] {
+            run(Command::new("mknod").arg(self.path().join(device)).args(["c", "1", minor]));
+        }
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "--pid", "--fork", "--mount-proc", &root]);
+        let total = run(command.args([program, "count", "12"]));
+        assert_eq!(total, format!("{}\n", vectors::total(12)));
+    }
+}

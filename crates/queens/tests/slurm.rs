@@ -1,0 +1,162 @@
+//! The scripts in deploy/slurm, as users submit them, on a cluster of three virtual nodes.
+//!
+//! Needs root and Debian's packages slurm-wlm and munge, so a plain `cargo test` leaves these tests out:
+//!
+//! ```text
+//! cargo test -p queens --test slurm -- --ignored
+//! ```
+
+#[path = "slurm/cluster.rs"]
+mod cluster;
+#[path = "support/mod.rs"]
+mod support;
+
+use cluster::{Cluster, SCRIPTS, Task, wait_for};
+use support::process::{Process, run};
+
+#[test]
+#[ignore = "needs root, slurm-wlm and munge: deploy/slurm/README.md"]
+fn parts_add_up_although_they_are_requeued_and_preempted() {
+    // Given four parts on two nodes, and a merge that waits for them
+    let cluster = Cluster::start();
+    let n = MEDIUM.to_string();
+    let parts = cluster.submit(&["--array=1-4", "part.sbatch", &n, "--method", "rows"]);
+    let merge = cluster.submit(&[&format!("--dependency=afterok:{parts}"), "merge.sbatch"]);
+    let counted = |part: u32| cluster.rows(&format!("part-{part}-of-4.db"));
+    wait_for("all parts to be in the middle", || (1..=4).all(|part| counted(part) > 0));
+
+    // When one is put back by hand, and one is preempted
+    cluster.scontrol(&["requeue", &format!("{parts}_1")]);
+    let last = cluster.tasks(&parts).pop().expect("there are parts");
+    cluster.preempt(&last.node.expect("it runs"));
+    cluster.wait_for_all();
+
+    // Then the total is right, and nobody else was started again.
+    assert_eq!(cluster.read("total.txt"), format!("{}\n", vectors::total(MEDIUM)));
+    let tasks = cluster.tasks(&parts);
+    assert!(tasks.iter().all(Task::is_completed), "{tasks:?}");
+    assert_eq!(restarts(&tasks), [1, 0, 0, 1], "{tasks:?}");
+    assert!(cluster.tasks(&merge)[0].is_completed());
+}
+
+#[test]
+#[ignore = "needs root, slurm-wlm and munge: deploy/slurm/README.md"]
+fn a_part_that_is_out_of_time_goes_on_in_its_next_turn_and_stays_away_when_it_is_cancelled() {
+    let cluster = Cluster::start();
+    let part =
+        cluster.submit(&["--array=1-1", "part.sbatch", &LARGE.to_string(), "--method", "rows"]);
+    let rows = || cluster.rows("part-1-of-1.db");
+    let task = || cluster.tasks(&part).remove(0);
+    wait_for("counts", || rows() > 0);
+
+    // Slurm signals within half a minute.
+    cluster.scontrol(&["update", &format!("jobid={part}"), "timelimit=1"]);
+    wait_for("the end of the turn", || task().restarts == 1);
+    cluster.scontrol(&["update", &format!("jobid={part}"), "timelimit=60"]);
+    let before = rows();
+    wait_for("the next turn to count", || rows() > before);
+
+    run(cluster.command("scancel").arg(&part)).success();
+    cluster.wait_for_all();
+    assert_eq!((task().state.as_str(), task().restarts), ("CANCELLED", 1));
+}
+
+#[test]
+#[ignore = "needs root, slurm-wlm and munge: deploy/slurm/README.md"]
+fn a_part_waits_for_a_ledger_that_another_process_has() {
+    // Given a process that has the ledger, as on a node that was cut off
+    let cluster = Cluster::start();
+    let mut count = cluster.command("queens");
+    count.args(["count", &LARGE.to_string(), "--shard", "1/1", "--ledger", "part-1-of-1.db"]);
+    let other = Process::start(&mut count, cluster.path("other.log"));
+    wait_for("counts", || cluster.rows("part-1-of-1.db") > 0);
+
+    let part = cluster.submit(&["--array=1-1", "part.sbatch", &LARGE.to_string()]);
+    let task = || cluster.tasks(&part).remove(0);
+    wait_for("a turn in vain", || task().restarts == 1);
+    other.kill();
+    let before = cluster.rows("part-1-of-1.db");
+
+    wait_for("a turn that counts", || cluster.rows("part-1-of-1.db") > before);
+}
+
+#[test]
+#[ignore = "needs root, slurm-wlm and munge: deploy/slurm/README.md"]
+fn a_farm_is_exact_although_its_coordinator_moves_and_a_worker_is_preempted() {
+    // Given a farm in the middle of a count
+    let cluster = Cluster::start();
+    let n = MEDIUM.to_string();
+    let coordinator = cluster.submit(&["coordinator.sbatch", &n, "--method", "rows"]);
+    let after = format!("--dependency=after:{coordinator}");
+    let workers = cluster.submit(&["--array=1-3", &after, "worker.sbatch"]);
+    wait_for("the count to be in the middle", || cluster.rows("farm.db") > 0);
+    let address = cluster.read("join");
+
+    // When a worker is preempted, and the coordinator has to go to another node
+    let worker = cluster.tasks(&workers).pop().expect("there are workers");
+    let here = cluster.tasks(&coordinator).remove(0).node.expect("it runs");
+    cluster.preempt(&worker.node.expect("it runs"));
+    cluster.scontrol(&["requeue", &coordinator]);
+    cluster.scontrol(&["update", &format!("jobid={coordinator}"), &format!("excnodelist={here}")]);
+    cluster.wait_for_all();
+
+    // Then the total is right, and the workers that were left alone have followed the coordinator.
+    assert_eq!(cluster.read("total.txt"), format!("{}\n", vectors::total(MEDIUM)));
+    let second = cluster.tasks(&coordinator).remove(0);
+    assert!(second.is_completed() && second.restarts == 1, "{second:?}");
+    assert!(second.node != Some(here) && address != cluster.read("join"), "{second:?}");
+    let workers = cluster.tasks(&workers);
+    assert!(workers.iter().all(Task::is_completed), "{workers:?}");
+    assert_eq!(restarts(&workers), [0, 0, 1], "{workers:?}");
+}
+
+#[test]
+#[ignore = "needs root, slurm-wlm and munge: deploy/slurm/README.md"]
+fn a_sweep_counts_each_board_and_a_part_that_fails_stops_the_merge() {
+    let cluster = Cluster::start();
+
+    cluster.submit(&["--array=8-13", "sweep.sbatch", "--method", "rows"]);
+    // There is no board of this size to count by that method.
+    let parts = cluster.submit(&["--array=1-2", "part.sbatch", "3", "--method", "halves"]);
+    let merge = cluster.submit(&[&format!("--dependency=afterok:{parts}"), "merge.sbatch"]);
+    cluster.wait_for_all();
+
+    for n in 8..=13 {
+        assert_eq!(cluster.read(&format!("q{n}.txt")), format!("{}\n", vectors::total(n)));
+    }
+    assert!(cluster.tasks(&parts).iter().all(|task| task.state == "FAILED"), "{parts}");
+    assert_eq!(cluster.tasks(&merge)[0].state, "CANCELLED");
+    assert!(!cluster.path("total.txt").exists());
+}
+
+#[test]
+#[ignore = "needs root, slurm-wlm and munge: deploy/slurm/README.md"]
+fn the_page_about_clusters_holds_word_by_word() {
+    // Given the commands of the page, one block after the other, for a smaller board
+    let page = include_str!("../../../docs/CLUSTER.md");
+    let blocks = page.split("```sh\n").skip(1).filter_map(|rest| Some(rest.split_once("```")?.0));
+    let blocks: Vec<String> = blocks.map(|block| block.replace("22", "14")).collect();
+    assert!(blocks.len() > 2, "the page has commands");
+    let cluster = Cluster::start();
+    let empty = "while [ -n \"$(squeue --noheader)\" ]; do sleep 1; done\n";
+
+    // When somebody types them, and waits for the jobs after each
+    let mut shell = cluster.command("bash");
+    shell.args(["-euo", "pipefail", "-c", &blocks.join(empty)]).env("scripts", SCRIPTS);
+    let said = run(&mut shell).success();
+
+    // Then they print the total, once for each way to count.
+    cluster.wait_for_all();
+    let total = vectors::total(14).to_string();
+    assert_eq!(said.lines().filter(|line| *line == total).count(), 2, "{said}");
+}
+
+fn restarts(tasks: &[Task]) -> Vec<u32> {
+    tasks.iter().map(|task| task.restarts).collect()
+}
+
+/// A board that takes half a minute of one processor by rows, in portable code.
+const MEDIUM: u32 = 18;
+
+/// A board that takes minutes.
+const LARGE: u32 = 20;

@@ -1,0 +1,61 @@
+//! A farm that wants credentials.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use super::process::{Outcome, Process};
+use super::{Farm, Scratch};
+
+/// A farm that wants credentials, and its own token.
+pub(crate) struct Guarded {
+    pub(crate) farm: Farm,
+    pub(crate) scratch: Scratch,
+    _coordinator: Process,
+}
+
+impl Guarded {
+    pub(crate) fn new() -> Guarded {
+        Guarded::with("")
+    }
+
+    /// With further options for the coordinator.
+    pub(crate) fn with(options: &str) -> Guarded {
+        let scratch = Scratch::new();
+        let option = format!("--token-file {} {options}", scratch.path("admin").display());
+        let farm = Farm::new(&option, "--report-ms 0");
+        let coordinator = farm.start_coordinator();
+        Guarded { farm, scratch, _coordinator: coordinator }
+    }
+
+    /// Runs a client command with the token in a file.
+    pub(crate) fn client(&self, token: &str, words: &[&str]) -> Outcome {
+        let file = self.scratch.path(token).display().to_string();
+        self.farm.client(&[words, &["--token-file", &file]].concat())
+    }
+
+    /// A new credential, in a file of its own; its secret.
+    pub(crate) fn create(&self, role: &str, owner: &str) -> (String, String) {
+        let words = ["token", "create", "--role", role, "--owner", owner];
+        let secret = self.client("admin", &words).success();
+        let name = format!("{role}-{owner}");
+        self.write(&name, &secret);
+        (name, secret.trim().into())
+    }
+
+    pub(crate) fn write(&self, name: &str, secret: &str) -> PathBuf {
+        let path = self.scratch.path(name);
+        fs::write(&path, secret).expect("it can be written");
+        fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).expect("it is ours");
+        path
+    }
+
+    pub(crate) fn start_worker(&self, token: &str) -> Process {
+        self.farm.start_worker_with(&format!("--token-file {}", self.scratch.path(token).display()))
+    }
+
+    pub(crate) fn job(&self) -> serde_json::Value {
+        let text = self.client("admin", &["status", "1", "--json"]).success();
+        serde_json::from_str(&text).expect("it is JSON")
+    }
+}

@@ -1,0 +1,125 @@
+//! Who a request comes from, and what that allows.
+
+use farm::{JobView, Origin};
+use ledger::Role;
+use tonic::Status;
+
+/// The owner of whoever can connect where no credential is needed, and of the worker of a count without a
+/// server.
+pub const LOCAL_OWNER: &str = "local";
+
+/// The greatest priority that somebody who is no admin may give a job, and the least without its sign.
+const MOST_PRIORITY: i32 = 100;
+
+/// Who a request comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Who answers for it.
+    pub owner: String,
+    /// What is allowed.
+    pub role: Role,
+    /// The credential's number; `None` for the coordinator's own token and for open access.
+    pub credential: Option<u64>,
+}
+
+/// What a request needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Right {
+    /// To count.
+    Count,
+    /// To see jobs.
+    See,
+    /// To submit and change jobs.
+    Change,
+    /// To decide who may do what, and who is believed.
+    Decide,
+}
+
+impl Identity {
+    /// Whether it showed no credential and needs none.
+    pub(super) fn is_anonymous(&self) -> bool {
+        self.credential.is_none() && self.owner == LOCAL_OWNER
+    }
+
+    fn has(&self, right: Right) -> bool {
+        match self.role {
+            Role::Admin => true,
+            Role::Submitter => matches!(right, Right::See | Right::Change),
+            Role::Viewer => right == Right::See,
+            Role::Worker => right == Right::Count,
+        }
+    }
+
+    /// Refuses a change of somebody else's job. An admin may change every job.
+    ///
+    /// # Errors
+    ///
+    /// A status that says whose it is.
+    pub fn require_own(&self, job: &JobView) -> Result<(), Status> {
+        let JobView { id, origin: Origin { owner, .. }, .. } = job;
+        if self.role == Role::Admin || *owner == self.owner {
+            return Ok(());
+        }
+        Err(Status::permission_denied(format!(
+            "job {id} is {owner:?}'s, and this credential is {:?}'s: only its owner and an admin may change it",
+            self.owner
+        )))
+    }
+
+    /// Refuses a priority that the role does not allow.
+    ///
+    /// # Errors
+    ///
+    /// A status that says which priorities it allows.
+    pub fn require_priority(&self, priority: i32) -> Result<(), Status> {
+        let allowed = match self.role {
+            Role::Admin => i32::MIN..=i32::MAX,
+            Role::Submitter | Role::Viewer | Role::Worker => -MOST_PRIORITY..=MOST_PRIORITY,
+        };
+        if allowed.contains(&priority) {
+            return Ok(());
+        }
+        Err(Status::permission_denied(format!(
+            "the priority {priority} is for admins only: give one from -{MOST_PRIORITY} to {MOST_PRIORITY}"
+        )))
+    }
+
+    /// Refuses a request for which the role does not suffice.
+    ///
+    /// # Errors
+    ///
+    /// A status that says what would.
+    pub fn require(&self, right: Right) -> Result<(), Status> {
+        if self.has(right) {
+            return Ok(());
+        }
+        let wanted = match right {
+            Right::Count => "a worker",
+            Right::See => "a viewer or a submitter",
+            Right::Change => "a submitter",
+            Right::Decide => "an admin",
+        };
+        let role = self.role.name();
+        Err(Status::permission_denied(format!(
+            "this credential is a {role}'s, and this needs that of {wanted}; ask whoever runs the farm for one"
+        )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_role_has_its_rights_and_no_others() {
+        let allowed = |role| {
+            let identity = Identity { owner: "o".into(), role, credential: None };
+            let all = [Right::Count, Right::See, Right::Change, Right::Decide];
+            all.map(|right| identity.require(right).is_ok())
+        };
+        assert_eq!(allowed(Role::Admin), [true; 4]);
+        assert_eq!(allowed(Role::Submitter), [false, true, true, false]);
+        assert_eq!(allowed(Role::Viewer), [false, true, false, false]);
+        assert_eq!(allowed(Role::Worker), [true, false, false, false]);
+    }
+}

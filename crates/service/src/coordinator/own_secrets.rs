@@ -1,0 +1,52 @@
+//! The secrets that a coordinator keeps in the folder beside its ledger for itself and its own workers.
+
+use ledger::{CredentialChange, Ledger, LedgerFault, Role};
+
+use super::credentials::{ADMIN_OWNER, Known, status};
+use crate::error::ServiceError;
+use crate::{KeyFolder, Token};
+
+/// The key with which the coordinator of a ledger seals its loans, from the folder of its secrets.
+///
+/// # Errors
+///
+/// [`ServiceError::SecretFile`], if the key cannot be read or made.
+pub fn loan_key(keys: &KeyFolder) -> Result<farm::LoanKey, ServiceError> {
+    const NAME: &str = "loans";
+    let bytes = keys.read_or_make(NAME, || rand::random::<[u8; 32]>().to_vec())?;
+    let bytes = bytes.try_into().map_err(|_| ServiceError::SecretFile {
+        path: keys.path(NAME),
+        reason: "it must hold 32 bytes; remove it, and workers count anew what they hold".into(),
+    })?;
+    Ok(farm::LoanKey::new(bytes))
+}
+
+/// The secret for the workers of whoever runs the farm, which allows nothing but to count. It is in the folder
+/// of secrets, and made when it is first asked for; the ledger knows its hash.
+///
+/// # Errors
+///
+/// [`ServiceError::SecretFile`], if the secret cannot be read or made, or was revoked;
+/// [`ServiceError::Ledger`], if the ledger cannot be read or written.
+pub fn worker_token(keys: &KeyFolder, ledger: &Ledger) -> Result<Token, ServiceError> {
+    keys.create()?;
+    let path = keys.path("worker");
+    let token = Token::read_or_make(&path)?;
+    let at_ledger = |fault: LedgerFault| fault.at(ledger.path());
+    let known: Known = ledger.credentials().map_err(at_ledger)?.into_iter().collect();
+    match known.by_hash(&token.hash()) {
+        None => {
+            let credential = known.next(&token, ADMIN_OWNER, Role::Worker, None);
+            ledger.change_credential(&CredentialChange::Add(credential)).map_err(at_ledger)?;
+        }
+        Some(credential) if status(credential).is_some() => {
+            let reason = format!(
+                "it is token {}, which was revoked; remove the file, and a new secret is made",
+                credential.id
+            );
+            return Err(ServiceError::SecretFile { path, reason });
+        }
+        Some(_) => {}
+    }
+    Ok(token)
+}

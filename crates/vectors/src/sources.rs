@@ -1,0 +1,111 @@
+//! The figures that the literature prints, from `vectors/sources.toml`, and how each is reproduced.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+/// A publication.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Source {
+    /// A short name, by which figures refer to it.
+    pub name: String,
+    /// Who wrote it.
+    pub author: String,
+    /// When it appeared, if that is known.
+    pub year: Option<u16>,
+    /// Where it appeared: title and place.
+    pub place: String,
+}
+
+/// A value or a claim that a source prints, with the command that reproduces it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// Its name. The part before the slash is common to the figures of one subject.
+    pub name: String,
+    /// The name of its source.
+    pub source: String,
+    /// What the value is.
+    pub claim: String,
+    /// The value that the source prints.
+    pub says: String,
+    /// The words after `queens` that reproduce it, separated by spaces.
+    pub run: String,
+    /// What of the output is the value: `text` is all of it, `lines` is the number of its lines, and
+    /// anything else is a JSON pointer into the list of its lines, each of which is a JSON value.
+    pub take: String,
+    /// A second JSON pointer. The value is then the quotient of the first by the second.
+    pub over: Option<String>,
+    /// For measured figures, the factor by which the value may differ and still agrees. Figures without it are
+    /// exact, and so are those with `at_most`.
+    pub within: Option<f64>,
+    /// Whether the source only says that the value is at most this.
+    #[serde(default)]
+    pub at_most: bool,
+    /// The value here, where it is known to differ and `why` explains it.
+    pub ours: Option<String>,
+    /// Why the value differs here, or may differ if it is measured: one sentence that was checked.
+    pub why: Option<String>,
+    /// Whether it takes longer than a second or two.
+    #[serde(default)]
+    pub slow: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sources {
+    source: Vec<Source>,
+    figure: Vec<Figure>,
+}
+
+static SOURCES: LazyLock<Sources> = LazyLock::new(|| {
+    let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/sources.toml"));
+    toml::from_str(text).expect("vectors/sources.toml holds the figures")
+});
+
+/// All figures, in the order of the file.
+#[must_use]
+pub fn figures() -> &'static [Figure] {
+    &SOURCES.figure
+}
+
+impl Figure {
+    /// Where it is printed.
+    ///
+    /// # Panics
+    ///
+    /// If the file does not describe the source, which a test excludes.
+    #[must_use]
+    pub fn source(&self) -> &'static Source {
+        let mut sources = SOURCES.source.iter();
+        sources.find(|source| source.name == self.source).expect("each source is described")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_figure_has_its_own_name_and_a_source_and_each_source_a_figure() {
+        let mut names: Vec<&str> = figures().iter().map(|figure| figure.name.as_str()).collect();
+        names.sort_unstable();
+        assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
+        let used: Vec<&str> = figures().iter().map(|it| it.source().name.as_str()).collect();
+        for source in &SOURCES.source {
+            assert!(used.contains(&source.name.as_str()), "{} has no figure", source.name);
+        }
+    }
+
+    #[test]
+    fn a_value_of_ours_comes_with_a_reason_and_with_an_exact_figure() {
+        for Figure { name, says, within, ours, why, .. } in figures() {
+            let differs = ours.is_some();
+            assert!(!differs || (why.is_some() && within.is_none()), "{name}");
+            assert_ne!(ours.as_ref(), Some(says), "{name}");
+            assert!(why.is_none() || differs || within.is_some(), "{name} explains nothing");
+            assert!(within.is_none_or(|factor| factor > 1.0), "{name}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! `cargo xtask package`: the static program, and the archive, deb, rpm and wheel that carry it.
+//!
+//! The tools that make them come from crates.io and PyPI into `target/packages/tools`, at fixed versions.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::{Step, cargo};
+
+const FOLDER: &str = "target/packages";
+const TOOLS: &str = "target/packages/tools";
+/// A Rust compiler for aarch64, which deploy/packages/cross-aarch64 makes.
+const CROSS: &str = "target/packages/cross";
+
+const OF_CRATES_IO: [&str; 2] = ["cargo-deb@3.8.0", "cargo-generate-rpm@0.21.1"];
+const OF_PYPI: &str = "maturin==1.16.0";
+
+const X86_64: &str = "x86_64-unknown-linux-gnu";
+const AARCH64: &str = "aarch64-unknown-linux-gnu";
+
+/// What packages are made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Target {
+    /// 64-bit x86
+    #[value(name = X86_64)]
+    X86_64,
+    /// 64-bit ARM
+    #[value(name = AARCH64)]
+    Aarch64,
+}
+
+impl Target {
+    fn triple(self) -> &'static str {
+        match self {
+            Target::X86_64 => X86_64,
+            Target::Aarch64 => AARCH64,
+        }
+    }
+
+    fn is_this_machine(self) -> bool {
+        self.triple().starts_with(std::env::consts::ARCH)
+    }
+
+    /// Where cargo builds. Another compiler than this machine's has a folder of its own.
+    fn builds(self) -> PathBuf {
+        let builds = if self.is_this_machine() { "target" } else { "target/packages/build" };
+        absolute(builds)
+    }
+
+    /// Where the packages go.
+    fn folder(self) -> PathBuf {
+        absolute(FOLDER).join(self.triple())
+    }
+
+    /// A step that compiles for this target, with the C library as a part of the program.
+    fn compiling(self, step: Step) -> Step {
+        let step = step
+            .env("RUSTFLAGS", "-C target-feature=+crt-static")
+            .env("CARGO_TARGET_DIR", self.builds())
+            .args(["--locked", "--profile", "dist", "--target", self.triple()]);
+        match self {
+            Target::Aarch64 if !self.is_this_machine() => step
+                .env("RUSTC", absolute(CROSS).join("usr/bin/rustc"))
+                .env("LD_LIBRARY_PATH", absolute(CROSS).join("usr/lib/x86_64-linux-gnu"))
+                .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc"),
+            Target::X86_64 | Target::Aarch64 => step,
+        }
+    }
+}
+
+/// Makes the packages for a target, for this machine's if none is named, and lists them with their sizes.
+pub(crate) fn run(target: Option<Target>) -> Result<(), u8> {
+    let all = [Target::X86_64, Target::Aarch64];
+    let own = all.into_iter().find(|target| target.is_this_machine());
+    let target =
+        target.or(own).ok_or_else(|| fault("there are packages for x86-64 and aarch64 only"))?;
+    let folder = target.folder();
+    if folder.exists() {
+        fs::remove_dir_all(&folder).map_err(|error| fault(&error.to_string()))?;
+    }
+    fs::create_dir_all(&folder).map_err(|error| fault(&error.to_string()))?;
+    tools()?;
+    if !target.is_this_machine() {
+        Step::new("deploy/packages/cross-aarch64").args([CROSS]).run()?;
+    }
+    target.compiling(cargo("build")).args(["--package", "queens"]).run()?;
+    archive(target)?;
+    deb(target)?;
+    rpm(target)?;
+    wheel(target)?;
+    list(&folder)
+}
+
+/// Installs what makes packages; a second call finds it.
+fn tools() -> Result<(), u8> {
+    cargo("install").args(["--quiet", "--locked", "--root", TOOLS]).args(OF_CRATES_IO).run()?;
+    if !Path::new(TOOLS).join("bin/pip").exists() {
+        Step::new("python3").args(["-m", "venv", TOOLS]).run()?;
+    }
+    tool("pip").args(["install", "--quiet", "--disable-pip-version-check", OF_PYPI]).run()
+}
+
+fn tool(name: &str) -> Step {
+    Step::new(absolute(TOOLS).join("bin").join(name))
+}
+
+/// The program with its texts, as a folder in an archive.
+fn archive(target: Target) -> Result<(), u8> {
+    let name = format!("queens-{}-{}", env!("CARGO_PKG_VERSION"), target.triple());
+    let step = Step::new("tar").args(["--create", "--gzip", "--owner=0", "--group=0"]);
+    let step = step.args([format!("--transform=s,^,{name}/,")]).args(["--file"]);
+    let step = step.args([target.folder().join(format!("{name}.tar.gz"))]);
+    let step = step.args(["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"]);
+    let program = target.builds().join(target.triple()).join("dist");
+    step.args(["--directory"]).args([program]).args(["queens"]).run()
+}
+
+fn deb(target: Target) -> Result<(), u8> {
+    let step = tool("cargo-deb").args(["--package", "queens", "--no-build", "--no-strip"]);
+    let step = step.args(["--profile", "dist", "--target", target.triple()]).args(["--output"]);
+    step.args([target.folder()]).env("CARGO_TARGET_DIR", target.builds()).run()
+}
+
+fn rpm(target: Target) -> Result<(), u8> {
+    let step = tool("cargo-generate-rpm").args(["generate-rpm", "--package", "crates/queens"]);
+    // Old versions of rpm read xz, too.
+    let step = step.args(["--payload-compress", "xz", "--profile", "dist"]);
+    let step = step.args(["--target", target.triple(), "--output"]).args([target.folder()]);
+    step.env("CARGO_TARGET_DIR", target.builds()).run()
+}
+
+fn wheel(target: Target) -> Result<(), u8> {
+    let step = target.compiling(tool("maturin").args(["build"]));
+    step.args(["--out"]).args([target.folder()]).within("deploy/packages").run()
+}
+
+fn list(folder: &Path) -> Result<(), u8> {
+    let unreadable = |error: std::io::Error| fault(&error.to_string());
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        files.push((entry.path(), entry.metadata().map_err(unreadable)?.len()));
+    }
+    files.sort();
+    for (path, bytes) in files {
+        println!("{:>5.1} MB  {}", bytes as f64 / 1e6, path.display());
+    }
+    Ok(())
+}
+
+fn fault(reason: &str) -> u8 {
+    eprintln!("cargo xtask package: {reason}");
+    1
+}
+
+/// A path from the top of the checkout, where `cargo xtask` is called.
+fn absolute(path: &str) -> PathBuf {
+    std::path::absolute(path).expect("the path is not empty, and there is a current folder")
+}
