@@ -52,6 +52,7 @@ pub mod rules;
 mod scheduler;
 mod session;
 mod slice;
+mod stats;
 mod suspects;
 mod tally;
 
@@ -80,5 +81,6 @@ pub use rows::{
 };
 pub use session::{WorkerView, threads_that_fit};
 pub use slice::{NoSlice, Slice};
+pub use stats::Stats;
 pub use suspects::Suspect;
 pub use tally::{Claim, Digest, Tally};

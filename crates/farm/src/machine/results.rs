@@ -147,6 +147,7 @@ impl Farm {
         let job = self.jobs.get_mut(&report.job).expect("jobs are never removed");
         job.tasks_done += range.len();
         job.total = job.total.checked_add(tally.count.into()).expect("a total fits 128 bits");
+        self.stats.accepted(range.len(), report.busy_us);
         if audit {
             job.audits.want(Unaudited { range, maker, kernel });
             self.find_audits(report.job);
@@ -249,6 +250,7 @@ impl Farm {
             dispute.settling = true;
             self.settling += 1;
             let wrong: Vec<Party> = dispute.wrong(claim, across).into_iter().collect();
+            self.stats.proven_wrong += wrong.len() as u64;
             self.distrust(wrong.iter().cloned());
             let command = LedgerCommand::Settle { report, author, wrong };
             self.command(command, Pending::Settle { session, report });
@@ -288,6 +290,7 @@ impl Farm {
     }
 
     pub(super) fn ack(&mut self, session: SessionId, report: &Report, verdict: Verdict) {
+        self.stats.answered(verdict);
         if self.sessions.contains_key(&session) {
             self.effects.push(Effect::Ack { session, ack: Ack::of(report, verdict) });
         }

@@ -16,5 +16,6 @@ mod poison;
 mod restarts;
 mod slices;
 mod stage;
+mod stats;
 mod strangers;
 mod verdicts;
