@@ -401,6 +401,7 @@ impl Pair {
             worker: worker.into(),
             machine: worker.into(),
             build: "1.2.3".into(),
+            backend: "portable".into(),
             instance: session.0,
             threads: 1,
             memory: 0,

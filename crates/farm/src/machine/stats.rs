@@ -1,8 +1,11 @@
 //! What those who watch the farm may ask it.
 
+use std::collections::BTreeMap;
+
 use super::Farm;
 use super::staff::Staff;
-use crate::{JobState, JobView, Stats};
+use crate::session::Session;
+use crate::{JobState, JobView, KernelName, Stats};
 
 impl Farm {
     /// What has happened since the farm began.
@@ -13,6 +16,16 @@ impl Farm {
     /// How many workers are connected.
     pub fn workers(&self) -> usize {
         self.sessions.len()
+    }
+
+    /// How many counting threads the connected workers have, by the kernel that they use. The name is empty for
+    /// those of workers that name none of [`KernelName::ALL`].
+    pub fn threads_by_kernel(&self) -> BTreeMap<KernelName, u64> {
+        let mut threads = BTreeMap::new();
+        for (kernel, of_it) in self.sessions.values().map(Session::kernel) {
+            *threads.entry(kernel).or_default() += u64::from(of_it);
+        }
+        threads
     }
 
     /// How many leases workers hold.

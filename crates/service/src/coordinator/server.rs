@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use farm::{AuditPolicy, JobId, JobView, Origin, Problem, Refusal, Slice, WorkerMessage};
+use farm::{AuditPolicy, Hello, JobId, JobView, Origin, Problem, Refusal, Slice, WorkerMessage};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
@@ -189,16 +189,9 @@ impl From<NoPlan> for Status {
 }
 
 fn decode(message: v1::WorkRequest) -> Result<WorkerMessage, WireError> {
-    // The build and the backend of a worker are only logged.
-    let told = match &message.message {
-        Some(v1::work_request::Message::Hello(hello)) => {
-            Some((hello.build.clone(), hello.backend.clone()))
-        }
-        _ => None,
-    };
     let message = message.try_into()?;
-    if let (WorkerMessage::Hello(hello), Some((build, backend))) = (&message, told) {
-        tracing::info!(worker = hello.worker, build, backend, "worker says hello");
+    if let WorkerMessage::Hello(Hello { worker, build, backend, .. }) = &message {
+        tracing::info!(worker, build, backend, "worker says hello");
     }
     Ok(message)
 }
