@@ -24,13 +24,8 @@ pub enum JobState {
 
 impl JobState {
     /// All states.
-    pub const ALL: [JobState; 5] = [
-        JobState::Running,
-        JobState::Paused,
-        JobState::Held,
-        JobState::Done,
-        JobState::Cancelled,
-    ];
+    pub const ALL: [JobState; 5] =
+        [JobState::Running, JobState::Paused, JobState::Held, JobState::Done, JobState::Cancelled];
 
     /// The state's name in messages and ledgers.
     pub fn name(self) -> &'static str {

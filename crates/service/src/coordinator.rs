@@ -14,6 +14,7 @@ mod allowance;
 mod bucket;
 mod budget;
 mod credentials;
+mod http;
 mod hub;
 mod identity;
 mod listen;

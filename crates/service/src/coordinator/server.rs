@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::middleware::from_fn;
 use farm::{AuditPolicy, Hello, JobId, JobView, Origin, Problem, Refusal, Slice, WorkerMessage};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, watch};
@@ -24,6 +25,7 @@ use wire::{MAX_MESSAGE_BYTES, WireError, v1};
 use super::admin::Admin;
 use super::budget::{Budget, Cost};
 use super::credentials::{Gate, budget, identity};
+use super::http::only_grpc;
 use super::listen::Admission;
 use super::payers::Payers;
 use super::phase::{Late, name};
@@ -65,7 +67,8 @@ where
     let first = phases.borrow().clone();
     first.tell(&reporter).await;
     let late = Late::default();
-    let routes = Routes::new(health).into_axum_router().fallback_service(late.clone());
+    let health = Routes::new(health).into_axum_router().route_layer(from_fn(only_grpc));
+    let routes = health.fallback_service(late.clone());
     let reflection = tonic_reflection::server::Builder::configure()
         .register_encoded_file_descriptor_set(wire::DESCRIPTORS)
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
@@ -73,6 +76,7 @@ where
         .map_err(anyhow::Error::from)?;
 
     let server = Server::builder()
+        .accept_http1(true)
         .timeout(ANSWER_TIMEOUT)
         .http2_keepalive_interval(Some(Duration::from_secs(10)))
         .http2_keepalive_timeout(Some(Duration::from_secs(10)))
@@ -88,7 +92,7 @@ where
             let phase = phases.borrow_and_update().clone();
             phase.tell(&reporter).await;
             if let Phase::Serving(credentials, hub) = phase {
-                late.open(|| farm_routes(credentials, hub, reflection.clone()));
+                late.open(|| routes_of(credentials, hub, reflection.clone()));
             }
             if phases.changed().await.is_err() {
                 // Nobody can change it any more.
@@ -102,13 +106,14 @@ where
     }
 }
 
-/// All services that need a credential.
-fn farm_routes(
+/// Everything that needs a credential: the gRPC services, and what is read over HTTP.
+fn routes_of(
     credentials: Credentials,
     hub: HubHandle,
     reflection: ServerReflectionServer<impl ServerReflection>,
 ) -> Routes {
     let gate = Gate { credentials: credentials.clone(), payers: Payers::default() };
+    let pages = super::http::routes(gate.clone());
     let admin =
         AdminServiceServer::new(Admin { hub: hub.clone(), credentials: credentials.clone() });
     let services = Services { hub, plans: Arc::default(), credentials };
@@ -116,10 +121,12 @@ fn farm_routes(
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
     let jobs = JobsServiceServer::new(services).max_decoding_message_size(MAX_MESSAGE_BYTES);
-    Routes::new(InterceptedService::new(farm, gate.clone()))
+    let services = Routes::new(InterceptedService::new(farm, gate.clone()))
         .add_service(InterceptedService::new(jobs, gate.clone()))
         .add_service(InterceptedService::new(admin, gate.clone()))
-        .add_service(InterceptedService::new(reflection, gate))
+        .add_service(InterceptedService::new(reflection, gate));
+    let services = services.into_axum_router().reset_fallback();
+    services.route_layer(from_fn(only_grpc)).merge(pages).into()
 }
 
 #[derive(Clone)]

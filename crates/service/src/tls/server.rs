@@ -11,7 +11,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::server::{ClientHello, NoServerSessionStorage, ResolvesServerCert};
 use tokio_rustls::rustls::sign::CertifiedKey;
 
-use super::{ALPN, Authority, VERSIONS, provider};
+use super::{Authority, HTTP_1, HTTP_2, VERSIONS, provider};
 use crate::{ServiceError, secret_file};
 
 /// How often a certificate's age is looked at.
@@ -107,7 +107,7 @@ impl ServerTls {
             .map_err(anyhow::Error::from)?
             .with_no_client_auth()
             .with_cert_resolver(shown);
-        config.alpn_protocols = vec![ALPN.into()];
+        config.alpn_protocols = vec![HTTP_2.into(), HTTP_1.into()];
         // Connections last for days, so that resuming them is not worth the memory.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;

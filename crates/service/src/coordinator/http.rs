@@ -1,0 +1,100 @@
+//! What a coordinator answers besides gRPC: its page, on the same port, over HTTP/1.1 or HTTP/2.
+//!
+//! ```text
+//!   request ──► another site's form? ──► Guard: who is it, and may they see? ──► handler
+//!                                          Authorization: Bearer SECRET
+//!                                          or the cookie of a login
+//! ```
+//!
+//! A handler finds its caller in the request's extensions, as [`Identity`](super::Identity), and asks it for
+//! any further right.
+
+mod fault;
+mod guard;
+mod login;
+mod logins;
+
+use std::convert::Infallible;
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request};
+use axum::http::{HeaderValue, Version, header};
+use axum::middleware::{Next, from_fn_with_state, map_response};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use tonic::Status;
+use tonic::codegen::http;
+use tower_http::csrf::CsrfLayer;
+
+use self::fault::Fault;
+use self::guard::Guard;
+use super::credentials::Gate;
+
+/// The longest form, bytes.
+const MAX_FORM: usize = 16 << 10;
+
+/// All routes. Those of `readers` are answered to whoever may see the farm, and to nobody else.
+pub(super) fn routes(gate: Gate) -> Router {
+    let guard = Guard::new(gate);
+    let readers: Router<Guard> = Router::new()
+        .route("/", get(login::front))
+        .route_layer(from_fn_with_state(guard.clone(), guard::admit));
+    let anybody: Router<Guard> = Router::new()
+        .route("/login", get(login::form).post(login::begin))
+        .route("/logout", post(login::end))
+        .fallback(nothing);
+    readers
+        .merge(anybody)
+        .merge(page::assets())
+        .layer(DefaultBodyLimit::max(MAX_FORM))
+        .layer(CsrfLayer::new())
+        .layer(map_response(harden))
+        .with_state(guard)
+}
+
+/// There is no page and no service of that name.
+async fn nothing(request: Request) -> Response {
+    match is_grpc(&request) {
+        true => Status::unimplemented("there is no such service").into_http(),
+        false => Fault::not_found("there is no such page").into_response(),
+    }
+}
+
+/// What a browser may do with an answer: nothing but show it, with what comes from here.
+async fn harden(mut answer: Response) -> Response {
+    const HEADERS: [(header::HeaderName, &str); 6] = [
+        (
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+             form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+        ),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (header::HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    for (name, value) in HEADERS {
+        answer.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    answer
+}
+
+/// Refuses what is no gRPC. A browser can send a form to any site over HTTP/1.1, with the address of whoever
+/// opened it; it can neither do so over HTTP/2 without TLS nor claim that a form is gRPC.
+pub(super) async fn only_grpc(request: Request, next: Next) -> Result<Response, Infallible> {
+    Ok(match is_grpc(&request) {
+        true => next.run(request).await,
+        false => Fault::no_grpc().into_response(),
+    })
+}
+
+/// Whether a request is one of gRPC.
+pub(super) fn is_grpc<B>(request: &http::Request<B>) -> bool {
+    let kind = request.headers().get(header::CONTENT_TYPE);
+    let names_it = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/grpc"));
+    request.version() == Version::HTTP_2 && names_it
+}
+
+#[cfg(test)]
+mod tests;
