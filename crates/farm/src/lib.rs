@@ -53,6 +53,7 @@ mod scheduler;
 mod session;
 mod slice;
 mod stats;
+mod survey;
 mod suspects;
 mod tally;
 
@@ -82,5 +83,6 @@ pub use rows::{
 pub use session::{WorkerView, threads_that_fit};
 pub use slice::{NoSlice, Slice};
 pub use stats::Stats;
+pub use survey::{Cell, PlanMap, Progress, Survey, WorkerSight};
 pub use suspects::Suspect;
 pub use tally::{Claim, Digest, Tally};

@@ -20,6 +20,10 @@ pub(crate) struct Session {
     pub(crate) outstanding: u64,
     /// It asked for no more work.
     pub(crate) leaving: bool,
+    /// When it joined, or last reported something or said that it was getting on.
+    pub(crate) heard_at: Millis,
+    /// Tasks that it has reported.
+    pub(crate) counted: u64,
     /// Deadlines missed since it last reported something: those who missed fewer come first.
     pub(crate) missed: u32,
     /// It missed a deadline: until then, or until it reports something, it is lent nothing.
@@ -38,7 +42,7 @@ pub(crate) struct Process {
 }
 
 impl Session {
-    pub(crate) fn new(owner: String, hello: &Hello) -> Session {
+    pub(crate) fn new(owner: String, hello: &Hello, now: Millis) -> Session {
         Session {
             process: Process { owner: owner.clone(), instance: hello.instance },
             author: Author {
@@ -52,6 +56,8 @@ impl Session {
             credit: hello.credit,
             outstanding: 0,
             leaving: false,
+            heard_at: now,
+            counted: 0,
             missed: 0,
             rests_until: None,
             leases: BTreeSet::new(),

@@ -16,6 +16,7 @@ mod results;
 mod sessions;
 mod staff;
 mod stats;
+mod survey;
 mod suspicions;
 mod trust;
 

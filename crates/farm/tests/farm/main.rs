@@ -18,4 +18,5 @@ mod slices;
 mod stage;
 mod stats;
 mod strangers;
+mod survey;
 mod verdicts;

@@ -8,8 +8,8 @@ use anyhow::anyhow;
 use bytesize::ByteSize;
 use farm::{
     AuditPolicy, Config, Dismissal, Effect, Event, Farm, Held, Hello, JobId, JobView, Known,
-    LedgerCommand, LoanKey, Millis, Origin, Party, Plan, Refusal, RequestId, SessionId, Slice,
-    Suspect, WorkerView,
+    LedgerCommand, LoanKey, Millis, Origin, Party, Plan, PlanMap, Progress, Refusal, RequestId,
+    SessionId, Slice, Suspect, WorkerView,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -35,6 +35,9 @@ enum Input {
     Trust { party: Party, trusted: bool, reason: String, reply: oneshot::Sender<()> },
     Workers(oneshot::Sender<(Vec<WorkerView>, Vec<Party>)>),
     Credential(CredentialChange, oneshot::Sender<()>),
+    FarmNow(oneshot::Sender<farm::Survey>),
+    Sight(JobId, oneshot::Sender<Option<(JobView, PlanMap)>>),
+    Progress(oneshot::Sender<Vec<Progress>>),
     Stop,
 }
 
@@ -126,6 +129,21 @@ impl HubHandle {
     /// The first `most` jobs after the job `after`, the oldest first.
     pub async fn jobs(&self, after: JobId, most: usize) -> Result<Vec<JobView>, HubGone> {
         self.ask(|reply| Input::Views(after, most, reply)).await
+    }
+
+    /// What people see of the farm now.
+    pub(super) async fn farm_now(&self) -> Result<farm::Survey, HubGone> {
+        self.ask(Input::FarmNow).await
+    }
+
+    /// One job, and what has become of each part of its plan.
+    pub(super) async fn sight(&self, job: JobId) -> Result<Option<(JobView, PlanMap)>, HubGone> {
+        self.ask(|reply| Input::Sight(job, reply)).await
+    }
+
+    /// How far each job has come.
+    pub(super) async fn progress(&self) -> Result<Vec<Progress>, HubGone> {
+        self.ask(Input::Progress).await
     }
 
     /// Ends the hub once what it has taken in is in the ledger.
@@ -280,6 +298,15 @@ impl Hub {
             }
             Input::Views(after, most, reply) => {
                 let _ = reply.send(self.farm.jobs(after, most));
+            }
+            Input::FarmNow(reply) => {
+                let _ = reply.send(self.farm.survey());
+            }
+            Input::Sight(job, reply) => {
+                let _ = reply.send(self.farm.job(job).zip(self.farm.map(job)));
+            }
+            Input::Progress(reply) => {
+                let _ = reply.send(self.farm.progress());
             }
             Input::End(job, reply) => match self.farm.job(job) {
                 Some(view) if view.state.is_at_rest() => {
