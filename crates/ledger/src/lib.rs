@@ -28,7 +28,7 @@ pub use evidence::Evidence;
 pub use fault::{FaultKind, LedgerError, LedgerFault};
 pub use join::{JoinError, Joined, join_ledgers};
 pub use merge::{Absorbed, MergeFault};
-pub use open::{CheckedLedger, Ledger, LedgerLock, unix_ms};
+pub use open::{CheckedLedger, Ledger, LedgerLock, file_bytes, unix_ms};
 pub use writer::{LedgerEvent, LedgerHandle, LedgerRequest, spawn};
 
 #[cfg(test)]

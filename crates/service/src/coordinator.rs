@@ -18,6 +18,7 @@ mod http;
 mod hub;
 mod identity;
 mod listen;
+mod metrics;
 mod own_secrets;
 mod payers;
 mod phase;

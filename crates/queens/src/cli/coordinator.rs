@@ -83,7 +83,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     check_folder(&args.ledger)?;
     let keys = KeyFolder::beside(&args.ledger);
     let Door { access, tls, signs } = entrance.door(&keys)?;
-    let has_tls = tls.is_some();
+    let shown = tls.clone();
 
     // Health is served while the ledger is being read, and everything else afterwards.
     let (phase, phases) = watch::channel(Phase::Starting);
@@ -109,6 +109,8 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     let known = ledger.credentials().map_err(|fault| fault.at(Some(&args.ledger)))?;
     let (hub, handle) = Hub::new(config, loan_key(&keys)?, ledger);
     let mut hub = tokio::spawn(hub.run());
+    let has_tls = shown.is_some();
+    shown.into_iter().for_each(|tls| handle.show_certificate(tls));
     phase.send_replace(Phase::Serving(Credentials::new(&access, known), handle.clone()));
     let address_file = signs.write_address(&bound)?;
     let addresses = bound.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(", ");

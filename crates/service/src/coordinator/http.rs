@@ -13,6 +13,7 @@ mod fault;
 mod guard;
 mod login;
 mod logins;
+mod metrics;
 
 use std::convert::Infallible;
 
@@ -28,16 +29,18 @@ use tower_http::csrf::CsrfLayer;
 
 use self::fault::Fault;
 use self::guard::Guard;
+use super::HubHandle;
 use super::credentials::Gate;
 
 /// The longest form, bytes.
 const MAX_FORM: usize = 16 << 10;
 
 /// All routes. Those of `readers` are answered to whoever may see the farm, and to nobody else.
-pub(super) fn routes(gate: Gate) -> Router {
+pub(super) fn routes(gate: Gate, hub: HubHandle) -> Router {
     let guard = Guard::new(gate);
     let readers: Router<Guard> = Router::new()
         .route("/", get(login::front))
+        .merge(Router::new().route("/metrics", get(metrics::tell)).with_state(hub))
         .route_layer(from_fn_with_state(guard.clone(), guard::admit));
     let anybody: Router<Guard> = Router::new()
         .route("/login", get(login::form).post(login::begin))

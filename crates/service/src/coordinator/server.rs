@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::middleware::from_fn;
+use axum::middleware::{from_fn, from_fn_with_state};
 use farm::{AuditPolicy, Hello, JobId, JobView, Origin, Problem, Refusal, Slice, WorkerMessage};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, watch};
@@ -27,6 +27,7 @@ use super::budget::{Budget, Cost};
 use super::credentials::{Gate, budget, identity};
 use super::http::only_grpc;
 use super::listen::Admission;
+use super::metrics::measure_call;
 use super::payers::Payers;
 use super::phase::{Late, name};
 use super::plans::NoPlan;
@@ -112,8 +113,9 @@ fn routes_of(
     hub: HubHandle,
     reflection: ServerReflectionServer<impl ServerReflection>,
 ) -> Routes {
+    let meters = hub.meters().clone();
     let gate = Gate { credentials: credentials.clone(), payers: Payers::default() };
-    let pages = super::http::routes(gate.clone());
+    let pages = super::http::routes(gate.clone(), hub.clone());
     let admin =
         AdminServiceServer::new(Admin { hub: hub.clone(), credentials: credentials.clone() });
     let services = Services { hub, plans: Arc::default(), credentials };
@@ -126,7 +128,8 @@ fn routes_of(
         .add_service(InterceptedService::new(admin, gate.clone()))
         .add_service(InterceptedService::new(reflection, gate));
     let services = services.into_axum_router().reset_fallback();
-    services.route_layer(from_fn(only_grpc)).merge(pages).into()
+    let measured = services.route_layer(from_fn_with_state(meters, measure_call));
+    measured.route_layer(from_fn(only_grpc)).merge(pages).into()
 }
 
 #[derive(Clone)]
@@ -365,7 +368,9 @@ impl JobsService for Services {
         let mut last = self.view(request.into_inner().job).await?;
         let (sender, receiver) = mpsc::channel(1);
         let services = self.clone();
+        let viewer = self.hub.meters().viewer();
         tokio::spawn(async move {
+            let _viewer = viewer;
             let mut tell = Ok(last.clone());
             loop {
                 let over = !matches!(&tell, Ok(job) if !job.state.is_over());
