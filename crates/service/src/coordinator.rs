@@ -33,7 +33,7 @@ pub use credentials::{Access, Credentials};
 pub use hub::{ClientRequest, Hub, HubHandle};
 pub use identity::{Identity, LOCAL_OWNER, Right};
 pub use listen::{Accept, Connection, Limits, Listener, accept_within};
-pub use own_secrets::{loan_key, worker_token};
+pub use own_secrets::{loan_key, monitor_token, worker_token};
 pub use phase::{LIVENESS, Phase, READINESS};
 pub use plans::Plans;
 pub use secure::{Secured, secure};

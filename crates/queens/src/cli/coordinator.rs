@@ -98,6 +98,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
         () = &mut asked => return Ok(()),
     };
     signs.write_join_strings(&keys, &ledger, &bound)?;
+    signs.write_monitor_folder(&keys, &ledger)?;
     let config = Config {
         lease_ms: args.lease_ms,
         lease_ttl_ms: args.lease_ttl_ms,

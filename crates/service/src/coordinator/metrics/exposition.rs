@@ -57,10 +57,14 @@ impl Metrics {
     fn jobs(&self, page: &mut Page<'_>) -> fmt::Result {
         let states =
             self.survey.states.iter().map(|&(state, jobs)| ([("state", state.name())], jobs));
-        page.gauges("jobs", "Jobs by state, those that have ended included", None, states)?;
+        page.gauges("jobs", "Jobs by their state, those that have ended included", None, states)?;
 
-        let mut infos =
-            page.begin("job", "What a job counts, and for whom", None, MetricType::Info)?;
+        let mut infos = page.begin(
+            "job",
+            "What a job that has not ended counts, and for whom; always 1",
+            None,
+            MetricType::Info,
+        )?;
         for job in &self.survey.jobs {
             let labels = [
                 ("job_id", job.id.to_string()),
@@ -71,8 +75,12 @@ impl Metrics {
             ];
             infos.encode_info(&labels)?;
         }
-        let mut states =
-            page.begin("job_state", "1 for the state of a job", None, MetricType::Gauge)?;
+        let mut states = page.begin(
+            "job_state",
+            "1 for the state that a job has, 0 for the others",
+            None,
+            MetricType::Gauge,
+        )?;
         for job in &self.survey.jobs {
             for (state, _) in self.survey.states.iter().filter(|(state, _)| !state.is_over()) {
                 let labels = [("job_id", job.id.to_string()), ("state", state.name().to_string())];
@@ -80,7 +88,7 @@ impl Metrics {
             }
         }
         let whole: [(&str, &str, fn(&JobView) -> u64); 8] = [
-            ("job_tasks", "Tasks of a job", JobView::tasks),
+            ("job_tasks", "Tasks of the part of its plan that a job counts", JobView::tasks),
             ("job_tasks_accepted", "Tasks of a job whose counts are durable", |job| job.tasks_done),
             (
                 "job_tasks_poisoned",
@@ -113,7 +121,7 @@ impl Metrics {
                 seconds(job.busy_us_left.filter(|_| job.threads > 0)?) / f64::from(job.threads);
             Some(([("job_id", job.id.to_string())], seconds))
         });
-        let help = "Time until a job ends if its workers go on; absent while nothing is known";
+        let help = "Time until a job ends if its workers go on; absent while it cannot be told";
         page.gauges("job_remaining", help, Some(&Unit::Seconds), left)
     }
 
@@ -121,7 +129,7 @@ impl Metrics {
         let stats = &self.survey.stats;
         let mut reports = page.begin(
             "reports",
-            "Reports of workers by what became of them",
+            "Reports that were answered, by what became of them",
             None,
             MetricType::Counter,
         )?;
@@ -129,13 +137,17 @@ impl Metrics {
             let labels = [("verdict", verdict.name())];
             ConstCounter::new(stats.reports(verdict)).encode(reports.encode_family(&labels)?)?;
         }
-        page.counter("tasks_accepted", "Tasks whose counts became durable", stats.tasks_accepted)?;
+        page.counter(
+            "tasks_accepted",
+            "Tasks whose counts became durable, those that were taken back later included",
+            stats.tasks_accepted,
+        )?;
         page.counter(
             "audits_agreed",
-            "Ranges that a second party counted alike",
+            "Ranges that a second party has counted alike because an audit asked for it",
             stats.audits_agreed,
         )?;
-        let help = "Thread time that accepted counts took, as their workers say";
+        let help = "Thread time that accepted counts took, as their workers said";
         let busy = ConstCounter::new(seconds(stats.busy_us));
         page.metric("busy", help, Some(&Unit::Seconds), &busy)?;
         page.gauge("leases_out", "Leases that workers hold", None, self.survey.leases)?;
@@ -150,8 +162,8 @@ impl Metrics {
             let name = Some(kernel.as_str()).filter(|name| !name.is_empty());
             ([("backend", name.unwrap_or("other"))], *threads)
         });
-        page.gauges("worker_threads", "Counting threads of connected workers", None, threads)?;
-        let help = "Threads that the farm could keep busy for the length of a lease";
+        page.gauges("worker_threads", "Counting threads of connected workers; `other` stands for backends that this version does not know", None, threads)?;
+        let help = "Threads that the farm could keep busy for the length of a lease; a task is one thread until its cost is known";
         page.gauge("lendable_threads", help, None, *lendable_threads)?;
         page.gauge(
             "parties_distrusted",
@@ -166,7 +178,7 @@ impl Metrics {
         page.counter("workers_lost", help, stats.workers_lost)?;
         page.metric(
             "workers_dismissed",
-            "Sessions that the coordinator ended",
+            "Sessions that the coordinator ended, by the reason",
             None,
             &self.meters.dismissals,
         )
@@ -174,16 +186,16 @@ impl Metrics {
 
     fn ledger(&self, page: &mut Page<'_>) -> fmt::Result {
         let meters = &self.meters;
-        let help = "Time that a transaction of the ledger takes";
+        let help = "Time that a transaction of the ledger took, until it was durable";
         page.metric("ledger_commit", help, Some(&Unit::Seconds), &meters.commit_seconds)?;
-        let help = "Requests that a transaction of the ledger makes durable together";
+        let help = "Requests that a transaction of the ledger made durable together";
         page.metric("ledger_commit_requests", help, None, &meters.commit_requests)?;
         let help = "Requests that wait for the ledger";
         page.gauge("ledger_queue_requests", help, None, self.survey.ledger_queue)?;
         let sizes = [
-            ("ledger", "Size of the ledger with its journal", self.disk.ledger),
+            ("ledger", "Size of the ledger and its journal", self.disk.ledger),
             ("ledger_disk", "Size of the file system of the ledger", self.disk.total),
-            ("ledger_disk_free", "What may still be written to it", self.disk.free),
+            ("ledger_disk_free", "Space that the coordinator may still use there", self.disk.free),
         ];
         for (name, help, bytes) in sizes {
             if let Some(bytes) = bytes {
@@ -198,12 +210,19 @@ impl Metrics {
         page.gauge("hub_queue_events", help, None, self.survey.hub_queue)?;
         let help = "Time until a gRPC call is answered, or until its stream of answers is open";
         page.metric("rpc", help, Some(&Unit::Seconds), &self.meters.call_seconds)?;
-        page.metric("viewers", "Who follows a job or the page", None, &self.meters.viewers)?;
+        page.metric(
+            "viewers",
+            "Clients that follow a job, and open pages",
+            None,
+            &self.meters.viewers,
+        )?;
         if let Some(end) = self.meters.certificate_end() {
-            let help = "When the certificate ends that is shown, since 1970";
+            let help =
+                "When the certificate ends that is shown now, since 1970; absent without TLS";
             page.gauge("certificate_expiry_timestamp", help, Some(&Unit::Seconds), end)?;
         }
-        let mut build = page.begin("build", "The program", None, MetricType::Info)?;
+        let mut build =
+            page.begin("build", "The version of the program; always 1", None, MetricType::Info)?;
         build.encode_info(&[("version", BUILD)])
     }
 }
