@@ -30,7 +30,7 @@ pub use fault::{FaultKind, LedgerError, LedgerFault};
 pub use join::{JoinError, Joined, join_ledgers};
 pub use look::{Happening, Incident, Look, SeenRange, Slot};
 pub use merge::{Absorbed, MergeFault};
-pub use open::{CheckedLedger, Ledger, LedgerLock, unix_ms};
+pub use open::{CheckedLedger, Ledger, LedgerLock, file_bytes, unix_ms};
 pub use writer::{LedgerEvent, LedgerHandle, LedgerRequest, spawn};
 
 #[cfg(test)]

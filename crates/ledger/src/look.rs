@@ -93,8 +93,13 @@ impl Look {
     /// # Errors
     ///
     /// [`LedgerFault`], if it cannot be read.
-    pub fn ranges(&self, job: JobId, mut see: impl FnMut(SeenRange<'_>)) -> Result<(), LedgerFault> {
-        let query = "SELECT first, past, worker, audit = 2 FROM ranges WHERE job = ? ORDER BY first";
+    pub fn ranges(
+        &self,
+        job: JobId,
+        mut see: impl FnMut(SeenRange<'_>),
+    ) -> Result<(), LedgerFault> {
+        let query =
+            "SELECT first, past, worker, audit = 2 FROM ranges WHERE job = ? ORDER BY first";
         let mut statement = self.db.prepare(query)?;
         let mut rows = statement.query([signed(job.0)])?;
         while let Some(row) = rows.next()? {
@@ -161,7 +166,11 @@ impl Look {
     /// # Errors
     ///
     /// [`LedgerFault`], if it cannot be read.
-    pub fn history(&self, (from_ms, to_ms): (i64, i64), slot_ms: i64) -> Result<Vec<Slot>, LedgerFault> {
+    pub fn history(
+        &self,
+        (from_ms, to_ms): (i64, i64),
+        slot_ms: i64,
+    ) -> Result<Vec<Slot>, LedgerFault> {
         let query = "SELECT job, accepted_at / ?3 AS slot, sum(past - first), count(DISTINCT worker) FROM ranges \
                      WHERE accepted_at >= ?1 AND accepted_at < ?2 GROUP BY job, slot ORDER BY job, slot";
         let mut slots = Vec::new();

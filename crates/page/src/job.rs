@@ -11,8 +11,11 @@ use crate::parts::{Page, Part};
 use crate::snapshot::{JobSight, Snapshot, time_left};
 use crate::text::{grouped, percent, short, size, time, utc};
 
-/// One job.
-pub fn job(sight: &JobSight, snapshot: &Snapshot, reader: &Reader) -> Page {
+/// The id of the part with which a job is changed.
+const ACTIONS: &str = "actions";
+
+/// One job. The part with which it is changed depends on the reader: see [`actions`].
+pub fn job(sight: &JobSight, snapshot: &Snapshot) -> Page {
     let JobSight { view, map: plan, record, history } = sight;
     let top = html! {
         h1 { "Job " (view.id) @if let Some(key) = &view.origin.key { " " span.key { (key) } } }
@@ -22,7 +25,6 @@ pub fn job(sight: &JobSight, snapshot: &Snapshot, reader: &Reader) -> Page {
         }
         (facts(view, snapshot))
     };
-    let actions = html! { @if reader.may_change(view) { (actions(view)) } };
     let counted = html! {
         h2 { "Counted over time" }
         @match history {
@@ -45,7 +47,7 @@ pub fn job(sight: &JobSight, snapshot: &Snapshot, reader: &Reader) -> Page {
     };
     let parts = vec![
         Part::new("facts", &top),
-        Part::new("actions", &actions),
+        Part::new(ACTIONS, &html! {}),
         Part::new("map", &plan),
         Part::new("history", &counted),
         Part::new("log", &log),
@@ -113,8 +115,13 @@ fn poison_fact(job: &JobView) -> String {
     }
 }
 
-/// What somebody who may change the job can do with it now.
-fn actions(job: &JobView) -> Markup {
+/// The part of [`job`] with which `reader` changes the job, if they may.
+pub fn actions(job: &JobView, reader: &Reader) -> Part {
+    Part::new(ACTIONS, &html! { @if reader.may_change(job) { (buttons(job)) } })
+}
+
+/// What can be done with a job in its state.
+fn buttons(job: &JobView) -> Markup {
     let button = |action: &str, text: &str| {
         html! {
             form method="post" action=(format!("/jobs/{}/{action}", job.id)) {

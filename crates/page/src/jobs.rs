@@ -8,8 +8,11 @@ use crate::parts::{Page, Part};
 use crate::snapshot::{Snapshot, time_left};
 use crate::text::{grouped, percent, short, size, time};
 
-/// All jobs.
-pub fn jobs(snapshot: &Snapshot, reader: &Reader) -> Page {
+/// The id of the part with which jobs are submitted.
+const SUBMISSION: &str = "submission";
+
+/// All jobs. The part with which jobs are submitted depends on the reader: see [`submission`].
+pub fn jobs(snapshot: &Snapshot) -> Page {
     let Survey { live, ended, ended_in_all, workers, .. } = &snapshot.survey;
     let threads: u64 = workers.iter().map(|worker| u64::from(worker.view.threads)).sum();
     let rate: f64 = snapshot.rates.values().sum();
@@ -40,11 +43,12 @@ pub fn jobs(snapshot: &Snapshot, reader: &Reader) -> Page {
             }
         }
     };
-    let mut parts =
-        vec![Part::new("summary", &top), Part::new("jobs", &unfinished), Part::new("ended", &ended)];
-    if reader.submits {
-        parts.push(Part::new("submit", &submit()));
-    }
+    let parts = vec![
+        Part::new("summary", &top),
+        Part::new("jobs", &unfinished),
+        Part::new(SUBMISSION, &html! {}),
+        Part::new("ended", &ended),
+    ];
     Page { title: "Jobs".into(), live: "/live".into(), parts }
 }
 
@@ -139,6 +143,11 @@ fn waits(job: &JobView) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// The part of [`jobs`] with which `reader` submits jobs, if they may.
+pub fn submission(reader: &Reader) -> Part {
+    Part::new(SUBMISSION, &html! { @if reader.submits { (submit()) } })
 }
 
 fn submit() -> Markup {

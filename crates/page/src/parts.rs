@@ -1,4 +1,6 @@
 //! The parts of a page, which change on their own.
+//!
+//! All readers share a page, except for the parts that depend on what a reader may do.
 
 use maud::{Markup, PreEscaped, html};
 
@@ -31,14 +33,15 @@ impl Part {
 }
 
 impl Page {
-    /// The whole document for `reader`.
-    pub fn document(&self, reader: &Reader) -> Markup {
-        let body = html! { @for part in &self.parts { (PreEscaped(&part.html)) } };
+    /// The whole document for `reader`, with `own` instead of the parts of the same ids.
+    pub fn document(&self, reader: &Reader, own: &[Part]) -> Markup {
+        let body = html! { @for part in self.parts_with(own) { (PreEscaped(&part.html)) } };
         frame::page(&self.title, Some(&self.live), reader, &body)
     }
 
-    /// Its parts.
-    pub fn into_parts(self) -> Vec<Part> {
-        self.parts
+    /// Its parts, with `own` instead of those of the same ids.
+    pub fn parts_with<'a>(&'a self, own: &'a [Part]) -> impl Iterator<Item = &'a Part> {
+        let choose = |part: &'a Part| own.iter().find(|other| other.id == part.id).unwrap_or(part);
+        self.parts.iter().map(choose)
     }
 }

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::middleware::from_fn;
+use axum::middleware::{from_fn, from_fn_with_state};
 use farm::{AuditPolicy, Hello, JobId, JobView, Problem, WorkerMessage};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, watch};
@@ -28,6 +28,7 @@ use super::credentials::{Gate, budget, identity};
 use super::desk::{Desk, Submission};
 use super::http::only_grpc;
 use super::listen::Admission;
+use super::metrics::measure_call;
 use super::payers::Payers;
 use super::phase::{Late, name};
 use super::session::Peer;
@@ -112,12 +113,13 @@ fn routes_of(
     hub: HubHandle,
     reflection: ServerReflectionServer<impl ServerReflection>,
 ) -> Routes {
+    let meters = hub.meters().clone();
     let gate = Gate { credentials: credentials.clone(), payers: Payers::default() };
-    let pages = super::http::routes(gate.clone());
     let admin =
         AdminServiceServer::new(Admin { hub: hub.clone(), credentials: credentials.clone() });
     let plans = Arc::<Plans>::default();
     let desk = Desk::new(hub.clone(), plans.clone());
+    let pages = super::http::routes(gate.clone(), hub.clone(), desk.clone());
     let services = Services { hub, plans, desk, credentials };
     let farm = FarmServiceServer::new(services.clone())
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
@@ -128,7 +130,8 @@ fn routes_of(
         .add_service(InterceptedService::new(admin, gate.clone()))
         .add_service(InterceptedService::new(reflection, gate));
     let services = services.into_axum_router().reset_fallback();
-    services.route_layer(from_fn(only_grpc)).merge(pages).into()
+    let measured = services.route_layer(from_fn_with_state(meters, measure_call));
+    measured.route_layer(from_fn(only_grpc)).merge(pages).into()
 }
 
 #[derive(Clone)]
@@ -268,7 +271,7 @@ impl JobsService for Services {
         request: Request<v1::SubmitRequest>,
     ) -> Result<Response<v1::SubmitResponse>, Status> {
         let (identity, budget) = (identity(&request), budget(&request));
-        let v1::SubmitRequest { problem, method, priority, audit, key, .. } = request.into_inner();
+        let v1::SubmitRequest { problem, method, priority, audit, key } = request.into_inner();
         let missing = |field| Status::invalid_argument(WireError::Missing(field).to_string());
         let problem = problem.ok_or_else(|| missing("problem"))?;
         let method = method.ok_or_else(|| missing("method"))?;
@@ -326,7 +329,9 @@ impl JobsService for Services {
         let mut last = self.desk.view(JobId(request.into_inner().job)).await?;
         let (sender, receiver) = mpsc::channel(1);
         let services = self.clone();
+        let viewer = self.hub.meters().viewer();
         tokio::spawn(async move {
+            let _viewer = viewer;
             let mut tell = Ok(last.clone());
             loop {
                 let over = !matches!(&tell, Ok(job) if !job.state.is_over());

@@ -166,6 +166,20 @@ async fn who_may_see_the_farm_may_read_and_nobody_else() {
 }
 
 #[tokio::test]
+async fn metrics_are_for_whoever_may_see_the_farm() {
+    let farm = guarded().await;
+    assert_eq!(farm.get("/metrics", "").await.status, 401);
+    assert_eq!(farm.get("/metrics", &bearing(&secret(Role::Worker))).await.status, 403);
+
+    let told = farm.get("/metrics", &bearing(&secret(Role::Viewer))).await;
+    assert_eq!(told.status, 200);
+    let kind = told.header("content-type").expect("it says what it is");
+    assert!(kind.starts_with("application/openmetrics-text; version=1.0.0"), "{kind}");
+    assert!(told.body.contains("\nqueens_workers 0\n"), "{}", told.body);
+    assert!(told.body.ends_with("# EOF\n"), "{}", told.body);
+}
+
+#[tokio::test]
 async fn a_browser_logs_in_and_out() {
     let farm = guarded().await;
     let stranger = farm.get("/", "Accept: text/html\r\n").await;
