@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Author, Hello, JobId, LeaseId, Maker, Millis};
+use crate::{Author, Hello, JobId, KernelName, LeaseId, Maker, Millis};
 
 /// One connection of one worker.
 #[derive(Debug)]
 pub(crate) struct Session {
     author: Author,
+    /// The counting loop in use, for people.
+    backend: String,
     process: Process,
     threads: u32,
     /// Bytes that all threads together may take.
@@ -18,6 +20,10 @@ pub(crate) struct Session {
     pub(crate) outstanding: u64,
     /// It asked for no more work.
     pub(crate) leaving: bool,
+    /// When it joined, or last reported something or said that it was getting on.
+    pub(crate) heard_at: Millis,
+    /// Tasks that it has reported.
+    pub(crate) counted: u64,
     /// Deadlines missed since it last reported something: those who missed fewer come first.
     pub(crate) missed: u32,
     /// It missed a deadline: until then, or until it reports something, it is lent nothing.
@@ -36,7 +42,7 @@ pub(crate) struct Process {
 }
 
 impl Session {
-    pub(crate) fn new(owner: String, hello: &Hello) -> Session {
+    pub(crate) fn new(owner: String, hello: &Hello, now: Millis) -> Session {
         Session {
             process: Process { owner: owner.clone(), instance: hello.instance },
             author: Author {
@@ -44,11 +50,14 @@ impl Session {
                 worker: hello.worker.clone(),
                 build: hello.build.clone(),
             },
+            backend: hello.backend.clone(),
             threads: hello.threads.max(1),
             memory: hello.memory,
             credit: hello.credit,
             outstanding: 0,
             leaving: false,
+            heard_at: now,
+            counted: 0,
             missed: 0,
             rests_until: None,
             leases: BTreeSet::new(),
@@ -66,6 +75,11 @@ impl Session {
         &self.process
     }
 
+    /// Its counting threads, and the kernel that they use: empty if this version has none of the name.
+    pub(crate) fn kernel(&self) -> (KernelName, u32) {
+        (KernelName::new(&self.backend).unwrap_or_default(), self.threads)
+    }
+
     /// Who answers for its counts.
     pub(crate) fn maker(&self) -> &Maker {
         &self.author.maker
@@ -73,7 +87,8 @@ impl Session {
 
     pub(crate) fn view(&self) -> WorkerView {
         let (author, tasks) = (self.author.clone(), self.outstanding);
-        WorkerView { author, threads: self.threads, memory: self.memory, tasks }
+        let backend = self.backend.clone();
+        WorkerView { author, backend, threads: self.threads, memory: self.memory, tasks }
     }
 
     /// How many of its threads may count a job at a time that takes `thread_memory` bytes for each.
@@ -97,6 +112,8 @@ impl Session {
 pub struct WorkerView {
     /// Who answers for its counts, and its name.
     pub author: Author,
+    /// The counting loop in use, as the worker names it; it may be empty.
+    pub backend: String,
     /// Counting threads.
     pub threads: u32,
     /// Bytes that all of them together may take.

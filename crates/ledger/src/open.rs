@@ -207,6 +207,18 @@ impl Ledger {
     }
 }
 
+/// The size of the ledger at `path`, with what SQLite keeps beside it.
+///
+/// # Errors
+///
+/// The system's, if there is no such file.
+pub fn file_bytes(path: &Path) -> std::io::Result<u64> {
+    let mut journal = path.as_os_str().to_owned();
+    journal.push("-wal");
+    let journal = std::fs::metadata(journal).map_or(0, |file| file.len());
+    Ok(std::fs::metadata(path)?.len() + journal)
+}
+
 /// The wall clock, in milliseconds since 1970. It only informs people.
 #[expect(clippy::disallowed_methods, reason = "no decision depends on it")]
 pub fn unix_ms() -> i64 {

@@ -189,10 +189,9 @@ fn the_thread_answers_until_it_fails_and_then_says_why() {
         events.blocking_recv().expect("it answers")
     };
 
-    assert!(matches!(
-        answer(range(0, 10, 7)),
-        LedgerEvent::Answered(Ticket(1), LedgerAnswer::Written)
-    ));
+    assert!(matches!(answer(range(0, 10, 7)), LedgerEvent::Committed { requests: 1, .. }));
+    let written = events.blocking_recv().expect("it answers");
+    assert!(matches!(written, LedgerEvent::Answered(Ticket(1), LedgerAnswer::Written)));
     assert!(matches!(answer(range(0, 10, 7)), LedgerEvent::Failed(LedgerFault::Content(_))));
 
     handle.thread.join().expect("it ended in peace");
@@ -401,6 +400,7 @@ impl Pair {
             worker: worker.into(),
             machine: worker.into(),
             build: "1.2.3".into(),
+            backend: "portable".into(),
             instance: session.0,
             threads: 1,
             memory: 0,

@@ -1,6 +1,7 @@
 //! The one thread that writes: whatever has queued up goes into one transaction.
 
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use farm::{LedgerAnswer, LedgerCommand, Ticket, rules};
 use tokio::sync::{mpsc, oneshot};
@@ -25,6 +26,13 @@ pub enum LedgerRequest {
 /// What the ledger answers to the farm, in the order in which it was asked.
 #[derive(Debug)]
 pub enum LedgerEvent {
+    /// So many requests became durable together. Their answers follow.
+    Committed {
+        /// Number of requests in the transaction.
+        requests: usize,
+        /// How long it took, from the first look at its rows until the disk had it.
+        took: Duration,
+    },
     /// The answer to the command with this ticket.
     Answered(Ticket, LedgerAnswer),
     /// The last word: the ledger is closed.
@@ -49,21 +57,25 @@ pub fn spawn(ledger: Ledger) -> LedgerHandle {
     let write = move || {
         let mut batch = Vec::new();
         while queue.blocking_recv_many(&mut batch, MAX_BATCH) > 0 {
+            let began = Instant::now();
             // If nobody listens any more, whoever asked has gone, and needs no answer.
-            match ledger.serve(&batch) {
-                Ok(done) => batch.drain(..).zip(done).for_each(|(request, answer)| match request {
-                    LedgerRequest::Farm(ticket, _) => {
-                        let _ = answers.send(LedgerEvent::Answered(ticket, answer));
-                    }
-                    LedgerRequest::Credential(_, asked) => {
-                        let _ = asked.send(());
-                    }
-                }),
+            let done = match ledger.serve(&batch) {
+                Ok(done) => done,
                 Err(fault) => {
                     let _ = answers.send(LedgerEvent::Failed(fault));
                     return;
                 }
-            }
+            };
+            let (requests, took) = (batch.len(), began.elapsed());
+            let _ = answers.send(LedgerEvent::Committed { requests, took });
+            batch.drain(..).zip(done).for_each(|(request, answer)| match request {
+                LedgerRequest::Farm(ticket, _) => {
+                    let _ = answers.send(LedgerEvent::Answered(ticket, answer));
+                }
+                LedgerRequest::Credential(_, asked) => {
+                    let _ = asked.send(());
+                }
+            });
         }
     };
     let thread = std::thread::Builder::new()

@@ -8,7 +8,7 @@ use crate::job::Job;
 use crate::losses::Losses;
 use crate::{
     AuditPolicy, Distrusted, Held, IntervalSet, JobId, JobState, KernelName, Known, LoanKey,
-    Millis, Origin, Plan, Range, Slice, Spent, Vote,
+    Millis, Origin, Plan, Range, Slice, Spent, Stats, Vote,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -126,6 +126,7 @@ impl Farm {
             next_job: 1,
             next_lease: 0,
             next_ticket: 0,
+            stats: Stats::default(),
             staffing_changed: false,
             effects: Vec::new(),
         };

@@ -16,5 +16,7 @@ mod poison;
 mod restarts;
 mod slices;
 mod stage;
+mod stats;
 mod strangers;
+mod survey;
 mod verdicts;

@@ -167,6 +167,7 @@ async fn lie(endpoint: Endpoint, count: fn(u64) -> u64) -> LinkEnd {
         worker: "liar".into(),
         machine: "liar".into(),
         build: executor::BUILD.into(),
+        backend: "portable".into(),
         instance: 1,
         threads: 1,
         memory: 1 << 40,
@@ -174,7 +175,7 @@ async fn lie(endpoint: Endpoint, count: fn(u64) -> u64) -> LinkEnd {
         report_ms: 0,
         resend_ms: 60_000,
     });
-    let mut connector = GrpcConnector { endpoint, backend: "portable".into() };
+    let mut connector = GrpcConnector { endpoint };
     let Link { mut orders, messages } = match connector.connect().await {
         Ok(link) => link,
         Err(end) => return end,
