@@ -15,7 +15,8 @@ mod memory;
 mod queue;
 mod sample;
 
-pub use allowed::{allowed_memory, allowed_processors};
+pub use allowed::{allowed_memory, allowed_processors, memory_kills};
+pub use cgroup::MemoryKills;
 pub use estimate::{Effort, Estimate, Estimated};
 pub use executor::{Accepted, Executor, Step, Stepper};
 pub use kernel::NamedKernel;

@@ -1,8 +1,8 @@
 //! What the farm wants done.
 
 use crate::{
-    Ack, Author, Fingerprint, JobId, JobState, KernelName, LeaseId, LedgerCommand, LoanProof, Plan,
-    Range, Report, RequestId, SessionId, Ticket,
+    Ack, Author, Fingerprint, JobId, JobState, KernelName, LeaseId, LedgerCommand, LoanProof,
+    LostWorkers, Plan, Range, Report, RequestId, SessionId, Ticket,
 };
 
 /// Something to do, in this order.
@@ -63,6 +63,8 @@ pub enum Effect {
         /// Who made it.
         author: Author,
     },
+    /// A worker process was lost while it counted. This is what is known of its machine now.
+    Lost(LostWorkers),
     /// A task is not lent any more, because at least three worker processes were lost with it. The rest
     /// of its job goes on.
     Poisoned {

@@ -12,6 +12,7 @@ pub(crate) struct Session {
     threads: u32,
     /// Bytes that all threads together may take.
     memory: u64,
+    memory_kills: u64,
     /// The most tasks that the worker agrees to hold.
     pub(crate) credit: u64,
     /// Tasks lent and not yet reported.
@@ -46,6 +47,7 @@ impl Session {
             },
             threads: hello.threads.max(1),
             memory: hello.memory,
+            memory_kills: hello.memory_kills,
             credit: hello.credit,
             outstanding: 0,
             leaving: false,
@@ -72,8 +74,8 @@ impl Session {
     }
 
     pub(crate) fn view(&self) -> WorkerView {
-        let (author, tasks) = (self.author.clone(), self.outstanding);
-        WorkerView { author, threads: self.threads, memory: self.memory, tasks }
+        let &Session { threads, memory, memory_kills, outstanding: tasks, .. } = self;
+        WorkerView { author: self.author.clone(), threads, memory, memory_kills, tasks }
     }
 
     /// How many of its threads may count a job at a time that takes `thread_memory` bytes for each.
@@ -101,6 +103,9 @@ pub struct WorkerView {
     pub threads: u32,
     /// Bytes that all of them together may take.
     pub memory: u64,
+    /// Processes of its control group that the system has killed for lack of memory, as far as the worker could
+    /// see when it started.
+    pub memory_kills: u64,
     /// Tasks that it was lent and has not reported.
     pub tasks: u64,
 }

@@ -132,7 +132,8 @@ fn hello() -> Hello {
     let worker = format!("hostile-{instance:016x}");
     let (machine, build) = (worker.clone(), BUILD.into());
     let (threads, memory, credit) = (1, 0, 0);
-    Hello { worker, machine, build, instance, threads, memory, credit, holding: Vec::new() }
+    let holding = Vec::new();
+    Hello { worker, machine, build, instance, threads, memory, memory_kills: 0, credit, holding }
 }
 
 /// A Hello that claims as many held ranges as possible. None of them was lent.
