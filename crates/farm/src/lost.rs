@@ -4,7 +4,8 @@
 //! session ended without a word while it held ranges, and that the process never came back. Where this happens
 //! to one machine again and again, people should look there.
 //!
-//! Only what happened last is remembered, whoever it happened to. This decides nothing, and it is not durable: a restarted coordinator begins without it.
+//! Only what happened last is remembered, whoever it happened to. This decides nothing, and it is not durable: a
+//! restarted coordinator begins without it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
