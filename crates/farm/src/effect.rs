@@ -102,7 +102,7 @@ pub struct Loan {
     /// Comes back with every report about it.
     pub proof: LoanProof,
     /// It was counted before, and must come back as one report. The only loan that may exceed a
-    /// worker's credit, and then it is the only one that the worker holds.
+    /// worker's credit, unless the worker has lowered it; and then it is the only one that the worker holds.
     pub recount: Option<Recount>,
 }
 

@@ -15,6 +15,8 @@ pub(crate) struct Session {
     memory_kills: u64,
     /// The most tasks that the worker agrees to hold.
     pub(crate) credit: u64,
+    /// What it agreed to when it came.
+    first_credit: u64,
     /// Tasks lent and not yet reported.
     pub(crate) outstanding: u64,
     /// It asked for no more work.
@@ -49,6 +51,7 @@ impl Session {
             memory: hello.memory,
             memory_kills: hello.memory_kills,
             credit: hello.credit,
+            first_credit: hello.credit,
             outstanding: 0,
             leaving: false,
             missed: 0,
@@ -86,6 +89,13 @@ impl Session {
     /// Whether ranges of such a job are of any use to it.
     pub(crate) fn may_count(&self, job: JobId, thread_memory: u64) -> bool {
         self.threads_for(thread_memory) > 0 && !self.declined.contains(&job)
+    }
+
+    /// Whether it may be lent a recount of so many tasks, which cannot be divided. Beyond its credit it may be lent
+    /// nothing else, and not even that once it has lowered its credit: then it has no time for more.
+    pub(crate) fn has_room_for_recount(&self, tasks: u64) -> bool {
+        let is_idle = self.outstanding == 0 && self.credit >= self.first_credit;
+        tasks <= self.room() || is_idle
     }
 
     /// How many more tasks it may be lent.

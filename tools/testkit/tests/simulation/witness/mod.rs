@@ -352,6 +352,7 @@ impl Witness {
             memory: hello.memory,
             declined: BTreeSet::new(),
             credit: hello.credit,
+            first_credit: hello.credit,
             leaving: false,
             outstanding: 0,
             leases: BTreeMap::new(),
