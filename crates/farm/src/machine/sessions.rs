@@ -15,7 +15,7 @@ impl Farm {
             self.effects.push(Effect::Dismiss { session: id, reason: Dismissal::Unproven });
             return;
         }
-        self.clear_process(session.process());
+        self.clear_process(&session);
         let same = |earlier: &Session| earlier.process() == session.process();
         let earlier = self.sessions.iter().find(|(_, session)| same(session)).map(|(&id, _)| id);
         if let Some(earlier) = earlier {

@@ -10,6 +10,7 @@ mod ends;
 mod holds;
 mod lending;
 mod liars;
+mod lost;
 mod memory;
 mod owners;
 mod poison;

@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
+use serde_json::Value;
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
@@ -100,13 +101,42 @@ fn what_lets_prometheus_in_lasts_and_allows_nothing_but_to_look() {
     run(&mut queens(&["jobs", "--join", &viewer])).refusal(6, &["revoked"]);
     coordinator.stop();
     let refused = run(&mut farm.coordinator());
-    refused.refusal(6, &["viewer", "revoked", "remove the file"]);
+    assert_eq!(refused.code, Some(6), "{}", refused.stderr);
+    assert!(refused.stderr.contains("was revoked; remove the file"), "{}", refused.stderr);
 }
 
 #[test]
 fn a_coordinator_that_wants_no_credential_writes_none_for_prometheus() {
     let refused = run(&mut Farm::new("--monitor-folder monitor", "").coordinator());
     refused.refusal(2, &["--monitor-folder", "--tls or --token-file"]);
+}
+
+#[test]
+fn alerts_and_dashboard_ask_only_for_what_is_told() {
+    let known: BTreeSet<&str> = TABLES.lines().filter_map(|line| line.split('`').nth(1)).collect();
+    let rules = include_str!("../../../../deploy/prometheus/rules.yml");
+    let dashboard: Value =
+        serde_json::from_str(include_str!("../../../../deploy/prometheus/dashboard.json"))
+            .expect("it is JSON");
+    let panels = dashboard["panels"].as_array().expect("a list").iter();
+    let targets = panels.flat_map(|panel| panel["targets"].as_array().expect("a list"));
+    let queries = targets.map(|target| target["expr"].as_str().expect("a query"));
+    let texts: Vec<&str> = queries.chain([rules]).collect();
+
+    let mut asked = BTreeSet::new();
+    for text in &texts {
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        for name in words.filter(|word| word.starts_with("queens_")) {
+            let histogram = ["_bucket", "_sum", "_count"].map(|end| name.strip_suffix(end));
+            let names = histogram.into_iter().flatten().chain([name]);
+            assert!(
+                names.clone().any(|name| known.contains(name)),
+                "{name} is not in docs/METRICS.md"
+            );
+            asked.insert(name);
+        }
+    }
+    assert!(texts.len() > 20 && asked.len() > 20, "{} queries, {asked:?}", texts.len());
 }
 
 /// What the coordinator tells whoever can connect.

@@ -9,8 +9,8 @@ use anyhow::anyhow;
 use bytesize::ByteSize;
 use farm::{
     AuditPolicy, Config, Dismissal, Effect, Event, Farm, Held, Hello, JobId, JobView, Known,
-    LedgerCommand, LoanKey, Millis, Origin, Party, Plan, PlanMap, Progress, Refusal, RequestId,
-    SessionId, Slice, Suspect, WorkerView,
+    LedgerCommand, LoanKey, LostWorkers, Millis, Origin, Party, Plan, PlanMap, Progress, Refusal,
+    RequestId, SessionId, Slice, Suspect, WorkerView,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -299,6 +299,7 @@ impl Hub {
                 self.next_session += 1;
                 let (outbox, orders) = mpsc::channel(OUTBOX);
                 if reply.send((session, orders)).is_ok() {
+                    log_memory_kills(&owner, &hello);
                     self.outboxes.insert(session, outbox);
                     self.step(Event::Joined { session, owner, hello }).await?;
                 }
@@ -441,6 +442,7 @@ impl Hub {
                 }
                 self.tell_end(job);
             }
+            Effect::Lost(lost) => log_lost(&lost),
             Effect::Poisoned { job, ordinal } => {
                 tracing::error!(%job, task = ordinal,
                     "three workers or more were lost while they counted this task; it is not lent any more, \
@@ -482,6 +484,27 @@ impl Hub {
 
     fn now(&self) -> Millis {
         millis_since(self.started)
+    }
+}
+
+/// One process may be lost with a cable. Whoever runs the farm should look at a machine that loses more.
+fn log_lost(lost: &LostWorkers) {
+    let LostWorkers { maker, processes, threads, memory, memory_kills } = lost;
+    if lost.is_telling() && (*memory_kills > 0 || processes.is_power_of_two()) {
+        let memory = ByteSize(*memory).display().iec();
+        tracing::warn!(%maker, processes, threads, %memory, memory_kills,
+            "worker processes of this machine were lost while they counted, and have not come back. If the system \
+             killed them for lack of memory, which their status 137 or an oom-kill in its log shows, start them with \
+             less --memory, or allow them more");
+    }
+}
+
+fn log_memory_kills(owner: &str, Hello { machine, worker, memory, memory_kills, .. }: &Hello) {
+    if *memory_kills > 0 {
+        let memory = ByteSize(*memory).display().iec();
+        tracing::warn!(owner, machine, worker, %memory, memory_kills,
+            "the system has killed processes of this worker's control group for lack of memory: start its workers \
+             with less --memory, or allow the group more");
     }
 }
 
