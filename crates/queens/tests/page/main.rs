@@ -215,10 +215,10 @@ async fn screenshots() {
     let owners = ["rack7", "rack8"].map(|owner| guarded.create("worker", owner).0);
     let _workers: Vec<_> = (0..4).map(|at| guarded.start_worker(&owners[at % 2])).collect();
     let shots = [
-        ("jobs", "/", Looks { height: 420, ..Looks::default() }),
-        ("workers", "/workers", Looks { height: 420, ..Looks::default() }),
-        ("job", "/jobs/2", Looks { height: 1150, ..Looks::default() }),
-        ("dark", "/jobs/2", Looks { dark: true, height: 1150, ..Looks::default() }),
+        ("jobs", "/", Looks { height: 590, ..Looks::default() }),
+        ("workers", "/workers", Looks { height: 590, ..Looks::default() }),
+        ("job", "/jobs/2", Looks { height: 1260, ..Looks::default() }),
+        ("dark", "/jobs/2", Looks { dark: true, height: 1260, ..Looks::default() }),
         ("phone", "/", Looks { phone: true, ..Looks::default() }),
     ];
     for (name, path, looks) in shots {
