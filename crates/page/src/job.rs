@@ -1,6 +1,6 @@
 //! The page of one job.
 
-use farm::{AuditPolicy, JobState, JobView};
+use farm::{AuditPolicy, JobState, JobView, LostWorkers};
 use maud::{Markup, html};
 
 use crate::chart::chart;
@@ -73,6 +73,7 @@ fn facts(job: &JobView, snapshot: &Snapshot) -> Markup {
             (fact("Audits", &audit_fact(job)))
             (fact("Disputed ranges", &job.disputes.to_string()))
             (fact("Poisoned tasks", &poison_fact(job)))
+            @if !job.lost.is_empty() { (fact("Lost workers", &lost_fact(job))) }
         }
     }
 }
@@ -120,6 +121,14 @@ fn poison_fact(job: &JobView) -> String {
 /// The part of [`job`] with which `reader` changes the job, if they may.
 pub fn actions(job: &JobView, reader: &Reader) -> Part {
     Part::new(ACTIONS, &html! { @if reader.may_change(job) { (buttons(job)) } })
+}
+
+fn lost_fact(job: &JobView) -> String {
+    let of = |lost: &LostWorkers| {
+        let s = if lost.processes == 1 { "" } else { "es" };
+        format!("{} process{s} of {} on {}", lost.processes, lost.maker.owner, lost.maker.machine)
+    };
+    job.lost.iter().map(of).collect::<Vec<_>>().join(", ")
 }
 
 /// What can be done with a job in its state.
