@@ -13,7 +13,7 @@ use farm::{
     RequestId, SessionId, Slice, Suspect, WorkerView,
 };
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::Instant;
+use tokio::time::{Instant, MissedTickBehavior};
 
 use super::metrics::{Gone, Meters, Survey};
 use super::pump::Order;
@@ -27,6 +27,8 @@ const QUEUE: usize = 4_096;
 /// Orders that may wait for a slow worker; beyond that it is dismissed. More than it can have
 /// reports on the way.
 const OUTBOX: usize = 16_384;
+/// How often the ledger's file is looked for while nothing is written.
+const LOOK: Duration = Duration::from_secs(2);
 
 enum Input {
     Join(String, Hello, oneshot::Sender<(SessionId, mpsc::Receiver<Order>)>),
@@ -244,6 +246,8 @@ impl Hub {
     /// Runs until it is told to stop, or until the ledger fails.
     pub async fn run(mut self) -> Result<(), ServiceError> {
         self.step(Event::Tick).await?;
+        let mut looks = tokio::time::interval(LOOK);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let wakeup = self.farm.next_wakeup();
             let now = self.now();
@@ -264,6 +268,10 @@ impl Hub {
                     None | Some(Input::Stop) => break,
                     Some(input) => self.take(input).await?,
                 },
+                _ = looks.tick() => {
+                    // If the ledger is busy, it looks anyway.
+                    let _ = self.ledger.requests.try_send(LedgerRequest::Look);
+                }
                 () = tokio::time::sleep(sleep.unwrap_or_default()), if sleep.is_some() => {
                     self.step(Event::Tick).await?;
                 }
