@@ -1,7 +1,6 @@
 //! Full and failing disks: no accepted count is lost, and the same command goes on afterwards.
 
 use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -7,7 +7,7 @@ use service::worker::LinkEnd;
 use service::{Endpoint, Proofs};
 
 use crate::support::liar::Liar;
-use crate::support::process::{queens, run, wait_until};
+use crate::support::process::{queens, run};
 use crate::support::{Farm, Scratch};
 
 #[test]
