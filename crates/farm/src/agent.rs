@@ -34,6 +34,8 @@ pub struct AgentConfig {
     pub threads: u32,
     /// Memory for all threads together, bytes.
     pub memory: u64,
+    /// Processes of its control group that the system has killed for lack of memory.
+    pub memory_kills: u64,
     /// The most tasks to hold at a time.
     pub credit: u64,
     /// How long finished parts of a lease are gathered before they are reported, ms.
@@ -133,6 +135,7 @@ impl Agent {
             instance: self.config.instance,
             threads: self.config.threads,
             memory: self.config.memory,
+            memory_kills: self.config.memory_kills,
             credit: self.told_credit,
             holding: self.holdings(),
         })

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::fmt;
 
-use crate::{Across, AuditPolicy, Commitment, JobId, Plan, Slice, Suspect};
+use crate::{Across, AuditPolicy, Commitment, JobId, LostWorkers, Plan, Slice, Suspect};
 
 /// Where a job stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -158,6 +158,9 @@ pub struct JobView {
     pub poisoned: u64,
     /// The first of these, [`JobView::POISONED_NAMED`] at most.
     pub poisoned_first: Vec<u64>,
+    /// Machines that lost worker processes while these counted it, those that tell the most first;
+    /// [`JobView::LOST_NAMED`] at most. Nothing of a job that is over.
+    pub lost: Vec<LostWorkers>,
 }
 
 /// The place of a job among running ones: jobs of higher priority are served first, equal ones in the order of
@@ -169,6 +172,8 @@ pub(crate) fn turn(priority: i32, id: JobId) -> (Reverse<i32>, JobId) {
 impl JobView {
     /// How many poisoned tasks are named.
     pub const POISONED_NAMED: usize = 8;
+    /// How many machines that lost workers are named.
+    pub const LOST_NAMED: usize = 8;
 
     /// Its place among running jobs: the lowest is served first.
     pub fn turn(&self) -> (Reverse<i32>, JobId) {

@@ -14,12 +14,19 @@ pub(crate) struct Session {
     threads: u32,
     /// Bytes that all threads together may take.
     memory: u64,
+    memory_kills: u64,
     /// The most tasks that the worker agrees to hold.
     pub(crate) credit: u64,
+    /// What it agreed to when it came.
+    first_credit: u64,
     /// Tasks lent and not yet reported.
     pub(crate) outstanding: u64,
     /// It asked for no more work.
     pub(crate) leaving: bool,
+    /// When it joined, or last reported something or said that it was getting on.
+    pub(crate) heard_at: Millis,
+    /// Tasks that it has reported.
+    pub(crate) counted: u64,
     /// Deadlines missed since it last reported something: those who missed fewer come first.
     pub(crate) missed: u32,
     /// It missed a deadline: until then, or until it reports something, it is lent nothing.
@@ -38,7 +45,7 @@ pub(crate) struct Process {
 }
 
 impl Session {
-    pub(crate) fn new(owner: String, hello: &Hello) -> Session {
+    pub(crate) fn new(owner: String, hello: &Hello, now: Millis) -> Session {
         Session {
             process: Process { owner: owner.clone(), instance: hello.instance },
             author: Author {
@@ -49,9 +56,13 @@ impl Session {
             backend: hello.backend.clone(),
             threads: hello.threads.max(1),
             memory: hello.memory,
+            memory_kills: hello.memory_kills,
             credit: hello.credit,
+            first_credit: hello.credit,
             outstanding: 0,
             leaving: false,
+            heard_at: now,
+            counted: 0,
             missed: 0,
             rests_until: None,
             leases: BTreeSet::new(),
@@ -80,9 +91,9 @@ impl Session {
     }
 
     pub(crate) fn view(&self) -> WorkerView {
-        let (author, tasks) = (self.author.clone(), self.outstanding);
-        let backend = self.backend.clone();
-        WorkerView { author, backend, threads: self.threads, memory: self.memory, tasks }
+        let &Session { threads, memory, memory_kills, outstanding: tasks, .. } = self;
+        let (author, backend) = (self.author.clone(), self.backend.clone());
+        WorkerView { author, backend, threads, memory, memory_kills, tasks }
     }
 
     /// How many of its threads may count a job at a time that takes `thread_memory` bytes for each.
@@ -93,6 +104,13 @@ impl Session {
     /// Whether ranges of such a job are of any use to it.
     pub(crate) fn may_count(&self, job: JobId, thread_memory: u64) -> bool {
         self.threads_for(thread_memory) > 0 && !self.declined.contains(&job)
+    }
+
+    /// Whether it may be lent a recount of so many tasks, which cannot be divided. Beyond its credit it may be lent
+    /// nothing else, and not even that once it has lowered its credit: then it has no time for more.
+    pub(crate) fn has_room_for_recount(&self, tasks: u64) -> bool {
+        let is_idle = self.outstanding == 0 && self.credit >= self.first_credit;
+        tasks <= self.room() || is_idle
     }
 
     /// How many more tasks it may be lent.
@@ -112,6 +130,9 @@ pub struct WorkerView {
     pub threads: u32,
     /// Bytes that all of them together may take.
     pub memory: u64,
+    /// Processes of its control group that the system has killed for lack of memory, as far as the worker could
+    /// see when it started.
+    pub memory_kills: u64,
     /// Tasks that it was lent and has not reported.
     pub tasks: u64,
 }

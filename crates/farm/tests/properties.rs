@@ -141,6 +141,7 @@ proptest! {
             instance: 1,
             threads: 2,
             memory: 0,
+            memory_kills: 0,
             credit: 100,
             holding: Vec::new(),
         };
@@ -264,6 +265,7 @@ fn agent() -> Agent {
         instance: 1,
         threads: 2,
         memory: 0,
+        memory_kills: 0,
         credit: 100,
         report_ms: 500,
         resend_ms: 50_000,

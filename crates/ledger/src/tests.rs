@@ -183,16 +183,17 @@ fn every_opening_has_its_own_number() {
 fn the_thread_answers_until_it_fails_and_then_says_why() {
     let handle = spawn(ledger_with(&[]));
     let mut events = handle.events;
-    let mut answer = |command| {
+    let send = |command| {
         let request = LedgerRequest::Farm(Ticket(1), command);
         handle.requests.blocking_send(request).expect("the thread runs");
-        events.blocking_recv().expect("it answers")
     };
+    let mut event = || events.blocking_recv().expect("it answers");
 
-    assert!(matches!(answer(range(0, 10, 7)), LedgerEvent::Committed { requests: 1, .. }));
-    let written = events.blocking_recv().expect("it answers");
-    assert!(matches!(written, LedgerEvent::Answered(Ticket(1), LedgerAnswer::Written)));
-    assert!(matches!(answer(range(0, 10, 7)), LedgerEvent::Failed(LedgerFault::Content(_))));
+    send(range(0, 10, 7));
+    assert!(matches!(event(), LedgerEvent::Committed { requests: 1, .. }));
+    assert!(matches!(event(), LedgerEvent::Answered(Ticket(1), LedgerAnswer::Written)));
+    send(range(0, 10, 7));
+    assert!(matches!(event(), LedgerEvent::Failed(LedgerFault::Content(_))));
 
     handle.thread.join().expect("it ended in peace");
     assert!(
@@ -404,6 +405,7 @@ impl Pair {
             instance: session.0,
             threads: 1,
             memory: 0,
+            memory_kills: 0,
             credit: 1000,
             holding: Vec::new(),
         };

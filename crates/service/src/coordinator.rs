@@ -14,6 +14,7 @@ mod allowance;
 mod bucket;
 mod budget;
 mod credentials;
+mod desk;
 mod http;
 mod hub;
 mod identity;

@@ -227,6 +227,7 @@ impl LocalCount {
             instance: 0,
             threads: u32::try_from(self.threads.get()).unwrap_or(u32::MAX),
             memory: self.memory,
+            memory_kills: 0,
             credit: 1 << 20,
             report_ms: 200,
             resend_ms: 60_000,

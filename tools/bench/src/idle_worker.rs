@@ -46,6 +46,7 @@ pub(crate) async fn idle(
         instance,
         threads: 1,
         memory: 0,
+        memory_kills: 0,
         credit,
         report_ms: 0,
         resend_ms: 3_600_000,

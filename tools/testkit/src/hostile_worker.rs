@@ -133,7 +133,19 @@ fn hello() -> Hello {
     let (machine, build, backend) = (worker.clone(), BUILD.into(), "none".into());
     let (threads, memory, credit) = (1, 0, 0);
     let holding = Vec::new();
-    Hello { worker, machine, build, backend, instance, threads, memory, credit, holding }
+    let memory_kills = 0;
+    Hello {
+        worker,
+        machine,
+        build,
+        backend,
+        instance,
+        threads,
+        memory,
+        memory_kills,
+        credit,
+        holding,
+    }
 }
 
 /// A Hello that claims as many held ranges as possible. None of them was lent.

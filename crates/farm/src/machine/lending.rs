@@ -119,7 +119,7 @@ impl Farm {
         let disputes = job.disputes.iter();
         let mut open = disputes.filter(|(range, dispute)| {
             let waits = dispute.recount.is_none() && !dispute.settling;
-            let fits = range.len() <= session.room() || session.outstanding == 0;
+            let fits = session.has_room_for_recount(range.len());
             let is_others_turn = job.overruns.sets_back(**range, session.maker(), self.now);
             waits && fits && !is_others_turn && !dispute.has_voted(session.maker(), job.across())
         });

@@ -16,6 +16,7 @@ mod results;
 mod sessions;
 mod staff;
 mod stats;
+mod survey;
 mod suspicions;
 mod trust;
 
@@ -30,6 +31,7 @@ use crate::job::Job;
 use crate::job_view::turn;
 use crate::lease::{Leases, Term};
 use crate::losses::Losses;
+use crate::lost::Lost;
 use crate::session::Session;
 use crate::{
     AuditView, Author, Distrusted, Effect, Event, IntervalSet, JobId, JobState, JobView, LeaseId,
@@ -93,6 +95,7 @@ pub struct Farm {
     /// Parties that are not believed.
     distrusted: Distrusted,
     losses: Losses,
+    lost: Lost,
     /// Ends of disputes and decisions about trust on their way into the ledger. Which rows they leave is not known before they
     /// are there: until then nothing is said about covered ranges, and no job ends.
     settling: usize,
@@ -268,6 +271,10 @@ impl Farm {
             audits_agreed: job.audits_agreed,
             poisoned: job.poisoned().len(),
             poisoned_first: named(job.poisoned()),
+            lost: match job.durable_state.is_over() {
+                true => Vec::new(),
+                false => self.lost.of(id).into_iter().take(JobView::LOST_NAMED).collect(),
+            },
         }
     }
 

@@ -6,6 +6,7 @@ use crate::costs::Costs;
 use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::losses::Losses;
+use crate::lost::Lost;
 use crate::{
     AuditPolicy, Distrusted, Held, IntervalSet, JobId, JobState, KernelName, Known, LoanKey,
     Millis, Origin, Plan, Range, Slice, Spent, Stats, Vote,
@@ -121,6 +122,7 @@ impl Farm {
             leases: Default::default(),
             distrusted: restored.distrusted,
             losses: Losses::default(),
+            lost: Lost::default(),
             settling: 0,
             pending: BTreeMap::new(),
             next_job: 1,

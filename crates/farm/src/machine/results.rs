@@ -66,8 +66,9 @@ impl Farm {
         }
         let session = self.sessions.get_mut(&session_id).expect("callers looked");
         (session.missed, session.rests_until) = (0, None);
-        job.heard_at = self.now;
+        (session.heard_at, job.heard_at) = (self.now, self.now);
         if takes_off {
+            session.counted = session.counted.saturating_add(report.range.len());
             let threads = session.threads_for(job.thread_memory).max(1);
             job.measured(session_id, threads, report.range.len(), report.busy_us);
             let fresh = self.term(report.job, 1);

@@ -16,6 +16,7 @@ fn connected() -> Agent {
         instance: 1,
         threads: 1,
         memory: 0,
+        memory_kills: 0,
         credit: 100,
         report_ms: 500,
         resend_ms: 5_000,

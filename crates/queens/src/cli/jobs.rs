@@ -199,7 +199,7 @@ pub(super) async fn jobs(args: JobsArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
     let jobs = client.list().await?;
     match args.json {
-        true => jobs.iter().try_for_each(|job| output::print(show::json(job))),
+        true => jobs.iter().try_for_each(|job| output::print(show::json_among(job, &jobs))),
         false => output::print(show::table(&jobs)),
     }
 }
@@ -208,11 +208,11 @@ pub(super) async fn status(args: JobArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
     let answer = client.jobs.get(v1::GetRequest { job: args.job }).await;
     let job = client.job(answer.map(|answer| answer.into_inner().job))?;
-    if args.json {
-        return output::print(show::json(&job));
-    }
     let others = if show::may_wait_for_others(&job) { client.list().await? } else { Vec::new() };
-    output::print(show::details(&job, &others))
+    match args.json {
+        true => output::print(show::json_among(&job, &others)),
+        false => output::print(show::details(&job, &others)),
+    }
 }
 
 pub(super) async fn watch(args: JobArgs) -> Result<(), Failure> {

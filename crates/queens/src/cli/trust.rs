@@ -60,6 +60,7 @@ pub(super) async fn workers(args: WorkersArgs) -> Result<(), Failure> {
                 "threads": worker.threads,
                 "memory_bytes": worker.memory,
                 "tasks": worker.tasks,
+                "memory_kills": worker.memory_kills,
             }))?;
         }
         return distrusted.iter().try_for_each(|party| {
@@ -75,6 +76,13 @@ pub(super) async fn workers(args: WorkersArgs) -> Result<(), Failure> {
         output::print(format_args!(
             "{:>7}  {memory:>10}  {:>8}  {}, {}/{}",
             worker.threads, worker.tasks, worker.name, worker.owner, worker.machine
+        ))?;
+    }
+    for worker in workers.iter().filter(|worker| worker.memory_kills > 0) {
+        output::print(format_args!(
+            "{}: the system has killed {} processes of its control group for lack of memory; start its workers with \
+             less --memory, or allow the group more",
+            worker.name, worker.memory_kills
         ))?;
     }
     distrusted.iter().try_for_each(|party| output::print(format_args!("not believed: {party}")))

@@ -40,6 +40,7 @@ async fn lie(endpoint: Endpoint, count: fn(u64) -> u64) -> LinkEnd {
         instance: 1,
         threads: 1,
         memory: 1 << 40,
+        memory_kills: 0,
         credit: 1 << 16,
         report_ms: 0,
         resend_ms: 60_000,

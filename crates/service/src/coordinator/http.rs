@@ -9,16 +9,21 @@
 //! A handler finds its caller in the request's extensions, as [`Identity`](super::Identity), and asks it for
 //! any further right.
 
+mod acts;
 mod fault;
 mod guard;
 mod login;
 mod logins;
 mod metrics;
+mod pages;
+mod past;
+mod records;
+mod show;
 
 use std::convert::Infallible;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Request};
+use axum::extract::{DefaultBodyLimit, FromRef, Request};
 use axum::http::{HeaderValue, Version, header};
 use axum::middleware::{Next, from_fn_with_state, map_response};
 use axum::response::{IntoResponse, Response};
@@ -29,30 +34,56 @@ use tower_http::csrf::CsrfLayer;
 
 use self::fault::Fault;
 use self::guard::Guard;
+use self::show::Show;
 use super::HubHandle;
 use super::credentials::Gate;
+use super::desk::Desk;
 
 /// The longest form, bytes.
 const MAX_FORM: usize = 16 << 10;
 
-/// All routes. Those of `readers` are answered to whoever may see the farm, and to nobody else.
-pub(super) fn routes(gate: Gate, hub: HubHandle) -> Router {
+/// What handlers need.
+#[derive(Clone)]
+struct Web {
+    hub: HubHandle,
+    desk: Desk,
+    guard: Guard,
+    show: Show,
+}
+
+impl FromRef<Web> for Guard {
+    fn from_ref(web: &Web) -> Guard {
+        web.guard.clone()
+    }
+}
+
+impl FromRef<Web> for HubHandle {
+    fn from_ref(web: &Web) -> HubHandle {
+        web.hub.clone()
+    }
+}
+
+/// All routes. Those of `readers` are answered to whoever may see the farm, and to nobody else. Must be called within
+/// a runtime.
+pub(super) fn routes(gate: Gate, hub: HubHandle, desk: Desk) -> Router {
     let guard = Guard::new(gate);
-    let readers: Router<Guard> = Router::new()
-        .route("/", get(login::front))
-        .merge(Router::new().route("/metrics", get(metrics::tell)).with_state(hub))
+    let show = Show::of(hub.clone());
+    let readers: Router<Web> = Router::new()
+        .merge(pages::routes())
+        .merge(acts::routes())
+        .route("/metrics", get(metrics::tell))
         .route_layer(from_fn_with_state(guard.clone(), guard::admit));
-    let anybody: Router<Guard> = Router::new()
+    let anybody: Router<Web> = Router::new()
         .route("/login", get(login::form).post(login::begin))
         .route("/logout", post(login::end))
+        .merge(page::assets())
         .fallback(nothing);
     readers
         .merge(anybody)
-        .merge(page::assets())
         .layer(DefaultBodyLimit::max(MAX_FORM))
         .layer(CsrfLayer::new())
         .layer(map_response(harden))
-        .with_state(guard)
+        .with_state(Web { hub, desk, guard, show })
 }
 
 /// There is no page and no service of that name.

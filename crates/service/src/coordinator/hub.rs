@@ -9,8 +9,8 @@ use anyhow::anyhow;
 use bytesize::ByteSize;
 use farm::{
     AuditPolicy, Config, Dismissal, Effect, Event, Farm, Held, Hello, JobId, JobView, Known,
-    LedgerCommand, LoanKey, Millis, Origin, Party, Plan, Refusal, RequestId, SessionId, Slice,
-    Suspect, WorkerView,
+    LedgerCommand, LoanKey, LostWorkers, Millis, Origin, Party, Plan, PlanMap, Progress, Refusal,
+    RequestId, SessionId, Slice, Suspect, WorkerView,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -39,6 +39,9 @@ enum Input {
     Workers(oneshot::Sender<(Vec<WorkerView>, Vec<Party>)>),
     Survey(oneshot::Sender<Survey>),
     Credential(CredentialChange, oneshot::Sender<()>),
+    FarmNow(oneshot::Sender<farm::Survey>),
+    Sight(JobId, oneshot::Sender<Option<(JobView, PlanMap)>>),
+    Progress(oneshot::Sender<Vec<Progress>>),
     Stop,
 }
 
@@ -152,6 +155,21 @@ impl HubHandle {
     /// The first `most` jobs after the job `after`, the oldest first.
     pub async fn jobs(&self, after: JobId, most: usize) -> Result<Vec<JobView>, HubGone> {
         self.ask(|reply| Input::Views(after, most, reply)).await
+    }
+
+    /// What people see of the farm now.
+    pub(super) async fn farm_now(&self) -> Result<farm::Survey, HubGone> {
+        self.ask(Input::FarmNow).await
+    }
+
+    /// One job, and what has become of each part of its plan.
+    pub(super) async fn sight(&self, job: JobId) -> Result<Option<(JobView, PlanMap)>, HubGone> {
+        self.ask(|reply| Input::Sight(job, reply)).await
+    }
+
+    /// How far each job has come.
+    pub(super) async fn progress(&self) -> Result<Vec<Progress>, HubGone> {
+        self.ask(Input::Progress).await
     }
 
     /// Ends the hub once what it has taken in is in the ledger.
@@ -281,6 +299,7 @@ impl Hub {
                 self.next_session += 1;
                 let (outbox, orders) = mpsc::channel(OUTBOX);
                 if reply.send((session, orders)).is_ok() {
+                    log_memory_kills(&owner, &hello);
                     self.outboxes.insert(session, outbox);
                     self.step(Event::Joined { session, owner, hello }).await?;
                 }
@@ -319,6 +338,15 @@ impl Hub {
             }
             Input::Views(after, most, reply) => {
                 let _ = reply.send(self.farm.jobs(after, most));
+            }
+            Input::FarmNow(reply) => {
+                let _ = reply.send(self.farm.survey());
+            }
+            Input::Sight(job, reply) => {
+                let _ = reply.send(self.farm.job(job).zip(self.farm.map(job)));
+            }
+            Input::Progress(reply) => {
+                let _ = reply.send(self.farm.progress());
             }
             Input::End(job, reply) => match self.farm.job(job) {
                 Some(view) if view.state.is_at_rest() => {
@@ -414,6 +442,7 @@ impl Hub {
                 }
                 self.tell_end(job);
             }
+            Effect::Lost(lost) => log_lost(&lost),
             Effect::Poisoned { job, ordinal } => {
                 tracing::error!(%job, task = ordinal,
                     "three workers or more were lost while they counted this task; it is not lent any more, \
@@ -455,6 +484,27 @@ impl Hub {
 
     fn now(&self) -> Millis {
         millis_since(self.started)
+    }
+}
+
+/// One process may be lost with a cable. Whoever runs the farm should look at a machine that loses more.
+fn log_lost(lost: &LostWorkers) {
+    let LostWorkers { maker, processes, threads, memory, memory_kills } = lost;
+    if lost.is_telling() && (*memory_kills > 0 || processes.is_power_of_two()) {
+        let memory = ByteSize(*memory).display().iec();
+        tracing::warn!(%maker, processes, threads, %memory, memory_kills,
+            "worker processes of this machine were lost while they counted, and have not come back. If the system \
+             killed them for lack of memory, which their status 137 or an oom-kill in its log shows, start them with \
+             less --memory, or allow them more");
+    }
+}
+
+fn log_memory_kills(owner: &str, Hello { machine, worker, memory, memory_kills, .. }: &Hello) {
+    if *memory_kills > 0 {
+        let memory = ByteSize(*memory).display().iec();
+        tracing::warn!(owner, machine, worker, %memory, memory_kills,
+            "the system has killed processes of this worker's control group for lack of memory: start its workers \
+             with less --memory, or allow the group more");
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::middleware::{from_fn, from_fn_with_state};
-use farm::{AuditPolicy, Hello, JobId, JobView, Origin, Problem, Refusal, Slice, WorkerMessage};
+use farm::{AuditPolicy, Hello, JobId, JobView, Problem, WorkerMessage};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
@@ -25,12 +25,12 @@ use wire::{MAX_MESSAGE_BYTES, WireError, v1};
 use super::admin::Admin;
 use super::budget::{Budget, Cost};
 use super::credentials::{Gate, budget, identity};
+use super::desk::{Desk, Submission};
 use super::http::only_grpc;
 use super::listen::Admission;
 use super::metrics::measure_call;
 use super::payers::Payers;
 use super::phase::{Late, name};
-use super::plans::NoPlan;
 use super::session::Peer;
 use super::{
     Allowance, ClientRequest, Credentials, HubHandle, Phase, Plans, Right, SessionFault, host,
@@ -115,10 +115,12 @@ fn routes_of(
 ) -> Routes {
     let meters = hub.meters().clone();
     let gate = Gate { credentials: credentials.clone(), payers: Payers::default() };
-    let pages = super::http::routes(gate.clone(), hub.clone());
     let admin =
         AdminServiceServer::new(Admin { hub: hub.clone(), credentials: credentials.clone() });
-    let services = Services { hub, plans: Arc::default(), credentials };
+    let plans = Arc::<Plans>::default();
+    let desk = Desk::new(hub.clone(), plans.clone());
+    let pages = super::http::routes(gate.clone(), hub.clone(), desk.clone());
+    let services = Services { hub, plans, desk, credentials };
     let farm = FarmServiceServer::new(services.clone())
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
@@ -136,6 +138,7 @@ fn routes_of(
 struct Services {
     hub: HubHandle,
     plans: Arc<Plans>,
+    desk: Desk,
     credentials: Credentials,
 }
 
@@ -185,17 +188,6 @@ async fn admit<T>(request: &Request<T>) -> Budget {
     let budget = budget(request);
     budget.begin_request().await;
     budget
-}
-
-impl From<NoPlan> for Status {
-    fn from(failure: NoPlan) -> Status {
-        let text = failure.to_string();
-        match failure {
-            NoPlan::Cut(_) => Status::invalid_argument(text),
-            NoPlan::TooLong { .. } | NoPlan::Resting { .. } => Status::resource_exhausted(text),
-            NoPlan::Internal(_) => Status::internal(text),
-        }
-    }
 }
 
 fn decode(message: v1::WorkRequest) -> Result<WorkerMessage, WireError> {
@@ -250,27 +242,8 @@ impl Services {
         cost: Cost,
         wish: ClientRequest,
     ) -> Result<v1::Job, Status> {
-        let identity = identity(request);
-        identity.require(Right::Change)?;
-        let budget = admit(request).await;
-        // The owner of a job never changes.
-        identity.require_own(&self.view(job).await?)?;
-        budget.spend(cost);
-        self.grant(wish).await
-    }
-
-    async fn grant(&self, wish: ClientRequest) -> Result<v1::Job, Status> {
-        match self.hub.request(wish).await? {
-            Ok(job) => Ok(job.into()),
-            Err(refusal @ Refusal::NoSuchJob(_)) => Err(Status::not_found(refusal.to_string())),
-            Err(refusal @ (Refusal::Over(..) | Refusal::Held(_))) => {
-                Err(Status::failed_precondition(refusal.to_string()))
-            }
-            Err(refusal @ (Refusal::TooManyJobs { .. } | Refusal::TooManyOfOwner { .. })) => {
-                Err(Status::resource_exhausted(refusal.to_string()))
-            }
-            Err(refusal @ Refusal::KeyTaken(_)) => Err(Status::already_exists(refusal.to_string())),
-        }
+        let change = (JobId(job), cost, wish);
+        Ok(self.desk.change(&identity(request), &budget(request), change).await?.into())
     }
 
     /// The job as soon as it is no longer what it was, or nobody listens to `sender`.
@@ -283,16 +256,11 @@ impl Services {
         loop {
             tokio::time::sleep(WATCH_INTERVAL).await;
             budget.begin_look().await;
-            let job = self.view(last.id.0).await?;
+            let job = self.desk.view(last.id).await?;
             if job != *last || sender.is_closed() {
                 return Ok(job);
             }
         }
-    }
-
-    async fn view(&self, job: u64) -> Result<JobView, Status> {
-        let refusal = || Status::not_found(Refusal::NoSuchJob(JobId(job)).to_string());
-        self.hub.job(JobId(job)).await?.ok_or_else(refusal)
     }
 }
 
@@ -302,27 +270,20 @@ impl JobsService for Services {
         &self,
         request: Request<v1::SubmitRequest>,
     ) -> Result<Response<v1::SubmitResponse>, Status> {
-        let identity = identity(&request);
-        identity.require(Right::Change)?;
-        identity.require_priority(request.get_ref().priority)?;
-        let budget = admit(&request).await;
-        let request = request.into_inner();
-        let key = wire::key(request.key);
-        let key = key.map_err(|error| Status::invalid_argument(error.to_string()))?;
-        let origin = Origin { owner: identity.owner, key };
+        let (identity, budget) = (identity(&request), budget(&request));
+        let v1::SubmitRequest { problem, method, priority, audit, key } = request.into_inner();
         let missing = |field| Status::invalid_argument(WireError::Missing(field).to_string());
-        let problem = request.problem.ok_or_else(|| missing("problem"))?;
-        let method = request.method.ok_or_else(|| missing("method"))?;
-        let problem = Problem::try_from(problem);
-        let problem = problem.map_err(|error| Status::invalid_argument(error.to_string()))?;
-
-        let plan = self.plans.submitted(problem, method.into(), &budget).await?;
-        budget.spend(Cost::Change);
-        let (slice, priority) = (Slice::ALL, request.priority);
-        let audit = request.audit.map(policy).transpose()?;
-        let job =
-            self.grant(ClientRequest::Submit { origin, plan, slice, priority, audit }).await?;
-        tracing::info!(job = job.id, owner = job.owner, %plan, tasks = plan.tasks, "job submitted");
+        let problem = problem.ok_or_else(|| missing("problem"))?;
+        let method = method.ok_or_else(|| missing("method"))?;
+        let malformed = |error: WireError| Status::invalid_argument(error.to_string());
+        let wanted = Submission {
+            problem: Problem::try_from(problem).map_err(malformed)?,
+            method: method.into(),
+            priority,
+            key: wire::key(key).map_err(malformed)?,
+            audit: audit.map(policy).transpose()?,
+        };
+        let job = self.desk.submit(identity, &budget, wanted).await?.into();
         Ok(Response::new(v1::SubmitResponse { job: Some(job) }))
     }
 
@@ -352,7 +313,7 @@ impl JobsService for Services {
     ) -> Result<Response<v1::GetResponse>, Status> {
         identity(&request).require(Right::See)?;
         admit(&request).await.spend(Cost::Jobs(1));
-        let job = self.view(request.into_inner().job).await?.into();
+        let job = self.desk.view(JobId(request.into_inner().job)).await?.into();
         Ok(Response::new(v1::GetResponse { job: Some(job) }))
     }
 
@@ -365,7 +326,7 @@ impl JobsService for Services {
         let identity = identity(&request);
         identity.require(Right::See)?;
         let budget = admit(&request).await;
-        let mut last = self.view(request.into_inner().job).await?;
+        let mut last = self.desk.view(JobId(request.into_inner().job)).await?;
         let (sender, receiver) = mpsc::channel(1);
         let services = self.clone();
         let viewer = self.hub.meters().viewer();

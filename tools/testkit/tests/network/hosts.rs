@@ -112,6 +112,7 @@ pub(super) async fn worker(name: String, life: u64, pace_ms: u64) -> turmoil::Re
         instance,
         threads: 1,
         memory: MEMORY,
+        memory_kills: 0,
         credit: 64,
         report_ms: 300,
         resend_ms: 2_000,

@@ -248,6 +248,7 @@ fn workers(random: &mut Random, lying: bool, audited: bool, owners: Owners) -> V
                 instance: 0,
                 threads: random.between(1, 4) as u32,
                 memory: LARGE * random.between(1, 4),
+                memory_kills: 0,
                 credit: random.scaled(1, 500),
                 report_ms: if lying { 0 } else { report_ms },
                 resend_ms: random.scaled(50, 2_000),

@@ -1,6 +1,7 @@
 //! Who an HTTP request comes from, and whether they may see the farm.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
@@ -39,11 +40,18 @@ pub(super) async fn admit(State(guard): State<Guard>, request: Request, next: Ne
     if let Err(status) = identity.require(Right::See) {
         return Fault::from(status).into_response();
     }
+    let login = login_of(&parts).filter(|login| guard.logins.find(login).is_some());
+    let login = Login(login.map(Arc::from));
+    parts.extensions.insert(login);
     guard.gate.admit(identity, &mut parts.extensions);
     let budget = parts.extensions.get::<Budget>().expect("it was admitted").clone();
     budget.begin_request().await;
     next.run(Request::from_parts(parts, body)).await
 }
+
+/// The secret of the login of a request; `None` if it was let in without one.
+#[derive(Clone, Debug)]
+pub(super) struct Login(pub(super) Option<Arc<str>>);
 
 /// Why a caller is not let in.
 #[derive(Debug)]
@@ -61,6 +69,12 @@ const FOREIGN_NAME: &str = "this farm wants no credential, so its page is there 
 impl Guard {
     pub(super) fn new(gate: Gate) -> Guard {
         Guard { gate, logins: Logins::default() }
+    }
+
+    /// Whether a caller who was let in would be let in now.
+    pub(super) fn still_admits(&self, identity: &Identity, Login(login): &Login) -> bool {
+        let goes_on = login.as_ref().is_none_or(|login| self.logins.find(login).is_some());
+        goes_on && self.gate.credentials.still_allow(identity)
     }
 
     /// Who a request comes from: by its `Authorization: Bearer`, or else by the cookie of a login.

@@ -1,27 +1,20 @@
 //! How a browser logs in and out.
 
-use axum::extract::{Extension, Form, FromRequestParts, State};
+use axum::extract::{Form, FromRequestParts, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::Markup;
-use page::Reader;
 use serde::Deserialize;
 
 use super::fault::Fault;
 use super::guard::{Guard, cookie_name, login_of};
 use super::logins::LIFETIME;
-use crate::coordinator::{Identity, Right};
+use crate::coordinator::Right;
 
 /// The page on which a person logs in.
 pub(super) async fn form() -> Markup {
     page::login(None)
-}
-
-/// The front page.
-pub(super) async fn front(Extension(identity): Extension<Identity>, cookie: Cookie) -> Markup {
-    let Identity { owner, role, .. } = identity;
-    page::front(&Reader { owner, role: role.name(), logged_in: cookie.login.is_some() })
 }
 
 /// What the form sends.

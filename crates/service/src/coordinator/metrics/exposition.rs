@@ -35,6 +35,9 @@ pub(in crate::coordinator) fn exposition(
     text
 }
 
+/// A metric of a job: its name, its help and its value.
+type OfJob = (&'static str, &'static str, fn(&JobView) -> u64);
+
 #[derive(Debug)]
 struct Metrics {
     survey: Survey,
@@ -87,7 +90,7 @@ impl Metrics {
                 states.encode_family(&labels)?.encode_gauge(&u64::from(*state == job.state))?;
             }
         }
-        let whole: [(&str, &str, fn(&JobView) -> u64); 8] = [
+        let whole: [OfJob; 8] = [
             ("job_tasks", "Tasks of the part of its plan that a job counts", JobView::tasks),
             ("job_tasks_accepted", "Tasks of a job whose counts are durable", |job| job.tasks_done),
             (
