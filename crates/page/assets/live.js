@@ -1,17 +1,27 @@
 "use strict";
-// Replaces the parts of the page that have changed. Without this script the page loads itself anew now and then.
+// Brings the parts of the page up to date. Without this script the page loads itself anew now and then.
 const main = document.getElementById("main");
 const live = document.getElementById("live");
 let source = null;
 
-function replace(part) {
-  const here = document.getElementById(part.id);
-  if (!here) return;
-  const open = Array.from(here.querySelectorAll("details"), (details) => details.open);
-  const active = here.contains(document.activeElement);
-  if (active && here.querySelector("form")) return; // Somebody is about to press a button of it.
-  part.querySelectorAll("details").forEach((details, at) => { details.open = Boolean(open[at]); });
-  here.replaceWith(part);
+// Changes what differs and nothing else, so that focus, fields and what was unfolded stay.
+function update(here, next) {
+  if (here.nodeName !== next.nodeName) return here.replaceWith(next);
+  if (here.nodeType === Node.TEXT_NODE) {
+    if (here.data !== next.data) here.data = next.data;
+    return;
+  }
+  for (const { name } of Array.from(here.attributes)) {
+    if (name !== "open" && !next.hasAttribute(name)) here.removeAttribute(name);
+  }
+  for (const { name, value } of Array.from(next.attributes)) {
+    if (here.getAttribute(name) !== value) here.setAttribute(name, value);
+  }
+  while (here.childNodes.length > next.childNodes.length) here.lastChild.remove();
+  Array.from(next.childNodes).forEach((child, at) => {
+    const old = here.childNodes[at];
+    if (old) update(old, child); else here.append(child);
+  });
 }
 
 function connect() {
@@ -20,7 +30,10 @@ function connect() {
   source.onerror = () => { live.textContent = "not live: trying again"; live.className = "live off"; };
   source.onmessage = (event) => {
     const parsed = new DOMParser().parseFromString(event.data, "text/html");
-    Array.from(parsed.body.children).forEach((part) => replace(document.adoptNode(part)));
+    for (const part of Array.from(parsed.body.children)) {
+      const here = document.getElementById(part.id);
+      if (here) update(here, part);
+    }
   };
 }
 

@@ -101,8 +101,8 @@ impl History {
         });
     }
 
-    /// The loads of a job from its first slot on to that of `unix_ms`, with the length of a slot in ms: in the
-    /// finest resolution that shows all of them. Nothing of a job of which nothing is known.
+    /// The loads of a job from its first slot on, in the finest resolution that shows all of them. The slot of
+    /// `unix_ms` is not over, and left out. Nothing of a job of which nothing is known.
     pub fn of(&self, job: JobId, unix_ms: i64) -> Option<(Span, Vec<Load>)> {
         let rings = self.jobs.get(&job)?;
         let coarse = &rings[Span::Year as usize].0;
@@ -113,8 +113,8 @@ impl History {
         let span = Span::ALL.into_iter().find(is_shown).unwrap_or(Span::Year);
         let ring = &rings[span as usize].0;
         let now = unix_ms.div_euclid(span.slot_ms());
-        let first = ring.front().map_or(now, |&(slot, _)| slot).max(now - span.slots() + 1);
-        let length = usize::try_from(now - first + 1).unwrap_or(1);
+        let first = ring.front()?.0.max(now - span.slots());
+        let length = usize::try_from(now - first).ok().filter(|&length| length > 0)?;
         let mut loads = vec![Load::default(); length];
         for &(slot, load) in ring {
             if let Ok(at) = usize::try_from(slot - first)
@@ -147,7 +147,8 @@ mod tests {
         let (span, loads) = history.of(JOB, 40_000).expect("it is known");
         assert_eq!(span, Span::Hours);
         let tasks: Vec<u64> = loads.iter().map(|load| load.tasks).collect();
-        assert_eq!(tasks, [3, 4, 0, 8, 0]);
+        assert_eq!(tasks, [3, 4, 0, 8]);
+        assert_eq!(history.of(JOB, 9_999), None, "its first slot is not over");
         assert_eq!(loads[0].workers, 2, "the most at a time");
         assert_eq!(history.of(JobId(2), 40_000), None);
     }
@@ -174,7 +175,7 @@ mod tests {
         }
         let kept = |span: Span| history.jobs[&JOB][span as usize].0.len() as i64;
         assert_eq!((kept(Span::Hours), kept(Span::Days), kept(Span::Year)), (6, 168, 8_760));
-        let (_, loads) = history.of(JOB, (years - 1) * HOUR).expect("it is known");
+        let (_, loads) = history.of(JOB, years * HOUR).expect("it is known");
         assert_eq!(loads.iter().map(|load| load.tasks).sum::<u64>(), 8_760);
         history.forget(years * HOUR * 2);
         assert_eq!(history.of(JOB, years * HOUR), None);
@@ -185,7 +186,7 @@ mod tests {
         let mut history = History::default();
         history.add(JOB, HOUR, load(1));
         history.add(JOB, 0, load(2));
-        let (_, loads) = history.of(JOB, HOUR).expect("it is known");
+        let (_, loads) = history.of(JOB, 2 * HOUR).expect("it is known");
         assert_eq!(loads.iter().map(|load| load.tasks).sum::<u64>(), 3);
     }
 }

@@ -65,7 +65,9 @@ fn facts(job: &JobView, snapshot: &Snapshot) -> Markup {
             (fact("Tasks per second", &rate.map_or("–".into(), short)))
             (fact("Time left", &time_left(job).map_or("–".into(), time)))
             (fact("Workers", &format!("{} of {} able, {} threads", job.workers, job.able_workers, job.threads)))
-            (fact("Memory", &format!("{} a thread", size(job.thread_memory))))
+            @if job.thread_memory > 0 {
+                (fact("Memory", &format!("at least {} a thread", size(job.thread_memory))))
+            }
             (fact("Owner", owner(job)))
             (fact("Priority", &job.priority.to_string()))
             (fact("Audits", &audit_fact(job)))

@@ -1,16 +1,18 @@
 //! What the page's forms do: the same as the gRPC service of jobs, by the same rules.
 
+use axum::extract::rejection::FormRejection;
 use axum::extract::{Form, Path, State};
 use axum::response::Redirect;
 use axum::routing::post;
 use axum::{Extension, Router};
 use board::MethodChoice;
-use farm::{Across, AuditPolicy, JobId, Problem};
+use farm::{Across, AuditPolicy, Problem};
 use serde::Deserialize;
 use tonic::Status;
 
 use super::Web;
 use super::fault::Fault;
+use super::pages::job_id;
 use crate::coordinator::budget::{Budget, Cost};
 use crate::coordinator::desk::Submission;
 use crate::coordinator::{ClientRequest, Identity};
@@ -64,23 +66,28 @@ impl Wanted {
     }
 }
 
+/// Said of a form that no browser would send.
+const MALFORMED: &str =
+    "the form is not filled in: N and the priority are whole numbers, and audits are a percentage";
+
 async fn submit(
     State(web): State<Web>,
     Extension(identity): Extension<Identity>,
     Extension(budget): Extension<Budget>,
-    Form(wanted): Form<Wanted>,
+    form: Result<Form<Wanted>, FormRejection>,
 ) -> Result<Redirect, Fault> {
+    let Form(wanted) = form.map_err(|_| Status::invalid_argument(MALFORMED))?;
     let job = web.desk.submit(identity, &budget, wanted.submission()?).await?;
     Ok(Redirect::to(&format!("/jobs/{}", job.id)))
 }
 
 async fn change(
     State(web): State<Web>,
-    Path((job, action)): Path<(u64, String)>,
+    Path((job, action)): Path<(String, String)>,
     Extension(identity): Extension<Identity>,
     Extension(budget): Extension<Budget>,
 ) -> Result<Redirect, Fault> {
-    let job = JobId(job);
+    let job = job_id(&job)?;
     let wish = match action.as_str() {
         "pause" => ClientRequest::Pause(job),
         "resume" => ClientRequest::Resume(job),

@@ -20,6 +20,7 @@ pub(super) async fn form() -> Markup {
 /// What the form sends.
 #[derive(Deserialize)]
 pub(super) struct Shown {
+    #[serde(default)]
     token: String,
 }
 

@@ -46,12 +46,12 @@ async fn jobs_live(web: State<Web>, caller: Caller) -> Result<Response, Fault> {
     follow(&web, View::Jobs, caller).await
 }
 
-async fn job(web: State<Web>, job: Path<u64>, caller: Caller) -> Result<Response, Fault> {
-    document(&web, View::Job(JobId(*job)), &caller).await
+async fn job(web: State<Web>, job: Path<String>, caller: Caller) -> Result<Response, Fault> {
+    document(&web, View::Job(job_id(&job)?), &caller).await
 }
 
-async fn job_live(web: State<Web>, job: Path<u64>, caller: Caller) -> Result<Response, Fault> {
-    follow(&web, View::Job(JobId(*job)), caller).await
+async fn job_live(web: State<Web>, job: Path<String>, caller: Caller) -> Result<Response, Fault> {
+    follow(&web, View::Job(job_id(&job)?), caller).await
 }
 
 async fn workers(web: State<Web>, of: Query<Which>, caller: Caller) -> Result<Response, Fault> {
@@ -102,6 +102,11 @@ fn own_parts(view: View, shown: &Shown, reader: &Reader) -> Vec<Part> {
         (View::Job(_), Some(job)) => vec![page::actions(job, reader)],
         (View::Job(_) | View::Workers(_), _) => Vec::new(),
     }
+}
+
+/// The job of an address.
+pub(super) fn job_id(text: &str) -> Result<JobId, Fault> {
+    text.parse().map(JobId).map_err(|_| no_such_job())
 }
 
 fn no_such_job() -> Fault {

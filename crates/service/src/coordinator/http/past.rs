@@ -148,7 +148,7 @@ mod tests {
         past.note(Instant::now(), 0, &at(1_000));
         assert_eq!(past.of(JobId(1), 0), None);
         past.note(Instant::now(), 1, &at(1_007));
-        let (_, loads) = past.of(JobId(1), 1).expect("seven tasks are news");
+        let (_, loads) = past.of(JobId(1), 10_000).expect("seven tasks are news");
         assert_eq!(loads, [Load { tasks: 7, workers: 3 }]);
     }
 }

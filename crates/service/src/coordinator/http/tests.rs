@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use farm::{Config, LoanKey};
+use farm::{Config, Hello, JobId, LoanKey};
 use ledger::{CheckedLedger, Credential, Role};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -268,6 +268,152 @@ async fn an_open_farm_needs_no_login_and_answers_to_no_name_of_somebody_else() {
         let answer = farm.get("/", &format!("Host: {foreign}\r\n")).await;
         assert_eq!(answer.status, 403, "{foreign}");
     }
+}
+
+/// A job of the submitter; its number.
+async fn submitted(farm: &Served, key: &str) -> String {
+    let key: String = key.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let form = format!("problem=total&n=8&method=&priority=0&audit=0&key={key}");
+    let answer = farm.post("/jobs", &bearing(&secret(Role::Submitter)), &form).await;
+    assert_eq!(answer.status, 303, "{}", answer.body);
+    answer.header("location").expect("it leads to the job").to_string()
+}
+
+#[tokio::test]
+async fn only_its_owner_and_an_admin_change_a_job() {
+    let farm = guarded().await;
+    let job = submitted(&farm, "").await;
+    let other = farm.credentials.create(&farm.hub, "another", Role::Submitter, None);
+    let (token, _) = other.await.expect("it runs");
+    let state = async || {
+        let view = farm.hub.job(JobId(1)).await.expect("it runs").expect("there is one");
+        view.state.name()
+    };
+    for (who, action, status, then) in [
+        (String::new(), "cancel", 401, "running"),
+        (secret(Role::Worker), "cancel", 403, "running"),
+        (secret(Role::Viewer), "cancel", 403, "running"),
+        (token.secret().into(), "cancel", 403, "running"),
+        (secret(Role::Submitter), "explode", 404, "running"),
+        (secret(Role::Submitter), "pause", 303, "paused"),
+        (secret(Role::Admin), "resume", 303, "running"),
+        (secret(Role::Submitter), "cancel", 303, "cancelled"),
+        (secret(Role::Admin), "resume", 409, "cancelled"),
+    ] {
+        let answer = farm.post(&format!("{job}/{action}"), &bearing(&who), "").await;
+        assert_eq!(answer.status, status, "{action} by {who:?}: {}", answer.body);
+        assert_eq!(state().await, then, "after {action} by {who:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_submitted_is_refused_with_a_reason() {
+    let farm = guarded().await;
+    let form = |n: &str, priority: &str, audit: &str| {
+        format!("problem=total&n={n}&method=&priority={priority}&audit={audit}&key=")
+    };
+    for (who, form, status, reason) in [
+        (Role::Viewer, form("8", "0", "0"), 403, "needs that of a submitter"),
+        (Role::Submitter, form("8", "101", "0"), 403, "is for admins only"),
+        (Role::Submitter, form("99", "0", "0"), 400, "no problem"),
+        (Role::Submitter, form("eight", "0", "0"), 400, "whole numbers"),
+        (Role::Submitter, form("8", "0", "101"), 400, "from 0 to 100"),
+        (Role::Submitter, form("8", "0", "NaN"), 400, "from 0 to 100"),
+        (Role::Submitter, "n=8".into(), 400, "is not filled in"),
+        (Role::Submitter, form("8", "0", "0").replace("key=", "key=a%20b"), 400, "key"),
+    ] {
+        let answer = farm.post("/jobs", &bearing(&secret(who)), &form).await;
+        assert_eq!(answer.status, status, "{form}: {}", answer.body);
+        assert!(answer.body.contains(reason), "{form}: {}", answer.body);
+    }
+    for nothing in ["/jobs/1", "/jobs/one", "/jobs/1/live", "/jobs/-1"] {
+        let answer = farm.get(nothing, &bearing(&secret(Role::Viewer))).await;
+        assert_eq!(answer.status, 404, "{nothing}");
+    }
+}
+
+#[tokio::test]
+async fn hostile_names_are_only_text() {
+    const HOSTILE: &str = "<script>alert(1)</script>\"'<img/src=x>";
+    let farm = guarded().await;
+    let job = submitted(&farm, HOSTILE).await;
+    let hello = Hello {
+        worker: HOSTILE.into(),
+        machine: HOSTILE.into(),
+        build: HOSTILE.into(),
+        backend: HOSTILE.into(),
+        instance: 1,
+        threads: 1,
+        memory: 1 << 30,
+        memory_kills: 0,
+        credit: 1,
+        holding: Vec::new(),
+    };
+    let _orders = farm.hub.join(HOSTILE.into(), hello).await.expect("it runs");
+    for path in ["/", &job, "/workers", "/workers?order=owner&page=7"] {
+        let page = farm.get(path, &bearing(&secret(Role::Viewer))).await.body;
+        assert!(page.contains("&lt;script&gt;alert(1)"), "{path} does not name it: {page}");
+        assert!(!page.contains("<script>alert") && !page.contains("<img/"), "{path}");
+    }
+}
+
+/// A browser that looks on.
+struct Looking(TcpStream);
+
+impl Looking {
+    async fn on(farm: &Served, path: &str, headers: &str) -> Looking {
+        let mut stream = TcpStream::connect(farm.address).await.expect("it listens");
+        let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n");
+        stream.write_all(request.as_bytes()).await.expect("it is connected");
+        Looking(stream)
+    }
+
+    /// What it hears until it has heard `words`; `None` if the stream ends before.
+    async fn hear(&mut self, words: &str) -> Option<String> {
+        let mut heard = Vec::new();
+        loop {
+            let mut part = [0; 4_096];
+            let read = self.0.read(&mut part);
+            let read = tokio::time::timeout(std::time::Duration::from_secs(60), read).await;
+            let length = read.expect("it says something").expect("the connection is whole");
+            heard.extend_from_slice(&part[..length]);
+            let text = String::from_utf8_lossy(&heard);
+            if text.contains(words) {
+                return Some(text.into());
+            }
+            // The end of the body, or of the connection.
+            if length == 0 || text.ends_with("0\r\n\r\n") {
+                return None;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn who_looks_on_hears_what_changes_until_the_credential_ends() {
+    let farm = guarded().await;
+    let job = submitted(&farm, "").await;
+    let mut looking =
+        Looking::on(&farm, &format!("{job}/live"), &bearing(&secret(Role::Viewer))).await;
+    let first = looking.hear("</div>\n\n").await.expect("all parts come first");
+    assert!(first.contains("text/event-stream") && first.contains("id=\"map\""), "{first}");
+
+    farm.post(&format!("{job}/pause"), &bearing(&secret(Role::Admin)), "").await;
+    let next = looking.hear("paused").await.expect("it changed");
+    assert!(!next.contains("id=\"map\""), "the map has not changed: {next}");
+
+    farm.credentials.revoke(&farm.hub, 3).await.expect("it runs").expect("there is one");
+    assert_eq!(looking.hear("nothing that is ever said").await, None);
+}
+
+#[tokio::test]
+async fn who_looks_on_hears_no_more_after_logging_out() {
+    let farm = guarded().await;
+    let cookie = farm.log_in(Role::Viewer).await;
+    let mut looking = Looking::on(&farm, "/live", &cookie).await;
+    looking.hear("</div>").await.expect("all parts come first");
+    farm.post("/logout", &cookie, "").await;
+    assert_eq!(looking.hear("nothing that is ever said").await, None);
 }
 
 #[tokio::test]
