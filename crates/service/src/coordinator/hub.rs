@@ -15,7 +15,7 @@ use farm::{
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::metrics::{Gone, Meters, Survey};
+use super::metrics::{Figures, Gone, Meters};
 use super::pump::Order;
 use crate::error::{HubGone, ServiceError};
 use crate::tls::ServerTls;
@@ -39,7 +39,7 @@ enum Input {
     End(JobId, oneshot::Sender<JobView>),
     Trust { party: Party, trusted: bool, reason: String, reply: oneshot::Sender<()> },
     Workers(oneshot::Sender<(Vec<WorkerView>, Vec<Party>)>),
-    Survey(oneshot::Sender<Survey>),
+    Figures(oneshot::Sender<Figures>),
     Credential(CredentialChange, oneshot::Sender<()>),
     FarmNow(oneshot::Sender<farm::Survey>),
     Sight(JobId, oneshot::Sender<Option<(JobView, PlanMap)>>),
@@ -106,9 +106,9 @@ impl HubHandle {
         self.ask(Input::Workers).await
     }
 
-    /// One look at the farm, for those who watch it.
-    pub(super) async fn survey(&self) -> Result<Survey, HubGone> {
-        self.ask(Input::Survey).await
+    /// What the farm is like now, for `/metrics`.
+    pub(super) async fn figures(&self) -> Result<Figures, HubGone> {
+        self.ask(Input::Figures).await
     }
 
     /// What is measured while the farm runs.
@@ -332,10 +332,10 @@ impl Hub {
                 let distrusted = self.farm.distrusted().cloned().collect();
                 let _ = reply.send((self.farm.worker_views().collect(), distrusted));
             }
-            Input::Survey(reply) => {
+            Input::Figures(reply) => {
                 let requests = &self.ledger.requests;
                 let waiting = requests.max_capacity() - requests.capacity();
-                let _ = reply.send(Survey::of(&self.farm, self.inputs.len(), waiting));
+                let _ = reply.send(Figures::of(&self.farm, self.inputs.len(), waiting));
             }
             Input::Credential(change, reply) => {
                 // A closed queue means that the ledger failed; its last event says why.
