@@ -5,6 +5,7 @@
 //! cargo run --release -p bench -- farm         throughput of a coordinator, and overhead of the farm on a laptop
 //! cargo run --release -p bench -- phases       where the time of the method halves goes
 //! cargo run --release -p bench -- threads      speed-up by further threads
+//! cargo run --release -p bench -- speedup      speed-up by further worker processes, by the rows that tasks have placed
 //! cargo run --release -p bench -- hostile      how much floods slow honest workers down
 //! cargo run --release -p bench -- page         what viewers of the live page cost the farm
 //! cargo run --release -p bench -- clients      how much clients that ask for much slow everybody else down
@@ -22,7 +23,9 @@ mod methods;
 mod overhead;
 mod page;
 mod phases;
+mod plot;
 mod process;
+mod speedup;
 mod threads;
 
 use std::fmt::Display;
@@ -59,6 +62,9 @@ enum BenchCommand {
     Phases(phases::PhasesBenchArgs),
     /// A board by one thread and by several, side by side
     Threads(threads::ThreadsBenchArgs),
+    /// A farm of one worker process and of several, by the number of rows that tasks have placed: speed-up,
+    /// efficiency and the largest task's share
+    Speedup(speedup::SpeedupBenchArgs),
     /// One line of `methods`, in a process of its own
     #[command(hide = true)]
     Sample(methods::SampleArgs),
@@ -71,7 +77,10 @@ enum BenchCommand {
     /// The hostile workers of `hostile`, in a process of their own
     #[command(hide = true)]
     Attack(hostile::AttackArgs),
-    /// The coordinator of `farm`, in a process of its own
+    /// A worker of `speedup`, in a process of its own
+    #[command(hide = true)]
+    SpeedupWorker(speedup::SpeedupWorkerArgs),
+    /// The coordinator of `farm` and `speedup`, in a process of its own
     #[command(hide = true)]
     Coordinator(coordinator::CoordinatorArgs),
 }
@@ -91,6 +100,8 @@ async fn main() -> Result<()> {
         BenchCommand::Methods(args) => methods::run(args),
         BenchCommand::Phases(args) => phases::run(&args),
         BenchCommand::Threads(args) => threads::run(&args),
+        BenchCommand::Speedup(args) => speedup::run(args).await,
+        BenchCommand::SpeedupWorker(args) => speedup::serve(args).await,
         BenchCommand::Sample(args) => methods::serve(&args),
         BenchCommand::Coordinator(args) => coordinator::run(args).await,
     }

@@ -134,3 +134,22 @@ fn the_farm_is_measured_over_tls_beside_plain_text() {
     }
     assert!(text.contains("TLS/plain"), "{text}");
 }
+
+#[test]
+fn a_farm_of_several_processes_is_compared_with_one() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let plot = path("speedup.svg");
+    let words = ["speedup", "--n", "8", "--rows", "0,2", "--processes", "1,3", "--rounds", "1"];
+    let more = ["--folder", &path(""), "--plot", &plot];
+    let text = bench(&[&words[..], &more].concat()).expect("it measures");
+
+    // The whole board is one task, and two rows have 42 fillings, mirror images left out.
+    assert_eq!(lines(&text, " 0         1       100.00%               1.0").len(), 2, "{text}");
+    assert_eq!(lines(&text, " 2        21").len(), 2, "{text}");
+    let drawn = std::fs::read_to_string(plot).expect("it was drawn");
+    assert!(drawn.starts_with("<svg") && drawn.contains("M = 2"), "{drawn}");
+
+    let refused = bench(&["speedup", "--processes", "2,4"]).expect_err("nothing to compare with");
+    assert!(refused.contains("begins with 1"), "{refused}");
+}

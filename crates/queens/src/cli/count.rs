@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use board::Given;
 use board::squares::Square;
-use clap::Args;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args};
 use farm::{JobView, Slice};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -103,9 +105,25 @@ fn requests_to_stop(time_limit: Option<Duration>) -> impl Stream<Item = ()> + Un
     Box::pin(stop_signals().merge(futures_util::stream::once(end_of_time)))
 }
 
+impl CountArgs {
+    /// Gives the command line precedence over environment variables that do not concern this count: those of how it
+    /// is cut, and on a board that one plain search counts, those of ledgers and parts.
+    pub(super) fn prefer_words(&mut self, matches: &ArgMatches) {
+        if self.n <= Given::MAX_N {
+            return self.cut.prefer_words(matches);
+        }
+        let said = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+        self.cut.keep_words(matches);
+        self.ledger.take_if(|_| !said("ledger"));
+        self.shard.take_if(|_| !said("shard"));
+        self.looking.take_if(|_| !said("looking"));
+    }
+}
+
 /// Counts the completions of these queens on a board whose rows do not fit words.
 async fn count_beyond_words(args: CountArgs, queens: Vec<Square>) -> Result<(), Failure> {
-    if args.ledger.is_some() || args.cut.is_said() || args.stats || args.looking.is_some() {
+    let keeps = args.ledger.is_some() || args.shard.is_some();
+    if keeps || args.cut.is_said() || args.stats || args.looking.is_some() {
         return Err(large_board::refuses_options());
     }
     let output = ResultOutput::new(args.json, args.output)?;

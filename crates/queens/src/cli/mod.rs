@@ -37,7 +37,6 @@ use std::process::ExitCode;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use self::args::CutArgs;
 use crate::compare;
 use crate::explain;
 use crate::failure::Failure;
@@ -128,9 +127,7 @@ enum Command {
 pub fn main() -> ExitCode {
     let matches = Cli::command().get_matches();
     let mut cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    if let Some(cut) = cli.command.cut() {
-        cut.prefer_words(innermost(&matches));
-    }
+    cli.command.prefer_words(innermost(&matches));
     let serves = matches!(cli.command, Command::Coordinator(_) | Command::Worker(_));
     cli.log.start(serves);
     exit_on_panic();
@@ -149,13 +146,13 @@ fn innermost(matches: &ArgMatches) -> &ArgMatches {
 }
 
 impl Command {
-    /// The options that say how to cut a problem, if the command has such.
-    fn cut(&mut self) -> Option<&mut CutArgs> {
+    /// Gives the command line precedence over environment variables that do not fit it.
+    fn prefer_words(&mut self, matches: &ArgMatches) {
         match self {
-            Command::Count(args) => Some(&mut args.cut),
-            Command::Submit(args) => Some(&mut args.cut),
-            Command::Plan(args) => Some(&mut args.cut),
-            _ => None,
+            Command::Count(args) => args.prefer_words(matches),
+            Command::Submit(args) => args.cut.prefer_words(matches),
+            Command::Plan(args) => args.cut.prefer_words(matches),
+            _ => {}
         }
     }
 
