@@ -56,7 +56,7 @@ impl Progress {
     fn message(&self, job: &JobView) -> String {
         let mut parts = vec![format!("{:5.1}%", job.percent())];
         parts.extend(self.rate.of(job).map(|counts| format!("{}/s", si(counts))));
-        parts.extend(seconds_left(job).map(|left| format!("{} left", clock(left))));
+        parts.extend(job.seconds_left().map(|left| format!("{} left", clock(left))));
         if self.workers {
             let s = if job.workers == 1 { "" } else { "s" };
             parts.push(format!("{} worker{s}", job.workers));
@@ -77,15 +77,9 @@ impl Progress {
     }
 }
 
-/// Seconds until the job ends if its workers go on; `None` if it has no workers or nothing is known yet.
-pub(crate) fn seconds_left(job: &JobView) -> Option<f64> {
-    let busy_us = job.busy_us_left.filter(|_| job.threads > 0 && !job.state.is_over())?;
-    Some(busy_us as f64 / 1e6 / f64::from(job.threads))
-}
-
 /// Expected counts per second for the rest of the job, if the average count per task stays the same.
 pub(crate) fn counts_per_second(job: &JobView) -> Option<f64> {
-    let seconds = seconds_left(job).filter(|&seconds| seconds > 0.0)?;
+    let seconds = job.seconds_left().filter(|&seconds| seconds > 0.0)?;
     let tasks_left = job.tasks().saturating_sub(job.tasks_done) as f64;
     (job.tasks_done > 0).then(|| job.total as f64 / job.tasks_done as f64 * tasks_left / seconds)
 }

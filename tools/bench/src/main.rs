@@ -6,6 +6,7 @@
 //! cargo run --release -p bench -- phases       where the time of the method halves goes
 //! cargo run --release -p bench -- threads      speed-up by further threads
 //! cargo run --release -p bench -- hostile      how much floods slow honest workers down
+//! cargo run --release -p bench -- eta          how right the time left is that a count is said to take
 //! cargo run --release -p bench -- clients      how much clients that ask for much slow everybody else down
 //! ```
 #![forbid(unsafe_code)]
@@ -14,6 +15,7 @@ mod args;
 mod bare;
 mod clients;
 mod coordinator;
+mod eta;
 mod farm;
 mod hostile;
 mod idle_worker;
@@ -53,6 +55,8 @@ enum BenchCommand {
     Methods(methods::MethodsBenchArgs),
     /// Where the time of the method halves goes
     Phases(phases::PhasesBenchArgs),
+    /// How right the time left is that a count is said to take, alone and with workers that come and go
+    Eta(eta::EtaArgs),
     /// A board by one thread and by several, side by side
     Threads(threads::ThreadsBenchArgs),
     /// One line of `methods`, in a process of its own
@@ -77,6 +81,7 @@ async fn main() -> Result<()> {
         BenchCommand::Farm(args) => farm::run(args).await,
         BenchCommand::Hostile(args) => hostile::run(args).await,
         BenchCommand::Clients(args) => clients::run(args).await,
+        BenchCommand::Eta(args) => eta::run(args).await,
         BenchCommand::Demand(args) => clients::flood(args).await,
         BenchCommand::Attack(args) => hostile::flood(args).await,
         BenchCommand::Methods(args) => methods::run(args),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::answer;
 use crate::held::worst;
-use crate::progress::{clock, counts_per_second, seconds_left, si};
+use crate::progress::{clock, counts_per_second, si};
 
 /// A job as a JSON object on one line. Counts are decimal strings, because they may exceed 2^53.
 pub(super) fn json(job: &JobView) -> String {
@@ -49,7 +49,7 @@ fn object(job: &JobView) -> Value {
         "able_workers": job.able_workers,
         "least_thread_memory_bytes": job.thread_memory,
         "counts_per_second": counts_per_second(job),
-        "seconds_left": seconds_left(job),
+        "seconds_left": job.seconds_left(),
         "disputes": job.disputes,
         "audits_wanted": job.audits_wanted,
         "audits_agreed": job.audits_agreed,
@@ -251,7 +251,7 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
     if let Some(counts) = counts_per_second(job) {
         lines.push(format!("speed     {} counts/s", si(counts)));
     }
-    if let Some(left) = seconds_left(job) {
+    if let Some(left) = job.seconds_left() {
         lines.push(format!("left      {}", clock(left)));
     }
     if !job.slice.is_all() {
