@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::answer;
 use crate::held::worst;
 use crate::progress::{clock, counts_per_second, si};
+use crate::table::Table;
 
 /// A job as a JSON object on one line. Counts are decimal strings, because they may exceed 2^53.
 pub(super) fn json(job: &JobView) -> String {
@@ -187,39 +188,54 @@ fn is_fundamental(job: &JobView) -> bool {
     job.plan.problem.counts_orbits()
 }
 
-/// A table of jobs, with further lines for jobs that wait for something, that have poisoned tasks or that are
-/// held.
-pub(super) fn table(jobs: &[JobView]) -> String {
-    let mut lines = vec![format!(
-        "{:>5}  {:9}  {:10}  {:>8}  {:28}  {:>6}  {:>7}  {:>8}  {}",
-        "JOB", "STATE", "OWNER", "PRIORITY", "PLAN", "DONE", "WORKERS", "DISPUTED", "TOTAL"
-    )];
-    lines.extend(jobs.iter().map(|job| {
+/// A table of jobs.
+pub(super) fn table(jobs: &[JobView]) -> Table {
+    let mut table = Table::new(&[
+        ("JOB", true),
+        ("STATE", false),
+        ("OWNER", false),
+        ("NAME", false),
+        ("PRIORITY", true),
+        ("PLAN", false),
+        ("DONE", true),
+        ("LEFT", true),
+        ("WORKERS", true),
+        ("DISPUTED", true),
+        ("TOTAL", false),
+    ]);
+    for job in jobs {
         let total = match job.state {
             JobState::Done if is_fundamental(job) => format!("{} before symmetry", job.total),
             JobState::Done => job.total.to_string(),
             _ => "-".into(),
         };
-        format!(
-            "{:>5}  {:9}  {:10}  {:>8}  {:28}  {:>5.1}%  {:>7}  {:>8}  {}",
-            job.id.0,
-            job.state.name(),
-            owner(job),
-            job.priority,
+        table.push(vec![
+            job.id.to_string(),
+            job.state.to_string(),
+            owner(job).into(),
+            job.origin.key.clone().unwrap_or_else(|| "-".into()),
+            job.priority.to_string(),
             job.plan.to_string(),
-            job.percent(),
-            job.workers,
-            job.disputes,
-            total
-        )
-    }));
-    let waiting = jobs.iter().filter_map(|job| Some((job.id, waits(job, jobs)?)));
-    lines.extend(waiting.map(|(id, what)| format!("job {id} waits for {what}")));
+            format!("{:.1}%", job.percent()),
+            job.seconds_left().map_or_else(|| "-".into(), clock),
+            job.workers.to_string(),
+            job.disputes.to_string(),
+            total,
+        ]);
+    }
+    table
+}
+
+/// What is to be said of jobs besides the table: what they wait for, poisoned tasks, why they are held. `all` are
+/// the jobs of the coordinator.
+pub(super) fn remarks(jobs: &[JobView], all: &[JobView]) -> Vec<String> {
+    let waiting = jobs.iter().filter_map(|job| Some((job.id, waits(job, all)?)));
+    let waiting = waiting.map(|(id, what)| format!("job {id} waits for {what}"));
     let poisons = jobs.iter().filter_map(|job| Some((job.id, poison(job)?)));
-    lines.extend(poisons.map(|(id, poison)| format!("job {id} lends no more of {poison}")));
+    let poisons = poisons.map(|(id, poison)| format!("job {id} lends no more of {poison}"));
     let holds = jobs.iter().filter_map(|job| Some((job.id, held(job)?)));
-    lines.extend(holds.map(|(id, reason)| format!("job {id} is held: {reason}")));
-    lines.join("\n")
+    let holds = holds.map(|(id, reason)| format!("job {id} is held: {reason}"));
+    waiting.chain(poisons).chain(holds).collect()
 }
 
 /// One job as text, one property a line; `others` are jobs of the same coordinator, if it may wait for them.
@@ -233,7 +249,7 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
         format!("done      {:.2}% ({} of {} tasks)", job.percent(), job.tasks_done, job.tasks()),
         format!("workers   {}", job.workers),
     ];
-    lines.extend(job.origin.key.as_ref().map(|key| format!("key       {key}")));
+    lines.extend(job.origin.key.as_ref().map(|key| format!("name      {key}")));
     if job.thread_memory > 0 {
         lines.push(format!("memory    {} or more a thread", size(job.thread_memory)));
     }
@@ -331,7 +347,8 @@ mod tests {
         assert_eq!(waits_for(&before), Some("job 9, which is served first".into()));
         let done = JobView { state: JobState::Done, ..at(9, 2, 1) };
         assert_eq!(waits_for(&[done, at(4, 1, 1)]), Some("job 4, which is served first".into()));
-        assert!(table(&[idle.clone(), at(4, 1, 1)]).contains("job 5 waits for job 4"));
+        let jobs = [idle.clone(), at(4, 1, 1)];
+        assert_eq!(remarks(&jobs, &jobs), ["job 5 waits for job 4, which is served first"]);
     }
 
     #[test]
@@ -345,10 +362,11 @@ mod tests {
     fn poison_is_named_with_the_way_out() {
         let poisoned_first = vec![3, 14];
         let job = JobView { poisoned: 2, poisoned_first, ..job() };
-        for text in [details(&job, &[]), table(std::slice::from_ref(&job))] {
+        let remarked = |job: &JobView| remarks(std::slice::from_ref(job), &[]).concat();
+        for text in [details(&job, &[]), remarked(&job)] {
             let is_told = text.contains("2 tasks (3, 14)") && text.contains("`queens resume 1`");
             assert!(is_told && text.contains("--backend"), "{text}");
         }
-        assert!(table(&[JobView { poisoned: 9, ..job }]).contains("(3, 14, …)"));
+        assert!(remarked(&JobView { poisoned: 9, ..job }).contains("(3, 14, …)"));
     }
 }

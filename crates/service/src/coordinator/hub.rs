@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 use bytesize::ByteSize;
 use farm::{
-    AuditPolicy, Config, Dismissal, Effect, Event, Farm, Held, Hello, JobId, JobView, Known,
+    AuditPolicy, Config, Dismissal, Effect, Event, Farm, Held, Hello, JobId, JobState, JobView, Known,
     LedgerCommand, LoanKey, Millis, Origin, Party, Plan, Refusal, RequestId, SessionId, Slice,
     Suspect, WorkerView,
 };
@@ -359,8 +359,9 @@ impl Hub {
             }
             Effect::Finished { job } => {
                 let view = self.farm.job(job).expect("jobs are never removed");
-                tracing::info!(%job, plan = %view.plan, state = %view.state, total = %view.total,
-                    "job ended");
+                // What is counted of a cancelled job is no total.
+                let total = (view.state == JobState::Done).then(|| tracing::field::display(view.total));
+                tracing::info!(%job, plan = %view.plan, state = %view.state, total, "job ended");
                 self.tell_end(job);
             }
             Effect::Held { job } => {
