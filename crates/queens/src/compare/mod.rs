@@ -60,9 +60,17 @@ pub(crate) struct CompareArgs {
     /// Also write the table to this file, as comma-separated values
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Also draw the seconds against N, on a logarithmic axis, into this SVG file
-    #[arg(long, value_name = "FILE")]
+    /// Also draw the seconds against N, on a logarithmic axis, into this file, whose name ends in .svg
+    #[arg(long, value_name = "FILE", value_parser = picture)]
     plot: Option<PathBuf>,
+}
+
+/// Reads the name of a plot's file. Its ending says what it is.
+fn picture(name: &str) -> anyhow::Result<PathBuf> {
+    let path = PathBuf::from(name);
+    let is_svg = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("svg"));
+    anyhow::ensure!(is_svg, "a plot is written as SVG: give a name that ends in .svg");
+    Ok(path)
 }
 
 fn seconds(text: &str) -> anyhow::Result<f64> {
