@@ -11,6 +11,7 @@ use service::ServiceError;
 use service::local::LocalError;
 
 use crate::held::worst;
+use crate::output::visible;
 
 /// Why a command ended without its result.
 #[derive(Debug, thiserror::Error)]
@@ -331,6 +332,11 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// Says it on standard error, in one line.
+    pub fn tell(&self) {
+        eprintln!("queens: {}", visible(&self.to_string()));
+    }
+
     /// The exit code, as the README documents it. Code 2 is also the one of wrong options.
     pub fn code(&self) -> u8 {
         match self {

@@ -8,6 +8,7 @@
 //! cargo run --release -p bench -- speedup      speed-up by further worker processes, by the rows that tasks have placed
 //! cargo run --release -p bench -- hostile      how much floods slow honest workers down
 //! cargo run --release -p bench -- page         what viewers of the live page cost the farm
+//! cargo run --release -p bench -- eta          how right the time left is that a count is said to take
 //! cargo run --release -p bench -- clients      how much clients that ask for much slow everybody else down
 //! ```
 #![forbid(unsafe_code)]
@@ -16,6 +17,7 @@ mod args;
 mod bare;
 mod clients;
 mod coordinator;
+mod eta;
 mod farm;
 mod hostile;
 mod idle_worker;
@@ -60,6 +62,8 @@ enum BenchCommand {
     Methods(methods::MethodsBenchArgs),
     /// Where the time of the method halves goes
     Phases(phases::PhasesBenchArgs),
+    /// How right the time left is that a count is said to take, alone and with workers that come and go
+    Eta(eta::EtaArgs),
     /// A board by one thread and by several, side by side
     Threads(threads::ThreadsBenchArgs),
     /// A farm of one worker process and of several, by the number of rows that tasks have placed: speed-up,
@@ -95,6 +99,7 @@ async fn main() -> Result<()> {
         BenchCommand::Clients(args) => clients::run(args).await,
         BenchCommand::Page(args) => page::run(args).await,
         BenchCommand::Look(args) => page::look(args).await,
+        BenchCommand::Eta(args) => eta::run(args).await,
         BenchCommand::Demand(args) => clients::flood(args).await,
         BenchCommand::Attack(args) => hostile::flood(args).await,
         BenchCommand::Methods(args) => methods::run(args),

@@ -233,6 +233,7 @@ pub(crate) async fn serve(args: SpeedupWorkerArgs) -> Result<()> {
         worker: args.name.clone(),
         machine: args.name,
         build: executor::BUILD.into(),
+        backend: args.backend.to_string(),
         instance: rand::random(),
         threads: 1,
         memory: u64::MAX,
@@ -242,7 +243,7 @@ pub(crate) async fn serve(args: SpeedupWorkerArgs) -> Result<()> {
         resend_ms: 30_000,
     };
     let endpoint = Endpoint::new(&args.coordinator, service::Proofs::default());
-    let mut connector = GrpcConnector { endpoint, backend: args.backend.to_string() };
+    let mut connector = GrpcConnector { endpoint };
     let (_stop, stopping) = watch::channel(false);
     Ok(work(config, LeaveRules::default(), executor, parts, &mut connector, stopping).await?)
 }

@@ -8,7 +8,7 @@ use super::queens_input::GivenArgs;
 use crate::failure::Failure;
 
 /// What is counted, besides the board's size.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct ProblemArgs {
     /// What is counted [default: total, and completions where queens are given]
     #[arg(long, value_enum, env = "QUEENS_PROBLEM")]

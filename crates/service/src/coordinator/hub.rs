@@ -8,9 +8,9 @@ use std::time::Duration;
 use anyhow::anyhow;
 use bytesize::ByteSize;
 use farm::{
-    AuditPolicy, Config, Dismissal, Effect, Event, Farm, Held, Hello, JobId, JobView, Known,
-    LedgerCommand, LoanKey, LostWorkers, Millis, Origin, Party, Plan, PlanMap, Progress, Refusal,
-    RequestId, SessionId, Slice, Suspect, WorkerView,
+    AuditPolicy, Config, Dismissal, Effect, Event, Farm, Held, Hello, JobId, JobState, JobView,
+    Known, LedgerCommand, LoanKey, LostWorkers, Millis, Origin, Party, Plan, PlanMap, Progress,
+    Refusal, RequestId, SessionId, Slice, Suspect, WorkerView,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, MissedTickBehavior};
@@ -434,8 +434,10 @@ impl Hub {
             }
             Effect::Finished { job } => {
                 let view = self.farm.job(job).expect("jobs are never removed");
-                tracing::info!(%job, plan = %view.plan, state = %view.state, total = %view.total,
-                    "job ended");
+                // What is counted of a cancelled job is no total.
+                let total =
+                    (view.state == JobState::Done).then(|| tracing::field::display(view.total));
+                tracing::info!(%job, plan = %view.plan, state = %view.state, total, "job ended");
                 self.tell_end(job);
             }
             Effect::Held { job } => {
