@@ -207,6 +207,11 @@ impl Job {
         }
     }
 
+    /// The most tasks that a lease should have, unless they take so short a time that leases would be too many.
+    pub(crate) fn piece(&self) -> u64 {
+        self.scheduler.piece()
+    }
+
     /// Lends at most `tasks` free ordinals in one piece, from where it is the session's turn.
     pub(crate) fn lend(&mut self, session: SessionId, tasks: u64, lease: LeaseId) -> Option<Range> {
         let range = self.scheduler.take(session, &mut self.pool, tasks)?;

@@ -175,6 +175,13 @@ impl JobView {
     /// How many machines that lost workers are named.
     pub const LOST_NAMED: usize = 8;
 
+    /// Seconds until the job ends if the workers that hold ranges of it go on; `None` without them, and
+    /// before it can be told.
+    pub fn seconds_left(&self) -> Option<f64> {
+        let busy_us = self.busy_us_left.filter(|_| self.threads > 0 && !self.state.is_over())?;
+        Some(busy_us as f64 / 1e6 / f64::from(self.threads))
+    }
+
     /// Its place among running jobs: the lowest is served first.
     pub fn turn(&self) -> (Reverse<i32>, JobId) {
         turn(self.priority, self.id)

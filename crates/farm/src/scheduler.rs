@@ -21,6 +21,12 @@ use crate::{IntervalSet, Plan, Range, SessionId};
 
 const STRATA: u64 = 64;
 
+/// Nobody is lent more than such a part of the plan at a time, so that of a plan that is soon counted, too, all
+/// strata are seen early.
+const PIECES: u64 = 16 * STRATA;
+/// A lease is not cut below so many tasks.
+const LEAST_PIECE: u64 = 64;
+
 /// A lease of more than such a part of the plan spans several strata anyway: it is not to be cut into
 /// pieces by what others were lent.
 const LONG: u64 = 16;
@@ -31,6 +37,8 @@ pub(crate) struct StratumScheduler {
     tasks: u64,
     /// Leases in a turn.
     leases: u64,
+    /// The most tasks of a lease, unless it would be too short.
+    piece: u64,
     /// By session: the leases that it had, and those that its turns before the first would have had.
     places: BTreeMap<SessionId, u64>,
     sessions: u64,
@@ -39,11 +47,20 @@ pub(crate) struct StratumScheduler {
 impl StratumScheduler {
     pub(crate) fn new(plan: &Plan) -> StratumScheduler {
         // Tables take seconds to make, so a session stays for several leases where one set serves all.
-        let leases = match plan.method.locality(plan.problem.n()) {
-            Locality::None | Locality::SharedWork { .. } => 1,
-            Locality::SharedTables => 16,
+        let locality = plan.method.locality(plan.problem.n());
+        let (leases, piece) = match locality {
+            Locality::None | Locality::SharedWork { .. } => {
+                (1, (plan.tasks / PIECES).max(locality.fair_run()).max(LEAST_PIECE))
+            }
+            Locality::SharedTables => (16, u64::MAX),
         };
-        StratumScheduler { tasks: plan.tasks, leases, places: BTreeMap::new(), sessions: 0 }
+        let (places, sessions) = (BTreeMap::new(), 0);
+        StratumScheduler { tasks: plan.tasks, leases, piece, places, sessions }
+    }
+
+    /// The most tasks that a lease should have, unless they take so short a time that leases would be too many.
+    pub(crate) fn piece(&self) -> u64 {
+        self.piece
     }
 
     /// Takes at most `tasks` out of the pool, in one piece: the lowest ones of the stratum whose turn

@@ -19,6 +19,7 @@ mod join;
 mod look;
 mod merge;
 mod open;
+mod place;
 mod restore;
 mod seal;
 mod store;

@@ -21,6 +21,8 @@ pub enum LedgerRequest {
     Farm(Ticket, LedgerCommand),
     /// A change of the credentials; the answer comes when it is durable.
     Credential(CredentialChange, oneshot::Sender<()>),
+    /// Whether the ledger's file is still there, which is looked at before every commit too. It has no answer.
+    Look,
 }
 
 /// What the ledger answers to the farm, in the order in which it was asked.
@@ -75,7 +77,11 @@ pub fn spawn(ledger: Ledger) -> LedgerHandle {
                 LedgerRequest::Credential(_, asked) => {
                     let _ = asked.send(());
                 }
+                LedgerRequest::Look => {}
             });
+        }
+        if let Err(fault) = ledger.close() {
+            let _ = answers.send(LedgerEvent::Failed(fault));
         }
     };
     let thread = std::thread::Builder::new()
@@ -90,7 +96,8 @@ impl Ledger {
     ///
     /// # Errors
     ///
-    /// [`LedgerFault`], if the ledger cannot be written, or if something does not fit its rows.
+    /// [`LedgerFault`], if the ledger cannot be written, if its file is gone, or if something does not fit its
+    /// rows.
     pub fn serve(&self, batch: &[LedgerRequest]) -> Result<Vec<LedgerAnswer>, LedgerFault> {
         let mut store = SqlStore(&self.db);
         let mut serve = |request: &LedgerRequest| match request {
@@ -98,7 +105,9 @@ impl Ledger {
             LedgerRequest::Credential(change, _) => {
                 credentials::change(&self.db, change).map(|()| LedgerAnswer::Written)
             }
+            LedgerRequest::Look => Ok(LedgerAnswer::Written),
         };
+        self.look()?;
         self.in_one_go(|| batch.iter().map(&mut serve).collect())
     }
 
@@ -106,7 +115,13 @@ impl Ledger {
     pub fn apply(&self, commands: &[LedgerCommand]) -> Result<Vec<LedgerAnswer>, LedgerFault> {
         let mut store = SqlStore(&self.db);
         let mut execute = |command| rules::execute(&mut store, command);
+        self.look()?;
         self.in_one_go(|| commands.iter().map(&mut execute).collect())
+    }
+
+    /// Whether its file is still there.
+    fn look(&self) -> Result<(), LedgerFault> {
+        self.place.as_ref().map_or(Ok(()), |place| place.look(&self.db))
     }
 
     /// Does several things in one transaction.

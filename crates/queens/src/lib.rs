@@ -15,5 +15,7 @@ mod memory;
 mod output;
 mod progress;
 mod reproduce;
+mod sizes;
+mod table;
 
 pub use cli::main;

@@ -19,6 +19,8 @@ pub(crate) fn print(line: impl std::fmt::Display) -> Result<(), Failure> {
 pub(crate) struct ResultOutput {
     json: bool,
     file: Option<PathBuf>,
+    /// What stands before the result, if it is one of several.
+    size: Option<u32>,
 }
 
 impl ResultOutput {
@@ -32,7 +34,12 @@ impl ResultOutput {
         if let Some(file) = &file {
             beside(file).map_err(|error| unwritten(file, &error))?;
         }
-        Ok(ResultOutput { json, file })
+        Ok(ResultOutput { json, file, size: None })
+    }
+
+    /// The same for one of several boards, whose text begins with its size.
+    pub(crate) fn of_size(self, size: Option<u32>) -> ResultOutput {
+        ResultOutput { size, ..self }
     }
 
     /// Gives the result out. The file has all of it or is as it was before.
@@ -44,7 +51,11 @@ impl ResultOutput {
         if let Some(file) = &self.file {
             replace(file, &format!("{json}\n")).map_err(|error| unwritten(file, &error))?;
         }
-        if self.json { print(json) } else { print(text) }
+        match (self.json, self.size) {
+            (true, _) => print(json),
+            (false, Some(size)) => print(format_args!("{size} {text}")),
+            (false, None) => print(text),
+        }
     }
 }
 

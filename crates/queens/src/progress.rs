@@ -1,96 +1,202 @@
-//! The progress of a job: a bar if standard error is a terminal, and nothing otherwise.
+//! The progress of a job on standard error: a bar on a terminal, and elsewhere a line now and then.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
+use clap::Args;
+use console::Term;
 use farm::JobView;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Number of steps of the bar: each is a hundredth of a percent.
 const STEPS: u64 = 10_000;
 
-/// A progress bar on standard error.
+/// Whether progress is shown.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct ProgressArgs {
+    /// Show no progress on standard error
+    #[arg(short = 'q', long)]
+    quiet: bool,
+}
+
+impl ProgressArgs {
+    /// Whether progress is to be shown.
+    pub(crate) fn is_wanted(self) -> bool {
+        !self.quiet
+    }
+}
+
+/// The progress of a job on standard error.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    bar: ProgressBar,
+    view: View,
     rate: Rate,
     workers: bool,
 }
 
+#[derive(Debug)]
+enum View {
+    Bar { bar: ProgressBar, cells: Option<usize> },
+    Lines(Lines),
+    Nothing,
+}
+
 impl Progress {
-    /// A bar, if it is `wanted` and standard error is a terminal. With `workers` it also shows the number of
-    /// workers.
+    /// Shows progress if it is `wanted`; with `workers` also the number of workers.
     pub(crate) fn new(wanted: bool, workers: bool) -> Progress {
-        let bar = match wanted && std::io::stderr().is_terminal() {
-            true => {
-                ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr_with_hz(10))
+        let view = match (wanted, draws()) {
+            (false, _) => View::Nothing,
+            (true, true) => {
+                let target = ProgressDrawTarget::stderr_with_hz(10);
+                View::Bar { bar: ProgressBar::with_draw_target(Some(STEPS), target), cells: None }
             }
-            false => ProgressBar::hidden(),
+            (true, false) => View::Lines(Lines::new(Instant::now())),
         };
-        let style = ProgressStyle::with_template("{prefix} {bar:32} {msg}");
-        bar.set_style(style.expect("the template is right").progress_chars("█▉▊▋▌▍▎▏ "));
-        Progress { bar, rate: Rate::default(), workers }
+        Progress { view, rate: Rate::default(), workers }
     }
 
     /// How often it is worth calling [`Progress::show`].
     pub(crate) fn interval(&self) -> Duration {
-        if self.bar.is_hidden() { Duration::from_secs(1) } else { Duration::from_millis(100) }
+        match self.view {
+            View::Bar { .. } => Duration::from_millis(100),
+            View::Lines(_) | View::Nothing => Duration::from_secs(1),
+        }
     }
 
-    /// Draws the job's progress.
+    /// Shows how far the job is.
     pub(crate) fn show(&mut self, job: &JobView) {
-        if self.bar.is_hidden() {
-            return;
+        let now = Instant::now();
+        self.rate.saw(now, job);
+        let parts = self.parts(job);
+        let name = format!("N={}", job.plan.problem.n());
+        match &mut self.view {
+            View::Nothing => {}
+            View::Lines(lines) => {
+                if lines.is_due(now) {
+                    eprintln!("queens: {name}  {}", parts.join("  ").trim_start());
+                }
+            }
+            View::Bar { bar, cells } => {
+                let layout = Layout::of(&name, &parts, columns());
+                if *cells != Some(layout.cells) {
+                    *cells = Some(layout.cells);
+                    bar.set_style(style(layout.cells));
+                }
+                bar.set_prefix(name);
+                bar.set_position((job.percent() * STEPS as f64 / 100.0) as u64);
+                bar.set_message(layout.message);
+            }
         }
-        self.rate.saw(Instant::now(), job);
-        self.bar.set_prefix(format!("N={}", job.plan.problem.n()));
-        self.bar.set_position((job.percent() * STEPS as f64 / 100.0) as u64);
-        self.bar.set_message(self.message(job));
     }
 
     /// Removes the bar.
     pub(crate) fn finish(&self) {
-        self.bar.finish_and_clear();
+        if let View::Bar { bar, .. } = &self.view {
+            bar.finish_and_clear();
+        }
     }
 
-    fn message(&self, job: &JobView) -> String {
+    /// What is said of the job, the most important first.
+    fn parts(&self, job: &JobView) -> Vec<String> {
         let mut parts = vec![format!("{:5.1}%", job.percent())];
-        parts.extend(self.rate.of(job).map(|counts| format!("{}/s", si(counts))));
-        parts.extend(seconds_left(job).map(|left| format!("{} left", clock(left))));
-        if self.workers {
-            let s = if job.workers == 1 { "" } else { "s" };
-            parts.push(format!("{} worker{s}", job.workers));
+        if job.state != farm::JobState::Running {
+            parts.push(job.state.to_string());
         }
+        parts.extend(job.seconds_left().map(|left| format!("{} left", clock(left))));
         if job.disputes > 0 {
             parts.push(format!("{} disputed", job.disputes));
         }
         if job.poisoned > 0 {
             parts.push(format!("{} poisoned", job.poisoned));
         }
+        parts.extend(self.rate.of(job).map(|counts| format!("{}/s", si(counts))));
+        if self.workers {
+            let s = if job.workers == 1 { "" } else { "s" };
+            parts.push(format!("{} worker{s}", job.workers));
+        }
         if job.audits_wanted > 0 {
             parts.push(format!("{} to audit", job.audits_wanted));
         }
-        if job.state != farm::JobState::Running {
-            parts.push(job.state.to_string());
-        }
-        parts.join("  ")
+        parts
     }
 }
 
-/// Seconds until the job ends if its workers go on; `None` if it has no workers or nothing is known yet.
-pub(crate) fn seconds_left(job: &JobView) -> Option<f64> {
-    let busy_us = job.busy_us_left.filter(|_| job.threads > 0 && !job.state.is_over())?;
-    Some(busy_us as f64 / 1e6 / f64::from(job.threads))
+/// Whether standard error is a terminal that can draw a line again.
+fn draws() -> bool {
+    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+    std::io::stderr().is_terminal() && !is_dumb
+}
+
+/// How many columns the terminal has now.
+fn columns() -> usize {
+    Term::stderr().size_checked().map_or(80, |(_, columns)| columns.into())
+}
+
+/// A line that fits the terminal.
+#[derive(Debug, PartialEq, Eq)]
+struct Layout {
+    /// Characters of the bar; 0 for none.
+    cells: usize,
+    message: String,
+}
+
+impl Layout {
+    /// The bar gets what the most important words leave, and then the other words what the bar leaves.
+    fn of(name: &str, parts: &[String], columns: usize) -> Layout {
+        const BAR: std::ops::RangeInclusive<usize> = 8..=32;
+        // Two spaces around the bar, and a last column that stays free.
+        let room = columns.saturating_sub(name.chars().count() + 3);
+        let width = |parts: &[String]| parts.join("  ").chars().count();
+        let important = width(&parts[..parts.len().min(2)]);
+        let cells = room.saturating_sub(important).min(*BAR.end());
+        let cells = if cells < *BAR.start() { 0 } else { cells };
+        let fitting = (1..=parts.len()).rev().find(|&some| width(&parts[..some]) + cells <= room);
+        Layout { cells, message: parts[..fitting.unwrap_or(1).min(parts.len())].join("  ") }
+    }
+}
+
+fn style(cells: usize) -> ProgressStyle {
+    let template = match cells {
+        0 => "{prefix} {msg}".to_string(),
+        cells => format!("{{prefix}} {{bar:{cells}}} {{msg}}"),
+    };
+    let style = ProgressStyle::with_template(&template).expect("the template is right");
+    style.progress_chars("█▉▊▋▌▍▎▏ ")
+}
+
+/// When a line is due: the first after half a minute, later ones ever more seldom.
+#[derive(Debug)]
+struct Lines {
+    due: Instant,
+    pause: Duration,
+}
+
+impl Lines {
+    const FIRST: Duration = Duration::from_secs(30);
+    const LONGEST: Duration = Duration::from_secs(600);
+
+    fn new(now: Instant) -> Lines {
+        Lines { due: now + Self::FIRST, pause: Self::FIRST }
+    }
+
+    fn is_due(&mut self, now: Instant) -> bool {
+        if now < self.due {
+            return false;
+        }
+        self.pause = (2 * self.pause).min(Self::LONGEST);
+        self.due = now + self.pause;
+        true
+    }
 }
 
 /// Expected counts per second for the rest of the job, if the average count per task stays the same.
 pub(crate) fn counts_per_second(job: &JobView) -> Option<f64> {
-    let seconds = seconds_left(job).filter(|&seconds| seconds > 0.0)?;
+    let seconds = job.seconds_left().filter(|&seconds| seconds > 0.0)?;
     let tasks_left = job.tasks().saturating_sub(job.tasks_done) as f64;
     (job.tasks_done > 0).then(|| job.total as f64 / job.tasks_done as f64 * tasks_left / seconds)
 }
 
-/// The speed since the bar began. The earlier work of a resumed job does not count.
+/// The speed since the progress began. The earlier work of a resumed job does not count.
 #[derive(Debug, Default)]
 struct Rate {
     first: Option<(Instant, u128)>,
@@ -151,5 +257,30 @@ mod tests {
     fn times_have_two_units() {
         let texts = [6.9, 306.0, 14_700.0, 273_600.0].map(clock);
         assert_eq!(texts, ["6s", "5m 06s", "4h 05m", "3d 04h"]);
+    }
+
+    #[test]
+    fn a_line_fits_every_terminal_and_says_the_most_important_first() {
+        let parts =
+            ["  3.9%", "4h 05m left", "2 disputed", "12.3 G/s", "17 workers"].map(String::from);
+        for columns in 20..200 {
+            let Layout { cells, message } = Layout::of("N=22", &parts, columns);
+            let width = 4 + 1 + cells + usize::from(cells > 0) + message.chars().count();
+            assert!(width < columns, "{columns}: {width}");
+            assert!(message.starts_with("  3.9%"), "{message}");
+        }
+        let narrow = Layout::of("N=22", &parts, 40);
+        assert_eq!(narrow, Layout { cells: 14, message: "  3.9%  4h 05m left".into() });
+        let wide = Layout::of("N=22", &parts, 120);
+        assert_eq!((wide.cells, wide.message), (32, parts.join("  ")));
+    }
+
+    #[test]
+    fn lines_come_ever_more_seldom() {
+        let begun = Instant::now();
+        let mut lines = Lines::new(begun);
+        let due: Vec<u64> =
+            (0..3_000).filter(|&s| lines.is_due(begun + Duration::from_secs(s))).collect();
+        assert_eq!(due, [30, 90, 210, 450, 930, 1_530, 2_130, 2_730]);
     }
 }

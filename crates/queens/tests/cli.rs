@@ -15,6 +15,8 @@ mod compare;
 mod disk;
 #[path = "cli/draw.rs"]
 mod draw;
+#[path = "cli/farm_commands.rs"]
+mod farm_commands;
 #[path = "cli/following.rs"]
 mod following;
 #[path = "cli/frozen.rs"]
@@ -57,6 +59,8 @@ mod secrets;
 mod shards;
 #[path = "cli/stopping.rs"]
 mod stopping;
+#[path = "cli/terminals.rs"]
+mod terminals;
 #[path = "cli/texts.rs"]
 mod texts;
 #[path = "cli/tls.rs"]
@@ -67,5 +71,7 @@ mod transcripts;
 mod trust;
 #[path = "cli/waiting.rs"]
 mod waiting;
+#[path = "cli/words.rs"]
+mod words;
 #[path = "cli/worker_join.rs"]
 mod worker_join;

@@ -5,8 +5,10 @@
 //! cargo run --release -p bench -- farm         throughput of a coordinator, and overhead of the farm on a laptop
 //! cargo run --release -p bench -- phases       where the time of the method halves goes
 //! cargo run --release -p bench -- threads      speed-up by further threads
+//! cargo run --release -p bench -- speedup      speed-up by further worker processes, by the rows that tasks have placed
 //! cargo run --release -p bench -- hostile      how much floods slow honest workers down
 //! cargo run --release -p bench -- page         what viewers of the live page cost the farm
+//! cargo run --release -p bench -- eta          how right the time left is that a count is said to take
 //! cargo run --release -p bench -- clients      how much clients that ask for much slow everybody else down
 //! ```
 #![forbid(unsafe_code)]
@@ -15,6 +17,7 @@ mod args;
 mod bare;
 mod clients;
 mod coordinator;
+mod eta;
 mod farm;
 mod hostile;
 mod idle_worker;
@@ -22,7 +25,9 @@ mod methods;
 mod overhead;
 mod page;
 mod phases;
+mod plot;
 mod process;
+mod speedup;
 mod threads;
 
 use std::fmt::Display;
@@ -57,8 +62,13 @@ enum BenchCommand {
     Methods(methods::MethodsBenchArgs),
     /// Where the time of the method halves goes
     Phases(phases::PhasesBenchArgs),
+    /// How right the time left is that a count is said to take, alone and with workers that come and go
+    Eta(eta::EtaArgs),
     /// A board by one thread and by several, side by side
     Threads(threads::ThreadsBenchArgs),
+    /// A farm of one worker process and of several, by the number of rows that tasks have placed: speed-up,
+    /// efficiency and the largest task's share
+    Speedup(speedup::SpeedupBenchArgs),
     /// One line of `methods`, in a process of its own
     #[command(hide = true)]
     Sample(methods::SampleArgs),
@@ -71,7 +81,10 @@ enum BenchCommand {
     /// The hostile workers of `hostile`, in a process of their own
     #[command(hide = true)]
     Attack(hostile::AttackArgs),
-    /// The coordinator of `farm`, in a process of its own
+    /// A worker of `speedup`, in a process of its own
+    #[command(hide = true)]
+    SpeedupWorker(speedup::SpeedupWorkerArgs),
+    /// The coordinator of `farm` and `speedup`, in a process of its own
     #[command(hide = true)]
     Coordinator(coordinator::CoordinatorArgs),
 }
@@ -86,11 +99,14 @@ async fn main() -> Result<()> {
         BenchCommand::Clients(args) => clients::run(args).await,
         BenchCommand::Page(args) => page::run(args).await,
         BenchCommand::Look(args) => page::look(args).await,
+        BenchCommand::Eta(args) => eta::run(args).await,
         BenchCommand::Demand(args) => clients::flood(args).await,
         BenchCommand::Attack(args) => hostile::flood(args).await,
         BenchCommand::Methods(args) => methods::run(args),
         BenchCommand::Phases(args) => phases::run(&args),
         BenchCommand::Threads(args) => threads::run(&args),
+        BenchCommand::Speedup(args) => speedup::run(args).await,
+        BenchCommand::SpeedupWorker(args) => speedup::serve(args).await,
         BenchCommand::Sample(args) => methods::serve(&args),
         BenchCommand::Coordinator(args) => coordinator::run(args).await,
     }

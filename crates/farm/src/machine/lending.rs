@@ -23,6 +23,9 @@ const MAX_LEASE_TASKS: u64 = 1 << 22;
 /// first tasks of a plan may be a hundred times as cheap as the others.
 const MAX_GROWTH: u128 = 16;
 
+/// A lease is not cut into more parts than this, so that no part is too short.
+const MOST_PARTS: u128 = 200;
+
 impl Farm {
     /// Lends to one session until it has enough or nothing is left.
     pub(super) fn feed(&mut self, id: SessionId) {
@@ -148,7 +151,8 @@ impl Farm {
         if outstanding > wanted / 2 {
             return false;
         }
-        let tasks = (wanted - outstanding).min(self.sessions[&id].room());
+        let room = self.sessions[&id].room();
+        let tasks = (wanted - outstanding).min(room).min(self.piece(id, job_id));
         let lease = self.lease_id();
         let job = self.jobs.get_mut(&job_id).expect("it has work");
         let range = job.lend(id, tasks, lease).or_else(|| job.lend_suspected(tasks, lease));
@@ -177,6 +181,16 @@ impl Farm {
         let known = u128::from(job.tasks_measured(id)) * u128::from(threads) * MAX_GROWTH;
         let tasks = lease.min(share).min(known).min(u128::from(MAX_LEASE_TASKS));
         u64::try_from(tasks).expect("it is at most MAX_LEASE_TASKS").max(threads)
+    }
+
+    /// The most tasks that a session is lent in one piece.
+    fn piece(&self, id: SessionId, job_id: JobId) -> u64 {
+        let (session, job) = (&self.sessions[&id], &self.jobs[&job_id]);
+        let rate = u128::from(job.rate_of(id).unwrap_or(0));
+        let shortest = rate * u128::from(self.config.lease_ms) / (MOST_PARTS * 1_000_000);
+        let shortest = u64::try_from(shortest).unwrap_or(u64::MAX);
+        let threads = u64::from(session.threads_for(job.thread_memory));
+        job.piece().max(shortest).max(threads)
     }
 
     fn loan(

@@ -94,7 +94,8 @@ impl Farm {
             self.vote(session, author, report);
         } else if !job.claimed().intersects(report.range) {
             let taken = job.claim(report.range);
-            job.costs.add(session, report.range, report.busy_us);
+            let threads = self.sessions[&session].threads_for(job.thread_memory).max(1);
+            job.costs.add(session, threads, report.range, report.busy_us);
             let audit = job.is_to_be_audited(report.range);
             for (lease, part) in taken {
                 self.shrink(lease, part, report.lease);

@@ -1,6 +1,6 @@
 //! Who is lent what, how much, and for how long.
 
-use farm::{Event, JobState, RequestId, SessionId};
+use farm::{Event, JobState, Range, RequestId, SessionId};
 
 use crate::stage::{Stage, plan, range, report};
 
@@ -39,18 +39,18 @@ fn the_first_lease_is_a_probe() {
 #[test]
 fn a_worker_without_company_is_lent_all_that_it_can_count_in_time() {
     let mut stage = Stage::new();
-    stage.submit(1_000, 0);
+    stage.submit(60, 0);
     let worker = stage.join("w1", 1_000);
 
-    work(&mut stage, worker, 1_000, 2);
+    work(&mut stage, worker, 1_000, 1);
 
-    assert_eq!(stage.last_loan(worker).range, range(68, 1_000));
+    assert_eq!(stage.last_loan(worker).range, range(4, 60));
 }
 
 #[test]
 fn leases_shrink_towards_the_end_of_a_job() {
     let mut stage = Stage::new();
-    stage.submit(1_000, 0);
+    stage.submit(130, 0);
     stage.join("w2", 0);
     let worker = stage.join("w1", 1_000);
 
@@ -59,8 +59,32 @@ fn leases_shrink_towards_the_end_of_a_job() {
     }
 
     let sizes: Vec<u64> = stage.loans(worker).iter().map(|loan| loan.range.len()).collect();
-    assert!(sizes[2..].is_sorted_by(|a, b| a >= b), "{sizes:?}");
-    assert_eq!((sizes[2], sizes[sizes.len() - 1]), (466, 1));
+    assert!(sizes[1..].is_sorted_by(|a, b| a >= b), "{sizes:?}");
+    assert_eq!((sizes[1], sizes[sizes.len() - 1]), (63, 1));
+}
+
+/// What a worker should hold comes in pieces from all over a plan that is soon counted.
+#[test]
+fn a_plan_that_is_soon_counted_is_lent_in_pieces() {
+    let mut stage = Stage::new();
+    stage.submit(64_000, 0);
+    let worker = stage.join("w1", 1 << 40);
+    let first = stage.last_loan(worker);
+    stage.finish(worker, &first, 1_000);
+    let second = stage.last_loan(worker);
+    assert_eq!((first.range, second.range.len()), (range(0, 4), 64));
+
+    stage.finish(worker, &second, 1_000);
+
+    let pieces: Vec<Range> = stage.loans(worker)[2..].iter().map(|loan| loan.range).collect();
+    assert!(pieces.iter().all(|piece| piece.len() <= 68), "a thousandth each: {pieces:?}");
+    let starts: Vec<u64> = pieces[..3].iter().map(|piece| piece.start()).collect();
+    assert_eq!(starts, [16_000, 48_000, 8_000], "from all over the plan");
+    let held: u64 = pieces.iter().map(|piece| piece.len()).sum();
+    assert!(
+        held > 500,
+        "half of what it can count in 10 s, or all that its speed is known for: {held}"
+    );
 }
 
 #[test]

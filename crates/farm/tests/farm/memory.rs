@@ -32,7 +32,7 @@ fn it_counts_another_job_of_lower_priority_meanwhile() {
 #[test]
 fn threads_without_memory_are_not_reckoned_with() {
     let mut stage = Stage::new();
-    let heavy = stage.submit_large(1_000_000, 5, 100);
+    let heavy = stage.submit_large(100_000_000, 5, 100);
     let worker = stage.join_with("w1", 8, 250);
 
     // Two of the eight can count it: 4 tasks each are its probe, and 10 s of both its leases in the end.

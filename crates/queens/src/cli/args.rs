@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::memory::MemoryBound;
 
 /// How a problem is cut into tasks.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(super) struct CutArgs {
     /// How the problem is cut and counted [default: what suits N]
     #[arg(long, value_enum, env = "QUEENS_METHOD")]
@@ -63,6 +63,14 @@ impl CutArgs {
     /// Whether any of the options was given.
     pub(super) fn is_said(&self) -> bool {
         self.method.is_some() || self.rows.is_some() || self.width.is_some()
+    }
+
+    /// Ignores all environment variables.
+    pub(super) fn keep_words(&mut self, matches: &ArgMatches) {
+        let said = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+        self.method.take_if(|_| !said("method"));
+        self.rows.take_if(|_| !said("rows"));
+        self.width.take_if(|_| !said("width"));
     }
 
     /// Gives the command line precedence: an environment variable that does not fit it is ignored. Among
@@ -120,11 +128,11 @@ impl CutArgs {
 }
 
 /// The resources of a count.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(super) struct CountingArgs {
     /// Counting threads [default: one for each processor that this process may use: affinity, quotas and
     /// Slurm's variables count]
-    #[arg(long, value_name = "T", env = "QUEENS_THREADS")]
+    #[arg(short = 't', long, value_name = "T", env = "QUEENS_THREADS")]
     threads: Option<NonZero<usize>>,
     /// Counting loop: reference, portable, avx2 or avx512 [default: the fastest that this processor
     /// has, the last that `queens bench --list` shows]
@@ -141,6 +149,12 @@ impl CountingArgs {
     pub(super) fn threads(&self) -> NonZero<usize> {
         const MOST: NonZero<usize> = NonZero::new(4096).unwrap();
         self.threads.unwrap_or_else(allowed_processors).min(MOST)
+    }
+
+    /// Whether several threads are asked for, in so many words.
+    pub(super) fn wants_threads(&self, matches: &ArgMatches) -> bool {
+        self.threads.is_some_and(|threads| threads.get() > 1)
+            && matches.value_source("threads") == Some(ValueSource::CommandLine)
     }
 
     pub(super) fn backend(&self) -> Backend {

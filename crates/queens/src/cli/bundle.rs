@@ -122,6 +122,13 @@ impl From<io::Error> for ExportFault {
 
 pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let refused = |reason: String| Failure::Bundle { path: args.bundle.clone(), reason };
+    let unreadable = |error: std::io::Error| {
+        Failure::Usage(format!(
+            "cannot read the bundle {} ({error}); name a file that `queens export` has written",
+            args.bundle.display()
+        ))
+    };
+    std::fs::File::open(&args.bundle).map_err(unreadable)?;
     let seed = args.seed.unwrap_or_else(rand::random);
     let most = if args.all { usize::MAX } else { args.sample };
     let checked = evidence::check(&args.bundle, Sample { most, seed });

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use board::Given;
 use board::squares::Square;
-use clap::Args;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args};
 use farm::{JobView, Slice};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -22,13 +24,15 @@ use super::signal::stop_signals;
 use crate::answer::{self, Answering};
 use crate::failure::Failure;
 use crate::output::ResultOutput;
-use crate::progress::Progress;
+use crate::progress::{Progress, ProgressArgs};
+use crate::sizes::Sizes;
 use service::local::{LocalCount, LocalResult};
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(super) struct CountArgs {
-    /// Board size, 0 to 32; with given queens to 10000, but from 65 on by a plain search on one thread
-    n: u32,
+    /// Board size, 0 to 32, or sizes as in 18..22; with given queens to 10000, but from 65 on by a plain search on
+    /// one thread
+    n: Sizes,
     #[command(flatten)]
     problem: ProblemArgs,
     #[command(flatten)]
@@ -55,9 +59,14 @@ pub(super) struct CountArgs {
     /// part [default: no file]
     #[arg(long, value_name = "FILE", env = "QUEENS_OUTPUT")]
     output: Option<PathBuf>,
-    /// Print one JSON object instead of the bare total
+    /// Print one JSON object instead of the bare total; of several sizes, one object a line
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    progress: ProgressArgs,
+    /// Several threads were asked for, in so many words.
+    #[arg(skip)]
+    wants_threads: bool,
     /// Print a table on standard error: with `--problem fundamental` the census by symmetry, with `states`
     /// and `forced` the cost of the count
     #[arg(long)]
@@ -103,32 +112,73 @@ fn requests_to_stop(time_limit: Option<Duration>) -> impl Stream<Item = ()> + Un
     Box::pin(stop_signals().merge(futures_util::stream::once(end_of_time)))
 }
 
+impl CountArgs {
+    /// Keeps in mind whether threads were asked for in so many words, and gives the command line precedence over
+    /// environment variables that do not concern this count: those of how it is cut, and on a board that one plain search counts, those of ledgers and parts.
+    pub(super) fn prefer_words(&mut self, matches: &ArgMatches) {
+        self.wants_threads = self.counting.wants_threads(matches);
+        if self.n.each().all(|n| n <= Given::MAX_N) {
+            return self.cut.prefer_words(matches);
+        }
+        let said = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+        self.cut.keep_words(matches);
+        self.ledger.take_if(|_| !said("ledger"));
+        self.shard.take_if(|_| !said("shard"));
+        self.looking.take_if(|_| !said("looking"));
+    }
+}
+
 /// Counts the completions of these queens on a board whose rows do not fit words.
-async fn count_beyond_words(args: CountArgs, queens: Vec<Square>) -> Result<(), Failure> {
-    if args.ledger.is_some() || args.cut.is_said() || args.stats || args.looking.is_some() {
+async fn count_beyond_words(args: CountArgs, n: u32, queens: Vec<Square>) -> Result<(), Failure> {
+    let keeps = args.ledger.is_some() || args.shard.is_some();
+    if args.wants_threads || keeps || args.cut.is_said() || args.stats || args.looking.is_some() {
         return Err(large_board::refuses_options());
     }
-    let output = ResultOutput::new(args.json, args.output)?;
-    let counted = spawn_blocking(move || large_board::count(args.n, &queens, &output));
+    let size = args.n.are_many().then_some(n);
+    let output = ResultOutput::new(args.json, args.output)?.of_size(size);
+    let counted = spawn_blocking(move || large_board::count(n, &queens, &output));
     counted.await.map_err(anyhow::Error::from)?
 }
 
+/// Counts one board, or several, the smallest first.
 pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
     let mut stops = requests_to_stop(args.time_limit);
-    if let Some(queens) = args.problem.beyond_words(args.n)? {
+    if args.n.are_many() && (args.ledger.is_some() || args.output.is_some()) {
+        return Err(Failure::Usage(
+            "a ledger and a file are for one board: leave out --ledger (QUEENS_LEDGER), --shard and --output \
+             (QUEENS_OUTPUT), or give one size"
+                .into(),
+        ));
+    }
+    for n in args.n.each() {
+        count(args.clone(), n, &mut stops).await?;
+    }
+    Ok(())
+}
+
+async fn count(
+    args: CountArgs,
+    n: u32,
+    mut stops: impl Stream<Item = ()> + Unpin,
+) -> Result<(), Failure> {
+    let size = args.n.are_many().then_some(n);
+    if let Some(queens) = args.problem.beyond_words(n)? {
         return tokio::select! {
-            counted = count_beyond_words(args, queens) => counted,
+            counted = count_beyond_words(args, n, queens) => counted,
             Some(()) = stops.next() => Err(large_board::interrupted()),
         };
     }
-    let problem = args.problem.problem(args.n)?;
+    let problem = args.problem.problem(n)?;
     let of_environment = |name: &str| std::env::var(name).ok();
     let slice = args.shard.map(|shard| shard.slice(of_environment)).transpose()?;
     let named = |path: &Path| with_shard(path, slice);
     let ledger = args.ledger.as_deref().map(named).transpose()?;
     let output = args.output.as_deref().map(named).transpose()?;
-    let output = ResultOutput::new(args.json, output)?;
+    let output = ResultOutput::new(args.json, output)?.of_size(size);
     if let Some(method) = args.cut.local()? {
+        if args.wants_threads {
+            return Err(method.refuses("one thread", "--threads"));
+        }
         if ledger.is_some() {
             return Err(method.refuses("no ledger", "--ledger (QUEENS_LEDGER) and --shard"));
         }
@@ -161,7 +211,7 @@ pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
     };
     let backend = count.backend.name();
     let answering = Answering::begin(problem);
-    let mut progress = Progress::new(true, false);
+    let mut progress = Progress::new(args.progress.is_wanted(), false);
     let interval = progress.interval();
     let result = count.run(interval, |job| progress.show(job), &mut stops).await;
     progress.finish();

@@ -2,6 +2,7 @@
 
 use board::MethodChoice;
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use farm::{AuditPolicy, JobId, JobState, JobView, Plan};
 use wire::v1;
 
@@ -10,15 +11,18 @@ use super::client::{Client, CoordinatorArgs};
 use super::problem::ProblemArgs;
 use super::show;
 use super::signal::asked_to_stop;
+use super::top;
 use crate::answer::{self, Answering};
 use crate::failure::Failure;
 use crate::output;
-use crate::progress::Progress;
+use crate::progress::{Progress, ProgressArgs};
+use crate::sizes::{JobNumbers, Sizes};
+use crate::table::{ListArgs, ListFormat};
 
 #[derive(Debug, Args)]
 pub(super) struct SubmitArgs {
-    /// Board size, 0 to 32; with given queens to 64
-    n: u32,
+    /// Board size, 0 to 32, or sizes as in 18..22; with given queens to 64
+    n: Sizes,
     #[command(flatten)]
     problem: ProblemArgs,
     #[command(flatten)]
@@ -38,22 +42,53 @@ pub(super) struct SubmitArgs {
     #[arg(long, value_enum, default_value_t, env = "QUEENS_ACROSS")]
     across: AcrossArg,
     /// A name for the job, 1 to 128 visible characters. If you have a job of this name already, its number is printed
-    /// and nothing is added, so that a script can be started again [default: every submission is a new job]
-    #[arg(long, value_name = "NAME", env = "QUEENS_KEY")]
+    /// and nothing is added, so that a script can be started again. Of several sizes, each job's name ends with its
+    /// own, as in NAME-18 [default: every submission is a new job]
+    #[arg(long, visible_alias = "name", value_name = "NAME", env = "QUEENS_KEY")]
     key: Option<String>,
-    /// Follow the job to its end and print its total instead of its number
+    /// Follow the job to its end and print its total instead of its number; of several jobs, each one's number and
+    /// total
     #[arg(long)]
     wait: bool,
-    /// Print JSON
+    /// Print JSON, one object a line
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    progress: ProgressArgs,
     #[command(flatten)]
     coordinator: CoordinatorArgs,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct JobsArgs {
-    /// Print JSON
+    /// List all jobs [default: those that have not ended, and the last ten that have]
+    #[arg(long)]
+    all: bool,
+    /// List jobs in these states only
+    #[arg(long, value_name = "STATE", value_delimiter = ',',
+          value_parser = PossibleValuesParser::new(["running", "paused", "held", "done", "cancelled"]))]
+    state: Vec<String>,
+    /// List jobs of these owners only
+    #[arg(long, value_name = "OWNER", value_delimiter = ',')]
+    owner: Vec<String>,
+    /// List so many jobs at most, the newest [default: no limit]
+    #[arg(short = 'n', long, value_name = "K")]
+    limit: Option<usize>,
+    #[command(flatten)]
+    list: ListArgs,
+    #[command(flatten)]
+    coordinator: CoordinatorArgs,
+}
+
+/// How many of the jobs that have ended are listed unless all are wanted.
+const ENDED_LISTED: usize = 10;
+
+#[derive(Debug, Args)]
+pub(super) struct JobArgs {
+    /// Numbers of jobs, as in 1 2 5-9
+    #[arg(value_name = "JOB", required = true)]
+    jobs: Vec<JobNumbers>,
+    /// Print JSON, one object a line
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -61,12 +96,15 @@ pub(super) struct JobsArgs {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct JobArgs {
-    /// The job's number
-    job: u64,
-    /// Print JSON
-    #[arg(long)]
+pub(super) struct WatchArgs {
+    /// Numbers of jobs, as in 1 2 5-9 [default: all of the farm, on a terminal]
+    #[arg(value_name = "JOB")]
+    jobs: Vec<JobNumbers>,
+    /// Print JSON, one object a line, at every change
+    #[arg(long, requires = "jobs")]
     json: bool,
+    #[command(flatten)]
+    progress: ProgressArgs,
     #[command(flatten)]
     coordinator: CoordinatorArgs,
 }
@@ -136,29 +174,48 @@ fn share(text: &str) -> anyhow::Result<u32> {
 }
 
 pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
-    let problem = args.problem.problem(args.n)?;
-    let choice = args.cut.choice()?.unwrap_or(MethodChoice::suggested(problem));
+    // All of them are read before anything is submitted.
+    let requests: Vec<_> = args.n.each().map(|n| args.request(n)).collect::<Result<_, _>>()?;
     let mut client = Client::connect(&args.coordinator).await?;
-    let request = v1::SubmitRequest {
-        problem: Some(problem.into()),
-        method: Some(choice.into()),
-        priority: args.priority,
-        audit: args.audit_policy(),
-        key: args.key,
-    };
-    let answer = client.jobs.submit(request).await;
-    let job = client.job(answer.map(|answer| answer.into_inner().job))?;
-    match (args.wait, args.json) {
-        (true, json) => {
-            eprintln!("job {}", job.id);
-            follow(&mut client, job.id, Some(job.plan), json, false).await
+    let mut jobs = Vec::new();
+    for request in requests {
+        let answer = client.jobs.submit(request).await;
+        let job = client.job(answer.map(|answer| answer.into_inner().job))?;
+        match (args.wait, args.json) {
+            (true, _) => eprintln!("job {}", job.id),
+            (false, true) => output::print(show::json(&job))?,
+            (false, false) => output::print(job.id)?,
         }
-        (false, true) => output::print(show::json(&job)),
-        (false, false) => output::print(job.id),
+        jobs.push((job.id, Some(job.plan)));
     }
+    if !args.wait {
+        return Ok(());
+    }
+    let following = Following {
+        json: args.json,
+        each_change: false,
+        bar: args.progress.is_wanted() && !args.json,
+    };
+    following.all(&mut client, jobs).await
 }
 
 impl SubmitArgs {
+    fn request(&self, n: u32) -> Result<v1::SubmitRequest, Failure> {
+        let problem = self.problem.problem(n)?;
+        let choice = self.cut.choice()?.unwrap_or(MethodChoice::suggested(problem));
+        let key = self.key.as_ref().map(|key| match self.n.are_many() {
+            true => format!("{key}-{n}"),
+            false => key.clone(),
+        });
+        Ok(v1::SubmitRequest {
+            problem: Some(problem.into()),
+            method: Some(choice.into()),
+            priority: self.priority,
+            audit: self.audit_policy(),
+            key,
+        })
+    }
+
     fn audit_policy(&self) -> Option<v1::AuditPolicy> {
         let share_ppm = if self.certified { Some(AuditPolicy::ALL) } else { self.audit };
         let across = self.across.wire();
@@ -186,7 +243,11 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
     }
     let seed = job.audit.map(|audit| show::seed(&audit)).unwrap_or_default();
     output::print(match job.audits_wanted {
-        0 => format!("job {}: no accepted range waits for an audit ({seed})", job.id),
+        0 => format!(
+            "job {}: nothing is counted again: the draw chose none of its accepted ranges, or none is accepted \
+             yet; a larger --fraction, or --all, chooses more ({seed})",
+            job.id
+        ),
         wanted => format!(
             "job {}: {wanted} accepted ranges are counted again by other machines or owners ({seed}); \
              `queens watch {}` waits for them",
@@ -197,48 +258,140 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
 
 pub(super) async fn jobs(args: JobsArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
-    let jobs = client.list().await?;
-    match args.json {
-        true => jobs.iter().try_for_each(|job| output::print(show::json_among(job, &jobs))),
-        false => output::print(show::table(&jobs)),
+    let all = client.list().await?;
+    let (listed, left_out) = args.chosen(&all);
+    match args.list.format() {
+        ListFormat::Json => {
+            listed.iter().try_for_each(|job| output::print(show::json_among(job, &all)))
+        }
+        ListFormat::Csv => show::table(&listed).print_csv(),
+        ListFormat::Table => {
+            show::table(&listed).lines().into_iter().try_for_each(output::print)?;
+            show::remarks(&listed, &all).into_iter().try_for_each(output::print)?;
+            match left_out {
+                0 => Ok(()),
+                more => output::print(format!("{more} more that have ended: `queens jobs --all`")),
+            }
+        }
     }
+}
+
+impl JobsArgs {
+    /// The jobs to list, the oldest first, and how many that have ended are left out for being old.
+    fn chosen(&self, all: &[JobView]) -> (Vec<JobView>, usize) {
+        let is_wanted = |job: &&JobView| {
+            (self.state.is_empty() || self.state.iter().any(|state| state == job.state.name()))
+                && (self.owner.is_empty() || self.owner.contains(&job.origin.owner))
+        };
+        let mut ended = 0;
+        let mut left_out = 0;
+        let mut listed: Vec<JobView> = Vec::new();
+        for job in all.iter().rev().filter(is_wanted) {
+            if self.limit.is_some_and(|limit| listed.len() >= limit) {
+                break;
+            }
+            ended += usize::from(job.state.is_over());
+            let is_old = job.state.is_over() && ended > ENDED_LISTED;
+            // Whoever says which ones, or how many, gets them.
+            let is_said = self.all || self.limit.is_some() || !self.state.is_empty();
+            match is_old && !is_said {
+                true => left_out += 1,
+                false => listed.push(job.clone()),
+            }
+        }
+        listed.reverse();
+        (listed, left_out)
+    }
+}
+
+/// The numbers of jobs, in the order in which they were named, each once.
+fn numbers(named: &[JobNumbers]) -> Vec<JobId> {
+    let mut numbers = Vec::new();
+    for job in named.iter().flat_map(|numbers| numbers.each()).map(JobId) {
+        if !numbers.contains(&job) {
+            numbers.push(job);
+        }
+    }
+    numbers
+}
+
+/// Does something for each of several jobs. One that fails does not keep the others from it; the last failure is
+/// returned, and those before it are told on standard error.
+async fn for_each(
+    jobs: Vec<JobId>,
+    mut act: impl AsyncFnMut(JobId) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut last: Option<Failure> = None;
+    for job in jobs {
+        let failure = match act(job).await {
+            Ok(()) => continue,
+            Err(failure @ Failure::Interrupted(_)) => return Err(failure),
+            Err(failure) => failure,
+        };
+        if let Some(before) = last.replace(failure) {
+            before.tell();
+        }
+    }
+    last.map_or(Ok(()), Err)
 }
 
 pub(super) async fn status(args: JobArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
-    let answer = client.jobs.get(v1::GetRequest { job: args.job }).await;
-    let job = client.job(answer.map(|answer| answer.into_inner().job))?;
-    let others = if show::may_wait_for_others(&job) { client.list().await? } else { Vec::new() };
-    match args.json {
-        true => output::print(show::json_among(&job, &others)),
-        false => output::print(show::details(&job, &others)),
-    }
+    let jobs = numbers(&args.jobs);
+    let first = jobs.first().copied();
+    for_each(jobs, async |id| {
+        let answer = client.jobs.get(v1::GetRequest { job: id.0 }).await;
+        let job = client.job(answer.map(|answer| answer.into_inner().job))?;
+        let others =
+            if show::may_wait_for_others(&job) { client.list().await? } else { Vec::new() };
+        if args.json {
+            return output::print(show::json_among(&job, &others));
+        }
+        let between = if Some(id) == first { "" } else { "\n" };
+        output::print(format_args!("{between}{}", show::details(&job, &others)))
+    })
+    .await
 }
 
-pub(super) async fn watch(args: JobArgs) -> Result<(), Failure> {
+pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
-    follow(&mut client, JobId(args.job), None, args.json, true).await
+    if args.jobs.is_empty() {
+        return top::run(&mut client).await;
+    }
+    let jobs = numbers(&args.jobs).into_iter().map(|job| (job, None)).collect();
+    let following = Following {
+        json: args.json,
+        each_change: true,
+        bar: args.progress.is_wanted() && !args.json,
+    };
+    following.all(&mut client, jobs).await
 }
 
 pub(super) async fn cancel(args: JobArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
-    let answer = client.jobs.cancel(v1::CancelRequest { job: args.job }).await;
-    let job = client.job(answer.map(|answer| answer.into_inner().job))?;
-    changed(&job, args.json)
+    for_each(numbers(&args.jobs), async |job| {
+        let answer = client.jobs.cancel(v1::CancelRequest { job: job.0 }).await;
+        changed(&client.job(answer.map(|answer| answer.into_inner().job))?, args.json)
+    })
+    .await
 }
 
 pub(super) async fn pause(args: JobArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
-    let answer = client.jobs.pause(v1::PauseRequest { job: args.job }).await;
-    let job = client.job(answer.map(|answer| answer.into_inner().job))?;
-    changed(&job, args.json)
+    for_each(numbers(&args.jobs), async |job| {
+        let answer = client.jobs.pause(v1::PauseRequest { job: job.0 }).await;
+        changed(&client.job(answer.map(|answer| answer.into_inner().job))?, args.json)
+    })
+    .await
 }
 
 pub(super) async fn resume(args: JobArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
-    let answer = client.jobs.resume(v1::ResumeRequest { job: args.job }).await;
-    let job = client.job(answer.map(|answer| answer.into_inner().job))?;
-    changed(&job, args.json)
+    for_each(numbers(&args.jobs), async |job| {
+        let answer = client.jobs.resume(v1::ResumeRequest { job: job.0 }).await;
+        changed(&client.job(answer.map(|answer| answer.into_inner().job))?, args.json)
+    })
+    .await
 }
 
 fn changed(job: &JobView, json: bool) -> Result<(), Failure> {
@@ -248,52 +401,82 @@ fn changed(job: &JobView, json: bool) -> Result<(), Failure> {
     }
 }
 
-/// Follows a job to its end, over any number of lost connections, and prints its total. With `json` it
-/// prints one object at the end, and with `each` also one at every change. `plan` is what the job
-/// counts, if that is known already.
-async fn follow(
-    client: &mut Client,
-    job: JobId,
-    plan: Option<Plan>,
+/// How jobs are followed to their ends.
+#[derive(Clone, Copy, Debug)]
+struct Following {
+    /// Print JSON: an object at the end of a job.
     json: bool,
-    each: bool,
-) -> Result<(), Failure> {
-    let mut progress = Progress::new(!json, true);
-    let see = |job: &JobView| {
-        progress.show(job);
-        if json && each { output::print(show::json(job)) } else { Ok(()) }
-    };
-    let end = tokio::select! {
-        end = client.watch(job, plan, see) => end?,
-        () = asked_to_stop() => {
-            return Err(Failure::Interrupted(format!(
-                "job {job} goes on; `queens watch {job}` shows it again"
-            )));
-        }
-    };
-    progress.finish();
-    if end.state != JobState::Done {
-        if json && !each {
-            output::print(show::json(&end))?;
-        }
-        return Err(match end.held {
-            Some(held) => Failure::JobHeld { job, held },
-            None => Failure::NoTotal(job, end.state),
-        });
+    /// With JSON: an object at every change, too.
+    each_change: bool,
+    /// Show a bar.
+    bar: bool,
+}
+
+impl Following {
+    /// Follows these jobs, one after the other; of some it is known what they count. Prints the total of one job, or
+    /// the number and the total of each of several.
+    async fn all(
+        self,
+        client: &mut Client,
+        jobs: Vec<(JobId, Option<Plan>)>,
+    ) -> Result<(), Failure> {
+        let is_one = jobs.len() == 1;
+        let plans: Vec<(JobId, Option<Plan>)> = jobs.clone();
+        let jobs = jobs.into_iter().map(|(job, _)| job).collect();
+        for_each(jobs, async |job| {
+            let plan = plans.iter().find(|(of, _)| *of == job).and_then(|(_, plan)| *plan);
+            self.one(client, job, plan, is_one).await
+        })
+        .await
     }
-    let answer = tokio::select! {
-        answer = Answering::begin(end.plan.problem).of(end.total) => answer?,
-        () = asked_to_stop() => {
-            return Err(Failure::Interrupted(format!(
-                "job {job} is done; `queens watch {job}` searches again for the placements that \
-                 rotations leave as they are"
-            )));
+
+    /// Follows a job to its end, over any number of lost connections, and prints its total.
+    async fn one(
+        self,
+        client: &mut Client,
+        job: JobId,
+        plan: Option<Plan>,
+        is_one: bool,
+    ) -> Result<(), Failure> {
+        let Following { json, each_change, bar } = self;
+        let mut progress = Progress::new(bar, true);
+        let see = |job: &JobView| {
+            progress.show(job);
+            if json && each_change { output::print(show::json(job)) } else { Ok(()) }
+        };
+        let end = tokio::select! {
+            end = client.watch(job, plan, see) => end?,
+            () = asked_to_stop() => {
+                return Err(Failure::Interrupted(format!(
+                    "job {job} goes on; `queens watch {job}` shows it again"
+                )));
+            }
+        };
+        progress.finish();
+        if end.state != JobState::Done {
+            if json && !each_change {
+                output::print(show::json(&end))?;
+            }
+            return Err(match end.held {
+                Some(held) => Failure::JobHeld { job, held },
+                None => Failure::NoTotal(job, end.state),
+            });
         }
-    };
-    match json {
-        // The last view was printed already, and there is no census to add to it.
-        true if each && answer::fields(&answer).is_empty() => Ok(()),
-        true => output::print(show::json_with(&end, &answer)),
-        false => output::print(answer.count()),
+        let answer = tokio::select! {
+            answer = Answering::begin(end.plan.problem).of(end.total) => answer?,
+            () = asked_to_stop() => {
+                return Err(Failure::Interrupted(format!(
+                    "job {job} is done; `queens watch {job}` searches again for the placements that \
+                     rotations leave as they are"
+                )));
+            }
+        };
+        match json {
+            // The last view was printed already, and there is no census to add to it.
+            true if each_change && answer::fields(&answer).is_empty() => Ok(()),
+            true => output::print(show::json_with(&end, &answer)),
+            false if is_one => output::print(answer.count()),
+            false => output::print(format_args!("{job} {}", answer.count())),
+        }
     }
 }

@@ -59,8 +59,8 @@ pub(super) fn interrupted() -> Failure {
 /// The failure for options of the other methods.
 pub(super) fn refuses_options() -> Failure {
     Failure::Usage(
-        "boards beyond size 64 are counted by one plain search: leave out --method, --rows, --width, --looking, \
-         --ledger, --shard and --stats"
+        "boards beyond size 64 are counted by one plain search: leave out --threads, --method, --rows, --width, \
+         --looking, --ledger, --shard and --stats"
             .into(),
     )
 }

@@ -16,8 +16,23 @@ pub(super) struct LogArgs {
     log_format: LogFormat,
     /// What is logged: error, warn, info, debug or trace, also by module [default: info for
     /// servers, warn for everything else]
-    #[arg(long, global = true, value_name = "FILTER", env = "QUEENS_LOG")]
+    #[arg(long, global = true, value_name = "FILTER", env = "QUEENS_LOG", value_parser = filter)]
     log: Option<Targets>,
+    /// Log more: -v for info, -vv for debug
+    #[arg(short = 'v', long, global = true, action = clap::ArgAction::Count, conflicts_with = "log")]
+    verbose: u8,
+}
+
+/// Reads a filter. A word alone is a level, so that a mistyped one is not taken for the name of a module.
+fn filter(text: &str) -> anyhow::Result<Targets> {
+    for part in text.split(',') {
+        let level = part.rsplit_once('=').map_or(part, |(_, level)| level);
+        anyhow::ensure!(
+            level.parse::<LevelFilter>().is_ok(),
+            "'{level}' is no level: give off, error, warn, info, debug or trace, or one for a module, as in farm=debug"
+        );
+    }
+    Ok(text.parse()?)
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
@@ -31,7 +46,12 @@ enum LogFormat {
 
 impl LogArgs {
     pub(super) fn start(&self, serves: bool) {
-        let usual = if serves { LevelFilter::INFO } else { LevelFilter::WARN };
+        let usual = match self.verbose {
+            0 if serves => LevelFilter::INFO,
+            0 => LevelFilter::WARN,
+            1 => LevelFilter::INFO,
+            _ => LevelFilter::DEBUG,
+        };
         let filter = self.log.clone().unwrap_or_else(|| Targets::new().with_default(usual));
         let log = fmt::layer().with_writer(std::io::stderr);
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());

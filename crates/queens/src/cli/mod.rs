@@ -29,19 +29,20 @@ mod signal;
 mod solve;
 mod systemd;
 mod token;
+mod tools;
+mod top;
 mod trust;
 mod unique_plan;
+mod words;
 mod worker;
 
 use std::process::ExitCode;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use self::args::CutArgs;
 use crate::compare;
 use crate::explain;
 use crate::failure::Failure;
-use crate::output;
 use crate::reproduce;
 
 const EXIT_CODES: &str = "\
@@ -54,7 +55,7 @@ Options can also be set by the environment variables shown beside them.";
 
 /// Counts placements of non-attacking queens, on a laptop or on a farm.
 #[derive(Debug, Parser)]
-#[command(name = "queens", version, after_help = EXIT_CODES)]
+#[command(name = "queens", version, long_version = tools::VERSION.as_str(), after_help = EXIT_CODES)]
 struct Cli {
     #[command(flatten)]
     log: log::LogArgs,
@@ -92,10 +93,10 @@ enum Command {
     Submit(jobs::SubmitArgs),
     /// List a coordinator's jobs
     Jobs(jobs::JobsArgs),
-    /// Show one job
+    /// Show jobs, with all that is known of them
     Status(jobs::JobArgs),
-    /// Follow one job to its end, then print its total
-    Watch(jobs::JobArgs),
+    /// Follow jobs to their ends and print their totals, or watch all of the farm
+    Watch(jobs::WatchArgs),
     /// Have accepted ranges counted again, by other machines or owners and other kernels
     Audit(jobs::AuditArgs),
     /// Write a job's evidence to a file that anybody can check
@@ -104,11 +105,11 @@ enum Command {
     Verify(bundle::VerifyArgs),
     /// Join ledgers of parts of one plan
     Merge(merge::MergeArgs),
-    /// End a job without a total
+    /// End jobs without a total
     Cancel(jobs::JobArgs),
-    /// Let a job rest
+    /// Let jobs rest
     Pause(jobs::JobArgs),
-    /// Let a resting job go on, and a job's poisoned tasks be tried again
+    /// Let resting jobs go on, and poisoned tasks be tried again
     Resume(jobs::JobArgs),
     /// Make, list and revoke the credentials of a coordinator
     Token(token::TokenArgs),
@@ -122,25 +123,32 @@ enum Command {
     Health(health::HealthArgs),
     /// Show the counting loops that this processor has, and how fast they are
     Bench(bench::BenchArgs),
+    /// Print a script that completes words in a shell
+    Completions(tools::CompletionsArgs),
+    /// Write the manual pages
+    Man(tools::ManArgs),
 }
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
-    let matches = Cli::command().get_matches();
-    let mut cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    if let Some(cut) = cli.command.cut() {
-        cut.prefer_words(innermost(&matches));
-    }
-    let serves = matches!(cli.command, Command::Coordinator(_) | Command::Worker(_));
-    cli.log.start(serves);
-    exit_on_panic();
-    match cli.command.run() {
+    match started() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("queens: {}", output::visible(&failure.to_string()));
+            failure.tell();
             failure.into()
         }
     }
+}
+
+fn started() -> Result<(), Failure> {
+    let matches = words::read(words::prepared(Cli::command()))?;
+    let usage = |error: clap::Error| Failure::Usage(words::sentence(&error));
+    let mut cli = Cli::from_arg_matches(&matches).map_err(usage)?;
+    cli.command.prefer_words(innermost(&matches));
+    let serves = matches!(cli.command, Command::Coordinator(_) | Command::Worker(_));
+    cli.log.start(serves);
+    exit_on_panic();
+    cli.command.run()
 }
 
 /// The matches of the innermost subcommand.
@@ -149,13 +157,13 @@ fn innermost(matches: &ArgMatches) -> &ArgMatches {
 }
 
 impl Command {
-    /// The options that say how to cut a problem, if the command has such.
-    fn cut(&mut self) -> Option<&mut CutArgs> {
+    /// Gives the command line precedence over environment variables that do not fit it.
+    fn prefer_words(&mut self, matches: &ArgMatches) {
         match self {
-            Command::Count(args) => Some(&mut args.cut),
-            Command::Submit(args) => Some(&mut args.cut),
-            Command::Plan(args) => Some(&mut args.cut),
-            _ => None,
+            Command::Count(args) => args.prefer_words(matches),
+            Command::Submit(args) => args.cut.prefer_words(matches),
+            Command::Plan(args) => args.cut.prefer_words(matches),
+            _ => {}
         }
     }
 
@@ -193,6 +201,8 @@ impl Command {
             Command::Distrust(args) => on_one_thread(trust::change(args, false)),
             Command::Health(args) => on_one_thread(health::health(args)),
             Command::Bench(args) => bench::run(&args),
+            Command::Completions(args) => tools::completions(&args, Cli::command()),
+            Command::Man(args) => tools::man(&args, Cli::command()),
         }
     }
 }
@@ -234,4 +244,26 @@ fn exit_on_panic() {
         eprintln!("queens: internal fault; nothing that was accepted is lost, please report this");
         std::process::exit(70);
     }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_is_in_one_group_of_the_help() {
+        let mut command = Cli::command();
+        command.build();
+        let mut grouped: Vec<&str> =
+            words::GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        let mut commands: Vec<&str> =
+            command.get_subcommands().map(clap::Command::get_name).collect();
+        (grouped.sort_unstable(), commands.sort_unstable());
+        assert_eq!(grouped, commands);
+    }
+
+    #[test]
+    fn the_words_make_sense() {
+        words::prepared(Cli::command()).debug_assert();
+    }
 }

@@ -80,7 +80,8 @@ struct EstimateJson {
     /// Every task was counted, and the estimate is the total.
     exact: bool,
     backend: &'static str,
-    seed: u64,
+    /// A decimal string, because it may exceed 2^53.
+    seed: String,
 }
 
 pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
@@ -162,7 +163,7 @@ fn estimate_json(estimated: &Estimated, effort: Effort) -> EstimateJson {
         tasks_counted,
         exact: is_exact,
         backend: effort.backend.name(),
-        seed: effort.seed,
+        seed: effort.seed.to_string(),
     }
 }
 

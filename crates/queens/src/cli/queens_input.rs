@@ -12,7 +12,7 @@ use crate::failure::Failure;
 pub(super) type Queens = (Option<u32>, Vec<Square>);
 
 /// The options for queens that are given.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct GivenArgs {
     /// Queens that stand already, as in a1,c2: files are columns, ranks are rows, a1 is the lower left
     /// corner
@@ -28,6 +28,9 @@ impl GivenArgs {
     /// Reads the given queens, if there are any.
     pub(super) fn read(&self) -> Result<Option<Queens>, Failure> {
         let squares = |given| match parse_squares(given) {
+            Ok(squares) if squares.is_empty() => Err(Failure::Usage(
+                "--given has no square: name at least one, as in a1,c2, or leave it out".into(),
+            )),
             Ok(squares) => Ok((None, squares)),
             Err(error) => Err(Failure::Usage(format!("--given: {error}"))),
         };

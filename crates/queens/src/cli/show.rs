@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use crate::answer;
 use crate::held::worst;
-use crate::progress::{clock, counts_per_second, seconds_left, si};
+use crate::progress::{clock, counts_per_second, si};
+use crate::table::Table;
 
 /// A job as a JSON object on one line. Counts are decimal strings, because they may exceed 2^53.
 pub(super) fn json(job: &JobView) -> String {
@@ -56,7 +57,7 @@ fn object(job: &JobView) -> Value {
         "able_workers": job.able_workers,
         "least_thread_memory_bytes": job.thread_memory,
         "counts_per_second": counts_per_second(job),
-        "seconds_left": seconds_left(job),
+        "seconds_left": job.seconds_left(),
         "disputes": job.disputes,
         "audits_wanted": job.audits_wanted,
         "audits_agreed": job.audits_agreed,
@@ -234,41 +235,56 @@ fn is_fundamental(job: &JobView) -> bool {
     job.plan.problem.counts_orbits()
 }
 
-/// A table of jobs, with further lines for jobs that wait for something, that have poisoned tasks, that lost workers
-/// or that are held.
-pub(super) fn table(jobs: &[JobView]) -> String {
-    let mut lines = vec![format!(
-        "{:>5}  {:9}  {:10}  {:>8}  {:28}  {:>6}  {:>7}  {:>8}  {}",
-        "JOB", "STATE", "OWNER", "PRIORITY", "PLAN", "DONE", "WORKERS", "DISPUTED", "TOTAL"
-    )];
-    lines.extend(jobs.iter().map(|job| {
+/// A table of jobs.
+pub(super) fn table(jobs: &[JobView]) -> Table {
+    let mut table = Table::new(&[
+        ("JOB", true),
+        ("STATE", false),
+        ("OWNER", false),
+        ("NAME", false),
+        ("PRIORITY", true),
+        ("PLAN", false),
+        ("DONE", true),
+        ("LEFT", true),
+        ("WORKERS", true),
+        ("DISPUTED", true),
+        ("TOTAL", false),
+    ]);
+    for job in jobs {
         let total = match job.state {
             JobState::Done if is_fundamental(job) => format!("{} before symmetry", job.total),
             JobState::Done => job.total.to_string(),
             _ => "-".into(),
         };
-        format!(
-            "{:>5}  {:9}  {:10}  {:>8}  {:28}  {:>5.1}%  {:>7}  {:>8}  {}",
-            job.id.0,
-            job.state.name(),
-            owner(job),
-            job.priority,
+        table.push(vec![
+            job.id.to_string(),
+            job.state.to_string(),
+            owner(job).into(),
+            job.origin.key.clone().unwrap_or_else(|| "-".into()),
+            job.priority.to_string(),
             job.plan.to_string(),
-            job.percent(),
-            job.workers,
-            job.disputes,
-            total
-        )
-    }));
-    let waiting = jobs.iter().filter_map(|job| Some((job.id, waits(job, jobs)?)));
-    lines.extend(waiting.map(|(id, what)| format!("job {id} waits for {what}")));
+            format!("{:.1}%", job.percent()),
+            job.seconds_left().map_or_else(|| "-".into(), clock),
+            job.workers.to_string(),
+            job.disputes.to_string(),
+            total,
+        ]);
+    }
+    table
+}
+
+/// What is to be said of jobs besides the table: what they wait for, poisoned tasks, why they are held. `all` are
+/// the jobs of the coordinator.
+pub(super) fn remarks(jobs: &[JobView], all: &[JobView]) -> Vec<String> {
+    let waiting = jobs.iter().filter_map(|job| Some((job.id, waits(job, all)?)));
+    let waiting = waiting.map(|(id, what)| format!("job {id} waits for {what}"));
     let poisons = jobs.iter().filter_map(|job| Some((job.id, poison(job)?)));
-    lines.extend(poisons.map(|(id, poison)| format!("job {id} lends no more of {poison}")));
+    let poisons = poisons.map(|(id, poison)| format!("job {id} lends no more of {poison}"));
     let losses = jobs.iter().flat_map(|job| lost(job).map(|lost| (job.id, lost)));
-    lines.extend(losses.map(|(id, lost)| format!("job {id} lost {lost}")));
+    let losses = losses.map(|(id, lost)| format!("job {id} lost {lost}"));
     let holds = jobs.iter().filter_map(|job| Some((job.id, held(job)?)));
-    lines.extend(holds.map(|(id, reason)| format!("job {id} is held: {reason}")));
-    lines.join("\n")
+    let holds = holds.map(|(id, reason)| format!("job {id} is held: {reason}"));
+    waiting.chain(poisons).chain(losses).chain(holds).collect()
 }
 
 /// One job as text, one property a line; `others` are jobs of the same coordinator, if it may wait for them.
@@ -282,7 +298,7 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
         format!("done      {:.2}% ({} of {} tasks)", job.percent(), job.tasks_done, job.tasks()),
         format!("workers   {}", job.workers),
     ];
-    lines.extend(job.origin.key.as_ref().map(|key| format!("key       {key}")));
+    lines.extend(job.origin.key.as_ref().map(|key| format!("name      {key}")));
     if job.thread_memory > 0 {
         lines.push(format!("memory    {} or more a thread", size(job.thread_memory)));
     }
@@ -300,7 +316,7 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
     if let Some(counts) = counts_per_second(job) {
         lines.push(format!("speed     {} counts/s", si(counts)));
     }
-    if let Some(left) = seconds_left(job) {
+    if let Some(left) = job.seconds_left() {
         lines.push(format!("left      {}", clock(left)));
     }
     if !job.slice.is_all() {
@@ -352,6 +368,10 @@ mod tests {
         }
     }
 
+    fn remarked(job: &JobView) -> String {
+        remarks(std::slice::from_ref(job), &[]).concat()
+    }
+
     #[test]
     fn a_job_that_is_worked_on_waits_for_nobody() {
         let mut job = job();
@@ -382,7 +402,8 @@ mod tests {
         assert_eq!(waits_for(&before), Some("job 9, which is served first".into()));
         let done = JobView { state: JobState::Done, ..at(9, 2, 1) };
         assert_eq!(waits_for(&[done, at(4, 1, 1)]), Some("job 4, which is served first".into()));
-        assert!(table(&[idle.clone(), at(4, 1, 1)]).contains("job 5 waits for job 4"));
+        let jobs = [idle.clone(), at(4, 1, 1)];
+        assert_eq!(remarks(&jobs, &jobs), ["job 5 waits for job 4, which is served first"]);
     }
 
     #[test]
@@ -396,11 +417,11 @@ mod tests {
     fn poison_is_named_with_the_way_out() {
         let poisoned_first = vec![3, 14];
         let job = JobView { poisoned: 2, poisoned_first, ..job() };
-        for text in [details(&job, &[]), table(std::slice::from_ref(&job))] {
+        for text in [details(&job, &[]), remarked(&job)] {
             let is_told = text.contains("2 tasks (3, 14)") && text.contains("`queens resume 1`");
             assert!(is_told && text.contains("--backend"), "{text}");
         }
-        assert!(table(&[JobView { poisoned: 9, ..job }]).contains("(3, 14, …)"));
+        assert!(remarked(&JobView { poisoned: 9, ..job }).contains("(3, 14, …)"));
     }
 
     #[test]
@@ -414,7 +435,7 @@ mod tests {
         };
         let lost = vec![of("seen", 1, 3), of("often", 4, 0), of("once", 1, 0)];
         let job = JobView { lost, ..job() };
-        for text in [details(&job, &[]), table(std::slice::from_ref(&job))] {
+        for text in [details(&job, &[]), remarked(&job)] {
             let seen = "1 worker process of rack7/seen while counting, the last with 2 threads and 150.0 MiB";
             assert!(text.contains(seen) && text.contains("has killed 3 processes there"), "{text}");
             assert!(text.contains("4 worker processes of rack7/often"), "{text}");

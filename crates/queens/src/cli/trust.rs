@@ -1,7 +1,9 @@
 //! `queens workers`, `queens trust` and `queens distrust`.
 
+use std::cmp::Reverse;
+
 use bytesize::ByteSize;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use farm::Party;
 use serde_json::json;
 use wire::v1;
@@ -9,14 +11,32 @@ use wire::v1;
 use super::client::{Client, CoordinatorArgs};
 use crate::failure::Failure;
 use crate::output;
+use crate::table::{ListArgs, ListFormat, Table};
 
 #[derive(Debug, Args)]
 pub(super) struct WorkersArgs {
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    /// What they are sorted by; numbers the largest first
+    #[arg(long, value_enum, default_value_t)]
+    sort: WorkerOrder,
+    #[command(flatten)]
+    list: ListArgs,
     #[command(flatten)]
     coordinator: CoordinatorArgs,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum WorkerOrder {
+    /// Owner, machine and name
+    #[default]
+    Owner,
+    /// The worker's name
+    Name,
+    /// Counting threads
+    Threads,
+    /// Memory
+    Memory,
+    /// Tasks that it holds
+    Tasks,
 }
 
 #[derive(Debug, Args)]
@@ -47,45 +67,85 @@ fn party(text: &str) -> anyhow::Result<Party> {
 pub(super) async fn workers(args: WorkersArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
     let answer = client.admin.list_workers(v1::ListWorkersRequest {}).await;
-    let v1::ListWorkersResponse { workers, distrusted } =
+    let v1::ListWorkersResponse { mut workers, distrusted } =
         answer.map_err(|status| client.failure(status))?.into_inner();
+    args.sort.sort(&mut workers);
     let distrusted = parties(distrusted)?;
-    if args.json {
-        for worker in &workers {
-            output::print(json!({
-                "owner": worker.owner,
-                "machine": worker.machine,
-                "worker": worker.name,
-                "build": worker.build,
-                "threads": worker.threads,
-                "memory_bytes": worker.memory,
-                "tasks": worker.tasks,
-                "memory_kills": worker.memory_kills,
-            }))?;
+    match args.list.format() {
+        ListFormat::Json => {
+            for worker in &workers {
+                output::print(json!({
+                    "worker": worker.name,
+                    "owner": worker.owner,
+                    "machine": worker.machine,
+                    "build": worker.build,
+                    "threads": worker.threads,
+                    "memory_bytes": worker.memory,
+                    "tasks": worker.tasks,
+                    "memory_kills": worker.memory_kills,
+                }))?;
+            }
+            distrusted.iter().try_for_each(|party| {
+                output::print(json!({ "distrusted": party.owner, "machine": party.machine }))
+            })
         }
-        return distrusted.iter().try_for_each(|party| {
-            output::print(json!({ "distrusted": party.owner, "machine": party.machine }))
-        });
+        ListFormat::Csv => table(&workers, |bytes| bytes.to_string()).print_csv(),
+        ListFormat::Table => {
+            let size = |bytes| ByteSize(bytes).display().iec().to_string();
+            table(&workers, size).lines().into_iter().try_for_each(output::print)?;
+            for worker in workers.iter().filter(|worker| worker.memory_kills > 0) {
+                output::print(format_args!(
+                    "{}: the system has killed {} processes of its control group for lack of memory; start its \
+                     workers with less --memory, or allow the group more",
+                    worker.name, worker.memory_kills
+                ))?;
+            }
+            distrusted
+                .iter()
+                .try_for_each(|party| output::print(format_args!("not believed: {party}")))
+        }
     }
-    output::print(format_args!(
-        "{:>7}  {:>10}  {:>8}  worker, owner/machine",
-        "threads", "memory", "tasks"
-    ))?;
-    for worker in &workers {
-        let memory = ByteSize(worker.memory).display().iec().to_string();
-        output::print(format_args!(
-            "{:>7}  {memory:>10}  {:>8}  {}, {}/{}",
-            worker.threads, worker.tasks, worker.name, worker.owner, worker.machine
-        ))?;
+}
+
+impl WorkerOrder {
+    fn sort(self, workers: &mut [v1::Worker]) {
+        let place = |worker: &v1::Worker| {
+            (worker.owner.clone(), worker.machine.clone(), worker.name.clone())
+        };
+        workers.sort_by_cached_key(place);
+        match self {
+            WorkerOrder::Owner => {}
+            WorkerOrder::Name => workers.sort_by_cached_key(|worker| worker.name.clone()),
+            WorkerOrder::Threads => workers.sort_by_key(|worker| Reverse(worker.threads)),
+            WorkerOrder::Memory => workers.sort_by_key(|worker| Reverse(worker.memory)),
+            WorkerOrder::Tasks => workers.sort_by_key(|worker| Reverse(worker.tasks)),
+        }
     }
-    for worker in workers.iter().filter(|worker| worker.memory_kills > 0) {
-        output::print(format_args!(
-            "{}: the system has killed {} processes of its control group for lack of memory; start its workers with \
-             less --memory, or allow the group more",
-            worker.name, worker.memory_kills
-        ))?;
+}
+
+/// A table of workers; `size` writes bytes.
+pub(super) fn table(workers: &[v1::Worker], size: impl Fn(u64) -> String) -> Table {
+    let mut table = Table::new(&[
+        ("WORKER", false),
+        ("OWNER", false),
+        ("MACHINE", false),
+        ("BUILD", false),
+        ("THREADS", true),
+        ("MEMORY", true),
+        ("TASKS", true),
+    ]);
+    for worker in workers {
+        table.push(vec![
+            worker.name.clone(),
+            worker.owner.clone(),
+            worker.machine.clone(),
+            worker.build.clone(),
+            worker.threads.to_string(),
+            size(worker.memory),
+            worker.tasks.to_string(),
+        ]);
     }
-    distrusted.iter().try_for_each(|party| output::print(format_args!("not believed: {party}")))
+    table
 }
 
 fn parties(told: Vec<v1::Party>) -> Result<Vec<Party>, Failure> {

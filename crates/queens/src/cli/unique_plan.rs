@@ -43,7 +43,8 @@ struct EstimateJson {
     /// For 95% confidence.
     nodes_error: f64,
     probes: u32,
-    seed: u64,
+    /// A decimal string, because it may exceed 2^53.
+    seed: String,
     by_first: Vec<First>,
 }
 
@@ -78,7 +79,7 @@ pub(super) fn run(n: u32, seconds: u64, seed: u64, json: bool) -> Result<(), Fai
                 nodes,
                 nodes_error,
                 probes: sizes.probes(),
-                seed,
+                seed: seed.to_string(),
                 by_first,
             }),
         };

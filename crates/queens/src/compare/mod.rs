@@ -8,10 +8,8 @@ mod stopwatch;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::time::Duration;
 
-use board::MAX_N;
 use clap::{Args, ValueEnum};
 use count::Backend;
 
@@ -20,6 +18,7 @@ use self::measure::{Contest, Line};
 use crate::failure::Failure;
 use crate::memory::MemoryBound;
 use crate::output;
+use crate::sizes::Sizes;
 
 const EXAMPLE: &str = "\
 Examples:
@@ -39,8 +38,8 @@ them. seconds are processor time of the one thread, the least of several runs.";
 #[command(after_help = EXAMPLE)]
 pub(crate) struct CompareArgs {
     /// Board size, or sizes as in 8..16, both ends included; 0 to 32
-    #[arg(value_name = "N")]
-    boards: Boards,
+    #[arg(value_name = "N", value_parser = Sizes::of_boards)]
+    boards: Sizes,
     /// What to compare [default: all]
     #[arg(long, value_enum, value_name = "NAME", value_delimiter = ',')]
     algorithms: Vec<Algorithm>,
@@ -61,30 +60,17 @@ pub(crate) struct CompareArgs {
     /// Also write the table to this file, as comma-separated values
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Also draw the seconds against N, on a logarithmic axis, into this SVG file
-    #[arg(long, value_name = "FILE")]
+    /// Also draw the seconds against N, on a logarithmic axis, into this file, whose name ends in .svg
+    #[arg(long, value_name = "FILE", value_parser = picture)]
     plot: Option<PathBuf>,
 }
 
-/// Board sizes from the first to the last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Boards {
-    first: u32,
-    last: u32,
-}
-
-impl FromStr for Boards {
-    type Err = anyhow::Error;
-
-    fn from_str(text: &str) -> anyhow::Result<Boards> {
-        let (first, last) = text.split_once("..").unwrap_or((text, text));
-        let (Ok(first), Ok(last)) = (first.parse::<u32>(), last.parse::<u32>()) else {
-            anyhow::bail!("give a size as in 12, or the first and the last as in 8..16");
-        };
-        anyhow::ensure!(first <= last, "the first size is the smaller one, as in {last}..{first}");
-        anyhow::ensure!(last <= MAX_N, "give sizes of at most {MAX_N}");
-        Ok(Boards { first, last })
-    }
+/// Reads the name of a plot's file. Its ending says what it is.
+fn picture(name: &str) -> anyhow::Result<PathBuf> {
+    let path = PathBuf::from(name);
+    let is_svg = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("svg"));
+    anyhow::ensure!(is_svg, "a plot is written as SVG: give a name that ends in .svg");
+    Ok(path)
 }
 
 fn seconds(text: &str) -> anyhow::Result<f64> {
@@ -111,7 +97,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     if !args.json {
         output::print(report::HEAD)?;
     }
-    for n in args.boards.first..=args.boards.last {
+    for n in args.boards.each() {
         let board = contest.board(n)?;
         for line in &board {
             output::print(if args.json { report::json(line)? } else { report::row(line) })?;
@@ -133,20 +119,4 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
     Failure::Output { what: path.display().to_string(), reason: error.to_string() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn boards_are_one_size_or_two_ends() {
-        let sizes = |text: &str| text.parse::<Boards>().map(|boards| (boards.first, boards.last));
-        assert_eq!(sizes("8").expect("a size"), (8, 8));
-        assert_eq!(sizes("8..16").expect("two sizes"), (8, 16));
-        assert_eq!(sizes("0..32").expect("two sizes"), (0, 32));
-        for wrong in ["", "..", "8..", "..8", "8-9", "8..9..10", "-1", "9..8", "8..33", "33"] {
-            assert!(sizes(wrong).is_err(), "{wrong}");
-        }
-    }
 }

@@ -1,4 +1,5 @@
-//! The comparison as a plot: seconds against N, with a line for each algorithm.
+//! The comparison as a plot: seconds against N, with a line for each algorithm, its name at its end and a colour for
+//! each group of them.
 
 use std::error::Error;
 
@@ -9,7 +10,11 @@ use super::algorithm::Algorithm;
 use super::measure::{Line, Outcome};
 use crate::failure::Failure;
 
-const SIZE: (u32, u32) = (960, 720);
+const SIZE: (u32, u32) = (1040, 720);
+/// Room for names to the right of the last board.
+const NAMES: u32 = 150;
+/// Height of a name, pixels.
+const LINE: i32 = 14;
 
 /// One algorithm's seconds by board size.
 struct Curve {
@@ -54,35 +59,113 @@ fn draw(curves: &[Curve], text: &mut String) -> Result<(), Box<dyn Error>> {
     let mut chart = ChartBuilder::on(&root)
         .caption("N queens: seconds to count all placements, one thread", ("sans-serif", 20))
         .margin(12)
+        .margin_right(NAMES)
         .x_label_area_size(40)
         .y_label_area_size(70)
         .build_cartesian_2d(first - 0.5..last + 0.5, (least / 2.0..most * 2.0).log_scale())?;
     chart
         .configure_mesh()
         .disable_x_mesh()
+        .light_line_style(WHITE)
         .x_labels((last - first) as usize + 2)
         .x_label_formatter(&|n| format!("{n:.0}"))
         .y_label_formatter(&|seconds| format!("{seconds:.0e}"))
         .x_desc("N")
         .y_desc("seconds")
         .draw()?;
-    for (place, curve) in curves.iter().enumerate() {
-        // Hues are spread evenly, and dark enough for a white background.
-        let colour = HSLColor(place as f64 / curves.len() as f64, 0.85, 0.40);
-        chart
-            .draw_series(
-                LineSeries::new(curve.points.iter().copied(), colour.stroke_width(2)).point_size(3),
-            )?
-            .label(curve.algorithm.name())
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2)));
+    let mut names = Vec::new();
+    for curve in curves {
+        let colour = colour(curve.algorithm);
+        chart.draw_series(
+            LineSeries::new(curve.points.iter().copied(), colour.stroke_width(2)).point_size(3),
+        )?;
+        let end = curve.points.iter().copied().max_by(|a, b| a.0.total_cmp(&b.0));
+        names.extend(end.map(|end| (chart.backend_coord(&end), curve.algorithm.name(), colour)));
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
-        .background_style(WHITE.mix(0.8))
-        .border_style(BLACK)
-        .draw()?;
+    let ends: Vec<(i32, i32)> = names.iter().map(|(end, ..)| *end).collect();
+    for ((end, name, colour), place) in names.iter().zip(spread(&ends)) {
+        let style = ("sans-serif", 13).into_font().color(colour);
+        root.draw(&PathElement::new(
+            [(end.0 + 4, end.1), (place.0 - 2, place.1)],
+            colour.mix(0.5),
+        ))?;
+        root.draw(&Text::new(name.clone(), (place.0, place.1 - LINE / 2), style))?;
+    }
     root.present()?;
     // Dropping `root` completes the document.
     Ok(())
+}
+
+/// A hue for each group: what the ladder's first steps, textbooks, masks and cleverer searches have in common is
+/// their colour. Within a group, lines differ by their lightness, and by the names at their ends.
+fn colour(algorithm: Algorithm) -> HSLColor {
+    use Algorithm::*;
+    let (hue, saturation, place, of) = match algorithm {
+        Combinations => (0.0, 0.0, 0, 3),
+        Rooks => (0.0, 0.0, 1, 3),
+        PermutationsAll => (0.0, 0.0, 2, 3),
+        Direct => (0.60, 0.75, 0, 4),
+        Arrays => (0.60, 0.75, 1, 4),
+        Stack => (0.60, 0.75, 2, 4),
+        Permutations => (0.60, 0.75, 3, 4),
+        Masks => (0.36, 0.75, 0, 4),
+        Mirror => (0.36, 0.75, 1, 4),
+        Flip => (0.36, 0.75, 2, 4),
+        Unique => (0.36, 0.75, 3, 4),
+        ForcedColumns => (0.09, 0.90, 0, 3),
+        Forced => (0.09, 0.90, 1, 3),
+        States => (0.09, 0.90, 2, 3),
+        RowsReference => (0.77, 0.45, 0, 3),
+        RingReference => (0.77, 0.45, 1, 3),
+        HalvesReference => (0.77, 0.45, 2, 3),
+        Rows => (0.98, 0.85, 0, 3),
+        Ring => (0.98, 0.85, 1, 3),
+        Halves => (0.98, 0.85, 2, 3),
+    };
+    // Dark enough for a white background.
+    HSLColor(hue, saturation, 0.28 + 0.24 * f64::from(place) / f64::from(of))
+}
+
+/// Where names stand whose lines end at `ends`: beside them, moved down where they would cover each other.
+fn spread(ends: &[(i32, i32)]) -> Vec<(i32, i32)> {
+    /// Names are shorter than this, pixels.
+    const LONGEST: i32 = 120;
+    const BESIDE: i32 = 14;
+    let mut order: Vec<usize> = (0..ends.len()).collect();
+    order.sort_by_key(|&index| (ends[index].1, ends[index].0));
+    let mut places = vec![(0, 0); ends.len()];
+    let mut placed: Vec<(i32, i32)> = Vec::new();
+    for index in order {
+        let (x, mut y) = ends[index];
+        let x = x + BESIDE;
+        let covers = |y: i32| {
+            let near =
+                |&&(other, at): &&(i32, i32)| (other - x).abs() < LONGEST && (at - y).abs() < LINE;
+            placed.iter().find(near).map(|&(_, at)| at)
+        };
+        while let Some(at) = covers(y) {
+            y = at + LINE;
+        }
+        places[index] = (x, y);
+        placed.push((x, y));
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_do_not_cover_each_other() {
+        let ends = [(800, 100), (800, 101), (790, 99), (400, 100), (800, 300), (800, 100)];
+        let places = spread(&ends);
+        for (i, a) in places.iter().enumerate() {
+            for b in &places[..i] {
+                let apart = (a.0 - b.0).abs() >= 120 || (a.1 - b.1).abs() >= LINE;
+                assert!(apart, "{a:?} and {b:?}: {places:?}");
+            }
+        }
+        assert_eq!(places[4], (814, 300), "nothing is near it");
+    }
 }

@@ -139,6 +139,32 @@ fn alerts_and_dashboard_ask_only_for_what_is_told() {
     assert!(texts.len() > 20 && asked.len() > 20, "{} queries, {asked:?}", texts.len());
 }
 
+#[test]
+fn every_alert_is_tested_both_ways_and_made_to_fire_by_a_farm() {
+    let rules = include_str!("../../../../deploy/prometheus/rules.yml");
+    let tests = include_str!("../../../../deploy/prometheus/tests.yml");
+    let farms = include_str!("../prometheus/main.rs");
+    let page = include_str!("../../../../deploy/prometheus/README.md");
+    let names: Vec<&str> =
+        rules.lines().filter_map(|line| line.split_once("- alert: ")).map(|it| it.1).collect();
+    assert!(names.len() >= 9, "{names:?}");
+    for name in names {
+        assert!(
+            tests.contains(&format!("alertname: {name}, exp_alerts: []")),
+            "{name} is never silent"
+        );
+        assert!(
+            tests.contains(&format!("alertname: {name}\n        exp_alerts:\n")),
+            "{name} never fires"
+        );
+        assert!(
+            farms.contains(&format!("wait_for_alert(\"{name}\")")),
+            "no farm makes {name} fire"
+        );
+        assert!(page.contains(&format!("| `{name}` |")), "the README does not list {name}");
+    }
+}
+
 /// What the coordinator tells whoever can connect.
 fn get(address: &str) -> String {
     exchange(TcpStream::connect(address).expect("it listens"), "")

@@ -8,14 +8,14 @@ use std::time::Duration;
 use anyhow::anyhow;
 use bytesize::ByteSize;
 use farm::{
-    AuditPolicy, Config, Dismissal, Effect, Event, Farm, Held, Hello, JobId, JobView, Known,
-    LedgerCommand, LoanKey, LostWorkers, Millis, Origin, Party, Plan, PlanMap, Progress, Refusal,
-    RequestId, SessionId, Slice, Suspect, WorkerView,
+    AuditPolicy, Config, Dismissal, Effect, Event, Farm, Held, Hello, JobId, JobState, JobView,
+    Known, LedgerCommand, LoanKey, LostWorkers, Millis, Origin, Party, Plan, PlanMap, Progress,
+    Refusal, RequestId, SessionId, Slice, Suspect, WorkerView,
 };
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::Instant;
+use tokio::time::{Instant, MissedTickBehavior};
 
-use super::metrics::{Gone, Meters, Survey};
+use super::metrics::{Figures, Gone, Meters};
 use super::pump::Order;
 use crate::error::{HubGone, ServiceError};
 use crate::tls::ServerTls;
@@ -27,6 +27,8 @@ const QUEUE: usize = 4_096;
 /// Orders that may wait for a slow worker; beyond that it is dismissed. More than it can have
 /// reports on the way.
 const OUTBOX: usize = 16_384;
+/// How often the ledger's file is looked for while nothing is written.
+const LOOK: Duration = Duration::from_secs(2);
 
 enum Input {
     Join(String, Hello, oneshot::Sender<(SessionId, mpsc::Receiver<Order>)>),
@@ -37,7 +39,7 @@ enum Input {
     End(JobId, oneshot::Sender<JobView>),
     Trust { party: Party, trusted: bool, reason: String, reply: oneshot::Sender<()> },
     Workers(oneshot::Sender<(Vec<WorkerView>, Vec<Party>)>),
-    Survey(oneshot::Sender<Survey>),
+    Figures(oneshot::Sender<Figures>),
     Credential(CredentialChange, oneshot::Sender<()>),
     FarmNow(oneshot::Sender<farm::Survey>),
     Sight(JobId, oneshot::Sender<Option<(JobView, PlanMap)>>),
@@ -104,9 +106,9 @@ impl HubHandle {
         self.ask(Input::Workers).await
     }
 
-    /// One look at the farm, for those who watch it.
-    pub(super) async fn survey(&self) -> Result<Survey, HubGone> {
-        self.ask(Input::Survey).await
+    /// What the farm is like now, for `/metrics`.
+    pub(super) async fn figures(&self) -> Result<Figures, HubGone> {
+        self.ask(Input::Figures).await
     }
 
     /// What is measured while the farm runs.
@@ -244,6 +246,8 @@ impl Hub {
     /// Runs until it is told to stop, or until the ledger fails.
     pub async fn run(mut self) -> Result<(), ServiceError> {
         self.step(Event::Tick).await?;
+        let mut looks = tokio::time::interval(LOOK);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let wakeup = self.farm.next_wakeup();
             let now = self.now();
@@ -264,6 +268,10 @@ impl Hub {
                     None | Some(Input::Stop) => break,
                     Some(input) => self.take(input).await?,
                 },
+                _ = looks.tick() => {
+                    // If the ledger is busy, it looks anyway.
+                    let _ = self.ledger.requests.try_send(LedgerRequest::Look);
+                }
                 () = tokio::time::sleep(sleep.unwrap_or_default()), if sleep.is_some() => {
                     self.step(Event::Tick).await?;
                 }
@@ -324,10 +332,10 @@ impl Hub {
                 let distrusted = self.farm.distrusted().cloned().collect();
                 let _ = reply.send((self.farm.worker_views().collect(), distrusted));
             }
-            Input::Survey(reply) => {
+            Input::Figures(reply) => {
                 let requests = &self.ledger.requests;
                 let waiting = requests.max_capacity() - requests.capacity();
-                let _ = reply.send(Survey::of(&self.farm, self.inputs.len(), waiting));
+                let _ = reply.send(Figures::of(&self.farm, self.inputs.len(), waiting));
             }
             Input::Credential(change, reply) => {
                 // A closed queue means that the ledger failed; its last event says why.
@@ -426,8 +434,10 @@ impl Hub {
             }
             Effect::Finished { job } => {
                 let view = self.farm.job(job).expect("jobs are never removed");
-                tracing::info!(%job, plan = %view.plan, state = %view.state, total = %view.total,
-                    "job ended");
+                // What is counted of a cancelled job is no total.
+                let total =
+                    (view.state == JobState::Done).then(|| tracing::field::display(view.total));
+                tracing::info!(%job, plan = %view.plan, state = %view.state, total, "job ended");
                 self.tell_end(job);
             }
             Effect::Held { job } => {

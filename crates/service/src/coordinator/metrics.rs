@@ -2,7 +2,7 @@
 //! since the coordinator began.
 //!
 //! ```text
-//!   GET /metrics ──► hub: Survey (one look at the farm) ──┐
+//!   GET /metrics ──► hub: Figures (one look at the farm) ──┐
 //!                    Meters (measured by the service) ────┼──► OpenMetrics text
 //!                    the ledger's files and disk ─────────┘
 //! ```
@@ -12,9 +12,9 @@
 
 mod disk;
 mod exposition;
+mod figures;
 mod meters;
-mod survey;
 
 pub(super) use exposition::{CONTENT_TYPE, exposition};
+pub(super) use figures::Figures;
 pub(super) use meters::{Gone, Meters, measure_call};
-pub(super) use survey::Survey;

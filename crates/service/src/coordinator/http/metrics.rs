@@ -15,11 +15,11 @@ pub(super) async fn tell(
     State(hub): State<HubHandle>,
     Extension(budget): Extension<Budget>,
 ) -> Result<Response, Fault> {
-    let survey = hub.survey().await?;
-    budget.spend(Cost::Jobs(survey.jobs()));
+    let figures = hub.figures().await?;
+    budget.spend(Cost::Jobs(figures.jobs()));
     // It asks the system about a disk, which may be slow.
     let text = tokio::task::spawn_blocking(move || {
-        exposition(survey, hub.meters().clone(), hub.ledger_path())
+        exposition(figures, hub.meters().clone(), hub.ledger_path())
     });
     let text = text.await.map_err(|_| Fault::failed("the metrics could not be put together"))?;
     Ok(([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response())

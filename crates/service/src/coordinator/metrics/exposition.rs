@@ -15,7 +15,7 @@ use prometheus_client::metrics::{MetricType, TypedMetric};
 use prometheus_client::registry::{Registry, Unit};
 
 use super::disk::Disk;
-use super::{Meters, Survey};
+use super::{Figures, Meters};
 
 /// The kind of the text.
 pub(in crate::coordinator) const CONTENT_TYPE: &str =
@@ -23,13 +23,13 @@ pub(in crate::coordinator) const CONTENT_TYPE: &str =
 
 /// All metrics as OpenMetrics text. It asks the system about the disk of the ledger at `ledger`.
 pub(in crate::coordinator) fn exposition(
-    survey: Survey,
+    figures: Figures,
     meters: Meters,
     ledger: Option<&Path>,
 ) -> String {
     let disk = ledger.map(Disk::of).unwrap_or_default();
     let mut registry = Registry::with_prefix("queens");
-    registry.register_collector(Box::new(Metrics { survey, meters, disk }));
+    registry.register_collector(Box::new(Metrics { figures, meters, disk }));
     let mut text = String::new();
     encode(&mut text, &registry).expect("text takes all that is written to it");
     text
@@ -40,7 +40,7 @@ type OfJob = (&'static str, &'static str, fn(&JobView) -> u64);
 
 #[derive(Debug)]
 struct Metrics {
-    survey: Survey,
+    figures: Figures,
     meters: Meters,
     disk: Disk,
 }
@@ -59,7 +59,7 @@ impl Collector for Metrics {
 impl Metrics {
     fn jobs(&self, page: &mut Page<'_>) -> fmt::Result {
         let states =
-            self.survey.states.iter().map(|&(state, jobs)| ([("state", state.name())], jobs));
+            self.figures.states.iter().map(|&(state, jobs)| ([("state", state.name())], jobs));
         page.gauges("jobs", "Jobs by their state, those that have ended included", None, states)?;
 
         let mut infos = page.begin(
@@ -68,7 +68,7 @@ impl Metrics {
             None,
             MetricType::Info,
         )?;
-        for job in &self.survey.jobs {
+        for job in &self.figures.jobs {
             let labels = [
                 ("job_id", job.id.to_string()),
                 ("problem", job.plan.problem.to_string()),
@@ -84,8 +84,8 @@ impl Metrics {
             None,
             MetricType::Gauge,
         )?;
-        for job in &self.survey.jobs {
-            for (state, _) in self.survey.states.iter().filter(|(state, _)| !state.is_over()) {
+        for job in &self.figures.jobs {
+            for (state, _) in self.figures.states.iter().filter(|(state, _)| !state.is_over()) {
                 let labels = [("job_id", job.id.to_string()), ("state", state.name().to_string())];
                 states.encode_family(&labels)?.encode_gauge(&u64::from(*state == job.state))?;
             }
@@ -116,10 +116,10 @@ impl Metrics {
         ];
         for (name, help, value) in whole {
             let values =
-                self.survey.jobs.iter().map(|job| ([("job_id", job.id.to_string())], value(job)));
+                self.figures.jobs.iter().map(|job| ([("job_id", job.id.to_string())], value(job)));
             page.gauges(name, help, None, values)?;
         }
-        let left = self.survey.jobs.iter().filter_map(|job| {
+        let left = self.figures.jobs.iter().filter_map(|job| {
             let seconds =
                 seconds(job.busy_us_left.filter(|_| job.threads > 0)?) / f64::from(job.threads);
             Some(([("job_id", job.id.to_string())], seconds))
@@ -129,7 +129,7 @@ impl Metrics {
     }
 
     fn work(&self, page: &mut Page<'_>) -> fmt::Result {
-        let stats = &self.survey.stats;
+        let stats = &self.figures.stats;
         let mut reports = page.begin(
             "reports",
             "Reports that were answered, by what became of them",
@@ -153,13 +153,13 @@ impl Metrics {
         let help = "Thread time that accepted counts took, as their workers said";
         let busy = ConstCounter::new(seconds(stats.busy_us));
         page.metric("busy", help, Some(&Unit::Seconds), &busy)?;
-        page.gauge("leases_out", "Leases that workers hold", None, self.survey.leases)?;
+        page.gauge("leases_out", "Leases that workers hold", None, self.figures.leases)?;
         page.counter("leases_lent", "Leases that were given out", stats.leases)?;
         page.counter("leases_expired", "Leases whose time ran out", stats.leases_expired)
     }
 
     fn workers(&self, page: &mut Page<'_>) -> fmt::Result {
-        let Survey { stats, workers, threads, lendable_threads, distrusted, .. } = &self.survey;
+        let Figures { stats, workers, threads, lendable_threads, distrusted, .. } = &self.figures;
         page.gauge("workers", "Connected workers", None, *workers)?;
         let threads = threads.iter().map(|(kernel, threads)| {
             let name = Some(kernel.as_str()).filter(|name| !name.is_empty());
@@ -194,7 +194,7 @@ impl Metrics {
         let help = "Requests that a transaction of the ledger made durable together";
         page.metric("ledger_commit_requests", help, None, &meters.commit_requests)?;
         let help = "Requests that wait for the ledger";
-        page.gauge("ledger_queue_requests", help, None, self.survey.ledger_queue)?;
+        page.gauge("ledger_queue_requests", help, None, self.figures.ledger_queue)?;
         let sizes = [
             ("ledger", "Size of the ledger and its journal", self.disk.ledger),
             ("ledger_disk", "Size of the file system of the ledger", self.disk.total),
@@ -210,7 +210,7 @@ impl Metrics {
 
     fn service(&self, page: &mut Page<'_>) -> fmt::Result {
         let help = "Events that wait for the farm";
-        page.gauge("hub_queue_events", help, None, self.survey.hub_queue)?;
+        page.gauge("hub_queue_events", help, None, self.figures.hub_queue)?;
         let help = "Time until a gRPC call is answered, or until its stream of answers is open";
         page.metric("rpc", help, Some(&Unit::Seconds), &self.meters.call_seconds)?;
         page.metric(

@@ -211,3 +211,32 @@ fn name(code: Code) -> &'static str {
         Code::Unauthenticated => "UNAUTHENTICATED",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_methods_that_exist_have_series_of_their_own() {
+        let meters = Meters::new();
+        let paths = ["/queens.v1.JobsService/Get", "/queens.v1.JobsService/Nonsense", "/Nonsense"];
+        for path in paths {
+            meters.called(path, Code::Unauthenticated, Duration::from_secs(1));
+        }
+        let has_series = |method: &str| {
+            let call = Call { method: method.into(), code: "UNAUTHENTICATED" };
+            meters.call_seconds.get(&call).is_some()
+        };
+        assert!(has_series("queens.v1.JobsService/Get") && has_series("other"));
+        assert!(!has_series("queens.v1.JobsService/Nonsense") && !has_series("Nonsense"));
+    }
+
+    #[test]
+    fn viewers_are_counted_for_as_long_as_they_look() {
+        let meters = Meters::new();
+        let [first, _second] = [meters.viewer(), meters.viewer()];
+        assert_eq!(meters.viewers.get(), 2);
+        drop(first);
+        assert_eq!(meters.viewers.get(), 1);
+    }
+}

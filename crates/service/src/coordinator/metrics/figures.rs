@@ -6,7 +6,7 @@ use farm::{Farm, JobState, JobView, KernelName, Stats};
 
 /// What the farm is like at one moment.
 #[derive(Clone, Debug)]
-pub(in crate::coordinator) struct Survey {
+pub(in crate::coordinator) struct Figures {
     pub(super) stats: Stats,
     /// How many jobs are in each state.
     pub(super) states: [(JobState, usize); JobState::ALL.len()],
@@ -25,14 +25,18 @@ pub(in crate::coordinator) struct Survey {
     pub(super) ledger_queue: usize,
 }
 
-impl Survey {
+impl Figures {
     /// The most jobs of which each is told. It is as many as may run unless the coordinator was told otherwise.
     const MOST_JOBS: usize = 1_000;
 
     /// Looks at `farm`, for which so much waits.
-    pub(in crate::coordinator) fn of(farm: &Farm, hub_queue: usize, ledger_queue: usize) -> Survey {
-        let jobs = farm.live_jobs(Survey::MOST_JOBS);
-        Survey {
+    pub(in crate::coordinator) fn of(
+        farm: &Farm,
+        hub_queue: usize,
+        ledger_queue: usize,
+    ) -> Figures {
+        let jobs = farm.live_jobs(Figures::MOST_JOBS);
+        Figures {
             stats: farm.stats().clone(),
             states: JobState::ALL.map(|state| (state, farm.jobs_in(state))),
             lendable_threads: farm.lendable_threads(&jobs),

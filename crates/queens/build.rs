@@ -1,0 +1,25 @@
+//! Tells the program which commit it is made of, and for which target.
+
+use std::process::Command;
+
+fn main() {
+    let target = std::env::var("TARGET").expect("cargo sets it");
+    println!("cargo:rustc-env=QUEENS_TARGET={target}");
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-env-changed=QUEENS_COMMIT");
+    // A build without the repository, as in a container, is told by the variable.
+    let told = std::env::var("QUEENS_COMMIT").ok().filter(|commit| !commit.is_empty());
+    let commit = told.or_else(|| {
+        let log = git(&["rev-parse", "--git-path", "logs/HEAD"])?;
+        println!("cargo:rerun-if-changed={log}");
+        git(&["rev-parse", "--short=12", "HEAD"])
+    });
+    println!("cargo:rustc-env=QUEENS_COMMIT={}", commit.as_deref().unwrap_or("unknown"));
+}
+
+/// What git answers; `None` without git or a repository.
+fn git(words: &[&str]) -> Option<String> {
+    let output = Command::new("git").args(words).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    (output.status.success() && !text.trim().is_empty()).then(|| text.trim().to_string())
+}

@@ -1,0 +1,72 @@
+//! `queens completions` and `queens man`, and what `--version` says.
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use clap::{Args, Command};
+use clap_complete::Shell;
+use count::Backend;
+
+use crate::failure::Failure;
+use crate::output;
+
+/// The version, the commit, what it was compiled for, and the counting loops that it has, of which this processor may
+/// have the first ones only.
+pub(super) static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let [version, commit, target] =
+        [env!("CARGO_PKG_VERSION"), env!("QUEENS_COMMIT"), env!("QUEENS_TARGET")];
+    let names = |backends: &mut dyn Iterator<Item = Backend>| {
+        backends.map(Backend::name).collect::<Vec<_>>().join(", ")
+    };
+    let all = names(&mut Backend::ALL.into_iter());
+    let here = names(&mut Backend::available());
+    format!(
+        "{version}\ncommit    {commit}\ntarget    {target}\nbackends  {all}; on this processor {here}"
+    )
+});
+
+const EXAMPLES: &str = "\
+Examples:
+  queens completions bash > ~/.local/share/bash-completion/completions/queens
+  queens completions zsh > ~/.zfunc/_queens
+  queens completions fish > ~/.config/fish/completions/queens.fish";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct CompletionsArgs {
+    /// The shell
+    shell: Shell,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ManArgs {
+    /// The folder for the pages, one for each command, which is made if it is not there [default: the page of
+    /// `queens` itself is printed]
+    #[arg(value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+}
+
+pub(super) fn completions(args: &CompletionsArgs, mut command: Command) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut command, "queens", &mut script);
+    output::write(&script)
+}
+
+pub(super) fn man(args: &ManArgs, command: Command) -> Result<(), Failure> {
+    match &args.folder {
+        Some(folder) => pages(folder, command).map_err(|error| Failure::Output {
+            what: folder.display().to_string(),
+            reason: error.to_string(),
+        }),
+        None => {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(command).render(&mut page).map_err(anyhow::Error::from)?;
+            output::write(&page)
+        }
+    }
+}
+
+fn pages(folder: &Path, command: Command) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    clap_mangen::generate_to(command, folder)
+}

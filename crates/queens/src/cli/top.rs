@@ -1,0 +1,129 @@
+//! `queens watch` without a job: all of the farm on a terminal, again and again.
+
+use std::fmt::Write as _;
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use bytesize::ByteSize;
+use console::Term;
+use farm::JobView;
+use tonic::Code;
+use wire::v1;
+
+use super::client::Client;
+use super::signal::asked_to_stop;
+use super::{show, trust};
+use crate::failure::Failure;
+
+/// How often the farm is looked at.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// Shows the farm until the process is asked to stop.
+///
+/// # Errors
+///
+/// [`Failure::Usage`], if standard output is no terminal; or whatever the coordinator answers.
+pub(super) async fn run(client: &mut Client) -> Result<(), Failure> {
+    if !std::io::stdout().is_terminal() {
+        return Err(Failure::Usage(
+            "all of the farm is shown on a terminal alone: name jobs to follow, or print them once with `queens jobs`"
+                .into(),
+        ));
+    }
+    let terminal = Term::stdout();
+    let shown = async {
+        loop {
+            let jobs = client.list().await?;
+            let workers = workers(client).await?;
+            draw(&terminal, &screen(&jobs, workers.as_deref(), size(&terminal)));
+            tokio::time::sleep(PAUSE).await;
+        }
+    };
+    tokio::select! {
+        failed = shown => failed,
+        () = asked_to_stop() => Ok(()),
+    }
+}
+
+/// The workers; `None` if the credential may not see them.
+async fn workers(client: &mut Client) -> Result<Option<Vec<v1::Worker>>, Failure> {
+    match client.admin.list_workers(v1::ListWorkersRequest {}).await {
+        Ok(answer) => Ok(Some(answer.into_inner().workers)),
+        Err(status) if status.code() == Code::PermissionDenied => Ok(None),
+        Err(status) => Err(client.failure(status)),
+    }
+}
+
+/// Lines and columns.
+fn size(terminal: &Term) -> (usize, usize) {
+    let (lines, columns) = terminal.size_checked().unwrap_or((24, 80));
+    (lines.into(), columns.into())
+}
+
+/// Replaces what the terminal shows. It may have gone away, which the next signal tells.
+fn draw(terminal: &Term, text: &str) {
+    let _ = terminal.clear_screen();
+    let _ = terminal.write_str(text);
+}
+
+/// What fits the terminal: first the jobs that have not ended, then the workers, then the newest of the jobs that
+/// have.
+fn screen(
+    jobs: &[JobView],
+    workers: Option<&[v1::Worker]>,
+    (lines, columns): (usize, usize),
+) -> String {
+    let (ended, live): (Vec<JobView>, Vec<JobView>) =
+        jobs.iter().cloned().partition(|job| job.state.is_over());
+    let newest: Vec<JobView> = ended.iter().rev().cloned().collect();
+    let mut all = Vec::new();
+    let there = workers.map(|workers| {
+        let threads: u64 = workers.iter().map(|worker| u64::from(worker.threads)).sum();
+        format!(", {} workers with {threads} threads", workers.len())
+    });
+    all.push(format!(
+        "{} jobs have not ended, {} have{}; Ctrl-C ends this",
+        live.len(),
+        ended.len(),
+        there.unwrap_or_default()
+    ));
+    all.push(String::new());
+    all.extend(show::table(&live).lines());
+    all.extend(show::remarks(&live, jobs));
+    if let Some(workers) = workers {
+        all.push(String::new());
+        let size = |bytes| ByteSize(bytes).display().iec().to_string();
+        all.extend(trust::table(workers, size).lines());
+    }
+    if !newest.is_empty() {
+        all.push(String::new());
+        all.extend(show::table(&newest).lines());
+    }
+    // The last line stays free, so that the terminal does not scroll.
+    let mut text = String::new();
+    for line in all.iter().take(lines.saturating_sub(1)) {
+        let _ = writeln!(text, "{}", line.chars().take(columns).collect::<String>());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_screen_is_no_larger_than_the_terminal() {
+        let worker = |number: u32| v1::Worker {
+            name: format!("worker-{number}"),
+            owner: "lab".into(),
+            threads: 4,
+            ..Default::default()
+        };
+        let workers: Vec<v1::Worker> = (0..100).map(worker).collect();
+        let text = screen(&[], Some(&workers), (24, 40));
+        assert_eq!(text.lines().count(), 23);
+        assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
+        assert!(text.contains("0 jobs have not ended"), "{text}");
+        assert!(text.contains("worker-0"), "{text}");
+    }
+}

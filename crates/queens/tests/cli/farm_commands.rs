@@ -1,0 +1,123 @@
+//! Commands for several jobs and for the workers of a farm.
+
+use serde_json::Value;
+
+use crate::support::Farm;
+
+fn lines(text: &str) -> Vec<&str> {
+    text.lines().collect()
+}
+
+#[test]
+fn several_sizes_are_several_jobs_and_several_jobs_are_followed() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    let _worker = farm.start_worker();
+
+    assert_eq!(farm.client(&["submit", "6..8"]).success(), "1\n2\n3\n");
+    let totals = [6, 7, 8].map(vectors::total);
+    let expected = format!("1 {}\n3 {}\n2 {}\n", totals[0], totals[2], totals[1]);
+    assert_eq!(farm.client(&["watch", "1", "3", "1-2"]).success(), expected);
+    let waited = farm.client(&["submit", "9..10", "--wait"]).success();
+    assert_eq!(waited, format!("4 {}\n5 {}\n", vectors::total(9), vectors::total(10)));
+    let answered = farm.client(&["status", "1-2", "--json"]).success();
+    let numbers = answered.lines().map(|line| {
+        let job: Value = serde_json::from_str(line).expect("it is JSON");
+        job["job"].clone()
+    });
+    assert_eq!(numbers.collect::<Vec<_>>(), [1, 2]);
+    // Each size has a name of its own, so that the same words may be said again.
+    assert_eq!(farm.client(&["submit", "8..9", "--name", "nightly"]).success(), "6\n7\n");
+    assert_eq!(farm.client(&["submit", "8..9", "--name", "nightly"]).success(), "6\n7\n");
+    assert!(farm.client(&["jobs"]).success().contains("nightly-9"));
+}
+
+#[test]
+fn what_fails_for_one_job_is_done_for_the_others() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    let jobs = [farm.submit(12, 3, 0), farm.submit(12, 3, 0)];
+
+    let paused = farm.client(&["pause", "77", "1-2", "99"]);
+
+    assert_eq!(paused.code, Some(4), "{}", paused.stderr);
+    assert_eq!(paused.stdout, format!("job {} is paused\njob {} is paused\n", jobs[0], jobs[1]));
+    let told = lines(&paused.stderr);
+    assert!(
+        told.len() == 2 && told[0].contains("no job 77") && told[1].contains("no job 99"),
+        "{told:?}"
+    );
+    for wrong in ["a", "2-1", "1-", ""] {
+        farm.client(&["cancel", wrong]).usage("<JOB>... cannot be");
+    }
+}
+
+#[test]
+fn jobs_are_listed_by_state_and_owner_and_old_ones_only_if_asked_for() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    for _ in 0..12 {
+        farm.submit(12, 3, 0);
+    }
+    farm.client(&["cancel", "1-11"]).success();
+    let listed = |words: &[&str]| {
+        let json = farm.client(&[&["jobs", "--json"], words].concat()).success();
+        json.lines().count()
+    };
+
+    assert_eq!(listed(&[]), 11, "ten that have ended, and one that has not");
+    assert_eq!(listed(&["--all"]), 12);
+    assert_eq!(listed(&["--state", "cancelled"]), 11);
+    assert_eq!(listed(&["--state", "running,paused"]), 1);
+    assert_eq!(listed(&["--owner", "nobody"]), 0);
+    assert_eq!(listed(&["--limit", "3"]), 3);
+    let table = farm.client(&["jobs"]).success();
+    assert!(table.ends_with("1 more that have ended: `queens jobs --all`\n"), "{table}");
+    let csv = farm.client(&["jobs", "-o", "csv", "-n", "1"]).success();
+    assert!(
+        csv.starts_with("job,state,owner,name,priority,plan,") && csv.contains("\n12,running,"),
+        "{csv}"
+    );
+    farm.client(&["jobs", "--state", "asleep"]).usage("running, paused, held, done, cancelled");
+}
+
+#[test]
+fn workers_are_listed_in_the_order_asked_for() {
+    let farm = Farm::new("", "");
+    let mut coordinator = farm.start_coordinator();
+    let _workers =
+        [("zoe", "1GiB"), ("a-worker-with-a-long-name", "2GiB")].map(|(name, memory)| {
+            let worker = farm.start_worker_with(&format!("--name {name} --memory {memory}"));
+            coordinator.wait_for_line(&format!("worker=\"{name}\" owner="));
+            worker
+        });
+
+    let table = farm.client(&["workers", "--sort", "name"]).success();
+    let [head, first, second] = lines(&table)[..] else { panic!("{table}") };
+    assert!(
+        head.starts_with("WORKER ") && first.starts_with("a-worker") && second.starts_with("zoe ")
+    );
+    let column = |line: &str| line.chars().take(head.find("OWNER").expect("a column")).count();
+    assert!(
+        [first, second].iter().all(|line| line[column(line)..].starts_with("local")),
+        "{table}"
+    );
+    let by_memory = farm.client(&["workers", "--sort", "memory", "-o", "csv"]).success();
+    assert!(lines(&by_memory)[1].contains(",2147483648,"), "{by_memory}");
+    let by_name = farm.client(&["workers", "--sort", "name", "--json"]).success();
+    let first: Value = serde_json::from_str(lines(&by_name)[0]).expect("it is JSON");
+    assert_eq!(
+        (&first["worker"], &first["threads"]),
+        (&"a-worker-with-a-long-name".into(), &1.into())
+    );
+}
+
+#[test]
+fn a_cancelled_job_has_no_total_in_the_log() {
+    let farm = Farm::new("", "");
+    let mut coordinator = farm.start_coordinator();
+    farm.submit(12, 3, 0);
+    farm.client(&["cancel", "1"]).success();
+    coordinator.wait_for_line("state=cancelled");
+    assert!(!coordinator.said().contains("total="), "{}", coordinator.said());
+}

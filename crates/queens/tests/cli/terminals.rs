@@ -1,0 +1,56 @@
+//! What a terminal shows while a count runs: `script` plays the terminal.
+
+use std::process::Command;
+
+use crate::support::process::queens;
+
+/// Counts on a terminal of so many columns, and returns all that it was sent.
+#[cfg(target_os = "linux")]
+fn on_a_terminal(columns: u32, term: &str, words: &str) -> String {
+    let program = queens(&[]).get_program().to_string_lossy().into_owned();
+    let command = format!("stty columns {columns} rows 10; exec {program} {words}");
+    let mut script = Command::new("script");
+    script.args(["--quiet", "--return", "--command", &command, "/dev/null"]).env("TERM", term);
+    let output = script.output().expect("the package bsdutils has `script`");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{text}");
+    text
+}
+
+/// The lines that a terminal draws, one over the other, without what moves its cursor.
+fn drawn(text: &str) -> Vec<String> {
+    let mut plain = String::new();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            // ESC [ … letter
+            '\u{1b}' => while chars.next().is_some_and(|c| !c.is_ascii_alphabetic()) {},
+            c => plain.push(c),
+        }
+    }
+    plain.split(['\r', '\n']).map(str::to_string).filter(|line| !line.is_empty()).collect()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_bar_fits_a_terminal_of_forty_columns() {
+    for (columns, words) in [(40, "count 18 -t 1"), (24, "count 18 -t 1"), (100, "count 18 -t 1")] {
+        let lines = drawn(&on_a_terminal(columns, "xterm", words));
+        let bars: Vec<&String> = lines.iter().filter(|line| line.starts_with("N=18 ")).collect();
+        assert!(bars.iter().any(|bar| bar.contains('%')), "{lines:?}");
+        assert!(
+            bars.iter().all(|bar| bar.chars().count() <= columns as usize),
+            "{columns}: {bars:?}"
+        );
+        assert_eq!(lines.last(), Some(&vectors::total(18).to_string()));
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn nothing_is_drawn_where_it_is_not_wanted_or_cannot_be() {
+    for (term, words) in [("dumb", "count 17 -t 1"), ("xterm", "count 17 -t 1 --quiet")] {
+        let text = on_a_terminal(80, term, words);
+        assert_eq!(text.trim_end(), vectors::total(17).to_string(), "{term}, {words}");
+    }
+}

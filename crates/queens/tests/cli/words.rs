@@ -1,0 +1,91 @@
+//! The words of the command line: one style of errors, environment variables, help, completions and manual pages.
+
+use crate::support::process::{queens, run};
+
+#[test]
+fn wrong_words_get_one_line_that_says_what_to_do() {
+    for (words, reason) in [
+        (&["count", "ten"][..], "<N> cannot be 'ten': give a size"),
+        (&["count"], "<N> is missing; `queens count --help`"),
+        (&["count", "8", "--threads", "0"], "--threads <T> cannot be '0': it must be 1 or more"),
+        (&["count", "8", "--threads", "two"], "it is no whole number"),
+        (&["count", "8", "--threads"], "--threads <T> lacks its value"),
+        (&["count", "8", "--thread", "2"], "no option --thread; do you mean --threads?"),
+        (&["count", "8", "--method", "diagonals"], "give one of rows, ring, halves"),
+        (&["cuont", "8"], "there is no command cuont; do you mean"),
+        (&["count", "8", "--log", "loud"], "'loud' is no level"),
+        (&["count", "8", "--given", ""], "--given has no square"),
+        (
+            &["count", "8", "--method", "states", "--threads", "2"],
+            "has one thread: leave out --threads",
+        ),
+        (&["count", "8..9", "--ledger", "x"], "for one board"),
+        (&["submit", "8", "--audit", "much"], "it is no number"),
+        (&["verify", "nowhere"], "cannot read the bundle nowhere"),
+        (&["watch"], "on a terminal alone"),
+        (&["completions", "dos"], "give one of bash, "),
+    ] {
+        let outcome = run(&mut queens(words));
+        if words == ["watch"] {
+            // It asks for a coordinator first, and there is none.
+            outcome.refusal(5, &["no coordinator answers"]);
+            continue;
+        }
+        outcome.refusal(2, &[reason]);
+    }
+}
+
+#[test]
+fn an_empty_environment_variable_is_one_that_is_not_set() {
+    let empty = ["QUEENS_THREADS", "QUEENS_LEDGER", "QUEENS_METHOD", "QUEENS_LOG", "QUEENS_MEMORY"];
+    let mut command = queens(&["count", "8"]);
+    empty.iter().for_each(|name| {
+        command.env(name, "");
+    });
+    assert_eq!(run(&mut command).success(), format!("{}\n", vectors::total(8)));
+
+    let mut command = queens(&["count", "8", "--method", "states"]);
+    command.env("QUEENS_THREADS", "4");
+    assert_eq!(run(&mut command).success(), format!("{}\n", vectors::total(8)), "it was not said");
+}
+
+#[test]
+fn several_sizes_are_counted_one_after_the_other() {
+    let counted = run(&mut queens(&["count", "0..7"])).success();
+    let expected: String = (0..=7).map(|n| format!("{n} {}\n", vectors::total(n))).collect();
+    assert_eq!(counted, expected);
+    let json = run(&mut queens(&["count", "6..7", "--json"])).success();
+    assert_eq!(
+        json.lines().filter(|line| line.starts_with("{\"problem\":\"total\",\"n\":")).count(),
+        2
+    );
+}
+
+#[test]
+fn the_help_has_groups_and_the_version_says_what_the_program_is() {
+    let help = run(&mut queens(&["--help"])).success();
+    let groups = ["Count and solve:", "Run a farm:", "Look after jobs:", "Evidence:", "Tools:"];
+    let places: Vec<Option<usize>> = groups.iter().map(|group| help.find(group)).collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{help}");
+    let version = run(&mut queens(&["--version"])).success();
+    for word in ["queens ", "\ncommit    ", "\ntarget    ", "\nbackends  reference, portable"] {
+        assert!(version.contains(word), "{version}");
+    }
+    assert_eq!(run(&mut queens(&["-V"])).success().lines().count(), 1);
+}
+
+#[test]
+fn completions_and_manual_pages_know_all_commands() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = run(&mut queens(&["completions", shell])).success();
+        assert!(script.contains("coordinator") && script.contains("priority"), "{shell}");
+    }
+    assert!(run(&mut queens(&["man"])).success().contains(".TH queens 1"));
+    let scratch = tempfile::tempdir().expect("a temporary directory");
+    let folder = scratch.path().join("man1");
+    run(queens(&["man"]).arg(&folder)).success();
+    let page =
+        |name: &str| std::fs::read_to_string(folder.join(name)).expect("there is such a page");
+    assert!(page("queens-count.1").contains("QUEENS_THREADS"));
+    assert!(page("queens.1").contains("Exit codes"));
+}
