@@ -26,6 +26,8 @@ pub struct AgentConfig {
     pub machine: String,
     /// The version of its program, for the evidence.
     pub build: String,
+    /// The counting loop in use, for people.
+    pub backend: String,
     /// A number that only this process has.
     pub instance: u64,
     /// Counting threads.
@@ -129,6 +131,7 @@ impl Agent {
             worker: self.config.worker.clone(),
             machine: self.config.machine.clone(),
             build: self.config.build.clone(),
+            backend: self.config.backend.clone(),
             instance: self.config.instance,
             threads: self.config.threads,
             memory: self.config.memory,

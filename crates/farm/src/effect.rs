@@ -146,6 +146,33 @@ pub enum Verdict {
     Invalid,
 }
 
+impl Verdict {
+    /// All verdicts.
+    pub const ALL: [Verdict; 7] = [
+        Verdict::Accepted,
+        Verdict::Agreed,
+        Verdict::Superseded,
+        Verdict::Disputed,
+        Verdict::Obsolete,
+        Verdict::Foreign,
+        Verdict::Invalid,
+    ];
+
+    /// The verdict's name in metrics.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Accepted => "accepted",
+            Verdict::Agreed => "agreed",
+            Verdict::Superseded => "superseded",
+            Verdict::Disputed => "disputed",
+            Verdict::Obsolete => "obsolete",
+            Verdict::Foreign => "foreign",
+            Verdict::Invalid => "invalid",
+        }
+    }
+}
+
 /// Why a client's request was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {

@@ -136,6 +136,8 @@ pub struct Hello {
     pub machine: String,
     /// The version of its program, for the evidence.
     pub build: String,
+    /// The counting loop in use, for people; it may be empty.
+    pub backend: String,
     /// A number of this worker process alone: a second session of the same one replaces the first.
     pub instance: u64,
     /// Counting threads.

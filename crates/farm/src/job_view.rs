@@ -23,6 +23,10 @@ pub enum JobState {
 }
 
 impl JobState {
+    /// All states.
+    pub const ALL: [JobState; 5] =
+        [JobState::Running, JobState::Paused, JobState::Held, JobState::Done, JobState::Cancelled];
+
     /// The state's name in messages and ledgers.
     pub fn name(self) -> &'static str {
         match self {
@@ -46,8 +50,7 @@ impl JobState {
 
     /// The state of that name.
     pub fn named(name: &str) -> Option<JobState> {
-        use JobState::{Cancelled, Done, Held, Paused, Running};
-        [Running, Paused, Cancelled, Held, Done].into_iter().find(|state| state.name() == name)
+        JobState::ALL.into_iter().find(|state| state.name() == name)
     }
 }
 

@@ -53,6 +53,8 @@ pub mod rules;
 mod scheduler;
 mod session;
 mod slice;
+mod stats;
+mod survey;
 mod suspects;
 mod tally;
 
@@ -82,5 +84,7 @@ pub use rows::{
 };
 pub use session::{WorkerView, threads_that_fit};
 pub use slice::{NoSlice, Slice};
+pub use stats::Stats;
+pub use survey::{Cell, PlanMap, Progress, Survey, WorkerSight};
 pub use suspects::Suspect;
 pub use tally::{Claim, Digest, Tally};

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Author, Hello, JobId, LeaseId, Maker, Millis};
+use crate::{Author, Hello, JobId, KernelName, LeaseId, Maker, Millis};
 
 /// One connection of one worker.
 #[derive(Debug)]
 pub(crate) struct Session {
     author: Author,
+    /// The counting loop in use, for people.
+    backend: String,
     process: Process,
     threads: u32,
     /// Bytes that all threads together may take.
@@ -21,6 +23,10 @@ pub(crate) struct Session {
     pub(crate) outstanding: u64,
     /// It asked for no more work.
     pub(crate) leaving: bool,
+    /// When it joined, or last reported something or said that it was getting on.
+    pub(crate) heard_at: Millis,
+    /// Tasks that it has reported.
+    pub(crate) counted: u64,
     /// Deadlines missed since it last reported something: those who missed fewer come first.
     pub(crate) missed: u32,
     /// It missed a deadline: until then, or until it reports something, it is lent nothing.
@@ -39,7 +45,7 @@ pub(crate) struct Process {
 }
 
 impl Session {
-    pub(crate) fn new(owner: String, hello: &Hello) -> Session {
+    pub(crate) fn new(owner: String, hello: &Hello, now: Millis) -> Session {
         Session {
             process: Process { owner: owner.clone(), instance: hello.instance },
             author: Author {
@@ -47,6 +53,7 @@ impl Session {
                 worker: hello.worker.clone(),
                 build: hello.build.clone(),
             },
+            backend: hello.backend.clone(),
             threads: hello.threads.max(1),
             memory: hello.memory,
             memory_kills: hello.memory_kills,
@@ -54,6 +61,8 @@ impl Session {
             first_credit: hello.credit,
             outstanding: 0,
             leaving: false,
+            heard_at: now,
+            counted: 0,
             missed: 0,
             rests_until: None,
             leases: BTreeSet::new(),
@@ -71,6 +80,11 @@ impl Session {
         &self.process
     }
 
+    /// Its counting threads, and the kernel that they use: empty if this version has none of the name.
+    pub(crate) fn kernel(&self) -> (KernelName, u32) {
+        (KernelName::new(&self.backend).unwrap_or_default(), self.threads)
+    }
+
     /// Who answers for its counts.
     pub(crate) fn maker(&self) -> &Maker {
         &self.author.maker
@@ -78,7 +92,8 @@ impl Session {
 
     pub(crate) fn view(&self) -> WorkerView {
         let &Session { threads, memory, memory_kills, outstanding: tasks, .. } = self;
-        WorkerView { author: self.author.clone(), threads, memory, memory_kills, tasks }
+        let (author, backend) = (self.author.clone(), self.backend.clone());
+        WorkerView { author, backend, threads, memory, memory_kills, tasks }
     }
 
     /// How many of its threads may count a job at a time that takes `thread_memory` bytes for each.
@@ -109,6 +124,8 @@ impl Session {
 pub struct WorkerView {
     /// Who answers for its counts, and its name.
     pub author: Author,
+    /// The counting loop in use, as the worker names it; it may be empty.
+    pub backend: String,
     /// Counting threads.
     pub threads: u32,
     /// Bytes that all of them together may take.

@@ -231,6 +231,7 @@ fn play(
             worker: worker.into(),
             machine: worker.into(),
             build: "1.2.3".into(),
+            backend: "portable".into(),
             instance: session,
             threads: 1,
             memory: 0,

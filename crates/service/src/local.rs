@@ -223,6 +223,7 @@ impl LocalCount {
             worker: host_name(),
             machine: host_name(),
             build: BUILD.into(),
+            backend: self.backend.to_string(),
             instance: 0,
             threads: u32::try_from(self.threads.get()).unwrap_or(u32::MAX),
             memory: self.memory,

@@ -82,6 +82,7 @@ impl TryFrom<v1::Hello> for Hello {
             worker: name("worker", hello.worker)?,
             machine: name("machine", hello.machine)?,
             build: hello.build,
+            backend: hello.backend,
             instance: hello.instance,
             threads: hello.threads,
             memory: hello.memory,

@@ -60,7 +60,6 @@ impl From<MethodChoice> for v1::submit_request::Method {
 }
 
 impl From<WorkerMessage> for v1::WorkRequest {
-    /// The `backend` of a Hello stays empty: it is the program's to fill in.
     fn from(message: WorkerMessage) -> Self {
         use v1::work_request::Message;
         let message = match message {
@@ -88,7 +87,7 @@ impl From<farm::Hello> for v1::Hello {
             credit: hello.credit,
             holding: hello.holding.into_iter().map(Into::into).collect(),
             build: hello.build,
-            backend: String::new(),
+            backend: hello.backend,
         }
     }
 }

@@ -118,6 +118,7 @@ fn the_largest_messages_fit_the_limit() {
         worker: "w".repeat(128),
         machine: "m".repeat(128),
         build: "b".repeat(128),
+        backend: "k".repeat(128),
         instance: u64::MAX,
         threads: 4096,
         memory: u64::MAX,
@@ -255,21 +256,21 @@ fn message() -> impl Strategy<Value = WorkerMessage> {
 }
 
 fn hello() -> impl Strategy<Value = Hello> {
-    let names = ("[!-~]{1,128}", "[!-~]{1,128}", "[!-~]{0,128}");
-    let numbers = (any::<u64>(), 1..=4096u32, any::<u64>(), any::<u64>(), any::<u64>());
+    let names = ("[!-~]{1,128}", "[!-~]{1,128}", "[!-~]{0,128}", "[!-~]{0,128}");
+    let memory = (any::<u64>(), any::<u64>());
+    let numbers = (any::<u64>(), 1..=4096u32, memory, any::<u64>());
     (names, numbers, vec(holding(), 0..5)).prop_map(
-        |((worker, machine, build), (instance, threads, memory, memory_kills, credit), holding)| {
-            Hello {
-                worker,
-                machine,
-                build,
-                instance,
-                threads,
-                memory,
-                memory_kills,
-                credit,
-                holding,
-            }
+        |((worker, machine, build, backend), (instance, threads, memory, credit), holding)| Hello {
+            worker,
+            machine,
+            build,
+            backend,
+            instance,
+            threads,
+            memory: memory.0,
+            memory_kills: memory.1,
+            credit,
+            holding,
         },
     )
 }

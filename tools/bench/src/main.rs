@@ -7,6 +7,7 @@
 //! cargo run --release -p bench -- threads      speed-up by further threads
 //! cargo run --release -p bench -- speedup      speed-up by further worker processes, by the rows that tasks have placed
 //! cargo run --release -p bench -- hostile      how much floods slow honest workers down
+//! cargo run --release -p bench -- page         what viewers of the live page cost the farm
 //! cargo run --release -p bench -- clients      how much clients that ask for much slow everybody else down
 //! ```
 #![forbid(unsafe_code)]
@@ -20,6 +21,7 @@ mod hostile;
 mod idle_worker;
 mod methods;
 mod overhead;
+mod page;
 mod phases;
 mod plot;
 mod process;
@@ -52,6 +54,8 @@ enum BenchCommand {
     /// What a client that asks for much costs honest workers and an honest client: durable results a
     /// second and the time of a submission without and with it, in turns
     Clients(clients::ClientsBenchArgs),
+    /// What viewers of the live page cost the farm: durable results a second without and with them, in turns
+    Page(page::PageBenchArgs),
     /// Every method and counting loop on one core, side by side
     Methods(methods::MethodsBenchArgs),
     /// Where the time of the method halves goes
@@ -64,6 +68,9 @@ enum BenchCommand {
     /// One line of `methods`, in a process of its own
     #[command(hide = true)]
     Sample(methods::SampleArgs),
+    /// The viewers of `page`, in a process of their own
+    #[command(hide = true)]
+    Look(page::LookArgs),
     /// The hostile client of `clients`, in a process of its own
     #[command(hide = true)]
     Demand(clients::DemandArgs),
@@ -86,6 +93,8 @@ async fn main() -> Result<()> {
         BenchCommand::Farm(args) => farm::run(args).await,
         BenchCommand::Hostile(args) => hostile::run(args).await,
         BenchCommand::Clients(args) => clients::run(args).await,
+        BenchCommand::Page(args) => page::run(args).await,
+        BenchCommand::Look(args) => page::look(args).await,
         BenchCommand::Demand(args) => clients::flood(args).await,
         BenchCommand::Attack(args) => hostile::flood(args).await,
         BenchCommand::Methods(args) => methods::run(args),

@@ -122,10 +122,11 @@ fn hostile_workers_are_measured_beside_honest_ones() {
 fn the_farm_is_measured_over_tls_beside_plain_text() {
     let scratch = tempfile::tempdir().expect("a temporary directory");
     let folder = scratch.path().to_str().expect("its name is text");
-    let words = ["farm", "--tls", "--connections", "3", "--seconds", "1", "--folder", folder];
+    let words =
+        ["farm", "--tls", "--metrics", "--connections", "3", "--seconds", "1", "--folder", folder];
     let text = bench(&[&words[..], &["--rounds", "1", "--n", "10"]].concat()).expect("it measures");
 
-    for over in ["plain text", "TLS"] {
+    for over in ["plain text", "TLS", "/metrics"] {
         let beginning = format!("          3  {over} ");
         let results =
             lines(&text, &beginning)[0].split_whitespace().rev().nth(1).map(str::parse::<f64>);

@@ -189,6 +189,7 @@ impl Farm {
         term: Term,
     ) {
         self.lend(session, lease, job, range, recount.is_some(), term);
+        self.stats.leases += 1;
         let (plan, fingerprint) = (self.jobs[&job].plan, self.jobs[&job].fingerprint);
         let kind = if recount.is_some() { LoanKind::Recount } else { LoanKind::Count };
         let owner = &self.sessions[&session].maker().owner;
@@ -240,6 +241,7 @@ impl Farm {
             } else if lease.recount && lease.term.end <= self.now {
                 self.overrun(id);
             }
+            self.stats.leases_expired += 1;
             self.revoke(id);
         }
     }

@@ -15,6 +15,8 @@ mod restore;
 mod results;
 mod sessions;
 mod staff;
+mod stats;
+mod survey;
 mod suspicions;
 mod trust;
 
@@ -34,7 +36,7 @@ use crate::session::Session;
 use crate::{
     AuditView, Author, Distrusted, Effect, Event, IntervalSet, JobId, JobState, JobView, LeaseId,
     LedgerAnswer, LedgerCommand, LoanKey, Maker, Millis, Origin, Party, Report, RequestId,
-    SessionId, Ticket, WorkerView,
+    SessionId, Stats, Ticket, WorkerView,
 };
 
 /// The farm's few tunable times and sizes.
@@ -104,6 +106,7 @@ pub struct Farm {
     next_ticket: u64,
     /// Whether the set of workers that may count a job may have changed since somebody asked.
     staffing_changed: bool,
+    stats: Stats,
     effects: Vec<Effect>,
 }
 
@@ -203,11 +206,6 @@ impl Farm {
         let mut staff = Staff::default();
         let jobs = self.jobs.range((Bound::Excluded(after), Bound::Unbounded)).take(most);
         jobs.map(|(&id, job)| self.view(id, job, &mut staff)).collect()
-    }
-
-    /// How many workers are connected.
-    pub fn workers(&self) -> usize {
-        self.sessions.len()
     }
 
     /// Whether [`stranded`](Farm::stranded) may say something else than when this was last asked:

@@ -9,7 +9,7 @@ use crate::losses::Losses;
 use crate::lost::Lost;
 use crate::{
     AuditPolicy, Distrusted, Held, IntervalSet, JobId, JobState, KernelName, Known, LoanKey,
-    Millis, Origin, Plan, Range, Slice, Spent, Vote,
+    Millis, Origin, Plan, Range, Slice, Spent, Stats, Vote,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -128,6 +128,7 @@ impl Farm {
             next_job: 1,
             next_lease: 0,
             next_ticket: 0,
+            stats: Stats::default(),
             staffing_changed: false,
             effects: Vec::new(),
         };

@@ -12,6 +12,7 @@ impl Farm {
     /// its worker. Recounts are no case of it: their tasks were counted once.
     pub(super) fn lost(&mut self, id: SessionId) {
         let Some(session) = self.sessions.get(&id) else { return };
+        self.stats.workers_lost += u64::from(!session.leaving);
         let process = session.process().clone();
         let leases = session.leases.iter().filter(|_| !session.leaving);
         let jobs: BTreeSet<JobId> =

@@ -12,6 +12,7 @@ fn connected() -> Agent {
         worker: "w1".into(),
         machine: "w1".into(),
         build: "1.0".into(),
+        backend: "portable".into(),
         instance: 1,
         threads: 1,
         memory: 0,

@@ -17,5 +17,7 @@ mod poison;
 mod restarts;
 mod slices;
 mod stage;
+mod stats;
 mod strangers;
+mod survey;
 mod verdicts;

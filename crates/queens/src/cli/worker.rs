@@ -83,11 +83,12 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     let name = args.name.unwrap_or_else(|| format!("{}-{:04x}", host_name(), instance >> 48));
     tracing::info!(name, threads, memory = %ByteSize(memory).display().iec(),
         backend = %executor.backend(), coordinator = endpoint.url(), "worker starts");
-    let mut connector = GrpcConnector { endpoint, backend: executor.backend().to_string() };
+    let mut connector = GrpcConnector { endpoint };
     let config = WorkConfig {
         worker: name,
         machine: args.machine.unwrap_or_else(host_name),
         build: BUILD.into(),
+        backend: executor.backend().to_string(),
         instance,
         threads: u32::try_from(threads.get()).unwrap_or(u32::MAX),
         memory,

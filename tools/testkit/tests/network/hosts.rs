@@ -108,6 +108,7 @@ pub(super) async fn worker(name: String, life: u64, pace_ms: u64) -> turmoil::Re
         worker: name.clone(),
         machine: name,
         build: BUILD.into(),
+        backend: "simulated".into(),
         instance,
         threads: 1,
         memory: MEMORY,
@@ -144,7 +145,7 @@ struct SimulatedNetwork;
 impl Connect for SimulatedNetwork {
     async fn connect(&mut self) -> Result<Link, LinkEnd> {
         let (channel, endpoint) = dial().await;
-        Link::over(channel.map_err(LinkEnd::from_error)?, endpoint.url(), "simulated").await
+        Link::over(channel.map_err(LinkEnd::from_error)?, endpoint.url()).await
     }
 }
 

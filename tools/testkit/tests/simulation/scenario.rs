@@ -244,6 +244,7 @@ fn workers(random: &mut Random, lying: bool, audited: bool, owners: Owners) -> V
                 worker: format!("w{index}"),
                 machine: format!("w{index}"),
                 build: format!("1.{index}"),
+                backend: "portable".into(),
                 instance: 0,
                 threads: random.between(1, 4) as u32,
                 memory: LARGE * random.between(1, 4),
