@@ -234,6 +234,7 @@ pub(crate) async fn serve(args: SpeedupWorkerArgs) -> Result<()> {
         machine: args.name,
         build: executor::BUILD.into(),
         instance: rand::random(),
+        backend: args.backend.to_string(),
         threads: 1,
         memory: u64::MAX,
         memory_kills: 0,
@@ -242,7 +243,7 @@ pub(crate) async fn serve(args: SpeedupWorkerArgs) -> Result<()> {
         resend_ms: 30_000,
     };
     let endpoint = Endpoint::new(&args.coordinator, service::Proofs::default());
-    let mut connector = GrpcConnector { endpoint, backend: args.backend.to_string() };
+    let mut connector = GrpcConnector { endpoint };
     let (_stop, stopping) = watch::channel(false);
     Ok(work(config, LeaveRules::default(), executor, parts, &mut connector, stopping).await?)
 }
