@@ -42,6 +42,8 @@ pub enum FaultKind {
     Held,
     /// Its content cannot be trusted.
     Damaged,
+    /// It does not begin like a ledger.
+    NoLedger,
     /// Another version of the program made it.
     Version,
     /// It cannot be opened.
@@ -72,9 +74,9 @@ impl LedgerFault {
             LedgerFault::File(_) => FaultKind::Open,
             LedgerFault::Sqlite(error) => match error.sqlite_error_code() {
                 Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => FaultKind::Held,
+                Some(ErrorCode::NotADatabase) => FaultKind::NoLedger,
                 Some(
                     ErrorCode::DatabaseCorrupt
-                    | ErrorCode::NotADatabase
                     | ErrorCode::ConstraintViolation
                     | ErrorCode::TypeMismatch
                     // No such table, no such column.

@@ -68,7 +68,9 @@ impl FromStr for JobNumbers {
     fn from_str(text: &str) -> anyhow::Result<JobNumbers> {
         let (first, last) = text.split_once('-').unwrap_or((text, text));
         let (Ok(first), Ok(last)) = (first.parse::<u64>(), last.parse::<u64>()) else {
-            bail!("give a job's number as in 7, or the first and the last as in 5-9; `queens jobs` lists them");
+            bail!(
+                "give a job's number as in 7, or the first and the last as in 5-9; `queens jobs` lists them"
+            );
         };
         ensure!(first <= last, "the first number is the smaller one, as in {last}-{first}");
         ensure!(last - first < Self::MOST, "name at most {} jobs by two numbers", Self::MOST);
@@ -93,7 +95,8 @@ mod tests {
 
     #[test]
     fn jobs_are_one_or_two_ends() {
-        let jobs = |text: &str| text.parse::<JobNumbers>().map(|jobs| jobs.each().collect::<Vec<_>>());
+        let jobs =
+            |text: &str| text.parse::<JobNumbers>().map(|jobs| jobs.each().collect::<Vec<_>>());
         assert_eq!(jobs("7").expect("a job"), [7]);
         assert_eq!(jobs("5-8").expect("two ends"), [5, 6, 7, 8]);
         for wrong in ["", "-", "5-", "-5", "a", "9-5", "1-2-3", "0-18446744073709551615"] {

@@ -69,7 +69,8 @@ impl Table {
                     line.push_str("  ");
                 }
                 let space = " ".repeat(width.saturating_sub(entry.chars().count()));
-                line += &if *is_number { format!("{space}{entry}") } else { format!("{entry}{space}") };
+                line +=
+                    &if *is_number { format!("{space}{entry}") } else { format!("{entry}{space}") };
             }
             line.trim_end().to_string()
         };

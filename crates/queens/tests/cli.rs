@@ -57,10 +57,10 @@ mod secrets;
 mod shards;
 #[path = "cli/stopping.rs"]
 mod stopping;
-#[path = "cli/texts.rs"]
-mod texts;
 #[path = "cli/terminals.rs"]
 mod terminals;
+#[path = "cli/texts.rs"]
+mod texts;
 #[path = "cli/tls.rs"]
 mod tls;
 #[path = "cli/transcripts.rs"]

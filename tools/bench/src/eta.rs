@@ -70,7 +70,9 @@ const INTERVAL: Duration = Duration::from_millis(100);
 const LATER: f64 = 60.0;
 
 pub(crate) async fn run(args: EtaArgs) -> Result<()> {
-    print("  N  workers     seconds  first said at      said until 60 s: worst, median      later: worst, median")?;
+    print(
+        "  N  workers     seconds  first said at      said until 60 s: worst, median      later: worst, median",
+    )?;
     for &n in &args.n {
         let said = if args.fleet { fleet(n, &args).await? } else { alone(n, &args).await? };
         print(row(n, if args.fleet { "come and go" } else { "alone" }, &said))?;

@@ -146,7 +146,8 @@ fn after_a_restart_the_ledger_tells_what_was_learned() {
     run.stage.restart();
     run.stage.tick(run.stage.now + 10_000);
     let session = run.stage.join("w9", 1 << 40);
-    run.workers = vec![Worker { session, slowness: 1, loans: Vec::new(), seen: 0, busy_until: None }];
+    run.workers =
+        vec![Worker { session, slowness: 1, loans: Vec::new(), seen: 0, busy_until: None }];
     let left = |run: &Run| run.stage.farm.job(JOB).and_then(|job| job.busy_us_left);
     assert_eq!(left(&run), None, "nobody knows how fast the new worker is");
 

@@ -81,7 +81,10 @@ fn a_plan_that_is_soon_counted_is_lent_in_pieces() {
     let starts: Vec<u64> = pieces[..3].iter().map(|piece| piece.start()).collect();
     assert_eq!(starts, [16_000, 48_000, 8_000], "from all over the plan");
     let held: u64 = pieces.iter().map(|piece| piece.len()).sum();
-    assert!(held > 500, "half of what it can count in 10 s, or all that its speed is known for: {held}");
+    assert!(
+        held > 500,
+        "half of what it can count in 10 s, or all that its speed is known for: {held}"
+    );
 }
 
 #[test]

@@ -113,7 +113,11 @@ fn requests_to_stop(time_limit: Option<Duration>) -> impl Stream<Item = ()> + Un
 /// Counts the completions of these queens on a board whose rows do not fit words.
 async fn count_beyond_words(args: CountArgs, n: u32, queens: Vec<Square>) -> Result<(), Failure> {
     if args.wants_threads
-        || args.ledger.is_some() || args.cut.is_said() || args.stats || args.looking.is_some() {
+        || args.ledger.is_some()
+        || args.cut.is_said()
+        || args.stats
+        || args.looking.is_some()
+    {
         return Err(large_board::refuses_options());
     }
     let size = args.n.are_many().then_some(n);

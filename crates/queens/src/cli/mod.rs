@@ -33,8 +33,8 @@ mod tools;
 mod top;
 mod trust;
 mod unique_plan;
-mod worker;
 mod words;
+mod worker;
 
 use std::process::ExitCode;
 

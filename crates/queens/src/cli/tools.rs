@@ -20,7 +20,9 @@ pub(super) static VERSION: LazyLock<String> = LazyLock::new(|| {
     };
     let all = names(&mut Backend::ALL.into_iter());
     let here = names(&mut Backend::available());
-    format!("{version}\ncommit    {commit}\ntarget    {target}\nbackends  {all}; on this processor {here}")
+    format!(
+        "{version}\ncommit    {commit}\ntarget    {target}\nbackends  {all}; on this processor {here}"
+    )
 });
 
 const EXAMPLES: &str = "\

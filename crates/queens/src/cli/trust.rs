@@ -92,7 +92,9 @@ pub(super) async fn workers(args: WorkersArgs) -> Result<(), Failure> {
         ListFormat::Table => {
             let size = |bytes| ByteSize(bytes).display().iec().to_string();
             table(&workers, size).lines().into_iter().try_for_each(output::print)?;
-            distrusted.iter().try_for_each(|party| output::print(format_args!("not believed: {party}")))
+            distrusted
+                .iter()
+                .try_for_each(|party| output::print(format_args!("not believed: {party}")))
         }
     }
 }

@@ -96,7 +96,8 @@ pub(super) fn sentence(error: &clap::Error) -> String {
     let what = match error.kind() {
         ErrorKind::ValueValidation => {
             let reason = std::error::Error::source(error).map(ToString::to_string);
-            let reason = reason.map(|reason| plain(&reason)).unwrap_or_else(|| "it cannot be used".into());
+            let reason =
+                reason.map(|reason| plain(&reason)).unwrap_or_else(|| "it cannot be used".into());
             format!(
                 "{} cannot be '{}': {reason}",
                 said(ContextKind::InvalidArg),
@@ -124,7 +125,10 @@ pub(super) fn sentence(error: &clap::Error) -> String {
             format!("there is no option {}", output::visible(&said(ContextKind::InvalidArg)))
         }
         ErrorKind::InvalidSubcommand => {
-            format!("there is no command {}", output::visible(&said(ContextKind::InvalidSubcommand)))
+            format!(
+                "there is no command {}",
+                output::visible(&said(ContextKind::InvalidSubcommand))
+            )
         }
         ErrorKind::MissingSubcommand => "a command is missing".into(),
         // What is left is said by clap, in its first line.

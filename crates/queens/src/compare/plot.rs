@@ -85,7 +85,10 @@ fn draw(curves: &[Curve], text: &mut String) -> Result<(), Box<dyn Error>> {
     let ends: Vec<(i32, i32)> = names.iter().map(|(end, ..)| *end).collect();
     for ((end, name, colour), place) in names.iter().zip(spread(&ends)) {
         let style = ("sans-serif", 13).into_font().color(colour);
-        root.draw(&PathElement::new([(end.0 + 4, end.1), (place.0 - 2, place.1)], colour.mix(0.5)))?;
+        root.draw(&PathElement::new(
+            [(end.0 + 4, end.1), (place.0 - 2, place.1)],
+            colour.mix(0.5),
+        ))?;
         root.draw(&Text::new(name.clone(), (place.0, place.1 - LINE / 2), style))?;
     }
     root.present()?;
@@ -136,7 +139,8 @@ fn spread(ends: &[(i32, i32)]) -> Vec<(i32, i32)> {
         let (x, mut y) = ends[index];
         let x = x + BESIDE;
         let covers = |y: i32| {
-            let near = |&&(other, at): &&(i32, i32)| (other - x).abs() < LONGEST && (at - y).abs() < LINE;
+            let near =
+                |&&(other, at): &&(i32, i32)| (other - x).abs() < LONGEST && (at - y).abs() < LINE;
             placed.iter().find(near).map(|&(_, at)| at)
         };
         while let Some(at) = covers(y) {

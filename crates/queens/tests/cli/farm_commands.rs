@@ -43,7 +43,10 @@ fn what_fails_for_one_job_is_done_for_the_others() {
     assert_eq!(paused.code, Some(4), "{}", paused.stderr);
     assert_eq!(paused.stdout, format!("job {} is paused\njob {} is paused\n", jobs[0], jobs[1]));
     let told = lines(&paused.stderr);
-    assert!(told.len() == 2 && told[0].contains("no job 77") && told[1].contains("no job 99"), "{told:?}");
+    assert!(
+        told.len() == 2 && told[0].contains("no job 77") && told[1].contains("no job 99"),
+        "{told:?}"
+    );
     for wrong in ["a", "2-1", "1-", ""] {
         farm.client(&["cancel", wrong]).usage("<JOB>... cannot be");
     }
@@ -71,7 +74,10 @@ fn jobs_are_listed_by_state_and_owner_and_old_ones_only_if_asked_for() {
     let table = farm.client(&["jobs"]).success();
     assert!(table.ends_with("1 more that have ended: `queens jobs --all`\n"), "{table}");
     let csv = farm.client(&["jobs", "-o", "csv", "-n", "1"]).success();
-    assert!(csv.starts_with("job,state,owner,name,priority,plan,") && csv.contains("\n12,running,"), "{csv}");
+    assert!(
+        csv.starts_with("job,state,owner,name,priority,plan,") && csv.contains("\n12,running,"),
+        "{csv}"
+    );
     farm.client(&["jobs", "--state", "asleep"]).usage("running, paused, held, done, cancelled");
 }
 
@@ -79,22 +85,31 @@ fn jobs_are_listed_by_state_and_owner_and_old_ones_only_if_asked_for() {
 fn workers_are_listed_in_the_order_asked_for() {
     let farm = Farm::new("", "");
     let mut coordinator = farm.start_coordinator();
-    let _workers = [("zoe", "1GiB"), ("a-worker-with-a-long-name", "2GiB")].map(|(name, memory)| {
-        let worker = farm.start_worker_with(&format!("--name {name} --memory {memory}"));
-        coordinator.wait_for_line(&format!("worker=\"{name}\" owner="));
-        worker
-    });
+    let _workers =
+        [("zoe", "1GiB"), ("a-worker-with-a-long-name", "2GiB")].map(|(name, memory)| {
+            let worker = farm.start_worker_with(&format!("--name {name} --memory {memory}"));
+            coordinator.wait_for_line(&format!("worker=\"{name}\" owner="));
+            worker
+        });
 
     let table = farm.client(&["workers", "--sort", "name"]).success();
     let [head, first, second] = lines(&table)[..] else { panic!("{table}") };
-    assert!(head.starts_with("WORKER ") && first.starts_with("a-worker") && second.starts_with("zoe "));
+    assert!(
+        head.starts_with("WORKER ") && first.starts_with("a-worker") && second.starts_with("zoe ")
+    );
     let column = |line: &str| line.chars().take(head.find("OWNER").expect("a column")).count();
-    assert!([first, second].iter().all(|line| line[column(line)..].starts_with("local")), "{table}");
+    assert!(
+        [first, second].iter().all(|line| line[column(line)..].starts_with("local")),
+        "{table}"
+    );
     let by_memory = farm.client(&["workers", "--sort", "memory", "-o", "csv"]).success();
     assert!(lines(&by_memory)[1].contains(",2147483648,"), "{by_memory}");
     let by_name = farm.client(&["workers", "--sort", "name", "--json"]).success();
     let first: Value = serde_json::from_str(lines(&by_name)[0]).expect("it is JSON");
-    assert_eq!((&first["worker"], &first["threads"]), (&"a-worker-with-a-long-name".into(), &1.into()));
+    assert_eq!(
+        (&first["worker"], &first["threads"]),
+        (&"a-worker-with-a-long-name".into(), &1.into())
+    );
 }
 
 #[test]

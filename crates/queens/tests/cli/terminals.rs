@@ -38,7 +38,10 @@ fn the_bar_fits_a_terminal_of_forty_columns() {
         let lines = drawn(&on_a_terminal(columns, "xterm", words));
         let bars: Vec<&String> = lines.iter().filter(|line| line.starts_with("N=18 ")).collect();
         assert!(bars.iter().any(|bar| bar.contains('%')), "{lines:?}");
-        assert!(bars.iter().all(|bar| bar.chars().count() <= columns as usize), "{columns}: {bars:?}");
+        assert!(
+            bars.iter().all(|bar| bar.chars().count() <= columns as usize),
+            "{columns}: {bars:?}"
+        );
         assert_eq!(lines.last(), Some(&vectors::total(18).to_string()));
     }
 }

@@ -15,7 +15,10 @@ fn wrong_words_get_one_line_that_says_what_to_do() {
         (&["cuont", "8"], "there is no command cuont; do you mean"),
         (&["count", "8", "--log", "loud"], "'loud' is no level"),
         (&["count", "8", "--given", ""], "--given has no square"),
-        (&["count", "8", "--method", "states", "--threads", "2"], "has one thread: leave out --threads"),
+        (
+            &["count", "8", "--method", "states", "--threads", "2"],
+            "has one thread: leave out --threads",
+        ),
         (&["count", "8..9", "--ledger", "x"], "for one board"),
         (&["submit", "8", "--audit", "much"], "it is no number"),
         (&["verify", "nowhere"], "cannot read the bundle nowhere"),
@@ -52,7 +55,10 @@ fn several_sizes_are_counted_one_after_the_other() {
     let expected: String = (0..=7).map(|n| format!("{n} {}\n", vectors::total(n))).collect();
     assert_eq!(counted, expected);
     let json = run(&mut queens(&["count", "6..7", "--json"])).success();
-    assert_eq!(json.lines().filter(|line| line.starts_with("{\"problem\":\"total\",\"n\":")).count(), 2);
+    assert_eq!(
+        json.lines().filter(|line| line.starts_with("{\"problem\":\"total\",\"n\":")).count(),
+        2
+    );
 }
 
 #[test]
@@ -78,7 +84,8 @@ fn completions_and_manual_pages_know_all_commands() {
     let scratch = tempfile::tempdir().expect("a temporary directory");
     let folder = scratch.path().join("man1");
     run(queens(&["man"]).arg(&folder)).success();
-    let page = |name: &str| std::fs::read_to_string(folder.join(name)).expect("there is such a page");
+    let page =
+        |name: &str| std::fs::read_to_string(folder.join(name)).expect("there is such a page");
     assert!(page("queens-count.1").contains("QUEENS_THREADS"));
     assert!(page("queens.1").contains("Exit codes"));
 }

@@ -7,9 +7,9 @@ use std::time::Duration;
 use anyhow::anyhow;
 use bytesize::ByteSize;
 use farm::{
-    AuditPolicy, Config, Dismissal, Effect, Event, Farm, Held, Hello, JobId, JobState, JobView, Known,
-    LedgerCommand, LoanKey, Millis, Origin, Party, Plan, Refusal, RequestId, SessionId, Slice,
-    Suspect, WorkerView,
+    AuditPolicy, Config, Dismissal, Effect, Event, Farm, Held, Hello, JobId, JobState, JobView,
+    Known, LedgerCommand, LoanKey, Millis, Origin, Party, Plan, Refusal, RequestId, SessionId,
+    Slice, Suspect, WorkerView,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -360,7 +360,8 @@ impl Hub {
             Effect::Finished { job } => {
                 let view = self.farm.job(job).expect("jobs are never removed");
                 // What is counted of a cancelled job is no total.
-                let total = (view.state == JobState::Done).then(|| tracing::field::display(view.total));
+                let total =
+                    (view.state == JobState::Done).then(|| tracing::field::display(view.total));
                 tracing::info!(%job, plan = %view.plan, state = %view.state, total, "job ended");
                 self.tell_end(job);
             }
