@@ -83,13 +83,17 @@ struct Pace {
 }
 
 impl Pace {
-    /// What ends a span of each thread.
+    /// The least span of each thread.
     const SPAN_US: f64 = 15e6;
+    /// The least span as a part of all that the worker has counted: machines that others use too change from minute to
+    /// minute, and the more is left, the less the last minute tells of it.
+    const SPAN_PART: f64 = 0.25;
 
     fn add(&mut self, threads: u32, range: Range, busy_us: u64) {
         self.all.add(range, busy_us);
         let [before, now] = &mut self.recent;
-        if now.busy() > Self::SPAN_US * f64::from(threads) {
+        let span = (Self::SPAN_US * f64::from(threads)).max(Self::SPAN_PART * self.all.busy());
+        if now.busy() > span {
             *before = std::mem::replace(now, Spent::new(self.all.plan_tasks));
         }
         now.add(range, busy_us);
@@ -339,7 +343,7 @@ mod tests {
         };
         costs.add(SessionId(1), 1, range(0, 1), 10);
         (0..50).for_each(|_| round(&mut costs, 1));
-        (0..3).for_each(|_| round(&mut costs, 4));
+        (0..12).for_each(|_| round(&mut costs, 4));
         let whole = range(0, TASKS);
         let ratio = left(&costs, whole, &[(1, 1)]).expect("known") / busy_us(whole, 1) as f64;
         assert!((3.0..=4.2).contains(&ratio), "{ratio}");
@@ -360,7 +364,7 @@ mod tests {
         let mut workers =
             [(1, 1, 0, u64::MAX, 0), (2, 3, 0, 20_000_000, 0), (3, 2, 30_000_000, u64::MAX, 0)];
         let (mut now, mut told, mut asked) = (0, 0, 0);
-        while pool.len() > 0 {
+        while !pool.is_empty() {
             now += 100_000;
             for (session, slowness, from, until, free_at) in &mut workers {
                 while (*from..*until).contains(&now) && *free_at <= now {

@@ -53,6 +53,8 @@ pub enum FaultKind {
     Held,
     /// Its content cannot be trusted.
     Damaged,
+    /// It does not begin like a ledger.
+    NoLedger,
     /// Another version of the program made it.
     Version,
     /// It cannot be opened.
@@ -84,9 +86,9 @@ impl LedgerFault {
             LedgerFault::Gone { .. } => FaultKind::Write,
             LedgerFault::Sqlite(error) => match error.sqlite_error_code() {
                 Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => FaultKind::Held,
+                Some(ErrorCode::NotADatabase) => FaultKind::NoLedger,
                 Some(
                     ErrorCode::DatabaseCorrupt
-                    | ErrorCode::NotADatabase
                     | ErrorCode::ConstraintViolation
                     | ErrorCode::TypeMismatch
                     // No such table, no such column.

@@ -137,6 +137,15 @@ pub enum Failure {
         /// What is wrong with it.
         reason: String,
     },
+    /// The file does not begin like a ledger.
+    #[error(
+        "{} does not begin like a ledger: it is none, or its beginning is damaged; nothing was changed in it: restore \
+         a copy, or name another file with --ledger", path.display()
+    )]
+    NoLedger {
+        /// The file.
+        path: PathBuf,
+    },
     /// The ledger cannot be opened.
     #[error(
         "cannot open the ledger {} ({reason}); give the name of a file that can be read and \
@@ -353,7 +362,7 @@ impl Failure {
             | Failure::Impostor { .. } => 6,
             Failure::LedgerHeld { .. } => 7,
             Failure::LedgerOfAnotherPlan { .. } => 8,
-            Failure::LedgerCorrupt { .. } => 9,
+            Failure::LedgerCorrupt { .. } | Failure::NoLedger { .. } => 9,
             Failure::LedgerOpen { .. }
             | Failure::LedgerWrite { .. }
             | Failure::LedgerGone { .. }
@@ -417,6 +426,7 @@ impl From<LedgerError> for Failure {
         match fault.kind() {
             FaultKind::Held => Failure::LedgerHeld { path },
             FaultKind::Damaged => Failure::LedgerCorrupt { path, reason },
+            FaultKind::NoLedger => Failure::NoLedger { path },
             FaultKind::Version => Failure::LedgerVersion { path, reason },
             FaultKind::Open => Failure::LedgerOpen { path, reason },
             FaultKind::Write => Failure::LedgerWrite { path, reason },

@@ -121,6 +121,39 @@ impl Progress {
     }
 }
 
+/// Does something that takes about so long, while a bar shows how much of the time is over, if that is `wanted` and
+/// standard error is a terminal.
+pub(crate) fn while_time_passes<T: Send>(
+    wanted: bool,
+    what: &'static str,
+    time: Duration,
+    act: impl FnOnce() -> T + Send,
+) -> T {
+    if !wanted || !draws() {
+        return act();
+    }
+    let target = ProgressDrawTarget::stderr_with_hz(10);
+    let bar = ProgressBar::with_draw_target(Some(STEPS), target);
+    let begun = Instant::now();
+    let done = std::thread::scope(|scope| {
+        let acting = scope.spawn(act);
+        while !acting.is_finished() {
+            let elapsed = begun.elapsed();
+            let parts = [format!("{:.0} of {} s", elapsed.as_secs_f64(), time.as_secs())];
+            let layout = Layout::of(what, &parts, columns());
+            bar.set_style(style(layout.cells));
+            bar.set_prefix(what);
+            let share = elapsed.as_secs_f64() / time.as_secs_f64().max(0.1);
+            bar.set_position((share.min(1.0) * STEPS as f64) as u64);
+            bar.set_message(layout.message);
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        acting.join()
+    });
+    bar.finish_and_clear();
+    done.expect("a panic ends the process")
+}
+
 /// Whether standard error is a terminal that can draw a line again.
 fn draws() -> bool {
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");

@@ -21,7 +21,7 @@ pub(super) struct FormatArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
-    /// The queens' squares on one line, from row 1 on: a1 is the lower left corner, column aa follows z
+    /// The queens' squares on one line, file by file: a1 is the lower left corner, column aa follows z
     Squares,
     /// A line for each row, from row 1 on: the number of its queen's column, from 1
     Columns,
@@ -55,8 +55,8 @@ impl Format {
     }
 }
 
-/// Prints the placement with these columns, one for each row from 0 on, without holding it in memory. JSON
-/// also has these `fields`, between N and the columns.
+/// Prints the placement with these columns, one for each row from 0 on, without holding it in memory except for
+/// squares, which come in another order. JSON also has these `fields`, between N and the columns.
 pub(super) fn print(
     format: Format,
     n: u32,
@@ -64,7 +64,7 @@ pub(super) fn print(
     fields: &[(&str, u64)],
 ) -> Result<(), Failure> {
     output::stream(|out| match format {
-        Format::Squares => squares(out, columns),
+        Format::Squares => squares(out, n, columns),
         Format::Columns => columns.into_iter().try_for_each(|column| {
             number(out, column + 1)?;
             out.write_all(b"\n")
@@ -74,9 +74,14 @@ pub(super) fn print(
     })
 }
 
-fn squares(out: &mut Out, columns: impl Iterator<Item = u32>) -> io::Result<()> {
-    for (column, row) in columns.zip(0..) {
-        let space = if row == 0 { "" } else { " " };
+/// The squares in the order of `queens list`.
+fn squares(out: &mut Out, n: u32, columns: impl Iterator<Item = u32>) -> io::Result<()> {
+    let mut rows = vec![0; n as usize];
+    for (row, column) in (0..).zip(columns) {
+        rows[column as usize] = row;
+    }
+    for (column, row) in (0..).zip(rows) {
+        let space = if column == 0 { "" } else { " " };
         write!(out, "{space}{}", Square { column, row })?;
     }
     writeln!(out)

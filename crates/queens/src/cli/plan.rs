@@ -15,7 +15,7 @@ use super::problem::ProblemArgs;
 use super::{show, unique_plan};
 use crate::failure::Failure;
 use crate::output;
-use crate::progress::clock;
+use crate::progress::{ProgressArgs, clock, while_time_passes};
 use executor::{Effort, Estimate, Estimated};
 use executor::{Fit, fit};
 
@@ -46,6 +46,8 @@ pub(super) struct PlanArgs {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    progress: ProgressArgs,
 }
 
 #[derive(Serialize)]
@@ -147,7 +149,9 @@ impl PlanArgs {
             return Ok(None);
         }
         count::self_test(effort.backend)?;
-        Ok(effort.estimate(cut).map_err(anyhow::Error::from)?)
+        let wanted = self.progress.is_wanted();
+        let estimated = while_time_passes(wanted, "sample", effort.time, || effort.estimate(cut));
+        Ok(estimated.map_err(anyhow::Error::from)?)
     }
 }
 

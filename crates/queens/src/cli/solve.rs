@@ -11,7 +11,7 @@ use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
-  queens solve 8                     d1 f2 h3 b4 g5 a6 c7 e8; a1 is the lower left corner
+  queens solve 8                     a6 b4 c7 d1 e8 f2 g5 h3; a1 is the lower left corner
   queens solve 8 --format board      a drawn board
   queens solve 100000000 > columns   a column number a line
   queens solve 14 --construction mod12

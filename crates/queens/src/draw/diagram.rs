@@ -150,18 +150,22 @@ impl Diagram {
     }
 }
 
+/// Height of a caption as a share of a sheet's width without the space between boards.
+const LEAST_CAPTION: f32 = 0.008;
+
 /// Draws many placements of one size, each with its number and symmetry.
 pub(crate) fn sheet(n: u32, placements: &[Placement], style: Style) -> Scene {
     let Style { square, .. } = style;
     let side = square * n as f32;
-    let height = 12.0;
+    let across = (1..=placements.len()).find(|k| 3 * k * k >= 4 * placements.len()).unwrap_or(1);
+    // Captions can be read on a sheet that is made as small as a page or a screen.
+    let height = (LEAST_CAPTION * across as f32 * side).max(12.0);
     let caption = |(number, placement): (usize, &Placement)| {
         format!("{}  {}", number + 1, placement.symmetry_class().name())
     };
     let widths =
         placements.iter().enumerate().map(caption).map(|text| glyphs::width(&text, height));
-    let cell = [widths.fold(side, f32::max) + 28.0, side + 48.0];
-    let across = (1..=placements.len()).find(|k| 3 * k * k >= 4 * placements.len()).unwrap_or(1);
+    let cell = [widths.fold(side, f32::max) + 28.0, side + 24.0 + 2.0 * height];
     let down = placements.len().div_ceil(across);
     let [width, total_height] = [across as f32 * cell[0] + 28.0, down as f32 * cell[1] + 24.0];
     let mut shapes = vec![paper(width, total_height)];
@@ -170,8 +174,9 @@ pub(crate) fn sheet(n: u32, placements: &[Placement], style: Style) -> Scene {
         let top = 24.0 + cell[1] * (i / across) as f32;
         let diagram = Diagram { n, queens: placement.squares().collect() };
         diagram.draw([middle - side / 2.0, top], style, &mut shapes);
-        let text = glyphs::words(&caption((i, placement)), [middle, top + side + 26.0], height);
-        shapes.push(lines("caption", text, INK, 1.2));
+        let text =
+            glyphs::words(&caption((i, placement)), [middle, top + side + 14.0 + height], height);
+        shapes.push(lines("caption", text, INK, 0.1 * height));
     }
     let title = format!("The {} essentially different placements of {n} queens", placements.len());
     Scene { title, width, height: total_height, shapes }

@@ -89,7 +89,7 @@ fn damage_is_refused_and_not_made_worse() {
         let bytes = fs::read(path).expect("it can be read");
         fs::write(path, &bytes[..bytes.len() / 2]).expect("it can be written");
     };
-    refuses("is not a database", garbage);
+    refuses("it is none, or its beginning is damaged", garbage);
     refuses("malformed", cut);
     refuses("not a ledger", |path| {
         fs::remove_file(path).expect("it can be removed");

@@ -15,6 +15,9 @@ fn every_format_shows_the_same_placement() {
     let print = |format| run(&mut queens(&["solve", "27", "--format", format])).success();
     let squares = parse_squares(&print("squares")).expect("they are squares");
     assert_eq!((squares.len(), check_queens(27, &squares)), (27, Ok(())));
+    let mut squares = squares;
+    assert!(squares.is_sorted_by_key(|square| square.column), "file by file, as in a list");
+    squares.sort_by_key(|square| square.row);
     assert_eq!(parse_board(&print("board")), Ok((Some(27), squares.clone())));
 
     let columns: Vec<u32> = squares.iter().map(|square| square.column + 1).collect();
@@ -46,8 +49,8 @@ fn a_board_from_a_file_or_standard_input_is_completed() {
     let drawn = "# two queens\n....\n...Q\nQ...\n....\n";
     for (words, text, expected) in [
         (vec!["complete", "--format", "board"], drawn, None),
-        (vec!["complete", "4"], drawn, Some("c1 a2 d3 b4\n")),
-        (vec!["complete", "4"], "a2\nd3 # two queens\n", Some("c1 a2 d3 b4\n")),
+        (vec!["complete", "4"], drawn, Some("a2 b4 c1 d3\n")),
+        (vec!["complete", "4"], "a2\nd3 # two queens\n", Some("a2 b4 c1 d3\n")),
     ] {
         let expected = expected.unwrap_or(". Q . .\n. . . Q\nQ . . .\n. . Q .\n");
         std::fs::write(&file, text).expect("it can be written");
