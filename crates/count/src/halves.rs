@@ -56,6 +56,7 @@ mod reference;
 mod shared;
 mod sum;
 mod unit;
+mod unsorted;
 mod view;
 mod word;
 

@@ -10,6 +10,7 @@ use farm::{KernelName, LeaseId, Loan, Part, Tally};
 
 use crate::kernel::NamedKernel;
 use crate::memory::{TooLittleMemory, fit};
+use crate::nodes::{self, Node};
 use crate::queue::{Chunk, KernelFor, Queue};
 
 /// How long a thread should take to count one chunk: long enough that taking chunks costs nothing, short
@@ -24,6 +25,8 @@ pub struct Executor {
     backend: Backend,
     /// Bytes that the threads may take together.
     memory: u64,
+    /// Where the threads stay.
+    nodes: Vec<Node>,
 }
 
 #[derive(Debug)]
@@ -87,7 +90,8 @@ impl Chunk {
 
 impl Executor {
     /// Starts `threads` threads, which may take `memory` bytes together. Each passes its finished parts
-    /// to `deliver`, in any order, and ends when `deliver` returns `false`.
+    /// to `deliver`, in any order, and ends when `deliver` returns `false`. On a machine with several memory nodes
+    /// they stay on [`nodes`](Executor::nodes).
     pub fn start(
         threads: NonZero<usize>,
         backend: Backend,
@@ -95,14 +99,22 @@ impl Executor {
         deliver: impl Fn(Result<Part, CountError>) -> bool + Clone + Send + 'static,
     ) -> Executor {
         let shared = Shared::new(threads.get(), memory);
+        let nodes = nodes::nodes_for(threads.get());
         let start = |index| {
             let (shared, deliver) = (shared.clone(), deliver.clone());
-            let count = move || count_until_closed(&shared, backend, deliver);
+            let node = nodes::node_of(&nodes, index).cloned();
+            let count = move || {
+                if let Some(node) = node {
+                    // If a processor was taken from this process meanwhile, the thread runs where it may.
+                    let _ = nodes::bind(&node.processors);
+                }
+                count_until_closed(&shared, backend, deliver);
+            };
             let builder = std::thread::Builder::new().name(format!("count-{index}"));
             builder.spawn(count).expect("the system can start a thread");
         };
         (0..threads.get()).for_each(start);
-        Executor { shared, threads, backend, memory }
+        Executor { shared, threads, backend, memory, nodes }
     }
 
     /// Makes an executor without threads. It counts only when the caller steps it, which simulations
@@ -111,12 +123,17 @@ impl Executor {
         let shared = Shared::new(1, memory);
         let threads = NonZero::<usize>::MIN;
         let stepper = Stepper { shared: shared.clone(), backend, desk: Desk::default() };
-        (Executor { shared, threads, backend, memory }, stepper)
+        (Executor { shared, threads, backend, memory, nodes: Vec::new() }, stepper)
     }
 
     /// The backend of the threads.
     pub fn backend(&self) -> Backend {
         self.backend
+    }
+
+    /// The memory nodes on which threads stay; none if the machine has one, or threads cannot be bound here.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
     }
 
     /// Whether tasks of `loan` can be counted here.

@@ -2,8 +2,9 @@
 //!
 //! This crate knows threads, memory and kernels: it feeds tasks to one kernel per thread ([`Executor`]),
 //! names what counted them ([`NamedKernel`]), estimates a plan from a sample ([`Effort`]), reads
-//! what this process may use ([`allowed_memory`]) and divides a memory budget ([`fit`]). It deliberately knows nothing about sessions, ledgers, the
-//! network or the command line.
+//! what this process may use ([`allowed_memory`]), divides a memory budget ([`fit`]) and keeps threads on the memory
+//! nodes of their tables ([`Node`]). It deliberately knows nothing about sessions, ledgers, the network or the command
+//! line.
 #![forbid(unsafe_code)]
 
 mod allowed;
@@ -12,14 +13,17 @@ mod estimate;
 mod executor;
 mod kernel;
 mod memory;
+mod nodes;
 mod queue;
 mod sample;
 
-pub use allowed::{allowed_memory, allowed_processors};
+pub use allowed::{allowed_memory, allowed_processors, memory_kills};
+pub use cgroup::MemoryKills;
 pub use estimate::{Effort, Estimate, Estimated};
 pub use executor::{Accepted, Executor, Step, Stepper};
 pub use kernel::NamedKernel;
 pub use memory::{Fit, TooLittleMemory, fit, thread_memory};
+pub use nodes::Node;
 pub use sample::{Counted, Sample};
 
 /// The version of this program, which is part of the evidence of every count.

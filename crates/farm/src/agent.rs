@@ -26,12 +26,16 @@ pub struct AgentConfig {
     pub machine: String,
     /// The version of its program, for the evidence.
     pub build: String,
+    /// The counting loop in use, for people.
+    pub backend: String,
     /// A number that only this process has.
     pub instance: u64,
     /// Counting threads.
     pub threads: u32,
     /// Memory for all threads together, bytes.
     pub memory: u64,
+    /// Processes of its control group that the system has killed for lack of memory.
+    pub memory_kills: u64,
     /// The most tasks to hold at a time.
     pub credit: u64,
     /// How long finished parts of a lease are gathered before they are reported, ms.
@@ -127,9 +131,11 @@ impl Agent {
             worker: self.config.worker.clone(),
             machine: self.config.machine.clone(),
             build: self.config.build.clone(),
+            backend: self.config.backend.clone(),
             instance: self.config.instance,
             threads: self.config.threads,
             memory: self.config.memory,
+            memory_kills: self.config.memory_kills,
             credit: self.told_credit,
             holding: self.holdings(),
         })

@@ -194,7 +194,7 @@ impl Audits {
         may_be_asked: impl Fn(Range) -> bool,
     ) -> Option<(Range, KernelName)> {
         let may = |(range, waiting): &(&Range, &Waiting)| {
-            let fits = range.len() <= session.room() || session.outstanding == 0;
+            let fits = session.has_room_for_recount(range.len());
             let maker = session.maker();
             let doubter = self.doubters.get(range).filter(|&owner| *owner != waiting.maker.owner);
             fits && may_be_asked(**range)

@@ -1,8 +1,8 @@
 //! What the farm wants done.
 
 use crate::{
-    Ack, Author, Fingerprint, JobId, JobState, KernelName, LeaseId, LedgerCommand, LoanProof, Plan,
-    Range, Report, RequestId, SessionId, Ticket,
+    Ack, Author, Fingerprint, JobId, JobState, KernelName, LeaseId, LedgerCommand, LoanProof,
+    LostWorkers, Plan, Range, Report, RequestId, SessionId, Ticket,
 };
 
 /// Something to do, in this order.
@@ -63,6 +63,8 @@ pub enum Effect {
         /// Who made it.
         author: Author,
     },
+    /// A worker process was lost while it counted. This is what is known of its machine now.
+    Lost(LostWorkers),
     /// A task is not lent any more, because at least three worker processes were lost with it. The rest
     /// of its job goes on.
     Poisoned {
@@ -100,7 +102,7 @@ pub struct Loan {
     /// Comes back with every report about it.
     pub proof: LoanProof,
     /// It was counted before, and must come back as one report. The only loan that may exceed a
-    /// worker's credit, and then it is the only one that the worker holds.
+    /// worker's credit, unless the worker has lowered it; and then it is the only one that the worker holds.
     pub recount: Option<Recount>,
 }
 
@@ -142,6 +144,33 @@ pub enum Verdict {
     /// The range is no part of the plan, or only a part of a recount; or its sum was altered on its way, or
     /// exceeds what its tasks can count.
     Invalid,
+}
+
+impl Verdict {
+    /// All verdicts.
+    pub const ALL: [Verdict; 7] = [
+        Verdict::Accepted,
+        Verdict::Agreed,
+        Verdict::Superseded,
+        Verdict::Disputed,
+        Verdict::Obsolete,
+        Verdict::Foreign,
+        Verdict::Invalid,
+    ];
+
+    /// The verdict's name in metrics.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Accepted => "accepted",
+            Verdict::Agreed => "agreed",
+            Verdict::Superseded => "superseded",
+            Verdict::Disputed => "disputed",
+            Verdict::Obsolete => "obsolete",
+            Verdict::Foreign => "foreign",
+            Verdict::Invalid => "invalid",
+        }
+    }
 }
 
 /// Why a client's request was refused.

@@ -136,12 +136,17 @@ pub struct Hello {
     pub machine: String,
     /// The version of its program, for the evidence.
     pub build: String,
+    /// The counting loop in use, for people; it may be empty.
+    pub backend: String,
     /// A number of this worker process alone: a second session of the same one replaces the first.
     pub instance: u64,
     /// Counting threads.
     pub threads: u32,
     /// Bytes that all of them together may take.
     pub memory: u64,
+    /// Processes of its control group that the system has killed for lack of memory, as far as the worker could
+    /// see when it started.
+    pub memory_kills: u64,
     /// The most tasks that the worker agrees to hold at a time.
     pub credit: u64,
     /// What it still works on from an earlier session.

@@ -147,6 +147,12 @@ impl Job {
         &self.poisoned
     }
 
+    /// What is lent for the first time, and under which lease.
+    pub(crate) fn lent(&self) -> impl Iterator<Item = (Range, LeaseId)> + '_ {
+        let lent = self.lent.iter();
+        lent.filter_map(|(&start, &(end, lease))| Some((Range::new(start, end)?, lease)))
+    }
+
     /// How many of a range are to be lent alone.
     pub(crate) fn suspected_within(&self, range: Range) -> u64 {
         let suspected = |&(_, standing): &(Range, Standing)| standing == Standing::Suspected;
@@ -415,7 +421,7 @@ impl Job {
 
     /// Thread time that what is not accepted takes `workers`: sessions, and their threads.
     pub(crate) fn busy_us_left(&self, workers: &[(SessionId, u32)]) -> Option<u64> {
-        let lent = self.lent.iter().filter_map(|(&start, &(end, _))| Range::new(start, end));
+        let lent = self.lent().map(|(range, _)| range);
         let free = self.pool.iter().chain(self.suspected.iter());
         self.costs.busy_us_left(free.chain(lent), workers)
     }

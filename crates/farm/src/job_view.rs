@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::fmt;
 
-use crate::{Across, AuditPolicy, Commitment, JobId, Plan, Slice, Suspect};
+use crate::{Across, AuditPolicy, Commitment, JobId, LostWorkers, Plan, Slice, Suspect};
 
 /// Where a job stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,6 +23,10 @@ pub enum JobState {
 }
 
 impl JobState {
+    /// All states.
+    pub const ALL: [JobState; 5] =
+        [JobState::Running, JobState::Paused, JobState::Held, JobState::Done, JobState::Cancelled];
+
     /// The state's name in messages and ledgers.
     pub fn name(self) -> &'static str {
         match self {
@@ -46,8 +50,7 @@ impl JobState {
 
     /// The state of that name.
     pub fn named(name: &str) -> Option<JobState> {
-        use JobState::{Cancelled, Done, Held, Paused, Running};
-        [Running, Paused, Cancelled, Held, Done].into_iter().find(|state| state.name() == name)
+        JobState::ALL.into_iter().find(|state| state.name() == name)
     }
 }
 
@@ -155,6 +158,9 @@ pub struct JobView {
     pub poisoned: u64,
     /// The first of these, [`JobView::POISONED_NAMED`] at most.
     pub poisoned_first: Vec<u64>,
+    /// Machines that lost worker processes while these counted it, those that tell the most first;
+    /// [`JobView::LOST_NAMED`] at most. Nothing of a job that is over.
+    pub lost: Vec<LostWorkers>,
 }
 
 /// The place of a job among running ones: jobs of higher priority are served first, equal ones in the order of
@@ -166,6 +172,8 @@ pub(crate) fn turn(priority: i32, id: JobId) -> (Reverse<i32>, JobId) {
 impl JobView {
     /// How many poisoned tasks are named.
     pub const POISONED_NAMED: usize = 8;
+    /// How many machines that lost workers are named.
+    pub const LOST_NAMED: usize = 8;
 
     /// Seconds until the job ends if the workers that hold ranges of it go on; `None` without them, and
     /// before it can be told.

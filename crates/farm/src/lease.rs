@@ -137,6 +137,11 @@ impl Leases {
         }
     }
 
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.leases.len()
+    }
+
     /// All leases of a job.
     pub(crate) fn of_job(&self, job: JobId) -> Vec<LeaseId> {
         let of_job = self.leases.iter().filter(|(_, lease)| lease.job == job);

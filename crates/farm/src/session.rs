@@ -2,22 +2,31 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Author, Hello, JobId, LeaseId, Maker, Millis};
+use crate::{Author, Hello, JobId, KernelName, LeaseId, Maker, Millis};
 
 /// One connection of one worker.
 #[derive(Debug)]
 pub(crate) struct Session {
     author: Author,
+    /// The counting loop in use, for people.
+    backend: String,
     process: Process,
     threads: u32,
     /// Bytes that all threads together may take.
     memory: u64,
+    memory_kills: u64,
     /// The most tasks that the worker agrees to hold.
     pub(crate) credit: u64,
+    /// What it agreed to when it came.
+    first_credit: u64,
     /// Tasks lent and not yet reported.
     pub(crate) outstanding: u64,
     /// It asked for no more work.
     pub(crate) leaving: bool,
+    /// When it joined, or last reported something or said that it was getting on.
+    pub(crate) heard_at: Millis,
+    /// Tasks that it has reported.
+    pub(crate) counted: u64,
     /// Deadlines missed since it last reported something: those who missed fewer come first.
     pub(crate) missed: u32,
     /// It missed a deadline: until then, or until it reports something, it is lent nothing.
@@ -36,7 +45,7 @@ pub(crate) struct Process {
 }
 
 impl Session {
-    pub(crate) fn new(owner: String, hello: &Hello) -> Session {
+    pub(crate) fn new(owner: String, hello: &Hello, now: Millis) -> Session {
         Session {
             process: Process { owner: owner.clone(), instance: hello.instance },
             author: Author {
@@ -44,11 +53,16 @@ impl Session {
                 worker: hello.worker.clone(),
                 build: hello.build.clone(),
             },
+            backend: hello.backend.clone(),
             threads: hello.threads.max(1),
             memory: hello.memory,
+            memory_kills: hello.memory_kills,
             credit: hello.credit,
+            first_credit: hello.credit,
             outstanding: 0,
             leaving: false,
+            heard_at: now,
+            counted: 0,
             missed: 0,
             rests_until: None,
             leases: BTreeSet::new(),
@@ -66,14 +80,20 @@ impl Session {
         &self.process
     }
 
+    /// Its counting threads, and the kernel that they use: empty if this version has none of the name.
+    pub(crate) fn kernel(&self) -> (KernelName, u32) {
+        (KernelName::new(&self.backend).unwrap_or_default(), self.threads)
+    }
+
     /// Who answers for its counts.
     pub(crate) fn maker(&self) -> &Maker {
         &self.author.maker
     }
 
     pub(crate) fn view(&self) -> WorkerView {
-        let (author, tasks) = (self.author.clone(), self.outstanding);
-        WorkerView { author, threads: self.threads, memory: self.memory, tasks }
+        let &Session { threads, memory, memory_kills, outstanding: tasks, .. } = self;
+        let (author, backend) = (self.author.clone(), self.backend.clone());
+        WorkerView { author, backend, threads, memory, memory_kills, tasks }
     }
 
     /// How many of its threads may count a job at a time that takes `thread_memory` bytes for each.
@@ -84,6 +104,13 @@ impl Session {
     /// Whether ranges of such a job are of any use to it.
     pub(crate) fn may_count(&self, job: JobId, thread_memory: u64) -> bool {
         self.threads_for(thread_memory) > 0 && !self.declined.contains(&job)
+    }
+
+    /// Whether it may be lent a recount of so many tasks, which cannot be divided. Beyond its credit it may be lent
+    /// nothing else, and not even that once it has lowered its credit: then it has no time for more.
+    pub(crate) fn has_room_for_recount(&self, tasks: u64) -> bool {
+        let is_idle = self.outstanding == 0 && self.credit >= self.first_credit;
+        tasks <= self.room() || is_idle
     }
 
     /// How many more tasks it may be lent.
@@ -97,10 +124,15 @@ impl Session {
 pub struct WorkerView {
     /// Who answers for its counts, and its name.
     pub author: Author,
+    /// The counting loop in use, as the worker names it; it may be empty.
+    pub backend: String,
     /// Counting threads.
     pub threads: u32,
     /// Bytes that all of them together may take.
     pub memory: u64,
+    /// Processes of its control group that the system has killed for lack of memory, as far as the worker could
+    /// see when it started.
+    pub memory_kills: u64,
     /// Tasks that it was lent and has not reported.
     pub tasks: u64,
 }

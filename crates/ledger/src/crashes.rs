@@ -231,9 +231,11 @@ fn play(
             worker: worker.into(),
             machine: worker.into(),
             build: "1.2.3".into(),
+            backend: "portable".into(),
             instance: session,
             threads: 1,
             memory: 0,
+            memory_kills: 0,
             credit: 1,
             holding: Vec::new(),
         };

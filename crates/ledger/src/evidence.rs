@@ -6,6 +6,7 @@ use farm::{CountedRange, Distrusted, EvidenceRecord, JobId, Restored, RestoredJo
 use rusqlite::{Connection, OpenFlags, Row};
 
 use super::entry::{COLUMNS, WIDTH, read_check, read_row, read_state, signed};
+use super::place::Place;
 use super::store::{POLICY, TRUST, read_policy, read_trust};
 use super::{CheckedLedger, Ledger, LedgerFault, LedgerLock};
 
@@ -20,10 +21,11 @@ pub struct Evidence {
 impl Evidence {
     /// The ledger in `path`, which has to be there.
     pub fn open(path: &Path) -> Result<Evidence, LedgerFault> {
+        Place::check(path)?;
         let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         // One transaction: whatever is written meanwhile is not seen.
         db.execute_batch("BEGIN")?;
-        let ledger = CheckedLedger::check(db, Some(path.to_path_buf()), None)?;
+        let ledger = CheckedLedger::check(db, Some(Place::of(path)?), None)?;
         Ok(Evidence::new(ledger))
     }
 

@@ -23,6 +23,17 @@ pub enum LedgerFault {
     /// Another process holds the ledger.
     #[error("held by another process")]
     Held,
+    /// The file cannot be the ledger of one coordinator, or is not the whole ledger.
+    #[error("{0}")]
+    Place(String),
+    /// The file is not the one any more that was opened.
+    #[error("{what}")]
+    Gone {
+        /// What has become of it.
+        what: &'static str,
+        /// The file that has all that the ledger knew, or why there is none.
+        rescued: Result<PathBuf, String>,
+    },
 }
 
 /// A fault of a ledger, with the ledger's file.
@@ -71,7 +82,8 @@ impl LedgerFault {
             LedgerFault::Held => FaultKind::Held,
             LedgerFault::Content(_) => FaultKind::Damaged,
             LedgerFault::Version(_) => FaultKind::Version,
-            LedgerFault::File(_) => FaultKind::Open,
+            LedgerFault::File(_) | LedgerFault::Place(_) => FaultKind::Open,
+            LedgerFault::Gone { .. } => FaultKind::Write,
             LedgerFault::Sqlite(error) => match error.sqlite_error_code() {
                 Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => FaultKind::Held,
                 Some(ErrorCode::NotADatabase) => FaultKind::NoLedger,

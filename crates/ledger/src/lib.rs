@@ -16,8 +16,10 @@ mod evidence;
 mod fault;
 mod format;
 mod join;
+mod look;
 mod merge;
 mod open;
+mod place;
 mod restore;
 mod seal;
 mod store;
@@ -27,8 +29,9 @@ pub use credentials::{Credential, CredentialChange, Role};
 pub use evidence::Evidence;
 pub use fault::{FaultKind, LedgerError, LedgerFault};
 pub use join::{JoinError, Joined, join_ledgers};
+pub use look::{Happening, Incident, Look, SeenRange, Slot};
 pub use merge::{Absorbed, MergeFault};
-pub use open::{CheckedLedger, Ledger, LedgerLock, unix_ms};
+pub use open::{CheckedLedger, Ledger, LedgerLock, file_bytes, unix_ms};
 pub use writer::{LedgerEvent, LedgerHandle, LedgerRequest, spawn};
 
 #[cfg(test)]

@@ -3,7 +3,9 @@
 //! Everything is read and checked before the first write ([`CheckedLedger`]), so that not a byte changes
 //! in a file that is refused.
 
+use std::cell::Cell;
 use std::fs::{File, TryLockError};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -14,6 +16,7 @@ use rusqlite::config::DbConfig;
 use super::LedgerFault;
 use super::credentials::{self, Credential, CredentialChange};
 use super::format::{self, FORMAT};
+use super::place::Place;
 
 /// "QNSL". SQLite keeps it at the place where the command `file` looks for it.
 const APPLICATION_ID: i32 = 0x514e_534c;
@@ -34,13 +37,21 @@ pub struct CheckedLedger {
 /// An open ledger. Only this process holds it.
 #[derive(Debug)]
 pub struct Ledger {
-    pub(crate) db: Connection,
+    pub(crate) db: Db,
     /// The content when it was opened.
     restored: Restored,
     /// The file; `None` for a ledger in memory.
-    path: Option<PathBuf>,
+    pub(crate) place: Option<Place>,
     /// The lock, which lives as long as the ledger.
     lock: Option<LedgerLock>,
+}
+
+/// A connection that leaves one file behind, which says that it was closed.
+#[derive(Debug)]
+pub(crate) struct Db {
+    connection: Connection,
+    /// Whether it has written, and the file is still its own.
+    closes: Cell<bool>,
 }
 
 /// The lock of a ledger, or of a place for one. No other process can take it.
@@ -62,8 +73,10 @@ impl CheckedLedger {
     /// [`LedgerFault`], if the file cannot be opened, is held by another process, or is not a sound ledger.
     pub fn open(path: &Path) -> Result<CheckedLedger, LedgerFault> {
         let lock = LedgerLock::of(path)?;
+        Place::check(path)?;
+        Place::make(path)?;
         let db = Connection::open(path)?;
-        CheckedLedger::check(db, Some(path.to_path_buf()), Some(lock))
+        CheckedLedger::check(db, Some(Place::of(path)?), Some(lock))
     }
 
     /// Opens the ledger in `path` and retries while it is held. This is for tests that close a ledger and
@@ -89,7 +102,7 @@ impl CheckedLedger {
 
     pub(crate) fn check(
         db: Connection,
-        path: Option<PathBuf>,
+        place: Option<Place>,
         lock: Option<LedgerLock>,
     ) -> Result<CheckedLedger, LedgerFault> {
         assert!(rusqlite::version_number() >= MIN_SQLITE, "SQLite {}", rusqlite::version());
@@ -98,8 +111,11 @@ impl CheckedLedger {
         // The rules have more queries than are kept prepared by default.
         db.set_prepared_statement_cache_capacity(PREPARED);
         let is_new = is_empty(&db)?;
-        let mut ledger = Ledger { db, restored: Restored::default(), path, lock };
-        if !is_new {
+        let db = Db { connection: db, closes: Cell::new(false) };
+        let mut ledger = Ledger { db, restored: Restored::default(), place, lock };
+        if is_new {
+            ledger.check_new()?;
+        } else {
             ledger.restored = ledger.check_and_read()?;
         }
         Ok(CheckedLedger { ledger, is_new })
@@ -133,6 +149,9 @@ impl CheckedLedger {
             |row| row.get(0),
         )?;
         transaction.commit()?;
+        // From now on a copy without the write-ahead log says that it is one.
+        ledger.db.pragma(None, "wal_checkpoint", "TRUNCATE", |_| Ok(()))?;
+        ledger.db.closes.set(true);
         ledger.restored.epoch = epoch.into();
         Ok(ledger)
     }
@@ -141,10 +160,10 @@ impl CheckedLedger {
 impl Ledger {
     /// The file, if there is one.
     pub fn path(&self) -> Option<&Path> {
-        self.path.as_deref()
+        self.place.as_ref().map(Place::path)
     }
 
-    /// Closes the ledger so that SQLite leaves nothing beside its file. Returns the lock, if there is one.
+    /// Closes the ledger so that it is one file, and says so. Returns the lock, if there is one.
     ///
     /// # Errors
     ///
@@ -153,7 +172,8 @@ impl Ledger {
         let Ledger { db, lock, .. } = self;
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
         db.pragma(None, "wal_checkpoint", "TRUNCATE", |_| Ok(()))?;
-        db.close().map_err(|(_, error)| error)?;
+        db.closes.set(true);
+        drop(db);
         Ok(lock)
     }
 
@@ -182,6 +202,17 @@ impl Ledger {
         std::mem::take(&mut self.restored)
     }
 
+    /// Refuses a file that is not empty and has no tables, unless its first opening was broken off.
+    fn check_new(&self) -> Result<(), LedgerFault> {
+        let Some(path) = self.path() else { return Ok(()) };
+        if std::fs::metadata(path)?.len() == 0 || file_bytes(path)? > std::fs::metadata(path)?.len()
+        {
+            return Ok(());
+        }
+        let text = "it is a database with no tables, not a ledger; remove it to begin a new one";
+        Err(LedgerFault::Place(text.into()))
+    }
+
     /// Reads the content. Refuses files that are not ledgers, and ledgers that are not sound.
     fn check_and_read(&self) -> Result<Restored, LedgerFault> {
         let content = |text: String| Err(LedgerFault::Content(text));
@@ -205,6 +236,50 @@ impl Ledger {
         }
         self.read_back()
     }
+}
+
+impl Db {
+    /// Leaves all files as they are: they may be somebody else's now.
+    pub(crate) fn abandon(&self) -> Result<(), rusqlite::Error> {
+        self.closes.set(false);
+        self.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map(|_| ())
+    }
+}
+
+impl Deref for Db {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        &self.connection
+    }
+}
+
+#[cfg(test)]
+impl std::ops::DerefMut for Db {
+    fn deref_mut(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+}
+
+impl Drop for Db {
+    fn drop(&mut self) {
+        if self.closes.get() {
+            // While somebody else reads it, it stays two files, and is whole as two.
+            let _ = self.connection.pragma_update(None, "journal_mode", "DELETE");
+        }
+    }
+}
+
+/// The size of the ledger at `path`, with what SQLite keeps beside it.
+///
+/// # Errors
+///
+/// The system's, if there is no such file.
+pub fn file_bytes(path: &Path) -> std::io::Result<u64> {
+    let mut journal = path.as_os_str().to_owned();
+    journal.push("-wal");
+    let journal = std::fs::metadata(journal).map_or(0, |file| file.len());
+    Ok(std::fs::metadata(path)?.len() + journal)
 }
 
 /// The wall clock, in milliseconds since 1970. It only informs people.

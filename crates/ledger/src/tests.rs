@@ -183,17 +183,17 @@ fn every_opening_has_its_own_number() {
 fn the_thread_answers_until_it_fails_and_then_says_why() {
     let handle = spawn(ledger_with(&[]));
     let mut events = handle.events;
-    let mut answer = |command| {
+    let send = |command| {
         let request = LedgerRequest::Farm(Ticket(1), command);
         handle.requests.blocking_send(request).expect("the thread runs");
-        events.blocking_recv().expect("it answers")
     };
+    let mut event = || events.blocking_recv().expect("it answers");
 
-    assert!(matches!(
-        answer(range(0, 10, 7)),
-        LedgerEvent::Answered(Ticket(1), LedgerAnswer::Written)
-    ));
-    assert!(matches!(answer(range(0, 10, 7)), LedgerEvent::Failed(LedgerFault::Content(_))));
+    send(range(0, 10, 7));
+    assert!(matches!(event(), LedgerEvent::Committed { requests: 1, .. }));
+    assert!(matches!(event(), LedgerEvent::Answered(Ticket(1), LedgerAnswer::Written)));
+    send(range(0, 10, 7));
+    assert!(matches!(event(), LedgerEvent::Failed(LedgerFault::Content(_))));
 
     handle.thread.join().expect("it ended in peace");
     assert!(
@@ -325,11 +325,9 @@ fn a_flipped_bit_never_becomes_another_count() {
         let mut bytes = sound.clone();
         bytes[at] ^= 1 << (at % 8);
         fs::write(&path, &bytes).expect("it can be written");
-        match open(&path) {
-            Ok(mut ledger) => {
-                let found = ledger.take_restored();
-                assert!(found.epoch < 1 << 23, "byte {at}");
-                assert_eq!(what_counts(found.jobs), known, "byte {at}");
+        match CheckedLedger::open_again(&path) {
+            Ok(ledger) => {
+                assert_eq!(what_counts(ledger.jobs().to_vec()), known, "byte {at}");
             }
             Err(_) => {
                 refused += 1;
@@ -401,9 +399,11 @@ impl Pair {
             worker: worker.into(),
             machine: worker.into(),
             build: "1.2.3".into(),
+            backend: "portable".into(),
             instance: session.0,
             threads: 1,
             memory: 0,
+            memory_kills: 0,
             credit: 1000,
             holding: Vec::new(),
         };
@@ -496,7 +496,14 @@ fn ledger_with(commands: &[LedgerCommand]) -> Ledger {
     ledger
 }
 
-fn read(ledger: &Ledger) -> [RestoredJob; 1] {
+/// A ledger in the file `path`, with a job and a range.
+pub(crate) fn ledger_in(path: &Path) -> Ledger {
+    let ledger = open(path).expect("it opens");
+    ledger.apply(&[new_job(), range(0, 10, 7)]).expect("it is written");
+    ledger
+}
+
+pub(crate) fn read(ledger: &Ledger) -> [RestoredJob; 1] {
     let jobs = ledger.read_back().expect("it can be read").jobs;
     jobs.try_into().expect("it has one job")
 }

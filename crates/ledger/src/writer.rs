@@ -1,6 +1,7 @@
 //! The one thread that writes: whatever has queued up goes into one transaction.
 
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use farm::{LedgerAnswer, LedgerCommand, Ticket, rules};
 use tokio::sync::{mpsc, oneshot};
@@ -20,11 +21,20 @@ pub enum LedgerRequest {
     Farm(Ticket, LedgerCommand),
     /// A change of the credentials; the answer comes when it is durable.
     Credential(CredentialChange, oneshot::Sender<()>),
+    /// Whether the ledger's file is still there, which is looked at before every commit too. It has no answer.
+    Look,
 }
 
 /// What the ledger answers to the farm, in the order in which it was asked.
 #[derive(Debug)]
 pub enum LedgerEvent {
+    /// So many requests became durable together. Their answers follow.
+    Committed {
+        /// Number of requests in the transaction.
+        requests: usize,
+        /// How long it took, from the first look at its rows until the disk had it.
+        took: Duration,
+    },
     /// The answer to the command with this ticket.
     Answered(Ticket, LedgerAnswer),
     /// The last word: the ledger is closed.
@@ -49,21 +59,29 @@ pub fn spawn(ledger: Ledger) -> LedgerHandle {
     let write = move || {
         let mut batch = Vec::new();
         while queue.blocking_recv_many(&mut batch, MAX_BATCH) > 0 {
+            let began = Instant::now();
             // If nobody listens any more, whoever asked has gone, and needs no answer.
-            match ledger.serve(&batch) {
-                Ok(done) => batch.drain(..).zip(done).for_each(|(request, answer)| match request {
-                    LedgerRequest::Farm(ticket, _) => {
-                        let _ = answers.send(LedgerEvent::Answered(ticket, answer));
-                    }
-                    LedgerRequest::Credential(_, asked) => {
-                        let _ = asked.send(());
-                    }
-                }),
+            let done = match ledger.serve(&batch) {
+                Ok(done) => done,
                 Err(fault) => {
                     let _ = answers.send(LedgerEvent::Failed(fault));
                     return;
                 }
-            }
+            };
+            let (requests, took) = (batch.len(), began.elapsed());
+            let _ = answers.send(LedgerEvent::Committed { requests, took });
+            batch.drain(..).zip(done).for_each(|(request, answer)| match request {
+                LedgerRequest::Farm(ticket, _) => {
+                    let _ = answers.send(LedgerEvent::Answered(ticket, answer));
+                }
+                LedgerRequest::Credential(_, asked) => {
+                    let _ = asked.send(());
+                }
+                LedgerRequest::Look => {}
+            });
+        }
+        if let Err(fault) = ledger.close() {
+            let _ = answers.send(LedgerEvent::Failed(fault));
         }
     };
     let thread = std::thread::Builder::new()
@@ -78,7 +96,8 @@ impl Ledger {
     ///
     /// # Errors
     ///
-    /// [`LedgerFault`], if the ledger cannot be written, or if something does not fit its rows.
+    /// [`LedgerFault`], if the ledger cannot be written, if its file is gone, or if something does not fit its
+    /// rows.
     pub fn serve(&self, batch: &[LedgerRequest]) -> Result<Vec<LedgerAnswer>, LedgerFault> {
         let mut store = SqlStore(&self.db);
         let mut serve = |request: &LedgerRequest| match request {
@@ -86,7 +105,9 @@ impl Ledger {
             LedgerRequest::Credential(change, _) => {
                 credentials::change(&self.db, change).map(|()| LedgerAnswer::Written)
             }
+            LedgerRequest::Look => Ok(LedgerAnswer::Written),
         };
+        self.look()?;
         self.in_one_go(|| batch.iter().map(&mut serve).collect())
     }
 
@@ -94,7 +115,13 @@ impl Ledger {
     pub fn apply(&self, commands: &[LedgerCommand]) -> Result<Vec<LedgerAnswer>, LedgerFault> {
         let mut store = SqlStore(&self.db);
         let mut execute = |command| rules::execute(&mut store, command);
+        self.look()?;
         self.in_one_go(|| commands.iter().map(&mut execute).collect())
+    }
+
+    /// Whether its file is still there.
+    fn look(&self) -> Result<(), LedgerFault> {
+        self.place.as_ref().map_or(Ok(()), |place| place.look(&self.db))
     }
 
     /// Does several things in one transaction.

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use board::CutError;
 use executor::TooLittleMemory;
 use farm::{Held, JobId, JobState, Refusal};
-use ledger::{FaultKind, JoinError, LedgerError};
+use ledger::{FaultKind, JoinError, LedgerError, LedgerFault};
 use service::ServiceError;
 use service::local::LocalError;
 
@@ -178,6 +178,16 @@ pub enum Failure {
         path: PathBuf,
         /// The error of the disk.
         reason: String,
+    },
+    /// The ledger's name does not mean the file any more that was opened.
+    #[error("the ledger {}: {what} while it was in use; {rescued}", path.display())]
+    LedgerGone {
+        /// The name.
+        path: PathBuf,
+        /// What has become of the file.
+        what: &'static str,
+        /// Where everything that was accepted is, and what to do with it.
+        rescued: String,
     },
     /// The address to listen on cannot be bound.
     #[error(
@@ -353,7 +363,10 @@ impl Failure {
             Failure::LedgerHeld { .. } => 7,
             Failure::LedgerOfAnotherPlan { .. } => 8,
             Failure::LedgerCorrupt { .. } | Failure::NoLedger { .. } => 9,
-            Failure::LedgerOpen { .. } | Failure::LedgerWrite { .. } | Failure::Output { .. } => 10,
+            Failure::LedgerOpen { .. }
+            | Failure::LedgerWrite { .. }
+            | Failure::LedgerGone { .. }
+            | Failure::Output { .. } => 10,
             Failure::Listen { .. } => 11,
             Failure::Incompatible(_) | Failure::LedgerVersion { .. } => 12,
             Failure::NoTotal(..) | Failure::LedgerUnsettled { .. } | Failure::Incomplete(_) => 13,
@@ -397,6 +410,19 @@ fn way_out(ledger: Option<&Path>) -> String {
 impl From<LedgerError> for Failure {
     fn from(LedgerError { path, fault }: LedgerError) -> Failure {
         let reason = fault.to_string();
+        if let LedgerFault::Gone { what, rescued } = fault {
+            let rescued = match rescued {
+                Ok(file) => format!(
+                    "everything that was accepted is in {}: give it the ledger's name, and start again with \
+                     the same command",
+                    file.display()
+                ),
+                Err(reason) => format!(
+                    "what was accepted could not be saved ({reason}): restore a copy, or start again"
+                ),
+            };
+            return Failure::LedgerGone { path, what, rescued };
+        }
         match fault.kind() {
             FaultKind::Held => Failure::LedgerHeld { path },
             FaultKind::Damaged => Failure::LedgerCorrupt { path, reason },

@@ -37,6 +37,8 @@ mod list;
 mod local_methods;
 #[path = "cli/memory.rs"]
 mod memory;
+#[path = "cli/metrics.rs"]
+mod metrics;
 #[path = "cli/output.rs"]
 mod output;
 #[path = "cli/owners.rs"]

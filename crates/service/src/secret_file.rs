@@ -152,7 +152,8 @@ fn write_through(
     written
 }
 
-fn make_folder(path: &Path) -> io::Result<()> {
+/// Makes a folder that only its owner can enter, if there is none.
+pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);

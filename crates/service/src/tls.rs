@@ -28,8 +28,10 @@ pub(crate) use trust::{Trust, refusal};
 /// The name in the leaves of every farm's own authority. It resolves nowhere.
 const NAME: &str = "coordinator.queens.internal";
 const VERSIONS: &[&SupportedProtocolVersion] = &[&version::TLS13];
-/// What is spoken over TLS: HTTP/2.
-const ALPN: &[u8] = b"h2";
+/// What workers and clients speak over TLS.
+const HTTP_2: &[u8] = b"h2";
+/// What a coordinator speaks besides, for whoever reads its page or its figures.
+const HTTP_1: &[u8] = b"http/1.1";
 
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())

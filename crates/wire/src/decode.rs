@@ -3,9 +3,9 @@
 use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
     Ack, Across, AuditPolicy, AuditView, Commitment, Digest, Fingerprint, Held, Hello, Holding,
-    JobId, JobState, JobView, KernelName, LeaseId, Loan, LoanProof, Maker, Method, Origin, Party,
-    Plan, Problem, Range, Recount, Report, Slice, Suspect, Tally, TasksBlock, Verdict,
-    WorkerMessage, WorkerOrder,
+    JobId, JobState, JobView, KernelName, LeaseId, Loan, LoanProof, LostWorkers, Maker, Method,
+    Origin, Party, Plan, Problem, Range, Recount, Report, Slice, Suspect, Tally, TasksBlock,
+    Verdict, WorkerMessage, WorkerOrder,
 };
 
 use crate::v1::{self, work_request, work_response};
@@ -82,9 +82,11 @@ impl TryFrom<v1::Hello> for Hello {
             worker: name("worker", hello.worker)?,
             machine: name("machine", hello.machine)?,
             build: hello.build,
+            backend: hello.backend,
             instance: hello.instance,
             threads: hello.threads,
             memory: hello.memory,
+            memory_kills: hello.memory_kills,
             credit: hello.credit,
             holding: hello.holding.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
         })
@@ -327,6 +329,16 @@ impl TryFrom<v1::JobState> for JobState {
     }
 }
 
+impl TryFrom<v1::LostWorkers> for LostWorkers {
+    type Error = WireError;
+
+    fn try_from(lost: v1::LostWorkers) -> Result<Self, WireError> {
+        let v1::LostWorkers { owner, machine, processes, threads, memory, memory_kills } = lost;
+        let maker = Maker { owner: name("owner", owner)?, machine: name("machine", machine)? };
+        Ok(LostWorkers { maker, processes, threads, memory, memory_kills })
+    }
+}
+
 impl TryFrom<v1::Job> for JobView {
     type Error = WireError;
 
@@ -361,6 +373,7 @@ impl TryFrom<v1::Job> for JobView {
             audits_agreed: job.audits_agreed,
             poisoned: job.poisoned,
             poisoned_first: job.poisoned_first,
+            lost: job.lost.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
         })
     }
 }

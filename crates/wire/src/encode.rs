@@ -2,8 +2,9 @@
 
 use board::{MethodChoice, Square};
 use farm::{
-    Ack, Across, AuditPolicy, AuditView, Fingerprint, Held, JobState, JobView, LeaseId, Method,
-    Plan, Problem, Range, Suspect, TasksBlock, Verdict, WorkerMessage, WorkerOrder,
+    Ack, Across, AuditPolicy, AuditView, Fingerprint, Held, JobState, JobView, LeaseId,
+    LostWorkers, Maker, Method, Plan, Problem, Range, Suspect, TasksBlock, Verdict, WorkerMessage,
+    WorkerOrder,
 };
 
 use crate::v1;
@@ -59,7 +60,6 @@ impl From<MethodChoice> for v1::submit_request::Method {
 }
 
 impl From<WorkerMessage> for v1::WorkRequest {
-    /// The `backend` of a Hello stays empty: it is the program's to fill in.
     fn from(message: WorkerMessage) -> Self {
         use v1::work_request::Message;
         let message = match message {
@@ -83,10 +83,11 @@ impl From<farm::Hello> for v1::Hello {
             instance: hello.instance,
             threads: hello.threads,
             memory: hello.memory,
+            memory_kills: hello.memory_kills,
             credit: hello.credit,
             holding: hello.holding.into_iter().map(Into::into).collect(),
             build: hello.build,
-            backend: String::new(),
+            backend: hello.backend,
         }
     }
 }
@@ -241,6 +242,19 @@ impl From<Held> for v1::Held {
     }
 }
 
+impl From<LostWorkers> for v1::LostWorkers {
+    fn from(lost: LostWorkers) -> Self {
+        let LostWorkers {
+            maker: Maker { owner, machine },
+            processes,
+            threads,
+            memory,
+            memory_kills,
+        } = lost;
+        v1::LostWorkers { owner, machine, processes, threads, memory, memory_kills }
+    }
+}
+
 impl From<JobView> for v1::Job {
     fn from(job: JobView) -> Self {
         v1::Job {
@@ -264,6 +278,7 @@ impl From<JobView> for v1::Job {
             shards: job.slice.of(),
             poisoned: job.poisoned,
             poisoned_first: job.poisoned_first,
+            lost: job.lost.into_iter().map(Into::into).collect(),
             owner: job.origin.owner,
             key: job.origin.key,
         }

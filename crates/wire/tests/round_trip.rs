@@ -3,9 +3,9 @@
 use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
     Ack, Across, AuditPolicy, AuditView, Digest, Fingerprint, Held, Hello, Holding, JobId,
-    JobState, JobView, KernelName, LeaseId, Loan, LoanKind, LoanProof, Maker, Method, Origin, Plan,
-    Problem, Range, Recount, Report, Slice, Suspect, Tally, TasksBlock, Verdict, WorkerMessage,
-    WorkerOrder,
+    JobState, JobView, KernelName, LeaseId, Loan, LoanKind, LoanProof, LostWorkers, Maker, Method,
+    Origin, Plan, Problem, Range, Recount, Report, Slice, Suspect, Tally, TasksBlock, Verdict,
+    WorkerMessage, WorkerOrder,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -118,9 +118,11 @@ fn the_largest_messages_fit_the_limit() {
         worker: "w".repeat(128),
         machine: "m".repeat(128),
         build: "b".repeat(128),
+        backend: "k".repeat(128),
         instance: u64::MAX,
         threads: 4096,
         memory: u64::MAX,
+        memory_kills: u64::MAX,
         credit: u64::MAX,
         holding: vec![holding; Hello::MAX_HOLDINGS],
     });
@@ -254,16 +256,19 @@ fn message() -> impl Strategy<Value = WorkerMessage> {
 }
 
 fn hello() -> impl Strategy<Value = Hello> {
-    let names = ("[!-~]{1,128}", "[!-~]{1,128}", "[!-~]{0,128}");
-    let numbers = (any::<u64>(), 1..=4096u32, any::<u64>(), any::<u64>());
+    let names = ("[!-~]{1,128}", "[!-~]{1,128}", "[!-~]{0,128}", "[!-~]{0,128}");
+    let memory = (any::<u64>(), any::<u64>());
+    let numbers = (any::<u64>(), 1..=4096u32, memory, any::<u64>());
     (names, numbers, vec(holding(), 0..5)).prop_map(
-        |((worker, machine, build), (instance, threads, memory, credit), holding)| Hello {
+        |((worker, machine, build, backend), (instance, threads, memory, credit), holding)| Hello {
             worker,
             machine,
             build,
+            backend,
             instance,
             threads,
-            memory,
+            memory: memory.0,
+            memory_kills: memory.1,
             credit,
             holding,
         },
@@ -378,7 +383,7 @@ fn job() -> impl Strategy<Value = JobView> {
     ];
     let numbers = (any::<u64>(), any::<u64>(), any::<u128>(), any::<u64>());
     let sizes = (any::<u64>(), any::<u16>(), any::<u16>(), any::<u16>());
-    let poison = (any::<u64>(), vec(any::<u64>(), 0..=JobView::POISONED_NAMED));
+    let poison = (any::<u64>(), vec(any::<u64>(), 0..=JobView::POISONED_NAMED), lost());
     let origin = ("[!-~]{0,20}", prop::option::of("[!-~]{1,20}"))
         .prop_map(|(owner, key)| Origin { owner, key });
     let who = (origin, any::<i32>());
@@ -406,9 +411,20 @@ fn job() -> impl Strategy<Value = JobView> {
                 disputes: sizes.3.into(),
                 poisoned: poison.0,
                 poisoned_first: poison.1,
+                lost: poison.2,
             }
         },
     )
+}
+
+fn lost() -> impl Strategy<Value = Vec<LostWorkers>> {
+    let maker =
+        ("[!-~]{1,128}", "[!-~]{1,128}").prop_map(|(owner, machine)| Maker { owner, machine });
+    let numbers = (any::<u32>(), any::<u32>(), any::<u64>(), any::<u64>());
+    let one = (maker, numbers).prop_map(|(maker, (processes, threads, memory, memory_kills))| {
+        LostWorkers { maker, processes, threads, memory, memory_kills }
+    });
+    vec(one, 0..=JobView::LOST_NAMED)
 }
 
 fn audits() -> impl Strategy<Value = (Slice, Option<AuditPolicy>, u64, u64)> {

@@ -27,7 +27,7 @@ use crate::bare::median_ratio;
 use crate::coordinator::{HOSTILE, Sides, serving};
 use crate::idle_worker::{Booked, idle};
 use crate::print;
-use crate::process::{self, Hostile};
+use crate::process::{self, Beside};
 
 /// The job that the workers pretend to count.
 const PLAN: (u32, u32) = (30, 6);
@@ -177,7 +177,7 @@ async fn measure(
             let first = half(args, &endpoint, booked, None).await?;
             let words = ["demand", name, "--coordinator", address, "--token-file", token_file];
             let more = ["--connections", &connections, "--job", &job];
-            let hostile = Hostile::start(&[&words[..], &more].concat())?;
+            let hostile = Beside::start(&[&words[..], &more].concat())?;
             let second = half(args, &endpoint, booked, Some(&hostile)).await?;
             drop(hostile);
             let (used_by_it, seconds) = (second.hostile_seconds, second.seconds);
@@ -217,9 +217,9 @@ async fn half(
     args: &ClientsBenchArgs,
     endpoint: &Endpoint,
     booked: &Booked,
-    hostile: Option<&Hostile>,
+    hostile: Option<&Beside>,
 ) -> Result<Half> {
-    let processor = || hostile.map_or(0.0, Hostile::processor_seconds);
+    let processor = || hostile.map_or(0.0, Beside::processor_seconds);
     tokio::time::sleep(SETTLE).await;
     let (before, used, begun) =
         (booked.ranges.load(Ordering::Relaxed), processor(), Instant::now());

@@ -201,15 +201,17 @@ impl Worker {
             worker: format!("worker-{place}"),
             machine: format!("machine-{place}"),
             build: executor::BUILD.into(),
+            backend: backend.to_string(),
             instance: rand::random(),
             threads: 1,
             memory,
+            memory_kills: 0,
             credit: 1 << 16,
             report_ms: 1_000,
             resend_ms: 60_000,
         };
         let endpoint = coordinator.endpoint.clone();
-        let mut connector = GrpcConnector { endpoint, backend: backend.to_string() };
+        let mut connector = GrpcConnector { endpoint };
         let (stop, stopping) = watch::channel(false);
         let running = tokio::spawn(async move {
             let rules = LeaveRules::default();

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use farm::Problem;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufStream};
+use tokio::net::TcpStream;
 use wire::v1;
 use wire::v1::jobs_service_client::JobsServiceClient;
 
@@ -35,6 +37,9 @@ pub(crate) struct FarmBenchArgs {
     /// Measure each row over TLS too, in turns with plain text
     #[arg(long)]
     tls: bool,
+    /// Measure each row while somebody reads /metrics every second too, in turns with plain text
+    #[arg(long)]
+    metrics: bool,
     /// How often each row is measured; medians are shown, and the most memory
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     turns: u32,
@@ -51,26 +56,57 @@ pub(crate) struct FarmBenchArgs {
 pub(crate) async fn run(args: FarmBenchArgs) -> Result<()> {
     print("connections  over          tasks/s  durable results/s  coordinator MiB")?;
     for &connections in &args.connections {
-        let (mut plain, mut tls) = (Vec::new(), Vec::new());
+        let others = [Form::Tls, Form::Metrics].into_iter().filter(|form| form.is_wanted(&args));
+        let mut rows: Vec<(Form, Vec<Measured>)> =
+            [Form::Plain].into_iter().chain(others).map(|form| (form, Vec::new())).collect();
         for _ in 0..args.turns {
-            plain.push(measure(&args, PLAN, connections, false).await?);
-            if args.tls {
-                tls.push(measure(&args, PLAN, connections, true).await?);
+            for (form, turns) in &mut rows {
+                turns.push(measure(&args, PLAN, connections, *form).await?);
             }
         }
-        print_medians(connections, "plain text", &plain)?;
-        if args.tls {
-            print_medians(connections, "TLS", &tls)?;
-            print_ratios(&tls, &plain)?;
+        for (form, turns) in &rows {
+            print_medians(connections, form.name(), turns)?;
+            if *form != Form::Plain {
+                print_ratios(*form, turns, &rows[0].1)?;
+            }
         }
     }
     print("\ntasks in the plan  coordinator MiB, 10 connections")?;
     for plan in GROWING {
-        let measured = measure(&args, plan, 10, false).await?;
+        let measured = measure(&args, plan, 10, Form::Plain).await?;
         print(format!("{:>17}  {:>15}", measured.plan_tasks, mib(measured.memory_mib)))?;
     }
     print("")?;
     overhead::run(&args.overhead).await
+}
+
+/// How a row is measured.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// In plain text.
+    Plain,
+    /// Over TLS.
+    Tls,
+    /// In plain text, while somebody reads /metrics every second.
+    Metrics,
+}
+
+impl Form {
+    fn name(self) -> &'static str {
+        match self {
+            Form::Plain => "plain text",
+            Form::Tls => "TLS",
+            Form::Metrics => "/metrics",
+        }
+    }
+
+    fn is_wanted(self, args: &FarmBenchArgs) -> bool {
+        match self {
+            Form::Plain => true,
+            Form::Tls => args.tls,
+            Form::Metrics => args.metrics,
+        }
+    }
 }
 
 struct Measured {
@@ -96,15 +132,19 @@ fn print_medians(connections: u64, over: &str, turns: &[Measured]) -> Result<()>
 }
 
 /// Prints the medians of the turns' ratios, which a busy machine disturbs less than the figures.
-fn print_ratios(tls: &[Measured], plain: &[Measured]) -> Result<()> {
+fn print_ratios(form: Form, turns: &[Measured], plain: &[Measured]) -> Result<()> {
     let percent = |figure: fn(&Measured) -> f64| {
-        let [tls, plain] = [tls, plain].map(|turns| turns.iter().map(figure).collect::<Vec<_>>());
-        100.0 * median_ratio(&tls, &plain)
+        let [turns, plain] =
+            [turns, plain].map(|turns| turns.iter().map(figure).collect::<Vec<_>>());
+        100.0 * median_ratio(&turns, &plain)
     };
     print(format!(
         "{:>11}  {:<10}  {:>8.0}%  {:>16.0}%",
         "",
-        "TLS/plain",
+        match form {
+            Form::Tls => "TLS/plain",
+            Form::Plain | Form::Metrics => "read/not",
+        },
         percent(|turn| turn.tasks_per_second),
         percent(|turn| turn.results_per_second)
     ))
@@ -114,9 +154,9 @@ async fn measure(
     args: &FarmBenchArgs,
     (n, rows): (u32, u32),
     connections: u64,
-    tls: bool,
+    form: Form,
 ) -> Result<Measured> {
-    let coordinator = Coordinator::start(&args.folder, tls).await?;
+    let coordinator = Coordinator::start(&args.folder, form == Form::Tls).await?;
     let plan_tasks = submit(&coordinator, n, rows).await?;
     let booked = Arc::new(Booked::default());
     let credit = (65_536 / connections).max(256);
@@ -137,6 +177,10 @@ async fn measure(
     }
     tokio::time::sleep(Duration::from_secs(1)).await;
 
+    let reader = (form == Form::Metrics).then(|| {
+        let address = coordinator.endpoint.url().trim_start_matches("http://").to_string();
+        tokio::spawn(read_metrics(address))
+    });
     let before = read(&booked);
     let begun = Instant::now();
     tokio::time::sleep(Duration::from_secs(args.seconds)).await;
@@ -144,12 +188,33 @@ async fn measure(
     let seconds = begun.elapsed().as_secs_f64();
     let memory_mib = coordinator.memory_mib();
     workers.iter().for_each(tokio::task::JoinHandle::abort);
+    if let Some(reader) = reader {
+        anyhow::ensure!(!reader.is_finished(), "the metrics could not be read: {:?}", reader.await);
+        reader.abort();
+    }
     Ok(Measured {
         plan_tasks,
         tasks_per_second: (after.0 - before.0) as f64 / seconds,
         results_per_second: (after.1 - before.1) as f64 / seconds,
         memory_mib,
     })
+}
+
+/// Reads all metrics every second, over a connection that stays open like Prometheus'.
+async fn read_metrics(address: String) -> Result<()> {
+    let mut stream = BufStream::new(TcpStream::connect(&address).await?);
+    let mut every = tokio::time::interval(Duration::from_secs(1));
+    loop {
+        every.tick().await;
+        let request = format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\n\r\n");
+        stream.write_all(request.as_bytes()).await?;
+        stream.flush().await?;
+        let mut line = String::new();
+        while line.trim_end() != "# EOF" {
+            line.clear();
+            anyhow::ensure!(stream.read_line(&mut line).await? > 0, "the connection was closed");
+        }
+    }
 }
 
 /// Numbers of tasks and ranges that were acknowledged so far.

@@ -26,7 +26,7 @@ use testkit::hostile_worker::{Attack, Harm, Target, attack};
 
 use crate::coordinator::{Sides, serving};
 use crate::print;
-use crate::process::{self, Hostile};
+use crate::process::{self, Beside};
 use ledger::{CheckedLedger, Role};
 
 /// The jobs that the workers pretend to count. One is over in half a minute if nobody counts, so that there are more
@@ -166,7 +166,7 @@ async fn measure_rounds(
         let alone = measured(booked, time, None).await?;
         let words = ["attack", "--coordinator", address, "--token-file", token_file];
         let more = ["--connections", &connections, "--milliseconds", &milliseconds];
-        let hostile = Hostile::start(&[&words[..], &more].concat())?;
+        let hostile = Beside::start(&[&words[..], &more].concat())?;
         let beside = measured(booked, time, Some(&hostile)).await?;
         let said = hostile.said().await?;
         let numbers: Vec<u64> = said.split_whitespace().filter_map(|n| n.parse().ok()).collect();
@@ -197,19 +197,24 @@ async fn measure_rounds(
 }
 
 /// What honest workers got in a while.
-struct Measured {
-    results_per_second: f64,
+pub(crate) struct Measured {
+    pub(crate) results_per_second: f64,
     /// In a second of processor time of this process, in which the coordinator and the honest workers run.
-    results_per_processor_second: f64,
-    /// How many processors the hostile process took.
+    pub(crate) results_per_processor_second: f64,
+    /// How many processors the process beside it took.
     hostile_processors: f64,
 }
 
-async fn measured(booked: &Booked, time: Duration, hostile: Option<&Hostile>) -> Result<Measured> {
+/// Measures for `time`, after the farm has settled.
+pub(crate) async fn measured(
+    booked: &Booked,
+    time: Duration,
+    hostile: Option<&Beside>,
+) -> Result<Measured> {
     let now = || {
         let results = booked.ranges.load(Ordering::Relaxed) as f64;
         let own = process::processor_seconds(std::process::id());
-        (results, own, hostile.map_or(0.0, Hostile::processor_seconds))
+        (results, own, hostile.map_or(0.0, Beside::processor_seconds))
     };
     tokio::time::sleep(SETTLE).await;
     let (before, begun) = (now(), Instant::now());

@@ -42,14 +42,16 @@ pub(crate) async fn idle(
         worker: format!("idle-{instance:016x}"),
         machine: format!("idle-{instance:016x}"),
         build: BUILD.into(),
+        backend: "portable".into(),
         instance,
         threads: 1,
         memory: 0,
+        memory_kills: 0,
         credit,
         report_ms: 0,
         resend_ms: 3_600_000,
     });
-    let mut connector = GrpcConnector { endpoint, backend: "none".into() };
+    let mut connector = GrpcConnector { endpoint };
     let mut link = begin(&mut connector, &mut agent).await?;
     booked.welcomes.fetch_add(1, Ordering::Relaxed);
     let started = Instant::now();

@@ -5,7 +5,9 @@
 //! cargo run --release -p bench -- farm         throughput of a coordinator, and overhead of the farm on a laptop
 //! cargo run --release -p bench -- phases       where the time of the method halves goes
 //! cargo run --release -p bench -- threads      speed-up by further threads
+//! cargo run --release -p bench -- speedup      speed-up by further worker processes, by the rows that tasks have placed
 //! cargo run --release -p bench -- hostile      how much floods slow honest workers down
+//! cargo run --release -p bench -- page         what viewers of the live page cost the farm
 //! cargo run --release -p bench -- eta          how right the time left is that a count is said to take
 //! cargo run --release -p bench -- clients      how much clients that ask for much slow everybody else down
 //! ```
@@ -21,8 +23,11 @@ mod hostile;
 mod idle_worker;
 mod methods;
 mod overhead;
+mod page;
 mod phases;
+mod plot;
 mod process;
+mod speedup;
 mod threads;
 
 use std::fmt::Display;
@@ -51,6 +56,8 @@ enum BenchCommand {
     /// What a client that asks for much costs honest workers and an honest client: durable results a
     /// second and the time of a submission without and with it, in turns
     Clients(clients::ClientsBenchArgs),
+    /// What viewers of the live page cost the farm: durable results a second without and with them, in turns
+    Page(page::PageBenchArgs),
     /// Every method and counting loop on one core, side by side
     Methods(methods::MethodsBenchArgs),
     /// Where the time of the method halves goes
@@ -59,16 +66,25 @@ enum BenchCommand {
     Eta(eta::EtaArgs),
     /// A board by one thread and by several, side by side
     Threads(threads::ThreadsBenchArgs),
+    /// A farm of one worker process and of several, by the number of rows that tasks have placed: speed-up,
+    /// efficiency and the largest task's share
+    Speedup(speedup::SpeedupBenchArgs),
     /// One line of `methods`, in a process of its own
     #[command(hide = true)]
     Sample(methods::SampleArgs),
+    /// The viewers of `page`, in a process of their own
+    #[command(hide = true)]
+    Look(page::LookArgs),
     /// The hostile client of `clients`, in a process of its own
     #[command(hide = true)]
     Demand(clients::DemandArgs),
     /// The hostile workers of `hostile`, in a process of their own
     #[command(hide = true)]
     Attack(hostile::AttackArgs),
-    /// The coordinator of `farm`, in a process of its own
+    /// A worker of `speedup`, in a process of its own
+    #[command(hide = true)]
+    SpeedupWorker(speedup::SpeedupWorkerArgs),
+    /// The coordinator of `farm` and `speedup`, in a process of its own
     #[command(hide = true)]
     Coordinator(coordinator::CoordinatorArgs),
 }
@@ -81,12 +97,16 @@ async fn main() -> Result<()> {
         BenchCommand::Farm(args) => farm::run(args).await,
         BenchCommand::Hostile(args) => hostile::run(args).await,
         BenchCommand::Clients(args) => clients::run(args).await,
+        BenchCommand::Page(args) => page::run(args).await,
+        BenchCommand::Look(args) => page::look(args).await,
         BenchCommand::Eta(args) => eta::run(args).await,
         BenchCommand::Demand(args) => clients::flood(args).await,
         BenchCommand::Attack(args) => hostile::flood(args).await,
         BenchCommand::Methods(args) => methods::run(args),
         BenchCommand::Phases(args) => phases::run(&args),
         BenchCommand::Threads(args) => threads::run(&args),
+        BenchCommand::Speedup(args) => speedup::run(args).await,
+        BenchCommand::SpeedupWorker(args) => speedup::serve(args).await,
         BenchCommand::Sample(args) => methods::serve(&args),
         BenchCommand::Coordinator(args) => coordinator::run(args).await,
     }

@@ -81,15 +81,15 @@ impl Drop for Coordinator {
     }
 }
 
-/// Somebody hostile, in a process of its own. Dropping the value ends it.
-pub(crate) struct Hostile(Child);
+/// Somebody beside the farm, hostile or not, in a process of its own. Dropping the value ends it.
+pub(crate) struct Beside(Child);
 
-impl Hostile {
+impl Beside {
     /// Starts this program with these arguments.
-    pub(crate) fn start(arguments: &[&str]) -> Result<Hostile> {
+    pub(crate) fn start(arguments: &[&str]) -> Result<Beside> {
         let mut command = this_program()?;
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());
-        Ok(Hostile(command.spawn().context("it cannot be started")?))
+        Ok(Beside(command.spawn().context("it cannot be started")?))
     }
 
     /// Its processor time so far, in seconds of one processor, or 0 if the system does not tell.
@@ -108,7 +108,7 @@ impl Hostile {
     }
 }
 
-impl Drop for Hostile {
+impl Drop for Beside {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();

@@ -122,14 +122,34 @@ fn hostile_workers_are_measured_beside_honest_ones() {
 fn the_farm_is_measured_over_tls_beside_plain_text() {
     let scratch = tempfile::tempdir().expect("a temporary directory");
     let folder = scratch.path().to_str().expect("its name is text");
-    let words = ["farm", "--tls", "--connections", "3", "--seconds", "1", "--folder", folder];
+    let words =
+        ["farm", "--tls", "--metrics", "--connections", "3", "--seconds", "1", "--folder", folder];
     let text = bench(&[&words[..], &["--rounds", "1", "--n", "10"]].concat()).expect("it measures");
 
-    for over in ["plain text", "TLS"] {
+    for over in ["plain text", "TLS", "/metrics"] {
         let beginning = format!("          3  {over} ");
         let results =
             lines(&text, &beginning)[0].split_whitespace().rev().nth(1).map(str::parse::<f64>);
         assert!(results.is_some_and(|number| number.is_ok_and(|number| number > 0.0)), "{text}");
     }
     assert!(text.contains("TLS/plain"), "{text}");
+}
+
+#[test]
+fn a_farm_of_several_processes_is_compared_with_one() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let plot = path("speedup.svg");
+    let words = ["speedup", "--n", "8", "--rows", "0,2", "--processes", "1,3", "--rounds", "1"];
+    let more = ["--folder", &path(""), "--plot", &plot];
+    let text = bench(&[&words[..], &more].concat()).expect("it measures");
+
+    // The whole board is one task, and two rows have 42 fillings, mirror images left out.
+    assert_eq!(lines(&text, " 0         1       100.00%               1.0").len(), 2, "{text}");
+    assert_eq!(lines(&text, " 2        21").len(), 2, "{text}");
+    let drawn = std::fs::read_to_string(plot).expect("it was drawn");
+    assert!(drawn.starts_with("<svg") && drawn.contains("M = 2"), "{drawn}");
+
+    let refused = bench(&["speedup", "--processes", "2,4"]).expect_err("nothing to compare with");
+    assert!(refused.contains("begins with 1"), "{refused}");
 }

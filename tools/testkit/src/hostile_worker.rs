@@ -67,7 +67,7 @@ pub struct Harm {
 
 /// Attacks the coordinator at `endpoint`, which serves `target`, for ever.
 pub async fn attack(attack: Attack, endpoint: Endpoint, target: Target, harm: Arc<Harm>) {
-    let mut connector = GrpcConnector { endpoint: endpoint.clone(), backend: "none".into() };
+    let mut connector = GrpcConnector { endpoint: endpoint.clone() };
     loop {
         let began = match attack {
             Attack::Hellos => greet(&endpoint, hello(), 0, &harm).await,
@@ -130,9 +130,22 @@ pub async fn flood(attack: Attack, link: Link, target: &Target, harm: &Harm) {
 fn hello() -> Hello {
     let instance = rand::random();
     let worker = format!("hostile-{instance:016x}");
-    let (machine, build) = (worker.clone(), BUILD.into());
+    let (machine, build, backend) = (worker.clone(), BUILD.into(), "none".into());
     let (threads, memory, credit) = (1, 0, 0);
-    Hello { worker, machine, build, instance, threads, memory, credit, holding: Vec::new() }
+    let holding = Vec::new();
+    let memory_kills = 0;
+    Hello {
+        worker,
+        machine,
+        build,
+        backend,
+        instance,
+        threads,
+        memory,
+        memory_kills,
+        credit,
+        holding,
+    }
 }
 
 /// A Hello that claims as many held ranges as possible. None of them was lent.

@@ -26,18 +26,20 @@ impl<const USED: usize> Unit for Avx2<USED> {
         unsafe { pair(upper, lower, keys) }
     }
 
-    fn prefetch(self, keys: &[u64], starts: &[u16]) {
-        prefetch(keys, starts);
+    fn prefetch(self, upper: Quarter<'_>, lower: Quarter<'_>) {
+        prefetch(upper, lower);
+    }
+
+    fn prefetch_starts(self, first: &[u32], starts: &[u16]) {
+        prefetch_starts(first, starts);
     }
 
     fn reader(self, view: &View) -> ByBytes {
         ByBytes::new(view)
     }
 
-    fn read(self, keys: &[u64], reader: &ByBytes, records: &mut [u64]) {
-        for (key, record) in keys.iter().zip(records) {
-            *record = reader.read(*key);
-        }
+    fn read(self, keys: &mut [u64], reader: &ByBytes) {
+        keys.iter_mut().for_each(|key| *key = reader.read(*key));
     }
 
     fn words(self, items: &[u32], words: &mut [Word]) {
@@ -86,11 +88,19 @@ fn count_apart(item: u32, items: &[u32]) -> u64 {
     sums + rest.iter().filter(|other| **other & item == 0).count() as u64
 }
 
-/// Prefetches some cache lines from the start of both; every x86-64 processor can do that.
+/// Prefetches some cache lines from the start of each; every x86-64 processor can do that.
 ///
 /// It always takes the same number, because the end of a loop over the right number would be mispredicted.
-pub(crate) fn prefetch(keys: &[u64], starts: &[u16]) {
-    prefetch_lines::<6>(keys.as_ptr().cast());
+pub(crate) fn prefetch(upper: Quarter<'_>, lower: Quarter<'_>) {
+    prefetch_lines::<2>(upper.meet.as_ptr().cast());
+    prefetch_lines::<2>(upper.far.as_ptr().cast());
+    prefetch_lines::<6>(lower.meet.as_ptr().cast());
+    prefetch_lines::<6>(lower.far.as_ptr().cast());
+}
+
+/// Prefetches where the quarters of a set start.
+pub(crate) fn prefetch_starts(first: &[u32], starts: &[u16]) {
+    prefetch_lines::<1>(first.as_ptr().cast());
     prefetch_lines::<2>(starts.as_ptr().cast());
 }
 

@@ -9,7 +9,7 @@ mod tables;
 use std::arch::x86_64::*;
 
 use self::tables::{ACROSS, load_bytes};
-use super::avx2::prefetch;
+use super::avx2::{prefetch, prefetch_starts};
 use super::unit::{ENTRY_LANES, Entry, LANES, Quarter, Run, SIFT_PADDING, Sieve, Tables, Unit};
 use super::view::View;
 use super::word::Word;
@@ -34,8 +34,12 @@ impl<const USED: usize> Unit for Avx512<USED> {
         unsafe { pair(upper, lower, keys) }
     }
 
-    fn prefetch(self, keys: &[u64], starts: &[u16]) {
-        prefetch(keys, starts);
+    fn prefetch(self, upper: Quarter<'_>, lower: Quarter<'_>) {
+        prefetch(upper, lower);
+    }
+
+    fn prefetch_starts(self, first: &[u32], starts: &[u16]) {
+        prefetch_starts(first, starts);
     }
 
     fn reader(self, view: &View) -> Reader {
@@ -43,9 +47,9 @@ impl<const USED: usize> Unit for Avx512<USED> {
         Reader { from: *view.from(), used: view.used(), bytes }
     }
 
-    fn read(self, keys: &[u64], reader: &Reader, records: &mut [u64]) {
+    fn read(self, keys: &mut [u64], reader: &Reader) {
         // SAFETY: there is a `self`, so that `new` found the instructions that `read` enables.
-        unsafe { read(keys, reader, records) }
+        unsafe { read(keys, reader) }
     }
 
     fn leave_out(self, keys: &mut [u64], closed: u64) -> usize {
@@ -160,7 +164,7 @@ fn pair_held<const VECTORS: usize>(
 /// The bytes are stored one by one, and loaded as vectors. A load has to wait for stores that it spans, so
 /// there is a batch of keys between them.
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512bitalg")]
-fn read(keys: &[u64], reader: &Reader, records: &mut [u64]) {
+fn read(keys: &mut [u64], reader: &Reader) {
     const VECTORS: usize = 16;
     let across = load_bytes(&ACROSS);
     let used = _mm512_set1_epi64(reader.used as i64);
@@ -178,7 +182,7 @@ fn read(keys: &[u64], reader: &Reader, records: &mut [u64]) {
         }
         for (i, bytes) in batch.iter().enumerate() {
             let records_of = _mm512_permutexvar_epi8(across, load_keys(bytes, 0));
-            store_some_keys(records, start + KEYS * i, _mm512_and_si512(records_of, used));
+            store_some_keys(keys, start + KEYS * i, _mm512_and_si512(records_of, used));
         }
     }
 }

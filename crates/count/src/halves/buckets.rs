@@ -8,13 +8,8 @@ use std::ops::Range;
 
 use super::geometry::Code;
 use super::unit::{SIFT_PADDING, Sieve, Unit};
+use super::unsorted::Unsorted;
 use super::view;
-
-/// Half-boards as they are listed, before they are sorted.
-pub(crate) struct Unsorted {
-    records: Box<[u64]>,
-    len: usize,
-}
 
 /// A list of half-boards by bucket.
 pub(crate) struct Buckets {
@@ -46,41 +41,6 @@ const SOME: usize = 2;
 
 /// The number of items that are copied at a time.
 pub(crate) const STEP: usize = 16;
-
-impl Unsorted {
-    /// An empty list with room for `room` half-boards.
-    pub(crate) fn new(room: usize) -> Unsorted {
-        Unsorted { records: vec![0; room].into_boxed_slice(), len: 0 }
-    }
-
-    /// Starts a new list.
-    pub(crate) fn clear(&mut self) {
-        self.len = 0;
-    }
-
-    /// Appends the half-boards with these keys, for which there is room.
-    pub(crate) fn append<U: Unit>(&mut self, unit: U, keys: &[u64], reader: &U::Reader) {
-        assert!(keys.len() <= self.room_left(), "more half-boards than there is room for");
-        let range = self.len..self.len + keys.len();
-        self.len = range.end;
-        unit.read(keys, reader, &mut self.records[range]);
-    }
-
-    /// The half-boards' records.
-    pub(crate) fn records(&self) -> &[u64] {
-        &self.records[..self.len]
-    }
-
-    /// The number of half-boards.
-    pub(crate) fn len(&self) -> usize {
-        self.len
-    }
-
-    /// How many more half-boards there is room for.
-    pub(crate) fn room_left(&self) -> usize {
-        self.records.len() - self.len
-    }
-}
 
 impl Sorter {
     /// A sorter into buckets that are numbered by `bits` bits.

@@ -9,6 +9,7 @@
 use std::cmp::Reverse;
 
 /// The bits on which sampled pairs of an upper and a lower half-board meet.
+#[derive(Default)]
 pub(crate) struct Conflicts(Vec<u64>);
 
 impl Conflicts {
@@ -30,6 +31,11 @@ impl Conflicts {
         let pair =
             |i: u64| at(i, GOLDEN_SECTION, upper) & brought(at(i, SQUARE_ROOT_OF_TWO, lower));
         Conflicts((1..=count).map(pair).filter(|conflict| *conflict != 0).collect())
+    }
+
+    /// Adds the conflicts of other pairs.
+    pub(crate) fn extend(&mut self, others: Conflicts) {
+        self.0.extend(others.0);
     }
 
     /// Brings the `count` diagonals to the front on which most pairs meet that do not meet on one before.

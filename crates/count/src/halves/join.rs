@@ -28,12 +28,13 @@
 
 use std::ops::Range;
 
-use super::buckets::{Buckets, STEP, Sorter, Unsorted};
+use super::buckets::{Buckets, STEP, Sorter};
 use super::geometry::Code;
 use super::memory::Room;
 use super::phases::{Phase, Phases};
 use super::sum::Sum;
 use super::unit::{LANES, Lanes, Run, Tables, Unit};
+use super::unsorted::Unsorted;
 use super::view;
 use super::word::Word;
 

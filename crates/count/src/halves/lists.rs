@@ -11,18 +11,22 @@
 use board::full_mask;
 use board::halves::{Slice, Window};
 
-use super::buckets::Unsorted;
+use super::geometry::Geometry;
 use super::phases::{Phase, Phases};
-use super::quarters::{Area, By, ByNumber, Columns, Numbering, Place, Quarters};
+use super::quarters::{Area, By, ByNumber, Columns, Half, Numbering, Place, Quarters};
 use super::rectangles::{Rectangle, Rectangles};
-use super::unit::{PADDING, Unit};
+use super::unit::{Pair, Unit};
+use super::unsorted::Unsorted;
 use super::view::View;
 
-/// The number of half-boards that are collected before they are passed on.
+/// The number of half-boards that are collected before they are settled.
 const CHUNK: usize = 4096;
 
-/// The number of choices of columns whose quarters are looked up before they are paired.
-const BATCH: usize = 16;
+/// The number of choices of columns whose quarters are looked up before they are paired. On a large board pairing
+/// takes so long that looking up does not matter, and all half-boards of a batch need room.
+fn choices_at_a_time(n: u32) -> usize {
+    if n < 24 { 32 } else { 2 }
+}
 
 /// Which quarters are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +66,8 @@ pub(crate) struct Lists {
     choices: Vec<u32>,
     /// Those of the slice that was listed last.
     sliced: (Slice, Vec<u32>),
-    pending: Pending,
+    /// How the quarters' keys were read, if they were.
+    geometry: Option<Geometry>,
 }
 
 /// The quarters of a half-board whose queens take some columns.
@@ -79,23 +84,11 @@ struct Table {
     quarters: Quarters,
 }
 
-/// Half-boards that are not passed on yet.
-#[derive(Default)]
-struct Pending {
-    whole: Listed,
-    ties: Listed,
-}
-
-/// The keys of some half-boards; the first `len` are in use.
-#[derive(Default)]
-struct Listed {
-    keys: Vec<u64>,
-    len: usize,
-}
-
 /// Which half-boards are listed.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted {
+    /// The half of the board.
+    pub(crate) half: Half,
     /// The columns of their queens.
     pub(crate) set: u32,
     /// The window of their numbers.
@@ -104,16 +97,8 @@ pub(crate) struct Wanted {
     pub(crate) slice: Slice,
     /// Half-boards with all of these marks are left out, unless it is 0.
     pub(crate) closed: u64,
-    /// How their keys are read.
+    /// How their keys are read, unless the quarters' are read already.
     pub(crate) view: View,
-}
-
-/// A choice of columns for the upper quarter, and the numbers of both quarters' sets.
-#[derive(Clone, Copy, Default)]
-struct Found {
-    choice: usize,
-    above: usize,
-    below: usize,
 }
 
 /// What is left of a list that is made in parts.
@@ -148,7 +133,7 @@ impl Lists {
             next: 0,
             sliced: (Slice::WHOLE, choices.clone()),
             choices,
-            pending: Pending::default(),
+            geometry: None,
         };
         lists.placed.resize_with(kept.sets(n), || Placed {
             columns: 0,
@@ -159,6 +144,22 @@ impl Lists {
             lists.refill(0, full_mask(n) & !centre);
         }
         lists
+    }
+
+    /// Reads the keys of all quarters, which must be kept: no split has a code of its own.
+    pub(crate) fn read<U: Unit>(&mut self, unit: U, geometry: Geometry) {
+        assert_eq!(self.kept, Kept::All, "quarters that are placed anew are not read");
+        let (upper, lower) = (unit.reader(&geometry.upper), unit.reader(&geometry.lower));
+        for placed in &mut self.placed {
+            placed.upper.quarters.read(unit, &upper, &lower);
+            placed.lower.quarters.read(unit, &upper, &lower);
+        }
+        self.geometry = Some(geometry);
+    }
+
+    /// How the keys of all quarters were read, if they were.
+    pub(crate) fn geometry(&self) -> Option<Geometry> {
+        self.geometry
     }
 
     /// Places the quarters in the columns `set`, unless they are there, and returns their place in `placed`.
@@ -203,21 +204,27 @@ impl Lists {
         let place = self.place(set);
         phases.end(Phase::Quarters);
         let rectangles = Rectangles::new(window, self.n / 2);
-        let columns = columns(set);
-        let Lists { placed, choices, pending, .. } = self;
+        let columns = Ranked::new(set, self.n / 2);
+        let Lists { placed, choices, .. } = self;
         let Placed { upper, lower, .. } = &placed[place];
+        let mut listed = Unsorted::default();
         // Multiples of about the golden section of the list's length.
         let stride = (choices.len() * 8 / 13) | 1;
         let mut sample = Vec::new();
         for i in 0..wanted {
             let choice = choices[i * stride % choices.len()];
-            let (above, below) = split(set, &columns, choice, self.n / 2);
+            let (above, below) = columns.split(choice);
             let (above, below) = (upper.numbering.of(above), lower.numbering.of(below));
-            let (above, below) = (upper.quarters.of(above), lower.quarters.of(below));
-            pending.whole.append(unit, &rectangles.whole, above, below);
+            // Keys that are not read are those of either half.
+            let above = upper.quarters.of(above, Half::Upper);
+            let below = lower.quarters.of(below, Half::Upper);
+            for rectangle in &rectangles.whole {
+                let (upper, lower) = (above.get(&rectangle.upper), below.get(&rectangle.lower));
+                listed.pair(unit, &[Pair { upper, lower }]);
+            }
             // No choice is more than its part of the sample: half-boards of one choice are alike.
-            let listed = pending.whole.take();
-            sample.extend(thinned(listed, ENOUGH / wanted));
+            sample.extend(thinned(listed.keys(), ENOUGH / wanted));
+            listed.clear();
         }
         phases.end(Phase::Code);
         sample
@@ -239,12 +246,12 @@ impl Lists {
     ) -> Rest {
         whole.clear();
         ties.clear();
-        let Wanted { set, window, slice, closed, view } = wanted;
-        let reader = unit.reader(&view);
+        let Wanted { half: side, set, window, slice, closed, view } = wanted;
+        let reader = self.geometry.is_none().then(|| unit.reader(&view));
         let Rest::From(start) = rest else { return Rest::Nothing };
         let place = self.place(set);
         phases.end(Phase::Quarters);
-        let Lists { placed, choices, sliced, pending, looked_at, .. } = self;
+        let Lists { placed, choices, sliced, looked_at, .. } = self;
         if sliced.0 != slice {
             let all = full_mask(self.n / 2);
             let of_slice = choices.iter().copied().filter(|choice| slice.has(all, *choice));
@@ -254,34 +261,40 @@ impl Lists {
         let Placed { upper, lower, .. } = &placed[place];
         let half = self.n / 2;
         let rectangles = Rectangles::new(window, half);
-        let columns = columns(set);
-        // The first choice whose half-boards are pending.
+        let columns = Ranked::new(set, half);
+        let at_a_time = choices_at_a_time(self.n);
+        let mut batch = Batch::new(at_a_time);
+        // The first choice whose half-boards are not settled.
         let mut first = start;
-        let mut batch = [Found::default(); BATCH];
-        for from in (start..choices.len()).step_by(BATCH) {
-            // The quarters are paired later: otherwise half of the time would be spent waiting for them.
-            let mut found = 0;
-            for (i, &choice) in choices.iter().enumerate().skip(from).take(BATCH) {
-                let (above, below) = split(set, &columns, choice, half);
+        for from in (start..choices.len()).step_by(at_a_time) {
+            let end = choices.len().min(from + at_a_time);
+            batch.clear();
+            for &choice in &choices[from..end] {
+                let (above, below) = columns.split(choice);
                 if rectangles.may_hold((above.set & *looked_at).count_ones()) {
-                    let (above, below) = (upper.find(unit, above), lower.find(unit, below));
-                    batch[found] = Found { choice: i, above, below };
-                    found += 1;
+                    let (above, below) = (upper.numbering.of(above), lower.numbering.of(below));
+                    upper.quarters.prefetch_starts(unit, above);
+                    lower.quarters.prefetch_starts(unit, below);
+                    batch.sets.push((above, below));
                 }
             }
-            for &Found { choice, above, below } in &batch[..found] {
-                let (above, below) = (upper.quarters.of(above), lower.quarters.of(below));
-                pending.whole.append(unit, &rectangles.whole, above, below);
-                pending.ties.append(unit, &rectangles.ties, above, below);
-                if pending.whole.len >= CHUNK || pending.ties.len >= CHUNK {
-                    if !pending.pass_on(unit, closed, &reader, whole, ties) {
-                        return Rest::From(first);
-                    }
-                    first = choice + 1;
+            for &(above, below) in &batch.sets {
+                let above = upper.quarters.of(above, side);
+                let below = lower.quarters.of(below, side);
+                unit.prefetch(above.whole(), below.whole());
+                add_pairs(&mut batch.whole, &rectangles.whole, above, below);
+                add_pairs(&mut batch.ties, &rectangles.ties, above, below);
+            }
+            whole.pair(unit, &batch.whole);
+            ties.pair(unit, &batch.ties);
+            if whole.keys().len() >= CHUNK || ties.keys().len() >= CHUNK {
+                if !settle(unit, closed, reader.as_ref(), whole, ties) {
+                    return Rest::From(first);
                 }
+                first = end;
             }
         }
-        if pending.pass_on(unit, closed, &reader, whole, ties) {
+        if settle(unit, closed, reader.as_ref(), whole, ties) {
             Rest::Nothing
         } else {
             Rest::From(first)
@@ -289,56 +302,73 @@ impl Lists {
     }
 }
 
-impl Pending {
-    /// Passes all half-boards on if there is room, and drops them otherwise; returns whether there was room.
-    /// Empty lists always have room.
-    fn pass_on<U: Unit>(
-        &mut self,
-        unit: U,
-        closed: u64,
-        reader: &U::Reader,
-        whole: &mut Unsorted,
-        ties: &mut Unsorted,
-    ) -> bool {
-        if closed != 0 {
-            self.whole.len = unit.leave_out(&mut self.whole.keys[..self.whole.len], closed);
+/// Some choices of columns for the upper quarter. Their quarters are looked up in steps: otherwise half of the time
+/// would be spent waiting for them.
+struct Batch<'a> {
+    /// The numbers of both quarters' sets of columns, of the choices that may have half-boards.
+    sets: Vec<(usize, usize)>,
+    whole: Vec<Pair<'a>>,
+    ties: Vec<Pair<'a>>,
+}
+
+impl Batch<'_> {
+    /// Room for so many choices, each of which is in a few rectangles.
+    fn new(choices: usize) -> Self {
+        Batch {
+            sets: Vec::with_capacity(choices),
+            whole: Vec::with_capacity(3 * choices + 1),
+            ties: Vec::with_capacity(2 * choices + 1),
         }
-        let (keys, tied) = (self.whole.take(), self.ties.take());
-        let fits = keys.len() <= whole.room_left() && tied.len() <= ties.room_left();
-        assert!(fits || whole.len() + ties.len() > 0, "room for a chunk and a choice");
-        if fits {
-            whole.append(unit, keys, reader);
-            ties.append(unit, tied, reader);
-        }
-        fits
+    }
+
+    fn clear(&mut self) {
+        self.sets.clear();
+        self.whole.clear();
+        self.ties.clear();
     }
 }
 
-impl Listed {
-    fn append<U: Unit>(
-        &mut self,
-        unit: U,
-        rectangles: &[Rectangle],
-        upper: ByNumber<'_>,
-        lower: ByNumber<'_>,
-    ) {
-        for rectangle in rectangles {
-            let upper = upper.get(&rectangle.upper);
-            if upper.len == 0 {
-                continue;
-            }
-            let lower = lower.get(&rectangle.lower);
-            let room = self.len + upper.len * lower.len + PADDING;
-            if self.keys.len() < room {
-                self.keys.resize(room, 0);
-            }
-            self.len += unit.pair(upper, lower, &mut self.keys[self.len..]);
-        }
+/// Adds the pairs of quarters in these rectangles.
+#[inline]
+fn add_pairs<'a>(
+    pairs: &mut Vec<Pair<'a>>,
+    rectangles: &[Rectangle],
+    upper: ByNumber<'a>,
+    lower: ByNumber<'a>,
+) {
+    for rectangle in rectangles {
+        let pair = Pair { upper: upper.get(&rectangle.upper), lower: lower.get(&rectangle.lower) };
+        // Whether there are quarters is not predictable, so the pair is always added.
+        let len = pairs.len() + usize::from(pair.upper.len.min(pair.lower.len) > 0);
+        pairs.push(pair);
+        pairs.truncate(len);
     }
+}
 
-    fn take(&mut self) -> &[u64] {
-        &self.keys[..std::mem::take(&mut self.len)]
+/// Makes records of all keys if there is room, and drops these half-boards otherwise; returns whether there was
+/// room. Empty lists always have room.
+fn settle<U: Unit>(
+    unit: U,
+    closed: u64,
+    reader: Option<&U::Reader>,
+    whole: &mut Unsorted,
+    ties: &mut Unsorted,
+) -> bool {
+    if closed != 0 {
+        let left = unit.leave_out(whole.keys(), closed);
+        whole.keep(left);
     }
+    let fits = whole.fits() && ties.fits();
+    assert!(fits || whole.len() + ties.len() > 0, "room for a chunk and a choice");
+    for list in [whole, ties] {
+        if !fits {
+            list.keep(0);
+        } else if let Some(reader) = reader {
+            unit.read(list.keys(), reader);
+        }
+        list.settle();
+    }
+    fits
 }
 
 impl Table {
@@ -354,14 +384,6 @@ impl Table {
         let quarters = Quarters::new(nowhere, place, &numbering);
         Table { place, numbering, quarters }
     }
-
-    /// The number of a set of columns. Its quarters are prefetched.
-    #[inline]
-    fn find<U: Unit>(&self, unit: U, columns: Columns) -> usize {
-        let number = self.numbering.of(columns);
-        self.quarters.prefetch(unit, number);
-        number
-    }
 }
 
 /// At most `most` of the keys, from all over the list.
@@ -369,29 +391,44 @@ fn thinned(keys: &[u64], most: usize) -> impl Iterator<Item = u64> {
     keys.iter().copied().step_by(keys.len().div_ceil(most).max(1))
 }
 
-/// The bits of `set`, lowest first, followed by zeros.
-fn columns(mut set: u32) -> [u32; 16] {
-    std::array::from_fn(|_| {
-        let bit = set & set.wrapping_neg();
-        set ^= bit;
-        bit
-    })
+/// The columns of a set, by their ranks in it.
+struct Ranked {
+    set: u32,
+    half: u32,
+    /// The columns for each choice of the lowest ranks, and of the others.
+    low: [u32; 1 << LOW_RANKS],
+    high: [u32; 1 << LOW_RANKS],
 }
 
-/// The columns of the upper quarter, whose ranks in `set` are the bits of `choice`, and those of the lower one.
-fn split(set: u32, columns: &[u32; 16], choice: u32, half: u32) -> (Columns, Columns) {
-    let above = Columns { set: spread(choice, columns), ranks: choice };
-    (above, Columns { set: set ^ above.set, ranks: full_mask(half) ^ choice })
-}
+const LOW_RANKS: u32 = 7;
 
-/// The columns whose ranks are the bits of `choice`.
-fn spread(mut choice: u32, columns: &[u32; 16]) -> u32 {
-    let mut set = 0;
-    while choice != 0 {
-        set |= columns[choice.trailing_zeros() as usize % 16];
-        choice &= choice - 1;
+impl Ranked {
+    fn new(set: u32, half: u32) -> Ranked {
+        let mut columns = set;
+        let mut table = |ranks: u32| {
+            let mut table = [0; 1 << LOW_RANKS];
+            for rank in 0..ranks {
+                let bit = columns & columns.wrapping_neg();
+                columns ^= bit;
+                let (lesser, rest) = table.split_at_mut(1 << rank);
+                for (with, lesser) in rest.iter_mut().zip(lesser.iter()) {
+                    *with = lesser | bit;
+                }
+            }
+            table
+        };
+        let low = table(half.min(LOW_RANKS));
+        let high = table(half.saturating_sub(LOW_RANKS));
+        Ranked { set, half, low, high }
     }
-    set
+
+    /// The columns of the upper quarter, whose ranks are the bits of `choice`, and those of the lower one.
+    #[inline]
+    fn split(&self, choice: u32) -> (Columns, Columns) {
+        let low = self.low[(choice & ((1 << LOW_RANKS) - 1)) as usize];
+        let above = Columns { set: low | self.high[(choice >> LOW_RANKS) as usize], ranks: choice };
+        (above, Columns { set: self.set ^ above.set, ranks: full_mask(self.half) ^ choice })
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use board::halves::KEPT_QUARTERS_MAX_N;
 
 use super::buckets::{Buckets, Sorter};
 use super::geometry::Code;
-use super::joiner::SAMPLED;
+use super::joiner::{SAMPLED, has_common_code};
 use super::lists::Kept;
 use super::marks::shares_lists;
 use super::quarters::Place;
@@ -106,12 +106,14 @@ fn fixed(n: u32, kept: Kept) -> u64 {
         let queens = match rows {
             0..=4 => rooks,
             5 => rooks / 2,
-            _ => rooks / 3,
+            _ => rooks * 3 / 11,
         };
-        // Two keys for each quarter. The starts of sets and numbers, which are in words of 32 bits at first.
-        (2 * 8 * queens + 4 * sets + (2 + 4) * (sets << rows), orders)
+        let keys = if has_common_code(n, kept) { 3 } else { 2 };
+        // The starts of sets and numbers are in words of 32 bits at first.
+        (keys * 8 * queens + 4 * sets + (2 + 4) * (sets << rows), orders)
     });
-    // At most a sixth of the pairs of quarters with given columns that rooks have.
+    // Where a choice of columns is paired, a list has room for all pairs of its quarters, at most a sixth of
+    // those that rooks have, and for the half-boards of the choices before it.
     let pairs = 2 * 8 * quarters[0].1 * quarters[1].1 / 6;
     let code = Code::of(n);
     // Both lists, the ties of the lower one, and the join's sorted ties.

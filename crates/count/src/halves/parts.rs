@@ -1,6 +1,6 @@
 //! The lists of a task, or parts of them, and the room to join them.
 
-use super::buckets::{Buckets, Sorter, Unsorted};
+use super::buckets::{Buckets, Sorter};
 use super::geometry::Code;
 use super::join::{Join, Lower, Upper};
 use super::lists::{Lists, Rest, Wanted};
@@ -8,6 +8,7 @@ use super::memory::Room;
 use super::phases::{Phase, Phases};
 use super::sum::Sum;
 use super::unit::Unit;
+use super::unsorted::Unsorted;
 
 /// The lists of a task, or parts of them.
 pub(crate) struct Parts<U: Unit> {

@@ -29,10 +29,8 @@ impl<const USED: usize> Unit for Portable<USED> {
         ByBytes::new(view)
     }
 
-    fn read(self, keys: &[u64], reader: &ByBytes, records: &mut [u64]) {
-        for (key, record) in keys.iter().zip(records) {
-            *record = reader.read(*key);
-        }
+    fn read(self, keys: &mut [u64], reader: &ByBytes) {
+        keys.iter_mut().for_each(|key| *key = reader.read(*key));
     }
 
     fn words(self, items: &[u32], words: &mut [Word]) {

@@ -11,6 +11,8 @@
 //! of columns, so that only pairs with different columns are compared. For its diagonals each quarter has
 //! two keys (`left` in the lower 32 bits, `right` in the upper 32): the diagonals as row H sees them, where
 //! those of two quarters must not meet, and as row M sees them, where the half-board has those of both.
+//! Where all splits have one code, the keys as row M sees them are replaced by their records, which differ for
+//! the upper and the lower half: the record of a half-board has the bits of both quarters' records.
 //!
 //! Quarters with equal columns are in the order of their *numbers*. A number has a bit for each row, the
 //! first row's highest, which is set if the row's queen stands in one of the columns that
@@ -37,17 +39,27 @@ pub(crate) struct Quarters {
     stride: usize,
     /// For each set the diagonals as row H sees them, and then those as row M sees them.
     keys: Vec<u64>,
+    /// The records for lower halves of the diagonals as row M sees them, once these are read. The records for
+    /// upper halves are in the place of their keys then.
+    lower_records: Vec<u64>,
+}
+
+/// Which half of the board a list is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Half {
+    Upper,
+    Lower,
 }
 
 /// Quarter-boards with equal columns.
 #[derive(Clone, Copy)]
 pub(crate) struct ByNumber<'a> {
-    /// The number of quarters.
-    len: usize,
     /// The number of quarters before each number, and at the end of all.
     starts: &'a [u16],
-    /// The diagonals as row H sees them, those as row M sees them, and padding.
-    keys: &'a [u64],
+    /// The diagonals as row H sees them, and padding.
+    meet: &'a [u64],
+    /// The diagonals as row M sees them, or their records, and padding.
+    far: &'a [u64],
 }
 
 /// Which rows of a half-board a quarter takes.
@@ -132,34 +144,58 @@ impl Quarters {
             keys[(before + *next + len) as usize] = far;
             *next += 1;
         });
-        Quarters { first, starts, stride: (1 << rows) + 1, keys }
+        Quarters { first, starts, stride: (1 << rows) + 1, keys, lower_records: Vec::new() }
     }
 
-    /// Prefetches the quarters with the `columns`-th set of columns, which are needed soon.
-    #[inline]
-    pub(crate) fn prefetch<U: Unit>(&self, unit: U, columns: usize) {
-        let keys = 2 * self.first[columns] as usize;
-        unit.prefetch(&self.keys[keys..], &self.starts[columns * self.stride..]);
+    /// Replaces the diagonals as row M sees them by their records. Keys are read only once.
+    pub(crate) fn read<U: Unit>(&mut self, unit: U, upper: &U::Reader, lower: &U::Reader) {
+        assert!(self.lower_records.is_empty(), "the keys are read already");
+        let len = self.first.last().map_or(0, |len| *len as usize);
+        self.lower_records = vec![0; len + PADDING];
+        for set in self.first.windows(2) {
+            let (first, end) = (set[0] as usize, set[1] as usize);
+            let far = &mut self.keys[first + end..2 * end];
+            self.lower_records[first..end].copy_from_slice(far);
+            unit.read(far, upper);
+        }
+        unit.read(&mut self.lower_records[..len], lower);
     }
 
-    /// The quarters with the `columns`-th set of columns.
+    /// Prefetches where the quarters with the `columns`-th set of columns start.
     #[inline]
-    pub(crate) fn of(&self, columns: usize) -> ByNumber<'_> {
+    pub(crate) fn prefetch_starts<U: Unit>(&self, unit: U, columns: usize) {
+        unit.prefetch_starts(&self.first[columns..], &self.starts[columns * self.stride..]);
+    }
+
+    /// The quarters with the `columns`-th set of columns, for lists of a half.
+    #[inline]
+    pub(crate) fn of(&self, columns: usize, half: Half) -> ByNumber<'_> {
         let (first, end) = (self.first[columns] as usize, self.first[columns + 1] as usize);
         let starts = &self.starts[columns * self.stride..][..self.stride];
-        ByNumber { len: end - first, starts, keys: &self.keys[2 * first..2 * end + PADDING] }
+        let far = match half {
+            Half::Lower if !self.lower_records.is_empty() => {
+                &self.lower_records[first..end + PADDING]
+            }
+            _ => &self.keys[first + end..2 * end + PADDING],
+        };
+        ByNumber { starts, meet: &self.keys[2 * first..2 * end + PADDING], far }
     }
 }
 
 impl<'a> ByNumber<'a> {
+    /// All quarters.
+    #[inline]
+    pub(crate) fn whole(self) -> Quarter<'a> {
+        Quarter { len: self.meet.len() - PADDING, meet: self.meet, far: self.far }
+    }
+
     /// The quarters with a number in `numbers`, at most 2^rows.
     #[inline]
     pub(crate) fn get(self, numbers: &Range<u32>) -> Quarter<'a> {
         let start = usize::from(self.starts[numbers.start as usize]);
         let end = usize::from(self.starts[numbers.end as usize]);
-        let (meet, far) = (&self.keys[start..], &self.keys[self.len + start..]);
-        let padded = end - start + PADDING;
-        Quarter { len: end - start, meet: &meet[..padded], far: &far[..padded] }
+        let padded = start..end + PADDING;
+        Quarter { len: end - start, meet: &self.meet[padded.clone()], far: &self.far[padded] }
     }
 }
 

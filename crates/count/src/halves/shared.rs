@@ -28,6 +28,7 @@ use super::lists::{Lists, Rest, Wanted};
 use super::marks::{LOWER_MARKS, UPPER_MARKS};
 use super::parts::Parts;
 use super::phases::Phase;
+use super::quarters::Half;
 use super::unit::{Sieve, Unit};
 use super::view::{self, View};
 
@@ -113,7 +114,7 @@ impl Block {
             // row's queen. The half-boards at the bound are ties, and none of them counts.
             let half = n / 2;
             let window = Window { below: -1, above: 1 << (half - 1 - split.trailing_ones()) };
-            list(n, split, window, self.geometry.upper, lists, parts)?;
+            list(n, Half::Upper, split, window, self.geometry.upper, lists, parts)?;
             self.upper = Some((split, parts.sorter.sorted(&parts.whole)));
         }
         Ok(())
@@ -129,7 +130,7 @@ impl Block {
     ) -> Result<(), TooLong> {
         if !self.lower.contains_key(&others) {
             let all = Window { below: -1, above: 1 << (n / 2) };
-            list(n, others, all, self.geometry.lower, lists, parts)?;
+            list(n, Half::Lower, others, all, self.geometry.lower, lists, parts)?;
             let len = parts.whole.len();
             if self.kept + len > room {
                 self.kept = 0;
@@ -146,6 +147,7 @@ impl Block {
 /// centre row.
 fn list<U: Unit>(
     n: u32,
+    half: Half,
     set: u32,
     window: Window,
     view: View,
@@ -154,7 +156,8 @@ fn list<U: Unit>(
 ) -> Result<(), TooLong> {
     // With the queen next to the centre no half-board counts.
     let squares = !set & ((1 << (n / 2 - 1)) - 1);
-    let wanted = Wanted { set, window, closed: u64::from(squares) << n, view, slice: Slice::WHOLE };
+    let closed = u64::from(squares) << n;
+    let wanted = Wanted { half, set, window, slice: Slice::WHOLE, closed, view };
     let Parts { unit, whole, ties, phases, .. } = parts;
     let rest = lists.list(*unit, wanted, Rest::ALL, whole, ties, phases);
     phases.end(Phase::Lists);

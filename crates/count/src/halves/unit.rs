@@ -15,15 +15,17 @@ pub(crate) trait Unit: Copy {
     /// returns their number. `keys` has room for every pair and for [`PADDING`] more.
     fn pair(self, upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize;
 
-    /// Prefetches the cache lines that hold quarters: the keys from the first of `keys` on, and the `starts`
-    /// of their numbers.
-    fn prefetch(self, _keys: &[u64], _starts: &[u16]) {}
+    /// Prefetches the cache lines that hold the keys of quarters.
+    fn prefetch(self, _upper: Quarter<'_>, _lower: Quarter<'_>) {}
+
+    /// Prefetches the cache lines that tell where quarters start.
+    fn prefetch_starts(self, _first: &[u32], _starts: &[u16]) {}
 
     /// Prepares a view.
     fn reader(self, view: &View) -> Self::Reader;
 
-    /// Writes the record of each key.
-    fn read(self, keys: &[u64], reader: &Self::Reader, records: &mut [u64]);
+    /// Replaces each key by its record.
+    fn read(self, keys: &mut [u64], reader: &Self::Reader);
 
     /// Moves the keys that lack a bit of `closed` to the start, and returns their number. The contents after
     /// them are unspecified.
@@ -66,7 +68,7 @@ pub(crate) trait Unit: Copy {
 pub(crate) const PADDING: usize = 8;
 
 /// Some quarter-boards with equal columns: their keys, and [`PADDING`] more.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Quarter<'a> {
     /// The number of boards.
     pub(crate) len: usize,
@@ -74,6 +76,13 @@ pub(crate) struct Quarter<'a> {
     pub(crate) meet: &'a [u64],
     /// The diagonals as the row beyond the half-board sees them.
     pub(crate) far: &'a [u64],
+}
+
+/// Quarters whose half-boards are listed.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Pair<'a> {
+    pub(crate) upper: Quarter<'a>,
+    pub(crate) lower: Quarter<'a>,
 }
 
 /// The number of items beyond the end of what is sifted that may be written as part of a vector.
@@ -194,7 +203,7 @@ pub(crate) fn lanes_of_tails(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::halves::buckets::{Buckets, Sorter, Unsorted};
+    use crate::halves::buckets::{Buckets, Sorter};
     use crate::halves::geometry::Code;
     use crate::halves::join::{Join, Lower, Upper};
     use crate::halves::lists::Kept;
@@ -202,6 +211,7 @@ mod tests {
     use crate::halves::phases::Phases;
     use crate::halves::portable::Portable;
     use crate::halves::sum::Sum;
+    use crate::halves::unsorted::Unsorted;
     use crate::halves::view;
     #[cfg(target_arch = "x86_64")]
     use crate::halves::{avx2::Avx2, avx512::Avx512};
@@ -339,8 +349,17 @@ mod tests {
                 let mut list = Unsorted::new(ROOM);
                 let reader = unit.reader(view);
                 let (some, others) = keys.split_at(keys.len() / 3);
-                list.append(unit, some, &reader);
-                list.append(unit, others, &reader);
+                for keys in [some, others] {
+                    // Quarters of which one has no diagonals: every pair is a half-board.
+                    let none = [0; 1 + PADDING];
+                    let padded = [keys, &[0; PADDING]].concat();
+                    let upper = Quarter { len: 1, meet: &none, far: &none };
+                    let meet = vec![0; padded.len()];
+                    let lower = Quarter { len: keys.len(), meet: &meet, far: &padded };
+                    list.pair(unit, &[Pair { upper, lower }]);
+                    unit.read(list.keys(), &reader);
+                    list.settle();
+                }
                 list
             };
             let sort = |view: &View, keys: &[u64]| {
@@ -459,8 +478,8 @@ mod tests {
             let moves: Vec<(u32, u32)> = bits.into_iter().zip(places).collect();
             let view = View::new(moves.iter().copied());
             let keys: Vec<u64> = (0..97 + len).map(|_| random.next()).collect();
-            let mut records = vec![u64::MAX; keys.len()];
-            unit.read(&keys, &unit.reader(&view), &mut records);
+            let mut records = keys.clone();
+            unit.read(&mut records, &unit.reader(&view));
             for (key, record) in keys.into_iter().zip(records) {
                 let bit = |(bit, place): &(u32, u32)| (key >> bit & 1) << place;
                 assert_eq!(record, moves.iter().map(bit).sum::<u64>());

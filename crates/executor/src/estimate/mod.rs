@@ -276,7 +276,10 @@ mod tests {
         let effort =
             Effort { plan, backend: Backend::detect(), threads: 2, memory: 1 << 28, time, seed };
         // On a busy machine a short time may be over before a single task is counted.
-        let mut attempts = (0..20).map(|_| effort.estimate(cut.clone()).expect("it counts"));
+        let mut attempts = (0..20).map(|doublings| {
+            let effort = Effort { time: time * (1 << doublings), ..effort };
+            effort.estimate(cut.clone()).expect("it counts")
+        });
         attempts.find_map(|estimated| estimated).expect("tasks are short")
     }
 

@@ -83,6 +83,7 @@ impl Farm {
         job.audits.confirmed(report.range);
         job.overruns.counted(report.range);
         job.audits_agreed += 1;
+        self.stats.audits_agreed += 1;
         self.ack(session, &report, Verdict::Agreed);
         self.find_audits(report.job);
         self.finish_if_covered(report.job);

@@ -122,7 +122,7 @@ impl Farm {
         let disputes = job.disputes.iter();
         let mut open = disputes.filter(|(range, dispute)| {
             let waits = dispute.recount.is_none() && !dispute.settling;
-            let fits = range.len() <= session.room() || session.outstanding == 0;
+            let fits = session.has_room_for_recount(range.len());
             let is_others_turn = job.overruns.sets_back(**range, session.maker(), self.now);
             waits && fits && !is_others_turn && !dispute.has_voted(session.maker(), job.across())
         });
@@ -203,6 +203,7 @@ impl Farm {
         term: Term,
     ) {
         self.lend(session, lease, job, range, recount.is_some(), term);
+        self.stats.leases += 1;
         let (plan, fingerprint) = (self.jobs[&job].plan, self.jobs[&job].fingerprint);
         let kind = if recount.is_some() { LoanKind::Recount } else { LoanKind::Count };
         let owner = &self.sessions[&session].maker().owner;
@@ -254,6 +255,7 @@ impl Farm {
             } else if lease.recount && lease.term.end <= self.now {
                 self.overrun(id);
             }
+            self.stats.leases_expired += 1;
             self.revoke(id);
         }
     }

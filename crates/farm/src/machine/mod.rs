@@ -15,6 +15,8 @@ mod restore;
 mod results;
 mod sessions;
 mod staff;
+mod stats;
+mod survey;
 mod suspicions;
 mod trust;
 
@@ -29,11 +31,12 @@ use crate::job::Job;
 use crate::job_view::turn;
 use crate::lease::{Leases, Term};
 use crate::losses::Losses;
+use crate::lost::Lost;
 use crate::session::Session;
 use crate::{
     AuditView, Author, Distrusted, Effect, Event, IntervalSet, JobId, JobState, JobView, LeaseId,
     LedgerAnswer, LedgerCommand, LoanKey, Maker, Millis, Origin, Party, Report, RequestId,
-    SessionId, Ticket, WorkerView,
+    SessionId, Stats, Ticket, WorkerView,
 };
 
 /// The farm's few tunable times and sizes.
@@ -92,6 +95,7 @@ pub struct Farm {
     /// Parties that are not believed.
     distrusted: Distrusted,
     losses: Losses,
+    lost: Lost,
     /// Ends of disputes and decisions about trust on their way into the ledger. Which rows they leave is not known before they
     /// are there: until then nothing is said about covered ranges, and no job ends.
     settling: usize,
@@ -102,6 +106,7 @@ pub struct Farm {
     next_ticket: u64,
     /// Whether the set of workers that may count a job may have changed since somebody asked.
     staffing_changed: bool,
+    stats: Stats,
     effects: Vec<Effect>,
 }
 
@@ -203,11 +208,6 @@ impl Farm {
         jobs.map(|(&id, job)| self.view(id, job, &mut staff)).collect()
     }
 
-    /// How many workers are connected.
-    pub fn workers(&self) -> usize {
-        self.sessions.len()
-    }
-
     /// Whether [`stranded`](Farm::stranded) may say something else than when this was last asked:
     /// a worker or a running job came or went, or a loan was declined. Looking costs more.
     pub fn take_staffing_change(&mut self) -> bool {
@@ -271,6 +271,10 @@ impl Farm {
             audits_agreed: job.audits_agreed,
             poisoned: job.poisoned().len(),
             poisoned_first: named(job.poisoned()),
+            lost: match job.durable_state.is_over() {
+                true => Vec::new(),
+                false => self.lost.of(id).into_iter().take(JobView::LOST_NAMED).collect(),
+            },
         }
     }
 

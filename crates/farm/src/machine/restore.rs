@@ -6,9 +6,10 @@ use crate::costs::Costs;
 use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::losses::Losses;
+use crate::lost::Lost;
 use crate::{
     AuditPolicy, Distrusted, Held, IntervalSet, JobId, JobState, KernelName, Known, LoanKey,
-    Millis, Origin, Plan, Range, Slice, Spent, Vote,
+    Millis, Origin, Plan, Range, Slice, Spent, Stats, Vote,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -121,11 +122,13 @@ impl Farm {
             leases: Default::default(),
             distrusted: restored.distrusted,
             losses: Losses::default(),
+            lost: Lost::default(),
             settling: 0,
             pending: BTreeMap::new(),
             next_job: 1,
             next_lease: 0,
             next_ticket: 0,
+            stats: Stats::default(),
             staffing_changed: false,
             effects: Vec::new(),
         };

@@ -66,8 +66,9 @@ impl Farm {
         }
         let session = self.sessions.get_mut(&session_id).expect("callers looked");
         (session.missed, session.rests_until) = (0, None);
-        job.heard_at = self.now;
+        (session.heard_at, job.heard_at) = (self.now, self.now);
         if takes_off {
+            session.counted = session.counted.saturating_add(report.range.len());
             let threads = session.threads_for(job.thread_memory).max(1);
             job.measured(session_id, threads, report.range.len(), report.busy_us);
             let fresh = self.term(report.job, 1);
@@ -148,6 +149,7 @@ impl Farm {
         let job = self.jobs.get_mut(&report.job).expect("jobs are never removed");
         job.tasks_done += range.len();
         job.total = job.total.checked_add(tally.count.into()).expect("a total fits 128 bits");
+        self.stats.accepted(range.len(), report.busy_us);
         if audit {
             job.audits.want(Unaudited { range, maker, kernel });
             self.find_audits(report.job);
@@ -250,6 +252,7 @@ impl Farm {
             dispute.settling = true;
             self.settling += 1;
             let wrong: Vec<Party> = dispute.wrong(claim, across).into_iter().collect();
+            self.stats.proven_wrong += wrong.len() as u64;
             self.distrust(wrong.iter().cloned());
             let command = LedgerCommand::Settle { report, author, wrong };
             self.command(command, Pending::Settle { session, report });
@@ -289,6 +292,7 @@ impl Farm {
     }
 
     pub(super) fn ack(&mut self, session: SessionId, report: &Report, verdict: Verdict) {
+        self.stats.answered(verdict);
         if self.sessions.contains_key(&session) {
             self.effects.push(Effect::Ack { session, ack: Ack::of(report, verdict) });
         }

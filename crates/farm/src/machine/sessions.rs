@@ -10,12 +10,12 @@ use crate::{Dismissal, Effect, Hello, Holding, JobState, LeaseId, LoanTerms, Ses
 
 impl Farm {
     pub(super) fn joined(&mut self, id: SessionId, owner: String, hello: &Hello) {
-        let session = Session::new(owner, hello);
+        let session = Session::new(owner, hello, self.now);
         if !hello.holding.iter().all(|holding| self.has_lent_to(&session, holding)) {
             self.effects.push(Effect::Dismiss { session: id, reason: Dismissal::Unproven });
             return;
         }
-        self.clear_process(session.process());
+        self.clear_process(&session);
         let same = |earlier: &Session| earlier.process() == session.process();
         let earlier = self.sessions.iter().find(|(_, session)| same(session)).map(|(&id, _)| id);
         if let Some(earlier) = earlier {
@@ -109,6 +109,9 @@ impl Farm {
         if let Some(lent) = self.leases.get(lease).filter(whole) {
             let fresh = self.term(lent.job, 1);
             self.leases.renew(lease, fresh);
+            if let Some(session) = self.sessions.get_mut(&id) {
+                session.heard_at = self.now;
+            }
         }
     }
 

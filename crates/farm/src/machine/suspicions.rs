@@ -1,8 +1,10 @@
 //! Workers that are lost with what they hold, and tasks that may have killed them.
 
+use std::collections::BTreeSet;
+
 use super::Farm;
 use crate::job::Job;
-use crate::session::{Process, Session};
+use crate::session::Session;
 use crate::{Effect, JobId, LeaseId, Range, SessionId};
 
 impl Farm {
@@ -10,8 +12,15 @@ impl Farm {
     /// its worker. Recounts are no case of it: their tasks were counted once.
     pub(super) fn lost(&mut self, id: SessionId) {
         let Some(session) = self.sessions.get(&id) else { return };
+        self.stats.workers_lost += u64::from(!session.leaving);
         let process = session.process().clone();
         let leases = session.leases.iter().filter(|_| !session.leaving);
+        let jobs: BTreeSet<JobId> =
+            leases.clone().filter_map(|&lease| Some(self.leases.get(lease)?.job)).collect();
+        if !jobs.is_empty() {
+            let lost = self.lost.record(session, jobs);
+            self.effects.push(Effect::Lost(lost));
+        }
         let held: Vec<(JobId, Range)> = leases.flat_map(|&lease| self.first_count(lease)).collect();
         let suspected = |(job, range): &(JobId, Range)| self.jobs[job].suspected_within(*range);
         let alone = held.iter().map(suspected).sum::<u64>() == 1;
@@ -29,8 +38,9 @@ impl Farm {
     }
 
     /// A process that was taken for dead is there.
-    pub(super) fn clear_process(&mut self, process: &Process) {
-        self.jobs.values_mut().for_each(|job| job.clear_process(process));
+    pub(super) fn clear_process(&mut self, session: &Session) {
+        self.lost.came_back(session);
+        self.jobs.values_mut().for_each(|job| job.clear_process(session.process()));
     }
 
     /// A job that is resumed tries its poisoned tasks again.
@@ -38,6 +48,7 @@ impl Farm {
         if let Some(job) = self.jobs.get_mut(&id) {
             job.clear_suspicions();
             self.losses.clear();
+            self.lost.forget(id);
         }
     }
 

@@ -49,6 +49,26 @@ fn a_job_under_audit_needs_a_second_worker_with_another_kernel() {
 }
 
 #[test]
+fn a_worker_that_lowered_its_credit_is_asked_for_no_more_than_that() {
+    // Given: w2 had a larger credit once, and has time for three tasks now. Four wait for a recount.
+    let mut stage = Stage::new();
+    let [two, three] = [("w2", 100), ("w3", 3)].map(|(worker, credit)| stage.join(worker, credit));
+    for session in [two, three] {
+        stage.act(Event::CreditChanged { session, credit: 0 });
+    }
+    let job = stage.submit_audited(4);
+    let one = stage.join("w1", 0);
+    stage.report(one, report(job, plan(4), range(0, 4)));
+
+    stage.act(Event::CreditChanged { session: two, credit: 3 });
+    assert_eq!(stage.loans(two), []);
+
+    // Who never held more may be asked for more, if nobody else can.
+    stage.act(Event::CreditChanged { session: three, credit: 3 });
+    assert_eq!(stage.last_loan(three).range, range(0, 4));
+}
+
+#[test]
 fn nobody_audits_himself() {
     let (mut stage, job) = counted();
     stage.act(Event::CreditChanged { session: SessionId(1), credit: 100 });

@@ -212,9 +212,11 @@ pub fn hello(worker: &str, credit: u64) -> Hello {
         worker: worker.into(),
         machine: worker.into(),
         build: "1.0".into(),
+        backend: "portable".into(),
         instance,
         threads: 1,
         memory: 0,
+        memory_kills: 0,
         credit,
         holding: Vec::new(),
     }

@@ -65,6 +65,14 @@ impl CutArgs {
         self.method.is_some() || self.rows.is_some() || self.width.is_some()
     }
 
+    /// Ignores all environment variables.
+    pub(super) fn keep_words(&mut self, matches: &ArgMatches) {
+        let said = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+        self.method.take_if(|_| !said("method"));
+        self.rows.take_if(|_| !said("rows"));
+        self.width.take_if(|_| !said("width"));
+    }
+
     /// Gives the command line precedence: an environment variable that does not fit it is ignored. Among
     /// variables, QUEENS_METHOD has precedence.
     pub(super) fn prefer_words(&mut self, matches: &ArgMatches) {

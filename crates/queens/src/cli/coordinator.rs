@@ -83,7 +83,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     check_folder(&args.ledger)?;
     let keys = KeyFolder::beside(&args.ledger);
     let Door { access, tls, signs } = entrance.door(&keys)?;
-    let has_tls = tls.is_some();
+    let shown = tls.clone();
 
     // Health is served while the ledger is being read, and everything else afterwards.
     let (phase, phases) = watch::channel(Phase::Starting);
@@ -98,6 +98,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
         () = &mut asked => return Ok(()),
     };
     signs.write_join_strings(&keys, &ledger, &bound)?;
+    signs.write_monitor_folder(&keys, &ledger)?;
     let config = Config {
         lease_ms: args.lease_ms,
         lease_ttl_ms: args.lease_ttl_ms,
@@ -109,6 +110,8 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     let known = ledger.credentials().map_err(|fault| fault.at(Some(&args.ledger)))?;
     let (hub, handle) = Hub::new(config, loan_key(&keys)?, ledger);
     let mut hub = tokio::spawn(hub.run());
+    let has_tls = shown.is_some();
+    shown.into_iter().for_each(|tls| handle.show_certificate(tls));
     phase.send_replace(Phase::Serving(Credentials::new(&access, known), handle.clone()));
     let address_file = signs.write_address(&bound)?;
     let addresses = bound.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(", ");

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use board::Given;
 use board::squares::Square;
+use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
 use farm::{JobView, Slice};
 use serde::Serialize;
@@ -110,27 +112,32 @@ fn requests_to_stop(time_limit: Option<Duration>) -> impl Stream<Item = ()> + Un
     Box::pin(stop_signals().merge(futures_util::stream::once(end_of_time)))
 }
 
+impl CountArgs {
+    /// Keeps in mind whether threads were asked for in so many words, and gives the command line precedence over
+    /// environment variables that do not concern this count: those of how it is cut, and on a board that one plain search counts, those of ledgers and parts.
+    pub(super) fn prefer_words(&mut self, matches: &ArgMatches) {
+        self.wants_threads = self.counting.wants_threads(matches);
+        if self.n.each().all(|n| n <= Given::MAX_N) {
+            return self.cut.prefer_words(matches);
+        }
+        let said = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+        self.cut.keep_words(matches);
+        self.ledger.take_if(|_| !said("ledger"));
+        self.shard.take_if(|_| !said("shard"));
+        self.looking.take_if(|_| !said("looking"));
+    }
+}
+
 /// Counts the completions of these queens on a board whose rows do not fit words.
 async fn count_beyond_words(args: CountArgs, n: u32, queens: Vec<Square>) -> Result<(), Failure> {
-    if args.wants_threads
-        || args.ledger.is_some()
-        || args.cut.is_said()
-        || args.stats
-        || args.looking.is_some()
-    {
+    let keeps = args.ledger.is_some() || args.shard.is_some();
+    if args.wants_threads || keeps || args.cut.is_said() || args.stats || args.looking.is_some() {
         return Err(large_board::refuses_options());
     }
     let size = args.n.are_many().then_some(n);
     let output = ResultOutput::new(args.json, args.output)?.of_size(size);
     let counted = spawn_blocking(move || large_board::count(n, &queens, &output));
     counted.await.map_err(anyhow::Error::from)?
-}
-
-impl CountArgs {
-    /// Keeps in mind whether threads were asked for in so many words.
-    pub(super) fn note_threads(&mut self, matches: &ArgMatches) {
-        self.wants_threads = self.counting.wants_threads(matches);
-    }
 }
 
 /// Counts one board, or several, the smallest first.

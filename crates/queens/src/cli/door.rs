@@ -7,9 +7,11 @@ use std::str::FromStr;
 
 use clap::Args;
 use ledger::Ledger;
-use service::coordinator::{Access, worker_token};
+use service::coordinator::{Access, monitor_token, worker_token};
 use service::tls::{Authority, ServerTls};
-use service::{AddressFile, HostPort, HostPortError, JoinString, KeyFolder, Pin, Token};
+use service::{
+    AddressFile, HostPort, HostPortError, JoinString, KeyFolder, Pin, Token, write_monitor_folder,
+};
 
 use crate::failure::Failure;
 
@@ -33,6 +35,10 @@ pub(super) struct DoorArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["insecure", "tls_cert"],
           env = "QUEENS_WORKER_JOIN_FILE")]
     worker_join_file: Option<PathBuf>,
+    /// A folder for Prometheus: the coordinator writes the secret of a viewer into its file `token`, and the
+    /// certificate of its own authority into its file `authority.pem` [default: none is made]
+    #[arg(long, value_name = "FOLDER", env = "QUEENS_MONITOR_FOLDER")]
+    monitor_folder: Option<PathBuf>,
     /// The file that holds the coordinator's address while it serves, for --join-file of workers and clients
     /// that need no join string [default: none]
     #[arg(long, value_name = "FILE", env = "QUEENS_ADDRESS_FILE")]
@@ -73,6 +79,7 @@ pub(super) struct Entrance {
     is_open_to_others: bool,
     token: Option<Token>,
     encryption: Encryption,
+    monitor_folder: Option<PathBuf>,
     address_file: Option<PathBuf>,
     advertised: Advertise,
     /// Which of the addresses to listen on has the port that others are told.
@@ -99,6 +106,9 @@ pub(super) struct Door {
 /// The files that tell others how to reach the coordinator. They are written when it has its ledger, so that
 /// one that finds it taken does not overwrite those of the coordinator that serves.
 pub(super) struct Signs {
+    monitor_folder: Option<PathBuf>,
+    /// The certificate of the coordinator's own authority, as PEM.
+    authority: Option<String>,
     address_file: Option<PathBuf>,
     scheme: &'static str,
     advertised: Advertise,
@@ -146,6 +156,13 @@ impl DoorArgs {
                     listen[main]
                 )));
             }
+            _ if self.monitor_folder.is_some() && self.token_file.is_none() => {
+                return Err(Failure::Usage(
+                    "whoever can connect to this coordinator may read its /metrics, so that there is nothing to \
+                     write for Prometheus: leave --monitor-folder out, or give --tls or --token-file"
+                        .into(),
+                ));
+            }
             _ => Encryption::None,
         };
         let advertised = self.advertise.unwrap_or_else(|| {
@@ -156,8 +173,16 @@ impl DoorArgs {
             Advertise { host, port: None }
         });
         let token = self.token_file.as_deref().map(Token::read_or_make).transpose()?;
-        let address_file = self.address_file;
-        Ok(Entrance { is_open_to_others, token, encryption, address_file, advertised, main })
+        let (monitor_folder, address_file) = (self.monitor_folder, self.address_file);
+        Ok(Entrance {
+            is_open_to_others,
+            token,
+            encryption,
+            monitor_folder,
+            address_file,
+            advertised,
+            main,
+        })
     }
 }
 
@@ -168,8 +193,9 @@ impl Entrance {
     ///
     /// [`Failure::SecretFile`], if a file of the folder cannot be made or is of no use.
     pub(super) fn door(self, keys: &KeyFolder) -> Result<Door, Failure> {
-        let Entrance { is_open_to_others, token, encryption, address_file, advertised, main } =
-            self;
+        let Entrance { is_open_to_others, token, encryption, advertised, main, .. } = self;
+        let (monitor_folder, address_file) = (self.monitor_folder, self.address_file);
+        let mut certificate = None;
         let own_token = || {
             keys.create()?;
             Token::read_or_make(&keys.path("token"))
@@ -191,13 +217,22 @@ impl Entrance {
                 let authority = Authority::read_or_make(keys)?;
                 let join_file = join_file.unwrap_or_else(|| keys.path("join"));
                 let (pin, shown) = (authority.pin(), token.clone());
+                certificate = Some(authority.certificate_pem());
                 let joining = Joining { join_file, worker_join_file, token: shown, pin };
                 let tls = ServerTls::by_authority(authority)?;
                 (Access::Token(token), Some(tls), Some(joining))
             }
         };
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let signs = Signs { address_file, scheme, advertised, main, joining };
+        let signs = Signs {
+            monitor_folder,
+            authority: certificate,
+            address_file,
+            scheme,
+            advertised,
+            main,
+            joining,
+        };
         Ok(Door { access, tls, signs })
     }
 }
@@ -231,6 +266,24 @@ impl Signs {
             "a worker joins with `queens worker --join-file {}`, or with a copy of that file",
             worker_join_file.as_ref().unwrap_or(join_file).display()
         );
+        Ok(())
+    }
+
+    /// Writes the folder for Prometheus, if one is wanted. Its secret is that of a credential in `ledger`.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::SecretFile`], if a file cannot be written; [`Failure::LedgerWrite`] and its like, if the ledger
+    /// cannot be written.
+    pub(super) fn write_monitor_folder(
+        &self,
+        keys: &KeyFolder,
+        ledger: &Ledger,
+    ) -> Result<(), Failure> {
+        let Some(folder) = &self.monitor_folder else { return Ok(()) };
+        let token = monitor_token(keys, ledger)?;
+        write_monitor_folder(folder, &token, self.authority.as_deref())?;
+        tracing::info!("Prometheus reads /metrics with what is in {}", folder.display());
         Ok(())
     }
 

@@ -261,7 +261,9 @@ pub(super) async fn jobs(args: JobsArgs) -> Result<(), Failure> {
     let all = client.list().await?;
     let (listed, left_out) = args.chosen(&all);
     match args.list.format() {
-        ListFormat::Json => listed.iter().try_for_each(|job| output::print(show::json(job))),
+        ListFormat::Json => {
+            listed.iter().try_for_each(|job| output::print(show::json_among(job, &all)))
+        }
         ListFormat::Csv => show::table(&listed).print_csv(),
         ListFormat::Table => {
             show::table(&listed).lines().into_iter().try_for_each(output::print)?;
@@ -340,11 +342,11 @@ pub(super) async fn status(args: JobArgs) -> Result<(), Failure> {
     for_each(jobs, async |id| {
         let answer = client.jobs.get(v1::GetRequest { job: id.0 }).await;
         let job = client.job(answer.map(|answer| answer.into_inner().job))?;
-        if args.json {
-            return output::print(show::json(&job));
-        }
         let others =
             if show::may_wait_for_others(&job) { client.list().await? } else { Vec::new() };
+        if args.json {
+            return output::print(show::json_among(&job, &others));
+        }
         let between = if Some(id) == first { "" } else { "\n" };
         output::print(format_args!("{between}{}", show::details(&job, &others)))
     })

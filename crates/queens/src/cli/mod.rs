@@ -40,7 +40,6 @@ use std::process::ExitCode;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use self::args::CutArgs;
 use crate::compare;
 use crate::explain;
 use crate::failure::Failure;
@@ -145,12 +144,7 @@ fn started() -> Result<(), Failure> {
     let matches = words::read(words::prepared(Cli::command()))?;
     let usage = |error: clap::Error| Failure::Usage(words::sentence(&error));
     let mut cli = Cli::from_arg_matches(&matches).map_err(usage)?;
-    if let Command::Count(args) = &mut cli.command {
-        args.note_threads(innermost(&matches));
-    }
-    if let Some(cut) = cli.command.cut() {
-        cut.prefer_words(innermost(&matches));
-    }
+    cli.command.prefer_words(innermost(&matches));
     let serves = matches!(cli.command, Command::Coordinator(_) | Command::Worker(_));
     cli.log.start(serves);
     exit_on_panic();
@@ -163,13 +157,13 @@ fn innermost(matches: &ArgMatches) -> &ArgMatches {
 }
 
 impl Command {
-    /// The options that say how to cut a problem, if the command has such.
-    fn cut(&mut self) -> Option<&mut CutArgs> {
+    /// Gives the command line precedence over environment variables that do not fit it.
+    fn prefer_words(&mut self, matches: &ArgMatches) {
         match self {
-            Command::Count(args) => Some(&mut args.cut),
-            Command::Submit(args) => Some(&mut args.cut),
-            Command::Plan(args) => Some(&mut args.cut),
-            _ => None,
+            Command::Count(args) => args.prefer_words(matches),
+            Command::Submit(args) => args.cut.prefer_words(matches),
+            Command::Plan(args) => args.cut.prefer_words(matches),
+            _ => {}
         }
     }
 

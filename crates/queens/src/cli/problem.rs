@@ -13,6 +13,10 @@ pub(crate) struct ProblemArgs {
     /// What is counted [default: total, and completions where queens are given]
     #[arg(long, value_enum, env = "QUEENS_PROBLEM")]
     problem: Option<ProblemName>,
+    /// With the method rows: tasks are all ways to fill the first M rows, at most 5, mirror images too (8, 42, 140, 344
+    /// at N = 8). The total is counted as the completions of an empty board, which takes longer
+    #[arg(long)]
+    no_mirror: bool,
     #[command(flatten)]
     given: GivenArgs,
 }
@@ -36,7 +40,9 @@ impl ProblemArgs {
     /// The given queens of a board that is too large for words of 64 bits; `None` for any other problem.
     pub(super) fn beyond_words(&self, n: u32) -> Result<Option<Vec<Square>>, Failure> {
         match self.problem {
-            None | Some(ProblemName::Completions) if n > Given::MAX_N => self.given.read_for(n),
+            None | Some(ProblemName::Completions) if n > Given::MAX_N && !self.no_mirror => {
+                self.given.read_for(n)
+            }
             _ => Ok(None),
         }
     }
@@ -44,7 +50,17 @@ impl ProblemArgs {
     /// The problem on a board of size `n`.
     pub(crate) fn problem(&self, n: u32) -> Result<Problem, Failure> {
         let given = self.given.read_for(n)?;
+        if self.no_mirror
+            && (given.is_some() || !matches!(self.problem, None | Some(ProblemName::Total)))
+        {
+            return Err(Failure::Usage(
+                "--no-mirror is for the total, whose mirror images are left out otherwise: leave it out, or --problem \
+                 (QUEENS_PROBLEM), --given and --board"
+                    .into(),
+            ));
+        }
         let name = match (self.problem, &given) {
+            _ if self.no_mirror => ProblemName::Completions,
             (Some(name), None) => name,
             (None, None) => ProblemName::Total,
             (None | Some(ProblemName::Completions), Some(_)) => ProblemName::Completions,

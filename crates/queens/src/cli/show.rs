@@ -2,7 +2,7 @@
 
 use bytesize::ByteSize;
 use count::Answer;
-use farm::{AuditPolicy, AuditView, Held, JobState, JobView, Problem, Suspect};
+use farm::{AuditPolicy, AuditView, Held, JobState, JobView, LostWorkers, Problem, Suspect};
 use serde_json::{Value, json};
 
 use crate::answer;
@@ -13,6 +13,13 @@ use crate::table::Table;
 /// A job as a JSON object on one line. Counts are decimal strings, because they may exceed 2^53.
 pub(super) fn json(job: &JobView) -> String {
     object(job).to_string()
+}
+
+/// The same with what the job waits for; `others` are jobs of the same coordinator, if it may wait for them.
+pub(super) fn json_among(job: &JobView, others: &[JobView]) -> String {
+    let mut object = object(job);
+    object["waits_for"] = waits(job, others).into();
+    object.to_string()
 }
 
 /// A finished job as a JSON object on one line, with the numbers of the answer.
@@ -56,6 +63,7 @@ fn object(job: &JobView) -> Value {
         "audits_agreed": job.audits_agreed,
         "poisoned": job.poisoned,
         "poisoned_first": job.poisoned_first,
+        "lost": job.lost.iter().map(lost_object).collect::<Vec<_>>(),
     });
     if let Some(AuditView { share_ppm, across, commitment, revealed, .. }) = job.audit {
         object["audit_across"] = across.name().into();
@@ -160,7 +168,7 @@ fn waits(job: &JobView, others: &[JobView]) -> Option<String> {
 fn poison(job: &JobView) -> Option<String> {
     let named = job.poisoned_first.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
     let more = if job.poisoned > job.poisoned_first.len() as u64 { ", …" } else { "" };
-    let s = if job.poisoned == 1 { "" } else { "s" };
+    let s = plural(job.poisoned, "s");
     (job.poisoned > 0 && !job.state.is_over()).then(|| {
         format!(
             "{} task{s} ({named}{more}) with each of which three workers or more were lost; look into \
@@ -169,6 +177,45 @@ fn poison(job: &JobView) -> Option<String> {
             job.poisoned, job.id
         )
     })
+}
+
+fn lost_object(lost: &LostWorkers) -> Value {
+    let LostWorkers { maker, processes, threads, memory, memory_kills } = lost;
+    json!({
+        "owner": maker.owner,
+        "machine": maker.machine,
+        "processes": processes,
+        "threads": threads,
+        "memory_bytes": memory,
+        "memory_kills": memory_kills,
+    })
+}
+
+/// Each machine that keeps losing workers, and what to do about it.
+fn lost(job: &JobView) -> impl Iterator<Item = String> {
+    job.lost.iter().filter(|lost| lost.is_telling()).map(|lost| {
+        let &LostWorkers { ref maker, processes, threads, memory, memory_kills } = lost;
+        let (es, s) = (plural(processes.into(), "es"), plural(threads.into(), "s"));
+        let killed = match memory_kills {
+            0 => "if the system killed them for lack of memory, which their status 137 or an oom-kill in its log \
+                  shows,"
+                .to_string(),
+            kills => format!(
+                "the system has killed {kills} process{} there for lack of memory:",
+                plural(kills, "es")
+            ),
+        };
+        format!(
+            "{processes} worker process{es} of {maker} while counting, the last with {threads} thread{s} and {} for \
+             them; {killed} start its workers with less --memory, or allow them more",
+            size(memory)
+        )
+    })
+}
+
+/// The end of a word that stands for so many.
+fn plural(number: u64, end: &str) -> &str {
+    if number == 1 { "" } else { end }
 }
 
 /// Who submitted the job. Nobody knows that of jobs from before ledgers said so.
@@ -233,9 +280,11 @@ pub(super) fn remarks(jobs: &[JobView], all: &[JobView]) -> Vec<String> {
     let waiting = waiting.map(|(id, what)| format!("job {id} waits for {what}"));
     let poisons = jobs.iter().filter_map(|job| Some((job.id, poison(job)?)));
     let poisons = poisons.map(|(id, poison)| format!("job {id} lends no more of {poison}"));
+    let losses = jobs.iter().flat_map(|job| lost(job).map(|lost| (job.id, lost)));
+    let losses = losses.map(|(id, lost)| format!("job {id} lost {lost}"));
     let holds = jobs.iter().filter_map(|job| Some((job.id, held(job)?)));
     let holds = holds.map(|(id, reason)| format!("job {id} is held: {reason}"));
-    waiting.chain(poisons).chain(holds).collect()
+    waiting.chain(poisons).chain(losses).chain(holds).collect()
 }
 
 /// One job as text, one property a line; `others` are jobs of the same coordinator, if it may wait for them.
@@ -282,12 +331,13 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
         ));
     }
     lines.extend(poison(job).map(|poison| format!("poisoned  {poison}")));
+    lines.extend(lost(job).map(|lost| format!("lost      {lost}")));
     lines.join("\n")
 }
 
 #[cfg(test)]
 mod tests {
-    use farm::{JobId, Method, Origin, Plan, Problem};
+    use farm::{JobId, Maker, Method, Origin, Plan, Problem};
 
     use super::*;
 
@@ -314,7 +364,12 @@ mod tests {
             audits_agreed: 0,
             poisoned: 0,
             poisoned_first: Vec::new(),
+            lost: Vec::new(),
         }
+    }
+
+    fn remarked(job: &JobView) -> String {
+        remarks(std::slice::from_ref(job), &[]).concat()
     }
 
     #[test]
@@ -362,11 +417,30 @@ mod tests {
     fn poison_is_named_with_the_way_out() {
         let poisoned_first = vec![3, 14];
         let job = JobView { poisoned: 2, poisoned_first, ..job() };
-        let remarked = |job: &JobView| remarks(std::slice::from_ref(job), &[]).concat();
         for text in [details(&job, &[]), remarked(&job)] {
             let is_told = text.contains("2 tasks (3, 14)") && text.contains("`queens resume 1`");
             assert!(is_told && text.contains("--backend"), "{text}");
         }
         assert!(remarked(&JobView { poisoned: 9, ..job }).contains("(3, 14, …)"));
+    }
+
+    #[test]
+    fn machines_that_keep_losing_workers_are_named_with_the_way_out() {
+        let of = |machine: &str, processes, memory_kills| LostWorkers {
+            maker: Maker { owner: "rack7".into(), machine: machine.into() },
+            processes,
+            threads: 2,
+            memory: 150 << 20,
+            memory_kills,
+        };
+        let lost = vec![of("seen", 1, 3), of("often", 4, 0), of("once", 1, 0)];
+        let job = JobView { lost, ..job() };
+        for text in [details(&job, &[]), remarked(&job)] {
+            let seen = "1 worker process of rack7/seen while counting, the last with 2 threads and 150.0 MiB";
+            assert!(text.contains(seen) && text.contains("has killed 3 processes there"), "{text}");
+            assert!(text.contains("4 worker processes of rack7/often"), "{text}");
+            assert!(text.contains("oom-kill") && text.contains("less --memory"), "{text}");
+            assert!(!text.contains("rack7/once"), "it may have been switched off: {text}");
+        }
     }
 }

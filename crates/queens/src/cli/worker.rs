@@ -11,7 +11,7 @@ use super::client::CoordinatorArgs;
 use super::leaving::LeaveArgs;
 use super::signal::asked_to_stop;
 use crate::failure::Failure;
-use executor::BUILD;
+use executor::{BUILD, MemoryKills};
 use service::ServiceError;
 use service::worker::{GrpcConnector, WorkConfig, host_name, start_executor, work};
 
@@ -57,6 +57,17 @@ fn name(text: &str) -> anyhow::Result<String> {
     Ok(text.into())
 }
 
+/// Processes of this worker's control group that the system has killed for lack of memory, which the log says. It may
+/// have been this worker, before it was started again.
+fn memory_kills(memory: u64) -> u64 {
+    let Some(MemoryKills { processes, limit }) = executor::memory_kills() else { return 0 };
+    let (memory, limit) = (ByteSize(memory).display().iec(), ByteSize(limit).display().iec());
+    tracing::warn!(processes, %limit, %memory,
+        "the system has killed processes of this worker's control group for lack of memory: if it goes on, start \
+         workers with less --memory, or fewer of them, or allow the group more");
+    processes
+}
+
 pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     let endpoint = args.coordinator.endpoint()?;
     // A file that cannot be used is an error at once; a coordinator, or the file with its address, may come
@@ -72,14 +83,16 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     let name = args.name.unwrap_or_else(|| format!("{}-{:04x}", host_name(), instance >> 48));
     tracing::info!(name, threads, memory = %ByteSize(memory).display().iec(),
         backend = %executor.backend(), coordinator = endpoint.url(), "worker starts");
-    let mut connector = GrpcConnector { endpoint, backend: executor.backend().to_string() };
+    let mut connector = GrpcConnector { endpoint };
     let config = WorkConfig {
         worker: name,
         machine: args.machine.unwrap_or_else(host_name),
         build: BUILD.into(),
+        backend: executor.backend().to_string(),
         instance,
         threads: u32::try_from(threads.get()).unwrap_or(u32::MAX),
         memory,
+        memory_kills: memory_kills(memory),
         credit: args.credit,
         report_ms: args.report_ms,
         resend_ms: args.resend_ms,

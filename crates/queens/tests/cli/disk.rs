@@ -1,11 +1,11 @@
 //! Full and failing disks: no accepted count is lost, and the same command goes on afterwards.
 
 use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::process::{Process, queens, run};
+use crate::support::process::{Process, behind, queens, run};
+use crate::support::small_disk::SmallDisk;
 use crate::support::{Farm, Scratch};
 
 /// A board that takes seconds.
@@ -148,57 +148,6 @@ fn with_io_errors(calls: &str, first: u32, command: &Command) -> Command {
 fn can_inject() -> bool {
     let tried = with_io_errors("fsync", 1, &Command::new("true")).output();
     tried.is_ok_and(|output| output.status.success())
-}
-
-/// `command` as the last words of `front`, in the same environment.
-fn behind(front: &[&str], command: &Command) -> Command {
-    let mut whole = Command::new(front[0]);
-    whole.args(&front[1..]).arg(command.get_program()).args(command.get_args());
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => whole.env(name, value),
-            None => whole.env_remove(name),
-        };
-    }
-    whole
-}
-
-/// A file system that is soon full.
-struct SmallDisk(Scratch);
-
-impl SmallDisk {
-    const KIB: usize = 16 << 10;
-
-    fn mount() -> SmallDisk {
-        let disk = SmallDisk(Scratch::new());
-        let size = format!("size={}k", SmallDisk::KIB);
-        let mut mount = Command::new("mount");
-        run(mount.args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(disk.path(""))).success();
-        disk
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path(name)
-    }
-
-    /// Leaves room for so many KiB beside what is there already.
-    fn leave(&self, kib: u64) {
-        const BLOCK: [u8; 4096] = [0; 4096];
-        let mut ballast = File::create(self.path("ballast")).expect("there is room for a name");
-        let blocks = (0..).take_while(|_: &u64| ballast.write_all(&BLOCK).is_ok()).count();
-        let full = blocks as u64 * BLOCK.len() as u64;
-        ballast.set_len(full.saturating_sub(kib << 10)).expect("it becomes smaller");
-    }
-
-    fn empty(&self) {
-        std::fs::remove_file(self.path("ballast")).expect("it is there");
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("--lazy").arg(self.path("")).status();
-    }
 }
 
 /// A file system that promises more than the one that it lies on can keep.

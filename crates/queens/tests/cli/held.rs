@@ -1,16 +1,13 @@
 //! Totals that cannot be right: their jobs are held, and nobody is told that they are done.
 
 use std::fs;
-use std::time::Duration;
 
-use farm::{Agent, AgentConfig, KernelName, Loan, Millis, Part, Range, Tally, WorkerOrder};
 use serde_json::Value;
-use service::worker::{Connect, GrpcConnector, Link, LinkEnd};
+use service::worker::LinkEnd;
 use service::{Endpoint, Proofs};
-use tokio::runtime::Runtime;
-use tokio_stream::StreamExt;
 
-use crate::support::process::{queens, run, wait_until};
+use crate::support::liar::Liar;
+use crate::support::process::{queens, run};
 use crate::support::{Farm, Scratch};
 
 #[test]
@@ -18,7 +15,7 @@ fn a_worker_that_counts_42_does_not_make_42_a_total() {
     // Given: a worker that is lent all of N = 16, and says 42.
     let farm = Farm::new("", "");
     let coordinator = farm.start_coordinator();
-    let liar = Liar::start(&farm, |ordinal| if ordinal == 0 { 42 } else { 0 });
+    let liar = Liar::start(at(&farm), |ordinal| if ordinal == 0 { 42 } else { 0 });
 
     // When somebody waits for the total
     let waited = farm.client(&["submit", "16", "--wait"]);
@@ -78,7 +75,7 @@ fn a_count_that_no_task_can_have_ends_the_session_and_changes_nothing() {
     let farm = Farm::new("", "");
     let mut coordinator = farm.start_coordinator();
     farm.submit(14, 3, 0);
-    let liar = Liar::start(&farm, |_| u64::MAX);
+    let liar = Liar::start(at(&farm), |_| u64::MAX);
 
     coordinator.wait_for_line("its tasks cannot count so much");
 
@@ -142,70 +139,9 @@ fn the_seed_of_an_audit_is_told_when_the_job_is_over_and_was_committed_to() {
     assert_eq!(status()["audit_seed"], "987654321");
 }
 
-/// A worker that is lent its tasks like any other, and counts what it likes.
-struct Liar {
-    session: tokio::task::JoinHandle<LinkEnd>,
-    runtime: Runtime,
-}
-
-impl Liar {
-    fn start(farm: &Farm, count: fn(u64) -> u64) -> Liar {
-        let runtime = Runtime::new().expect("threads can be started");
-        let endpoint = Endpoint::new(&farm.url(), Proofs::default());
-        let session = runtime.spawn(lie(endpoint, count));
-        Liar { session, runtime }
-    }
-
-    fn end(self) -> LinkEnd {
-        wait_until("the session to end", || self.session.is_finished());
-        self.runtime.block_on(self.session).expect("it does not panic")
-    }
-}
-
-async fn lie(endpoint: Endpoint, count: fn(u64) -> u64) -> LinkEnd {
-    let mut agent = Agent::new(AgentConfig {
-        worker: "liar".into(),
-        machine: "liar".into(),
-        build: executor::BUILD.into(),
-        instance: 1,
-        threads: 1,
-        memory: 1 << 40,
-        credit: 1 << 16,
-        report_ms: 0,
-        resend_ms: 60_000,
-    });
-    let mut connector = GrpcConnector { endpoint, backend: "portable".into() };
-    let Link { mut orders, messages } = match connector.connect().await {
-        Ok(link) => link,
-        Err(end) => return end,
-    };
-    let _ = messages.send(agent.connected()).await;
-    loop {
-        let order = tokio::time::timeout(Duration::from_millis(100), orders.next()).await;
-        match order {
-            Ok(Some(Ok(WorkerOrder::Loan(loan)))) => {
-                agent.lent(loan);
-                let tasks = loan.range.start()..loan.range.end();
-                tasks.for_each(|task| agent.finished(Millis(0), part(loan, task, count(task))));
-            }
-            Ok(Some(Ok(WorkerOrder::Ack(ack)))) => agent.acked(&ack),
-            Ok(Some(Ok(WorkerOrder::Revoke(lease)))) => agent.revoked(lease),
-            Ok(Some(Ok(WorkerOrder::Welcome | WorkerOrder::Tasks(_)))) | Err(_) => {}
-            Ok(Some(Err(end))) => return end,
-            Ok(None) => return LinkEnd::Lost("the session is over".into()),
-        }
-        for message in agent.poll(Millis(1)) {
-            let _ = messages.send(message).await;
-        }
-    }
-}
-
-/// A task of a loan, with a count that fits its residue and its digest.
-fn part(loan: Loan, task: u64, count: u64) -> Part {
-    let range = Range::new(task, task + 1).expect("it has a task");
-    let tally = Tally::EMPTY.with(loan.fingerprint, task, count).expect("it is one count");
-    let kernel = KernelName::ALL[0];
-    Part { loan, range, tally, kernel, busy_us: 10 }
+/// The farm, for a liar.
+fn at(farm: &Farm) -> Endpoint {
+    Endpoint::new(&farm.url(), Proofs::default())
 }
 
 fn json(text: &str) -> Value {

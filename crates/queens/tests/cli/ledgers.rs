@@ -42,6 +42,47 @@ fn a_ledger_that_another_process_holds_is_refused() {
 }
 
 #[test]
+fn a_ledger_that_is_removed_under_a_coordinator_is_rescued() {
+    // Given a farm that has counted a job.
+    let farm = Farm::new("", "");
+    let mut coordinator = farm.start_coordinator();
+    let worker = farm.start_worker();
+    let job = farm.submit(9, 2, 0).to_string();
+    let total = || farm.client(&["watch", &job]).success();
+    assert!(total().contains(&vectors::total(9).to_string()));
+
+    // When its ledger is removed, the coordinator ends and says where everything is.
+    fs::remove_file(farm.ledger()).expect("it is there");
+    assert_eq!(coordinator.wait().code(), Some(10), "{}", coordinator.said());
+    let said = coordinator.said();
+    let rescued = farm.ledger().with_extension("db.rescued-1");
+    for words in ["it was removed or renamed while it was in use", &rescued.to_string_lossy()] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    worker.kill();
+
+    // Then the farm goes on with that file under the ledger's name.
+    fs::rename(&rescued, farm.ledger()).expect("it is there");
+    let coordinator = farm.start_coordinator();
+    assert!(total().contains(&vectors::total(9).to_string()));
+    coordinator.stop();
+}
+
+#[test]
+fn what_is_no_ledger_of_ones_own_is_refused() {
+    let farm = Farm::new("", "");
+    let coordinator = farm.start_coordinator();
+    let scratch = Scratch::new();
+    let copy = scratch.path("copy.db");
+    fs::copy(farm.ledger(), &copy).expect("it can be copied");
+    count(&["8"], &copy).refusal(10, &["copy.db-wal, are missing", "put that file beside it"]);
+    coordinator.stop();
+
+    fs::hard_link(farm.ledger(), scratch.path("two.db")).expect("it can have two names");
+    count(&["8"], farm.ledger()).refusal(10, &["2 names", "remove the other names"]);
+}
+
+#[test]
 fn damage_is_refused_and_not_made_worse() {
     let garbage = |path: &Path| fs::write(path, [0x5a; 8192]).expect("it can be written");
     let cut = |path: &Path| {
@@ -138,6 +179,7 @@ fn what_a_killed_process_left_is_not_touched_either() {
     let ledger = scratch.path("left.db");
     let wal = |path: &Path| PathBuf::from(format!("{}-wal", path.display()));
     let holder = Connection::open(&whole).expect("it opens");
+    holder.pragma_update(None, "journal_mode", "WAL").expect("it can");
     holder.execute_batch("UPDATE jobs SET total = total + 1").expect("it is a ledger");
     fs::copy(&whole, &ledger).expect("it can be copied");
     fs::copy(wal(&whole), wal(&ledger)).expect("it is in use");

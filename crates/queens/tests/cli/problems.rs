@@ -102,6 +102,55 @@ fn a_board_file_says_what_stands_or_what_is_wrong_with_it() {
     run(&mut queens(&["count", "4", "--board", name])).refusal(2, &["cannot read", name]);
 }
 
+/// A variable that is set for other counts must not refuse a board that one plain search counts.
+#[test]
+fn a_board_beyond_64_minds_the_command_line_alone() {
+    const N: usize = 66;
+    let solved = run(&mut queens(&["solve", "66", "--json"])).success();
+    let solved: Value = serde_json::from_str(solved.trim()).expect("it is JSON");
+    let columns = solved.as_array().map_or(&solved, |all| &all[0])["columns"].as_array();
+    let columns: Vec<u64> = columns
+        .expect("a placement")
+        .iter()
+        .map(|column| column.as_u64().expect("it is"))
+        .collect();
+    let row = |(row, column): (usize, &u64)| -> String {
+        let is_queen = |square: &usize| row < N - 2 && *square as u64 + 1 == *column;
+        (0..N).map(|square| if is_queen(&square) { 'Q' } else { '.' }).collect()
+    };
+    let rows: Vec<String> = columns.iter().enumerate().map(row).collect();
+    let scratch = Scratch::new();
+    let board = scratch.path("board");
+    std::fs::write(&board, rows.join("\n")).expect("it can be written");
+    let count = |words: &[&str]| {
+        let mut command = queens(&["count", "66", "--board"]);
+        command.arg(&board).args(words).env("QUEENS_LEDGER", scratch.path("ledger"));
+        command.env("QUEENS_METHOD", "rows").env("QUEENS_ROWS", "3").env("QUEENS_SHARD", "1/2");
+        run(&mut command)
+    };
+
+    assert_eq!(count(&[]).success(), "1\n");
+    assert!(!scratch.path("ledger").exists());
+    count(&["--method", "rows"]).refusal(2, &["one plain search", "--method"]);
+    count(&["--ledger", "here"]).refusal(2, &["--ledger"]);
+}
+
+#[test]
+fn without_mirroring_every_way_to_fill_the_first_rows_is_a_task() {
+    for (rows, tasks) in [("1", 8), ("2", 42), ("3", 140), ("4", 344)] {
+        let words = ["plan", "8", "--no-mirror", "--rows", rows, "--seconds", "0", "--json"];
+        let planned: Value =
+            serde_json::from_str(&run(&mut queens(&words)).success()).expect("it is JSON");
+        assert_eq!(planned["tasks"], tasks);
+        assert_eq!(count(&format!("8 --no-mirror --rows {rows}")), vectors::total(8).to_string());
+    }
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    let _worker = farm.start_worker();
+    let total = farm.client(&["submit", "8", "--no-mirror", "--rows", "2", "--wait"]).success();
+    assert_eq!(total, format!("{}\n", vectors::total(8)));
+}
+
 #[test]
 fn what_a_problem_does_not_have_is_refused() {
     let refused = |words: &str, code, ways: &[&str]| {
@@ -113,6 +162,9 @@ fn what_a_problem_does_not_have_is_refused() {
     refused("count 8 --given queen", 2, &["--given", "`queen` is no square"]);
     refused("count 8 --given a1 --problem toroidal", 2, &["--problem completions alone"]);
     refused("plan 65 --given a1", 2, &["size 65", "0 to 64"]);
+    refused("count 8 --no-mirror --problem toroidal", 2, &["--no-mirror is for the total"]);
+    refused("count 8 --no-mirror --given a1", 2, &["--no-mirror is for the total"]);
+    refused("count 8 --no-mirror --rows 6", 3, &["method rows, M up to 5"]);
     refused("count 40 --problem toroidal", 3, &["size 40", "0 to 32"]);
     refused("count 11 --problem toroidal --method halves", 3, &["toroidal N=11", "method rows"]);
     refused("count 4 --given b1,d2,a3 --rows 2", 3, &["up to 1"]);

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::client::{self, submit, total, wait_until_in_the_middle_of};
-use crate::docker::{USER, crash, docker, inspect, owner_and_mode, wait_for};
+use crate::docker::{USER, crash, docker, docker_succeeds, inspect, owner_and_mode, wait_for};
 use crate::farm::Farm;
 use crate::process;
 
@@ -147,6 +147,54 @@ fn workers_keep_to_narrow_limits_and_survive() {
     for worker in farm.containers("worker") {
         assert_eq!(inspect(&worker, "{{.State.OOMKilled}} {{.RestartCount}}"), "false 0");
     }
+}
+
+#[test]
+#[ignore = "needs Docker, root and the base image: deploy/README.md"]
+fn the_profile_for_monitoring_has_prometheus_watch_the_farm() {
+    // Any port: this machine may have a Prometheus of its own.
+    let settings = &[("COMPOSE_PROFILES", "monitoring"), ("QUEENS_PROMETHEUS_PORT", "0")];
+    let farm = Farm::up_with(2, settings);
+    let prometheus = farm.containers("prometheus").remove(0);
+    let ask = |query: &str| {
+        let words = ["promtool", "query", "instant", "http://localhost:9090", query];
+        docker(&[&["exec", &prometheus], &words[..]].concat())
+    };
+    wait_for("Prometheus to start", || {
+        let words = ["promtool", "query", "instant", "http://localhost:9090", "1"];
+        docker_succeeds(&[&["exec", &prometheus], &words[..]].concat())
+    });
+    wait_for("Prometheus to read the farm", || {
+        ask("queens_workers == 2").contains("queens_workers")
+    });
+    let port = inspect(&prometheus, "{{(index .NetworkSettings.Ports \"9090/tcp\" 0).HostIp}}");
+    assert_eq!(port, "127.0.0.1", "its pages need no login");
+    assert_eq!(owner_and_mode(&farm.coordinator(), "/run/queens/monitor/token"), (USER, 0o600));
+
+    // The alerts are there: one begins to wait when the coordinator is gone.
+    docker(&["kill", &farm.coordinator()]);
+    wait_for("an alert", || ask("ALERTS{alertname=\"QueensCoordinatorDown\"}").contains("ALERTS"));
+}
+
+#[test]
+#[ignore = "needs Docker, root and the base image: deploy/README.md"]
+fn workers_that_take_more_memory_than_they_may_are_named() {
+    let limits = &[("QUEENS_WORKER_MEMORY", "64m"), ("QUEENS_MEMORY", "2GiB")];
+    let farm = Farm::up_with(1, limits);
+    let coordinator = farm.coordinator();
+    docker(&["exec", &coordinator, "queens", "submit", "22"]);
+
+    let status = |words: &[&str]| {
+        docker(&[&["exec", &coordinator, "queens", "status", "1"], words].concat())
+    };
+    // Docker starts the container again, in a control group that knows nothing of the one before.
+    wait_for("two workers to be lost", || {
+        let json: serde_json::Value =
+            serde_json::from_str(&status(&["--json"])).expect("it is JSON");
+        json["lost"][0]["processes"].as_u64() >= Some(2)
+    });
+    let told = status(&[]);
+    assert!(told.contains("lost      ") && told.contains("less --memory"), "{told}");
 }
 
 /// Threads and memory, in bytes, of each worker that is connected.

@@ -45,7 +45,7 @@ pub(crate) fn machine() -> MutexGuard<'static, u32> {
 pub(crate) fn compose(file: &Path, project: &str) -> Command {
     let mut command = Command::new(COMPOSE[0]);
     command.args(&COMPOSE[1..]).arg("--file").arg(file).args(["--project-name", project]);
-    command.env("QUEENS_IMAGE", IMAGE);
+    command.env("QUEENS_IMAGE", IMAGE).env("QUEENS_PROMETHEUS_IMAGE", "queens-test-prometheus");
     // Every processor takes about the same time with it, so that a job can be met in its middle.
     command.env("QUEENS_BACKEND", "portable");
     command.current_dir(TOP);
@@ -90,6 +90,12 @@ pub(crate) fn docker(arguments: &[&str]) -> String {
     let mut output = run(Command::new("docker").args(arguments));
     output.truncate(output.trim_end().len());
     output
+}
+
+/// Runs `docker`; whether it succeeded.
+pub(crate) fn docker_succeeds(arguments: &[&str]) -> bool {
+    let output = Command::new("docker").args(arguments).stdin(Stdio::null()).output();
+    output.is_ok_and(|output| output.status.success())
 }
 
 /// Polls until `met`, which must not take as long as counting the boards of these tests on a slow

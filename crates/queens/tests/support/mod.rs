@@ -5,9 +5,11 @@
 
 pub(crate) mod guarded;
 pub(crate) mod ledger;
+pub(crate) mod liar;
 pub(crate) mod log;
 pub(crate) mod process;
 pub(crate) mod recorder;
+pub(crate) mod small_disk;
 
 use std::net::{TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};

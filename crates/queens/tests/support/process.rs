@@ -33,6 +33,19 @@ fn without_settings(mut command: Command, arguments: &[&str]) -> Command {
     command
 }
 
+/// `command` as the last words of `front`, in the same environment.
+pub(crate) fn behind(front: &[&str], command: &Command) -> Command {
+    let mut whole = Command::new(front[0]);
+    whole.args(&front[1..]).arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => whole.env(name, value),
+            None => whole.env_remove(name),
+        };
+    }
+    whole
+}
+
 /// Runs a command to its end and captures what it prints.
 #[track_caller]
 pub(crate) fn run(command: &mut Command) -> Outcome {

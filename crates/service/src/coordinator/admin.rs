@@ -80,6 +80,7 @@ impl AdminService for Admin {
             build: view.author.build,
             threads: view.threads,
             memory: view.memory,
+            memory_kills: view.memory_kills,
             tasks: view.tasks,
         };
         Ok(Response::new(v1::ListWorkersResponse {

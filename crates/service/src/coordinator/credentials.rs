@@ -13,7 +13,7 @@ use std::time::Duration;
 use ledger::{Credential, CredentialChange, Role, unix_ms};
 use tokio::sync::watch;
 use tonic::service::Interceptor;
-use tonic::{Request, Status};
+use tonic::{Extensions, Request, Status};
 
 use super::HubHandle;
 use super::budget::Budget;
@@ -110,7 +110,11 @@ impl Credentials {
     }
 
     /// Who shows this secret. The time that a comparison of hashes takes says nothing about the secret.
-    fn identify(&self, secret: Option<&[u8]>) -> Result<Identity, Status> {
+    ///
+    /// # Errors
+    ///
+    /// A status that says why nobody is known by it.
+    pub(super) fn identify(&self, secret: Option<&[u8]>) -> Result<Identity, Status> {
         let hash = secret.map(blake3::hash);
         let known = self.shared.known.read().expect("nobody panics while holding it");
         if let Some(credential) = hash.and_then(|hash| known.by_hash(&hash)) {
@@ -196,6 +200,16 @@ impl Credentials {
         }
     }
 
+    /// Whether access is open: who shows no credential is an admin.
+    pub(super) fn are_needless(&self) -> bool {
+        self.shared.own.is_none()
+    }
+
+    /// Whether the identity's credential is still valid.
+    pub(super) fn still_allow(&self, identity: &Identity) -> bool {
+        identity.credential.is_none_or(|id| self.is_valid(id))
+    }
+
     fn is_valid(&self, id: u64) -> bool {
         let known = self.shared.known.read().expect("nobody panics while holding it");
         known.by_id.get(&id).is_some_and(|credential| status(credential).is_none())
@@ -221,10 +235,17 @@ pub(super) struct Gate {
 
 impl Interceptor for Gate {
     fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
-        let given = request.metadata().get("authorization");
-        let secret = given.and_then(|given| given.as_bytes().strip_prefix(b"Bearer "));
-        let identity = self.credentials.identify(secret)?;
-        let admission = request.extensions().get::<Admission>().expect("every connection has one");
+        let given = request.metadata().get("authorization").map(|given| given.as_bytes());
+        let identity = self.credentials.identify(given.and_then(bearer))?;
+        self.admit(identity, request.extensions_mut());
+        Ok(request)
+    }
+}
+
+impl Gate {
+    /// Lets a request and its connection in: its handler finds its identity and its budget in its extensions.
+    pub(super) fn admit(&self, identity: Identity, extensions: &mut Extensions) {
+        let admission = extensions.get::<Admission>().expect("every connection has one");
         let payer = match identity.is_anonymous() {
             true => Payer::at(admission.peer()),
             false => Payer::Owner(identity.owner.clone()),
@@ -232,10 +253,14 @@ impl Interceptor for Gate {
         let purse = self.payers.purse(payer);
         admission.allowance().fill_from(&purse.pool);
         admission.grant();
-        request.extensions_mut().insert(identity);
-        request.extensions_mut().insert(purse.budget);
-        Ok(request)
+        extensions.insert(identity);
+        extensions.insert(purse.budget);
     }
+}
+
+/// The secret in the value of an `authorization` header.
+pub(super) fn bearer(given: &[u8]) -> Option<&[u8]> {
+    given.strip_prefix(b"Bearer ")
 }
 
 /// Who a request that has passed the gate comes from.

@@ -2,20 +2,23 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
 use bytesize::ByteSize;
 use farm::{
     AuditPolicy, Config, Dismissal, Effect, Event, Farm, Held, Hello, JobId, JobState, JobView,
-    Known, LedgerCommand, LoanKey, Millis, Origin, Party, Plan, Refusal, RequestId, SessionId,
-    Slice, Suspect, WorkerView,
+    Known, LedgerCommand, LoanKey, LostWorkers, Millis, Origin, Party, Plan, PlanMap, Progress,
+    Refusal, RequestId, SessionId, Slice, Suspect, WorkerView,
 };
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::Instant;
+use tokio::time::{Instant, MissedTickBehavior};
 
+use super::metrics::{Figures, Gone, Meters};
 use super::pump::Order;
 use crate::error::{HubGone, ServiceError};
+use crate::tls::ServerTls;
 use executor::thread_memory;
 use ledger::{CredentialChange, Ledger, LedgerEvent, LedgerHandle, LedgerRequest};
 
@@ -24,6 +27,8 @@ const QUEUE: usize = 4_096;
 /// Orders that may wait for a slow worker; beyond that it is dismissed. More than it can have
 /// reports on the way.
 const OUTBOX: usize = 16_384;
+/// How often the ledger's file is looked for while nothing is written.
+const LOOK: Duration = Duration::from_secs(2);
 
 enum Input {
     Join(String, Hello, oneshot::Sender<(SessionId, mpsc::Receiver<Order>)>),
@@ -34,7 +39,11 @@ enum Input {
     End(JobId, oneshot::Sender<JobView>),
     Trust { party: Party, trusted: bool, reason: String, reply: oneshot::Sender<()> },
     Workers(oneshot::Sender<(Vec<WorkerView>, Vec<Party>)>),
+    Figures(oneshot::Sender<Figures>),
     Credential(CredentialChange, oneshot::Sender<()>),
+    FarmNow(oneshot::Sender<farm::Survey>),
+    Sight(JobId, oneshot::Sender<Option<(JobView, PlanMap)>>),
+    Progress(oneshot::Sender<Vec<Progress>>),
     Stop,
 }
 
@@ -68,6 +77,8 @@ pub enum ClientRequest {
 #[derive(Clone, Debug)]
 pub struct HubHandle {
     inputs: mpsc::Sender<Input>,
+    meters: Meters,
+    ledger_path: Option<Arc<Path>>,
 }
 
 impl HubHandle {
@@ -93,6 +104,26 @@ impl HubHandle {
     /// All connected workers, and all parties that are not believed.
     pub async fn workers(&self) -> Result<(Vec<WorkerView>, Vec<Party>), HubGone> {
         self.ask(Input::Workers).await
+    }
+
+    /// What the farm is like now, for `/metrics`.
+    pub(super) async fn figures(&self) -> Result<Figures, HubGone> {
+        self.ask(Input::Figures).await
+    }
+
+    /// What is measured while the farm runs.
+    pub(super) fn meters(&self) -> &Meters {
+        &self.meters
+    }
+
+    /// The ledger's file, if there is one.
+    pub(super) fn ledger_path(&self) -> Option<&Path> {
+        self.ledger_path.as_deref()
+    }
+
+    /// Has the end of the certificate that `tls` shows told as a metric.
+    pub fn show_certificate(&self, tls: ServerTls) {
+        self.meters.show_certificate(tls);
     }
 
     /// Writes a change of the credentials. Returns when it is durable.
@@ -128,6 +159,21 @@ impl HubHandle {
         self.ask(|reply| Input::Views(after, most, reply)).await
     }
 
+    /// What people see of the farm now.
+    pub(super) async fn farm_now(&self) -> Result<farm::Survey, HubGone> {
+        self.ask(Input::FarmNow).await
+    }
+
+    /// One job, and what has become of each part of its plan.
+    pub(super) async fn sight(&self, job: JobId) -> Result<Option<(JobView, PlanMap)>, HubGone> {
+        self.ask(|reply| Input::Sight(job, reply)).await
+    }
+
+    /// How far each job has come.
+    pub(super) async fn progress(&self) -> Result<Vec<Progress>, HubGone> {
+        self.ask(Input::Progress).await
+    }
+
     /// Ends the hub once what it has taken in is in the ledger.
     pub async fn stop(&self) {
         let _ = self.inputs.send(Input::Stop).await;
@@ -147,6 +193,7 @@ pub struct Hub {
     path: Option<PathBuf>,
     inputs: mpsc::Receiver<Input>,
     ledger: LedgerHandle,
+    meters: Meters,
     outboxes: HashMap<SessionId, mpsc::Sender<Order>>,
     waiting: HashMap<RequestId, oneshot::Sender<Result<JobView, Refusal>>>,
     /// Who waits for a change of trust.
@@ -176,12 +223,15 @@ impl Hub {
         let restored =
             ledger.take_restored().with_thread_memory(thread_memory).with_known(Known::of);
         let (handle, inputs) = mpsc::channel(QUEUE);
+        let meters = Meters::new();
+        let ledger_path = path.as_deref().map(Arc::from);
         let hub = Hub {
             farm: Farm::restore(config, key, Millis(0), restored),
             started: Instant::now(),
             path,
             inputs,
             ledger: spawn(ledger),
+            meters: meters.clone(),
             outboxes: HashMap::new(),
             waiting: HashMap::new(),
             deciding: HashMap::new(),
@@ -190,12 +240,14 @@ impl Hub {
             next_session: 1,
             next_request: 1,
         };
-        (hub, HubHandle { inputs: handle })
+        (hub, HubHandle { inputs: handle, meters, ledger_path })
     }
 
     /// Runs until it is told to stop, or until the ledger fails.
     pub async fn run(mut self) -> Result<(), ServiceError> {
         self.step(Event::Tick).await?;
+        let mut looks = tokio::time::interval(LOOK);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let wakeup = self.farm.next_wakeup();
             let now = self.now();
@@ -206,6 +258,9 @@ impl Hub {
                     Some(LedgerEvent::Answered(ticket, answer)) => {
                         self.step(Event::Ledger { ticket, answer }).await?;
                     }
+                    Some(LedgerEvent::Committed { requests, took }) => {
+                        self.meters.committed(requests, took);
+                    }
                     Some(LedgerEvent::Failed(fault)) => return Err(fault.at(self.path.as_deref()).into()),
                     None => return Err(anyhow!("the ledger's thread died").into()),
                 },
@@ -213,6 +268,10 @@ impl Hub {
                     None | Some(Input::Stop) => break,
                     Some(input) => self.take(input).await?,
                 },
+                _ = looks.tick() => {
+                    // If the ledger is busy, it looks anyway.
+                    let _ = self.ledger.requests.try_send(LedgerRequest::Look);
+                }
                 () = tokio::time::sleep(sleep.unwrap_or_default()), if sleep.is_some() => {
                     self.step(Event::Tick).await?;
                 }
@@ -229,6 +288,7 @@ impl Hub {
         while let Some(event) = events.recv().await {
             match event {
                 LedgerEvent::Failed(fault) => return Err(fault.at(self.path.as_deref()).into()),
+                LedgerEvent::Committed { .. } => {}
                 LedgerEvent::Answered(ticket, answer) => {
                     let event = Event::Ledger { ticket, answer };
                     for effect in farm.step(millis_since(started), event) {
@@ -247,6 +307,7 @@ impl Hub {
                 self.next_session += 1;
                 let (outbox, orders) = mpsc::channel(OUTBOX);
                 if reply.send((session, orders)).is_ok() {
+                    log_memory_kills(&owner, &hello);
                     self.outboxes.insert(session, outbox);
                     self.step(Event::Joined { session, owner, hello }).await?;
                 }
@@ -271,6 +332,11 @@ impl Hub {
                 let distrusted = self.farm.distrusted().cloned().collect();
                 let _ = reply.send((self.farm.worker_views().collect(), distrusted));
             }
+            Input::Figures(reply) => {
+                let requests = &self.ledger.requests;
+                let waiting = requests.max_capacity() - requests.capacity();
+                let _ = reply.send(Figures::of(&self.farm, self.inputs.len(), waiting));
+            }
             Input::Credential(change, reply) => {
                 // A closed queue means that the ledger failed; its last event says why.
                 let _ = self.ledger.requests.send(LedgerRequest::Credential(change, reply)).await;
@@ -280,6 +346,15 @@ impl Hub {
             }
             Input::Views(after, most, reply) => {
                 let _ = reply.send(self.farm.jobs(after, most));
+            }
+            Input::FarmNow(reply) => {
+                let _ = reply.send(self.farm.survey());
+            }
+            Input::Sight(job, reply) => {
+                let _ = reply.send(self.farm.job(job).zip(self.farm.map(job)));
+            }
+            Input::Progress(reply) => {
+                let _ = reply.send(self.farm.progress());
             }
             Input::End(job, reply) => match self.farm.job(job) {
                 Some(view) if view.state.is_at_rest() => {
@@ -377,6 +452,7 @@ impl Hub {
                 }
                 self.tell_end(job);
             }
+            Effect::Lost(lost) => log_lost(&lost),
             Effect::Poisoned { job, ordinal } => {
                 tracing::error!(%job, task = ordinal,
                     "three workers or more were lost while they counted this task; it is not lent any more, \
@@ -384,6 +460,11 @@ impl Hub {
                      build or backend, then resume the job");
             }
             Effect::Dismiss { session, reason } => {
+                self.meters.dismissed(match reason {
+                    Dismissal::Replaced => Gone::Replaced,
+                    Dismissal::Distrusted => Gone::Distrusted,
+                    Dismissal::Unproven => Gone::Unproven,
+                });
                 let outbox = self.outboxes.remove(&session);
                 let told = match reason {
                     Dismissal::Replaced => None,
@@ -395,7 +476,9 @@ impl Hub {
                 }
             }
             Effect::Lend { .. } | Effect::Revoke { .. } | Effect::Ack { .. } => {
-                return send_to_worker(&mut self.outboxes, effect);
+                let slow = send_to_worker(&mut self.outboxes, effect);
+                slow.inspect(|_| self.meters.dismissed(Gone::Slow));
+                return slow;
             }
         }
         None
@@ -411,6 +494,27 @@ impl Hub {
 
     fn now(&self) -> Millis {
         millis_since(self.started)
+    }
+}
+
+/// One process may be lost with a cable. Whoever runs the farm should look at a machine that loses more.
+fn log_lost(lost: &LostWorkers) {
+    let LostWorkers { maker, processes, threads, memory, memory_kills } = lost;
+    if lost.is_telling() && (*memory_kills > 0 || processes.is_power_of_two()) {
+        let memory = ByteSize(*memory).display().iec();
+        tracing::warn!(%maker, processes, threads, %memory, memory_kills,
+            "worker processes of this machine were lost while they counted, and have not come back. If the system \
+             killed them for lack of memory, which their status 137 or an oom-kill in its log shows, start them with \
+             less --memory, or allow them more");
+    }
+}
+
+fn log_memory_kills(owner: &str, Hello { machine, worker, memory, memory_kills, .. }: &Hello) {
+    if *memory_kills > 0 {
+        let memory = ByteSize(*memory).display().iec();
+        tracing::warn!(owner, machine, worker, %memory, memory_kills,
+            "the system has killed processes of this worker's control group for lack of memory: start its workers \
+             with less --memory, or allow the group more");
     }
 }
 

@@ -176,11 +176,23 @@ pub struct Admission {
     granted: Arc<AtomicBool>,
     allowance: Allowance,
     peer: IpAddr,
+    is_encrypted: bool,
 }
 
 impl Admission {
     fn of(peer: IpAddr) -> Admission {
-        Admission { granted: Arc::default(), allowance: Allowance::default(), peer }
+        let (granted, allowance) = (Arc::default(), Allowance::default());
+        Admission { granted, allowance, peer, is_encrypted: false }
+    }
+
+    /// The same connection, over TLS.
+    pub(super) fn encrypted(self) -> Admission {
+        Admission { is_encrypted: true, ..self }
+    }
+
+    /// Whether the connection is over TLS.
+    pub(super) fn is_encrypted(&self) -> bool {
+        self.is_encrypted
     }
 
     /// The address at the other end.

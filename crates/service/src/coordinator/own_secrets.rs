@@ -29,14 +29,36 @@ pub fn loan_key(keys: &KeyFolder) -> Result<farm::LoanKey, ServiceError> {
 /// [`ServiceError::SecretFile`], if the secret cannot be read or made, or was revoked;
 /// [`ServiceError::Ledger`], if the ledger cannot be read or written.
 pub fn worker_token(keys: &KeyFolder, ledger: &Ledger) -> Result<Token, ServiceError> {
+    own_token(keys, ledger, Role::Worker, ADMIN_OWNER)
+}
+
+/// The secret for whoever watches the farm by `/metrics`, which allows nothing but to see it. What it asks for is
+/// paid from a budget of its own. Where it is kept and what may fail is the same as for [`worker_token`].
+///
+/// # Errors
+///
+/// See [`worker_token`].
+pub fn monitor_token(keys: &KeyFolder, ledger: &Ledger) -> Result<Token, ServiceError> {
+    own_token(keys, ledger, Role::Viewer, MONITOR_OWNER)
+}
+
+/// The owner of the secret for `/metrics`.
+const MONITOR_OWNER: &str = "monitor";
+
+fn own_token(
+    keys: &KeyFolder,
+    ledger: &Ledger,
+    role: Role,
+    owner: &str,
+) -> Result<Token, ServiceError> {
     keys.create()?;
-    let path = keys.path("worker");
+    let path = keys.path(role.name());
     let token = Token::read_or_make(&path)?;
     let at_ledger = |fault: LedgerFault| fault.at(ledger.path());
     let known: Known = ledger.credentials().map_err(at_ledger)?.into_iter().collect();
     match known.by_hash(&token.hash()) {
         None => {
-            let credential = known.next(&token, ADMIN_OWNER, Role::Worker, None);
+            let credential = known.next(&token, owner, role, None);
             ledger.change_credential(&CredentialChange::Add(credential)).map_err(at_ledger)?;
         }
         Some(credential) if status(credential).is_some() => {

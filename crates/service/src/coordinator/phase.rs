@@ -20,6 +20,7 @@ use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 use tower::Service;
 
+use super::http::is_grpc;
 use super::{Credentials, HubHandle};
 
 /// The health service whose status is `SERVING` for as long as the process lives.
@@ -67,8 +68,8 @@ pub(super) const fn name<S: NamedService>() -> &'static str {
     S::NAME
 }
 
-/// Services that are there once the ledger is read. Until then every request is answered with `UNAVAILABLE`,
-/// which is a reason to try again.
+/// Services and pages that are there once the ledger is read. Until then every request is told to try again:
+/// by the gRPC status `UNAVAILABLE`, or by the HTTP status 503.
 #[derive(Clone, Default)]
 pub(super) struct Late(Arc<OnceLock<Routes>>);
 
@@ -78,6 +79,9 @@ impl Late {
         self.0.get_or_init(routes);
     }
 }
+
+/// What is said before the ledger is read.
+const TOO_EARLY: &str = "the coordinator reads its ledger; try again soon";
 
 impl<B> Service<http::Request<B>> for Late
 where
@@ -96,12 +100,22 @@ where
         match self.0.get().cloned() {
             Some(mut routes) => Box::pin(routes.call(request)),
             None => {
-                let status =
-                    Status::unavailable("the coordinator reads its ledger; try again soon");
-                Box::pin(std::future::ready(Ok(status.into_http())))
+                let answer = match is_grpc(&request) {
+                    true => Status::unavailable(TOO_EARLY).into_http(),
+                    false => too_early(),
+                };
+                Box::pin(std::future::ready(Ok(answer)))
             }
         }
     }
+}
+
+fn too_early() -> http::Response<Body> {
+    let answer = http::Response::builder()
+        .status(http::StatusCode::SERVICE_UNAVAILABLE)
+        .header(http::header::CONTENT_TYPE, "text/plain; charset=utf-8")
+        .header(http::header::RETRY_AFTER, "2");
+    answer.body(Body::new(format!("{TOO_EARLY}\n"))).expect("all of it is valid")
 }
 
 #[cfg(test)]

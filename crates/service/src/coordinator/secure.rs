@@ -24,7 +24,7 @@ where
     let acceptor = tls.acceptor();
     connections.map(move |connection| {
         let connection = connection?;
-        let admission = connection.connect_info();
+        let admission = connection.connect_info().encrypted();
         let handshake = acceptor.accept(connection).into_fallible();
         Ok(Secured { state: State::Handshake(Box::new(handshake)), admission })
     })

@@ -5,7 +5,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use farm::{AuditPolicy, JobId, JobView, Origin, Problem, Refusal, Slice, WorkerMessage};
+use axum::middleware::{from_fn, from_fn_with_state};
+use farm::{AuditPolicy, Hello, JobId, JobView, Problem, WorkerMessage};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
@@ -24,10 +25,12 @@ use wire::{MAX_MESSAGE_BYTES, WireError, v1};
 use super::admin::Admin;
 use super::budget::{Budget, Cost};
 use super::credentials::{Gate, budget, identity};
+use super::desk::{Desk, Submission};
+use super::http::only_grpc;
 use super::listen::Admission;
+use super::metrics::measure_call;
 use super::payers::Payers;
 use super::phase::{Late, name};
-use super::plans::NoPlan;
 use super::session::Peer;
 use super::{
     Allowance, ClientRequest, Credentials, HubHandle, Phase, Plans, Right, SessionFault, host,
@@ -65,7 +68,8 @@ where
     let first = phases.borrow().clone();
     first.tell(&reporter).await;
     let late = Late::default();
-    let routes = Routes::new(health).into_axum_router().fallback_service(late.clone());
+    let health = Routes::new(health).into_axum_router().route_layer(from_fn(only_grpc));
+    let routes = health.fallback_service(late.clone());
     let reflection = tonic_reflection::server::Builder::configure()
         .register_encoded_file_descriptor_set(wire::DESCRIPTORS)
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
@@ -73,6 +77,7 @@ where
         .map_err(anyhow::Error::from)?;
 
     let server = Server::builder()
+        .accept_http1(true)
         .timeout(ANSWER_TIMEOUT)
         .http2_keepalive_interval(Some(Duration::from_secs(10)))
         .http2_keepalive_timeout(Some(Duration::from_secs(10)))
@@ -88,7 +93,7 @@ where
             let phase = phases.borrow_and_update().clone();
             phase.tell(&reporter).await;
             if let Phase::Serving(credentials, hub) = phase {
-                late.open(|| farm_routes(credentials, hub, reflection.clone()));
+                late.open(|| routes_of(credentials, hub, reflection.clone()));
             }
             if phases.changed().await.is_err() {
                 // Nobody can change it any more.
@@ -102,30 +107,38 @@ where
     }
 }
 
-/// All services that need a credential.
-fn farm_routes(
+/// Everything that needs a credential: the gRPC services, and what is read over HTTP.
+fn routes_of(
     credentials: Credentials,
     hub: HubHandle,
     reflection: ServerReflectionServer<impl ServerReflection>,
 ) -> Routes {
+    let meters = hub.meters().clone();
     let gate = Gate { credentials: credentials.clone(), payers: Payers::default() };
     let admin =
         AdminServiceServer::new(Admin { hub: hub.clone(), credentials: credentials.clone() });
-    let services = Services { hub, plans: Arc::default(), credentials };
+    let plans = Arc::<Plans>::default();
+    let desk = Desk::new(hub.clone(), plans.clone());
+    let pages = super::http::routes(gate.clone(), hub.clone(), desk.clone());
+    let services = Services { hub, plans, desk, credentials };
     let farm = FarmServiceServer::new(services.clone())
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
     let jobs = JobsServiceServer::new(services).max_decoding_message_size(MAX_MESSAGE_BYTES);
-    Routes::new(InterceptedService::new(farm, gate.clone()))
+    let services = Routes::new(InterceptedService::new(farm, gate.clone()))
         .add_service(InterceptedService::new(jobs, gate.clone()))
         .add_service(InterceptedService::new(admin, gate.clone()))
-        .add_service(InterceptedService::new(reflection, gate))
+        .add_service(InterceptedService::new(reflection, gate));
+    let services = services.into_axum_router().reset_fallback();
+    let measured = services.route_layer(from_fn_with_state(meters, measure_call));
+    measured.route_layer(from_fn(only_grpc)).merge(pages).into()
 }
 
 #[derive(Clone)]
 struct Services {
     hub: HubHandle,
     plans: Arc<Plans>,
+    desk: Desk,
     credentials: Credentials,
 }
 
@@ -177,28 +190,10 @@ async fn admit<T>(request: &Request<T>) -> Budget {
     budget
 }
 
-impl From<NoPlan> for Status {
-    fn from(failure: NoPlan) -> Status {
-        let text = failure.to_string();
-        match failure {
-            NoPlan::Cut(_) => Status::invalid_argument(text),
-            NoPlan::TooLong { .. } | NoPlan::Resting { .. } => Status::resource_exhausted(text),
-            NoPlan::Internal(_) => Status::internal(text),
-        }
-    }
-}
-
 fn decode(message: v1::WorkRequest) -> Result<WorkerMessage, WireError> {
-    // The build and the backend of a worker are only logged.
-    let told = match &message.message {
-        Some(v1::work_request::Message::Hello(hello)) => {
-            Some((hello.build.clone(), hello.backend.clone()))
-        }
-        _ => None,
-    };
     let message = message.try_into()?;
-    if let (WorkerMessage::Hello(hello), Some((build, backend))) = (&message, told) {
-        tracing::info!(worker = hello.worker, build, backend, "worker says hello");
+    if let WorkerMessage::Hello(Hello { worker, build, backend, .. }) = &message {
+        tracing::info!(worker, build, backend, "worker says hello");
     }
     Ok(message)
 }
@@ -247,27 +242,8 @@ impl Services {
         cost: Cost,
         wish: ClientRequest,
     ) -> Result<v1::Job, Status> {
-        let identity = identity(request);
-        identity.require(Right::Change)?;
-        let budget = admit(request).await;
-        // The owner of a job never changes.
-        identity.require_own(&self.view(job).await?)?;
-        budget.spend(cost);
-        self.grant(wish).await
-    }
-
-    async fn grant(&self, wish: ClientRequest) -> Result<v1::Job, Status> {
-        match self.hub.request(wish).await? {
-            Ok(job) => Ok(job.into()),
-            Err(refusal @ Refusal::NoSuchJob(_)) => Err(Status::not_found(refusal.to_string())),
-            Err(refusal @ (Refusal::Over(..) | Refusal::Held(_))) => {
-                Err(Status::failed_precondition(refusal.to_string()))
-            }
-            Err(refusal @ (Refusal::TooManyJobs { .. } | Refusal::TooManyOfOwner { .. })) => {
-                Err(Status::resource_exhausted(refusal.to_string()))
-            }
-            Err(refusal @ Refusal::KeyTaken(_)) => Err(Status::already_exists(refusal.to_string())),
-        }
+        let change = (JobId(job), cost, wish);
+        Ok(self.desk.change(&identity(request), &budget(request), change).await?.into())
     }
 
     /// The job as soon as it is no longer what it was, or nobody listens to `sender`.
@@ -280,16 +256,11 @@ impl Services {
         loop {
             tokio::time::sleep(WATCH_INTERVAL).await;
             budget.begin_look().await;
-            let job = self.view(last.id.0).await?;
+            let job = self.desk.view(last.id).await?;
             if job != *last || sender.is_closed() {
                 return Ok(job);
             }
         }
-    }
-
-    async fn view(&self, job: u64) -> Result<JobView, Status> {
-        let refusal = || Status::not_found(Refusal::NoSuchJob(JobId(job)).to_string());
-        self.hub.job(JobId(job)).await?.ok_or_else(refusal)
     }
 }
 
@@ -299,27 +270,20 @@ impl JobsService for Services {
         &self,
         request: Request<v1::SubmitRequest>,
     ) -> Result<Response<v1::SubmitResponse>, Status> {
-        let identity = identity(&request);
-        identity.require(Right::Change)?;
-        identity.require_priority(request.get_ref().priority)?;
-        let budget = admit(&request).await;
-        let request = request.into_inner();
-        let key = wire::key(request.key);
-        let key = key.map_err(|error| Status::invalid_argument(error.to_string()))?;
-        let origin = Origin { owner: identity.owner, key };
+        let (identity, budget) = (identity(&request), budget(&request));
+        let v1::SubmitRequest { problem, method, priority, audit, key } = request.into_inner();
         let missing = |field| Status::invalid_argument(WireError::Missing(field).to_string());
-        let problem = request.problem.ok_or_else(|| missing("problem"))?;
-        let method = request.method.ok_or_else(|| missing("method"))?;
-        let problem = Problem::try_from(problem);
-        let problem = problem.map_err(|error| Status::invalid_argument(error.to_string()))?;
-
-        let plan = self.plans.submitted(problem, method.into(), &budget).await?;
-        budget.spend(Cost::Change);
-        let (slice, priority) = (Slice::ALL, request.priority);
-        let audit = request.audit.map(policy).transpose()?;
-        let job =
-            self.grant(ClientRequest::Submit { origin, plan, slice, priority, audit }).await?;
-        tracing::info!(job = job.id, owner = job.owner, %plan, tasks = plan.tasks, "job submitted");
+        let problem = problem.ok_or_else(|| missing("problem"))?;
+        let method = method.ok_or_else(|| missing("method"))?;
+        let malformed = |error: WireError| Status::invalid_argument(error.to_string());
+        let wanted = Submission {
+            problem: Problem::try_from(problem).map_err(malformed)?,
+            method: method.into(),
+            priority,
+            key: wire::key(key).map_err(malformed)?,
+            audit: audit.map(policy).transpose()?,
+        };
+        let job = self.desk.submit(identity, &budget, wanted).await?.into();
         Ok(Response::new(v1::SubmitResponse { job: Some(job) }))
     }
 
@@ -349,7 +313,7 @@ impl JobsService for Services {
     ) -> Result<Response<v1::GetResponse>, Status> {
         identity(&request).require(Right::See)?;
         admit(&request).await.spend(Cost::Jobs(1));
-        let job = self.view(request.into_inner().job).await?.into();
+        let job = self.desk.view(JobId(request.into_inner().job)).await?.into();
         Ok(Response::new(v1::GetResponse { job: Some(job) }))
     }
 
@@ -362,10 +326,12 @@ impl JobsService for Services {
         let identity = identity(&request);
         identity.require(Right::See)?;
         let budget = admit(&request).await;
-        let mut last = self.view(request.into_inner().job).await?;
+        let mut last = self.desk.view(JobId(request.into_inner().job)).await?;
         let (sender, receiver) = mpsc::channel(1);
         let services = self.clone();
+        let viewer = self.hub.meters().viewer();
         tokio::spawn(async move {
+            let _viewer = viewer;
             let mut tell = Ok(last.clone());
             loop {
                 let over = !matches!(&tell, Ok(job) if !job.state.is_over());

@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 use tokio_stream::{Stream, StreamExt};
 use wire::WireError;
 
+use super::metrics::Gone;
 use super::pump::pump;
 use super::{Allowance, HubHandle, Plans};
 use crate::ServiceError;
@@ -115,6 +116,9 @@ pub async fn host(
     .await;
 
     let _ = hub.session(Event::Left { session }).await;
+    if let Some(gone) = result.as_ref().err().and_then(gone) {
+        hub.meters().dismissed(gone);
+    }
     if let Err(
         fault @ (SessionFault::Message(_)
         | SessionFault::NoHello
@@ -126,6 +130,21 @@ pub async fn host(
     }
     tracing::info!(%session, worker, reason = ?result.as_ref().err(), "worker left");
     result
+}
+
+/// Why a worker was dismissed by its session. What the farm itself has decided is counted there.
+fn gone(fault: &SessionFault) -> Option<Gone> {
+    match fault {
+        SessionFault::Message(_) | SessionFault::NoHello | SessionFault::Range(_) => {
+            Some(Gone::Invalid)
+        }
+        SessionFault::Silent => Some(Gone::Silent),
+        SessionFault::Expired => Some(Gone::Expired),
+        SessionFault::Ended
+        | SessionFault::Distrusted
+        | SessionFault::Unproven
+        | SessionFault::Failure(_) => None,
+    }
 }
 
 async fn listen(

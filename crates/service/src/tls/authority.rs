@@ -61,6 +61,12 @@ impl Authority {
         Pin::of(&self.certificate)
     }
 
+    /// Its certificate as PEM, for programs that know authorities by their certificates. It is no secret.
+    #[must_use]
+    pub fn certificate_pem(&self) -> String {
+        pem::encode(&pem::Pem::new("CERTIFICATE", self.certificate.to_vec()))
+    }
+
     /// Issues a leaf with a key of its own, for the time from `now` on.
     pub(super) fn leaf(&self, now: SystemTime) -> anyhow::Result<CertifiedKey> {
         let mut leaf = CertificateParams::new([NAME.to_string()])?;

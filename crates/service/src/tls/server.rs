@@ -10,8 +10,9 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::server::{ClientHello, NoServerSessionStorage, ResolvesServerCert};
 use tokio_rustls::rustls::sign::CertifiedKey;
+use x509_parser::prelude::{FromDer, X509Certificate};
 
-use super::{ALPN, Authority, VERSIONS, provider};
+use super::{Authority, HTTP_1, HTTP_2, VERSIONS, provider};
 use crate::{ServiceError, secret_file};
 
 /// How often a certificate's age is looked at.
@@ -23,7 +24,10 @@ const FILE_CHECK: Duration = Duration::from_secs(2);
 
 /// How a coordinator serves TLS. The certificate is replaced for new connections; those that exist live on.
 #[derive(Clone)]
-pub struct ServerTls(Arc<ServerConfig>);
+pub struct ServerTls {
+    config: Arc<ServerConfig>,
+    shown: Arc<Shown>,
+}
 
 impl ServerTls {
     /// Shows leaves of `authority`, a new one every month. Must be called within a runtime.
@@ -106,16 +110,27 @@ impl ServerTls {
             .with_protocol_versions(VERSIONS)
             .map_err(anyhow::Error::from)?
             .with_no_client_auth()
-            .with_cert_resolver(shown);
-        config.alpn_protocols = vec![ALPN.into()];
+            .with_cert_resolver(shown.clone());
+        config.alpn_protocols = vec![HTTP_2.into(), HTTP_1.into()];
         // Connections last for days, so that resuming them is not worth the memory.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
-        Ok(ServerTls(Arc::new(config)))
+        Ok(ServerTls { config: Arc::new(config), shown })
     }
 
     pub(crate) fn acceptor(&self) -> TlsAcceptor {
-        TlsAcceptor::from(self.0.clone())
+        TlsAcceptor::from(self.config.clone())
+    }
+
+    /// When the first of the certificates that are shown now ends, seconds since 1970; `None` if none of them can
+    /// be read.
+    pub(crate) fn end(&self) -> Option<i64> {
+        let shown = self.shown.0.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let end = |certificate: &CertificateDer<'_>| {
+            let (_, certificate) = X509Certificate::from_der(certificate).ok()?;
+            Some(certificate.validity().not_after.timestamp())
+        };
+        shown.cert.iter().filter_map(end).min()
     }
 }
 

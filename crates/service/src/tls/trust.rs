@@ -16,7 +16,7 @@ use tokio_rustls::rustls::{
 };
 
 use super::server::{certificate_fault, certificates};
-use super::{ALPN, NAME, VERSIONS, provider};
+use super::{HTTP_2, NAME, VERSIONS, provider};
 use crate::{Pin, ServiceError};
 
 /// Whose certificates are accepted.
@@ -55,7 +55,7 @@ impl Trust {
             }
         };
         let mut config = builder.with_no_client_auth();
-        config.alpn_protocols = vec![ALPN.into()];
+        config.alpn_protocols = vec![HTTP_2.into()];
         config.resumption = Resumption::disabled();
         Ok(config)
     }

@@ -45,15 +45,13 @@ pub enum LinkEnd {
 pub struct GrpcConnector {
     /// Where the coordinator is and what it wants to be shown.
     pub endpoint: Endpoint,
-    /// The worker's backend, which the coordinator logs.
-    pub backend: String,
 }
 
 impl Connect for GrpcConnector {
     async fn connect(&mut self) -> Result<Link, LinkEnd> {
         // Token and join string are read anew each time, because they may have been replaced.
         let channel = self.endpoint.connect().await.map_err(LinkEnd::from_error)?;
-        Link::over(channel, self.endpoint.url(), &self.backend).await
+        Link::over(channel, self.endpoint.url()).await
     }
 }
 
@@ -63,10 +61,10 @@ impl Link {
     /// # Errors
     ///
     /// [`LinkEnd`], if the coordinator does not answer or refuses the session.
-    pub async fn over(channel: TokenChannel, url: &str, backend: &str) -> Result<Link, LinkEnd> {
+    pub async fn over(channel: TokenChannel, url: &str) -> Result<Link, LinkEnd> {
         let (messages, outgoing) = mpsc::channel(OUTGOING);
-        let (url, backend) = (url.to_string(), backend.to_string());
-        let requests = ReceiverStream::new(outgoing).map(move |message| encode(message, &backend));
+        let url = url.to_string();
+        let requests = ReceiverStream::new(outgoing).map(v1::WorkRequest::from);
 
         let mut client = FarmServiceClient::new(channel)
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
@@ -91,14 +89,6 @@ impl LinkEnd {
             other => LinkEnd::Refused(other),
         }
     }
-}
-
-fn encode(message: WorkerMessage, backend: &str) -> v1::WorkRequest {
-    let mut request = v1::WorkRequest::from(message);
-    if let Some(v1::work_request::Message::Hello(hello)) = &mut request.message {
-        hello.backend = backend.into();
-    }
-    request
 }
 
 /// A coordinator whose messages cannot be decoded is of another version.

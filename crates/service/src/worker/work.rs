@@ -37,7 +37,11 @@ pub type Parts = mpsc::UnboundedReceiver<Result<Part, CountError>>;
 pub fn start_executor(threads: NonZero<usize>, backend: Backend, memory: u64) -> (Executor, Parts) {
     let (sender, parts) = mpsc::unbounded_channel();
     let deliver = move |part| sender.send(part).is_ok();
-    (Executor::start(threads, backend, memory, deliver), parts)
+    let executor = Executor::start(threads, backend, memory, deliver);
+    for node in executor.nodes() {
+        tracing::info!(threads = node.threads, "{node}");
+    }
+    (executor, parts)
 }
 
 /// Works for a coordinator. After `stop` turns true, or when `rules` say so, it returns as soon as everything

@@ -108,9 +108,11 @@ pub(super) async fn worker(name: String, life: u64, pace_ms: u64) -> turmoil::Re
         worker: name.clone(),
         machine: name,
         build: BUILD.into(),
+        backend: "simulated".into(),
         instance,
         threads: 1,
         memory: MEMORY,
+        memory_kills: 0,
         credit: 64,
         report_ms: 300,
         resend_ms: 2_000,
@@ -143,7 +145,7 @@ struct SimulatedNetwork;
 impl Connect for SimulatedNetwork {
     async fn connect(&mut self) -> Result<Link, LinkEnd> {
         let (channel, endpoint) = dial().await;
-        Link::over(channel.map_err(LinkEnd::from_error)?, endpoint.url(), "simulated").await
+        Link::over(channel.map_err(LinkEnd::from_error)?, endpoint.url()).await
     }
 }
 

@@ -53,6 +53,7 @@ pub struct Seat {
     /// Jobs of which it gave something back.
     pub declined: BTreeSet<JobId>,
     pub credit: u64,
+    pub first_credit: u64,
     pub leaving: bool,
     pub outstanding: u64,
     pub leases: BTreeMap<LeaseId, Held>,
@@ -80,7 +81,8 @@ impl Seat {
 
     /// Whether it has nothing to do, and no reason not to count this job.
     pub fn is_ready_for(&self, job: JobId, book: &Book) -> bool {
-        let is_idle = self.outstanding == 0 && self.credit > 0 && !self.leaving && !self.late;
+        let has_credit = self.credit > 0 && self.credit >= self.first_credit;
+        let is_idle = self.outstanding == 0 && has_credit && !self.leaving && !self.late;
         is_idle && self.may_count(job, book)
     }
 

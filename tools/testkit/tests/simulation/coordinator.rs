@@ -103,6 +103,7 @@ impl World {
             Effect::Ledger { ticket, command } => self.order(ticket, command),
             Effect::Reply { request, .. } => drop(self.unanswered.remove(&request)),
             Effect::Poisoned { .. }
+            | Effect::Lost(_)
             | Effect::Finished { .. }
             | Effect::Held { .. }
             | Effect::Contradicted { .. } => {}

@@ -31,7 +31,8 @@ impl Witness {
         }
         let seat = self.seats.get_mut(&session).expect("it was found");
         assert!(!seat.leaving, "{session} wants no more");
-        let alone = whole && seat.outstanding == 0 && seat.credit > 0;
+        let alone =
+            whole && seat.outstanding == 0 && seat.credit > 0 && seat.credit >= seat.first_credit;
         seat.outstanding += range.len();
         assert!(
             seat.outstanding <= seat.credit || alone,

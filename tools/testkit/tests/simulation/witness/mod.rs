@@ -250,6 +250,7 @@ impl Witness {
             Effect::Ledger { ticket, command } => self.command(event, *ticket, command, tally),
             Effect::Reply { request, answer } => self.reply(*request, *answer, ledger, tally),
             Effect::Poisoned { .. } => {} // looked at in `check_poison`
+            Effect::Lost(_) => {}         // for people
             Effect::Contradicted { .. } => {} // looked at in `step`
             Effect::TrustNoted { .. } => unreachable!("nobody decides whom to trust"),
             Effect::Held { job } => {
@@ -351,6 +352,7 @@ impl Witness {
             memory: hello.memory,
             declined: BTreeSet::new(),
             credit: hello.credit,
+            first_credit: hello.credit,
             leaving: false,
             outstanding: 0,
             leases: BTreeMap::new(),

@@ -1,0 +1,68 @@
+//! Half-boards as they are listed, before they are sorted.
+
+use super::unit::{PADDING, Pair, Unit};
+
+/// A list that grows at its end: first the records of half-boards, then the keys of those that were added last.
+#[derive(Default)]
+pub(crate) struct Unsorted {
+    /// The first `len` are in use.
+    records: Vec<u64>,
+    len: usize,
+    /// The number of half-boards whose records are there.
+    settled: usize,
+    /// The most half-boards that may be settled.
+    room: usize,
+}
+
+impl Unsorted {
+    /// An empty list with room for `room` half-boards.
+    pub(crate) fn new(room: usize) -> Unsorted {
+        Unsorted { records: vec![0; room], len: 0, settled: 0, room }
+    }
+
+    /// Starts a new list.
+    pub(crate) fn clear(&mut self) {
+        (self.len, self.settled) = (0, 0);
+    }
+
+    /// Adds the half-boards that the pairs of quarters make.
+    pub(crate) fn pair<U: Unit>(&mut self, unit: U, pairs: &[Pair<'_>]) {
+        for pair in pairs {
+            let end = self.len + pair.upper.len * pair.lower.len + PADDING;
+            if self.records.len() < end {
+                self.records.resize(end, 0);
+            }
+            self.len += unit.pair(pair.upper, pair.lower, &mut self.records[self.len..]);
+        }
+    }
+
+    /// The keys that are not settled.
+    pub(crate) fn keys(&mut self) -> &mut [u64] {
+        &mut self.records[self.settled..self.len]
+    }
+
+    /// Drops the keys after the first `len` that are not settled.
+    pub(crate) fn keep(&mut self, len: usize) {
+        self.len = self.settled + len;
+    }
+
+    /// Whether there is room to settle all half-boards.
+    pub(crate) fn fits(&self) -> bool {
+        self.len <= self.room
+    }
+
+    /// Takes all keys for records.
+    pub(crate) fn settle(&mut self) {
+        self.settled = self.len;
+    }
+
+    /// The records of the settled half-boards.
+    pub(crate) fn records(&self) -> &[u64] {
+        &self.records[..self.settled]
+    }
+
+    /// The number of settled half-boards.
+    pub(crate) fn len(&self) -> usize {
+        self.records().len()
+    }
+}

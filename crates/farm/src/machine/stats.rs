@@ -1,0 +1,65 @@
+//! What those who watch the farm may ask it.
+
+use std::collections::BTreeMap;
+
+use super::Farm;
+use super::staff::Staff;
+use crate::session::Session;
+use crate::{JobState, JobView, KernelName, Stats};
+
+impl Farm {
+    /// What has happened since the farm began.
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// How many workers are connected.
+    pub fn workers(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// How many counting threads the connected workers have, by the kernel that they use. The name is empty for
+    /// those of workers that name none of [`KernelName::ALL`].
+    pub fn threads_by_kernel(&self) -> BTreeMap<KernelName, u64> {
+        let mut threads = BTreeMap::new();
+        for (kernel, of_it) in self.sessions.values().map(Session::kernel) {
+            *threads.entry(kernel).or_default() += u64::from(of_it);
+        }
+        threads
+    }
+
+    /// How many leases workers hold.
+    pub fn leases(&self) -> usize {
+        self.leases.len()
+    }
+
+    /// How many jobs are in this state, as clients are told.
+    pub fn jobs_in(&self, state: JobState) -> usize {
+        self.jobs.values().filter(|job| job.durable_state == state).count()
+    }
+
+    /// The first `most` jobs that are neither done nor cancelled, the oldest first.
+    pub fn live_jobs(&self, most: usize) -> Vec<JobView> {
+        let mut staff = Staff::default();
+        let live = self.jobs.iter().filter(|(_, job)| !job.durable_state.is_over()).take(most);
+        live.map(|(&id, job)| self.view(id, job, &mut staff)).collect()
+    }
+
+    /// How many threads the farm could keep busy for the length of a lease with what is left of these jobs: the
+    /// size that an automatic scaling of workers should aim at. 0 if there is nothing to count.
+    ///
+    /// Until the cost of a job's tasks is known, each of them counts as one thread. A job counts even if no
+    /// connected worker has the memory for it.
+    pub fn lendable_threads(&self, jobs: &[JobView]) -> u64 {
+        let running = jobs.iter().filter(|job| job.state == JobState::Running);
+        running.fold(0, |sum, job| sum.saturating_add(self.threads_for(job)))
+    }
+
+    fn threads_for(&self, job: &JobView) -> u64 {
+        let tasks = job.tasks().saturating_sub(job.tasks_done).saturating_sub(job.poisoned);
+        let lease_us = self.config.lease_ms.saturating_mul(1_000).max(1);
+        let by_time = job.busy_us_left.map_or(tasks, |busy_us| busy_us.div_ceil(lease_us));
+        let recounts = job.audits_wanted.saturating_add(job.disputes as u64);
+        by_time.clamp(tasks.min(1), tasks).saturating_add(recounts)
+    }
+}

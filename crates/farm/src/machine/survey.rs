@@ -1,0 +1,95 @@
+//! What people see of the farm: see [`Survey`].
+
+use super::Farm;
+use super::staff::Staff;
+use crate::job::Job;
+use crate::lease::Lease;
+use crate::session::Session;
+use crate::{Cell, JobId, PlanMap, Progress, SessionId, Survey, WorkerSight};
+
+impl Farm {
+    /// The most jobs that have ended of which a survey tells.
+    pub const ENDED_SHOWN: usize = 100;
+
+    /// What people see of the farm now. It costs about a microsecond for each job and worker.
+    pub fn survey(&self) -> Survey {
+        let mut staff = Staff::default();
+        let ended = self.jobs.iter().rev().filter(|(_, job)| job.durable_state.is_over());
+        let ended_in_all = ended.clone().count();
+        let ended = ended.take(Farm::ENDED_SHOWN);
+        Survey {
+            at: self.now,
+            ended: ended.map(|(&id, job)| self.view(id, job, &mut staff)).collect(),
+            ended_in_all,
+            live: self.live_jobs(usize::MAX),
+            workers: self.sessions.iter().map(|(&id, session)| self.sight(id, session)).collect(),
+            distrusted: self.distrusted().cloned().collect(),
+        }
+    }
+
+    /// How far each job has come, and how many workers hold ranges of it.
+    pub fn progress(&self) -> Vec<Progress> {
+        let of = |(&id, job): (&JobId, &Job)| {
+            let workers = self.leases.holders(id).count();
+            Progress { job: id, tasks_done: job.tasks_done, workers }
+        };
+        self.jobs.iter().map(of).collect()
+    }
+
+    fn sight(&self, id: SessionId, session: &Session) -> WorkerSight {
+        let mut lent: Vec<(JobId, u64)> = Vec::new();
+        for lease in session.leases.iter().filter_map(|&lease| self.leases.get(lease)) {
+            match lent.iter_mut().find(|(job, _)| *job == lease.job) {
+                Some((_, tasks)) => *tasks += lease.open.len(),
+                None => lent.push((lease.job, lease.open.len())),
+            }
+        }
+        WorkerSight {
+            session: id,
+            view: session.view(),
+            rate: lent.first().and_then(|&(job, _)| self.jobs[&job].rate_of(id)),
+            lent,
+            counted: session.counted,
+            heard_at: session.heard_at,
+            missed: session.missed,
+            declined: session.declined.len(),
+            leaving: session.leaving,
+        }
+    }
+
+    /// What has become of each part of a job's plan. It costs some ten microseconds, and one for each stretch of
+    /// ordinals that have the same fate.
+    pub fn map(&self, id: JobId) -> Option<PlanMap> {
+        let job = self.jobs.get(&id)?;
+        let mut map = PlanMap::new(job.plan.tasks, &job.slice.ordinals(job.plan.tasks));
+        for range in job.claimed().iter() {
+            map.paint(range, |cell, tasks| cell.accepted += tasks);
+        }
+        for range in job.poisoned().iter() {
+            map.paint(range, |cell, tasks| cell.poisoned += tasks);
+        }
+        for &range in job.disputes.keys() {
+            map.paint(range, |cell, tasks| cell.disputed += tasks);
+        }
+        for (range, lease) in job.lent() {
+            let holder = self.leases.get(lease).map(|lease| self.holder(lease));
+            map.paint(range, |cell, tasks| {
+                cell.lent += tasks;
+                name_holder(cell, holder);
+            });
+        }
+        Some(map)
+    }
+
+    /// The name of the worker that has a lease.
+    fn holder(&self, lease: &Lease) -> &str {
+        &self.sessions[&lease.session].author().worker
+    }
+}
+
+fn name_holder(cell: &mut Cell, holder: Option<&str>) {
+    let Some(holder) = holder else { return };
+    if cell.holders.len() < Cell::HOLDERS && !cell.holders.iter().any(|named| named == holder) {
+        cell.holders.push(holder.into());
+    }
+}

@@ -1,0 +1,43 @@
+//! What the farm has done since it began, as numbers for those who watch it.
+//!
+//! Nothing is decided by them. They are not durable: a coordinator that is started again begins at zero.
+
+use crate::Verdict;
+
+/// Counts of what has happened since the farm began. They only grow.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    reports: [u64; Verdict::ALL.len()],
+    /// Tasks whose counts became durable. Those that were taken back later are included.
+    pub tasks_accepted: u64,
+    /// Thread time that the accepted counts took, microseconds, as their workers said.
+    pub busy_us: u64,
+    /// Accepted ranges that a second party has counted with the same result, as an audit asked for.
+    pub audits_agreed: u64,
+    /// Leases that were given out. Those that a worker took up again are not included.
+    pub leases: u64,
+    /// Leases that were taken back because their time was over.
+    pub leases_expired: u64,
+    /// Sessions that ended although their workers had not said that they would leave.
+    pub workers_lost: u64,
+    /// Parties of which a count was proven wrong.
+    pub proven_wrong: u64,
+}
+
+impl Stats {
+    /// The reports that were answered in this way.
+    #[must_use]
+    pub fn reports(&self, verdict: Verdict) -> u64 {
+        self.reports[verdict as usize]
+    }
+
+    pub(crate) fn answered(&mut self, verdict: Verdict) {
+        self.reports[verdict as usize] += 1;
+    }
+
+    pub(crate) fn accepted(&mut self, tasks: u64, busy_us: u64) {
+        self.tasks_accepted += tasks;
+        // Workers may claim any time.
+        self.busy_us = self.busy_us.saturating_add(busy_us);
+    }
+}

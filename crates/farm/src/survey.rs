@@ -1,0 +1,121 @@
+//! What people see of a farm at one moment.
+
+use crate::{IntervalSet, JobId, JobView, Millis, Party, Range, SessionId, WorkerView};
+
+/// All that is shown of a farm at one moment, except for the maps of plans.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Survey {
+    /// When that was, on the farm's clock.
+    pub at: Millis,
+    /// The jobs that are neither done nor cancelled, the oldest first.
+    pub live: Vec<JobView>,
+    /// The latest of the jobs that are, the latest first.
+    pub ended: Vec<JobView>,
+    /// How many jobs are done or cancelled altogether.
+    pub ended_in_all: usize,
+    /// All connected workers.
+    pub workers: Vec<WorkerSight>,
+    /// Parties that are not believed.
+    pub distrusted: Vec<Party>,
+}
+
+/// What people see of a connected worker.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkerSight {
+    /// Its connection.
+    pub session: SessionId,
+    /// Who it is, and what it has.
+    pub view: WorkerView,
+    /// What it was lent: tasks that are not reported, by job.
+    pub lent: Vec<(JobId, u64)>,
+    /// How fast it counts tasks of the first of these jobs, tasks in 1,000 seconds; `None` before that is known.
+    pub rate: Option<u64>,
+    /// Tasks that it has reported in this session.
+    pub counted: u64,
+    /// When it last reported something, or said that it was getting on; when it joined, if it has done neither.
+    pub heard_at: Millis,
+    /// Deadlines that it has missed since it last reported something.
+    pub missed: u32,
+    /// Jobs that it gave ranges back of, because it cannot count them.
+    pub declined: usize,
+    /// It asked for no more work.
+    pub leaving: bool,
+}
+
+/// How far a job has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// The job.
+    pub job: JobId,
+    /// Tasks whose counts are durable.
+    pub tasks_done: u64,
+    /// Sessions that hold ranges of it.
+    pub workers: usize,
+}
+
+/// A plan, cut into cells of neighbouring ordinals.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanMap {
+    /// At most [`PlanMap::CELLS`], in the order of their ordinals; of equal size as far as that is possible.
+    pub cells: Vec<Cell>,
+}
+
+/// What has become of neighbouring ordinals of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// Which they are.
+    pub range: Range,
+    /// How many of them belong to the job's part of the plan.
+    pub wanted: u64,
+    /// How many are accepted, or on their way into the ledger.
+    pub accepted: u64,
+    /// How many are lent for the first time.
+    pub lent: u64,
+    /// How many are accepted and in dispute.
+    pub disputed: u64,
+    /// How many are not lent any more because workers were lost with them.
+    pub poisoned: u64,
+    /// The names of workers that hold any of them; [`Cell::HOLDERS`] at most.
+    pub holders: Vec<String>,
+}
+
+impl Cell {
+    /// The most workers that are named.
+    pub const HOLDERS: usize = 3;
+}
+
+impl PlanMap {
+    /// A map is a square of 64 by 64.
+    pub const CELLS: u64 = 64 * 64;
+
+    /// A map of `tasks` tasks of which `wanted` belong to the job.
+    pub(crate) fn new(tasks: u64, wanted: &IntervalSet) -> PlanMap {
+        let cells = tasks.min(PlanMap::CELLS);
+        let start = |cell: u64| {
+            let start = u128::from(cell) * u128::from(tasks) / u128::from(cells);
+            u64::try_from(start).expect("it is at most `tasks`")
+        };
+        let empty = |cell| Cell {
+            range: Range::new(start(cell), start(cell + 1))
+                .expect("there are no more cells than tasks"),
+            wanted: 0,
+            accepted: 0,
+            lent: 0,
+            disputed: 0,
+            poisoned: 0,
+            holders: Vec::new(),
+        };
+        let mut map = PlanMap { cells: (0..cells).map(empty).collect() };
+        wanted.iter().for_each(|range| map.paint(range, |cell, tasks| cell.wanted += tasks));
+        map
+    }
+
+    /// Calls `paint` for every cell that has ordinals of `range`, with their number.
+    pub(crate) fn paint(&mut self, range: Range, mut paint: impl FnMut(&mut Cell, u64)) {
+        let first = self.cells.partition_point(|cell| cell.range.end() <= range.start());
+        for cell in &mut self.cells[first..] {
+            let Some(part) = cell.range.intersect(range) else { return };
+            paint(cell, part.len());
+        }
+    }
+}

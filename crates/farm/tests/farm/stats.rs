@@ -1,0 +1,103 @@
+//! What the farm tells those who watch it.
+
+use farm::{Effect, Event, JobId, JobState, RequestId, Verdict};
+
+use crate::stage::{Stage, asked_again, plan, range, report, tally};
+
+#[test]
+fn reports_tasks_and_time_are_counted_once_although_a_report_is_repeated() {
+    let mut stage = Stage::new();
+    stage.submit(10, 0);
+    let one = stage.join("w1", 4);
+    let loan = stage.last_loan(one);
+
+    stage.finish(one, &loan, 250);
+    stage.finish(one, &loan, 250);
+
+    let stats = stage.farm.stats();
+    assert_eq!((stats.tasks_accepted, stats.busy_us), (loan.range.len(), 250 * loan.range.len()));
+    let told = Verdict::ALL.map(|verdict| stats.reports(verdict));
+    assert_eq!(told, [1, 1, 0, 0, 0, 0, 0], "one was accepted, and one agreed");
+}
+
+#[test]
+fn leases_are_counted_when_they_are_given_and_when_they_run_out() {
+    let mut stage = Stage::new();
+    stage.submit(4, 0);
+    stage.join("w1", 4);
+    assert_eq!((stage.farm.stats().leases, stage.farm.leases()), (1, 1));
+
+    stage.tick(crate::stage::CONFIG.lease_ttl_ms);
+
+    let stats = stage.farm.stats();
+    assert_eq!((stats.leases, stats.leases_expired, stage.farm.leases()), (1, 1, 0));
+}
+
+#[test]
+fn a_worker_that_says_farewell_is_not_lost() {
+    let mut stage = Stage::new();
+    let (one, two) = (stage.join("w1", 1), stage.join("w2", 1));
+
+    stage.act(Event::Leaving { session: one });
+    stage.act(Event::Left { session: one });
+    assert_eq!(stage.farm.stats().workers_lost, 0);
+    stage.act(Event::Left { session: two });
+    assert_eq!(stage.farm.stats().workers_lost, 1);
+}
+
+#[test]
+fn a_party_that_was_proven_wrong_is_counted_and_one_that_is_distrusted_by_hand_is_not() {
+    // Given: w1 and w2 contradict each other.
+    let mut stage = Stage::new();
+    let job = stage.submit_audited(4);
+    let sessions = ["w1", "w2", "w3"].map(|worker| stage.join(worker, 0));
+    let [one, two, three] = sessions;
+    let told = |count: u64| {
+        let tally = tally(plan(4), range(0, 4), count - 4);
+        asked_again(farm::Report { tally, ..report(job, plan(4), range(0, 4)) })
+    };
+    stage.report(one, report(job, plan(4), range(0, 4)));
+    stage.report(two, told(5));
+    assert_eq!(stage.farm.stats().proven_wrong, 0);
+
+    stage.report(three, told(4));
+
+    assert_eq!(stage.farm.stats().proven_wrong, 1);
+    assert_eq!(stage.farm.stats().reports(Verdict::Disputed), 2);
+    let party = stage.farm.distrusted().next().expect("w2 is").clone();
+    let (request, reason) = (RequestId(9), "looked into".into());
+    stage.act(Event::TrustChanged { request, party, trusted: false, reason });
+    assert_eq!(stage.farm.stats().proven_wrong, 1);
+    assert!(stage.sent.iter().any(|effect| matches!(effect, Effect::TrustNoted { .. })));
+}
+
+#[test]
+fn jobs_that_have_ended_are_counted_but_not_listed() {
+    let mut stage = Stage::new();
+    let (first, second) = (stage.submit(4, 0), stage.submit(4, 0));
+    stage.act(Event::Cancelled { request: RequestId(9), job: first });
+
+    let live: Vec<JobId> = stage.farm.live_jobs(9).iter().map(|job| job.id).collect();
+    assert_eq!(live, [second]);
+    let states = JobState::ALL.map(|state| stage.farm.jobs_in(state));
+    assert_eq!(states, [1, 0, 0, 0, 1], "one runs, and one is cancelled");
+    assert!(stage.farm.live_jobs(0).is_empty());
+}
+
+#[test]
+fn a_farm_wants_a_thread_for_each_task_until_it_knows_their_cost_and_then_for_each_lease() {
+    let mut stage = Stage::new();
+    let job = stage.submit(1_000, 0);
+    let lendable = |stage: &Stage| stage.farm.lendable_threads(&stage.farm.live_jobs(9));
+    assert_eq!(lendable(&stage), 1_000);
+
+    // A tenth of a second a task: 99 tasks of each 100 are left for 10 seconds of a thread each.
+    let one = stage.join("w1", 10);
+    let loan = stage.last_loan(one);
+    stage.finish(one, &loan, 100_000);
+    let left = 1_000 - loan.range.len();
+    assert_eq!(lendable(&stage), left.div_ceil(100));
+
+    stage.act(Event::Paused { request: RequestId(9), job });
+    assert_eq!(lendable(&stage), 0, "nothing of a job that rests is lent");
+}

@@ -1,0 +1,91 @@
+//! What people see of a farm.
+
+use farm::{Event, JobId, PlanMap, RequestId};
+
+use crate::stage::{Stage, asked_again, plan, range, report, tally};
+
+/// Of each kind, how many ordinals a map shows: wanted, accepted, lent, disputed, poisoned.
+fn sums(map: &PlanMap) -> [u64; 5] {
+    let of =
+        |cell: &farm::Cell| [cell.wanted, cell.accepted, cell.lent, cell.disputed, cell.poisoned];
+    map.cells
+        .iter()
+        .map(of)
+        .fold([0; 5], |sums, cell| std::array::from_fn(|at| sums[at] + cell[at]))
+}
+
+#[test]
+fn a_map_has_every_ordinal_once_in_cells_of_almost_equal_size() {
+    for tasks in [1, 63, 4_095, 4_096, 4_097, 1_000_003] {
+        let mut stage = Stage::new();
+        let job = stage.submit(tasks, 0);
+        let map = stage.farm.map(job).expect("it exists");
+        assert_eq!(map.cells.len() as u64, tasks.min(PlanMap::CELLS));
+        let mut next = 0;
+        for cell in &map.cells {
+            assert_eq!(cell.range.start(), next);
+            next = cell.range.end();
+            let even = tasks.div_ceil(PlanMap::CELLS);
+            assert!((even.max(2) - 1..=even).contains(&cell.range.len()), "{tasks}: {cell:?}");
+        }
+        assert_eq!((next, sums(&map)), (tasks, [tasks, 0, 0, 0, 0]));
+    }
+}
+
+#[test]
+fn a_map_tells_what_is_lent_to_whom_and_what_is_accepted() {
+    let mut stage = Stage::new();
+    let job = stage.submit(10_000, 0);
+    let worker = stage.join("w1", 100);
+    let loan = stage.last_loan(worker);
+
+    let map = stage.farm.map(job).expect("it exists");
+    assert_eq!(sums(&map), [10_000, 0, loan.range.len(), 0, 0]);
+    let held = |cell: &&farm::Cell| cell.lent > 0;
+    assert!(map.cells.iter().filter(held).all(|cell| cell.holders == ["w1"]));
+
+    stage.finish(worker, &loan, 1_000);
+    stage.act(Event::Leaving { session: worker });
+    stage.act(Event::Left { session: worker });
+    let map = stage.farm.map(job).expect("it exists");
+    assert_eq!(sums(&map), [10_000, loan.range.len(), 0, 0, 0]);
+    assert_eq!(stage.farm.map(JobId(99)), None);
+}
+
+#[test]
+fn a_map_shows_what_is_disputed() {
+    let mut stage = Stage::new();
+    let job = stage.submit_audited(4);
+    let [one, two] = ["w1", "w2"].map(|worker| stage.join(worker, 0));
+    stage.report(one, report(job, plan(4), range(0, 4)));
+    let tally = tally(plan(4), range(0, 4), 1);
+    stage.report(two, asked_again(farm::Report { tally, ..report(job, plan(4), range(0, 4)) }));
+    assert_eq!(sums(&stage.farm.map(job).expect("it exists")), [4, 4, 0, 4, 0]);
+}
+
+#[test]
+fn a_survey_tells_of_live_jobs_of_ended_ones_and_of_what_workers_do() {
+    let mut stage = Stage::new();
+    let [first, second] = [stage.submit(1_000, 0), stage.submit(1_000, 0)];
+    stage.now = 500;
+    let worker = stage.join("w1", 10);
+    stage.act(Event::Cancelled { request: RequestId(7), job: second });
+
+    let survey = stage.farm.survey();
+    let ids = |jobs: &[farm::JobView]| jobs.iter().map(|job| job.id).collect::<Vec<_>>();
+    assert_eq!((ids(&survey.live), ids(&survey.ended)), (vec![first], vec![second]));
+    assert_eq!(survey.ended_in_all, 1);
+    let sight = &survey.workers[0];
+    let loan = stage.last_loan(worker);
+    assert_eq!(sight.lent, [(first, loan.range.len())]);
+    assert_eq!((sight.heard_at.0, sight.counted, sight.rate), (500, 0, None));
+
+    stage.now = 900;
+    stage.finish(worker, &loan, 1_000_000);
+    let sight = &stage.farm.survey().workers[0];
+    assert_eq!((sight.heard_at.0, sight.counted), (900, loan.range.len()));
+    assert_eq!(sight.rate, Some(1_000), "a second for a task of one thread");
+    let done: Vec<(u64, usize)> =
+        stage.farm.progress().iter().map(|job| (job.tasks_done, job.workers)).collect();
+    assert_eq!(done, [(loan.range.len(), 1), (0, 0)]);
+}

@@ -1,0 +1,207 @@
+//! What people want to see of a ledger, read while its coordinator goes on.
+//!
+//! Whatever is read here is shown and decides nothing. So it is not checked like evidence is, and costs little more
+//! than the rows that are read.
+
+use std::path::Path;
+
+use farm::{JobId, Party, Range};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags};
+
+use super::LedgerFault;
+use super::entry::signed;
+
+/// A ledger that is looked at.
+#[derive(Debug)]
+pub struct Look {
+    db: Connection,
+}
+
+/// An accepted range, as far as people want to see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SeenRange<'a> {
+    /// The ordinals.
+    pub range: Range,
+    /// The name of the worker that counted it.
+    pub worker: &'a str,
+    /// Whether two parties counted it alike.
+    pub is_audited: bool,
+}
+
+/// Something that happened to a job, and when: Unix milliseconds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Incident {
+    /// When.
+    pub at_ms: i64,
+    /// What.
+    pub what: Happening,
+}
+
+/// What can happen to a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Happening {
+    /// It was submitted by this owner.
+    Submitted(String),
+    /// An audit of so many of a million ranges was ordered.
+    AuditOrdered(u32),
+    /// A worker's count of a range contradicts another one, or is no longer believed.
+    Disputed {
+        /// The range.
+        range: Range,
+        /// The worker.
+        worker: String,
+        /// Its owner and machine.
+        party: Party,
+    },
+    /// A range of it proved a party wrong.
+    ProvenWrong(Party),
+    /// A coordinator was started with the ledger.
+    Opened,
+    /// It ended in this state.
+    Ended(String),
+}
+
+/// What was accepted of a job within a slot of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// The job.
+    pub job: JobId,
+    /// The beginning of the slot, Unix milliseconds.
+    pub at_ms: i64,
+    /// Tasks.
+    pub tasks: u64,
+    /// Workers that counted them.
+    pub workers: u64,
+}
+
+impl Look {
+    /// The most incidents of one kind of which a job's log tells: the latest.
+    pub const INCIDENTS: u32 = 50;
+
+    /// The ledger in `path`, which has to be there.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFault`], if it cannot be read.
+    pub fn open(path: &Path) -> Result<Look, LedgerFault> {
+        Ok(Look { db: Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)? })
+    }
+
+    /// Calls `see` for every accepted range of a job, in the order of the ordinals.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFault`], if it cannot be read.
+    pub fn ranges(
+        &self,
+        job: JobId,
+        mut see: impl FnMut(SeenRange<'_>),
+    ) -> Result<(), LedgerFault> {
+        let query =
+            "SELECT first, past, worker, audit = 2 FROM ranges WHERE job = ? ORDER BY first";
+        let mut statement = self.db.prepare(query)?;
+        let mut rows = statement.query([signed(job.0)])?;
+        while let Some(row) = rows.next()? {
+            let range = Range::new(number(row.get_ref(0)?), number(row.get_ref(1)?));
+            let worker = row.get_ref(2)?.as_str().unwrap_or_default();
+            if let Some(range) = range {
+                see(SeenRange { range, worker, is_audited: row.get(3)? });
+            }
+        }
+        Ok(())
+    }
+
+    /// What happened to a job, the latest first.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFault`], if it cannot be read.
+    pub fn incidents(&self, job: JobId) -> Result<Vec<Incident>, LedgerFault> {
+        let job = signed(job.0);
+        let most = Look::INCIDENTS;
+        let mut found = Vec::new();
+        let mut note = |at_ms, what| found.push(Incident { at_ms, what });
+
+        let query = "SELECT submitted_at, ended_at, owner, state FROM jobs WHERE id = ?";
+        let (begun, ended): (i64, Option<i64>) = self.db.query_row(query, [job], |row| {
+            note(row.get(0)?, Happening::Submitted(row.get(2)?));
+            if let Some(at_ms) = row.get(1)? {
+                note(at_ms, Happening::Ended(row.get(3)?));
+            }
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+        let query = "SELECT asked_at, share_ppm FROM audit_policies WHERE job = ? ORDER BY rowid DESC LIMIT ?";
+        self.each(query, (job, most), |row| {
+            note(row.get(0)?, Happening::AuditOrdered(row.get(1)?));
+            Ok(())
+        })?;
+        let query = "SELECT noted_at, first, past, worker, owner, machine FROM disputes WHERE job = ? \
+                     ORDER BY noted_at DESC LIMIT ?";
+        self.each(query, (job, most), |row| {
+            if let Some(range) = Range::new(number(row.get_ref(1)?), number(row.get_ref(2)?)) {
+                let party = Party { owner: row.get(4)?, machine: row.get(5)? };
+                note(row.get(0)?, Happening::Disputed { range, worker: row.get(3)?, party });
+            }
+            Ok(())
+        })?;
+        let query = "SELECT noted_at, owner, machine FROM trust WHERE job = ? AND NOT trusted ORDER BY rowid DESC LIMIT ?";
+        self.each(query, (job, most), |row| {
+            let party = Party { owner: row.get(1)?, machine: row.get(2)? };
+            note(row.get(0)?, Happening::ProvenWrong(party));
+            Ok(())
+        })?;
+        let query = "SELECT opened_at FROM openings WHERE opened_at BETWEEN ?1 AND ?2 ORDER BY epoch DESC LIMIT ?3";
+        self.each(query, (begun, ended.unwrap_or(i64::MAX), most), |row| {
+            note(row.get(0)?, Happening::Opened);
+            Ok(())
+        })?;
+        found.sort_by_key(|incident| std::cmp::Reverse(incident.at_ms));
+        Ok(found)
+    }
+
+    /// What was accepted of all jobs from one time to another, Unix milliseconds, in slots of `slot_ms`: for each
+    /// job in the order of time.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFault`], if it cannot be read.
+    pub fn history(
+        &self,
+        (from_ms, to_ms): (i64, i64),
+        slot_ms: i64,
+    ) -> Result<Vec<Slot>, LedgerFault> {
+        let query = "SELECT job, accepted_at / ?3 AS slot, sum(past - first), count(DISTINCT worker) FROM ranges \
+                     WHERE accepted_at >= ?1 AND accepted_at < ?2 GROUP BY job, slot ORDER BY job, slot";
+        let mut slots = Vec::new();
+        self.each(query, (from_ms, to_ms, slot_ms), |row| {
+            slots.push(Slot {
+                job: JobId(number(row.get_ref(0)?)),
+                at_ms: row.get::<_, i64>(1)?.saturating_mul(slot_ms),
+                tasks: number(row.get_ref(2)?),
+                workers: number(row.get_ref(3)?),
+            });
+            Ok(())
+        })?;
+        Ok(slots)
+    }
+
+    fn each(
+        &self,
+        query: &str,
+        parameters: impl rusqlite::Params,
+        mut see: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<()>,
+    ) -> Result<(), LedgerFault> {
+        let mut statement = self.db.prepare(query)?;
+        let mut rows = statement.query(parameters)?;
+        while let Some(row) = rows.next()? {
+            see(row)?;
+        }
+        Ok(())
+    }
+}
+
+/// A number that is never negative; 0 if somebody has changed the file.
+fn number(value: ValueRef<'_>) -> u64 {
+    value.as_i64().ok().and_then(|number| u64::try_from(number).ok()).unwrap_or(0)
+}

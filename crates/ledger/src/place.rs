@@ -1,0 +1,282 @@
+//! The file of a ledger, as the file system knows it.
+//!
+//! SQLite goes on with the file that it has opened, whatever its name has come to mean: counts would be
+//! acknowledged that are lost with the process. Therefore the file behind the name is compared before every
+//! commit, and at intervals.
+//!
+//! While a ledger is in use, its latest rows are in a second file, `FILE-wal`. Without that one it is an older
+//! state of the ledger, or nothing. A ledger that was closed is a single file, and says so: its header does not
+//! name the write-ahead log.
+
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+use super::LedgerFault;
+use super::open::Db;
+
+/// The first format whose ledgers say that they were closed.
+const SAYS_CLOSED: u32 = 6;
+
+/// A ledger's file, by its name and by what the file system calls it.
+#[derive(Debug)]
+pub(crate) struct Place {
+    path: PathBuf,
+    identity: Identity,
+}
+
+/// What tells a file from all others: its device and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Identity(u64, u64);
+
+impl Place {
+    /// Refuses a file that is no ledger of one's own, before anything opens it.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFault::Place`], if the file has several names, or is the ledger of a process that has not closed it
+    /// and lacks its `FILE-wal`.
+    pub(crate) fn check(path: &Path) -> Result<(), LedgerFault> {
+        let mut file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        let names = names(&file.metadata()?);
+        if names > 1 {
+            return Err(LedgerFault::Place(format!(
+                "the file has {names} names (hard links), under each of which a coordinator could use it: \
+                 remove the other names, or copy it"
+            )));
+        }
+        let mut header = [0; 100];
+        let is_open = match file.read_exact(&mut header) {
+            Ok(()) => {
+                let format = u32::from_be_bytes([header[60], header[61], header[62], header[63]]);
+                let names_log = header[18] == 2;
+                names_log && format >= SAYS_CLOSED
+            }
+            // Too short for a database: SQLite will say so, or it is new.
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => false,
+            Err(error) => return Err(error.into()),
+        };
+        if is_open && !log(path).exists() {
+            return Err(LedgerFault::Place(format!(
+                "it was not closed by its coordinator, and its latest rows, which are in {log}, are missing: \
+                 put that file beside it too. If only another program has opened it since, nothing is \
+                 missing: make an empty {log}",
+                log = log(path).display()
+            )));
+        }
+        Ok(())
+    }
+
+    /// Makes the file, readable by its owner only, if there is none.
+    pub(crate) fn make(path: &Path) -> Result<(), LedgerFault> {
+        match private().create_new(true).open(path) {
+            Ok(_) => Ok(()),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The place of a ledger that was opened.
+    pub(crate) fn of(path: &Path) -> Result<Place, LedgerFault> {
+        let identity = identity(&std::fs::metadata(path)?);
+        Ok(Place { path: path.to_path_buf(), identity })
+    }
+
+    /// The ledger's name.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether the name still means the file that was opened, and only this name does.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFault::Gone`], if not. What `db`, the open ledger, holds is written to another file then.
+    pub(crate) fn look(&self, db: &Db) -> Result<(), LedgerFault> {
+        let what = match std::fs::metadata(&self.path) {
+            Ok(file) if identity(&file) != self.identity => "another file has taken its name",
+            Ok(file) if names(&file) > 1 => "it was given a second name (a hard link)",
+            Ok(_) if !log(&self.path).exists() => "its write-ahead log was removed",
+            Ok(_) => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::NotFound => "it was removed or renamed",
+            Err(error) => return Err(error.into()),
+        };
+        let rescued = self.rescue(db).map_err(|fault| fault.to_string());
+        db.abandon()?;
+        Err(LedgerFault::Gone { what, rescued })
+    }
+
+    /// Writes all that the open ledger holds to a file beside its name, or to the folder for temporary files.
+    fn rescue(&self, db: &Connection) -> Result<PathBuf, LedgerFault> {
+        let last = "SELECT coalesce(max(epoch), 0) FROM openings";
+        let epoch: i64 = db.query_row(last, [], |row| row.get(0))?;
+        let suffix = format!(".rescued-{epoch}");
+        let elsewhere = std::env::temp_dir().join(self.path.file_name().unwrap_or_default());
+        write_to(db, &with_suffix(&self.path, &suffix))
+            .or_else(|_| write_to(db, &with_suffix(&elsewhere, &suffix)))
+    }
+}
+
+/// Writes all that a database holds to a new file.
+fn write_to(db: &Connection, path: &Path) -> Result<PathBuf, LedgerFault> {
+    private().create_new(true).open(path)?;
+    let name = path.to_str().ok_or_else(|| std::io::Error::from(ErrorKind::InvalidFilename))?;
+    db.execute("VACUUM INTO ?", [name])?;
+    Ok(path.to_path_buf())
+}
+
+/// Where SQLite keeps the latest rows.
+fn log(path: &Path) -> PathBuf {
+    with_suffix(path, "-wal")
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// A file for its owner only.
+fn private() -> OpenOptions {
+    let mut options = File::options();
+    options.write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+#[cfg(unix)]
+fn identity(file: &std::fs::Metadata) -> Identity {
+    use std::os::unix::fs::MetadataExt;
+    Identity(file.dev(), file.ino())
+}
+
+#[cfg(unix)]
+fn names(file: &std::fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::nlink(file)
+}
+
+/// Without numbers for files, only a missing file is noticed.
+#[cfg(not(unix))]
+fn identity(_: &std::fs::Metadata) -> Identity {
+    Identity(0, 0)
+}
+
+#[cfg(not(unix))]
+fn names(_: &std::fs::Metadata) -> u64 {
+    1
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::tests::{ledger_in, read};
+    use crate::{CheckedLedger, Ledger};
+
+    fn open(path: &Path) -> Result<Ledger, LedgerFault> {
+        CheckedLedger::open_again(path)?.begin()
+    }
+
+    fn scratch() -> (TempDir, PathBuf) {
+        let folder = TempDir::new().expect("a temporary directory");
+        let path = folder.path().join("ledger.db");
+        (folder, path)
+    }
+
+    /// What the ledger knows is in the file that its fault names.
+    #[track_caller]
+    fn is_rescued(ledger: &Ledger, what: &str) {
+        let before = read(ledger);
+        match ledger.serve(&[]) {
+            Err(LedgerFault::Gone { what: said, rescued: Ok(rescued) }) => {
+                assert_eq!(said, what);
+                let rescued = CheckedLedger::open_again(&rescued).expect("it is a sound ledger");
+                assert_eq!(rescued.jobs(), before);
+                assert!(!before.is_empty());
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_removed_replaced_or_shared_while_it_is_in_use_is_noticed() {
+        let (_folder, path) = scratch();
+        is_rescued(&removed(&path), "it was removed or renamed");
+
+        let (_folder, path) = scratch();
+        let ledger = removed(&path);
+        fs::write(&path, "another").expect("it can be written");
+        is_rescued(&ledger, "another file has taken its name");
+
+        let (folder, path) = scratch();
+        let ledger = ledger_in(&path);
+        fs::hard_link(&path, folder.path().join("other.db")).expect("it can have two names");
+        is_rescued(&ledger, "it was given a second name (a hard link)");
+
+        let (_folder, path) = scratch();
+        let ledger = ledger_in(&path);
+        fs::remove_file(log(&path)).expect("it is there");
+        is_rescued(&ledger, "its write-ahead log was removed");
+    }
+
+    fn removed(path: &Path) -> Ledger {
+        let ledger = ledger_in(path);
+        fs::remove_file(path).expect("it is there");
+        ledger
+    }
+
+    #[test]
+    fn a_copy_without_its_log_is_refused_unless_the_ledger_was_closed() {
+        let (folder, path) = scratch();
+        let copy = folder.path().join("copy.db");
+        let ledger = ledger_in(&path);
+        fs::copy(&path, &copy).expect("it can be copied");
+        let fault = open(&copy).expect_err("its log is missing").to_string();
+        assert!(fault.contains("copy.db-wal, are missing"), "{fault}");
+        fs::copy(log(&path), log(&copy)).expect("it can be copied");
+        assert_eq!(read(&open(&copy).expect("it is whole")), read(&ledger));
+
+        ledger.close().expect("it can be closed");
+        let alone = folder.path().join("alone.db");
+        fs::copy(&path, &alone).expect("it can be copied");
+        open(&alone).expect("it is whole");
+    }
+
+    #[test]
+    fn a_file_of_two_names_and_a_database_without_tables_are_refused() {
+        let (folder, path) = scratch();
+        ledger_in(&path).close().expect("it can be closed");
+        fs::hard_link(&path, folder.path().join("other.db")).expect("it can have two names");
+        let fault = open(&path).expect_err("it has two names").to_string();
+        assert!(fault.contains("2 names"), "{fault}");
+
+        let bare = folder.path().join("bare.db");
+        let db = Connection::open(&bare).expect("it opens");
+        db.execute_batch("CREATE TABLE t (x); DROP TABLE t").expect("it is SQL");
+        drop(db);
+        let fault = open(&bare).expect_err("it has no tables").to_string();
+        assert!(fault.contains("no tables"), "{fault}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_new_ledger_is_its_owners_only() {
+        use std::os::unix::fs::PermissionsExt;
+        let (_folder, path) = scratch();
+        let _ledger = ledger_in(&path);
+        for file in [log(&path), path] {
+            let mode = fs::metadata(file).expect("it is there").permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+    }
+}

@@ -1,0 +1,49 @@
+"use strict";
+// Brings the parts of the page up to date. Without this script the page loads itself anew now and then.
+const main = document.getElementById("main");
+const live = document.getElementById("live");
+let source = null;
+
+// Changes what differs and nothing else, so that focus, fields and what was unfolded stay.
+function update(here, next) {
+  if (here.nodeName !== next.nodeName) return here.replaceWith(next);
+  if (here.nodeType === Node.TEXT_NODE) {
+    if (here.data !== next.data) here.data = next.data;
+    return;
+  }
+  for (const { name } of Array.from(here.attributes)) {
+    if (name !== "open" && !next.hasAttribute(name)) here.removeAttribute(name);
+  }
+  for (const { name, value } of Array.from(next.attributes)) {
+    if (here.getAttribute(name) !== value) here.setAttribute(name, value);
+  }
+  while (here.childNodes.length > next.childNodes.length) here.lastChild.remove();
+  Array.from(next.childNodes).forEach((child, at) => {
+    const old = here.childNodes[at];
+    if (old) update(old, child); else here.append(child);
+  });
+}
+
+function connect() {
+  source = new EventSource(main.dataset.live);
+  source.onopen = () => { live.textContent = "live"; live.className = "live on"; };
+  source.onerror = () => { live.textContent = "not live: trying again"; live.className = "live off"; };
+  source.onmessage = (event) => {
+    const parsed = new DOMParser().parseFromString(event.data, "text/html");
+    for (const part of Array.from(parsed.body.children)) {
+      const here = document.getElementById(part.id);
+      if (here) update(here, part);
+    }
+  };
+}
+
+// A page that nobody sees asks for nothing.
+function follow() {
+  if (document.hidden && source) { source.close(); source = null; }
+  if (!document.hidden && !source) connect();
+}
+
+if (main.dataset.live && window.EventSource) {
+  document.addEventListener("visibilitychange", follow);
+  follow();
+}

@@ -1,0 +1,75 @@
+//! The chart of what was counted when.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use maud::{Markup, html};
+
+use crate::history::{Load, Span};
+use crate::text::{short, time};
+
+const WIDTH: f64 = 600.0;
+const HEIGHT: f64 = 120.0;
+/// The most points that are drawn: neighbouring slots are put together beyond.
+const POINTS: usize = 600;
+
+/// Tasks per second and workers over the slots of a history.
+pub(crate) fn chart(span: Span, loads: &[Load]) -> Markup {
+    let together = loads.len().div_ceil(POINTS).max(1);
+    let slot_s = span.slot_ms() as f64 / 1_000.0;
+    let rate = |loads: &[Load]| {
+        let tasks: u64 = loads.iter().map(|load| load.tasks).sum();
+        tasks as f64 / (slot_s * loads.len() as f64)
+    };
+    let rates: Vec<f64> = loads.chunks(together).map(rate).collect();
+    let most = |loads: &[Load]| loads.iter().map(|load| load.workers).max().unwrap_or(0) as f64;
+    let workers: Vec<f64> = loads.chunks(together).map(most).collect();
+    let (rate_top, worker_top) = (top(&rates), top(&workers));
+    let ago = Duration::from_secs_f64(slot_s * loads.len() as f64);
+    let label = format!(
+        "Over the last {}: at most {} tasks per second, and at most {worker_top} workers at a time",
+        time(ago),
+        short(rate_top)
+    );
+    html! {
+        figure {
+            svg.chart viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none" role="img"
+                aria-label=(label) {
+                path.area d=(area(&rates, rate_top)) {}
+                polyline.line points=(line(&workers, worker_top)) {}
+            }
+            figcaption {
+                span.key-area { "tasks/s, at most " (short(rate_top)) }
+                span.key-line { "workers, at most " (worker_top) }
+                span { "the last " (time(ago)) }
+            }
+        }
+    }
+}
+
+fn top(values: &[f64]) -> f64 {
+    values.iter().copied().fold(0.0, f64::max)
+}
+
+fn points<'a>(values: &'a [f64], top: f64) -> impl Iterator<Item = (f64, f64)> + 'a {
+    let step = WIDTH / (values.len().max(2) - 1) as f64;
+    let height =
+        move |value: f64| if top > 0.0 { HEIGHT - (HEIGHT - 4.0) * value / top } else { HEIGHT };
+    values.iter().enumerate().map(move |(at, &value)| (at as f64 * step, height(value)))
+}
+
+fn line(values: &[f64], top: f64) -> String {
+    points(values, top).fold(String::new(), |mut text, (x, y)| {
+        let _ = write!(text, "{x:.1},{y:.1} ");
+        text
+    })
+}
+
+fn area(values: &[f64], top: f64) -> String {
+    let mut text = format!("M0 {HEIGHT}");
+    for (x, y) in points(values, top) {
+        let _ = write!(text, "L{x:.1} {y:.1}");
+    }
+    let _ = write!(text, "V{HEIGHT}z");
+    text
+}

@@ -1,0 +1,174 @@
+//! The page of all jobs.
+
+use farm::{JobState, JobView, Problem, Survey};
+use maud::{Markup, html};
+
+use crate::frame::Reader;
+use crate::parts::{Page, Part};
+use crate::snapshot::{Snapshot, time_left};
+use crate::text::{grouped, percent, short, size, time};
+
+/// The id of the part with which jobs are submitted.
+const SUBMISSION: &str = "submission";
+
+/// All jobs. The part with which jobs are submitted depends on the reader: see [`submission`].
+pub fn jobs(snapshot: &Snapshot) -> Page {
+    let Survey { live, ended, ended_in_all, workers, .. } = &snapshot.survey;
+    let threads: u64 = workers.iter().map(|worker| u64::from(worker.view.threads)).sum();
+    let rate: f64 = snapshot.rates.values().sum();
+    let top = html! {
+        h1 { "Jobs" }
+        p.summary {
+            strong { (grouped(live.len())) } " not ended · "
+            strong { (grouped(workers.len())) } " workers with "
+            strong { (grouped(threads)) } " threads · "
+            strong { (short(rate)) } " tasks/s"
+        }
+    };
+    let unfinished = html! {
+        @if live.is_empty() {
+            p.empty { "No job is waiting or running." }
+        } @else {
+            (table("Jobs that have not ended", live.iter(), snapshot))
+        }
+    };
+    let ended = html! {
+        @if !ended.is_empty() {
+            details {
+                summary { (grouped(*ended_in_all)) " ended" }
+                @if ended.len() < *ended_in_all {
+                    p.hint { "The latest " (ended.len()) " are shown; " code { "queens jobs" } " lists all." }
+                }
+                (table("Jobs that have ended", ended.iter(), snapshot))
+            }
+        }
+    };
+    let parts = vec![
+        Part::new("summary", &top),
+        Part::new("jobs", &unfinished),
+        Part::new(SUBMISSION, &html! {}),
+        Part::new("ended", &ended),
+    ];
+    Page { title: "Jobs".into(), live: "/live".into(), parts }
+}
+
+fn table<'a>(
+    caption: &str,
+    jobs: impl Iterator<Item = &'a JobView>,
+    snapshot: &Snapshot,
+) -> Markup {
+    html! {
+        table.cards {
+            caption.quiet { (caption) }
+            thead { tr {
+                th scope="col" { "Job" } th scope="col" { "Counts" } th scope="col" { "Owner" }
+                th.n scope="col" { "Priority" } th scope="col" { "State" } th scope="col" { "Done" }
+                th.n scope="col" { "Tasks/s" } th.n scope="col" { "Time left" }
+                th.n scope="col" { "Workers" } th.n scope="col" { "Audits" }
+                th.n scope="col" { "Disputed" } th.n scope="col" { "Poisoned" }
+            } }
+            tbody { @for job in jobs { (row(job, snapshot)) } }
+        }
+    }
+}
+
+fn row(job: &JobView, snapshot: &Snapshot) -> Markup {
+    let rate = snapshot.rates.get(&job.id);
+    html! {
+        tr {
+            th scope="row" {
+                a href=(format!("/jobs/{}", job.id)) { (job.id) }
+                @if let Some(key) = &job.origin.key { " " span.key { (key) } }
+            }
+            td data-label="Counts" { (job.plan.to_string()) }
+            td data-label="Owner" { (owner(job)) }
+            td.n data-label="Priority" { (job.priority) }
+            td data-label="State" { (state(job)) }
+            td data-label="Done" { (done(job)) }
+            td.n data-label="Tasks/s" { @match rate { Some(&rate) => { (short(rate)) }, None => { "–" } } }
+            td.n data-label="Time left" {
+                @match time_left(job) { Some(left) => { (time(left)) }, None => { "–" } }
+            }
+            td.n data-label="Workers" { (job.workers) }
+            td.n data-label="Audits" { (audits(job)) }
+            td.n.bad[job.disputes > 0] data-label="Disputed" { (job.disputes) }
+            td.n.bad[job.poisoned > 0] data-label="Poisoned" { (grouped(job.poisoned)) }
+        }
+    }
+}
+
+/// Who submitted a job. Nobody knows that of jobs from before ledgers said so.
+pub(crate) fn owner(job: &JobView) -> &str {
+    if job.origin.owner.is_empty() { "unknown" } else { &job.origin.owner }
+}
+
+/// How much of a job is counted, as a bar and as a number.
+pub(crate) fn done(job: &JobView) -> Markup {
+    let (done, all) = (job.tasks_done, job.tasks());
+    html! {
+        span.done {
+            progress max=(all.max(1)) value=(done) aria-hidden="true" {}
+            " " span { (percent(done, all)) }
+        }
+    }
+}
+
+/// Ranges that were counted twice alike, and how many still wait for that.
+pub(crate) fn audits(job: &JobView) -> String {
+    match (job.audits_agreed, job.audits_wanted) {
+        (0, 0) => "–".into(),
+        (agreed, 0) => grouped(agreed),
+        (agreed, wanted) => format!("{} of {}", grouped(agreed), grouped(agreed + wanted)),
+    }
+}
+
+/// The state of a job, and what it waits for if that can be told.
+pub(crate) fn state(job: &JobView) -> Markup {
+    let name = job.state.name();
+    html! {
+        span class=(format!("state {name}")) { (name) }
+        @if let Some(wait) = waits(job) { " " small { (wait) } }
+    }
+}
+
+fn waits(job: &JobView) -> Option<String> {
+    let idle = job.state == JobState::Running && job.workers == 0;
+    let doubtful = job.audits_wanted + job.disputes as u64;
+    match (job.able_workers, job.thread_memory) {
+        _ if !idle => None,
+        (0, 0) => Some("waits for a worker".into()),
+        (0, needed) => Some(format!("waits for a worker with {} of memory", size(needed))),
+        _ if job.tasks_done == job.tasks() && doubtful > 0 => {
+            Some("waits for another machine or owner to count again".into())
+        }
+        _ => None,
+    }
+}
+
+/// The part of [`jobs`] with which `reader` submits jobs, if they may.
+pub fn submission(reader: &Reader) -> Part {
+    Part::new(SUBMISSION, &html! { @if reader.submits { (submit()) } })
+}
+
+fn submit() -> Markup {
+    // Any N will do: it is the names that are wanted.
+    let names = Problem::all(8).map(|problem| problem.name()).filter(|name| *name != "completions");
+    html! {
+        details {
+            summary { "Submit a job" }
+            form.submit method="post" action="/jobs" {
+                label { "Problem " select name="problem" {
+                    @for name in names { option { (name) } }
+                } }
+                label { "N " input type="number" name="n" min="1" max="64" required; }
+                label { "Method " select name="method" {
+                    option value="" { "what suits N" } option { "rows" } option { "ring" } option { "halves" }
+                } }
+                label { "Priority " input type="number" name="priority" value="0"; }
+                label { "Audits, % of the ranges " input type="number" name="audit" value="0" min="0" max="100" step="any"; }
+                label { "Name " input name="key" maxlength="128" pattern="[!-~]+" placeholder="none"; }
+                button { "Submit" }
+            }
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The map of a plan: a square of 64 by 64 cells, row by row.
+//!
+//! Neighbouring cells of which the same can be said become one rectangle, so that a map costs what its borders cost.
+
+use farm::{Cell, PlanMap};
+use maud::{Markup, html};
+
+use crate::snapshot::{CellRecord, JobRecord};
+use crate::text::grouped;
+
+const SIDE: usize = 64;
+
+/// What a cell is, the most remarkable first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Disputed,
+    Poisoned,
+    Lent,
+    Audited,
+    Accepted,
+    Partly,
+    Free,
+    Foreign,
+}
+
+impl Kind {
+    const SHOWN: [Kind; 7] = [
+        Kind::Free,
+        Kind::Lent,
+        Kind::Partly,
+        Kind::Accepted,
+        Kind::Audited,
+        Kind::Disputed,
+        Kind::Poisoned,
+    ];
+
+    fn of(cell: &Cell, record: Option<&CellRecord>) -> Kind {
+        let audited = record.map_or(0, |record| record.audited);
+        match cell {
+            Cell { disputed: 1.., .. } => Kind::Disputed,
+            Cell { poisoned: 1.., .. } => Kind::Poisoned,
+            Cell { wanted: 0, .. } => Kind::Foreign,
+            Cell { lent: 1.., .. } => Kind::Lent,
+            Cell { accepted: 0, .. } => Kind::Free,
+            Cell { accepted, wanted, .. } if accepted < wanted => Kind::Partly,
+            Cell { wanted, .. } if audited >= *wanted => Kind::Audited,
+            _ => Kind::Accepted,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Disputed => "disputed",
+            Kind::Poisoned => "poisoned",
+            Kind::Lent => "lent",
+            Kind::Audited => "audited",
+            Kind::Accepted => "accepted",
+            Kind::Partly => "partly",
+            Kind::Free => "free",
+            Kind::Foreign => "foreign",
+        }
+    }
+
+    fn meaning(self) -> &'static str {
+        match self {
+            Kind::Disputed => "counted with different results",
+            Kind::Poisoned => "not lent any more: workers were lost with it",
+            Kind::Lent => "lent to workers",
+            Kind::Audited => "accepted, and counted by two parties alike",
+            Kind::Accepted => "accepted",
+            Kind::Partly => "accepted in part",
+            Kind::Free => "to be lent",
+            Kind::Foreign => "not of this job's part of the plan",
+        }
+    }
+}
+
+/// Cells of a row of the map of which the same can be said.
+struct Run<'a> {
+    x: usize,
+    y: usize,
+    width: usize,
+    kind: Kind,
+    workers: &'a [String],
+    past: u64,
+    first: u64,
+}
+
+/// The map, with a legend that says how many tasks are what.
+pub(crate) fn map(map: &PlanMap, record: Option<&JobRecord>) -> Markup {
+    let rows = map.cells.len().div_ceil(SIDE);
+    let tasks = |kind| tasks_of(map, record, kind);
+    let said = Kind::SHOWN.into_iter().filter(|&kind| kind != Kind::Partly);
+    let said: Vec<_> =
+        said.map(|kind| (kind, tasks(kind))).filter(|&(_, tasks)| tasks > 0).collect();
+    let label: Vec<_> = said
+        .iter()
+        .map(|(kind, tasks)| format!("{} tasks {}", grouped(tasks), kind.name()))
+        .collect();
+    html! {
+        svg.map viewBox=(format!("0 0 {SIDE} {}", rows.max(1))) role="img"
+            aria-label=(format!("Map of the plan: {}", label.join(", "))) {
+            @for run in runs(map, record) {
+                rect class=(run.kind.name()) x=(run.x) y=(run.y) width=(run.width) height="1" {
+                    title { (title(&run)) }
+                }
+            }
+        }
+        ul.legend {
+            @for (kind, tasks) in said {
+                li { span class=(format!("swatch {}", kind.name())) aria-hidden="true" {}
+                    (grouped(tasks)) " " (kind.name()) }
+            }
+        }
+    }
+}
+
+/// How many tasks of a map are of a kind. A task that is in dispute is accepted, too, and is not said twice.
+fn tasks_of(map: &PlanMap, record: Option<&JobRecord>, kind: Kind) -> u64 {
+    let of = |(at, cell): (usize, &Cell)| {
+        let audited = record.and_then(|record| record.cells.get(at)).map_or(0, |cell| cell.audited);
+        let audited = audited.min(cell.accepted - cell.disputed.min(cell.accepted));
+        match kind {
+            Kind::Disputed => cell.disputed,
+            Kind::Poisoned => cell.poisoned,
+            Kind::Lent => cell.lent,
+            Kind::Audited => audited,
+            Kind::Accepted => cell.accepted.saturating_sub(cell.disputed + audited),
+            Kind::Free => cell.wanted.saturating_sub(cell.accepted + cell.lent + cell.poisoned),
+            Kind::Partly | Kind::Foreign => 0,
+        }
+    };
+    map.cells.iter().enumerate().map(of).sum()
+}
+
+fn runs<'a>(map: &'a PlanMap, record: Option<&'a JobRecord>) -> Vec<Run<'a>> {
+    let mut runs: Vec<Run<'_>> = Vec::new();
+    for (at, cell) in map.cells.iter().enumerate() {
+        let of_cell = record.and_then(|record| record.cells.get(at));
+        let kind = Kind::of(cell, of_cell);
+        let workers = match kind {
+            Kind::Lent => &cell.holders,
+            _ => of_cell.map_or(&cell.holders, |record| &record.workers),
+        };
+        let (x, y) = (at % SIDE, at / SIDE);
+        match runs.last_mut() {
+            Some(run) if run.y == y && run.kind == kind && run.workers == workers => {
+                run.width += 1;
+                run.past = cell.range.end();
+            }
+            _ => {
+                let (first, past) = (cell.range.start(), cell.range.end());
+                runs.push(Run { x, y, width: 1, kind, workers, first, past });
+            }
+        }
+    }
+    runs
+}
+
+fn title(run: &Run<'_>) -> String {
+    let tasks = match run.past - run.first {
+        1 => format!("Task {}", grouped(run.first)),
+        _ => format!("Tasks {} to {}", grouped(run.first), grouped(run.past - 1)),
+    };
+    let workers = run.workers.join(", ");
+    let by = match run.kind {
+        _ if workers.is_empty() => String::new(),
+        Kind::Free | Kind::Foreign => String::new(),
+        Kind::Lent => format!(": {workers}"),
+        _ => format!(", counted by {workers}"),
+    };
+    format!("{tasks}: {}{by}", run.kind.meaning())
+}

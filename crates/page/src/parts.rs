@@ -1,0 +1,47 @@
+//! The parts of a page, which change on their own.
+//!
+//! All readers share a page, except for the parts that depend on what a reader may do.
+
+use maud::{Markup, PreEscaped, html};
+
+use crate::frame::{self, Reader};
+
+/// A page of the farm.
+#[derive(Clone, Debug)]
+pub struct Page {
+    pub(crate) title: String,
+    /// The path from which a browser hears of changed parts.
+    pub(crate) live: String,
+    /// In the order in which they are shown.
+    pub(crate) parts: Vec<Part>,
+}
+
+/// A part of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its id within the page.
+    pub id: &'static str,
+    /// The element of that id, as HTML.
+    pub html: String,
+}
+
+impl Part {
+    /// The element that holds `content`.
+    pub(crate) fn new(id: &'static str, content: &Markup) -> Part {
+        Part { id, html: html! { div id=(id) { (content) } }.into_string() }
+    }
+}
+
+impl Page {
+    /// The whole document for `reader`, with `own` instead of the parts of the same ids.
+    pub fn document(&self, reader: &Reader, own: &[Part]) -> Markup {
+        let body = html! { @for part in self.parts_with(own) { (PreEscaped(&part.html)) } };
+        frame::page(&self.title, Some(&self.live), reader, &body)
+    }
+
+    /// Its parts, with `own` instead of those of the same ids.
+    pub fn parts_with<'a>(&'a self, own: &'a [Part]) -> impl Iterator<Item = &'a Part> {
+        let choose = |part: &'a Part| own.iter().find(|other| other.id == part.id).unwrap_or(part);
+        self.parts.iter().map(choose)
+    }
+}

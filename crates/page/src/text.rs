@@ -1,0 +1,110 @@
+//! Numbers as people read them.
+
+use std::time::Duration;
+
+use bytesize::ByteSize;
+use time::OffsetDateTime;
+
+/// A number with its digits in groups of three.
+pub(crate) fn grouped(number: impl ToString) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 2);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push('\u{202f}'); // a narrow space at which no line is broken
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A rate or a size with three digits and a prefix: 12.3 k.
+pub(crate) fn short(number: f64) -> String {
+    const PREFIXES: [&str; 6] = ["", "\u{a0}k", "\u{a0}M", "\u{a0}G", "\u{a0}T", "\u{a0}P"];
+    let (mut number, mut prefix) = (number, 0);
+    while number >= 999.5 && prefix + 1 < PREFIXES.len() {
+        (number, prefix) = (number / 1_000.0, prefix + 1);
+    }
+    let decimals = match number {
+        ..9.995 if number > 0.0 => 2,
+        ..99.95 if number > 0.0 => 1,
+        _ => 0,
+    };
+    format!("{number:.decimals$}{}", PREFIXES[prefix])
+}
+
+/// A time with its two largest units: 3 h 12 min.
+pub(crate) fn time(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    let (minutes, hours, days) = (seconds / 60, seconds / 3_600, seconds / 86_400);
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds}\u{a0}s"),
+        (0, 0, _) => format!("{minutes}\u{a0}min {}\u{a0}s", seconds % 60),
+        (0, _, _) => format!("{hours}\u{a0}h {}\u{a0}min", minutes % 60),
+        (..100, _, _) => format!("{days}\u{a0}d {}\u{a0}h", hours % 24),
+        _ => format!("{}\u{a0}years", short(days as f64 / 365.25)),
+    }
+}
+
+/// A percentage that says 100 only if it is all.
+pub(crate) fn percent(part: u64, whole: u64) -> String {
+    if part >= whole {
+        return "100%".into();
+    }
+    let hundredths = u128::from(part) * 10_000 / u128::from(whole);
+    format!("{}.{:02}%", hundredths / 100, hundredths % 100)
+}
+
+/// Bytes in powers of two: 1.5 GiB.
+pub(crate) fn size(bytes: u64) -> String {
+    ByteSize(bytes).display().iec().to_string()
+}
+
+/// A Unix time in milliseconds as date and time in UTC.
+pub(crate) fn utc(unix_ms: i64) -> String {
+    let Ok(at) = OffsetDateTime::from_unix_timestamp(unix_ms.div_euclid(1_000)) else {
+        return "at an unknown time".into();
+    };
+    let (date, (hour, minute, second)) = (at.date(), at.to_hms());
+    format!("{date} {hour:02}:{minute:02}:{second:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_from_the_right() {
+        let spaced = |number: u128| grouped(number).replace('\u{202f}', " ");
+        assert_eq!([0, 999, 1_000, 14_772_512].map(spaced), ["0", "999", "1 000", "14 772 512"]);
+    }
+
+    #[test]
+    fn short_numbers_have_three_digits() {
+        let plain = |number: f64| short(number).replace('\u{a0}', " ");
+        let texts = [0.0, 0.25, 12.34, 999.4, 999.6, 1.0e6, 2.0e20].map(plain);
+        assert_eq!(texts, ["0", "0.25", "12.3", "999", "1.00 k", "1.00 M", "200000 P"]);
+    }
+
+    #[test]
+    fn a_percentage_says_a_hundred_only_if_it_is_all() {
+        let texts = [(0, 3), (1, 3), (9_999_999, 10_000_000), (3, 3), (0, 0)];
+        let texts = texts.map(|(part, whole)| percent(part, whole));
+        assert_eq!(texts, ["0.00%", "33.33%", "99.99%", "100%", "100%"]);
+    }
+
+    #[test]
+    fn times_have_their_two_largest_units() {
+        let text = |seconds| time(Duration::from_secs(seconds)).replace('\u{a0}', " ");
+        let texts = [59, 61, 3_661, 90_000, 86_400 * 365 * 30].map(text);
+        assert_eq!(texts, ["59 s", "1 min 1 s", "1 h 1 min", "1 d 1 h", "30.0 years"]);
+    }
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        assert_eq!(utc(0), "1970-01-01 00:00:00");
+        assert_eq!(utc(951_782_400_000), "2000-02-29 00:00:00");
+        assert_eq!(utc(1_795_401_296_999), "2026-11-23 02:34:56");
+        assert_eq!(utc(-1), "1969-12-31 23:59:59");
+    }
+}

@@ -1,0 +1,272 @@
+//! The page of the workers.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use farm::{JobId, Party, Survey, WorkerSight};
+use maud::{Markup, html};
+
+use crate::parts::{Page, Part};
+use crate::snapshot::Snapshot;
+use crate::text::{grouped, short, size, time};
+
+/// Workers on one page.
+const ON_A_PAGE: usize = 100;
+/// A worker that holds work and has reported nothing for so long is silent. Leases last ten seconds.
+const SILENT: Duration = Duration::from_secs(60);
+/// A worker is slow if its threads count less than this part of what is usual for its backend and job.
+const SLOW: f64 = 0.5;
+
+/// In which order workers are listed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// Those that need somebody to look first.
+    #[default]
+    Trouble,
+    /// By name.
+    Name,
+    /// By owner and machine.
+    Owner,
+    /// The most threads first.
+    Threads,
+    /// The fastest first.
+    Rate,
+    /// The longest silent first.
+    Heard,
+}
+
+impl Order {
+    const ALL: [Order; 6] =
+        [Order::Trouble, Order::Name, Order::Owner, Order::Threads, Order::Rate, Order::Heard];
+
+    /// The word for it in addresses.
+    pub fn word(self) -> &'static str {
+        match self {
+            Order::Trouble => "trouble",
+            Order::Name => "name",
+            Order::Owner => "owner",
+            Order::Threads => "threads",
+            Order::Rate => "rate",
+            Order::Heard => "heard",
+        }
+    }
+
+    /// The order of that word.
+    pub fn named(word: &str) -> Option<Order> {
+        Order::ALL.into_iter().find(|order| order.word() == word)
+    }
+}
+
+/// Which workers are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct WorkersView {
+    /// In which order.
+    pub order: Order,
+    /// Which page of them, from 0 on.
+    pub page: usize,
+}
+
+/// A worker, and what is remarkable about it.
+struct Marked<'a> {
+    sight: &'a WorkerSight,
+    /// Tasks per second.
+    rate: Option<f64>,
+    silent: Duration,
+    /// The gravest first.
+    troubles: Vec<&'static str>,
+}
+
+/// All connected workers, as `view` asks for them.
+pub fn workers(snapshot: &Snapshot, view: WorkersView) -> Page {
+    let Survey { workers, distrusted, .. } = &snapshot.survey;
+    let mut marked = marked(&snapshot.survey);
+    sort(&mut marked, view.order);
+    let pages = marked.len().div_ceil(ON_A_PAGE).max(1);
+    let page = view.page.min(pages - 1);
+    let shown = marked.iter().skip(page * ON_A_PAGE).take(ON_A_PAGE);
+    let troubled = marked.iter().filter(|worker| !worker.troubles.is_empty()).count();
+    let threads: u64 = workers.iter().map(|worker| u64::from(worker.view.threads)).sum();
+    let top = html! {
+        h1 { "Workers" }
+        p.summary {
+            strong { (grouped(workers.len())) } " connected with "
+            strong { (grouped(threads)) } " threads"
+            @if troubled > 0 { " · " strong.bad { (grouped(troubled)) " to look at" } }
+        }
+        (not_believed(distrusted))
+    };
+    let listed = html! {
+        @if workers.is_empty() {
+            p.empty { "No worker is connected. " code { "queens worker" } " starts one." }
+        } @else {
+            (table(shown, view))
+            (pager(view.order, page, pages))
+        }
+    };
+    let parts = vec![Part::new("summary", &top), Part::new("workers", &listed)];
+    let live = format!("/workers/live?order={}&page={page}", view.order.word());
+    Page { title: "Workers".into(), live, parts }
+}
+
+fn not_believed(distrusted: &[Party]) -> Markup {
+    html! {
+        @if !distrusted.is_empty() {
+            p.refusal role="alert" {
+                "Not believed, because a count was proven wrong or somebody decided so: "
+                @for (at, party) in distrusted.iter().take(10).enumerate() {
+                    @if at > 0 { ", " } (party.to_string())
+                }
+                @if distrusted.len() > 10 { ", …" }
+            }
+        }
+    }
+}
+
+fn marked(survey: &Survey) -> Vec<Marked<'_>> {
+    let usual = usual_rates(&survey.workers);
+    let mark = |sight| mark(sight, survey, &usual);
+    survey.workers.iter().map(mark).collect()
+}
+
+/// Workers with the same backend on the same job can be compared.
+fn class(sight: &WorkerSight) -> Option<(&str, JobId)> {
+    Some((sight.view.backend.as_str(), sight.lent.first()?.0))
+}
+
+/// Tasks per 1,000 seconds of one thread.
+fn rate_per_thread(sight: &WorkerSight) -> Option<f64> {
+    Some(sight.rate? as f64 / f64::from(sight.view.threads.max(1)))
+}
+
+/// The median rate of a thread in each class of at least three workers.
+fn usual_rates(workers: &[WorkerSight]) -> HashMap<(&str, JobId), f64> {
+    let mut rates: BTreeMap<(&str, JobId), Vec<f64>> = BTreeMap::new();
+    for sight in workers {
+        if let (Some(class), Some(rate)) = (class(sight), rate_per_thread(sight)) {
+            rates.entry(class).or_default().push(rate);
+        }
+    }
+    let median = |mut rates: Vec<f64>| {
+        rates.sort_by(f64::total_cmp);
+        (rates.len() >= 3).then(|| rates[rates.len() / 2])
+    };
+    rates.into_iter().filter_map(|(class, rates)| Some((class, median(rates)?))).collect()
+}
+
+fn mark<'a>(
+    sight: &'a WorkerSight,
+    survey: &Survey,
+    usual: &HashMap<(&str, JobId), f64>,
+) -> Marked<'a> {
+    let silent = Duration::from_millis(survey.at.0.saturating_sub(sight.heard_at.0));
+    let usual = class(sight).and_then(|class| usual.get(&class));
+    let is_slow =
+        usual.zip(rate_per_thread(sight)).is_some_and(|(usual, rate)| rate < SLOW * usual);
+    let troubles = [
+        (
+            survey.distrusted.iter().any(|party| party.includes(&sight.view.author.maker)),
+            "not believed",
+        ),
+        (sight.missed > 0, "missed deadlines"),
+        (!sight.lent.is_empty() && silent > SILENT, "silent"),
+        (is_slow, "slow"),
+        (sight.declined > 0, "too little memory for a job"),
+    ];
+    let troubles = troubles.into_iter().filter_map(|(is_so, what)| is_so.then_some(what)).collect();
+    Marked { sight, rate: sight.rate.map(|rate| rate as f64 / 1_000.0), silent, troubles }
+}
+
+fn sort(workers: &mut [Marked<'_>], order: Order) {
+    let name = |worker: &Marked<'_>| worker.sight.view.author.worker.clone();
+    match order {
+        Order::Trouble => {
+            workers.sort_by_cached_key(|worker| (Reverse(worker.troubles.len()), name(worker)))
+        }
+        Order::Name => workers.sort_by_cached_key(name),
+        Order::Owner => workers.sort_by_cached_key(|worker| {
+            let maker = &worker.sight.view.author.maker;
+            (maker.owner.clone(), maker.machine.clone(), name(worker))
+        }),
+        Order::Threads => {
+            workers.sort_by_cached_key(|worker| (Reverse(worker.sight.view.threads), name(worker)))
+        }
+        Order::Rate => workers.sort_by_key(|worker| Reverse(worker.sight.rate)),
+        Order::Heard => workers.sort_by_key(|worker| Reverse(worker.silent)),
+    }
+}
+
+fn table<'a>(workers: impl Iterator<Item = &'a Marked<'a>>, view: WorkersView) -> Markup {
+    let head = |text: &str, order: Order, is_number: bool| {
+        let is_order = view.order == order;
+        html! {
+            th.n[is_number] scope="col" aria-sort=[is_order.then_some("other")] {
+                a href=(address(order, 0)) { (text) @if is_order { span aria-hidden="true" { " ▾" } } }
+            }
+        }
+    };
+    html! {
+        table.cards {
+            caption.quiet { "Connected workers" }
+            thead { tr {
+                (head("Worker", Order::Name, false)) (head("Owner and machine", Order::Owner, false))
+                th scope="col" { "Build and backend" } (head("Threads", Order::Threads, true))
+                th.n scope="col" { "Memory" } th scope="col" { "Counts" } (head("Tasks/s", Order::Rate, true))
+                th.n scope="col" { "Counted" } (head("Last report", Order::Heard, true))
+                (head("To look at", Order::Trouble, false))
+            } }
+            tbody { @for worker in workers { (row(worker)) } }
+        }
+    }
+}
+
+fn row(worker: &Marked<'_>) -> Markup {
+    let Marked { sight, rate, silent, troubles } = worker;
+    let farm::WorkerView { author, backend, threads, memory, .. } = &sight.view;
+    html! {
+        tr.troubled[!troubles.is_empty()] {
+            th scope="row" { (author.worker) }
+            td data-label="Owner and machine" { (author.maker.owner) " / " (author.maker.machine) }
+            td data-label="Build and backend" { (author.build) " " (backend) }
+            td.n data-label="Threads" { (threads) }
+            td.n data-label="Memory" { (size(*memory)) }
+            td data-label="Counts" { (doing(sight)) }
+            td.n data-label="Tasks/s" { @match rate { Some(rate) => { (short(*rate)) }, None => { "–" } } }
+            td.n data-label="Counted" { (grouped(sight.counted)) }
+            td.n data-label="Last report" { (time(*silent)) " ago" }
+            td data-label="To look at" { (troubles.join(", ")) }
+        }
+    }
+}
+
+fn doing(sight: &WorkerSight) -> Markup {
+    html! {
+        @match sight.lent.as_slice() {
+            [] if sight.leaving => { "leaves" },
+            [] => { "nothing" },
+            lent => {
+                @for (at, (job, tasks)) in lent.iter().enumerate() {
+                    @if at > 0 { ", " }
+                    (grouped(*tasks)) " of " a href=(format!("/jobs/{job}")) { "job " (job) }
+                }
+                @if sight.leaving { ", then leaves" }
+            },
+        }
+    }
+}
+
+fn address(order: Order, page: usize) -> String {
+    format!("/workers?order={}&page={page}", order.word())
+}
+
+fn pager(order: Order, page: usize, pages: usize) -> Markup {
+    html! {
+        @if pages > 1 {
+            nav.pager aria-label="Pages of workers" {
+                @if page > 0 { a href=(address(order, page - 1)) rel="prev" { "Previous" } }
+                span { "Page " (page + 1) " of " (pages) }
+                @if page + 1 < pages { a href=(address(order, page + 1)) rel="next" { "Next" } }
+            }
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! `/metrics`: what it tells, to whom, and that docs/METRICS.md lists it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio_rustls::rustls::crypto::ring::default_provider;
+use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+
+use crate::support::process::{queens, run, wait_until};
+use crate::support::{Farm, Scratch};
+
+const TABLES: &str = include_str!("../../../../docs/METRICS.md");
+
+#[test]
+fn what_a_coordinator_tells_is_what_the_documentation_lists() {
+    // Given: a farm over TLS, in the middle of a job.
+    let scratch = Scratch::new();
+    let monitor = scratch.path("monitor");
+    let farm = Farm::new(&format!("--tls --monitor-folder {}", monitor.display()), "--report-ms 0");
+    let _coordinator = farm.start_coordinator();
+    let join = farm.key("join");
+    let join = join.to_str().expect("it is text");
+    run(&mut queens(&["submit", "20", "--method", "rows", "--join-file", join])).success();
+    let _worker = farm.start_worker_by(&["--join-file", join]);
+
+    // When Prometheus reads it, with what the coordinator wrote for it
+    let mut told = String::new();
+    wait_until("the time left to be known", || {
+        told = read_as_prometheus(&farm.address(), &monitor);
+        told.contains("\nqueens_job_remaining_seconds{")
+    });
+
+    // Then each metric is in the documentation's tables, with its kind, labels and meaning, and none is only there.
+    let listed: BTreeSet<String> =
+        TABLES.lines().filter(|line| line.starts_with("| `queens_")).map(String::from).collect();
+    let rows = rows(&told);
+    let missing: Vec<&String> = rows.difference(&listed).collect();
+    let stale: Vec<&String> = listed.difference(&rows).collect();
+    assert!(missing.is_empty() && stale.is_empty(), "missing {missing:#?}\nstale {stale:#?}");
+}
+
+#[test]
+fn series_grow_neither_with_workers_nor_with_jobs_that_have_ended() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    farm.client(&["submit", "20", "--method", "rows"]).success();
+    let _first = farm.start_worker();
+    let mut one = String::new();
+    wait_until("a worker to be there", || {
+        one = get(&farm.address());
+        value(&one, "queens_workers") == 1.0 && one.contains("queens_job_remaining_seconds{")
+    });
+
+    let _others = [farm.start_worker(), farm.start_worker()];
+    farm.client(&["submit", "8", "--priority", "9", "--wait"]).success();
+    farm.client(&["status", "2"]).success();
+    wait_until("three workers", || value(&get(&farm.address()), "queens_workers") == 3.0);
+
+    let three = get(&farm.address());
+    let methods = |text: &str| -> BTreeSet<String> {
+        series(text).filter(|name| !name.starts_with("queens_rpc_seconds")).collect()
+    };
+    assert_eq!(methods(&three), methods(&one));
+    assert_eq!(value(&three, "queens_jobs{state=\"done\"}"), 1.0);
+    assert_eq!(value(&three, "queens_worker_threads{backend=\"portable\"}"), 3.0);
+}
+
+#[test]
+fn what_lets_prometheus_in_lasts_and_allows_nothing_but_to_look() {
+    let scratch = Scratch::new();
+    let monitor = scratch.path("monitor");
+    let farm = Farm::new(&format!("--tls --monitor-folder {}", monitor.display()), "");
+    let coordinator = farm.start_coordinator();
+    let [token, authority] = ["token", "authority.pem"].map(|name| monitor.join(name));
+    let mode = |path: &Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+    assert_eq!([mode(&monitor), mode(&token), mode(&authority)], [0o700, 0o600, 0o644]);
+    let read = |path: &Path| fs::read_to_string(path).expect("it is text");
+    assert!(!read(&authority).contains("PRIVATE"), "the key stays with the coordinator");
+
+    // It is a viewer's.
+    let secret = read(&token);
+    let join = read(&farm.key("join"));
+    let (_, place) = join.trim().rsplit_once('@').expect("an address follows");
+    let viewer = format!("queens://{secret}@{place}");
+    run(&mut queens(&["jobs", "--join", &viewer])).success();
+    run(&mut queens(&["submit", "8", "--join", &viewer])).refusal(6, &["a viewer's"]);
+
+    // It survives a restart, and ends when it is revoked.
+    coordinator.stop();
+    let coordinator = farm.start_coordinator();
+    assert_eq!(read(&token), secret);
+    run(&mut queens(&["token", "revoke", "1", "--join", join.trim()])).success();
+    run(&mut queens(&["jobs", "--join", &viewer])).refusal(6, &["revoked"]);
+    coordinator.stop();
+    let refused = run(&mut farm.coordinator());
+    assert_eq!(refused.code, Some(6), "{}", refused.stderr);
+    assert!(refused.stderr.contains("was revoked; remove the file"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_coordinator_that_wants_no_credential_writes_none_for_prometheus() {
+    let refused = run(&mut Farm::new("--monitor-folder monitor", "").coordinator());
+    refused.refusal(2, &["--monitor-folder", "--tls or --token-file"]);
+}
+
+#[test]
+fn alerts_and_dashboard_ask_only_for_what_is_told() {
+    let known: BTreeSet<&str> = TABLES.lines().filter_map(|line| line.split('`').nth(1)).collect();
+    let rules = include_str!("../../../../deploy/prometheus/rules.yml");
+    let dashboard: Value =
+        serde_json::from_str(include_str!("../../../../deploy/prometheus/dashboard.json"))
+            .expect("it is JSON");
+    let panels = dashboard["panels"].as_array().expect("a list").iter();
+    let targets = panels.flat_map(|panel| panel["targets"].as_array().expect("a list"));
+    let queries = targets.map(|target| target["expr"].as_str().expect("a query"));
+    let texts: Vec<&str> = queries.chain([rules]).collect();
+
+    let mut asked = BTreeSet::new();
+    for text in &texts {
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        for name in words.filter(|word| word.starts_with("queens_")) {
+            let histogram = ["_bucket", "_sum", "_count"].map(|end| name.strip_suffix(end));
+            let names = histogram.into_iter().flatten().chain([name]);
+            assert!(
+                names.clone().any(|name| known.contains(name)),
+                "{name} is not in docs/METRICS.md"
+            );
+            asked.insert(name);
+        }
+    }
+    assert!(texts.len() > 20 && asked.len() > 20, "{} queries, {asked:?}", texts.len());
+}
+
+#[test]
+fn every_alert_is_tested_both_ways_and_made_to_fire_by_a_farm() {
+    let rules = include_str!("../../../../deploy/prometheus/rules.yml");
+    let tests = include_str!("../../../../deploy/prometheus/tests.yml");
+    let farms = include_str!("../prometheus/main.rs");
+    let page = include_str!("../../../../deploy/prometheus/README.md");
+    let names: Vec<&str> =
+        rules.lines().filter_map(|line| line.split_once("- alert: ")).map(|it| it.1).collect();
+    assert!(names.len() >= 9, "{names:?}");
+    for name in names {
+        assert!(
+            tests.contains(&format!("alertname: {name}, exp_alerts: []")),
+            "{name} is never silent"
+        );
+        assert!(
+            tests.contains(&format!("alertname: {name}\n        exp_alerts:\n")),
+            "{name} never fires"
+        );
+        assert!(
+            farms.contains(&format!("wait_for_alert(\"{name}\")")),
+            "no farm makes {name} fire"
+        );
+        assert!(page.contains(&format!("| `{name}` |")), "the README does not list {name}");
+    }
+}
+
+/// What the coordinator tells whoever can connect.
+fn get(address: &str) -> String {
+    exchange(TcpStream::connect(address).expect("it listens"), "")
+}
+
+/// What the coordinator tells whoever has its folder for Prometheus. The name in its certificate is that of
+/// `deploy/prometheus`.
+fn read_as_prometheus(address: &str, monitor: &Path) -> String {
+    let authority =
+        CertificateDer::from_pem_file(monitor.join("authority.pem")).expect("it is PEM");
+    let mut roots = RootCertStore::empty();
+    roots.add(authority).expect("it is a certificate");
+    let config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("there are some")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let name = "coordinator.queens.internal".try_into().expect("it is a name");
+    let session = ClientConnection::new(Arc::new(config), name).expect("all of it is set");
+    let stream = TcpStream::connect(address).expect("it listens");
+    let secret = fs::read_to_string(monitor.join("token")).expect("it is text");
+    let header = format!("Authorization: Bearer {secret}\r\n");
+    exchange(StreamOwned::new(session, stream), &header)
+}
+
+fn exchange(mut stream: impl Read + Write, header: &str) -> String {
+    let request =
+        format!("GET /metrics HTTP/1.1\r\nHost: localhost\r\n{header}Connection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).expect("it is connected");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("it ends well");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("it is an answer");
+    assert!(head.starts_with("HTTP/1.1 200 "), "{answer}");
+    body.into()
+}
+
+/// The names of all series, with their labels.
+fn series(text: &str) -> impl Iterator<Item = String> {
+    let samples = text.lines().filter(|line| !line.starts_with('#'));
+    samples.filter_map(|line| Some(line.rsplit_once(' ')?.0.to_owned()))
+}
+
+fn value(text: &str, series: &str) -> f64 {
+    let value = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+    value.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("no {series}: {text}"))
+}
+
+/// A row of the documentation's tables for each metric in `text`.
+fn rows(text: &str) -> BTreeSet<String> {
+    let words = |line: &str, kind: &str| -> Option<(String, String)> {
+        let (name, words) = line.strip_prefix(kind)?.split_once(' ')?;
+        Some((name.into(), words.into()))
+    };
+    let helps: BTreeMap<_, _> = text.lines().filter_map(|line| words(line, "# HELP ")).collect();
+    let kinds = text.lines().filter_map(|line| words(line, "# TYPE "));
+    let row = |(name, kind): (String, String)| {
+        let (end, sample) = match kind.as_str() {
+            "counter" => ("_total", "_total"),
+            "info" => ("_info", "_info"),
+            "histogram" => ("", "_count"),
+            _ => ("", ""),
+        };
+        let labels = labels(text, &format!("{name}{sample}"));
+        format!("| `{name}{end}` | {kind} | {labels} | {} |", helps[&name])
+    };
+    kinds.map(row).collect()
+}
+
+/// The names of the labels of a sample that must be there.
+fn labels(text: &str, sample: &str) -> String {
+    let is_it =
+        |line: &&str| line.strip_prefix(sample).is_some_and(|rest| rest.starts_with(['{', ' ']));
+    let line = text.lines().find(is_it).unwrap_or_else(|| panic!("no sample of {sample}: {text}"));
+    let Some((_, labels)) = line.split_once('{') else { return String::new() };
+    let names =
+        labels.split("\",").filter_map(|label| Some(format!("`{}`", label.split_once('=')?.0)));
+    names.collect::<Vec<_>>().join(", ")
+}

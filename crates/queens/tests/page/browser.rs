@@ -1,0 +1,159 @@
+//! A browser without a window, driven by its own driver.
+
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use fantoccini::wd::Capabilities;
+use fantoccini::{Client, ClientBuilder, Locator};
+use hyper_util::client::legacy::connect::HttpConnector;
+use serde_json::{Value, json};
+
+use crate::support::Port;
+use crate::support::process::PATIENCE;
+
+/// How a page is looked at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Looks {
+    pub(crate) dark: bool,
+    pub(crate) phone: bool,
+    pub(crate) without_script: bool,
+    /// The window's height, pixels; its width is 1,200, unless it is a phone.
+    pub(crate) height: u32,
+}
+
+impl Default for Looks {
+    fn default() -> Looks {
+        Looks { dark: false, phone: false, without_script: false, height: 1_000 }
+    }
+}
+
+/// A browser that looks at one farm.
+pub(crate) struct Browser {
+    pub(crate) client: Client,
+    url: String,
+    driver: Driver,
+}
+
+/// The process that drives browsers; with it, its browsers end.
+struct Driver(Child);
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Browser {
+    /// Starts a browser for the farm at `url`. It can reach nothing but this machine.
+    pub(crate) async fn start(url: &str, looks: Looks) -> Browser {
+        let port = Port::reserve();
+        let number = port.address().replace("127.0.0.1:", "");
+        let mut command = Command::new("chromedriver");
+        command.arg(format!("--port={number}")).stdout(Stdio::null()).stderr(Stdio::null());
+        let driver = command.spawn().expect("Debian's chromium-driver is installed");
+        let browser = Browser {
+            client: connect(&port.url(), looks).await,
+            url: url.into(),
+            driver: Driver(driver),
+        };
+        browser.open("/").await;
+        browser
+    }
+
+    pub(crate) async fn open(&self, path: &str) {
+        self.client.goto(&format!("{}{path}", self.url)).await.expect("the farm answers");
+    }
+
+    /// Logs in with a secret, from wherever the browser was sent to.
+    pub(crate) async fn log_in(&self, secret: &str) {
+        let url = self.client.current_url().await.expect("it shows a page");
+        assert_eq!(url.path(), "/login", "a stranger is sent to the login");
+        let field = self.client.find(Locator::Css("input[name=token]")).await.expect("it asks");
+        field.send_keys(secret).await.expect("it can be filled in");
+        self.press("button").await;
+        self.wait_for("the page of all jobs", async || self.count("#jobs").await == 1).await;
+    }
+
+    /// Presses what a selector finds.
+    pub(crate) async fn press(&self, css: &str) {
+        let found = self.client.find(Locator::Css(css)).await;
+        found
+            .unwrap_or_else(|error| panic!("{css}: {error}"))
+            .click()
+            .await
+            .expect("it can be pressed");
+    }
+
+    pub(crate) async fn count(&self, css: &str) -> usize {
+        self.client.find_all(Locator::Css(css)).await.map_or(0, |found| found.len())
+    }
+
+    /// The text of what a selector finds first; empty if there is no such thing now.
+    pub(crate) async fn text(&self, css: &str) -> String {
+        match self.client.find(Locator::Css(css)).await {
+            // A part may be replaced between the two.
+            Ok(found) => found.text().await.unwrap_or_default(),
+            Err(_) => String::new(),
+        }
+    }
+
+    /// Waits until `met`, with patience for slow machines.
+    pub(crate) async fn wait_for(&self, what: &str, mut met: impl AsyncFnMut() -> bool) {
+        let begun = Instant::now();
+        while !met().await {
+            if begun.elapsed() > PATIENCE {
+                let page = self.client.source().await.unwrap_or_default();
+                panic!("waited in vain for {what}:\n{page}");
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    /// What a script in the page returns.
+    pub(crate) async fn run(&self, script: &str) -> Value {
+        self.client.execute(script, Vec::new()).await.expect("the script runs")
+    }
+
+    pub(crate) async fn end(self) {
+        self.client.close().await.expect("it ends");
+        drop(self.driver);
+    }
+}
+
+async fn connect(driver: &str, looks: Looks) -> Client {
+    let capabilities = capabilities(looks);
+    let begun = Instant::now();
+    loop {
+        let mut builder = ClientBuilder::new(HttpConnector::new());
+        match builder.capabilities(capabilities.clone()).connect(driver).await {
+            Ok(client) => return client,
+            Err(error) if begun.elapsed() > PATIENCE => panic!("no browser: {error}"),
+            Err(_) => tokio::time::sleep(Duration::from_millis(200)).await,
+        }
+    }
+}
+
+fn capabilities(Looks { dark, phone, without_script, height }: Looks) -> Capabilities {
+    let window = format!("--window-size=1200,{height}");
+    let mut arguments = vec![
+        window.as_str(),
+        "--headless=new",
+        "--no-sandbox", // CI is root in a container
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--hide-scrollbars",
+        "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    ];
+    arguments.extend(dark.then_some("--blink-settings=preferredColorScheme=0"));
+    let mut options = json!({ "binary": "/usr/bin/chromium", "args": arguments });
+    if without_script {
+        options["prefs"] = json!({ "profile.managed_default_content_settings.javascript": 2 });
+    }
+    if phone {
+        let metrics = json!({ "width": 390, "height": 844, "pixelRatio": 2.0 });
+        options["mobileEmulation"] = json!({ "deviceMetrics": metrics });
+    }
+    let all = json!({ "acceptInsecureCerts": true, "goog:chromeOptions": options });
+    all.as_object().expect("it is an object").clone()
+}

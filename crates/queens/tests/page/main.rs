@@ -1,0 +1,241 @@
+//! The page of a real farm in a real browser: Debian's `chromium` and `chromium-driver`.
+//!
+//! ```text
+//! cargo test -p queens --test page -- --ignored
+//! QUEENS_SCREENSHOTS=docs/images cargo test -p queens --test page screenshots -- --ignored
+//! ```
+
+mod browser;
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::path::PathBuf;
+
+use browser::{Browser, Looks};
+use fantoccini::Locator;
+use serde_json::Value;
+use support::guarded::Guarded;
+
+/// A board that takes minutes to count, and how many rows its tasks have placed.
+const LONG: (&str, &str) = ("19", "6");
+
+/// A farm with a long job, and two workers.
+struct Busy {
+    guarded: Guarded,
+    admin: String,
+    workers: Vec<support::process::Process>,
+}
+
+fn busy() -> Busy {
+    let guarded = Guarded::with("--lease-ms 2000");
+    let admin = std::fs::read_to_string(guarded.scratch.path("admin")).expect("it was made");
+    let (n, rows) = LONG;
+    guarded.client("admin", &["submit", n, "--rows", rows, "--key", "nightly"]).success();
+    let (worker, _) = guarded.create("worker", "rack7");
+    let workers = (0..2).map(|_| guarded.start_worker(&worker)).collect();
+    Busy { guarded, admin: admin.trim().into(), workers }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "it needs Chromium and its driver: CI installs them"]
+async fn a_viewer_sees_numbers_that_change_and_nothing_that_changes_jobs() {
+    let farm = busy();
+    let (_, viewer) = farm.guarded.create("viewer", "ann");
+    let page = Browser::start(&farm.guarded.farm.url(), Looks::default()).await;
+    page.log_in(&viewer).await;
+
+    // The numbers change without another load of the page, and a link keeps the focus.
+    page.run("window.loadedOnce = true; document.querySelector('#jobs th a').focus()").await;
+    page.wait_for("the page to be live", async || page.text("#live").await == "live").await;
+    let percent = async || page.text("#jobs .done span").await;
+    let first = percent().await;
+    page.wait_for("a number to change", async || {
+        let now = percent().await;
+        !now.is_empty() && now != first
+    })
+    .await;
+    let stays = "return window.loadedOnce && document.activeElement.matches('#jobs th a')";
+    assert_eq!(page.run(stays).await, Value::Bool(true));
+
+    // A viewer has no buttons, and a script sees no cookie and may not run what is written in the page.
+    assert_eq!(page.count("form.submit").await, 0);
+    page.open("/jobs/1").await;
+    assert_eq!((page.count(".map rect").await > 0, page.count(".actions").await), (true, 0));
+    assert_eq!(page.run("return document.cookie").await, Value::String(String::new()));
+    let inline = "const script = document.createElement('script'); script.textContent = 'window.ran = 1'; \
+                  document.body.append(script); return window.ran === undefined";
+    assert_eq!(page.run(inline).await, Value::Bool(true));
+
+    // Nothing came from anywhere else.
+    let origin = farm.guarded.farm.url();
+    for path in ["/", "/jobs/1", "/workers"] {
+        page.open(path).await;
+        let loaded =
+            page.run("return performance.getEntriesByType('resource').map(e => e.name)").await;
+        let loaded: Vec<String> = serde_json::from_value(loaded).expect("they are names");
+        assert!(
+            !loaded.is_empty() && loaded.iter().all(|url| url.starts_with(&origin)),
+            "{loaded:?}"
+        );
+    }
+    page.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "it needs Chromium and its driver: CI installs them"]
+async fn an_admin_submits_pauses_resumes_and_cancels() {
+    let farm = busy();
+    let page = Browser::start(&farm.guarded.farm.url(), Looks::default()).await;
+    page.log_in(&farm.admin).await;
+
+    page.press("#submission summary").await;
+    let n = page.client.find(Locator::Css("input[name=n]")).await.expect("there is a form");
+    n.send_keys("18").await.expect("it can be filled in");
+    page.press("#submission button").await;
+    page.wait_for("the new job's page", async || page.text("h1").await == "Job 2").await;
+
+    let state = async || page.text("#facts .state").await;
+    page.press("button.pause").await;
+    page.wait_for("the pause", async || state().await == "paused").await;
+    page.press("button.resume").await;
+    page.wait_for("the job to run", async || state().await == "running").await;
+    page.press(".confirm summary").await;
+    page.press("button.cancel").await;
+    page.wait_for("the end", async || state().await == "cancelled").await;
+    assert_eq!(page.count(".actions button").await, 0, "that is final");
+
+    let status = farm.guarded.client("admin", &["status", "2", "--json"]).success();
+    assert!(status.contains(r#""state":"cancelled""#), "{status}");
+    page.press("header form button").await;
+    page.wait_for("the login", async || page.count("input[name=token]").await == 1).await;
+    page.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "it needs Chromium and its driver: CI installs them"]
+async fn the_map_shows_who_holds_what_and_that_a_killed_worker_holds_nothing() {
+    let mut farm = busy();
+    let page = Browser::start(&farm.guarded.farm.url(), Looks::default()).await;
+    page.log_in(&farm.admin).await;
+    page.open("/workers").await;
+    let rows = async || page.count("#workers tbody tr").await;
+    page.wait_for("two workers", async || rows().await == 2).await;
+
+    // Given a worker that holds part of the plan, as a cell of the map says
+    let killed = farm.workers.pop().expect("there are two");
+    let said = killed.said();
+    let hello = said.lines().find(|line| line.contains("worker starts")).expect("it starts");
+    let hello: Value = serde_json::from_str(hello).expect("its log is JSON");
+    let name = hello["name"].as_str().expect("it says its name").to_string();
+    let holds = format!(
+        "return Array.from(document.querySelectorAll('.map .lent title')).some(t => t.textContent.includes('{name}'))"
+    );
+    page.open("/jobs/1").await;
+    page.wait_for("the map to name it", async || page.run(&holds).await == Value::Bool(true)).await;
+
+    // When it is killed, the page that is open says so
+    killed.kill();
+    page.wait_for("the map to forget it", async || page.run(&holds).await == Value::Bool(false))
+        .await;
+    assert!(page.count(".map .lent").await > 0, "the other one goes on");
+    page.open("/workers").await;
+    page.wait_for("one worker", async || rows().await == 1).await;
+    page.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "it needs Chromium and its driver: CI installs them"]
+async fn without_script_the_page_loads_itself_anew_and_forms_work() {
+    let farm = busy();
+    let looks = Looks { without_script: true, ..Looks::default() };
+    let page = Browser::start(&farm.guarded.farm.url(), looks).await;
+    page.log_in(&farm.admin).await;
+    let percent = async || page.text("#jobs .done span").await;
+    let first = percent().await;
+    page.wait_for("a number to change", async || {
+        let now = percent().await;
+        !now.is_empty() && now != first
+    })
+    .await;
+    page.open("/jobs/1").await;
+    page.press("button.pause").await;
+    page.wait_for("the pause", async || page.text("#facts .state").await == "paused").await;
+    page.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "it needs Chromium and its driver: CI installs them"]
+async fn a_login_works_over_tls_with_the_farms_own_certificate() {
+    let scratch = support::Scratch::new();
+    let admin = scratch.path("admin");
+    let farm = support::Farm::new(&format!("--tls --token-file {}", admin.display()), "");
+    let _coordinator = farm.start_coordinator();
+    let url = farm.url().replace("http://", "https://");
+    let page = Browser::start(&url, Looks::default()).await;
+    page.log_in(std::fs::read_to_string(admin).expect("it was made").trim()).await;
+    page.wait_for("the page to be live", async || page.text("#live").await == "live").await;
+    let cookie = page.client.get_named_cookie("__Host-queens").await.expect("it is set");
+    let flags = (cookie.secure(), cookie.http_only(), cookie.path());
+    assert_eq!(flags, (Some(true), Some(true), Some("/")));
+    page.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "it needs Chromium and its driver: CI installs them"]
+async fn pages_can_be_read_by_everybody_in_light_and_dark_and_on_a_phone() {
+    let farm = busy();
+    for (dark, phone) in [(false, false), (true, false), (false, true)] {
+        let looks = Looks { dark, phone, ..Looks::default() };
+        let page = Browser::start(&farm.guarded.farm.url(), looks).await;
+        assert_eq!(faults(&page).await, Value::Array(Vec::new()), "the login, {looks:?}");
+        page.log_in(&farm.admin).await;
+        for path in ["/", "/jobs/1", "/workers", "/jobs/99"] {
+            page.open(path).await;
+            assert_eq!(faults(&page).await, Value::Array(Vec::new()), "{path}, {looks:?}");
+        }
+        page.end().await;
+    }
+}
+
+/// What is wrong for those who do not see well, use no mouse or have a small screen.
+async fn faults(page: &Browser) -> Value {
+    page.run(include_str!("faults.js")).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "it needs Chromium and its driver: CI installs them"]
+async fn screenshots() {
+    let folder = std::env::var_os("QUEENS_SCREENSHOTS").map(PathBuf::from);
+    let guarded = Guarded::with("--lease-ms 2000");
+    let admin = std::fs::read_to_string(guarded.scratch.path("admin")).expect("it was made");
+    let submit = |words: &[&str]| guarded.client("admin", &[&["submit"], words].concat()).success();
+    submit(&["12", "--priority", "3"]);
+    submit(&["18", "--rows", "5", "--key", "nightly-18", "--audit", "0.3"]);
+    submit(&["20", "--priority", "-5", "--key", "weekend"]);
+    let owners = ["rack7", "rack8"].map(|owner| guarded.create("worker", owner).0);
+    let _workers: Vec<_> = (0..4).map(|at| guarded.start_worker(&owners[at % 2])).collect();
+    let shots = [
+        ("jobs", "/", Looks { height: 590, ..Looks::default() }),
+        ("workers", "/workers", Looks { height: 590, ..Looks::default() }),
+        ("job", "/jobs/2", Looks { height: 1260, ..Looks::default() }),
+        ("dark", "/jobs/2", Looks { dark: true, height: 1260, ..Looks::default() }),
+        ("phone", "/", Looks { phone: true, ..Looks::default() }),
+    ];
+    for (name, path, looks) in shots {
+        let page = Browser::start(&guarded.farm.url(), looks).await;
+        page.log_in(admin.trim()).await;
+        page.open(path).await;
+        page.wait_for("the page to be live", async || page.text("#live").await == "live").await;
+        if folder.is_some() {
+            // Enough for the chart and the map to show something.
+            tokio::time::sleep(std::time::Duration::from_secs(6)).await;
+        }
+        let png = page.client.screenshot().await.expect("it can be seen");
+        assert!(png.starts_with(b"\x89PNG"), "{name}");
+        if let Some(folder) = &folder {
+            std::fs::write(folder.join(format!("page-{name}.png")), png)
+                .expect("it can be written");
+        }
+        page.end().await;
+    }
+}

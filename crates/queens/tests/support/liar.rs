@@ -1,0 +1,80 @@
+//! A worker that counts wrong.
+
+use std::time::Duration;
+
+use farm::{Agent, AgentConfig, KernelName, Loan, Millis, Part, Range, Tally, WorkerOrder};
+use service::Endpoint;
+use service::worker::{Connect, GrpcConnector, Link, LinkEnd};
+use tokio::runtime::Runtime;
+use tokio_stream::StreamExt;
+
+use super::process::wait_until;
+
+/// A worker that is lent its tasks like any other, and counts what it likes.
+pub(crate) struct Liar {
+    session: tokio::task::JoinHandle<LinkEnd>,
+    runtime: Runtime,
+}
+
+impl Liar {
+    /// Starts one that counts `count` of each task.
+    pub(crate) fn start(endpoint: Endpoint, count: fn(u64) -> u64) -> Liar {
+        let runtime = Runtime::new().expect("threads can be started");
+        let session = runtime.spawn(lie(endpoint, count));
+        Liar { session, runtime }
+    }
+
+    /// Waits for its end.
+    pub(crate) fn end(self) -> LinkEnd {
+        wait_until("the session to end", || self.session.is_finished());
+        self.runtime.block_on(self.session).expect("it does not panic")
+    }
+}
+
+async fn lie(endpoint: Endpoint, count: fn(u64) -> u64) -> LinkEnd {
+    let mut agent = Agent::new(AgentConfig {
+        worker: "liar".into(),
+        machine: "liar".into(),
+        build: executor::BUILD.into(),
+        backend: "portable".into(),
+        instance: 1,
+        threads: 1,
+        memory: 1 << 40,
+        memory_kills: 0,
+        credit: 1 << 16,
+        report_ms: 0,
+        resend_ms: 60_000,
+    });
+    let mut connector = GrpcConnector { endpoint };
+    let Link { mut orders, messages } = match connector.connect().await {
+        Ok(link) => link,
+        Err(end) => return end,
+    };
+    let _ = messages.send(agent.connected()).await;
+    loop {
+        let order = tokio::time::timeout(Duration::from_millis(100), orders.next()).await;
+        match order {
+            Ok(Some(Ok(WorkerOrder::Loan(loan)))) => {
+                agent.lent(loan);
+                let tasks = loan.range.start()..loan.range.end();
+                tasks.for_each(|task| agent.finished(Millis(0), part(loan, task, count(task))));
+            }
+            Ok(Some(Ok(WorkerOrder::Ack(ack)))) => agent.acked(&ack),
+            Ok(Some(Ok(WorkerOrder::Revoke(lease)))) => agent.revoked(lease),
+            Ok(Some(Ok(WorkerOrder::Welcome | WorkerOrder::Tasks(_)))) | Err(_) => {}
+            Ok(Some(Err(end))) => return end,
+            Ok(None) => return LinkEnd::Lost("the session is over".into()),
+        }
+        for message in agent.poll(Millis(1)) {
+            let _ = messages.send(message).await;
+        }
+    }
+}
+
+/// A task of a loan, with a count that fits its residue and its digest.
+fn part(loan: Loan, task: u64, count: u64) -> Part {
+    let range = Range::new(task, task + 1).expect("it has a task");
+    let tally = Tally::EMPTY.with(loan.fingerprint, task, count).expect("it is one count");
+    let kernel = KernelName::ALL[0];
+    Part { loan, range, tally, kernel, busy_us: 10 }
+}

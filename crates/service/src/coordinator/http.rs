@@ -1,0 +1,134 @@
+//! What a coordinator answers besides gRPC: its page, on the same port, over HTTP/1.1 or HTTP/2.
+//!
+//! ```text
+//!   request ──► another site's form? ──► Guard: who is it, and may they see? ──► handler
+//!                                          Authorization: Bearer SECRET
+//!                                          or the cookie of a login
+//! ```
+//!
+//! A handler finds its caller in the request's extensions, as [`Identity`](super::Identity), and asks it for
+//! any further right.
+
+mod acts;
+mod fault;
+mod guard;
+mod login;
+mod logins;
+mod metrics;
+mod pages;
+mod past;
+mod records;
+mod show;
+
+use std::convert::Infallible;
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, FromRef, Request};
+use axum::http::{HeaderValue, Version, header};
+use axum::middleware::{Next, from_fn_with_state, map_response};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use tonic::Status;
+use tonic::codegen::http;
+use tower_http::csrf::CsrfLayer;
+
+use self::fault::Fault;
+use self::guard::Guard;
+use self::show::Show;
+use super::HubHandle;
+use super::credentials::Gate;
+use super::desk::Desk;
+
+/// The longest form, bytes.
+const MAX_FORM: usize = 16 << 10;
+
+/// What handlers need.
+#[derive(Clone)]
+struct Web {
+    hub: HubHandle,
+    desk: Desk,
+    guard: Guard,
+    show: Show,
+}
+
+impl FromRef<Web> for Guard {
+    fn from_ref(web: &Web) -> Guard {
+        web.guard.clone()
+    }
+}
+
+impl FromRef<Web> for HubHandle {
+    fn from_ref(web: &Web) -> HubHandle {
+        web.hub.clone()
+    }
+}
+
+/// All routes. Those of `readers` are answered to whoever may see the farm, and to nobody else. Must be called within
+/// a runtime.
+pub(super) fn routes(gate: Gate, hub: HubHandle, desk: Desk) -> Router {
+    let guard = Guard::new(gate);
+    let show = Show::of(hub.clone());
+    let readers: Router<Web> = Router::new()
+        .merge(pages::routes())
+        .merge(acts::routes())
+        .route("/metrics", get(metrics::tell))
+        .route_layer(from_fn_with_state(guard.clone(), guard::admit));
+    let anybody: Router<Web> = Router::new()
+        .route("/login", get(login::form).post(login::begin))
+        .route("/logout", post(login::end))
+        .merge(page::assets())
+        .fallback(nothing);
+    readers
+        .merge(anybody)
+        .layer(DefaultBodyLimit::max(MAX_FORM))
+        .layer(CsrfLayer::new())
+        .layer(map_response(harden))
+        .with_state(Web { hub, desk, guard, show })
+}
+
+/// There is no page and no service of that name.
+async fn nothing(request: Request) -> Response {
+    match is_grpc(&request) {
+        true => Status::unimplemented("there is no such service").into_http(),
+        false => Fault::not_found("there is no such page").into_response(),
+    }
+}
+
+/// What a browser may do with an answer: nothing but show it, with what comes from here.
+async fn harden(mut answer: Response) -> Response {
+    const HEADERS: [(header::HeaderName, &str); 6] = [
+        (
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+             form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+        ),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (header::HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    for (name, value) in HEADERS {
+        answer.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    answer
+}
+
+/// Refuses what is no gRPC. A browser can send a form to any site over HTTP/1.1, with the address of whoever
+/// opened it; it can neither do so over HTTP/2 without TLS nor claim that a form is gRPC.
+pub(super) async fn only_grpc(request: Request, next: Next) -> Result<Response, Infallible> {
+    Ok(match is_grpc(&request) {
+        true => next.run(request).await,
+        false => Fault::no_grpc().into_response(),
+    })
+}
+
+/// Whether a request is one of gRPC.
+pub(super) fn is_grpc<B>(request: &http::Request<B>) -> bool {
+    let kind = request.headers().get(header::CONTENT_TYPE);
+    let names_it = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/grpc"));
+    request.version() == Version::HTTP_2 && names_it
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,70 @@
+//! How a refusal looks over HTTP.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use tonic::{Code, Status};
+
+use crate::error::HubGone;
+
+/// A refusal: a status and one sentence for people.
+#[derive(Debug)]
+pub(in crate::coordinator) struct Fault {
+    status: StatusCode,
+    text: String,
+}
+
+impl Fault {
+    pub(super) fn new(status: StatusCode, text: impl Into<String>) -> Fault {
+        Fault { status, text: text.into() }
+    }
+
+    /// The coordinator made a mistake.
+    pub(super) fn failed(text: impl Into<String>) -> Fault {
+        Fault::new(StatusCode::INTERNAL_SERVER_ERROR, text)
+    }
+
+    /// There is nothing of that name.
+    pub(super) fn not_found(text: impl Into<String>) -> Fault {
+        Fault::new(StatusCode::NOT_FOUND, text)
+    }
+
+    /// Something else than gRPC was sent to a gRPC service.
+    pub(super) fn no_grpc() -> Fault {
+        let text = "this is a gRPC service: it wants HTTP/2 and the content type application/grpc";
+        Fault::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text)
+    }
+}
+
+impl From<Status> for Fault {
+    fn from(status: Status) -> Fault {
+        let code = match status.code() {
+            Code::Unauthenticated => StatusCode::UNAUTHORIZED,
+            Code::PermissionDenied => StatusCode::FORBIDDEN,
+            Code::NotFound => StatusCode::NOT_FOUND,
+            Code::InvalidArgument => StatusCode::BAD_REQUEST,
+            Code::FailedPrecondition | Code::AlreadyExists => StatusCode::CONFLICT,
+            Code::ResourceExhausted => StatusCode::TOO_MANY_REQUESTS,
+            Code::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        Fault::new(code, status.message())
+    }
+}
+
+impl From<HubGone> for Fault {
+    fn from(gone: HubGone) -> Fault {
+        Fault::new(StatusCode::SERVICE_UNAVAILABLE, gone.to_string())
+    }
+}
+
+impl IntoResponse for Fault {
+    fn into_response(self) -> Response {
+        let page = page::fault(self.status.as_u16(), &self.text);
+        let mut answer = (self.status, page).into_response();
+        if self.status == StatusCode::UNAUTHORIZED {
+            let how = HeaderValue::from_static("Bearer");
+            answer.headers_mut().insert(header::WWW_AUTHENTICATE, how);
+        }
+        answer
+    }
+}

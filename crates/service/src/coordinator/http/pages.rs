@@ -1,0 +1,208 @@
+//! The pages themselves, and how browsers hear of what changes in them.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::response::sse::{Event, Sse};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Extension, Router};
+use farm::JobId;
+use page::{Order, Part, Reader, WorkersView};
+use serde::Deserialize;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Instant;
+use tokio_stream::Stream;
+
+use super::Web;
+use super::fault::Fault;
+use super::guard::{Guard, Login};
+use super::show::{Show, Shown, View};
+use crate::coordinator::{HubHandle, Identity, Right};
+
+/// How often a browser hears of what has changed.
+const INTERVAL: Duration = Duration::from_secs(1);
+/// How often it hears something although nothing has changed, so that a broken connection is noticed.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
+
+/// The routes of all pages.
+pub(super) fn routes() -> Router<Web> {
+    Router::new()
+        .route("/", get(jobs))
+        .route("/live", get(jobs_live))
+        .route("/jobs/{id}", get(job))
+        .route("/jobs/{id}/live", get(job_live))
+        .route("/workers", get(workers))
+        .route("/workers/live", get(workers_live))
+}
+
+async fn jobs(web: State<Web>, caller: Caller) -> Result<Response, Fault> {
+    document(&web, View::Jobs, &caller).await
+}
+
+async fn jobs_live(web: State<Web>, caller: Caller) -> Result<Response, Fault> {
+    follow(&web, View::Jobs, caller).await
+}
+
+async fn job(web: State<Web>, job: Path<String>, caller: Caller) -> Result<Response, Fault> {
+    document(&web, View::Job(job_id(&job)?), &caller).await
+}
+
+async fn job_live(web: State<Web>, job: Path<String>, caller: Caller) -> Result<Response, Fault> {
+    follow(&web, View::Job(job_id(&job)?), caller).await
+}
+
+async fn workers(web: State<Web>, of: Query<Which>, caller: Caller) -> Result<Response, Fault> {
+    document(&web, of.view(), &caller).await
+}
+
+async fn workers_live(
+    web: State<Web>,
+    of: Query<Which>,
+    caller: Caller,
+) -> Result<Response, Fault> {
+    follow(&web, of.view(), caller).await
+}
+
+/// Which workers are to be shown. Words that mean nothing are ignored.
+#[derive(Deserialize)]
+struct Which {
+    #[serde(default)]
+    order: String,
+    #[serde(default)]
+    page: String,
+}
+
+impl Which {
+    fn view(&self) -> View {
+        let order = Order::named(&self.order).unwrap_or_default();
+        View::Workers(WorkersView { order, page: self.page.parse().unwrap_or(0) })
+    }
+}
+
+/// Who asks, and by which login.
+pub(super) type Caller = (Extension<Identity>, Extension<Login>);
+
+fn reader((Extension(identity), Extension(login)): &Caller) -> Reader {
+    Reader {
+        owner: identity.owner.clone(),
+        role: identity.role.name(),
+        logged_in: login.0.is_some(),
+        submits: identity.require(Right::Change).is_ok(),
+        decides: identity.require(Right::Decide).is_ok(),
+    }
+}
+
+/// The parts of a page that depend on who reads it.
+fn own_parts(view: View, shown: &Shown, reader: &Reader) -> Vec<Part> {
+    match (view, &shown.job) {
+        (View::Jobs, _) => vec![page::submission(reader)],
+        (View::Job(_), Some(job)) => vec![page::actions(job, reader)],
+        (View::Job(_) | View::Workers(_), _) => Vec::new(),
+    }
+}
+
+/// The job of an address.
+pub(super) fn job_id(text: &str) -> Result<JobId, Fault> {
+    text.parse().map(JobId).map_err(|_| no_such_job())
+}
+
+fn no_such_job() -> Fault {
+    Fault::not_found("there is no such job")
+}
+
+async fn document(web: &Web, view: View, caller: &Caller) -> Result<Response, Fault> {
+    let shown = web.show.page(view).await?.ok_or_else(no_such_job)?;
+    let reader = reader(caller);
+    let own = own_parts(view, &shown, &reader);
+    Ok(shown.page.document(&reader, &own).into_response())
+}
+
+/// A browser that looks on.
+struct Viewer<V> {
+    show: Show,
+    guard: Guard,
+    view: View,
+    reader: Reader,
+    caller: Caller,
+    /// Which parts it has, and what they say.
+    has: Vec<Part>,
+    /// When it is to hear of changes again.
+    next: Instant,
+    /// When it last heard anything.
+    heard: Instant,
+    _seat: OwnedSemaphorePermit,
+    _counted: V,
+}
+
+async fn follow(web: &Web, view: View, caller: Caller) -> Result<Response, Fault> {
+    web.show.page(view).await?.ok_or_else(no_such_job)?;
+    let full = || Fault::new(StatusCode::SERVICE_UNAVAILABLE, "too many look on already");
+    let seat = web.show.seat().ok_or_else(full)?;
+    let now = Instant::now();
+    let viewer = Viewer {
+        show: web.show.clone(),
+        guard: web.guard.clone(),
+        view,
+        reader: reader(&caller),
+        caller,
+        has: Vec::new(),
+        next: now,
+        heard: now,
+        _seat: seat,
+        _counted: HubHandle::meters(&web.hub).viewer(),
+    };
+    Ok(Sse::new(changes(viewer)).into_response())
+}
+
+/// What changes, until the coordinator stops or the caller may not see it any more.
+fn changes<V>(viewer: Viewer<V>) -> impl Stream<Item = Result<Event, Infallible>> {
+    futures_util::stream::unfold(viewer, async |mut viewer| {
+        let event = viewer.event().await?;
+        Some((Ok(event), viewer))
+    })
+}
+
+impl<V> Viewer<V> {
+    async fn event(&mut self) -> Option<Event> {
+        loop {
+            tokio::time::sleep_until(self.next).await;
+            self.next = Instant::now() + INTERVAL;
+            let (Extension(identity), Extension(login)) = &self.caller;
+            if !self.guard.still_admits(identity, login) {
+                return None;
+            }
+            let shown = self.show.page(self.view).await.ok()??;
+            let own = own_parts(self.view, &shown, &self.reader);
+            let changed = self.changed(shown.page.parts_with(&own));
+            let now = Instant::now();
+            if !changed.is_empty() {
+                self.heard = now;
+                return Some(Event::default().data(changed));
+            }
+            if now.duration_since(self.heard) >= SIGN_OF_LIFE {
+                self.heard = now;
+                return Some(Event::default().comment("nothing has changed"));
+            }
+        }
+    }
+
+    /// The parts that the browser does not have, one after the other.
+    fn changed<'a>(&mut self, parts: impl Iterator<Item = &'a Part>) -> String {
+        let mut changed = String::new();
+        for part in parts {
+            let had = self.has.iter_mut().find(|had| had.id == part.id);
+            if had.as_ref().is_some_and(|had| had.html == part.html) {
+                continue;
+            }
+            changed.push_str(&part.html);
+            match had {
+                Some(had) => had.html.clone_from(&part.html),
+                None => self.has.push(part.clone()),
+            }
+        }
+        changed
+    }
+}

@@ -1,0 +1,154 @@
+//! How far jobs have come and when, for rates and for charts.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use farm::{JobId, Progress};
+use ledger::{LedgerFault, Look, unix_ms};
+use page::{History, Load, Span};
+use tokio::time::{Instant, MissedTickBehavior};
+
+use crate::coordinator::HubHandle;
+
+/// How often the farm is asked how far its jobs have come.
+const INTERVAL: Duration = Duration::from_secs(2);
+/// Rates are those of so many intervals.
+const WINDOW: usize = 5;
+
+/// What is remembered of jobs, the time before the coordinator was started included.
+#[derive(Clone, Default)]
+pub(super) struct Past(Arc<Mutex<Remembered>>);
+
+#[derive(Default)]
+struct Remembered {
+    history: History,
+    /// Tasks done at the latest moments, of jobs that have any.
+    moments: VecDeque<(Instant, HashMap<JobId, u64>)>,
+}
+
+impl Past {
+    /// Remembers from now on, for as long as the hub lives. Must be called within a runtime.
+    pub(super) fn follow(hub: HubHandle) -> Past {
+        let past = Past::default();
+        let remembering = past.clone();
+        tokio::spawn(async move {
+            let Ok(first) = hub.progress().await else { return };
+            remembering.note(Instant::now(), unix_ms(), &first);
+            if let Some(ledger) = hub.ledger_path().map(Path::to_path_buf) {
+                let until_ms = unix_ms();
+                let reading = tokio::task::spawn_blocking(move || read(&ledger, until_ms));
+                match reading.await {
+                    Ok(Ok(history)) => remembering.lock().history = history,
+                    Ok(Err(fault)) => {
+                        tracing::warn!(%fault, "charts do not show what was counted before: the ledger cannot be looked at")
+                    }
+                    Err(_) => return,
+                }
+            }
+            let mut ticks = tokio::time::interval(INTERVAL);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                ticks.tick().await;
+                let Ok(progress) = hub.progress().await else { return };
+                remembering.note(Instant::now(), unix_ms(), &progress);
+            }
+        });
+        past
+    }
+
+    /// Tasks per second of the jobs of which any were accepted lately.
+    pub(super) fn rates(&self) -> BTreeMap<JobId, f64> {
+        let remembered = self.lock();
+        let (Some((begun, before)), Some((ended, after))) =
+            (remembered.moments.front(), remembered.moments.back())
+        else {
+            return BTreeMap::new();
+        };
+        let seconds = ended.duration_since(*begun).as_secs_f64();
+        let rate = |(&job, &done): (&JobId, &u64)| {
+            let new = done.saturating_sub(before.get(&job).copied().unwrap_or(0));
+            (new > 0 && seconds > 0.0).then(|| (job, new as f64 / seconds))
+        };
+        after.iter().filter_map(rate).collect()
+    }
+
+    /// What was done for a job when, up to now.
+    pub(super) fn of(&self, job: JobId, unix_ms: i64) -> Option<(Span, Vec<Load>)> {
+        self.lock().history.of(job, unix_ms)
+    }
+
+    fn note(&self, now: Instant, unix_ms: i64, progress: &[Progress]) {
+        let mut remembered = self.lock();
+        let Remembered { history, moments } = &mut *remembered;
+        if let Some((_, before)) = moments.back() {
+            for &Progress { job, tasks_done, workers } in progress {
+                // What was taken back lowers it.
+                let tasks = tasks_done.saturating_sub(before.get(&job).copied().unwrap_or(0));
+                if tasks > 0 {
+                    history.add(job, unix_ms, Load { tasks, workers: workers as u64 });
+                }
+            }
+            history.forget(unix_ms);
+        }
+        let done = progress.iter().filter(|job| job.tasks_done > 0);
+        moments.push_back((now, done.map(|job| (job.job, job.tasks_done)).collect()));
+        if moments.len() > WINDOW + 1 {
+            moments.pop_front();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Remembered> {
+        self.0.lock().expect("nobody panics while holding it")
+    }
+}
+
+/// What a ledger tells of the time before.
+fn read(ledger: &Path, until_ms: i64) -> Result<History, LedgerFault> {
+    let look = Look::open(ledger)?;
+    let mut history = History::default();
+    for span in Span::ALL {
+        let from_ms = until_ms - span.slots() * span.slot_ms();
+        for slot in look.history((from_ms, until_ms), span.slot_ms())? {
+            let load = Load { tasks: slot.tasks, workers: slot.workers };
+            history.add_to(span, slot.job, slot.at_ms, load);
+        }
+    }
+    Ok(history)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(tasks_done: u64) -> [Progress; 1] {
+        [Progress { job: JobId(1), tasks_done, workers: 3 }]
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_rate_is_that_of_the_latest_seconds() {
+        let past = Past::default();
+        let begun = Instant::now();
+        assert!(past.rates().is_empty());
+        for second in 0..100 {
+            let done = if second < 50 { 1_000 * second } else { 50_000 + 10 * (second - 50) };
+            past.note(begun + Duration::from_secs(second), 0, &at(done));
+        }
+        assert_eq!(past.rates(), BTreeMap::from([(JobId(1), 10.0)]));
+        for second in 100..110 {
+            past.note(begun + Duration::from_secs(second), 0, &at(50_000));
+        }
+        assert!(past.rates().is_empty(), "nothing new, or something taken back, is no rate");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_done_before_the_first_look_is_no_news() {
+        let past = Past::default();
+        past.note(Instant::now(), 0, &at(1_000));
+        assert_eq!(past.of(JobId(1), 0), None);
+        past.note(Instant::now(), 1, &at(1_007));
+        let (_, loads) = past.of(JobId(1), 10_000).expect("seven tasks are news");
+        assert_eq!(loads, [Load { tasks: 7, workers: 3 }]);
+    }
+}

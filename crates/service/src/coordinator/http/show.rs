@@ -1,0 +1,143 @@
+//! What readers see: made at most once a second, only while somebody looks, and shared among all who do.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::Arc;
+use std::time::Duration;
+
+use farm::{JobId, JobView};
+use ledger::unix_ms;
+use page::{JobSight, Page, Snapshot, WorkersView};
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+
+use super::past::Past;
+use super::records::Records;
+use crate::coordinator::HubHandle;
+use crate::error::HubGone;
+
+/// For how long something that was made is shown.
+const FRESH: Duration = Duration::from_secs(1);
+/// The most browsers that look on at a time.
+const VIEWERS: usize = 1_024;
+
+/// A page that somebody looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum View {
+    Jobs,
+    Job(JobId),
+    Workers(WorkersView),
+}
+
+/// A page, and the job that it shows.
+pub(super) struct Shown {
+    pub(super) page: Page,
+    pub(super) job: Option<JobView>,
+}
+
+/// The farm as readers see it.
+#[derive(Clone)]
+pub(super) struct Show(Arc<Inner>);
+
+struct Inner {
+    hub: HubHandle,
+    past: Past,
+    records: Records,
+    snapshot: Fresh<(), Arc<Snapshot>>,
+    pages: Fresh<View, Option<Arc<Shown>>>,
+    viewers: Arc<Semaphore>,
+}
+
+impl Show {
+    /// Begins to remember how far jobs come. Must be called within a runtime.
+    pub(super) fn of(hub: HubHandle) -> Show {
+        Show(Arc::new(Inner {
+            past: Past::follow(hub.clone()),
+            records: Records::new(hub.ledger_path()),
+            hub,
+            snapshot: Fresh::default(),
+            pages: Fresh::default(),
+            viewers: Arc::new(Semaphore::new(VIEWERS)),
+        }))
+    }
+
+    /// The page of a view; `None` if there is no such job.
+    pub(super) async fn page(&self, view: View) -> Result<Option<Arc<Shown>>, HubGone> {
+        let inner = &self.0;
+        let snapshot = inner.snapshot.get((), self.snapshot()).await?;
+        inner.pages.get(view, self.render(view, &snapshot)).await
+    }
+
+    /// A place among those who look on; `None` if all are taken.
+    pub(super) fn seat(&self) -> Option<OwnedSemaphorePermit> {
+        self.0.viewers.clone().try_acquire_owned().ok()
+    }
+
+    async fn snapshot(&self) -> Result<Arc<Snapshot>, HubGone> {
+        let survey = self.0.hub.farm_now().await?;
+        Ok(Arc::new(Snapshot { survey, rates: self.0.past.rates(), unix_ms: unix_ms() }))
+    }
+
+    async fn render(&self, view: View, snapshot: &Snapshot) -> Result<Option<Arc<Shown>>, HubGone> {
+        let shown = match view {
+            View::Jobs => Shown { page: page::jobs(snapshot), job: None },
+            View::Workers(view) => Shown { page: page::workers(snapshot, view), job: None },
+            View::Job(id) => {
+                let Some((view, map)) = self.0.hub.sight(id).await? else { return Ok(None) };
+                let record = self.0.records.of(id, &map);
+                let history = self.0.past.of(id, snapshot.unix_ms);
+                let sight = JobSight { view, map, record, history };
+                Shown { page: page::job(&sight, snapshot), job: Some(sight.view) }
+            }
+        };
+        Ok(Some(Arc::new(shown)))
+    }
+}
+
+/// Values that are made anew when somebody asks for one that is no longer fresh. Whoever asks meanwhile waits for
+/// the same one.
+struct Fresh<K, V>(Mutex<HashMap<K, (Instant, V)>>);
+
+impl<K, V> Default for Fresh<K, V> {
+    fn default() -> Self {
+        Fresh(Mutex::default())
+    }
+}
+
+impl<K: Eq + Hash, V: Clone> Fresh<K, V> {
+    async fn get<E>(&self, key: K, make: impl Future<Output = Result<V, E>>) -> Result<V, E> {
+        let mut made = self.0.lock().await;
+        let now = Instant::now();
+        made.retain(|_, (at, _)| now.duration_since(*at) < FRESH);
+        if let Some((_, value)) = made.get(&key) {
+            return Ok(value.clone());
+        }
+        let value = make.await?;
+        made.insert(key, (now, value.clone()));
+        Ok(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_value_is_made_once_a_second_however_many_ask() {
+        let (fresh, made) = (Fresh::default(), AtomicU32::new(0));
+        let make = || async { Ok::<_, Infallible>(made.fetch_add(1, Ordering::Relaxed)) };
+        for second in 0..3 {
+            for _ in 0..200 {
+                assert_eq!(fresh.get("page", make()).await, Ok(second));
+                tokio::time::sleep(FRESH / 400).await;
+            }
+            tokio::time::sleep(FRESH).await;
+        }
+        assert_eq!(fresh.0.lock().await.len(), 1);
+        fresh.get("other", make()).await.expect("it cannot fail");
+        assert_eq!(fresh.0.lock().await.len(), 1, "what nobody looks at is forgotten");
+    }
+}

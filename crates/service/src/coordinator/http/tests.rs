@@ -1,0 +1,429 @@
+//! Who may read what over HTTP, and what a browser is told.
+
+use std::net::SocketAddr;
+
+use farm::{Config, Hello, JobId, LoanKey};
+use ledger::{CheckedLedger, Credential, Role};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio_rustls::TlsConnector;
+
+use crate::coordinator::{
+    Access, Credentials, Hub, HubHandle, Limits, Listener, Phase, secure, serve,
+};
+use crate::tls::{Authority, ServerTls, Trust};
+use crate::{KeyFolder, Pin, Token};
+
+const OWN: &str = "the coordinator's own secret";
+
+/// A coordinator that serves.
+struct Served {
+    address: SocketAddr,
+    /// Its authority, if it serves TLS.
+    pin: Option<Pin>,
+    credentials: Credentials,
+    hub: HubHandle,
+}
+
+/// A coordinator with the credentials `viewer-secret-16`, `submitter-secret`, and so on, of owners of the same name.
+async fn serving(access: &Access, authority: Option<Authority>) -> Served {
+    let any = "127.0.0.1:0".parse().expect("it is an address");
+    let listener = Listener::bind(&[any], Limits::default()).await.expect("some port is free");
+    let address = listener.addresses().expect("it is bound")[0];
+    let ledger =
+        CheckedLedger::in_memory().and_then(CheckedLedger::begin).expect("there is memory");
+    let (hub, handle) = Hub::new(Config::default(), LoanKey::new([0; 32]), ledger);
+    tokio::spawn(hub.run());
+    let credentials = Credentials::new(access, known());
+    let (phase, phases) = watch::channel(Phase::Serving(credentials.clone(), handle.clone()));
+    let pin = authority.as_ref().map(Authority::pin);
+    let connections = listener.connections();
+    match authority {
+        Some(authority) => {
+            let tls = ServerTls::by_authority(authority).expect("leaves can be made");
+            tokio::spawn(serve(secure(connections, tls), phases));
+        }
+        None => drop(tokio::spawn(serve(connections, phases))),
+    }
+    // The phase stays what it is for as long as the process lives.
+    std::mem::forget(phase);
+    Served { address, pin, credentials, hub: handle }
+}
+
+async fn guarded() -> Served {
+    serving(&Access::Token(OWN.replace(' ', "-").parse().expect("it is long enough")), None).await
+}
+
+fn secret(role: Role) -> String {
+    format!("{}-secret-of-16", role.name())
+}
+
+fn known() -> Vec<Credential> {
+    let roles = [Role::Admin, Role::Submitter, Role::Viewer, Role::Worker];
+    let credential = |(id, role): (u64, Role)| Credential {
+        id,
+        owner: role.name().into(),
+        role,
+        hash: *blake3::hash(secret(role).as_bytes()).as_bytes(),
+        created_at_ms: 0,
+        expires_at_ms: None,
+        revoked_at_ms: None,
+    };
+    (1..).zip(roles).map(credential).collect()
+}
+
+/// An answer: its status, its headers in lower case, and its body.
+struct Answer {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl Answer {
+    fn header(&self, name: &str) -> Option<&str> {
+        let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        lines.find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+
+    /// The cookie that a browser would send from now on.
+    fn cookie(&self) -> String {
+        let set = self.header("set-cookie").expect("it sets a cookie");
+        format!("Cookie: {}\r\n", set.split(';').next().expect("it is not empty"))
+    }
+}
+
+impl Served {
+    async fn get(&self, path: &str, headers: &str) -> Answer {
+        self.ask("GET", path, headers, "").await
+    }
+
+    async fn post(&self, path: &str, headers: &str, form: &str) -> Answer {
+        let headers = format!("{headers}Content-Type: application/x-www-form-urlencoded\r\n");
+        self.ask("POST", path, &headers, form).await
+    }
+
+    async fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
+        let host = if headers.contains("Host: ") { "" } else { "Host: localhost\r\n" };
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\n{host}{headers}Connection: close\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let stream = TcpStream::connect(self.address).await.expect("it listens");
+        let text = match self.pin {
+            None => exchange(stream, &request).await,
+            Some(pin) => {
+                let trust = Trust::Pin(pin);
+                let mut config = trust.client().expect("a pin is always usable");
+                config.alpn_protocols = vec![b"http/1.1".into()];
+                let name = trust.name("localhost").expect("it is a name");
+                let stream = TlsConnector::from(std::sync::Arc::new(config)).connect(name, stream);
+                exchange(stream.await.expect("the pin is right"), &request).await
+            }
+        };
+        let (head, body) = text.split_once("\r\n\r\n").expect("it is an answer");
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+        let status = status.expect("it has a status");
+        Answer { status, head: head.into(), body: body.into() }
+    }
+
+    async fn log_in(&self, role: Role) -> String {
+        let form = format!("token={}", secret(role));
+        let answer = self.post("/login", "", &form).await;
+        assert_eq!((answer.status, answer.header("location")), (303, Some("/")));
+        answer.cookie()
+    }
+}
+
+async fn exchange(mut stream: impl AsyncRead + AsyncWrite + Unpin, request: &str) -> String {
+    stream.write_all(request.as_bytes()).await.expect("it is connected");
+    let mut text = Vec::new();
+    stream.read_to_end(&mut text).await.expect("it ends well");
+    String::from_utf8(text).expect("it is text")
+}
+
+fn bearing(secret: &str) -> String {
+    format!("Authorization: Bearer {secret}\r\n")
+}
+
+#[tokio::test]
+async fn who_may_see_the_farm_may_read_and_nobody_else() {
+    let farm = guarded().await;
+    for (headers, status) in [
+        (String::new(), 401),
+        (bearing("not a secret of ours"), 401),
+        (bearing(&secret(Role::Worker)), 403),
+        (bearing(&secret(Role::Viewer)), 200),
+        (bearing(&secret(Role::Submitter)), 200),
+        (bearing(&secret(Role::Admin)), 200),
+        (bearing(&OWN.replace(' ', "-")), 200),
+        ("Cookie: queens=0123456789abcdef\r\n".into(), 401),
+    ] {
+        let answer = farm.get("/", &headers).await;
+        assert_eq!(answer.status, status, "{headers:?}: {}", answer.body);
+    }
+    assert_eq!(farm.get("/no-such-page", "").await.status, 404);
+}
+
+#[tokio::test]
+async fn metrics_are_for_whoever_may_see_the_farm() {
+    let farm = guarded().await;
+    assert_eq!(farm.get("/metrics", "").await.status, 401);
+    assert_eq!(farm.get("/metrics", &bearing(&secret(Role::Worker))).await.status, 403);
+
+    let told = farm.get("/metrics", &bearing(&secret(Role::Viewer))).await;
+    assert_eq!(told.status, 200);
+    let kind = told.header("content-type").expect("it says what it is");
+    assert!(kind.starts_with("application/openmetrics-text; version=1.0.0"), "{kind}");
+    assert!(told.body.contains("\nqueens_workers 0\n"), "{}", told.body);
+    assert!(told.body.ends_with("# EOF\n"), "{}", told.body);
+}
+
+#[tokio::test]
+async fn a_browser_logs_in_and_out() {
+    let farm = guarded().await;
+    let stranger = farm.get("/", "Accept: text/html\r\n").await;
+    assert_eq!((stranger.status, stranger.header("location")), (303, Some("/login")));
+    assert!(farm.get("/login", "").await.body.contains("name=\"token\""));
+
+    for wrong in ["token=wrong", &format!("token={}", secret(Role::Worker))] {
+        let answer = farm.post("/login", "", wrong).await;
+        assert_eq!((answer.status, answer.header("set-cookie")), (403, None), "{wrong}");
+        assert!(answer.body.contains("role=\"alert\""), "{}", answer.body);
+    }
+
+    let cookie = farm.log_in(Role::Viewer).await;
+    let page = farm.get("/", &cookie).await;
+    assert_eq!(page.status, 200);
+    assert!(page.body.contains("viewer (viewer)"), "{}", page.body);
+
+    let out = farm.post("/logout", &cookie, "").await;
+    assert!(out.header("set-cookie").is_some_and(|set| set.contains("Max-Age=0")));
+    assert_eq!(farm.get("/", &cookie).await.status, 401, "its login has ended");
+}
+
+#[tokio::test]
+async fn a_login_ends_with_its_credential() {
+    let farm = guarded().await;
+    let [revoked, other] = [farm.log_in(Role::Submitter).await, farm.log_in(Role::Viewer).await];
+    farm.credentials.revoke(&farm.hub, 2).await.expect("it runs").expect("there is one");
+    assert_eq!(farm.get("/", &revoked).await.status, 401);
+    assert_eq!(farm.get("/", &other).await.status, 200);
+}
+
+#[tokio::test]
+async fn forms_of_other_sites_are_refused() {
+    let farm = guarded().await;
+    let cookie = farm.log_in(Role::Admin).await;
+    for site in ["Sec-Fetch-Site: cross-site\r\n", "Origin: https://elsewhere.example\r\n"] {
+        let answer = farm.post("/logout", &format!("{cookie}{site}"), "").await;
+        assert_eq!(answer.status, 403, "{site}");
+    }
+    assert_eq!(farm.get("/", &cookie).await.status, 200, "the login goes on");
+    let own = format!("{cookie}Origin: http://localhost\r\nSec-Fetch-Site: same-origin\r\n");
+    assert_eq!(farm.post("/logout", &own, "").await.status, 303);
+}
+
+#[tokio::test]
+async fn a_browser_may_load_nothing_from_elsewhere_and_run_nothing_in_the_page() {
+    let farm = guarded().await;
+    for path in ["/", "/login", "/style.css", "/no-such-page"] {
+        let answer = farm.get(path, &bearing(&secret(Role::Viewer))).await;
+        let policy = answer.header("content-security-policy").expect("every answer has one");
+        assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self'"));
+        assert!(!policy.contains("unsafe"), "{policy}");
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{path}");
+        assert!(!answer.body.contains("style=\"") && !answer.body.contains("onclick"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_cookie_is_kept_from_scripts_from_other_sites_and_from_plain_text() {
+    let plain = guarded().await;
+    let form = format!("token={}", secret(Role::Viewer));
+    let set = plain.post("/login", "", &form).await;
+    let set = set.header("set-cookie").expect("it logs in");
+    assert!(set.starts_with("queens=") && set.ends_with("; HttpOnly; SameSite=Strict"), "{set}");
+
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let keys = KeyFolder::beside(&folder.path().join("ledger.db"));
+    let authority = Authority::read_or_make(&keys).expect("it can be made");
+    let own: Token = OWN.replace(' ', "-").parse().expect("it is long enough");
+    let encrypted = serving(&Access::Token(own), Some(authority)).await;
+    let answer = encrypted.post("/login", "", &form).await;
+    let set = answer.header("set-cookie").expect("it logs in");
+    assert!(set.starts_with("__Host-queens=") && set.contains("; Path=/;"), "{set}");
+    assert!(set.ends_with("; HttpOnly; SameSite=Strict; Secure"), "{set}");
+    assert_eq!(encrypted.get("/", &answer.cookie()).await.status, 200);
+}
+
+#[tokio::test]
+async fn an_open_farm_needs_no_login_and_answers_to_no_name_of_somebody_else() {
+    let farm = serving(&Access::Open, None).await;
+    for own in ["127.0.0.1:7410", "localhost:7410", "[::1]:7410", "coordinator", "a.localhost"] {
+        let answer = farm.get("/", &format!("Host: {own}\r\n")).await;
+        assert_eq!(answer.status, 200, "{own}: {}", answer.body);
+    }
+    for foreign in ["rebound.example", "rebound.example:7410", "127.0.0.1.example"] {
+        let answer = farm.get("/", &format!("Host: {foreign}\r\n")).await;
+        assert_eq!(answer.status, 403, "{foreign}");
+    }
+}
+
+/// A job of the submitter; its number.
+async fn submitted(farm: &Served, key: &str) -> String {
+    let key: String = key.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let form = format!("problem=total&n=8&method=&priority=0&audit=0&key={key}");
+    let answer = farm.post("/jobs", &bearing(&secret(Role::Submitter)), &form).await;
+    assert_eq!(answer.status, 303, "{}", answer.body);
+    answer.header("location").expect("it leads to the job").to_string()
+}
+
+#[tokio::test]
+async fn only_its_owner_and_an_admin_change_a_job() {
+    let farm = guarded().await;
+    let job = submitted(&farm, "").await;
+    let other = farm.credentials.create(&farm.hub, "another", Role::Submitter, None);
+    let (token, _) = other.await.expect("it runs");
+    let state = async || {
+        let view = farm.hub.job(JobId(1)).await.expect("it runs").expect("there is one");
+        view.state.name()
+    };
+    for (who, action, status, then) in [
+        (String::new(), "cancel", 401, "running"),
+        (secret(Role::Worker), "cancel", 403, "running"),
+        (secret(Role::Viewer), "cancel", 403, "running"),
+        (token.secret().into(), "cancel", 403, "running"),
+        (secret(Role::Submitter), "explode", 404, "running"),
+        (secret(Role::Submitter), "pause", 303, "paused"),
+        (secret(Role::Admin), "resume", 303, "running"),
+        (secret(Role::Submitter), "cancel", 303, "cancelled"),
+        (secret(Role::Admin), "resume", 409, "cancelled"),
+    ] {
+        let answer = farm.post(&format!("{job}/{action}"), &bearing(&who), "").await;
+        assert_eq!(answer.status, status, "{action} by {who:?}: {}", answer.body);
+        assert_eq!(state().await, then, "after {action} by {who:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_submitted_is_refused_with_a_reason() {
+    let farm = guarded().await;
+    let form = |n: &str, priority: &str, audit: &str| {
+        format!("problem=total&n={n}&method=&priority={priority}&audit={audit}&key=")
+    };
+    for (who, form, status, reason) in [
+        (Role::Viewer, form("8", "0", "0"), 403, "needs that of a submitter"),
+        (Role::Submitter, form("8", "101", "0"), 403, "is for admins only"),
+        (Role::Submitter, form("99", "0", "0"), 400, "no problem"),
+        (Role::Submitter, form("eight", "0", "0"), 400, "whole numbers"),
+        (Role::Submitter, form("8", "0", "101"), 400, "from 0 to 100"),
+        (Role::Submitter, form("8", "0", "NaN"), 400, "from 0 to 100"),
+        (Role::Submitter, "n=8".into(), 400, "is not filled in"),
+        (Role::Submitter, form("8", "0", "0").replace("key=", "key=a%20b"), 400, "key"),
+    ] {
+        let answer = farm.post("/jobs", &bearing(&secret(who)), &form).await;
+        assert_eq!(answer.status, status, "{form}: {}", answer.body);
+        assert!(answer.body.contains(reason), "{form}: {}", answer.body);
+    }
+    for nothing in ["/jobs/1", "/jobs/one", "/jobs/1/live", "/jobs/-1"] {
+        let answer = farm.get(nothing, &bearing(&secret(Role::Viewer))).await;
+        assert_eq!(answer.status, 404, "{nothing}");
+    }
+}
+
+#[tokio::test]
+async fn hostile_names_are_only_text() {
+    const HOSTILE: &str = "<script>alert(1)</script>\"'<img/src=x>";
+    let farm = guarded().await;
+    let job = submitted(&farm, HOSTILE).await;
+    let hello = Hello {
+        worker: HOSTILE.into(),
+        machine: HOSTILE.into(),
+        build: HOSTILE.into(),
+        backend: HOSTILE.into(),
+        instance: 1,
+        threads: 1,
+        memory: 1 << 30,
+        memory_kills: 0,
+        credit: 1,
+        holding: Vec::new(),
+    };
+    let _orders = farm.hub.join(HOSTILE.into(), hello).await.expect("it runs");
+    for path in ["/", &job, "/workers", "/workers?order=owner&page=7"] {
+        let page = farm.get(path, &bearing(&secret(Role::Viewer))).await.body;
+        assert!(page.contains("&lt;script&gt;alert(1)"), "{path} does not name it: {page}");
+        assert!(!page.contains("<script>alert") && !page.contains("<img/"), "{path}");
+    }
+}
+
+/// A browser that looks on.
+struct Looking(TcpStream);
+
+impl Looking {
+    async fn on(farm: &Served, path: &str, headers: &str) -> Looking {
+        let mut stream = TcpStream::connect(farm.address).await.expect("it listens");
+        let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n");
+        stream.write_all(request.as_bytes()).await.expect("it is connected");
+        Looking(stream)
+    }
+
+    /// What it hears until it has heard `words`; `None` if the stream ends before.
+    async fn hear(&mut self, words: &str) -> Option<String> {
+        let mut heard = Vec::new();
+        loop {
+            let mut part = [0; 4_096];
+            let read = self.0.read(&mut part);
+            let read = tokio::time::timeout(std::time::Duration::from_secs(60), read).await;
+            let length = read.expect("it says something").expect("the connection is whole");
+            heard.extend_from_slice(&part[..length]);
+            let text = String::from_utf8_lossy(&heard);
+            if text.contains(words) {
+                return Some(text.into());
+            }
+            // The end of the body, or of the connection.
+            if length == 0 || text.ends_with("0\r\n\r\n") {
+                return None;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn who_looks_on_hears_what_changes_until_the_credential_ends() {
+    let farm = guarded().await;
+    let job = submitted(&farm, "").await;
+    let mut looking =
+        Looking::on(&farm, &format!("{job}/live"), &bearing(&secret(Role::Viewer))).await;
+    let first = looking.hear("</div>\n\n").await.expect("all parts come first");
+    assert!(first.contains("text/event-stream") && first.contains("id=\"map\""), "{first}");
+
+    farm.post(&format!("{job}/pause"), &bearing(&secret(Role::Admin)), "").await;
+    let next = looking.hear("paused").await.expect("it changed");
+    assert!(!next.contains("id=\"map\""), "the map has not changed: {next}");
+
+    farm.credentials.revoke(&farm.hub, 3).await.expect("it runs").expect("there is one");
+    assert_eq!(looking.hear("nothing that is ever said").await, None);
+}
+
+#[tokio::test]
+async fn who_looks_on_hears_no_more_after_logging_out() {
+    let farm = guarded().await;
+    let cookie = farm.log_in(Role::Viewer).await;
+    let mut looking = Looking::on(&farm, "/live", &cookie).await;
+    looking.hear("</div>").await.expect("all parts come first");
+    farm.post("/logout", &cookie, "").await;
+    assert_eq!(looking.hear("nothing that is ever said").await, None);
+}
+
+#[tokio::test]
+async fn a_form_is_no_grpc() {
+    let farm = serving(&Access::Open, None).await;
+    for path in ["/queens.v1.JobsService/Cancel", "/grpc.health.v1.Health/Check"] {
+        for kind in ["text/plain", "application/grpc"] {
+            let headers = format!("Content-Type: {kind}\r\n");
+            let answer = farm.ask("POST", path, &headers, "\0\0\0\0\x02\x08\x01").await;
+            assert_eq!(answer.status, 415, "{path} as {kind}");
+        }
+    }
+}

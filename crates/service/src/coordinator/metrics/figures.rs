@@ -1,0 +1,57 @@
+//! One look at the farm.
+
+use std::collections::BTreeMap;
+
+use farm::{Farm, JobState, JobView, KernelName, Stats};
+
+/// What the farm is like at one moment.
+#[derive(Clone, Debug)]
+pub(in crate::coordinator) struct Figures {
+    pub(super) stats: Stats,
+    /// How many jobs are in each state.
+    pub(super) states: [(JobState, usize); JobState::ALL.len()],
+    /// Jobs that have not ended.
+    pub(super) jobs: Vec<JobView>,
+    pub(super) workers: usize,
+    pub(super) threads: BTreeMap<KernelName, u64>,
+    pub(super) lendable_threads: u64,
+    /// Number of parties that are not believed.
+    pub(super) distrusted: usize,
+    /// Leases that workers hold.
+    pub(super) leases: usize,
+    /// Events that wait for the hub.
+    pub(super) hub_queue: usize,
+    /// Requests that wait for the ledger's thread.
+    pub(super) ledger_queue: usize,
+}
+
+impl Figures {
+    /// The most jobs of which each is told. It is as many as may run unless the coordinator was told otherwise.
+    const MOST_JOBS: usize = 1_000;
+
+    /// Looks at `farm`, for which so much waits.
+    pub(in crate::coordinator) fn of(
+        farm: &Farm,
+        hub_queue: usize,
+        ledger_queue: usize,
+    ) -> Figures {
+        let jobs = farm.live_jobs(Figures::MOST_JOBS);
+        Figures {
+            stats: farm.stats().clone(),
+            states: JobState::ALL.map(|state| (state, farm.jobs_in(state))),
+            lendable_threads: farm.lendable_threads(&jobs),
+            jobs,
+            workers: farm.workers(),
+            threads: farm.threads_by_kernel(),
+            distrusted: farm.distrusted().count(),
+            leases: farm.leases(),
+            hub_queue,
+            ledger_queue,
+        }
+    }
+
+    /// How many jobs are told of one by one: what an answer costs grows with them.
+    pub(in crate::coordinator) fn jobs(&self) -> usize {
+        self.jobs.len()
+    }
+}

@@ -1,0 +1,34 @@
+//! What lets Prometheus in: a folder that a coordinator writes and that holds nothing else.
+
+use std::path::Path;
+
+use crate::secret_file;
+use crate::{ServiceError, Token};
+
+/// The secret of a viewer, for `authorization.credentials_file`.
+const TOKEN: &str = "token";
+/// The certificate of the coordinator's authority as PEM, for `tls_config.ca_file`.
+const AUTHORITY: &str = "authority.pem";
+
+/// Writes the secret `token`, and the certificate `authority` as PEM if the coordinator has an authority of its
+/// own, into `folder`, which is made if there is none.
+///
+/// # Errors
+///
+/// [`ServiceError::SecretFile`], if the folder or a file cannot be written.
+pub fn write_monitor_folder(
+    folder: &Path,
+    token: &Token,
+    authority: Option<&str>,
+) -> Result<(), ServiceError> {
+    secret_file::make_folder(folder).map_err(|error| ServiceError::SecretFile {
+        path: folder.into(),
+        reason: error.to_string(),
+    })?;
+    if let Some(authority) = authority {
+        let path = folder.join(AUTHORITY);
+        secret_file::replace_public(&path, authority.as_bytes())
+            .map_err(|error| ServiceError::SecretFile { path, reason: error.to_string() })?;
+    }
+    secret_file::replace(&folder.join(TOKEN), token.secret().as_bytes())
+}

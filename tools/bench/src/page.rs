@@ -1,0 +1,173 @@
+//! Measures what viewers of the live page cost the farm.
+//!
+//! The coordinator and the workers are in this process, the viewers in one of their own, because they would be
+//! elsewhere in reality. Each round measures once without and once with them. Throughput on a machine that has
+//! other work to do says little; the results of a second of this process's own processor time say more.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use board::MethodChoice;
+use clap::Args;
+use farm::{Config, LoanKey, Origin, Problem, Slice};
+use ledger::{CheckedLedger, Role};
+use service::coordinator::{ClientRequest, Hub, HubHandle, Limits, Listener, Plans, serve};
+use service::{Endpoint, Proofs, Token};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+use crate::bare::median;
+use crate::coordinator::{Sides, serving};
+use crate::hostile::measured;
+use crate::idle_worker::{Booked, idle};
+use crate::print;
+use crate::process::Beside;
+
+/// The job that the workers pretend to count.
+const PLAN: (u32, u32) = (30, 6);
+/// Tasks that a worker holds, and in each of its results.
+const CREDIT: u64 = 16_384;
+const TASKS_PER_RESULT: u64 = 40;
+/// What viewers look at in turn.
+const PATHS: [&str; 3] = ["/live", "/jobs/1/live", "/workers/live"];
+
+#[derive(Debug, Args)]
+pub(crate) struct PageBenchArgs {
+    /// Number of browsers that look on
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    viewers: u32,
+    /// Number of workers; they report as fast as they can and do not count
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    workers: u32,
+    /// Number of jobs that the coordinator has
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    jobs: u32,
+    /// Rounds; each measures once without and once with the viewers
+    #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: u32,
+    /// How long each half of a round is measured, seconds
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    seconds: u64,
+    /// The folder of the temporary ledger, on the disk that is measured
+    #[arg(long, default_value = ".", value_name = "FOLDER")]
+    folder: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LookArgs {
+    #[arg(long)]
+    coordinator: String,
+    #[arg(long)]
+    token_file: PathBuf,
+    #[arg(long)]
+    viewers: u32,
+}
+
+/// The viewers, in a process of their own. They look on until it is killed.
+pub(crate) async fn look(args: LookArgs) -> Result<()> {
+    let token = Token::read(&args.token_file)?;
+    let mut viewers = JoinSet::new();
+    for path in PATHS.into_iter().cycle().take(args.viewers as usize) {
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {}\r\n\r\n",
+            token.bearer()
+        );
+        viewers.spawn(view(args.coordinator.clone(), request));
+    }
+    while let Some(ended) = viewers.join_next().await {
+        ended??;
+    }
+    Ok(())
+}
+
+async fn view(coordinator: String, request: String) -> Result<()> {
+    let mut stream = TcpStream::connect(coordinator).await?;
+    stream.write_all(request.as_bytes()).await?;
+    let mut buffer = vec![0; 64 << 10];
+    while stream.read(&mut buffer).await? > 0 {}
+    Ok(())
+}
+
+pub(crate) async fn run(args: PageBenchArgs) -> Result<()> {
+    let folder = tempfile::tempdir_in(&args.folder).context("cannot make a folder")?;
+    let path = folder.path().join("ledger.db");
+    let ledger = CheckedLedger::open(&path).and_then(CheckedLedger::begin);
+    let ledger = ledger.map_err(|fault| fault.at(Some(&path)))?;
+    let (hub, handle) = Hub::new(Config::default(), LoanKey::new(rand::random()), ledger);
+    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let listener = Listener::bind(&[any], Limits::default()).await?;
+    let address = listener.addresses()?[0].to_string();
+    let sides = Sides::new(folder.path(), Role::Viewer)?;
+    let endpoint = Endpoint::new(&address, Proofs::of_token(sides.honest.clone()));
+    let mut others: JoinSet<Result<()>> = JoinSet::new();
+    others.spawn(async { Ok(hub.run().await?) });
+    let server = serve(listener.connections(), serving(sides.credentials.clone(), handle.clone()));
+    others.spawn(async { Ok(server.await?) });
+    submit(&handle, args.jobs).await?;
+    let booked = Arc::new(Booked::default());
+    for _ in 0..args.workers {
+        others.spawn(idle(endpoint.clone(), CREDIT, TASKS_PER_RESULT, booked.clone()));
+    }
+    tokio::select! {
+        measured = measure(&args, &address, &sides, &booked) => measured,
+        // The coordinator and the workers never end by themselves.
+        Some(ended) = others.join_next() => {
+            ended??;
+            Err(anyhow::anyhow!("a session ended early"))
+        }
+    }
+}
+
+async fn submit(hub: &HubHandle, jobs: u32) -> Result<()> {
+    let (n, rows) = PLAN;
+    let choice = MethodChoice::Rows { rows: Some(rows) };
+    let plan = Plans::default().make(Problem::Total { n }, choice)?;
+    let (origin, slice) = (Origin::default(), Slice::ALL);
+    let wish = ClientRequest::Submit { origin, plan, slice, priority: 0, audit: None };
+    for _ in 0..jobs {
+        hub.request(wish.clone()).await??;
+    }
+    Ok(())
+}
+
+async fn measure(
+    args: &PageBenchArgs,
+    address: &str,
+    sides: &Sides,
+    booked: &Booked,
+) -> Result<()> {
+    let time = Duration::from_secs(args.seconds);
+    let token_file = sides.hostile.to_str().context("the folder's name is no text")?;
+    let viewers = args.viewers.to_string();
+    measured(booked, time, None).await?;
+    let (mut ratios, mut costs) = (Vec::new(), Vec::new());
+    print("round  durable results/s alone  with viewers   ratio  by processor time")?;
+    for round in 1..=args.rounds {
+        let alone = measured(booked, time, None).await?;
+        let words = ["look", "--coordinator", address, "--token-file", token_file];
+        let looking = Beside::start(&[&words[..], &["--viewers", &viewers]].concat())?;
+        let beside = measured(booked, time, Some(&looking)).await?;
+        drop(looking);
+        ratios.push(beside.results_per_second / alone.results_per_second);
+        costs.push(beside.results_per_processor_second / alone.results_per_processor_second);
+        print(format!(
+            "{round:>5}  {:>23.0}  {:>12.0}  {:>6.3}  {:>17.3}",
+            alone.results_per_second,
+            beside.results_per_second,
+            ratios[ratios.len() - 1],
+            costs[costs.len() - 1],
+        ))?;
+    }
+    print(format!(
+        "\n{viewers} viewers beside {} workers and {} jobs: {:.1}% of the throughput in the median round, {:.1}% by \
+         processor time",
+        args.workers,
+        args.jobs,
+        100.0 * median(&ratios),
+        100.0 * median(&costs),
+    ))
+}
