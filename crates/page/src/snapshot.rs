@@ -69,6 +69,5 @@ pub struct LogEntry {
 
 /// How long a running job will take if the workers that hold ranges of it go on; `None` before it can be told.
 pub(crate) fn time_left(job: &JobView) -> Option<Duration> {
-    let busy_us = job.busy_us_left.filter(|_| job.threads > 0 && !job.state.is_over())?;
-    Some(Duration::from_micros(busy_us / u64::from(job.threads)))
+    Duration::try_from_secs_f64(job.seconds_left()?).ok()
 }
