@@ -50,7 +50,7 @@ pub struct Ledger {
 #[derive(Debug)]
 pub(crate) struct Db {
     connection: Connection,
-    /// Whether it has written, and the file is still its own.
+    /// Whether it writes, and the file is still its own.
     closes: Cell<bool>,
 }
 
@@ -131,17 +131,21 @@ impl CheckedLedger {
         let CheckedLedger { mut ledger, is_new } = self;
         let db = &ledger.db;
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+        if is_new {
+            // Not by the write-ahead log: without that file, a ledger without tables would remain of a write that
+            // was broken off.
+            let transaction = db.unchecked_transaction()?;
+            transaction.execute_batch(include_str!("schema.sql"))?;
+            transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+            transaction.pragma_update(None, "user_version", FORMAT)?;
+            transaction.commit()?;
+        }
+        db.closes.set(true);
         db.pragma_update(None, "journal_mode", "WAL")?;
         db.pragma_update(None, "synchronous", "FULL")?;
         db.pragma_update(None, "foreign_keys", true)?;
         let transaction = db.unchecked_transaction()?;
-        if is_new {
-            transaction.execute_batch(include_str!("schema.sql"))?;
-            transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-            transaction.pragma_update(None, "user_version", FORMAT)?;
-        } else {
-            format::bring_up_to_date(&transaction)?;
-        }
+        format::bring_up_to_date(&transaction)?;
         let epoch: u32 = transaction.query_row(
             "INSERT INTO openings SELECT coalesce(max(epoch), 0) + 1, ?1, ?2 FROM openings \
              RETURNING epoch",
@@ -151,7 +155,6 @@ impl CheckedLedger {
         transaction.commit()?;
         // From now on a copy without the write-ahead log says that it is one.
         ledger.db.pragma(None, "wal_checkpoint", "TRUNCATE", |_| Ok(()))?;
-        ledger.db.closes.set(true);
         ledger.restored.epoch = epoch.into();
         Ok(ledger)
     }
@@ -202,15 +205,15 @@ impl Ledger {
         std::mem::take(&mut self.restored)
     }
 
-    /// Refuses a file that is not empty and has no tables, unless its first opening was broken off.
+    /// Refuses a file that is not empty and has no tables.
     fn check_new(&self) -> Result<(), LedgerFault> {
-        let Some(path) = self.path() else { return Ok(()) };
-        if std::fs::metadata(path)?.len() == 0 || file_bytes(path)? > std::fs::metadata(path)?.len()
-        {
-            return Ok(());
+        match self.path().map(std::fs::metadata).transpose()? {
+            Some(file) if file.len() > 0 => Err(LedgerFault::Place(
+                "it is a database with no tables, not a ledger; remove it to begin a new one"
+                    .into(),
+            )),
+            _ => Ok(()),
         }
-        let text = "it is a database with no tables, not a ledger; remove it to begin a new one";
-        Err(LedgerFault::Place(text.into()))
     }
 
     /// Reads the content. Refuses files that are not ledgers, and ledgers that are not sound.
