@@ -62,9 +62,13 @@ fn series_grow_neither_with_workers_nor_with_jobs_that_have_ended() {
     let _others = [farm.start_worker(), farm.start_worker()];
     farm.client(&["submit", "8", "--priority", "9", "--wait"]).success();
     farm.client(&["status", "2"]).success();
-    wait_until("three workers", || value(&get(&farm.address()), "queens_workers") == 3.0);
+    let mut three = String::new();
+    // The time left is told again once the new workers are known.
+    wait_until("three workers whose speed is known", || {
+        three = get(&farm.address());
+        value(&three, "queens_workers") == 3.0 && three.contains("queens_job_remaining_seconds{")
+    });
 
-    let three = get(&farm.address());
     let methods = |text: &str| -> BTreeSet<String> {
         series(text).filter(|name| !name.starts_with("queens_rpc_seconds")).collect()
     };

@@ -119,11 +119,11 @@ impl Metrics {
                 self.figures.jobs.iter().map(|job| ([("job_id", job.id.to_string())], value(job)));
             page.gauges(name, help, None, values)?;
         }
-        let left = self.figures.jobs.iter().filter_map(|job| {
-            let seconds =
-                seconds(job.busy_us_left.filter(|_| job.threads > 0)?) / f64::from(job.threads);
-            Some(([("job_id", job.id.to_string())], seconds))
-        });
+        let left = self
+            .figures
+            .jobs
+            .iter()
+            .filter_map(|job| Some(([("job_id", job.id.to_string())], job.seconds_left()?)));
         let help = "Time until a job ends if its workers go on; absent while it cannot be told";
         page.gauges("job_remaining", help, Some(&Unit::Seconds), left)
     }
