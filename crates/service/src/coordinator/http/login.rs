@@ -1,5 +1,6 @@
 //! How a browser logs in and out.
 
+use axum::extract::rejection::FormRejection;
 use axum::extract::{Form, FromRequestParts, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -18,7 +19,7 @@ pub(super) async fn form() -> Markup {
 }
 
 /// What the form sends.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 pub(super) struct Shown {
     #[serde(default)]
     token: String,
@@ -54,8 +55,10 @@ impl Cookie {
 pub(super) async fn begin(
     State(guard): State<Guard>,
     cookie: Cookie,
-    Form(Shown { token }): Form<Shown>,
+    form: Result<Form<Shown>, FormRejection>,
 ) -> Response {
+    // A form that no browser would send shows nothing.
+    let Shown { token } = form.map(|Form(shown)| shown).unwrap_or_default();
     let identity = guard.gate.credentials.identify(Some(token.trim().as_bytes()));
     let identity = match identity.and_then(|who| who.require(Right::See).map(|()| who)) {
         Ok(identity) => identity,
