@@ -239,7 +239,6 @@ pub(crate) async fn serve(args: SpeedupWorkerArgs) -> Result<()> {
         build: executor::BUILD.into(),
         backend: args.backend.to_string(),
         instance: rand::random(),
-        backend: args.backend.to_string(),
         threads: 1,
         memory: u64::MAX,
         memory_kills: 0,
