@@ -137,6 +137,15 @@ impl Costs {
         pace.add(threads, range, busy_us);
     }
 
+    /// Thread time that a task has taken on average, microseconds; `None` before any was counted.
+    pub(crate) fn us_per_task(&self) -> Option<f64> {
+        let spent = self.sessions.values().map(|pace| &pace.all).chain([&self.earlier]);
+        let (busy, tasks) = spent.fold((0.0, 0), |(busy, tasks), spent| {
+            (busy + spent.busy(), tasks + spent.tasks.iter().sum::<u64>())
+        });
+        (tasks > 0).then(|| busy / tasks as f64)
+    }
+
     pub(crate) fn forget_session(&mut self, session: SessionId) {
         if let Some(pace) = self.sessions.remove(&session) {
             self.earlier.join(&pace.all);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Farm;
 use super::staff::Staff;
+use crate::job::Job;
 use crate::session::Session;
 use crate::{JobState, JobView, KernelName, Stats};
 
@@ -45,21 +46,22 @@ impl Farm {
         live.map(|(&id, job)| self.view(id, job, &mut staff)).collect()
     }
 
-    /// How many threads the farm could keep busy for the length of a lease with what is left of these jobs: the
+    /// How many threads the farm could keep busy for the length of a lease with what is left of its running jobs: the
     /// size that an automatic scaling of workers should aim at. 0 if there is nothing to count.
     ///
-    /// Until the cost of a job's tasks is known, each of them counts as one thread. A job counts even if no
-    /// connected worker has the memory for it.
-    pub fn lendable_threads(&self, jobs: &[JobView]) -> u64 {
-        let running = jobs.iter().filter(|job| job.state == JobState::Running);
-        running.fold(0, |sum, job| sum.saturating_add(self.threads_for(job)))
+    /// Until something of a job was counted, each of its tasks counts as one thread. A job counts even if no connected
+    /// worker has the memory for it.
+    pub fn lendable_threads(&self) -> u64 {
+        let running = self.queue.iter().map(|&(_, id)| self.threads_for(&self.jobs[&id]));
+        running.fold(0, u64::saturating_add)
     }
 
-    fn threads_for(&self, job: &JobView) -> u64 {
-        let tasks = job.tasks().saturating_sub(job.tasks_done).saturating_sub(job.poisoned);
-        let lease_us = self.config.lease_ms.saturating_mul(1_000).max(1);
-        let by_time = job.busy_us_left.map_or(tasks, |busy_us| busy_us.div_ceil(lease_us));
-        let recounts = job.audits_wanted.saturating_add(job.disputes as u64);
-        by_time.clamp(tasks.min(1), tasks).saturating_add(recounts)
+    fn threads_for(&self, job: &Job) -> u64 {
+        let tasks = job.tasks.saturating_sub(job.tasks_done).saturating_sub(job.poisoned().len());
+        let lease_us = self.config.lease_ms.max(1) as f64 * 1e3;
+        let by_time =
+            job.costs.us_per_task().map(|us| (tasks as f64 * us / lease_us).ceil() as u64);
+        let recounts = job.audits.wanted.saturating_add(job.disputes.len() as u64);
+        by_time.unwrap_or(tasks).clamp(tasks.min(1), tasks).saturating_add(recounts)
     }
 }

@@ -39,7 +39,7 @@ impl Figures {
         Figures {
             stats: farm.stats().clone(),
             states: JobState::ALL.map(|state| (state, farm.jobs_in(state))),
-            lendable_threads: farm.lendable_threads(&jobs),
+            lendable_threads: farm.lendable_threads(),
             jobs,
             workers: farm.workers(),
             threads: farm.threads_by_kernel(),
