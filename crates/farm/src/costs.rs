@@ -364,7 +364,7 @@ mod tests {
         let mut workers =
             [(1, 1, 0, u64::MAX, 0), (2, 3, 0, 20_000_000, 0), (3, 2, 30_000_000, u64::MAX, 0)];
         let (mut now, mut told, mut asked) = (0, 0, 0);
-        while pool.len() > 0 {
+        while !pool.is_empty() {
             now += 100_000;
             for (session, slowness, from, until, free_at) in &mut workers {
                 while (*from..*until).contains(&now) && *free_at <= now {

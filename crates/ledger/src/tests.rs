@@ -6,13 +6,16 @@ use std::path::Path;
 use farm::{
     Across, AuditPolicy, Author, Config, Distrusted, Effect, Event, Farm, Fingerprint, Found,
     Hello, JobId, JobState, KernelName, Known, LeaseId, LedgerAnswer, LedgerCommand, Loan, LoanKey,
-    LoanKind, LoanProof, LoanTerms, Maker, Method, Millis, Origin, Plan, Problem, Range, Report,
-    RequestId, Restored, RestoredJob, SessionId, Slice, Tally, Ticket, Tiled, rules,
+    LoanKind, LoanProof, LoanTerms, Maker, Method, Millis, Origin, Party, Plan, Problem, Range,
+    Report, RequestId, Restored, RestoredJob, SessionId, Slice, Tally, Ticket, Tiled, rules,
 };
 use tempfile::TempDir;
 
 use super::store::SqlStore;
-use super::{CheckedLedger, Evidence, Ledger, LedgerEvent, LedgerFault, LedgerRequest, spawn};
+use super::{
+    CheckedLedger, Evidence, Happening, Ledger, LedgerEvent, LedgerFault, LedgerRequest, Look,
+    Slot, spawn, unix_ms,
+};
 
 const JOB: JobId = JobId(1);
 
@@ -31,6 +34,43 @@ fn what_was_applied_is_read_back() {
     assert_eq!((job.state, job.total), (JobState::Paused, 12));
     assert_eq!(job.accepted, [interval(0, 10), interval(20, 30)].into_iter().collect());
     assert!(job.disputes.is_empty());
+}
+
+#[test]
+fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let path = folder.path().join("ledger.db");
+    let ledger = open(&path).expect("it opens");
+    let by = |start, end, worker| range_by(start, end, 1, worker);
+    let dispute = LedgerCommand::Dispute {
+        report: report(interval(0, 10), 8),
+        author: Author { maker: maker("c"), worker: "c".into(), build: "1".into() },
+    };
+    let written = [new_job(), by(20, 30, "b"), by(0, 10, "a"), dispute, state(JobState::Cancelled)];
+    ledger.apply(&written).expect("it is written");
+
+    let look = Look::open(&path).expect("it can be read beside its writer");
+    let mut ranges = Vec::new();
+    look.ranges(JOB, |seen| ranges.push((seen.range, seen.worker.to_string(), seen.is_audited)))
+        .expect("it can be read");
+    let plain = |start, end, worker: &str| (interval(start, end), worker.to_string(), false);
+    assert_eq!(ranges, [plain(0, 10, "a"), plain(20, 30, "b")]);
+
+    let now = unix_ms();
+    let slots = look.history((0, now + 1), i64::MAX).expect("it can be read");
+    assert_eq!(slots, [Slot { job: JOB, at_ms: 0, tasks: 20, workers: 2 }]);
+    let later = look.history((now + 1_000_000, i64::MAX), 1);
+    assert_eq!(later.expect("it can be read"), []);
+
+    let party = Party { owner: OWNER.into(), machine: Some("c".into()) };
+    let disputed = Happening::Disputed { range: interval(0, 10), worker: "c".into(), party };
+    let log = look.incidents(JOB).expect("it can be read");
+    for what in [Happening::Submitted(OWNER.into()), disputed, Happening::Ended("cancelled".into())]
+    {
+        assert!(log.iter().any(|incident| incident.what == what), "{what:?} in {log:?}");
+    }
+    assert!(log.is_sorted_by_key(|incident| std::cmp::Reverse(incident.at_ms)));
+    look.incidents(JobId(2)).expect_err("there is no such job");
 }
 
 #[test]

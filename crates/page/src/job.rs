@@ -1,6 +1,8 @@
 //! The page of one job.
 
-use farm::{AuditPolicy, JobState, JobView};
+use std::time::Duration;
+
+use farm::{AuditPolicy, JobState, JobView, LostWorkers};
 use maud::{Markup, html};
 
 use crate::chart::chart;
@@ -8,7 +10,7 @@ use crate::frame::Reader;
 use crate::jobs::{audits, done, owner, state};
 use crate::map::map;
 use crate::parts::{Page, Part};
-use crate::snapshot::{JobSight, Snapshot, time_left};
+use crate::snapshot::{JobSight, Snapshot};
 use crate::text::{grouped, percent, short, size, time, utc};
 
 /// The id of the part with which a job is changed.
@@ -63,7 +65,7 @@ fn facts(job: &JobView, snapshot: &Snapshot) -> Markup {
             (fact(if job.state == JobState::Done { "Total" } else { "Sum so far" }, &grouped(job.total)))
             @if let Some(guess) = guess(job) { (fact("Guess of the total", &guess)) }
             (fact("Tasks per second", &rate.map_or("–".into(), short)))
-            (fact("Time left", &time_left(job).map_or("–".into(), time)))
+            (fact("Time left", &job.seconds_left().map_or("–".into(), |left| time(Duration::from_secs_f64(left)))))
             (fact("Workers", &format!("{} of {} able, {} threads", job.workers, job.able_workers, job.threads)))
             @if job.thread_memory > 0 {
                 (fact("Memory", &format!("at least {} a thread", size(job.thread_memory))))
@@ -73,6 +75,7 @@ fn facts(job: &JobView, snapshot: &Snapshot) -> Markup {
             (fact("Audits", &audit_fact(job)))
             (fact("Disputed ranges", &job.disputes.to_string()))
             (fact("Poisoned tasks", &poison_fact(job)))
+            @if !job.lost.is_empty() { (fact("Lost workers", &lost_fact(job))) }
         }
     }
 }
@@ -120,6 +123,14 @@ fn poison_fact(job: &JobView) -> String {
 /// The part of [`job`] with which `reader` changes the job, if they may.
 pub fn actions(job: &JobView, reader: &Reader) -> Part {
     Part::new(ACTIONS, &html! { @if reader.may_change(job) { (buttons(job)) } })
+}
+
+fn lost_fact(job: &JobView) -> String {
+    let of = |lost: &LostWorkers| {
+        let s = if lost.processes == 1 { "" } else { "es" };
+        format!("{} process{s} of {} on {}", lost.processes, lost.maker.owner, lost.maker.machine)
+    };
+    job.lost.iter().map(of).collect::<Vec<_>>().join(", ")
 }
 
 /// What can be done with a job in its state.

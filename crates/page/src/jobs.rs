@@ -1,11 +1,13 @@
 //! The page of all jobs.
 
+use std::time::Duration;
+
 use farm::{JobState, JobView, Problem, Survey};
 use maud::{Markup, html};
 
 use crate::frame::Reader;
 use crate::parts::{Page, Part};
-use crate::snapshot::{Snapshot, time_left};
+use crate::snapshot::Snapshot;
 use crate::text::{grouped, percent, short, size, time};
 
 /// The id of the part with which jobs are submitted.
@@ -87,7 +89,7 @@ fn row(job: &JobView, snapshot: &Snapshot) -> Markup {
             td data-label="Done" { (done(job)) }
             td.n data-label="Tasks/s" { @match rate { Some(&rate) => { (short(rate)) }, None => { "–" } } }
             td.n data-label="Time left" {
-                @match time_left(job) { Some(left) => { (time(left)) }, None => { "–" } }
+                @match job.seconds_left() { Some(left) => { (time(Duration::from_secs_f64(left))) }, None => { "–" } }
             }
             td.n data-label="Workers" { (job.workers) }
             td.n data-label="Audits" { (audits(job)) }

@@ -171,3 +171,63 @@ fn title(run: &Run<'_>) -> String {
     };
     format!("{tasks}: {}{by}", run.kind.meaning())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use farm::Range;
+
+    fn cell(start: u64, change: impl FnOnce(&mut Cell)) -> Cell {
+        let mut cell = Cell {
+            range: Range::new(start, start + 10).expect("not empty"),
+            wanted: 10,
+            accepted: 0,
+            lent: 0,
+            disputed: 0,
+            poisoned: 0,
+            holders: Vec::new(),
+        };
+        change(&mut cell);
+        cell
+    }
+
+    #[test]
+    fn cells_of_which_the_same_can_be_said_are_one_rectangle() {
+        let lent = |cell: &mut Cell| {
+            cell.lent = 10;
+            cell.holders = vec!["w1".into()];
+        };
+        let cells = vec![
+            cell(0, |cell| cell.accepted = 10),
+            cell(10, |cell| cell.accepted = 10),
+            cell(20, |cell| cell.accepted = 4),
+            cell(30, lent),
+            cell(40, lent),
+            cell(50, |cell| cell.poisoned = 1),
+            cell(60, |cell| (cell.accepted, cell.disputed) = (10, 10)),
+            cell(70, |_| {}),
+        ];
+        let by = |name: &str, audited| CellRecord { workers: vec![name.into()], audited };
+        let mut record = JobRecord { cells: vec![by("w1", 0), by("w2", 10)], log: Vec::new() };
+        record.cells.resize(8, CellRecord::default());
+        let html = map(&PlanMap { cells }, Some(&record)).into_string();
+
+        let titles: Vec<&str> =
+            html.split("<title>").skip(1).filter_map(|rest| rest.split('<').next()).collect();
+        assert_eq!(
+            titles,
+            [
+                "Tasks 0 to 9: accepted, counted by w1",
+                "Tasks 10 to 19: accepted, and counted by two parties alike, counted by w2",
+                "Tasks 20 to 29: accepted in part",
+                "Tasks 30 to 49: lent to workers: w1",
+                "Tasks 50 to 59: not lent any more: workers were lost with it",
+                "Tasks 60 to 69: counted with different results",
+                "Tasks 70 to 79: to be lent",
+            ]
+        );
+        let label = "Map of the plan: 25 tasks free, 20 tasks lent, 14 tasks accepted, 10 tasks audited, \
+                     10 tasks disputed, 1 tasks poisoned";
+        assert!(html.contains(label), "{html}");
+    }
+}

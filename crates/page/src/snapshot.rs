@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use farm::{JobId, JobView, PlanMap, Survey};
 
@@ -65,9 +64,4 @@ pub struct LogEntry {
     pub unix_ms: i64,
     /// What, as one sentence without a full stop.
     pub text: String,
-}
-
-/// How long a running job will take if the workers that hold ranges of it go on; `None` before it can be told.
-pub(crate) fn time_left(job: &JobView) -> Option<Duration> {
-    Duration::try_from_secs_f64(job.seconds_left()?).ok()
 }

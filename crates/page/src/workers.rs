@@ -172,6 +172,7 @@ fn mark<'a>(
         (!sight.lent.is_empty() && silent > SILENT, "silent"),
         (is_slow, "slow"),
         (sight.declined > 0, "too little memory for a job"),
+        (sight.view.memory_kills > 0, "processes killed for lack of memory"),
     ];
     let troubles = troubles.into_iter().filter_map(|(is_so, what)| is_so.then_some(what)).collect();
     Marked { sight, rate: sight.rate.map(|rate| rate as f64 / 1_000.0), silent, troubles }
@@ -268,5 +269,105 @@ fn pager(order: Order, page: usize, pages: usize) -> Markup {
                 @if page + 1 < pages { a href=(address(order, page + 1)) rel="next" { "Next" } }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use farm::{Author, Maker, Millis, SessionId, WorkerView};
+
+    use super::*;
+
+    const MINUTES: u64 = 60_000;
+
+    /// A worker that was heard of a minute before `at`, and counts so many tasks in 1,000 seconds.
+    fn worker(name: &str, rate: Option<u64>) -> WorkerSight {
+        let maker = Maker { owner: "rack7".into(), machine: format!("machine of {name}") };
+        let author = Author { maker, worker: name.into(), build: "1.0".into() };
+        WorkerSight {
+            session: SessionId(1),
+            view: WorkerView {
+                author,
+                backend: "avx2".into(),
+                threads: 2,
+                memory: 1 << 30,
+                memory_kills: 0,
+                tasks: 5,
+            },
+            lent: vec![(JobId(1), 5)],
+            rate,
+            counted: 7,
+            heard_at: Millis(4 * MINUTES),
+            missed: 0,
+            declined: 0,
+            leaving: false,
+        }
+    }
+
+    fn survey(workers: Vec<WorkerSight>) -> Survey {
+        Survey {
+            at: Millis(5 * MINUTES),
+            live: Vec::new(),
+            ended: Vec::new(),
+            ended_in_all: 0,
+            workers,
+            distrusted: Vec::new(),
+        }
+    }
+
+    fn troubles(survey: &Survey) -> Vec<(String, Vec<&'static str>)> {
+        let mut marked = marked(survey);
+        sort(&mut marked, Order::Trouble);
+        let name = |worker: &Marked<'_>| worker.sight.view.author.worker.clone();
+        marked.iter().map(|worker| (name(worker), worker.troubles.clone())).collect()
+    }
+
+    #[test]
+    fn a_worker_is_slow_if_it_counts_half_as_fast_as_others_of_its_class() {
+        let mut workers: Vec<WorkerSight> = [("a", 100), ("b", 90), ("c", 44), ("d", 110)]
+            .map(|(name, rate)| worker(name, Some(rate)))
+            .into();
+        assert_eq!(troubles(&survey(workers.clone()))[0], ("c".into(), vec!["slow"]));
+
+        // It has half the threads, so that its threads are as fast.
+        workers[2].view.threads = 1;
+        assert!(troubles(&survey(workers.clone())).iter().all(|(_, troubles)| troubles.is_empty()));
+
+        workers[2].view.threads = 2;
+        workers[2].view.backend = "portable".into();
+        let survey = survey(workers);
+        assert!(troubles(&survey).iter().all(|(_, troubles)| troubles.is_empty()), "another class");
+    }
+
+    #[test]
+    fn a_worker_that_holds_work_and_says_nothing_stands_out() {
+        let mut silent = worker("silent", None);
+        silent.heard_at = Millis(4 * MINUTES - 1);
+        let idle = WorkerSight { lent: Vec::new(), ..silent.clone() };
+        let idle = WorkerSight { view: worker("idle", None).view, ..idle };
+        let survey = survey(vec![idle, worker("busy", None), silent]);
+        let found = troubles(&survey);
+        let expected = [("silent", vec!["silent"]), ("busy", vec![]), ("idle", vec![])];
+        assert_eq!(found, expected.map(|(name, troubles)| (name.to_string(), troubles)));
+    }
+
+    #[test]
+    fn ten_thousand_workers_come_in_pages() {
+        let workers = (0..10_000).map(|at| worker(&format!("worker-{at:05}"), Some(at))).collect();
+        let snapshot = Snapshot { survey: survey(workers), rates: BTreeMap::new(), unix_ms: 0 };
+        let page = |order, page| {
+            let html = &workers_of(&snapshot, WorkersView { order, page });
+            let rows = html.matches("<tr class=").count();
+            let first = html.split("<th scope=\"row\">").nth(1).expect("it has a row");
+            (rows, first.split('<').next().expect("it has an end").to_string())
+        };
+        assert_eq!(page(Order::Name, 0), (100, "worker-00000".into()));
+        assert_eq!(page(Order::Rate, 0), (100, "worker-09999".into()));
+        assert_eq!(page(Order::Name, 99), (100, "worker-09900".into()));
+        assert_eq!(page(Order::Name, usize::MAX), (100, "worker-09900".into()), "the last one");
+    }
+
+    fn workers_of(snapshot: &Snapshot, view: WorkersView) -> String {
+        workers(snapshot, view).parts_with(&[]).map(|part| part.html.as_str()).collect()
     }
 }

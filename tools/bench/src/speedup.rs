@@ -205,12 +205,16 @@ impl Workers {
         }
         let mut admin = AdminServiceClient::new(coordinator.endpoint.connect().await?);
         for _ in 0..TRIES {
-            let connected =
-                admin.list_workers(v1::ListWorkersRequest {}).await?.into_inner().workers;
-            if connected.len() == workers.0.len() {
-                return Ok(workers);
+            match admin.list_workers(v1::ListWorkersRequest {}).await {
+                Ok(answer) if answer.get_ref().workers.len() == workers.0.len() => {
+                    return Ok(workers);
+                }
+                // It may still be reading its ledger.
+                Err(status) if status.code() != tonic::Code::Unavailable => {
+                    return Err(status.into());
+                }
+                Ok(_) | Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
             }
-            tokio::time::sleep(Duration::from_millis(20)).await;
         }
         anyhow::bail!("the workers did not connect")
     }

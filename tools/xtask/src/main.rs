@@ -65,6 +65,8 @@ enum Task {
         #[arg(long, value_enum)]
         target: Option<package::Target>,
     },
+    /// Runs the tests of what counts for 64-bit ARM, on an x86-64 machine with Debian 12 under an emulator
+    Emulate,
 }
 
 #[derive(Debug, clap::Args)]
@@ -122,6 +124,7 @@ fn run(task: Task) -> Result<(), u8> {
             Step::new("docker").args(["compose", "up", "--build", "--scale", &scale]).run()
         }
         Task::Package { target } => package::run(target),
+        Task::Emulate => package::emulate(),
     }
 }
 

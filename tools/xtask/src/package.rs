@@ -52,12 +52,17 @@ impl Target {
         absolute(FOLDER).join(self.triple())
     }
 
-    /// A step that compiles for this target, with the C library as a part of the program.
+    /// A step that compiles what is given to others for this target.
     fn compiling(self, step: Step) -> Step {
+        self.linking(step).args(["--profile", "dist"])
+    }
+
+    /// A step that compiles for this target, with the C library as a part of the program.
+    fn linking(self, step: Step) -> Step {
         let step = step
             .env("RUSTFLAGS", "-C target-feature=+crt-static")
             .env("CARGO_TARGET_DIR", self.builds())
-            .args(["--locked", "--profile", "dist", "--target", self.triple()]);
+            .args(["--locked", "--target", self.triple()]);
         match self {
             Target::Aarch64 if !self.is_this_machine() => step
                 .env("RUSTC", absolute(CROSS).join("usr/bin/rustc"))
@@ -81,7 +86,7 @@ pub(crate) fn run(target: Option<Target>) -> Result<(), u8> {
     fs::create_dir_all(&folder).map_err(|error| fault(&error.to_string()))?;
     tools()?;
     if !target.is_this_machine() {
-        Step::new("deploy/packages/cross-aarch64").args([CROSS]).run()?;
+        cross()?;
     }
     target.compiling(cargo("build")).args(["--package", "queens"]).run()?;
     archive(target)?;
@@ -89,6 +94,20 @@ pub(crate) fn run(target: Option<Target>) -> Result<(), u8> {
     rpm(target)?;
     wheel(target)?;
     list(&folder)
+}
+
+/// Runs the tests of the libraries that count, and of the farm core, for 64-bit ARM under an emulator.
+pub(crate) fn emulate() -> Result<(), u8> {
+    cross()?;
+    let packages = ["queens-board", "queens-count", "farm"].map(|name| ["--package", name]);
+    let test = Target::Aarch64.linking(cargo("test")).args(["--lib", "--tests"]);
+    let test = test.args(packages.as_flattened());
+    test.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", "qemu-aarch64-static").run()
+}
+
+/// Makes the compiler for 64-bit ARM; a second call finds it.
+fn cross() -> Result<(), u8> {
+    Step::new("deploy/packages/cross-aarch64").args([CROSS]).run()
 }
 
 /// Installs what makes packages; a second call finds it.

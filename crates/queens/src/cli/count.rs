@@ -114,7 +114,8 @@ fn requests_to_stop(time_limit: Option<Duration>) -> impl Stream<Item = ()> + Un
 
 impl CountArgs {
     /// Keeps in mind whether threads were asked for in so many words, and gives the command line precedence over
-    /// environment variables that do not concern this count: those of how it is cut, and on a board that one plain search counts, those of ledgers and parts.
+    /// environment variables that do not concern this count: those of how it is cut, and on a board that one plain
+    /// search counts, those of ledgers and parts.
     pub(super) fn prefer_words(&mut self, matches: &ArgMatches) {
         self.wants_threads = self.counting.wants_threads(matches);
         if self.n.each().all(|n| n <= Given::MAX_N) {

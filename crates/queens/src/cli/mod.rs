@@ -258,7 +258,8 @@ mod tests {
             words::GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
         let mut commands: Vec<&str> =
             command.get_subcommands().map(clap::Command::get_name).collect();
-        (grouped.sort_unstable(), commands.sort_unstable());
+        grouped.sort_unstable();
+        commands.sort_unstable();
         assert_eq!(grouped, commands);
     }
 

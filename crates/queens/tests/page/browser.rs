@@ -1,5 +1,7 @@
 //! A browser without a window, driven by its own driver.
 
+use std::io::Write;
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -35,12 +37,26 @@ pub(crate) struct Browser {
 }
 
 /// The process that drives browsers; with it, its browsers end.
-struct Driver(Child);
+struct Driver {
+    process: Child,
+    port: Port,
+}
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        // If it is killed, its browsers stay.
+        if let Ok(mut connection) = TcpStream::connect(self.port.address()) {
+            let asked = connection.write_all(b"GET /shutdown HTTP/1.1\r\nHost: localhost\r\n\r\n");
+            let begun = Instant::now();
+            while asked.is_ok()
+                && begun.elapsed() < Duration::from_secs(10)
+                && matches!(self.process.try_wait(), Ok(None))
+            {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        }
+        let _ = self.process.kill();
+        let _ = self.process.wait();
     }
 }
 
@@ -51,12 +67,10 @@ impl Browser {
         let number = port.address().replace("127.0.0.1:", "");
         let mut command = Command::new("chromedriver");
         command.arg(format!("--port={number}")).stdout(Stdio::null()).stderr(Stdio::null());
-        let driver = command.spawn().expect("Debian's chromium-driver is installed");
-        let browser = Browser {
-            client: connect(&port.url(), looks).await,
-            url: url.into(),
-            driver: Driver(driver),
-        };
+        let process = command.spawn().expect("Debian's chromium-driver is installed");
+        let driver = Driver { process, port };
+        let client = connect(&driver.port.url(), looks).await;
+        let browser = Browser { client, url: url.into(), driver };
         browser.open("/").await;
         browser
     }

@@ -370,18 +370,22 @@ impl Looking {
 
     /// What it hears until it has heard `words`; `None` if the stream ends before.
     async fn hear(&mut self, words: &str) -> Option<String> {
+        let patience = std::time::Duration::from_secs(60);
+        let heard = tokio::time::timeout(patience, self.hear_for_ever(words)).await;
+        heard.expect("it says so, or ends")
+    }
+
+    async fn hear_for_ever(&mut self, words: &str) -> Option<String> {
         let mut heard = Vec::new();
         loop {
             let mut part = [0; 4_096];
-            let read = self.0.read(&mut part);
-            let read = tokio::time::timeout(std::time::Duration::from_secs(60), read).await;
-            let length = read.expect("it says something").expect("the connection is whole");
+            let length = self.0.read(&mut part).await.expect("the connection is whole");
             heard.extend_from_slice(&part[..length]);
             let text = String::from_utf8_lossy(&heard);
             if text.contains(words) {
                 return Some(text.into());
             }
-            // The end of the body, or of the connection.
+            // The end of the connection, or of the body.
             if length == 0 || text.ends_with("0\r\n\r\n") {
                 return None;
             }
