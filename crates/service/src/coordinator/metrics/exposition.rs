@@ -119,9 +119,11 @@ impl Metrics {
                 self.figures.jobs.iter().map(|job| ([("job_id", job.id.to_string())], value(job)));
             page.gauges(name, help, None, values)?;
         }
-        let left = self.figures.jobs.iter().filter_map(|job| {
-            Some(([("job_id", job.id.to_string())], job.seconds_left()?))
-        });
+        let left = self
+            .figures
+            .jobs
+            .iter()
+            .filter_map(|job| Some(([("job_id", job.id.to_string())], job.seconds_left()?)));
         let help = "Time until a job ends if its workers go on; absent while it cannot be told";
         page.gauges("job_remaining", help, Some(&Unit::Seconds), left)
     }
