@@ -79,10 +79,10 @@ fn screen(
     let mut all = Vec::new();
     let there = workers.map(|workers| {
         let threads: u64 = workers.iter().map(|worker| u64::from(worker.threads)).sum();
-        format!(", {} workers with {threads} threads", workers.len())
+        format!("; workers: {}, threads: {threads}", workers.len())
     });
     all.push(format!(
-        "{} jobs have not ended, {} have{}; Ctrl-C ends this",
+        "jobs: {} not ended, {} ended{}; Ctrl-C ends this",
         live.len(),
         ended.len(),
         there.unwrap_or_default()
@@ -123,7 +123,7 @@ mod tests {
         let text = screen(&[], Some(&workers), (24, 40));
         assert_eq!(text.lines().count(), 23);
         assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
-        assert!(text.contains("0 jobs have not ended"), "{text}");
+        assert!(text.contains("jobs: 0 not ended"), "{text}");
         assert!(text.contains("worker-0"), "{text}");
     }
 }
