@@ -87,7 +87,7 @@ fn prometheus_reads_a_farm_and_answers_the_dashboard() {
     let (coordinator, prometheus) = watched.start();
     watched.client(&ENDLESS).success();
     let worker = watched.worker();
-    prometheus.wait_for("queens_job_remaining_seconds > 0");
+    prometheus.wait_for("queens_job_tasks_accepted > 0");
     prometheus.wait_for("rate(queens_busy_seconds_total[5s]) > 0");
 
     // Prometheus understands every query of the dashboard.
