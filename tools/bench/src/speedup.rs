@@ -27,8 +27,8 @@ use crate::{plot, print};
 
 #[derive(Debug, Args)]
 pub(crate) struct SpeedupBenchArgs {
-    /// Board size, 8 to 18
-    #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(8..=18))]
+    /// Board size, 8 to 18; smaller ones than 16 are over before the workers have shared them
+    #[arg(long, default_value_t = 17, value_parser = clap::value_parser!(u32).range(8..=18))]
     n: u32,
     /// Rows that a task has placed, a table for each
     #[arg(long, value_delimiter = ',', default_value = "1,2,3,4",
