@@ -263,6 +263,46 @@ mod tests {
         assert_eq!(grouped, commands);
     }
 
+    /// The commands in the fenced blocks of a page, without comments, redirections and what else a shell takes.
+    fn commands_of(page: &str) -> Vec<Vec<String>> {
+        let blocks = page.split("```sh\n").skip(1).filter_map(|block| block.split("```").next());
+        let lines = blocks.flat_map(str::lines).filter(|line| line.starts_with("queens "));
+        let words = |line: &str| {
+            let command = line.split(['#', '|', '>', '&']).next().unwrap_or_default();
+            let words = command.split_whitespace().filter(|word| *word != "\\");
+            words.map(|word| word.trim_matches(['"', '\'']).to_owned()).collect()
+        };
+        lines.map(words).collect()
+    }
+
+    #[test]
+    fn every_command_in_the_documentation_is_understood() {
+        let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
+        let files = std::fs::read_dir(docs)
+            .expect("there are pages")
+            .map(|file| file.expect("a page").path());
+        let pages = files.filter(|path| path.extension().is_some_and(|end| end == "md"));
+        let mut understood = 0;
+        for page in pages {
+            let text = std::fs::read_to_string(&page).expect("it is text");
+            for command in commands_of(&text) {
+                // A text in quotes is one word for a shell: its further words are left out here.
+                let quoted = command.iter().position(|word| word == "--reason" || word == "--log");
+                let end = quoted.map_or(command.len(), |at| (at + 2).min(command.len()));
+                let read = words::prepared(Cli::command()).try_get_matches_from(&command[..end]);
+                let shown = |error: &clap::Error| error.to_string();
+                assert!(
+                    read.is_ok(),
+                    "{}: {command:?}: {}",
+                    page.display(),
+                    read.as_ref().err().map_or_else(String::new, shown)
+                );
+                understood += 1;
+            }
+        }
+        assert!(understood > 60, "only {understood} commands were found");
+    }
+
     #[test]
     fn the_words_make_sense() {
         words::prepared(Cli::command()).debug_assert();
