@@ -242,7 +242,7 @@ impl Ledger {
 }
 
 impl Db {
-    /// Leaves all files as they are: they may be somebody else's now.
+    /// Leaves all files as they are when it is closed.
     pub(crate) fn abandon(&self) -> Result<(), rusqlite::Error> {
         self.closes.set(false);
         self.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map(|_| ())

@@ -64,6 +64,8 @@ pub fn spawn(ledger: Ledger) -> LedgerHandle {
             let done = match ledger.serve(&batch) {
                 Ok(done) => done,
                 Err(fault) => {
+                    // Closing would write, and the process may end meanwhile. The two files are whole as they are.
+                    let _ = ledger.db.abandon();
                     let _ = answers.send(LedgerEvent::Failed(fault));
                     return;
                 }

@@ -234,7 +234,7 @@ impl Lists {
     ///
     /// # Panics
     ///
-    /// If there is too little room even for a chunk and one choice of columns.
+    /// If there is too little room even for a chunk and the choices of columns that are paired at a time.
     pub(crate) fn list<U: Unit>(
         &mut self,
         unit: U,
@@ -359,7 +359,7 @@ fn settle<U: Unit>(
         whole.keep(left);
     }
     let fits = whole.fits() && ties.fits();
-    assert!(fits || whole.len() + ties.len() > 0, "room for a chunk and a choice");
+    assert!(fits || whole.len() + ties.len() > 0, "room for a chunk and a batch");
     for list in [whole, ties] {
         if !fits {
             list.keep(0);
