@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 
 use board::{Cut, Method, Problem};
 use farm::{
-    Across, AuditPolicy, AuditView, Held, JobState, LoanKind, LoanProof, Maker, Plan, Range,
-    Suspect,
+    Across, AuditPolicy, AuditView, Held, JobState, LoanKind, LoanProof, LostWorkers, Maker, Plan,
+    Range, Suspect,
 };
 use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint};
@@ -48,6 +48,9 @@ fn encode(name: &str, depth: u32, source: &mut Source<'_>, out: &mut Vec<u8>) {
     }
     if name == ".queens.v1.Held" && !source.one_in(16) {
         return out.extend(held(source));
+    }
+    if name == ".queens.v1.LostWorkers" && !source.one_in(16) {
+        return out.extend(lost(source));
     }
     let kind = &KINDS[name];
     // One field of each `oneof` is set; all lists of a message have the same length.
@@ -182,6 +185,18 @@ fn audit(source: &mut Source<'_>) -> Vec<u8> {
     let policy = AuditPolicy { share_ppm, seed, salt, by_search, across };
     let state = *source.choose(&[JobState::Running, JobState::Done]);
     wire::v1::Audit::from(AuditView::of(policy, state)).encode_to_vec()
+}
+
+/// Workers that a job has lost.
+fn lost(source: &mut Source<'_>) -> Vec<u8> {
+    let lost = LostWorkers {
+        maker: Maker { owner: "o".into(), machine: "m".into() },
+        processes: source.byte().into(),
+        threads: source.byte().into(),
+        memory: source.number(),
+        memory_kills: source.number(),
+    };
+    wire::v1::LostWorkers::from(lost).encode_to_vec()
 }
 
 /// Why a job is held, with some suspects.
