@@ -346,7 +346,7 @@ impl Failure {
         eprintln!("queens: {}", visible(&self.to_string()));
     }
 
-    /// The exit code, as the README documents it. Code 2 is also the one of wrong options.
+    /// The exit code, as docs/EXIT-CODES.md says. Code 2 is also the one of wrong options.
     pub fn code(&self) -> u8 {
         match self {
             Failure::NoPlacement(_) => 1,
