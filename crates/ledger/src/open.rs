@@ -3,9 +3,7 @@
 //! Everything is read and checked before the first write ([`CheckedLedger`]), so that not a byte changes
 //! in a file that is refused.
 
-use std::cell::Cell;
 use std::fs::{File, TryLockError};
-use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -24,6 +22,8 @@ const APPLICATION_ID: i32 = 0x514e_534c;
 const MAX_EPOCH: i64 = 1 << 23;
 /// Statements that are kept prepared.
 const PREPARED: usize = 64;
+/// The longest that a ledger waits for those who read it, such as `queens export`, before it is opened for writing.
+const READERS_TIMEOUT: Duration = Duration::from_secs(60);
 /// The first version of SQLite whose WAL cannot lose a commit to a rare race between checkpoints.
 const MIN_SQLITE: i32 = 3_051_003;
 
@@ -37,21 +37,13 @@ pub struct CheckedLedger {
 /// An open ledger. Only this process holds it.
 #[derive(Debug)]
 pub struct Ledger {
-    pub(crate) db: Db,
+    pub(crate) db: Connection,
     /// The content when it was opened.
     restored: Restored,
     /// The file; `None` for a ledger in memory.
     pub(crate) place: Option<Place>,
     /// The lock, which lives as long as the ledger.
     lock: Option<LedgerLock>,
-}
-
-/// A connection that leaves one file behind, which says that it was closed.
-#[derive(Debug)]
-pub(crate) struct Db {
-    connection: Connection,
-    /// Whether it writes, and the file is still its own.
-    closes: Cell<bool>,
 }
 
 /// The lock of a ledger, or of a place for one. No other process can take it.
@@ -106,12 +98,12 @@ impl CheckedLedger {
         lock: Option<LedgerLock>,
     ) -> Result<CheckedLedger, LedgerFault> {
         assert!(rusqlite::version_number() >= MIN_SQLITE, "SQLite {}", rusqlite::version());
-        // Without this, SQLite would write to a file that we refuse, when it is closed.
+        // Without this, SQLite would write to a file that we refuse when it is closed, and a ledger that is dropped
+        // would lose its `FILE-wal` without saying that it was closed.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         // The rules have more queries than are kept prepared by default.
         db.set_prepared_statement_cache_capacity(PREPARED);
         let is_new = is_empty(&db)?;
-        let db = Db { connection: db, closes: Cell::new(false) };
         let mut ledger = Ledger { db, restored: Restored::default(), place, lock };
         if is_new {
             ledger.check_new()?;
@@ -130,31 +122,27 @@ impl CheckedLedger {
     pub fn begin(self) -> Result<Ledger, LedgerFault> {
         let CheckedLedger { mut ledger, is_new } = self;
         let db = &ledger.db;
-        db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+        db.busy_timeout(READERS_TIMEOUT)?;
+        db.pragma_update(None, "synchronous", "FULL")?;
+        db.pragma_update(None, "foreign_keys", true)?;
+        // Before the write-ahead log is named in the file: what is broken off leaves no trace.
+        let transaction = db.unchecked_transaction()?;
         if is_new {
-            // Not by the write-ahead log: without that file, a ledger without tables would remain of a write that
-            // was broken off.
-            let transaction = db.unchecked_transaction()?;
             transaction.execute_batch(include_str!("schema.sql"))?;
             transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
             transaction.pragma_update(None, "user_version", FORMAT)?;
             transaction.commit()?;
+        } else {
+            // Whatever cannot be written shows while nothing is.
+            record_opening(&transaction)?;
+            transaction.rollback()?;
         }
-        db.closes.set(true);
         db.pragma_update(None, "journal_mode", "WAL")?;
-        db.pragma_update(None, "synchronous", "FULL")?;
-        db.pragma_update(None, "foreign_keys", true)?;
         let transaction = db.unchecked_transaction()?;
-        format::bring_up_to_date(&transaction)?;
-        let epoch: u32 = transaction.query_row(
-            "INSERT INTO openings SELECT coalesce(max(epoch), 0) + 1, ?1, ?2 FROM openings \
-             RETURNING epoch",
-            (unix_ms(), env!("CARGO_PKG_VERSION")),
-            |row| row.get(0),
-        )?;
+        let epoch = record_opening(&transaction)?;
         transaction.commit()?;
         // From now on a copy without the write-ahead log says that it is one.
-        ledger.db.pragma(None, "wal_checkpoint", "TRUNCATE", |_| Ok(()))?;
+        db.pragma(None, "wal_checkpoint", "TRUNCATE", |_| Ok(()))?;
         ledger.restored.epoch = epoch.into();
         Ok(ledger)
     }
@@ -163,20 +151,22 @@ impl CheckedLedger {
 impl Ledger {
     /// The file, if there is one.
     pub fn path(&self) -> Option<&Path> {
-        self.place.as_ref().map(Place::path)
+        self.place.as_ref().map(Place::name)
     }
 
-    /// Closes the ledger so that it is one file, and says so. Returns the lock, if there is one.
+    /// Closes the ledger so that it is one file, and says so. Returns the lock, if there is one. A ledger that is
+    /// dropped stays in two files.
     ///
     /// # Errors
     ///
-    /// [`LedgerFault`], if it cannot be written.
+    /// [`LedgerFault`], if it cannot be written, or its file is gone.
     pub fn close(self) -> Result<Option<LedgerLock>, LedgerFault> {
+        self.look()?;
         let Ledger { db, lock, .. } = self;
-        db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
         db.pragma(None, "wal_checkpoint", "TRUNCATE", |_| Ok(()))?;
-        db.closes.set(true);
-        drop(db);
+        // If a reader still has it open, the ledger stays in two files, which together are complete.
+        let _ = db.pragma_update(None, "journal_mode", "DELETE");
+        db.close().map_err(|(_, error)| error)?;
         Ok(lock)
     }
 
@@ -241,38 +231,6 @@ impl Ledger {
     }
 }
 
-impl Db {
-    /// Leaves all files as they are when it is closed.
-    pub(crate) fn abandon(&self) -> Result<(), rusqlite::Error> {
-        self.closes.set(false);
-        self.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map(|_| ())
-    }
-}
-
-impl Deref for Db {
-    type Target = Connection;
-
-    fn deref(&self) -> &Connection {
-        &self.connection
-    }
-}
-
-#[cfg(test)]
-impl std::ops::DerefMut for Db {
-    fn deref_mut(&mut self) -> &mut Connection {
-        &mut self.connection
-    }
-}
-
-impl Drop for Db {
-    fn drop(&mut self) {
-        if self.closes.get() {
-            // While somebody else reads it, it stays two files, and is whole as two.
-            let _ = self.connection.pragma_update(None, "journal_mode", "DELETE");
-        }
-    }
-}
-
 /// The size of the ledger at `path`, with what SQLite keeps beside it.
 ///
 /// # Errors
@@ -330,6 +288,16 @@ impl LedgerLock {
         }
         Err(LedgerFault::Held)
     }
+}
+
+/// Brings the tables up to date and notes that the ledger is opened. Returns the number of the opening.
+fn record_opening(db: &Connection) -> Result<u32, LedgerFault> {
+    format::bring_up_to_date(db)?;
+    Ok(db.query_row(
+        "INSERT INTO openings SELECT coalesce(max(epoch), 0) + 1, ?1, ?2 FROM openings RETURNING epoch",
+        (unix_ms(), env!("CARGO_PKG_VERSION")),
+        |row| row.get(0),
+    )?)
 }
 
 fn is_empty(db: &Connection) -> Result<bool, rusqlite::Error> {

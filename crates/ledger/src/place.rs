@@ -15,7 +15,6 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 use super::LedgerFault;
-use super::open::Db;
 
 /// The first format whose ledgers say that they were closed.
 const SAYS_CLOSED: u32 = 6;
@@ -23,6 +22,9 @@ const SAYS_CLOSED: u32 = 6;
 /// A ledger's file, by its name and by what the file system calls it.
 #[derive(Debug)]
 pub(crate) struct Place {
+    /// The name that it was opened by.
+    name: PathBuf,
+    /// The name without symbolic links, beside which SQLite keeps its files.
     path: PathBuf,
     identity: Identity,
 }
@@ -44,6 +46,7 @@ impl Place {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(error.into()),
         };
+        let path = &path.canonicalize()?;
         let names = names(&file.metadata()?);
         if names > 1 {
             return Err(LedgerFault::Place(format!(
@@ -65,8 +68,8 @@ impl Place {
         if is_open && !log(path).exists() {
             return Err(LedgerFault::Place(format!(
                 "it was not closed by its coordinator, and its latest rows, which are in {log}, are missing: \
-                 put that file beside it too. If only another program has opened it since, nothing is \
-                 missing: make an empty {log}",
+                 put that file beside it too. Nothing is missing if its coordinator was killed while it started \
+                 or stopped, or if another program has opened it since: make an empty {log} then",
                 log = log(path).display()
             )));
         }
@@ -85,12 +88,12 @@ impl Place {
     /// The place of a ledger that was opened.
     pub(crate) fn of(path: &Path) -> Result<Place, LedgerFault> {
         let identity = identity(&std::fs::metadata(path)?);
-        Ok(Place { path: path.to_path_buf(), identity })
+        Ok(Place { name: path.to_path_buf(), path: path.canonicalize()?, identity })
     }
 
-    /// The ledger's name.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
+    /// The name that the ledger was opened by.
+    pub(crate) fn name(&self) -> &Path {
+        &self.name
     }
 
     /// Whether the name still means the file that was opened, and only this name does.
@@ -98,8 +101,8 @@ impl Place {
     /// # Errors
     ///
     /// [`LedgerFault::Gone`], if not. What `db`, the open ledger, holds is written to another file then.
-    pub(crate) fn look(&self, db: &Db) -> Result<(), LedgerFault> {
-        let what = match std::fs::metadata(&self.path) {
+    pub(crate) fn look(&self, db: &Connection) -> Result<(), LedgerFault> {
+        let what = match std::fs::metadata(&self.name) {
             Ok(file) if identity(&file) != self.identity => "another file has taken its name",
             Ok(file) if names(&file) > 1 => "it was given a second name (a hard link)",
             Ok(_) if !log(&self.path).exists() => "its write-ahead log was removed",
@@ -108,7 +111,6 @@ impl Place {
             Err(error) => return Err(error.into()),
         };
         let rescued = self.rescue(db).map_err(|fault| fault.to_string());
-        db.abandon()?;
         Err(LedgerFault::Gone { what, rescued })
     }
 
@@ -116,19 +118,36 @@ impl Place {
     fn rescue(&self, db: &Connection) -> Result<PathBuf, LedgerFault> {
         let last = "SELECT coalesce(max(epoch), 0) FROM openings";
         let epoch: i64 = db.query_row(last, [], |row| row.get(0))?;
-        let suffix = format!(".rescued-{epoch}");
         let elsewhere = std::env::temp_dir().join(self.path.file_name().unwrap_or_default());
-        write_to(db, &with_suffix(&self.path, &suffix))
-            .or_else(|_| write_to(db, &with_suffix(&elsewhere, &suffix)))
+        let to = |path: &Path| write_to(db, path, &format!(".rescued-{epoch}"));
+        to(&self.path).or_else(|_| to(&elsewhere))
     }
 }
 
-/// Writes all that a database holds to a new file.
-fn write_to(db: &Connection, path: &Path) -> Result<PathBuf, LedgerFault> {
-    private().create_new(true).open(path)?;
-    let name = path.to_str().ok_or_else(|| std::io::Error::from(ErrorKind::InvalidFilename))?;
-    db.execute("VACUUM INTO ?", [name])?;
-    Ok(path.to_path_buf())
+/// Writes all that a database holds to a new file, whose name is that of `path`, a suffix and, if there is such a
+/// file, a number.
+fn write_to(db: &Connection, path: &Path, suffix: &str) -> Result<PathBuf, LedgerFault> {
+    const ATTEMPTS: u32 = 100;
+    let made = (0..ATTEMPTS).find_map(|attempt| {
+        let number = if attempt == 0 { String::new() } else { format!("-{attempt}") };
+        let path = with_suffix(path, &format!("{suffix}{number}"));
+        match private().create_new(true).open(&path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => None,
+            made => Some(made.map(|_| path)),
+        }
+    });
+    let path = made.ok_or_else(|| std::io::Error::from(ErrorKind::AlreadyExists))??;
+    let name = path.to_str().ok_or_else(|| std::io::Error::from(ErrorKind::InvalidFilename));
+    let written =
+        name.map_err(LedgerFault::from).and_then(|name| Ok(db.execute("VACUUM INTO ?", [name])?));
+    match written {
+        Ok(_) => Ok(path),
+        Err(fault) => {
+            // Half of it must not look like all of it.
+            let _ = std::fs::remove_file(&path);
+            Err(fault)
+        }
+    }
 }
 
 /// Where SQLite keeps the latest rows.
@@ -227,6 +246,39 @@ mod tests {
         let ledger = ledger_in(&path);
         fs::remove_file(log(&path)).expect("it is there");
         is_rescued(&ledger, "its write-ahead log was removed");
+    }
+
+    #[test]
+    fn a_ledger_that_is_gone_when_it_is_closed_is_rescued() {
+        let (_folder, path) = scratch();
+        let ledger = removed(&path);
+        fs::write(log(&path), "of another ledger").expect("it can be written");
+        match ledger.close() {
+            Err(LedgerFault::Gone { rescued: Ok(rescued), .. }) => {
+                assert_eq!(
+                    CheckedLedger::open_again(&rescued).expect("it is sound").jobs().len(),
+                    1
+                );
+            }
+            other => panic!("{other:?}"),
+        }
+        assert!(log(&path).exists(), "it belongs to somebody else");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_ledger_can_be_named_by_a_symbolic_link() {
+        let (folder, path) = scratch();
+        let link = folder.path().join("link.db");
+        ledger_in(&path).close().expect("it can be closed");
+        std::os::unix::fs::symlink(&path, &link).expect("it can have a link");
+        let ledger = open(&link).expect("it is a ledger");
+        ledger.serve(&[]).expect("nothing has changed");
+        drop(ledger);
+        let ledger = open(&link).expect("it is whole, in two files");
+        fs::remove_file(&link).expect("it is there");
+        fs::write(&link, "another").expect("it can be written");
+        is_rescued(&ledger, "another file has taken its name");
     }
 
     fn removed(path: &Path) -> Ledger {

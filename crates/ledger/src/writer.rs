@@ -64,14 +64,15 @@ pub fn spawn(ledger: Ledger) -> LedgerHandle {
             let done = match ledger.serve(&batch) {
                 Ok(done) => done,
                 Err(fault) => {
-                    // Closing would write, and the process may end meanwhile. The two files are whole as they are.
-                    let _ = ledger.db.abandon();
                     let _ = answers.send(LedgerEvent::Failed(fault));
                     return;
                 }
             };
-            let (requests, took) = (batch.len(), began.elapsed());
-            let _ = answers.send(LedgerEvent::Committed { requests, took });
+            let writes = |request: &&LedgerRequest| !matches!(request, LedgerRequest::Look);
+            let (requests, took) = (batch.iter().filter(writes).count(), began.elapsed());
+            if requests > 0 {
+                let _ = answers.send(LedgerEvent::Committed { requests, took });
+            }
             batch.drain(..).zip(done).for_each(|(request, answer)| match request {
                 LedgerRequest::Farm(ticket, _) => {
                     let _ = answers.send(LedgerEvent::Answered(ticket, answer));
@@ -122,7 +123,7 @@ impl Ledger {
     }
 
     /// Whether its file is still there.
-    fn look(&self) -> Result<(), LedgerFault> {
+    pub(crate) fn look(&self) -> Result<(), LedgerFault> {
         self.place.as_ref().map_or(Ok(()), |place| place.look(&self.db))
     }
 

@@ -27,7 +27,12 @@ function update(here, next) {
 function connect() {
   source = new EventSource(main.dataset.live);
   source.onopen = () => { live.textContent = "live"; live.className = "live on"; };
-  source.onerror = () => { live.textContent = "not live: trying again"; live.className = "live off"; };
+  source.onerror = () => {
+    live.className = "live off";
+    live.textContent = "not live: trying again";
+    // Whatever is refused, as by a coordinator that was started again, is not tried again by itself.
+    if (source.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), 5000);
+  };
   source.onmessage = (event) => {
     const parsed = new DOMParser().parseFromString(event.data, "text/html");
     for (const part of Array.from(parsed.body.children)) {

@@ -30,6 +30,8 @@ impl Unsorted {
         for pair in pairs {
             let end = self.len + pair.upper.len * pair.lower.len + PADDING;
             if self.records.len() < end {
+                // No more than that: a list may fill most of the memory.
+                self.records.reserve_exact(end - self.records.len());
                 self.records.resize(end, 0);
             }
             self.len += unit.pair(pair.upper, pair.lower, &mut self.records[self.len..]);
