@@ -143,6 +143,7 @@ impl CheckedLedger {
         transaction.commit()?;
         // From now on a copy without the write-ahead log says that it is one.
         db.pragma(None, "wal_checkpoint", "TRUNCATE", |_| Ok(()))?;
+        ledger.place.iter_mut().for_each(Place::begin_writing);
         ledger.restored.epoch = epoch.into();
         Ok(ledger)
     }

@@ -27,6 +27,8 @@ pub(crate) struct Place {
     /// The name without symbolic links, beside which SQLite keeps its files.
     path: PathBuf,
     identity: Identity,
+    /// Whether the ledger is written, so that SQLite keeps its latest rows beside it.
+    has_log: bool,
 }
 
 /// What tells a file from all others: its device and its number there.
@@ -88,7 +90,12 @@ impl Place {
     /// The place of a ledger that was opened.
     pub(crate) fn of(path: &Path) -> Result<Place, LedgerFault> {
         let identity = identity(&std::fs::metadata(path)?);
-        Ok(Place { name: path.to_path_buf(), path: path.canonicalize()?, identity })
+        Ok(Place { name: path.to_path_buf(), path: path.canonicalize()?, identity, has_log: false })
+    }
+
+    /// From now on the ledger is written.
+    pub(crate) fn begin_writing(&mut self) {
+        self.has_log = true;
     }
 
     /// The name that the ledger was opened by.
@@ -105,7 +112,7 @@ impl Place {
         let what = match std::fs::metadata(&self.name) {
             Ok(file) if identity(&file) != self.identity => "another file has taken its name",
             Ok(file) if names(&file) > 1 => "it was given a second name (a hard link)",
-            Ok(_) if !log(&self.path).exists() => "its write-ahead log was removed",
+            Ok(_) if self.has_log && !log(&self.path).exists() => "its write-ahead log was removed",
             Ok(_) => return Ok(()),
             Err(error) if error.kind() == ErrorKind::NotFound => "it was removed or renamed",
             Err(error) => return Err(error.into()),
