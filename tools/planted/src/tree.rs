@@ -11,11 +11,13 @@ use crate::bugs::Bug;
 use crate::source;
 
 /// What a build and its tests read, where it exists.
-const COPIED: [&str; 9] = [
+const COPIED: [&str; 11] = [
     ".cargo",
     "Cargo.lock",
     "Cargo.toml",
     "crates",
+    "deploy",
+    "docs",
     "proto",
     "rust-toolchain.toml",
     "rustfmt.toml",
