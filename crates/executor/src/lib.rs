@@ -1,7 +1,7 @@
 //! Counts ranges of a plan on this machine.
 //!
 //! This crate knows threads, memory and kernels: it feeds tasks to one kernel per thread ([`Executor`]),
-//! names what counted them ([`NamedKernel`], [`provenance`]), estimates a plan from a sample ([`Effort`]), reads
+//! names what counted them ([`NamedKernel`], [`provenance()`]), estimates a plan from a sample ([`Effort`]), reads
 //! what this process may use ([`allowed_memory`]), divides a memory budget ([`fit`]) and keeps threads on the memory
 //! nodes of their tables ([`Node`]). It deliberately knows nothing about sessions, ledgers, the network or the command
 //! line.
@@ -28,5 +28,5 @@ pub use nodes::Node;
 pub use provenance::{Program, provenance};
 pub use sample::{Counted, Sample};
 
-/// The version of this program. The evidence of a count has more: [`provenance`].
+/// The version of this program. The evidence of a count has more: [`provenance()`].
 pub const BUILD: &str = env!("CARGO_PKG_VERSION");
