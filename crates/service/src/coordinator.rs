@@ -13,6 +13,7 @@ mod admin;
 mod allowance;
 mod bucket;
 mod budget;
+mod bundles;
 mod credentials;
 mod desk;
 mod http;
