@@ -15,6 +15,7 @@ mod entry;
 mod evidence;
 mod fault;
 mod format;
+mod history;
 mod join;
 mod look;
 mod merge;
@@ -23,6 +24,7 @@ mod place;
 mod restore;
 mod seal;
 mod store;
+mod wait;
 mod writer;
 
 pub use credentials::{Credential, CredentialChange, Role};

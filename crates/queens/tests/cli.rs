@@ -39,6 +39,8 @@ mod local_methods;
 mod memory;
 #[path = "cli/metrics.rs"]
 mod metrics;
+#[path = "cli/older_copies.rs"]
+mod older_copies;
 #[path = "cli/output.rs"]
 mod output;
 #[path = "cli/owners.rs"]

@@ -19,6 +19,7 @@ mod http;
 mod hub;
 mod identity;
 mod listen;
+mod marks;
 mod metrics;
 mod own_secrets;
 mod payers;

@@ -37,6 +37,10 @@ pub(super) struct CoordinatorArgs {
     /// The file that keeps jobs and counts
     #[arg(long, value_name = "FILE", default_value = "queens.db", env = "QUEENS_LEDGER")]
     ledger: PathBuf,
+    /// Serve the ledger although workers or clients have seen a later state of it, which is lost: what was decided in that
+    /// one, such as whom to believe and which tokens are revoked, is given up. What was counted is counted again
+    #[arg(long, env = "QUEENS_ACCEPT_OLDER_COPY")]
+    accept_older_copy: bool,
     /// How long a worker is to be busy with one lease, milliseconds
     #[arg(long, value_name = "MS", default_value_t = 10_000, env = "QUEENS_LEASE_MS",
           value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
@@ -94,7 +98,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     };
     systemd::tell(&[NotifyState::Status("reading the ledger")]);
     let ledger = tokio::select! {
-        ledger = read_ledger(args.ledger.clone()) => ledger?,
+        ledger = read_ledger(args.ledger.clone(), args.accept_older_copy) => ledger?,
         () = &mut asked => return Ok(()),
     };
     signs.write_join_strings(&keys, &ledger, &bound)?;
@@ -151,10 +155,16 @@ fn check_folder(ledger: &Path) -> Result<(), Failure> {
     }
 }
 
-async fn read_ledger(path: PathBuf) -> Result<Ledger, Failure> {
+async fn read_ledger(path: PathBuf, accept_older_copy: bool) -> Result<Ledger, Failure> {
     let reading = tokio::task::spawn_blocking(move || {
-        let ledger = CheckedLedger::open(&path).and_then(CheckedLedger::begin);
-        ledger.map_err(|fault| fault.at(Some(&path)))
+        let read = |path| {
+            let ledger = CheckedLedger::open(path)?;
+            match accept_older_copy {
+                true => ledger.giving_up_later_states().begin(),
+                false => ledger.begin(),
+            }
+        };
+        read(&path).map_err(|fault| fault.at(Some(&path)))
     });
     Ok(reading.await.map_err(anyhow::Error::from)??)
 }

@@ -326,7 +326,10 @@ impl JobsService for Services {
         let identity = identity(&request);
         identity.require(Right::See)?;
         let budget = admit(&request).await;
-        let mut last = self.desk.view(JobId(request.into_inner().job)).await?;
+        let v1::WatchRequest { job, mark } = request.into_inner();
+        self.hub.shown(mark, format!("a client of {}", identity.owner)).await?;
+        let marks = self.hub.marks();
+        let mut last = self.desk.view(JobId(job)).await?;
         let (sender, receiver) = mpsc::channel(1);
         let services = self.clone();
         let viewer = self.hub.meters().viewer();
@@ -335,7 +338,8 @@ impl JobsService for Services {
             let mut tell = Ok(last.clone());
             loop {
                 let over = !matches!(&tell, Ok(job) if !job.state.is_over());
-                let answer = tell.map(|job| v1::WatchResponse { job: Some(job.into()) });
+                let mark = marks.borrow().clone();
+                let answer = tell.map(|job| v1::WatchResponse { job: Some(job.into()), mark });
                 if sender.send(answer).await.is_err() || over {
                     return;
                 }
