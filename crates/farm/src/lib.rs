@@ -58,6 +58,7 @@ mod stats;
 mod survey;
 mod suspects;
 mod tally;
+mod trust_history;
 
 pub use board::{Method, Problem};
 
@@ -90,3 +91,4 @@ pub use stats::Stats;
 pub use survey::{Cell, PlanMap, Progress, Survey, WorkerSight};
 pub use suspects::Suspect;
 pub use tally::{Claim, Digest, Tally};
+pub use trust_history::unite_trust;

@@ -99,17 +99,24 @@ impl LedgerFault {
             LedgerFault::Sqlite(error) => match error.sqlite_error_code() {
                 Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => FaultKind::Busy,
                 Some(ErrorCode::NotADatabase) => FaultKind::NoLedger,
-                Some(
-                    ErrorCode::DatabaseCorrupt
-                    | ErrorCode::ConstraintViolation
-                    | ErrorCode::TypeMismatch
-                    // No such table, no such column.
-                    | ErrorCode::Unknown,
-                )
-                | None => FaultKind::Damaged,
+                _ if LedgerFault::is_damage(error) => FaultKind::Damaged,
                 Some(ErrorCode::CannotOpen) => FaultKind::Open,
-                Some(_) => FaultKind::Write,
+                _ => FaultKind::Write,
             },
         }
+    }
+
+    /// Whether an error of SQLite says that the file itself is wrong.
+    pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
+        matches!(
+            error.sqlite_error_code(),
+            Some(
+                ErrorCode::DatabaseCorrupt
+                | ErrorCode::ConstraintViolation
+                | ErrorCode::TypeMismatch
+                // No such table, no such column.
+                | ErrorCode::Unknown,
+            ) | None
+        )
     }
 }

@@ -7,6 +7,8 @@ use rusqlite::Connection;
 
 use super::{LedgerFault, history};
 
+/// "QNSL". SQLite keeps it at the place where the command `file` looks for it.
+pub(super) const APPLICATION_ID: i32 = 0x514e_534c;
 /// The version that this program writes.
 pub(super) const FORMAT: i32 = 7;
 /// The oldest version that this program reads.
@@ -44,6 +46,15 @@ const STEPS: [Step; (FORMAT - OLDEST) as usize] = [
             ALTER TABLE openings ADD COLUMN gives_up INTEGER NOT NULL DEFAULT 0;",
     },
 ];
+
+/// Refuses databases that are not ledgers.
+pub(super) fn check_application(db: &Connection) -> Result<(), LedgerFault> {
+    let application: i32 = db.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    match application {
+        APPLICATION_ID => Ok(()),
+        _ => Err(LedgerFault::Content("it is a database, but not a ledger".into())),
+    }
+}
 
 /// Lets an older ledger be read like one of this version. Writes nothing to it.
 ///

@@ -10,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+mod backup;
 mod credentials;
 mod entry;
 mod evidence;
@@ -22,11 +23,13 @@ mod merge;
 mod open;
 mod place;
 mod restore;
+mod scrub;
 mod seal;
 mod store;
 mod wait;
 mod writer;
 
+pub use backup::{Copy, Draft};
 pub use credentials::{Credential, CredentialChange, Role};
 pub use evidence::Evidence;
 pub use fault::{FaultKind, LedgerError, LedgerFault};
@@ -34,6 +37,7 @@ pub use join::{JoinError, Joined, join_ledgers};
 pub use look::{Happening, Incident, Look, SeenRange, Slot};
 pub use merge::{Absorbed, MergeFault};
 pub use open::{CheckedLedger, Ledger, LedgerLock, file_bytes, unix_ms};
+pub use scrub::{Scrub, ScrubReport};
 pub use writer::{LedgerEvent, LedgerHandle, LedgerRequest, spawn};
 
 #[cfg(test)]

@@ -18,8 +18,6 @@ use super::format::{self, FORMAT};
 use super::history;
 use super::place::{self, Place};
 
-/// "QNSL". SQLite keeps it at the place where the command `file` looks for it.
-const APPLICATION_ID: i32 = 0x514e_534c;
 /// Bound of the numbers of openings. The number is the upper part of every lease's number.
 const MAX_EPOCH: i64 = 1 << 23;
 /// Statements that are kept prepared.
@@ -149,7 +147,7 @@ impl CheckedLedger {
         if is_new {
             transaction.execute_batch(include_str!("schema.sql"))?;
             transaction.execute(history::NEW_IDENTITY, [])?;
-            transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+            transaction.pragma_update(None, "application_id", format::APPLICATION_ID)?;
             transaction.pragma_update(None, "user_version", FORMAT)?;
             transaction.commit()?;
         } else {
@@ -262,11 +260,7 @@ impl Ledger {
     /// Reads the content. Refuses files that are not ledgers, and ledgers that are not sound.
     fn check_and_read(&self) -> Result<Restored, LedgerFault> {
         let content = |text: String| Err(LedgerFault::Content(text));
-        let application: i32 =
-            self.db.pragma_query_value(None, "application_id", |row| row.get(0))?;
-        if application != APPLICATION_ID {
-            return content("it is a database, but not a ledger".into());
-        }
+        format::check_application(&self.db)?;
         format::show(&self.db)?;
         let verdict: String = self.db.pragma_query_value(None, "quick_check", |row| row.get(0))?;
         if verdict != "ok" {

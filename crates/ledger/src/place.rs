@@ -180,14 +180,24 @@ pub(crate) fn log(path: &Path) -> PathBuf {
     with_suffix(path, "-wal")
 }
 
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
 }
 
+/// Waits until the names in the folder of `path` are on disk.
+pub(crate) fn sync_folder_of(path: &Path) -> std::io::Result<()> {
+    // Other systems cannot open a folder.
+    if cfg!(unix) {
+        let folder = path.parent().filter(|folder| *folder != Path::new(""));
+        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
+    }
+    Ok(())
+}
+
 /// A file for its owner only.
-fn private() -> OpenOptions {
+pub(crate) fn private() -> OpenOptions {
     let mut options = File::options();
     options.write(true);
     #[cfg(unix)]

@@ -9,6 +9,8 @@ mod access;
 mod allowance;
 #[path = "cli/attackers.rs"]
 mod attackers;
+#[path = "cli/backups.rs"]
+mod backups;
 #[path = "cli/compare.rs"]
 mod compare;
 #[path = "cli/disk.rs"]

@@ -58,6 +58,8 @@ pub const READERS: &[Reader] = &[
     reader!(ResumeRequest),
     reader!(ResumeResponse),
     reader!(CreateTokenRequest),
+    reader!(BackupRequest),
+    reader!(BackupResponse),
     reader!(CreateTokenResponse),
     reader!(ListTokensRequest),
     reader!(ListTokensResponse),

@@ -1,6 +1,7 @@
 //! The command line: words in, one result on standard output, one exit code.
 
 mod args;
+mod backup;
 mod bench;
 mod bundle;
 mod check;
@@ -23,6 +24,7 @@ mod plan;
 mod problem;
 mod queens_input;
 mod rules;
+mod scrub;
 mod shard;
 mod show;
 mod signal;
@@ -105,6 +107,10 @@ enum Command {
     Verify(bundle::VerifyArgs),
     /// Join ledgers of parts of one plan
     Merge(merge::MergeArgs),
+    /// Copy a ledger, also of a running farm
+    Backup(backup::BackupArgs),
+    /// Read whole ledgers and say what is damaged
+    Scrub(scrub::ScrubArgs),
     /// End jobs without a total
     Cancel(jobs::JobArgs),
     /// Let jobs rest
@@ -192,6 +198,8 @@ impl Command {
             Command::Export(args) => bundle::export(&args),
             Command::Verify(args) => bundle::verify(&args),
             Command::Merge(args) => merge::run(&args),
+            Command::Backup(args) => on_one_thread(backup::run(args)),
+            Command::Scrub(args) => scrub::run(&args),
             Command::Cancel(args) => on_one_thread(jobs::cancel(args)),
             Command::Pause(args) => on_one_thread(jobs::pause(args)),
             Command::Resume(args) => on_one_thread(jobs::resume(args)),

@@ -18,6 +18,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 use super::marks::Marks;
 use super::metrics::{Figures, Gone, Meters};
 use super::pump::Order;
+use super::scrub::Scrubbed;
 use crate::error::{HubGone, ServiceError};
 use crate::tls::ServerTls;
 use executor::thread_memory;
@@ -82,6 +83,7 @@ pub struct HubHandle {
     meters: Meters,
     ledger_path: Option<Arc<Path>>,
     marks: watch::Receiver<Vec<u8>>,
+    scrubbed: Scrubbed,
 }
 
 impl HubHandle {
@@ -127,6 +129,12 @@ impl HubHandle {
     /// The latest mark of the ledger, sealed, now and when it changes.
     pub(super) fn marks(&self) -> watch::Receiver<Vec<u8>> {
         self.marks.clone()
+    }
+
+    /// What is found damaged in the ledger, by whoever reads it.
+    #[must_use]
+    pub fn scrubbed(&self) -> &Scrubbed {
+        &self.scrubbed
     }
 
     /// Somebody shows the last mark that it was given. The hub ends if the ledger is older.
@@ -257,7 +265,16 @@ impl Hub {
             next_session: 1,
             next_request: 1,
         };
-        (hub, HubHandle { inputs: handle, meters, ledger_path, marks: told })
+        (
+            hub,
+            HubHandle {
+                inputs: handle,
+                meters,
+                ledger_path,
+                marks: told,
+                scrubbed: Scrubbed::default(),
+            },
+        )
     }
 
     /// Runs until it is told to stop, or until the ledger fails.
