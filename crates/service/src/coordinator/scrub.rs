@@ -14,6 +14,9 @@ const ROWS: usize = 1_000;
 /// The pause after them: so 10 million rows take less than an hour, and a hundredth of a processor.
 const PAUSE: Duration = Duration::from_millis(250);
 
+/// The longest that it waits before it begins: the start of a coordinator reads the whole ledger anyway.
+const FIRST: Duration = Duration::from_secs(600);
+
 /// What the reader of a ledger has found.
 #[derive(Clone, Debug, Default)]
 pub struct Scrubbed(Arc<watch::Sender<Found>>);
@@ -48,8 +51,12 @@ pub async fn scrub(
     mut stop: watch::Receiver<bool>,
 ) {
     let mut told: Vec<String> = Vec::new();
+    let mut next = Instant::now() + every.min(FIRST);
     loop {
-        let begun = Instant::now();
+        tokio::select! {
+            () = tokio::time::sleep_until(next) => next += every,
+            () = stopped(&mut stop) => return,
+        }
         match pass(&path, &scrubbed, &mut told, &mut stop).await {
             Ok(Some(report)) => {
                 let ScrubReport { jobs, ranges, audits, disputes, damaged, .. } = report;
@@ -71,10 +78,7 @@ pub async fn scrub(
                 tracing::warn!(reason, "the ledger could not be read to its end");
             }
         }
-        tokio::select! {
-            () = tokio::time::sleep_until(begun + every) => {}
-            () = stopped(&mut stop) => return,
-        }
+        next = next.max(Instant::now());
     }
 }
 
