@@ -54,6 +54,7 @@ mod quarters;
 mod rectangles;
 mod reference;
 mod shared;
+mod sift;
 mod sum;
 mod unit;
 mod unsorted;
