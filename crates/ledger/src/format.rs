@@ -10,7 +10,7 @@ use super::{LedgerFault, history};
 /// "QNSL". SQLite keeps it at the place where the command `file` looks for it.
 pub(super) const APPLICATION_ID: i32 = 0x514e_534c;
 /// The version that this program writes.
-pub(super) const FORMAT: i32 = 7;
+pub(super) const FORMAT: i32 = 8;
 /// The oldest version that this program reads.
 const OLDEST: i32 = 5;
 
@@ -32,7 +32,32 @@ const STEPS: [Step; (FORMAT - OLDEST) as usize] = [
             ALTER TABLE jobs ADD COLUMN key TEXT;
             CREATE UNIQUE INDEX jobs_by_key ON jobs (owner, key) WHERE key IS NOT NULL;",
     },
-    // Version 7 tells an older copy of a ledger from a later one. Nothing that is shown depends on it.
+    // Version 7 has a table of builds, and other tables name them by their ids. Until then a text is its own id.
+    Step {
+        show: "
+            CREATE TEMP TABLE builds (id TEXT PRIMARY KEY, text TEXT NOT NULL);
+            INSERT INTO temp.builds SELECT build, build FROM main.ranges
+                UNION SELECT build, build FROM main.audits UNION SELECT build, build FROM main.disputes;
+        ",
+        change: "
+            CREATE TABLE main.builds (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
+            INSERT INTO main.builds (text) SELECT text FROM temp.builds;
+            DROP TABLE temp.builds;
+            ALTER TABLE ranges ADD COLUMN build_id INTEGER NOT NULL DEFAULT 0;
+            ALTER TABLE audits ADD COLUMN build_id INTEGER NOT NULL DEFAULT 0;
+            ALTER TABLE disputes ADD COLUMN build_id INTEGER NOT NULL DEFAULT 0;
+            UPDATE ranges SET build_id = (SELECT id FROM builds WHERE text = build);
+            UPDATE audits SET build_id = (SELECT id FROM builds WHERE text = build);
+            UPDATE disputes SET build_id = (SELECT id FROM builds WHERE text = build);
+            ALTER TABLE ranges DROP COLUMN build;
+            ALTER TABLE audits DROP COLUMN build;
+            ALTER TABLE disputes DROP COLUMN build;
+            ALTER TABLE ranges RENAME COLUMN build_id TO build;
+            ALTER TABLE audits RENAME COLUMN build_id TO build;
+            ALTER TABLE disputes RENAME COLUMN build_id TO build;
+        ",
+    },
+    // Version 8 tells an older copy of a ledger from a later one. Nothing that is shown depends on it.
     Step {
         show: "",
         change: "
@@ -123,17 +148,26 @@ mod tests {
 
     /// Ledgers that programs with older formats have written, as SQL: two jobs that are done, of which one is certified
     /// across owners, one that rests and one that was cancelled; three credentials and a decision about trust.
-    const GOLDEN: [Golden; 2] = [
+    const GOLDEN: [Golden; 3] = [
         Golden {
             format: 5,
             sql: include_str!("golden/format-5.sql"),
             audits_agreed: 3,
+            rows: 13,
             names: false,
         },
         Golden {
             format: 6,
             sql: include_str!("golden/format-6.sql"),
             audits_agreed: 1,
+            rows: 18,
+            names: true,
+        },
+        Golden {
+            format: 7,
+            sql: include_str!("golden/format-7.sql"),
+            audits_agreed: 1,
+            rows: 16,
             names: true,
         },
     ];
@@ -143,6 +177,8 @@ mod tests {
         sql: &'static str,
         /// Ranges of the first job that were counted twice.
         audits_agreed: u64,
+        /// The number of its accepted ranges, second counts and disputes. All are by one build.
+        rows: u32,
         /// Whether it says who submitted a job, and by which name.
         names: bool,
     }
@@ -178,10 +214,21 @@ mod tests {
     fn tables(path: &Path) -> Vec<String> {
         let db = Connection::open(path).expect("it is there");
         let query = "SELECT t.name || '.' || c.name || ' ' || c.type || ' ' || c.\"notnull\" || c.pk \
-                     FROM sqlite_schema t, pragma_table_info(t.name) c ORDER BY t.name, c.cid";
+                     FROM sqlite_schema t, pragma_table_info(t.name) c ORDER BY t.name, c.name";
         let mut columns = db.prepare(query).expect("it is SQL");
         let columns = columns.query_map([], |row| row.get(0)).expect("it has columns");
         columns.collect::<Result<_, _>>().expect("they have names")
+    }
+
+    /// How many rows are by each build.
+    fn builds(path: &Path) -> Vec<u32> {
+        let db = Connection::open(path).expect("it is there");
+        let query = "SELECT count(*) FROM builds JOIN \
+                     (SELECT build FROM ranges UNION ALL SELECT build FROM audits UNION ALL \
+                      SELECT build FROM disputes) ON build = id WHERE text LIKE '0.1.0%' GROUP BY id";
+        let mut builds = db.prepare(query).expect("it is SQL");
+        let builds = builds.query_map([], |row| row.get(0)).expect("it has rows");
+        builds.collect::<Result<_, _>>().expect("they are numbers")
     }
 
     fn bytes(path: &Path) -> Vec<u8> {
@@ -245,6 +292,7 @@ mod tests {
             let fresh = path.with_file_name("fresh.db");
             drop(CheckedLedger::open(&fresh).and_then(CheckedLedger::begin).expect("it opens"));
             assert_eq!(tables(&path), tables(&fresh));
+            assert_eq!(builds(&path), [golden.rows], "no row has lost its build");
 
             // The copy is what the older program left, and was made once.
             let copy = path.with_file_name(format!("ledger.db.format-{}", golden.format));
