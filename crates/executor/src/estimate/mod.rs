@@ -29,8 +29,8 @@ use farm::Plan;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-pub use self::strata::Estimate;
 use self::strata::Strata;
+pub use self::strata::{Estimate, student};
 
 /// The least time that a run lasts, so that the overhead per run is negligible.
 const LEAST_RUN: Duration = Duration::from_micros(500);
