@@ -88,8 +88,10 @@ impl Client {
         mut plan: Option<Plan>,
         mut see: impl FnMut(&JobView) -> Result<(), Failure>,
     ) -> Result<JobView, Failure> {
+        let mut mark = Vec::new();
         loop {
-            let mut stream = match self.jobs.watch(v1::WatchRequest { job: job.0 }).await {
+            let request = v1::WatchRequest { job: job.0, mark: mark.clone() };
+            let mut stream = match self.jobs.watch(request).await {
                 Ok(stream) => stream.into_inner(),
                 Err(status) if plan.is_some() && self.is_passing(&status) => {
                     self.connect_again().await?;
@@ -100,6 +102,7 @@ impl Client {
             loop {
                 match stream.message().await {
                     Ok(Some(answer)) => {
+                        mark = answer.mark;
                         let view = self.view(answer.job)?;
                         if *plan.get_or_insert(view.plan) != view.plan {
                             return Err(Failure::NoSuchJob(format!(
@@ -142,7 +145,7 @@ impl Client {
     }
 
     /// Waits a little and tries to connect. Files are read again, because they may have been replaced.
-    async fn connect_again(&mut self) -> Result<(), Failure> {
+    pub(super) async fn connect_again(&mut self) -> Result<(), Failure> {
         tokio::time::sleep(Duration::from_secs(1)).await;
         match self.endpoint.connect().await {
             Ok(channel) => self.jobs = JobsServiceClient::new(channel),
@@ -189,7 +192,7 @@ impl Client {
     }
 
     /// Whether a later attempt may succeed: the connection broke, or the coordinator is being restarted.
-    fn is_passing(&self, status: &Status) -> bool {
+    pub(super) fn is_passing(&self, status: &Status) -> bool {
         matches!(status.code(), Code::Unavailable | Code::Cancelled | Code::Unknown)
             && self.endpoint.mismatch(status).is_none()
     }

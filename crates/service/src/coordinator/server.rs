@@ -24,6 +24,8 @@ use wire::{MAX_MESSAGE_BYTES, WireError, v1};
 
 use super::admin::Admin;
 use super::budget::{Budget, Cost};
+use super::bundles::Bundles;
+use super::copies::Copies;
 use super::credentials::{Gate, budget, identity};
 use super::desk::{Desk, Submission};
 use super::http::only_grpc;
@@ -92,12 +94,26 @@ where
         loop {
             let phase = phases.borrow_and_update().clone();
             phase.tell(&reporter).await;
-            if let Phase::Serving(credentials, hub) = phase {
-                late.open(|| routes_of(credentials, hub, reflection.clone()));
+            let mut scrubbed = None;
+            if let Phase::Serving(credentials, hub) = &phase {
+                scrubbed = Some(hub.scrubbed().subscribe());
+                late.open(|| routes_of(credentials.clone(), hub.clone(), reflection.clone()));
             }
-            if phases.changed().await.is_err() {
-                // Nobody can change it any more.
-                std::future::pending::<()>().await;
+            let damage = async {
+                match &mut scrubbed {
+                    Some(found) => {
+                        let known = found.borrow_and_update().damaged;
+                        let _ = found.wait_for(|found| found.damaged != known).await;
+                    }
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = damage => {}
+                changed = phases.changed() => if changed.is_err() {
+                    // Nobody can change it any more.
+                    std::future::pending::<()>().await;
+                }
             }
         }
     };
@@ -115,12 +131,16 @@ fn routes_of(
 ) -> Routes {
     let meters = hub.meters().clone();
     let gate = Gate { credentials: credentials.clone(), payers: Payers::default() };
-    let admin =
-        AdminServiceServer::new(Admin { hub: hub.clone(), credentials: credentials.clone() });
+    let admin = AdminServiceServer::new(Admin {
+        hub: hub.clone(),
+        credentials: credentials.clone(),
+        copies: Copies::of(hub.ledger_path()),
+    });
     let plans = Arc::<Plans>::default();
     let desk = Desk::new(hub.clone(), plans.clone());
     let pages = super::http::routes(gate.clone(), hub.clone(), desk.clone());
-    let services = Services { hub, plans, desk, credentials };
+    let bundles = Bundles::new(hub.ledger_path());
+    let services = Services { hub, plans, desk, credentials, bundles };
     let farm = FarmServiceServer::new(services.clone())
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
@@ -140,6 +160,7 @@ struct Services {
     plans: Arc<Plans>,
     desk: Desk,
     credentials: Credentials,
+    bundles: Bundles,
 }
 
 type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
@@ -326,7 +347,10 @@ impl JobsService for Services {
         let identity = identity(&request);
         identity.require(Right::See)?;
         let budget = admit(&request).await;
-        let mut last = self.desk.view(JobId(request.into_inner().job)).await?;
+        let v1::WatchRequest { job, mark } = request.into_inner();
+        self.hub.shown(mark, format!("a client of {}", identity.owner)).await?;
+        let marks = self.hub.marks();
+        let mut last = self.desk.view(JobId(job)).await?;
         let (sender, receiver) = mpsc::channel(1);
         let services = self.clone();
         let viewer = self.hub.meters().viewer();
@@ -335,7 +359,8 @@ impl JobsService for Services {
             let mut tell = Ok(last.clone());
             loop {
                 let over = !matches!(&tell, Ok(job) if !job.state.is_over());
-                let answer = tell.map(|job| v1::WatchResponse { job: Some(job.into()) });
+                let mark = marks.borrow().clone();
+                let answer = tell.map(|job| v1::WatchResponse { job: Some(job.into()), mark });
                 if sender.send(answer).await.is_err() || over {
                     return;
                 }
@@ -397,5 +422,36 @@ impl JobsService for Services {
         let wish = ClientRequest::Resume(JobId(job));
         let job = Some(self.change(&request, job, Cost::Change, wish).await?);
         Ok(Response::new(v1::ResumeResponse { job }))
+    }
+
+    type ExportStream = Answers<v1::ExportResponse>;
+
+    async fn export(
+        &self,
+        request: Request<v1::ExportRequest>,
+    ) -> Result<Response<Self::ExportStream>, Status> {
+        let identity = identity(&request);
+        identity.require(Right::See)?;
+        let budget = admit(&request).await;
+        budget.spend(Cost::Change);
+        let mut blocks = self.bundles.begin(request.into_inner())?;
+        let (sender, receiver) = mpsc::channel(1);
+        let credentials = self.credentials.clone();
+        // The stream ends with the credential. Blocks are paid for like jobs in an answer.
+        tokio::spawn(async move {
+            loop {
+                let answer = tokio::select! {
+                    () = credentials.ended(&identity) => Some(Err(SessionFault::Expired.into())),
+                    block = blocks.recv() => block,
+                };
+                let Some(answer) = answer else { return };
+                budget.begin_look().await;
+                let is_over = answer.is_err();
+                if sender.send(answer).await.is_err() || is_over {
+                    return;
+                }
+            }
+        });
+        Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
     }
 }
