@@ -8,8 +8,9 @@ use bytesize::ByteSize;
 use clap::Args;
 use executor::thread_memory;
 use farm::{
-    Author, Config, Event, Farm, JobId, KernelName, Known, LeaseId, LedgerCommand, LoanKey,
-    LoanKind, LoanProof, Maker, Method, Millis, Origin, Plan, Problem, Range, Report, Slice, Tally,
+    Across, AuditPolicy, Author, Config, Event, Farm, JobId, KernelName, Known, LeaseId,
+    LedgerCommand, LoanKey, LoanKind, LoanProof, Maker, Method, Millis, Origin, Plan, Problem,
+    Range, Report, Slice, Tally,
 };
 use ledger::{CheckedLedger, Ledger, Scrub, file_bytes};
 
@@ -36,7 +37,9 @@ const WORKERS: u64 = 10_000;
 
 /// Writes a ledger of reports and one of jobs, and opens each of them.
 pub(crate) fn run(args: &LedgerBenchArgs) -> Result<()> {
-    print("ledger of                  bytes    a row   checked and begun   the farm   read again by a scrub")?;
+    print(
+        "ledger of                  bytes    a row   checked and begun   the farm   read again by a scrub",
+    )?;
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("ranges.db");
     write(&path, |ledger| write_ranges(ledger, args.ranges))?;
@@ -90,7 +93,9 @@ fn plan(n: u32, tasks: u64) -> Plan {
 }
 
 fn create(job: u64, plan: Plan) -> LedgerCommand {
-    let (job, slice, priority, audit) = (JobId(job), Slice::ALL, 0, None);
+    let policy =
+        AuditPolicy { share_ppm: 1, seed: 1, salt: 1, by_search: false, across: Across::Machines };
+    let (job, slice, priority, audit) = (JobId(job), Slice::ALL, 0, Some(policy));
     let origin = Origin { owner: "laboratory".into(), key: None };
     LedgerCommand::CreateJob { job, origin, plan, slice, priority, audit }
 }
@@ -116,7 +121,8 @@ fn accept(job: u64, plan: &Plan, first: u64, number: u64) -> LedgerCommand {
     let proof = LoanProof { range, kind: LoanKind::Count, seal: [0; 16] };
     let kernel = KernelName::new("avx2").expect("there is such a kernel");
     let job = JobId(job);
-    let report = Report { job, fingerprint, lease, proof, range, tally, kernel, busy_us: 1_000_000 };
+    let report =
+        Report { job, fingerprint, lease, proof, range, tally, kernel, busy_us: 1_000_000 };
     LedgerCommand::Accept { report, author, audit: false }
 }
 
@@ -129,8 +135,7 @@ fn tell(what: &str, rows: u64, path: &Path, turns: u32) -> Result<()> {
         let opened = begun.elapsed();
         let restored =
             ledger.take_restored().with_thread_memory(thread_memory).with_known(Known::of);
-        let mut farm =
-            Farm::restore(Config::default(), LoanKey::new([0; 32]), Millis(0), restored);
+        let mut farm = Farm::restore(Config::default(), LoanKey::new([0; 32]), Millis(0), restored);
         drop(farm.step(Millis(0), Event::Tick));
         let restored = begun.elapsed() - opened;
         ledger.close()?;
