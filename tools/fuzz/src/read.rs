@@ -57,6 +57,8 @@ pub const READERS: &[Reader] = &[
     reader!(PauseResponse),
     reader!(ResumeRequest),
     reader!(ResumeResponse),
+    reader!(SetPriorityRequest),
+    reader!(SetPriorityResponse),
     reader!(CreateTokenRequest),
     reader!(CreateTokenResponse),
     reader!(ListTokensRequest),

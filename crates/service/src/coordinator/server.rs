@@ -184,7 +184,7 @@ fn allowance<T>(request: &Request<T>) -> Allowance {
 }
 
 /// Lets a client's request wait until its payer can pay for it. Returns the budget that pays for the answer.
-async fn admit<T>(request: &Request<T>) -> Budget {
+pub(super) async fn admit<T>(request: &Request<T>) -> Budget {
     let budget = budget(request);
     budget.begin_request().await;
     budget
@@ -243,7 +243,8 @@ impl Services {
         wish: ClientRequest,
     ) -> Result<v1::Job, Status> {
         let change = (JobId(job), cost, wish);
-        Ok(self.desk.change(&identity(request), &budget(request), change).await?.into())
+        let budget = admit(request).await;
+        Ok(self.desk.change(&identity(request), &budget, change).await?.into())
     }
 
     /// The job as soon as it is no longer what it was, or nobody listens to `sender`.
@@ -270,7 +271,7 @@ impl JobsService for Services {
         &self,
         request: Request<v1::SubmitRequest>,
     ) -> Result<Response<v1::SubmitResponse>, Status> {
-        let (identity, budget) = (identity(&request), budget(&request));
+        let (identity, budget) = (identity(&request), admit(&request).await);
         let v1::SubmitRequest { problem, method, priority, audit, key } = request.into_inner();
         let missing = |field| Status::invalid_argument(WireError::Missing(field).to_string());
         let problem = problem.ok_or_else(|| missing("problem"))?;
@@ -397,5 +398,15 @@ impl JobsService for Services {
         let wish = ClientRequest::Resume(JobId(job));
         let job = Some(self.change(&request, job, Cost::Change, wish).await?);
         Ok(Response::new(v1::ResumeResponse { job }))
+    }
+
+    async fn set_priority(
+        &self,
+        request: Request<v1::SetPriorityRequest>,
+    ) -> Result<Response<v1::SetPriorityResponse>, Status> {
+        let (identity, budget) = (identity(&request), admit(&request).await);
+        let v1::SetPriorityRequest { job, priority } = request.into_inner();
+        let job = self.desk.set_priority(&identity, &budget, JobId(job), priority).await?;
+        Ok(Response::new(v1::SetPriorityResponse { job: Some(job.into()) }))
     }
 }
