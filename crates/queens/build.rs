@@ -1,10 +1,11 @@
-//! Tells the program which commit it is made of, and for which target.
+//! Tells the program which commit it is made of, by which compiler, and for which target.
 
 use std::process::Command;
 
 fn main() {
     let target = std::env::var("TARGET").expect("cargo sets it");
     println!("cargo:rustc-env=QUEENS_TARGET={target}");
+    println!("cargo:rustc-env=QUEENS_COMPILER={}", compiler().as_deref().unwrap_or("unknown"));
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=QUEENS_COMMIT");
     // A build without the repository, as in a container, is told by the variable.
@@ -15,6 +16,13 @@ fn main() {
         git(&["rev-parse", "--short=12", "HEAD"])
     });
     println!("cargo:rustc-env=QUEENS_COMMIT={}", commit.as_deref().unwrap_or("unknown"));
+}
+
+/// The compiler and its version, as in `rustc 1.95.0`.
+fn compiler() -> Option<String> {
+    let output = Command::new(std::env::var_os("RUSTC")?).arg("--version").output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    Some(text.split_whitespace().take(2).collect::<Vec<_>>().join(" "))
 }
 
 /// What git answers; `None` without git or a repository.

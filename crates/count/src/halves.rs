@@ -55,6 +55,7 @@ mod quarters;
 mod rectangles;
 mod reference;
 mod shared;
+mod sift;
 mod sum;
 mod unit;
 mod unsorted;

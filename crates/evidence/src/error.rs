@@ -1,8 +1,9 @@
 //! The errors of reading, checking and recounting a bundle.
 
-use board::CutError;
 use count::CountError;
 use executor::TooLittleMemory;
+
+use crate::verdict::TooFar;
 
 /// A bundle that cannot be read, or that contradicts itself.
 #[derive(Debug, thiserror::Error)]
@@ -12,9 +13,6 @@ pub struct BundleError(#[from] anyhow::Error);
 /// Why ranges of a bundle were not counted again with the same result.
 #[derive(Debug, thiserror::Error)]
 pub enum RecountError {
-    /// The plan cannot be cut here.
-    #[error(transparent)]
-    Plan(#[from] CutError),
     /// The memory is too small for even one thread.
     #[error(transparent)]
     Memory(#[from] TooLittleMemory),
@@ -24,4 +22,7 @@ pub enum RecountError {
     /// The count of a range here differs from the bundle's.
     #[error("{0}")]
     Differs(String),
+    /// The counts of pieces of ranges do not go together with the total.
+    #[error(transparent)]
+    TooFar(#[from] TooFar),
 }

@@ -1,13 +1,17 @@
 //! Writes a bundle from a ledger's rows.
 
+use std::collections::HashMap;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use blake3::Hash;
-use farm::{CountedRange, EvidenceRecord, RestoredJob};
+use farm::{CountedRange, EvidenceRecord, RestoredJob, Row};
 use tempfile::NamedTempFile;
 
-use super::format::{Header, Line, Policy, VERSION};
+use super::canonical::{Decimal, Hex, encode};
+use super::format::{
+    AuditLine, AuthorLine, DisputeLine, Header, Line, PolicyLine, RangeLine, RowText, VERSION,
+};
 use super::merkle::Merkle;
 
 /// A bundle that was written.
@@ -19,9 +23,9 @@ pub struct Exported {
     pub name: Hash,
 }
 
-/// Writes the evidence of `job` to the new file `bundle`, completely or not at all. `records` passes every
-/// row of evidence to the function that it gets, in the order of a bundle; it is called twice and must
-/// pass the same rows both times. `exported_at` is in milliseconds since 1970.
+/// Writes the evidence of `job` to the new file `bundle`, completely or not at all, compressed by zstd if the file's
+/// name ends in `.zst`. `records` passes every row of evidence to the function that it gets, in the order of a bundle;
+/// it is called twice and must pass the same rows both times. `exported_at` is in milliseconds since 1970.
 ///
 /// # Errors
 ///
@@ -32,17 +36,7 @@ pub fn export<E: From<io::Error>>(
     bundle: &Path,
     records: impl Fn(&mut dyn FnMut(EvidenceRecord) -> Result<(), E>) -> Result<(), E>,
 ) -> Result<Exported, E> {
-    // The rows are read twice, because the header comes first and has the Merkle root of all other lines.
-    let mut header = header(job, exported_at);
-    let mut tree = Merkle::default();
-    records(&mut |record| {
-        let line = line(job, record);
-        *count(&mut header, &line) += 1;
-        tree.add(&text(&line));
-        Ok(())
-    })?;
-    header.merkle_root = tree.root().to_string();
-
+    let header = summary(job, exported_at, &records)?;
     if bundle.exists() {
         return Err(io::Error::from(io::ErrorKind::AlreadyExists).into());
     }
@@ -50,18 +44,97 @@ pub fn export<E: From<io::Error>>(
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     };
-    let mut out = BufWriter::new(NamedTempFile::new_in(folder)?);
-    let first = serde_json::to_vec(&header).expect("a header is JSON");
-    let mut write = |line: &[u8]| -> Result<(), E> {
-        out.write_all(line)?;
-        Ok(out.write_all(b"\n")?)
-    };
-    write(&first)?;
-    records(&mut |record| write(&text(&line(job, record))))?;
-    let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    let file = NamedTempFile::new_in(folder)?;
+    let mut out = Output::to(file.as_file(), bundle.extension().is_some_and(|end| end == "zst"))?;
+    text(job, &header, &records, &mut |bytes| Ok(out.write_all(bytes)?))?;
+    out.finish()?;
     file.as_file().sync_all()?;
     file.persist_noclobber(bundle).map_err(|error| error.error)?;
-    Ok(Exported { header, name: blake3::hash(&first) })
+    let name = blake3::hash(&encode(&header));
+    Ok(Exported { header, name })
+}
+
+/// Where the text goes.
+enum Output<'a> {
+    Plain(BufWriter<&'a std::fs::File>),
+    Compressed(BufWriter<zstd::Encoder<'static, &'a std::fs::File>>),
+}
+
+impl<'a> Output<'a> {
+    fn to(file: &'a std::fs::File, is_compressed: bool) -> io::Result<Output<'a>> {
+        Ok(match is_compressed {
+            false => Output::Plain(BufWriter::new(file)),
+            true => Output::Compressed(BufWriter::new(zstd::Encoder::new(file, 3)?)),
+        })
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Output::Plain(out) => out.write_all(bytes),
+            Output::Compressed(out) => out.write_all(bytes),
+        }
+    }
+
+    fn finish(self) -> io::Result<()> {
+        match self {
+            Output::Plain(mut out) => out.flush(),
+            Output::Compressed(out) => {
+                out.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?;
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The header of the bundle of `job`. It has the numbers of all lines and the Merkle root over them, so all rows are
+/// read.
+///
+/// # Errors
+///
+/// Any error of `records`.
+pub fn summary<E>(
+    job: &RestoredJob,
+    exported_at: i64,
+    records: impl Fn(&mut dyn FnMut(EvidenceRecord) -> Result<(), E>) -> Result<(), E>,
+) -> Result<Header, E> {
+    let mut header = header(job, exported_at);
+    let mut tree = Merkle::default();
+    let mut writer = Writer { job, authors: HashMap::new() };
+    records(&mut |record| {
+        if let EvidenceRecord::Range { counted, .. } = &record {
+            header.covered += counted.row.range.len();
+        }
+        for line in writer.lines(record) {
+            *number_of(&mut header, &line) += 1;
+            tree.add(&encode(&line));
+        }
+        Ok(())
+    })?;
+    header.merkle_root = Hex(*tree.root().as_bytes());
+    Ok(header)
+}
+
+/// Passes the bytes of the bundle of `job` with this header to `write`, line by line. `records` must pass the same
+/// rows as for [`summary`].
+///
+/// # Errors
+///
+/// Any error of `records` and `write`.
+pub fn text<E>(
+    job: &RestoredJob,
+    header: &Header,
+    records: impl Fn(&mut dyn FnMut(EvidenceRecord) -> Result<(), E>) -> Result<(), E>,
+    write: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut line = |mut bytes: Vec<u8>| {
+        bytes.push(b'\n');
+        write(&bytes)
+    };
+    line(encode(header))?;
+    let mut writer = Writer { job, authors: HashMap::new() };
+    records(&mut |record| {
+        writer.lines(record).into_iter().try_for_each(|written| line(encode(&written)))
+    })
 }
 
 fn header(job: &RestoredJob, exported_at: i64) -> Header {
@@ -75,46 +148,69 @@ fn header(job: &RestoredJob, exported_at: i64) -> Header {
         method: plan.method.name().into(),
         parameter: plan.method.parameter().map(|(_, value)| value),
         tasks: plan.tasks,
-        fingerprint: plan.fingerprint().to_string(),
+        fingerprint: Hex(plan.fingerprint().0),
         shard: job.slice.index(),
         shards: job.slice.of(),
         state: job.state.name().into(),
-        counted: job.total.to_string(),
+        covered: 0,
+        counted: Decimal(job.total),
         policies: 0,
+        trust: 0,
+        authors: 0,
         ranges: 0,
         audits: 0,
         disputes: 0,
-        trust: 0,
-        merkle_root: String::new(),
+        merkle_root: Hex([0; 32]),
     }
 }
 
-fn line(job: &RestoredJob, record: EvidenceRecord) -> Line {
-    match record {
-        EvidenceRecord::Policy { policy, at_ms } => {
-            Line::Policy(Policy::new(policy, job.state, at_ms))
-        }
-        EvidenceRecord::Range { counted: CountedRange { row, check }, at_ms } => {
-            Line::Range { at: at_ms, audit: check.into(), count: (&row).into() }
-        }
-        EvidenceRecord::Audit { row, at_ms } => Line::Audit { at: at_ms, count: (&row).into() },
-        EvidenceRecord::Dispute { row, at_ms, state } => {
-            Line::Dispute { at: at_ms, state: state.into(), count: (&row).into() }
-        }
-        EvidenceRecord::Trust(change) => Line::trust(change),
+/// Makes lines of records. An author stands before the first count that names it.
+struct Writer<'a> {
+    job: &'a RestoredJob,
+    authors: HashMap<AuthorLine, u32>,
+}
+
+impl Writer<'_> {
+    fn lines(&mut self, record: EvidenceRecord) -> Vec<Line> {
+        let mut lines = Vec::with_capacity(2);
+        let line = match record {
+            EvidenceRecord::Policy { policy, at_ms } => {
+                Line::Policy(PolicyLine::new(policy, self.job.state, at_ms))
+            }
+            EvidenceRecord::Trust(change) => Line::Trust(change.into()),
+            EvidenceRecord::Range { counted: CountedRange { row, check }, at_ms } => {
+                let row = self.row(&row, at_ms, &mut lines);
+                Line::Range(RangeLine { audit: check.into(), row })
+            }
+            EvidenceRecord::Audit { row, at_ms } => {
+                Line::Audit(AuditLine { row: self.row(&row, at_ms, &mut lines) })
+            }
+            EvidenceRecord::Dispute { row, at_ms, state } => {
+                let row = self.row(&row, at_ms, &mut lines);
+                Line::Dispute(DisputeLine { state: state.into(), row })
+            }
+        };
+        lines.push(line);
+        lines
+    }
+
+    fn row(&mut self, row: &Row, at_ms: i64, lines: &mut Vec<Line>) -> RowText {
+        let (author, new) = (AuthorLine::from(row), self.authors.len() as u32);
+        let number = *self.authors.entry(author.clone()).or_insert_with(|| {
+            lines.push(Line::Author(author));
+            new
+        });
+        RowText::new(row, number, at_ms)
     }
 }
 
-fn count<'a>(header: &'a mut Header, line: &Line) -> &'a mut u64 {
+fn number_of<'a>(header: &'a mut Header, line: &Line) -> &'a mut u64 {
     match line {
         Line::Policy(_) => &mut header.policies,
-        Line::Range { .. } => &mut header.ranges,
-        Line::Audit { .. } => &mut header.audits,
-        Line::Dispute { .. } => &mut header.disputes,
-        Line::Trust { .. } => &mut header.trust,
+        Line::Trust(_) => &mut header.trust,
+        Line::Author(_) => &mut header.authors,
+        Line::Range(_) => &mut header.ranges,
+        Line::Audit(_) => &mut header.audits,
+        Line::Dispute(_) => &mut header.disputes,
     }
-}
-
-fn text(line: &Line) -> Vec<u8> {
-    serde_json::to_vec(line).expect("a line is JSON")
 }

@@ -1,14 +1,17 @@
-//! The lines of a bundle, as JSON objects.
+//! The lines of a bundle, as JSON objects. `docs/BUNDLE.md` specifies them for other programs.
 
 use anyhow::{Context, Result, ensure};
+use board::{Method, Problem};
 use farm::{
-    Across, AuditPolicy, AuditView, Author, Check, JobState, KernelName, LeaseId, Maker, Method,
-    Plan, Problem, Range, Row, Slice, Tally, TrustChange,
+    Across, AuditPolicy, AuditView, Author, Check, Claim, Digest, JobState, KernelName, Maker,
+    Plan, Range, Row, Slice, TrustChange,
 };
 use serde::{Deserialize, Serialize};
 
+use crate::canonical::{Decimal, Hex};
+
 /// The version of the format.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 
 /// The first line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,28 +32,29 @@ pub struct Header {
     pub parameter: Option<u32>,
     /// The number of tasks of the plan.
     pub tasks: u64,
-    /// The fingerprint of the plan, hexadecimal.
-    pub fingerprint: String,
+    pub(super) fingerprint: Hex<32>,
     /// Number of the part of the plan that was to be counted, from 1 on.
     pub shard: u32,
     /// Number of parts that the plan is divided into.
     pub shards: u32,
     /// The state of the job.
     pub state: String,
-    /// The sum over all ranges, decimal.
-    pub counted: String,
+    /// The number of tasks that the ranges have.
+    pub covered: u64,
+    pub(super) counted: Decimal,
     /// Number of lines that say which ranges were to be counted twice.
     pub policies: u64,
+    /// Number of lines that say who was believed no more, or again.
+    pub trust: u64,
+    /// Number of lines that say who counted.
+    pub authors: u64,
     /// Number of lines of accepted ranges.
     pub ranges: u64,
     /// Number of lines of second counts.
     pub audits: u64,
     /// Number of lines of counts that were contradicted, overruled or taken back.
     pub disputes: u64,
-    /// Number of lines that say who was believed no more, or again.
-    pub trust: u64,
-    /// The Merkle root of the lines that follow, hexadecimal.
-    pub merkle_root: String,
+    pub(super) merkle_root: Hex<32>,
 }
 
 impl Header {
@@ -58,15 +62,16 @@ impl Header {
     pub(super) fn plan(&self) -> Result<Plan> {
         let problem = Problem::from_text(&self.problem, self.n);
         let problem = problem.with_context(|| format!("an unknown problem, {}", self.problem))?;
+        ensure!(problem.text() == self.problem, "the problem is not spelled {}", problem.text());
         let method = Method::from_name(&self.method, self.parameter);
         let method = method.with_context(|| format!("an unknown method, {}", self.method))?;
         ensure!(problem.suits(method), "{problem} cannot be cut by {method}");
         let plan = Plan { problem, method, tasks: self.tasks };
-        let ours = plan.fingerprint().to_string();
+        let ours = plan.fingerprint();
         ensure!(
-            ours == self.fingerprint,
-            "the plan {plan} has the fingerprint {} in the bundle and {ours} here: another version \
-             numbered its tasks",
+            ours.0 == self.fingerprint.0,
+            "the plan {plan} has the fingerprint {} in the bundle and {ours} here: another version numbered its \
+             tasks",
             self.fingerprint
         );
         Ok(plan)
@@ -80,32 +85,47 @@ impl Header {
         JobState::named(&self.state).with_context(|| format!("an unknown state, {}", self.state))
     }
 
-    pub(super) fn counted(&self) -> Result<u128> {
-        self.counted.parse().with_context(|| format!("{:?} is not a sum", self.counted))
+    /// The sum over all ranges.
+    #[must_use]
+    pub fn counted(&self) -> u128 {
+        self.counted.0
+    }
+
+    /// The fingerprint of the plan, hexadecimal.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        self.fingerprint.to_string()
+    }
+
+    /// The Merkle root of the lines that follow, hexadecimal.
+    #[must_use]
+    pub fn merkle_root(&self) -> String {
+        self.merkle_root.to_string()
     }
 }
 
 /// Any line but the first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "line", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Line {
-    Policy(Policy),
-    Range { at: i64, audit: Audit, count: Count },
-    Audit { at: i64, count: Count },
-    Dispute { at: i64, state: DisputeState, count: Count },
-    Trust { at: i64, owner: String, machine: Option<String>, trusted: bool, reason: String },
+    Policy(PolicyLine),
+    Trust(TrustLine),
+    Author(AuthorLine),
+    Range(RangeLine),
+    Audit(AuditLine),
+    Dispute(DisputeLine),
 }
 
 /// Which ranges were to be counted twice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Policy {
+pub(super) struct PolicyLine {
     share_ppm: u32,
     by_search: bool,
     /// Between whom the second opinion lies: machines or owners.
     across: String,
-    /// What was published when the audit was ordered, hexadecimal: see [`AuditPolicy::commitment`].
-    commitment: String,
+    /// What was published when the audit was ordered: see [`AuditPolicy::commitment`].
+    commitment: Hex<32>,
     /// What was committed to; not before the job is over.
     revealed: Option<Revealed>,
     asked_at: i64,
@@ -114,50 +134,153 @@ pub(super) struct Policy {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Revealed {
-    /// Decimal.
-    seed: String,
-    /// 32 hexadecimal digits.
-    salt: String,
+    seed: Decimal,
+    salt: Hex<16>,
 }
 
-impl Policy {
+impl PolicyLine {
     /// A policy of a job in this state.
-    pub(super) fn new(policy: AuditPolicy, state: JobState, asked_at: i64) -> Policy {
+    pub(super) fn new(policy: AuditPolicy, state: JobState, asked_at: i64) -> PolicyLine {
         let AuditView { share_ppm, by_search, across, commitment, revealed } =
             AuditView::of(policy, state);
         let reveal = |policy: AuditPolicy| Revealed {
-            seed: policy.seed.to_string(),
-            salt: format!("{:032x}", policy.salt),
+            seed: Decimal(policy.seed.into()),
+            salt: policy.salt.into(),
         };
-        let (commitment, revealed) = (commitment.to_string(), revealed.map(reveal));
+        let (commitment, revealed) = (Hex(commitment.0), revealed.map(reveal));
         let across = across.name().into();
-        Policy { share_ppm, by_search, across, commitment, revealed, asked_at }
+        PolicyLine { share_ppm, by_search, across, commitment, revealed, asked_at }
     }
 
-    /// Between whom the second opinion lies.
-    pub(super) fn across(&self) -> Result<Across> {
-        let across = Across::named(&self.across);
-        across.with_context(|| format!("the audit is across unknown {:?}", self.across))
-    }
-
-    /// The policy that was committed to, if it is revealed.
-    pub(super) fn committed(&self) -> Result<Option<AuditPolicy>> {
-        let Policy { share_ppm, by_search, .. } = *self;
+    /// What it asks for.
+    pub(super) fn read(&self) -> Result<StatedPolicy> {
+        let PolicyLine { share_ppm, by_search, asked_at, .. } = *self;
         ensure!(
             share_ppm <= AuditPolicy::ALL,
             "the audited share is {share_ppm} millionths, which is more than all"
         );
-        let Some(Revealed { seed, salt }) = &self.revealed else { return Ok(None) };
-        let seed = seed.parse().context("the seed is not a number")?;
-        let salt = u128::from_str_radix(salt, 16).context("the salt is not hexadecimal")?;
-        let across = self.across()?;
-        let policy = AuditPolicy { share_ppm, seed, salt, by_search, across };
+        let across = Across::named(&self.across);
+        let across =
+            across.with_context(|| format!("the audit is across unknown {:?}", self.across))?;
+        let mut policy = StatedPolicy { share_ppm, by_search, across, asked_at, revealed: None };
+        let Some(Revealed { seed, salt }) = self.revealed else { return Ok(policy) };
+        let seed = seed.0.try_into().context("the seed of the audit is larger than 2^64 - 1")?;
+        let revealed = AuditPolicy { share_ppm, seed, salt: salt.into(), by_search, across };
         ensure!(
-            policy.commitment().to_string() == self.commitment,
+            revealed.commitment().0 == self.commitment.0,
             "seed and salt of the audit are not what was committed to when it was ordered"
         );
-        Ok(Some(policy))
+        policy.revealed = Some(revealed);
+        Ok(policy)
     }
+}
+
+/// An audit that was ordered, as a bundle states it.
+#[derive(Clone, Copy, Debug)]
+pub struct StatedPolicy {
+    /// How many ranges of a million were to be counted twice.
+    pub share_ppm: u32,
+    /// Whether to count them by searching where the method does not search.
+    pub by_search: bool,
+    /// Between whom the second opinion lies.
+    pub across: Across,
+    /// When it was ordered, in milliseconds since 1970.
+    pub asked_at: i64,
+    /// The policy with its seed, if that is revealed; it is what was committed to.
+    pub revealed: Option<AuditPolicy>,
+}
+
+/// Somebody was believed no more, or again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TrustLine {
+    owner: String,
+    /// `null` for all machines of the owner.
+    machine: Option<String>,
+    trusted: bool,
+    reason: String,
+    at: i64,
+}
+
+impl From<TrustChange> for TrustLine {
+    fn from(change: TrustChange) -> TrustLine {
+        let TrustChange { party, trusted, proof, reason, at_ms } = change;
+        // Which range proved somebody wrong stands on the line of its dispute, if it is of this job.
+        let reason = if proof.is_some() { "proven wrong".into() } else { reason };
+        TrustLine { owner: party.owner, machine: party.machine, trusted, reason, at: at_ms }
+    }
+}
+
+impl From<TrustLine> for TrustChange {
+    fn from(line: TrustLine) -> TrustChange {
+        let TrustLine { owner, machine, trusted, reason, at } = line;
+        let party = farm::Party { owner, machine };
+        TrustChange { party, trusted, proof: None, reason, at_ms: at }
+    }
+}
+
+/// Who counted, and with what. Ranges name authors by their numbers.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AuthorLine {
+    owner: String,
+    machine: String,
+    worker: String,
+    build: String,
+    kernel: String,
+}
+
+impl From<&Row> for AuthorLine {
+    fn from(row: &Row) -> AuthorLine {
+        let Author { maker, worker, build } = row.author.clone();
+        let Maker { owner, machine } = maker;
+        AuthorLine { owner, machine, worker, build, kernel: row.kernel.to_string() }
+    }
+}
+
+/// Somebody who counted ranges of a bundle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatedAuthor {
+    /// Who, as the bundle says.
+    pub author: Author,
+    /// The kernel, as the bundle says.
+    pub kernel: KernelName,
+}
+
+impl TryFrom<AuthorLine> for StatedAuthor {
+    type Error = anyhow::Error;
+
+    fn try_from(line: AuthorLine) -> Result<StatedAuthor> {
+        let AuthorLine { owner, machine, worker, build, kernel } = line;
+        let kernel = KernelName::new(&kernel).with_context(|| {
+            format!("no kernel of this program is named {kernel:?}; use the version that wrote the bundle")
+        })?;
+        let author = Author { maker: Maker { owner, machine }, worker, build };
+        Ok(StatedAuthor { author, kernel })
+    }
+}
+
+/// An accepted range.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RangeLine {
+    pub(super) audit: Audit,
+    pub(super) row: RowText,
+}
+
+/// A second count of the range before it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AuditLine {
+    pub(super) row: RowText,
+}
+
+/// A count that is not in the total.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DisputeLine {
+    pub(super) state: DisputeState,
+    pub(super) row: RowText,
 }
 
 /// Whether a range was chosen to be counted twice, and whether that has happened.
@@ -197,86 +320,55 @@ impl From<farm::DisputeState> for DisputeState {
     }
 }
 
-/// A count of a range, with its author and its kernel. Large numbers are decimal strings.
+/// A count of a range.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Count {
+pub(super) struct RowText {
     first: u64,
     past: u64,
-    count: String,
-    residue: String,
-    digest: String,
-    kernel: String,
-    owner: String,
-    machine: String,
-    worker: String,
-    build: String,
-    lease: String,
+    count: Decimal,
+    digest: Hex<16>,
+    /// Numbers of the authors, in ascending order.
+    by: Vec<u32>,
     busy_us: u64,
+    at: i64,
 }
 
-impl From<&Row> for Count {
-    fn from(entry: &Row) -> Count {
-        let Row { range, tally, kernel, author, lease, busy_us } = entry;
-        Count {
+impl RowText {
+    pub(super) fn new(row: &Row, by: u32, at: i64) -> RowText {
+        let Row { range, tally, busy_us, .. } = row;
+        RowText {
             first: range.start(),
             past: range.end(),
-            count: tally.count.to_string(),
-            residue: tally.residue.to_string(),
-            digest: tally.digest.to_string(),
-            kernel: kernel.to_string(),
-            owner: author.maker.owner.clone(),
-            machine: author.maker.machine.clone(),
-            worker: author.worker.clone(),
-            build: author.build.clone(),
-            lease: lease.to_string(),
+            count: Decimal(tally.count.into()),
+            digest: tally.digest.0.into(),
+            by: vec![by],
             busy_us: *busy_us,
+            at,
         }
     }
-}
 
-impl TryFrom<Count> for Row {
-    type Error = anyhow::Error;
-
-    fn try_from(count: Count) -> Result<Row> {
-        let Count { first, past, .. } = count;
+    /// The count, if it is by some of the first `authors` authors.
+    pub(super) fn read(self, authors: usize) -> Result<StatedRow> {
+        let RowText { first, past, count, digest, by, .. } = self;
         let range =
             Range::new(first, past).with_context(|| format!("[{first}, {past}) is empty"))?;
-        let number = |text: &str| {
-            text.parse().with_context(|| format!("{text:?} at ordinal {first} is not a number"))
-        };
-        let tally = Tally {
-            count: number(&count.count)?,
-            residue: number(&count.residue)?,
-            digest: count.digest.parse().context("the digest is not 32 hexadecimal digits")?,
-        };
-        ensure!(tally.is_sound(), "the sum and its residue disagree at ordinal {first}");
-        Ok(Row {
-            range,
-            tally,
-            kernel: KernelName::new(&count.kernel).with_context(|| {
-                format!(
-                    "no kernel of this program is named {:?}; use the version that wrote the bundle",
-                    count.kernel
-                )
-            })?,
-            author: Author {
-                maker: Maker { owner: count.owner, machine: count.machine },
-                worker: count.worker,
-                build: count.build,
-            },
-            lease: LeaseId(number(&count.lease)?),
-            busy_us: count.busy_us,
-        })
+        let is_ascending = by.is_sorted_by(|one, next| one < next);
+        let last = by.last().with_context(|| format!("{range} has no author"))?;
+        ensure!(is_ascending, "the authors of {range} are not in ascending order");
+        ensure!((*last as usize) < authors, "{range} has the unknown author {last}");
+        let claim = Claim { count: count.0, digest: Digest(digest.into()) };
+        Ok(StatedRow { range, claim, by })
     }
 }
 
-impl Line {
-    pub(super) fn trust(change: TrustChange) -> Line {
-        let TrustChange { party, trusted, proof, reason, at_ms } = change;
-        // Which range proved somebody wrong stands on the line of its dispute, if it is of this job.
-        let reason = if proof.is_some() { "proven wrong".into() } else { reason };
-        let (owner, machine) = (party.owner, party.machine);
-        Line::Trust { at: at_ms, owner, machine, trusted, reason }
-    }
+/// A count of a range, as a bundle states it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatedRow {
+    /// The ordinals.
+    pub range: Range,
+    /// Their count and digest.
+    pub claim: Claim,
+    /// Numbers of its authors: several, if neighbouring counts were joined.
+    pub by: Vec<u32>,
 }

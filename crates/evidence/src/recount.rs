@@ -1,24 +1,48 @@
-//! Counts ranges of a bundle again.
+//! Counts what was drawn again, within a time.
 
 use std::num::NonZero;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use board::Cut;
-use count::Backend;
+use board::{Cut, Method};
+use count::{Backend, Variant};
 use executor::{Fit, NamedKernel, fit};
-use farm::{KernelName, Plan, Recount, Row, Tally};
+use farm::{KernelName, Plan, Range, Tally};
 
 use crate::RecountError;
+use crate::check::Checked;
+use crate::draw::Drawn;
+use crate::pieces::{Piece, Pieces, Sizes};
+use crate::verdict::{Outcome, Verdict};
 
-/// Which ranges are counted again.
-#[derive(Clone, Copy, Debug)]
-pub struct Sample {
-    /// The largest number of ranges.
-    pub most: usize,
-    /// Seed that decides which ranges.
-    pub seed: u64,
+/// By which algorithm ranges are counted again. A bundle has no say in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum By {
+    /// By a fast loop that is not the one by which farms count first.
+    #[default]
+    Loop,
+    /// By the reference, which is as simple as the definition, and slow.
+    Reference,
+    /// By a plain search through all boards of a task, for methods that do not search.
+    Search,
+}
+
+impl By {
+    /// What counts tasks of `method` on this processor. `None` if it has nothing of this kind: only tasks of
+    /// `halves` have a search of their own, because tasks of the other methods are always searched. With
+    /// `backend` the loop is one of that backend.
+    #[must_use]
+    pub fn variant(self, method: Method, backend: Option<Backend>) -> Option<Variant> {
+        match (self, method, backend) {
+            (By::Loop, _, None) => Variant::to_check(Backend::detect().name(), method, false),
+            (By::Loop, Method::Halves, Some(backend)) => Some(Variant::Straight(backend)),
+            (By::Loop, _, Some(backend)) => Some(Variant::Mirrored(backend)),
+            (By::Reference, _, _) => Some(Variant::Straight(Backend::Reference)),
+            (By::Search, Method::Halves, _) => Some(Variant::Search),
+            (By::Search, Method::Rows { .. } | Method::Ring { .. }, _) => None,
+        }
+    }
 }
 
 /// The resources of a recount.
@@ -26,87 +50,286 @@ pub struct Sample {
 pub struct RecountEffort {
     /// Number of counting threads.
     pub threads: NonZero<usize>,
-    /// The preferred backend. A range that it counted before is counted by another one.
-    pub backend: Backend,
+    /// What counts.
+    pub variant: Variant,
     /// Bytes of memory that all threads together may take.
     pub memory: u64,
-    /// The time after which no range is begun; `None` for no limit.
+    /// The time after which the recount is over; `None` to count all that was drawn, and every range as a whole.
     pub time: Option<Duration>,
-    /// Whether ranges of methods that do not search are recounted by a search.
-    pub by_search: bool,
 }
 
-/// The ranges that were counted again with the same result.
-#[derive(Clone, Copy, Debug, Default)]
+/// What was counted again, with the same result.
+#[derive(Clone, Debug)]
 pub struct Recounted {
-    /// Number of ranges.
+    /// Number of whole ranges.
     pub ranges: usize,
-    /// Number of tasks in these ranges.
+    /// Number of pieces of ranges that are too large.
+    pub pieces: usize,
+    /// Number of tasks in both.
     pub tasks: u64,
     /// The sum of the threads' counting times.
     pub busy: Duration,
+    /// What counted.
+    pub kernel: KernelName,
+    /// Whether the time was over before all that was drawn was counted.
+    pub is_cut_short: bool,
+    /// What follows.
+    pub verdict: Verdict,
 }
 
-/// Counts `ranges` of a plan again, in order, each with a kernel that differs from the one in the evidence.
+/// Counts what was drawn from a bundle again, in the order of the draws.
 ///
 /// # Errors
 ///
-/// [`RecountError::Differs`] for a range whose count differs; other variants if this machine cannot count
-/// the plan.
-pub fn recount(
-    plan: Plan,
-    ranges: &[Row],
-    effort: RecountEffort,
-) -> Result<Recounted, RecountError> {
-    let cut = Cut::new(plan.problem, plan.method)?;
-    let Fit { threads, bytes } = fit(plan, effort.threads, effort.memory)?;
-    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let done = Mutex::new(Recounted::default());
+/// [`RecountError::Differs`] for a range whose count differs, [`RecountError::TooFar`] if the counts of pieces do not
+/// go together with the total; other variants if this machine cannot count the plan.
+pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted, RecountError> {
+    let Checked { plan, drawn, header, .. } = checked;
+    let fit = fit(*plan, effort.threads, effort.memory)?;
     let begun = Instant::now();
-    let work = || -> Result<(), RecountError> {
-        let mut kernel: Option<(Recount, NamedKernel)> = None;
-        loop {
-            let late = effort.time.is_some_and(|time| begun.elapsed() >= time);
-            // Each thread counts one range even when it is late: an empty sample says nothing.
-            let place = next.fetch_add(1, Ordering::Relaxed);
-            let Some(entry) = ranges.get(place) else { return Ok(()) };
-            if stop.load(Ordering::Relaxed) || late && place >= threads.get() {
-                return Ok(());
-            }
-            let unlike = Recount { unlike: entry.kernel, by_search: effort.by_search };
-            kernel.take_if(|(of, _)| *of != unlike);
-            let (_, kernel) = kernel.get_or_insert_with(|| {
-                (unlike, NamedKernel::new(bytes, effort.backend, plan, Some(unlike)))
-            });
-            let started = Instant::now();
-            let tally = kernel.count_range(plan.fingerprint(), &cut, entry.range)?;
-            if tally.claim() != entry.tally.claim() {
-                stop.store(true, Ordering::Relaxed);
-                return Err(RecountError::Differs(differs(entry, tally, kernel.name())));
-            }
-            let mut done = done.lock().expect("no thread panics while holding it");
-            done.ranges += 1;
-            done.tasks += entry.range.len();
-            done.busy += started.elapsed();
+    let work = Work {
+        plan: *plan,
+        cut: Arc::new(checked.cut.clone()),
+        variant: effort.variant,
+        memory: fit.bytes,
+        end: effort.time.map(|time| begun + time),
+    };
+    let sizes = match effort.time {
+        None => Some((Sizes { whole: u64::MAX, piece: u64::MAX }, 0.0)),
+        Some(time) => {
+            let task = work.pilot(drawn, begun, time)?;
+            task.map(|task| (sizes(task, time, fit, drawn.draws.len()), task))
         }
     };
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..threads.get()).map(|_| scope.spawn(work)).collect();
-        threads.into_iter().try_for_each(|thread| thread.join().expect("it does not panic"))
-    })?;
-    Ok(done.into_inner().expect("no thread panicked"))
+    let pieces = Pieces::cut(drawn, sizes.map_or(Sizes { whole: 1, piece: 1 }, |(sizes, _)| sizes));
+    let mut done = Done::new(pieces.pieces.len());
+    if let Some((_, task)) = sizes {
+        work.count(&pieces.pieces, fit.threads, task, |number, counted| {
+            done.note(&pieces.pieces[number], drawn, number, counted, &work)
+        })?;
+    }
+    let is_cut_short = done.outcomes.iter().any(|outcome| !matches!(outcome, Outcome::Counted(_)));
+    let sums = (checked.total, header.covered);
+    Ok(Recounted {
+        ranges: done.ranges,
+        pieces: done.pieces,
+        tasks: done.tasks,
+        busy: done.busy,
+        kernel: work.name(),
+        is_cut_short,
+        verdict: Verdict::of(sums, drawn, &pieces, &done.outcomes)?,
+    })
 }
 
-fn differs(entry: &Row, ours: Tally, kernel: KernelName) -> String {
-    let Row { range, tally, author, .. } = entry;
-    let which = if tally.count == ours.count {
-        "the sums are equal but the tasks' counts differ;"
-    } else {
-        ""
-    };
-    format!(
-        "the range {range} is counted as {} in the bundle, by {} with {}, and as {} here with {}: \
-         {which} one of the two machines counted wrong",
-        tally.count, author.maker, entry.kernel, ours.count, kernel
-    )
+/// The sizes of what is recounted, if a task takes so many seconds. A range is counted whole if it takes at most a tenth
+/// of the time of one thread; pieces are so small that there is time for all draws.
+fn sizes(task: f64, time: Duration, fit: Fit, draws: usize) -> Sizes {
+    let tasks = |seconds: f64| (seconds / task.max(1e-9)) as u64;
+    let whole = tasks(time.as_secs_f64() / 10.0).max(1);
+    let each = time.as_secs_f64() * fit.threads.get() as f64 / draws.max(1) as f64;
+    Sizes { whole, piece: tasks(each / 2.0).clamp(1, whole) }
+}
+
+/// What all threads know.
+#[derive(Clone)]
+struct Work {
+    plan: Plan,
+    cut: Arc<Cut>,
+    variant: Variant,
+    memory: u64,
+    end: Option<Instant>,
+}
+
+/// A piece that was begun, or counted.
+enum News {
+    Begun(usize),
+    Counted(usize, Result<(Tally, Duration), count::CountError>),
+}
+
+/// The next piece, and what tasks have taken so far.
+struct Turn {
+    next: usize,
+    seconds: f64,
+    tasks: f64,
+}
+
+impl Work {
+    fn kernel(&self) -> NamedKernel {
+        NamedKernel::of(self.memory, self.variant, self.plan)
+    }
+
+    fn name(&self) -> KernelName {
+        KernelName::new(&self.variant.to_string()).expect("every variant has a name")
+    }
+
+    /// The seconds that a task takes, measured for a twentieth of the time; `None` if the time is over before that is
+    /// known.
+    fn pilot(
+        &self,
+        drawn: &Drawn,
+        begun: Instant,
+        time: Duration,
+    ) -> Result<Option<f64>, RecountError> {
+        let (sender, receiver) = mpsc::channel();
+        let (work, draws) = (self.clone(), drawn.draws.clone());
+        let most = (time / 20).min(Duration::from_secs(1));
+        if time.is_zero() || draws.is_empty() {
+            return Ok(None);
+        }
+        // A thread that cannot be stopped within a task is left alone when the time is over.
+        std::thread::spawn(move || {
+            let mut kernel = work.kernel();
+            let mut measure = || -> Result<f64, count::CountError> {
+                let mut length = 1;
+                for draw in draws.iter().cycle() {
+                    let first = draw.ordinal.min(work.plan.tasks - length);
+                    let run = Range::new(first, first + length).expect("it has tasks");
+                    let started = Instant::now();
+                    kernel.count_range(work.plan.fingerprint(), &work.cut, run)?;
+                    let task = started.elapsed().as_secs_f64() / length as f64;
+                    length *= 2;
+                    if begun.elapsed() >= most || length > work.plan.tasks {
+                        return Ok(task);
+                    }
+                }
+                unreachable!("the draws come again and again")
+            };
+            // Nobody listens any more if the time is over.
+            let _ = sender.send(measure());
+        });
+        Ok(receiver.recv_timeout(time).ok().transpose()?)
+    }
+
+    /// Counts the pieces on threads, and tells `note` what was counted, until the time is over.
+    fn count(
+        &self,
+        pieces: &[Piece],
+        threads: NonZero<usize>,
+        task: f64,
+        mut note: impl FnMut(usize, Option<(Tally, Duration)>) -> Result<(), RecountError>,
+    ) -> Result<(), RecountError> {
+        let (sender, receiver) = mpsc::channel();
+        let turn = Arc::new(Mutex::new(Turn { next: 0, seconds: task, tasks: 1.0 }));
+        let ranges: Arc<[Range]> = pieces.iter().map(|piece| piece.range).collect();
+        for _ in 0..threads.get().min(ranges.len()) {
+            let (work, turn, ranges, sender) =
+                (self.clone(), turn.clone(), ranges.clone(), sender.clone());
+            std::thread::spawn(move || work.take_turns(&turn, &ranges, &sender));
+        }
+        drop(sender);
+        while let Some(news) = self.news(&receiver) {
+            match news {
+                News::Begun(number) => note(number, None)?,
+                News::Counted(number, counted) => {
+                    let counted = counted
+                        .inspect_err(|_| turn.lock().expect(NO_PANIC).next = ranges.len())?;
+                    note(number, Some(counted)).inspect_err(|_| {
+                        turn.lock().expect(NO_PANIC).next = ranges.len();
+                    })?;
+                }
+            }
+        }
+        turn.lock().expect(NO_PANIC).next = ranges.len();
+        Ok(())
+    }
+
+    /// The next news; `None` if there are none, or if the time is over.
+    fn news(&self, receiver: &Receiver<News>) -> Option<News> {
+        let Some(end) = self.end else { return receiver.recv().ok() };
+        receiver.recv_timeout(end.saturating_duration_since(Instant::now())).ok()
+    }
+
+    /// Counts one piece after the other. None is begun that would not be done in time.
+    fn take_turns(&self, turn: &Mutex<Turn>, ranges: &[Range], sender: &Sender<News>) {
+        let mut kernel = self.kernel();
+        loop {
+            let number = {
+                let mut turn = turn.lock().expect(NO_PANIC);
+                let Some(range) = ranges.get(turn.next) else { return };
+                let expected = turn.seconds / turn.tasks * range.len() as f64;
+                let expected = Duration::try_from_secs_f64(expected).unwrap_or(Duration::MAX);
+                let is_late = self.end.is_some_and(|end| {
+                    Instant::now().checked_add(expected).is_none_or(|then| then > end)
+                });
+                if is_late {
+                    turn.next = ranges.len();
+                    return;
+                }
+                turn.next += 1;
+                // Told in order, because the lock is held.
+                if sender.send(News::Begun(turn.next - 1)).is_err() {
+                    return;
+                }
+                turn.next - 1
+            };
+            let started = Instant::now();
+            let counted = kernel.count_range(self.plan.fingerprint(), &self.cut, ranges[number]);
+            let busy = started.elapsed();
+            {
+                let mut turn = turn.lock().expect(NO_PANIC);
+                turn.seconds += busy.as_secs_f64();
+                turn.tasks += ranges[number].len() as f64;
+            }
+            let counted = counted.map(|tally| (tally, busy));
+            if sender.send(News::Counted(number, counted)).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+const NO_PANIC: &str = "no thread panics while holding it";
+
+/// What has become of the pieces.
+struct Done {
+    outcomes: Vec<Outcome>,
+    ranges: usize,
+    pieces: usize,
+    tasks: u64,
+    busy: Duration,
+}
+
+impl Done {
+    fn new(pieces: usize) -> Done {
+        let outcomes = vec![Outcome::NotBegun; pieces];
+        Done { outcomes, ranges: 0, pieces: 0, tasks: 0, busy: Duration::ZERO }
+    }
+
+    /// Notes that a piece was begun, or what it counts.
+    fn note(
+        &mut self,
+        piece: &Piece,
+        drawn: &Drawn,
+        number: usize,
+        counted: Option<(Tally, Duration)>,
+        work: &Work,
+    ) -> Result<(), RecountError> {
+        let Some((tally, busy)) = counted else {
+            self.outcomes[number] = Outcome::Unfinished;
+            return Ok(());
+        };
+        let row = &drawn.rows[piece.row];
+        if piece.is_whole && tally.claim() != row.claim {
+            let which = match row.claim.count == tally.claim().count {
+                true => " (the sums are equal, but the tasks' counts differ)",
+                false => "",
+            };
+            return Err(RecountError::Differs(format!(
+                "the range {} is counted as {} in the bundle, and as {} here by {}{which}: one of the two machines \
+                 counted wrong",
+                piece.range,
+                row.claim.count,
+                tally.count,
+                work.name()
+            )));
+        }
+        self.outcomes[number] = Outcome::Counted(tally.count.into());
+        self.tasks += piece.range.len();
+        self.busy += busy;
+        match piece.is_whole {
+            true => self.ranges += 1,
+            false => self.pieces += 1,
+        }
+        Ok(())
+    }
 }

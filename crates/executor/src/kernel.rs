@@ -24,14 +24,24 @@ impl NamedKernel {
     ///
     /// Panics if the processor lacks the backend.
     pub fn new(memory: u64, backend: Backend, plan: Plan, recount: Option<Recount>) -> NamedKernel {
-        let Plan { problem, method, .. } = plan;
         let variant = match &recount {
             None => Variant::Straight(backend),
             Some(Recount { unlike, by_search }) => {
-                let to_check = |by_search| Variant::to_check(unlike.as_str(), method, by_search);
+                let to_check =
+                    |by_search| Variant::to_check(unlike.as_str(), plan.method, by_search);
                 to_check(*by_search).or_else(|| to_check(false)).expect("every method has another")
             }
         };
+        NamedKernel::of(memory, variant, plan)
+    }
+
+    /// The kernel of this variant for tasks of `plan`.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the processor lacks the variant, or if the variant does not suit the plan's method.
+    pub fn of(memory: u64, variant: Variant, plan: Plan) -> NamedKernel {
+        let Plan { problem, method, .. } = plan;
         let name = KernelName::new(&variant.to_string()).expect("every variant has a name");
         let kernel = Kernel::of(memory, variant, problem, method);
         NamedKernel { name, kernel: kernel.expect("whoever lends a plan has made it") }

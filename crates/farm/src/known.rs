@@ -66,8 +66,8 @@ impl Known {
 
     /// Whether tasks of this range can count so much together.
     #[must_use]
-    pub fn allows(&self, range: Range, count: u64) -> bool {
-        u128::from(count) <= u128::from(range.len()).saturating_mul(self.most_per_task)
+    pub fn allows(&self, range: Range, count: impl Into<u128>) -> bool {
+        count.into() <= u128::from(range.len()).saturating_mul(self.most_per_task)
     }
 
     /// What is wrong with a total, for people; `None` if it contradicts nothing.
@@ -204,7 +204,7 @@ mod tests {
         let slice = Known::of(&plan, Slice::new(1, 2).expect("it is one"));
         assert_eq!((slice.facts.len(), slice.contradiction(42)), (0, None));
         let task = Range::new(0, 1).expect("not empty");
-        assert!(!slice.allows(task, u64::MAX) && slice.allows(task, 1_000));
+        assert!(!slice.allows(task, u64::MAX) && slice.allows(task, 1_000_u64));
 
         let empty = Given::new(8, &[]).expect("an empty board");
         let total = Fact::about(Problem::Total { n: 8 });

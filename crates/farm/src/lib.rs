@@ -73,7 +73,7 @@ pub use kernel_name::KernelName;
 pub use known::{Fact, Known};
 pub use lost::LostWorkers;
 pub use machine::{Config, Farm, Restored, RestoredDispute, RestoredJob};
-pub use maker::{Across, Author, Distrusted, Maker, Party};
+pub use maker::{Across, Author, Distrusted, Maker, Party, program_of};
 pub use message::{Ack, TasksBlock, WorkerMessage, WorkerOrder};
 pub use plan::{Fingerprint, Plan};
 pub use proof::{LoanKey, LoanKind, LoanProof, LoanTerms};

@@ -30,8 +30,22 @@ pub struct Author {
     pub maker: Maker,
     /// The worker's name, for people.
     pub worker: String,
-    /// The version of its program.
+    /// Its program and its machine, as it says.
     pub build: String,
+}
+
+impl Author {
+    /// Version and commit of the worker's program.
+    #[must_use]
+    pub fn program(&self) -> &str {
+        program_of(&self.build)
+    }
+}
+
+/// Version and commit of a build, which are its first two parts: tables have no room for all seven.
+#[must_use]
+pub fn program_of(build: &str) -> &str {
+    build.match_indices('/').nth(1).map_or(build, |(end, _)| &build[..end])
 }
 
 /// Between whom a second opinion lies.
@@ -153,6 +167,15 @@ mod tests {
 
     fn maker(owner: &str, machine: &str) -> Maker {
         Maker { owner: owner.into(), machine: machine.into() }
+    }
+
+    #[test]
+    fn a_program_is_the_version_and_the_commit_of_a_build() {
+        assert_eq!(program_of("0.1.0/3f2a/rustc-1.95.0/x86_64/EPYC/0xa1/ecc"), "0.1.0/3f2a");
+        assert_eq!(
+            [program_of("0.1.0/3f2a"), program_of("0.1.0"), program_of("")],
+            ["0.1.0/3f2a", "0.1.0", ""]
+        );
     }
 
     #[test]

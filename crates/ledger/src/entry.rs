@@ -8,13 +8,17 @@ use rusqlite::ToSql;
 use super::LedgerFault;
 use super::seal::seal;
 
-/// The columns that [`read_row`] wants to see, and the order of [`values`].
-pub(super) const COLUMNS: &str = "first, past, count, residue, digest, kernel, owner, machine, worker, build, lease, busy_us, seal";
+/// The columns of such a row as they are stored, in the order of [`values`].
+pub(super) const STORED: &str = "first, past, count, residue, digest, kernel, owner, machine, worker, build, lease, busy_us, seal";
 
-/// How many columns [`COLUMNS`] names: the first one after them has this number.
+/// The columns that [`read_row`] wants to see: as they are stored, but with the text of the build instead of its id.
+pub(super) const COLUMNS: &str = "first, past, count, residue, digest, kernel, owner, machine, worker, \
+    (SELECT text FROM builds WHERE id = build), lease, busy_us, seal";
+
+/// How many columns [`STORED`] and [`COLUMNS`] name: the first one after them has this number.
 pub(super) const WIDTH: usize = 13;
 
-/// The values of [`COLUMNS`].
+/// The values of [`STORED`], with the text of the build in the place of its id.
 pub(super) fn values(job: JobId, row: &Row) -> [Box<dyn ToSql>; WIDTH] {
     let Row { range, tally, kernel, author, lease, busy_us } = row;
     [

@@ -70,11 +70,62 @@ impl Evidence {
         Ok(hasher.finalize().into())
     }
 
-    /// Everything there is about a job, in the order of a bundle.
+    /// Everything there is about a job, table by table: policies, ranges, second counts, disputes, and all changes of
+    /// trust.
     pub fn for_each<E: From<LedgerFault>>(
         &self,
         job: JobId,
         mut see: impl FnMut(EvidenceRecord) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.policies(job, &mut see)?;
+        self.rows(job, &ranges(), |columns| read_range(job, columns), &mut see)?;
+        self.rows(job, &audits(), |columns| read_audit(job, columns), &mut see)?;
+        self.disputes(job, &mut see)?;
+        self.trust(job, &mut see)
+    }
+
+    /// The same in the order of a bundle: policies, changes of trust, each range with its second count behind it, and
+    /// disputes. A second count of what is no row is left out.
+    pub fn in_bundle_order<E: From<LedgerFault>>(
+        &self,
+        job: JobId,
+        mut see: impl FnMut(EvidenceRecord) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.policies(job, &mut see)?;
+        self.trust(job, &mut see)?;
+        let fault = |error: rusqlite::Error| E::from(LedgerFault::from(error));
+        let mut statement = self.ledger.db.prepare(&audits()).map_err(fault)?;
+        let mut seconds = statement.query([signed(job.0)]).map_err(fault)?;
+        let mut second = None;
+        self.rows(job, &ranges(), |columns| read_range(job, columns), &mut |record| {
+            let EvidenceRecord::Range { counted, .. } = &record else { return see(record) };
+            let range = counted.row.range;
+            see(record)?;
+            loop {
+                match second.take() {
+                    Some(EvidenceRecord::Audit { row, at_ms })
+                        if row.range.start() > range.start() =>
+                    {
+                        second = Some(EvidenceRecord::Audit { row, at_ms });
+                        return Ok(());
+                    }
+                    Some(EvidenceRecord::Audit { row, at_ms }) if row.range == range => {
+                        return see(EvidenceRecord::Audit { row, at_ms });
+                    }
+                    _ => match seconds.next().map_err(fault)? {
+                        Some(columns) => second = Some(read_audit(job, columns)?),
+                        None => return Ok(()),
+                    },
+                }
+            }
+        })?;
+        self.disputes(job, &mut see)
+    }
+
+    fn policies<E: From<LedgerFault>>(
+        &self,
+        job: JobId,
+        see: &mut impl FnMut(EvidenceRecord) -> Result<(), E>,
     ) -> Result<(), E> {
         self.rows(
             job,
@@ -83,29 +134,15 @@ impl Evidence {
                 let policy = read_policy(columns)?;
                 Ok(EvidenceRecord::Policy { policy, at_ms: columns.get(5)? })
             },
-            &mut see,
-        )?;
-        self.rows(
-            job,
-            &format!(
-                "SELECT {COLUMNS}, accepted_at, audit FROM ranges WHERE job = ? ORDER BY first"
-            ),
-            |columns| {
-                let check = read_check(columns, WIDTH + 1)?;
-                let counted = CountedRange { row: read_row(job, columns)?, check };
-                Ok(EvidenceRecord::Range { counted, at_ms: columns.get(WIDTH)? })
-            },
-            &mut see,
-        )?;
-        self.rows(
-            job,
-            &format!("SELECT {COLUMNS}, counted_at FROM audits WHERE job = ? ORDER BY first"),
-            |columns| {
-                let row = read_row(job, columns)?;
-                Ok(EvidenceRecord::Audit { row, at_ms: columns.get(WIDTH)? })
-            },
-            &mut see,
-        )?;
+            see,
+        )
+    }
+
+    fn disputes<E: From<LedgerFault>>(
+        &self,
+        job: JobId,
+        see: &mut impl FnMut(EvidenceRecord) -> Result<(), E>,
+    ) -> Result<(), E> {
         self.rows(
             job,
             &format!(
@@ -116,13 +153,20 @@ impl Evidence {
                 let (row, state) = (read_row(job, columns)?, read_state(columns, WIDTH + 1)?);
                 Ok(EvidenceRecord::Dispute { row, at_ms: columns.get(WIDTH)?, state })
             },
-            &mut see,
-        )?;
+            see,
+        )
+    }
+
+    fn trust<E: From<LedgerFault>>(
+        &self,
+        job: JobId,
+        see: &mut impl FnMut(EvidenceRecord) -> Result<(), E>,
+    ) -> Result<(), E> {
         self.rows(
             job,
             &format!("SELECT {TRUST} FROM trust WHERE ?1 = ?1 ORDER BY rowid"),
             |columns| Ok(EvidenceRecord::Trust(read_trust(columns)?)),
-            &mut see,
+            see,
         )
     }
 
@@ -141,4 +185,22 @@ impl Evidence {
         }
         Ok(())
     }
+}
+
+fn ranges() -> String {
+    format!("SELECT {COLUMNS}, accepted_at, audit FROM ranges WHERE job = ? ORDER BY first")
+}
+
+fn read_range(job: JobId, columns: &Row<'_>) -> Result<EvidenceRecord, LedgerFault> {
+    let check = read_check(columns, WIDTH + 1)?;
+    let counted = CountedRange { row: read_row(job, columns)?, check };
+    Ok(EvidenceRecord::Range { counted, at_ms: columns.get(WIDTH)? })
+}
+
+fn audits() -> String {
+    format!("SELECT {COLUMNS}, counted_at FROM audits WHERE job = ? ORDER BY first")
+}
+
+fn read_audit(job: JobId, columns: &Row<'_>) -> Result<EvidenceRecord, LedgerFault> {
+    Ok(EvidenceRecord::Audit { row: read_row(job, columns)?, at_ms: columns.get(WIDTH)? })
 }

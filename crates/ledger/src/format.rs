@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use super::LedgerFault;
 
 /// The version that this program writes.
-pub(super) const FORMAT: i32 = 6;
+pub(super) const FORMAT: i32 = 7;
 /// The oldest version that this program reads.
 const OLDEST: i32 = 5;
 
@@ -23,25 +23,60 @@ const CHANGE_5_TO_6: &str = "
     PRAGMA user_version = 6;
 ";
 
+/// Version 7 has a table of builds, and other tables name them by their ids. Until then a text is its own id.
+const SHOW_6_AS_7: &str = "
+    CREATE TEMP TABLE builds (id TEXT PRIMARY KEY, text TEXT NOT NULL);
+    INSERT INTO temp.builds SELECT build, build FROM main.ranges
+        UNION SELECT build, build FROM main.audits UNION SELECT build, build FROM main.disputes;
+";
+const CHANGE_6_TO_7: &str = "
+    CREATE TABLE main.builds (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
+    INSERT INTO main.builds (text) SELECT text FROM temp.builds;
+    DROP TABLE temp.builds;
+    ALTER TABLE ranges ADD COLUMN build_id INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE audits ADD COLUMN build_id INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE disputes ADD COLUMN build_id INTEGER NOT NULL DEFAULT 0;
+    UPDATE ranges SET build_id = (SELECT id FROM builds WHERE text = build);
+    UPDATE audits SET build_id = (SELECT id FROM builds WHERE text = build);
+    UPDATE disputes SET build_id = (SELECT id FROM builds WHERE text = build);
+    ALTER TABLE ranges DROP COLUMN build;
+    ALTER TABLE audits DROP COLUMN build;
+    ALTER TABLE disputes DROP COLUMN build;
+    ALTER TABLE ranges RENAME COLUMN build_id TO build;
+    ALTER TABLE audits RENAME COLUMN build_id TO build;
+    ALTER TABLE disputes RENAME COLUMN build_id TO build;
+    PRAGMA user_version = 7;
+";
+
 /// Lets an older ledger be read like one of this version. Writes nothing to it.
 ///
 /// # Errors
 ///
 /// [`LedgerFault::Version`], if its version is not among those that this program reads.
 pub(super) fn show(db: &Connection) -> Result<(), LedgerFault> {
-    match version(db)? {
-        FORMAT => Ok(()),
-        5 => Ok(db.execute_batch(SHOW_5_AS_6)?),
-        other => Err(LedgerFault::Version(format!(
-            "its format is {other}, and this program reads the formats {OLDEST} to {FORMAT}"
-        ))),
+    let version = version(db)?;
+    if !(OLDEST..=FORMAT).contains(&version) {
+        return Err(LedgerFault::Version(format!(
+            "its format is {version}, and this program reads the formats {OLDEST} to {FORMAT}"
+        )));
     }
+    if version < 6 {
+        db.execute_batch(SHOW_5_AS_6)?;
+    }
+    if version < 7 {
+        db.execute_batch(SHOW_6_AS_7)?;
+    }
+    Ok(())
 }
 
 /// Brings a ledger that is shown as one of this version up to date, within a transaction of the caller's.
 pub(super) fn bring_up_to_date(db: &Connection) -> Result<(), LedgerFault> {
-    if version(db)? < FORMAT {
+    let version = version(db)?;
+    if version < 6 {
         db.execute_batch(CHANGE_5_TO_6)?;
+    }
+    if version < 7 {
+        db.execute_batch(CHANGE_6_TO_7)?;
     }
     Ok(())
 }
@@ -52,6 +87,7 @@ fn version(db: &Connection) -> Result<i32, LedgerFault> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::fs;
     use std::path::{Path, PathBuf};
 
@@ -64,6 +100,8 @@ mod tests {
     /// A ledger that a program with format 5 has written, as SQL: two jobs that are done, of which one is certified
     /// across owners, one that rests and one that was cancelled; three credentials and a decision about trust.
     const GOLDEN: &str = include_str!("golden/format-5.sql");
+    /// The number of its accepted ranges, second counts and disputes.
+    const ROWS: u32 = 13;
 
     fn golden() -> (TempDir, PathBuf) {
         let folder = TempDir::new().expect("a temporary directory");
@@ -73,12 +111,26 @@ mod tests {
         (folder, path)
     }
 
-    fn columns(path: &Path) -> Vec<String> {
+    /// All tables and their columns with their types.
+    fn columns(path: &Path) -> BTreeSet<(String, String, String)> {
         let db = Connection::open(path).expect("it is there");
-        let mut names =
-            db.prepare("SELECT name FROM pragma_table_info('jobs')").expect("it is SQL");
-        let names = names.query_map([], |row| row.get(0)).expect("it has columns");
-        names.collect::<Result<_, _>>().expect("they have names")
+        let query = "SELECT m.name, c.name, c.type FROM sqlite_master m, pragma_table_info(m.name) c \
+                     WHERE m.type = 'table'";
+        let mut columns = db.prepare(query).expect("it is SQL");
+        let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+        let columns = columns.query_map([], read).expect("it has tables");
+        columns.collect::<Result<_, _>>().expect("they have columns")
+    }
+
+    /// What counted the rows of a ledger: how many rows are by each build.
+    fn builds(path: &Path) -> Vec<(String, u32)> {
+        let db = Connection::open(path).expect("it is there");
+        let query = "SELECT text, count(*) FROM builds JOIN \
+                     (SELECT build FROM ranges UNION ALL SELECT build FROM audits UNION ALL \
+                      SELECT build FROM disputes) ON build = id GROUP BY id";
+        let mut builds = db.prepare(query).expect("it is SQL");
+        let builds = builds.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).expect("rows");
+        builds.collect::<Result<_, _>>().expect("they are texts and numbers")
     }
 
     fn check(jobs: &[RestoredJob]) {
@@ -139,5 +191,6 @@ mod tests {
         let fresh = path.with_file_name("fresh.db");
         drop(CheckedLedger::open(&fresh).and_then(CheckedLedger::begin).expect("it opens"));
         assert_eq!(columns(&path), columns(&fresh));
+        assert_eq!(builds(&path), [("0.1.0".to_owned(), ROWS)], "no row has lost its build");
     }
 }

@@ -40,8 +40,8 @@ impl Place {
     ///
     /// # Errors
     ///
-    /// [`LedgerFault::Place`], if the file has several names, or is the ledger of a process that has not closed it
-    /// and lacks its `FILE-wal`.
+    /// [`LedgerFault::Place`], if the file has several names, is the ledger of a process that has not closed it
+    /// and lacks its `FILE-wal`, or has the `FILE-wal` of another one.
     pub(crate) fn check(path: &Path) -> Result<(), LedgerFault> {
         let mut file = match File::open(path) {
             Ok(file) => file,
@@ -57,16 +57,24 @@ impl Place {
             )));
         }
         let mut header = [0; 100];
-        let is_open = match file.read_exact(&mut header) {
-            Ok(()) => {
-                let format = u32::from_be_bytes([header[60], header[61], header[62], header[63]]);
-                let names_log = header[18] == 2;
-                names_log && format >= SAYS_CLOSED
-            }
+        match file.read_exact(&mut header) {
+            Ok(()) => {}
             // Too short for a database: SQLite will say so, or it is new.
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof => false,
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(()),
             Err(error) => return Err(error.into()),
-        };
+        }
+        let names_log = header[18] == 2;
+        let has_log = std::fs::metadata(log(path)).is_ok_and(|log| log.len() > 0);
+        if has_log && !names_log {
+            // SQLite would write it into the ledger all the same.
+            return Err(LedgerFault::Place(format!(
+                "it was closed, so that {log} beside it has nothing of it, and may be of another file that had its \
+                 name: move that log away",
+                log = log(path).display()
+            )));
+        }
+        let format = u32::from_be_bytes([header[60], header[61], header[62], header[63]]);
+        let is_open = names_log && format >= SAYS_CLOSED;
         if is_open && !log(path).exists() {
             return Err(LedgerFault::Place(format!(
                 "it was not closed by its coordinator, and its latest rows, which are in {log}, are missing: \
@@ -270,6 +278,25 @@ mod tests {
             other => panic!("{other:?}"),
         }
         assert!(log(&path).exists(), "it belongs to somebody else");
+    }
+
+    #[test]
+    fn a_closed_ledger_is_refused_beside_the_log_of_another_one() {
+        let (folder, path) = scratch();
+        let closed = folder.path().join("closed.db");
+        ledger_in(&closed).close().expect("it can be closed");
+        let ledger = removed(&path);
+        is_rescued(&ledger, "it was removed or renamed");
+        drop(ledger);
+        fs::rename(&closed, &path).expect("it is there");
+
+        let before = fs::read(&path).expect("it is there");
+        let fault = open(&path).expect_err("SQLite would write the log into it");
+        assert!(fault.to_string().contains("move that log away"), "{fault}");
+        assert!(fs::read(&path).expect("it is there") == before, "not a byte has changed");
+
+        fs::remove_file(log(&path)).expect("it is there");
+        open(&path).expect("it is whole without the log");
     }
 
     #[cfg(unix)]

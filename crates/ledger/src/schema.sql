@@ -41,6 +41,12 @@ CREATE TABLE audit_policies (
     asked_at  INTEGER NOT NULL
 ) STRICT;
 
+-- What counted: program and machine, as a worker says (executor, provenance.rs). The tables below name it by its id.
+CREATE TABLE builds (
+    id   INTEGER PRIMARY KEY,
+    text TEXT NOT NULL UNIQUE
+) STRICT;
+
 -- Accepted partial counts. Ranges [first, past) of one job never overlap.
 CREATE TABLE ranges (
     job         INTEGER NOT NULL REFERENCES jobs (id),
@@ -53,7 +59,7 @@ CREATE TABLE ranges (
     owner       TEXT NOT NULL,       -- of the credential under which it came
     machine     TEXT NOT NULL,       -- as the worker names it
     worker      TEXT NOT NULL,
-    build       TEXT NOT NULL,       -- the worker's program
+    build       INTEGER NOT NULL,    -- see builds
     lease       INTEGER NOT NULL,
     busy_us     INTEGER NOT NULL,
     accepted_at INTEGER NOT NULL,
@@ -75,7 +81,7 @@ CREATE TABLE audits (
     owner      TEXT NOT NULL,       -- of the credential under which it came
     machine    TEXT NOT NULL,       -- as the worker names it
     worker     TEXT NOT NULL,
-    build      TEXT NOT NULL,
+    build      INTEGER NOT NULL,    -- see builds
     lease      INTEGER NOT NULL,
     busy_us    INTEGER NOT NULL,
     counted_at INTEGER NOT NULL,
@@ -95,7 +101,7 @@ CREATE TABLE disputes (
     owner    TEXT NOT NULL,       -- of the credential under which it came
     machine  TEXT NOT NULL,       -- as the worker names it
     worker   TEXT NOT NULL,
-    build    TEXT NOT NULL,
+    build    INTEGER NOT NULL,    -- see builds
     lease    INTEGER NOT NULL,
     busy_us  INTEGER NOT NULL,
     noted_at INTEGER NOT NULL,

@@ -11,7 +11,8 @@ use rusqlite::{Connection, Params, ToSql};
 
 use super::LedgerFault;
 use super::entry::{
-    COLUMNS, WIDTH, check_number, read_check, read_row, signed, state_number, unsigned, values,
+    COLUMNS, STORED, WIDTH, check_number, read_check, read_row, signed, state_number, unsigned,
+    values,
 };
 use super::open::unix_ms;
 use super::restore::{JOB, read_job};
@@ -55,7 +56,8 @@ impl SqlStore<'_> {
         row: &Row,
         own: Option<(&str, i64)>,
     ) -> Result<(), LedgerFault> {
-        let mut names = format!("job, {COLUMNS}, {noted}");
+        self.change("INSERT OR IGNORE INTO builds (text) VALUES (?)", [&row.author.build])?;
+        let mut names = format!("job, {STORED}, {noted}");
         let mut all: Vec<Box<dyn ToSql>> = vec![Box::new(signed(job.0))];
         all.extend(values(job, row));
         all.push(Box::new(at_ms));
@@ -63,7 +65,11 @@ impl SqlStore<'_> {
             names = format!("{names}, {name}");
             all.push(Box::new(value));
         }
-        let places = vec!["?"; all.len()].join(", ");
+        let place = |name| match name {
+            "build" => "(SELECT id FROM builds WHERE text = ?)",
+            _ => "?",
+        };
+        let places = names.split(", ").map(place).collect::<Vec<_>>().join(", ");
         let query = format!("INSERT INTO {table} ({names}) VALUES ({places})");
         self.change(&query, rusqlite::params_from_iter(all))?;
         Ok(())
@@ -104,8 +110,8 @@ impl SqlStore<'_> {
     ) -> Result<(), LedgerFault> {
         let key = (signed(job.0), signed(range.start()));
         let query = format!(
-            "INSERT INTO disputes (job, {COLUMNS}, noted_at, state) \
-             SELECT job, {COLUMNS}, {noted}, ? FROM {table} WHERE job = ? AND first = ?"
+            "INSERT INTO disputes (job, {STORED}, noted_at, state) \
+             SELECT job, {STORED}, {noted}, ? FROM {table} WHERE job = ? AND first = ?"
         );
         self.change(&query, (state_number(why), key.0, key.1))?;
         self.change(&format!("DELETE FROM {table} WHERE job = ? AND first = ?"), key)?;
@@ -253,7 +259,11 @@ impl Store for SqlStore<'_> {
         party: Option<&Party>,
         see: &mut dyn FnMut(CountedRange, Option<Maker>),
     ) -> Result<(), LedgerFault> {
-        let columns: Vec<String> = COLUMNS.split(", ").map(|name| format!("r.{name}")).collect();
+        let column = |name| match name {
+            "build" => "(SELECT text FROM builds WHERE id = r.build)".to_owned(),
+            name => format!("r.{name}"),
+        };
+        let columns: Vec<String> = STORED.split(", ").map(column).collect();
         let is_wanted = match party {
             Some(_) => {
                 "(r.owner = ?2 AND (?3 IS NULL OR r.machine = ?3) \
@@ -335,7 +345,7 @@ impl Store for SqlStore<'_> {
         let ((id, first, past), maker) = (key(job, row.range), &row.author.maker);
         self.change(
             &format!(
-                "INSERT INTO audits (job, {COLUMNS}, counted_at) SELECT job, {COLUMNS}, noted_at \
+                "INSERT INTO audits (job, {STORED}, counted_at) SELECT job, {STORED}, noted_at \
                  FROM disputes WHERE job = ? AND first = ? AND past = ? AND owner = ? AND machine = ? \
                  AND digest = ? ORDER BY rowid DESC LIMIT 1"
             ),

@@ -239,7 +239,7 @@ fn row(worker: &Marked<'_>) -> Markup {
         tr.troubled[!troubles.is_empty()] {
             th scope="row" { (author.worker) }
             td data-label="Owner and machine" { (author.maker.owner) " / " (author.maker.machine) }
-            td data-label="Build and backend" { (author.build) " " (backend) }
+            td data-label="Build and backend" { (author.program()) " " (backend) }
             td.n data-label="Threads" { (threads) }
             td.n data-label="Memory" { (size(*memory)) }
             td data-label="Counts" { (doing(sight)) }

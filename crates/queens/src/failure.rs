@@ -413,9 +413,10 @@ impl From<LedgerError> for Failure {
         if let LedgerFault::Gone { what, rescued } = fault {
             let rescued = match rescued {
                 Ok(file) => format!(
-                    "everything that was accepted is in {}: give it the ledger's name, and start again with \
-                     the same command",
-                    file.display()
+                    "everything that was accepted is in {}: move what is left of {}-wal away, give the file the \
+                     ledger's name, and start again with the same command",
+                    file.display(),
+                    path.display()
                 ),
                 Err(reason) => format!(
                     "what was accepted could not be saved ({reason}): restore a copy, or start again"

@@ -30,7 +30,9 @@ pub struct HostPort {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JoinStringError {
     /// It has another form.
-    #[error("it does not have the form queens://SECRET@HOST:PORT#HASH; copy all of it")]
+    #[error(
+        "it does not have the form queens://SECRET@HOST:PORT#HASH; copy all of it, or use --coordinator URL if it serves without TLS"
+    )]
     Form,
     /// It has no usable secret.
     #[error("its secret is not at least 16 printable characters; copy all of it")]

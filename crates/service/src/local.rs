@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 use board::MethodChoice;
 use count::Backend;
-use executor::{BUILD, TooLittleMemory, fit};
+use executor::{TooLittleMemory, fit};
 use farm::{
     Config, Held, JobId, JobState, JobView, LoanKey, Origin, Plan, Problem, Refusal, RestoredJob,
     Slice,
@@ -41,6 +41,8 @@ pub struct LocalCount {
     pub backend: Backend,
     /// Bytes of memory that all threads together may take.
     pub memory: u64,
+    /// What the evidence says of program and machine; `executor::provenance` tells it.
+    pub build: String,
     /// The part of the plan to count.
     pub slice: Slice,
     /// The ledger's file. Without one, the work is lost if the count is interrupted.
@@ -114,6 +116,9 @@ pub enum LocalError {
 /// How long after the first request to stop others belong to it: batch systems and shells send a signal to the
 /// whole group and to each process.
 const SAME_REQUEST: Duration = Duration::from_millis(500);
+/// Tasks per thread in the first lease. The only worker cannot be lost without the farm, so that nothing is gained by
+/// small leases, and each one that ends costs a transaction of the ledger.
+const FIRST_LEASE: u64 = 1_024;
 /// How long a count that ends at once waits to hear how far it came.
 const LAST_LOOK: Duration = Duration::from_millis(100);
 
@@ -222,7 +227,7 @@ impl LocalCount {
         let config = WorkConfig {
             worker: host_name(),
             machine: host_name(),
-            build: BUILD.into(),
+            build: self.build,
             backend: self.backend.to_string(),
             instance: 0,
             threads: u32::try_from(self.threads.get()).unwrap_or(u32::MAX),
@@ -247,7 +252,7 @@ impl Prepared {
         mut stops: impl Stream<Item = ()> + Unpin,
     ) -> Result<JobView, LocalError> {
         let Prepared { count, ledger, plans, plan, known } = self;
-        let config = Config { grace_ms: 0, ..Config::default() };
+        let config = Config { grace_ms: 0, probe_tasks: FIRST_LEASE, ..Config::default() };
         let (hub, handle) = Hub::new(config, LoanKey::new(rand::random()), ledger);
         let mut hub = tokio::spawn(hub.run());
         let job = begin(&handle, known, plan, count.slice).await?;

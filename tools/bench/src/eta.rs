@@ -134,6 +134,7 @@ async fn alone(n: u32, args: &EtaArgs) -> Result<Vec<Said>> {
         threads: args.counting.threads(),
         backend: args.counting.backend(),
         memory: args.counting.memory(),
+        build: executor::BUILD.into(),
         slice: Slice::ALL,
         ledger: None,
     };

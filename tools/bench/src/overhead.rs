@@ -42,6 +42,7 @@ pub(crate) async fn run(args: &OverheadArgs) -> Result<()> {
             threads,
             backend,
             memory: args.counting.memory(),
+            build: executor::BUILD.into(),
             slice: Slice::ALL,
             ledger: None,
         };

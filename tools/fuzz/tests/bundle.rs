@@ -4,7 +4,7 @@
 use std::fs;
 use std::sync::LazyLock;
 
-use evidence::{Sample, check, export};
+use evidence::{Sample, Seed, check, export};
 use farm::{
     Author, JobId, KernelName, LeaseId, LedgerCommand, LoanKind, LoanProof, Maker, Method, Origin,
     Plan, Problem, Range, Report, Slice, Tally,
@@ -49,7 +49,7 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
     write(LedgerCommand::Finish { job: JOB, tasks, total: 92 });
     drop(ledger);
     let evidence = Evidence::open(&path).expect("it can be read");
-    let write = |see: &mut dyn FnMut(_) -> _| evidence.for_each(JOB, see);
+    let write = |see: &mut dyn FnMut(_) -> _| evidence.in_bundle_order(JOB, see);
     export::<LedgerFault>(&evidence.jobs()[0], 0, &bundle, write).expect("it can be exported");
     fs::read(&bundle).expect("it can be read")
 });
@@ -74,7 +74,7 @@ fn bundle() {
             }
         }
         fs::write(&path, &bytes).expect("it can be written");
-        if let Ok(checked) = check(&path, Sample { most: 3, seed: 1 }) {
+        if let Ok(checked) = check(&path, Sample { draws: 3, seed: Seed::Number(1), all: false }) {
             assert_eq!(checked.plan.problem, Problem::Total { n: 8 });
             assert_eq!(checked.total, 92);
         }

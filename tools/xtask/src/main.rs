@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod package;
+mod reproducible;
 
 use std::ffi::OsStr;
 use std::process::{Command, ExitCode};
@@ -65,6 +66,8 @@ enum Task {
         #[arg(long, value_enum)]
         target: Option<package::Target>,
     },
+    /// Builds the static program of the last commit in two folders, and compares both bit by bit
+    Reproducible,
     /// Runs the tests of what counts for 64-bit ARM, on an x86-64 machine with Debian 12 under an emulator
     Emulate,
 }
@@ -124,6 +127,7 @@ fn run(task: Task) -> Result<(), u8> {
             Step::new("docker").args(["compose", "up", "--build", "--scale", &scale]).run()
         }
         Task::Package { target } => package::run(target),
+        Task::Reproducible => reproducible::run(),
         Task::Emulate => package::emulate(),
     }
 }

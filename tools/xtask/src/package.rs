@@ -2,6 +2,7 @@
 //!
 //! The tools that make them come from crates.io and PyPI into `target/packages/tools`, at fixed versions.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -60,7 +61,7 @@ impl Target {
     /// A step that compiles for this target, with the C library as a part of the program.
     fn linking(self, step: Step) -> Step {
         let step = step
-            .env("RUSTFLAGS", "-C target-feature=+crt-static")
+            .env("CARGO_ENCODED_RUSTFLAGS", static_flags(&absolute(".")))
             .env("CARGO_TARGET_DIR", self.builds())
             .args(["--locked", "--target", self.triple()]);
         match self {
@@ -71,6 +72,23 @@ impl Target {
             Target::X86_64 | Target::Aarch64 => step,
         }
     }
+}
+
+/// Flags for the compiler, as cargo reads them from `CARGO_ENCODED_RUSTFLAGS`: the C library becomes a part of the
+/// program, and the program names neither this folder, in which it is built, nor cargo's, so that it is the same
+/// wherever a commit is built.
+pub(crate) fn static_flags(folder: &Path) -> OsString {
+    let home = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let cargo = home("CARGO_HOME").or_else(|| Some(home("HOME")?.join(".cargo")));
+    let mut flags = OsString::from("-Ctarget-feature=+crt-static");
+    for (path, name) in [(Some(folder.to_owned()), "queens"), (cargo, "cargo")] {
+        let Some(path) = path else { continue };
+        flags.push("\x1f--remap-path-prefix=");
+        flags.push(path);
+        flags.push("=/");
+        flags.push(name);
+    }
+    flags
 }
 
 /// Makes the packages for a target, for this machine's if none is named, and lists them with their sizes.

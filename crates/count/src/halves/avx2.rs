@@ -1,7 +1,11 @@
 //! AVX2: the method in vectors of 32 bytes, for x86-64 processors since Haswell (2013).
 
+mod sift;
+
 use std::arch::x86_64::*;
 
+use super::buckets::STEP;
+use super::sift::{Passed, Sieve};
 use super::unit::{ENTRY_LANES, LANES, Quarter, Run, Tables, Unit, lanes_of_tails};
 use super::view::{ByBytes, View};
 use super::word::{WORD_BITS, Word};
@@ -40,6 +44,21 @@ impl<const USED: usize> Unit for Avx2<USED> {
 
     fn read(self, keys: &mut [u64], reader: &ByBytes) {
         keys.iter_mut().for_each(|key| *key = reader.read(*key));
+    }
+
+    fn leave_out(self, keys: &mut [u64], closed: u64) -> usize {
+        // SAFETY: there is a `self`, so that `new` found the instructions that `leave_out` enables.
+        unsafe { sift::leave_out(keys, closed) }
+    }
+
+    fn sift(self, groups: &[[u32; STEP]], sieve: Sieve, passed: &mut Passed, to: &mut [u32]) {
+        // SAFETY: there is a `self`, so that `new` found the instructions that `sift` enables.
+        unsafe { sift::sift(groups, sieve, passed, to) }
+    }
+
+    fn ranks(self, places: &[u32], passed: &Passed, ranks: &mut [u32]) {
+        // SAFETY: there is a `self`, so that `new` found the instructions that `ranks` enables.
+        unsafe { sift::ranks(places, passed, ranks) }
     }
 
     fn words(self, items: &[u32], words: &mut [Word]) {

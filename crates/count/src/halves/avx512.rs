@@ -10,7 +10,9 @@ use std::arch::x86_64::*;
 
 use self::tables::{ACROSS, load_bytes};
 use super::avx2::{prefetch, prefetch_starts};
-use super::unit::{ENTRY_LANES, Entry, LANES, Quarter, Run, SIFT_PADDING, Sieve, Tables, Unit};
+use super::buckets::STEP;
+use super::sift::{Passed, Sieve};
+use super::unit::{ENTRY_LANES, Entry, LANES, Quarter, Run, Tables, Unit};
 use super::view::View;
 use super::word::Word;
 use crate::avx512::is_available;
@@ -57,9 +59,14 @@ impl<const USED: usize> Unit for Avx512<USED> {
         unsafe { leave_out(keys, closed) }
     }
 
-    fn sift(self, items: &[u32], sieve: Sieve, to: &mut [u32]) -> usize {
+    fn sift(self, groups: &[[u32; STEP]], sieve: Sieve, passed: &mut Passed, to: &mut [u32]) {
         // SAFETY: there is a `self`, so that `new` found the instructions that `sift` enables.
-        unsafe { sift(items, sieve, to) }
+        unsafe { sift(groups, sieve, passed, to) }
+    }
+
+    fn ranks(self, places: &[u32], passed: &Passed, ranks: &mut [u32]) {
+        // SAFETY: there is a `self`, so that `new` found the instructions that `ranks` enables.
+        unsafe { self::ranks(places, passed, ranks) }
     }
 
     fn words(self, items: &[u32], words: &mut [Word]) {
@@ -162,72 +169,92 @@ fn pair_held<const VECTORS: usize>(
 /// Reads eight keys at a time, a byte of their records after the other.
 ///
 /// The bytes are stored one by one, and loaded as vectors. A load has to wait for stores that it spans, so
-/// there is a batch of keys between them.
+/// there is a batch of keys between them. The last keys, too few for a batch, are copied into one:
+/// masked stores would be slower.
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512bitalg")]
 fn read(keys: &mut [u64], reader: &Reader) {
-    const VECTORS: usize = 16;
+    let (batches, rest) = keys.as_chunks_mut();
+    batches.iter_mut().for_each(|batch| read_batch(batch, reader));
+    if !rest.is_empty() {
+        let mut batch = [0; BATCH];
+        batch[..rest.len()].copy_from_slice(rest);
+        read_batch(&mut batch, reader);
+        rest.copy_from_slice(&batch[..rest.len()]);
+    }
+}
+
+/// The number of keys that are read at a time.
+const BATCH: usize = 16 * KEYS;
+
+#[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512bitalg")]
+fn read_batch(keys: &mut [u64; BATCH], reader: &Reader) {
     let across = load_bytes(&ACROSS);
     let used = _mm512_set1_epi64(reader.used as i64);
     let bytes = reader.from.as_chunks().0;
     let from: [__m512i; 8] =
         std::array::from_fn(|i| _mm512_set1_epi64(i64::from_le_bytes(bytes[i])));
     // Word `i` of a vector's has byte `i` of each record.
-    let mut batch = [[0; 8]; VECTORS];
-    for start in (0..keys.len()).step_by(KEYS * VECTORS) {
-        for (i, bytes) in batch.iter_mut().enumerate() {
-            let some = load_some_keys(keys, start + KEYS * i);
-            for (bytes, from) in bytes[..reader.bytes].iter_mut().zip(from) {
-                *bytes = _mm512_bitshuffle_epi64_mask(some, from);
-            }
+    let mut batch = [[0; 8]; BATCH / KEYS];
+    for (i, bytes) in batch.iter_mut().enumerate() {
+        let some = load_keys(keys, KEYS * i);
+        for (bytes, from) in bytes[..reader.bytes].iter_mut().zip(from) {
+            *bytes = _mm512_bitshuffle_epi64_mask(some, from);
         }
-        for (i, bytes) in batch.iter().enumerate() {
-            let records_of = _mm512_permutexvar_epi8(across, load_keys(bytes, 0));
-            store_some_keys(keys, start + KEYS * i, _mm512_and_si512(records_of, used));
-        }
+    }
+    for (i, bytes) in batch.iter().enumerate() {
+        let records = _mm512_permutexvar_epi8(across, load_keys(bytes, 0));
+        store_keys(keys, KEYS * i, _mm512_and_si512(records, used));
     }
 }
 
 #[target_feature(enable = "avx512f,popcnt")]
 fn leave_out(keys: &mut [u64], closed: u64) -> usize {
-    let closed = _mm512_set1_epi64(closed as i64);
+    let closed_lanes = _mm512_set1_epi64(closed as i64);
     let mut len = 0;
-    for start in (0..keys.len()).step_by(KEYS) {
-        let some = load_some_keys(keys, start);
-        let there = first_lanes(keys.len() - start);
-        let stay = _mm512_mask_cmpneq_epi64_mask(there, _mm512_and_si512(some, closed), closed);
-        let to = &mut keys[len..];
-        let lanes = first_lanes(to.len());
-        // SAFETY: lanes beyond the slice's end are not stored. Those within are of keys that were loaded.
+    let whole = keys.len() - keys.len() % KEYS;
+    for start in (0..whole).step_by(KEYS) {
+        let some = load_keys(keys, start);
+        let stay = _mm512_cmpneq_epi64_mask(_mm512_and_si512(some, closed_lanes), closed_lanes);
+        // SAFETY: `len` is at most `start`, from where on there is a vector. What is overwritten was loaded.
         unsafe {
-            let some = _mm512_maskz_compress_epi64(stay, some);
-            _mm512_mask_storeu_epi64(to.as_mut_ptr().cast(), lanes, some);
+            let end = keys.as_mut_ptr().add(len);
+            _mm512_storeu_si512(end.cast(), _mm512_maskz_compress_epi64(stay, some));
         }
         len += stay.count_ones() as usize;
+    }
+    for i in whole..keys.len() {
+        keys[len] = keys[i];
+        len += usize::from(keys[i] & closed != closed);
     }
     len
 }
 
 #[target_feature(enable = "avx512f,popcnt")]
-fn sift(items: &[u32], sieve: Sieve, to: &mut [u32]) -> usize {
-    assert!(to.len() >= items.len() + SIFT_PADDING, "room for all and a vector");
+fn sift(groups: &[[u32; STEP]], sieve: Sieve, passed: &mut Passed, to: &mut [u32]) {
     let below = _mm512_set1_epi32(sieve.below as i32);
     let bits = _mm512_set1_epi32(sieve.bits as i32);
     let keep = _mm512_set1_epi32(sieve.keep as i32);
+    let Passed { through, before } = passed;
+    assert!(groups.len() * STEP <= to.len(), "room for all and a group");
     let mut len = 0;
-    for some in items.chunks(16) {
-        let there = u16::MAX >> (16 - some.len());
-        // SAFETY: lanes beyond the slice's end are not loaded. `len` is at most the number of items
-        // before, for all of which there is room, and for a vector more.
-        unsafe {
-            let some = _mm512_maskz_loadu_epi32(there, some.as_ptr().cast());
-            let through = _mm512_mask_testn_epi32_mask(there, some, bits);
-            let through = _mm512_mask_cmplt_epu32_mask(through, some, below);
-            let some = _mm512_maskz_compress_epi32(through, _mm512_and_si512(some, keep));
-            _mm512_storeu_si512(to.as_mut_ptr().add(len).cast(), some);
-            len += through.count_ones() as usize;
-        }
+    for ((items, through), before) in groups.iter().zip(&mut *through).zip(&mut *before) {
+        let some = load_items(items, 0);
+        let passes = _mm512_mask_testn_epi32_mask(*through, some, bits);
+        let passes = _mm512_mask_cmplt_epu32_mask(passes, some, below);
+        let some = _mm512_maskz_compress_epi32(passes, _mm512_and_si512(some, keep));
+        // SAFETY: `len` is at most the number of items before, and there is room for these and for this group.
+        unsafe { _mm512_storeu_si512(to.as_mut_ptr().add(len).cast(), some) };
+        (*before, *through) = (len as u32, passes);
+        len += passes.count_ones() as usize;
     }
-    len
+    before[groups.len()] = len as u32;
+}
+
+#[target_feature(enable = "popcnt")]
+fn ranks(places: &[u32], passed: &Passed, ranks: &mut [u32]) {
+    for (rank, &place) in ranks.iter_mut().zip(places) {
+        *rank = passed.rank(place);
+    }
 }
 
 #[target_feature(enable = "avx512bw,avx512vl")]
@@ -332,26 +359,10 @@ fn load_items(from: &[u32], at: usize) -> __m512i {
     unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
 }
 
-/// Up to eight keys, with 0 beyond the slice's end.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn load_some_keys(from: &[u64], at: usize) -> __m512i {
-    let from = &from[at.min(from.len())..];
-    // SAFETY: lanes beyond the slice's end are not loaded.
-    unsafe { _mm512_maskz_loadu_epi64(first_lanes(from.len()), from.as_ptr().cast()) }
-}
-
-/// Stores up to eight keys, none beyond the slice's end.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn store_some_keys(to: &mut [u64], at: usize, a: __m512i) {
-    let end = to.len();
-    let to = &mut to[at.min(end)..];
-    // SAFETY: lanes beyond the slice's end are not stored.
-    unsafe { _mm512_mask_storeu_epi64(to.as_mut_ptr().cast(), first_lanes(to.len()), a) }
-}
-
-/// The first `len` of eight lanes, or all if `len` is greater.
-fn first_lanes(len: usize) -> u8 {
-    (0xff_u16 >> (8 - len.min(8))) as u8
+fn store_keys(to: &mut [u64], at: usize, a: __m512i) {
+    let to = &mut to[at..at + KEYS];
+    // SAFETY: the slice is as long as a vector.
+    unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), a) }
 }

@@ -7,7 +7,6 @@
 use std::ops::Range;
 
 use super::geometry::Code;
-use super::unit::{SIFT_PADDING, Sieve, Unit};
 use super::unsorted::Unsorted;
 use super::view;
 
@@ -149,27 +148,34 @@ impl Buckets {
         4 << bits
     }
 
-    /// Replaces the contents by what a sieve lets through of `from`; there is room for all of it.
-    pub(crate) fn sift<U: Unit>(&mut self, unit: U, from: &Buckets, sieve: Sieve) {
-        const { assert!(STEP >= SIFT_PADDING, "items beyond the end are overwritten") };
-        let mut len = 0;
-        self.first[0] = 0;
-        for (code, next) in (0..).zip(&mut self.first[1..]) {
-            if code & sieve.codes == 0 {
-                len += unit.sift(from.bucket(code), sieve, &mut self.items[len..]);
-            }
-            *next = len as u32;
-        }
-    }
-
     /// The number of half-boards.
     pub(crate) fn len(&self) -> usize {
         self.first.last().map_or(0, |len| *len as usize)
     }
 
-    /// The half-boards of a bucket.
-    pub(crate) fn bucket(&self, code: u32) -> &[u32] {
-        self.buckets(code..code + 1)
+    /// The number of buckets.
+    pub(crate) fn numbers(&self) -> u32 {
+        self.first.len() as u32 - 1
+    }
+
+    /// The start of each bucket, and the end of the last.
+    pub(crate) fn starts(&self) -> &[u32] {
+        &self.first
+    }
+
+    /// As [`starts`](Self::starts), to be replaced.
+    pub(crate) fn starts_mut(&mut self) -> &mut [u32] {
+        &mut self.first
+    }
+
+    /// All items in groups, the last of which may go on beyond the list's end.
+    pub(crate) fn groups(&self) -> &[[u32; STEP]] {
+        &self.items.as_chunks().0[..self.len().div_ceil(STEP)]
+    }
+
+    /// The room for items, with [`STEP`] more at the end.
+    pub(crate) fn items_mut(&mut self) -> &mut [u32] {
+        &mut self.items
     }
 
     /// The half-boards of neighbouring buckets.

@@ -77,7 +77,8 @@ struct Block {
     /// The number of lanes that are filled.
     len: usize,
     /// The high parts of the lanes, each with its first lane.
-    highs: Vec<(u32, usize)>,
+    parts: Vec<(u32, usize)>,
+    highs: Highs,
 }
 
 /// Lower half-boards of one low part, in the order of their high parts.
@@ -93,7 +94,7 @@ struct Highs {
     common: u32,
     /// The bits that some lanes have.
     any: u32,
-    /// For each bit the lanes that have it.
+    /// For each bit that some lanes have and others lack, those that have it.
     having: [Lanes; MOST_HIGH_BITS],
     /// The lanes that are filled.
     filled: Lanes,
@@ -118,7 +119,13 @@ impl<U: Unit> Join<U> {
                 items: Box::new([0; LANES + STEP]),
                 tails: Box::new([0; LANES + STEP]),
                 len: 0,
-                highs: Vec::new(),
+                parts: Vec::new(),
+                highs: Highs {
+                    common: 0,
+                    any: 0,
+                    having: [Lanes::NONE; MOST_HIGH_BITS],
+                    filled: Lanes::NONE,
+                },
             },
             tables: Tables::new(),
             words: [words(), words()],
@@ -215,15 +222,16 @@ impl<U: Unit> Join<U> {
         let tails = self.block.tails.first_chunk().filter(|_| self.code.tail > 0);
         self.unit.tabulate(items, tails, &mut self.tables);
         phases.end(Phase::Blocks);
-        let highs = self.block.highs();
+        self.block.note_highs();
         self.block.empty();
+        let highs = &self.block.highs;
         for ((fits, lower), words) in
             fits.iter_mut().zip([&lower.whole, &lower.ties]).zip(&self.words)
         {
             if !words.words.is_empty() {
                 self.runs.clear();
                 let tail = self.code.tail;
-                let mut open = Open { highs: &highs, lower, tail, words, runs: &mut self.runs };
+                let mut open = Open { highs, lower, tail, words, runs: &mut self.runs };
                 open.add(self.code.high, low << self.code.high, &highs.filled);
                 *fits += self.unit.join(&self.tables, &self.runs, &words.words);
             }
@@ -269,13 +277,13 @@ impl Block {
     /// Empties all lanes.
     fn empty(&mut self) {
         self.len = 0;
-        self.highs.clear();
+        self.parts.clear();
     }
 
     /// Fills lanes with the upper halves at these places, for which there is room.
     fn fill(&mut self, upper: &Buckets, places: Range<usize>, high: u32) {
-        if self.highs.last().is_none_or(|last| last.0 != high) {
-            self.highs.push((high, self.len));
+        if self.parts.last().is_none_or(|last| last.0 != high) {
+            self.parts.push((high, self.len));
         }
         let len = places.len();
         upper.copy(places.clone(), &mut self.items[self.len..]);
@@ -283,22 +291,27 @@ impl Block {
         self.len += len;
     }
 
-    fn highs(&self) -> Highs {
-        let common = self.highs.iter().fold(u32::MAX, |common, (high, _)| common & high);
-        let any = self.highs.iter().fold(0, |any, (high, _)| any | high);
-        let mut highs =
-            Highs { common, any, having: [Lanes::NONE; MOST_HIGH_BITS], filled: Lanes::NONE };
-        highs.filled.add(0, self.len);
-        let ends = self.highs[1..].iter().map(|&(_, start)| start).chain([self.len]);
-        for (&(high, start), end) in self.highs.iter().zip(ends) {
-            let mut varying = high & !common;
-            while varying != 0 {
-                highs.having[varying.trailing_zeros() as usize].add(start, end);
-                varying &= varying - 1;
-            }
+    /// Notes which lanes have which high parts.
+    fn note_highs(&mut self) {
+        let Block { parts, highs, len, .. } = self;
+        bits(highs.any & !highs.common).for_each(|bit| highs.having[bit] = Lanes::NONE);
+        highs.common = parts.iter().fold(u32::MAX, |common, (high, _)| common & high);
+        highs.any = parts.iter().fold(0, |any, (high, _)| any | high);
+        highs.filled = Lanes::NONE;
+        highs.filled.add(0, *len);
+        let varying = highs.any & !highs.common;
+        let ends = parts[1..].iter().map(|&(_, start)| start).chain([*len]);
+        for (&(high, start), end) in parts.iter().zip(ends) {
+            bits(high & varying).for_each(|bit| highs.having[bit].add(start, end));
         }
-        highs
     }
+}
+
+/// The bits of `set`, the lowest first.
+fn bits(set: u32) -> impl Iterator<Item = usize> {
+    let some = |set: u32| (set != 0).then_some(set);
+    let without_lowest = move |set: &u32| some(set & (set - 1));
+    std::iter::successors(some(set), without_lowest).map(|set| set.trailing_zeros() as usize)
 }
 
 impl Words {

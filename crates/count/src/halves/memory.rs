@@ -8,6 +8,7 @@ use super::joiner::{SAMPLED, has_common_code};
 use super::lists::Kept;
 use super::marks::shares_lists;
 use super::quarters::Place;
+use super::sift::Passed;
 use crate::MemoryNeed;
 
 /// The largest board whose quarters take so little memory that all are always kept.
@@ -123,7 +124,8 @@ fn fixed(n: u32, kept: Kept) -> u64 {
     let runs = 2 * 2 * 8 * 3_u64.pow(code.low);
     // For each shared list the starts of its buckets and the padding at its end. The items of the upper one.
     let shared = shared_lists(n) as u64 * (Buckets::bytes(code.bits()) + 256)
-        + longest_shared_list(n) as u64 * SHARED_BYTES;
+        + longest_shared_list(n) as u64 * SHARED_BYTES
+        + Passed::bytes(longest_shared_list(n));
     kept.sets(n) as u64 * (quarters[0].0 + quarters[1].0) + pairs + buckets + runs + shared + rest
 }
 

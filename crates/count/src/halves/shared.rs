@@ -29,7 +29,8 @@ use super::marks::{LOWER_MARKS, UPPER_MARKS};
 use super::parts::Parts;
 use super::phases::Phase;
 use super::quarters::Half;
-use super::unit::{Sieve, Unit};
+use super::sift::{Passed, Sieve};
+use super::unit::Unit;
 use super::view::{self, View};
 
 /// The lists that tasks share whose upper halves have the same columns right of the centre.
@@ -38,6 +39,7 @@ pub(crate) struct Shared {
     /// The most half-boards that the kept lower lists may have together.
     room: usize,
     block: Option<Block>,
+    passed: Passed,
 }
 
 struct Block {
@@ -58,7 +60,7 @@ pub(crate) struct TooLong;
 impl Shared {
     /// No lists yet, of a board of size `n`, with room for lower lists of `room` half-boards, or for one list.
     pub(crate) fn new(n: u32, room: usize) -> Shared {
-        Shared { n, room, block: None }
+        Shared { n, room, block: None, passed: Passed::default() }
     }
 
     /// Whether a task shares lists.
@@ -92,8 +94,9 @@ impl Shared {
         let Geometry { upper: above, lower: below, item_diagonals } = block.geometry;
         let sieve = |view, corner| sieve(n, centre, view, corner, item_diagonals);
         if let (Some((_, upper)), Some(lower)) = (&block.upper, block.lower.get(&others)) {
-            parts.upper.whole.sift(parts.unit, upper, sieve(above, UPPER_MARKS[0]));
-            parts.lower.whole.sift(parts.unit, lower, sieve(below, LOWER_MARKS[0]));
+            let (above, below) = (sieve(above, UPPER_MARKS[0]), sieve(below, LOWER_MARKS[0]));
+            parts.upper.whole.sift(parts.unit, upper, above, &mut self.passed);
+            parts.lower.whole.sift(parts.unit, lower, below, &mut self.passed);
         }
         parts.phases.end(Phase::Buckets);
         Ok(())

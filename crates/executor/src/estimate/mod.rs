@@ -37,8 +37,8 @@ use rand::{RngExt, SeedableRng};
 
 use self::by_size::BySize;
 use self::counter::{Counter, Pilot, Run};
-pub use self::strata::Estimate;
 use self::strata::Strata;
+pub use self::strata::{Estimate, student};
 
 /// Runs per stratum that the time should be enough for. An error bar needs two; the rest is a margin,
 /// because the pilot may have met cheap tasks.

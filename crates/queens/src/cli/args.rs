@@ -161,6 +161,11 @@ impl CountingArgs {
         self.backend.unwrap_or_else(Backend::detect)
     }
 
+    /// The backend that was asked for, if one was.
+    pub(super) fn wanted_backend(&self) -> Option<Backend> {
+        self.backend
+    }
+
     /// The backend, after it has passed its self-test.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ use board::Given;
 use board::squares::Square;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
+use executor::provenance;
 use farm::{JobView, Slice};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -21,6 +22,7 @@ use super::problem::ProblemArgs;
 use super::shard::{Shard, with_shard};
 use super::show;
 use super::signal::stop_signals;
+use super::tools::PROGRAM;
 use crate::answer::{self, Answering};
 use crate::failure::Failure;
 use crate::output::ResultOutput;
@@ -207,6 +209,7 @@ async fn count(
         threads: args.counting.threads(),
         backend: args.counting.tested_backend()?,
         memory: args.counting.memory(),
+        build: provenance(PROGRAM),
         slice: slice.unwrap_or(Slice::ALL),
         ledger,
     };

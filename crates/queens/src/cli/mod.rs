@@ -2,7 +2,6 @@
 
 mod args;
 mod bench;
-mod bundle;
 mod check;
 mod client;
 mod complete;
@@ -10,6 +9,7 @@ mod coordinator;
 mod count;
 mod door;
 mod draw;
+mod export;
 mod health;
 mod jobs;
 mod large_board;
@@ -33,6 +33,8 @@ mod tools;
 mod top;
 mod trust;
 mod unique_plan;
+mod verified;
+mod verify;
 mod words;
 mod worker;
 
@@ -100,9 +102,9 @@ enum Command {
     /// Have accepted ranges counted again, by other machines or owners and other kernels
     Audit(jobs::AuditArgs),
     /// Write a job's evidence to a file that anybody can check
-    Export(bundle::ExportArgs),
+    Export(export::ExportArgs),
     /// Check an exported file, and count a sample of it again
-    Verify(bundle::VerifyArgs),
+    Verify(verify::VerifyArgs),
     /// Join ledgers of parts of one plan
     Merge(merge::MergeArgs),
     /// End jobs without a total
@@ -191,8 +193,8 @@ impl Command {
             Command::Status(args) => on_one_thread(jobs::status(args)),
             Command::Watch(args) => on_one_thread(jobs::watch(args)),
             Command::Audit(args) => on_one_thread(jobs::audit(args)),
-            Command::Export(args) => bundle::export(&args),
-            Command::Verify(args) => bundle::verify(&args),
+            Command::Export(args) => export::export(&args),
+            Command::Verify(args) => verify::verify(&args),
             Command::Merge(args) => merge::run(&args),
             Command::Cancel(args) => on_one_thread(jobs::cancel(args)),
             Command::Pause(args) => on_one_thread(jobs::pause(args)),

@@ -6,22 +6,30 @@ use std::sync::LazyLock;
 use clap::{Args, Command};
 use clap_complete::Shell;
 use count::Backend;
+use executor::Program;
 
 use crate::failure::Failure;
 use crate::output;
 
-/// The version, the commit, what it was compiled for, and the counting loops that it has, of which this processor may
+/// How this program was made.
+pub(super) const PROGRAM: Program = Program {
+    commit: env!("QUEENS_COMMIT"),
+    compiler: env!("QUEENS_COMPILER"),
+    target: env!("QUEENS_TARGET"),
+};
+
+/// The version, the commit, the compiler, what it was compiled for, and the counting loops that it has, of which this processor may
 /// have the first ones only.
 pub(super) static VERSION: LazyLock<String> = LazyLock::new(|| {
-    let [version, commit, target] =
-        [env!("CARGO_PKG_VERSION"), env!("QUEENS_COMMIT"), env!("QUEENS_TARGET")];
+    let (version, Program { commit, compiler, target }) = (env!("CARGO_PKG_VERSION"), PROGRAM);
     let names = |backends: &mut dyn Iterator<Item = Backend>| {
         backends.map(Backend::name).collect::<Vec<_>>().join(", ")
     };
     let all = names(&mut Backend::ALL.into_iter());
     let here = names(&mut Backend::available());
     format!(
-        "{version}\ncommit    {commit}\ntarget    {target}\nbackends  {all}; on this processor {here}"
+        "{version}\ncommit    {commit}\ncompiler  {compiler}\ntarget    {target}\n\
+         backends  {all}; on this processor {here}"
     )
 });
 

@@ -142,7 +142,7 @@ pub(super) fn table(workers: &[v1::Worker], size: impl Fn(u64) -> String) -> Tab
             worker.name.clone(),
             worker.owner.clone(),
             worker.machine.clone(),
-            worker.build.clone(),
+            farm::program_of(&worker.build).into(),
             worker.threads.to_string(),
             size(worker.memory),
             worker.tasks.to_string(),

@@ -10,8 +10,9 @@ use super::args::CountingArgs;
 use super::client::CoordinatorArgs;
 use super::leaving::LeaveArgs;
 use super::signal::asked_to_stop;
+use super::tools::PROGRAM;
 use crate::failure::Failure;
-use executor::{BUILD, MemoryKills};
+use executor::{MemoryKills, provenance};
 use service::ServiceError;
 use service::worker::{GrpcConnector, WorkConfig, host_name, start_executor, work};
 
@@ -87,7 +88,7 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     let config = WorkConfig {
         worker: name,
         machine: args.machine.unwrap_or_else(host_name),
-        build: BUILD.into(),
+        build: provenance(PROGRAM),
         backend: executor.backend().to_string(),
         instance,
         threads: u32::try_from(threads.get()).unwrap_or(u32::MAX),

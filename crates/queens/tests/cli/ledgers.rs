@@ -61,8 +61,13 @@ fn a_ledger_that_is_removed_under_a_coordinator_is_rescued() {
     }
     worker.kill();
 
-    // Then the farm goes on with that file under the ledger's name.
+    // Then the farm goes on with that file under the ledger's name, but not beside the removed file's log.
     fs::rename(&rescued, farm.ledger()).expect("it is there");
+    let log = farm.ledger().with_extension("db-wal");
+    let ledger = farm.ledger().to_str().expect("text");
+    let words = ["coordinator", "--listen", "127.0.0.1:0", "--ledger", ledger];
+    run(&mut queens(&words)).refusal(10, &["move that log away"]);
+    fs::remove_file(log).expect("it is there");
     let coordinator = farm.start_coordinator();
     assert!(total().contains(&vectors::total(9).to_string()));
     coordinator.stop();
@@ -118,7 +123,7 @@ fn damage_is_refused_and_not_made_worse() {
 fn a_ledger_of_another_version_is_refused() {
     let statements = [
         ("its format is 99", "PRAGMA user_version = 99"),
-        ("its format is 4, and this program reads the formats 5 to 6", "PRAGMA user_version = 4"),
+        ("its format is 4, and this program reads the formats 5 to 7", "PRAGMA user_version = 4"),
         ("another way", "UPDATE jobs SET fingerprint = 'of another enumeration'"),
     ];
     for (reason, statement) in statements {

@@ -83,7 +83,11 @@ fn a_bundle_is_checked_without_a_coordinator() {
     let sample = json(&bundle.verify(&["--sample", "1", "--seed", "5", "--json"]).success());
     assert_eq!(sample["total"], vectors::total(10).to_string());
     assert_eq!((&sample["recounted_ranges"], &sample["seed"]), (&1.into(), &"5".into()));
-    assert_eq!(sample["confirmed"], sample["ranges"], "all of it was certified");
+    let confirmed = &sample["confirmed_by_machine"];
+    assert_eq!(confirmed["ranges"], sample["ranges"], "all of it was certified");
+    assert_eq!(confirmed["count"], sample["total"]);
+    assert_eq!(sample["confirmed_by_owner"]["ranges"], 0, "by one owner");
+    assert_eq!(sample["wrong_share_of_total_at_most"], 0.95, "one draw says little");
     assert!(sample["confidence"].as_str().is_some_and(|text| text.contains("95% confidence")));
 }
 
@@ -92,36 +96,44 @@ fn a_bundle_is_checked_without_a_coordinator() {
 #[test]
 fn a_bundle_that_was_tampered_with_does_not_hold() {
     let bundle = Bundle::of_an_audited_job();
-    bundle.holds_no_more("Merkle root", |lines| {
-        let worker = lines[2]["count"]["worker"].as_str().expect("a name").to_string();
-        lines[2]["count"]["worker"] = format!("{worker}x").into();
-    });
-    bundle.holds_no_more("residue disagree", |lines| lines[2]["count"]["count"] = "7".into());
+    // The lines are: the header, a policy, an author, a range of his.
+    bundle.holds_no_more("Merkle root", |lines| lines[2]["author"]["worker"] = "x".into());
     bundle.holds_no_more("differs from the first, although", |lines| {
-        lines[2]["count"]["count"] = "7".into();
-        lines[2]["count"]["residue"] = "7".into();
+        lines[3]["range"]["row"]["count"] = "7".into();
     });
-    bundle.holds_no_more("add up to", |lines| lines[0]["counted"] = "7".into());
-    bundle.holds_no_more("begins before", |lines| {
+    bundle.holds_no_more("one way that a bundle allows", |lines| {
+        let count = lines[3]["range"]["row"]["count"].as_str().expect("a number").to_string();
+        lines[3]["range"]["row"]["count"] = format!("+{count}").into();
+    });
+    bundle.holds_no_more("unknown author 7", |lines| lines[3]["range"]["row"]["by"] = json("[7]"));
+    bundle.holds_no_more("there already", |lines| {
         let twice = lines[2].clone();
         lines.insert(2, twice);
     });
+    bundle.holds_no_more("add up to", |lines| lines[0]["counted"] = "7".into());
+    bundle.holds_no_more("begins before", |lines| {
+        let twice = lines[3].clone();
+        lines.insert(3, twice);
+    });
     bundle.holds_no_more("Merkle root", |lines| drop(lines.pop()));
     bundle.holds_no_more("is chosen by the audit's seed", |lines| {
-        lines[2]["audit"] = "not_chosen".into();
+        lines[3]["range"]["audit"] = "not_chosen".into();
     });
     bundle.holds_no_more("fingerprint", |lines| lines[0]["n"] = 11.into());
-    bundle.holds_no_more("its format is 3", |lines| lines[0]["queens_bundle"] = 3.into());
-    bundle
-        .holds_no_more("what was committed to", |lines| lines[1]["revealed"]["seed"] = "7".into());
+    bundle.holds_no_more("its format is 4", |lines| lines[0]["queens_bundle"] = 4.into());
     bundle.holds_no_more("what was committed to", |lines| {
-        lines[1]["commitment"] = "0".repeat(64).into();
+        lines[1]["policy"]["revealed"]["seed"] = "7".into()
+    });
+    bundle.holds_no_more("what was committed to", |lines| {
+        lines[1]["policy"]["commitment"] = "0".repeat(64).into();
     });
     bundle.holds_no_more("it is empty", |lines| lines.truncate(0));
-    bundle.holds_no_more("unknown field", |lines| lines[2]["colour"] = "red".into());
-    bundle.holds_no_more("unknown field `\\u{1b}[2J`", |lines| lines[2]["\u{1b}[2J"] = "".into());
+    bundle.holds_no_more("unknown field", |lines| lines[3]["range"]["colour"] = "red".into());
+    bundle.holds_no_more("unknown field `\\u{1b}[2J`", |lines| {
+        lines[3]["range"]["\u{1b}[2J"] = "".into();
+    });
     bundle.holds_no_more("no kernel of this program is named \"\\u{1b}[2J\"", |lines| {
-        lines[2]["count"]["kernel"] = "\u{1b}[2J".into();
+        lines[2]["author"]["kernel"] = "\u{1b}[2J".into();
     });
 }
 

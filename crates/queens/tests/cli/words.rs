@@ -68,7 +68,13 @@ fn the_help_has_groups_and_the_version_says_what_the_program_is() {
     let places: Vec<Option<usize>> = groups.iter().map(|group| help.find(group)).collect();
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{help}");
     let version = run(&mut queens(&["--version"])).success();
-    for word in ["queens ", "\ncommit    ", "\ntarget    ", "\nbackends  reference, portable"] {
+    for word in [
+        "queens ",
+        "\ncommit    ",
+        "\ncompiler  rustc ",
+        "\ntarget    ",
+        "\nbackends  reference, portable",
+    ] {
         assert!(version.contains(word), "{version}");
     }
     assert_eq!(run(&mut queens(&["-V"])).success().lines().count(), 1);

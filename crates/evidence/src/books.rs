@@ -1,0 +1,213 @@
+//! The books of a check: sums and sets over the lines of a bundle so far.
+
+use std::collections::{BTreeMap, HashSet};
+
+use anyhow::{Context, Result, ensure};
+use farm::{
+    Across, Distrusted, Fingerprint, IntervalSet, JobState, Known, Plan, Slice, TrustChange,
+};
+
+use crate::draw::Drawing;
+use crate::format::{Audit, AuthorLine, DisputeState, Line, StatedAuthor, StatedPolicy, StatedRow};
+use crate::worth::{Amount, Worth};
+
+/// Bytes of lines that a check keeps: those about audits that were ordered, about trust, and about authors.
+const MOST_KEPT: usize = 64 << 20;
+
+/// The most audits that can have been ordered: all of them are printed.
+const MOST_POLICIES: usize = 1000;
+
+/// Sums and sets over the lines so far.
+pub(super) struct Books {
+    plan: Plan,
+    fingerprint: Fingerprint,
+    slice: IntervalSet,
+    known: Known,
+    pub(super) drawing: Drawing,
+    pub(super) policies: Vec<StatedPolicy>,
+    pub(super) trust: Vec<TrustChange>,
+    distrusted: Distrusted,
+    pub(super) authors: Vec<StatedAuthor>,
+    /// Lines of authors, of which none may come twice.
+    known_authors: HashSet<AuthorLine>,
+    /// What each author has counted, as the bundle says. What several have counted is not among it.
+    pub(super) counted_by: BTreeMap<u32, Amount>,
+    kept: usize,
+    pub(super) ranges: u64,
+    pub(super) audits: u64,
+    pub(super) disputes: u64,
+    /// The range that the next line may be a second count of.
+    last: Option<(StatedRow, Audit)>,
+    /// The end of the last range.
+    end: u64,
+    pub(super) covered: u64,
+    pub(super) total: u128,
+    pub(super) worth: Worth,
+    wanted: u64,
+    open_disputes: u64,
+}
+
+impl Books {
+    pub(super) fn new(plan: Plan, slice: Slice, drawing: Drawing) -> Books {
+        Books {
+            plan,
+            fingerprint: plan.fingerprint(),
+            slice: slice.ordinals(plan.tasks),
+            known: Known::of(&plan, slice),
+            drawing,
+            policies: Vec::new(),
+            trust: Vec::new(),
+            distrusted: Distrusted::default(),
+            authors: Vec::new(),
+            known_authors: HashSet::new(),
+            counted_by: BTreeMap::new(),
+            kept: 0,
+            ranges: 0,
+            audits: 0,
+            disputes: 0,
+            last: None,
+            end: 0,
+            covered: 0,
+            total: 0,
+            worth: Worth::default(),
+            wanted: 0,
+            open_disputes: 0,
+        }
+    }
+
+    /// Checks one line, which has so many bytes.
+    pub(super) fn see(&mut self, line: Line, bytes: usize) -> Result<()> {
+        if !matches!(line, Line::Range(_) | Line::Audit(_) | Line::Dispute(_)) {
+            self.kept += bytes;
+            ensure!(
+                self.kept <= MOST_KEPT,
+                "the lines about policies, trust and authors have more than {MOST_KEPT} bytes"
+            );
+        }
+        let is_late = self.ranges + self.disputes > 0;
+        match line {
+            Line::Policy(line) => {
+                ensure!(!is_late && self.trust.is_empty() && self.authors.is_empty(), OUT_OF_ORDER);
+                ensure!(
+                    self.policies.len() < MOST_POLICIES,
+                    "it has more than {MOST_POLICIES} policies"
+                );
+                self.policies.push(line.read()?);
+            }
+            Line::Trust(line) => {
+                ensure!(!is_late && self.authors.is_empty(), OUT_OF_ORDER);
+                self.trust.push(line.into());
+            }
+            Line::Author(line) => {
+                if self.authors.is_empty() {
+                    self.distrusted = Distrusted::after(&self.trust);
+                }
+                ensure!(self.known_authors.insert(line.clone()), "the author is there already");
+                self.authors.push(line.try_into()?);
+            }
+            Line::Range(line) => {
+                ensure!(self.disputes == 0, OUT_OF_ORDER);
+                self.settle(None)?;
+                let row = line.row.read(self.authors.len())?;
+                self.range(&row, line.audit)?;
+                self.last = Some((row, line.audit));
+            }
+            Line::Audit(line) => {
+                self.audits += 1;
+                let row = line.row.read(self.authors.len())?;
+                ensure!(
+                    self.last.is_some(),
+                    "this is a second count of {}, but no first count stands before it",
+                    row.range
+                );
+                self.settle(Some(&row))?;
+            }
+            Line::Dispute(line) => {
+                self.settle(None)?;
+                self.disputes += 1;
+                line.row.read(self.authors.len())?;
+                self.open_disputes += u64::from(line.state == DisputeState::Open);
+            }
+        }
+        Ok(())
+    }
+
+    fn range(&mut self, row: &StatedRow, audit: Audit) -> Result<()> {
+        let (range, count) = (row.range, row.claim.count);
+        let last = std::mem::replace(&mut self.end, range.end());
+        ensure!(
+            range.start() >= last,
+            "{range} begins before {last}, where the previous range ended"
+        );
+        ensure!(
+            self.slice.contains(range),
+            "{range} does not belong to the {} tasks of {}",
+            self.slice.len(),
+            self.plan
+        );
+        let policy = self.policies.last().and_then(|policy| policy.revealed);
+        let chosen = policy.is_some_and(|policy| policy.chooses(self.fingerprint, range));
+        ensure!(
+            !chosen || audit != Audit::NotChosen,
+            "{range} is chosen by the audit's seed, but the bundle says that it is not"
+        );
+        ensure!(self.known.allows(range, count), "the tasks of {range} cannot count {count}");
+        self.ranges += 1;
+        self.covered += range.len();
+        let total = self.total.checked_add(count);
+        self.total = total.context("the sum exceeds 2^128 - 1")?;
+        self.wanted += u64::from(audit == Audit::Wanted);
+        if let [author] = row.by[..] {
+            let amount = self.counted_by.entry(author).or_default();
+            amount.ranges += 1;
+            amount.count += count;
+        }
+        self.drawing.see(row);
+        Ok(())
+    }
+
+    /// Looks at what the last range is worth, with the second count that follows it.
+    fn settle(&mut self, second: Option<&StatedRow>) -> Result<()> {
+        let Some((first, audit)) = self.last.take() else { return Ok(()) };
+        let across = self.policies.last().map(|policy| policy.across);
+        self.worth.note(
+            (&first, audit == Audit::Agreed),
+            second,
+            &self.authors,
+            (across.unwrap_or(Across::Machines), &self.distrusted),
+        )
+    }
+
+    /// Checks what has to hold at the end of a job of this state.
+    pub(super) fn close(&mut self, state: JobState) -> Result<()> {
+        self.settle(None)?;
+        let hidden = self.policies.iter().filter(|policy| policy.revealed.is_none()).count();
+        ensure!(
+            hidden == 0 || !state.is_over(),
+            "its state is {state}, but the seeds of {hidden} audits are missing"
+        );
+        if state != JobState::Done {
+            return Ok(());
+        }
+        ensure!(
+            self.covered == self.slice.len(),
+            "its state is done, but {} of {} tasks have no count",
+            self.slice.len() - self.covered,
+            self.slice.len()
+        );
+        ensure!(
+            self.open_disputes == 0 && self.wanted == 0,
+            "its state is done, but {} ranges wait for a second count and {} counts are disputed",
+            self.wanted,
+            self.open_disputes
+        );
+        Ok(())
+    }
+
+    /// What the total must satisfy.
+    pub(super) fn facts(&mut self) -> Vec<farm::Fact> {
+        std::mem::take(&mut self.known.facts)
+    }
+}
+
+const OUT_OF_ORDER: &str = "it is out of order";

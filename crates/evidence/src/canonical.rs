@@ -1,0 +1,144 @@
+//! One spelling for each content: how a line of a bundle is written.
+//!
+//! A line is what [`encode`] makes of its content, byte for byte, and [`decode`] refuses every other spelling:
+//! another order of fields, spaces, `+5` or `0005` for 5, needless escapes, upper case in hexadecimal numbers.
+//! So one content has one hash, and whoever compares two bundles compares what they say.
+
+use std::fmt;
+
+use anyhow::{Result, ensure};
+use serde::de::{DeserializeOwned, Error};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// The bytes of a line, without the line feed at its end.
+pub(super) fn encode(line: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(line).expect("a line is JSON")
+}
+
+/// The content of a line.
+///
+/// # Errors
+///
+/// Says what is wrong with it, or that it is spelled otherwise.
+pub(super) fn decode<T: DeserializeOwned + Serialize>(bytes: &[u8]) -> Result<T> {
+    let line = serde_json::from_slice(bytes)?;
+    let written = encode(&line);
+    ensure!(
+        written == bytes,
+        "it is not spelled in the one way that a bundle allows, which is: {}",
+        String::from_utf8_lossy(&written)
+    );
+    Ok(line)
+}
+
+/// A number as a decimal string, because programs that read JSON lose digits of numbers beyond 2^53.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Decimal(pub(super) u128);
+
+impl Serialize for Decimal {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Decimal {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Decimal, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let number = text.parse().map(Decimal);
+        number.map_err(|_| D::Error::custom(format_args!("{text:?} is not a number")))
+    }
+}
+
+/// `N` bytes as a string of 2 x `N` hexadecimal digits, the highest byte of a number first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Hex<const N: usize>(pub(super) [u8; N]);
+
+impl<const N: usize> fmt::Display for Hex<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl<const N: usize> fmt::Debug for Hex<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl<const N: usize> Serialize for Hex<N> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de, const N: usize> Deserialize<'de> for Hex<N> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Hex<N>, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let wrong =
+            || D::Error::custom(format_args!("{text:?} is not {} hexadecimal digits", 2 * N));
+        if text.len() != 2 * N || !text.is_ascii() {
+            return Err(wrong());
+        }
+        let mut bytes = [0; N];
+        for (at, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).map_err(|_| wrong())?;
+        }
+        Ok(Hex(bytes))
+    }
+}
+
+impl From<u128> for Hex<16> {
+    fn from(number: u128) -> Hex<16> {
+        Hex(number.to_be_bytes())
+    }
+}
+
+impl From<Hex<16>> for u128 {
+    fn from(Hex(bytes): Hex<16>) -> u128 {
+        u128::from_be_bytes(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Sample {
+        number: u64,
+        decimal: Decimal,
+        hex: Hex<2>,
+        name: String,
+    }
+
+    #[test]
+    fn a_content_has_one_spelling() {
+        let line = r#"{"number":5,"decimal":"50","hex":"0aff","name":"é\"\n\u001b"}"#;
+        let sample: Sample = decode(line.as_bytes()).expect("it is how lines are written");
+        let name = "é\"\n\u{1b}".to_string();
+        assert_eq!(sample, Sample { number: 5, decimal: Decimal(50), hex: Hex([10, 255]), name });
+        for (from, to) in [
+            (r#""50""#, r#""+50""#),
+            (r#""50""#, r#""050""#),
+            (r#""50""#, r#"" 50""#),
+            (r#""50""#, "50"),
+            (":5", ": 5"),
+            (":5", ":5.0"),
+            (":5", ":05"),
+            ("0aff", "0aFF"),
+            ("0aff", "aff"),
+            ("0aff", "+aff"),
+            ("é", "\\u00e9"),
+            ("\\u001b", "\\u001B"),
+            ("\\n", "\\u000a"),
+            (r#"{"number":5,"decimal":"50""#, r#"{"decimal":"50","number":5"#),
+            ("}", "} "),
+            ("}", "}\r"),
+        ] {
+            let other = line.replacen(from, to, 1);
+            assert_ne!(other, line);
+            decode::<Sample>(other.as_bytes()).expect_err(&other);
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The lines of a bundle file, whether it is compressed or not.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use anyhow::{Result, ensure};
+
+/// Bytes of the longest line that is read. A sound bundle has no longer ones.
+const MAX_LINE: u64 = 64 << 10;
+
+/// The first bytes of a file that is compressed by zstd.
+pub(super) const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// Binary logarithm of the most memory that decompression may take for what it looks back to.
+const WINDOW_LOG: u32 = 27;
+
+/// Reads lines, each of a bounded length.
+pub(super) struct Lines {
+    input: Box<dyn BufRead>,
+    line: Vec<u8>,
+    /// The number of the last line, from 1 on.
+    pub(super) number: u64,
+}
+
+impl Lines {
+    pub(super) fn open(bundle: &Path) -> io::Result<Lines> {
+        let mut file = BufReader::with_capacity(1 << 16, File::open(bundle)?);
+        let input: Box<dyn BufRead> = match file.fill_buf()?.starts_with(&ZSTD) {
+            true => {
+                let mut text = zstd::Decoder::with_buffer(file)?;
+                text.window_log_max(WINDOW_LOG)?;
+                Box::new(BufReader::with_capacity(1 << 16, text))
+            }
+            false => Box::new(file),
+        };
+        Ok(Lines { input, line: Vec::new(), number: 0 })
+    }
+
+    /// The next line without its line feed; `None` at the end.
+    pub(super) fn next(&mut self) -> Result<Option<&[u8]>> {
+        self.line.clear();
+        self.input.by_ref().take(MAX_LINE).read_until(b'\n', &mut self.line)?;
+        if self.line.is_empty() {
+            return Ok(None);
+        }
+        self.number += 1;
+        ensure!(
+            self.line.pop() == Some(b'\n'),
+            "line {} is cut off or longer than {MAX_LINE} bytes",
+            self.number
+        );
+        Ok(Some(&self.line))
+    }
+}

@@ -1,0 +1,129 @@
+//! What is recounted for each draw: the whole range that it has hit, or a piece of it if it is large.
+
+use farm::Range;
+
+use crate::draw::Drawn;
+
+/// A range, or a piece of one, that is to be counted again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    /// The place of its range in [`Drawn::rows`].
+    pub(super) row: usize,
+    pub(super) range: Range,
+    pub(super) is_whole: bool,
+}
+
+/// The pieces for all draws. None comes twice.
+#[derive(Clone, Debug)]
+pub(super) struct Pieces {
+    /// In the order of their first draws; after them, the other ranges, if they are to be counted too.
+    pub(super) pieces: Vec<Piece>,
+    /// The number of the piece of each draw.
+    pub(super) of_draw: Vec<usize>,
+}
+
+/// The sizes of what is recounted, in tasks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sizes {
+    /// The longest range that is counted as a whole.
+    pub(super) whole: u64,
+    /// The longest piece of a longer range.
+    pub(super) piece: u64,
+}
+
+impl Pieces {
+    pub(super) fn cut(drawn: &Drawn, sizes: Sizes) -> Pieces {
+        let mut numbers = std::collections::HashMap::new();
+        let mut pieces = Vec::new();
+        let mut number = |piece: Piece| {
+            *numbers.entry(piece.range).or_insert_with(|| {
+                pieces.push(piece);
+                pieces.len() - 1
+            })
+        };
+        let piece_of = |row: usize, ordinal: u64| {
+            let whole = drawn.rows[row].range;
+            match whole.len() <= sizes.whole {
+                true => Piece { row, range: whole, is_whole: true },
+                false => Piece { row, range: piece(whole, sizes.piece, ordinal), is_whole: false },
+            }
+        };
+        let of_draw = drawn.draws.iter().map(|draw| number(piece_of(draw.row, draw.ordinal)));
+        let of_draw = of_draw.collect();
+        if drawn.are_all {
+            let small =
+                (0..drawn.rows.len()).map(|row| piece_of(row, drawn.rows[row].range.start()));
+            for piece in small.filter(|piece| piece.is_whole) {
+                number(piece);
+            }
+        }
+        Pieces { pieces, of_draw }
+    }
+}
+
+/// The piece with this ordinal when a range is cut into the least number of almost equal pieces of at most `most`
+/// tasks.
+fn piece(range: Range, most: u64, ordinal: u64) -> Range {
+    let pieces = u128::from(range.len().div_ceil(most));
+    let length = u128::from(range.len());
+    let begin = |index: u128| range.start() + (length * index / pieces) as u64;
+    // The index may be one too high, because beginnings are rounded down.
+    let index = (u128::from(ordinal - range.start()) * pieces + pieces - 1) / length;
+    let index = (0..=index).rev().find(|&index| begin(index) <= ordinal).expect("0 is one");
+    Range::new(begin(index), begin(index + 1)).expect("it has the ordinal")
+}
+
+#[cfg(test)]
+mod tests {
+    use farm::{Claim, Digest};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::draw::Draw;
+    use crate::format::StatedRow;
+
+    proptest! {
+        #[test]
+        fn pieces_tile_a_range(start in 0..1000_u64, length in 1..500_u64, most in 1..60_u64) {
+            let range = Range::new(start, start + length).expect("it has tasks");
+            let mut at = start;
+            let mut lengths = Vec::new();
+            while at < range.end() {
+                let one = piece(range, most, at);
+                prop_assert_eq!(one.start(), at);
+                for ordinal in at..one.end() {
+                    prop_assert_eq!(piece(range, most, ordinal), one);
+                }
+                lengths.push(one.len());
+                at = one.end();
+            }
+            prop_assert_eq!(at, range.end());
+            let (least, longest) = (lengths.iter().min().unwrap(), lengths.iter().max().unwrap());
+            prop_assert!(*longest <= most && longest - least <= 1);
+        }
+    }
+
+    #[test]
+    fn small_ranges_are_counted_whole_and_once() {
+        let row = |start, end| StatedRow {
+            range: Range::new(start, end).expect("it has tasks"),
+            claim: Claim { count: 1, digest: Digest(0) },
+            by: vec![0],
+        };
+        let draw = |row, ordinal| Draw { row, ordinal };
+        let drawn = Drawn {
+            rows: vec![row(0, 10), row(10, 110), row(110, 115)],
+            draws: vec![draw(1, 10), draw(0, 3), draw(1, 109), draw(0, 9), draw(1, 12)],
+            are_all: true,
+            ..Drawn::default()
+        };
+        let pieces = Pieces::cut(&drawn, Sizes { whole: 20, piece: 10 });
+        let ranges: Vec<_> =
+            pieces.pieces.iter().map(|piece| (piece.range.start(), piece.is_whole)).collect();
+        assert_eq!(ranges, [(10, false), (0, true), (100, false), (110, true)]);
+        assert_eq!(pieces.of_draw, [0, 1, 2, 1, 0]);
+        let only_drawn =
+            Pieces::cut(&Drawn { are_all: false, ..drawn }, Sizes { whole: 20, piece: 10 });
+        assert_eq!(only_drawn.pieces.len(), 3);
+    }
+}

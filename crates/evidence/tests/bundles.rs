@@ -1,0 +1,263 @@
+//! Bundles as files, honest and forged. A forger writes whatever rows they like, with the same code as everybody.
+
+use std::fs;
+use std::io;
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use board::Cut;
+use count::Backend;
+use evidence::{
+    By, Checked, RecountEffort, RecountError, Recounted, Sample, Seed, check, export, recount,
+};
+use executor::NamedKernel;
+use farm::{
+    Author, Check, CountedRange, EvidenceRecord, IntervalSet, JobId, JobState, KernelName, Known,
+    LeaseId, Maker, Method, Origin, Party, Plan, Problem, Range, RestoredJob, Row, Slice, Spent,
+    Tally, TrustChange,
+};
+use tempfile::TempDir;
+
+/// A plan, and the records of a bundle about it.
+struct Forger {
+    folder: TempDir,
+    plan: Plan,
+    records: Vec<EvidenceRecord>,
+}
+
+fn author(owner: &str, machine: &str) -> Author {
+    let maker = Maker { owner: owner.into(), machine: machine.into() };
+    Author { maker, worker: machine.into(), build: "1".into() }
+}
+
+fn row(range: Range, tally: Tally, kernel: &str, author: Author) -> Row {
+    let kernel = KernelName::new(kernel).expect("there is such a kernel");
+    Row { range, tally, kernel, author, lease: LeaseId(1), busy_us: 1 }
+}
+
+impl Forger {
+    /// Honest rows of a total of N by this method, each of `length` tasks, by "o/m" with avx2.
+    fn honest(n: u32, method: Method, length: usize) -> Forger {
+        let problem = Problem::Total { n };
+        let cut = Cut::new(problem, method).expect("such a plan exists");
+        let plan = Plan { problem, method, tasks: cut.len() };
+        let mut kernel = NamedKernel::new(1 << 28, Backend::detect(), plan, None);
+        let starts = (0..plan.tasks).step_by(length);
+        let records = starts.map(|start| {
+            let range = Range::new(start, (start + length as u64).min(plan.tasks));
+            let range = range.expect("it has tasks");
+            let tally = kernel.count_range(plan.fingerprint(), &cut, range).expect("it counts");
+            let row = row(range, tally, "avx2", author("o", "m"));
+            let counted = CountedRange { row, check: Check::NotChosen };
+            EvidenceRecord::Range { counted, at_ms: 0 }
+        });
+        let records = records.collect();
+        Forger { folder: TempDir::new().expect("a temporary directory"), plan, records }
+    }
+
+    fn counted(&mut self, at: usize) -> &mut CountedRange {
+        match &mut self.records[at] {
+            EvidenceRecord::Range { counted, .. } => counted,
+            other => panic!("no range: {other:?}"),
+        }
+    }
+
+    /// Adds to the sum of a range, and makes the rest fit as well as a forger can.
+    fn claim(&mut self, at: usize, more: i64) {
+        let tally = &mut self.counted(at).row.tally;
+        let count = tally.count.checked_add_signed(more).expect("it is small");
+        let forged = Tally::EMPTY.with(farm::Fingerprint([0; 32]), 0, count).expect("it is small");
+        *tally = Tally { digest: tally.digest, ..forged };
+    }
+
+    /// A second count behind a range.
+    fn second(&mut self, at: usize, kernel: &str, author: Author) {
+        let counted = self.counted(at);
+        counted.check = Check::Agreed;
+        let row = row(counted.row.range, counted.row.tally, kernel, author);
+        self.records.insert(at + 1, EvidenceRecord::Audit { row, at_ms: 0 });
+    }
+
+    fn write(&self, name: &str) -> PathBuf {
+        let path = self.folder.path().join(name);
+        if path.exists() {
+            fs::remove_file(&path).expect("it can be written anew");
+        }
+        let total = self.records.iter().map(|record| match record {
+            EvidenceRecord::Range { counted, .. } => u128::from(counted.row.tally.count),
+            _ => 0,
+        });
+        let job = RestoredJob {
+            id: JobId(1),
+            origin: Origin::default(),
+            plan: self.plan,
+            slice: Slice::ALL,
+            priority: 0,
+            thread_memory: 0,
+            known: Known::nothing(),
+            state: JobState::Done,
+            held: None,
+            accepted: IntervalSet::new(),
+            total: total.sum(),
+            spent: Spent::new(self.plan.tasks),
+            disputes: Vec::new(),
+            audit: None,
+            seed_told: true,
+            audits_wanted: 0,
+            audits_agreed: 0,
+        };
+        let records = |see: &mut dyn FnMut(EvidenceRecord) -> io::Result<()>| {
+            self.records.iter().cloned().try_for_each(see)
+        };
+        export(&job, 0, &path, records).expect("it can be written");
+        path
+    }
+
+    fn check(&self) -> Result<Checked, String> {
+        let sample = Sample { draws: 200, seed: Seed::Number(1), all: false };
+        check(&self.write("bundle"), sample).map_err(|error| error.to_string())
+    }
+
+    fn recount(&self, by: By, time: Option<Duration>) -> Result<Recounted, RecountError> {
+        let sample = Sample { draws: 200, seed: Seed::Number(1), all: time.is_none() };
+        let checked = check(&self.write("bundle"), sample).expect("it does not contradict itself");
+        let variant = by.variant(self.plan.method, None).expect("it has one");
+        let threads = NonZero::new(2).expect("two");
+        recount(&checked, RecountEffort { threads, variant, memory: 1 << 28, time })
+    }
+}
+
+const ROWS: Method = Method::Rows { rows: 3 };
+
+#[test]
+fn an_honest_bundle_is_exact_once_every_range_was_counted_again() {
+    let forger = Forger::honest(10, ROWS, 20);
+    let recounted = forger.recount(By::Loop, None).expect("it holds");
+    assert!(recounted.verdict.is_exact && !recounted.is_cut_short);
+    assert_eq!((recounted.tasks, recounted.pieces), (forger.plan.tasks, 0));
+    assert_eq!(recounted.verdict.wrong_of_total, 0.0);
+}
+
+#[test]
+fn errors_that_cancel_are_found_when_every_range_is_counted_again() {
+    let mut forger = Forger::honest(10, ROWS, 20);
+    forger.claim(2, 1);
+    forger.claim(3, -1);
+    let wrong = forger.recount(By::Loop, None).expect_err("two ranges are wrong").to_string();
+    assert!(wrong.contains("one of the two machines counted wrong"), "{wrong}");
+}
+
+/// A bundle once chose by what it was checked: whoever wrote "search" into it was checked by a join.
+#[test]
+fn a_bundle_has_no_say_in_what_counts_it_again() {
+    let mut forger = Forger::honest(10, Method::Halves, 5);
+    for kernel in ["search", "avx2", "portable", "reference"] {
+        for at in 0..forger.records.len() {
+            forger.counted(at).row.kernel = KernelName::new(kernel).expect("there is one");
+        }
+        let by = |by| forger.recount(by, None).expect("it holds").kernel.to_string();
+        assert_eq!(by(By::Search), "search");
+        assert_eq!(by(By::Reference), "reference");
+        let other = By::Loop.variant(Method::Halves, None).expect("there is a loop");
+        assert_eq!(by(By::Loop), other.to_string());
+    }
+    assert_eq!(By::Search.variant(ROWS, None), None, "it searches anyway");
+    let kernel = Forger::honest(10, ROWS, 20).recount(By::Loop, None).expect("it holds").kernel;
+    assert!(kernel.to_string().ends_with(" mirrored"), "{kernel}");
+}
+
+/// The whole count takes much longer by the reference.
+#[test]
+fn the_time_is_kept_even_if_one_range_has_everything() {
+    let forger = Forger::honest(16, Method::Rows { rows: 4 }, usize::MAX);
+    let begun = Instant::now();
+    let recounted = forger.recount(By::Reference, Some(Duration::from_millis(500)));
+    let recounted = recounted.expect("it is honest");
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    assert_eq!((recounted.ranges, recounted.verdict.is_exact), (0, false), "it is too large");
+    let left = recounted.verdict.largest_left.expect("all of it is left");
+    assert_eq!(left.claim.count, vectors::total(16));
+    let nothing = forger.recount(By::Reference, Some(Duration::ZERO)).expect("nothing is counted");
+    assert_eq!((nothing.verdict.draws, nothing.verdict.wrong_of_total), (0, 1.0));
+}
+
+#[test]
+fn a_second_count_is_worth_what_its_author_and_its_kernel_make_it() {
+    let worth = |kernel: &str, author: Author| {
+        let mut forger = Forger::honest(8, ROWS, 10);
+        forger.second(0, kernel, author);
+        forger.check().map(|checked| checked.worth)
+    };
+    let confirmed = worth("avx2 mirrored", author("o", "n")).expect("another machine");
+    assert_eq!((confirmed.by_machine.ranges, confirmed.by_owner.ranges), (1, 0));
+    let by_owner = worth("avx2 mirrored", author("p", "m")).expect("another owner");
+    assert_eq!((by_owner.by_machine.ranges, by_owner.by_owner.ranges), (1, 1));
+    assert_eq!(by_owner.by_owner.count, by_owner.by_machine.count);
+    let same = worth("avx2", author("p", "m")).expect("the same kernel");
+    assert_eq!((same.same_kernel.ranges, same.by_machine.ranges), (1, 0));
+    let itself = worth("avx2 mirrored", author("o", "m")).expect_err("nobody checks itself");
+    assert!(itself.contains("do not check each other"), "{itself}");
+}
+
+#[test]
+fn whom_the_farm_does_not_believe_confirms_nothing() {
+    let mut forger = Forger::honest(8, ROWS, 10);
+    forger.second(0, "avx2 mirrored", author("p", "n"));
+    let change = |trusted| {
+        let party = Party { owner: "p".into(), machine: None };
+        let reason = "said so".to_string();
+        EvidenceRecord::Trust(TrustChange { party, trusted, proof: None, reason, at_ms: 0 })
+    };
+    forger.records.insert(0, change(false));
+    let worth = forger.check().expect("it holds").worth;
+    assert_eq!((worth.by_distrusted.ranges, worth.by_machine.ranges), (1, 0));
+    forger.records.insert(1, change(true));
+    let worth = forger.check().expect("it holds").worth;
+    assert_eq!((worth.by_distrusted.ranges, worth.by_machine.ranges), (0, 1));
+}
+
+#[test]
+fn a_settled_dispute_confirms_nothing() {
+    let mut forger = Forger::honest(8, ROWS, 10);
+    let counted = forger.counted(0);
+    counted.check = Check::Agreed;
+    let row = row(counted.row.range, counted.row.tally, "portable", author("p", "n"));
+    let state = farm::DisputeState::Settled;
+    forger.records.push(EvidenceRecord::Dispute { row, at_ms: 0, state });
+    let worth = forger.check().expect("it holds").worth;
+    assert_eq!((worth.missing.ranges, worth.by_machine.ranges), (1, 0));
+}
+
+#[test]
+fn a_second_count_stands_behind_its_range_and_says_the_same() {
+    let refused = |change: &dyn Fn(&mut Forger)| {
+        let mut forger = Forger::honest(8, ROWS, 10);
+        forger.second(0, "avx2 mirrored", author("p", "n"));
+        change(&mut forger);
+        forger.check().expect_err("it is wrong")
+    };
+    let moved = refused(&|forger| forger.records.swap(1, 2));
+    assert!(moved.contains("does not say that it was counted twice"), "{moved}");
+    let twice = refused(&|forger| {
+        let second = forger.records[1].clone();
+        forger.records.insert(1, second);
+    });
+    assert!(twice.contains("no first count stands before it"), "{twice}");
+    let other = refused(&|forger| forger.counted(0).row.tally.digest.0 ^= 1);
+    assert!(other.contains("differs from the first"), "{other}");
+}
+
+#[test]
+fn a_compressed_bundle_is_the_same_bundle() {
+    let forger = Forger::honest(9, ROWS, 3);
+    let sample = Sample { draws: 20, seed: Seed::Number(1), all: false };
+    let name = |file: &str| check(&forger.write(file), sample).expect("it holds").name;
+    assert_eq!(name("plain"), name("small.zst"));
+    let length = |file: &str| fs::metadata(forger.folder.path().join(file)).expect("a file").len();
+    assert!(length("small.zst") < length("plain") / 2);
+    let path = forger.folder.path().join("small.zst");
+    let bytes = fs::read(&path).expect("it is there");
+    fs::write(&path, &bytes[..bytes.len() - 20]).expect("it can be written");
+    check(&path, sample).expect_err("it is cut off");
+}

@@ -1,0 +1,118 @@
+//! What counts: the program and the machine, as one short text for the evidence.
+//!
+//! ```text
+//!   version/commit/compiler/target/processor/microcode/memory
+//!   0.1.0/3f2a9c1d0b2e/rustc-1.95.0/x86_64-unknown-linux-gnu/AMD-EPYC-9B14-96-Core-Processor/0xa101148/ecc
+//! ```
+//!
+//! Each part is what the program or the system says of itself, and `unknown` where neither says it. It helps to find
+//! what miscounts have in common, and proves nothing. The counting loop is not in it, because every count names its own.
+
+use std::fs;
+use std::path::Path;
+
+use sysinfo::{CpuRefreshKind, RefreshKind, System};
+
+/// How a program was made.
+#[derive(Clone, Copy, Debug)]
+pub struct Program {
+    /// The commit of its source.
+    pub commit: &'static str,
+    /// The compiler, with its version.
+    pub compiler: &'static str,
+    /// What it was compiled for.
+    pub target: &'static str,
+}
+
+/// A program of this version, and the machine on which it runs: at most 128 visible ASCII characters without spaces.
+pub fn provenance(Program { commit, compiler, target }: Program) -> String {
+    let (processor, microcode) = processor(Path::new("/proc/cpuinfo"));
+    // With the slashes between them they have 128 bytes at most.
+    [
+        part(crate::BUILD, 12),
+        part(commit, 12),
+        part(compiler, 14),
+        part(target, 28),
+        part(&processor, 36),
+        part(&microcode, 12),
+        part(memory(Path::new("/sys/devices/system/edac/mc")), 8),
+    ]
+    .join("/")
+}
+
+/// A part of the text: its words joined by hyphens, without slashes and what is no visible ASCII, at most `most` bytes.
+fn part(text: &str, most: usize) -> String {
+    let is_word = |c: char| c.is_ascii_graphic() && c != '/';
+    let words: Vec<&str> = text.split(|c| !is_word(c)).filter(|word| !word.is_empty()).collect();
+    let mut text = words.join("-");
+    text.truncate(most);
+    if text.is_empty() { "unknown".into() } else { text }
+}
+
+/// The processor as it calls itself, and the version of its microcode, which Linux tells on x86.
+fn processor(cpuinfo: &Path) -> (String, String) {
+    let text = fs::read_to_string(cpuinfo).unwrap_or_default();
+    let value = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|line| line.split_once(':')).map(|(_, value)| value.to_owned())
+    };
+    let microcode = value("microcode").unwrap_or_default();
+    (value("model name").unwrap_or_else(brand).replace("(R)", ""), microcode)
+}
+
+/// The processor's name where the system has no such file, or it has no such line.
+fn brand() -> String {
+    let cpu = RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing());
+    let system = System::new_with_specifics(cpu);
+    system.cpus().first().map_or(String::new(), |cpu| cpu.brand().into())
+}
+
+/// Whether the memory corrects errors: Linux has a controller in this folder if it does and a driver watches it.
+fn memory(controllers: &Path) -> &'static str {
+    let mut names = fs::read_dir(controllers).into_iter().flatten().flatten();
+    let is_controller =
+        |name: &str| name.strip_prefix("mc").is_some_and(|n| n.parse::<u32>().is_ok());
+    match names.any(|entry| entry.file_name().to_str().is_some_and(is_controller)) {
+        true => "ecc",
+        false => "unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    #[test]
+    fn a_text_has_seven_parts_that_a_hello_may_have() {
+        let long = "much longer than any/compiler, target or commit: naïve";
+        for said in ["", "3f2a9c1d0b2e", long] {
+            let text = provenance(Program { commit: said, compiler: said, target: said });
+            assert!(text.len() <= 128, "{text}");
+            assert!(text.bytes().all(|byte| byte.is_ascii_graphic()), "{text}");
+            assert_eq!(text.split('/').count(), 7, "{text}");
+            assert!(text.starts_with(crate::BUILD), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_linux_writes_is_read_and_what_nobody_says_is_unknown() {
+        let machine = TempDir::new().expect("a temporary directory");
+        let cpuinfo = machine.path().join("cpuinfo");
+        assert_eq!(processor(&cpuinfo).1, "");
+        assert_eq!((part("", 8).as_str(), memory(machine.path())), ("unknown", "unknown"));
+
+        let lines =
+            "model name\t: Intel(R) Xeon(R) CPU @ 2.70GHz\nmicrocode\t: 0xa1\nmicrocode\t: 0xb2\n";
+        fs::write(&cpuinfo, lines).expect("it is new");
+        let (processor, microcode) = processor(&cpuinfo);
+        assert_eq!(part(&processor, 36), "Intel-Xeon-CPU-@-2.70GHz");
+        assert_eq!(part(&microcode, 12), "0xa1");
+
+        fs::create_dir(machine.path().join("power")).expect("it is new");
+        assert_eq!(memory(machine.path()), "unknown");
+        fs::create_dir(machine.path().join("mc0")).expect("it is new");
+        assert_eq!(memory(machine.path()), "ecc");
+    }
+}

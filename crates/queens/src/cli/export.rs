@@ -1,0 +1,91 @@
+//! `queens export`: evidence of a count, for others to check.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use evidence::Exported;
+use farm::{Held, JobId, JobState, Known, Refusal, RestoredJob};
+use ledger::{Evidence, LedgerFault, unix_ms};
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::output;
+
+#[derive(Debug, Args)]
+pub(super) struct ExportArgs {
+    /// The job's number
+    job: u64,
+    /// The file to write; it must not exist yet. It is compressed by zstd if its name ends in .zst
+    bundle: PathBuf,
+    /// The ledger that has the job; its coordinator may go on meanwhile
+    #[arg(long, value_name = "FILE", env = "QUEENS_LEDGER")]
+    ledger: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
+    let job = JobId(args.job);
+    let at_ledger = |fault: LedgerFault| fault.at(Some(&args.ledger));
+    let evidence = Evidence::open(&args.ledger).map_err(at_ledger)?;
+    let known = evidence.jobs().iter().find(|known| known.id == job);
+    let known = known.ok_or(Failure::Job(Refusal::NoSuchJob(job)))?;
+    if known.state == JobState::Done {
+        check_done(known, &args.ledger)?;
+    }
+    let exported =
+        evidence::export(known, unix_ms(), &args.bundle, |see| evidence.in_bundle_order(job, see));
+    let Exported { header, name } = exported.map_err(|fault| match fault {
+        ExportFault::Ledger(fault) => at_ledger(fault).into(),
+        ExportFault::Output(error) => {
+            Failure::Output { what: args.bundle.display().to_string(), reason: error.to_string() }
+        }
+    })?;
+    if args.json {
+        return output::print(json!({
+            "bundle": args.bundle.display().to_string(),
+            "name": name.to_string(),
+            "merkle_root": header.merkle_root(),
+            "state": header.state,
+            "ranges": header.ranges,
+            "audits": header.audits,
+            "disputes": header.disputes,
+        }));
+    }
+    output::print(format!(
+        "{}: {} ranges, {} second counts, {} disputed counts\nname      {name}",
+        args.bundle.display(),
+        header.ranges,
+        header.audits,
+        header.disputes
+    ))
+}
+
+/// Checks the total of a job that a ledger calls done. An earlier version may have done so.
+fn check_done(job: &RestoredJob, ledger: &Path) -> Result<(), Failure> {
+    let reason = Known::of(&job.plan, job.slice).contradiction(job.total);
+    reason.map_or(Ok(()), |reason| {
+        let (what, held) = (job.plan.to_string(), Held { reason, worst: Vec::new() });
+        Err(Failure::TotalHeld { what, held, ledger: Some(ledger.to_path_buf()) })
+    })
+}
+
+/// Why a bundle was not written.
+enum ExportFault {
+    Ledger(LedgerFault),
+    Output(io::Error),
+}
+
+impl From<LedgerFault> for ExportFault {
+    fn from(fault: LedgerFault) -> ExportFault {
+        ExportFault::Ledger(fault)
+    }
+}
+
+impl From<io::Error> for ExportFault {
+    fn from(error: io::Error) -> ExportFault {
+        ExportFault::Output(error)
+    }
+}

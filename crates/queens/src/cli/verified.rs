@@ -1,0 +1,317 @@
+//! What `queens verify` prints about a bundle that holds. No text of a bundle is printed as it stands: it may have
+//! been written for a terminal to obey, or for a reader to mistake.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use evidence::{Amount, Checked, Recounted, StatedPolicy, StatedRow, Verdict};
+use farm::{Across, JobState};
+use serde_json::json;
+
+use crate::progress::clock;
+
+/// A bundle that was checked and recounted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Verified<'a> {
+    pub(super) checked: &'a Checked,
+    pub(super) recounted: &'a Recounted,
+}
+
+impl Verified<'_> {
+    /// Lines for people.
+    pub(super) fn text(&self) -> String {
+        let Checked { header, name, plan, slice, state, total, worth, .. } = self.checked;
+        let what = match (state, slice.is_all()) {
+            (JobState::Done, true) if plan.problem.counts_orbits() => {
+                format!("total     {total}, before symmetry")
+            }
+            (JobState::Done, true) => format!("total     {total}"),
+            (JobState::Done, false) => {
+                format!("part      {slice} of the plan: its sum is no total")
+            }
+            _ => format!(
+                "unfinished: the job is {state}; {total} are counted so far, which is no total"
+            ),
+        };
+        let mut lines = vec![
+            what,
+            format!("bundle    {name}"),
+            format!("plan      {plan}, {} tasks, counted here too", plan.tasks),
+            format!(
+                "ranges    {} by {} of {} with {}; they cover what they should, without overlaps, and add up",
+                header.ranges,
+                many(self.machines(), "machine"),
+                many(self.owners().len(), "owner"),
+                self.kernels().join(", ")
+            ),
+        ];
+        lines.extend(self.checked.policies.iter().map(policy));
+        lines.push(format!(
+            "audits    {} of the total ({} of {} ranges) was counted alike by another machine with another kernel, {} \
+             ({}) by another owner; names are what the farm says",
+            self.percent(worth.by_machine.count),
+            worth.by_machine.ranges,
+            header.ranges,
+            self.percent(worth.by_owner.count),
+            worth.by_owner.ranges,
+        ));
+        let worthless = [
+            (
+                worth.same_kernel,
+                "were counted twice by one and the same kernel, which confirms little",
+            ),
+            (
+                worth.by_distrusted,
+                "were confirmed only by somebody whom that farm believes no more",
+            ),
+            (
+                worth.missing,
+                "are said to be counted twice, but the bundle has no second count of them",
+            ),
+            (worth.only_distrusted, "have no count by anybody whom that farm still believes"),
+        ];
+        let worthless = worthless.into_iter().filter(|(amount, _)| amount.ranges > 0);
+        lines.extend(worthless.map(|(amount, what)| {
+            format!(
+                "unproven  {} ranges ({} of the total) {what}",
+                amount.ranges,
+                self.percent(amount.count)
+            )
+        }));
+        if header.trust > 0 {
+            lines.push(format!(
+                "trust     that farm changed {} times whom it believes",
+                header.trust
+            ));
+        }
+        lines.extend(self.checked.facts.iter().map(|fact| format!("known     {fact}")));
+        lines.extend(self.recount());
+        lines.join("\n")
+    }
+
+    /// Lines about what was counted again, and what follows.
+    fn recount(&self) -> Vec<String> {
+        let Recounted { ranges, pieces, tasks, busy, kernel, is_cut_short, verdict } =
+            self.recounted;
+        let mut lines = vec![format!(
+            "recount   {ranges} whole ranges and {pieces} pieces of larger ones, {tasks} tasks, {} of one thread, by \
+             {kernel}; seed {}{}",
+            clock(busy.as_secs_f64()),
+            self.checked.drawn.seed,
+            if *is_cut_short { "; the time was over before all that was drawn" } else { "" }
+        )];
+        if let Some(estimate) = verdict.estimate.filter(|_| !verdict.is_exact) {
+            lines.push(format!(
+                "estimate  {:.6e} +- {:.1e} with 95% confidence, from what was counted here alone",
+                estimate.value,
+                estimate.error()
+            ));
+        }
+        if let Some(row) = &verdict.largest_left {
+            lines.push(format!(
+                "left      the largest share that was not counted again as a whole: {} of the total, {} by {}",
+                self.percent(row.claim.count),
+                row.range,
+                self.authors_of(row)
+            ));
+        }
+        lines.push(self.confidence());
+        lines
+    }
+
+    /// What follows from the recount, in a sentence.
+    fn confidence(&self) -> String {
+        let verdict = &self.recounted.verdict;
+        let Verdict { is_exact, draws, in_large, wrong_of_total, wrong_of_tasks, missed, .. } =
+            *verdict;
+        if is_exact {
+            return "every range was counted again here, with the same result: the total is as certain as this \
+                    machine and its counting loops"
+                .into();
+        }
+        if draws == 0 {
+            return "nothing was counted again here: the total is as reliable as those who counted for the bundle; \
+                    give it more --seconds"
+                .into();
+        }
+        let how = match in_large {
+            0 => String::new(),
+            _ => format!(
+                "; {in_large} of the draws hit ranges that are too large to be counted in this time, of which only \
+                 pieces were compared with the average"
+            ),
+        };
+        let of_tasks = match wrong_of_tasks {
+            Some(share) => {
+                format!(", and wrong ranges have at most {:.2}% of the tasks", 100.0 * share)
+            }
+            None => String::new(),
+        };
+        format!(
+            "{draws} draws over total and tasks were counted again here without a contradiction{how}: with 95% \
+             confidence at most {:.2}% of the total is wrong{of_tasks}. A single wrong range would have been missed \
+             with a probability of up to {:.1}%; only --all rules it out",
+            100.0 * wrong_of_total,
+            100.0 * missed
+        )
+    }
+
+    /// One line for programs, in ASCII.
+    pub(super) fn json(&self) -> String {
+        let Checked { header, name, plan, state, total, worth, policies, .. } = self.checked;
+        let Recounted { ranges, pieces, tasks, busy, kernel, is_cut_short, verdict } =
+            self.recounted;
+        let amount =
+            |amount: Amount| json!({"ranges": amount.ranges, "count": amount.count.to_string()});
+        let left = verdict.largest_left.as_ref().map(|row| {
+            json!({
+                "first": row.range.start(), "past": row.range.end(),
+                "count": row.claim.count.to_string(), "by": self.authors_of(row),
+            })
+        });
+        let estimate = verdict.estimate.map(|estimate| {
+            json!({
+                "value": estimate.value, "error": estimate.error(),
+                "standard_error": estimate.standard_error, "draws": estimate.draws,
+            })
+        });
+        let shares =
+            |by: &dyn Fn(&farm::Author, farm::KernelName) -> String| -> BTreeMap<String, String> {
+                let mut shares = BTreeMap::<String, u128>::new();
+                for (&author, amount) in &self.checked.counted_by {
+                    let author = &self.checked.authors[author as usize];
+                    *shares.entry(by(&author.author, author.kernel)).or_default() += amount.count;
+                }
+                shares.into_iter().map(|(name, count)| (name, count.to_string())).collect()
+            };
+        let policies = policies.iter().map(|policy| {
+            json!({
+                "share": f64::from(policy.share_ppm) / 1e6, "by_search": policy.by_search,
+                "across": policy.across.name(), "asked_at": policy.asked_at,
+                "seed": policy.revealed.map(|revealed| revealed.seed.to_string()),
+            })
+        });
+        let policies: Vec<_> = policies.collect();
+        let json = json!({
+            "bundle": name.to_string(),
+            "merkle_root": header.merkle_root(),
+            "problem": plan.problem.name(),
+            "n": plan.problem.n(),
+            "fingerprint": header.fingerprint(),
+            "state": state.name(),
+            "total": self.checked.is_total().then(|| total.to_string()),
+            "counted": total.to_string(),
+            "ranges": header.ranges,
+            "machines": self.machines(),
+            "owners": shares(&|author, _| author.maker.owner.clone()),
+            "kernels": shares(&|_, kernel| kernel.to_string()),
+            "policies": policies,
+            "confirmed_by_machine": amount(worth.by_machine),
+            "confirmed_by_owner": amount(worth.by_owner),
+            "second_count_by_same_kernel": amount(worth.same_kernel),
+            "second_count_by_distrusted": amount(worth.by_distrusted),
+            "second_count_missing": amount(worth.missing),
+            "counted_only_by_distrusted": amount(worth.only_distrusted),
+            "known": self.checked.facts.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "recounted_by": kernel.to_string(),
+            "recounted_ranges": ranges,
+            "recounted_pieces": pieces,
+            "recounted_tasks": tasks,
+            "recount_seconds": busy.as_secs_f64(),
+            "recount_is_cut_short": is_cut_short,
+            "seed": self.checked.drawn.seed.to_string(),
+            "is_exact": verdict.is_exact,
+            "draws": verdict.draws,
+            "draws_in_large_ranges": verdict.in_large,
+            "estimate": estimate,
+            "wrong_share_of_total_at_most": verdict.wrong_of_total,
+            "wrong_share_of_tasks_at_most": verdict.wrong_of_tasks,
+            "single_range_missed_at_most": verdict.missed,
+            "largest_not_recounted": left,
+            "confidence": self.confidence(),
+        });
+        ascii(&json.to_string())
+    }
+
+    fn percent(&self, count: u128) -> String {
+        let total = self.checked.total;
+        format!("{:.2}%", if total == 0 { 0.0 } else { 100.0 * count as f64 / total as f64 })
+    }
+
+    fn machines(&self) -> usize {
+        let makers = self.checked.authors.iter().map(|author| &author.author.maker);
+        makers.collect::<BTreeSet<_>>().len()
+    }
+
+    fn owners(&self) -> BTreeSet<&str> {
+        self.checked.authors.iter().map(|author| author.author.maker.owner.as_str()).collect()
+    }
+
+    fn kernels(&self) -> Vec<String> {
+        self.checked.kernels().iter().map(ToString::to_string).collect()
+    }
+
+    /// Who counted a range, and with what. Names are in quotation marks, and whatever is not ASCII is escaped, so that
+    /// different names look different.
+    fn authors_of(&self, row: &StatedRow) -> String {
+        let first = &self.checked.authors[row.by[0] as usize];
+        let maker = first.author.maker.to_string();
+        let more = match row.by.len() {
+            1 => String::new(),
+            many => format!(" and {} others", many - 1),
+        };
+        format!("\"{}\" with {}{more}", maker.escape_default(), first.kernel)
+    }
+}
+
+fn policy(policy: &StatedPolicy) -> String {
+    let StatedPolicy { share_ppm, by_search, across, revealed, .. } = *policy;
+    format!(
+        "ordered   an audit of {:.4}% of the ranges by another {}{}, {}",
+        f64::from(share_ppm) / 1e4,
+        match across {
+            Across::Machines => "machine",
+            Across::Owners => "owner",
+        },
+        if by_search { " that searches" } else { "" },
+        match revealed {
+            Some(revealed) => format!("chosen by the seed {}, as committed to", revealed.seed),
+            None => "with a seed that is not told yet".into(),
+        }
+    )
+}
+
+fn many(number: usize, what: &str) -> String {
+    match number {
+        1 => format!("one {what}"),
+        _ => format!("{number} {what}s"),
+    }
+}
+
+/// JSON with an escape for each character that is not ASCII.
+fn ascii(json: &str) -> String {
+    let mut ascii = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c.is_ascii() && c != '\u{7f}' {
+            true => ascii.push(c),
+            false => {
+                let mut units = [0; 2];
+                let units = c.encode_utf16(&mut units).iter();
+                ascii.extend(units.map(|unit| format!("\\u{unit:04x}")));
+            }
+        }
+    }
+    ascii
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ascii;
+
+    #[test]
+    fn nothing_but_ascii_is_printed_and_it_means_the_same() {
+        let json = serde_json::json!({"a\u{200b}": "\u{9b}2J\u{7f}é\u{1f451}"}).to_string();
+        assert!(ascii(&json).is_ascii() && !ascii(&json).contains('\u{7f}'));
+        let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
+        assert_eq!(read(&ascii(&json)), read(&json));
+    }
+}

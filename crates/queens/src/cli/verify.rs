@@ -1,0 +1,111 @@
+//! `queens verify`: checks the evidence of a count, and counts a sample of it again.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use count::Variant;
+use evidence::{By, RecountEffort, Sample, Seed};
+
+use super::args::CountingArgs;
+use super::verified::Verified;
+use crate::failure::Failure;
+use crate::output;
+
+#[derive(Debug, Args)]
+pub(super) struct VerifyArgs {
+    /// The bundle, as `queens export` writes it
+    bundle: PathBuf,
+    /// How many random draws are counted again: half of them from the claimed total, half from the tasks
+    #[arg(long, value_name = "DRAWS", default_value_t = 200, env = "QUEENS_SAMPLE")]
+    sample: usize,
+    /// Seconds after which the recount ends
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, env = "QUEENS_SECONDS")]
+    seconds: u64,
+    /// Count every range again, however long it takes
+    #[arg(long, conflicts_with_all = ["sample", "seconds"])]
+    all: bool,
+    /// Count by searching below the tasks, which shares nothing with the join and takes a hundred times as long; only
+    /// for bundles by `halves` [default: by another counting loop than farms use first]
+    #[arg(long, conflicts_with = "reference")]
+    search: bool,
+    /// Count by the reference, which is as simple as the definition and takes a hundred times as long
+    #[arg(long)]
+    reference: bool,
+    /// Decides what is drawn [default: a random seed]
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Decides what is drawn, together with the bundle's name: a public random value from after the day on which the
+    /// name was published, so that nobody could choose it
+    #[arg(long, value_name = "VALUE", conflicts_with = "seed")]
+    beacon: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    counting: CountingArgs,
+}
+
+/// The most draws: they are held in memory.
+const MOST_DRAWS: usize = 1 << 20;
+
+pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
+    let refused = |reason: String| Failure::Bundle { path: args.bundle.clone(), reason };
+    let unreadable = |error: std::io::Error| {
+        Failure::Usage(format!(
+            "cannot read the bundle {} ({error}); name a file that `queens export` has written",
+            args.bundle.display()
+        ))
+    };
+    std::fs::File::open(&args.bundle).map_err(unreadable)?;
+    if args.sample > MOST_DRAWS {
+        return Err(Failure::Usage(format!(
+            "--sample {} is more than {MOST_DRAWS} draws; --all counts everything again",
+            args.sample
+        )));
+    }
+    let seed = match &args.beacon {
+        Some(value) => Seed::Beacon(value),
+        None => Seed::Number(args.seed.unwrap_or_else(rand::random)),
+    };
+    let draws = if args.all { 0 } else { args.sample };
+    let checked = evidence::check(&args.bundle, Sample { draws, seed, all: args.all });
+    let checked = checked.map_err(|error| refused(error.to_string()))?;
+    let by = match (args.search, args.reference) {
+        (true, _) => By::Search,
+        (false, true) => By::Reference,
+        (false, false) => By::Loop,
+    };
+    let variant = by.variant(checked.plan.method, args.counting.wanted_backend());
+    let variant = variant.ok_or_else(|| {
+        Failure::Usage(format!(
+            "--search is for bundles by halves, and {} was counted by searching; --reference counts it by the \
+             simplest search",
+            checked.plan
+        ))
+    })?;
+    if let Variant::Straight(backend) | Variant::Mirrored(backend) = variant {
+        count::self_test(backend)?;
+    }
+    let effort = RecountEffort {
+        threads: args.counting.threads(),
+        variant,
+        memory: args.counting.memory(),
+        time: (!args.all).then(|| Duration::from_secs(args.seconds)),
+    };
+    let recounted = evidence::recount(&checked, effort);
+    let recounted = recounted.map_err(|error| refused(error.to_string()))?;
+    let verified = Verified { checked: &checked, recounted: &recounted };
+    output::print(match args.json {
+        true => verified.json(),
+        false => verified.text(),
+    })?;
+    match checked.state {
+        farm::JobState::Done => Ok(()),
+        state => Err(Failure::Incomplete(format!(
+            "the bundle {} holds as far as it goes, but its job is {state} and has no total; export it again when \
+             the job is done",
+            args.bundle.display()
+        ))),
+    }
+}
