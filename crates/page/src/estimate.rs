@@ -168,7 +168,7 @@ mod tests {
     /// A tenth of the cells is counted half, by chance, in ten seconds.
     fn sums(seed: u64) -> Sums {
         let mut sums = Sums::new(vec![TASKS; CELLS as usize], 0, 10_000);
-        for cell in (0..CELLS).filter(|cell| random(seed ^ cell << 32) % 10 == 0) {
+        for cell in (0..CELLS).filter(|cell| random(seed ^ cell << 32).is_multiple_of(10)) {
             let count = TASKS as f64 / 2.0 * count_of(seed, cell);
             sums.note(cell as usize, (random(cell) % 10_000) as i64, TASKS / 2, count);
         }

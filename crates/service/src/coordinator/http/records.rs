@@ -92,7 +92,7 @@ fn read(ledger: &Path, job: JobId, cells: &[Cell], end: Instant) -> Result<JobRe
     const ROWS_BETWEEN_LOOKS: u32 = 1_000;
     let look = Look::open(ledger)?;
     let mut records = vec![CellRecord::default(); cells.len()];
-    let (mut at, mut rows, mut is_whole) = (0, 0, true);
+    let (mut at, mut rows, mut is_whole) = (0, 0_u32, true);
     let log = look.incidents(job)?;
     let begun_ms = log.iter().map(|incident| incident.at_ms).min().unwrap_or(0);
     let ended = log.iter().find(|incident| matches!(incident.what, Happening::Ended(_)));
@@ -111,7 +111,7 @@ fn read(ledger: &Path, job: JobId, cells: &[Cell], end: Instant) -> Result<JobRe
             sums.note(index, seen.at_ms, part.len(), share * seen.count);
         }
         rows += 1;
-        if rows % ROWS_BETWEEN_LOOKS == 0 && Instant::now() >= end {
+        if rows.is_multiple_of(ROWS_BETWEEN_LOOKS) && Instant::now() >= end {
             is_whole = false;
             return ControlFlow::Break(());
         }
