@@ -3,10 +3,10 @@
 //! Whatever is read here is shown and decides nothing. So it is not checked like evidence is, and costs little more
 //! than the rows that are read.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, RangeInclusive};
 use std::path::Path;
 
-use farm::{JobId, Party, Range};
+use farm::{JobId, Party, Range, Times};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 
@@ -119,6 +119,25 @@ impl Look {
             }
         }
         Ok(())
+    }
+
+    /// Calls `see` with when each of the jobs of these numbers was submitted, and when it ended, if it has: Unix
+    /// milliseconds.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFault`], if it cannot be read.
+    pub fn times(
+        &self,
+        jobs: RangeInclusive<JobId>,
+        mut see: impl FnMut(JobId, Times),
+    ) -> Result<(), LedgerFault> {
+        let query = "SELECT id, submitted_at, ended_at FROM jobs WHERE id BETWEEN ? AND ?";
+        self.each(query, (signed(jobs.start().0), signed(jobs.end().0)), |row| {
+            let times = Times { submitted_at_ms: row.get(1)?, ended_at_ms: row.get(2)? };
+            see(JobId(number(row.get_ref(0)?)), times);
+            Ok(())
+        })
     }
 
     /// What happened to a job, the latest first.

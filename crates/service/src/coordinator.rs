@@ -28,6 +28,7 @@ mod pump;
 mod secure;
 mod server;
 mod session;
+mod times;
 
 pub use allowance::Allowance;
 pub use credentials::{Access, Credentials};

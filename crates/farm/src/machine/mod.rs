@@ -36,7 +36,7 @@ use crate::session::Session;
 use crate::{
     AuditView, Author, Distrusted, Effect, Event, IntervalSet, JobId, JobState, JobView, LeaseId,
     LedgerAnswer, LedgerCommand, LoanKey, Maker, Millis, Origin, Party, Report, RequestId,
-    SessionId, Stats, Ticket, WorkerView,
+    SessionId, Stats, Ticket, Times, WorkerView,
 };
 
 /// The farm's few tunable times and sizes.
@@ -281,6 +281,7 @@ impl Farm {
                 true => Vec::new(),
                 false => self.lost.of(id).into_iter().take(JobView::LOST_NAMED).collect(),
             },
+            times: Times::default(),
         }
     }
 

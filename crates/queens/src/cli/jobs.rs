@@ -98,7 +98,7 @@ pub(super) struct JobArgs {
 #[derive(Debug, Args)]
 pub(super) struct PriorityArgs {
     /// Numbers of jobs, as in 1 2 5-9
-    #[arg(value_name = "JOB", required = true)]
+    #[arg(value_name = "JOB", required = true, allow_negative_numbers = true)]
     jobs: Vec<JobNumbers>,
     /// Jobs of higher priority are served first: from -100 to 100, or anything for an admin
     #[arg(value_name = "P", required = true, allow_negative_numbers = true)]

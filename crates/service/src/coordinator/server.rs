@@ -32,6 +32,7 @@ use super::metrics::measure_call;
 use super::payers::Payers;
 use super::phase::{Late, name};
 use super::session::Peer;
+use super::times;
 use super::{
     Allowance, ClientRequest, Credentials, HubHandle, Phase, Plans, Right, SessionFault, host,
 };
@@ -304,6 +305,7 @@ impl JobsService for Services {
         let more = jobs.len() > most;
         jobs.truncate(most);
         budget.spend(Cost::Jobs(jobs.len()));
+        times::add(&self.hub, &mut jobs).await;
         let jobs = jobs.into_iter().map(Into::into).collect();
         Ok(Response::new(v1::ListResponse { jobs, more }))
     }
@@ -314,8 +316,9 @@ impl JobsService for Services {
     ) -> Result<Response<v1::GetResponse>, Status> {
         identity(&request).require(Right::See)?;
         admit(&request).await.spend(Cost::Jobs(1));
-        let job = self.desk.view(JobId(request.into_inner().job)).await?.into();
-        Ok(Response::new(v1::GetResponse { job: Some(job) }))
+        let mut job = self.desk.view(JobId(request.into_inner().job)).await?;
+        times::add(&self.hub, std::slice::from_mut(&mut job)).await;
+        Ok(Response::new(v1::GetResponse { job: Some(job.into()) }))
     }
 
     type WatchStream = Answers<v1::WatchResponse>;
