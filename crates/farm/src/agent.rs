@@ -76,6 +76,8 @@ pub struct Agent {
     declined: Vec<LeaseId>,
     /// Loans that were void when they were in hand last: threads may still be counting parts of them.
     void: BTreeSet<Key>,
+    /// The last mark of a coordinator's ledger; empty if none was given.
+    mark: Vec<u8>,
 }
 
 /// What tells loans apart. If the coordinator is replaced by one with another ledger, the lease's
@@ -118,6 +120,7 @@ impl Agent {
             unacked: BTreeMap::new(),
             declined: Vec::new(),
             void: BTreeSet::new(),
+            mark: Vec::new(),
         }
     }
 
@@ -138,7 +141,13 @@ impl Agent {
             memory_kills: self.config.memory_kills,
             credit: self.told_credit,
             holding: self.holdings(),
+            mark: Some(self.mark.clone()),
         })
+    }
+
+    /// The coordinator gave a mark of its ledger, to be shown from now on.
+    pub fn marked(&mut self, mark: Vec<u8>) {
+        self.mark = mark;
     }
 
     /// The session ended; work goes on.

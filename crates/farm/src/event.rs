@@ -160,11 +160,15 @@ pub struct Hello {
     pub credit: u64,
     /// What it still works on from an earlier session.
     pub holding: Vec<Holding>,
+    /// The last sealed [`crate::Mark`] that it was given, empty if none; `None` if it does not know of marks.
+    pub mark: Option<Vec<u8>>,
 }
 
 impl Hello {
     /// The most that [`Hello::holding`] may name: it only saves work, and must fit a message.
     pub const MAX_HOLDINGS: usize = 8_192;
+    /// The longest mark, bytes.
+    pub const MAX_MARK: usize = 64;
 }
 
 /// A part of a lease that a reconnecting worker still works on.

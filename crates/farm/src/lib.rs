@@ -31,6 +31,7 @@ mod costs;
 mod dispute;
 mod effect;
 mod event;
+mod history;
 mod ids;
 mod interval_set;
 mod job;
@@ -57,6 +58,7 @@ mod stats;
 mod survey;
 mod suspects;
 mod tally;
+mod trust_history;
 
 pub use board::{Method, Problem};
 
@@ -66,6 +68,7 @@ pub use command::{Found, LedgerAnswer, LedgerCommand, Withdrawn};
 pub use costs::Spent;
 pub use effect::{Dismissal, Effect, Loan, Recount, Refusal, Verdict};
 pub use event::{Event, Hello, Holding, Report, Vote};
+pub use history::{History, LedgerId, Mark, Opening, Standing};
 pub use ids::{JobId, LeaseId, Millis, RequestId, SessionId, Ticket};
 pub use interval_set::IntervalSet;
 pub use job_view::{AuditView, Held, JobState, JobView, Origin, Times};
@@ -88,3 +91,4 @@ pub use stats::Stats;
 pub use survey::{Cell, PlanMap, Progress, Survey, WorkerSight};
 pub use suspects::Suspect;
 pub use tally::{Claim, Digest, Tally};
+pub use trust_history::unite_trust;

@@ -34,6 +34,8 @@ pub enum WorkerOrder {
     Ack(Ack),
     /// What is left of a lease is not wanted.
     Revoke(LeaseId),
+    /// A sealed [`crate::Mark`], to be shown in the next Hello.
+    Mark(Vec<u8>),
 }
 
 /// What became of a report. Job, plan and range name the report: jobs of one plan have the same ranges, and

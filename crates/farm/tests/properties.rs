@@ -144,6 +144,7 @@ proptest! {
             memory_kills: 0,
             credit: 100,
             holding: Vec::new(),
+            mark: None,
         };
         act(&mut farm, Event::Joined { session: SessionId(1), owner: "o".into(), hello });
         let mut reports: Vec<Range> =

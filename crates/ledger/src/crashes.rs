@@ -238,6 +238,7 @@ fn play(
             memory_kills: 0,
             credit: 1,
             holding: Vec::new(),
+            mark: None,
         };
         history.go_on(vec![Event::Joined {
             session: SessionId(session),

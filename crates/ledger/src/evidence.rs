@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use farm::{CountedRange, Distrusted, EvidenceRecord, JobId, Restored, RestoredJob};
+use farm::{CountedRange, Distrusted, EvidenceRecord, JobId, Restored, RestoredJob, TrustChange};
 use rusqlite::{Connection, OpenFlags, Row};
 
 use super::entry::{COLUMNS, WIDTH, read_check, read_row, read_state, signed};
 use super::place::Place;
-use super::store::{POLICY, TRUST, read_policy, read_trust};
+use super::store::{POLICY, SqlStore, TRUST, read_policy, read_trust};
 use super::{CheckedLedger, Ledger, LedgerFault, LedgerLock};
 
 /// A ledger as it is at one moment. It is only read, and needs no lock.
@@ -37,6 +37,21 @@ impl Evidence {
     fn new(ledger: CheckedLedger) -> Evidence {
         let (ledger, Restored { jobs, distrusted, .. }) = ledger.into_evidence();
         Evidence { ledger, jobs, distrusted }
+    }
+
+    /// Number of accepted ranges of all jobs.
+    pub(crate) fn ranges(&self) -> Result<u64, LedgerFault> {
+        let count = "SELECT count(*) FROM ranges";
+        self.ledger.db.query_row_and_then(count, [], |row| super::entry::unsigned(row, 0))
+    }
+
+    /// All changes of trust, the oldest first; a job of theirs that proves something is called `job`.
+    pub(crate) fn trust_changes(&self, job: JobId) -> Result<Vec<TrustChange>, LedgerFault> {
+        let mut changes = SqlStore(&self.ledger.db).trust_changes()?;
+        for change in &mut changes {
+            change.proof = change.proof.map(|(_, range)| (job, range));
+        }
+        Ok(changes)
     }
 
     /// Parties that are not believed.

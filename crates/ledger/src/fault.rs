@@ -23,6 +23,12 @@ pub enum LedgerFault {
     /// Another process holds the ledger.
     #[error("held by another process")]
     Held,
+    /// Another program reads it, or has locked it, and does not come to an end.
+    #[error("another program has read or locked it for a minute")]
+    Busy,
+    /// A later state of it was served before.
+    #[error("{0}")]
+    Older(String),
     /// The file cannot be the ledger of one coordinator, or is not the whole ledger.
     #[error("{0}")]
     Place(String),
@@ -51,6 +57,10 @@ pub struct LedgerError {
 pub enum FaultKind {
     /// Another process holds it.
     Held,
+    /// Another program reads it, or has locked it.
+    Busy,
+    /// It is an older copy of a ledger that was served.
+    Older,
     /// Its content cannot be trusted.
     Damaged,
     /// It does not begin like a ledger.
@@ -80,24 +90,33 @@ impl LedgerFault {
     pub fn kind(&self) -> FaultKind {
         match self {
             LedgerFault::Held => FaultKind::Held,
+            LedgerFault::Busy => FaultKind::Busy,
+            LedgerFault::Older(_) => FaultKind::Older,
             LedgerFault::Content(_) => FaultKind::Damaged,
             LedgerFault::Version(_) => FaultKind::Version,
             LedgerFault::File(_) | LedgerFault::Place(_) => FaultKind::Open,
             LedgerFault::Gone { .. } => FaultKind::Write,
             LedgerFault::Sqlite(error) => match error.sqlite_error_code() {
-                Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => FaultKind::Held,
+                Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => FaultKind::Busy,
                 Some(ErrorCode::NotADatabase) => FaultKind::NoLedger,
-                Some(
-                    ErrorCode::DatabaseCorrupt
-                    | ErrorCode::ConstraintViolation
-                    | ErrorCode::TypeMismatch
-                    // No such table, no such column.
-                    | ErrorCode::Unknown,
-                )
-                | None => FaultKind::Damaged,
+                _ if LedgerFault::is_damage(error) => FaultKind::Damaged,
                 Some(ErrorCode::CannotOpen) => FaultKind::Open,
-                Some(_) => FaultKind::Write,
+                _ => FaultKind::Write,
             },
         }
+    }
+
+    /// Whether an error of SQLite says that the file itself is wrong.
+    pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
+        matches!(
+            error.sqlite_error_code(),
+            Some(
+                ErrorCode::DatabaseCorrupt
+                | ErrorCode::ConstraintViolation
+                | ErrorCode::TypeMismatch
+                // No such table, no such column.
+                | ErrorCode::Unknown,
+            ) | None
+        )
     }
 }

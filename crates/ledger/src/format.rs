@@ -5,48 +5,81 @@
 
 use rusqlite::Connection;
 
-use super::LedgerFault;
+use super::{LedgerFault, history};
 
+/// "QNSL". SQLite keeps it at the place where the command `file` looks for it.
+pub(super) const APPLICATION_ID: i32 = 0x514e_534c;
 /// The version that this program writes.
-pub(super) const FORMAT: i32 = 7;
+pub(super) const FORMAT: i32 = 8;
 /// The oldest version that this program reads.
 const OLDEST: i32 = 5;
 
-/// Version 6 says who submitted a job, and by which name.
-const SHOW_5_AS_6: &str =
-    "CREATE TEMP VIEW jobs AS SELECT *, '' AS owner, NULL AS key FROM main.jobs";
-const CHANGE_5_TO_6: &str = "
-    DROP VIEW temp.jobs;
-    ALTER TABLE jobs ADD COLUMN owner TEXT NOT NULL DEFAULT '';
-    ALTER TABLE jobs ADD COLUMN key TEXT;
-    CREATE UNIQUE INDEX jobs_by_key ON jobs (owner, key) WHERE key IS NOT NULL;
-    PRAGMA user_version = 6;
-";
+/// One version and the next.
+struct Step {
+    /// Shows the tables of the version before as those of this version, in views.
+    show: &'static str,
+    /// Makes it so.
+    change: &'static str,
+}
 
-/// Version 7 has a table of builds, and other tables name them by their ids. Until then a text is its own id.
-const SHOW_6_AS_7: &str = "
-    CREATE TEMP TABLE builds (id TEXT PRIMARY KEY, text TEXT NOT NULL);
-    INSERT INTO temp.builds SELECT build, build FROM main.ranges
-        UNION SELECT build, build FROM main.audits UNION SELECT build, build FROM main.disputes;
-";
-const CHANGE_6_TO_7: &str = "
-    CREATE TABLE main.builds (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
-    INSERT INTO main.builds (text) SELECT text FROM temp.builds;
-    DROP TABLE temp.builds;
-    ALTER TABLE ranges ADD COLUMN build_id INTEGER NOT NULL DEFAULT 0;
-    ALTER TABLE audits ADD COLUMN build_id INTEGER NOT NULL DEFAULT 0;
-    ALTER TABLE disputes ADD COLUMN build_id INTEGER NOT NULL DEFAULT 0;
-    UPDATE ranges SET build_id = (SELECT id FROM builds WHERE text = build);
-    UPDATE audits SET build_id = (SELECT id FROM builds WHERE text = build);
-    UPDATE disputes SET build_id = (SELECT id FROM builds WHERE text = build);
-    ALTER TABLE ranges DROP COLUMN build;
-    ALTER TABLE audits DROP COLUMN build;
-    ALTER TABLE disputes DROP COLUMN build;
-    ALTER TABLE ranges RENAME COLUMN build_id TO build;
-    ALTER TABLE audits RENAME COLUMN build_id TO build;
-    ALTER TABLE disputes RENAME COLUMN build_id TO build;
-    PRAGMA user_version = 7;
-";
+/// What is new in each version after the oldest one.
+const STEPS: [Step; (FORMAT - OLDEST) as usize] = [
+    // Version 6 says who submitted a job, and by which name.
+    Step {
+        show: "CREATE TEMP VIEW jobs AS SELECT *, '' AS owner, NULL AS key FROM main.jobs;",
+        change: "
+            ALTER TABLE jobs ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+            ALTER TABLE jobs ADD COLUMN key TEXT;
+            CREATE UNIQUE INDEX jobs_by_key ON jobs (owner, key) WHERE key IS NOT NULL;",
+    },
+    // Version 7 has a table of builds, and other tables name them by their ids. Until then a text is its own id.
+    Step {
+        show: "
+            CREATE TEMP TABLE builds (id TEXT PRIMARY KEY, text TEXT NOT NULL);
+            INSERT INTO temp.builds SELECT build, build FROM main.ranges
+                UNION SELECT build, build FROM main.audits UNION SELECT build, build FROM main.disputes;
+        ",
+        change: "
+            CREATE TABLE main.builds (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
+            INSERT INTO main.builds (text) SELECT text FROM temp.builds;
+            DROP TABLE temp.builds;
+            ALTER TABLE ranges ADD COLUMN build_id INTEGER NOT NULL DEFAULT 0;
+            ALTER TABLE audits ADD COLUMN build_id INTEGER NOT NULL DEFAULT 0;
+            ALTER TABLE disputes ADD COLUMN build_id INTEGER NOT NULL DEFAULT 0;
+            UPDATE ranges SET build_id = (SELECT id FROM builds WHERE text = build);
+            UPDATE audits SET build_id = (SELECT id FROM builds WHERE text = build);
+            UPDATE disputes SET build_id = (SELECT id FROM builds WHERE text = build);
+            ALTER TABLE ranges DROP COLUMN build;
+            ALTER TABLE audits DROP COLUMN build;
+            ALTER TABLE disputes DROP COLUMN build;
+            ALTER TABLE ranges RENAME COLUMN build_id TO build;
+            ALTER TABLE audits RENAME COLUMN build_id TO build;
+            ALTER TABLE disputes RENAME COLUMN build_id TO build;
+        ",
+    },
+    // Version 8 tells an older copy of a ledger from a later one. Nothing that is shown depends on it.
+    Step {
+        show: "",
+        change: "
+            CREATE TABLE identity (
+                ledger    TEXT NOT NULL,
+                decisions INTEGER NOT NULL,
+                is_closed INTEGER NOT NULL
+            ) STRICT;
+            ALTER TABLE openings ADD COLUMN nonce INTEGER NOT NULL DEFAULT 0;
+            ALTER TABLE openings ADD COLUMN decisions INTEGER NOT NULL DEFAULT 0;
+            ALTER TABLE openings ADD COLUMN gives_up INTEGER NOT NULL DEFAULT 0;",
+    },
+];
+
+/// Refuses databases that are not ledgers.
+pub(super) fn check_application(db: &Connection) -> Result<(), LedgerFault> {
+    let application: i32 = db.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    match application {
+        APPLICATION_ID => Ok(()),
+        _ => Err(LedgerFault::Content("it is a database, but not a ledger".into())),
+    }
+}
 
 /// Lets an older ledger be read like one of this version. Writes nothing to it.
 ///
@@ -54,31 +87,48 @@ const CHANGE_6_TO_7: &str = "
 ///
 /// [`LedgerFault::Version`], if its version is not among those that this program reads.
 pub(super) fn show(db: &Connection) -> Result<(), LedgerFault> {
-    let version = version(db)?;
-    if !(OLDEST..=FORMAT).contains(&version) {
-        return Err(LedgerFault::Version(format!(
-            "its format is {version}, and this program reads the formats {OLDEST} to {FORMAT}"
-        )));
-    }
-    if version < 6 {
-        db.execute_batch(SHOW_5_AS_6)?;
-    }
-    if version < 7 {
-        db.execute_batch(SHOW_6_AS_7)?;
+    for step in steps(db)? {
+        db.execute_batch(step.show)?;
     }
     Ok(())
 }
 
+/// The version of a ledger that is older than this program's, which has to be brought up to date.
+pub(super) fn older(db: &Connection) -> Result<Option<i32>, LedgerFault> {
+    Ok(Some(version(db)?).filter(|&version| version < FORMAT))
+}
+
 /// Brings a ledger that is shown as one of this version up to date, within a transaction of the caller's.
 pub(super) fn bring_up_to_date(db: &Connection) -> Result<(), LedgerFault> {
-    let version = version(db)?;
-    if version < 6 {
-        db.execute_batch(CHANGE_5_TO_6)?;
+    let steps = steps(db)?;
+    if steps.is_empty() {
+        return Ok(());
     }
-    if version < 7 {
-        db.execute_batch(CHANGE_6_TO_7)?;
+    let views = "SELECT name FROM temp.sqlite_schema WHERE type = 'view'";
+    let views: Vec<String> =
+        db.prepare(views)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    for view in views {
+        db.execute_batch(&format!("DROP VIEW temp.{view}"))?;
     }
-    Ok(())
+    for step in steps {
+        db.execute_batch(step.change)?;
+    }
+    db.execute(history::NEW_IDENTITY, [])?;
+    Ok(db.pragma_update(None, "user_version", FORMAT)?)
+}
+
+/// What lies between a ledger's version and this program's.
+fn steps(db: &Connection) -> Result<&'static [Step], LedgerFault> {
+    match version(db)? {
+        version @ OLDEST..=FORMAT => Ok(&STEPS[(version - OLDEST) as usize..]),
+        newer if newer > FORMAT => Err(LedgerFault::Version(format!(
+            "a newer version of this program has written it: its format is {newer}, and this program reads the \
+             formats {OLDEST} to {FORMAT}"
+        ))),
+        other => Err(LedgerFault::Version(format!(
+            "its format is {other}, and this program reads the formats {OLDEST} to {FORMAT}"
+        ))),
+    }
 }
 
 fn version(db: &Connection) -> Result<i32, LedgerFault> {
@@ -87,7 +137,6 @@ fn version(db: &Connection) -> Result<i32, LedgerFault> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
     use std::fs;
     use std::path::{Path, PathBuf};
 
@@ -97,100 +146,188 @@ mod tests {
     use super::*;
     use crate::{CheckedLedger, Evidence};
 
-    /// A ledger that a program with format 5 has written, as SQL: two jobs that are done, of which one is certified
+    /// Ledgers that programs with older formats have written, as SQL: two jobs that are done, of which one is certified
     /// across owners, one that rests and one that was cancelled; three credentials and a decision about trust.
-    const GOLDEN: &str = include_str!("golden/format-5.sql");
-    /// The number of its accepted ranges, second counts and disputes.
-    const ROWS: u32 = 13;
+    const GOLDEN: [Golden; 3] = [
+        Golden {
+            format: 5,
+            sql: include_str!("golden/format-5.sql"),
+            audits_agreed: 3,
+            rows: 13,
+            names: false,
+        },
+        Golden {
+            format: 6,
+            sql: include_str!("golden/format-6.sql"),
+            audits_agreed: 1,
+            rows: 18,
+            names: true,
+        },
+        Golden {
+            format: 7,
+            sql: include_str!("golden/format-7.sql"),
+            audits_agreed: 1,
+            rows: 16,
+            names: true,
+        },
+    ];
 
-    fn golden() -> (TempDir, PathBuf) {
-        let folder = TempDir::new().expect("a temporary directory");
-        let path = folder.path().join("ledger.db");
-        let db = Connection::open(&path).expect("it is new");
-        db.execute_batch(GOLDEN).expect("it is a dump");
-        (folder, path)
+    struct Golden {
+        format: i32,
+        sql: &'static str,
+        /// Ranges of the first job that were counted twice.
+        audits_agreed: u64,
+        /// The number of its accepted ranges, second counts and disputes. All are by one build.
+        rows: u32,
+        /// Whether it says who submitted a job, and by which name.
+        names: bool,
     }
 
-    /// All tables and their columns with their types.
-    fn columns(path: &Path) -> BTreeSet<(String, String, String)> {
+    impl Golden {
+        fn write(&self) -> (TempDir, PathBuf) {
+            let folder = TempDir::new().expect("a temporary directory");
+            let path = folder.path().join("ledger.db");
+            let db = Connection::open(&path).expect("it is new");
+            db.execute_batch(self.sql).expect("it is a dump");
+            (folder, path)
+        }
+
+        fn check(&self, jobs: &[RestoredJob]) {
+            use JobState::{Cancelled, Done, Paused};
+            let states: Vec<JobState> = jobs.iter().map(|job| job.state).collect();
+            assert_eq!(states, [Done, Done, Paused, Cancelled], "format {}", self.format);
+            let counts = [6, 8].map(vectors::total);
+            assert_eq!([jobs[0].total, jobs[1].total], counts);
+            assert_eq!((jobs[0].audits_agreed, jobs[1].priority), (self.audits_agreed, 3));
+            let owners = jobs.iter().map(|job| job.origin.owner.as_str()).collect::<Vec<_>>();
+            let names = jobs.iter().map(|job| job.origin.key.as_deref()).collect::<Vec<_>>();
+            if self.names {
+                assert_eq!(owners, ["admin", "admin", "lab", "admin"]);
+                assert_eq!(names, [Some("six"), None, Some("nine"), Some("twelve")]);
+            } else {
+                assert_eq!((owners, names), (vec![""; 4], vec![None; 4]), "nobody knows whose");
+            }
+        }
+    }
+
+    /// The tables and indices of a ledger, in the words of SQLite; columns without what was said about them.
+    fn tables(path: &Path) -> Vec<String> {
         let db = Connection::open(path).expect("it is there");
-        let query = "SELECT m.name, c.name, c.type FROM sqlite_master m, pragma_table_info(m.name) c \
-                     WHERE m.type = 'table'";
+        let query = "SELECT t.name || '.' || c.name || ' ' || c.type || ' ' || c.\"notnull\" || c.pk \
+                     FROM sqlite_schema t, pragma_table_info(t.name) c ORDER BY t.name, c.name";
         let mut columns = db.prepare(query).expect("it is SQL");
-        let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
-        let columns = columns.query_map([], read).expect("it has tables");
-        columns.collect::<Result<_, _>>().expect("they have columns")
+        let columns = columns.query_map([], |row| row.get(0)).expect("it has columns");
+        columns.collect::<Result<_, _>>().expect("they have names")
     }
 
-    /// What counted the rows of a ledger: how many rows are by each build.
-    fn builds(path: &Path) -> Vec<(String, u32)> {
+    /// How many rows are by each build.
+    fn builds(path: &Path) -> Vec<u32> {
         let db = Connection::open(path).expect("it is there");
-        let query = "SELECT text, count(*) FROM builds JOIN \
+        let query = "SELECT count(*) FROM builds JOIN \
                      (SELECT build FROM ranges UNION ALL SELECT build FROM audits UNION ALL \
-                      SELECT build FROM disputes) ON build = id GROUP BY id";
+                      SELECT build FROM disputes) ON build = id WHERE text LIKE '0.1.0%' GROUP BY id";
         let mut builds = db.prepare(query).expect("it is SQL");
-        let builds = builds.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).expect("rows");
-        builds.collect::<Result<_, _>>().expect("they are texts and numbers")
+        let builds = builds.query_map([], |row| row.get(0)).expect("it has rows");
+        builds.collect::<Result<_, _>>().expect("they are numbers")
     }
 
-    fn check(jobs: &[RestoredJob]) {
-        use JobState::{Cancelled, Done, Paused};
-        let states: Vec<JobState> = jobs.iter().map(|job| job.state).collect();
-        assert_eq!(states, [Done, Done, Paused, Cancelled]);
-        let counts = [6, 8].map(vectors::total);
-        assert_eq!([jobs[0].total, jobs[1].total], counts);
-        assert_eq!((jobs[0].audits_agreed, jobs[1].priority), (3, 3));
-        assert!(jobs.iter().all(|job| job.origin == Origin::default()), "nobody knows whose");
+    fn bytes(path: &Path) -> Vec<u8> {
+        fs::read(path).expect("it is there")
     }
 
     #[test]
-    fn a_ledger_of_format_5_is_read_as_it_is_without_changing_it() {
-        let (_folder, path) = golden();
-        let before = fs::read(&path).expect("it is there");
+    fn a_ledger_of_an_older_format_is_read_as_it_is_without_changing_it() {
+        for golden in GOLDEN {
+            let (_folder, path) = golden.write();
+            let before = bytes(&path);
+            let checked = CheckedLedger::open(&path).expect("it is sound");
+            golden.check(checked.jobs());
+            drop(checked);
+            let evidence = Evidence::open(&path).expect("it is sound");
+            golden.check(evidence.jobs());
+            drop(evidence);
+            assert!(bytes(&path) == before, "not a byte has changed");
+        }
+    }
+
+    #[test]
+    fn a_ledger_of_an_older_format_is_copied_and_becomes_one_of_this_format_once() {
+        for golden in GOLDEN {
+            let (_folder, path) = golden.write();
+            let origin = Origin { owner: "lab".into(), key: Some("nightly".into()) };
+            let begin = || CheckedLedger::open_again(&path).and_then(CheckedLedger::begin);
+            let ledger = begin().expect("it opens");
+            assert_eq!(ledger.credentials().expect("they are sound").len(), 3);
+            let identity = ledger.history().ledger;
+            let plan = Plan {
+                problem: Problem::Total { n: 8 },
+                method: Method::Rows { rows: 2 },
+                tasks: 21,
+            };
+            let submit = |job| {
+                let (origin, slice, priority, audit) = (origin.clone(), Slice::ALL, 0, None);
+                let job = JobId(job);
+                ledger.apply(&[LedgerCommand::CreateJob {
+                    job,
+                    origin,
+                    plan,
+                    slice,
+                    priority,
+                    audit,
+                }])
+            };
+            submit(5).expect("it has room");
+            submit(6).expect_err("the key is taken");
+            drop(ledger);
+
+            let reopened = CheckedLedger::open_again(&path).expect("it is sound");
+            let (old, new) = reopened.jobs().split_at(4);
+            golden.check(old);
+            assert_eq!(new[0].origin, origin);
+            let ledger = reopened.begin().expect("it opens");
+            assert_eq!(ledger.history().ledger, identity);
+            ledger.close().expect("it can be closed");
+
+            // Its tables are those of a new ledger.
+            let fresh = path.with_file_name("fresh.db");
+            drop(CheckedLedger::open(&fresh).and_then(CheckedLedger::begin).expect("it opens"));
+            assert_eq!(tables(&path), tables(&fresh));
+            assert_eq!(builds(&path), [golden.rows], "no row has lost its build");
+
+            // The copy is what the older program left, and was made once.
+            let copy = path.with_file_name(format!("ledger.db.format-{}", golden.format));
+            let db = Connection::open(&copy).expect("it is there");
+            assert_eq!(version(&db).expect("it is a ledger"), golden.format);
+            drop(db);
+            golden.check(CheckedLedger::open(&copy).expect("it is sound").jobs());
+            let again = path.with_file_name(format!("ledger.db.format-{}-1", golden.format));
+            assert!(!again.exists());
+        }
+    }
+
+    #[test]
+    fn a_ledger_whose_copy_cannot_be_made_is_not_brought_up_to_date() {
+        let [golden, ..] = GOLDEN;
+        let (folder, path) = golden.write();
+        let before = bytes(&path);
         let checked = CheckedLedger::open(&path).expect("it is sound");
-        check(checked.jobs());
-        drop(checked);
-        let evidence = Evidence::open(&path).expect("it is sound");
-        check(evidence.jobs());
-        drop(evidence);
-        assert!(fs::read(&path).expect("it is there") == before, "not a byte has changed");
+        for number in 0..100 {
+            let suffix = if number == 0 { String::new() } else { format!("-{number}") };
+            let taken = format!("ledger.db.format-5{suffix}");
+            fs::write(folder.path().join(taken), "taken").expect("it can be written");
+        }
+        checked.begin().expect_err("there is no name left for the copy");
+        assert!(bytes(&path) == before, "not a byte has changed");
     }
 
     #[test]
-    fn a_ledger_of_format_5_becomes_one_of_this_format_once() {
-        let (_folder, path) = golden();
-        let origin = Origin { owner: "lab".into(), key: Some("nightly".into()) };
-        let ledger = CheckedLedger::open(&path).and_then(CheckedLedger::begin).expect("it opens");
-        assert_eq!(ledger.credentials().expect("they are sound").len(), 3);
-        let plan =
-            Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks: 21 };
-        let (job, slice) = (JobId(5), Slice::ALL);
-        let (priority, audit) = (0, None);
-        let new =
-            LedgerCommand::CreateJob { job, origin: origin.clone(), plan, slice, priority, audit };
-        ledger.apply(&[new]).expect("it has room");
-        let again = LedgerCommand::CreateJob {
-            job: JobId(6),
-            origin: origin.clone(),
-            plan,
-            slice,
-            priority,
-            audit,
-        };
-        ledger.apply(&[again]).expect_err("the key is taken");
-        drop(ledger);
-
-        let reopened = CheckedLedger::open_again(&path).expect("it is sound");
-        let (old, new) = reopened.jobs().split_at(4);
-        check(old);
-        assert_eq!(new[0].origin, origin);
-        let ledger = reopened.begin().expect("it opens");
-        drop(ledger);
-
-        // Its tables are those of a new ledger.
-        let fresh = path.with_file_name("fresh.db");
-        drop(CheckedLedger::open(&fresh).and_then(CheckedLedger::begin).expect("it opens"));
-        assert_eq!(columns(&path), columns(&fresh));
-        assert_eq!(builds(&path), [("0.1.0".to_owned(), ROWS)], "no row has lost its build");
+    fn a_ledger_of_a_newer_format_is_refused_by_name() {
+        let (_folder, path) = GOLDEN[1].write();
+        let db = Connection::open(&path).expect("it is there");
+        db.pragma_update(None, "user_version", FORMAT + 1).expect("it can be written");
+        drop(db);
+        let fault = CheckedLedger::open(&path).expect_err("it is of another version").to_string();
+        let format = format!("format is {}", FORMAT + 1);
+        assert!(fault.contains("newer version") && fault.contains(&format), "{fault}");
     }
 }

@@ -5,10 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use farm::{
-    Distrusted, Held, IntervalSet, JobId, JobState, Known, LedgerAnswer, LedgerCommand, Origin,
-    Plan, RestoredJob, Slice,
+    Held, IntervalSet, JobId, JobState, Known, LedgerAnswer, LedgerCommand, Origin, Plan,
+    RestoredJob, Slice,
 };
 
+use crate::merge::Verdicts;
 use crate::{
     Absorbed, CheckedLedger, Evidence, Ledger, LedgerError, LedgerFault, LedgerLock, MergeFault,
 };
@@ -161,11 +162,13 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part<'_>]) -> Result<Joined, JoinE
     let (job, slice) = (JOB, Slice::ALL);
     let origin = Origin::default();
     write(LedgerCommand::CreateJob { job, origin, plan, slice, priority: 0, audit: None })?;
-    let distrusted = parts.iter().flat_map(|(_, part, _)| part.distrusted().0.iter().cloned());
-    let distrusted = Distrusted(distrusted.collect());
+    let all = parts.iter().map(|(_, part, job)| (part, job.id));
+    let at_ledger = |fault: LedgerFault| fault.at(ledger.path());
+    let verdicts = Verdicts::of(all, JOB).map_err(at_ledger)?;
+    ledger.note_verdicts(&verdicts).map_err(at_ledger)?;
     let mut absorbed = Vec::new();
     for (path, evidence, job) in in_order(parts)? {
-        let part = ledger.in_one_go(|| ledger.absorb(JOB, evidence, job.id, &distrusted));
+        let part = ledger.in_one_go(|| ledger.absorb(JOB, evidence, job.id, &verdicts));
         absorbed.push(part.map_err(|fault| match fault {
             MergeFault::Ledger(fault) => fault.at(Some(path)).into(),
             conflict => JoinError::Conflict { path: (*path).clone(), reason: conflict.to_string() },

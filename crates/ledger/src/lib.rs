@@ -10,21 +10,26 @@
 
 #![forbid(unsafe_code)]
 
+mod backup;
 mod credentials;
 mod entry;
 mod evidence;
 mod fault;
 mod format;
+mod history;
 mod join;
 mod look;
 mod merge;
 mod open;
 mod place;
 mod restore;
+mod scrub;
 mod seal;
 mod store;
+mod wait;
 mod writer;
 
+pub use backup::{Copy, Draft};
 pub use credentials::{Credential, CredentialChange, Role};
 pub use evidence::Evidence;
 pub use fault::{FaultKind, LedgerError, LedgerFault};
@@ -32,6 +37,7 @@ pub use join::{JoinError, Joined, join_ledgers};
 pub use look::{Happening, Incident, Look, SeenRange, Slot};
 pub use merge::{Absorbed, MergeFault};
 pub use open::{CheckedLedger, Ledger, LedgerLock, file_bytes, unix_ms};
+pub use scrub::{Scrub, ScrubReport};
 pub use writer::{LedgerEvent, LedgerHandle, LedgerRequest, spawn};
 
 #[cfg(test)]

@@ -6,10 +6,12 @@
 //!            unaligned     compared    added   unaligned: what is here stays
 //! ```
 
+use std::collections::HashSet;
+
 use farm::rules::{self, Store};
 use farm::{
-    Check, CountedRange, DisputeState, Distrusted, EvidenceRecord, JobId, Range, Row, Tiled,
-    TrustChange,
+    Check, CountedRange, Digest, DisputeState, Distrusted, EvidenceRecord, JobId, Maker, Range,
+    Row, Tiled, TrustChange, unite_trust,
 };
 
 use super::entry::{COLUMNS, read_row, signed, state_number};
@@ -58,6 +60,67 @@ struct Stretch {
     range: Range,
 }
 
+/// What the parts know together about who and what is not believed. No part's silence undoes it.
+#[derive(Debug, Default)]
+pub struct Verdicts {
+    /// Who is not believed.
+    pub distrusted: Distrusted,
+    /// Changes of trust, to be noted once all parts are in.
+    pub(crate) trust: Vec<TrustChange>,
+    /// Counts that were accepted, or claimed, and then contradicted or taken back.
+    pub(crate) withdrawn: HashSet<Said>,
+}
+
+/// What somebody says about a range.
+pub(crate) type Said = (Range, Maker, u128, Digest);
+
+fn said(row: &Row) -> Said {
+    let claim = row.tally.claim();
+    (row.range, row.author.maker.clone(), claim.count, claim.digest)
+}
+
+impl Verdicts {
+    /// What the parts say together, each about one job, which is called `job` here.
+    pub(crate) fn of<'a>(
+        parts: impl IntoIterator<Item = (&'a Evidence, JobId)>,
+        job: JobId,
+    ) -> Result<Verdicts, LedgerFault> {
+        let (mut withdrawn, mut again, mut histories) =
+            (HashSet::new(), HashSet::new(), Vec::new());
+        for (part, theirs) in parts {
+            histories.push(part.trust_changes(job)?);
+            let mut taken = HashSet::new();
+            part.for_each(theirs, |record| {
+                if let EvidenceRecord::Dispute { row, .. } = record {
+                    taken.insert(said(&row));
+                }
+                Ok::<(), LedgerFault>(())
+            })?;
+            if taken.is_empty() {
+                continue;
+            }
+            // What was accepted anew after it was taken back is believed.
+            part.for_each(theirs, |record| {
+                if let EvidenceRecord::Range { counted, .. } = record {
+                    again.extend(taken.take(&said(&counted.row)));
+                }
+                Ok::<(), LedgerFault>(())
+            })?;
+            withdrawn.extend(taken);
+        }
+        withdrawn.retain(|said| !again.contains(said));
+        let trust = unite_trust(histories.iter().map(Vec::as_slice));
+        Ok(Verdicts { distrusted: Distrusted::after(&trust), trust, withdrawn })
+    }
+
+    /// Whether a row that nobody has confirmed is not taken in.
+    fn exclude(&self, counted: &CountedRange) -> bool {
+        let is_unconfirmed = counted.check != Check::Agreed;
+        let is_believed = !self.distrusted.includes(&counted.row.author.maker);
+        is_unconfirmed && !is_believed || self.withdrawn.contains(&said(&counted.row))
+    }
+}
+
 impl Ledger {
     /// Takes in the rows and the evidence of a job of `part`, of the same plan as `job` here. What only
     /// workers say that are not believed is left out.
@@ -66,16 +129,15 @@ impl Ledger {
         job: JobId,
         part: &Evidence,
         theirs: JobId,
-        distrusted: &Distrusted,
+        verdicts: &Verdicts,
     ) -> Result<Absorbed, MergeFault> {
+        let distrusted = &verdicts.distrusted;
         let mut absorbed = Absorbed::default();
         let mut open: Option<Stretch> = None;
         part.for_each(theirs, |record| {
             let by_nobody = |row: &Row| distrusted.includes(&row.author.maker);
             match record {
-                EvidenceRecord::Range { counted, .. }
-                    if counted.check != Check::Agreed && by_nobody(&counted.row) =>
-                {
+                EvidenceRecord::Range { counted, .. } if verdicts.exclude(&counted) => {
                     absorbed.left_out += counted.row.range.len();
                 }
                 EvidenceRecord::Audit { row, .. } if by_nobody(&row) => {
@@ -192,6 +254,12 @@ impl Ledger {
         Ok(())
     }
 
+    /// Notes whom the parts believe together.
+    pub(crate) fn note_verdicts(&self, verdicts: &Verdicts) -> Result<(), LedgerFault> {
+        let store = SqlStore(&self.db);
+        self.in_one_go(|| verdicts.trust.iter().try_for_each(|change| store.note_trust(change)))
+    }
+
     fn add_evidence(&self, job: JobId, record: EvidenceRecord) -> Result<(), LedgerFault> {
         let store = SqlStore(&self.db);
         let key = |range: Range| (signed(job.0), signed(range.start()), signed(range.end()));
@@ -217,14 +285,8 @@ impl Ledger {
                     store.add("disputes", ("noted_at", at_ms), job, &row, own)?;
                 }
             }
-            EvidenceRecord::Trust(change) => {
-                // The range that proved somebody wrong may be of another job there.
-                let proof = change.proof.map(|(_, range)| (job, range));
-                let change = TrustChange { proof, ..change };
-                if !store.trust_changes()?.contains(&change) {
-                    store.note_trust(&change)?;
-                }
-            }
+            // All parts' changes of trust are united.
+            EvidenceRecord::Trust(_) => {}
             // A ledger that was joined is counted on without the parts' policies.
             EvidenceRecord::Policy { .. } | EvidenceRecord::Range { .. } => {}
         }

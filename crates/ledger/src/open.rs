@@ -3,27 +3,25 @@
 //! Everything is read and checked before the first write ([`CheckedLedger`]), so that not a byte changes
 //! in a file that is refused.
 
+use std::cell::Cell;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use farm::{Restored, RestoredJob};
-use rusqlite::Connection;
+use farm::{History, Restored, RestoredJob};
 use rusqlite::config::DbConfig;
+use rusqlite::{Connection, TransactionBehavior};
 
 use super::LedgerFault;
 use super::credentials::{self, Credential, CredentialChange};
 use super::format::{self, FORMAT};
-use super::place::Place;
+use super::history;
+use super::place::{self, Place};
 
-/// "QNSL". SQLite keeps it at the place where the command `file` looks for it.
-const APPLICATION_ID: i32 = 0x514e_534c;
 /// Bound of the numbers of openings. The number is the upper part of every lease's number.
 const MAX_EPOCH: i64 = 1 << 23;
 /// Statements that are kept prepared.
 const PREPARED: usize = 64;
-/// The longest that a ledger waits for those who read it, such as `queens export`, before it is opened for writing.
-const READERS_TIMEOUT: Duration = Duration::from_secs(60);
 /// The first version of SQLite whose WAL cannot lose a commit to a rare race between checkpoints.
 const MIN_SQLITE: i32 = 3_051_003;
 
@@ -32,6 +30,7 @@ const MIN_SQLITE: i32 = 3_051_003;
 pub struct CheckedLedger {
     ledger: Ledger,
     is_new: bool,
+    gives_up: bool,
 }
 
 /// An open ledger. Only this process holds it.
@@ -40,6 +39,10 @@ pub struct Ledger {
     pub(crate) db: Connection,
     /// The content when it was opened.
     restored: Restored,
+    /// Its openings, and its decisions when it was opened; nothing before it is.
+    history: History,
+    /// Transactions with decisions since then.
+    pub(crate) decided: Cell<u64>,
     /// The file; `None` for a ledger in memory.
     pub(crate) place: Option<Place>,
     /// The lock, which lives as long as the ledger.
@@ -104,49 +107,86 @@ impl CheckedLedger {
         // The rules have more queries than are kept prepared by default.
         db.set_prepared_statement_cache_capacity(PREPARED);
         let is_new = is_empty(&db)?;
-        let mut ledger = Ledger { db, restored: Restored::default(), place, lock };
+        let mut ledger = Ledger {
+            db,
+            restored: Restored::default(),
+            history: History::default(),
+            decided: Cell::default(),
+            place,
+            lock,
+        };
         if is_new {
             ledger.check_new()?;
         } else {
             ledger.restored = ledger.check_and_read()?;
         }
-        Ok(CheckedLedger { ledger, is_new })
+        Ok(CheckedLedger { ledger, is_new, gives_up: false })
+    }
+
+    /// Lets the ledger be served although later states of it were served before: what was decided in these, and is not
+    /// in the ledger, is given up.
+    #[must_use]
+    pub fn giving_up_later_states(self) -> CheckedLedger {
+        CheckedLedger { gives_up: true, ..self }
     }
 
     /// Makes the ledger ready for writing, brings an older format up to date, and records this opening in it: all or
-    /// nothing of that.
+    /// nothing of that. A ledger of an older format is copied before.
     ///
     /// # Errors
     ///
     /// [`LedgerFault`], if it cannot be written.
     pub fn begin(self) -> Result<Ledger, LedgerFault> {
-        let CheckedLedger { mut ledger, is_new } = self;
+        let CheckedLedger { mut ledger, is_new, gives_up } = self;
+        ledger.db.busy_handler(Some(super::wait::for_others))?;
         let db = &ledger.db;
-        db.busy_timeout(READERS_TIMEOUT)?;
         db.pragma_update(None, "synchronous", "FULL")?;
         db.pragma_update(None, "foreign_keys", true)?;
         // Before the write-ahead log is named in the file: what is broken off leaves no trace.
-        let transaction = db.unchecked_transaction()?;
+        let transaction = rusqlite::Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
         if is_new {
             transaction.execute_batch(include_str!("schema.sql"))?;
-            transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+            transaction.execute(history::NEW_IDENTITY, [])?;
+            transaction.pragma_update(None, "application_id", format::APPLICATION_ID)?;
             transaction.pragma_update(None, "user_version", FORMAT)?;
             transaction.commit()?;
         } else {
             // Whatever cannot be written shows while nothing is.
-            record_opening(&transaction)?;
+            format::bring_up_to_date(&transaction)?;
+            history::record_opening(&transaction, gives_up)?;
             transaction.rollback()?;
         }
+        if let (Some(older), Some(place)) = (format::older(db)?, &ledger.place) {
+            let copy = place.copy(db, &format!(".format-{older}"))?;
+            tracing::info!(copy = %copy.display(), "copied before it is brought up to date");
+        }
+        let was_closed = history::is_closed(db);
         db.pragma_update(None, "journal_mode", "WAL")?;
         let transaction = db.unchecked_transaction()?;
-        let epoch = record_opening(&transaction)?;
+        format::bring_up_to_date(&transaction)?;
+        let epoch = history::record_opening(&transaction, gives_up)?;
         transaction.commit()?;
         // From now on a copy without the write-ahead log says that it is one.
-        db.pragma(None, "wal_checkpoint", "TRUNCATE", |_| Ok(()))?;
+        let is_told = checkpoint(db)?;
+        if was_closed && !is_told {
+            return Err(LedgerFault::Busy);
+        }
         ledger.place.iter_mut().for_each(Place::begin_writing);
         ledger.restored.epoch = epoch.into();
+        ledger.history = history::read(&ledger.db)?;
         Ok(ledger)
     }
+}
+
+/// Moves everything from the write-ahead log to the ledger's file. Returns whether all of it was: not if somebody still
+/// reads an earlier state.
+fn checkpoint(db: &Connection) -> Result<bool, LedgerFault> {
+    let mut is_whole = true;
+    db.pragma(None, "wal_checkpoint", "TRUNCATE", |row| {
+        is_whole = row.get::<_, i64>(0)? == 0;
+        Ok(())
+    })?;
+    Ok(is_whole)
 }
 
 impl Ledger {
@@ -164,11 +204,21 @@ impl Ledger {
     pub fn close(self) -> Result<Option<LedgerLock>, LedgerFault> {
         self.look()?;
         let Ledger { db, lock, .. } = self;
-        db.pragma(None, "wal_checkpoint", "TRUNCATE", |_| Ok(()))?;
+        // A process that only looks at a ledger of an older format closes it as it is.
+        if format::older(&db)?.is_none() && !db.is_readonly(rusqlite::MAIN_DB)? {
+            history::note_closing(&db)?;
+        }
+        checkpoint(&db)?;
         // If a reader still has it open, the ledger stays in two files, which together are complete.
         let _ = db.pragma_update(None, "journal_mode", "DELETE");
         db.close().map_err(|(_, error)| error)?;
         Ok(lock)
+    }
+
+    /// What it has been through: its openings, this one included, and its decisions.
+    pub fn history(&self) -> History {
+        let decisions = self.history.decisions + self.decided.get();
+        History { decisions, ..self.history.clone() }
     }
 
     /// Who may use the coordinator.
@@ -182,7 +232,7 @@ impl Ledger {
     ///
     /// [`LedgerFault`], if it cannot be written.
     pub fn change_credential(&self, change: &CredentialChange) -> Result<(), LedgerFault> {
-        credentials::change(&self.db, change)
+        self.deciding(true, || credentials::change(&self.db, change))
     }
 
     /// The content when it was opened.
@@ -210,11 +260,7 @@ impl Ledger {
     /// Reads the content. Refuses files that are not ledgers, and ledgers that are not sound.
     fn check_and_read(&self) -> Result<Restored, LedgerFault> {
         let content = |text: String| Err(LedgerFault::Content(text));
-        let application: i32 =
-            self.db.pragma_query_value(None, "application_id", |row| row.get(0))?;
-        if application != APPLICATION_ID {
-            return content("it is a database, but not a ledger".into());
-        }
+        format::check_application(&self.db)?;
         format::show(&self.db)?;
         let verdict: String = self.db.pragma_query_value(None, "quick_check", |row| row.get(0))?;
         if verdict != "ok" {
@@ -238,9 +284,7 @@ impl Ledger {
 ///
 /// The system's, if there is no such file.
 pub fn file_bytes(path: &Path) -> std::io::Result<u64> {
-    let mut journal = path.as_os_str().to_owned();
-    journal.push("-wal");
-    let journal = std::fs::metadata(journal).map_or(0, |file| file.len());
+    let journal = std::fs::metadata(place::log(path)).map_or(0, |file| file.len());
     Ok(std::fs::metadata(path)?.len() + journal)
 }
 
@@ -289,16 +333,6 @@ impl LedgerLock {
         }
         Err(LedgerFault::Held)
     }
-}
-
-/// Brings the tables up to date and notes that the ledger is opened. Returns the number of the opening.
-fn record_opening(db: &Connection) -> Result<u32, LedgerFault> {
-    format::bring_up_to_date(db)?;
-    Ok(db.query_row(
-        "INSERT INTO openings SELECT coalesce(max(epoch), 0) + 1, ?1, ?2 FROM openings RETURNING epoch",
-        (unix_ms(), env!("CARGO_PKG_VERSION")),
-        |row| row.get(0),
-    )?)
 }
 
 fn is_empty(db: &Connection) -> Result<bool, rusqlite::Error> {

@@ -12,9 +12,9 @@ use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OpenFlags};
 
-use super::LedgerFault;
+use super::{LedgerFault, history};
 
 /// The first format whose ledgers say that they were closed.
 const SAYS_CLOSED: u32 = 6;
@@ -75,7 +75,7 @@ impl Place {
         }
         let format = u32::from_be_bytes([header[60], header[61], header[62], header[63]]);
         let is_open = names_log && format >= SAYS_CLOSED;
-        if is_open && !log(path).exists() {
+        if is_open && !log(path).exists() && !says_closed(path) {
             return Err(LedgerFault::Place(format!(
                 "it was not closed by its coordinator, and its latest rows, which are in {log}, are missing: \
                  put that file beside it too. Nothing is missing if its coordinator was killed while it started \
@@ -84,6 +84,11 @@ impl Place {
             )));
         }
         Ok(())
+    }
+
+    /// Writes all that the open ledger holds to a new file beside its name, which that and `suffix` name.
+    pub(crate) fn copy(&self, db: &Connection, suffix: &str) -> Result<PathBuf, LedgerFault> {
+        write_to(db, &self.path, suffix)
     }
 
     /// Makes the file, readable by its owner only, if there is none.
@@ -156,7 +161,10 @@ fn write_to(db: &Connection, path: &Path, suffix: &str) -> Result<PathBuf, Ledge
     let written =
         name.map_err(LedgerFault::from).and_then(|name| Ok(db.execute("VACUUM INTO ?", [name])?));
     match written {
-        Ok(_) => Ok(path),
+        Ok(_) => {
+            File::open(&path)?.sync_all()?;
+            Ok(path)
+        }
         Err(fault) => {
             // Half of it must not look like all of it.
             let _ = std::fs::remove_file(&path);
@@ -165,19 +173,39 @@ fn write_to(db: &Connection, path: &Path, suffix: &str) -> Result<PathBuf, Ledge
     }
 }
 
+/// Whether a file that names a write-ahead log, and lacks it, is a whole ledger all the same: its coordinator was killed
+/// while it started or closed it.
+fn says_closed(path: &Path) -> bool {
+    // SQLite looks for no log of a file that cannot change.
+    let name = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    let db = Connection::open_with_flags(format!("file:{name}?immutable=1"), flags);
+    db.is_ok_and(|db| history::is_closed(&db))
+}
+
 /// Where SQLite keeps the latest rows.
-fn log(path: &Path) -> PathBuf {
+pub(crate) fn log(path: &Path) -> PathBuf {
     with_suffix(path, "-wal")
 }
 
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
 }
 
+/// Waits until the names in the folder of `path` are on disk.
+pub(crate) fn sync_folder_of(path: &Path) -> std::io::Result<()> {
+    // Other systems cannot open a folder.
+    if cfg!(unix) {
+        let folder = path.parent().filter(|folder| *folder != Path::new(""));
+        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
+    }
+    Ok(())
+}
+
 /// A file for its owner only.
-fn private() -> OpenOptions {
+pub(crate) fn private() -> OpenOptions {
     let mut options = File::options();
     options.write(true);
     #[cfg(unix)]
@@ -336,6 +364,42 @@ mod tests {
         let alone = folder.path().join("alone.db");
         fs::copy(&path, &alone).expect("it can be copied");
         open(&alone).expect("it is whole");
+    }
+
+    /// A ledger is several files while it is closed, and its process may be killed between any two of them.
+    #[test]
+    fn a_ledger_that_was_killed_while_it_was_closed_or_started_is_whole() {
+        let (_folder, path) = scratch();
+        let ledger = ledger_in(&path);
+        history::note_closing(&ledger.db).expect("it is written");
+        ledger.db.pragma(None, "wal_checkpoint", "TRUNCATE", |_| Ok(())).expect("it is written");
+        drop(ledger);
+        fs::remove_file(log(&path)).expect("it is there");
+
+        let ledger = open(&path).expect("it is whole");
+        assert_eq!(read(&ledger)[0].id, farm::JobId(1));
+        drop(ledger);
+        fs::remove_file(log(&path)).expect("it is there");
+        let fault = open(&path).expect_err("it was in use again").to_string();
+        assert!(fault.contains("are missing"), "{fault}");
+    }
+
+    #[test]
+    fn a_writer_waits_for_a_program_that_has_locked_the_ledger() {
+        let (_folder, path) = scratch();
+        let ledger = ledger_in(&path);
+        let other = Connection::open(&path).expect("it is there");
+        other.execute_batch("BEGIN IMMEDIATE").expect("nobody else has locked it");
+        let unlock = std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            other.execute_batch("COMMIT").expect("it is locked");
+        });
+        let begun = std::time::Instant::now();
+        let pause =
+            farm::LedgerCommand::SetState { job: farm::JobId(1), state: farm::JobState::Paused };
+        ledger.apply(&[pause]).expect("it waits");
+        assert!(begun.elapsed().as_millis() >= 200, "it was locked");
+        unlock.join().expect("it does not panic");
     }
 
     #[test]

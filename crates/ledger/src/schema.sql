@@ -1,11 +1,21 @@
 -- Times are Unix milliseconds, for people only. Counts and totals are decimal text: SQLite's
 -- integers end at 2^63.
 
+-- Which ledger this is. There is one row, which copies of the ledger share.
+CREATE TABLE identity (
+    ledger    TEXT NOT NULL,         -- 32 random hexadecimal digits
+    decisions INTEGER NOT NULL,      -- transactions that changed more than counts
+    is_closed INTEGER NOT NULL       -- whether nothing of it is in FILE-wal
+) STRICT;
+
 -- How often and by what this ledger was opened; the newest epoch is part of every lease number.
 CREATE TABLE openings (
     epoch     INTEGER PRIMARY KEY,
     opened_at INTEGER NOT NULL,
-    build     TEXT NOT NULL
+    build     TEXT NOT NULL,
+    nonce     INTEGER NOT NULL DEFAULT 0, -- random: tells it from an opening of the same number of a copy
+    decisions INTEGER NOT NULL DEFAULT 0, -- that the ledger had seen before
+    gives_up  INTEGER NOT NULL DEFAULT 0  -- whether later states that were served before are given up
 ) STRICT;
 
 CREATE TABLE jobs (

@@ -12,6 +12,7 @@ use farm::{
 };
 use tempfile::TempDir;
 
+use super::merge::Verdicts;
 use super::store::SqlStore;
 use super::{
     CheckedLedger, Evidence, Happening, Ledger, LedgerEvent, LedgerFault, LedgerRequest, Look,
@@ -182,7 +183,8 @@ fn what_only_those_confirmed_that_are_not_believed_is_joined_as_unconfirmed_or_l
     let distrusted = Distrusted(parties.into_iter().collect());
     let part = Evidence::open(&path).expect("it is sound");
     let joined = ledger_with(&[]);
-    let absorbed = joined.absorb(JOB, &part, JOB, &distrusted).expect("nothing conflicts");
+    let verdicts = Verdicts { distrusted, ..Verdicts::default() };
+    let absorbed = joined.absorb(JOB, &part, JOB, &verdicts).expect("nothing conflicts");
 
     assert_eq!((absorbed.added, absorbed.left_out), (90, 10));
     let [job] = read(&joined);
@@ -462,6 +464,7 @@ impl Pair {
             memory_kills: 0,
             credit: 1000,
             holding: Vec::new(),
+            mark: None,
         };
         self.step(Event::Joined { session, owner: OWNER.into(), hello });
         self.loan_of(worker)
@@ -570,11 +573,11 @@ fn new_job() -> LedgerCommand {
     LedgerCommand::CreateJob { job: JOB, origin, plan, slice, priority: 3, audit: None }
 }
 
-fn state(state: JobState) -> LedgerCommand {
+pub(crate) fn state(state: JobState) -> LedgerCommand {
     LedgerCommand::SetState { job: JOB, state }
 }
 
-fn range(start: u64, end: u64, count: u64) -> LedgerCommand {
+pub(crate) fn range(start: u64, end: u64, count: u64) -> LedgerCommand {
     range_by(start, end, count, "worker")
 }
 

@@ -4,10 +4,11 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use farm::{LedgerAnswer, LedgerCommand, Ticket, rules};
+use rusqlite::{Transaction, TransactionBehavior};
 use tokio::sync::{mpsc, oneshot};
 
 use super::store::SqlStore;
-use super::{CredentialChange, Ledger, LedgerFault, credentials};
+use super::{CredentialChange, Ledger, LedgerFault, credentials, history};
 
 /// Commands that may wait for the disk; beyond that the farm waits.
 const QUEUE: usize = 65_536;
@@ -25,6 +26,24 @@ pub enum LedgerRequest {
     Look,
 }
 
+impl LedgerRequest {
+    fn writes(&self) -> bool {
+        match self {
+            LedgerRequest::Farm(_, command) => !command.is_look_up(),
+            LedgerRequest::Credential(..) => true,
+            LedgerRequest::Look => false,
+        }
+    }
+
+    fn decides(&self) -> bool {
+        match self {
+            LedgerRequest::Farm(_, command) => command.decides(),
+            LedgerRequest::Credential(..) => true,
+            LedgerRequest::Look => false,
+        }
+    }
+}
+
 /// What the ledger answers to the farm, in the order in which it was asked.
 #[derive(Debug)]
 pub enum LedgerEvent {
@@ -32,6 +51,8 @@ pub enum LedgerEvent {
     Committed {
         /// Number of requests in the transaction.
         requests: usize,
+        /// Whether it changed more than counts: see [`farm::History`].
+        decided: bool,
         /// How long it took, from the first look at its rows until the disk had it.
         took: Duration,
     },
@@ -68,10 +89,11 @@ pub fn spawn(ledger: Ledger) -> LedgerHandle {
                     return;
                 }
             };
-            let writes = |request: &&LedgerRequest| !matches!(request, LedgerRequest::Look);
-            let (requests, took) = (batch.iter().filter(writes).count(), began.elapsed());
+            let asks = |request: &&LedgerRequest| !matches!(request, LedgerRequest::Look);
+            let (requests, took) = (batch.iter().filter(asks).count(), began.elapsed());
             if requests > 0 {
-                let _ = answers.send(LedgerEvent::Committed { requests, took });
+                let decided = batch.iter().any(LedgerRequest::decides);
+                let _ = answers.send(LedgerEvent::Committed { requests, decided, took });
             }
             batch.drain(..).zip(done).for_each(|(request, answer)| match request {
                 LedgerRequest::Farm(ticket, _) => {
@@ -111,7 +133,11 @@ impl Ledger {
             LedgerRequest::Look => Ok(LedgerAnswer::Written),
         };
         self.look()?;
-        self.in_one_go(|| batch.iter().map(&mut serve).collect())
+        let mut all = || batch.iter().map(&mut serve).collect();
+        if !batch.iter().any(LedgerRequest::writes) {
+            return all();
+        }
+        self.deciding(batch.iter().any(LedgerRequest::decides), all)
     }
 
     /// Executes `commands` in order in one transaction. Nothing of it is there if it fails.
@@ -119,7 +145,8 @@ impl Ledger {
         let mut store = SqlStore(&self.db);
         let mut execute = |command| rules::execute(&mut store, command);
         self.look()?;
-        self.in_one_go(|| commands.iter().map(&mut execute).collect())
+        let decides = commands.iter().any(LedgerCommand::decides);
+        self.deciding(decides, || commands.iter().map(&mut execute).collect())
     }
 
     /// Whether its file is still there.
@@ -127,12 +154,30 @@ impl Ledger {
         self.place.as_ref().map_or(Ok(()), |place| place.look(&self.db))
     }
 
-    /// Does several things in one transaction.
+    /// Does several things in one transaction, which changes more than counts if it `decides`.
+    pub(crate) fn deciding<T>(
+        &self,
+        decides: bool,
+        what: impl FnOnce() -> Result<T, LedgerFault>,
+    ) -> Result<T, LedgerFault> {
+        let done = self.in_one_go(|| {
+            if decides {
+                history::note_decision(&self.db)?;
+            }
+            what()
+        })?;
+        self.decided.set(self.decided.get() + u64::from(decides));
+        Ok(done)
+    }
+
+    /// Does several things in one transaction. If another program has locked the ledger, it waits.
     pub fn in_one_go<T, E: From<rusqlite::Error>>(
         &self,
         what: impl FnOnce() -> Result<T, E>,
     ) -> Result<T, E> {
-        let transaction = self.db.unchecked_transaction()?;
+        let db = &self.db;
+        // One that begins by reading could not wait any more when it comes to write.
+        let transaction = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
         let result = what()?;
         transaction.commit()?;
         Ok(result)

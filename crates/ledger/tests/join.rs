@@ -3,11 +3,99 @@
 use std::path::{Path, PathBuf};
 
 use farm::{
-    Author, JobId, KernelName, LeaseId, LedgerCommand, LoanKind, LoanProof, Maker, Method, Origin,
-    Plan, Problem, Range, Report, Slice, Tally,
+    Author, Distrusted, JobId, KernelName, LeaseId, LedgerCommand, LoanKind, LoanProof, Maker,
+    Method, Origin, Party, Plan, Problem, Range, Report, Slice, Tally,
 };
-use ledger::{CheckedLedger, join_ledgers};
+use ledger::{CheckedLedger, Evidence, JoinError, join_ledgers};
 use proptest::prelude::*;
+
+/// What happens to a ledger of six ranges, of which a liar has counted the first one.
+#[derive(Clone, Copy, Debug)]
+enum Happening {
+    /// Somebody else counts a range, if it is free.
+    Counts(u64, char),
+    /// Two others prove the liar wrong, if its count is still there.
+    Settles,
+    /// Somebody decides whom to believe.
+    Distrusts(char),
+    Trusts(char),
+}
+
+const LIAR: char = 'l';
+
+fn happening() -> impl Strategy<Value = Happening> {
+    let somebody = || prop::sample::select(vec!['a', 'b', LIAR]);
+    prop_oneof![
+        3 => (1..6_u64, prop::sample::select(vec!['a', 'b'])).prop_map(|(range, who)| Happening::Counts(range, who)),
+        1 => prop::sample::select(vec!['a', 'b']).prop_map(|who| Happening::Counts(0, who)),
+        2 => Just(Happening::Settles),
+        2 => somebody().prop_map(Happening::Distrusts),
+        2 => somebody().prop_map(Happening::Trusts),
+    ]
+}
+
+fn party(who: char) -> Party {
+    Party { owner: who.into(), machine: None }
+}
+
+/// The ledger of a farm to which all of this has happened. Returns whether it was said there that the liar is one.
+fn write_farm(path: &Path, happenings: &[Happening]) -> bool {
+    let ledger = CheckedLedger::open(path).and_then(CheckedLedger::begin).expect("it opens");
+    let range = |number: u64| Range::new(number * 10, number * 10 + 10).expect("it has ten tasks");
+    let author = |who: char| {
+        let maker = Maker { owner: who.into(), machine: "machine".into() };
+        Author { maker, worker: "worker".into(), build: "1.2.3".into() }
+    };
+    let accept = |number, who| LedgerCommand::Accept {
+        report: report(range(number)),
+        author: author(who),
+        audit: false,
+    };
+    let (plan, slice, origin) = (plan(), Slice::ALL, Origin::default());
+    let create =
+        LedgerCommand::CreateJob { job: JOB, origin, plan, slice, priority: 0, audit: None };
+    let lie = LedgerCommand::Accept { report: lie(range(0)), author: author(LIAR), audit: false };
+    ledger.apply(&[create, lie]).expect("it is new");
+    let (mut is_there, mut is_known) = (true, false);
+    let wrong = vec![party(LIAR)];
+    for &happening in happenings {
+        let reason = String::new();
+        let commands = match happening {
+            Happening::Counts(number, who) => vec![accept(number, who)],
+            Happening::Settles if !is_there => continue,
+            Happening::Settles => vec![
+                LedgerCommand::Dispute { report: report(range(0)), author: author('a') },
+                LedgerCommand::Settle {
+                    report: report(range(0)),
+                    author: author('b'),
+                    wrong: wrong.clone(),
+                },
+            ],
+            Happening::Distrusts(who) => {
+                vec![LedgerCommand::Distrust { party: party(who), reason }]
+            }
+            Happening::Trusts(who) => vec![LedgerCommand::Trust { party: party(who), reason }],
+        };
+        // A range that is not free is refused.
+        if ledger.apply(&commands).is_ok()
+            && matches!(happening, Happening::Settles | Happening::Distrusts(LIAR))
+        {
+            (is_there, is_known) = (false, true);
+        }
+    }
+    ledger.close().expect("it can be closed");
+    is_known
+}
+
+fn lie(range: Range) -> Report {
+    let lie = Tally::EMPTY.with(plan().fingerprint(), range.start(), 1_000);
+    Report { tally: lie.expect("it is one count"), ..report(range) }
+}
+
+/// Whom a ledger does not believe.
+fn distrusted(path: &Path) -> Distrusted {
+    Evidence::open(path).expect("it is sound").distrusted().clone()
+}
 
 const JOB: JobId = JobId(1);
 const TASKS: u64 = 60;
@@ -116,5 +204,57 @@ proptest! {
         let left: u64 = straight.iter().map(|range| range.len()).sum();
         prop_assert!(TASKS - left >= most, "the fullest part is all there");
         prop_assert!(!is_one_complete || left == 0);
+    }
+
+    /// Copies of a farm's ledger that went on apart, as after a restore that should not have been.
+    #[test]
+    fn no_copy_undoes_what_another_has_settled_or_decided(
+        before in prop::collection::vec(happening(), 0..6),
+        after in prop::collection::vec(prop::collection::vec(happening(), 0..6), 2..4),
+        order in prop::collection::vec(any::<prop::sample::Index>(), 4),
+    ) {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let path = |name: &str| folder.path().join(name);
+        let paths: Vec<PathBuf> = (0..after.len()).map(|part| path(&format!("{part}.db"))).collect();
+        let mut is_known = false;
+        for (after, path) in after.iter().zip(&paths) {
+            is_known |= write_farm(path, &[before.as_slice(), after].concat());
+        }
+        let mut shuffled = paths.clone();
+        for (place, other) in order.iter().enumerate().take(paths.len()) {
+            shuffled.swap(place, other.index(paths.len()));
+        }
+        // In one go, in another order, and one after the other.
+        let (straight, other, steps) = (path("straight.db"), path("other.db"), path("steps.db"));
+        let joined = join_ledgers(&paths, &straight);
+        // What lost its second count waits for another one first.
+        prop_assume!(!matches!(joined, Err(JoinError::Unsettled { .. })));
+        let joined = joined.expect("nothing conflicts");
+        join_ledgers(&shuffled, &other).expect("nothing conflicts");
+        std::fs::copy(&shuffled[0], &steps).expect("it is closed");
+        for path in &shuffled[1..] {
+            join_ledgers(std::slice::from_ref(path), &steps).expect("nothing conflicts");
+        }
+
+        let believed_by_none = distrusted(&straight);
+        prop_assert_eq!(&distrusted(&other), &believed_by_none);
+        prop_assert_eq!(&distrusted(&steps), &believed_by_none);
+        for who in ['a', 'b', LIAR].map(party) {
+            let everywhere = paths.iter().all(|path| distrusted(path).0.contains(&who));
+            prop_assert!(!everywhere || believed_by_none.0.contains(&who), "{:?}", who);
+        }
+        let right: u64 = (0..TASKS)
+            .filter(|&task| !joined.missing.intersects(Range::new(task, task + 1).expect("a task")))
+            .map(|task| task % 7)
+            .sum();
+        let lies = if is_known { 0 } else { 1_000 - (0..10).map(|task| task % 7).sum::<u64>() };
+        for path in [&straight, &other, &steps] {
+            let evidence = Evidence::open(path).expect("it is sound");
+            let job = &evidence.jobs()[0];
+            if path == &straight {
+                prop_assert_eq!(job.total, u128::from(right + lies));
+            }
+            prop_assert!(!is_known || job.total < 1_000, "the lie is back");
+        }
     }
 }

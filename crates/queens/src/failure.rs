@@ -113,6 +113,26 @@ pub enum Failure {
         /// The file.
         path: PathBuf,
     },
+    /// Another program reads the ledger, or has locked it.
+    #[error(
+        "the ledger {} was read or locked by another program for a minute; end that one (a copy or an export that is \
+         being made, or `sqlite3`), then start again: everything accepted so far is safe", path.display()
+    )]
+    LedgerBusy {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A later state of the ledger was served before.
+    #[error(
+        "the ledger {} is an older copy: {reason}; serve the latest one, or, if it is lost, give up what was decided \
+         in it with --accept-older-copy", path.display()
+    )]
+    LedgerOlder {
+        /// The file.
+        path: PathBuf,
+        /// What shows it.
+        reason: String,
+    },
     /// The ledger holds another job.
     #[error(
         "the ledger {} holds {holds}, not {wanted}; use another file with --ledger, or ask for \
@@ -136,6 +156,15 @@ pub enum Failure {
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
+    },
+    /// The ledger of a coordinator is damaged.
+    #[error(
+        "the ledger of the coordinator at {url} is damaged, and its log says where; keep its latest sound copy, and see \
+         `queens scrub`"
+    )]
+    LedgerDamagedThere {
+        /// The address of the coordinator.
+        url: String,
     },
     /// The file does not begin like a ledger.
     #[error(
@@ -360,9 +389,11 @@ impl Failure {
             | Failure::CertificateFile { .. }
             | Failure::NoRoots
             | Failure::Impostor { .. } => 6,
-            Failure::LedgerHeld { .. } => 7,
+            Failure::LedgerHeld { .. } | Failure::LedgerBusy { .. } => 7,
             Failure::LedgerOfAnotherPlan { .. } => 8,
-            Failure::LedgerCorrupt { .. } | Failure::NoLedger { .. } => 9,
+            Failure::LedgerCorrupt { .. }
+            | Failure::LedgerDamagedThere { .. }
+            | Failure::NoLedger { .. } => 9,
             Failure::LedgerOpen { .. }
             | Failure::LedgerWrite { .. }
             | Failure::LedgerGone { .. }
@@ -380,6 +411,7 @@ impl Failure {
             Failure::Undecided { .. } => 15,
             Failure::Bundle { .. } => 16,
             Failure::JobHeld { .. } | Failure::TotalHeld { .. } => 17,
+            Failure::LedgerOlder { .. } => 18,
             Failure::Coordinator { .. } | Failure::Internal(_) => 70,
             // EX_TEMPFAIL of sysexits.h: schedulers can be told to start such a task again.
             Failure::Stopped(_) => 75,
@@ -426,6 +458,8 @@ impl From<LedgerError> for Failure {
         }
         match fault.kind() {
             FaultKind::Held => Failure::LedgerHeld { path },
+            FaultKind::Busy => Failure::LedgerBusy { path },
+            FaultKind::Older => Failure::LedgerOlder { path, reason },
             FaultKind::Damaged => Failure::LedgerCorrupt { path, reason },
             FaultKind::NoLedger => Failure::NoLedger { path },
             FaultKind::Version => Failure::LedgerVersion { path, reason },

@@ -9,6 +9,8 @@ mod access;
 mod allowance;
 #[path = "cli/attackers.rs"]
 mod attackers;
+#[path = "cli/backups.rs"]
+mod backups;
 #[path = "cli/compare.rs"]
 mod compare;
 #[path = "cli/disk.rs"]
@@ -39,6 +41,8 @@ mod local_methods;
 mod memory;
 #[path = "cli/metrics.rs"]
 mod metrics;
+#[path = "cli/older_copies.rs"]
+mod older_copies;
 #[path = "cli/output.rs"]
 mod output;
 #[path = "cli/owners.rs"]

@@ -88,6 +88,7 @@ impl From<farm::Hello> for v1::Hello {
             holding: hello.holding.into_iter().map(Into::into).collect(),
             build: hello.build,
             backend: hello.backend,
+            mark: hello.mark,
         }
     }
 }
@@ -136,6 +137,7 @@ impl From<WorkerOrder> for v1::WorkResponse {
             WorkerOrder::Tasks(block) => Message::Tasks(block.into()),
             WorkerOrder::Ack(ack) => Message::Ack(ack.into()),
             WorkerOrder::Revoke(lease) => Message::Revoke(v1::Revoke { lease: lease.0 }),
+            WorkerOrder::Mark(mark) => Message::Mark(v1::Mark { mark }),
         };
         v1::WorkResponse { message: Some(message) }
     }

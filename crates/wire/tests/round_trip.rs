@@ -125,6 +125,7 @@ fn the_largest_messages_fit_the_limit() {
         memory_kills: u64::MAX,
         credit: u64::MAX,
         holding: vec![holding; Hello::MAX_HOLDINGS],
+        mark: Some(vec![0xff; Hello::MAX_MARK]),
     });
     let tasks = MAX_TASKS_PER_MESSAGE;
     let masks = || vec![u32::MAX; tasks];
@@ -159,6 +160,14 @@ fn numbers_that_no_ledger_can_hold_are_refused() {
         let error = Report::try_from(report).expect_err("it is too large");
         assert!(error.to_string().contains("out of bounds"), "{error}");
     }
+}
+
+#[test]
+fn a_mark_that_is_too_long_is_refused() {
+    let mark = |len| v1::work_response::Message::Mark(v1::Mark { mark: vec![0; len] });
+    let read = |len| WorkerOrder::try_from(v1::WorkResponse { message: Some(mark(len)) });
+    read(Hello::MAX_MARK).expect("it is short enough");
+    read(Hello::MAX_MARK + 1).expect_err("it is too long");
 }
 
 /// What a worker calls itself goes into logs, tables and ledgers.
@@ -259,8 +268,13 @@ fn hello() -> impl Strategy<Value = Hello> {
     let names = ("[!-~]{1,128}", "[!-~]{1,128}", "[!-~]{0,128}", "[!-~]{0,128}");
     let memory = (any::<u64>(), any::<u64>());
     let numbers = (any::<u64>(), 1..=4096u32, memory, any::<u64>());
-    (names, numbers, vec(holding(), 0..5)).prop_map(
-        |((worker, machine, build, backend), (instance, threads, memory, credit), holding)| Hello {
+    (names, numbers, vec(holding(), 0..5), prop::option::of(mark())).prop_map(
+        |(
+            (worker, machine, build, backend),
+            (instance, threads, memory, credit),
+            holding,
+            mark,
+        )| Hello {
             worker,
             machine,
             build,
@@ -271,8 +285,13 @@ fn hello() -> impl Strategy<Value = Hello> {
             memory_kills: memory.1,
             credit,
             holding,
+            mark,
         },
     )
+}
+
+fn mark() -> impl Strategy<Value = Vec<u8>> {
+    vec(any::<u8>(), 0..=Hello::MAX_MARK)
 }
 
 fn holding() -> impl Strategy<Value = Holding> {
@@ -338,6 +357,7 @@ fn order() -> impl Strategy<Value = WorkerOrder> {
             verdict,
         })),
         any::<u64>().prop_map(|lease| WorkerOrder::Revoke(LeaseId(lease))),
+        mark().prop_map(WorkerOrder::Mark),
     ]
 }
 

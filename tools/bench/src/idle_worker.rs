@@ -84,7 +84,7 @@ pub(crate) async fn idle(
                 booked.tasks.fetch_add(ack.range.len(), Ordering::Relaxed);
             }
             WorkerOrder::Revoke(lease) => agent.revoked(lease),
-            WorkerOrder::Welcome => {}
+            WorkerOrder::Welcome | WorkerOrder::Mark(_) => {}
         }
         say(&mut agent, now, &link.messages).await;
     }

@@ -60,6 +60,8 @@ pub const READERS: &[Reader] = &[
     reader!(SetPriorityRequest),
     reader!(SetPriorityResponse),
     reader!(CreateTokenRequest),
+    reader!(BackupRequest),
+    reader!(BackupResponse),
     reader!(CreateTokenResponse),
     reader!(ListTokensRequest),
     reader!(ListTokensResponse),

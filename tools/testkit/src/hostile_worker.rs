@@ -145,6 +145,7 @@ fn hello() -> Hello {
         memory_kills,
         credit,
         holding,
+        mark: None,
     }
 }
 

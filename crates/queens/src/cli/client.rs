@@ -88,8 +88,10 @@ impl Client {
         mut plan: Option<Plan>,
         mut see: impl FnMut(&JobView) -> Result<(), Failure>,
     ) -> Result<JobView, Failure> {
+        let mut mark = Vec::new();
         loop {
-            let mut stream = match self.jobs.watch(v1::WatchRequest { job: job.0 }).await {
+            let request = v1::WatchRequest { job: job.0, mark: mark.clone() };
+            let mut stream = match self.jobs.watch(request).await {
                 Ok(stream) => stream.into_inner(),
                 Err(status) if plan.is_some() && self.is_passing(&status) => {
                     self.connect_again().await?;
@@ -100,6 +102,7 @@ impl Client {
             loop {
                 match stream.message().await {
                     Ok(Some(answer)) => {
+                        mark = answer.mark;
                         let view = self.view(answer.job)?;
                         if *plan.get_or_insert(view.plan) != view.plan {
                             return Err(Failure::NoSuchJob(format!(

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use ledger::{CheckedLedger, Ledger};
 use service::KeyFolder;
 use service::coordinator::{
-    Access, Credentials, Hub, Limits, Listener, Phase, loan_key, secure, serve,
+    Access, Credentials, Hub, Limits, Listener, Phase, loan_key, scrub, secure, serve,
 };
 
 /// How long streams may take to end once the ledger is closed.
@@ -37,6 +37,10 @@ pub(super) struct CoordinatorArgs {
     /// The file that keeps jobs and counts
     #[arg(long, value_name = "FILE", default_value = "queens.db", env = "QUEENS_LEDGER")]
     ledger: PathBuf,
+    /// Serve the ledger although workers or clients have seen a later state of it, which is lost: what was decided in that
+    /// one, such as whom to believe and which tokens are revoked, is given up. What was counted is counted again
+    #[arg(long, env = "QUEENS_ACCEPT_OLDER_COPY")]
+    accept_older_copy: bool,
     /// How long a worker is to be busy with one lease, milliseconds
     #[arg(long, value_name = "MS", default_value_t = 10_000, env = "QUEENS_LEASE_MS",
           value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
@@ -58,6 +62,10 @@ pub(super) struct CoordinatorArgs {
     #[arg(long, value_name = "JOBS", default_value_t = 250, env = "QUEENS_MAX_JOBS_PER_OWNER",
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_jobs_per_owner: u32,
+    /// How often all of the ledger is read again, slowly, to see whether the disk has damaged it
+    #[arg(long, value_name = "DURATION", default_value = "1d", env = "QUEENS_SCRUB_EVERY",
+          value_parser = humantime::parse_duration)]
+    scrub_every: Duration,
     #[command(flatten)]
     door: DoorArgs,
 }
@@ -94,7 +102,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     };
     systemd::tell(&[NotifyState::Status("reading the ledger")]);
     let ledger = tokio::select! {
-        ledger = read_ledger(args.ledger.clone()) => ledger?,
+        ledger = read_ledger(args.ledger.clone(), args.accept_older_copy) => ledger?,
         () = &mut asked => return Ok(()),
     };
     signs.write_join_strings(&keys, &ledger, &bound)?;
@@ -110,6 +118,9 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     let known = ledger.credentials().map_err(|fault| fault.at(Some(&args.ledger)))?;
     let (hub, handle) = Hub::new(config, loan_key(&keys)?, ledger);
     let mut hub = tokio::spawn(hub.run());
+    let (stop_scrub, scrub_stops) = watch::channel(false);
+    let found = handle.scrubbed().clone();
+    let scrubbing = tokio::spawn(scrub(args.ledger.clone(), args.scrub_every, found, scrub_stops));
     let has_tls = shown.is_some();
     shown.into_iter().for_each(|tls| handle.show_certificate(tls));
     phase.send_replace(Phase::Serving(Credentials::new(&access, known), handle.clone()));
@@ -132,6 +143,9 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     if let Some(file) = address_file {
         file.remove();
     }
+    // Whoever reads the ledger while it is closed keeps it from becoming one file.
+    stop_scrub.send_replace(true);
+    scrubbing.await.map_err(anyhow::Error::from)?;
     handle.stop().await;
     hub.await.map_err(anyhow::Error::from)??;
     phase.send_replace(Phase::Stopped);
@@ -151,10 +165,16 @@ fn check_folder(ledger: &Path) -> Result<(), Failure> {
     }
 }
 
-async fn read_ledger(path: PathBuf) -> Result<Ledger, Failure> {
+async fn read_ledger(path: PathBuf, accept_older_copy: bool) -> Result<Ledger, Failure> {
     let reading = tokio::task::spawn_blocking(move || {
-        let ledger = CheckedLedger::open(&path).and_then(CheckedLedger::begin);
-        ledger.map_err(|fault| fault.at(Some(&path)))
+        let read = |path| {
+            let ledger = CheckedLedger::open(path)?;
+            match accept_older_copy {
+                true => ledger.giving_up_later_states().begin(),
+                false => ledger.begin(),
+            }
+        };
+        read(&path).map_err(|fault| fault.at(Some(&path)))
     });
     Ok(reading.await.map_err(anyhow::Error::from)??)
 }

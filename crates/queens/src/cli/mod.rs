@@ -1,6 +1,7 @@
 //! The command line: words in, one result on standard output, one exit code.
 
 mod args;
+mod backup;
 mod bench;
 mod check;
 mod client;
@@ -23,6 +24,7 @@ mod plan;
 mod problem;
 mod queens_input;
 mod rules;
+mod scrub;
 mod shard;
 mod show;
 mod signal;
@@ -51,7 +53,7 @@ const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 proven that there is no such placement; 2 wrong usage; 3 such a board cannot be counted so; 4 no such job, or it is \
 over; 5 no coordinator answers; 6 token or certificate refused, unusable or not enough; 7 ledger held by another process; 8 \
 ledger of another plan; 9 ledger damaged; 10 ledger or output cannot be written; 11 cannot listen; \
-12 versions do not fit, or TLS meets plain text; 13 the job ended without a total; 14 this machine miscounts; 15 undecided in the time given; 16 the bundle does not hold; 17 held, the total contradicts what is known; 70 internal fault; 75 stopped, run the same command again: the ledger keeps the work; 130 interrupted.
+12 versions do not fit, or TLS meets plain text; 13 the job ended without a total; 14 this machine miscounts; 15 undecided in the time given; 16 the bundle does not hold; 17 held, the total contradicts what is known; 18 the ledger is an older copy; 70 internal fault; 75 stopped, run the same command again: the ledger keeps the work; 130 interrupted.
 
 Options can also be set by the environment variables shown beside them.";
 
@@ -107,6 +109,10 @@ enum Command {
     Verify(verify::VerifyArgs),
     /// Join ledgers of parts of one plan
     Merge(merge::MergeArgs),
+    /// Copy a ledger, also of a running farm
+    Backup(backup::BackupArgs),
+    /// Read whole ledgers and say what is damaged
+    Scrub(scrub::ScrubArgs),
     /// End jobs without a total
     Cancel(jobs::JobArgs),
     /// Let jobs rest
@@ -196,6 +202,8 @@ impl Command {
             Command::Export(args) => export::export(&args),
             Command::Verify(args) => verify::verify(&args),
             Command::Merge(args) => merge::run(&args),
+            Command::Backup(args) => on_one_thread(backup::run(args)),
+            Command::Scrub(args) => scrub::run(&args),
             Command::Cancel(args) => on_one_thread(jobs::cancel(args)),
             Command::Pause(args) => on_one_thread(jobs::pause(args)),
             Command::Resume(args) => on_one_thread(jobs::resume(args)),

@@ -9,6 +9,7 @@ use wire::v1;
 use wire::v1::admin_service_server::AdminService;
 
 use super::budget::Cost;
+use super::copies::{Copies, Pieces};
 use super::credentials::identity;
 use super::server::admit;
 use super::{Credentials, HubHandle, Right};
@@ -18,6 +19,7 @@ use super::{Credentials, HubHandle, Right};
 pub(super) struct Admin {
     pub(super) hub: HubHandle,
     pub(super) credentials: Credentials,
+    pub(super) copies: Copies,
 }
 
 /// The longest reason, bytes.
@@ -114,6 +116,19 @@ impl AdminService for Admin {
         still_distrusted.retain(|other| trusted && other.overlaps(&party));
         let still_distrusted = still_distrusted.into_iter().map(Into::into).collect();
         Ok(Response::new(v1::ChangeTrustResponse { still_distrusted }))
+    }
+
+    type BackupStream = Pieces;
+
+    async fn backup(
+        &self,
+        request: Request<v1::BackupRequest>,
+    ) -> Result<Response<Pieces>, Status> {
+        let identity = identity(&request);
+        identity.require(Right::Decide)?;
+        let pieces = self.copies.begin()?;
+        tracing::info!(by = identity.owner, "a copy of the ledger is being made");
+        Ok(Response::new(pieces))
     }
 }
 

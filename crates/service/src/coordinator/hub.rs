@@ -12,11 +12,13 @@ use farm::{
     Known, LedgerCommand, LoanKey, LostWorkers, Millis, Origin, Party, Plan, PlanMap, Progress,
     Refusal, RequestId, SessionId, Slice, Suspect, WorkerView,
 };
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior};
 
+use super::marks::Marks;
 use super::metrics::{Figures, Gone, Meters};
 use super::pump::Order;
+use super::scrub::Scrubbed;
 use crate::error::{HubGone, ServiceError};
 use crate::tls::ServerTls;
 use executor::thread_memory;
@@ -32,6 +34,7 @@ const LOOK: Duration = Duration::from_secs(2);
 
 enum Input {
     Join(String, Hello, oneshot::Sender<(SessionId, mpsc::Receiver<Order>)>),
+    Shown { mark: Vec<u8>, by: String },
     Session(Event),
     Request(ClientRequest, oneshot::Sender<Result<JobView, Refusal>>),
     View(JobId, oneshot::Sender<Option<JobView>>),
@@ -81,6 +84,8 @@ pub struct HubHandle {
     inputs: mpsc::Sender<Input>,
     meters: Meters,
     ledger_path: Option<Arc<Path>>,
+    marks: watch::Receiver<Vec<u8>>,
+    scrubbed: Scrubbed,
 }
 
 impl HubHandle {
@@ -121,6 +126,22 @@ impl HubHandle {
     /// The ledger's file, if there is one.
     pub(super) fn ledger_path(&self) -> Option<&Path> {
         self.ledger_path.as_deref()
+    }
+
+    /// The latest mark of the ledger, sealed, now and when it changes.
+    pub(super) fn marks(&self) -> watch::Receiver<Vec<u8>> {
+        self.marks.clone()
+    }
+
+    /// What is found damaged in the ledger, by whoever reads it.
+    #[must_use]
+    pub fn scrubbed(&self) -> &Scrubbed {
+        &self.scrubbed
+    }
+
+    /// Somebody shows the last mark that it was given. The hub ends if the ledger is older.
+    pub(super) async fn shown(&self, mark: Vec<u8>, by: String) -> Result<(), HubGone> {
+        self.inputs.send(Input::Shown { mark, by }).await.map_err(|_| HubGone)
     }
 
     /// Has the end of the certificate that `tls` shows told as a metric.
@@ -195,6 +216,7 @@ pub struct Hub {
     path: Option<PathBuf>,
     inputs: mpsc::Receiver<Input>,
     ledger: LedgerHandle,
+    marks: Marks,
     meters: Meters,
     outboxes: HashMap<SessionId, mpsc::Sender<Order>>,
     waiting: HashMap<RequestId, oneshot::Sender<Result<JobView, Refusal>>>,
@@ -227,12 +249,15 @@ impl Hub {
         let (handle, inputs) = mpsc::channel(QUEUE);
         let meters = Meters::new();
         let ledger_path = path.as_deref().map(Arc::from);
+        let marks = Marks::new(key, ledger.history());
+        let told = marks.subscribe();
         let hub = Hub {
             farm: Farm::restore(config, key, Millis(0), restored),
             started: Instant::now(),
             path,
             inputs,
             ledger: spawn(ledger),
+            marks,
             meters: meters.clone(),
             outboxes: HashMap::new(),
             waiting: HashMap::new(),
@@ -242,7 +267,16 @@ impl Hub {
             next_session: 1,
             next_request: 1,
         };
-        (hub, HubHandle { inputs: handle, meters, ledger_path })
+        (
+            hub,
+            HubHandle {
+                inputs: handle,
+                meters,
+                ledger_path,
+                marks: told,
+                scrubbed: Scrubbed::default(),
+            },
+        )
     }
 
     /// Runs until it is told to stop, or until the ledger fails.
@@ -260,8 +294,11 @@ impl Hub {
                     Some(LedgerEvent::Answered(ticket, answer)) => {
                         self.step(Event::Ledger { ticket, answer }).await?;
                     }
-                    Some(LedgerEvent::Committed { requests, took }) => {
+                    Some(LedgerEvent::Committed { requests, decided, took }) => {
                         self.meters.committed(requests, took);
+                        if decided {
+                            self.marks.decided();
+                        }
                     }
                     Some(LedgerEvent::Failed(fault)) => return Err(fault.at(self.path.as_deref()).into()),
                     None => return Err(anyhow!("the ledger's thread died").into()),
@@ -304,7 +341,12 @@ impl Hub {
 
     async fn take(&mut self, input: Input) -> Result<(), ServiceError> {
         match input {
+            Input::Shown { mark, by } => self.look_at_mark(&mark, &by)?,
             Input::Join(owner, hello, reply) => {
+                // Before anything is lent to it.
+                if let Some(mark) = &hello.mark {
+                    self.look_at_mark(mark, &format!("the worker {} of {owner}", hello.worker))?;
+                }
                 let session = SessionId(self.next_session);
                 self.next_session += 1;
                 let (outbox, orders) = mpsc::channel(OUTBOX);
@@ -367,6 +409,11 @@ impl Hub {
             Input::Stop => unreachable!("handled by the loop"),
         }
         Ok(())
+    }
+
+    fn look_at_mark(&mut self, mark: &[u8], by: &str) -> Result<(), ServiceError> {
+        let looked = self.marks.shown(mark, by);
+        looked.map_err(|fault| fault.at(self.path.as_deref()).into())
     }
 
     fn request_id(&mut self) -> RequestId {

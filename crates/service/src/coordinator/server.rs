@@ -24,6 +24,7 @@ use wire::{MAX_MESSAGE_BYTES, WireError, v1};
 
 use super::admin::Admin;
 use super::budget::{Budget, Cost};
+use super::copies::Copies;
 use super::credentials::{Gate, budget, identity};
 use super::desk::{Desk, Submission};
 use super::http::only_grpc;
@@ -93,12 +94,26 @@ where
         loop {
             let phase = phases.borrow_and_update().clone();
             phase.tell(&reporter).await;
-            if let Phase::Serving(credentials, hub) = phase {
-                late.open(|| routes_of(credentials, hub, reflection.clone()));
+            let mut scrubbed = None;
+            if let Phase::Serving(credentials, hub) = &phase {
+                scrubbed = Some(hub.scrubbed().subscribe());
+                late.open(|| routes_of(credentials.clone(), hub.clone(), reflection.clone()));
             }
-            if phases.changed().await.is_err() {
-                // Nobody can change it any more.
-                std::future::pending::<()>().await;
+            let damage = async {
+                match &mut scrubbed {
+                    Some(found) => {
+                        let known = found.borrow_and_update().damaged;
+                        let _ = found.wait_for(|found| found.damaged != known).await;
+                    }
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = damage => {}
+                changed = phases.changed() => if changed.is_err() {
+                    // Nobody can change it any more.
+                    std::future::pending::<()>().await;
+                }
             }
         }
     };
@@ -116,8 +131,11 @@ fn routes_of(
 ) -> Routes {
     let meters = hub.meters().clone();
     let gate = Gate { credentials: credentials.clone(), payers: Payers::default() };
-    let admin =
-        AdminServiceServer::new(Admin { hub: hub.clone(), credentials: credentials.clone() });
+    let admin = AdminServiceServer::new(Admin {
+        hub: hub.clone(),
+        credentials: credentials.clone(),
+        copies: Copies::of(hub.ledger_path()),
+    });
     let plans = Arc::<Plans>::default();
     let desk = Desk::new(hub.clone(), plans.clone());
     let pages = super::http::routes(gate.clone(), hub.clone(), desk.clone());
@@ -330,7 +348,10 @@ impl JobsService for Services {
         let identity = identity(&request);
         identity.require(Right::See)?;
         let budget = admit(&request).await;
-        let mut last = self.desk.view(JobId(request.into_inner().job)).await?;
+        let v1::WatchRequest { job, mark } = request.into_inner();
+        self.hub.shown(mark, format!("a client of {}", identity.owner)).await?;
+        let marks = self.hub.marks();
+        let mut last = self.desk.view(JobId(job)).await?;
         let (sender, receiver) = mpsc::channel(1);
         let services = self.clone();
         let viewer = self.hub.meters().viewer();
@@ -339,7 +360,8 @@ impl JobsService for Services {
             let mut tell = Ok(last.clone());
             loop {
                 let over = !matches!(&tell, Ok(job) if !job.state.is_over());
-                let answer = tell.map(|job| v1::WatchResponse { job: Some(job.into()) });
+                let mark = marks.borrow().clone();
+                let answer = tell.map(|job| v1::WatchResponse { job: Some(job.into()), mark });
                 if sender.send(answer).await.is_err() || over {
                     return;
                 }

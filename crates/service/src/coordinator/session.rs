@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 use tokio_stream::{Stream, StreamExt};
 use wire::WireError;
 
+use super::marks::send_marks;
 use super::metrics::Gone;
 use super::pump::pump;
 use super::{Allowance, HubHandle, Plans};
@@ -97,6 +98,7 @@ pub async fn host(
     let (worker, threads, held) = (hello.worker.clone(), hello.threads, hello.holding.len());
     let memory = ByteSize(hello.memory).display().iec();
     let machine = hello.machine.clone();
+    let marks = hello.mark.is_some().then(|| hub.marks());
     let joined = hub.join(owner.clone(), hello).await;
     let Ok((session, orders)) = joined else { return Err(SessionFault::Ended) };
     tracing::info!(%session, worker, owner, machine, threads, %memory, held, "worker joined");
@@ -105,7 +107,15 @@ pub async fn host(
         if out.send(WorkerOrder::Welcome).await.is_err() {
             return Ok(());
         }
+        let out_of_marks = out.clone();
+        let tell_marks = async move {
+            if let Some(marks) = marks {
+                send_marks(marks, out_of_marks).await;
+            }
+            std::future::pending::<()>().await
+        };
         tokio::select! {
+            () = tell_marks => unreachable!("it does not end"),
             ended = listen(&hub, session, &mut messages, &allowance) => ended,
             ended = pump(orders, out, plans, &allowance) => {
                 ended.and(Err(SessionFault::Ended))

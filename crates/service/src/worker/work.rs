@@ -223,6 +223,10 @@ impl Worker {
                 self.loans.remove(&lease);
                 self.executor.drop_lease(lease);
             }
+            WorkerOrder::Mark(mark) => {
+                tracing::debug!("the coordinator gave a mark of its ledger");
+                self.agent.marked(mark);
+            }
             WorkerOrder::Loan(_) => {}
         }
         Ok(())

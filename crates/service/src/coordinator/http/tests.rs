@@ -367,6 +367,7 @@ async fn hostile_names_are_only_text() {
         memory_kills: 0,
         credit: 1,
         holding: Vec::new(),
+        mark: None,
     };
     let _orders = farm.hub.join(HOSTILE.into(), hello).await.expect("it runs");
     for path in ["/", &job, "/workers", "/workers?order=owner&page=7"] {

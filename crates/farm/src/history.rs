@@ -1,0 +1,220 @@
+//! Which ledger a coordinator has, and whether a later state of it was served before.
+//!
+//! ```text
+//!   ledger   opened 1 ──── opened 2 ──── decides, decides ──── a worker keeps the mark (2, 2 decisions)
+//!                              └─ copy ── opened 3 ── the worker shows its mark: the copy lacks two decisions
+//! ```
+//!
+//! A ledger can be copied, and its copy can be served after the ledger itself went on. Counts that the copy lacks are
+//! only counted again. But it also lacks what was decided since: whom nobody believes any more, how a dispute ended,
+//! which credential was revoked. So a coordinator gives workers and clients a [`Mark`] of what is durable, and they
+//! show the latest one whenever they connect. A mark that the ledger's own [`History`] does not contain proves that
+//! there is a later state. Nobody can invent one, because it is sealed with the farm's key.
+
+use std::fmt;
+
+use crate::LoanKey;
+
+/// The identity of a ledger, which its copies share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct LedgerId(pub [u8; 16]);
+
+/// A durable state of a ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Mark {
+    /// The ledger.
+    pub ledger: LedgerId,
+    /// The number of the opening.
+    pub epoch: u32,
+    /// What tells the opening from one of the same number of a copy.
+    pub nonce: u64,
+    /// How many transactions with decisions the ledger had seen in all.
+    pub decisions: u64,
+}
+
+/// One opening of a ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opening {
+    /// Its number. Numbers rise, and may leave some out.
+    pub epoch: u32,
+    /// What tells it from an opening of the same number of a copy.
+    pub nonce: u64,
+    /// How many transactions with decisions the ledger had seen before.
+    pub decisions: u64,
+    /// Whether all states with lower numbers that the ledger does not contain were given up.
+    pub gives_up: bool,
+}
+
+/// All openings of a ledger.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct History {
+    /// The ledger.
+    pub ledger: LedgerId,
+    /// The openings, the oldest first.
+    pub openings: Vec<Opening>,
+    /// How many transactions with decisions it has seen.
+    pub decisions: u64,
+}
+
+/// What a mark says about the ledger that it is shown to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The ledger contains this state, or the state was given up.
+    Contained,
+    /// It is a state of another ledger.
+    OfAnother,
+    /// The ledger does not contain this state: it is an older copy of the one that was marked.
+    Later,
+}
+
+impl Mark {
+    /// Bytes of a sealed mark.
+    pub const LEN: usize = 52;
+
+    /// The mark as it is sent: ledger, epoch, nonce and decisions, numbers lowest byte first, and a keyed hash over
+    /// them.
+    #[must_use]
+    pub fn sealed(&self, key: &LoanKey) -> [u8; Mark::LEN] {
+        let mut bytes = [0; Mark::LEN];
+        bytes[..16].copy_from_slice(&self.ledger.0);
+        bytes[16..20].copy_from_slice(&self.epoch.to_le_bytes());
+        bytes[20..28].copy_from_slice(&self.nonce.to_le_bytes());
+        bytes[28..36].copy_from_slice(&self.decisions.to_le_bytes());
+        let (terms, seal) = bytes.split_at_mut(36);
+        seal.copy_from_slice(&key.seal_mark(terms));
+        bytes
+    }
+
+    /// The mark that was sent as these bytes. `None` if it was not sealed with `key`.
+    #[must_use]
+    pub fn unsealed(bytes: &[u8], key: &LoanKey) -> Option<Mark> {
+        let bytes: &[u8; Mark::LEN] = bytes.try_into().ok()?;
+        let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight"));
+        let mark = Mark {
+            ledger: LedgerId(bytes[..16].try_into().expect("sixteen")),
+            epoch: u32::from_le_bytes(bytes[16..20].try_into().expect("four")),
+            nonce: number(20),
+            decisions: number(28),
+        };
+        // Whether all bytes are alike takes the same time wherever they differ.
+        (blake3::hash(&mark.sealed(key)) == blake3::hash(bytes)).then_some(mark)
+    }
+}
+
+impl History {
+    /// The state that the ledger is in. `None` if it was never opened.
+    #[must_use]
+    pub fn mark(&self) -> Option<Mark> {
+        let Opening { epoch, nonce, .. } = *self.openings.last()?;
+        Some(Mark { ledger: self.ledger, epoch, nonce, decisions: self.decisions })
+    }
+
+    /// What a mark says about this ledger.
+    #[must_use]
+    pub fn standing(&self, mark: &Mark) -> Standing {
+        if mark.ledger != self.ledger {
+            return Standing::OfAnother;
+        }
+        let mut giving_up = self.openings.iter().filter(|opening| opening.gives_up);
+        if giving_up.next_back().is_some_and(|opening| mark.epoch < opening.epoch) {
+            return Standing::Contained;
+        }
+        let ends = self.openings.iter().skip(1).map(|next| next.decisions);
+        let mut lives = self.openings.iter().zip(ends.chain([self.decisions]));
+        let contains = lives.any(|(opening, end)| {
+            (opening.epoch, opening.nonce) == (mark.epoch, mark.nonce) && mark.decisions <= end
+        });
+        if contains { Standing::Contained } else { Standing::Later }
+    }
+}
+
+impl fmt::Display for LedgerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl std::str::FromStr for LedgerId {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<LedgerId, Self::Err> {
+        u128::from_str_radix(text, 16).map(|number| LedgerId(number.to_be_bytes()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: LoanKey = LoanKey::new([7; 32]);
+
+    fn opened(history: &History, nonce: u64, gives_up: bool) -> History {
+        let last = history.openings.last().map_or(0, |opening| opening.epoch);
+        let epoch = if gives_up { last + 1_000 } else { last + 1 };
+        let mut history = history.clone();
+        let decisions = history.decisions;
+        history.openings.push(Opening { epoch, nonce, decisions, gives_up });
+        history
+    }
+
+    fn decided(history: &History) -> History {
+        History { decisions: history.decisions + 1, ..history.clone() }
+    }
+
+    fn mark(history: &History) -> Mark {
+        history.mark().expect("it was opened")
+    }
+
+    #[test]
+    fn a_ledger_contains_all_of_its_own_states_and_a_copy_not_the_later_ones() {
+        let first = opened(&History::default(), 11, false);
+        let decided_once = decided(&first);
+        let second = decided(&opened(&decided_once, 12, false));
+        for state in [&first, &decided_once, &second] {
+            assert_eq!(second.standing(&mark(state)), Standing::Contained);
+        }
+
+        // A copy of the first state, before and after it is opened.
+        for copy in [first.clone(), opened(&first, 13, false), decided(&opened(&first, 13, false))]
+        {
+            assert_eq!(copy.standing(&mark(&first)), Standing::Contained);
+            assert_eq!(copy.standing(&mark(&decided_once)), Standing::Later);
+            assert_eq!(copy.standing(&mark(&second)), Standing::Later, "of the same number");
+        }
+        let other = History { ledger: LedgerId([1; 16]), ..second.clone() };
+        assert_eq!(second.standing(&mark(&other)), Standing::OfAnother);
+    }
+
+    #[test]
+    fn later_states_can_be_given_up_and_the_next_ones_are_noticed() {
+        let first = opened(&History::default(), 11, false);
+        let lost = decided(&opened(&decided(&first), 12, false));
+        let restored = opened(&first, 13, true);
+        assert_eq!(restored.standing(&mark(&lost)), Standing::Contained);
+
+        let went_on = decided(&opened(&restored, 14, false));
+        assert_eq!(went_on.standing(&mark(&lost)), Standing::Contained);
+        assert_eq!(restored.standing(&mark(&went_on)), Standing::Later);
+    }
+
+    #[test]
+    fn a_mark_arrives_as_it_was_sealed_and_cannot_be_invented() {
+        let mark = Mark { ledger: LedgerId([3; 16]), epoch: 4, nonce: 5, decisions: 6 };
+        let sealed = mark.sealed(&KEY);
+        assert_eq!(Mark::unsealed(&sealed, &KEY), Some(mark));
+        assert_eq!(Mark::unsealed(&sealed, &LoanKey::new([8; 32])), None);
+        assert_eq!(Mark::unsealed(&sealed[1..], &KEY), None);
+        for at in 0..Mark::LEN {
+            let mut altered = sealed;
+            altered[at] ^= 1;
+            assert_eq!(Mark::unsealed(&altered, &KEY), None, "byte {at}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_a_ledger_is_read_back() {
+        let id = LedgerId([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 255]);
+        assert_eq!(id.to_string(), "000102030405060708090a0b0c0d0eff");
+        assert_eq!(id.to_string().parse(), Ok(id));
+    }
+}

@@ -1,0 +1,213 @@
+//! Copies of a ledger, which may be in use meanwhile.
+//!
+//! A copy is made by SQLite's online backup within one transaction, so that it is the ledger as it was at one moment. It
+//! gets its name once it is on disk and was read like a ledger that is to be served, and it replaces no file.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, OpenFlags};
+
+use super::place::{self, Place};
+use super::{Evidence, LedgerFault, format, history, wait};
+
+/// A copy that is being made, in a file beside its final place that only its owner may read. Dropping it removes the
+/// file.
+#[derive(Debug)]
+pub struct Draft {
+    path: PathBuf,
+    /// What the file will be called.
+    to: PathBuf,
+}
+
+/// A copy that was read and found sound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Copy {
+    /// Its file.
+    pub path: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+    /// Number of its jobs.
+    pub jobs: usize,
+    /// Number of its accepted ranges.
+    pub ranges: u64,
+}
+
+impl Draft {
+    /// Begins a copy in the file `path`, which is to become the file `to` of the same folder. What a process has left of
+    /// such a draft is removed.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFault::File`], if there is a file `to` already, or the draft cannot be made.
+    pub fn begin(path: PathBuf, to: &Path) -> Result<Draft, LedgerFault> {
+        refuse_existing(to)?;
+        for file in [path.clone(), place::with_suffix(&path, "-journal")] {
+            match fs::remove_file(&file) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+                _ => {}
+            }
+        }
+        place::private().create_new(true).open(&path)?;
+        Ok(Draft { path, to: to.to_path_buf() })
+    }
+
+    /// Fills it with what the ledger in `from` holds at one moment.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFault`], if that cannot be read, is no ledger, or does not fit on this disk.
+    pub fn copy_from(&self, from: &Path) -> Result<(), LedgerFault> {
+        Place::check(from)?;
+        let mut source = Connection::open_with_flags(from, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        source.busy_handler(Some(wait::for_others))?;
+        let mut copy = Connection::open(&self.path)?;
+        let backup = Backup::new(&source, &mut copy)?;
+        // All pages in one step, which is one transaction. Otherwise every write to the ledger would begin it anew.
+        match backup.step(-1)? {
+            StepResult::Done => {}
+            StepResult::Busy | StepResult::Locked => return Err(LedgerFault::Busy),
+            other => {
+                return Err(LedgerFault::Content(format!("its copy ended with {other:?}")));
+            }
+        }
+        drop(backup);
+        copy.pragma_update(None, "journal_mode", "DELETE")?;
+        if format::older(&copy)?.is_none() {
+            history::note_closing(&copy)?;
+        }
+        copy.close().map_err(|(_, error)| error)?;
+        Ok(())
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file, to be written to.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn open(&self) -> io::Result<File> {
+        OpenOptions::new().write(true).open(&self.path)
+    }
+
+    /// Reads it as a ledger, waits until it is on disk, and gives it its name.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFault`], if it is not a sound ledger, or there is a file of that name meanwhile.
+    pub fn finish(self) -> Result<Copy, LedgerFault> {
+        let evidence = Evidence::open(&self.path)?;
+        let (jobs, ranges) = (evidence.jobs().len(), evidence.ranges()?);
+        drop(evidence);
+        let file = File::open(&self.path)?;
+        file.sync_all()?;
+        let bytes = file.metadata()?.len();
+        refuse_existing(&self.to)?;
+        fs::rename(&self.path, &self.to)?;
+        place::sync_folder_of(&self.to)?;
+        Ok(Copy { path: self.to.clone(), bytes, jobs, ranges })
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        for suffix in ["", "-journal", "-wal", "-shm"] {
+            let _ = fs::remove_file(place::with_suffix(&self.path, suffix));
+        }
+    }
+}
+
+fn refuse_existing(to: &Path) -> io::Result<()> {
+    match to.try_exists()? {
+        true => Err(io::Error::new(
+            io::ErrorKind::AlreadyExists,
+            format!("{} is there already; a copy replaces no file", to.display()),
+        )),
+        false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::tests::{ledger_in, range, read};
+    use crate::{CheckedLedger, LedgerRequest};
+
+    fn copy_ledger(from: &Path, to: &Path) -> Result<Copy, LedgerFault> {
+        let draft = Draft::begin(place::with_suffix(to, ".draft"), to)?;
+        draft.copy_from(from)?;
+        draft.finish()
+    }
+
+    fn scratch() -> (TempDir, PathBuf, PathBuf) {
+        let folder = TempDir::new().expect("a temporary directory");
+        let [ledger, copy] = ["ledger.db", "copy.db"].map(|name| folder.path().join(name));
+        (folder, ledger, copy)
+    }
+
+    fn files(folder: &TempDir) -> Vec<String> {
+        let files = fs::read_dir(folder.path()).expect("it is there");
+        let name = |file: io::Result<fs::DirEntry>| file.expect("it is there").file_name();
+        let mut names: Vec<String> =
+            files.map(|file| name(file).into_string().expect("it is text")).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_ledger_in_use_is_copied_as_it_is_at_one_moment_into_one_file() {
+        let (folder, path, copy) = scratch();
+        let ledger = ledger_in(&path);
+        ledger.apply(&[range(30, 40, 3)]).expect("it is written");
+        let made = copy_ledger(&path, &copy).expect("it can be copied");
+        ledger.apply(&[range(40, 50, 4)]).expect("the ledger goes on");
+
+        assert_eq!(made.jobs, 1);
+        assert_eq!(made.bytes, fs::metadata(&copy).expect("it is there").len());
+        assert!(files(&folder).iter().all(|name| !name.contains("copy.db-")), "one file");
+        let restored = CheckedLedger::open_again(&copy).and_then(CheckedLedger::begin);
+        let restored = restored.expect("it is whole");
+        let (here, there) = (read(&ledger), read(&restored));
+        assert_eq!(here[0].total, there[0].total + 4);
+        assert_eq!(restored.history().ledger, ledger.history().ledger);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_copy_is_its_owners_only_and_replaces_nothing() {
+        use std::os::unix::fs::PermissionsExt;
+        let (folder, path, copy) = scratch();
+        let ledger = ledger_in(&path);
+        copy_ledger(&path, &copy).expect("it can be copied");
+        let mode = fs::metadata(&copy).expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+
+        let before = fs::read(&copy).expect("it is there");
+        let fault = copy_ledger(&path, &copy).expect_err("it is there").to_string();
+        assert!(fault.contains("replaces no file"), "{fault}");
+        assert!(fs::read(&copy).expect("it is there") == before);
+        ledger.serve(&[LedgerRequest::Look]).expect("nothing has happened to the ledger");
+        assert!(!files(&folder).iter().any(|name| name.contains("draft")));
+    }
+
+    #[test]
+    fn a_damaged_ledger_makes_no_copy() {
+        let (folder, path, copy) = scratch();
+        let ledger = ledger_in(&path);
+        ledger.db.execute("UPDATE ranges SET count = '77'", []).expect("it is SQL");
+        let fault = copy_ledger(&path, &copy).expect_err("a row was altered").to_string();
+        assert!(fault.contains("was altered"), "{fault}");
+        assert!(!files(&folder).iter().any(|name| name.contains("copy")), "{:?}", files(&folder));
+
+        copy_ledger(&folder.path().join("missing.db"), &copy).expect_err("there is none");
+        assert!(!copy.exists() && !folder.path().join("missing.db").exists());
+    }
+}

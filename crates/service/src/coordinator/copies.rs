@@ -1,0 +1,88 @@
+//! Copies of the ledger for whoever runs the farm, made and sent while it goes on.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ledger::{Draft, LedgerFault};
+use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, mpsc};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::Status;
+use wire::v1::BackupResponse;
+
+/// Bytes in one message.
+const PIECE: usize = 64 << 10;
+/// How long the network may take to accept a piece.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Makes one copy at a time. Clones share that one.
+#[derive(Clone)]
+pub(super) struct Copies {
+    ledger: Option<Arc<Path>>,
+    turn: Arc<Semaphore>,
+}
+
+/// The pieces of a copy.
+pub(super) type Pieces = ReceiverStream<Result<BackupResponse, Status>>;
+
+impl Copies {
+    /// Copies of this ledger, if it is in a file.
+    pub(super) fn of(ledger: Option<&Path>) -> Copies {
+        Copies { ledger: ledger.map(Arc::from), turn: Arc::new(Semaphore::new(1)) }
+    }
+
+    /// Begins a copy.
+    ///
+    /// # Errors
+    ///
+    /// A status, if another one is being made, or the ledger is in memory.
+    pub(super) fn begin(&self) -> Result<Pieces, Status> {
+        let Some(ledger) = self.ledger.clone() else {
+            return Err(Status::failed_precondition("the ledger is in no file"));
+        };
+        let turn = self.turn.clone().try_acquire_owned().map_err(|_| {
+            Status::resource_exhausted("another copy is being made; try again when it is there")
+        })?;
+        let (sender, pieces) = mpsc::channel(2);
+        tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            let result = send(&ledger, |piece| {
+                let sent = sender.send_timeout(Ok(piece), PATIENCE);
+                Handle::current().block_on(sent).is_ok()
+            });
+            if let Err(fault) = result {
+                let reason = fault.at(Some(&ledger)).to_string();
+                tracing::error!(reason, "no copy of the ledger was made");
+                let _ = sender.blocking_send(Err(Status::internal(reason)));
+            }
+        });
+        Ok(ReceiverStream::new(pieces))
+    }
+}
+
+/// Copies the ledger to a file beside it, and calls `take` with its pieces until it returns `false`. The file is removed.
+fn send(ledger: &Path, mut take: impl FnMut(BackupResponse) -> bool) -> Result<(), LedgerFault> {
+    let beside = |end: &str| {
+        let mut name = ledger.as_os_str().to_owned();
+        name.push(end);
+        name.into()
+    };
+    let to: std::path::PathBuf = beside(".sent");
+    let draft = Draft::begin(beside(".sending"), &to)?;
+    draft.copy_from(ledger)?;
+    let mut file = File::open(draft.path())?;
+    let mut hasher = blake3::Hasher::new();
+    loop {
+        let mut data = Vec::with_capacity(PIECE);
+        file.by_ref().take(PIECE as u64).read_to_end(&mut data)?;
+        hasher.update(&data);
+        let is_last = data.len() < PIECE;
+        let hash = if is_last { hasher.finalize().as_bytes().to_vec() } else { Vec::new() };
+        if !take(BackupResponse { data, hash }) || is_last {
+            return Ok(());
+        }
+    }
+}
