@@ -142,8 +142,8 @@ pub enum LedgerCommand {
 }
 
 impl LedgerCommand {
-    /// Whether an older copy of the ledger lacks more than counts, which are only counted again: a job, its state or priority, a verdict, or
-    /// who is believed.
+    /// Whether an older copy of the ledger lacks more than counts, which are only counted again: a job, its state or
+    /// priority, a verdict, or who is believed.
     #[must_use]
     pub fn decides(&self) -> bool {
         match self {

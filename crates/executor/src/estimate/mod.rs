@@ -6,7 +6,7 @@
 //! D. E. Knuth's estimator for search trees ("Estimating the efficiency of backtrack programs",
 //! Mathematics of Computation 29, 1975) follows one random path down the tree. Here only the choice of
 //! tasks is random, and each chosen task is counted in full, because kernels do that fast. A task that takes long is
-//! an exception, if its kernel can estimate it from a part of its work ([`Kernel::sample`]).
+//! an exception, if its kernel can estimate it from a part of its work ([`count::Kernel::sample`]).
 //!
 //! ```text
 //!   pilot    measures how long tasks take; this decides the length of a run, the number of
