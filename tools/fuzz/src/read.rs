@@ -59,6 +59,8 @@ pub const READERS: &[Reader] = &[
     reader!(ResumeResponse),
     reader!(SetPriorityRequest),
     reader!(SetPriorityResponse),
+    reader!(ExportRequest),
+    reader!(ExportResponse),
     reader!(CreateTokenRequest),
     reader!(BackupRequest),
     reader!(BackupResponse),

@@ -1,0 +1,55 @@
+//! The corpus of bundles in `verify/corpus`, of which `verify/check_corpus.py` asks the second verifier the same.
+
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+
+use count::Backend;
+use evidence::{By, RecountEffort, Sample, Seed, check, recount};
+use farm::JobState;
+
+const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../verify/corpus");
+
+/// The bundles of a folder.
+fn bundles(folder: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(Path::new(CORPUS).join(folder)).expect("the folder is there");
+    entries.map(|entry| entry.expect("it can be read").path()).collect()
+}
+
+/// The state of the job of a bundle that holds, with every range counted again by the reference; or why it does not
+/// hold.
+fn verified(bundle: &Path) -> Result<JobState, String> {
+    let sample = Sample { draws: 0, seed: Seed::Number(1), all: true };
+    let checked = check(bundle, sample).map_err(|error| error.to_string())?;
+    let variant = By::Reference.variant(checked.plan.method, None).expect("it counts everything");
+    assert_eq!(variant, count::Variant::Straight(Backend::Reference));
+    let effort =
+        RecountEffort { threads: NonZero::<usize>::MIN, variant, memory: 1 << 30, time: None };
+    recount(&checked, effort).map_err(|error| error.to_string())?;
+    Ok(checked.state)
+}
+
+#[test]
+fn good_bundles_hold() {
+    let good = bundles("good");
+    assert!(good.len() > 10, "{good:?}");
+    for bundle in good {
+        assert_eq!(verified(&bundle), Ok(JobState::Done), "{}", bundle.display());
+    }
+}
+
+#[test]
+fn bundles_of_jobs_that_are_not_done_hold_as_far_as_they_go() {
+    for bundle in bundles("unfinished") {
+        let state = bundle.file_stem().and_then(|name| name.to_str()).expect("a state");
+        assert_eq!(verified(&bundle).map(|state| state.to_string()), Ok(state.into()));
+    }
+}
+
+#[test]
+fn bad_bundles_are_refused() {
+    let bad = bundles("bad");
+    assert!(bad.len() > 100, "{}", bad.len());
+    for bundle in bad {
+        verified(&bundle).expect_err(&bundle.display().to_string());
+    }
+}

@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+"""Writes the corpus: good bundles as variations of what `queens export` has written (exported/), and bad ones, each with
+one thing wrong. Whatever is wrong in a line is sealed again, unless the seal itself is what is wrong."""
+
+import copy
+import json
+import shutil
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+from queens_verify import Rows, blake3, little, root, search  # noqa: E402
+
+NUMBERS = {"policies": "policy", "trust": "trust", "authors": "author", "ranges": "range", "audits": "audit", "disputes": "dispute"}
+
+
+def spelled(value):
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def sealed(head, lines):
+    """The bundle's bytes, with the numbers of lines and the Merkle root that belong to its lines."""
+    lines = [line if isinstance(line, bytes) else spelled(line) for line in lines]
+    for name, kind in NUMBERS.items():
+        head[name] = sum(line.startswith(b'{"%s"' % kind.encode()) for line in lines)
+    head["merkle_root"] = root([blake3(b"\0" + line) for line in lines])
+    return b"\n".join([spelled(head), *lines, b""])
+
+
+def read(name):
+    head, *lines = map(json.loads, (HERE / "exported" / name).read_bytes().splitlines())
+    return head, lines
+
+
+def row(first, past, by, fingerprint, n=8, m=2):
+    """The count of some tasks of N = 8 by rows."""
+    tasks = list(enumerate(Rows(n, m).tasks(first, past), first))
+    counts = [(at, weight * search(allowed, worth)) for at, (weight, allowed, worth) in tasks]
+    hashes = (blake3(fingerprint + at.to_bytes(8, "little") + count.to_bytes(8, "little")) for at, count in counts)
+    digest = sum(little(hash[:16]) for hash in hashes) % (1 << 128)
+    total = str(sum(count for _, count in counts))
+    return {"first": first, "past": past, "count": total, "digest": f"{digest:032x}", "by": [by], "busy_us": 1, "at": 5}
+
+
+def author(owner, machine, kernel="avx2"):
+    return {"author": {"owner": owner, "machine": machine, "worker": machine + "-1", "build": "0.1.0", "kernel": kernel}}
+
+
+def policy(across="machines", share=1_000_000):
+    text = "queens audit commitment; seed 7; salt " + "0f" * 16
+    return {"policy": {"share_ppm": share, "by_search": False, "across": across, "commitment": blake3(text.encode()).hex(),
+                       "revealed": {"seed": "7", "salt": "0f" * 16}, "asked_at": 3}}  # fmt: skip
+
+
+def audited(across="machines"):
+    """Every range counted twice, by machines of two owners; one count was overruled."""
+    head, _ = read("rows-8.bundle")
+    plan = bytes.fromhex(head["fingerprint"])
+    trust = {"trust": {"owner": "b", "machine": None, "trusted": False, "reason": "proven wrong", "at": 4}}
+    lines = [policy("machines", 0), policy(across), trust, author("a", "one"), author("b", "two", "avx2 mirrored")]
+    for first, past in ((0, 7), (7, 14), (14, 21)):
+        lines.append({"range": {"audit": "agreed", "row": row(first, past, 0, plan)}})
+        lines.append({"audit": {"row": row(first, past, 1, plan)}})
+    wrong = {**row(7, 14, 1, plan), "count": "999"}
+    return head, [*lines, {"dispute": {"state": "settled", "row": wrong}}]
+
+
+def part(number, parts=3, state="done"):
+    """One of three parts of N = 8: single tasks, because there are fewer tasks than blocks."""
+    head, _ = read("rows-8.bundle")
+    plan = bytes.fromhex(head["fingerprint"])
+    rows = [row(task, task + 1, 0, plan) for task in range(number - 1, 21, parts)]
+    counted = sum(int(row["count"]) for row in rows)
+    head.update(shard=number, shards=parts, state=state, covered=len(rows), counted=str(counted))
+    return head, [author("a", "one")] + [{"range": {"audit": "not_chosen", "row": row}} for row in rows]
+
+
+def unfinished(state):
+    head, lines = audited()
+    del lines[-3:-1]
+    head.update(state=state, covered=14, counted=str(sum(int(line["range"]["row"]["count"]) for line in lines if "range" in line)))
+    return head, lines
+
+
+GOOD = {
+    "audited-across-machines": sealed(*audited()),
+    "audited-across-owners": sealed(*audited("owners")),
+    "part-2-of-3": sealed(*part(2)),
+    "names-with-controls": None,
+}
+
+
+def named(name):
+    head, lines = read("rows-8.bundle")
+    lines[0]["author"]["owner"] = name
+    return sealed(head, lines)
+
+
+GOOD["names-with-controls"] = named('é"\\\n\x1b[31m\u200b')
+UNFINISHED = {state: sealed(*unfinished(state)) for state in ("running", "paused", "cancelled", "held")}
+
+
+def bad():
+    """Names and bytes of bad bundles."""
+    plain, twice, third = read("rows-8.bundle"), audited(), part(2)
+    good = sealed(*copy.deepcopy(plain))
+
+    def edit(change, base=plain):
+        head, lines = copy.deepcopy(base)
+        change(head, lines)
+        return sealed(head, lines)
+
+    def text(name, old, new, of=good):
+        """Bytes replaced, and sealed again if they are not in the header."""
+        assert old in of, (name, old)
+        head, *lines = of.split(b"\n")[:-1]
+        if old in head:
+            return name, of.replace(old, new, 1)
+        lines = b"\n".join(lines).replace(old, new, 1).split(b"\n")
+        return name, sealed(json.loads(head), lines)
+
+    # The header.
+    for field, value in [
+        ("queens_bundle", 2), ("queens_bundle", 4), ("queens_bundle", "3"), ("queens_bundle", True), ("program", 1),
+        ("exported_at", "0"), ("exported_at", 1 << 63), ("problem", "totals"), ("problem", "fundamental"), ("n", 9),
+        ("n", "8"), ("n", -8), ("method", "diagonals"), ("method", "ring"), ("parameter", 3), ("parameter", None),
+        ("parameter", 1 << 32), ("tasks", 22), ("fingerprint", "0" * 64), ("fingerprint", "0" * 62), ("shard", 0),
+        ("shard", 2), ("shards", 0), ("shards", 2), ("state", "finished"), ("covered", 20), ("counted", "93"),
+        ("counted", 92), ("counted", "-92"), ("counted", str(1 << 128)),
+    ]:  # fmt: skip
+        yield f"header-{field}-{str(value)[:12]}", edit(lambda head, _: head.update({field: value}))
+    for field in NUMBERS:
+        number = plain[0][field]
+        yield text(f"number-of-{field}", b'"%s":%d' % (field.encode(), number), b'"%s":%d' % (field.encode(), number + 1))
+    yield text("merkle-root", b'"merkle_root":"', b'"merkle_root":"0')
+    # One content has one spelling.
+    count = b'"count":"%s"' % plain[1][1]["range"]["row"]["count"].encode()
+    for name, old, new in [
+        ("plus", b'"count":"', b'"count":"+'), ("zero", b'"count":"', b'"count":"0'), ("blank", b'"count":"', b'"count":" '),
+        ("number", count, count.replace(b'"', b"").replace(b"count", b'"count"')), ("space", b'"past":', b'"past": '),
+        ("float", b'"first":0', b'"first":0.0'), ("exponent", b'"first":0', b'"first":0e0'), ("minus", b'"first":0', b'"first":-0'),
+        ("upper-case", b'"kernel":"avx512"', b'"kernel":"AVX512"'), ("extra-field", b'{"author":{', b'{"author":{"a":1,'),
+        ("missing-field", b'"audit":"not_chosen",', b""), ("two-fields", b'"busy_us":', b'"busy_us":1,"busy_us":'),
+        ("order", b'"owner":"local","machine":"vm"', b'"machine":"vm","owner":"local"'), ("escape", b'"vm"', b'"\\u0076m"'),
+        ("bool", b'"first":0', b'"first":false'), ("null", b'"machine":"vm"', b'"machine":null'), ("return", b"}}\n", b"}}\r\n"),
+        ("nan", b'"busy_us":', b'"busy_us":NaN,"x":'), ("list", b'{"author":', b'[{"author":'), ("kind", b'{"author":', b'{"writer":'),
+        ("utf-8", b'"vm"', b'"\xff"'), ("surrogate", b'"vm"', b'"\\ud800"'), ("empty-line", b'{"author":', b'\n{"author":'),
+    ]:  # fmt: skip
+        yield text(f"spelling-{name}", old, new)
+    digest = plain[1][1]["range"]["row"]["digest"].encode()
+    yield text("spelling-digest-upper-case", digest, digest.upper())
+    yield text("spelling-digest-short", digest, digest[1:])
+    # The file.
+    yield "file-empty", b""
+    yield "file-only-a-line-feed", b"\n"
+    yield "file-without-its-last-line-feed", good[:-1]
+    yield "file-cut-in-a-line", good[:-40]
+    yield "file-cut-behind-a-line", b"\n".join(good.split(b"\n")[:-2]) + b"\n"
+    yield "file-with-a-line-more", good + good.split(b"\n")[-2] + b"\n"
+    yield "file-with-a-mark", b"\xef\xbb\xbf" + good
+    yield "file-with-lines-swapped", b"\n".join([*good.split(b"\n")[:2], *reversed(good.split(b"\n")[2:4]), b""])
+    yield "file-with-a-long-line", good.replace(b'"worker":"vm"', b'"worker":"%s"' % (b"v" * 70_000), 1)
+    yield "line-changed-and-not-sealed", good.replace(b'"busy_us":', b'"busy_us":1', 1)
+    # Ranges.
+    first = lambda lines: next(line["range"] for line in lines if "range" in line)["row"]
+    last = lambda lines: [line["range"] for line in lines if "range" in line][-1]["row"]
+    plus = lambda row, more: row.update(count=str(int(row["count"]) + more))
+    for name, change in {
+        "gap": lambda head, lines: last(lines).update(first=last(lines)["first"] + 1),
+        "overlap": lambda head, lines: last(lines).update(first=last(lines)["first"] - 1),
+        "empty": lambda head, lines: first(lines).update(past=0),
+        "backwards": lambda head, lines: last(lines).update(past=last(lines)["first"] - 1),
+        "beyond-the-plan": lambda head, lines: last(lines).update(past=22),
+        "far-beyond-the-plan": lambda head, lines: last(lines).update(past=1 << 63),
+        "missing": lambda head, lines: lines.pop(),
+        "missing-and-said": lambda head, lines: (head.update(covered=16, counted=first(lines)["count"]), lines.pop()),
+        "swapped": lambda head, lines: lines.reverse(),
+        "twice": lambda head, lines: lines.append(lines[-1]),
+        "more-and-less": lambda head, lines: (plus(first(lines), 1), plus(last(lines), -1)),
+        "more": lambda head, lines: plus(first(lines), 8),
+        "more-and-said": lambda head, lines: (plus(first(lines), 8), head.update(counted="100")),
+        "more-than-can-be": lambda head, lines: (plus(first(lines), 1 << 40), head.update(counted=str(92 + (1 << 40)))),
+        "digest": lambda head, lines: first(lines).update(digest="0" * 32),
+        "digests-swapped": lambda head, lines: first(lines).update(digest=last(lines)["digest"]),
+        "unknown-author": lambda head, lines: first(lines).update(by=[1]),
+        "no-author": lambda head, lines: first(lines).update(by=[]),
+        "author-twice": lambda head, lines: first(lines).update(by=[0, 0]),
+        "wanted": lambda head, lines: lines[1]["range"].update(audit="wanted"),
+        "unknown-audit": lambda head, lines: lines[1]["range"].update(audit="maybe"),
+        "author-behind": lambda head, lines: lines.append(lines.pop(0)),
+        "same-author-twice": lambda head, lines: lines.insert(1, lines[0]),
+        "unknown-kernel": lambda head, lines: lines[0]["author"].update(kernel="gpu"),
+        "audit-without-range": lambda head, lines: lines.insert(1, {"audit": {"row": first(lines)}}),
+        "audit-of-what-is-not-chosen": lambda head, lines: lines.insert(2, {"audit": {"row": first(lines)}}),
+    }.items():
+        yield f"range-{name}", edit(change)
+    # Second counts, policies, disputes, trust.
+    second = lambda lines: next(line["audit"] for line in lines if "audit" in line)["row"]
+    for name, change in {
+        "differs": lambda head, lines: plus(second(lines), 1),
+        "digest-differs": lambda head, lines: second(lines).update(digest="1" * 32),
+        "range-differs": lambda head, lines: second(lines).update(past=6),
+        "by-the-same": lambda head, lines: second(lines).update(by=[0]),
+        "by-both": lambda head, lines: second(lines).update(by=[0, 1]),
+        "by-the-same-machine": lambda head, lines: lines[4]["author"].update(owner="a", machine="one"),
+        "by-the-same-owner": lambda head, lines: (lines[4]["author"].update(owner="a"), lines[1]["policy"].update(across="owners")),
+        "twice": lambda head, lines: lines.insert(7, lines[6]),
+        "of-a-range-not-chosen": lambda head, lines: lines[5]["range"].update(audit="not_chosen"),
+        "of-a-range-that-waits": lambda head, lines: lines[5]["range"].update(audit="wanted"),
+        "not-chosen-but-chosen": lambda head, lines: (lines[5]["range"].update(audit="not_chosen"), lines.pop(6)),
+        "commitment": lambda head, lines: lines[0]["policy"].update(commitment="0" * 64),
+        "seed": lambda head, lines: lines[1]["policy"]["revealed"].update(seed="8"),
+        "seed-too-large": lambda head, lines: lines[1]["policy"]["revealed"].update(seed=str(1 << 64)),
+        "salt": lambda head, lines: lines[1]["policy"]["revealed"].update(salt="00" * 16),
+        "hidden": lambda head, lines: lines[1]["policy"].update(revealed=None),
+        "share-beyond-all": lambda head, lines: lines[0]["policy"].update(share_ppm=1_000_001),
+        "across-nobody": lambda head, lines: lines[0]["policy"].update(across="nobody"),
+        "policy-behind-trust": lambda head, lines: lines.insert(2, lines.pop(1)),
+        "trust-behind-authors": lambda head, lines: lines.insert(4, lines.pop(2)),
+        "trust-behind-ranges": lambda head, lines: lines.append(lines.pop(2)),
+        "dispute-open": lambda head, lines: lines[-1]["dispute"].update(state="open"),
+        "dispute-unknown": lambda head, lines: lines[-1]["dispute"].update(state="lost"),
+        "dispute-by-nobody": lambda head, lines: lines[-1]["dispute"]["row"].update(by=[9]),
+        "dispute-before-ranges": lambda head, lines: lines.insert(5, lines.pop()),
+    }.items():
+        yield f"audit-{name}", edit(change, twice)
+    yield "part-as-another", edit(lambda head, _: head.update(shard=1), third)
+    yield "part-as-a-whole", edit(lambda head, _: head.update(shard=1, shards=1), third)
+    yield "part-with-a-wrong-count", edit(lambda head, lines: (plus(first(lines), 8), head.update(counted=str(int(head["counted"]) + 8))), third)
+    yield "part-with-a-task-of-another", edit(lambda head, lines: last(lines).update(past=last(lines)["past"] + 1), third)
+    yield "cancelled-with-a-hidden-seed", edit(lambda head, lines: lines[1]["policy"].update(revealed=None), unfinished("cancelled"))
+    yield "running-with-a-wrong-count", edit(lambda head, lines: (plus(first(lines), 8), head.update(counted=str(int(head["counted"]) + 8))), part(1, 1, "running"))
+
+
+def main():
+    for folder in ("good", "unfinished", "bad"):
+        shutil.rmtree(HERE / folder, ignore_errors=True)
+        (HERE / folder).mkdir()
+    for path in (HERE / "exported").iterdir():
+        shutil.copy(path, HERE / "good" / path.name)
+    wrong = dict(bad())
+    for folder, bundles in (("good", GOOD), ("unfinished", UNFINISHED), ("bad", wrong)):
+        for name, bundle in bundles.items():
+            (HERE / folder / f"{name}.bundle").write_bytes(bundle)
+    print({folder: len(list((HERE / folder).iterdir())) for folder in ("good", "unfinished", "bad")})
+
+
+if __name__ == "__main__":
+    main()
