@@ -146,12 +146,17 @@ impl Verified<'_> {
             }
             None => String::new(),
         };
+        let missed = match in_large {
+            0 => format!(
+                "A single wrong range would have been missed with a probability of up to {:.1}%",
+                100.0 * missed
+            ),
+            _ => "A small error in a large range would have been missed".into(),
+        };
         format!(
             "{draws} draws over total and tasks were counted again here without a contradiction{how}: with 95% \
-             confidence at most {:.2}% of the total is wrong{of_tasks}. A single wrong range would have been missed \
-             with a probability of up to {:.1}%; only --all rules it out",
+             confidence at most {:.2}% of the total is wrong{of_tasks}. {missed}; only --all rules it out",
             100.0 * wrong_of_total,
-            100.0 * missed
         )
     }
 
