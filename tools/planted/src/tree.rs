@@ -23,6 +23,7 @@ const COPIED: [&str; 11] = [
     "rustfmt.toml",
     "tools",
     "vectors",
+    "verify",
 ];
 
 /// The copy, beside the build directory that all bugs share, so that each is an incremental build.
