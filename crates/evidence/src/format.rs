@@ -8,7 +8,7 @@ use farm::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::canonical::{Decimal, Hex};
+use crate::canonical::{Decimal, Hex, decode};
 
 /// The version of the format.
 pub(super) const VERSION: u32 = 3;
@@ -58,6 +58,12 @@ pub struct Header {
 }
 
 impl Header {
+    /// The header that these bytes are, without a line feed; `None` if they are none.
+    #[must_use]
+    pub fn read(line: &[u8]) -> Option<Header> {
+        decode(line).ok()
+    }
+
     /// The plan that was counted. It must have the same fingerprint in this version of the program.
     pub(super) fn plan(&self) -> Result<Plan> {
         let problem = Problem::from_text(&self.problem, self.n);

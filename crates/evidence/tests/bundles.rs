@@ -39,7 +39,10 @@ fn row(range: Range, tally: Tally, kernel: &str, author: Author) -> Row {
 impl Forger {
     /// Honest rows of a total of N by this method, each of `length` tasks, by "o/m" with avx2.
     fn honest(n: u32, method: Method, length: usize) -> Forger {
-        let problem = Problem::Total { n };
+        Forger::of(Problem::Total { n }, method, length)
+    }
+
+    fn of(problem: Problem, method: Method, length: usize) -> Forger {
         let cut = Cut::new(problem, method).expect("such a plan exists");
         let plan = Plan { problem, method, tasks: cut.len() };
         let mut kernel = NamedKernel::new(1 << 28, Backend::detect(), plan, None);
@@ -146,6 +149,46 @@ fn errors_that_cancel_are_found_when_every_range_is_counted_again() {
     forger.claim(3, -1);
     let wrong = forger.recount(By::Loop, None).expect_err("two ranges are wrong").to_string();
     assert!(wrong.contains("one of the two machines counted wrong"), "{wrong}");
+}
+
+/// Thousands of honest ranges of one task each, and one that is invented over all others. Nothing is published about
+/// these boards, so that only counting finds out.
+fn invented(n: u32, rows: u32, honest: usize) -> Forger {
+    let queen = board::squares::parse_squares("b1").expect("it is a square");
+    let given = board::Given::new(n, &queen).expect("it can stand there");
+    let mut forger = Forger::of(Problem::Completions(given), Method::Rows { rows }, 1);
+    let rest = forger.records.split_off(honest);
+    let range = Range::new(honest as u64, forger.plan.tasks).expect("there are more");
+    let counts = rest.into_iter().map(|record| match record {
+        EvidenceRecord::Range { counted, .. } => counted.row.tally.count,
+        _ => 0,
+    });
+    let count = counts.sum::<u64>() / 100 * 128;
+    let tally = Tally::EMPTY.with(farm::Fingerprint([0; 32]), 0, count).expect("it is small");
+    let counted = CountedRange {
+        row: row(range, tally, "avx512", author("o", "m")),
+        check: Check::NotChosen,
+    };
+    forger.records.push(EvidenceRecord::Range { counted, at_ms: 0 });
+    forger
+}
+
+#[test]
+fn one_invented_range_over_most_of_the_plan_is_refused() {
+    let forger = invented(13, 3, 200);
+    let wrong = forger.recount(By::Loop, Some(Duration::from_secs(60))).expect_err("a forgery");
+    assert!(matches!(wrong, RecountError::Differs(_) | RecountError::TooFar(_)), "{wrong}");
+}
+
+/// The same at a size at which the invented range cannot be counted in time. It prints what is said.
+#[test]
+#[ignore = "it counts for half a minute"]
+fn one_invented_range_that_is_too_large_to_be_counted_is_refused() {
+    let forger = invented(18, 4, 8_351);
+    let begun = Instant::now();
+    let wrong = forger.recount(By::Loop, Some(Duration::from_secs(3))).expect_err("a forgery");
+    println!("{wrong}, after {:?}", begun.elapsed());
+    assert!(matches!(wrong, RecountError::TooFar(_)), "{wrong}");
 }
 
 /// A bundle once chose by what it was checked: whoever wrote "search" into it was checked by a join.

@@ -11,6 +11,8 @@ mod allowance;
 mod attackers;
 #[path = "cli/backups.rs"]
 mod backups;
+#[path = "cli/bundles.rs"]
+mod bundles;
 #[path = "cli/compare.rs"]
 mod compare;
 #[path = "cli/disk.rs"]

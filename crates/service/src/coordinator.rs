@@ -13,6 +13,7 @@ mod admin;
 mod allowance;
 mod bucket;
 mod budget;
+mod bundles;
 mod copies;
 mod credentials;
 mod desk;

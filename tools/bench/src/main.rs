@@ -9,12 +9,14 @@
 //! cargo run --release -p bench -- hostile      how much floods slow honest workers down
 //! cargo run --release -p bench -- page         what viewers of the live page cost the farm
 //! cargo run --release -p bench -- eta          how right the time left is that a count is said to take
+//! cargo run --release -p bench -- bundle       what a bundle of ten million rows takes to write and to check
 //! cargo run --release -p bench -- clients      how much clients that ask for much slow everybody else down
 //! ```
 #![forbid(unsafe_code)]
 
 mod args;
 mod bare;
+mod bundle;
 mod clients;
 mod coordinator;
 mod eta;
@@ -62,6 +64,8 @@ enum BenchCommand {
     Methods(methods::MethodsBenchArgs),
     /// Where the time of the method halves goes
     Phases(phases::PhasesBenchArgs),
+    /// What a bundle of many rows takes to write and to check: time, memory, bytes
+    Bundle(bundle::BundleArgs),
     /// How right the time left is that a count is said to take, alone and with workers that come and go
     Eta(eta::EtaArgs),
     /// A board by one thread and by several, side by side
@@ -100,6 +104,7 @@ async fn main() -> Result<()> {
         BenchCommand::Page(args) => page::run(args).await,
         BenchCommand::Look(args) => page::look(args).await,
         BenchCommand::Eta(args) => eta::run(args).await,
+        BenchCommand::Bundle(args) => bundle::run(&args),
         BenchCommand::Demand(args) => clients::flood(args).await,
         BenchCommand::Attack(args) => hostile::flood(args).await,
         BenchCommand::Methods(args) => methods::run(args),

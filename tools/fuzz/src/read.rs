@@ -57,6 +57,8 @@ pub const READERS: &[Reader] = &[
     reader!(PauseResponse),
     reader!(ResumeRequest),
     reader!(ResumeResponse),
+    reader!(ExportRequest),
+    reader!(ExportResponse),
     reader!(CreateTokenRequest),
     reader!(BackupRequest),
     reader!(BackupResponse),

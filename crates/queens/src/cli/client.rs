@@ -145,7 +145,7 @@ impl Client {
     }
 
     /// Waits a little and tries to connect. Files are read again, because they may have been replaced.
-    async fn connect_again(&mut self) -> Result<(), Failure> {
+    pub(super) async fn connect_again(&mut self) -> Result<(), Failure> {
         tokio::time::sleep(Duration::from_secs(1)).await;
         match self.endpoint.connect().await {
             Ok(channel) => self.jobs = JobsServiceClient::new(channel),
@@ -192,7 +192,7 @@ impl Client {
     }
 
     /// Whether a later attempt may succeed: the connection broke, or the coordinator is being restarted.
-    fn is_passing(&self, status: &Status) -> bool {
+    pub(super) fn is_passing(&self, status: &Status) -> bool {
         matches!(status.code(), Code::Unavailable | Code::Cancelled | Code::Unknown)
             && self.endpoint.mismatch(status).is_none()
     }

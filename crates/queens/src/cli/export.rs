@@ -9,6 +9,8 @@ use farm::{Held, JobId, JobState, Known, Refusal, RestoredJob};
 use ledger::{Evidence, LedgerFault, unix_ms};
 use serde_json::json;
 
+use super::client::CoordinatorArgs;
+use super::download::download;
 use crate::failure::Failure;
 use crate::output;
 
@@ -18,31 +20,25 @@ pub(super) struct ExportArgs {
     job: u64,
     /// The file to write; it must not exist yet. It is compressed by zstd if its name ends in .zst
     bundle: PathBuf,
-    /// The ledger that has the job; its coordinator may go on meanwhile
+    /// The ledger that has the job; its coordinator may go on meanwhile [default: the coordinator is asked, and an export
+    /// that broke off is taken up again]
     #[arg(long, value_name = "FILE", env = "QUEENS_LEDGER")]
-    ledger: PathBuf,
+    ledger: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    coordinator: CoordinatorArgs,
 }
 
-pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
-    let job = JobId(args.job);
-    let at_ledger = |fault: LedgerFault| fault.at(Some(&args.ledger));
-    let evidence = Evidence::open(&args.ledger).map_err(at_ledger)?;
-    let known = evidence.jobs().iter().find(|known| known.id == job);
-    let known = known.ok_or(Failure::Job(Refusal::NoSuchJob(job)))?;
-    if known.state == JobState::Done {
-        check_done(known, &args.ledger)?;
-    }
-    let exported =
-        evidence::export(known, unix_ms(), &args.bundle, |see| evidence.in_bundle_order(job, see));
-    let Exported { header, name } = exported.map_err(|fault| match fault {
-        ExportFault::Ledger(fault) => at_ledger(fault).into(),
-        ExportFault::Output(error) => {
-            Failure::Output { what: args.bundle.display().to_string(), reason: error.to_string() }
+pub(super) async fn export(args: ExportArgs) -> Result<(), Failure> {
+    let Exported { header, name } = match &args.ledger {
+        Some(ledger) => from_ledger(&args, ledger)?,
+        None => {
+            let bundle = download(args.job, &args.bundle, &args.coordinator).await?;
+            Exported { header: bundle.header, name: bundle.name }
         }
-    })?;
+    };
     if args.json {
         return output::print(json!({
             "bundle": args.bundle.display().to_string(),
@@ -61,6 +57,25 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
         header.audits,
         header.disputes
     ))
+}
+
+fn from_ledger(args: &ExportArgs, ledger: &Path) -> Result<Exported, Failure> {
+    let job = JobId(args.job);
+    let at_ledger = |fault: LedgerFault| fault.at(Some(ledger));
+    let evidence = Evidence::open(ledger).map_err(at_ledger)?;
+    let known = evidence.jobs().iter().find(|known| known.id == job);
+    let known = known.ok_or(Failure::Job(Refusal::NoSuchJob(job)))?;
+    if known.state == JobState::Done {
+        check_done(known, ledger)?;
+    }
+    let exported =
+        evidence::export(known, unix_ms(), &args.bundle, |see| evidence.in_bundle_order(job, see));
+    exported.map_err(|fault| match fault {
+        ExportFault::Ledger(fault) => at_ledger(fault).into(),
+        ExportFault::Output(error) => {
+            Failure::Output { what: args.bundle.display().to_string(), reason: error.to_string() }
+        }
+    })
 }
 
 /// Checks the total of a job that a ledger calls done. An earlier version may have done so.

@@ -9,6 +9,7 @@ mod complete;
 mod coordinator;
 mod count;
 mod door;
+mod download;
 mod draw;
 mod export;
 mod health;
@@ -197,7 +198,7 @@ impl Command {
             Command::Status(args) => on_one_thread(jobs::status(args)),
             Command::Watch(args) => on_one_thread(jobs::watch(args)),
             Command::Audit(args) => on_one_thread(jobs::audit(args)),
-            Command::Export(args) => export::export(&args),
+            Command::Export(args) => on_one_thread(export::export(args)),
             Command::Verify(args) => verify::verify(&args),
             Command::Merge(args) => merge::run(&args),
             Command::Backup(args) => on_one_thread(backup::run(args)),

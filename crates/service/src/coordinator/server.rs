@@ -24,6 +24,7 @@ use wire::{MAX_MESSAGE_BYTES, WireError, v1};
 
 use super::admin::Admin;
 use super::budget::{Budget, Cost};
+use super::bundles::Bundles;
 use super::copies::Copies;
 use super::credentials::{Gate, budget, identity};
 use super::desk::{Desk, Submission};
@@ -138,7 +139,8 @@ fn routes_of(
     let plans = Arc::<Plans>::default();
     let desk = Desk::new(hub.clone(), plans.clone());
     let pages = super::http::routes(gate.clone(), hub.clone(), desk.clone());
-    let services = Services { hub, plans, desk, credentials };
+    let bundles = Bundles::new(hub.ledger_path());
+    let services = Services { hub, plans, desk, credentials, bundles };
     let farm = FarmServiceServer::new(services.clone())
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
@@ -158,6 +160,7 @@ struct Services {
     plans: Arc<Plans>,
     desk: Desk,
     credentials: Credentials,
+    bundles: Bundles,
 }
 
 type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
@@ -419,5 +422,36 @@ impl JobsService for Services {
         let wish = ClientRequest::Resume(JobId(job));
         let job = Some(self.change(&request, job, Cost::Change, wish).await?);
         Ok(Response::new(v1::ResumeResponse { job }))
+    }
+
+    type ExportStream = Answers<v1::ExportResponse>;
+
+    async fn export(
+        &self,
+        request: Request<v1::ExportRequest>,
+    ) -> Result<Response<Self::ExportStream>, Status> {
+        let identity = identity(&request);
+        identity.require(Right::See)?;
+        let budget = admit(&request).await;
+        budget.spend(Cost::Change);
+        let mut blocks = self.bundles.begin(request.into_inner())?;
+        let (sender, receiver) = mpsc::channel(1);
+        let credentials = self.credentials.clone();
+        // The stream ends with the credential. Blocks are paid for like jobs in an answer.
+        tokio::spawn(async move {
+            loop {
+                let answer = tokio::select! {
+                    () = credentials.ended(&identity) => Some(Err(SessionFault::Expired.into())),
+                    block = blocks.recv() => block,
+                };
+                let Some(answer) = answer else { return };
+                budget.begin_look().await;
+                let is_over = answer.is_err();
+                if sender.send(answer).await.is_err() || is_over {
+                    return;
+                }
+            }
+        });
+        Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
     }
 }
