@@ -50,6 +50,7 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
             }
         }
         LedgerCommand::SetState { job, state } => store.set_state(*job, *state, None)?,
+        LedgerCommand::SetPriority { job, priority } => store.set_priority(*job, *priority)?,
         LedgerCommand::RequestAudit { job, policy } => {
             request_audit(store, *job, *policy)?;
             return audit_noted(store, *job);

@@ -79,6 +79,8 @@ struct EstimateJson {
     core_seconds_error: f64,
     longest_task_seconds: f64,
     tasks_counted: u64,
+    /// Of so many blocks of a task's join one was counted; 1 if tasks were counted in full.
+    blocks_per_draw: u32,
     /// Every task was counted, and the estimate is the total.
     exact: bool,
     backend: &'static str,
@@ -156,8 +158,14 @@ impl PlanArgs {
 }
 
 fn estimate_json(estimated: &Estimated, effort: Effort) -> EstimateJson {
-    let Estimated { total, core_seconds, longest_task_seconds, tasks_counted, is_exact } =
-        *estimated;
+    let Estimated {
+        total,
+        core_seconds,
+        longest_task_seconds,
+        tasks_counted,
+        blocks_per_draw,
+        is_exact,
+    } = *estimated;
     EstimateJson {
         estimate: format!("{:.0}", total.value),
         estimate_error: format!("{:.0}", total.error.ceil()),
@@ -165,6 +173,7 @@ fn estimate_json(estimated: &Estimated, effort: Effort) -> EstimateJson {
         core_seconds_error: core_seconds.error,
         longest_task_seconds,
         tasks_counted,
+        blocks_per_draw: blocks_per_draw.get(),
         exact: is_exact,
         backend: effort.backend.name(),
         seed: effort.seed.to_string(),
@@ -172,8 +181,18 @@ fn estimate_json(estimated: &Estimated, effort: Effort) -> EstimateJson {
 }
 
 fn text(estimated: &Estimated, Effort { plan, backend, seed, .. }: Effort) -> String {
-    let Estimated { total, core_seconds, longest_task_seconds, tasks_counted, is_exact } =
-        *estimated;
+    let Estimated {
+        total,
+        core_seconds,
+        longest_task_seconds,
+        tasks_counted,
+        blocks_per_draw,
+        is_exact,
+    } = *estimated;
+    let part = match blocks_per_draw.get() {
+        1 => String::new(),
+        every => format!(", 1 of {every} blocks of each"),
+    };
     let what =
         if plan.problem.counts_orbits() { "placements before symmetry" } else { "placements" };
     let (estimate, hours) = match is_exact {
@@ -182,7 +201,7 @@ fn text(estimated: &Estimated, Effort { plan, backend, seed, .. }: Effort) -> St
         }
         false => (
             format!(
-                "{:.4e} {what} +- {} (95%), from {tasks_counted} tasks, seed {seed}",
+                "{:.4e} {what} +- {} (95%), from {tasks_counted} tasks{part}, seed {seed}",
                 total.value,
                 percent(total)
             ),
