@@ -137,10 +137,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     match args.estimated(effort, cut)? {
         Some(estimated) => output::print(text(&estimated, effort)),
         None if args.seconds == 0 => Ok(()),
-        None => output::print(format!(
-            "estimate  none: a few tasks take longer than {} s here; give more with --seconds",
-            args.seconds
-        )),
+        None => output::print(no_estimate(plan, args.seconds)),
     }
 }
 
@@ -217,7 +214,41 @@ fn text(estimated: &Estimated, Effort { plan, backend, seed, .. }: Effort) -> St
     )
 }
 
+/// Why there is no estimate after so many seconds.
+fn no_estimate(plan: Plan, seconds: u64) -> String {
+    let Plan { problem, method, .. } = plan;
+    let halves = match problem.sums_all_placements() && problem.n() > board::halves::MAX_N {
+        true => format!(
+            "; tasks of halves are estimated from parts of them, but it goes up to N = {}",
+            board::halves::MAX_N
+        ),
+        false => String::new(),
+    };
+    format!(
+        "estimate  none: a few tasks of {} take longer than {seconds} s here; give more with --seconds{halves}",
+        method.name()
+    )
+}
+
 /// The error of an estimate as a percentage of its value.
 fn percent(Estimate { value, error }: Estimate) -> String {
     if error == 0.0 { "0%".into() } else { format!("{:.2}%", 100.0 * error / value) }
+}
+
+#[cfg(test)]
+mod tests {
+    use board::{Method, Problem};
+
+    use super::*;
+
+    #[test]
+    fn boards_beyond_halves_are_told_why_nothing_is_estimated() {
+        let of =
+            |n, method| no_estimate(Plan { problem: Problem::Total { n }, method, tasks: 1 }, 20);
+        let largest = board::halves::MAX_N;
+        let ring = of(largest + 1, Method::Ring { width: 2 });
+        assert!(ring.contains("tasks of ring take longer than 20 s"), "{ring}");
+        assert!(ring.ends_with(&format!("up to N = {largest}")), "{ring}");
+        assert!(of(largest, Method::Halves).ends_with("--seconds"));
+    }
 }
