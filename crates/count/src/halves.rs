@@ -41,6 +41,7 @@ mod avx2;
 mod avx512;
 mod buckets;
 mod cover;
+mod draws;
 mod geometry;
 mod join;
 mod joiner;
@@ -68,6 +69,7 @@ use board::halves::Split;
 use self::avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 use self::avx512::Avx512;
+pub(crate) use self::draws::Draws;
 use self::geometry::NARROW;
 use self::joiner::Joiner;
 use self::memory::Room;
@@ -126,18 +128,27 @@ impl Halves {
 impl Halves {
     /// The time of each phase; the reference has none.
     pub(crate) fn phases(&mut self) -> Option<&mut Phases> {
+        self.gauges().map(|(phases, _)| phases)
+    }
+
+    /// Which blocks are joined; the reference has none.
+    pub(crate) fn draws(&mut self) -> Option<&mut Draws> {
+        self.gauges().map(|(_, draws)| draws)
+    }
+
+    fn gauges(&mut self) -> Option<(&mut Phases, &mut Draws)> {
         match &mut self.engine {
             Engine::Reference => None,
-            Engine::PortableNarrow(joiner) => Some(joiner.phases()),
-            Engine::PortableWide(joiner) => Some(joiner.phases()),
+            Engine::PortableNarrow(joiner) => Some(joiner.gauges()),
+            Engine::PortableWide(joiner) => Some(joiner.gauges()),
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx2Narrow(joiner) => Some(joiner.phases()),
+            Engine::Avx2Narrow(joiner) => Some(joiner.gauges()),
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx2Wide(joiner) => Some(joiner.phases()),
+            Engine::Avx2Wide(joiner) => Some(joiner.gauges()),
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx512Narrow(joiner) => Some(joiner.phases()),
+            Engine::Avx512Narrow(joiner) => Some(joiner.gauges()),
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx512Wide(joiner) => Some(joiner.phases()),
+            Engine::Avx512Wide(joiner) => Some(joiner.gauges()),
         }
     }
 }

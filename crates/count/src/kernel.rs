@@ -1,5 +1,7 @@
 //! What every way to count shares: tasks are checked before, and sums are checked after.
 
+mod sampled;
+
 use std::ops::Range;
 use std::time::Duration;
 
@@ -7,6 +9,7 @@ use board::halves::Split;
 use board::{Cut, Method, Problem, RangeError, TaskKind, TaskSlice, Tasks, full_mask};
 use thiserror::Error;
 
+pub use self::sampled::Sampled;
 use crate::engine::Engine;
 use crate::first_rows::FirstRows;
 use crate::ground::{Ground, Row};

@@ -80,6 +80,6 @@ pub use counting::{
     Counting, CountingError, Progress, completions, fundamental, superqueens, toroidal, total,
 };
 pub use halves::Phase;
-pub use kernel::{CountError, Kernel, KernelError, MemoryNeed, memory_needed};
+pub use kernel::{CountError, Kernel, KernelError, MemoryNeed, Sampled, memory_needed};
 pub use self_test::{SelfTestError, self_test};
 pub use variant::{UnknownVariant, Variant};

@@ -1,5 +1,6 @@
 //! The errors of reading, checking and recounting a bundle.
 
+use board::CutError;
 use count::CountError;
 use executor::TooLittleMemory;
 
@@ -13,6 +14,9 @@ pub struct BundleError(#[from] anyhow::Error);
 /// Why ranges of a bundle were not counted again with the same result.
 #[derive(Debug, thiserror::Error)]
 pub enum RecountError {
+    /// The boards cannot be cut so.
+    #[error(transparent)]
+    Cut(#[from] CutError),
     /// The memory is too small for even one thread.
     #[error(transparent)]
     Memory(#[from] TooLittleMemory),

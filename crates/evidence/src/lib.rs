@@ -23,6 +23,7 @@
 
 #![forbid(unsafe_code)]
 
+mod another;
 mod books;
 mod canonical;
 mod check;
@@ -41,6 +42,7 @@ mod statistics;
 mod verdict;
 mod worth;
 
+pub use another::{Another, another, count_by_another};
 pub use check::{Checked, check};
 pub use draw::{Draw, Drawn, Sample, Seed};
 pub use error::{BundleError, RecountError};

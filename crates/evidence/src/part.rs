@@ -87,6 +87,14 @@ impl Part {
         Ok(())
     }
 
+    /// Leaves the file for another time, or removes it if nothing has arrived.
+    pub fn leave(self) {
+        if self.is_empty() {
+            // An empty file does no harm.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+
     /// Makes the bundle of it, once everything has arrived: compressed, if its name ends in `.zst`.
     ///
     /// # Errors
@@ -159,6 +167,9 @@ mod tests {
         part.add(0, 2, &block("{}")).expect("it begins anew");
         assert_eq!((part.len(), part.header().expect("it can be read")), (2, Vec::new()));
         part.finish().expect_err("it is no bundle");
-        assert!(!bundle.exists() && Part::open(&bundle).expect("it is new").is_empty());
+        let part = Part::open(&bundle).expect("it is new");
+        assert!(!bundle.exists() && part.is_empty());
+        part.leave();
+        assert_eq!(folder.path().read_dir().expect("a folder").count(), 0, "nothing is left");
     }
 }

@@ -98,7 +98,7 @@ pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted, Re
         None => Some((Sizes { whole: u64::MAX, piece: u64::MAX }, 0.0)),
         Some(time) => {
             let task = work.pilot(drawn, begun, time)?;
-            task.map(|task| (sizes(task, time, fit, drawn.draws.len()), task))
+            task.map(|task| (sizes(task, time, fit, drawn), task))
         }
     };
     let pieces = Pieces::cut(drawn, sizes.map_or(Sizes { whole: 1, piece: 1 }, |(sizes, _)| sizes));
@@ -121,12 +121,19 @@ pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted, Re
     })
 }
 
-/// The sizes of what is recounted, if a task takes so many seconds. A range is counted whole if it takes at most a tenth
-/// of the time of one thread; pieces are so small that there is time for all draws.
-fn sizes(task: f64, time: Duration, fit: Fit, draws: usize) -> Sizes {
+/// The sizes of what is recounted, if a task takes so many seconds. If there is time for all ranges that were drawn, they
+/// are counted whole; otherwise a range is, if it takes at most a tenth of the time of one thread. Pieces are so small that
+/// there is time for all draws.
+fn sizes(task: f64, time: Duration, fit: Fit, drawn: &Drawn) -> Sizes {
+    let (seconds, threads) = (time.as_secs_f64(), fit.threads.get() as f64);
     let tasks = |seconds: f64| (seconds / task.max(1e-9)) as u64;
-    let whole = tasks(time.as_secs_f64() / 10.0).max(1);
-    let each = time.as_secs_f64() * fit.threads.get() as f64 / draws.max(1) as f64;
+    let lengths = || drawn.rows.iter().map(|row| row.range.len());
+    let (all, longest) = (lengths().sum::<u64>(), lengths().max().unwrap_or(0));
+    if all < tasks(seconds * threads / 2.0) && longest < tasks(seconds / 2.0) {
+        return Sizes { whole: u64::MAX, piece: u64::MAX };
+    }
+    let whole = tasks(seconds / 10.0).max(1);
+    let each = seconds * threads / drawn.draws.len().max(1) as f64;
     Sizes { whole, piece: tasks(each / 2.0).clamp(1, whole) }
 }
 

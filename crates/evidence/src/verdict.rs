@@ -58,7 +58,8 @@ pub struct Verdict {
     /// The largest share of the tasks that are in wrong ranges, with 95% confidence. `None` if ranges are so large that
     /// they were only estimated.
     pub wrong_of_tasks: Option<f64>,
-    /// The probability that a single wrong range would have been missed, if it is the one that is hardest to hit.
+    /// The probability that a single wrong range would have been missed, if it is the one that is hardest to hit. It is 1 if
+    /// ranges are so large that they were only estimated.
     pub missed: f64,
     /// The range with the largest count that was not counted again as a whole.
     pub largest_left: Option<StatedRow>,
@@ -152,7 +153,12 @@ impl Verdict {
                 Some(_) => None,
                 None => Some(bound(1, None)),
             },
-            missed: if is_exact { 0.0 } else { (1.0 - drawn.least_share).powf(begun.len() as f64) },
+            missed: match all_in_large {
+                _ if is_exact => 0.0,
+                0 => (1.0 - drawn.least_share).powf(begun.len() as f64),
+                // A small error in a large range shows in no piece.
+                _ => 1.0,
+            },
             largest_left: largest_left(drawn, pieces, is_counted),
         })
     }

@@ -6,10 +6,11 @@ use std::num::NonZero;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use board::Cut;
+use board::{Cut, MethodChoice};
 use count::Backend;
 use evidence::{
-    By, Checked, RecountEffort, RecountError, Recounted, Sample, Seed, check, export, recount,
+    By, Checked, RecountEffort, RecountError, Recounted, Sample, Seed, another, check,
+    count_by_another, export, recount,
 };
 use executor::NamedKernel;
 use farm::{
@@ -189,6 +190,24 @@ fn one_invented_range_that_is_too_large_to_be_counted_is_refused() {
     let wrong = forger.recount(By::Loop, Some(Duration::from_secs(3))).expect_err("a forgery");
     println!("{wrong}, after {:?}", begun.elapsed());
     assert!(matches!(wrong, RecountError::TooFar(_)), "{wrong}");
+}
+
+#[test]
+fn another_method_counts_all_boards_of_a_bundle() {
+    let mut forger = Forger::honest(10, ROWS, 20);
+    let checked = forger.check().expect("it holds");
+    let threads = NonZero::new(2).expect("two");
+    for choice in [MethodChoice::Halves, MethodChoice::Ring { width: None }] {
+        let method = another(&checked, choice).expect("it suits");
+        let other = count_by_another(&checked, method, threads, 1 << 28).expect("it agrees");
+        assert_eq!((other.total, other.method), (vectors::total(10), method));
+    }
+    let same = another(&checked, MethodChoice::Rows { rows: Some(2) });
+    assert!(same.expect_err("the same").to_string().contains("name another method"));
+    // Nothing is published about completions, so that such a total is checked by counting alone.
+    forger = invented(12, 3, 200);
+    let checked = forger.check().expect("it does not contradict itself");
+    another(&checked, MethodChoice::Halves).expect_err("completions have no other method");
 }
 
 /// A bundle once chose by what it was checked: whoever wrote "search" into it was checked by a join.

@@ -32,6 +32,13 @@ pub enum LedgerCommand {
         /// Its new state; never [`JobState::Done`] or [`JobState::Held`].
         state: JobState,
     },
+    /// A job is served earlier or later than others.
+    SetPriority {
+        /// The job, which is not over.
+        job: JobId,
+        /// Its new priority.
+        priority: i32,
+    },
     /// Accepted ranges are to be counted again: those that the policy chooses and that are not yet; of a job
     /// that is held, those too that look worst; and, if second opinions lie between owners from now on, those that
     /// only machines of one owner have counted.
@@ -135,13 +142,14 @@ pub enum LedgerCommand {
 }
 
 impl LedgerCommand {
-    /// Whether an older copy of the ledger lacks more than counts, which are only counted again: a job, a verdict, or
-    /// who is believed.
+    /// Whether an older copy of the ledger lacks more than counts, which are only counted again: a job, its state or
+    /// priority, a verdict, or who is believed.
     #[must_use]
     pub fn decides(&self) -> bool {
         match self {
             LedgerCommand::CreateJob { .. }
             | LedgerCommand::SetState { .. }
+            | LedgerCommand::SetPriority { .. }
             | LedgerCommand::RequestAudit { .. }
             | LedgerCommand::Doubt { .. }
             | LedgerCommand::Finish { .. }

@@ -105,6 +105,15 @@ pub enum Event {
         /// The job.
         job: JobId,
     },
+    /// A client wants a job to be served earlier or later than others.
+    Prioritised {
+        /// Where the answer goes.
+        request: RequestId,
+        /// The job.
+        job: JobId,
+        /// Jobs of higher priority are served first.
+        priority: i32,
+    },
     /// Somebody who may decides whether a party is believed. Its sessions end if it is not.
     TrustChanged {
         /// Where the answer goes.

@@ -114,6 +114,16 @@ impl Origin {
     }
 }
 
+/// When something happened to a job, as its ledger has written it down: Unix milliseconds. The farm knows no clock, and
+/// leaves them out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    /// When it was submitted.
+    pub submitted_at_ms: Option<i64>,
+    /// When it was done or cancelled.
+    pub ended_at_ms: Option<i64>,
+}
+
 /// What a client may see of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobView {
@@ -161,6 +171,8 @@ pub struct JobView {
     /// Machines that lost worker processes while these counted it, those that tell the most first;
     /// [`JobView::LOST_NAMED`] at most. Nothing of a job that is over.
     pub lost: Vec<LostWorkers>,
+    /// When it was submitted and when it ended, if somebody has looked.
+    pub times: Times,
 }
 
 /// The place of a job among running ones: jobs of higher priority are served first, equal ones in the order of

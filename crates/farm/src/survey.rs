@@ -42,13 +42,13 @@ pub struct WorkerSight {
     pub leaving: bool,
 }
 
-/// How far a job has come.
+/// What was done for a job lately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// The job.
     pub job: JobId,
-    /// Tasks whose counts are durable.
-    pub tasks_done: u64,
+    /// Tasks whose counts became durable, those that were taken back later included.
+    pub tasks: u64,
     /// Sessions that hold ranges of it.
     pub workers: usize,
 }

@@ -66,6 +66,7 @@ const STEPS: [Step; (FORMAT - OLDEST) as usize] = [
                 decisions INTEGER NOT NULL,
                 is_closed INTEGER NOT NULL
             ) STRICT;
+            CREATE INDEX audit_policies_by_job ON audit_policies (job);
             ALTER TABLE openings ADD COLUMN nonce INTEGER NOT NULL DEFAULT 0;
             ALTER TABLE openings ADD COLUMN decisions INTEGER NOT NULL DEFAULT 0;
             ALTER TABLE openings ADD COLUMN gives_up INTEGER NOT NULL DEFAULT 0;",
@@ -214,7 +215,8 @@ mod tests {
     fn tables(path: &Path) -> Vec<String> {
         let db = Connection::open(path).expect("it is there");
         let query = "SELECT t.name || '.' || c.name || ' ' || c.type || ' ' || c.\"notnull\" || c.pk \
-                     FROM sqlite_schema t, pragma_table_info(t.name) c ORDER BY t.name, c.name";
+                     FROM sqlite_schema t, pragma_table_info(t.name) c \
+                     UNION SELECT sql FROM sqlite_schema WHERE type = 'index' AND sql NOT NULL ORDER BY 1";
         let mut columns = db.prepare(query).expect("it is SQL");
         let columns = columns.query_map([], |row| row.get(0)).expect("it has columns");
         columns.collect::<Result<_, _>>().expect("they have names")

@@ -3,9 +3,10 @@
 //! Whatever is read here is shown and decides nothing. So it is not checked like evidence is, and costs little more
 //! than the rows that are read.
 
+use std::ops::{ControlFlow, RangeInclusive};
 use std::path::Path;
 
-use farm::{JobId, Party, Range};
+use farm::{JobId, Party, Range, Times};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 
@@ -19,7 +20,7 @@ pub struct Look {
 }
 
 /// An accepted range, as far as people want to see it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeenRange<'a> {
     /// The ordinals.
     pub range: Range,
@@ -27,6 +28,10 @@ pub struct SeenRange<'a> {
     pub worker: &'a str,
     /// Whether two parties counted it alike.
     pub is_audited: bool,
+    /// The sum of its tasks, about.
+    pub count: f64,
+    /// When it was accepted, Unix milliseconds.
+    pub at_ms: i64,
 }
 
 /// Something that happened to a job, and when: Unix milliseconds.
@@ -88,7 +93,7 @@ impl Look {
         Ok(Look { db: Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)? })
     }
 
-    /// Calls `see` for every accepted range of a job, in the order of the ordinals.
+    /// Calls `see` for every accepted range of a job, in the order of the ordinals, until it breaks off.
     ///
     /// # Errors
     ///
@@ -96,20 +101,43 @@ impl Look {
     pub fn ranges(
         &self,
         job: JobId,
-        mut see: impl FnMut(SeenRange<'_>),
+        mut see: impl FnMut(SeenRange<'_>) -> ControlFlow<()>,
     ) -> Result<(), LedgerFault> {
-        let query =
-            "SELECT first, past, worker, audit = 2 FROM ranges WHERE job = ? ORDER BY first";
+        let query = "SELECT first, past, worker, audit = 2, count, accepted_at FROM ranges WHERE job = ? ORDER BY first";
         let mut statement = self.db.prepare(query)?;
         let mut rows = statement.query([signed(job.0)])?;
         while let Some(row) = rows.next()? {
             let range = Range::new(number(row.get_ref(0)?), number(row.get_ref(1)?));
             let worker = row.get_ref(2)?.as_str().unwrap_or_default();
-            if let Some(range) = range {
-                see(SeenRange { range, worker, is_audited: row.get(3)? });
+            if let Some(range) = range
+                && let Ok(count) = row.get_ref(4)?.as_str().unwrap_or_default().parse()
+            {
+                let (is_audited, at_ms) = (row.get(3)?, row.get(5)?);
+                if see(SeenRange { range, worker, is_audited, count, at_ms }).is_break() {
+                    break;
+                }
             }
         }
         Ok(())
+    }
+
+    /// Calls `see` with when each of the jobs of these numbers was submitted, and when it ended, if it has: Unix
+    /// milliseconds.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFault`], if it cannot be read.
+    pub fn times(
+        &self,
+        jobs: RangeInclusive<JobId>,
+        mut see: impl FnMut(JobId, Times),
+    ) -> Result<(), LedgerFault> {
+        let query = "SELECT id, submitted_at, ended_at FROM jobs WHERE id BETWEEN ? AND ?";
+        self.each(query, (signed(jobs.start().0), signed(jobs.end().0)), |row| {
+            let times = Times { submitted_at_ms: row.get(1)?, ended_at_ms: row.get(2)? };
+            see(JobId(number(row.get_ref(0)?)), times);
+            Ok(())
+        })
     }
 
     /// What happened to a job, the latest first.
@@ -160,8 +188,8 @@ impl Look {
         Ok(found)
     }
 
-    /// What was accepted of all jobs from one time to another, Unix milliseconds, in slots of `slot_ms`: for each
-    /// job in the order of time.
+    /// Calls `see` with what was accepted of all jobs from one time to another, Unix milliseconds, in slots of
+    /// `slot_ms`: for each job in the order of time. It reads all rows once.
     ///
     /// # Errors
     ///
@@ -170,20 +198,19 @@ impl Look {
         &self,
         (from_ms, to_ms): (i64, i64),
         slot_ms: i64,
-    ) -> Result<Vec<Slot>, LedgerFault> {
+        mut see: impl FnMut(Slot),
+    ) -> Result<(), LedgerFault> {
         let query = "SELECT job, accepted_at / ?3 AS slot, sum(past - first), count(DISTINCT worker) FROM ranges \
                      WHERE accepted_at >= ?1 AND accepted_at < ?2 GROUP BY job, slot ORDER BY job, slot";
-        let mut slots = Vec::new();
         self.each(query, (from_ms, to_ms, slot_ms), |row| {
-            slots.push(Slot {
+            see(Slot {
                 job: JobId(number(row.get_ref(0)?)),
                 at_ms: row.get::<_, i64>(1)?.saturating_mul(slot_ms),
                 tasks: number(row.get_ref(2)?),
                 workers: number(row.get_ref(3)?),
             });
             Ok(())
-        })?;
-        Ok(slots)
+        })
     }
 
     fn each(

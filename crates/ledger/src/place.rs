@@ -242,7 +242,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::tests::{ledger_in, read};
+    use crate::tests::{ledger_in, range, read};
     use crate::{CheckedLedger, Ledger};
 
     fn open(path: &Path) -> Result<Ledger, LedgerFault> {
@@ -395,9 +395,8 @@ mod tests {
             other.execute_batch("COMMIT").expect("it is locked");
         });
         let begun = std::time::Instant::now();
-        let pause =
-            farm::LedgerCommand::SetState { job: farm::JobId(1), state: farm::JobState::Paused };
-        ledger.apply(&[pause]).expect("it waits");
+        // It reads before it writes.
+        ledger.apply(&[range(30, 40, 1)]).expect("it waits");
         assert!(begun.elapsed().as_millis() >= 200, "it was locked");
         unlock.join().expect("it does not panic");
     }

@@ -50,6 +50,7 @@ CREATE TABLE audit_policies (
     across    TEXT NOT NULL,         -- machines or owners: between whom a second opinion lies
     asked_at  INTEGER NOT NULL
 ) STRICT;
+CREATE INDEX audit_policies_by_job ON audit_policies (job);
 
 -- What counted: program and machine, as a worker says (executor, provenance.rs). The tables below name it by its id.
 CREATE TABLE builds (

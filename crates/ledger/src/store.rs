@@ -187,6 +187,11 @@ impl Store for SqlStore<'_> {
         Ok(())
     }
 
+    fn set_priority(&mut self, job: JobId, priority: i32) -> Result<(), LedgerFault> {
+        self.change("UPDATE jobs SET priority = ? WHERE id = ?", (priority, signed(job.0)))?;
+        Ok(())
+    }
+
     fn hold(&mut self, job: JobId, reason: &str) -> Result<(), LedgerFault> {
         self.change(
             "UPDATE jobs SET state = ?, total = NULL, reason = ?, ended_at = NULL WHERE id = ?",

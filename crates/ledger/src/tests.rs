@@ -1,6 +1,7 @@
 //! What a ledger promises, and what becomes of one that was tampered with.
 
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use farm::{
@@ -52,16 +53,31 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
 
     let look = Look::open(&path).expect("it can be read beside its writer");
     let mut ranges = Vec::new();
-    look.ranges(JOB, |seen| ranges.push((seen.range, seen.worker.to_string(), seen.is_audited)))
-        .expect("it can be read");
+    look.ranges(JOB, |seen| {
+        ranges.push((seen.range, seen.worker.to_string(), seen.is_audited));
+        ControlFlow::Continue(())
+    })
+    .expect("it can be read");
     let plain = |start, end, worker: &str| (interval(start, end), worker.to_string(), false);
     assert_eq!(ranges, [plain(0, 10, "a"), plain(20, 30, "b")]);
 
     let now = unix_ms();
-    let slots = look.history((0, now + 1), i64::MAX).expect("it can be read");
-    assert_eq!(slots, [Slot { job: JOB, at_ms: 0, tasks: 20, workers: 2 }]);
-    let later = look.history((now + 1_000_000, i64::MAX), 1);
-    assert_eq!(later.expect("it can be read"), []);
+    let history = |span, slot_ms| {
+        let mut slots = Vec::new();
+        look.history(span, slot_ms, |slot| slots.push(slot)).expect("it can be read");
+        slots
+    };
+    let all = Slot { job: JOB, at_ms: 0, tasks: 20, workers: 2 };
+    assert_eq!(history((0, now + 1), i64::MAX), [all]);
+    assert_eq!(history((now + 1_000_000, i64::MAX), 1), []);
+
+    let mut first = Vec::new();
+    look.ranges(JOB, |seen| {
+        first.push(seen.range);
+        ControlFlow::Break(())
+    })
+    .expect("it can be read");
+    assert_eq!(first, [interval(0, 10)], "who breaks off sees no more");
 
     let party = Party { owner: OWNER.into(), machine: Some("c".into()) };
     let disputed = Happening::Disputed { range: interval(0, 10), worker: "c".into(), party };

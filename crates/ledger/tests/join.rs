@@ -173,6 +173,22 @@ fn missing(folder: &Path, parts: &[PathBuf], into: &str) -> Vec<Range> {
     joined.missing.iter().collect()
 }
 
+#[test]
+fn a_count_that_was_taken_back_stays_so_although_its_maker_was_pardoned() {
+    use Happening::{Counts, Distrusts, Trusts};
+    for counted in [&[][..], &[Counts(0, 'a')]] {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let [later, older, into, other] =
+            ["later.db", "older.db", "into.db", "other.db"].map(|name| folder.path().join(name));
+        write_farm(&later, &[&[Distrusts(LIAR), Trusts(LIAR)], counted].concat());
+        write_farm(&older, &[]);
+        for (parts, into) in [([&later, &older], into), ([&older, &later], other)] {
+            let joined = join_ledgers(&parts.map(Clone::clone), &into).expect("nothing conflicts");
+            assert_eq!(joined.tasks_done, 10 * counted.len() as u64);
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 

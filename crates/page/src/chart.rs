@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use maud::{Markup, html};
 
+use crate::estimate::Estimate;
 use crate::history::{Load, Span};
 use crate::text::{short, time};
 
@@ -42,6 +43,49 @@ pub(crate) fn chart(span: Span, loads: &[Load]) -> Markup {
                 span.key-area { "tasks/s, at most " (short(rate_top)) }
                 span.key-line { "workers, at most " (worker_top) }
                 span { "the last " (time(ago)) }
+            }
+        }
+    }
+}
+
+/// How an estimate has moved, with its bars. The axis shows what the later half of them say.
+pub(crate) fn moved(estimates: &[Estimate]) -> Markup {
+    let later = &estimates[estimates.len() / 2..];
+    let low = later.iter().map(|it| it.value - it.error).fold(f64::INFINITY, f64::min).max(0.0);
+    let high = later.iter().map(|it| it.value + it.error).fold(0.0, f64::max);
+    let (first, last) = (estimates[0], estimates[estimates.len() - 1]);
+    let length = (last.unix_ms - first.unix_ms).max(1) as f64;
+    let x = |it: &Estimate| WIDTH * (it.unix_ms - first.unix_ms) as f64 / length;
+    let y = |value: f64| {
+        let share = if high > low { (value - low) / (high - low) } else { 0.5 };
+        HEIGHT - (HEIGHT - 8.0) * share.clamp(-0.03, 1.03) - 4.0
+    };
+    let mut band = String::new();
+    let upper = estimates.iter().map(|it| (x(it), y(it.value + it.error)));
+    let lower = estimates.iter().rev().map(|it| (x(it), y(it.value - it.error)));
+    for (at, (x, y)) in upper.chain(lower).enumerate() {
+        let _ = write!(band, "{}{x:.1} {y:.1}", if at == 0 { "M" } else { "L" });
+    }
+    let line = estimates.iter().fold(String::new(), |mut text, it| {
+        let _ = write!(text, "{:.1},{:.1} ", x(it), y(it.value));
+        text
+    });
+    let ago = time(Duration::from_millis(length as u64));
+    let label = format!(
+        "Over {ago} the estimate moved from {:.4e} ± {:.1e} to {:.4e} ± {:.1e}",
+        first.value, first.error, last.value, last.error
+    );
+    html! {
+        figure {
+            svg.chart viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none" role="img"
+                aria-label=(label) {
+                path.area d=(format!("{band}z")) {}
+                polyline.line points=(line) {}
+            }
+            figcaption {
+                span.key-line { (format!("{:.4e}", last.value)) }
+                span.key-area { "95 of 100 such bars hold the total" }
+                span { (format!("from {low:.4e} to {high:.4e}, over {ago}")) }
             }
         }
     }

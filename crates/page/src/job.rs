@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
-use farm::{AuditPolicy, JobState, JobView, LostWorkers};
+use farm::{AuditPolicy, Fact, JobState, JobView, LostWorkers};
 use maud::{Markup, html};
 
-use crate::chart::chart;
+use crate::chart::{chart, moved};
+use crate::estimate::Estimate;
 use crate::frame::Reader;
 use crate::jobs::{audits, done, owner, state};
 use crate::map::map;
 use crate::parts::{Page, Part};
 use crate::snapshot::{JobSight, Snapshot};
-use crate::text::{grouped, percent, short, size, time, utc};
+use crate::text::{grouped, short, size, time, utc};
 
 /// The id of the part with which a job is changed.
 const ACTIONS: &str = "actions";
@@ -19,13 +20,14 @@ const ACTIONS: &str = "actions";
 /// One job. The part with which it is changed depends on the reader: see [`actions`].
 pub fn job(sight: &JobSight, snapshot: &Snapshot) -> Page {
     let JobSight { view, map: plan, record, history } = sight;
+    let estimates = record.as_ref().map_or(&[][..], |record| &record.estimates);
     let top = html! {
         h1 { "Job " (view.id) @if let Some(key) = &view.origin.key { " " span.key { (key) } } }
         p.summary { (view.plan.to_string()) " · " (state(view)) " · " (done(view)) }
         @if let Some(held) = &view.held {
             p.refusal role="alert" { "It is held: " (held.reason) ". An audit counts what looks worst again." }
         }
-        (facts(view, snapshot))
+        (facts(view, estimates, snapshot))
     };
     let counted = html! {
         h2 { "Counted over time" }
@@ -33,11 +35,19 @@ pub fn job(sight: &JobSight, snapshot: &Snapshot) -> Page {
             Some((span, loads)) => (chart(*span, loads)),
             None => p.empty { "Nothing of it was counted yet." },
         }
+        @if estimates.len() > 1 {
+            h2 { "Estimate of the total over time" }
+            (moved(estimates))
+        }
     };
     let plan = html! {
         h2 { "Plan" }
         p.hint { (grouped(view.plan.tasks)) " tasks in the order of their ordinals, row by row. A cell says \
                   which they are, and who holds or has counted them." }
+        @if record.as_ref().is_some_and(|record| !record.is_whole) {
+            p.hint { "The ledger has so many rows of this job that only the first of them were read to say who counted \
+                      what, and what was counted twice." }
+        }
         (map(plan, record.as_deref()))
     };
     let log = html! {
@@ -57,13 +67,16 @@ pub fn job(sight: &JobSight, snapshot: &Snapshot) -> Page {
     Page { title: format!("Job {}", view.id), live: format!("/jobs/{}/live", view.id), parts }
 }
 
-fn facts(job: &JobView, snapshot: &Snapshot) -> Markup {
+fn facts(job: &JobView, estimates: &[Estimate], snapshot: &Snapshot) -> Markup {
     let rate = snapshot.rates.get(&job.id).copied();
     html! {
         dl.facts {
             (fact("Tasks counted", &format!("{} of {}", grouped(job.tasks_done), grouped(job.tasks()))))
             (fact(if job.state == JobState::Done { "Total" } else { "Sum so far" }, &grouped(job.total)))
-            @if let Some(guess) = guess(job) { (fact("Guess of the total", &guess)) }
+            @if let Some(estimate) = estimates.last().filter(|it| it.error > 0.0) {
+                (fact("Estimate of the total", &estimated(estimate)))
+            }
+            @if let Some(symmetry) = symmetry(job) { (fact("Symmetry", &symmetry)) }
             (fact("Tasks per second", &rate.map_or("–".into(), short)))
             (fact("Time left", &job.seconds_left().map_or("–".into(), |left| time(Duration::from_secs_f64(left)))))
             (fact("Workers", &format!("{} of {} able, {} threads", job.workers, job.able_workers, job.threads)))
@@ -84,16 +97,29 @@ fn fact(name: &str, value: &str) -> Markup {
     html! { div { dt { (name) } dd { (value) } } }
 }
 
-/// What the total would be if the rest counted like what is done. Tasks are lent from all over the plan, so that what
-/// is done is a fair sample of it, though not one whose error is known.
-fn guess(job: &JobView) -> Option<String> {
-    let (done, all) = (job.tasks_done, job.tasks());
-    let is_some =
-        job.state != JobState::Done && done > 0 && done < all && done.saturating_mul(100) >= all;
-    is_some.then(|| {
-        let total = job.total as f64 * all as f64 / done as f64;
-        format!("about {total:.2e}, if the rest is like the {} that is counted", percent(done, all))
-    })
+/// An estimate with its bar, to as many digits as it is worth.
+fn estimated(estimate: &Estimate) -> String {
+    let Estimate { value, error, .. } = *estimate;
+    let digits = (value / error).log10().ceil().clamp(0.0, 12.0) as usize + 1;
+    format!("{value:.digits$e} ± {:.2}% (95%)", 100.0 * error / value)
+}
+
+/// What the symmetries of the board say of the total, and of the sum so far.
+fn symmetry(job: &JobView) -> Option<String> {
+    let is_symmetry = |fact: &Fact| !matches!(fact, Fact::Published { .. });
+    let fact = Fact::about(job.plan.problem).into_iter().find(is_symmetry)?;
+    let said = match (job.state, &fact) {
+        _ if !job.slice.is_all() => return None,
+        (JobState::Done | JobState::Held, fact) if fact.allows(job.total) => {
+            "; the total fits".into()
+        }
+        (JobState::Done | JobState::Held, _) => "; the total does not fit".into(),
+        (_, Fact::Multiple { of }) => {
+            format!("; the sum so far leaves {}", job.total % u128::from(*of))
+        }
+        _ => String::new(),
+    };
+    Some(format!("{fact}{said}"))
 }
 
 fn audit_fact(job: &JobView) -> String {
@@ -150,6 +176,16 @@ fn buttons(job: &JobView) -> Markup {
                 (button("resume", "Try the poisoned tasks again"))
             }
             @if !job.state.is_over() {
+                details.confirm {
+                    summary { "Priority…" }
+                    form method="post" action=(format!("/jobs/{}/priority", job.id)) {
+                        label {
+                            "Jobs of higher priority are served first "
+                            input type="number" name="priority" required value=(job.priority);
+                        }
+                        button { "Change" }
+                    }
+                }
                 details.confirm {
                     summary { "Cancel…" }
                     p { "A cancelled job never has a total. This cannot be undone." }

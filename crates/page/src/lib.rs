@@ -14,6 +14,7 @@
 
 mod assets;
 mod chart;
+mod estimate;
 mod frame;
 mod history;
 mod job;
@@ -25,6 +26,7 @@ mod text;
 mod workers;
 
 pub use assets::assets;
+pub use estimate::{Estimate, Sums};
 pub use frame::{Reader, fault, login};
 pub use history::{History, Load, Span};
 pub use job::{actions, job};

@@ -208,7 +208,11 @@ mod tests {
             cell(70, |_| {}),
         ];
         let by = |name: &str, audited| CellRecord { workers: vec![name.into()], audited };
-        let mut record = JobRecord { cells: vec![by("w1", 0), by("w2", 10)], log: Vec::new() };
+        let mut record = JobRecord {
+            cells: vec![by("w1", 0), by("w2", 10)],
+            is_whole: true,
+            ..JobRecord::default()
+        };
         record.cells.resize(8, CellRecord::default());
         let html = map(&PlanMap { cells }, Some(&record)).into_string();
 

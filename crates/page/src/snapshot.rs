@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use farm::{JobId, JobView, PlanMap, Survey};
 
+use crate::estimate::Estimate;
 use crate::history::{Load, Span};
 
 /// The farm at one moment.
@@ -40,10 +41,14 @@ pub struct JobSight {
 }
 
 /// What a ledger tells of a job.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct JobRecord {
     /// For each cell of the map, what is accepted of it.
     pub cells: Vec<CellRecord>,
+    /// Whether that is all that the ledger tells of them: it is read for some seconds, in the order of the tasks.
+    pub is_whole: bool,
+    /// What its total was expected to be, in the order of time.
+    pub estimates: Vec<Estimate>,
     /// What happened to it, the latest first.
     pub log: Vec<LogEntry>,
 }

@@ -67,6 +67,18 @@ pub struct WorkersView {
     pub page: usize,
 }
 
+impl WorkersView {
+    /// The view that is shown for this one: of a page beyond the last, the last.
+    pub fn within(self, snapshot: &Snapshot) -> WorkersView {
+        WorkersView { page: self.page.min(pages(&snapshot.survey) - 1), ..self }
+    }
+}
+
+/// How many pages there are, 1 at least.
+fn pages(survey: &Survey) -> usize {
+    survey.workers.len().div_ceil(ON_A_PAGE).max(1)
+}
+
 /// A worker, and what is remarkable about it.
 struct Marked<'a> {
     sight: &'a WorkerSight,
@@ -82,8 +94,7 @@ pub fn workers(snapshot: &Snapshot, view: WorkersView) -> Page {
     let Survey { workers, distrusted, .. } = &snapshot.survey;
     let mut marked = marked(&snapshot.survey);
     sort(&mut marked, view.order);
-    let pages = marked.len().div_ceil(ON_A_PAGE).max(1);
-    let page = view.page.min(pages - 1);
+    let (pages, page) = (pages(&snapshot.survey), view.within(snapshot).page);
     let shown = marked.iter().skip(page * ON_A_PAGE).take(ON_A_PAGE);
     let troubled = marked.iter().filter(|worker| !worker.troubles.is_empty()).count();
     let threads: u64 = workers.iter().map(|worker| u64::from(worker.view.threads)).sum();

@@ -32,6 +32,7 @@ mod scrub;
 mod secure;
 mod server;
 mod session;
+mod times;
 
 pub use allowance::Allowance;
 pub use credentials::{Access, Credentials};

@@ -4,7 +4,7 @@ use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
     Ack, Across, AuditPolicy, AuditView, Commitment, Digest, Fingerprint, Held, Hello, Holding,
     JobId, JobState, JobView, KernelName, LeaseId, Loan, LoanProof, LostWorkers, Maker, Method,
-    Origin, Party, Plan, Problem, Range, Recount, Report, Slice, Suspect, Tally, TasksBlock,
+    Origin, Party, Plan, Problem, Range, Recount, Report, Slice, Suspect, Tally, TasksBlock, Times,
     Verdict, WorkerMessage, WorkerOrder,
 };
 
@@ -383,6 +383,7 @@ impl TryFrom<v1::Job> for JobView {
             poisoned: job.poisoned,
             poisoned_first: job.poisoned_first,
             lost: job.lost.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
+            times: Times { submitted_at_ms: job.submitted_at_ms, ended_at_ms: job.ended_at_ms },
         })
     }
 }

@@ -283,6 +283,8 @@ impl From<JobView> for v1::Job {
             lost: job.lost.into_iter().map(Into::into).collect(),
             owner: job.origin.owner,
             key: job.origin.key,
+            submitted_at_ms: job.times.submitted_at_ms,
+            ended_at_ms: job.times.ended_at_ms,
         }
     }
 }

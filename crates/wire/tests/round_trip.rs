@@ -4,8 +4,8 @@ use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
     Ack, Across, AuditPolicy, AuditView, Digest, Fingerprint, Held, Hello, Holding, JobId,
     JobState, JobView, KernelName, LeaseId, Loan, LoanKind, LoanProof, LostWorkers, Maker, Method,
-    Origin, Plan, Problem, Range, Recount, Report, Slice, Suspect, Tally, TasksBlock, Verdict,
-    WorkerMessage, WorkerOrder,
+    Origin, Plan, Problem, Range, Recount, Report, Slice, Suspect, Tally, TasksBlock, Times,
+    Verdict, WorkerMessage, WorkerOrder,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -432,6 +432,10 @@ fn job() -> impl Strategy<Value = JobView> {
                 poisoned: poison.0,
                 poisoned_first: poison.1,
                 lost: poison.2,
+                times: Times {
+                    submitted_at_ms: (id > 9).then_some(id as i64),
+                    ended_at_ms: (id > 99).then_some(tasks_done as i64),
+                },
             }
         },
     )

@@ -7,6 +7,7 @@
 //! cargo run --release -p bench -- threads      speed-up by further threads
 //! cargo run --release -p bench -- speedup      speed-up by further worker processes, by the rows that tasks have placed
 //! cargo run --release -p bench -- hostile      how much floods slow honest workers down
+//! cargo run --release -p bench -- ledger       what a ledger takes on disk, and how soon it is served again
 //! cargo run --release -p bench -- page         what viewers of the live page cost the farm
 //! cargo run --release -p bench -- eta          how right the time left is that a count is said to take
 //! cargo run --release -p bench -- bundle       what a bundle of ten million rows takes to write and to check
@@ -23,6 +24,7 @@ mod eta;
 mod farm;
 mod hostile;
 mod idle_worker;
+mod ledgers;
 mod methods;
 mod overhead;
 mod page;
@@ -60,6 +62,8 @@ enum BenchCommand {
     Clients(clients::ClientsBenchArgs),
     /// What viewers of the live page cost the farm: durable results a second without and with them, in turns
     Page(page::PageBenchArgs),
+    /// What a ledger takes on disk, and how soon a coordinator serves again with it
+    Ledger(ledgers::LedgerBenchArgs),
     /// Every method and counting loop on one core, side by side
     Methods(methods::MethodsBenchArgs),
     /// Where the time of the method halves goes
@@ -107,6 +111,7 @@ async fn main() -> Result<()> {
         BenchCommand::Bundle(args) => bundle::run(&args),
         BenchCommand::Demand(args) => clients::flood(args).await,
         BenchCommand::Attack(args) => hostile::flood(args).await,
+        BenchCommand::Ledger(args) => ledgers::run(&args),
         BenchCommand::Methods(args) => methods::run(args),
         BenchCommand::Phases(args) => phases::run(&args),
         BenchCommand::Threads(args) => threads::run(&args),

@@ -126,6 +126,7 @@ fn encode_field(
                 // More than `start`, as a rule.
                 "end" => source.number().saturating_add(12),
                 "shard" | "share_ppm" if !source.one_in(16) => 1 + source.below(2) as u64,
+                "state" if !source.one_in(16) => 1 + source.below(5) as u64,
                 "shards" if !source.one_in(16) => 2 + source.below(9) as u64,
                 _ => source.number(),
             };

@@ -57,6 +57,8 @@ pub const READERS: &[Reader] = &[
     reader!(PauseResponse),
     reader!(ResumeRequest),
     reader!(ResumeResponse),
+    reader!(SetPriorityRequest),
+    reader!(SetPriorityResponse),
     reader!(ExportRequest),
     reader!(ExportResponse),
     reader!(CreateTokenRequest),

@@ -11,7 +11,7 @@ use crate::bugs::Bug;
 use crate::source;
 
 /// What a build and its tests read, where it exists.
-const COPIED: [&str; 11] = [
+const COPIED: [&str; 12] = [
     ".cargo",
     "Cargo.lock",
     "Cargo.toml",
@@ -23,6 +23,7 @@ const COPIED: [&str; 11] = [
     "rustfmt.toml",
     "tools",
     "vectors",
+    "verify",
 ];
 
 /// The copy, beside the build directory that all bugs share, so that each is an incremental build.

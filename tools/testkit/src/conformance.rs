@@ -70,6 +70,10 @@ fn what_is_written_is_read_back(store: &mut impl Subject) {
     assert_eq!((restored.state, restored.total), (JobState::Paused, 12));
     assert_eq!(restored.accepted, set(&[(0, 10), (20, 30)]));
 
+    let later = LedgerCommand::SetPriority { job: JOB, priority: i32::MIN };
+    write(store, &[later]);
+    assert_eq!(self::restored(store, JOB).priority, i32::MIN);
+
     let done = LedgerCommand::Finish { job: JOB, tasks: 100, total: 12 };
     store.apply(&[done]).expect_err("ordinals are missing");
     let rest = [accept(JOB, "a", 10, 20, 0), accept(JOB, "a", 30, 100, 1)];

@@ -29,6 +29,7 @@
 use std::ops::Range;
 
 use super::buckets::{Buckets, STEP, Sorter};
+use super::draws::{Drawn, Draws};
 use super::geometry::Code;
 use super::memory::Room;
 use super::phases::{Phase, Phases};
@@ -63,6 +64,8 @@ pub(crate) struct Join<U: Unit> {
     runs: Vec<Run>,
     /// Tied upper halves, if they are many.
     ties: Buckets,
+    /// The blocks that are joined.
+    pub(crate) draws: Draws,
 }
 
 /// The upper half-boards of a block.
@@ -128,6 +131,7 @@ impl<U: Unit> Join<U> {
             words: [words(), words()],
             runs: Vec::new(),
             ties: Buckets::with_tails(code, room.ties),
+            draws: Draws::ALL,
         }
     }
 
@@ -160,7 +164,8 @@ impl<U: Unit> Join<U> {
         }
     }
 
-    /// The numbers of pairs that fit, with whole lower halves and with ties.
+    /// The numbers of pairs that fit, with whole lower halves and with ties; estimates of them, if not all blocks
+    /// are drawn.
     fn in_blocks(&mut self, upper: &Buckets, lower: &Lower, phases: &mut Phases) -> [u64; 2] {
         let Code { low: low_bits, high: high_bits, tail } = self.code;
         let mut fits = [0; 2];
@@ -180,18 +185,34 @@ impl<U: Unit> Join<U> {
                     while !places.is_empty() {
                         let some = places.start..places.end.min(places.start + self.block.room());
                         places.start = some.end;
-                        self.block.fill(upper, some, high);
+                        if self.block.len == 0 {
+                            self.draws.begin();
+                        }
+                        match self.draws.block() {
+                            Drawn::Yes | Drawn::WarmsUp => self.block.fill(upper, some, high),
+                            Drawn::No => self.block.len += some.len(),
+                        }
                         if self.block.room() == 0 {
-                            self.join_block(low, lower, &mut fits, phases);
+                            self.end_block(low, lower, &mut fits, phases);
                         }
                     }
                 }
             }
             if self.block.len > 0 {
-                self.join_block(low, lower, &mut fits, phases);
+                self.end_block(low, lower, &mut fits, phases);
             }
         }
-        fits
+        fits.map(|fits| fits * self.draws.every())
+    }
+
+    /// Joins the block, if it is drawn, and empties it.
+    fn end_block(&mut self, low: u32, lower: &Lower, fits: &mut [u64; 2], phases: &mut Phases) {
+        match self.draws.block() {
+            Drawn::Yes => self.join_block(low, lower, fits, phases),
+            Drawn::WarmsUp => self.join_block(low, lower, &mut [0; 2], phases),
+            Drawn::No => self.block.empty(),
+        }
+        self.draws.end();
     }
 
     /// Joins the block with the lower halves of the low part `low`, adds the numbers of pairs that fit to

@@ -4,6 +4,7 @@ use board::halves::{HalvesPlan, Shares, Slice, Split};
 use board::{Tasks, full_mask};
 
 use super::cover::Conflicts;
+use super::draws::Draws;
 use super::geometry::{Code, Geometry, as_upper, diagonals};
 use super::lists::{Kept, Lists, Rest, Wanted};
 use super::marks::shares_lists;
@@ -53,9 +54,9 @@ impl<U: Unit> Joiner<U> {
         Joiner { n, kept: room.kept, for_centre: None, shared, listed: None, parts }
     }
 
-    /// Where the time goes.
-    pub(crate) fn phases(&mut self) -> &mut Phases {
-        &mut self.parts.phases
+    /// Where the time goes, and which blocks are joined.
+    pub(crate) fn gauges(&mut self) -> (&mut Phases, &mut Draws) {
+        (&mut self.parts.phases, &mut self.parts.join.draws)
     }
 
     /// Adds the shares of the boards of one task to `sum`.

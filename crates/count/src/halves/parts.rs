@@ -19,7 +19,7 @@ pub(crate) struct Parts<U: Unit> {
     pub(crate) lower: Lower,
     pub(crate) sorter: Sorter,
     pub(crate) phases: Phases,
-    join: Join<U>,
+    pub(crate) join: Join<U>,
 }
 
 impl<U: Unit> Parts<U> {

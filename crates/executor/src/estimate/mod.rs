@@ -1,39 +1,44 @@
 //! Estimates the total of a plan, and the time to count it, from a sample of its tasks.
 //!
 //! Tasks differ by large factors along the ordinals of a plan, so the sample is taken from all over it.
-//! [`strata`] chooses the tasks and computes the estimates with their error bars. This module counts
-//! them, on all threads, until the time is over and each stratum has enough draws for an error bar.
+//! [`strata`] chooses the tasks and computes the estimates with their error bars, or [`by_size`] where tasks take
+//! long. This module counts them, on all threads, until the time is over and there are enough draws for an error bar.
 //! D. E. Knuth's estimator for search trees ("Estimating the efficiency of backtrack programs",
 //! Mathematics of Computation 29, 1975) follows one random path down the tree. Here only the choice of
-//! tasks is random: each chosen task is counted in full, because kernels do that fast.
+//! tasks is random, and each chosen task is counted in full, because kernels do that fast. A task that takes long is
+//! an exception, if its kernel can estimate it from a part of its work ([`count::Kernel::sample`]).
 //!
 //! ```text
-//!   pilot    measures how long tasks take; this decides the length of a run and the
-//!            number of strata; its counts are not part of the sample
-//!   sample   counts a run from each stratum, again and again
-//!   longest  counts the tasks of the longest run once more, one by one
+//!   pilot    measures how long tasks take; this decides the length of a run, the number of
+//!            strata and how much of a task is done; its counts are not part of the sample
+//!   sample   counts one run after the other
+//!   longest  counts the tasks of the longest run once more, one by one, if runs are long
 //! ```
 //!
 //! The sample may end in the middle of a round, so that some strata have one run less than others. This
 //! does not bias the estimate, because each stratum has its own mean.
 
+mod by_size;
+mod counter;
+mod guess;
 mod strata;
 
+use std::num::NonZeroU32;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
+use board::halves::Split;
 use board::{Cut, Tasks};
-use count::{Backend, CountError, Kernel};
+use count::{Backend, CountError};
 use farm::Plan;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
+use self::by_size::BySize;
+use self::counter::{Counter, Pilot, Run};
 use self::strata::Strata;
 pub use self::strata::{Estimate, student};
-
-/// The least time that a run lasts, so that the overhead per run is negligible.
-const LEAST_RUN: Duration = Duration::from_micros(500);
 
 /// Runs per stratum that the time should be enough for. An error bar needs two; the rest is a margin,
 /// because the pilot may have met cheap tasks.
@@ -41,6 +46,9 @@ const RUNS_PER_STRATUM: f64 = 5.0;
 
 /// The most strata of a sample: more of them do not make the error smaller.
 const MOST_STRATA: u64 = 4096;
+
+/// The fewest candidates that each thread draws, where tasks are drawn by size.
+const LEAST_CANDIDATES: usize = 256;
 
 /// What to estimate, with which resources, and for how long.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +78,9 @@ pub struct Estimated {
     pub longest_task_seconds: f64,
     /// Number of tasks in the sample.
     pub tasks_counted: u64,
-    /// Whether every task of the plan was counted.
+    /// Of so many blocks of a task's join one was counted; 1 if tasks were counted in full.
+    pub blocks_per_draw: NonZeroU32,
+    /// Whether every task of the plan was counted in full.
     pub is_exact: bool,
 }
 
@@ -83,20 +93,60 @@ impl Effort {
     /// [`CountError`], if a task cannot be counted.
     pub fn estimate(self, cut: Cut) -> Result<Option<Estimated>, CountError> {
         let begun = Instant::now();
-        let cut = Arc::new(cut);
-        let Some((counter, pilot)) = self.pilot(&cut)? else { return Ok(None) };
-        let left = self.time.saturating_sub(begun.elapsed());
+        let Some((counter, pilot)) = self.pilot(cut)? else { return Ok(None) };
+        let end = begun + self.time;
+        let left = end.saturating_duration_since(Instant::now());
+        if counter.every().get() > 1 {
+            let sample = self.by_size(&counter.cut(), pilot.run, left / 20)?;
+            return self.sample(sample, counter, end).map(Some);
+        }
         let runs = left.as_secs_f64() * self.threads as f64 / pilot.seconds;
         let strata = ((runs / RUNS_PER_STRATUM) as u64).min(MOST_STRATA);
-        let strata = Strata::new(self.plan.tasks, pilot.run, strata);
-        let random = StdRng::seed_from_u64(self.seed);
-        let sample = Sample { strata, random, counted: 0, longest: (0.0, 0..0) };
-        let shared = Shared { end: begun + self.time, sample: Mutex::new(sample) };
+        self.sample(Strata::new(self.plan.tasks, pilot.run, strata), counter, end).map(Some)
+    }
 
+    /// Draws candidates of `run` tasks each, and guesses their sizes, on all threads for so long.
+    fn by_size(self, cut: &Cut, run: u64, time: Duration) -> Result<BySize, CountError> {
+        let units = self.plan.tasks / run;
+        let end = Instant::now() + time;
+        let n = self.plan.problem.n();
+        let draw = |thread: u64| {
+            let mut random = StdRng::seed_from_u64(self.seed ^ thread.rotate_right(8));
+            let (mut tasks, mut candidates) = (Tasks::new(), Vec::new());
+            while candidates.len() < LEAST_CANDIDATES || Instant::now() < end {
+                let start = run * random.random_range(0..units);
+                tasks.clear();
+                cut.fill(start..start + 1, &mut tasks)?;
+                let split = Split::unpack(n, tasks.get(0).0).expect("only splits have parts");
+                candidates.push((start..start + run, guess::guess(n, split, &mut random)));
+            }
+            Ok(candidates)
+        };
+        let candidates = std::thread::scope(|scope| {
+            let threads = (1..=self.threads as u64).map(|thread| scope.spawn(move || draw(thread)));
+            let threads: Vec<_> = threads.collect();
+            let candidates =
+                threads.into_iter().map(|it| it.join().expect("a panic ends the process"));
+            candidates.collect::<Result<Vec<_>, CountError>>()
+        })?;
+        Ok(BySize::new(units, candidates.concat()))
+    }
+
+    /// Counts runs that `design` draws, on all threads, about until `end`.
+    fn sample<D: Design>(
+        self,
+        design: D,
+        counter: Counter,
+        end: Instant,
+    ) -> Result<Estimated, CountError> {
+        let random = StdRng::seed_from_u64(self.seed);
+        let longest = Longest { seconds: 0.0, run: 0..0 };
+        let sample = Sample { design, random, counted: 0, runs: 0, spent: 0.0, longest };
+        let shared = Shared { end, sample: Mutex::new(sample) };
+        let (every, cut) = (counter.every(), counter.cut());
         let mut counter = std::thread::scope(|scope| {
-            let (shared, cut) = (&shared, &cut);
-            let begin =
-                || Counter::new(self, cut.clone()).and_then(|counter| shared.count(counter));
+            let shared = &shared;
+            let begin = || shared.count(Counter::new(self, cut.clone(), every)?);
             let others = (1..self.threads).map(|_| scope.spawn(begin));
             let others: Vec<_> = others.collect();
             let counter = shared.count(counter);
@@ -106,159 +156,101 @@ impl Effort {
             counter
         })?;
 
-        let Sample { strata, counted, longest, .. } = shared.into_sample();
-        Ok(Some(Estimated {
-            total: strata.count(),
-            core_seconds: strata.seconds(),
+        let Sample { design, counted, longest, .. } = shared.into_sample();
+        Ok(Estimated {
+            total: design.count(),
+            core_seconds: design.seconds(),
             longest_task_seconds: counter.longest_task(longest)?,
             tasks_counted: counted,
-            is_exact: strata.is_whole(),
-        }))
+            blocks_per_draw: every,
+            is_exact: design.is_whole(),
+        })
     }
 
     /// Runs the pilot on a thread of its own, and abandons that thread when the time is over.
-    fn pilot(self, cut: &Arc<Cut>) -> Result<Option<(Counter, Pilot)>, CountError> {
+    fn pilot(self, cut: Cut) -> Result<Option<(Counter, Pilot)>, CountError> {
         let (sender, receiver) = mpsc::channel();
-        let cut = cut.clone();
+        let cut = Arc::new(cut);
         std::thread::spawn(move || {
-            let pilot = Counter::new(self, cut).and_then(|mut counter| {
-                let pilot = counter.pilot(self)?;
-                Ok((counter, pilot))
-            });
             // The receiver may have given up.
-            let _ = sender.send(pilot);
+            let _ = sender.send(Counter::with_pilot(self, cut));
         });
         receiver.recv_timeout(self.time).ok().transpose()
     }
 }
 
-/// What the pilot found out about runs.
-#[derive(Clone, Copy, Debug)]
-struct Pilot {
-    /// Number of tasks in a run.
-    run: u64,
-    /// Seconds that a run takes on average.
-    seconds: f64,
+/// How a sample is drawn, and what follows from it.
+trait Design: Send {
+    /// Something to be counted.
+    type Draw: Send;
+
+    /// Draws a run; `None` once all of the plan was drawn.
+    fn draw(&mut self, random: &mut StdRng) -> Option<(Self::Draw, Range<u64>)>;
+    /// Whether there are enough draws for an error bar.
+    fn is_enough(&self) -> bool;
+    /// Records what counting a draw gave.
+    fn note(&mut self, draw: &Self::Draw, count: u64, seconds: f64);
+    /// The sum of all tasks' counts, once there are enough draws.
+    fn count(&self) -> Estimate;
+    /// The seconds that one thread takes for all tasks, once there are enough draws.
+    fn seconds(&self) -> Estimate;
+    /// Whether all tasks were counted in full.
+    fn is_whole(&self) -> bool;
 }
 
 /// State that the threads share.
-struct Shared {
+struct Shared<D> {
     end: Instant,
-    sample: Mutex<Sample>,
+    sample: Mutex<Sample<D>>,
 }
 
-struct Sample {
-    strata: Strata,
+struct Sample<D> {
+    design: D,
     random: StdRng,
     /// Number of tasks counted.
     counted: u64,
-    /// Seconds and ordinals of the longest run.
-    longest: (f64, Range<u64>),
+    /// Number of runs that were counted, and seconds that were spent on them.
+    runs: u64,
+    spent: f64,
+    longest: Longest,
 }
 
-impl Shared {
+/// The longest run so far.
+struct Longest {
+    /// Seconds of its longest task, or of the run as a whole.
+    seconds: f64,
+    /// Its ordinals, if its tasks were not measured one by one.
+    run: Range<u64>,
+}
+
+impl<D: Design> Shared<D> {
     /// Counts runs until there are enough, then gives the counter back.
     fn count(&self, mut counter: Counter) -> Result<Counter, CountError> {
         let lock = || self.sample.lock().expect("a panic ends the process");
         loop {
             let draw = {
-                let Sample { strata, random, .. } = &mut *lock();
-                let is_enough = Instant::now() >= self.end && strata.is_drawn_twice();
-                if is_enough { None } else { strata.draw(random) }
+                let Sample { design, random, runs, spent, .. } = &mut *lock();
+                // What would pass the end is not begun.
+                let next = Duration::from_secs_f64(*spent / (*runs).max(1) as f64);
+                let is_over = Instant::now() + next >= self.end;
+                if is_over && design.is_enough() { None } else { design.draw(random) }
             };
-            let Some(draw) = draw else { return Ok(counter) };
-            let (count, seconds) = counter.count(draw.ordinals.clone())?;
+            let Some((draw, ordinals)) = draw else { return Ok(counter) };
+            let tasks = ordinals.end - ordinals.start;
+            let Run { count, seconds, spent, longest } = counter.count(ordinals)?;
             let mut sample = lock();
-            sample.strata.note(&draw, count, seconds);
-            sample.counted += draw.ordinals.end - draw.ordinals.start;
-            if seconds > sample.longest.0 {
-                sample.longest = (seconds, draw.ordinals);
+            sample.design.note(&draw, count, seconds);
+            sample.counted += tasks;
+            sample.runs += 1;
+            sample.spent += spent;
+            if longest.seconds > sample.longest.seconds {
+                sample.longest = longest;
             }
         }
     }
 
-    fn into_sample(self) -> Sample {
+    fn into_sample(self) -> Sample<D> {
         self.sample.into_inner().expect("a panic ends the process")
-    }
-}
-
-/// A thread's kernel and its buffer of tasks.
-struct Counter {
-    cut: Arc<Cut>,
-    kernel: Kernel,
-    tasks: Tasks,
-    /// Whether the first task of a run is counted once before the measurement. It pays for tables that
-    /// a real count makes once for thousands of tasks.
-    warms_up: bool,
-}
-
-impl Counter {
-    /// Makes a kernel and counts one task with it, unmeasured: the system provides a kernel's memory only
-    /// when it is touched first.
-    fn new(effort: Effort, cut: Arc<Cut>) -> Result<Counter, CountError> {
-        let Effort { plan, backend, memory, .. } = effort;
-        let Plan { problem, method, .. } = plan;
-        let kernel = Kernel::of(memory, backend, problem, method).expect("the plan was made");
-        let warms_up = method.locality(problem.n()).warms_up();
-        let mut counter = Counter { cut, kernel, tasks: Tasks::new(), warms_up };
-        if plan.tasks > 0 {
-            counter.count(plan.tasks / 2..plan.tasks / 2 + 1)?;
-        }
-        Ok(counter)
-    }
-
-    /// Counts a run, which must not be empty. Returns the sum and the seconds that it took.
-    fn count(&mut self, ordinals: Range<u64>) -> Result<(u64, f64), CountError> {
-        self.tasks.clear();
-        self.cut.fill(ordinals, &mut self.tasks)?;
-        if self.warms_up {
-            self.kernel.count(self.tasks.slice(0..1))?;
-        }
-        let begun = Instant::now();
-        let count = self.kernel.count(self.tasks.as_slice())?;
-        Ok((count, begun.elapsed().as_secs_f64()))
-    }
-
-    /// Doubles the length of a run in the middle of the plan until it is long enough. Then measures runs
-    /// of this length at random places, for up to a tenth of the time.
-    fn pilot(&mut self, effort: Effort) -> Result<Pilot, CountError> {
-        let Effort { plan: Plan { problem, method, tasks }, time, .. } = effort;
-        let begun = Instant::now();
-        let mut random = StdRng::seed_from_u64(!effort.seed);
-        let mut run = 1;
-        if tasks == 0 {
-            return Ok(Pilot { run, seconds: LEAST_RUN.as_secs_f64() });
-        }
-        let fair = method.locality(problem.n()).fair_run();
-        let at_most = time.as_secs_f64() / 32.0;
-        let mut seconds = loop {
-            let start = (tasks - run) / 2;
-            let (_, seconds) = self.count(start..start + run)?;
-            let is_fair = run >= fair || 2.0 * seconds > at_most;
-            if is_fair && seconds >= LEAST_RUN.as_secs_f64() || 2 * run > tasks {
-                break seconds;
-            }
-            run *= 2;
-        };
-        let mut runs = 1.0;
-        while begun.elapsed() < time / 10 && runs < 64.0 {
-            let start = random.random_range(0..=tasks - run);
-            seconds += self.count(start..start + run)?.1;
-            runs += 1.0;
-        }
-        Ok(Pilot { run, seconds: (seconds / runs).max(1e-9) })
-    }
-
-    /// Seconds of the longest task in the longest run.
-    fn longest_task(&mut self, (seconds, run): (f64, Range<u64>)) -> Result<f64, CountError> {
-        if run.end - run.start <= 1 {
-            return Ok(seconds);
-        }
-        let mut longest = 0.0_f64;
-        for ordinal in run {
-            longest = longest.max(self.count(ordinal..ordinal + 1)?.1);
-        }
-        Ok(longest)
     }
 }
 

@@ -23,7 +23,10 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use rand::rngs::StdRng;
 use rand::{Rng, RngExt};
+
+use super::Design;
 
 /// The units of a plan, divided into strata, and the results for those that were drawn.
 pub(super) struct Strata {
@@ -49,7 +52,6 @@ struct Stratum {
 #[derive(Debug)]
 pub(super) struct Draw {
     stratum: usize,
-    pub(super) ordinals: Range<u64>,
 }
 
 /// A sum over all tasks of a plan, estimated from a sample.
@@ -77,49 +79,6 @@ impl Strata {
         Strata { tasks, units, strata, next: 0, left: units }
     }
 
-    /// Draws a unit, from one stratum after the other. Returns `None` once all were drawn.
-    pub(super) fn draw(&mut self, random: &mut impl Rng) -> Option<Draw> {
-        self.left = self.left.checked_sub(1)?;
-        loop {
-            let index = self.next;
-            self.next = (index + 1) % self.strata.len();
-            let stratum = &mut self.strata[index];
-            if let Some(unit) = stratum.order.next(random) {
-                let unit = stratum.units.start + unit;
-                let bound = |unit| part(self.tasks, unit, self.units);
-                return Some(Draw { stratum: index, ordinals: bound(unit)..bound(unit + 1) });
-            }
-        }
-    }
-
-    /// Whether every stratum has enough draws for an error bar: two, or all of its units.
-    pub(super) fn is_drawn_twice(&self) -> bool {
-        self.strata.iter().all(|stratum| stratum.order.left == 0 || stratum.order.drawn() >= 2)
-    }
-
-    /// Records the result of counting a unit.
-    pub(super) fn note(&mut self, draw: &Draw, count: u64, seconds: f64) {
-        let stratum = &mut self.strata[draw.stratum];
-        stratum.counts.add(count as f64);
-        stratum.seconds.add(seconds);
-    }
-
-    /// Whether all tasks were counted.
-    pub(super) fn is_whole(&self) -> bool {
-        self.strata.iter().all(|stratum| stratum.counts.draws == stratum.units_len())
-    }
-
-    /// The sum of all tasks' counts. Every stratum must be [drawn twice](Strata::is_drawn_twice), and all
-    /// draws recorded.
-    pub(super) fn count(&self) -> Estimate {
-        self.estimate(|stratum| stratum.counts)
-    }
-
-    /// The seconds that one thread takes for all tasks. It has the same condition as [`Strata::count`].
-    pub(super) fn seconds(&self) -> Estimate {
-        self.estimate(|stratum| stratum.seconds)
-    }
-
     fn estimate(&self, moments: impl Fn(&Stratum) -> Moments) -> Estimate {
         let (mut value, mut variance, mut spread) = (0.0, 0.0, 0.0);
         for stratum in &self.strata {
@@ -144,6 +103,48 @@ impl Strata {
     }
 }
 
+impl Design for Strata {
+    type Draw = Draw;
+
+    /// Draws a unit, from one stratum after the other.
+    fn draw(&mut self, random: &mut StdRng) -> Option<(Draw, Range<u64>)> {
+        self.left = self.left.checked_sub(1)?;
+        loop {
+            let index = self.next;
+            self.next = (index + 1) % self.strata.len();
+            let stratum = &mut self.strata[index];
+            if let Some(unit) = stratum.order.next(random) {
+                let unit = stratum.units.start + unit;
+                let bound = |unit| part(self.tasks, unit, self.units);
+                return Some((Draw { stratum: index }, bound(unit)..bound(unit + 1)));
+            }
+        }
+    }
+
+    /// Every stratum needs two draws, or all of its units.
+    fn is_enough(&self) -> bool {
+        self.strata.iter().all(|stratum| stratum.order.left == 0 || stratum.order.drawn() >= 2)
+    }
+
+    fn note(&mut self, draw: &Draw, count: u64, seconds: f64) {
+        let stratum = &mut self.strata[draw.stratum];
+        stratum.counts.add(count as f64);
+        stratum.seconds.add(seconds);
+    }
+
+    fn count(&self) -> Estimate {
+        self.estimate(|stratum| stratum.counts)
+    }
+
+    fn seconds(&self) -> Estimate {
+        self.estimate(|stratum| stratum.seconds)
+    }
+
+    fn is_whole(&self) -> bool {
+        self.strata.iter().all(|stratum| stratum.counts.draws == stratum.units_len())
+    }
+}
+
 impl Stratum {
     fn units_len(&self) -> u64 {
         self.units.end - self.units.start
@@ -155,9 +156,9 @@ fn part(whole: u64, index: u64, parts: u64) -> u64 {
     (u128::from(whole) * u128::from(index) / u128::from(parts)) as u64
 }
 
-/// Running mean and variance, without the rounding errors of a sum of squares (B. P. Welford, 1962).
+/// Number, running mean and variance of values, without the rounding errors of a sum of squares (B. P. Welford, 1962).
 #[derive(Clone, Copy, Debug, Default)]
-struct Moments {
+pub(super) struct Moments {
     draws: u64,
     /// The sum of the values. It is exact as long as it is a whole number below 2^53.
     sum: f64,
@@ -166,7 +167,15 @@ struct Moments {
 }
 
 impl Moments {
-    fn add(&mut self, value: f64) {
+    pub(super) fn draws(&self) -> u64 {
+        self.draws
+    }
+
+    pub(super) fn mean(&self) -> f64 {
+        self.mean
+    }
+
+    pub(super) fn add(&mut self, value: f64) {
         self.draws += 1;
         self.sum += value;
         let from_mean = value - self.mean;
@@ -174,7 +183,7 @@ impl Moments {
         self.squares += from_mean * (value - self.mean);
     }
 
-    fn variance(&self) -> f64 {
+    pub(super) fn variance(&self) -> f64 {
         self.squares / (self.draws - 1) as f64
     }
 }
@@ -231,7 +240,6 @@ pub fn student(freedom: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use rand::SeedableRng;
-    use rand::rngs::StdRng;
 
     use super::*;
 
@@ -251,8 +259,8 @@ mod tests {
         let mut strata = Strata::new(tasks, run, strata);
         let mut random = StdRng::seed_from_u64(seed);
         for _ in 0..draws {
-            let Some(draw) = strata.draw(&mut random) else { break };
-            let sum = sum_of(draw.ordinals.clone());
+            let Some((draw, ordinals)) = strata.draw(&mut random) else { break };
+            let sum = sum_of(ordinals);
             strata.note(&draw, sum, sum as f64 / 1e9);
         }
         strata
@@ -289,7 +297,7 @@ mod tests {
     fn a_plan_of_fewer_tasks_than_strata_is_counted_whole_and_exact() {
         for (tasks, run) in [(0, 1), (1, 1), (5, 1), (21, 4)] {
             let sample = draw(tasks, run, 64, usize::MAX, 1);
-            assert!(sample.is_whole() && sample.is_drawn_twice());
+            assert!(sample.is_whole() && sample.is_enough());
             let truth = sum_of(0..tasks) as f64;
             assert_eq!(sample.count(), Estimate { value: truth, error: 0.0 });
         }
@@ -300,10 +308,9 @@ mod tests {
         let mut strata = Strata::new(1_003, 10, 7);
         let mut random = StdRng::seed_from_u64(1);
         let mut seen = vec![0; 1_003];
-        while let Some(draw) = strata.draw(&mut random) {
-            let sum = sum_of(draw.ordinals.clone());
-            strata.note(&draw, sum, 1.0);
-            draw.ordinals.for_each(|ordinal| seen[ordinal as usize] += 1);
+        while let Some((draw, ordinals)) = strata.draw(&mut random) {
+            strata.note(&draw, sum_of(ordinals.clone()), 1.0);
+            ordinals.for_each(|ordinal| seen[ordinal as usize] += 1);
         }
         assert!(seen.iter().all(|&times| times == 1));
         assert!(strata.is_whole());
@@ -314,9 +321,9 @@ mod tests {
 
     #[test]
     fn two_rounds_are_enough_for_an_error_bar() {
-        assert!(!draw(TASKS, 1, 30, 59, 1).is_drawn_twice());
+        assert!(!draw(TASKS, 1, 30, 59, 1).is_enough());
         let twice = draw(TASKS, 1, 30, 60, 1);
-        assert!(twice.is_drawn_twice() && !twice.is_whole() && twice.count().error > 0.0);
+        assert!(twice.is_enough() && !twice.is_whole() && twice.count().error > 0.0);
     }
 
     #[test]

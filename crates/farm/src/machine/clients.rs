@@ -2,6 +2,7 @@
 
 use super::{Config, Farm, Pending};
 use crate::job::Job;
+use crate::job_view::turn;
 use crate::{Effect, JobId, JobState, LedgerCommand, Origin, Refusal, RequestId};
 
 impl Farm {
@@ -109,6 +110,24 @@ impl Farm {
         let command = LedgerCommand::SetState { job: id, state: wanted };
         self.command(command, Pending::State { request, job: id, state: wanted });
         true
+    }
+
+    /// A client wants a job to be served earlier or later. What is lent next follows it at once, and what is lent
+    /// already stays so; the answer waits for the ledger.
+    pub(super) fn prioritised(&mut self, request: RequestId, id: JobId, priority: i32) {
+        let refusal = match self.jobs.get(&id) {
+            None => Refusal::NoSuchJob(id),
+            Some(job) if job.state == JobState::Cancelled => Refusal::Over(id, JobState::Cancelled),
+            Some(job) if job.is_over() => Refusal::Over(id, JobState::Done),
+            Some(job) => {
+                self.queue.remove(&turn(job.priority, id));
+                self.jobs.get_mut(&id).expect("it was found").priority = priority;
+                self.requeue(id);
+                let command = LedgerCommand::SetPriority { job: id, priority };
+                return self.command(command, Pending::Priority { request, job: id });
+            }
+        };
+        self.effects.push(Effect::Reply { request, answer: Err(refusal) });
     }
 
     pub(super) fn state_written(&mut self, request: RequestId, id: JobId, state: JobState) {

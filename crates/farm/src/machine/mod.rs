@@ -36,7 +36,7 @@ use crate::session::Session;
 use crate::{
     AuditView, Author, Distrusted, Effect, Event, IntervalSet, JobId, JobState, JobView, LeaseId,
     LedgerAnswer, LedgerCommand, LoanKey, Maker, Millis, Origin, Party, Report, RequestId,
-    SessionId, Stats, Ticket, WorkerView,
+    SessionId, Stats, Ticket, Times, WorkerView,
 };
 
 /// The farm's few tunable times and sizes.
@@ -107,6 +107,8 @@ pub struct Farm {
     /// Whether the set of workers that may count a job may have changed since somebody asked.
     staffing_changed: bool,
     stats: Stats,
+    /// Tasks of each job whose counts became durable since somebody asked.
+    progressed: BTreeMap<JobId, u64>,
     effects: Vec<Effect>,
 }
 
@@ -118,6 +120,7 @@ enum Pending {
     Done { job: JobId },
     Range { session: SessionId, report: Report, maker: Maker, audit: bool },
     Hold { job: JobId, reason: String },
+    Priority { request: RequestId, job: JobId },
     Audit { request: RequestId, job: JobId },
     FindAudits { job: JobId },
     Compare { session: SessionId, author: Author, report: Report },
@@ -177,6 +180,9 @@ impl Farm {
                 if self.change(request, job, JobState::Running) {
                     self.clear_suspicions(job);
                 }
+            }
+            Event::Prioritised { request, job, priority } => {
+                self.prioritised(request, job, priority);
             }
             Event::TrustChanged { request, party, trusted, reason } => {
                 self.trust_changed(request, party, trusted, reason);
@@ -275,6 +281,7 @@ impl Farm {
                 true => Vec::new(),
                 false => self.lost.of(id).into_iter().take(JobView::LOST_NAMED).collect(),
             },
+            times: Times::default(),
         }
     }
 
@@ -308,6 +315,9 @@ impl Farm {
             }
             (Some(Pending::State { request, job, state }), Answer::Written) => {
                 self.state_written(request, job, state);
+            }
+            (Some(Pending::Priority { request, job }), Answer::Written) => {
+                self.effects.push(Effect::Reply { request, answer: Ok(job) });
             }
             (Some(Pending::Done { job }), Answer::Written) => self.done_written(job),
             (Some(Pending::Range { session, report, maker, audit }), Answer::Written) => {

@@ -129,6 +129,7 @@ impl Farm {
             next_lease: 0,
             next_ticket: 0,
             stats: Stats::default(),
+            progressed: BTreeMap::new(),
             staffing_changed: false,
             effects: Vec::new(),
         };

@@ -150,6 +150,7 @@ impl Farm {
         job.tasks_done += range.len();
         job.total = job.total.checked_add(tally.count.into()).expect("a total fits 128 bits");
         self.stats.accepted(range.len(), report.busy_us);
+        *self.progressed.entry(report.job).or_default() += range.len();
         if audit {
             job.audits.want(Unaudited { range, maker, kernel });
             self.find_audits(report.job);

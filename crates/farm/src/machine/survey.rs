@@ -2,7 +2,6 @@
 
 use super::Farm;
 use super::staff::Staff;
-use crate::job::Job;
 use crate::lease::Lease;
 use crate::session::Session;
 use crate::{Cell, JobId, PlanMap, Progress, SessionId, Survey, WorkerSight};
@@ -27,13 +26,11 @@ impl Farm {
         }
     }
 
-    /// How far each job has come, and how many workers hold ranges of it.
-    pub fn progress(&self) -> Vec<Progress> {
-        let of = |(&id, job): (&JobId, &Job)| {
-            let workers = self.leases.holders(id).count();
-            Progress { job: id, tasks_done: job.tasks_done, workers }
-        };
-        self.jobs.iter().map(of).collect()
+    /// What was done for each job since this was last asked, and how many workers hold ranges of it now. It tells
+    /// of no other jobs, and costs nothing for them.
+    pub fn take_progress(&mut self) -> Vec<Progress> {
+        let of = |(job, tasks)| Progress { job, tasks, workers: self.leases.holders(job).count() };
+        std::mem::take(&mut self.progressed).into_iter().map(of).collect()
     }
 
     fn sight(&self, id: SessionId, session: &Session) -> WorkerSight {

@@ -100,6 +100,11 @@ impl Store for MemoryStore {
         Ok(())
     }
 
+    fn set_priority(&mut self, job: JobId, priority: i32) -> Result<(), Contradiction> {
+        self.get(job)?.job.priority = priority;
+        Ok(())
+    }
+
     fn hold(&mut self, job: JobId, reason: &str) -> Result<(), Contradiction> {
         let job = &mut self.get(job)?.job;
         (job.state, job.total, job.reason) = (JobState::Held, None, Some(reason.into()));

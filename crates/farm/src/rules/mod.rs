@@ -50,6 +50,7 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
             }
         }
         LedgerCommand::SetState { job, state } => store.set_state(*job, *state, None)?,
+        LedgerCommand::SetPriority { job, priority } => store.set_priority(*job, *priority)?,
         LedgerCommand::RequestAudit { job, policy } => {
             request_audit(store, *job, *policy)?;
             return audit_noted(store, *job);
@@ -255,8 +256,18 @@ pub fn for_each_row<S: Store>(
     job: JobId,
     mut see: impl FnMut(Row),
 ) -> Result<u128, S::Fault> {
+    for_each_counted(store, job, |counted| see(counted.row))
+}
+
+/// The same, with what is known of second counts.
+fn for_each_counted<S: Store>(
+    store: &mut S,
+    job: JobId,
+    mut see: impl FnMut(CountedRange),
+) -> Result<u128, S::Fault> {
     let (mut sum, mut end, mut fault) = (0_u128, 0, None);
-    store.visit(job, Select::All, &mut |CountedRange { row, .. }| {
+    store.visit(job, Select::All, &mut |counted| {
+        let row = &counted.row;
         if row.range.start() < end {
             fault = Some(Contradiction::Overlap(job, row.range.start()));
             return ControlFlow::Break(());
@@ -267,7 +278,7 @@ pub fn for_each_row<S: Store>(
             return ControlFlow::Break(());
         };
         sum = more;
-        see(row);
+        see(counted);
         ControlFlow::Continue(())
     })?;
     fault.map_or(Ok(sum), |fault| Err(fault.into()))

@@ -1,7 +1,7 @@
 //! What a farm goes on from: a store, read back and checked.
 
-use super::{Store, StoredJob, for_each_row, tiled, worst};
-use crate::rows::{Check, Contradiction, OpenDispute, Row, Tiled};
+use super::{Store, StoredJob, for_each_counted, tiled, worst};
+use crate::rows::{Check, Contradiction, CountedRange, OpenDispute, Row, Tiled};
 use crate::{
     Held, IntervalSet, JobState, Known, Restored, RestoredDispute, RestoredJob, Spent, Vote,
 };
@@ -27,8 +27,15 @@ pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJo
     let StoredJob { id, origin, plan, slice, priority, state, reason, total, seed_told } = job;
     let (mut accepted, mut spent) = (IntervalSet::new(), Spent::new(plan.tasks));
     let wanted = slice.ordinals(plan.tasks);
+    let (mut audits_wanted, mut audits_agreed) = (0, 0);
     let mut is_within = true;
-    let sum = for_each_row(store, id, |row| {
+    // One pass over the rows: a job may have millions.
+    let sum = for_each_counted(store, id, |CountedRange { row, check }| {
+        match check {
+            Check::NotChosen => {}
+            Check::Wanted => audits_wanted += 1,
+            Check::Agreed => audits_agreed += 1,
+        }
         is_within &= wanted.contains(row.range);
         if is_within {
             accepted.insert(row.range);
@@ -74,7 +81,7 @@ pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJo
         disputes,
         audit: store.policy(id)?,
         seed_told,
-        audits_wanted: store.count(id, Check::Wanted)?,
-        audits_agreed: store.count(id, Check::Agreed)?,
+        audits_wanted,
+        audits_agreed,
     })
 }

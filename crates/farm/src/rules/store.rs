@@ -34,6 +34,8 @@ pub trait Store {
         state: JobState,
         total: Option<u128>,
     ) -> Result<(), Self::Fault>;
+    /// Changes the priority of a job.
+    fn set_priority(&mut self, job: JobId, priority: i32) -> Result<(), Self::Fault>;
     /// Holds a job, for a reason. It has no total.
     fn hold(&mut self, job: JobId, reason: &str) -> Result<(), Self::Fault>;
     /// Adds an audit policy to a job. Its seed is not told yet.

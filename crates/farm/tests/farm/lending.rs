@@ -120,6 +120,33 @@ fn jobs_of_higher_priority_come_first_then_older_ones() {
 }
 
 #[test]
+fn a_job_is_served_by_its_new_priority_at_once_and_what_is_lent_stays() {
+    // Given a worker that counts the first of two jobs
+    let mut stage = Stage::new();
+    let first = stage.submit(1_000, 0);
+    let second = stage.submit(2, 0);
+    let worker = stage.join("w1", 10);
+    let lent = stage.last_loan(worker);
+    assert_eq!(lent.job, first);
+
+    // When the second one is to come first
+    stage.act(Event::Prioritised { request: RequestId(7), job: second, priority: 1 });
+    stage.finish(worker, &lent, 1_000);
+
+    // Then it is lent next, and the first one again after it.
+    let order: Vec<_> = stage.loans(worker).iter().map(|loan| loan.job).collect();
+    assert_eq!(order[1], second, "{order:?}");
+    work(&mut stage, worker, 1_000, 2);
+    assert_eq!(stage.last_loan(worker).job, first);
+    assert_eq!(stage.farm.job(second).expect("it exists").priority, 1);
+
+    // And a job that is over has no priority to change.
+    stage.act(Event::Cancelled { request: RequestId(8), job: first });
+    stage.act(Event::Prioritised { request: RequestId(9), job: first, priority: 2 });
+    assert_eq!(stage.farm.job(first).expect("it exists").priority, 0);
+}
+
+#[test]
 fn credit_limits_what_is_held_and_none_stops_lending() {
     let mut stage = Stage::new();
     let job = stage.submit(100, 0);

@@ -85,7 +85,10 @@ fn a_survey_tells_of_live_jobs_of_ended_ones_and_of_what_workers_do() {
     let sight = &stage.farm.survey().workers[0];
     assert_eq!((sight.heard_at.0, sight.counted), (900, loan.range.len()));
     assert_eq!(sight.rate, Some(1_000), "a second for a task of one thread");
-    let done: Vec<(u64, usize)> =
-        stage.farm.progress().iter().map(|job| (job.tasks_done, job.workers)).collect();
-    assert_eq!(done, [(loan.range.len(), 1), (0, 0)]);
+    let mut done = || {
+        let progress = stage.farm.take_progress();
+        progress.iter().map(|job| (job.job, job.tasks, job.workers)).collect::<Vec<_>>()
+    };
+    assert_eq!(done(), [(first, loan.range.len(), 1)]);
+    assert_eq!(done(), [], "nothing was done since");
 }

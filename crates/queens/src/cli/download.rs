@@ -1,5 +1,6 @@
 //! `queens export` over the network: a bundle block by block, over any number of lost connections.
 
+use std::io;
 use std::path::Path;
 
 use evidence::{Checked, Part, PartError};
@@ -19,26 +20,39 @@ pub(super) async fn download(
     bundle: &Path,
     coordinator: &CoordinatorArgs,
 ) -> Result<Checked, Failure> {
-    let unwritten = |error: std::io::Error| Failure::Output {
-        what: bundle.display().to_string(),
-        reason: error.to_string(),
-    };
-    let mut part = Part::open(bundle).map_err(unwritten)?;
+    let mut part = Part::open(bundle).map_err(|error| unwritten(bundle, &error))?;
+    match fetch(job, &mut part, bundle, coordinator).await {
+        Ok(()) => finish(part, bundle),
+        Err(failure) => {
+            part.leave();
+            Err(failure)
+        }
+    }
+}
+
+/// Fetches what is missing in `part`.
+async fn fetch(
+    job: u64,
+    part: &mut Part,
+    bundle: &Path,
+    coordinator: &CoordinatorArgs,
+) -> Result<(), Failure> {
     let mut client = Client::connect(coordinator).await?;
     let mut failures = 0;
     loop {
-        let (header, offset) = (part.header().map_err(unwritten)?, part.len());
-        let wanted = v1::ExportRequest { job, header, offset };
+        let header = part.header().map_err(|error| unwritten(bundle, &error))?;
+        let wanted = v1::ExportRequest { job, header, offset: part.len() };
         let broken = match client.jobs.export(wanted).await {
             Ok(blocks) => {
                 let mut blocks = blocks.into_inner();
                 loop {
                     match blocks.message().await {
                         Ok(Some(v1::ExportResponse { offset, length, zstd, is_last })) => {
-                            part.add(offset, length, &zstd).map_err(unwritten)?;
+                            let added = part.add(offset, length, &zstd);
+                            added.map_err(|error| unwritten(bundle, &error))?;
                             failures = 0;
                             if is_last {
-                                return finish(part, bundle);
+                                return Ok(());
                             }
                         }
                         Ok(None) => break Status::unavailable("the stream ended too early"),
@@ -57,13 +71,15 @@ pub(super) async fn download(
     }
 }
 
+fn unwritten(bundle: &Path, error: &io::Error) -> Failure {
+    Failure::Output { what: bundle.display().to_string(), reason: error.to_string() }
+}
+
 fn finish(part: Part, bundle: &Path) -> Result<Checked, Failure> {
     part.finish().map_err(|error| match error {
         PartError::Bundle(error) => {
             Failure::Bundle { path: bundle.to_path_buf(), reason: error.to_string() }
         }
-        PartError::Output(error) => {
-            Failure::Output { what: bundle.display().to_string(), reason: error.to_string() }
-        }
+        PartError::Output(error) => unwritten(bundle, &error),
     })
 }

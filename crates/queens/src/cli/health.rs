@@ -1,6 +1,7 @@
 //! `queens health`.
 
 use clap::{Args, ValueEnum};
+use serde_json::json;
 use service::coordinator::{LEDGER, LIVENESS, READINESS};
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
@@ -14,6 +15,9 @@ pub(super) struct HealthArgs {
     /// What to ask for [default: readiness]
     #[arg(long, value_enum, env = "QUEENS_HEALTH_SERVICE")]
     service: Option<HealthService>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     coordinator: CoordinatorArgs,
 }
@@ -49,6 +53,7 @@ pub(super) async fn health(args: HealthArgs) -> Result<(), Failure> {
         answer.map(|answer| answer.into_inner().status())
     };
     match ask(service).await? {
+        ServingStatus::Serving if args.json => output::print(json!({"status": "serving"})),
         ServingStatus::Serving => output::print("serving"),
         _ if service == LEDGER && ask(READINESS).await? == ServingStatus::Serving => {
             Err(Failure::LedgerDamagedThere { url: endpoint.url().to_string() })

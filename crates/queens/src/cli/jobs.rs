@@ -96,6 +96,21 @@ pub(super) struct JobArgs {
 }
 
 #[derive(Debug, Args)]
+pub(super) struct PriorityArgs {
+    /// Numbers of jobs, as in 1 2 5-9
+    #[arg(value_name = "JOB", required = true, allow_negative_numbers = true)]
+    jobs: Vec<JobNumbers>,
+    /// Jobs of higher priority are served first: from -100 to 100, or anything for an admin
+    #[arg(value_name = "P", required = true, allow_negative_numbers = true)]
+    priority: i32,
+    /// Print JSON, one object a line
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    coordinator: CoordinatorArgs,
+}
+
+#[derive(Debug, Args)]
 pub(super) struct WatchArgs {
     /// Numbers of jobs, as in 1 2 5-9 [default: all of the farm, on a terminal]
     #[arg(value_name = "JOB")]
@@ -390,6 +405,20 @@ pub(super) async fn resume(args: JobArgs) -> Result<(), Failure> {
     for_each(numbers(&args.jobs), async |job| {
         let answer = client.jobs.resume(v1::ResumeRequest { job: job.0 }).await;
         changed(&client.job(answer.map(|answer| answer.into_inner().job))?, args.json)
+    })
+    .await
+}
+
+pub(super) async fn priority(args: PriorityArgs) -> Result<(), Failure> {
+    let mut client = Client::connect(&args.coordinator).await?;
+    for_each(numbers(&args.jobs), async |job| {
+        let request = v1::SetPriorityRequest { job: job.0, priority: args.priority };
+        let answer = client.jobs.set_priority(request).await;
+        let job = client.job(answer.map(|answer| answer.into_inner().job))?;
+        match args.json {
+            true => output::print(show::json(&job)),
+            false => output::print(format!("job {} has priority {}", job.id, job.priority)),
+        }
     })
     .await
 }

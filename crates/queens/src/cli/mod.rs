@@ -120,6 +120,8 @@ enum Command {
     Pause(jobs::JobArgs),
     /// Let resting jobs go on, and poisoned tasks be tried again
     Resume(jobs::JobArgs),
+    /// Have jobs served earlier or later than others
+    Priority(jobs::PriorityArgs),
     /// Make, list and revoke the credentials of a coordinator
     Token(token::TokenArgs),
     /// List a coordinator's workers, and those that it does not believe
@@ -206,6 +208,7 @@ impl Command {
             Command::Cancel(args) => on_one_thread(jobs::cancel(args)),
             Command::Pause(args) => on_one_thread(jobs::pause(args)),
             Command::Resume(args) => on_one_thread(jobs::resume(args)),
+            Command::Priority(args) => on_one_thread(jobs::priority(args)),
             Command::Token(args) => on_one_thread(token::run(args)),
             Command::Workers(args) => on_one_thread(trust::workers(args)),
             Command::Trust(args) => on_one_thread(trust::change(args, true)),

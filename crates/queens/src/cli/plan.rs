@@ -79,6 +79,8 @@ struct EstimateJson {
     core_seconds_error: f64,
     longest_task_seconds: f64,
     tasks_counted: u64,
+    /// Of so many blocks of a task's join one was counted; 1 if tasks were counted in full.
+    blocks_per_draw: u32,
     /// Every task was counted, and the estimate is the total.
     exact: bool,
     backend: &'static str,
@@ -135,10 +137,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     match args.estimated(effort, cut)? {
         Some(estimated) => output::print(text(&estimated, effort)),
         None if args.seconds == 0 => Ok(()),
-        None => output::print(format!(
-            "estimate  none: a few tasks take longer than {} s here; give more with --seconds",
-            args.seconds
-        )),
+        None => output::print(no_estimate(plan, args.seconds)),
     }
 }
 
@@ -156,8 +155,14 @@ impl PlanArgs {
 }
 
 fn estimate_json(estimated: &Estimated, effort: Effort) -> EstimateJson {
-    let Estimated { total, core_seconds, longest_task_seconds, tasks_counted, is_exact } =
-        *estimated;
+    let Estimated {
+        total,
+        core_seconds,
+        longest_task_seconds,
+        tasks_counted,
+        blocks_per_draw,
+        is_exact,
+    } = *estimated;
     EstimateJson {
         estimate: format!("{:.0}", total.value),
         estimate_error: format!("{:.0}", total.error.ceil()),
@@ -165,6 +170,7 @@ fn estimate_json(estimated: &Estimated, effort: Effort) -> EstimateJson {
         core_seconds_error: core_seconds.error,
         longest_task_seconds,
         tasks_counted,
+        blocks_per_draw: blocks_per_draw.get(),
         exact: is_exact,
         backend: effort.backend.name(),
         seed: effort.seed.to_string(),
@@ -172,8 +178,18 @@ fn estimate_json(estimated: &Estimated, effort: Effort) -> EstimateJson {
 }
 
 fn text(estimated: &Estimated, Effort { plan, backend, seed, .. }: Effort) -> String {
-    let Estimated { total, core_seconds, longest_task_seconds, tasks_counted, is_exact } =
-        *estimated;
+    let Estimated {
+        total,
+        core_seconds,
+        longest_task_seconds,
+        tasks_counted,
+        blocks_per_draw,
+        is_exact,
+    } = *estimated;
+    let part = match blocks_per_draw.get() {
+        1 => String::new(),
+        every => format!(", 1 of {every} blocks of each"),
+    };
     let what =
         if plan.problem.counts_orbits() { "placements before symmetry" } else { "placements" };
     let (estimate, hours) = match is_exact {
@@ -182,7 +198,7 @@ fn text(estimated: &Estimated, Effort { plan, backend, seed, .. }: Effort) -> St
         }
         false => (
             format!(
-                "{:.4e} {what} +- {} (95%), from {tasks_counted} tasks, seed {seed}",
+                "{:.4e} {what} +- {} (95%), from {tasks_counted} tasks{part}, seed {seed}",
                 total.value,
                 percent(total)
             ),
@@ -198,7 +214,41 @@ fn text(estimated: &Estimated, Effort { plan, backend, seed, .. }: Effort) -> St
     )
 }
 
+/// Why there is no estimate after so many seconds.
+fn no_estimate(plan: Plan, seconds: u64) -> String {
+    let Plan { problem, method, .. } = plan;
+    let halves = match problem.sums_all_placements() && problem.n() > board::halves::MAX_N {
+        true => format!(
+            "; tasks of halves are estimated from parts of them, but it goes up to N = {}",
+            board::halves::MAX_N
+        ),
+        false => String::new(),
+    };
+    format!(
+        "estimate  none: a few tasks of {} take longer than {seconds} s here; give more with --seconds{halves}",
+        method.name()
+    )
+}
+
 /// The error of an estimate as a percentage of its value.
 fn percent(Estimate { value, error }: Estimate) -> String {
     if error == 0.0 { "0%".into() } else { format!("{:.2}%", 100.0 * error / value) }
+}
+
+#[cfg(test)]
+mod tests {
+    use board::{Method, Problem};
+
+    use super::*;
+
+    #[test]
+    fn boards_beyond_halves_are_told_why_nothing_is_estimated() {
+        let of =
+            |n, method| no_estimate(Plan { problem: Problem::Total { n }, method, tasks: 1 }, 20);
+        let largest = board::halves::MAX_N;
+        let ring = of(largest + 1, Method::Ring { width: 2 });
+        assert!(ring.contains("tasks of ring take longer than 20 s"), "{ring}");
+        assert!(ring.ends_with(&format!("up to N = {largest}")), "{ring}");
+        assert!(of(largest, Method::Halves).ends_with("--seconds"));
+    }
 }

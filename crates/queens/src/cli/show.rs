@@ -1,8 +1,10 @@
 //! Jobs as text and as JSON.
 
+use std::time::{Duration, UNIX_EPOCH};
+
 use bytesize::ByteSize;
 use count::Answer;
-use farm::{AuditPolicy, AuditView, Held, JobState, JobView, LostWorkers, Problem, Suspect};
+use farm::{AuditPolicy, AuditView, Held, JobState, JobView, LostWorkers, Problem, Suspect, Times};
 use serde_json::{Value, json};
 
 use crate::answer;
@@ -64,6 +66,8 @@ fn object(job: &JobView) -> Value {
         "poisoned": job.poisoned,
         "poisoned_first": job.poisoned_first,
         "lost": job.lost.iter().map(lost_object).collect::<Vec<_>>(),
+        "submitted_at_ms": job.times.submitted_at_ms,
+        "ended_at_ms": job.times.ended_at_ms,
     });
     if let Some(AuditView { share_ppm, across, commitment, revealed, .. }) = job.audit {
         object["audit_across"] = across.name().into();
@@ -246,6 +250,8 @@ pub(super) fn table(jobs: &[JobView]) -> Table {
         ("PLAN", false),
         ("DONE", true),
         ("LEFT", true),
+        ("SUBMITTED", false),
+        ("TOOK", true),
         ("WORKERS", true),
         ("DISPUTED", true),
         ("TOTAL", false),
@@ -265,12 +271,27 @@ pub(super) fn table(jobs: &[JobView]) -> Table {
             job.plan.to_string(),
             format!("{:.1}%", job.percent()),
             job.seconds_left().map_or_else(|| "-".into(), clock),
+            job.times.submitted_at_ms.map_or_else(|| "-".into(), utc),
+            took(job).map_or_else(|| "-".into(), clock),
             job.workers.to_string(),
             job.disputes.to_string(),
             total,
         ]);
     }
     table
+}
+
+/// A time in UTC, to the minute.
+fn utc(unix_ms: i64) -> String {
+    let text = UNIX_EPOCH + Duration::from_millis(u64::try_from(unix_ms).unwrap_or(0));
+    let text = humantime::format_rfc3339_seconds(text).to_string();
+    text.get(..16).unwrap_or(&text).replace('T', " ")
+}
+
+/// Seconds from the submission of a job to its end.
+fn took(job: &JobView) -> Option<f64> {
+    let Times { submitted_at_ms, ended_at_ms } = job.times;
+    Some((ended_at_ms? - submitted_at_ms?) as f64 / 1e3)
 }
 
 /// What is to be said of jobs besides the table: what they wait for, poisoned tasks, why they are held. `all` are
@@ -299,6 +320,10 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
         format!("workers   {}", job.workers),
     ];
     lines.extend(job.origin.key.as_ref().map(|key| format!("name      {key}")));
+    lines.extend(job.times.submitted_at_ms.map(|at_ms| format!("submitted {} UTC", utc(at_ms))));
+    if let (Some(at_ms), Some(took)) = (job.times.ended_at_ms, took(job)) {
+        lines.push(format!("ended     {} UTC, after {}", utc(at_ms), clock(took)));
+    }
     if job.thread_memory > 0 {
         lines.push(format!("memory    {} or more a thread", size(job.thread_memory)));
     }
@@ -365,6 +390,7 @@ mod tests {
             poisoned: 0,
             poisoned_first: Vec::new(),
             lost: Vec::new(),
+            times: farm::Times::default(),
         }
     }
 

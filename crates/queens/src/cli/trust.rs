@@ -47,6 +47,9 @@ pub(super) struct TrustArgs {
     /// Why, for those who read the ledger later
     #[arg(long, value_name = "TEXT")]
     reason: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     coordinator: CoordinatorArgs,
 }
@@ -155,12 +158,21 @@ fn parties(told: Vec<v1::Party>) -> Result<Vec<Party>, Failure> {
 
 pub(super) async fn change(args: TrustArgs, trusted: bool) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
-    let TrustArgs { party, reason, .. } = args;
+    let TrustArgs { party, reason, json, .. } = args;
     let request = v1::ChangeTrustRequest { party: Some(party.clone().into()), trusted, reason };
     let answer = client.admin.change_trust(request).await;
     let v1::ChangeTrustResponse { still_distrusted } =
         answer.map_err(|status| client.failure(status))?.into_inner();
     let still = parties(still_distrusted)?;
+    if json {
+        let still: Vec<String> = still.iter().map(Party::to_string).collect();
+        let is_trusted = trusted && still.is_empty();
+        return output::print(json!({
+            "party": party.to_string(),
+            "trusted": is_trusted,
+            "still_distrusted": still,
+        }));
+    }
     output::print(match (trusted, still.is_empty()) {
         (true, true) => format!("{party} is believed again; its workers may be started anew"),
         (true, false) => format!(

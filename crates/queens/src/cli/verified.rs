@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{Amount, Checked, Recounted, StatedPolicy, StatedRow, Verdict};
+use evidence::{Amount, Another, Checked, Recounted, StatedPolicy, StatedRow, Verdict};
 use farm::{Across, JobState};
 use serde_json::json;
 
@@ -14,6 +14,8 @@ use crate::progress::clock;
 pub(super) struct Verified<'a> {
     pub(super) checked: &'a Checked,
     pub(super) recounted: &'a Recounted,
+    /// The total by another method, if it was asked for.
+    pub(super) also: Option<Another>,
 }
 
 impl Verified<'_> {
@@ -84,6 +86,9 @@ impl Verified<'_> {
             ));
         }
         lines.extend(self.checked.facts.iter().map(|fact| format!("known     {fact}")));
+        if let Some(Another { method, total }) = self.also {
+            lines.push(format!("also      {method} counts {total} here, too"));
+        }
         lines.extend(self.recount());
         lines.join("\n")
     }
@@ -146,12 +151,17 @@ impl Verified<'_> {
             }
             None => String::new(),
         };
+        let missed = match in_large {
+            0 => format!(
+                "A single wrong range would have been missed with a probability of up to {:.1}%",
+                100.0 * missed
+            ),
+            _ => "A small error in a large range would have been missed".into(),
+        };
         format!(
             "{draws} draws over total and tasks were counted again here without a contradiction{how}: with 95% \
-             confidence at most {:.2}% of the total is wrong{of_tasks}. A single wrong range would have been missed \
-             with a probability of up to {:.1}%; only --all rules it out",
+             confidence at most {:.2}% of the total is wrong{of_tasks}. {missed}; only --all rules it out",
             100.0 * wrong_of_total,
-            100.0 * missed
         )
     }
 
@@ -212,6 +222,9 @@ impl Verified<'_> {
             "second_count_missing": amount(worth.missing),
             "counted_only_by_distrusted": amount(worth.only_distrusted),
             "known": self.checked.facts.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "total_by_another_method": self.also.map(|also| {
+                json!({"method": also.method.name(), "total": also.total.to_string()})
+            }),
             "recounted_by": kernel.to_string(),
             "recounted_ranges": ranges,
             "recounted_pieces": pieces,

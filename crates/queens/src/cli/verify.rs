@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use board::MethodChoice;
 use clap::Args;
 use count::Variant;
 use evidence::{By, RecountEffort, Sample, Seed};
@@ -32,6 +33,9 @@ pub(super) struct VerifyArgs {
     /// Count by the reference, which is as simple as the definition and takes a hundred times as long
     #[arg(long)]
     reference: bool,
+    /// Also count all boards by another method, rows, ring or halves, however long it takes, and compare the totals
+    #[arg(long, value_name = "METHOD", value_parser = method)]
+    also: Option<MethodChoice>,
     /// Decides what is drawn [default: a random seed]
     #[arg(long)]
     seed: Option<u64>,
@@ -87,6 +91,8 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     if let Variant::Straight(backend) | Variant::Mirrored(backend) = variant {
         count::self_test(backend)?;
     }
+    let also = args.also.map(|choice| evidence::another(&checked, choice)).transpose();
+    let also = also.map_err(|error| Failure::Usage(error.to_string()))?;
     let effort = RecountEffort {
         threads: args.counting.threads(),
         variant,
@@ -95,7 +101,10 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     };
     let recounted = evidence::recount(&checked, effort);
     let recounted = recounted.map_err(|error| refused(error.to_string()))?;
-    let verified = Verified { checked: &checked, recounted: &recounted };
+    let (threads, memory) = (effort.threads, effort.memory);
+    let also = also.map(|method| evidence::count_by_another(&checked, method, threads, memory));
+    let also = also.transpose().map_err(|error| refused(error.to_string()))?;
+    let verified = Verified { checked: &checked, recounted: &recounted, also };
     output::print(match args.json {
         true => verified.json(),
         false => verified.text(),
@@ -108,4 +117,10 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
             args.bundle.display()
         ))),
     }
+}
+
+/// Reads the name of a method.
+fn method(name: &str) -> anyhow::Result<MethodChoice> {
+    let named = MethodChoice::all().find(|choice| choice.name() == name);
+    named.ok_or_else(|| anyhow::anyhow!("the methods are rows, ring and halves"))
 }

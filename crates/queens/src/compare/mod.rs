@@ -69,7 +69,10 @@ pub(crate) struct CompareArgs {
 fn picture(name: &str) -> anyhow::Result<PathBuf> {
     let path = PathBuf::from(name);
     let is_svg = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("svg"));
-    anyhow::ensure!(is_svg, "a plot is written as SVG: give a name that ends in .svg");
+    anyhow::ensure!(
+        is_svg,
+        "a plot is written as SVG: give a name that ends in .svg; --csv FILE writes the numbers"
+    );
     Ok(path)
 }
 

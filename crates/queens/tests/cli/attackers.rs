@@ -167,19 +167,22 @@ fn each_role_may_do_its_work_and_nothing_else() {
 
     for token in [&viewer, &submitter] {
         guarded.client(token, &["jobs"]).success();
+        guarded.client(token, &["workers"]).success();
         let words = ["worker", "--log", "error", "--threads", "1"];
         guarded.client(token, &words).refusal(6, &["needs that of a worker"]);
     }
-    for words in [&["cancel", "1"][..], &["pause", "1"], &["submit", "8"], &["audit", "1"]] {
+    let changes = [&["cancel", "1"][..], &["pause", "1"], &["priority", "1", "5"], &["audit", "1"]];
+    for words in changes.into_iter().chain([&["submit", "8"][..]]) {
         guarded.client(&viewer, words).refusal(6, &["a viewer's", "needs that of a submitter"]);
         guarded.client(&worker, words).refusal(6, &["a worker's", "needs that of a submitter"]);
     }
-    guarded.client(&worker, &["jobs"]).refusal(6, &["a viewer or a submitter"]);
+    guarded.client(&submitter, &["priority", "1", "101"]).refusal(6, &["is for admins only"]);
+    for words in ["jobs", "workers"] {
+        guarded.client(&worker, &[words]).refusal(6, &["a viewer or a submitter"]);
+    }
     let create = ["token", "create", "--role", "admin", "--owner", "me"];
     let distrust = ["distrust", "rack7", "--reason", "envy"];
-    for words in
-        [&create[..], &["token", "list"], &["token", "revoke", "1"], &["workers"], &distrust]
-    {
+    for words in [&create[..], &["token", "list"], &["token", "revoke", "1"], &distrust] {
         for token in [&viewer, &submitter, &worker] {
             guarded.client(token, words).refusal(6, &["needs that of an admin"]);
         }
@@ -281,7 +284,9 @@ fn who_runs_the_farm_decides_whom_to_believe() {
     let again = || guarded.farm.start_worker_with(&format!("{options} --token-file {file}"));
     assert_eq!(again().wait().code(), Some(14));
 
-    guarded.client("admin", &["trust", &machine, "--reason", "it has a new fan"]).success();
+    let words = ["trust", &machine, "--reason", "it has a new fan", "--json"];
+    let json = guarded.client("admin", &words).success();
+    assert!(json.contains("\"trusted\":true,\"still_distrusted\":[]"), "{json}");
     let _worker = again();
     let total = guarded.client("admin", &["watch", "1"]).success();
     assert_eq!(total, format!("{}\n", vectors::total(10)));

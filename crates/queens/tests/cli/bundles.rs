@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
+use crate::support::guarded::Guarded;
 use crate::support::process::{queens, run};
 use crate::support::{Farm, Scratch};
 
@@ -71,4 +72,26 @@ fn an_export_that_broke_off_goes_on_from_there_and_another_one_begins_anew() {
         assert_eq!(said["merkle_root"], root(&bytes));
         fs::remove_file(scratch.path("anew")).expect("it can be removed");
     }
+}
+
+#[test]
+fn a_credential_that_only_counts_takes_nothing_home() {
+    let guarded = Guarded::new();
+    let (viewer, _) = guarded.create("viewer", "lab");
+    let (worker, _) = guarded.create("worker", "lab");
+    guarded.client("admin", &["submit", "12"]).success();
+    let scratch = Scratch::new();
+    let [mine, none] = ["mine", "none"].map(|name| scratch.path(name).display().to_string());
+
+    guarded.client(&viewer, &["export", "1", &mine]).success();
+
+    guarded.client(&worker, &["export", "1", &none]).refusal(6, &["worker"]);
+    assert!(!scratch.path("none.part").exists(), "a refusal leaves nothing behind");
+    let unfinished = run(&mut queens(&["verify", &mine]));
+    assert_eq!(unfinished.code, Some(13), "{}", unfinished.stderr);
+    assert!(
+        unfinished.stdout.starts_with("unfinished: the job is running"),
+        "{}",
+        unfinished.stdout
+    );
 }

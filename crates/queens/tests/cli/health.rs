@@ -16,6 +16,8 @@ fn a_probe_asks_for_liveness_or_readiness() {
         let answer = farm.client(&["health", "--service", service]).success();
         assert_eq!(answer, "serving\n", "{service}");
     }
+    let json = farm.client(&["health", "--json"]).success();
+    assert_eq!(json, "{\"status\":\"serving\"}\n");
     farm.client(&["health", "--service", "happiness"]).usage("--service");
 }
 

@@ -164,6 +164,27 @@ fn a_paused_job_rests_until_it_is_resumed() {
 }
 
 #[test]
+fn a_job_gets_another_priority() {
+    let farm = Farm::new("", "");
+    let coordinator = farm.start_coordinator();
+    farm.submit(10, 3, 0);
+    farm.submit(11, 3, 0);
+    assert_eq!(farm.client(&["priority", "2", "-5"]).success(), "job 2 has priority -5\n");
+    let both = farm.client(&["priority", "1-2", "7"]).success();
+    assert_eq!(both, "job 1 has priority 7\njob 2 has priority 7\n");
+    farm.client(&["priority", "3", "7"]).refusal(4, &["no job 3"]);
+    farm.client(&["priority", "7"]).refusal(2, &["queens priority --help"]);
+    farm.client(&["priority", "1", "high"]).refusal(2, &["high"]);
+
+    coordinator.kill();
+    let _coordinator = farm.start_coordinator();
+    let json = farm.client(&["status", "2", "--json"]).success();
+    assert!(json.contains("\"priority\":7"), "{json}");
+    farm.client(&["cancel", "2"]).success();
+    farm.client(&["priority", "2", "1"]).refusal(4, &["job 2 is cancelled"]);
+}
+
+#[test]
 fn a_cancelled_job_has_no_total() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
@@ -171,6 +192,11 @@ fn a_cancelled_job_has_no_total() {
 
     assert_eq!(farm.client(&["cancel", "1"]).success(), "job 1 is cancelled\n");
     assert_eq!(farm.client(&["cancel", "1"]).success(), "job 1 is cancelled\n");
+
+    let status = farm.client(&["status", "1"]).success();
+    assert!(status.contains("submitted 20") && status.contains("ended     20"), "{status}");
+    let csv = farm.client(&["jobs", "-o", "csv"]).success();
+    assert!(csv.contains(",submitted,took,") && csv.contains(",0s,"), "{csv}");
 
     farm.client(&["watch", "1"]).refusal(13, &["job 1", "cancelled", "queens submit"]);
     farm.client(&["resume", "1"]).refusal(4, &["job 1", "cancelled", "submit it again"]);

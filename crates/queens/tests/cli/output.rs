@@ -76,7 +76,7 @@ fn a_plan_says_what_a_count_will_take() {
 fn a_plan_estimates_total_and_time_from_a_sample() {
     let plan = ["plan", "17", "--method", "ring", "--seconds", "1", "--seed", "7"];
     let json = one_object(&run(queens(&plan).arg("--json")).success());
-    let fields = "backend core_seconds core_seconds_error estimate estimate_error exact fingerprint \
+    let fields = "backend blocks_per_draw core_seconds core_seconds_error estimate estimate_error exact fingerprint \
                   longest_task_seconds memory_bytes method n problem seed tasks tasks_counted \
                   thread_memory_bytes threads width";
     assert_eq!(fields_of(&json), fields);
@@ -178,9 +178,9 @@ fn a_job_as_json_has_its_total_once_it_is_done() {
     farm.submit(10, 3, 7);
 
     let waiting = one_object(&farm.client(&["status", "1", "--json"]).success());
-    let fields = "able_workers audits_agreed audits_wanted counted counts_per_second disputes \
+    let fields = "able_workers audits_agreed audits_wanted counted counts_per_second disputes ended_at_ms \
                   fingerprint job key least_thread_memory_bytes lost method n owner percent poisoned poisoned_first \
-                  priority problem rows seconds_left state tasks tasks_done total waits_for workers";
+                  priority problem rows seconds_left state submitted_at_ms tasks tasks_done total waits_for workers";
     assert_eq!(fields_of(&waiting), fields);
     assert_eq!((&waiting["state"], &waiting["total"]), (&"running".into(), &Value::Null));
     assert_eq!(waiting["priority"], 7);

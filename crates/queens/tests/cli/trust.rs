@@ -89,6 +89,14 @@ fn a_bundle_is_checked_without_a_coordinator() {
     assert_eq!(sample["confirmed_by_owner"]["ranges"], 0, "by one owner");
     assert_eq!(sample["wrong_share_of_total_at_most"], 0.95, "one draw says little");
     assert!(sample["confidence"].as_str().is_some_and(|text| text.contains("95% confidence")));
+    let words = bundle.verify(&["--also", "ring"]).success();
+    assert!(
+        words.contains(&format!("ring width=1 counts {} here, too", vectors::total(10))),
+        "{words}"
+    );
+    bundle.verify(&["--also", "rows"]).refusal(2, &["name another method"]);
+    bundle.verify(&["--search"]).refusal(2, &["--search is for bundles by halves"]);
+    bundle.verify(&["--also", "dice"]).usage("the methods are rows, ring and halves");
 }
 
 /// Whoever edits a bundle has to make the rest fit; whoever makes all of it fit is found out by

@@ -8,8 +8,10 @@ use tonic::{Request, Response, Status};
 use wire::v1;
 use wire::v1::admin_service_server::AdminService;
 
+use super::budget::Cost;
 use super::copies::{Copies, Pieces};
 use super::credentials::identity;
+use super::server::admit;
 use super::{Credentials, HubHandle, Right};
 
 /// See the module.
@@ -73,8 +75,10 @@ impl AdminService for Admin {
         &self,
         request: Request<v1::ListWorkersRequest>,
     ) -> Result<Response<v1::ListWorkersResponse>, Status> {
-        identity(&request).require(Right::Decide)?;
+        identity(&request).require(Right::See)?;
+        let budget = admit(&request).await;
         let (workers, distrusted) = self.hub.workers().await?;
+        budget.spend(Cost::Workers(workers.len()));
         let worker = |view: WorkerView| v1::Worker {
             owner: view.author.maker.owner,
             machine: view.author.maker.machine,

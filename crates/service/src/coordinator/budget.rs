@@ -27,6 +27,8 @@ const REQUEST: i64 = 2 << 10;
 const LOOK: i64 = 512;
 /// Points that a job in an answer costs: a payer is told of about 1,000 jobs a second.
 const JOB: i64 = 128;
+/// Points that a worker in an answer costs.
+const WORKER: i64 = 16;
 /// Points that a change of the ledger costs: seven of them a second.
 const CHANGE: i64 = 16 << 10;
 /// Points that an audit costs, because the ledger looks at each of the job's rows.
@@ -39,6 +41,8 @@ const REST: u32 = 10;
 pub(super) enum Cost {
     /// Jobs in an answer.
     Jobs(usize),
+    /// Workers in an answer.
+    Workers(usize),
     /// A change of the ledger.
     Change,
     /// An audit of a job.
@@ -47,8 +51,11 @@ pub(super) enum Cost {
 
 impl Cost {
     fn points(self) -> i64 {
+        let each =
+            |points: i64, number| points.saturating_mul(i64::try_from(number).unwrap_or(i64::MAX));
         match self {
-            Cost::Jobs(jobs) => JOB.saturating_mul(i64::try_from(jobs).unwrap_or(i64::MAX)),
+            Cost::Jobs(jobs) => each(JOB, jobs),
+            Cost::Workers(workers) => each(WORKER, workers),
             Cost::Change => CHANGE,
             Cost::Audit => AUDIT,
         }

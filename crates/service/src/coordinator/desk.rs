@@ -1,4 +1,5 @@
-//! What clients may ask of jobs, and who may ask for what. The gRPC service and the page both ask here.
+//! What clients may ask of jobs, and who may ask for what. The gRPC service and the page both ask here. Both have
+//! paid for the request as such; here it is paid what it asks for.
 
 use std::sync::Arc;
 
@@ -46,7 +47,6 @@ impl Desk {
         let Submission { problem, method, priority, key, audit } = wanted;
         identity.require(Right::Change)?;
         identity.require_priority(priority)?;
-        budget.begin_request().await;
         let plan = self.plans.submitted(problem, method, budget).await?;
         budget.spend(Cost::Change);
         let (slice, origin) = (Slice::ALL, Origin { owner: identity.owner, key });
@@ -68,7 +68,6 @@ impl Desk {
         (job, cost, wish): (JobId, Cost, ClientRequest),
     ) -> Result<JobView, Status> {
         identity.require(Right::Change)?;
-        budget.begin_request().await;
         // The owner of a job never changes.
         identity.require_own(&self.view(job).await?)?;
         budget.spend(cost);
@@ -83,6 +82,25 @@ impl Desk {
     pub(super) async fn view(&self, job: JobId) -> Result<JobView, Status> {
         let refusal = || Status::not_found(Refusal::NoSuchJob(job).to_string());
         self.hub.job(job).await?.ok_or_else(refusal)
+    }
+
+    /// Has a job served earlier or later, for somebody who may give it such a priority.
+    ///
+    /// # Errors
+    ///
+    /// A status that says why not.
+    pub(super) async fn set_priority(
+        &self,
+        identity: &Identity,
+        budget: &Budget,
+        job: JobId,
+        priority: i32,
+    ) -> Result<JobView, Status> {
+        identity.require_priority(priority)?;
+        let wish = ClientRequest::SetPriority(job, priority);
+        let job = self.change(identity, budget, (job, Cost::Change, wish)).await?;
+        tracing::info!(job = %job.id, priority, by = identity.owner, "priority changed");
+        Ok(job)
     }
 
     async fn grant(&self, wish: ClientRequest) -> Result<JobView, Status> {

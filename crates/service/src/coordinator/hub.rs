@@ -74,6 +74,8 @@ pub enum ClientRequest {
     Pause(JobId),
     /// Let a resting job go on.
     Resume(JobId),
+    /// Serve a job earlier or later than others.
+    SetPriority(JobId, i32),
 }
 
 /// A handle to the hub, for sessions and clients.
@@ -190,8 +192,8 @@ impl HubHandle {
         self.ask(|reply| Input::Sight(job, reply)).await
     }
 
-    /// How far each job has come.
-    pub(super) async fn progress(&self) -> Result<Vec<Progress>, HubGone> {
+    /// What was done for each job since this was last asked. One asks for all.
+    pub(super) async fn take_progress(&self) -> Result<Vec<Progress>, HubGone> {
         self.ask(Input::Progress).await
     }
 
@@ -396,7 +398,7 @@ impl Hub {
                 let _ = reply.send(self.farm.job(job).zip(self.farm.map(job)));
             }
             Input::Progress(reply) => {
-                let _ = reply.send(self.farm.progress());
+                let _ = reply.send(self.farm.take_progress());
             }
             Input::End(job, reply) => match self.farm.job(job) {
                 Some(view) if view.state.is_at_rest() => {
@@ -633,6 +635,9 @@ impl ClientRequest {
             ClientRequest::Cancel(job) => Event::Cancelled { request, job },
             ClientRequest::Pause(job) => Event::Paused { request, job },
             ClientRequest::Resume(job) => Event::Resumed { request, job },
+            ClientRequest::SetPriority(job, priority) => {
+                Event::Prioritised { request, job, priority }
+            }
         }
     }
 }

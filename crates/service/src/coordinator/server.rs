@@ -34,6 +34,7 @@ use super::metrics::measure_call;
 use super::payers::Payers;
 use super::phase::{Late, name};
 use super::session::Peer;
+use super::times;
 use super::{
     Allowance, ClientRequest, Credentials, HubHandle, Phase, Plans, Right, SessionFault, host,
 };
@@ -205,7 +206,7 @@ fn allowance<T>(request: &Request<T>) -> Allowance {
 }
 
 /// Lets a client's request wait until its payer can pay for it. Returns the budget that pays for the answer.
-async fn admit<T>(request: &Request<T>) -> Budget {
+pub(super) async fn admit<T>(request: &Request<T>) -> Budget {
     let budget = budget(request);
     budget.begin_request().await;
     budget
@@ -264,7 +265,8 @@ impl Services {
         wish: ClientRequest,
     ) -> Result<v1::Job, Status> {
         let change = (JobId(job), cost, wish);
-        Ok(self.desk.change(&identity(request), &budget(request), change).await?.into())
+        let budget = admit(request).await;
+        Ok(self.desk.change(&identity(request), &budget, change).await?.into())
     }
 
     /// The job as soon as it is no longer what it was, or nobody listens to `sender`.
@@ -291,7 +293,7 @@ impl JobsService for Services {
         &self,
         request: Request<v1::SubmitRequest>,
     ) -> Result<Response<v1::SubmitResponse>, Status> {
-        let (identity, budget) = (identity(&request), budget(&request));
+        let (identity, budget) = (identity(&request), admit(&request).await);
         let v1::SubmitRequest { problem, method, priority, audit, key } = request.into_inner();
         let missing = |field| Status::invalid_argument(WireError::Missing(field).to_string());
         let problem = problem.ok_or_else(|| missing("problem"))?;
@@ -324,6 +326,7 @@ impl JobsService for Services {
         let more = jobs.len() > most;
         jobs.truncate(most);
         budget.spend(Cost::Jobs(jobs.len()));
+        times::add(&self.hub, &mut jobs).await;
         let jobs = jobs.into_iter().map(Into::into).collect();
         Ok(Response::new(v1::ListResponse { jobs, more }))
     }
@@ -334,8 +337,9 @@ impl JobsService for Services {
     ) -> Result<Response<v1::GetResponse>, Status> {
         identity(&request).require(Right::See)?;
         admit(&request).await.spend(Cost::Jobs(1));
-        let job = self.desk.view(JobId(request.into_inner().job)).await?.into();
-        Ok(Response::new(v1::GetResponse { job: Some(job) }))
+        let mut job = self.desk.view(JobId(request.into_inner().job)).await?;
+        times::add(&self.hub, std::slice::from_mut(&mut job)).await;
+        Ok(Response::new(v1::GetResponse { job: Some(job.into()) }))
     }
 
     type WatchStream = Answers<v1::WatchResponse>;
@@ -422,6 +426,16 @@ impl JobsService for Services {
         let wish = ClientRequest::Resume(JobId(job));
         let job = Some(self.change(&request, job, Cost::Change, wish).await?);
         Ok(Response::new(v1::ResumeResponse { job }))
+    }
+
+    async fn set_priority(
+        &self,
+        request: Request<v1::SetPriorityRequest>,
+    ) -> Result<Response<v1::SetPriorityResponse>, Status> {
+        let (identity, budget) = (identity(&request), admit(&request).await);
+        let v1::SetPriorityRequest { job, priority } = request.into_inner();
+        let job = self.desk.set_priority(&identity, &budget, JobId(job), priority).await?;
+        Ok(Response::new(v1::SetPriorityResponse { job: Some(job.into()) }))
     }
 
     type ExportStream = Answers<v1::ExportResponse>;

@@ -178,7 +178,8 @@ impl World {
             ClientRequest::Audit(nth, _)
             | ClientRequest::Pause(nth)
             | ClientRequest::Resume(nth)
-            | ClientRequest::Cancel(nth) => {
+            | ClientRequest::Cancel(nth)
+            | ClientRequest::SetPriority(nth, _) => {
                 let Some(count) = NonZero::new(self.ledger.jobs.len() as u64) else { return };
                 self.ledger.jobs.keys().nth((nth % count) as usize).copied()
             }
@@ -188,6 +189,9 @@ impl World {
             (ClientRequest::Pause(_), Some(job)) => Event::Paused { request, job },
             (ClientRequest::Resume(_), Some(job)) => Event::Resumed { request, job },
             (ClientRequest::Cancel(_), Some(job)) => Event::Cancelled { request, job },
+            (ClientRequest::SetPriority(_, priority), Some(job)) => {
+                Event::Prioritised { request, job, priority }
+            }
             (ClientRequest::Audit(_, policy), Some(job)) => {
                 Event::AuditAsked { request, job, policy }
             }

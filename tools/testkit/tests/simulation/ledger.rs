@@ -151,6 +151,9 @@ impl Ledger {
                 assert!(!ended, "cancelled is final, {job}");
                 assert_ne!(known, JobState::Done, "job {job} is over");
             }
+            LedgerCommand::SetPriority { job, .. } => {
+                assert!(!self.state(*job).is_over(), "job {job} is over");
+            }
             LedgerCommand::Finish { job, total, .. } => {
                 assert_ne!(self.state(*job), JobState::Cancelled, "cancelled is final");
                 let known = &self.jobs[job];
@@ -231,6 +234,9 @@ impl Ledger {
             }
             LedgerCommand::SetState { job, state } => {
                 *self.states.entry((*job, state.name())).or_default() += 1;
+            }
+            LedgerCommand::SetPriority { job, .. } => {
+                *self.states.entry((*job, "prioritised")).or_default() += 1;
             }
             LedgerCommand::RequestAudit { job, .. } => {
                 *self.states.entry((*job, "audited")).or_default() += 1;

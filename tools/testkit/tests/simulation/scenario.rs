@@ -128,6 +128,7 @@ pub enum ClientRequest {
     Pause(u64),
     Resume(u64),
     Cancel(u64),
+    SetPriority(u64, i32),
 }
 
 /// A job to be.
@@ -322,11 +323,14 @@ fn requests(
     if random.per_mille(400) {
         for _ in 0..random.between(1, 6) {
             let job = random.below(4);
+            let priority = random.between(0, 4) as i32 - 2;
             let wanted = random.pick(&[
                 ClientRequest::Pause(job),
                 ClientRequest::Resume(job),
                 ClientRequest::Resume(job),
                 ClientRequest::Cancel(job),
+                ClientRequest::SetPriority(job, priority),
+                ClientRequest::SetPriority(job, priority),
             ]);
             requests.push((random.below(chaos_ms), wanted));
         }

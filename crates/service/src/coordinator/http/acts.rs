@@ -19,7 +19,10 @@ use crate::coordinator::{ClientRequest, Identity};
 
 /// The routes of all forms.
 pub(super) fn routes() -> Router<Web> {
-    Router::new().route("/jobs", post(submit)).route("/jobs/{id}/{action}", post(change))
+    Router::new()
+        .route("/jobs", post(submit))
+        .route("/jobs/{id}/priority", post(set_priority))
+        .route("/jobs/{id}/{action}", post(change))
 }
 
 /// A job as the form describes it.
@@ -96,5 +99,26 @@ async fn change(
     };
     web.desk.change(&identity, &budget, (job, Cost::Change, wish)).await?;
     tracing::info!(%job, action, by = identity.owner, "job changed through the page");
+    Ok(Redirect::to(&format!("/jobs/{job}")))
+}
+
+/// The priority that a form asks for.
+#[derive(Deserialize)]
+struct WantedPriority {
+    priority: i32,
+}
+
+async fn set_priority(
+    State(web): State<Web>,
+    Path(job): Path<String>,
+    Extension(identity): Extension<Identity>,
+    Extension(budget): Extension<Budget>,
+    form: Result<Form<WantedPriority>, FormRejection>,
+) -> Result<Redirect, Fault> {
+    let job = job_id(&job)?;
+    let malformed = "a priority is a whole number: jobs of higher priority are served first";
+    let Form(WantedPriority { priority }) =
+        form.map_err(|_| Status::invalid_argument(malformed))?;
+    web.desk.set_priority(&identity, &budget, job, priority).await?;
     Ok(Redirect::to(&format!("/jobs/{job}")))
 }

@@ -20,6 +20,7 @@ use super::Web;
 use super::fault::Fault;
 use super::guard::{Guard, Login};
 use super::show::{Show, Shown, View};
+use crate::coordinator::budget::Budget;
 use crate::coordinator::{HubHandle, Identity, Right};
 
 /// How often a browser hears of what has changed.
@@ -82,10 +83,10 @@ impl Which {
     }
 }
 
-/// Who asks, and by which login.
-pub(super) type Caller = (Extension<Identity>, Extension<Login>);
+/// Who asks, by which login, and what pays for it.
+pub(super) type Caller = (Extension<Identity>, Extension<Login>, Extension<Budget>);
 
-fn reader((Extension(identity), Extension(login)): &Caller) -> Reader {
+fn reader((Extension(identity), Extension(login), _): &Caller) -> Reader {
     Reader {
         owner: identity.owner.clone(),
         role: identity.role.name(),
@@ -170,7 +171,8 @@ impl<V> Viewer<V> {
         loop {
             tokio::time::sleep_until(self.next).await;
             self.next = Instant::now() + INTERVAL;
-            let (Extension(identity), Extension(login)) = &self.caller;
+            let (Extension(identity), Extension(login), Extension(budget)) = &self.caller;
+            budget.begin_look().await;
             if !self.guard.still_admits(identity, login) {
                 return None;
             }

@@ -1,6 +1,6 @@
 //! How far jobs have come and when, for rates and for charts.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -24,8 +24,8 @@ pub(super) struct Past(Arc<Mutex<Remembered>>);
 #[derive(Default)]
 struct Remembered {
     history: History,
-    /// Tasks done at the latest moments, of jobs that have any.
-    moments: VecDeque<(Instant, HashMap<JobId, u64>)>,
+    /// The latest moments, each with the tasks of jobs that were done since the one before.
+    moments: VecDeque<(Instant, Vec<(JobId, u64)>)>,
 }
 
 impl Past {
@@ -34,8 +34,11 @@ impl Past {
         let past = Past::default();
         let remembering = past.clone();
         tokio::spawn(async move {
-            let Ok(first) = hub.progress().await else { return };
-            remembering.note(Instant::now(), unix_ms(), &first);
+            // What was done until now is read from the ledger.
+            if hub.take_progress().await.is_err() {
+                return;
+            }
+            remembering.note(Instant::now(), unix_ms(), &[]);
             if let Some(ledger) = hub.ledger_path().map(Path::to_path_buf) {
                 let until_ms = unix_ms();
                 let reading = tokio::task::spawn_blocking(move || read(&ledger, until_ms));
@@ -51,7 +54,7 @@ impl Past {
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
             loop {
                 ticks.tick().await;
-                let Ok(progress) = hub.progress().await else { return };
+                let Ok(progress) = hub.take_progress().await else { return };
                 remembering.note(Instant::now(), unix_ms(), &progress);
             }
         });
@@ -61,17 +64,18 @@ impl Past {
     /// Tasks per second of the jobs of which any were accepted lately.
     pub(super) fn rates(&self) -> BTreeMap<JobId, f64> {
         let remembered = self.lock();
-        let (Some((begun, before)), Some((ended, after))) =
-            (remembered.moments.front(), remembered.moments.back())
-        else {
+        let moments = &remembered.moments;
+        let (Some((begun, _)), Some((ended, _))) = (moments.front(), moments.back()) else {
             return BTreeMap::new();
         };
         let seconds = ended.duration_since(*begun).as_secs_f64();
-        let rate = |(&job, &done): (&JobId, &u64)| {
-            let new = done.saturating_sub(before.get(&job).copied().unwrap_or(0));
-            (new > 0 && seconds > 0.0).then(|| (job, new as f64 / seconds))
-        };
-        after.iter().filter_map(rate).collect()
+        let mut rates = BTreeMap::new();
+        if seconds > 0.0 {
+            for &(job, tasks) in moments.iter().skip(1).flat_map(|(_, done)| done) {
+                *rates.entry(job).or_default() += tasks as f64 / seconds;
+            }
+        }
+        rates
     }
 
     /// What was done for a job when, up to now.
@@ -82,18 +86,11 @@ impl Past {
     fn note(&self, now: Instant, unix_ms: i64, progress: &[Progress]) {
         let mut remembered = self.lock();
         let Remembered { history, moments } = &mut *remembered;
-        if let Some((_, before)) = moments.back() {
-            for &Progress { job, tasks_done, workers } in progress {
-                // What was taken back lowers it.
-                let tasks = tasks_done.saturating_sub(before.get(&job).copied().unwrap_or(0));
-                if tasks > 0 {
-                    history.add(job, unix_ms, Load { tasks, workers: workers as u64 });
-                }
-            }
-            history.forget(unix_ms);
+        for &Progress { job, tasks, workers } in progress {
+            history.add(job, unix_ms, Load { tasks, workers: workers as u64 });
         }
-        let done = progress.iter().filter(|job| job.tasks_done > 0);
-        moments.push_back((now, done.map(|job| (job.job, job.tasks_done)).collect()));
+        history.forget(unix_ms);
+        moments.push_back((now, progress.iter().map(|it| (it.job, it.tasks)).collect()));
         if moments.len() > WINDOW + 1 {
             moments.pop_front();
         }
@@ -104,17 +101,19 @@ impl Past {
     }
 }
 
-/// What a ledger tells of the time before.
+/// What a ledger tells of the time before: all of it in one pass, the finest slots of which make the coarser ones.
 fn read(ledger: &Path, until_ms: i64) -> Result<History, LedgerFault> {
-    let look = Look::open(ledger)?;
+    let length = |span: Span| span.slots() * span.slot_ms();
+    let from_ms = until_ms - Span::ALL.into_iter().map(length).max().unwrap_or(0);
     let mut history = History::default();
-    for span in Span::ALL {
-        let from_ms = until_ms - span.slots() * span.slot_ms();
-        for slot in look.history((from_ms, until_ms), span.slot_ms())? {
-            let load = Load { tasks: slot.tasks, workers: slot.workers };
-            history.add_to(span, slot.job, slot.at_ms, load);
+    Look::open(ledger)?.history((from_ms, until_ms), Span::Hours.slot_ms(), |slot| {
+        let load = Load { tasks: slot.tasks, workers: slot.workers };
+        for span in Span::ALL {
+            if slot.at_ms >= until_ms - length(span) {
+                history.add_to(span, slot.job, slot.at_ms, load);
+            }
         }
-    }
+    })?;
     Ok(history)
 }
 
@@ -122,8 +121,8 @@ fn read(ledger: &Path, until_ms: i64) -> Result<History, LedgerFault> {
 mod tests {
     use super::*;
 
-    fn at(tasks_done: u64) -> [Progress; 1] {
-        [Progress { job: JobId(1), tasks_done, workers: 3 }]
+    fn new(tasks: u64) -> [Progress; 1] {
+        [Progress { job: JobId(1), tasks, workers: 3 }]
     }
 
     #[tokio::test(start_paused = true)]
@@ -132,22 +131,22 @@ mod tests {
         let begun = Instant::now();
         assert!(past.rates().is_empty());
         for second in 0..100 {
-            let done = if second < 50 { 1_000 * second } else { 50_000 + 10 * (second - 50) };
-            past.note(begun + Duration::from_secs(second), 0, &at(done));
+            let tasks = if second < 50 { 1_000 } else { 10 };
+            past.note(begun + Duration::from_secs(second), 0, &new(tasks));
         }
         assert_eq!(past.rates(), BTreeMap::from([(JobId(1), 10.0)]));
         for second in 100..110 {
-            past.note(begun + Duration::from_secs(second), 0, &at(50_000));
+            past.note(begun + Duration::from_secs(second), 0, &[]);
         }
-        assert!(past.rates().is_empty(), "nothing new, or something taken back, is no rate");
+        assert!(past.rates().is_empty(), "nothing new is no rate");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_was_done_before_the_first_look_is_no_news() {
+    async fn what_was_done_is_remembered_with_its_workers() {
         let past = Past::default();
-        past.note(Instant::now(), 0, &at(1_000));
+        past.note(Instant::now(), 0, &[]);
         assert_eq!(past.of(JobId(1), 0), None);
-        past.note(Instant::now(), 1, &at(1_007));
+        past.note(Instant::now(), 1, &new(7));
         let (_, loads) = past.of(JobId(1), 10_000).expect("seven tasks are news");
         assert_eq!(loads, [Load { tasks: 7, workers: 3 }]);
     }

@@ -1,30 +1,37 @@
 //! What the ledger tells of jobs that somebody looks at: who counted what, and what happened when.
 //!
-//! It is read beside the farm, by a connection of its own. A ledger with many rows takes long, so that it is read
-//! the less often the longer it takes.
+//! It is read beside the farm, by a connection of its own, one job at a time. A ledger with many rows takes long, so
+//! that it is read the less often the longer it takes, and no further than it can be in some seconds.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use farm::{Cell, JobId, PlanMap};
-use ledger::{Happening, Incident, LedgerFault, Look, SeenRange};
-use page::{CellRecord, JobRecord, LogEntry};
+use ledger::{Happening, Incident, LedgerFault, Look, SeenRange, unix_ms};
+use page::{CellRecord, JobRecord, LogEntry, Sums};
 use tokio::time::Instant;
 
 /// How often a job's rows are read at most.
 const LEAST: Duration = Duration::from_secs(5);
 /// The rest after reading, as a multiple of the time that it took.
 const REST: u32 = 50;
+/// The longest that a job's rows are read.
+const LONGEST: Duration = Duration::from_secs(5);
 /// A record that nobody has asked for is forgotten after this time.
 const KEPT: Duration = Duration::from_secs(600);
+/// The most records that are kept: those that were asked for last. One takes some hundred KiB, 2 MiB at most.
+const MOST: usize = 64;
 
 /// The records of a ledger; of one in memory there are none.
 #[derive(Clone)]
 pub(super) struct Records {
     ledger: Option<Arc<PathBuf>>,
     known: Arc<Mutex<HashMap<JobId, Known>>>,
+    /// Whoever reads holds it.
+    reading: Arc<Mutex<()>>,
 }
 
 struct Known {
@@ -37,7 +44,7 @@ struct Known {
 impl Records {
     pub(super) fn new(ledger: Option<&Path>) -> Records {
         let ledger = ledger.map(|path| Arc::new(path.to_path_buf()));
-        Records { ledger, known: Arc::default() }
+        Records { ledger, known: Arc::default(), reading: Arc::default() }
     }
 
     /// The latest that was read of a job. If that is some time ago, it is read again, for whoever asks next. Must be
@@ -47,6 +54,12 @@ impl Records {
         let now = Instant::now();
         let mut known = self.known.lock().expect("nobody panics while holding it");
         known.retain(|_, known| known.again.is_none() || now.duration_since(known.asked) < KEPT);
+        if known.len() >= MOST && !known.contains_key(&job) {
+            let oldest = known.iter().filter(|(_, known)| known.again.is_some());
+            // Of those that are being read none is forgotten, and no more are begun.
+            let oldest = oldest.min_by_key(|(_, known)| known.asked).map(|(&job, _)| job)?;
+            known.remove(&oldest);
+        }
         let new = Known { record: None, asked: now, again: Some(now) };
         let entry = known.entry(job).or_insert(new);
         entry.asked = now;
@@ -54,8 +67,9 @@ impl Records {
             entry.again = None;
             let (records, cells) = (self.clone(), map.cells.clone());
             tokio::task::spawn_blocking(move || {
+                let _reading = records.reading.lock().expect("nobody panics while holding it");
                 let begun = Instant::now();
-                let read = read(&ledger, job, &cells);
+                let read = read(&ledger, job, &cells, begun + LONGEST);
                 records.note(job, read, begun.elapsed());
             });
         }
@@ -73,22 +87,40 @@ impl Records {
     }
 }
 
-fn read(ledger: &Path, job: JobId, cells: &[Cell]) -> Result<JobRecord, LedgerFault> {
+/// Reads what a job's rows say of these cells, until `end`.
+fn read(ledger: &Path, job: JobId, cells: &[Cell], end: Instant) -> Result<JobRecord, LedgerFault> {
+    const ROWS_BETWEEN_LOOKS: u32 = 1_000;
     let look = Look::open(ledger)?;
     let mut records = vec![CellRecord::default(); cells.len()];
-    let mut at = 0;
+    let (mut at, mut rows, mut is_whole) = (0, 0_u32, true);
+    let log = look.incidents(job)?;
+    let begun_ms = log.iter().map(|incident| incident.at_ms).min().unwrap_or(0);
+    let ended = log.iter().find(|incident| matches!(incident.what, Happening::Ended(_)));
+    let ended_ms = ended.map_or_else(unix_ms, |incident| incident.at_ms);
+    let wanted = cells.iter().map(|cell| cell.wanted).collect();
+    let mut sums = Sums::new(wanted, begun_ms, ended_ms);
     look.ranges(job, |seen| {
         // Both are in the order of the ordinals.
         while cells.get(at).is_some_and(|cell| cell.range.end() <= seen.range.start()) {
             at += 1;
         }
-        for (cell, record) in cells[at..].iter().zip(&mut records[at..]) {
+        for (index, cell) in cells.iter().enumerate().skip(at) {
             let Some(part) = cell.range.intersect(seen.range) else { break };
-            note_range(record, seen, part.len());
+            note_range(&mut records[index], seen, part.len());
+            let share = part.len() as f64 / seen.range.len() as f64;
+            sums.note(index, seen.at_ms, part.len(), share * seen.count);
         }
+        rows += 1;
+        if rows.is_multiple_of(ROWS_BETWEEN_LOOKS) && Instant::now() >= end {
+            is_whole = false;
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
     })?;
-    let log = look.incidents(job)?.into_iter().map(entry).collect();
-    Ok(JobRecord { cells: records, log })
+    let log = log.into_iter().map(entry).collect();
+    // The first rows alone are no fair sample.
+    let estimates = if is_whole { sums.estimates() } else { Vec::new() };
+    Ok(JobRecord { cells: records, is_whole, estimates, log })
 }
 
 fn note_range(record: &mut CellRecord, seen: SeenRange<'_>, tasks: u64) {

@@ -65,6 +65,12 @@ impl Show {
     pub(super) async fn page(&self, view: View) -> Result<Option<Arc<Shown>>, HubGone> {
         let inner = &self.0;
         let snapshot = inner.snapshot.get((), self.snapshot()).await?;
+        // What nobody has is no page of its own, so that asking for much takes no memory.
+        let view = match view {
+            View::Workers(view) => View::Workers(view.within(&snapshot)),
+            View::Job(id) if inner.hub.job(id).await?.is_none() => return Ok(None),
+            View::Job(_) | View::Jobs => view,
+        };
         inner.pages.get(view, self.render(view, &snapshot)).await
     }
 
@@ -123,7 +129,27 @@ mod tests {
     use std::convert::Infallible;
     use std::sync::atomic::{AtomicU32, Ordering};
 
+    use farm::{Config, LoanKey};
+    use ledger::CheckedLedger;
+
     use super::*;
+    use crate::coordinator::Hub;
+
+    #[tokio::test]
+    async fn what_nobody_has_is_not_kept() {
+        let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin);
+        let ledger = ledger.expect("there is memory");
+        let (hub, handle) = Hub::new(Config::default(), LoanKey::new([0; 32]), ledger);
+        tokio::spawn(hub.run());
+        let show = Show::of(handle);
+        for number in 0..50 {
+            let workers = WorkersView { page: number, ..WorkersView::default() };
+            assert!(show.page(View::Workers(workers)).await.expect("it runs").is_some());
+            let job = View::Job(JobId(number as u64));
+            assert!(show.page(job).await.expect("it runs").is_none());
+        }
+        assert_eq!(show.0.pages.0.lock().await.len(), 1, "there is one page of workers");
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_value_is_made_once_a_second_however_many_ask() {

@@ -307,6 +307,25 @@ async fn only_its_owner_and_an_admin_change_a_job() {
 }
 
 #[tokio::test]
+async fn a_priority_is_changed_by_whoever_may_give_it() {
+    let farm = guarded().await;
+    let job = submitted(&farm, "").await;
+    for (who, priority, status, then) in [
+        (Role::Viewer, "5", 403, 0),
+        (Role::Submitter, "5", 303, 5),
+        (Role::Submitter, "101", 403, 5),
+        (Role::Admin, "-1000", 303, -1000),
+        (Role::Submitter, "high", 400, -1000),
+    ] {
+        let form = format!("priority={priority}");
+        let answer = farm.post(&format!("{job}/priority"), &bearing(&secret(who)), &form).await;
+        assert_eq!(answer.status, status, "{priority} by {who:?}: {}", answer.body);
+        let view = farm.hub.job(JobId(1)).await.expect("it runs").expect("there is one");
+        assert_eq!(view.priority, then, "{priority} by {who:?}");
+    }
+}
+
+#[tokio::test]
 async fn what_cannot_be_submitted_is_refused_with_a_reason() {
     let farm = guarded().await;
     let form = |n: &str, priority: &str, audit: &str| {

@@ -127,6 +127,7 @@ impl Witness {
                 return;
             }
             ClientRequest::Audit(..) => "audited",
+            ClientRequest::SetPriority(..) => "prioritised",
             ClientRequest::Pause(_) => JobState::Paused.name(),
             ClientRequest::Resume(_) => JobState::Running.name(),
             ClientRequest::Cancel(_) => JobState::Cancelled.name(),

@@ -56,6 +56,13 @@ impl Witness {
                 assert_eq!((*job, *state), asked, "another thing was asked");
                 self.book(*job).state = *state;
             }
+            LedgerCommand::SetPriority { job, priority } => {
+                let Event::Prioritised { job: of, priority: asked, .. } = event else {
+                    panic!("nobody asked: {command:?}")
+                };
+                assert_eq!((job, priority), (of, asked), "another thing was asked");
+                self.book(*job).priority = *priority;
+            }
             LedgerCommand::RequestAudit { job, policy } => {
                 let Event::AuditAsked { job: of, policy: asked, .. } = event else {
                     panic!("nobody asked: {command:?}")

@@ -81,7 +81,9 @@ impl Witness {
                 let counted = book.rows.take(report.range);
                 book.rows.put(CountedRange { check: Check::Agreed, ..counted });
             }
-            LedgerCommand::SetState { .. } | LedgerCommand::Dispute { .. } => {}
+            LedgerCommand::SetState { .. }
+            | LedgerCommand::SetPriority { .. }
+            | LedgerCommand::Dispute { .. } => {}
             LedgerCommand::RequestAudit { .. }
             | LedgerCommand::Doubt { .. }
             | LedgerCommand::Hold { .. }

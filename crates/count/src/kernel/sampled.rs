@@ -1,0 +1,130 @@
+//! Estimates of tasks of which only a part of the work is done.
+
+use std::num::NonZeroU32;
+use std::time::{Duration, Instant};
+
+use board::TaskSlice;
+
+use super::{CountError, Kernel, Work};
+use crate::halves::Draws;
+
+/// What counting some tasks would give and take, by a part of the work.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sampled {
+    /// The sum of weight times completions.
+    pub count: u64,
+    /// Seconds for all of the work.
+    pub seconds: f64,
+    /// Seconds of `seconds` that a sample has only a part of.
+    pub sampled_seconds: f64,
+}
+
+impl Kernel {
+    /// Estimates what [`count`](Kernel::count) would return for `tasks`, and how long it would take.
+    ///
+    /// By `halves` one of `every` blocks of a join is joined, beginning with number `first` from 0, and stands
+    /// for all of them. Lists are made as a whole. If `first` is random, from 0 to `every - 1` with equal
+    /// probability, the mean of the estimates is what `count` would return, and takes. A problem that is
+    /// counted by another method, by another variant than [`Straight`](crate::Variant::Straight) or by the reference
+    /// is counted as a whole.
+    ///
+    /// ```
+    /// use std::num::NonZeroU32;
+    ///
+    /// use queens_count::board::{Cut, Method, Problem, Tasks};
+    /// use queens_count::{Backend, Kernel};
+    ///
+    /// let cut = Cut::new(Problem::Total { n: 18 }, Method::Halves)?;
+    /// let mut tasks = Tasks::new();
+    /// cut.fill(9_000..9_001, &mut tasks)?;
+    /// let mut kernel = Kernel::new(Backend::detect(), 18, Method::Halves)?;
+    /// let every = NonZeroU32::new(4).expect("4 is not 0");
+    /// let mut sum = 0;
+    /// for first in 0..4 {
+    ///     sum += kernel.sample(tasks.as_slice(), every, first)?.count;
+    /// }
+    /// assert_eq!(sum, 4 * kernel.count(tasks.as_slice())?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`count`](Kernel::count).
+    pub fn sample(
+        &mut self,
+        tasks: TaskSlice<'_>,
+        every: NonZeroU32,
+        first: u32,
+    ) -> Result<Sampled, CountError> {
+        self.draw(Draws::new(every.get(), first));
+        let begun = Instant::now();
+        let count = self.count(tasks);
+        let took = begun.elapsed();
+        let draws = self.draw(Draws::ALL);
+        let drawn = draws.map_or(Duration::ZERO, |draws| draws.took()).as_secs_f64();
+        let sampled_seconds = f64::from(every.get()) * drawn;
+        let seconds = took.as_secs_f64() - drawn + sampled_seconds;
+        Ok(Sampled { count: count?, seconds, sampled_seconds })
+    }
+
+    /// Changes which blocks are joined. Returns what was joined before, if there are blocks.
+    fn draw(&mut self, wanted: Draws) -> Option<Draws> {
+        match &mut self.work {
+            Work::Halves(halves) => halves.draws().map(|draws| std::mem::replace(draws, wanted)),
+            Work::Rows(..) | Work::Ring(..) | Work::FirstRows(_) | Work::SplitSearch => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use board::{Cut, Method, Problem, Tasks};
+
+    use super::*;
+    use crate::Backend;
+
+    /// Each block is drawn by one of the beginnings, so that their estimates add up to so many times the count.
+    #[test]
+    fn estimates_have_no_bias_and_leave_the_kernel_as_it_was() {
+        for (n, ordinal) in [(18, 9_000), (19, 89_900)] {
+            let method = Method::Halves;
+            let cut = Cut::new(Problem::Total { n }, method).expect("such a plan");
+            let mut tasks = Tasks::new();
+            cut.fill(ordinal..ordinal + 2, &mut tasks).expect("it has these tasks");
+            for backend in [Backend::Portable, Backend::detect()] {
+                let mut kernel = Kernel::new(backend, n, method).expect("such a kernel");
+                let count = kernel.count(tasks.as_slice()).expect("it is small");
+                let every = NonZeroU32::new(3).expect("3 is not 0");
+                let sampled: Vec<Sampled> = (0..3)
+                    .map(|first| {
+                        kernel.sample(tasks.as_slice(), every, first).expect("it is small")
+                    })
+                    .collect();
+                let sum: u64 = sampled.iter().map(|sampled| sampled.count).sum();
+                assert_eq!(sum, 3 * count, "N={n} by {backend}: {sampled:?}");
+                assert!(
+                    sampled.iter().any(|sampled| sampled.count != count),
+                    "all blocks were joined"
+                );
+                assert!(
+                    sampled
+                        .iter()
+                        .all(|it| 0.0 < it.sampled_seconds && it.sampled_seconds < it.seconds)
+                );
+                assert_eq!(kernel.count(tasks.as_slice()), Ok(count));
+            }
+        }
+    }
+
+    #[test]
+    fn what_has_no_blocks_is_counted_as_a_whole() {
+        let (n, method) = (10, Method::Rows { rows: 2 });
+        let cut = Cut::new(Problem::Total { n }, method).expect("such a plan");
+        let mut tasks = Tasks::new();
+        cut.fill(0..cut.len(), &mut tasks).expect("all tasks");
+        let mut kernel = Kernel::new(Backend::Portable, n, method).expect("such a kernel");
+        let every = NonZeroU32::new(7).expect("7 is not 0");
+        let sampled = kernel.sample(tasks.as_slice(), every, 6).expect("it is small");
+        assert_eq!((sampled.count, sampled.sampled_seconds), (724, 0.0));
+    }
+}

@@ -1,0 +1,232 @@
+//! Counts runs of tasks and measures them, in full or in parts.
+
+use std::num::NonZeroU32;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use board::{Cut, Tasks};
+use count::{CountError, Kernel, Sampled};
+use farm::Plan;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+use super::{Effort, Longest};
+
+/// The least time that a run lasts, so that the overhead per run is negligible.
+const LEAST_RUN: Duration = Duration::from_micros(500);
+
+/// Tasks that take as long as this are counted in parts, if they can be.
+const LONG_TASK: Duration = Duration::from_millis(50);
+
+/// The part of a long task's blocks that the pilot counts, and the smallest part that is counted: with a
+/// smaller one the time goes to what is done as a whole.
+const LEAST_PART: NonZeroU32 = NonZeroU32::new(256).unwrap();
+
+/// The time of a part's blocks is a share of this size, or less, of the time of what is done as a whole.
+const SHARE_OF_BLOCKS: f64 = 16.0;
+
+/// A thread's kernel and its buffer of tasks.
+pub(super) struct Counter {
+    cut: Arc<Cut>,
+    kernel: Kernel,
+    tasks: Tasks,
+    /// Of so many blocks of a task one is counted.
+    every: NonZeroU32,
+    seed: u64,
+    /// Whether the first task of a run is counted once before the measurement. It pays for tables that
+    /// a real count makes once for thousands of tasks.
+    warms_up: bool,
+}
+
+/// What counting a run gave, or would have given if its tasks had been counted in full.
+pub(super) struct Run {
+    /// The sum of weight times completions.
+    pub(super) count: u64,
+    /// Seconds that it takes.
+    pub(super) seconds: f64,
+    /// Seconds that were spent on it.
+    pub(super) spent: f64,
+    /// Its longest task, or the run itself.
+    pub(super) longest: Longest,
+}
+
+/// What the pilot found out about runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pilot {
+    /// Number of tasks in a run.
+    pub(super) run: u64,
+    /// Seconds that are spent on a run on average.
+    pub(super) seconds: f64,
+}
+
+impl Counter {
+    /// Makes a kernel that counts one of `every` blocks.
+    ///
+    /// A kernel that counts tasks in full counts one before, unmeasured: the system provides a kernel's memory
+    /// only when it is touched first. Where tasks take long, that is little of what they take.
+    pub(super) fn new(
+        effort: Effort,
+        cut: Arc<Cut>,
+        every: NonZeroU32,
+    ) -> Result<Counter, CountError> {
+        let mut counter = Counter::untouched(effort, cut, every);
+        if every.get() == 1 && effort.plan.tasks > 0 {
+            counter.count(middle(effort.plan.tasks, 1))?;
+        }
+        Ok(counter)
+    }
+
+    /// Makes a kernel, and decides from the task in the middle of the plan which part of tasks to count.
+    /// Then measures runs.
+    pub(super) fn with_pilot(
+        effort: Effort,
+        cut: Arc<Cut>,
+    ) -> Result<(Counter, Pilot), CountError> {
+        let Plan { problem, method, tasks } = effort.plan;
+        let mut counter = Counter::untouched(effort, cut, LEAST_PART);
+        if tasks == 0 {
+            counter.every = NonZeroU32::MIN;
+            return Ok((counter, Pilot { run: 1, seconds: LEAST_RUN.as_secs_f64() }));
+        }
+        counter.fill(middle(tasks, 1))?;
+        let begun = Instant::now();
+        let sampled = counter.sample(0..1, 0)?;
+        counter.every = part(sampled);
+        let pilot = if counter.every.get() == 1 {
+            counter.pilot(effort)?
+        } else {
+            let run = method.locality(problem.n()).fair_run();
+            Pilot { run, seconds: run as f64 * begun.elapsed().as_secs_f64() }
+        };
+        Ok((counter, pilot))
+    }
+
+    fn untouched(effort: Effort, cut: Arc<Cut>, every: NonZeroU32) -> Counter {
+        let Effort { plan, backend, memory, seed, .. } = effort;
+        let Plan { problem, method, .. } = plan;
+        let kernel = Kernel::of(memory, backend, problem, method).expect("the plan was made");
+        let warms_up = method.locality(problem.n()).warms_up();
+        Counter { cut, kernel, tasks: Tasks::new(), every, seed, warms_up }
+    }
+
+    /// The tasks of the plan.
+    pub(super) fn cut(&self) -> Arc<Cut> {
+        self.cut.clone()
+    }
+
+    /// Of so many blocks of a task one is counted.
+    pub(super) fn every(&self) -> NonZeroU32 {
+        self.every
+    }
+
+    /// Counts a run, which must not be empty.
+    pub(super) fn count(&mut self, ordinals: Range<u64>) -> Result<Run, CountError> {
+        self.fill(ordinals.clone())?;
+        if self.warms_up {
+            self.sample(0..1, 0)?;
+        }
+        let begun = Instant::now();
+        if self.every.get() == 1 {
+            let count = self.kernel.count(self.tasks.as_slice())?;
+            let seconds = begun.elapsed().as_secs_f64();
+            let longest = Longest { seconds, run: ordinals };
+            return Ok(Run { count, seconds, spent: seconds, longest });
+        }
+        let mut random = StdRng::seed_from_u64(self.seed ^ ordinals.start);
+        let (mut count, mut seconds, mut longest) = (0, 0.0, 0.0_f64);
+        for task in 0..self.tasks.len() {
+            let first = random.random_range(0..self.every.get());
+            let sampled = self.sample(task..task + 1, first)?;
+            count += sampled.count;
+            seconds += sampled.seconds;
+            longest = longest.max(sampled.seconds);
+        }
+        let longest = Longest { seconds: longest, run: 0..0 };
+        Ok(Run { count, seconds, spent: begun.elapsed().as_secs_f64(), longest })
+    }
+
+    fn fill(&mut self, ordinals: Range<u64>) -> Result<(), CountError> {
+        self.tasks.clear();
+        Ok(self.cut.fill(ordinals, &mut self.tasks)?)
+    }
+
+    fn sample(&mut self, tasks: Range<usize>, first: u32) -> Result<Sampled, CountError> {
+        self.kernel.sample(self.tasks.slice(tasks), self.every, first)
+    }
+
+    /// Doubles the length of a run in the middle of the plan until it is long enough. Then measures runs
+    /// of this length at random places, for up to a tenth of the time.
+    fn pilot(&mut self, effort: Effort) -> Result<Pilot, CountError> {
+        let Effort { plan: Plan { problem, method, tasks }, time, .. } = effort;
+        let begun = Instant::now();
+        let mut random = StdRng::seed_from_u64(!effort.seed);
+        let mut run = 1;
+        let fair = method.locality(problem.n()).fair_run();
+        let at_most = time.as_secs_f64() / 32.0;
+        let mut seconds = loop {
+            let seconds = self.count(middle(tasks, run))?.spent;
+            let is_fair = run >= fair || 2.0 * seconds > at_most;
+            if is_fair && seconds >= LEAST_RUN.as_secs_f64() || 2 * run > tasks {
+                break seconds;
+            }
+            run *= 2;
+        };
+        let mut runs = 1.0;
+        while begun.elapsed() < time / 10 && runs < 64.0 {
+            let start = random.random_range(0..=tasks - run);
+            seconds += self.count(start..start + run)?.spent;
+            runs += 1.0;
+        }
+        Ok(Pilot { run, seconds: (seconds / runs).max(1e-9) })
+    }
+
+    /// Seconds of the longest task in the longest run.
+    pub(super) fn longest_task(&mut self, longest: Longest) -> Result<f64, CountError> {
+        let Longest { seconds, run } = longest;
+        if run.end - run.start <= 1 {
+            return Ok(seconds);
+        }
+        let mut longest = 0.0_f64;
+        for ordinal in run {
+            longest = longest.max(self.count(ordinal..ordinal + 1)?.seconds);
+        }
+        Ok(longest)
+    }
+}
+
+/// The run of this length in the middle of a plan.
+fn middle(tasks: u64, run: u64) -> Range<u64> {
+    let start = (tasks - run) / 2;
+    start..start + run
+}
+
+/// Of how many blocks of a task one is counted, if a task is like this one.
+fn part(sampled: Sampled) -> NonZeroU32 {
+    let Sampled { seconds, sampled_seconds, .. } = sampled;
+    if seconds < LONG_TASK.as_secs_f64() {
+        return NonZeroU32::MIN;
+    }
+    // A block is counted to warm up for each that is counted to stand for others.
+    let whole = (seconds - sampled_seconds).max(1e-9);
+    let every = (2.0 * SHARE_OF_BLOCKS * sampled_seconds / whole) as u32;
+    NonZeroU32::new(every).map_or(NonZeroU32::MIN, |every| every.min(LEAST_PART))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part_of(seconds: f64, sampled_seconds: f64) -> u32 {
+        part(Sampled { count: 1, seconds, sampled_seconds }).get()
+    }
+
+    #[test]
+    fn long_tasks_are_counted_in_parts_and_the_smaller_the_more_their_blocks_take() {
+        assert_eq!(part_of(0.04, 0.039), 1, "it is short");
+        assert_eq!(part_of(60.0, 0.0), 1, "it has no blocks");
+        assert_eq!(part_of(60.0, 1.0), 1, "almost all of it is done as a whole");
+        assert_eq!(part_of(4.0, 3.0), 96);
+        assert_eq!(part_of(60.0, 59.0), 256);
+    }
+}

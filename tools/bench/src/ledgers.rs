@@ -1,0 +1,156 @@
+//! What a ledger takes on disk, and how soon a coordinator serves again with it.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use bytesize::ByteSize;
+use clap::Args;
+use executor::thread_memory;
+use farm::{
+    Across, AuditPolicy, Author, Config, Event, Farm, JobId, KernelName, Known, LeaseId,
+    LedgerCommand, LoanKey, LoanKind, LoanProof, Maker, Method, Millis, Origin, Plan, Problem,
+    Range, Report, Slice, Tally,
+};
+use ledger::{CheckedLedger, Ledger, Scrub, file_bytes};
+
+use crate::print;
+
+/// `bench ledger`.
+#[derive(Debug, Args)]
+pub(crate) struct LedgerBenchArgs {
+    /// Accepted ranges of a job that runs
+    #[arg(long, value_name = "RANGES", default_value_t = 1_000_000)]
+    ranges: u64,
+    /// Jobs that are done, of a range each
+    #[arg(long, value_name = "JOBS", default_value_t = 100_000)]
+    jobs: u64,
+    /// How often it is opened; the fastest time counts
+    #[arg(long, value_name = "TURNS", default_value_t = 3)]
+    turns: u32,
+}
+
+/// Commands in one transaction.
+const BATCH: usize = 8_192;
+/// Workers, a hundred for each owner.
+const WORKERS: u64 = 10_000;
+
+/// Writes a ledger of reports and one of jobs, and opens each of them.
+pub(crate) fn run(args: &LedgerBenchArgs) -> Result<()> {
+    print(
+        "ledger of                  bytes    a row   checked and begun   the farm   read again by a scrub",
+    )?;
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("ranges.db");
+    write(&path, |ledger| write_ranges(ledger, args.ranges))?;
+    tell(&format!("{} ranges", args.ranges), args.ranges, &path, args.turns)?;
+    let path = folder.path().join("jobs.db");
+    write(&path, |ledger| write_jobs(ledger, args.jobs))?;
+    tell(&format!("{} jobs, done", args.jobs), args.jobs, &path, args.turns)
+}
+
+fn write(path: &Path, fill: impl FnOnce(&Ledger) -> Result<()>) -> Result<()> {
+    let ledger = CheckedLedger::open(path)?.begin()?;
+    fill(&ledger)?;
+    ledger.close()?;
+    Ok(())
+}
+
+/// One job, of which every other range is there: neighbours are by others, as on a farm.
+fn write_ranges(ledger: &Ledger, ranges: u64) -> Result<()> {
+    let plan = plan(26, 2 * ranges);
+    ledger.apply(&[create(1, plan)])?;
+    let mut commands = Vec::with_capacity(BATCH);
+    for number in 0..ranges {
+        let first = 2 * number;
+        commands.push(accept(1, &plan, first, number));
+        if commands.len() == BATCH || number + 1 == ranges {
+            ledger.apply(&commands)?;
+            commands.clear();
+        }
+    }
+    Ok(())
+}
+
+fn write_jobs(ledger: &Ledger, jobs: u64) -> Result<()> {
+    let plan = plan(12, 1);
+    let mut commands = Vec::with_capacity(BATCH);
+    for job in 1..=jobs {
+        commands.push(create(job, plan));
+        commands.push(accept(job, &plan, 0, job));
+        let total = u128::from(count_of(0));
+        commands.push(LedgerCommand::Finish { job: JobId(job), tasks: 1, total });
+        if commands.len() >= BATCH || job == jobs {
+            ledger.apply(&commands)?;
+            commands.clear();
+        }
+    }
+    Ok(())
+}
+
+fn plan(n: u32, tasks: u64) -> Plan {
+    Plan { problem: Problem::Total { n }, method: Method::Rows { rows: 7 }, tasks }
+}
+
+fn create(job: u64, plan: Plan) -> LedgerCommand {
+    let policy =
+        AuditPolicy { share_ppm: 1, seed: 1, salt: 1, by_search: false, across: Across::Machines };
+    let (job, slice, priority, audit) = (JobId(job), Slice::ALL, 0, Some(policy));
+    let origin = Origin { owner: "laboratory".into(), key: None };
+    LedgerCommand::CreateJob { job, origin, plan, slice, priority, audit }
+}
+
+/// What a task counts: of the size of those of N = 26.
+fn count_of(ordinal: u64) -> u64 {
+    1_000_000_000 + ordinal % 1_000_000_007
+}
+
+fn accept(job: u64, plan: &Plan, first: u64, number: u64) -> LedgerCommand {
+    let fingerprint = plan.fingerprint();
+    let range = Range::new(first, first + 1).expect("a task");
+    let tally = Tally::EMPTY.with(fingerprint, first, count_of(first)).expect("it is small");
+    let worker = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % WORKERS;
+    let machine = format!("node{worker:05}");
+    let owner = format!("rack{}", worker / 100);
+    let author = Author {
+        worker: format!("{machine}-4f1a"),
+        maker: Maker { owner, machine },
+        build: "0.1.0/c52ef1d7665e/rustc-1.95.0/x86_64-unknown-linux-gnu/AMD-EPYC/unknown".into(),
+    };
+    let lease = LeaseId((1 << 40) + number);
+    let proof = LoanProof { range, kind: LoanKind::Count, seal: [0; 16] };
+    let kernel = KernelName::new("avx2").expect("there is such a kernel");
+    let job = JobId(job);
+    let report =
+        Report { job, fingerprint, lease, proof, range, tally, kernel, busy_us: 1_000_000 };
+    LedgerCommand::Accept { report, author, audit: false }
+}
+
+fn tell(what: &str, rows: u64, path: &Path, turns: u32) -> Result<()> {
+    let bytes = file_bytes(path)?;
+    let mut best = [Duration::MAX; 3];
+    for _ in 0..turns.max(1) {
+        let begun = Instant::now();
+        let mut ledger = CheckedLedger::open(path)?.begin()?;
+        let opened = begun.elapsed();
+        let restored =
+            ledger.take_restored().with_thread_memory(thread_memory).with_known(Known::of);
+        let mut farm = Farm::restore(Config::default(), LoanKey::new([0; 32]), Millis(0), restored);
+        drop(farm.step(Millis(0), Event::Tick));
+        let restored = begun.elapsed() - opened;
+        ledger.close()?;
+        let begun = Instant::now();
+        let report = Scrub::open(path)?.all()?;
+        anyhow::ensure!(report.damaged == 0, "{report:?}");
+        let times = [opened, restored, begun.elapsed()];
+        for (best, time) in best.iter_mut().zip(times) {
+            *best = time.min(*best);
+        }
+    }
+    let [opened, restored, scrubbed] = best.map(|time| format!("{:.2} s", time.as_secs_f64()));
+    let each = bytes.checked_div(rows).context("there are no rows")?;
+    let bytes = ByteSize(bytes).display().iec().to_string();
+    print(format_args!(
+        "{what:<22} {bytes:>9} {each:>8} {opened:>19} {restored:>10} {scrubbed:>23}"
+    ))
+}
