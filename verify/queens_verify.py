@@ -295,7 +295,7 @@ def of(value, kind):
 
 record("row", "first:u64 past:u64 count:decimal digest:hex16 by:by busy_us:u64 at:time")
 record("revealed", "seed:decimal salt:hex16")
-record("header", """queens_bundle:version program:text exported_at:time problem:total|fundamental n:u32
+record("header", """queens_bundle:version program:text exported_at:time problem:text n:u32
     method:rows|ring|halves parameter:u32|null tasks:u64 fingerprint:hex32 shard:u32 shards:u32
     state:running|paused|cancelled|held|done covered:u64 counted:decimal policies:u64 trust:u64 authors:u64 ranges:u64
     audits:u64 disputes:u64 merkle_root:hex32""")
@@ -335,9 +335,13 @@ class Check:
         line = self.line(file)
         demand(line is not None, "it is empty")
         head = self.head = content(line)
-        demand(TYPES["header"](head), "line 1 is no header that this verifier reads: version 3, total or fundamental")
+        demand(TYPES["header"](head), "line 1 is no header that this verifier reads: version 3")
         self.name, self.fingerprint = blake3(line).hex(), bytes.fromhex(head["fingerprint"])
         n, method, parameter, tasks = head["n"], head["method"], head["parameter"], head["tasks"]
+        problem = head["problem"].split(" ")[0]
+        demand(problem in ("total", "fundamental", "toroidal", "superqueens", "completions"), "there is no such problem")
+        if problem not in ("total", "fundamental"):
+            raise Unknown(f"it does not count the problem {problem}")
         if n > 27:
             raise Unknown("boards beyond N = 27 are too large to be counted by plain searches")
         self.plan = {"rows": Rows, "ring": Ring, "halves": Halves}[method](n, parameter)
