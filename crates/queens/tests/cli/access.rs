@@ -147,6 +147,8 @@ async fn no_method_answers_without_the_token() {
 async fn health_and_reflection_are_served() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
+    // It takes jobs once it has read its ledger, and says that it serves from then on.
+    farm.submit(8, 2, 0);
     let channel = connect(&farm).await;
 
     let mut services = services(channel.clone()).await.expect("it is served");
