@@ -7,6 +7,7 @@ mod package;
 mod reproducible;
 
 use std::ffi::OsStr;
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use clap::{Parser, Subcommand};
@@ -170,6 +171,18 @@ impl Step {
     fn within(mut self, folder: &str) -> Step {
         self.0.current_dir(folder);
         self
+    }
+
+    /// Runs it to its end, and writes what it prints to a file in a folder that is made; the error is its exit code.
+    fn run_into(mut self, file: &Path) -> Result<(), u8> {
+        let folder = file.parent().unwrap_or(file);
+        let file = std::fs::create_dir_all(folder).and_then(|()| std::fs::File::create(file));
+        let file = file.map_err(|error| {
+            eprintln!("cannot write to {}: {error}", folder.display());
+            1
+        })?;
+        self.0.stdout(file);
+        self.run()
     }
 
     /// Runs it to its end; the error is its exit code.

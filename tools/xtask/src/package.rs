@@ -10,6 +10,24 @@ use crate::{Step, cargo};
 
 const FOLDER: &str = "target/packages";
 const TOOLS: &str = "target/packages/tools";
+/// What packages hold besides the program.
+const TEXTS: &str = "target/packages/texts";
+/// Where the documentation is in them.
+const DOCUMENTS: &str = "usr/share/doc/queens";
+/// The documentation: what the README and the pages of `docs` lead to.
+const DOCUMENTATION: [&str; 11] = [
+    "README.md",
+    "CHANGELOG.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "crates/count/README.md",
+    "deploy/README.md",
+    "deploy/packages/README.md",
+    "docs",
+];
 /// A Rust compiler for aarch64, which deploy/packages/cross-aarch64 makes.
 const CROSS: &str = "target/packages/cross";
 
@@ -51,6 +69,20 @@ impl Target {
     /// Where the packages go.
     fn folder(self) -> PathBuf {
         absolute(FOLDER).join(self.triple())
+    }
+
+    /// Where the program is, once it is built.
+    fn built(self) -> PathBuf {
+        self.builds().join(self.triple()).join("dist")
+    }
+
+    /// A step that runs the program, under an emulator if it is another machine's.
+    fn program(self) -> Step {
+        let program = self.built().join("queens");
+        match self.is_this_machine() {
+            true => Step::new(program),
+            false => Step::new("qemu-aarch64-static").args([program]),
+        }
     }
 
     /// A step that compiles what is given to others for this target.
@@ -107,6 +139,7 @@ pub(crate) fn run(target: Option<Target>) -> Result<(), u8> {
         cross()?;
     }
     target.compiling(cargo("build")).args(["--package", "queens"]).run()?;
+    texts(target)?;
     archive(target)?;
     deb(target)?;
     rpm(target)?;
@@ -141,15 +174,42 @@ fn tool(name: &str) -> Step {
     Step::new(absolute(TOOLS).join("bin").join(name))
 }
 
+/// What the program's texts are in the packages: its documentation, a manual page for each command, and what completes
+/// words in shells, in the folders in which a Linux looks for them.
+fn texts(target: Target) -> Result<(), u8> {
+    let texts = absolute(TEXTS);
+    if texts.exists() {
+        fs::remove_dir_all(&texts).map_err(|error| fault(&error.to_string()))?;
+    }
+    let documents = texts.join(DOCUMENTS);
+    let pages = texts.join("usr/share/man/man1");
+    for folder in [&documents, &pages] {
+        fs::create_dir_all(folder).map_err(|error| fault(&error.to_string()))?;
+    }
+    Step::new("cp").args(["-r", "--parents"]).args(DOCUMENTATION).args([&documents]).run()?;
+    target.program().args(["man"]).args([pages]).run()?;
+    for (shell, path) in [
+        ("bash", "usr/share/bash-completion/completions/queens"),
+        // Debian and Fedora look into different folders.
+        ("zsh", "usr/share/zsh/vendor-completions/_queens"),
+        ("zsh", "usr/share/zsh/site-functions/_queens"),
+        ("fish", "usr/share/fish/vendor_completions.d/queens.fish"),
+    ] {
+        target.program().args(["completions", shell]).run_into(&texts.join(path))?;
+    }
+    Ok(())
+}
+
 /// The program with its texts, as a folder in an archive.
 fn archive(target: Target) -> Result<(), u8> {
     let name = format!("queens-{}-{}", env!("CARGO_PKG_VERSION"), target.triple());
     let step = Step::new("tar").args(["--create", "--gzip", "--owner=0", "--group=0"]);
     let step = step.args([format!("--transform=s,^,{name}/,")]).args(["--file"]);
     let step = step.args([target.folder().join(format!("{name}.tar.gz"))]);
-    let step = step.args(["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"]);
-    let program = target.builds().join(target.triple()).join("dist");
-    step.args(["--directory"]).args([program]).args(["queens"]).run()
+    let step = step.args(["--directory"]).args([target.built()]).args(["queens"]);
+    let step = step.args(["--directory"]).args([absolute(TEXTS).join(DOCUMENTS)]).args(["."]);
+    let step = step.args(["--directory"]).args([absolute(TEXTS).join("usr")]);
+    step.args(["--exclude=share/doc", "share"]).run()
 }
 
 fn deb(target: Target) -> Result<(), u8> {

@@ -129,7 +129,7 @@ impl Verified<'_> {
         let Verdict { is_exact, draws, in_large, wrong_of_total, wrong_of_tasks, missed, .. } =
             *verdict;
         if is_exact {
-            return "every range was counted again here, with the same result: the total is as certain as this \
+            return "every range was counted again here, with the same result: their sum is as certain as this \
                     machine and its counting loops"
                 .into();
         }

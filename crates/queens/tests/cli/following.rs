@@ -28,7 +28,7 @@ fn workers_follow_a_coordinator_to_another_port_and_nothing_counted_is_lost() {
     let submit = ["submit", &LONG.to_string(), "--rows", "5"];
     let job: u64 = at(&file, &submit).success().trim().parse().expect("the job's number");
     let accepted = |snapshot: &Snapshot| snapshot.jobs[&job].accepted().len();
-    wait_until("a part of the job to be accepted", || accepted(&farm.snapshot()) > 100);
+    wait_until("a part of the job to be accepted", || accepted(&farm.snapshot()) > 5_000);
 
     // When the coordinator is killed, the worker goes on, and it comes back on another port
     coordinator.kill();
@@ -38,23 +38,20 @@ fn workers_follow_a_coordinator_to_another_port_and_nothing_counted_is_lost() {
     let _coordinator = start_at(&farm, "127.0.0.1:0");
     assert_ne!(read(&file), first);
 
-    // Then the total is exact, and nothing that was lent before is lent again: it is counted under its old lease.
+    // Then the total is exact, what was counted meanwhile is accepted under its old lease, and nothing of it is lent
+    // again. Tasks of an old loan that had not arrived yet are.
     let total = at(&file, &["watch", &job.to_string()]).success();
     assert_eq!(total, format!("{}\n", vectors::total(LONG)));
     let after = farm.snapshot();
     assert!(after.jobs[&job].is_tiled(), "every task is accepted once");
-    assert!(accepted(&after) > accepted(&before), "a part was counted meanwhile");
-    let lent = log::read(worker.log()).into_iter().filter_map(|line| match line.entry {
-        Entry::Loan { range, epoch, .. } => Some((range, epoch == before.epoch)),
-        Entry::Acknowledged { .. } => None,
-    });
-    let (old, new): (Vec<_>, Vec<_>) = lent.partition(|&(_, is_old)| is_old);
-    for (range, _) in new {
-        assert!(old.iter().all(|(old, _)| old.intersect(range).is_none()), "{range} again");
-    }
-    for row in after.jobs[&job].rows.values() {
-        let is_old = old.iter().any(|(old, _)| old.intersect(row.range).is_some());
-        assert_eq!(row.lease >> 40 == before.epoch, is_old, "{row:?}");
+    let rows = after.jobs[&job].rows.values();
+    let by_old: Vec<_> = rows.filter(|row| row.lease >> 40 == before.epoch).collect();
+    let counted: u64 = by_old.iter().map(|row| row.range.len()).sum();
+    assert!(counted > accepted(&before), "a part was counted meanwhile");
+    for line in log::read(worker.log()) {
+        let Entry::Loan { range, epoch, .. } = line.entry else { continue };
+        let is_again = by_old.iter().any(|row| row.range.intersect(range).is_some());
+        assert!(epoch == before.epoch || !is_again, "{range} again");
     }
 }
 

@@ -99,13 +99,22 @@ async fn an_admin_submits_pauses_resumes_and_cancels() {
     page.wait_for("the pause", async || state().await == "paused").await;
     page.press("button.resume").await;
     page.wait_for("the job to run", async || state().await == "running").await;
-    page.press(".confirm summary").await;
+    page.press(".confirm:has([name=priority]) summary").await;
+    let priority = page.client.find(Locator::Css("input[name=priority]")).await;
+    let priority = priority.expect("there is a form");
+    priority.clear().await.expect("it can be emptied");
+    priority.send_keys("7").await.expect("it can be filled in");
+    page.press(".confirm:has([name=priority]) button").await;
+    let row = r#"return document.getElementById("facts").textContent.includes("Priority7")"#;
+    page.wait_for("the priority", async || page.run(row).await == Value::Bool(true)).await;
+    page.press(".confirm:has(button.cancel) summary").await;
     page.press("button.cancel").await;
     page.wait_for("the end", async || state().await == "cancelled").await;
     assert_eq!(page.count(".actions button").await, 0, "that is final");
 
     let status = farm.guarded.client("admin", &["status", "2", "--json"]).success();
     assert!(status.contains(r#""state":"cancelled""#), "{status}");
+    assert!(status.contains(r#""priority":7"#), "{status}");
     page.press("header form button").await;
     page.wait_for("the login", async || page.count("input[name=token]").await == 1).await;
     page.end().await;

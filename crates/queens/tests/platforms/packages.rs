@@ -27,6 +27,7 @@ fn the_program_needs_no_library_of_the_system() {
     let is_free = !["INTERP", "NEEDED", "GLIBC"].iter().any(|word| headers.contains(word));
     assert!(is_free, "{headers}");
     root.counts("/queens");
+    root.has_texts("share", ".");
 }
 
 #[test]
@@ -44,6 +45,7 @@ fn dpkg_installs_and_removes_the_deb() {
 
     dpkg(&["--install", package(".deb").to_str().expect("the path is text")]);
     root.counts("/usr/bin/queens");
+    root.has_texts("usr/share", "usr/share/doc/queens");
 
     dpkg(&["--remove", "queens"]);
     assert!(!root.path().join("usr/bin/queens").exists());
@@ -57,6 +59,7 @@ fn rpm_installs_and_removes_the_rpm() {
 
     rpm(&["--install", package(".rpm").to_str().expect("the path is text")]);
     root.counts("/usr/bin/queens");
+    root.has_texts("usr/share", "usr/share/doc/queens");
 
     rpm(&["--erase", "queens"]);
     assert!(!root.path().join("usr/bin/queens").exists());
@@ -135,6 +138,27 @@ impl Root {
 
     fn path(&self) -> &Path {
         self.0.path()
+    }
+
+    /// Asserts that manual pages and completions are in the one folder, and in the other the README with all files of
+    /// the package that it has links to.
+    fn has_texts(&self, share: &str, documents: &str) {
+        let share = self.path().join(share);
+        let pages = fs::read_dir(share.join("man/man1")).expect("it has manual pages");
+        let pages = pages.map(|page| page.expect("it can be read").file_name());
+        let is_page = |page: &std::ffi::OsString| page.to_string_lossy().starts_with("queens-");
+        assert!(pages.filter(is_page).count() > 20, "a page for each command");
+        let bash = share.join("bash-completion/completions/queens");
+        assert!(fs::read_to_string(bash).expect("it is there").contains("complete"));
+
+        let documents = self.path().join(documents);
+        let readme = fs::read_to_string(documents.join("README.md")).expect("it is there");
+        let links = readme.split("](").skip(1).map(|rest| rest.split([')', '#']).next());
+        let links: Vec<&str> =
+            links.flatten().filter(|link| !link.starts_with("http") && !link.is_empty()).collect();
+        assert!(links.len() > 10, "it leads on: {links:?}");
+        let dead: Vec<_> = links.iter().filter(|link| !documents.join(link).exists()).collect();
+        assert!(dead.is_empty(), "{dead:?}");
     }
 
     /// Asserts that the program at this path counts where this folder, `/proc` and the kernel's random numbers
