@@ -10,11 +10,12 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
 use farm::JobId;
+use futures_util::StreamExt as _;
 use page::{Order, Part, Reader, WorkersView};
 use serde::Deserialize;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
-use tokio_stream::{Stream, StreamExt as _};
+use tokio_stream::Stream;
 
 use super::Web;
 use super::fault::Fault;
