@@ -126,12 +126,12 @@ impl Client {
         }
     }
 
-    /// All jobs, the oldest first.
-    pub(super) async fn list(&mut self) -> Result<Vec<JobView>, Failure> {
+    /// All jobs that are in the archive, or all that are not, the oldest first.
+    pub(super) async fn list(&mut self, archived: bool) -> Result<Vec<JobView>, Failure> {
         let mut jobs: Vec<JobView> = Vec::new();
         loop {
             let after = jobs.last().map_or(0, |job| job.id.0);
-            let page = self.jobs.list(v1::ListRequest { page_size: 0, after }).await;
+            let page = self.jobs.list(v1::ListRequest { page_size: 0, after, archived }).await;
             let v1::ListResponse { jobs: page, more } =
                 page.map_err(|status| self.failure(status))?.into_inner();
             for job in page {

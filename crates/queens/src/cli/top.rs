@@ -33,7 +33,7 @@ pub(super) async fn run(client: &mut Client) -> Result<(), Failure> {
     let terminal = Term::stdout();
     let shown = async {
         loop {
-            let jobs = client.list().await?;
+            let jobs = client.list(false).await?;
             let workers = workers(client).await?;
             draw(&terminal, &screen(&jobs, workers.as_deref(), size(&terminal)));
             tokio::time::sleep(PAUSE).await;
