@@ -396,6 +396,7 @@ mod tests {
             poisoned_first: Vec::new(),
             lost: Vec::new(),
             times: farm::Times::default(),
+            is_archived: false,
         }
     }
 
