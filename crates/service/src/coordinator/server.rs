@@ -29,6 +29,7 @@ use super::copies::Copies;
 use super::credentials::{Gate, budget, identity};
 use super::desk::{Desk, Submission};
 use super::http::only_grpc;
+use super::hub::Listed;
 use super::listen::Admission;
 use super::metrics::measure_call;
 use super::payers::Payers;
@@ -316,13 +317,14 @@ impl JobsService for Services {
     ) -> Result<Response<v1::ListResponse>, Status> {
         identity(&request).require(Right::See)?;
         let budget = admit(&request).await;
-        let v1::ListRequest { page_size, after } = request.into_inner();
+        let v1::ListRequest { page_size, after, live_only } = request.into_inner();
         let most = match page_size {
             0 => MOST_LISTED,
             wanted => MOST_LISTED.min(usize::try_from(wanted).unwrap_or(usize::MAX)),
         };
         // One more than is told of shows whether there are more.
-        let mut jobs = self.hub.jobs(JobId(after), most + 1).await?;
+        let listed = if live_only { Listed::Live } else { Listed::All };
+        let mut jobs = self.hub.jobs(listed, JobId(after), most + 1).await?;
         let more = jobs.len() > most;
         jobs.truncate(most);
         budget.spend(Cost::Jobs(jobs.len()));
