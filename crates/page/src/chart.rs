@@ -34,15 +34,19 @@ pub(crate) fn chart(span: Span, loads: &[Load]) -> Markup {
     );
     html! {
         figure {
-            svg.chart viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none" role="img"
-                aria-label=(label) {
-                path.area d=(area(&rates, rate_top)) {}
-                polyline.line points=(line(&workers, worker_top)) {}
+            div.plot {
+                (scale("0", &short(rate_top)))
+                svg.chart viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none" role="img"
+                    aria-label=(label) {
+                    path.area d=(area(&rates, rate_top)) {}
+                    polyline.line points=(line(&workers, worker_top)) {}
+                }
+                (scale("0", &worker_top.to_string()))
+                (ends(&format!("{} ago", time(ago)), "now"))
             }
             figcaption {
-                span.key-area { "tasks/s, at most " (short(rate_top)) }
-                span.key-line { "workers, at most " (worker_top) }
-                span { "the last " (time(ago)) }
+                span.key-area { "tasks/s, on the left" }
+                span.key-line { "workers, on the right" }
             }
         }
     }
@@ -58,7 +62,8 @@ pub(crate) fn moved(estimates: &[Estimate]) -> Markup {
     let x = |it: &Estimate| WIDTH * (it.unix_ms - first.unix_ms) as f64 / length;
     let y = |value: f64| {
         let share = if high > low { (value - low) / (high - low) } else { 0.5 };
-        HEIGHT - (HEIGHT - 8.0) * share.clamp(-0.03, 1.03) - 4.0
+        // Early ones may be far off the picture.
+        HEIGHT - (HEIGHT - 8.0) * share.clamp(-5.0, 6.0) - 4.0
     };
     let mut band = String::new();
     let upper = estimates.iter().map(|it| (x(it), y(it.value + it.error)));
@@ -77,18 +82,31 @@ pub(crate) fn moved(estimates: &[Estimate]) -> Markup {
     );
     html! {
         figure {
-            svg.chart viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none" role="img"
-                aria-label=(label) {
-                path.area d=(format!("{band}z")) {}
-                polyline.line points=(line) {}
+            div.plot {
+                (scale(&format!("{low:.3e}"), &format!("{high:.3e}")))
+                svg.chart viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none" role="img"
+                    aria-label=(label) {
+                    path.band d=(format!("{band}z")) {}
+                    polyline.line points=(line) {}
+                }
+                (ends("first estimate", &format!("{ago} later")))
             }
             figcaption {
                 span.key-line { (format!("{:.4e}", last.value)) }
-                span.key-area { "95 of 100 such bars hold the total" }
-                span { (format!("from {low:.4e} to {high:.4e}, over {ago}")) }
+                span.key-band { "95% bar, if what is counted is a fair sample" }
             }
         }
     }
+}
+
+/// The least and the most of an axis, beside the picture. Its label says them to those who cannot see it.
+fn scale(least: &str, most: &str) -> Markup {
+    html! { div.scale aria-hidden="true" { span { (most) } span { (least) } } }
+}
+
+/// The first and the last moment, under the picture.
+fn ends(first: &str, last: &str) -> Markup {
+    html! { div.ends { span { (first) } span { (last) } } }
 }
 
 fn top(values: &[f64]) -> f64 {

@@ -1,12 +1,13 @@
 //! What those who watch the farm may ask it.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 use super::Farm;
 use super::staff::Staff;
 use crate::job::Job;
 use crate::session::Session;
-use crate::{JobState, JobView, KernelName, Stats};
+use crate::{JobId, JobState, JobView, KernelName, Stats};
 
 impl Farm {
     /// What has happened since the farm began.
@@ -39,10 +40,11 @@ impl Farm {
         self.jobs.values().filter(|job| job.durable_state == state).count()
     }
 
-    /// The first `most` jobs that are neither done nor cancelled, the oldest first.
-    pub fn live_jobs(&self, most: usize) -> Vec<JobView> {
+    /// The first `most` jobs after the job `after` that are neither done nor cancelled, the oldest first.
+    pub fn live_jobs(&self, after: JobId, most: usize) -> Vec<JobView> {
         let mut staff = Staff::default();
-        let live = self.jobs.iter().filter(|(_, job)| !job.durable_state.is_over()).take(most);
+        let jobs = self.jobs.range((Bound::Excluded(after), Bound::Unbounded));
+        let live = jobs.filter(|(_, job)| !job.durable_state.is_over()).take(most);
         live.map(|(&id, job)| self.view(id, job, &mut staff)).collect()
     }
 

@@ -20,7 +20,7 @@ impl Farm {
             at: self.now,
             ended: ended.map(|(&id, job)| self.view(id, job, &mut staff)).collect(),
             ended_in_all,
-            live: self.live_jobs(usize::MAX),
+            live: self.live_jobs(JobId(0), usize::MAX),
             workers: self.sessions.iter().map(|(&id, session)| self.sight(id, session)).collect(),
             distrusted: self.distrusted().cloned().collect(),
         }

@@ -131,17 +131,41 @@ impl Client {
         let mut jobs: Vec<JobView> = Vec::new();
         loop {
             let after = jobs.last().map_or(0, |job| job.id.0);
-            let page = self.jobs.list(v1::ListRequest { page_size: 0, after, archived }).await;
-            let v1::ListResponse { jobs: page, more } =
-                page.map_err(|status| self.failure(status))?.into_inner();
-            for job in page {
-                jobs.push(self.view(Some(job))?);
-            }
+            let request = v1::ListRequest { after, archived, ..v1::ListRequest::default() };
+            let (page, more) = self.page(request).await?;
+            jobs.extend(page);
             // A coordinator that repeats itself would never come to an end.
             if !more || jobs.last().is_none_or(|last| last.id.0 <= after) {
                 return Ok(jobs);
             }
         }
+    }
+
+    /// The first jobs that have not ended, the oldest first: `most` at least if there are so many. And whether there
+    /// are more.
+    pub(super) async fn live(&mut self, most: usize) -> Result<(Vec<JobView>, bool), Failure> {
+        let page_size = u32::try_from(most).unwrap_or(u32::MAX);
+        let mut live: Vec<JobView> = Vec::new();
+        let mut after = 0;
+        loop {
+            let request = v1::ListRequest { page_size, live_only: true, after, archived: false };
+            let (page, more) = self.page(request).await?;
+            let last = page.last().map_or(after, |job| job.id.0);
+            // An older coordinator tells of all jobs.
+            live.extend(page.into_iter().filter(|job| !job.state.is_over()));
+            if !more || live.len() >= most || last <= after {
+                return Ok((live, more));
+            }
+            after = last;
+        }
+    }
+
+    async fn page(&mut self, request: v1::ListRequest) -> Result<(Vec<JobView>, bool), Failure> {
+        let page = self.jobs.list(request).await;
+        let v1::ListResponse { jobs, more } =
+            page.map_err(|status| self.failure(status))?.into_inner();
+        let jobs: Result<_, _> = jobs.into_iter().map(|job| self.view(Some(job))).collect();
+        Ok((jobs?, more))
     }
 
     /// Waits a little and tries to connect. Files are read again, because they may have been replaced.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use clap::Args;
-use solve::{Completion, Effort, Start, complete_within};
+use solve::{Completion, Effort, Notation, Start, complete_within};
 
 use super::placement_output::{self, FormatArgs};
 use super::queens_input::GivenArgs;
@@ -54,12 +54,12 @@ pub(super) fn run(args: &CompleteArgs) -> Result<(), Failure> {
     let started = Instant::now();
     let given = start(args)?;
     let n = given.n();
-    let format = args.format.for_board(n)?;
+    let notation = args.format.for_board(n)?;
     let limit = Duration::from_secs(args.limit_seconds);
     let attempts = args.attempts.unwrap_or(u64::MAX);
     let stop = || started.elapsed() >= limit;
     let (completion, effort) = complete_within(&given, args.seed.into(), attempts, stop);
-    if args.stats && !format.is_json() {
+    if args.stats && notation != Notation::Json {
         eprint!("{}", table(&effort));
     }
     match completion {
@@ -70,7 +70,7 @@ pub(super) fn run(args: &CompleteArgs) -> Result<(), Failure> {
                 return Err(anyhow!("a completion for N = {n} lacks a given queen").into());
             }
             let fields = if args.stats { fields(&effort).to_vec() } else { Vec::new() };
-            placement_output::print(format, n, columns, &fields)
+            placement_output::print(notation.of_rows(n, columns, &fields))
         }
         Completion::None => Err(Failure::NoPlacement(match given.queens_given() {
             0 => format!("there is no placement of {n} queens on a board of size {n}"),

@@ -388,8 +388,11 @@ pub(super) async fn status(args: JobArgs) -> Result<(), Failure> {
     for_each(jobs, async |id| {
         let answer = client.jobs.get(v1::GetRequest { job: id.0 }).await;
         let job = client.job(answer.map(|answer| answer.into_inner().job))?;
-        let others =
-            if show::may_wait_for_others(&job) { client.list(false).await? } else { Vec::new() };
+        let others = if show::may_wait_for_others(&job) {
+            client.live(usize::MAX).await?.0
+        } else {
+            Vec::new()
+        };
         if args.json {
             return output::print(show::json_among(&job, &others));
         }

@@ -1,11 +1,14 @@
 //! `queens list`.
 
+use std::fmt::Display;
+use std::io;
 use std::ops::ControlFlow;
 
 use board::squares::Square;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use solve::{Listing, Notation, Placement, Rules, Symmetry, first_rows};
 
+use super::placement_output::FormatArgs;
 use super::queens_input::GivenArgs;
 use super::rules::RulesArgs;
 use crate::failure::Failure;
@@ -35,9 +38,6 @@ pub(super) struct ListArgs {
     /// Print one placement of each orbit: rotations and reflections of it are left out
     #[arg(long)]
     fundamental: bool,
-    /// How placements are written
-    #[arg(long, value_enum, default_value_t = FormatName::Squares)]
-    format: FormatName,
     /// Print at most so many
     #[arg(long, value_name = "K")]
     limit: Option<u64>,
@@ -52,8 +52,7 @@ pub(super) struct ListArgs {
     /// [default: by the column on each rank]
     #[arg(long, env = "QUEENS_BY_FILE")]
     by_file: bool,
-    /// Print the ways to place queens in the first M rows only, N up to 64: the column on each rank, or the
-    /// squares [default: whole placements]
+    /// Print the ways to place queens in the first M rows only, N up to 64 [default: whole placements]
     #[arg(long, value_name = "M", env = "QUEENS_FIRST_ROWS",
           conflicts_with_all = ["fundamental", "number", "by_file", "given", "board", "problem"])]
     rows: Option<u32>,
@@ -61,32 +60,8 @@ pub(super) struct ListArgs {
     rules: RulesArgs,
     #[command(flatten)]
     given: GivenArgs,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum FormatName {
-    /// The squares, file by file: a1 b5 c8 d6 …
-    Squares,
-    /// The column on each rank from 1 on: 1 5 8 6 …
-    Permutation,
-    /// The position as in chess: 3Q4/1Q6/…; longer runs as decimal numbers
-    Fen,
-    /// One JSON object a line, with n, permutation and squares
-    Json,
-    /// Drawn boards, with an empty line between two
-    Board,
-}
-
-impl FormatName {
-    fn notation(self) -> Notation {
-        match self {
-            FormatName::Squares => Notation::Squares,
-            FormatName::Permutation => Notation::Permutation,
-            FormatName::Fen => Notation::Fen,
-            FormatName::Json => Notation::Json,
-            FormatName::Board => Notation::Board,
-        }
-    }
+    #[command(flatten)]
+    format: FormatArgs,
 }
 
 pub(super) fn run(args: &ListArgs) -> Result<(), Failure> {
@@ -99,10 +74,10 @@ pub(super) fn run(args: &ListArgs) -> Result<(), Failure> {
 
 fn list_all(args: &ListArgs) -> Result<(), Failure> {
     let listing = args.listing()?;
-    let mut printer = Printer::new(args.limit);
+    let mut printer = args.printer(args.limit)?;
     let ended = match args.limit {
         Some(0) => ControlFlow::Continue(()),
-        _ => listing.visit(|placement| printer.print(&args.text(placement), args.between())),
+        _ => listing.visit(|placement| printer.print_placement(placement)),
     };
     printer.end(ended)
 }
@@ -122,10 +97,8 @@ fn list_one(args: &ListArgs, number: u64) -> Result<(), Failure> {
         return Err(Failure::NoPlacement(reason));
     };
     let placements = if args.orbit { placement.orbit() } else { vec![placement] };
-    let mut printer = Printer::new(None);
-    let mut placements = placements.iter();
-    let ended =
-        placements.try_for_each(|placement| printer.print(&args.text(placement), args.between()));
+    let mut printer = args.printer(None)?;
+    let ended = placements.iter().try_for_each(|placement| printer.print_placement(placement));
     printer.end(ended)
 }
 
@@ -136,27 +109,12 @@ fn list_first_rows(args: &ListArgs, rows: u32) -> Result<(), Failure> {
             "the first {rows} rows of a board of size {n}: give a size of at most 64, and no more rows than it has"
         )));
     }
-    let text: fn(&[u32]) -> String = match args.format {
-        FormatName::Permutation => |columns| words(columns.iter().map(|column| column + 1)),
-        FormatName::Squares => {
-            |columns| words((0..).zip(columns).map(|(row, &column)| Square { column, row }))
-        }
-        FormatName::Fen | FormatName::Json | FormatName::Board => {
-            return Err(Failure::Usage(
-                "the first rows are no whole board: give --format squares or permutation".into(),
-            ));
-        }
-    };
-    let mut printer = Printer::new(args.limit);
+    let mut printer = args.printer(args.limit)?;
     let ended = match args.limit {
         Some(0) => ControlFlow::Continue(()),
-        _ => first_rows(n, rows, |columns| printer.print(&text(columns), "")),
+        _ => first_rows(n, rows, |columns| printer.print_rows(n, columns)),
     };
     printer.end(ended)
-}
-
-fn words(words: impl Iterator<Item = impl ToString>) -> String {
-    words.map(|word| word.to_string()).collect::<Vec<_>>().join(" ")
 }
 
 impl ListArgs {
@@ -185,41 +143,43 @@ impl ListArgs {
         Ok(if self.fundamental { listing.fundamental() } else { listing })
     }
 
-    /// A placement of the listing, as it is written.
-    fn text(&self, placement: &Placement) -> String {
-        let notation = self.format.notation();
-        match self.by_file {
-            // The search has filled files, not ranks.
-            true => notation.by_file(&placement.image(Symmetry::TRANSPOSITION)).to_string(),
-            false => notation.of(placement).to_string(),
-        }
-    }
-
-    /// What stands between two placements besides the end of the line.
-    fn between(&self) -> &'static str {
-        match self.format {
-            FormatName::Board => "\n",
-            FormatName::Squares | FormatName::Permutation | FormatName::Fen | FormatName::Json => {
-                ""
-            }
-        }
+    /// What prints at most `limit` placements.
+    fn printer(&self, limit: Option<u64>) -> Result<Printer, Failure> {
+        Ok(Printer {
+            out: Lines::new(),
+            notation: self.format.for_boards(self.n)?,
+            by_file: self.by_file,
+            limit: limit.unwrap_or(u64::MAX),
+            printed: 0,
+        })
     }
 }
 
 /// Prints placements until there are enough, or nobody reads them.
 struct Printer {
     out: Lines,
+    notation: Notation,
+    by_file: bool,
     limit: u64,
     printed: u64,
 }
 
 impl Printer {
-    fn new(limit: Option<u64>) -> Printer {
-        Printer { out: Lines::new(), limit: limit.unwrap_or(u64::MAX), printed: 0 }
+    fn print_placement(&mut self, placement: &Placement) -> ControlFlow<io::Result<()>> {
+        match self.by_file {
+            // The search has filled files, not ranks.
+            true => self.print(self.notation.by_file(&placement.image(Symmetry::TRANSPOSITION))),
+            false => self.print(self.notation.of(placement)),
+        }
     }
 
-    fn print(&mut self, text: &str, between: &str) -> ControlFlow<std::io::Result<()>> {
-        let between = if self.printed > 0 { between } else { "" };
+    fn print_rows(&mut self, n: u32, columns: &[u32]) -> ControlFlow<io::Result<()>> {
+        self.print(self.notation.of_rows(n, columns.iter().copied(), &[]))
+    }
+
+    fn print(&mut self, text: impl Display) -> ControlFlow<io::Result<()>> {
+        let takes_lines = matches!(self.notation, Notation::Board | Notation::Columns);
+        let between = if takes_lines && self.printed > 0 { "\n" } else { "" };
         self.printed += 1;
         match self.out.print(format_args!("{between}{text}")) {
             Ok(()) if self.printed < self.limit => ControlFlow::Continue(()),
@@ -227,7 +187,7 @@ impl Printer {
         }
     }
 
-    fn end(self, ended: ControlFlow<std::io::Result<()>>) -> Result<(), Failure> {
+    fn end(self, ended: ControlFlow<io::Result<()>>) -> Result<(), Failure> {
         match ended {
             ControlFlow::Break(Err(error)) => self.out.failed(error),
             ControlFlow::Break(Ok(())) | ControlFlow::Continue(()) => self.out.end(),

@@ -68,13 +68,13 @@ pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
         }
         ConstructError::TooLarge(_) => Failure::Usage(error.to_string()),
     })?;
-    let format = args.format.for_board(n)?;
+    let notation = args.format.for_board(n)?;
     if !args.random {
         check(n, construction.columns())?;
         if args.rules.rules() == Rules::Torus {
             check_torus(construction)?;
         }
-        return placement_output::print(format, n, construction.columns(), &[]);
+        return placement_output::print(notation.of_rows(n, construction.columns(), &[]));
     }
     if n > LARGEST_SEARCHED {
         return Err(Failure::Usage(format!(
@@ -87,7 +87,7 @@ pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
         .ok_or_else(|| anyhow!("no placement by chance for N = {n}, seed {seed}"))?;
     let columns = placement.columns().iter().copied();
     check(n, columns.clone())?;
-    placement_output::print(format, n, columns, &[("seed", seed.into())])
+    placement_output::print(notation.of_rows(n, columns, &[("seed", seed.into())]))
 }
 
 /// The construction that was asked for, or why it does not exist.

@@ -33,9 +33,10 @@ pub(super) async fn run(client: &mut Client) -> Result<(), Failure> {
     let terminal = Term::stdout();
     let shown = async {
         loop {
-            let jobs = client.list(false).await?;
+            let size = size(&terminal);
+            let jobs = client.live(size.0).await?;
             let workers = workers(client).await?;
-            draw(&terminal, &screen(&jobs, workers.as_deref(), size(&terminal)));
+            draw(&terminal, &screen(&jobs, workers.as_deref(), size));
             tokio::time::sleep(PAUSE).await;
         }
     };
@@ -66,38 +67,30 @@ fn draw(terminal: &Term, text: &str) {
     let _ = terminal.write_str(text);
 }
 
-/// What fits the terminal: first the jobs that have not ended, then the workers, then the newest of the jobs that
-/// have.
+/// What fits the terminal: first the jobs that have not ended, of which there may be more, then the workers.
 fn screen(
-    jobs: &[JobView],
+    (jobs, are_more): &(Vec<JobView>, bool),
     workers: Option<&[v1::Worker]>,
     (lines, columns): (usize, usize),
 ) -> String {
-    let (ended, live): (Vec<JobView>, Vec<JobView>) =
-        jobs.iter().cloned().partition(|job| job.state.is_over());
-    let newest: Vec<JobView> = ended.iter().rev().cloned().collect();
     let mut all = Vec::new();
     let there = workers.map(|workers| {
         let threads: u64 = workers.iter().map(|worker| u64::from(worker.threads)).sum();
         format!("; workers: {}, threads: {threads}", workers.len())
     });
     all.push(format!(
-        "jobs: {} not ended, {} ended{}; Ctrl-C ends this",
-        live.len(),
-        ended.len(),
+        "jobs not ended: {}{}{}; Ctrl-C ends this",
+        jobs.len(),
+        if *are_more { " and more" } else { "" },
         there.unwrap_or_default()
     ));
     all.push(String::new());
-    all.extend(show::table(&live).lines());
-    all.extend(show::remarks(&live, jobs));
+    all.extend(show::table(jobs).lines());
+    all.extend(show::remarks(jobs, jobs));
     if let Some(workers) = workers {
         all.push(String::new());
         let size = |bytes| ByteSize(bytes).display().iec().to_string();
         all.extend(trust::table(workers, size).lines());
-    }
-    if !newest.is_empty() {
-        all.push(String::new());
-        all.extend(show::table(&newest).lines());
     }
     // The last line stays free, so that the terminal does not scroll.
     let mut text = String::new();
@@ -120,10 +113,10 @@ mod tests {
             ..Default::default()
         };
         let workers: Vec<v1::Worker> = (0..100).map(worker).collect();
-        let text = screen(&[], Some(&workers), (24, 40));
+        let text = screen(&(Vec::new(), true), Some(&workers), (24, 40));
         assert_eq!(text.lines().count(), 23);
         assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
-        assert!(text.contains("jobs: 0 not ended"), "{text}");
+        assert!(text.contains("jobs not ended: 0 and more"), "{text}");
         assert!(text.contains("worker-0"), "{text}");
     }
 }

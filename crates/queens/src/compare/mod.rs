@@ -1,6 +1,7 @@
 //! `queens compare`: every algorithm and method by one thread on the same boards.
 
 mod algorithm;
+mod canvas;
 mod measure;
 mod plot;
 mod report;
@@ -60,20 +61,38 @@ pub(crate) struct CompareArgs {
     /// Also write the table to this file, as comma-separated values
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Also draw the seconds against N, on a logarithmic axis, into this file, whose name ends in .svg
-    #[arg(long, value_name = "FILE", value_parser = picture)]
-    plot: Option<PathBuf>,
+    /// Also draw the seconds against N, on a logarithmic axis, into this file, whose name ends in .svg or .png
+    #[arg(long, value_name = "FILE", value_parser = PlotFile::named)]
+    plot: Option<PlotFile>,
 }
 
-/// Reads the name of a plot's file. Its ending says what it is.
-fn picture(name: &str) -> anyhow::Result<PathBuf> {
-    let path = PathBuf::from(name);
-    let is_svg = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("svg"));
-    anyhow::ensure!(
-        is_svg,
-        "a plot is written as SVG: give a name that ends in .svg; --csv FILE writes the numbers"
-    );
-    Ok(path)
+/// Where a plot goes. The ending of the name says how it is written.
+#[derive(Clone, Debug)]
+struct PlotFile {
+    path: PathBuf,
+    is_png: bool,
+}
+
+impl PlotFile {
+    fn named(name: &str) -> anyhow::Result<PlotFile> {
+        let path = PathBuf::from(name);
+        let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
+        let is_png = match ending.as_deref() {
+            Some("png") => true,
+            Some("svg") => false,
+            _ => anyhow::bail!(
+                "give a name that ends in .svg or .png; --csv FILE writes the numbers"
+            ),
+        };
+        Ok(PlotFile { path, is_png })
+    }
+
+    fn write(&self, lines: &[Line]) -> Result<(), Failure> {
+        match self.is_png {
+            true => write(&self.path, &plot::png(lines)?),
+            false => write(&self.path, plot::svg(lines)?.as_bytes()),
+        }
+    }
 }
 
 fn seconds(text: &str) -> anyhow::Result<f64> {
@@ -87,7 +106,8 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
         count::self_test(backend)?;
     }
     // The files are made first, so that a wrong name fails before minutes of counting.
-    for path in [&args.csv, &args.plot].into_iter().flatten() {
+    let plot = args.plot.as_ref().map(|plot| &plot.path);
+    for path in args.csv.as_ref().into_iter().chain(plot) {
         File::create(path).map_err(|error| cannot_write(path, &error))?;
     }
     let algorithms = match args.algorithms.as_slice() {
@@ -108,16 +128,13 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
         lines.extend(board);
     }
     if let Some(path) = &args.csv {
-        write(path, &report::csv(&lines))?;
+        write(path, report::csv(&lines).as_bytes())?;
     }
-    if let Some(path) = &args.plot {
-        write(path, &plot::svg(&lines)?)?;
-    }
-    Ok(())
+    args.plot.as_ref().map_or(Ok(()), |plot| plot.write(&lines))
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(|error| cannot_write(path, &error))
+fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
+    std::fs::write(path, content).map_err(|error| cannot_write(path, &error))
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {

@@ -8,8 +8,10 @@ use plotters::prelude::*;
 
 use super::algorithm::Algorithm;
 use super::measure::{Line, Outcome};
+use crate::draw::{self, Scene};
 use crate::failure::Failure;
 
+const CAPTION: &str = "N queens: seconds to count all placements, one thread";
 const SIZE: (u32, u32) = (1040, 720);
 /// Room for names to the right of the last board.
 const NAMES: u32 = 150;
@@ -25,8 +27,20 @@ struct Curve {
 /// Plots the lines as an SVG document. The viewer chooses the font of its text.
 pub(super) fn svg(lines: &[Line]) -> Result<String, Failure> {
     let mut text = String::new();
-    draw(&curves(lines), &mut text).map_err(|error| anyhow!("the plot: {error}"))?;
+    plot(&curves(lines), SVGBackend::with_string(&mut text, SIZE)).map_err(failed)?;
     Ok(text)
+}
+
+/// Plots the lines as a PNG.
+pub(super) fn png(lines: &[Line]) -> Result<Vec<u8>, Failure> {
+    let (width, height) = (SIZE.0 as f32, SIZE.1 as f32);
+    let mut scene = Scene { title: CAPTION.into(), width, height, shapes: Vec::new() };
+    plot(&curves(lines), &mut scene).map_err(failed)?;
+    Ok(draw::png(&scene)?)
+}
+
+fn failed(error: Box<dyn Error>) -> Failure {
+    anyhow!("the plot: {error}").into()
 }
 
 /// The curves in the order of the table, without algorithms that counted nothing.
@@ -43,7 +57,11 @@ fn curves(lines: &[Line]) -> Vec<Curve> {
     curves
 }
 
-fn draw(curves: &[Curve], text: &mut String) -> Result<(), Box<dyn Error>> {
+fn plot<B>(curves: &[Curve], canvas: B) -> Result<(), Box<dyn Error>>
+where
+    B: DrawingBackend,
+    B::ErrorType: 'static,
+{
     let points = || curves.iter().flat_map(|curve| &curve.points);
     let ends = |of: fn(&(f64, f64)) -> f64, otherwise: (f64, f64)| {
         points()
@@ -54,10 +72,10 @@ fn draw(curves: &[Curve], text: &mut String) -> Result<(), Box<dyn Error>> {
     };
     let (first, last) = ends(|point| point.0, (0.0, 0.0));
     let (least, most) = ends(|point| point.1, (1.0, 1.0));
-    let root = SVGBackend::with_string(text, SIZE).into_drawing_area();
+    let root = canvas.into_drawing_area();
     root.fill(&WHITE)?;
     let mut chart = ChartBuilder::on(&root)
-        .caption("N queens: seconds to count all placements, one thread", ("sans-serif", 20))
+        .caption(CAPTION, ("sans-serif", 20))
         .margin(12)
         .margin_right(NAMES)
         .x_label_area_size(40)
@@ -92,7 +110,7 @@ fn draw(curves: &[Curve], text: &mut String) -> Result<(), Box<dyn Error>> {
         root.draw(&Text::new(name.clone(), (place.0, place.1 - LINE / 2), style))?;
     }
     root.present()?;
-    // Dropping `root` completes the document.
+    // Dropping `root` completes an SVG document.
     Ok(())
 }
 

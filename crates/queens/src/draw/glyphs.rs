@@ -108,6 +108,10 @@ fn glyph(letter: char) -> (f32, &'static str, &'static str) {
             "M 0.4 -0.6 C 0.7 -0.2 1.2 0 1.7 0 C 3 0 3.6 -1.4 3.6 -3.8 C 3.6 -5.3 2.9 -6 1.8 -6 \
              C 0.7 -6 0 -5.2 0 -4.1 C 0 -3 0.7 -2.3 1.8 -2.3 C 2.7 -2.3 3.4 -2.8 3.6 -3.8",
         ),
+        'N' => (4.4, "", "M 0 0 L 0 -6 L 4.4 0 L 4.4 -6"),
+        '-' => (2.4, "", "M 0 -2 L 2.4 -2"),
+        ':' => (0.6, "", "M 0.3 -3.6 L 0.3 -3.4 M 0.3 -0.2 L 0.3 0"),
+        ',' => (0.8, "", "M 0.6 -0.3 L 0.6 0 L 0.1 1"),
         _ => (2.0, "", ""),
     }
 }
@@ -118,7 +122,7 @@ pub(crate) fn width(words: &str, height: f32) -> f32 {
     (units - BETWEEN).max(0.0) * height / HEIGHT
 }
 
-/// The strokes of words (letters a to z, digits and spaces), centred at `x` on the base line `y`.
+/// The strokes of words (letters a to z, N, digits, spaces, hyphens, colons and commas), centred at `x` on the base line `y`.
 pub(crate) fn words(words: &str, [x, y]: [f32; 2], height: f32) -> Path {
     let scale = height / HEIGHT;
     let mut at = x - width(words, height) / 2.0;

@@ -116,6 +116,32 @@ fn a_plot_is_a_whole_document_with_a_line_for_each() {
     }
 }
 
+/// The colours of a PNG say what is on it: a name and a curve for each algorithm.
+#[test]
+fn a_plot_whose_name_ends_in_png_is_one() {
+    let scratch = Scratch::new();
+    let plot = |algorithms: &str| {
+        let path = scratch.new_file("plot.PNG");
+        let words = ["compare", "5..7", "--algorithms", algorithms, "--plot"];
+        run(queens(&words).arg(&path)).success();
+        let image = tiny_skia::Pixmap::load_png(path).expect("it is a PNG");
+        assert_eq!((image.width(), image.height()), (1040, 720));
+        image
+            .pixels()
+            .iter()
+            .map(|pixel| [pixel.red(), pixel.green(), pixel.blue()])
+            .collect::<Vec<_>>()
+    };
+    let (one, two) = (plot("halves"), plot("halves,masks"));
+    let is_reddish = |[red, green, blue]: &&[u8; 3]| *red > 120 && *green < 60 && *blue < 80;
+    let is_greenish = |[red, green, blue]: &&[u8; 3]| *green > 80 && *red < 60 && *blue < 80;
+    for (pixels, has_green) in [(&one, false), (&two, true)] {
+        assert!(pixels.iter().filter(is_reddish).count() > 100, "the curve and the name of halves");
+        assert_eq!(pixels.iter().filter(is_greenish).count() > 100, has_green, "those of masks");
+        assert!(pixels.iter().filter(|pixel| **pixel == [255; 3]).count() > 500_000);
+    }
+}
+
 /// Every tag that is opened is closed, in order.
 fn tags_close(text: &str) -> bool {
     let mut open = Vec::new();
@@ -140,7 +166,9 @@ fn wrong_words_are_refused() {
 
     let scratch = Scratch::new();
     let nowhere = scratch.path("no/such/folder.svg");
-    compare(&["8", "--plot", "times.png"]).usage("ends in .svg");
+    for name in ["times.pdf", "times", "png", ".svg"] {
+        compare(&["8", "--plot", name]).usage("ends in .svg or .png");
+    }
     for option in ["--plot", "--csv"] {
         let mut command = queens(&["compare", "8", option]);
         run(command.arg(&nowhere)).refusal(10, &["cannot write to", "folder.svg"]);

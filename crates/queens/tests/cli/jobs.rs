@@ -76,17 +76,26 @@ async fn a_list_comes_in_pages_and_the_program_reads_all_of_them() {
     let _coordinator = farm.start_coordinator();
     let mut jobs = JobsServiceClient::new(connect(&farm).await);
 
-    let mut page = async |page_size, after| {
-        let page = jobs.list(v1::ListRequest { page_size, after, archived: false }).await;
+    let mut page = async |page_size, after, live_only| {
+        let page =
+            jobs.list(v1::ListRequest { page_size, after, live_only, archived: false }).await;
         let v1::ListResponse { jobs, more } = page.expect("it is told").into_inner();
         (jobs.iter().map(|job| job.id).collect::<Vec<_>>(), more)
     };
-    assert_eq!(page(0, 0).await, ((1..=256).collect(), true));
-    assert_eq!(page(u32::MAX, 256).await, ((257..=300).collect(), false));
-    assert_eq!(page(2, 298).await, (vec![299, 300], false));
-    assert_eq!(page(2, 300).await, (vec![], false));
+    assert_eq!(page(0, 0, false).await, ((1..=256).collect(), true));
+    assert_eq!(page(u32::MAX, 256, false).await, ((257..=300).collect(), false));
+    assert_eq!(page(2, 298, false).await, (vec![299, 300], false));
+    assert_eq!(page(2, 300, false).await, (vec![], false));
 
-    let listed = farm.client(&["jobs", "--json"]).success();
+    farm.client(&["cancel", "2-9", "299"]).success();
+    assert_eq!(page(2, 0, true).await, (vec![1, 10], true));
+    assert_eq!(
+        page(0, 298, true).await,
+        (vec![300], false),
+        "who asks for live ones hears of no others"
+    );
+
+    let listed = farm.client(&["jobs", "--json", "--all"]).success();
     assert_eq!(listed.lines().count(), 300);
     assert!(listed.lines().last().is_some_and(|line| line.contains("\"job\":300")), "{listed}");
 }

@@ -37,6 +37,25 @@ fn each_format_says_the_same() {
     assert_eq!(objects[1]["squares"], serde_json::json!(["a2", "b4", "c1", "d3"]));
 }
 
+/// A format is one and the same, whichever command prints a placement.
+#[test]
+fn one_placement_looks_alike_from_every_command() {
+    for n in ["5", "27"] {
+        let solved = run(&mut queens(&["solve", n, "--format", "squares"])).success();
+        let given = solved.trim().replace(' ', ",");
+        let formats = ["squares", "permutation", "columns", "fen", "json", "board"]
+            .map(|name| vec!["--format", name]);
+        for format in formats.into_iter().chain([vec!["--json"]]) {
+            let print = |words: &[&str]| run(queens(words).args(&format)).success();
+            let solved = print(&["solve", n]);
+            assert_eq!(print(&["complete", n, "--given", &given]), solved, "{n} {format:?}");
+            assert_eq!(print(&["list", n, "--given", &given]), solved, "{n} {format:?}");
+        }
+    }
+    let refused = run(&mut queens(&["list", "1001", "--format", "board"]));
+    refused.refusal(2, &["1001 is not drawn", "1000"]);
+}
+
 #[test]
 fn given_queens_and_limits_choose() {
     let all = run(&mut queens(&["list", "6"])).success();

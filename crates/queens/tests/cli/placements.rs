@@ -15,17 +15,19 @@ fn every_format_shows_the_same_placement() {
     let print = |format| run(&mut queens(&["solve", "27", "--format", format])).success();
     let squares = parse_squares(&print("squares")).expect("they are squares");
     assert_eq!((squares.len(), check_queens(27, &squares)), (27, Ok(())));
+    let by_file = squares.clone();
     let mut squares = squares;
     assert!(squares.is_sorted_by_key(|square| square.column), "file by file, as in a list");
     squares.sort_by_key(|square| square.row);
     assert_eq!(parse_board(&print("board")), Ok((Some(27), squares.clone())));
 
     let columns: Vec<u32> = squares.iter().map(|square| square.column + 1).collect();
+    let names: Vec<String> = by_file.iter().map(ToString::to_string).collect();
     let lines = print("columns");
     assert_eq!(lines.lines().map(|line| line.parse().unwrap_or(0)).collect::<Vec<_>>(), columns);
     assert_eq!(run(&mut queens(&["solve", "27"])).success(), lines, "from N = 27 on");
     let json: serde_json::Value = serde_json::from_str(&print("json")).expect("it is JSON");
-    assert_eq!(json, serde_json::json!({ "n": 27, "columns": columns }));
+    assert_eq!(json, serde_json::json!({ "n": 27, "permutation": columns, "squares": names }));
 }
 
 #[test]

@@ -108,7 +108,7 @@ fn a_board_beyond_64_minds_the_command_line_alone() {
     const N: usize = 66;
     let solved = run(&mut queens(&["solve", "66", "--json"])).success();
     let solved: Value = serde_json::from_str(solved.trim()).expect("it is JSON");
-    let columns = solved.as_array().map_or(&solved, |all| &all[0])["columns"].as_array();
+    let columns = solved.as_array().map_or(&solved, |all| &all[0])["permutation"].as_array();
     let columns: Vec<u64> = columns
         .expect("a placement")
         .iter()

@@ -2,15 +2,21 @@
 
 use std::process::Command;
 
+use crate::support::Farm;
 use crate::support::process::queens;
 
 /// Counts on a terminal of so many columns, and returns all that it was sent.
 #[cfg(target_os = "linux")]
 fn on_a_terminal(columns: u32, term: &str, words: &str) -> String {
     let program = queens(&[]).get_program().to_string_lossy().into_owned();
-    let command = format!("stty columns {columns} rows 10; exec {program} {words}");
+    of_a_terminal(&format!("stty columns {columns} rows 10; exec {program} {words}"), term)
+}
+
+/// Runs a command of the shell on a terminal, and returns all that the terminal was sent.
+#[cfg(target_os = "linux")]
+fn of_a_terminal(command: &str, term: &str) -> String {
     let mut script = Command::new("script");
-    script.args(["--quiet", "--return", "--command", &command, "/dev/null"]).env("TERM", term);
+    script.args(["--quiet", "--return", "--command", command, "/dev/null"]).env("TERM", term);
     let output = script.output().expect("the package bsdutils has `script`");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{text}");
@@ -53,4 +59,37 @@ fn nothing_is_drawn_where_it_is_not_wanted_or_cannot_be() {
         let text = on_a_terminal(80, term, words);
         assert_eq!(text.trim_end(), vectors::total(17).to_string(), "{term}, {words}");
     }
+}
+
+/// Only jobs that have not ended are asked for, and no more than there is room for.
+#[test]
+#[cfg(target_os = "linux")]
+fn all_of_the_farm_is_shown_until_somebody_ends_it() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    for _ in 0..6 {
+        farm.submit(18, 2, 0);
+    }
+    farm.client(&["cancel", "1", "3"]).success();
+    let _worker = farm.start_worker_with("--name busy");
+    let program = queens(&[]).get_program().to_string_lossy().into_owned();
+    let watch = |rows: u32| {
+        let url = farm.url();
+        let command = format!(
+            "stty columns 120 rows {rows}; timeout --preserve-status --signal INT 7 {program} watch --coordinator {url}"
+        );
+        let text = of_a_terminal(&command, "xterm");
+        // Each look clears the screen, so that the last one stands behind the last such order.
+        let last = text.rsplit("\u{1b}[2J").next().unwrap_or_default();
+        drawn(last)
+    };
+    let lines = watch(20);
+    assert!(lines[0].starts_with("jobs not ended: 4; workers: 1, threads: 1;"), "{lines:?}");
+    let numbers: Vec<&str> =
+        lines[2..6].iter().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(numbers, ["2", "4", "5", "6"], "{lines:?}");
+    assert!(lines.iter().any(|line| line.contains("busy")), "{lines:?}");
+    let lines = watch(3);
+    assert!(lines[0].starts_with("jobs not ended: 3 and more; workers: 1"), "{lines:?}");
+    assert_eq!(lines.len(), 1, "{lines:?}");
 }

@@ -231,6 +231,40 @@ mod tests {
         assert!(listed(64, 1).await < 700, "a request costs something, too");
     }
 
+    /// How often so many browsers of one payer look in ten seconds, each once a second unless it has to wait.
+    async fn looks(browsers: usize) -> usize {
+        let budget = Budget::default();
+        let end = Instant::now() + Duration::from_secs(10);
+        let looking = (0..browsers).map(|_| {
+            let budget = budget.clone();
+            tokio::spawn(async move {
+                let mut looks = 0;
+                loop {
+                    budget.begin_look().await;
+                    if Instant::now() >= end {
+                        return looks;
+                    }
+                    looks += 1;
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                }
+            })
+        });
+        let mut all = 0;
+        for looking in looking.collect::<Vec<_>>() {
+            all += looking.await.expect("it does not panic");
+        }
+        all
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn two_hundred_browsers_look_every_second_and_more_of_them_share_the_looks() {
+        assert_eq!(looks(200).await, 2_000);
+        for browsers in [500, 1_024] {
+            let looks = looks(browsers).await;
+            assert!((2_000..2_800).contains(&looks), "{browsers} browsers: {looks}");
+        }
+    }
+
     #[tokio::test(start_paused = true)]
     async fn who_asks_now_and_then_never_waits() {
         let budget = Budget::default();

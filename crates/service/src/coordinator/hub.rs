@@ -39,7 +39,7 @@ enum Input {
     Request(ClientRequest, oneshot::Sender<Result<JobView, Refusal>>),
     Leave(JobId, Leave, oneshot::Sender<Result<(), Refusal>>),
     View(JobId, oneshot::Sender<Option<JobView>>),
-    Views(JobId, usize, oneshot::Sender<Vec<JobView>>),
+    Views(Listed, JobId, usize, oneshot::Sender<Vec<JobView>>),
     End(JobId, oneshot::Sender<JobView>),
     Trust { party: Party, trusted: bool, reason: String, reply: oneshot::Sender<()> },
     Workers(oneshot::Sender<(Vec<WorkerView>, Vec<Party>)>),
@@ -49,6 +49,15 @@ enum Input {
     Sight(JobId, oneshot::Sender<Option<(JobView, PlanMap)>>),
     Progress(oneshot::Sender<Vec<Progress>>),
     Stop,
+}
+
+/// Which jobs a list has.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Listed {
+    /// All.
+    All,
+    /// Those that are neither done nor cancelled.
+    Live,
 }
 
 /// What a client may ask for.
@@ -195,8 +204,13 @@ impl HubHandle {
     }
 
     /// The first `most` jobs after the job `after` that are not in the archive, the oldest first.
-    pub async fn jobs(&self, after: JobId, most: usize) -> Result<Vec<JobView>, HubGone> {
-        self.ask(|reply| Input::Views(after, most, reply)).await
+    pub(super) async fn jobs(
+        &self,
+        listed: Listed,
+        after: JobId,
+        most: usize,
+    ) -> Result<Vec<JobView>, HubGone> {
+        self.ask(|reply| Input::Views(listed, after, most, reply)).await
     }
 
     /// What people see of the farm now.
@@ -418,8 +432,11 @@ impl Hub {
             Input::View(job, reply) => {
                 let _ = reply.send(self.farm.job(job));
             }
-            Input::Views(after, most, reply) => {
-                let _ = reply.send(self.farm.jobs(after, most));
+            Input::Views(listed, after, most, reply) => {
+                let _ = reply.send(match listed {
+                    Listed::All => self.farm.jobs(after, most),
+                    Listed::Live => self.farm.live_jobs(after, most),
+                });
             }
             Input::FarmNow(reply) => {
                 let _ = reply.send(self.farm.survey());

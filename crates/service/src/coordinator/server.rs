@@ -29,6 +29,7 @@ use super::copies::Copies;
 use super::credentials::{Gate, budget, identity};
 use super::desk::{Desk, Submission};
 use super::http::only_grpc;
+use super::hub::Listed;
 use super::listen::Admission;
 use super::metrics::measure_call;
 use super::payers::Payers;
@@ -327,15 +328,16 @@ impl JobsService for Services {
     ) -> Result<Response<v1::ListResponse>, Status> {
         identity(&request).require(Right::See)?;
         let budget = admit(&request).await;
-        let v1::ListRequest { page_size, after, archived } = request.into_inner();
+        let v1::ListRequest { page_size, after, live_only, archived } = request.into_inner();
         let most = match page_size {
             0 => MOST_LISTED,
             wanted => MOST_LISTED.min(usize::try_from(wanted).unwrap_or(usize::MAX)),
         };
         // One more than is told of shows whether there are more.
+        let listed = if live_only { Listed::Live } else { Listed::All };
         let mut jobs = match archived {
             true => archive::page(&self.hub, JobId(after.saturating_add(1)), most + 1).await?,
-            false => self.hub.jobs(JobId(after), most + 1).await?,
+            false => self.hub.jobs(listed, JobId(after), most + 1).await?,
         };
         let more = jobs.len() > most;
         jobs.truncate(most);

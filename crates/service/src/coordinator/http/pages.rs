@@ -3,13 +3,14 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
+use axum::body::{Body, Bytes};
 use axum::extract::{Path, Query, State};
-use axum::http::StatusCode;
-use axum::response::sse::{Event, Sse};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
 use farm::JobId;
+use futures_util::StreamExt as _;
 use page::{Order, Part, Reader, WorkersView};
 use serde::Deserialize;
 use tokio::sync::OwnedSemaphorePermit;
@@ -19,7 +20,7 @@ use tokio_stream::Stream;
 use super::Web;
 use super::fault::Fault;
 use super::guard::{Guard, Login};
-use super::show::{Show, Shown, View};
+use super::show::{Show, Shown, View, event};
 use crate::coordinator::budget::Budget;
 use crate::coordinator::{HubHandle, Identity, Right};
 
@@ -128,8 +129,8 @@ struct Viewer<V> {
     view: View,
     reader: Reader,
     caller: Caller,
-    /// Which parts it has, and what they say.
-    has: Vec<Part>,
+    /// The events that told it of each part last.
+    has: Vec<(&'static str, Bytes)>,
     /// When it is to hear of changes again.
     next: Instant,
     /// When it last heard anything.
@@ -155,19 +156,22 @@ async fn follow(web: &Web, view: View, caller: Caller) -> Result<Response, Fault
         _seat: seat,
         _counted: HubHandle::meters(&web.hub).viewer(),
     };
-    Ok(Sse::new(changes(viewer)).into_response())
+    let events = Body::from_stream(changes(viewer));
+    Ok(([(header::CONTENT_TYPE, "text/event-stream")], events).into_response())
 }
 
 /// What changes, until the coordinator stops or the caller may not see it any more.
-fn changes<V>(viewer: Viewer<V>) -> impl Stream<Item = Result<Event, Infallible>> {
-    futures_util::stream::unfold(viewer, async |mut viewer| {
-        let event = viewer.event().await?;
-        Some((Ok(event), viewer))
-    })
+fn changes<V>(viewer: Viewer<V>) -> impl Stream<Item = Result<Bytes, Infallible>> {
+    let news = futures_util::stream::unfold(viewer, async |mut viewer| {
+        let news = viewer.news().await?;
+        Some((futures_util::stream::iter(news.into_iter().map(Ok)), viewer))
+    });
+    news.flatten()
 }
 
 impl<V> Viewer<V> {
-    async fn event(&mut self) -> Option<Event> {
+    /// The next events: one for each part that has changed, or a comment.
+    async fn news(&mut self) -> Option<Vec<Bytes>> {
         loop {
             tokio::time::sleep_until(self.next).await;
             self.next = Instant::now() + INTERVAL;
@@ -178,33 +182,88 @@ impl<V> Viewer<V> {
             }
             let shown = self.show.page(self.view).await.ok()??;
             let own = own_parts(self.view, &shown, &self.reader);
-            let changed = self.changed(shown.page.parts_with(&own));
+            let changed = self.changed(&shown, &own);
             let now = Instant::now();
             if !changed.is_empty() {
                 self.heard = now;
-                return Some(Event::default().data(changed));
+                return Some(changed);
             }
             if now.duration_since(self.heard) >= SIGN_OF_LIFE {
                 self.heard = now;
-                return Some(Event::default().comment("nothing has changed"));
+                return Some(vec![Bytes::from_static(b": nothing has changed\n\n")]);
             }
         }
     }
 
-    /// The parts that the browser does not have, one after the other.
-    fn changed<'a>(&mut self, parts: impl Iterator<Item = &'a Part>) -> String {
-        let mut changed = String::new();
-        for part in parts {
-            let had = self.has.iter_mut().find(|had| had.id == part.id);
-            if had.as_ref().is_some_and(|had| had.html == part.html) {
-                continue;
+    /// The events of the parts that the browser does not have.
+    fn changed(&mut self, shown: &Shown, own: &[Part]) -> Vec<Bytes> {
+        let mut changed = Vec::new();
+        for (id, shared) in &shown.events {
+            let own = own.iter().find(|part| part.id == *id);
+            let event = own.map_or_else(|| shared.clone(), event);
+            match self.has.iter_mut().find(|(had, _)| had == id) {
+                Some((_, had)) if *had == event => continue,
+                Some((_, had)) => *had = event.clone(),
+                None => self.has.push((id, event.clone())),
             }
-            changed.push_str(&part.html);
-            match had {
-                Some(had) => had.html.clone_from(&part.html),
-                None => self.has.push(part.clone()),
-            }
+            changed.push(event);
         }
         changed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use farm::{Config, LoanKey};
+    use ledger::{CheckedLedger, Role};
+
+    use super::*;
+    use crate::coordinator::budget::Cost;
+    use crate::coordinator::credentials::Gate;
+    use crate::coordinator::payers::Payers;
+    use crate::coordinator::{Access, Credentials, Hub};
+
+    /// A browser that looks on at an empty farm.
+    async fn viewer() -> Viewer<()> {
+        let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin);
+        let ledger = ledger.expect("there is memory");
+        let (hub, handle) = Hub::new(Config::default(), LoanKey::new([0; 32]), ledger);
+        tokio::spawn(hub.run());
+        let gate = Gate {
+            credentials: Credentials::new(&Access::Open, Vec::new()),
+            payers: Payers::default(),
+        };
+        let identity = Identity { owner: "ann".into(), role: Role::Viewer, credential: None };
+        let caller = (Extension(identity), Extension(Login(None)), Extension(Budget::default()));
+        let show = Show::of(handle);
+        Viewer {
+            _seat: show.seat().expect("it is the first"),
+            show,
+            guard: Guard::new(gate),
+            view: View::Jobs,
+            reader: reader(&caller),
+            caller,
+            has: Vec::new(),
+            next: Instant::now(),
+            heard: Instant::now(),
+            _counted: (),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn every_look_is_paid_and_who_cannot_pay_waits() {
+        let mut viewer = viewer().await;
+        let Extension(budget) = viewer.caller.2.clone();
+        let begun = Instant::now();
+        viewer.news().await.expect("all parts come first");
+        assert_eq!(begun.elapsed(), Duration::ZERO, "a new budget suffices");
+
+        // Given an owner who has asked for ten audits at once, and owes for several seconds
+        (0..10).for_each(|_| budget.spend(Cost::Audit));
+        viewer.has.clear();
+        viewer.next = Instant::now();
+        let begun = Instant::now();
+        viewer.news().await.expect("all parts are sent again");
+        assert!(begun.elapsed() > Duration::from_secs(3), "{:?}", begun.elapsed());
     }
 }

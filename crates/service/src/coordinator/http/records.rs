@@ -151,3 +151,69 @@ fn entry(Incident { at_ms, what }: Incident) -> LogEntry {
     };
     LogEntry { unix_ms: at_ms, text }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NO_CELLS: PlanMap = PlanMap { cells: Vec::new() };
+
+    /// Asks for a job's record, and waits until it was read.
+    async fn ask(records: &Records, job: u64) {
+        records.of(JobId(job), &NO_CELLS);
+        let is_read = || {
+            let known = records.known.lock().expect("nobody panics while holding it");
+            known.get(&JobId(job)).is_none_or(|known| known.again.is_some())
+        };
+        while !is_read() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+
+    fn kept(records: &Records) -> Vec<u64> {
+        let known = records.known.lock().expect("nobody panics while holding it");
+        let mut kept: Vec<u64> = known.keys().map(|job| job.0).collect();
+        kept.sort_unstable();
+        kept
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_records_of_the_jobs_that_were_asked_for_last_are_kept_for_a_while() {
+        let records = Records::new(Some(Path::new("there is no such ledger")));
+        for job in 0..200 {
+            ask(&records, job).await;
+            // Somebody looks at job 0 all the time.
+            ask(&records, 0).await;
+        }
+        let latest: Vec<u64> = std::iter::once(0).chain(200 - 63..200).collect();
+        assert_eq!(kept(&records), latest);
+
+        tokio::time::sleep(KEPT + Duration::from_secs(1)).await;
+        ask(&records, 500).await;
+        assert_eq!(kept(&records), [500]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_takes_long_to_read_is_read_the_less_often() {
+        let records = Records::new(Some(Path::new("there is no such ledger")));
+        ask(&records, 1).await;
+        let until_again = |took| {
+            records.note(JobId(1), Ok(JobRecord::default()), took);
+            let known = records.known.lock().expect("nobody panics while holding it");
+            known[&JobId(1)].again.expect("it was read").duration_since(Instant::now())
+        };
+        assert_eq!(until_again(Duration::from_millis(1)), Duration::from_secs(5));
+        assert_eq!(until_again(Duration::from_secs(4)), Duration::from_secs(200));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_job_is_forgotten_while_it_is_read_and_no_more_are_begun() {
+        let records = Records::new(Some(Path::new("there is no such ledger")));
+        let reading = records.reading.lock().expect("nobody panics while holding it");
+        for job in 0..200 {
+            records.of(JobId(job), &NO_CELLS);
+        }
+        assert_eq!(kept(&records), (0..64).collect::<Vec<_>>());
+        drop(reading);
+    }
+}

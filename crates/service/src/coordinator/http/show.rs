@@ -5,9 +5,10 @@ use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::Bytes;
 use farm::{JobId, JobView};
 use ledger::unix_ms;
-use page::{JobSight, Page, Snapshot, WorkersView};
+use page::{JobSight, Page, Part, Snapshot, WorkersView};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
@@ -33,6 +34,27 @@ pub(super) enum View {
 pub(super) struct Shown {
     pub(super) page: Page,
     pub(super) job: Option<JobView>,
+    /// What tells a browser of each part, by the part's id: made once for all browsers.
+    pub(super) events: Vec<(&'static str, Bytes)>,
+}
+
+impl Shown {
+    fn new(page: Page, job: Option<JobView>) -> Shown {
+        let events = page.parts_with(&[]).map(|part| (part.id, event(part))).collect();
+        Shown { page, job, events }
+    }
+}
+
+/// A server-sent event of the HTML standard that has a part as its data.
+pub(super) fn event(part: &Part) -> Bytes {
+    let mut event = String::with_capacity(part.html.len() + 16);
+    for line in part.html.split(['\n', '\r']) {
+        event.push_str("data: ");
+        event.push_str(line);
+        event.push('\n');
+    }
+    event.push('\n');
+    event.into()
 }
 
 /// The farm as readers see it.
@@ -86,14 +108,14 @@ impl Show {
 
     async fn render(&self, view: View, snapshot: &Snapshot) -> Result<Option<Arc<Shown>>, HubGone> {
         let shown = match view {
-            View::Jobs => Shown { page: page::jobs(snapshot), job: None },
-            View::Workers(view) => Shown { page: page::workers(snapshot, view), job: None },
+            View::Jobs => Shown::new(page::jobs(snapshot), None),
+            View::Workers(view) => Shown::new(page::workers(snapshot, view), None),
             View::Job(id) => {
                 let Some((view, map)) = self.0.hub.sight(id).await? else { return Ok(None) };
                 let record = self.0.records.of(id, &map);
                 let history = self.0.past.of(id, snapshot.unix_ms);
                 let sight = JobSight { view, map, record, history };
-                Shown { page: page::job(&sight, snapshot), job: Some(sight.view) }
+                Shown::new(page::job(&sight, snapshot), Some(sight.view))
             }
         };
         Ok(Some(Arc::new(shown)))

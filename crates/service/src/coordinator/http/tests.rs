@@ -419,7 +419,7 @@ async fn who_looks_on_hears_what_changes_until_the_credential_ends() {
     let job = submitted(&farm, "").await;
     let mut looking =
         Looking::on(&farm, &format!("{job}/live"), &bearing(&secret(Role::Viewer))).await;
-    let first = looking.hear("</div>\n\n").await.expect("all parts come first");
+    let first = looking.hear("id=\"log\"").await.expect("all parts come first");
     assert!(first.contains("text/event-stream") && first.contains("id=\"map\""), "{first}");
 
     farm.post(&format!("{job}/pause"), &bearing(&secret(Role::Admin)), "").await;

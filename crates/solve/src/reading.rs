@@ -1,0 +1,161 @@
+//! Queens read from text, in any of the notations of [`Notation`](crate::Notation) but JSON.
+
+use board::squares::{Square, SquaresError, parse_board};
+use thiserror::Error;
+
+/// Why a text does not describe queens.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NotationError {
+    /// A word is not a square, or a square is off the board.
+    #[error(transparent)]
+    Squares(#[from] SquaresError),
+    /// A word of a permutation is not a column.
+    #[error("{found} is no column: a permutation of {n} numbers has columns from 1 to {n}")]
+    Column {
+        /// The word.
+        found: String,
+        /// The number of words.
+        n: usize,
+    },
+    /// A rank of a FEN does not describe a row of the board.
+    #[error(
+        "`{rank}` is no rank of a board of {n} ranks: give runs of empty squares and Q, {n} in all"
+    )]
+    Rank {
+        /// The text of the rank.
+        rank: String,
+        /// The number of ranks.
+        n: usize,
+    },
+}
+
+/// Reads queens in any notation but JSON. Numbers are a permutation, a text with `/` is a FEN, and everything
+/// else is a drawn board or a list of squares. Returns the queens and, if the text tells it, the size of the
+/// board. It does not check whether the queens attack each other.
+///
+/// # Errors
+///
+/// [`NotationError`] for the first word that does not describe queens.
+pub fn read_queens(text: &str) -> Result<(Option<u32>, Vec<Square>), NotationError> {
+    let plain = || text.lines().map(|line| line.split('#').next().unwrap_or_default());
+    let words: Vec<&str> = plain()
+        .flat_map(|line| line.split([',', ' ', '\t']))
+        .filter(|word| !word.is_empty())
+        .collect();
+    match words.as_slice() {
+        // The other fields of a position, such as whose turn it is, are ignored.
+        [fen, ..] if fen.contains('/') => read_fen(fen),
+        [first, ..] if first.starts_with(|c: char| c.is_ascii_digit()) => read_permutation(&words),
+        _ => Ok(parse_board(text)?),
+    }
+}
+
+/// Reads a permutation as the rank of the queen on each file from a on, counted from 1. Returns the size of the
+/// board and the queens, like [`read_queens`].
+///
+/// # Errors
+///
+/// [`NotationError`] for the first word that is no such rank.
+pub fn read_ranks(text: &str) -> Result<(Option<u32>, Vec<Square>), NotationError> {
+    let words: Vec<&str> =
+        text.split([',', ' ', '\t', '\n']).filter(|word| !word.is_empty()).collect();
+    let (n, squares) = read_permutation(&words)?;
+    let swap = |Square { column, row }| Square { column: row, row: column };
+    Ok((n, squares.into_iter().map(swap).collect()))
+}
+
+fn read_permutation(words: &[&str]) -> Result<(Option<u32>, Vec<Square>), NotationError> {
+    let n = words.len();
+    let square = |(row, word): (usize, &&str)| {
+        let column = word.parse().ok().filter(|column| (1..=n).contains(column));
+        let column = column.ok_or_else(|| NotationError::Column { found: (*word).into(), n })?;
+        Ok(Square { column: column as u32 - 1, row: row as u32 })
+    };
+    let squares: Result<_, NotationError> = words.iter().enumerate().map(square).collect();
+    Ok((Some(n as u32), squares?))
+}
+
+fn read_fen(fen: &str) -> Result<(Option<u32>, Vec<Square>), NotationError> {
+    let ranks: Vec<&str> = fen.split('/').collect();
+    let n = ranks.len();
+    let mut squares = Vec::new();
+    for (row, rank) in ranks.iter().rev().enumerate() {
+        let columns =
+            read_rank(rank, n).ok_or_else(|| NotationError::Rank { rank: (*rank).into(), n })?;
+        squares.extend(columns.into_iter().map(|column| Square { column, row: row as u32 }));
+    }
+    Ok((Some(n as u32), squares))
+}
+
+/// The columns of the queens of one rank; `None` if it does not have `n` squares.
+fn read_rank(rank: &str, n: usize) -> Option<Vec<u32>> {
+    let mut columns = Vec::new();
+    let mut at = 0_usize;
+    let mut rest = rank;
+    while !rest.is_empty() {
+        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        if end > 0 {
+            let (run, after) = rest.split_at(end);
+            at = at.checked_add(run.parse().ok()?)?;
+            rest = after;
+        } else {
+            rest = rest.strip_prefix(['Q', 'q'])?;
+            columns.push(at as u32);
+            at += 1;
+        }
+    }
+    (at == n).then_some(columns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Notation::{Board, Columns, Fen, Permutation, Squares};
+    use crate::Placement;
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        // 30 squares a rank: runs of two digits, files beyond z.
+        for columns in [vec![], vec![0], vec![1, 3, 0, 2], (0..30).rev().collect::<Vec<u32>>()] {
+            let placement = Placement::new(columns);
+            let mut wanted: Vec<Square> = placement.squares().collect();
+            wanted.sort_unstable();
+            let notations = [Squares, Permutation, Columns, Fen, Board];
+            for notation in notations {
+                let text = notation.of(&placement).to_string();
+                let (n, mut squares) = read_queens(&text).expect("it was written so");
+                squares.sort_unstable();
+                assert_eq!(squares, wanted, "{notation:?}: {text}");
+                assert!(n.is_none_or(|n| n == placement.n()), "{notation:?}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn ranks_are_read_file_by_file() {
+        let four = Placement::new(vec![2, 0, 3, 1]);
+        let (n, mut squares) = read_ranks("2, 4 1 3").expect("it is a permutation");
+        squares.sort_unstable_by_key(|square| square.row);
+        assert_eq!((n, squares), (Some(4), four.squares().collect()));
+        assert!(read_ranks("a2 b4 c1 d3").is_err());
+    }
+
+    #[test]
+    fn what_is_no_placement_is_refused_with_the_word() {
+        let refusals = [
+            ("1 2 4", "4 is no column"),
+            ("0 1", "0 is no column"),
+            ("1 b2", "b2 is no column"),
+            ("2Q/3/11Q", "`11Q` is no rank of a board of 3 ranks"),
+            ("2Q/3/K2", "`K2` is no rank"),
+            ("1Q/99999999999999999999999", "is no rank"),
+            ("a1 z", "`z` is no square"),
+        ];
+        for (text, words) in refusals {
+            let error = read_queens(text).expect_err("it is none").to_string();
+            assert!(error.contains(words), "{text}: {error}");
+        }
+        let (n, squares) = read_queens("2 2 # on one file").expect("queens may attack");
+        assert_eq!((n, squares.len()), (Some(2), 2));
+    }
+}
