@@ -1,8 +1,8 @@
 //! What the farm asks of its ledger, and what the ledger answers.
 
 use crate::{
-    AuditPolicy, Author, Claim, IntervalSet, JobId, JobState, KernelName, Maker, Origin, Party,
-    Plan, Range, Report, Slice, Suspect, Unaudited,
+    AuditPolicy, Author, Claim, Counted, IntervalSet, JobId, JobState, KernelName, Maker, Origin,
+    Party, Plan, Range, Report, RestoredJob, Slice, Suspect, Unaudited,
 };
 
 /// Something for the ledger to do. What it changes is durable before it is answered, and commands take
@@ -125,6 +125,27 @@ pub enum LedgerCommand {
         /// Why, for people.
         reason: String,
     },
+    /// A job that is over goes into the archive: whoever goes on from the ledger does not have it in memory. Its name
+    /// is free again.
+    Archive {
+        /// The job.
+        job: JobId,
+        /// What was counted of it.
+        counted: Counted,
+    },
+    /// A job comes back from the archive, without a name.
+    Unarchive {
+        /// The job.
+        job: JobId,
+    },
+    /// A job that is over is removed, some rows at a time: it is to be asked for until nothing is left. Between two
+    /// of these times the job is cancelled.
+    Remove {
+        /// The job, which has proven nobody wrong.
+        job: JobId,
+        /// The most rows to remove.
+        most: usize,
+    },
     /// A look-up: what do the rows of a range say together?
     Compare {
         /// The job.
@@ -157,9 +178,12 @@ impl LedgerCommand {
             | LedgerCommand::Dispute { .. }
             | LedgerCommand::Settle { .. }
             | LedgerCommand::Distrust { .. }
-            | LedgerCommand::Trust { .. } => true,
+            | LedgerCommand::Trust { .. }
+            | LedgerCommand::Remove { .. } => true,
             LedgerCommand::Accept { .. }
             | LedgerCommand::Confirm { .. }
+            | LedgerCommand::Archive { .. }
+            | LedgerCommand::Unarchive { .. }
             | LedgerCommand::Compare { .. }
             | LedgerCommand::FindAudits { .. } => false,
         }
@@ -191,14 +215,43 @@ pub enum LedgerAnswer {
     },
     /// A [`LedgerCommand::Settle`] or [`LedgerCommand::Distrust`] is durable.
     Settled {
-        /// What it took back of which jobs; that of the report is among them in any case.
+        /// What it took back of which jobs that were not in the archive; that of the report is among them in any
+        /// case.
         withdrawn: Vec<Withdrawn>,
+        /// Jobs that lost something while they were in the archive. They are not in it any more.
+        unarchived: Vec<RestoredJob>,
     },
+    /// A [`LedgerCommand::Unarchive`] is durable: the job; `None` if it was not in the archive.
+    Unarchived(Option<Box<RestoredJob>>),
+    /// A [`LedgerCommand::Remove`] is durable.
+    Removed(Removal),
     /// What a [`LedgerCommand::Compare`] found.
     Compared(Found),
     /// What a [`LedgerCommand::FindAudits`] found: the first ranges that wait, as many as were asked for
     /// or all.
     AuditsFound(Vec<Unaudited>),
+}
+
+impl LedgerAnswer {
+    /// The jobs that come back from the archive with this answer.
+    pub fn unarchived(&mut self) -> &mut [RestoredJob] {
+        match self {
+            LedgerAnswer::Unarchived(Some(job)) => std::slice::from_mut(job),
+            LedgerAnswer::Settled { unarchived, .. } => unarchived,
+            _ => &mut [],
+        }
+    }
+}
+
+/// How far the removal of a job has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removal {
+    /// There is no such job that is over.
+    Missing,
+    /// Some of its rows are left.
+    Begun,
+    /// Nothing of it is left.
+    Gone,
 }
 
 /// What the ledger holds for a range that was reported again.

@@ -64,14 +64,14 @@ pub use board::{Method, Problem};
 
 pub use agent::{Agent, AgentConfig, Part};
 pub use audit::{AuditPolicy, Commitment, Unaudited};
-pub use command::{Found, LedgerAnswer, LedgerCommand, Withdrawn};
+pub use command::{Found, LedgerAnswer, LedgerCommand, Removal, Withdrawn};
 pub use costs::Spent;
 pub use effect::{Dismissal, Effect, Loan, Recount, Refusal, Verdict};
 pub use event::{Event, Hello, Holding, Report, Vote};
 pub use history::{History, LedgerId, Mark, Opening, Standing};
 pub use ids::{JobId, LeaseId, Millis, RequestId, SessionId, Ticket};
 pub use interval_set::IntervalSet;
-pub use job_view::{AuditView, Held, JobState, JobView, Origin, Times};
+pub use job_view::{AuditView, Counted, Held, JobState, JobView, Origin, Times};
 pub use kernel_name::KernelName;
 pub use known::{Fact, Known};
 pub use lost::LostWorkers;

@@ -295,6 +295,12 @@ pub enum Contradiction {
         /// Ranges that wait for a second count, and open claims.
         open: u64,
     },
+    /// A job is to be archived that is not over, or is archived already.
+    #[error("job {0} was about to be archived, and it is not over or archived already")]
+    NotArchivable(JobId),
+    /// A job is to be removed that proved somebody wrong.
+    #[error("job {0} was about to be removed, which proved somebody wrong")]
+    Proof(JobId),
     /// Two rows of a job overlap.
     #[error("job {0} has overlapping ranges at ordinal {1}")]
     Overlap(JobId, u64),

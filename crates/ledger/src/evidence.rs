@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use farm::rules::Jobs;
 use farm::{CountedRange, Distrusted, EvidenceRecord, JobId, Restored, RestoredJob, TrustChange};
 use rusqlite::{Connection, OpenFlags, Row};
 
@@ -25,13 +26,13 @@ impl Evidence {
         let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         // One transaction: whatever is written meanwhile is not seen.
         db.execute_batch("BEGIN")?;
-        let ledger = CheckedLedger::check(db, Some(Place::of(path)?), None)?;
+        let ledger = CheckedLedger::check(db, Some(Place::of(path)?), None, Jobs::All)?;
         Ok(Evidence::new(ledger))
     }
 
     /// The ledger in `path`, held by this process alone.
     pub fn held(path: &Path) -> Result<Evidence, LedgerFault> {
-        Ok(Evidence::new(CheckedLedger::open(path)?))
+        Ok(Evidence::new(CheckedLedger::open_with(path, Jobs::All)?))
     }
 
     fn new(ledger: CheckedLedger) -> Evidence {
@@ -65,7 +66,7 @@ impl Evidence {
         self.ledger.close()
     }
 
-    /// All jobs.
+    /// All jobs, those of the archive too.
     pub fn jobs(&self) -> &[RestoredJob] {
         &self.jobs
     }

@@ -10,7 +10,7 @@ use super::{LedgerFault, history};
 /// "QNSL". SQLite keeps it at the place where the command `file` looks for it.
 pub(super) const APPLICATION_ID: i32 = 0x514e_534c;
 /// The version that this program writes.
-pub(super) const FORMAT: i32 = 8;
+pub(super) const FORMAT: i32 = 9;
 /// The oldest version that this program reads.
 const OLDEST: i32 = 5;
 
@@ -70,6 +70,37 @@ const STEPS: [Step; (FORMAT - OLDEST) as usize] = [
             ALTER TABLE openings ADD COLUMN nonce INTEGER NOT NULL DEFAULT 0;
             ALTER TABLE openings ADD COLUMN decisions INTEGER NOT NULL DEFAULT 0;
             ALTER TABLE openings ADD COLUMN gives_up INTEGER NOT NULL DEFAULT 0;",
+    },
+    // Version 9 has an archive of jobs, and a list of those that were removed.
+    Step {
+        show: "
+            CREATE TEMP TABLE archive (job INTEGER PRIMARY KEY, returned_at INTEGER);
+            CREATE TEMP TABLE removed (job INTEGER PRIMARY KEY);
+        ",
+        change: "
+            DROP TABLE temp.archive;
+            DROP TABLE temp.removed;
+            CREATE TABLE archive (
+                job           INTEGER PRIMARY KEY REFERENCES jobs (id),
+                key           TEXT,
+                tasks_done    INTEGER NOT NULL,
+                counted       TEXT NOT NULL,
+                audits_wanted INTEGER NOT NULL,
+                audits_agreed INTEGER NOT NULL,
+                archived_at   INTEGER NOT NULL,
+                returned_at   INTEGER
+            ) STRICT;
+            CREATE TABLE removed (
+                job        INTEGER PRIMARY KEY,
+                owner      TEXT NOT NULL,
+                problem    TEXT NOT NULL,
+                n          INTEGER NOT NULL,
+                method     TEXT NOT NULL,
+                parameter  INTEGER,
+                state      TEXT NOT NULL,
+                total      TEXT,
+                removed_at INTEGER NOT NULL
+            ) STRICT;",
     },
 ];
 

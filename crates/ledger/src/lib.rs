@@ -10,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+mod archive;
 mod backup;
 mod credentials;
 mod entry;

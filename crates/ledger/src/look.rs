@@ -16,7 +16,7 @@ use super::entry::signed;
 /// A ledger that is looked at.
 #[derive(Debug)]
 pub struct Look {
-    db: Connection,
+    pub(super) db: Connection,
 }
 
 /// An accepted range, as far as people want to see it.

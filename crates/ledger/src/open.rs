@@ -8,6 +8,7 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use farm::rules::Jobs;
 use farm::{History, Restored, RestoredJob};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
@@ -58,20 +59,24 @@ pub struct LedgerLock {
 impl CheckedLedger {
     /// Makes a ledger in memory, which is lost when the process ends.
     pub fn in_memory() -> Result<CheckedLedger, LedgerFault> {
-        CheckedLedger::check(Connection::open_in_memory()?, None, None)
+        CheckedLedger::check(Connection::open_in_memory()?, None, None, Jobs::Live)
     }
 
-    /// Opens the ledger in the file `path`, or a new one if there is no such file.
+    /// Opens the ledger in the file `path`, or a new one if there is no such file. Jobs of its archive are not read.
     ///
     /// # Errors
     ///
     /// [`LedgerFault`], if the file cannot be opened, is held by another process, or is not a sound ledger.
     pub fn open(path: &Path) -> Result<CheckedLedger, LedgerFault> {
+        CheckedLedger::open_with(path, Jobs::Live)
+    }
+
+    pub(crate) fn open_with(path: &Path, which: Jobs) -> Result<CheckedLedger, LedgerFault> {
         let lock = LedgerLock::of(path)?;
         Place::check(path)?;
         Place::make(path)?;
         let db = Connection::open(path)?;
-        CheckedLedger::check(db, Some(Place::of(path)?), Some(lock))
+        CheckedLedger::check(db, Some(Place::of(path)?), Some(lock), which)
     }
 
     /// Opens the ledger in `path` and retries while it is held. This is for tests that close a ledger and
@@ -84,7 +89,7 @@ impl CheckedLedger {
         opened.unwrap_or(Err(LedgerFault::Held))
     }
 
-    /// The jobs of the ledger.
+    /// The jobs of the ledger that are not in its archive.
     pub fn jobs(&self) -> &[RestoredJob] {
         &self.ledger.restored.jobs
     }
@@ -99,6 +104,7 @@ impl CheckedLedger {
         db: Connection,
         place: Option<Place>,
         lock: Option<LedgerLock>,
+        which: Jobs,
     ) -> Result<CheckedLedger, LedgerFault> {
         assert!(rusqlite::version_number() >= MIN_SQLITE, "SQLite {}", rusqlite::version());
         // Without this, SQLite would write to a file that we refuse when it is closed, and a ledger that is dropped
@@ -118,7 +124,7 @@ impl CheckedLedger {
         if is_new {
             ledger.check_new()?;
         } else {
-            ledger.restored = ledger.check_and_read()?;
+            ledger.restored = ledger.check_and_read(which)?;
         }
         Ok(CheckedLedger { ledger, is_new, gives_up: false })
     }
@@ -258,7 +264,7 @@ impl Ledger {
     }
 
     /// Reads the content. Refuses files that are not ledgers, and ledgers that are not sound.
-    fn check_and_read(&self) -> Result<Restored, LedgerFault> {
+    fn check_and_read(&self, which: Jobs) -> Result<Restored, LedgerFault> {
         let content = |text: String| Err(LedgerFault::Content(text));
         format::check_application(&self.db)?;
         format::show(&self.db)?;
@@ -274,7 +280,7 @@ impl Ledger {
         if !(0..MAX_EPOCH - 1).contains(&epoch) {
             return content(format!("it cannot have been opened {epoch} times"));
         }
-        self.read_back()
+        self.read_back(which)
     }
 }
 

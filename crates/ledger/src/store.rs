@@ -1,21 +1,22 @@
 //! Rows in SQLite, as the farm's rules want to see and change them.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use farm::rules::{Select, Store, StoredJob};
+use farm::rules::{Jobs, Select, Store, StoredJob};
 use farm::{
-    Across, AuditPolicy, Check, CountedRange, DisputeState, Distrusted, JobId, JobState, Maker,
-    OpenDispute, Origin, Party, Plan, Range, Row, Slice, TrustChange,
+    Across, AuditPolicy, Check, Counted, CountedRange, DisputeState, Distrusted, JobId, JobState,
+    Maker, OpenDispute, Origin, Party, Plan, Range, Row, Slice, TrustChange,
 };
 use rusqlite::{Connection, Params, ToSql};
 
-use super::LedgerFault;
 use super::entry::{
     COLUMNS, STORED, WIDTH, check_number, read_check, read_row, signed, state_number, unsigned,
     values,
 };
 use super::open::unix_ms;
 use super::restore::{JOB, read_job};
+use super::{LedgerFault, archive};
 
 /// A ledger's tables. Whoever changes them does so within a transaction.
 pub(super) struct SqlStore<'a>(pub(super) &'a Connection);
@@ -127,8 +128,16 @@ fn key(job: JobId, range: Range) -> (i64, i64, i64) {
 impl Store for SqlStore<'_> {
     type Fault = LedgerFault;
 
-    fn jobs(&mut self) -> Result<Vec<StoredJob>, LedgerFault> {
-        self.all(&format!("SELECT {JOB} FROM jobs ORDER BY id"), [], read_job)
+    fn jobs(&mut self, which: Jobs) -> Result<Vec<StoredJob>, LedgerFault> {
+        let condition = match which {
+            Jobs::All => "",
+            Jobs::Live => "WHERE id NOT IN (SELECT job FROM archive WHERE returned_at IS NULL)",
+        };
+        self.all(&format!("SELECT {JOB} FROM jobs {condition} ORDER BY id"), [], read_job)
+    }
+
+    fn last_job(&mut self) -> Result<u64, LedgerFault> {
+        archive::last_job(self.0)
     }
 
     fn job(&mut self, id: JobId) -> Result<Option<StoredJob>, LedgerFault> {
@@ -198,6 +207,18 @@ impl Store for SqlStore<'_> {
             (JobState::Held.name(), reason, signed(job.0)),
         )?;
         Ok(())
+    }
+
+    fn archive(&mut self, job: JobId, counted: &Counted) -> Result<(), LedgerFault> {
+        archive::put(self.0, job, counted)
+    }
+
+    fn unarchive(&mut self, job: JobId) -> Result<(), LedgerFault> {
+        archive::take_out(self.0, job)
+    }
+
+    fn remove_some(&mut self, job: JobId, most: usize) -> Result<bool, LedgerFault> {
+        archive::remove_some(self.0, job, most)
     }
 
     fn add_policy(&mut self, job: JobId, policy: AuditPolicy) -> Result<(), LedgerFault> {
@@ -409,6 +430,11 @@ impl Store for SqlStore<'_> {
 
     fn distrusted(&mut self) -> Result<Distrusted, LedgerFault> {
         Ok(Distrusted::after(&self.trust_changes()?))
+    }
+
+    fn proofs(&mut self) -> Result<BTreeSet<JobId>, LedgerFault> {
+        let proofs = self.trust_changes()?.into_iter().filter_map(|change| change.proof);
+        Ok(proofs.map(|(job, _)| job).collect())
     }
 }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use farm::rules::Jobs;
 use farm::{
     Across, AuditPolicy, Author, Config, Distrusted, Effect, Event, Farm, Fingerprint, Found,
     Hello, JobId, JobState, KernelName, Known, LeaseId, LedgerAnswer, LedgerCommand, Loan, LoanKey,
@@ -373,7 +374,7 @@ fn a_flipped_bit_never_becomes_another_count() {
     for start in 0..40 {
         ledger.apply(&[range(start, start + 1, 1000 * start)]).expect("it is written");
     }
-    let known = what_counts(ledger.read_back().expect("it can be read").jobs);
+    let known = what_counts(ledger.read_back(Jobs::Live).expect("it can be read").jobs);
     drop(ledger);
     let sound = fs::read(&path).expect("it can be read");
     let used = (0..sound.len()).filter(|&at| sound[at] != 0);
@@ -522,7 +523,7 @@ impl Pair {
     }
 
     fn assert_restart_changes_nothing(&self) {
-        let restored = self.ledger.read_back().expect("it can be read");
+        let restored = self.ledger.read_back(Jobs::Live).expect("it can be read");
         let restored = Restored { epoch: 2, ..restored };
         let restarted = Farm::restore(config(), key(), Millis(0), restored);
         let essence = |farm: &Farm| {
@@ -563,7 +564,7 @@ pub(crate) fn ledger_in(path: &Path) -> Ledger {
 }
 
 pub(crate) fn read(ledger: &Ledger) -> [RestoredJob; 1] {
-    let jobs = ledger.read_back().expect("it can be read").jobs;
+    let jobs = ledger.read_back(Jobs::Live).expect("it can be read").jobs;
     jobs.try_into().expect("it has one job")
 }
 

@@ -7,6 +7,8 @@ mod support;
 mod access;
 #[path = "cli/allowance.rs"]
 mod allowance;
+#[path = "cli/archive.rs"]
+mod archive;
 #[path = "cli/attackers.rs"]
 mod attackers;
 #[path = "cli/backups.rs"]

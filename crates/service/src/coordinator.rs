@@ -11,6 +11,7 @@
 
 mod admin;
 mod allowance;
+mod archive;
 mod bucket;
 mod budget;
 mod bundles;
@@ -35,8 +36,9 @@ mod session;
 mod times;
 
 pub use allowance::Allowance;
+pub use archive::archive_old_jobs;
 pub use credentials::{Access, Credentials};
-pub use hub::{ClientRequest, Hub, HubHandle};
+pub use hub::{ClientRequest, Hub, HubHandle, Leave};
 pub use identity::{Identity, LOCAL_OWNER, Right};
 pub use listen::{Accept, Connection, Limits, Listener, accept_within};
 pub use own_secrets::{loan_key, monitor_token, worker_token};

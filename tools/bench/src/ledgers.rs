@@ -8,7 +8,7 @@ use bytesize::ByteSize;
 use clap::Args;
 use executor::thread_memory;
 use farm::{
-    Across, AuditPolicy, Author, Config, Event, Farm, JobId, KernelName, Known, LeaseId,
+    Across, AuditPolicy, Author, Config, Counted, Event, Farm, JobId, KernelName, Known, LeaseId,
     LedgerCommand, LoanKey, LoanKind, LoanProof, Maker, Method, Millis, Origin, Plan, Problem,
     Range, Report, Slice, Tally,
 };
@@ -38,7 +38,7 @@ const WORKERS: u64 = 10_000;
 /// Writes a ledger of reports and one of jobs, and opens each of them.
 pub(crate) fn run(args: &LedgerBenchArgs) -> Result<()> {
     print(
-        "ledger of                  bytes    a row   checked and begun   the farm   read again by a scrub",
+        "ledger of                   bytes    a row   checked and begun   the farm   read again by a scrub",
     )?;
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("ranges.db");
@@ -46,7 +46,9 @@ pub(crate) fn run(args: &LedgerBenchArgs) -> Result<()> {
     tell(&format!("{} ranges", args.ranges), args.ranges, &path, args.turns)?;
     let path = folder.path().join("jobs.db");
     write(&path, |ledger| write_jobs(ledger, args.jobs))?;
-    tell(&format!("{} jobs, done", args.jobs), args.jobs, &path, args.turns)
+    tell(&format!("{} jobs, done", args.jobs), args.jobs, &path, args.turns)?;
+    write(&path, |ledger| archive_jobs(ledger, args.jobs))?;
+    tell(&format!("{} jobs, archived", args.jobs), args.jobs, &path, args.turns)
 }
 
 fn write(path: &Path, fill: impl FnOnce(&Ledger) -> Result<()>) -> Result<()> {
@@ -84,6 +86,16 @@ fn write_jobs(ledger: &Ledger, jobs: u64) -> Result<()> {
             ledger.apply(&commands)?;
             commands.clear();
         }
+    }
+    Ok(())
+}
+
+fn archive_jobs(ledger: &Ledger, jobs: u64) -> Result<()> {
+    let counted = Counted { tasks: 1, total: count_of(0).into(), ..Counted::default() };
+    let archive = |job| LedgerCommand::Archive { job: JobId(job), counted };
+    let commands: Vec<_> = (1..=jobs).map(archive).collect();
+    for batch in commands.chunks(BATCH) {
+        ledger.apply(batch)?;
     }
     Ok(())
 }
@@ -151,6 +163,6 @@ fn tell(what: &str, rows: u64, path: &Path, turns: u32) -> Result<()> {
     let each = bytes.checked_div(rows).context("there are no rows")?;
     let bytes = ByteSize(bytes).display().iec().to_string();
     print(format_args!(
-        "{what:<22} {bytes:>9} {each:>8} {opened:>19} {restored:>10} {scrubbed:>23}"
+        "{what:<23} {bytes:>9} {each:>8} {opened:>19} {restored:>10} {scrubbed:>23}"
     ))
 }

@@ -3,11 +3,11 @@
 //! The rules themselves are the farm's; what differs from store to store is how rows are found, changed and
 //! kept. Therefore every history reads back what it has written.
 
-use farm::rules::{self, MemoryStore};
+use farm::rules::{self, Jobs, MemoryStore};
 use farm::{
-    Across, AuditPolicy, Author, Found, IntervalSet, JobId, JobState, KernelName, LeaseId,
+    Across, AuditPolicy, Author, Counted, Found, IntervalSet, JobId, JobState, KernelName, LeaseId,
     LedgerAnswer, LedgerCommand, LoanKind, LoanProof, Maker, Method, Origin, Plan, Problem, Range,
-    Report, Restored, RestoredJob, Slice, Tally, Withdrawn,
+    Removal, Report, Restored, RestoredJob, Slice, Tally, Withdrawn,
 };
 
 /// A store behind the farm's rules.
@@ -33,7 +33,7 @@ impl Subject for MemoryStore {
     }
 
     fn restored(&mut self) -> Restored {
-        rules::restore(self).expect("its rows fit together")
+        rules::restore(self, Jobs::Live).expect("its rows fit together")
     }
 }
 
@@ -60,6 +60,9 @@ pub fn check<S: Subject>(new: impl Fn() -> S) {
     what_one_owner_confirmed_waits_again_when_owners_are_asked_for(&mut new());
     a_held_job_keeps_its_reason_until_it_is_audited(&mut new());
     a_settlement_keeps_what_others_confirmed_and_takes_the_rest_back(&mut new());
+    an_archived_job_is_read_only_when_it_comes_back(&mut new());
+    an_archived_job_comes_back_when_it_loses_counts(&mut new());
+    a_removed_job_leaves_nothing_but_its_number(&mut new());
 }
 
 fn what_is_written_is_read_back(store: &mut impl Subject) {
@@ -230,11 +233,108 @@ fn a_settlement_keeps_what_others_confirmed_and_takes_the_rest_back(store: &mut 
         Withdrawn { job, ranges, total, audits_wanted, audits_agreed }
     };
     let withdrawn = vec![lost(JOB, &[(10, 20)], 2, 1, 2), lost(OTHER, &[(0, 100)], 4, 0, 0)];
-    assert_eq!(answers, [LedgerAnswer::Settled { withdrawn }]);
+    assert_eq!(answers, [LedgerAnswer::Settled { withdrawn, unarchived: Vec::new() }]);
     let (first, other) = (restored(store, JOB), restored(store, OTHER));
     assert_eq!((first.total, first.accepted), (8, set(&[(0, 10), (20, 40)])));
     assert_eq!((other.state, other.total), (JobState::Running, 0));
     assert!(store.restored().distrusted.includes(&maker("liar")));
+}
+
+/// A job of one row that is done.
+fn done(id: JobId, worker: &str) -> [LedgerCommand; 3] {
+    let finish = LedgerCommand::Finish { job: id, tasks: 100, total: 7 };
+    [job(id), accept(id, worker, 0, 100, 7), finish]
+}
+
+fn archive(job: JobId) -> LedgerCommand {
+    LedgerCommand::Archive { job, counted: Counted { tasks: 100, total: 7, ..Counted::default() } }
+}
+
+fn an_archived_job_is_read_only_when_it_comes_back(store: &mut impl Subject) {
+    let unarchive = || LedgerCommand::Unarchive { job: JOB };
+    write(store, &done(JOB, "a"));
+    let before = restored(store, JOB);
+
+    write(store, &[archive(JOB)]);
+    store.apply(&[archive(JOB)]).expect_err("it is archived already");
+    let Restored { jobs, last_job, .. } = store.restored();
+    assert_eq!((jobs, last_job), (vec![], JOB.0));
+    // Its name is free again.
+    write(
+        store,
+        &[LedgerCommand::CreateJob {
+            job: OTHER,
+            origin: before.origin.clone(),
+            plan: plan(),
+            slice: Slice::ALL,
+            priority: 0,
+            audit: None,
+        }],
+    );
+    store.apply(&[archive(OTHER)]).expect_err("it runs");
+
+    let answers = store.apply(&[unarchive(), unarchive()]).expect("it is there");
+    let nameless = Origin { key: None, ..before.origin.clone() };
+    let after = RestoredJob { origin: nameless, ..before };
+    let expected = LedgerAnswer::Unarchived(Some(Box::new(after.clone())));
+    assert_eq!(answers, [expected, LedgerAnswer::Unarchived(None)]);
+    assert_eq!(restored(store, JOB), after);
+    write(store, &[archive(JOB)]);
+    assert_eq!(store.restored().jobs.len(), 1);
+}
+
+fn an_archived_job_comes_back_when_it_loses_counts(store: &mut impl Subject) {
+    write(store, &done(JOB, "honest"));
+    write(store, &done(OTHER, "liar"));
+    write(store, &[archive(JOB), archive(OTHER)]);
+
+    let party = maker("liar").party(Across::Machines);
+    let distrust = LedgerCommand::Distrust { party, reason: "it lies".into() };
+    let answers = store.apply(&[distrust]).expect("there is a reason");
+
+    let [LedgerAnswer::Settled { withdrawn, unarchived }] = &answers[..] else {
+        panic!("{answers:?}")
+    };
+    assert_eq!((withdrawn.len(), unarchived.len()), (0, 1));
+    let RestoredJob { id, state, total, accepted, .. } = &unarchived[0];
+    assert_eq!((*id, *state, *total), (OTHER, JobState::Running, 0));
+    assert!(accepted.is_empty());
+    assert_eq!(store.restored().jobs, *unarchived);
+}
+
+fn remove(store: &mut impl Subject, job: JobId, most: usize) -> Removal {
+    match store.apply(&[LedgerCommand::Remove { job, most }]).as_deref() {
+        Ok([LedgerAnswer::Removed(removal)]) => *removal,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn a_removed_job_leaves_nothing_but_its_number(store: &mut impl Subject) {
+    write(store, &[job(JOB)]);
+    write(store, &done(OTHER, "a"));
+    write(store, &[LedgerCommand::RequestAudit { job: OTHER, policy: ALL }]);
+    write(store, &[confirm(OTHER, "b", "search", (0, 100), 7)]);
+    write(store, &[LedgerCommand::Finish { job: OTHER, tasks: 100, total: 7 }, archive(OTHER)]);
+    assert_eq!(remove(store, JOB, 10), Removal::Missing, "it runs");
+    assert_eq!(remove(store, JobId(9), 10), Removal::Missing);
+
+    // Its row, its second count and its policy are two too many at first.
+    assert_eq!(remove(store, OTHER, 1), Removal::Begun);
+    let left = restored(store, OTHER);
+    assert_eq!((left.state, left.total, left.origin.key), (JobState::Cancelled, 0, None));
+    assert_eq!(remove(store, OTHER, 3), Removal::Gone);
+    assert_eq!(remove(store, OTHER, 3), Removal::Missing);
+    let Restored { jobs, last_job, .. } = store.restored();
+    assert_eq!((jobs.len(), last_job), (1, OTHER.0));
+
+    // A job that proved somebody wrong stays.
+    write(store, &[accept(JOB, "liar", 0, 100, 1), dispute(JOB, "b", 0, 100, 2)]);
+    let wrong = vec![maker("liar").party(Across::Machines)];
+    let (report, author) = (report(JOB, "avx2", (0, 100), 2), author("c"));
+    write(store, &[LedgerCommand::Settle { report, author, wrong }]);
+    write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 2 }]);
+    assert_eq!(store.restored().proofs.into_iter().collect::<Vec<_>>(), [JOB]);
+    store.apply(&[LedgerCommand::Remove { job: JOB, most: 100 }]).expect_err("it is a proof");
 }
 
 fn write(store: &mut impl Subject, commands: &[LedgerCommand]) {

@@ -7,6 +7,7 @@
 //! - done means every ordinal accepted, nothing disputed and no audit waited for, checked again by the
 //!   ledger; no settlement under way that could take rows back; and a total that contradicts nothing known.
 
+mod archive;
 mod audits;
 mod clients;
 mod holds;
@@ -102,6 +103,8 @@ pub struct Farm {
     /// What the ledger was asked for.
     pending: BTreeMap<Ticket, Pending>,
     next_job: u64,
+    /// The jobs that proved somebody wrong.
+    proofs: BTreeSet<JobId>,
     next_lease: u64,
     next_ticket: u64,
     /// Whether the set of workers that may count a job may have changed since somebody asked.
@@ -125,6 +128,9 @@ enum Pending {
     FindAudits { job: JobId },
     Compare { session: SessionId, author: Author, report: Report },
     Doubt { session: SessionId, report: Report },
+    Archive { request: RequestId, job: JobId },
+    Unarchive { request: RequestId, job: JobId },
+    Remove { request: RequestId, job: JobId },
     Trust { request: RequestId },
     Distrust { request: RequestId },
     Confirm { session: SessionId, report: Report },
@@ -184,6 +190,9 @@ impl Farm {
             Event::Prioritised { request, job, priority } => {
                 self.prioritised(request, job, priority);
             }
+            Event::ArchiveAsked { request, job } => self.archive_asked(request, job),
+            Event::UnarchiveAsked { request, job } => self.unarchive_asked(request, job),
+            Event::RemovalAsked { request, job } => self.removal_asked(request, job),
             Event::TrustChanged { request, party, trusted, reason } => {
                 self.trust_changed(request, party, trusted, reason);
             }
@@ -282,6 +291,7 @@ impl Farm {
                 false => self.lost.of(id).into_iter().take(JobView::LOST_NAMED).collect(),
             },
             times: Times::default(),
+            is_archived: false,
         }
     }
 
@@ -326,9 +336,18 @@ impl Farm {
             (Some(Pending::Trust { request }), Answer::Written) => {
                 self.effects.push(Effect::TrustNoted { request });
             }
-            (Some(Pending::Distrust { request }), Answer::Settled { withdrawn }) => {
+            (Some(Pending::Archive { request, job }), Answer::Written) => {
+                self.effects.push(Effect::Reply { request, answer: Ok(job) });
+            }
+            (Some(Pending::Unarchive { request, job: id }), Answer::Unarchived(job)) => {
+                self.unarchived(request, id, job);
+            }
+            (Some(Pending::Remove { request, job }), Answer::Removed(removal)) => {
+                self.removed(request, job, removal);
+            }
+            (Some(Pending::Distrust { request }), Answer::Settled { withdrawn, unarchived }) => {
                 self.settling -= 1;
-                self.taken_back(&withdrawn);
+                self.taken_back(&withdrawn, unarchived);
                 self.effects.push(Effect::TrustNoted { request });
             }
             (Some(Pending::Doubt { session, report }), Answer::AuditNoted { wanted, .. }) => {
@@ -349,9 +368,10 @@ impl Farm {
             (Some(Pending::FindAudits { job }), Answer::AuditsFound(rows)) => {
                 self.audits_found(job, rows);
             }
-            (Some(Pending::Settle { session, report }), Answer::Settled { withdrawn }) => {
-                self.settled(session, report, &withdrawn);
-            }
+            (
+                Some(Pending::Settle { session, report }),
+                Answer::Settled { withdrawn, unarchived },
+            ) => self.settled(session, report, &withdrawn, unarchived),
             (Some(Pending::Compare { session, author, report }), Answer::Compared(found)) => {
                 self.compared(session, author, report, found);
             }

@@ -18,8 +18,12 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Restored {
     /// How often the ledger has been opened, this time included; below 2^23.
     pub epoch: u64,
-    /// All jobs.
+    /// The jobs that are not in the archive; for a reader of all, those too.
     pub jobs: Vec<RestoredJob>,
+    /// The greatest number that a job has or had.
+    pub last_job: u64,
+    /// The jobs that proved somebody wrong.
+    pub proofs: BTreeSet<JobId>,
     /// Parties that are not believed.
     pub distrusted: Distrusted,
 }
@@ -125,7 +129,8 @@ impl Farm {
             lost: Lost::default(),
             settling: 0,
             pending: BTreeMap::new(),
-            next_job: 1,
+            next_job: restored.last_job + 1,
+            proofs: restored.proofs,
             next_lease: 0,
             next_ticket: 0,
             stats: Stats::default(),
@@ -133,18 +138,20 @@ impl Farm {
             staffing_changed: false,
             effects: Vec::new(),
         };
-        for job in restored.jobs {
-            let id = job.id;
-            farm.next_job = farm.next_job.max(id.0 + 1);
-            farm.note_key(&job.origin, id);
-            farm.jobs.insert(id, restore_job(job));
-            farm.requeue(id);
-            farm.look_again(id);
-            // The last result may have become durable and the end of the job not.
-            farm.finish_if_covered(id);
-            farm.find_audits(id);
-        }
+        restored.jobs.into_iter().for_each(|job| farm.take_in(job));
         farm
+    }
+
+    /// Takes in a job that the ledger remembers.
+    pub(super) fn take_in(&mut self, job: RestoredJob) {
+        let id = job.id;
+        self.note_key(&job.origin, id);
+        self.jobs.insert(id, restore_job(job));
+        self.requeue(id);
+        self.look_again(id);
+        // The last result may have become durable and the end of the job not.
+        self.finish_if_covered(id);
+        self.find_audits(id);
     }
 }
 

@@ -26,7 +26,8 @@ use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::{
     Ack, Author, Dismissal, Effect, Found, JobState, KernelName, LeaseId, LedgerCommand, LoanKind,
-    LoanTerms, Maker, Party, Range, Report, SessionId, Unaudited, Verdict, Vote, Withdrawn,
+    LoanTerms, Maker, Party, Range, Report, RestoredJob, SessionId, Unaudited, Verdict, Vote,
+    Withdrawn,
 };
 
 impl Farm {
@@ -255,6 +256,7 @@ impl Farm {
             let wrong: Vec<Party> = dispute.wrong(claim, across).into_iter().collect();
             self.stats.proven_wrong += wrong.len() as u64;
             self.distrust(wrong.iter().cloned());
+            self.proofs.extend((!wrong.is_empty()).then_some(report.job));
             let command = LedgerCommand::Settle { report, author, wrong };
             self.command(command, Pending::Settle { session, report });
         } else {
@@ -271,7 +273,13 @@ impl Farm {
         self.ack(session, &report, Verdict::Disputed);
     }
 
-    pub(super) fn settled(&mut self, session: SessionId, report: Report, withdrawn: &[Withdrawn]) {
+    pub(super) fn settled(
+        &mut self,
+        session: SessionId,
+        report: Report,
+        withdrawn: &[Withdrawn],
+        unarchived: Vec<RestoredJob>,
+    ) {
         if let Some(lease) = self.jobs[&report.job].disputes[&report.range].recount {
             self.revoke(lease);
         }
@@ -281,7 +289,7 @@ impl Farm {
         let rest = job.total.checked_sub(dispute.stored.count).expect("it includes its rows");
         job.total = rest.checked_add(report.tally.count.into()).expect("a total fits 128 bits");
         self.settling -= 1;
-        self.taken_back(withdrawn);
+        self.taken_back(withdrawn, unarchived);
         self.ack(session, &report, Verdict::Disputed);
     }
 

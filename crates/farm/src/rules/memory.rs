@@ -1,13 +1,15 @@
 //! A store that lives as long as its process.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use super::{Select, Store, StoredJob};
+use super::{Jobs, Select, Store, StoredJob};
 use crate::rows::{
     Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row, TrustChange,
 };
-use crate::{AuditPolicy, Distrusted, JobId, JobState, Maker, Origin, Party, Plan, Range, Slice};
+use crate::{
+    AuditPolicy, Counted, Distrusted, JobId, JobState, Maker, Origin, Party, Plan, Range, Slice,
+};
 
 /// Keeps everything in memory, and knows no times. Tests and simulations use it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,6 +18,8 @@ pub struct MemoryStore {
     pub jobs: BTreeMap<JobId, MemoryJob>,
     /// Changes of trust, the newest last, all at the time 0.
     pub trust: Vec<TrustChange>,
+    /// The greatest number that a job has or had.
+    pub last_job: u64,
 }
 
 /// A job with all that is known about it.
@@ -49,8 +53,13 @@ impl MemoryJob {
 impl Store for MemoryStore {
     type Fault = Contradiction;
 
-    fn jobs(&mut self) -> Result<Vec<StoredJob>, Contradiction> {
-        Ok(self.jobs.values().map(|job| job.job.clone()).collect())
+    fn jobs(&mut self, which: Jobs) -> Result<Vec<StoredJob>, Contradiction> {
+        let jobs = self.jobs.values().map(|job| &job.job);
+        Ok(jobs.filter(|job| which == Jobs::All || !job.is_archived).cloned().collect())
+    }
+
+    fn last_job(&mut self) -> Result<u64, Contradiction> {
+        Ok(self.last_job)
     }
 
     fn job(&mut self, id: JobId) -> Result<Option<StoredJob>, Contradiction> {
@@ -77,6 +86,7 @@ impl Store for MemoryStore {
                 reason: None,
                 total: None,
                 seed_told: false,
+                is_archived: false,
             },
             policies: Vec::new(),
             rows: BTreeMap::new(),
@@ -84,7 +94,8 @@ impl Store for MemoryStore {
             evidence: Vec::new(),
         };
         let earlier = self.jobs.insert(id, job);
-        assert!(earlier.is_none(), "job number {id} was used before");
+        assert!(earlier.is_none() && id.0 > self.last_job, "job number {id} was used before");
+        self.last_job = id.0;
         Ok(())
     }
 
@@ -109,6 +120,35 @@ impl Store for MemoryStore {
         let job = &mut self.get(job)?.job;
         (job.state, job.total, job.reason) = (JobState::Held, None, Some(reason.into()));
         Ok(())
+    }
+
+    fn archive(&mut self, job: JobId, _: &Counted) -> Result<(), Contradiction> {
+        let job = &mut self.get(job)?.job;
+        (job.is_archived, job.origin.key) = (true, None);
+        Ok(())
+    }
+
+    fn unarchive(&mut self, job: JobId) -> Result<(), Contradiction> {
+        self.get(job)?.job.is_archived = false;
+        Ok(())
+    }
+
+    fn remove_some(&mut self, id: JobId, most: usize) -> Result<bool, Contradiction> {
+        let job = self.get(id)?;
+        let mut left = most;
+        while left > 0 {
+            let is_one = job.rows.pop_first().is_some()
+                || job.seconds.pop_first().is_some()
+                || job.evidence.pop().is_some()
+                || job.policies.pop().is_some();
+            if !is_one {
+                self.jobs.remove(&id);
+                return Ok(true);
+            }
+            left -= 1;
+        }
+        (job.job.is_archived, job.job.origin.key) = (false, None);
+        Ok(false)
     }
 
     fn add_policy(&mut self, job: JobId, policy: AuditPolicy) -> Result<(), Contradiction> {
@@ -255,5 +295,10 @@ impl Store for MemoryStore {
 
     fn distrusted(&mut self) -> Result<Distrusted, Contradiction> {
         Ok(Distrusted::after(&self.trust))
+    }
+
+    fn proofs(&mut self) -> Result<BTreeSet<JobId>, Contradiction> {
+        let proofs = self.trust.iter().filter_map(|change| change.proof);
+        Ok(proofs.map(|(job, _)| job).collect())
     }
 }

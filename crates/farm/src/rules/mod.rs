@@ -13,9 +13,12 @@
 //! - What two machines of one owner counted alike waits again once second opinions lie between owners.
 //! - A job that was done or held and is disputed, audited anew, or loses rows or confirmations no longer is.
 //! - A job ends only if its rows themselves say so.
+//! - Only a job that is over goes into the archive. It comes back if it loses rows or confirmations.
+//! - A job that proved somebody wrong is not removed.
 //!
 //! The functions are pure but for the store that they are handed: no clock and no randomness.
 
+mod archive;
 mod memory;
 mod restore;
 mod settle;
@@ -25,7 +28,7 @@ use std::ops::ControlFlow;
 
 pub use memory::{MemoryJob, MemoryStore};
 pub use restore::{restore, restore_job};
-pub use store::{Select, Store, StoredJob};
+pub use store::{Jobs, Select, Store, StoredJob};
 
 use crate::rows::{
     Check, Contradiction, CountedRange, DisputeState, Row, Tiled, Tiling, is_second_opinion,
@@ -60,8 +63,7 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
             return audit_noted(store, *job);
         }
         LedgerCommand::Distrust { party, reason } => {
-            let withdrawn = settle::distrust(store, party, reason)?;
-            return Ok(LedgerAnswer::Settled { withdrawn });
+            return settle::distrust(store, party, reason);
         }
         LedgerCommand::Trust { party, reason } => store.trust(party, reason)?,
         LedgerCommand::Finish { job, tasks, total } => {
@@ -83,8 +85,15 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
             reopen(store, report.job)?;
         }
         LedgerCommand::Settle { report, author, wrong } => {
-            let withdrawn = settle::settle(store, report, author, wrong)?;
-            return Ok(LedgerAnswer::Settled { withdrawn });
+            return settle::settle(store, report, author, wrong);
+        }
+        LedgerCommand::Archive { job, counted } => archive::archive(store, *job, counted)?,
+        LedgerCommand::Unarchive { job } => {
+            let job = archive::unarchive(store, *job)?;
+            return Ok(LedgerAnswer::Unarchived(job.map(Box::new)));
+        }
+        LedgerCommand::Remove { job, most } => {
+            return Ok(LedgerAnswer::Removed(archive::remove(store, *job, *most)?));
         }
         LedgerCommand::Compare { job, range } => {
             let found = tiled(store, *job, *range)?.map_or(Found::Unaligned, Found::from);

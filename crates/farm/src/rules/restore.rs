@@ -1,21 +1,27 @@
 //! What a farm goes on from: a store, read back and checked.
 
-use super::{Store, StoredJob, for_each_counted, tiled, worst};
+use super::{Jobs, Store, StoredJob, for_each_counted, tiled, worst};
 use crate::rows::{Check, Contradiction, CountedRange, OpenDispute, Row, Tiled};
 use crate::{
     Held, IntervalSet, JobState, Known, Restored, RestoredDispute, RestoredJob, Spent, Vote,
 };
 
-/// Reads all jobs and everything that the farm needs to know of their rows. The epoch is the opener's to
+/// Reads jobs and everything that the farm needs to know of their rows. The epoch is the opener's to
 /// set, the memory that a thread needs is left at 0, and nothing is known of the counts.
 ///
 /// # Errors
 ///
 /// A [`Contradiction`] if rows, totals and states do not fit together.
-pub fn restore<S: Store>(store: &mut S) -> Result<Restored, S::Fault> {
-    let jobs = store.jobs()?;
+pub fn restore<S: Store>(store: &mut S, which: Jobs) -> Result<Restored, S::Fault> {
+    let jobs = store.jobs(which)?;
     let jobs = jobs.into_iter().map(|job| restore_job(store, job)).collect::<Result<_, _>>()?;
-    Ok(Restored { epoch: 0, jobs, distrusted: store.distrusted()? })
+    Ok(Restored {
+        epoch: 0,
+        jobs,
+        last_job: store.last_job()?,
+        proofs: store.proofs()?,
+        distrusted: store.distrusted()?,
+    })
 }
 
 /// Reads the rows of a job.
@@ -24,7 +30,7 @@ pub fn restore<S: Store>(store: &mut S) -> Result<Restored, S::Fault> {
 ///
 /// See [`restore`].
 pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJob, S::Fault> {
-    let StoredJob { id, origin, plan, slice, priority, state, reason, total, seed_told } = job;
+    let StoredJob { id, origin, plan, slice, priority, state, reason, total, seed_told, .. } = job;
     let (mut accepted, mut spent) = (IntervalSet::new(), Spent::new(plan.tasks));
     let wanted = slice.ordinals(plan.tasks);
     let (mut audits_wanted, mut audits_agreed) = (0, 0);

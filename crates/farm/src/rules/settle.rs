@@ -12,11 +12,12 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use super::{Select, Store, accept, across, reopen, wait_again};
+use super::archive::unarchive;
+use super::{Jobs, Select, Store, accept, across, reopen, wait_again};
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
-    Across, Author, Distrusted, IntervalSet, JobId, JobState, Maker, Party, Range, Report,
-    Withdrawn,
+    Across, Author, Distrusted, IntervalSet, JobId, JobState, LedgerAnswer, Maker, Party, Range,
+    Report, Withdrawn,
 };
 
 /// Replaces the rows of a disputed range by the count that two parties agree on. Then takes back what the
@@ -26,7 +27,7 @@ pub(super) fn settle<S: Store>(
     report: &Report,
     author: &Author,
     wrong: &[Party],
-) -> Result<Vec<Withdrawn>, S::Fault> {
+) -> Result<LedgerAnswer, S::Fault> {
     for party in wrong {
         store.distrust(party, Some((report.job, report.range)), "")?;
     }
@@ -39,25 +40,31 @@ pub(super) fn distrust<S: Store>(
     store: &mut S,
     party: &Party,
     reason: &str,
-) -> Result<Vec<Withdrawn>, S::Fault> {
+) -> Result<LedgerAnswer, S::Fault> {
     store.distrust(party, None, reason)?;
     take_back(store, std::slice::from_ref(party), None)
 }
 
-/// Takes back what these parties have counted and nobody has confirmed. The answer names `changed` in any case.
+/// Takes back what these parties have counted and nobody has confirmed, in the archive too. The answer names `changed`
+/// in any case.
 fn take_back<S: Store>(
     store: &mut S,
     wrong: &[Party],
     changed: Option<JobId>,
-) -> Result<Vec<Withdrawn>, S::Fault> {
-    let mut withdrawn = Vec::new();
-    for job in store.jobs()?.into_iter().filter(|job| job.state != JobState::Cancelled) {
+) -> Result<LedgerAnswer, S::Fault> {
+    let (mut withdrawn, mut unarchived) = (Vec::new(), Vec::new());
+    for job in store.jobs(Jobs::All)?.into_iter().filter(|job| job.state != JobState::Cancelled) {
         let fates = fates(store, job.id, wrong)?;
-        if !fates.is_empty() || Some(job.id) == changed {
-            withdrawn.push(withdraw(store, job.id, &fates)?);
+        if fates.is_empty() && Some(job.id) != changed {
+            continue;
+        }
+        let lost = withdraw(store, job.id, &fates)?;
+        match job.is_archived {
+            true => unarchived.extend(unarchive(store, job.id)?),
+            false => withdrawn.push(lost),
         }
     }
-    Ok(withdrawn)
+    Ok(LedgerAnswer::Settled { withdrawn, unarchived })
 }
 
 /// Exchanges the row of a range for the count that is right.

@@ -1,9 +1,12 @@
 //! What the rules need of a place that keeps rows.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
-use crate::{AuditPolicy, Distrusted, JobId, JobState, Maker, Origin, Party, Plan, Range, Slice};
+use crate::{
+    AuditPolicy, Counted, Distrusted, JobId, JobState, Maker, Origin, Party, Plan, Range, Slice,
+};
 
 /// Keeps jobs, rows and evidence, and decides nothing about them. What a command does to them is atomic
 /// and durable by the store's own means; the rules only say what is to be read and changed.
@@ -13,10 +16,12 @@ pub trait Store {
     /// Why something cannot be read or written.
     type Fault: From<Contradiction>;
 
-    /// All jobs, the oldest first.
-    fn jobs(&mut self) -> Result<Vec<StoredJob>, Self::Fault>;
+    /// Jobs, the oldest first.
+    fn jobs(&mut self, which: Jobs) -> Result<Vec<StoredJob>, Self::Fault>;
     /// One job.
     fn job(&mut self, id: JobId) -> Result<Option<StoredJob>, Self::Fault>;
+    /// The greatest number that a job has or had; 0 if there was none.
+    fn last_job(&mut self) -> Result<u64, Self::Fault>;
     /// Adds a job that runs. No other one has its number, or its owner and its key.
     fn add_job(
         &mut self,
@@ -38,6 +43,13 @@ pub trait Store {
     fn set_priority(&mut self, job: JobId, priority: i32) -> Result<(), Self::Fault>;
     /// Holds a job, for a reason. It has no total.
     fn hold(&mut self, job: JobId, reason: &str) -> Result<(), Self::Fault>;
+    /// Puts a job into the archive, and takes its key away.
+    fn archive(&mut self, job: JobId, counted: &Counted) -> Result<(), Self::Fault>;
+    /// Takes a job out of the archive.
+    fn unarchive(&mut self, job: JobId) -> Result<(), Self::Fault>;
+    /// Removes rows of a job, second counts, evidence and policies, at most so many together, and once none are left, the
+    /// job itself. Returns whether all of it is gone.
+    fn remove_some(&mut self, job: JobId, most: usize) -> Result<bool, Self::Fault>;
     /// Adds an audit policy to a job. Its seed is not told yet.
     fn add_policy(&mut self, job: JobId, policy: AuditPolicy) -> Result<(), Self::Fault>;
     /// The newest policy of a job.
@@ -99,6 +111,17 @@ pub trait Store {
     fn trust(&mut self, party: &Party, reason: &str) -> Result<(), Self::Fault>;
     /// All parties that are not believed: the latest change about each says so.
     fn distrusted(&mut self) -> Result<Distrusted, Self::Fault>;
+    /// The jobs that proved somebody wrong.
+    fn proofs(&mut self) -> Result<BTreeSet<JobId>, Self::Fault>;
+}
+
+/// Which jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Jobs {
+    /// Those that are not in the archive.
+    Live,
+    /// All of them.
+    All,
 }
 
 /// Which accepted ranges of a job.
@@ -133,4 +156,6 @@ pub struct StoredJob {
     pub total: Option<u128>,
     /// Whether it was over since its newest audit was ordered, so that everybody may know the seed.
     pub seed_told: bool,
+    /// Whether it is in the archive.
+    pub is_archived: bool,
 }

@@ -3,6 +3,7 @@
 #![allow(unreachable_pub)]
 
 mod agent;
+mod archive;
 mod audits;
 mod clients;
 mod disputes;

@@ -126,12 +126,12 @@ impl Client {
         }
     }
 
-    /// All jobs, the oldest first.
-    pub(super) async fn list(&mut self) -> Result<Vec<JobView>, Failure> {
+    /// All jobs that are in the archive, or all that are not, the oldest first.
+    pub(super) async fn list(&mut self, archived: bool) -> Result<Vec<JobView>, Failure> {
         let mut jobs: Vec<JobView> = Vec::new();
         loop {
             let after = jobs.last().map_or(0, |job| job.id.0);
-            let request = v1::ListRequest { after, ..v1::ListRequest::default() };
+            let request = v1::ListRequest { after, archived, ..v1::ListRequest::default() };
             let (page, more) = self.page(request).await?;
             jobs.extend(page);
             // A coordinator that repeats itself would never come to an end.
@@ -148,7 +148,7 @@ impl Client {
         let mut live: Vec<JobView> = Vec::new();
         let mut after = 0;
         loop {
-            let request = v1::ListRequest { page_size, live_only: true, after };
+            let request = v1::ListRequest { page_size, live_only: true, after, archived: false };
             let (page, more) = self.page(request).await?;
             let last = page.last().map_or(after, |job| job.id.0);
             // An older coordinator tells of all jobs.

@@ -2,8 +2,8 @@
 
 use anyhow::Context;
 use board::MethodChoice;
-use clap::Args;
 use clap::builder::PossibleValuesParser;
+use clap::{Args, Subcommand};
 use farm::{AuditPolicy, JobId, JobState, JobView, Plan};
 use wire::v1;
 
@@ -61,10 +61,16 @@ pub(super) struct SubmitArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(super) struct JobsArgs {
-    /// List all jobs [default: those that have not ended, and the last ten that have]
+    #[command(subcommand)]
+    command: Option<JobsCommand>,
+    /// List all jobs, those of the archive too [default: those that have not ended, and the last ten that have]
     #[arg(long)]
     all: bool,
+    /// List the jobs of the archive only
+    #[arg(long, conflicts_with = "all")]
+    archived: bool,
     /// List jobs in these states only
     #[arg(long, value_name = "STATE", value_delimiter = ',',
           value_parser = PossibleValuesParser::new(["running", "paused", "held", "done", "cancelled"]))]
@@ -79,6 +85,17 @@ pub(super) struct JobsArgs {
     list: ListArgs,
     #[command(flatten)]
     coordinator: CoordinatorArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum JobsCommand {
+    /// Put jobs that are over into the archive: they are still listed and exported, and a coordinator that is started
+    /// does not read them
+    Archive(JobArgs),
+    /// Take jobs out of the archive, as audits need it
+    Unarchive(JobArgs),
+    /// Remove jobs that are over, with all of their counts and evidence
+    Rm(JobArgs),
 }
 
 /// How many of the jobs that have ended are listed unless all are wanted.
@@ -278,9 +295,22 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
     })
 }
 
-pub(super) async fn jobs(args: JobsArgs) -> Result<(), Failure> {
+pub(super) async fn jobs(mut args: JobsArgs) -> Result<(), Failure> {
+    match args.command.take() {
+        None => list(args).await,
+        Some(JobsCommand::Archive(args)) => archive(args).await,
+        Some(JobsCommand::Unarchive(args)) => unarchive(args).await,
+        Some(JobsCommand::Rm(args)) => remove(args).await,
+    }
+}
+
+async fn list(args: JobsArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
-    let all = client.list().await?;
+    let mut all = if args.archived { Vec::new() } else { client.list(false).await? };
+    if args.archived || args.all {
+        all.extend(client.list(true).await?);
+        all.sort_by_key(|job| job.id);
+    }
     let (listed, left_out) = args.chosen(&all);
     match args.list.format() {
         ListFormat::Json => {
@@ -315,7 +345,8 @@ impl JobsArgs {
             ended += usize::from(job.state.is_over());
             let is_old = job.state.is_over() && ended > ENDED_LISTED;
             // Whoever says which ones, or how many, gets them.
-            let is_said = self.all || self.limit.is_some() || !self.state.is_empty();
+            let is_said =
+                self.all || self.archived || self.limit.is_some() || !self.state.is_empty();
             match is_old && !is_said {
                 true => left_out += 1,
                 false => listed.push(job.clone()),
@@ -431,6 +462,45 @@ pub(super) async fn priority(args: PriorityArgs) -> Result<(), Failure> {
         }
     })
     .await
+}
+
+async fn archive(args: JobArgs) -> Result<(), Failure> {
+    let mut client = Client::connect(&args.coordinator).await?;
+    for_each(numbers(&args.jobs), async |job| {
+        let answer = client.jobs.archive(v1::ArchiveRequest { job: job.0 }).await;
+        left(&client.job(answer.map(|answer| answer.into_inner().job))?, "archived", args.json)
+    })
+    .await
+}
+
+async fn unarchive(args: JobArgs) -> Result<(), Failure> {
+    let mut client = Client::connect(&args.coordinator).await?;
+    for_each(numbers(&args.jobs), async |job| {
+        let answer = client.jobs.unarchive(v1::UnarchiveRequest { job: job.0 }).await;
+        changed(&client.job(answer.map(|answer| answer.into_inner().job))?, args.json)
+    })
+    .await
+}
+
+async fn remove(args: JobArgs) -> Result<(), Failure> {
+    let mut client = Client::connect(&args.coordinator).await?;
+    for_each(numbers(&args.jobs), async |job| {
+        let answer = client.jobs.remove(v1::RemoveRequest { job: job.0 }).await;
+        left(&client.job(answer.map(|answer| answer.into_inner().job))?, "removed", args.json)
+    })
+    .await
+}
+
+/// Says what became of a job that was done or cancelled, and what it was.
+fn left(job: &JobView, what: &str, json: bool) -> Result<(), Failure> {
+    if json {
+        return output::print(show::json(job));
+    }
+    let JobView { id, plan, state, total, .. } = job;
+    output::print(match state {
+        JobState::Done => format!("job {id} is {what}: {plan}, {state}, total {total}"),
+        _ => format!("job {id} is {what}: {plan}, {state}"),
+    })
 }
 
 fn changed(job: &JobView, json: bool) -> Result<(), Failure> {

@@ -68,6 +68,7 @@ fn object(job: &JobView) -> Value {
         "lost": job.lost.iter().map(lost_object).collect::<Vec<_>>(),
         "submitted_at_ms": job.times.submitted_at_ms,
         "ended_at_ms": job.times.ended_at_ms,
+        "archived": job.is_archived,
     });
     if let Some(AuditView { share_ppm, across, commitment, revealed, .. }) = job.audit {
         object["audit_across"] = across.name().into();
@@ -268,7 +269,7 @@ pub(super) fn table(jobs: &[JobView]) -> Table {
         };
         table.push(vec![
             job.id.to_string(),
-            job.state.to_string(),
+            state(job),
             owner(job).into(),
             job.origin.key.clone().unwrap_or_else(|| "-".into()),
             job.priority.to_string(),
@@ -283,6 +284,10 @@ pub(super) fn table(jobs: &[JobView]) -> Table {
         ]);
     }
     table
+}
+
+fn state(job: &JobView) -> String {
+    if job.is_archived { format!("{}, archived", job.state) } else { job.state.to_string() }
 }
 
 /// A time in UTC, to the minute.
@@ -317,7 +322,7 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
     let mut lines = vec![
         format!("job       {}", job.id),
         format!("plan      {}", job.plan),
-        format!("state     {}", job.state),
+        format!("state     {}", state(job)),
         format!("owner     {}", owner(job)),
         format!("priority  {}", job.priority),
         format!("done      {:.2}% ({} of {} tasks)", job.percent(), job.tasks_done, job.tasks()),
@@ -395,6 +400,7 @@ mod tests {
             poisoned_first: Vec::new(),
             lost: Vec::new(),
             times: farm::Times::default(),
+            is_archived: false,
         }
     }
 

@@ -77,7 +77,8 @@ async fn a_list_comes_in_pages_and_the_program_reads_all_of_them() {
     let mut jobs = JobsServiceClient::new(connect(&farm).await);
 
     let mut page = async |page_size, after, live_only| {
-        let page = jobs.list(v1::ListRequest { page_size, after, live_only }).await;
+        let page =
+            jobs.list(v1::ListRequest { page_size, after, live_only, archived: false }).await;
         let v1::ListResponse { jobs, more } = page.expect("it is told").into_inner();
         (jobs.iter().map(|job| job.id).collect::<Vec<_>>(), more)
     };

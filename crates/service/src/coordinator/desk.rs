@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use board::MethodChoice;
-use farm::{AuditPolicy, JobId, JobView, Origin, Problem, Refusal, Slice};
+use farm::{AuditPolicy, JobId, JobState, JobView, Origin, Problem, Refusal, Slice};
 use tonic::Status;
 
 use super::budget::{Budget, Cost};
 use super::plans::NoPlan;
-use super::{ClientRequest, HubHandle, Identity, Plans, Right};
+use super::{ClientRequest, HubHandle, Identity, Leave, Plans, Right, archive};
 
 /// Where the requests of clients are granted or refused.
 #[derive(Clone)]
@@ -68,20 +68,60 @@ impl Desk {
         (job, cost, wish): (JobId, Cost, ClientRequest),
     ) -> Result<JobView, Status> {
         identity.require(Right::Change)?;
+        let view = self.view(job).await?;
         // The owner of a job never changes.
-        identity.require_own(&self.view(job).await?)?;
+        identity.require_own(&view)?;
+        if view.is_archived && !matches!(wish, ClientRequest::Unarchive(_)) {
+            return Err(Status::failed_precondition(format!(
+                "job {job} is in the archive: `queens jobs unarchive {job}` takes it out"
+            )));
+        }
         budget.spend(cost);
         self.grant(wish).await
     }
 
-    /// One job.
+    /// Lets a job that is over leave the farm, for somebody who may have it so. Returns the job as it was, but for that
+    /// it is archived.
+    ///
+    /// # Errors
+    ///
+    /// A status that says why not.
+    pub(super) async fn leave(
+        &self,
+        identity: &Identity,
+        budget: &Budget,
+        (job, how): (JobId, Leave),
+    ) -> Result<JobView, Status> {
+        identity.require(Right::Change)?;
+        let view = self.view(job).await?;
+        identity.require_own(&view)?;
+        if (view.is_archived, how) == (true, Leave::Archived) {
+            return Ok(view);
+        }
+        budget.spend(Cost::Audit);
+        self.hub.leave(job, how).await?.map_err(refused)?;
+        let JobView { plan, state, total, .. } = &view;
+        match how {
+            Leave::Archived => tracing::info!(%job, %plan, by = identity.owner, "job archived"),
+            Leave::Removed => {
+                let total = (*state == JobState::Done).then(|| tracing::field::display(total));
+                tracing::warn!(%job, %plan, %state, total, by = identity.owner, "job removed");
+            }
+        }
+        Ok(JobView { is_archived: view.is_archived || how == Leave::Archived, ..view })
+    }
+
+    /// One job, in the archive or not.
     ///
     /// # Errors
     ///
     /// A status that says that there is none of this number.
     pub(super) async fn view(&self, job: JobId) -> Result<JobView, Status> {
-        let refusal = || Status::not_found(Refusal::NoSuchJob(job).to_string());
-        self.hub.job(job).await?.ok_or_else(refusal)
+        if let Some(view) = self.hub.job(job).await? {
+            return Ok(view);
+        }
+        let archived = archive::page(&self.hub, job, 1).await?.pop().filter(|view| view.id == job);
+        archived.ok_or_else(|| refused(Refusal::NoSuchJob(job)))
     }
 
     /// Has a job served earlier or later, for somebody who may give it such a priority.
@@ -104,18 +144,23 @@ impl Desk {
     }
 
     async fn grant(&self, wish: ClientRequest) -> Result<JobView, Status> {
-        let refused = |refusal: Refusal| {
-            let text = refusal.to_string();
-            match refusal {
-                Refusal::NoSuchJob(_) => Status::not_found(text),
-                Refusal::Over(..) | Refusal::Held(_) => Status::failed_precondition(text),
-                Refusal::TooManyJobs { .. } | Refusal::TooManyOfOwner { .. } => {
-                    Status::resource_exhausted(text)
-                }
-                Refusal::KeyTaken(_) => Status::already_exists(text),
-            }
-        };
         self.hub.request(wish).await?.map_err(refused)
+    }
+}
+
+fn refused(refusal: Refusal) -> Status {
+    let text = refusal.to_string();
+    match refusal {
+        Refusal::NoSuchJob(_) => Status::not_found(text),
+        Refusal::Over(..)
+        | Refusal::NotOver(..)
+        | Refusal::Proof(_)
+        | Refusal::Unsettled(_)
+        | Refusal::Held(_) => Status::failed_precondition(text),
+        Refusal::TooManyJobs { .. } | Refusal::TooManyOfOwner { .. } => {
+            Status::resource_exhausted(text)
+        }
+        Refusal::KeyTaken(_) => Status::already_exists(text),
     }
 }
 

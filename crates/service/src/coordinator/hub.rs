@@ -9,8 +9,8 @@ use anyhow::anyhow;
 use bytesize::ByteSize;
 use farm::{
     AuditPolicy, Config, Dismissal, Effect, Event, Farm, Held, Hello, JobId, JobState, JobView,
-    Known, LedgerCommand, LoanKey, LostWorkers, Millis, Origin, Party, Plan, PlanMap, Progress,
-    Refusal, RequestId, SessionId, Slice, Suspect, WorkerView,
+    Known, LedgerAnswer, LedgerCommand, LoanKey, LostWorkers, Millis, Origin, Party, Plan, PlanMap,
+    Progress, Refusal, RequestId, SessionId, Slice, Suspect, WorkerView,
 };
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior};
@@ -37,6 +37,7 @@ enum Input {
     Shown { mark: Vec<u8>, by: String },
     Session(Event),
     Request(ClientRequest, oneshot::Sender<Result<JobView, Refusal>>),
+    Leave(JobId, Leave, oneshot::Sender<Result<(), Refusal>>),
     View(JobId, oneshot::Sender<Option<JobView>>),
     Views(Listed, JobId, usize, oneshot::Sender<Vec<JobView>>),
     End(JobId, oneshot::Sender<JobView>),
@@ -85,6 +86,17 @@ pub enum ClientRequest {
     Resume(JobId),
     /// Serve a job earlier or later than others.
     SetPriority(JobId, i32),
+    /// Take a job out of the archive.
+    Unarchive(JobId),
+}
+
+/// How a job that is over leaves the farm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leave {
+    /// Into the archive.
+    Archived,
+    /// For good.
+    Removed,
 }
 
 /// A handle to the hub, for sessions and clients.
@@ -176,7 +188,12 @@ impl HubHandle {
         self.ask(|reply| Input::Request(request, reply)).await
     }
 
-    /// One job.
+    /// Lets a job that is over leave the farm, or says why not, once that is durable.
+    pub async fn leave(&self, job: JobId, how: Leave) -> Result<Result<(), Refusal>, HubGone> {
+        self.ask(|reply| Input::Leave(job, how, reply)).await
+    }
+
+    /// One job that is not in the archive.
     pub async fn job(&self, job: JobId) -> Result<Option<JobView>, HubGone> {
         self.ask(|reply| Input::View(job, reply)).await
     }
@@ -186,7 +203,7 @@ impl HubHandle {
         self.ask(|reply| Input::End(job, reply)).await
     }
 
-    /// The first `most` jobs after the job `after`, the oldest first.
+    /// The first `most` jobs after the job `after` that are not in the archive, the oldest first.
     pub(super) async fn jobs(
         &self,
         listed: Listed,
@@ -234,6 +251,8 @@ pub struct Hub {
     meters: Meters,
     outboxes: HashMap<SessionId, mpsc::Sender<Order>>,
     waiting: HashMap<RequestId, oneshot::Sender<Result<JobView, Refusal>>>,
+    /// Who waits for a job to leave.
+    leaving: HashMap<RequestId, oneshot::Sender<Result<(), Refusal>>>,
     /// Who waits for a change of trust.
     deciding: HashMap<RequestId, oneshot::Sender<()>>,
     /// Who wants to know of a job's end.
@@ -275,6 +294,7 @@ impl Hub {
             meters: meters.clone(),
             outboxes: HashMap::new(),
             waiting: HashMap::new(),
+            leaving: HashMap::new(),
             deciding: HashMap::new(),
             ends: Vec::new(),
             stranded: BTreeSet::new(),
@@ -306,6 +326,7 @@ impl Hub {
                 biased;
                 event = self.ledger.events.recv() => match event {
                     Some(LedgerEvent::Answered(ticket, answer)) => {
+                        let answer = complete(answer);
                         self.step(Event::Ledger { ticket, answer }).await?;
                     }
                     Some(LedgerEvent::Committed { requests, decided, took }) => {
@@ -343,7 +364,7 @@ impl Hub {
                 LedgerEvent::Failed(fault) => return Err(fault.at(self.path.as_deref()).into()),
                 LedgerEvent::Committed { .. } => {}
                 LedgerEvent::Answered(ticket, answer) => {
-                    let event = Event::Ledger { ticket, answer };
+                    let event = Event::Ledger { ticket, answer: complete(answer) };
                     for effect in farm.step(millis_since(started), event) {
                         send_to_worker(&mut outboxes, effect);
                     }
@@ -380,6 +401,15 @@ impl Hub {
                 let id = self.request_id();
                 self.waiting.insert(id, reply);
                 self.step(request.event(id)).await?;
+            }
+            Input::Leave(job, how, reply) => {
+                let request = self.request_id();
+                self.leaving.insert(request, reply);
+                self.step(match how {
+                    Leave::Archived => Event::ArchiveAsked { request, job },
+                    Leave::Removed => Event::RemovalAsked { request, job },
+                })
+                .await?;
             }
             Input::Trust { party, trusted, reason, reply } => {
                 let request = self.request_id();
@@ -485,6 +515,8 @@ impl Hub {
                 if let Some(reply) = self.waiting.remove(&request) {
                     let view = |job| self.farm.job(job).expect("answers name jobs that exist");
                     let _ = reply.send(answer.map(view));
+                } else if let Some(reply) = self.leaving.remove(&request) {
+                    let _ = reply.send(answer.map(drop));
                 }
             }
             Effect::TrustNoted { request } => {
@@ -628,6 +660,15 @@ fn send_to_worker(
     None
 }
 
+/// Adds what the ledger does not know of jobs that come back from its archive.
+fn complete(mut answer: LedgerAnswer) -> LedgerAnswer {
+    for job in answer.unarchived() {
+        job.thread_memory = thread_memory(&job.plan);
+        job.known = Known::of(&job.plan, job.slice);
+    }
+    answer
+}
+
 fn millis_since(started: Instant) -> Millis {
     Millis(u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX))
 }
@@ -655,6 +696,7 @@ impl ClientRequest {
             ClientRequest::SetPriority(job, priority) => {
                 Event::Prioritised { request, job, priority }
             }
+            ClientRequest::Unarchive(job) => Event::UnarchiveAsked { request, job },
         }
     }
 }

@@ -35,9 +35,9 @@ use super::metrics::measure_call;
 use super::payers::Payers;
 use super::phase::{Late, name};
 use super::session::Peer;
-use super::times;
 use super::{
-    Allowance, ClientRequest, Credentials, HubHandle, Phase, Plans, Right, SessionFault, host,
+    Allowance, ClientRequest, Credentials, HubHandle, Leave, Phase, Plans, Right, SessionFault,
+    archive, host, times,
 };
 use crate::error::{HubGone, ServiceError};
 
@@ -270,6 +270,17 @@ impl Services {
         Ok(self.desk.change(&identity(request), &budget, change).await?.into())
     }
 
+    /// Lets a job leave the farm for somebody who may have it so.
+    async fn leave<T>(
+        &self,
+        request: &Request<T>,
+        job: u64,
+        how: Leave,
+    ) -> Result<v1::Job, Status> {
+        let budget = admit(request).await;
+        Ok(self.desk.leave(&identity(request), &budget, (JobId(job), how)).await?.into())
+    }
+
     /// The job as soon as it is no longer what it was, or nobody listens to `sender`.
     async fn changed<T>(
         &self,
@@ -317,18 +328,23 @@ impl JobsService for Services {
     ) -> Result<Response<v1::ListResponse>, Status> {
         identity(&request).require(Right::See)?;
         let budget = admit(&request).await;
-        let v1::ListRequest { page_size, after, live_only } = request.into_inner();
+        let v1::ListRequest { page_size, after, live_only, archived } = request.into_inner();
         let most = match page_size {
             0 => MOST_LISTED,
             wanted => MOST_LISTED.min(usize::try_from(wanted).unwrap_or(usize::MAX)),
         };
         // One more than is told of shows whether there are more.
         let listed = if live_only { Listed::Live } else { Listed::All };
-        let mut jobs = self.hub.jobs(listed, JobId(after), most + 1).await?;
+        let mut jobs = match archived {
+            true => archive::page(&self.hub, JobId(after.saturating_add(1)), most + 1).await?,
+            false => self.hub.jobs(listed, JobId(after), most + 1).await?,
+        };
         let more = jobs.len() > most;
         jobs.truncate(most);
         budget.spend(Cost::Jobs(jobs.len()));
-        times::add(&self.hub, &mut jobs).await;
+        if !archived {
+            times::add(&self.hub, &mut jobs).await;
+        }
         let jobs = jobs.into_iter().map(Into::into).collect();
         Ok(Response::new(v1::ListResponse { jobs, more }))
     }
@@ -340,7 +356,9 @@ impl JobsService for Services {
         identity(&request).require(Right::See)?;
         admit(&request).await.spend(Cost::Jobs(1));
         let mut job = self.desk.view(JobId(request.into_inner().job)).await?;
-        times::add(&self.hub, std::slice::from_mut(&mut job)).await;
+        if !job.is_archived {
+            times::add(&self.hub, std::slice::from_mut(&mut job)).await;
+        }
         Ok(Response::new(v1::GetResponse { job: Some(job.into()) }))
     }
 
@@ -438,6 +456,32 @@ impl JobsService for Services {
         let v1::SetPriorityRequest { job, priority } = request.into_inner();
         let job = self.desk.set_priority(&identity, &budget, JobId(job), priority).await?;
         Ok(Response::new(v1::SetPriorityResponse { job: Some(job.into()) }))
+    }
+
+    async fn archive(
+        &self,
+        request: Request<v1::ArchiveRequest>,
+    ) -> Result<Response<v1::ArchiveResponse>, Status> {
+        let job = Some(self.leave(&request, request.get_ref().job, Leave::Archived).await?);
+        Ok(Response::new(v1::ArchiveResponse { job }))
+    }
+
+    async fn unarchive(
+        &self,
+        request: Request<v1::UnarchiveRequest>,
+    ) -> Result<Response<v1::UnarchiveResponse>, Status> {
+        let job = request.get_ref().job;
+        let wish = ClientRequest::Unarchive(JobId(job));
+        let job = Some(self.change(&request, job, Cost::Audit, wish).await?);
+        Ok(Response::new(v1::UnarchiveResponse { job }))
+    }
+
+    async fn remove(
+        &self,
+        request: Request<v1::RemoveRequest>,
+    ) -> Result<Response<v1::RemoveResponse>, Status> {
+        let job = Some(self.leave(&request, request.get_ref().job, Leave::Removed).await?);
+        Ok(Response::new(v1::RemoveResponse { job }))
     }
 
     type ExportStream = Answers<v1::ExportResponse>;

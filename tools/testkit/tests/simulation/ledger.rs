@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
-use farm::rules::{self, MemoryJob, MemoryStore};
+use farm::rules::{self, Jobs, MemoryJob, MemoryStore};
 use farm::{
     Author, Check, DisputeState, Distrusted, Fingerprint, IntervalSet, JobId, JobState,
     LedgerAnswer, LedgerCommand, Maker, Plan, Range, Report, Restored, Slice, Ticket, Withdrawn,
@@ -111,7 +111,8 @@ impl Ledger {
         self.queue.clear();
         self.answers.clear();
         self.epoch += 1;
-        let mut restored = rules::restore(&mut self.store).expect("the rows fit together");
+        let mut restored =
+            rules::restore(&mut self.store, Jobs::Live).expect("the rows fit together");
         if let Some(second) = &mut self.second {
             assert_eq!(second.restored(), restored, "the stores differ");
         }
@@ -189,6 +190,9 @@ impl Ledger {
             LedgerCommand::Trust { .. } | LedgerCommand::Distrust { .. } => {
                 unreachable!("nobody decides whom to trust")
             }
+            LedgerCommand::Archive { .. }
+            | LedgerCommand::Unarchive { .. }
+            | LedgerCommand::Remove { .. } => unreachable!("no job leaves"),
         }
     }
 
@@ -268,7 +272,10 @@ impl Ledger {
             LedgerCommand::Finish { .. }
             | LedgerCommand::Compare { .. }
             | LedgerCommand::Trust { .. }
-            | LedgerCommand::Distrust { .. } => {}
+            | LedgerCommand::Distrust { .. }
+            | LedgerCommand::Archive { .. }
+            | LedgerCommand::Unarchive { .. }
+            | LedgerCommand::Remove { .. } => {}
         }
     }
 
@@ -286,7 +293,7 @@ impl Ledger {
                 let was_held = before.jobs[job].job.state == JobState::Held;
                 tally.held_and_audited += u64::from(was_held);
             }
-            (LedgerCommand::Settle { report, .. }, LedgerAnswer::Settled { withdrawn }) => {
+            (LedgerCommand::Settle { report, .. }, LedgerAnswer::Settled { withdrawn, .. }) => {
                 let stored = vote(&before.jobs[&report.job].rows, report.range);
                 let stored = stored.expect("only what rows tile is disputed");
                 tally.corrections += u64::from(stored.claim != report.tally.claim());

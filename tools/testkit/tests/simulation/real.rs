@@ -1,5 +1,6 @@
 //! The real ledger, beside the simulation's own rows: it is given the same commands, and must answer alike.
 
+use farm::rules::Jobs;
 use farm::{LedgerAnswer, LedgerCommand, Restored};
 use ledger::{CheckedLedger, Ledger};
 use testkit::conformance::Subject;
@@ -20,6 +21,6 @@ impl Subject for RealLedger {
     }
 
     fn restored(&mut self) -> Restored {
-        self.0.read_back().expect("its rows fit together")
+        self.0.read_back(Jobs::Live).expect("its rows fit together")
     }
 }

@@ -146,6 +146,9 @@ impl Witness {
             ) => {
                 panic!("only a submission can be refused so")
             }
+            Err(Refusal::NotOver(..) | Refusal::Proof(_) | Refusal::Unsettled(_)) => {
+                panic!("nobody wants a job to leave")
+            }
             Err(Refusal::NoSuchJob(job)) => assert!(!self.books.contains_key(&job)),
             Err(Refusal::Held(job)) => {
                 let book = &self.books[&job];

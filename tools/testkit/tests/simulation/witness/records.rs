@@ -135,6 +135,9 @@ impl Witness {
             LedgerCommand::Trust { .. } | LedgerCommand::Distrust { .. } => {
                 unreachable!("nobody decides whom to trust")
             }
+            LedgerCommand::Archive { .. }
+            | LedgerCommand::Unarchive { .. }
+            | LedgerCommand::Remove { .. } => unreachable!("no job leaves"),
             LedgerCommand::CreateJob { .. } => {}
         }
     }

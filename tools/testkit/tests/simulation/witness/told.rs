@@ -51,11 +51,14 @@ impl Witness {
                     book.state = JobState::Held;
                 }
             }
-            LedgerAnswer::Settled { withdrawn } => {
+            LedgerAnswer::Settled { withdrawn, .. } => {
                 let after = done.after.as_ref().expect("it may change any row");
                 self.told_settled(&done.command, withdrawn, after);
             }
             LedgerAnswer::Compared(_) | LedgerAnswer::AuditsFound(_) => {}
+            LedgerAnswer::Unarchived(_) | LedgerAnswer::Removed(_) => {
+                unreachable!("no job leaves")
+            }
         }
     }
 
@@ -90,6 +93,9 @@ impl Witness {
             | LedgerCommand::Settle { .. }
             | LedgerCommand::Trust { .. }
             | LedgerCommand::Distrust { .. }
+            | LedgerCommand::Archive { .. }
+            | LedgerCommand::Unarchive { .. }
+            | LedgerCommand::Remove { .. }
             | LedgerCommand::Compare { .. }
             | LedgerCommand::FindAudits { .. } => {
                 panic!("more is to be told: {command:?}")

@@ -1,0 +1,142 @@
+//! Jobs that are over and leave the farm, and come back.
+
+use farm::{Effect, Event, JobId, JobState, LedgerCommand, Party, Refusal, RequestId, Verdict};
+
+use crate::stage::{OWNER, Stage, plan, range, report, submission_by, work};
+
+const REQUEST: RequestId = RequestId(9);
+
+fn archive(job: JobId) -> Event {
+    Event::ArchiveAsked { request: REQUEST, job }
+}
+
+fn unarchive(job: JobId) -> Event {
+    Event::UnarchiveAsked { request: REQUEST, job }
+}
+
+fn remove(job: JobId) -> Event {
+    Event::RemovalAsked { request: REQUEST, job }
+}
+
+/// What the request of an event is answered.
+fn answer(stage: &mut Stage, event: Event) -> Option<Result<JobId, Refusal>> {
+    let before = stage.sent.len();
+    stage.act(event);
+    stage.sent[before..].iter().find_map(|effect| match effect {
+        Effect::Reply { request: REQUEST, answer } => Some(*answer),
+        _ => None,
+    })
+}
+
+/// A farm with a job of 12 tasks that one worker has counted.
+fn counted() -> (Stage, JobId) {
+    let mut stage = Stage::new();
+    let job = stage.submit(12, 0);
+    let worker = stage.join("w1", 100);
+    work(&mut stage, worker);
+    assert_eq!(stage.state(job), (JobState::Done, 12));
+    (stage, job)
+}
+
+#[test]
+fn an_archived_job_is_no_longer_the_farms_and_comes_back_as_it_was() {
+    let (mut stage, job) = counted();
+    let before = stage.farm.job(job);
+    let late = report(job, plan(12), range(0, 12));
+
+    assert_eq!(answer(&mut stage, archive(job)), Some(Ok(job)));
+    assert_eq!(stage.farm.job(job), None);
+    assert_eq!(stage.report(farm::SessionId(1), late), Some(Verdict::Obsolete));
+    stage.restart();
+    assert_eq!(stage.farm.job(job), None);
+
+    assert_eq!(answer(&mut stage, unarchive(job)), Some(Ok(job)));
+    assert_eq!(stage.farm.job(job), before);
+    assert_eq!(answer(&mut stage, unarchive(job)), Some(Ok(job)), "it is there already");
+    let other = JobId(7);
+    assert_eq!(answer(&mut stage, unarchive(other)), Some(Err(Refusal::NoSuchJob(other))));
+}
+
+#[test]
+fn only_a_job_that_is_over_and_settled_leaves() {
+    let mut stage = Stage::new();
+    let job = stage.submit(12, 0);
+    for event in [archive(job), remove(job)] {
+        let refusal = Refusal::NotOver(job, JobState::Running);
+        assert_eq!(answer(&mut stage, event), Some(Err(refusal)));
+    }
+    // Nor while its end is on the way into the ledger, or a decision that may take its counts back.
+    stage.slow_disk = true;
+    stage.act(Event::Cancelled { request: RequestId(1), job });
+    for event in [archive(job), remove(job)] {
+        let refusal = Refusal::NotOver(job, JobState::Running);
+        assert_eq!(answer(&mut stage, event), Some(Err(refusal)));
+    }
+    stage.flush();
+    let party = Party { owner: "somebody".into(), machine: None };
+    let (request, reason) = (RequestId(2), String::new());
+    stage.act(Event::TrustChanged { request, party, trusted: false, reason });
+    for event in [archive(job), remove(job)] {
+        assert_eq!(answer(&mut stage, event), Some(Err(Refusal::Unsettled(job))));
+    }
+    stage.flush();
+    stage.slow_disk = false;
+    assert_eq!(answer(&mut stage, remove(job)), Some(Ok(job)));
+    assert_eq!(answer(&mut stage, remove(job)), Some(Err(Refusal::NoSuchJob(job))));
+}
+
+#[test]
+fn the_name_of_a_job_that_left_is_free_and_its_number_is_not() {
+    for leave in [archive, remove] {
+        let mut stage = Stage::new();
+        stage.act(submission_by("lab", Some("nightly"), plan(12), None));
+        let job = JobId(1);
+        stage.act(Event::Cancelled { request: RequestId(1), job });
+        assert_eq!(answer(&mut stage, leave(job)), Some(Ok(job)));
+        stage.restart();
+
+        stage.act(submission_by("lab", Some("nightly"), plan(12), None));
+
+        let next = stage.farm.job(JobId(2)).expect("it is another job");
+        assert_eq!(next.origin.key.as_deref(), Some("nightly"));
+    }
+}
+
+#[test]
+fn a_large_job_is_removed_some_rows_at_a_time() {
+    let mut stage = Stage::new();
+    let job = stage.submit(5_000, 0);
+    stage.join("w1", 1_000);
+    for task in 0..5_000 {
+        stage.report(farm::SessionId(1), report(job, plan(5_000), range(task, task + 1)));
+    }
+    assert_eq!(stage.state(job).0, JobState::Done);
+    stage.commands.clear();
+
+    assert_eq!(answer(&mut stage, remove(job)), Some(Ok(job)));
+
+    let removals = stage.commands.iter();
+    let most = removals.map(|command| match command {
+        LedgerCommand::Remove { most, .. } => *most,
+        other => panic!("{other:?}"),
+    });
+    let most: Vec<usize> = most.collect();
+    assert!(most.len() > 1 && most.iter().sum::<usize>() > 5_000, "{most:?}");
+    stage.restart();
+    assert_eq!(stage.farm.job(job), None);
+}
+
+#[test]
+fn an_archived_job_runs_again_when_its_worker_is_believed_no_more() {
+    let (mut stage, job) = counted();
+    assert_eq!(answer(&mut stage, archive(job)), Some(Ok(job)));
+
+    let party = Party { owner: OWNER.into(), machine: Some("w1".into()) };
+    let (request, reason) = (RequestId(2), "it lies".into());
+    stage.act(Event::TrustChanged { request, party, trusted: false, reason });
+
+    assert_eq!(stage.state(job), (JobState::Running, 0));
+    let other = stage.join("w2", 100);
+    work(&mut stage, other);
+    assert_eq!(stage.state(job), (JobState::Done, 12));
+}
