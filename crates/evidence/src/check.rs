@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use blake3::Hash;
 use board::Cut;
 use farm::{Fact, JobState, KernelName, Plan, Slice, TrustChange};
@@ -80,7 +80,9 @@ pub fn check(bundle: &Path, sample: Sample<'_>) -> Result<Checked, BundleError> 
 fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
     let mut lines = Lines::open(bundle)?;
     let first = lines.next()?.context("it is empty")?.to_vec();
-    let version: Version = serde_json::from_slice(&first).context("it is not a bundle")?;
+    let version: Version = serde_json::from_slice(&first).map_err(|_| {
+        anyhow!("it is not a bundle: its first line does not name the version of one")
+    })?;
     let version = version.queens_bundle;
     ensure!(version == VERSION, "its format is {version}, and this program reads {VERSION}");
     let header: Header = decode(&first).context("line 1")?;

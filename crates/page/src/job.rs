@@ -97,11 +97,12 @@ fn fact(name: &str, value: &str) -> Markup {
     html! { div { dt { (name) } dd { (value) } } }
 }
 
-/// An estimate with its bar, to as many digits as it is worth.
+/// An estimate with its bar, to as many digits as it is worth. The bar is that of a fair sample, and a farm counts a plan
+/// in order.
 fn estimated(estimate: &Estimate) -> String {
     let Estimate { value, error, .. } = *estimate;
     let digits = (value / error).log10().ceil().clamp(0.0, 12.0) as usize + 1;
-    format!("{value:.digits$e} ± {:.2}% (95%)", 100.0 * error / value)
+    format!("{value:.digits$e} ± {:.2}%, if a fair sample is counted", 100.0 * error / value)
 }
 
 /// What the symmetries of the board say of the total, and of the sum so far.

@@ -1,6 +1,9 @@
 //! Tables whose columns are as wide as what is in them, as text, as comma-separated values or as JSON.
 
+use std::io::IsTerminal;
+
 use clap::{Args, ValueEnum};
+use console::Term;
 
 use crate::failure::Failure;
 use crate::output;
@@ -35,6 +38,16 @@ impl ListArgs {
     }
 }
 
+/// What stands between two columns.
+const BETWEEN: &str = "  ";
+
+/// The characters in a line of standard output; no bound if it is no terminal.
+fn width_of_terminal() -> usize {
+    let size = Term::stdout().size_checked();
+    size.filter(|_| std::io::stdout().is_terminal())
+        .map_or(usize::MAX, |(_, columns)| columns.into())
+}
+
 /// A table with a line of names.
 #[derive(Debug)]
 pub(crate) struct Table {
@@ -55,28 +68,64 @@ impl Table {
         self.rows.push(row);
     }
 
-    /// The table as lines, without spaces at their ends.
-    pub(crate) fn lines(&self) -> Vec<String> {
-        let width = |column: usize| {
-            let entries = self.rows.iter().map(|row| row[column].chars().count());
-            entries.chain([self.columns[column].0.len()]).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
-        let line = |entries: &mut dyn Iterator<Item = &str>| {
-            let mut line = String::new();
-            for ((entry, width), (_, is_number)) in entries.zip(&widths).zip(&self.columns) {
-                if !line.is_empty() {
-                    line.push_str("  ");
-                }
-                let space = " ".repeat(width.saturating_sub(entry.chars().count()));
-                line +=
-                    &if *is_number { format!("{space}{entry}") } else { format!("{entry}{space}") };
+    /// Prints the table. On a terminal that is too narrow it is without some columns, and says so: see
+    /// [`lines_within`](Table::lines_within).
+    pub(crate) fn print(&self, spared: &[&'static str]) -> Result<(), Failure> {
+        let (lines, left_out) = self.lines_within(width_of_terminal(), spared);
+        lines.into_iter().try_for_each(output::print)?;
+        match left_out.is_empty() {
+            true => Ok(()),
+            false => output::print(format_args!(
+                "without {}, for which the terminal is too narrow: -o csv prints all columns",
+                left_out.join(", ")
+            )),
+        }
+    }
+
+    /// The table as lines of at most `width` characters, if that can be had by leaving out columns: first those of which
+    /// no row says anything, then the `spared` ones in this order. And the names of those that were left out.
+    pub(crate) fn lines_within(
+        &self,
+        width: usize,
+        spared: &[&'static str],
+    ) -> (Vec<String>, Vec<&'static str>) {
+        let is_idle =
+            |&column: &usize| self.rows.iter().all(|row| matches!(row[column].as_str(), "-" | "0"));
+        let idle = (0..self.columns.len()).filter(is_idle);
+        let place = |spared| self.columns.iter().position(|(name, _)| name == spared);
+        let mut shown: Vec<usize> = (0..self.columns.len()).collect();
+        let mut left_out = Vec::new();
+        let widths: Vec<usize> = (0..self.columns.len()).map(|column| self.width(column)).collect();
+        for column in idle.chain(spared.iter().filter_map(place)) {
+            let taken = shown.iter().map(|&column| widths[column] + BETWEEN.len());
+            if taken.sum::<usize>().saturating_sub(BETWEEN.len()) <= width {
+                break;
             }
-            line.trim_end().to_string()
-        };
-        let head = line(&mut self.columns.iter().map(|(name, _)| *name));
-        let rows = self.rows.iter().map(|row| line(&mut row.iter().map(String::as_str)));
-        [head].into_iter().chain(rows).collect()
+            if let Some(at) = shown.iter().position(|&at| at == column) {
+                shown.remove(at);
+                left_out.push(self.columns[column].0);
+            }
+        }
+        let names: Vec<&str> = self.columns.iter().map(|(name, _)| *name).collect();
+        let rows = self.rows.iter().map(|row| row.iter().map(String::as_str).collect::<Vec<_>>());
+        let lines =
+            [names].into_iter().chain(rows).map(|entries| self.line(&shown, &widths, &entries));
+        (lines.collect(), left_out)
+    }
+
+    /// The entries of these columns as a line, without spaces at its end.
+    fn line(&self, columns: &[usize], widths: &[usize], entries: &[&str]) -> String {
+        let padded = columns.iter().map(|&column| {
+            let (entry, (_, is_number)) = (entries[column], self.columns[column]);
+            let space = " ".repeat(widths[column].saturating_sub(entry.chars().count()));
+            if is_number { format!("{space}{entry}") } else { format!("{entry}{space}") }
+        });
+        padded.collect::<Vec<_>>().join(BETWEEN).trim_end().to_string()
+    }
+
+    fn width(&self, column: usize) -> usize {
+        let entries = self.rows.iter().map(|row| row[column].chars().count());
+        entries.chain([self.columns[column].0.len()]).max().unwrap_or(0)
     }
 
     /// Prints the table as comma-separated values (RFC 4180).
@@ -103,9 +152,31 @@ mod tests {
         let mut table = Table::new(&[("JOB", true), ("OWNER", false), ("DONE", true)]);
         table.push(vec!["7".into(), "a-lab-with-a-long-name".into(), "0.1%".into()]);
         table.push(vec!["1234567".into(), "b".into(), "100.0%".into()]);
-        let lines = table.lines();
+        let (lines, left_out) = table.lines_within(usize::MAX, &["OWNER"]);
+        assert!(left_out.is_empty());
         assert_eq!(lines[0], "    JOB  OWNER                     DONE");
         assert_eq!(lines[1], "      7  a-lab-with-a-long-name    0.1%");
         assert_eq!(lines[2], "1234567  b                       100.0%");
+    }
+
+    #[test]
+    fn a_narrow_terminal_shows_what_matters_most() {
+        let mut table = Table::new(&[
+            ("JOB", true),
+            ("OWNER", false),
+            ("LEFT", true),
+            ("SUBMITTED", false),
+            ("DONE", true),
+        ]);
+        let row = ["7", "lab", "-", "2026-11-23", "0.1%"];
+        table.push(row.map(String::from).to_vec());
+        let within = |width| table.lines_within(width, &["SUBMITTED", "OWNER"]);
+        assert_eq!(within(34).1, [""; 0]);
+        assert_eq!(within(33).1, ["LEFT"], "it says nothing");
+        assert_eq!(within(27).1, ["LEFT", "SUBMITTED"]);
+        let (lines, left_out) = within(10);
+        assert_eq!(left_out, ["LEFT", "SUBMITTED", "OWNER"]);
+        assert_eq!(lines, ["JOB  DONE", "  7  0.1%"]);
+        assert_eq!(within(1), within(10), "more cannot be spared");
     }
 }

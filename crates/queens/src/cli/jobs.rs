@@ -1,5 +1,6 @@
 //! The commands that talk to a coordinator about jobs.
 
+use anyhow::Context;
 use board::MethodChoice;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
@@ -44,7 +45,7 @@ pub(super) struct SubmitArgs {
     /// A name for the job, 1 to 128 visible characters. If you have a job of this name already, its number is printed
     /// and nothing is added, so that a script can be started again. Of several sizes, each job's name ends with its
     /// own, as in NAME-18 [default: every submission is a new job]
-    #[arg(long, visible_alias = "name", value_name = "NAME", env = "QUEENS_KEY")]
+    #[arg(long, visible_alias = "name", value_name = "NAME", env = "QUEENS_KEY", value_parser = name)]
     key: Option<String>,
     /// Follow the job to its end and print its total instead of its number; of several jobs, each one's number and
     /// total
@@ -198,6 +199,12 @@ enum AuditMethod {
     Rows,
 }
 
+/// Reads a name for a job.
+fn name(text: &str) -> anyhow::Result<String> {
+    let name = wire::key(Some(text.into())).ok().flatten();
+    name.context("a name is made of 1 to 128 visible ASCII characters, and of no spaces")
+}
+
 /// Reads a share between 0 and 1, and returns it in millionths.
 fn share(text: &str) -> anyhow::Result<u32> {
     let share: f64 = text.parse()?;
@@ -311,7 +318,7 @@ async fn list(args: JobsArgs) -> Result<(), Failure> {
         }
         ListFormat::Csv => show::table(&listed).print_csv(),
         ListFormat::Table => {
-            show::table(&listed).lines().into_iter().try_for_each(output::print)?;
+            show::table(&listed).print(&show::SPARED)?;
             show::remarks(&listed, &all).into_iter().try_for_each(output::print)?;
             match left_out {
                 0 => Ok(()),

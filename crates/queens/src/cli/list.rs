@@ -39,7 +39,7 @@ pub(super) struct ListArgs {
     #[arg(long)]
     fundamental: bool,
     /// Print at most so many
-    #[arg(long, value_name = "K")]
+    #[arg(short = 'n', long, value_name = "K")]
     limit: Option<u64>,
     /// Print only the placement with this number in the list, counted from 1 [default: all]
     #[arg(long, value_name = "K", conflicts_with = "limit", env = "QUEENS_NUMBER",

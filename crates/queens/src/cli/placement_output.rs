@@ -13,7 +13,7 @@ use crate::output;
 #[derive(Debug, Args)]
 pub(super) struct FormatArgs {
     /// How to print a placement [default: squares; `solve` and `complete` print columns from N = 27 on]
-    #[arg(long, value_enum, value_name = "FORMAT")]
+    #[arg(short = 'o', long, value_enum, value_name = "FORMAT")]
     format: Option<Format>,
     /// Print JSON, one object a line: the same as --format json
     #[arg(long, conflicts_with = "format")]

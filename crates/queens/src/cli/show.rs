@@ -240,6 +240,10 @@ fn is_fundamental(job: &JobView) -> bool {
     job.plan.problem.counts_orbits()
 }
 
+/// The columns of [`table`] without which people can do, those that matter least first.
+pub(super) const SPARED: [&str; 7] =
+    ["SUBMITTED", "TOOK", "OWNER", "PRIORITY", "DISPUTED", "NAME", "WORKERS"];
+
 /// A table of jobs.
 pub(super) fn table(jobs: &[JobView]) -> Table {
     let mut table = Table::new(&[

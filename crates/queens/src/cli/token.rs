@@ -11,6 +11,7 @@ use super::client::{Client, CoordinatorArgs};
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::clock;
+use crate::table::{ListArgs, ListFormat, Table};
 
 #[derive(Debug, Args)]
 pub(super) struct TokenArgs {
@@ -23,7 +24,7 @@ enum TokenCommand {
     /// Make a credential, and print its join string, or its secret where the coordinator serves no TLS
     Create(CreateArgs),
     /// List all credentials
-    List(ListArgs),
+    List(TokenListArgs),
     /// End a credential and the sessions that began with it
     Revoke(RevokeArgs),
 }
@@ -48,10 +49,9 @@ struct CreateArgs {
 }
 
 #[derive(Debug, Args)]
-struct ListArgs {
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+struct TokenListArgs {
+    #[command(flatten)]
+    list: ListArgs,
     #[command(flatten)]
     coordinator: CoordinatorArgs,
 }
@@ -106,18 +106,21 @@ async fn create(args: CreateArgs) -> Result<(), Failure> {
     output::print(join.unwrap_or(secret))
 }
 
-async fn list(args: ListArgs) -> Result<(), Failure> {
+async fn list(args: TokenListArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
     let answer = client.admin.list_tokens(v1::ListTokensRequest {}).await;
     let tokens = answer.map_err(|status| client.failure(status))?.into_inner().tokens;
-    if args.json {
-        return tokens.iter().try_for_each(|token| output::print(object(token)));
+    let mut table =
+        Table::new(&[("TOKEN", true), ("ROLE", false), ("VALID", false), ("OWNER", false)]);
+    for token in &tokens {
+        let (id, role) = (token.id.to_string(), role_name(token).to_string());
+        table.push(vec![id, role, valid(token), token.owner.clone()]);
     }
-    output::print(format_args!("{:>6}  {:<9}  {:<10}  owner", "token", "role", "valid"))?;
-    tokens.iter().try_for_each(|token| {
-        let (role, valid) = (role_name(token), valid(token));
-        output::print(format_args!("{:>6}  {role:<9}  {valid:<10}  {}", token.id, token.owner))
-    })
+    match args.list.format() {
+        ListFormat::Json => tokens.iter().try_for_each(|token| output::print(object(token))),
+        ListFormat::Csv => table.print_csv(),
+        ListFormat::Table => table.print(&[]),
+    }
 }
 
 async fn revoke(args: RevokeArgs) -> Result<(), Failure> {

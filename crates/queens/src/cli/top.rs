@@ -85,12 +85,12 @@ fn screen(
         there.unwrap_or_default()
     ));
     all.push(String::new());
-    all.extend(show::table(jobs).lines());
+    all.extend(show::table(jobs).lines_within(columns, &show::SPARED).0);
     all.extend(show::remarks(jobs, jobs));
     if let Some(workers) = workers {
         all.push(String::new());
         let size = |bytes| ByteSize(bytes).display().iec().to_string();
-        all.extend(trust::table(workers, size).lines());
+        all.extend(trust::table(workers, size).lines_within(columns, &trust::SPARED).0);
     }
     // The last line stays free, so that the terminal does not scroll.
     let mut text = String::new();

@@ -95,7 +95,7 @@ pub(super) async fn workers(args: WorkersArgs) -> Result<(), Failure> {
         ListFormat::Csv => table(&workers, |bytes| bytes.to_string()).print_csv(),
         ListFormat::Table => {
             let size = |bytes| ByteSize(bytes).display().iec().to_string();
-            table(&workers, size).lines().into_iter().try_for_each(output::print)?;
+            table(&workers, size).print(&SPARED)?;
             for worker in workers.iter().filter(|worker| worker.memory_kills > 0) {
                 output::print(format_args!(
                     "{}: the system has killed {} processes of its control group for lack of memory; start its \
@@ -125,6 +125,9 @@ impl WorkerOrder {
         }
     }
 }
+
+/// The columns of [`table`] without which people can do, those that matter least first.
+pub(super) const SPARED: [&str; 3] = ["BUILD", "MACHINE", "OWNER"];
 
 /// A table of workers; `size` writes bytes.
 pub(super) fn table(workers: &[v1::Worker], size: impl Fn(u64) -> String) -> Table {

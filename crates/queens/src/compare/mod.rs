@@ -20,6 +20,7 @@ use crate::failure::Failure;
 use crate::memory::MemoryBound;
 use crate::output;
 use crate::sizes::Sizes;
+use crate::table::{ListArgs, ListFormat};
 
 const EXAMPLE: &str = "\
 Examples:
@@ -55,9 +56,8 @@ pub(crate) struct CompareArgs {
     /// may use
     #[arg(long, value_name = "SIZE", env = "QUEENS_MEMORY", default_value = MemoryBound::HALF)]
     memory: MemoryBound,
-    /// Print JSON instead of the table, one object a line
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    list: ListArgs,
     /// Also write the table to this file, as comma-separated values
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
@@ -117,13 +117,20 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     let memory = args.memory.bytes();
     let mut contest = Contest::new(&algorithms, args.seconds, args.all, memory);
     let mut lines: Vec<Line> = Vec::new();
-    if !args.json {
-        output::print(report::HEAD)?;
+    let format = args.list.format();
+    match format {
+        ListFormat::Table => output::print(report::HEAD)?,
+        ListFormat::Csv => output::print(report::CSV_HEAD)?,
+        ListFormat::Json => {}
     }
     for n in args.boards.each() {
         let board = contest.board(n)?;
         for line in &board {
-            output::print(if args.json { report::json(line)? } else { report::row(line) })?;
+            output::print(match format {
+                ListFormat::Table => report::row(line),
+                ListFormat::Csv => report::csv_row(line),
+                ListFormat::Json => report::json(line)?,
+            })?;
         }
         lines.extend(board);
     }

@@ -8,6 +8,8 @@ use crate::failure::Failure;
 pub(super) const HEAD: &str = " N  algorithm                        total      seconds            \
                                nodes  nodes/solution";
 
+pub(super) const CSV_HEAD: &str = "n,algorithm,total,seconds,nodes,nodes_per_solution,left_out";
+
 /// A line of the table.
 pub(super) fn row(line: &Line) -> String {
     let Cells { n, algorithm, total, seconds, nodes, nodes_per_solution, left_out } = cells(line);
@@ -29,18 +31,21 @@ pub(super) fn json(line: &Line) -> Result<String, Failure> {
     Ok(serde_json::to_string(&cells(line)).map_err(anyhow::Error::from)?)
 }
 
-/// All lines as comma-separated values, under a line of names. No cell has a comma or a quotation mark.
+/// All lines as comma-separated values, under a line of names.
 pub(super) fn csv(lines: &[Line]) -> String {
-    let head = "n,algorithm,total,seconds,nodes,nodes_per_solution,left_out\n".to_string();
-    lines.iter().map(cells).fold(head, |text, cells| {
-        let Cells { n, algorithm, total, seconds, nodes, nodes_per_solution, left_out } = cells;
-        let total = total.unwrap_or_default();
-        let [seconds, each] =
-            [seconds, nodes_per_solution].map(|cell| cell.map_or_else(String::new, plain));
-        let nodes = nodes.map_or_else(String::new, |nodes| nodes.to_string());
-        let left_out = left_out.unwrap_or_default();
-        format!("{text}{n},{algorithm},{total},{seconds},{nodes},{each},{left_out}\n")
-    })
+    let head = format!("{CSV_HEAD}\n");
+    lines.iter().fold(head, |text, line| format!("{text}{}\n", csv_row(line)))
+}
+
+/// A line as comma-separated values. No cell has a comma or a quotation mark.
+pub(super) fn csv_row(line: &Line) -> String {
+    let Cells { n, algorithm, total, seconds, nodes, nodes_per_solution, left_out } = cells(line);
+    let total = total.unwrap_or_default();
+    let [seconds, each] =
+        [seconds, nodes_per_solution].map(|cell| cell.map_or_else(String::new, plain));
+    let nodes = nodes.map_or_else(String::new, |nodes| nodes.to_string());
+    let left_out = left_out.unwrap_or_default();
+    format!("{n},{algorithm},{total},{seconds},{nodes},{each},{left_out}")
 }
 
 fn plain(figure: f64) -> String {

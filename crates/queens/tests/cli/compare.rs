@@ -86,7 +86,11 @@ fn a_file_of_comma_separated_values_has_the_same_lines() {
     let words = ["2..4", "--algorithms", "masks,rows,halves", "--csv"];
     run(queens(&["compare"]).args(words).arg(&path)).success();
 
+    let printed =
+        run(queens(&["compare"]).args(["3", "--algorithms", "halves", "-o", "csv"])).success();
+    assert_eq!(printed.lines().last(), Some("3,halves,,,,,no such cut"));
     let text = std::fs::read_to_string(path).expect("it was written");
+    assert_eq!(printed.lines().next(), text.lines().next());
     let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
     assert_eq!(lines[0].join(" "), "n algorithm total seconds nodes nodes_per_solution left_out");
     assert!(lines.len() == 10 && lines.iter().all(|line| line.len() == 7), "{text}");

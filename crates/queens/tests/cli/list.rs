@@ -52,6 +52,11 @@ fn one_placement_looks_alike_from_every_command() {
             assert_eq!(print(&["list", n, "--given", &given]), solved, "{n} {format:?}");
         }
     }
+    let short = run(&mut queens(&["list", "8", "-n", "2", "-o", "fen"])).success();
+    assert_eq!(
+        short,
+        run(&mut queens(&["list", "8", "--limit", "2", "--format", "fen"])).success()
+    );
     let refused = run(&mut queens(&["list", "1001", "--format", "board"]));
     refused.refusal(2, &["1001 is not drawn", "1000"]);
 }

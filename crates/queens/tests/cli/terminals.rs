@@ -89,6 +89,15 @@ fn all_of_the_farm_is_shown_until_somebody_ends_it() {
         lines[2..6].iter().filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(numbers, ["2", "4", "5", "6"], "{lines:?}");
     assert!(lines.iter().any(|line| line.contains("busy")), "{lines:?}");
+    let jobs = |columns| {
+        let list =
+            format!("stty columns {columns} rows 20; {program} jobs --coordinator {}", farm.url());
+        drawn(&of_a_terminal(&list, "xterm"))
+    };
+    let (wide, narrow) = (jobs(200), jobs(60));
+    assert!(wide[0].contains("SUBMITTED") && !narrow[0].contains("SUBMITTED"), "{narrow:?}");
+    assert!(narrow[..7].iter().all(|line| line.chars().count() <= 60), "{narrow:?}");
+    assert!(narrow[7].starts_with("without "), "{narrow:?}");
     let lines = watch(3);
     assert!(lines[0].starts_with("jobs not ended: 3 and more; workers: 1"), "{lines:?}");
     assert_eq!(lines.len(), 1, "{lines:?}");

@@ -21,6 +21,7 @@ fn wrong_words_get_one_line_that_says_what_to_do() {
         ),
         (&["count", "8..9", "--ledger", "x"], "for one board"),
         (&["submit", "8", "--audit", "much"], "it is no number"),
+        (&["submit", "8", "--name", "two words"], "a name is made of 1 to 128 visible ASCII"),
         (&["verify", "nowhere"], "cannot read the bundle nowhere"),
         (&["watch"], "on a terminal alone"),
         (&["completions", "dos"], "give one of bash, "),
