@@ -125,6 +125,15 @@ pub enum LedgerCommand {
         /// Why, for people.
         reason: String,
     },
+    /// Neighbouring rows of a job in the archive become one where nothing depends on where they begin and end.
+    Join {
+        /// The job.
+        job: JobId,
+        /// Rows that begin before this ordinal were seen.
+        from: u64,
+        /// The most rows to look at; at least two are.
+        most: usize,
+    },
     /// A job that is over goes into the archive: whoever goes on from the ledger does not have it in memory. Its name
     /// is free again.
     Archive {
@@ -179,7 +188,9 @@ impl LedgerCommand {
             | LedgerCommand::Settle { .. }
             | LedgerCommand::Distrust { .. }
             | LedgerCommand::Trust { .. }
-            | LedgerCommand::Remove { .. } => true,
+            | LedgerCommand::Remove { .. }
+            // Not that anybody decided: but whoever reads the ledger in steps has to see that rows have moved.
+            | LedgerCommand::Join { .. } => true,
             LedgerCommand::Accept { .. }
             | LedgerCommand::Confirm { .. }
             | LedgerCommand::Archive { .. }
@@ -220,6 +231,11 @@ pub enum LedgerAnswer {
         withdrawn: Vec<Withdrawn>,
         /// Jobs that lost something while they were in the archive. They are not in it any more.
         unarchived: Vec<RestoredJob>,
+    },
+    /// A [`LedgerCommand::Join`] is durable.
+    Joined {
+        /// Where the next one is to go on; `None` if all rows were seen, or if the job is not in the archive any more.
+        next: Option<u64>,
     },
     /// A [`LedgerCommand::Unarchive`] is durable: the job; `None` if it was not in the archive.
     Unarchived(Option<Box<RestoredJob>>),

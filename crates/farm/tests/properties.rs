@@ -2,16 +2,68 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use farm::rules::{self, MemoryStore, Store};
 use farm::{
-    Ack, Agent, AgentConfig, Config, Effect, Event, Farm, Fingerprint, Hello, IntervalSet, JobId,
-    JobState, KernelName, Known, LeaseId, LedgerAnswer, LedgerCommand, Loan, LoanKey, LoanKind,
-    LoanProof, LoanTerms, Method, Millis, Origin, Part, Plan, Problem, Range, Report, RequestId,
-    Restored, SessionId, Slice, Tally, Verdict, WorkerMessage,
+    Ack, Across, Agent, AgentConfig, AuditPolicy, Author, Check, Config, Counted, CountedRange,
+    Digest, Effect, Event, Farm, Fingerprint, Hello, IntervalSet, JobId, JobState, KernelName,
+    Known, LeaseId, LedgerAnswer, LedgerCommand, Loan, LoanKey, LoanKind, LoanProof, LoanTerms,
+    Maker, Method, Millis, Origin, Part, Plan, Problem, Range, Report, RequestId, Restored, Row,
+    SessionId, Slice, Tally, Verdict, WorkerMessage,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 const UNIVERSE: u64 = 64;
+
+/// The plan of rows that are joined.
+const PLAN: Plan =
+    Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks: 1_000 };
+
+/// A job that is cancelled, with a row for each length, worker, lease, check and whether its count is large; a check
+/// beyond those that there are is a gap before the row. The rows are those that a policy does not choose, or that are
+/// waited for or confirmed.
+fn job_of_rows(
+    rows: &[(u64, u8, u64, u8, bool)],
+    policy: AuditPolicy,
+) -> (MemoryStore, Vec<CountedRange>) {
+    let (mut store, id) = (MemoryStore::default(), JobId(1));
+    let (origin, slice) = (Origin::default(), Slice::ALL);
+    store.add_job(id, &origin, &PLAN, slice, 0).expect("it is the first");
+    store.add_policy(id, policy).expect("the job is there");
+    let (mut at, mut all) = (0, Vec::new());
+    for &(length, worker, lease, check, is_large) in rows {
+        at += u64::from(check == 5);
+        let range = Range::new(at, at + length).expect("not empty");
+        at += length;
+        let count = if is_large { u64::MAX - 7 } else { at };
+        let tally = Tally::EMPTY.with(PLAN.fingerprint(), range.start(), count);
+        let machine = format!("w{worker}");
+        let author = Author {
+            maker: Maker { owner: "lab".into(), machine: machine.clone() },
+            worker: machine,
+            build: "1.0".into(),
+        };
+        let check = match check {
+            0 => Check::Wanted,
+            1 => Check::Agreed,
+            _ if policy.chooses(PLAN.fingerprint(), range) => Check::Agreed,
+            _ => Check::NotChosen,
+        };
+        let row = Row {
+            range,
+            tally: tally.expect("one count"),
+            kernel: KernelName::new("avx2").expect("there is such a kernel"),
+            author,
+            lease: LeaseId(lease),
+            busy_us: at,
+        };
+        let counted = CountedRange { row, check };
+        store.insert(id, &counted).expect("it does not overlap");
+        all.push(counted);
+    }
+    store.set_state(id, JobState::Cancelled, None).expect("it is there");
+    (store, all)
+}
 
 proptest! {
     /// Every method of the interval set, against a set of single ordinals.
@@ -44,6 +96,60 @@ proptest! {
         prop_assert_eq!(set.intersects(probe), !within.is_empty());
         prop_assert_eq!(set.contains(probe), within.len() as u64 == probe.len());
         prop_assert_eq!(intervals(&model).into_iter().collect::<IntervalSet>(), set);
+    }
+
+    /// Whatever rows a job has, joining changes neither what they say together nor who says it, whatever an audit
+    /// chooses of them stays what two parties have counted, and a sum that passes 64 bits is not made.
+    #[test]
+    fn joined_rows_say_what_the_rows_said(
+        rows in vec((1..4u64, 0..2u8, 0..2u64, 0..6u8, any::<bool>()), 1..30),
+        (seed, share_ppm, most) in (any::<u64>(), 0..=AuditPolicy::ALL, 2..40usize),
+        disputed in any::<prop::sample::Index>(),
+    ) {
+        let policy =
+            AuditPolicy { share_ppm, seed, salt: 0, by_search: false, across: Across::Machines };
+        let (mut store, before) = job_of_rows(&rows, policy);
+        let id = JobId(1);
+        let open = before[disputed.index(before.len())].row.clone();
+        store.add_claim(id, &Row { lease: LeaseId(77), ..open.clone() }).expect("it is kept");
+
+        store.archive(id, &Counted::default()).expect("it is over");
+
+        let mut from = Some(0);
+        while let Some(at) = from {
+            let join = LedgerCommand::Join { job: id, from: at, most };
+            let answer = rules::execute(&mut store, &join);
+            let Ok(LedgerAnswer::Joined { next }) = answer else { panic!("{answer:?}") };
+            from = next;
+        }
+
+        let after: Vec<CountedRange> = store.jobs[&id].rows.values().cloned().collect();
+        let mut rest = before.iter();
+        for CountedRange { row, check } in &after {
+            let mut parts = Vec::new();
+            while parts.last().is_none_or(|last: &&CountedRange| last.row.range.end() < row.range.end()) {
+                parts.push(rest.next().expect("nothing was added"));
+            }
+            let range = Range::new(parts[0].row.range.start(), row.range.end());
+            prop_assert_eq!(range, Some(row.range));
+            for part in &parts {
+                prop_assert_eq!((&part.row.author, part.row.kernel), (&row.author, row.kernel));
+                prop_assert_eq!((part.row.lease, part.check), (row.lease, *check));
+            }
+            let sum = parts.iter().map(|part| u128::from(part.row.tally.count)).sum::<u128>();
+            prop_assert_eq!(sum, u128::from(row.tally.count));
+            let busy = parts.iter().map(|part| part.row.busy_us).sum::<u64>();
+            prop_assert_eq!(busy, row.busy_us);
+            let digests = parts.iter().map(|part| part.row.tally.digest);
+            prop_assert_eq!(digests.reduce(Digest::join), Some(row.tally.digest));
+            prop_assert!(row.tally.is_sound());
+            if parts.len() > 1 {
+                prop_assert_eq!(*check, Check::NotChosen);
+                prop_assert!(!policy.chooses(PLAN.fingerprint(), row.range), "{}", row.range);
+                prop_assert!(open.range.intersect(row.range).is_none(), "it is disputed");
+            }
+        }
+        prop_assert!(rest.next().is_none(), "a row is lost");
     }
 
     /// However a loan is cut and in whatever order its parts are finished, the reports tile it and

@@ -180,7 +180,7 @@ mod tests {
 
     /// Ledgers that programs with older formats have written, as SQL: two jobs that are done, of which one is certified
     /// across owners, one that rests and one that was cancelled; three credentials and a decision about trust.
-    const GOLDEN: [Golden; 3] = [
+    const GOLDEN: [Golden; 4] = [
         Golden {
             format: 5,
             sql: include_str!("golden/format-5.sql"),
@@ -198,6 +198,13 @@ mod tests {
         Golden {
             format: 7,
             sql: include_str!("golden/format-7.sql"),
+            audits_agreed: 1,
+            rows: 16,
+            names: true,
+        },
+        Golden {
+            format: 8,
+            sql: include_str!("golden/format-8.sql"),
             audits_agreed: 1,
             rows: 16,
             names: true,

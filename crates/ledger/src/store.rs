@@ -335,6 +335,19 @@ impl Store for SqlStore<'_> {
         self.add("ranges", ("accepted_at", unix_ms()), job, &counted.row, Some(audit))
     }
 
+    fn join_rows(&mut self, job: JobId, joined: &CountedRange) -> Result<(), LedgerFault> {
+        let range = joined.row.range;
+        let within = (signed(job.0), signed(range.start()), signed(range.end()));
+        let latest = self.first(
+            "SELECT max(accepted_at) FROM ranges WHERE job = ? AND first >= ? AND first < ?",
+            within,
+            |columns| Ok(columns.get(0)?),
+        )?;
+        self.change("DELETE FROM ranges WHERE job = ? AND first >= ? AND first < ?", within)?;
+        let (audit, at_ms) = (check_number(joined.check), latest.expect("a maximum is one row"));
+        self.add("ranges", ("accepted_at", at_ms), job, &joined.row, Some(("audit", audit)))
+    }
+
     fn set_check(&mut self, job: JobId, range: Range, check: Check) -> Result<(), LedgerFault> {
         let (job, first, past) = key(job, range);
         self.change(

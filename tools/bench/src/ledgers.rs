@@ -9,8 +9,8 @@ use clap::Args;
 use executor::thread_memory;
 use farm::{
     Across, AuditPolicy, Author, Config, Counted, Event, Farm, JobId, KernelName, Known, LeaseId,
-    LedgerCommand, LoanKey, LoanKind, LoanProof, Maker, Method, Millis, Origin, Plan, Problem,
-    Range, Report, Slice, Tally,
+    LedgerAnswer, LedgerCommand, LoanKey, LoanKind, LoanProof, Maker, Method, Millis, Origin, Plan,
+    Problem, Range, Report, Slice, Tally,
 };
 use ledger::{CheckedLedger, Ledger, Scrub, file_bytes};
 
@@ -48,7 +48,22 @@ pub(crate) fn run(args: &LedgerBenchArgs) -> Result<()> {
     write(&path, |ledger| write_jobs(ledger, args.jobs))?;
     tell(&format!("{} jobs, done", args.jobs), args.jobs, &path, args.turns)?;
     write(&path, |ledger| archive_jobs(ledger, args.jobs))?;
-    tell(&format!("{} jobs, archived", args.jobs), args.jobs, &path, args.turns)
+    tell(&format!("{} jobs, archived", args.jobs), args.jobs, &path, args.turns)?;
+    let path = folder.path().join("leases.db");
+    let mut slices = Vec::new();
+    write(&path, |ledger| {
+        write_leases(ledger, args.ranges)?;
+        slices = join_rows(ledger)?;
+        Ok(())
+    })?;
+    tell(&format!("{} reports, joined", args.ranges), args.ranges, &path, args.turns)?;
+    slices.sort_unstable();
+    let (mean, most) = (slices.iter().sum::<Duration>() / slices.len() as u32, slices.last());
+    print(format_args!(
+        "joined {REPORTS} reports of each lease, {ROWS_AT_A_TIME} rows at a time: {mean:.1?} each time on average, {:.1?} \
+         at most",
+        most.context("there are no rows")?
+    ))
 }
 
 fn write(path: &Path, fill: impl FnOnce(&Ledger) -> Result<()>) -> Result<()> {
@@ -98,6 +113,45 @@ fn archive_jobs(ledger: &Ledger, jobs: u64) -> Result<()> {
         ledger.apply(batch)?;
     }
     Ok(())
+}
+
+/// Reports of each lease.
+const REPORTS: u64 = 10;
+/// Rows that are joined at a time, as the farm asks for it.
+const ROWS_AT_A_TIME: usize = 2_000;
+
+/// One job, all of which is there, with several reports of each lease. It is done.
+fn write_leases(ledger: &Ledger, ranges: u64) -> Result<()> {
+    let plan = plan(26, ranges);
+    ledger.apply(&[create(1, plan)])?;
+    let mut total = 0;
+    for first in (0..ranges).step_by(BATCH) {
+        let batch = first..ranges.min(first + BATCH as u64);
+        total += batch.clone().map(|at| u128::from(count_of(at))).sum::<u128>();
+        let reports: Vec<_> = batch.map(|at| accept(1, &plan, at, at / REPORTS)).collect();
+        ledger.apply(&reports)?;
+    }
+    ledger.apply(&[LedgerCommand::Finish { job: JobId(1), tasks: ranges, total }])?;
+    Ok(())
+}
+
+/// Archives the job and joins its rows. Returns how long each transaction took.
+fn join_rows(ledger: &Ledger) -> Result<Vec<Duration>> {
+    let job = JobId(1);
+    ledger.apply(&[LedgerCommand::Archive { job, counted: Counted::default() }])?;
+    let (mut next, mut took) = (Some(0), Vec::new());
+    while let Some(from) = next {
+        let begun = Instant::now();
+        let join = LedgerCommand::Join { job, from, most: ROWS_AT_A_TIME };
+        let answer = ledger.apply(&[join])?.pop();
+        took.push(begun.elapsed());
+        let Some(LedgerAnswer::Joined { next: further }) = answer else {
+            anyhow::bail!("it is answered with {answer:?}");
+        };
+        next = further;
+    }
+    ledger.apply(&[LedgerCommand::Unarchive { job }])?;
+    Ok(took)
 }
 
 fn plan(n: u32, tasks: u64) -> Plan {

@@ -63,6 +63,7 @@ pub fn check<S: Subject>(new: impl Fn() -> S) {
     an_archived_job_is_read_only_when_it_comes_back(&mut new());
     an_archived_job_comes_back_when_it_loses_counts(&mut new());
     a_removed_job_leaves_nothing_but_its_number(&mut new());
+    rows_are_joined_where_nothing_tells_them_apart(&mut new());
 }
 
 fn what_is_written_is_read_back(store: &mut impl Subject) {
@@ -300,6 +301,74 @@ fn an_archived_job_comes_back_when_it_loses_counts(store: &mut impl Subject) {
     assert_eq!((*id, *state, *total), (OTHER, JobState::Running, 0));
     assert!(accepted.is_empty());
     assert_eq!(store.restored().jobs, *unarchived);
+}
+
+/// Whether rows of the job tile a range.
+fn tile(store: &mut impl Subject, (start, end): (u64, u64)) -> bool {
+    let compare = LedgerCommand::Compare { job: JOB, range: range(start, end) };
+    let found = store.apply(&[compare]).expect("it reads only").remove(0);
+    found != LedgerAnswer::Compared(Found::Unaligned)
+}
+
+/// Joins all rows of the job, so many at a time. Returns how often the store was asked.
+fn join_all(store: &mut impl Subject, most: usize) -> usize {
+    let (mut from, mut asked) = (0, 0);
+    loop {
+        asked += 1;
+        assert!(asked < 1_000, "it does not come to an end at {from}");
+        match store.apply(&[LedgerCommand::Join { job: JOB, from, most }]).as_deref() {
+            Ok([LedgerAnswer::Joined { next: Some(next) }]) => from = *next,
+            Ok([LedgerAnswer::Joined { next: None }]) => return asked,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn rows_are_joined_where_nothing_tells_them_apart(store: &mut impl Subject) {
+    // Given: ten rows of ten tasks; one by another worker, one under another lease, two that were counted twice.
+    let leased = |lease, (start, end), count| LedgerCommand::Accept {
+        report: Report { lease: LeaseId(lease), ..report(JOB, "avx2", (start, end), count) },
+        author: author("a"),
+        audit: false,
+    };
+    write(store, &[job(JOB)]);
+    for at in (0..100).step_by(10) {
+        let row = match at {
+            30 => accept(JOB, "b", at, at + 10, at),
+            60 => leased(2, (at, at + 10), at),
+            _ => leased(1, (at, at + 10), at),
+        };
+        write(store, &[row]);
+    }
+    let audit = |at| LedgerCommand::Doubt { job: JOB, range: range(at, at + 10) };
+    write(store, &[audit(70), audit(80)]);
+    write(store, &[confirm(JOB, "c", "search", (70, 80), 70)]);
+    write(store, &[confirm(JOB, "c", "search", (80, 90), 80)]);
+    write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 450 }]);
+    let before = restored(store, JOB);
+    let compare = || LedgerCommand::Compare { job: JOB, range: range(0, 30) };
+    let claim = store.apply(&[compare()]).expect("it reads only");
+
+    // When it is archived, and they are joined, few at a time
+    assert_eq!(join_all(store, 3), 1, "only rows of the archive are joined");
+    assert!(tile(store, (0, 10)));
+    write(store, &[archive(JOB)]);
+    assert!(join_all(store, 3) > 1);
+
+    // Then neighbours alike are one row, all others are what they were, and so is what they say together.
+    for whole in [(0, 30), (30, 40), (40, 60), (60, 70), (70, 80), (80, 90), (90, 100)] {
+        assert!(tile(store, whole), "{whole:?}");
+    }
+    for part in [(0, 10), (0, 20), (10, 30), (40, 50), (50, 60)] {
+        assert!(!tile(store, part), "{part:?}");
+    }
+    // The time that it took is known of longer ranges only.
+    assert_eq!(store.apply(&[compare()]).expect("it reads only"), claim);
+    assert_eq!(join_all(store, 100), 1);
+    write(store, &[LedgerCommand::Unarchive { job: JOB }]);
+    let after = restored(store, JOB);
+    let (spent, origin) = (after.spent.clone(), after.origin.clone());
+    assert_eq!(after, RestoredJob { spent, origin, ..before });
 }
 
 fn remove(store: &mut impl Subject, job: JobId, most: usize) -> Removal {

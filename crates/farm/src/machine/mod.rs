@@ -129,6 +129,7 @@ enum Pending {
     Compare { session: SessionId, author: Author, report: Report },
     Doubt { session: SessionId, report: Report },
     Archive { request: RequestId, job: JobId },
+    Join { job: JobId },
     Unarchive { request: RequestId, job: JobId },
     Remove { request: RequestId, job: JobId },
     Trust { request: RequestId },
@@ -338,6 +339,10 @@ impl Farm {
             }
             (Some(Pending::Archive { request, job }), Answer::Written) => {
                 self.effects.push(Effect::Reply { request, answer: Ok(job) });
+                self.join_rows(job, 0);
+            }
+            (Some(Pending::Join { job }), Answer::Joined { next }) => {
+                next.into_iter().for_each(|from| self.join_rows(job, from));
             }
             (Some(Pending::Unarchive { request, job: id }), Answer::Unarchived(job)) => {
                 self.unarchived(request, id, job);

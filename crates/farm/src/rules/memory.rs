@@ -217,6 +217,13 @@ impl Store for MemoryStore {
         Ok(())
     }
 
+    fn join_rows(&mut self, job: JobId, joined: &CountedRange) -> Result<(), Contradiction> {
+        let (range, rows) = (joined.row.range, &mut self.get(job)?.rows);
+        rows.retain(|start, _| !(range.start()..range.end()).contains(start));
+        rows.insert(range.start(), joined.clone());
+        Ok(())
+    }
+
     fn set_check(&mut self, job: JobId, range: Range, check: Check) -> Result<(), Contradiction> {
         self.get(job)?.row(range).check = check;
         Ok(())

@@ -19,6 +19,7 @@
 //! The functions are pure but for the store that they are handed: no clock and no randomness.
 
 mod archive;
+mod join;
 mod memory;
 mod restore;
 mod settle;
@@ -86,6 +87,9 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
         }
         LedgerCommand::Settle { report, author, wrong } => {
             return settle::settle(store, report, author, wrong);
+        }
+        LedgerCommand::Join { job, from, most } => {
+            return Ok(LedgerAnswer::Joined { next: join::join(store, *job, *from, *most)? });
         }
         LedgerCommand::Archive { job, counted } => archive::archive(store, *job, counted)?,
         LedgerCommand::Unarchive { job } => {

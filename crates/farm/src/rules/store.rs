@@ -76,6 +76,8 @@ pub trait Store {
     fn count(&mut self, job: JobId, check: Check) -> Result<u64, Self::Fault>;
     /// Adds an accepted range.
     fn insert(&mut self, job: JobId, counted: &CountedRange) -> Result<(), Self::Fault>;
+    /// Replaces the accepted ranges within a range, which nobody has counted twice, by one.
+    fn join_rows(&mut self, job: JobId, joined: &CountedRange) -> Result<(), Self::Fault>;
     /// Changes the check of an accepted range.
     fn set_check(&mut self, job: JobId, range: Range, check: Check) -> Result<(), Self::Fault>;
     /// Makes an accepted range, and its second count if there is one, evidence.

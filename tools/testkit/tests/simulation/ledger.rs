@@ -190,7 +190,8 @@ impl Ledger {
             LedgerCommand::Trust { .. } | LedgerCommand::Distrust { .. } => {
                 unreachable!("nobody decides whom to trust")
             }
-            LedgerCommand::Archive { .. }
+            LedgerCommand::Join { .. }
+            | LedgerCommand::Archive { .. }
             | LedgerCommand::Unarchive { .. }
             | LedgerCommand::Remove { .. } => unreachable!("no job leaves"),
         }
@@ -273,6 +274,7 @@ impl Ledger {
             | LedgerCommand::Compare { .. }
             | LedgerCommand::Trust { .. }
             | LedgerCommand::Distrust { .. }
+            | LedgerCommand::Join { .. }
             | LedgerCommand::Archive { .. }
             | LedgerCommand::Unarchive { .. }
             | LedgerCommand::Remove { .. } => {}

@@ -135,7 +135,8 @@ impl Witness {
             LedgerCommand::Trust { .. } | LedgerCommand::Distrust { .. } => {
                 unreachable!("nobody decides whom to trust")
             }
-            LedgerCommand::Archive { .. }
+            LedgerCommand::Join { .. }
+            | LedgerCommand::Archive { .. }
             | LedgerCommand::Unarchive { .. }
             | LedgerCommand::Remove { .. } => unreachable!("no job leaves"),
             LedgerCommand::CreateJob { .. } => {}

@@ -56,7 +56,9 @@ impl Witness {
                 self.told_settled(&done.command, withdrawn, after);
             }
             LedgerAnswer::Compared(_) | LedgerAnswer::AuditsFound(_) => {}
-            LedgerAnswer::Unarchived(_) | LedgerAnswer::Removed(_) => {
+            LedgerAnswer::Joined { .. }
+            | LedgerAnswer::Unarchived(_)
+            | LedgerAnswer::Removed(_) => {
                 unreachable!("no job leaves")
             }
         }
@@ -93,6 +95,7 @@ impl Witness {
             | LedgerCommand::Settle { .. }
             | LedgerCommand::Trust { .. }
             | LedgerCommand::Distrust { .. }
+            | LedgerCommand::Join { .. }
             | LedgerCommand::Archive { .. }
             | LedgerCommand::Unarchive { .. }
             | LedgerCommand::Remove { .. }
