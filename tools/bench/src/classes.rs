@@ -2,8 +2,7 @@
 //! of the same tasks.
 //!
 //! For each task a class is drawn. A kernel serves one class, so that all tasks of one class are counted by one
-//! kernel. What it prepares for them is measured apart, because a sample has far
-//! fewer tasks than the board.
+//! kernel. What it prepares for them is measured apart, because a sample has far fewer tasks than the board.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
