@@ -223,7 +223,10 @@ mod tests {
     fn numbers_are_written_for_people() {
         let groups = ["7", "352", "14200", "14772512", "none"].map(grouped);
         assert_eq!(groups, ["7", "352", "14,200", "14,772,512", "none"]);
-        assert_eq!([0.04, 99.0, 600.0, 7_200.0].map(time), ["0.0 s", "99.0 s", "10.0 min", "2.0 h"]);
+        assert_eq!(
+            [0.04, 99.0, 600.0, 7_200.0].map(time),
+            ["0.0 s", "99.0 s", "10.0 min", "2.0 h"]
+        );
     }
 
     #[test]

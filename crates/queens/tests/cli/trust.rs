@@ -84,7 +84,9 @@ fn a_bundle_is_checked_without_a_coordinator() {
     assert_eq!(sample["total"], vectors::total(10).to_string());
     assert_eq!((&sample["recounted_ranges"], &sample["seed"]), (&1.into(), &"5".into()));
     let builds = sample["builds"].as_array().expect("a list");
-    assert!(builds.iter().all(|build| build.as_str().is_some_and(|build| build.contains("/rustc-"))));
+    assert!(
+        builds.iter().all(|build| build.as_str().is_some_and(|build| build.contains("/rustc-")))
+    );
     let seconds = |name: &str| sample[name].as_f64().expect("a number");
     assert!(seconds("thread_seconds") > 0.0);
     assert!(seconds("thread_seconds_of_second_counts") > 0.0, "all of it was certified");

@@ -35,6 +35,7 @@ use super::metrics::measure_call;
 use super::payers::Payers;
 use super::phase::{Late, name};
 use super::session::Peer;
+use super::standbys::Standbys;
 use super::{
     Allowance, ClientRequest, Credentials, HubHandle, Leave, Phase, Plans, Right, SessionFault,
     archive, host, times,
@@ -137,6 +138,7 @@ fn routes_of(
         hub: hub.clone(),
         credentials: credentials.clone(),
         copies: Copies::of(hub.ledger_path()),
+        standbys: Standbys::new(hub.clone()),
     });
     let plans = Arc::<Plans>::default();
     let desk = Desk::new(hub.clone(), plans.clone());
