@@ -19,7 +19,7 @@ use crate::output;
 
 /// How often a stand-by looks whether it was asked to take over, and how long `queens promote` waits for that.
 const LOOK: Duration = Duration::from_millis(250);
-const PATIENCE: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_secs(5);
 
 const EXAMPLES: &str = "\
 Before: copy the folder of keys beside the coordinator's ledger, FILE-keys, to the folder COPY-keys beside the copy.
@@ -122,7 +122,7 @@ async fn wished(wish: &Path) {
 ///
 /// # Errors
 ///
-/// Those of the ledger; [`Failure::LedgerOpen`], if another kind of process holds it.
+/// Those of the ledger.
 pub(super) async fn promote(args: PromoteArgs) -> Result<(), Failure> {
     let copy = args.copy;
     if !copy.is_file() {
@@ -153,12 +153,8 @@ async fn ask(copy: &Path) -> Result<(), Failure> {
     while wish.exists() {
         if begun.elapsed() > PATIENCE {
             let _ = fs::remove_file(&wish);
-            return Err(Failure::LedgerOpen {
-                path: copy.into(),
-                reason:
-                    "a process holds it that is no stand-by: a coordinator may serve it already"
-                        .into(),
-            });
+            // By one that is no stand-by: a coordinator may serve it already.
+            return Err(LedgerFault::Held.at(Some(copy)).into());
         }
         sleep(LOOK).await;
     }
