@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ledger::{LedgerError, LedgerFault, Mirror};
+use ledger::{LedgerFault, Mirror};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_stream::wrappers::ReceiverStream;
@@ -134,7 +134,7 @@ impl Standby {
             };
             let number = answer.number;
             if let Err(fault) = self.take(answer, &mut has_begun) {
-                return End::Refused(LedgerError::from(fault.at(Some(&self.path))).into());
+                return End::Refused(fault.at(Some(&self.path)).into());
             }
             let request = FollowRequest { mark: Vec::new(), acknowledged: number };
             if number > 0 && acknowledge.send(request).await.is_err() {
