@@ -158,6 +158,10 @@ async fn serve_jobs(args: CoordinatorArgs, earlier: Option<Endpoint>) -> Result<
     let has_tls = shown.is_some();
     shown.into_iter().for_each(|tls| handle.show_certificate(tls));
     phase.send_replace(Phase::Serving(Credentials::new(&access, known), handle.clone()));
+    tokio::select! {
+        () = handle.opened() => {}
+        ended = &mut server => return Ok(ended.map_err(anyhow::Error::from)??),
+    }
     let address_file = signs.write_address(&bound)?;
     let addresses = bound.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(", ");
     tracing::info!(addresses, ledger = %args.ledger.display(), tls = has_tls,

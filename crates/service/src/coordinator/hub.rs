@@ -108,6 +108,8 @@ pub struct HubHandle {
     ledger_path: Option<Arc<Path>>,
     marks: watch::Receiver<Vec<u8>>,
     scrubbed: Scrubbed,
+    /// Whether requests are answered.
+    open: watch::Sender<bool>,
 }
 
 impl HubHandle {
@@ -164,6 +166,17 @@ impl HubHandle {
     /// Somebody shows the last mark that it was given. The hub ends if the ledger is older.
     pub(super) async fn shown(&self, mark: Vec<u8>, by: String) -> Result<(), HubGone> {
         self.inputs.send(Input::Shown { mark, by }).await.map_err(|_| HubGone)
+    }
+
+    /// Requests are answered from now on.
+    pub(super) fn open(&self) {
+        self.open.send_replace(true);
+    }
+
+    /// Completes when requests are answered.
+    pub async fn opened(&self) {
+        let mut open = self.open.subscribe();
+        let _ = open.wait_for(|is_open| *is_open).await;
     }
 
     /// A stand-by follows the ledger from now on.
@@ -315,6 +328,7 @@ impl Hub {
                 ledger_path,
                 marks: told,
                 scrubbed: Scrubbed::default(),
+                open: watch::Sender::new(false),
             },
         )
     }

@@ -101,6 +101,7 @@ where
             if let Phase::Serving(credentials, hub) = &phase {
                 scrubbed = Some(hub.scrubbed().subscribe());
                 late.open(|| routes_of(credentials.clone(), hub.clone(), reflection.clone()));
+                hub.open();
             }
             let damage = async {
                 match &mut scrubbed {
