@@ -79,6 +79,8 @@ pub enum Event {
     AuditAsked {
         /// Where the answer goes.
         request: RequestId,
+        /// The owner who asks for it.
+        by: String,
         /// The job.
         job: JobId,
         /// Which ranges.
@@ -88,6 +90,8 @@ pub enum Event {
     Cancelled {
         /// Where the answer goes.
         request: RequestId,
+        /// The owner who asks for it.
+        by: String,
         /// The job.
         job: JobId,
     },
@@ -95,6 +99,8 @@ pub enum Event {
     Paused {
         /// Where the answer goes.
         request: RequestId,
+        /// The owner who asks for it.
+        by: String,
         /// The job.
         job: JobId,
     },
@@ -102,6 +108,8 @@ pub enum Event {
     Resumed {
         /// Where the answer goes.
         request: RequestId,
+        /// The owner who asks for it.
+        by: String,
         /// The job.
         job: JobId,
     },
@@ -109,6 +117,8 @@ pub enum Event {
     Prioritised {
         /// Where the answer goes.
         request: RequestId,
+        /// The owner who asks for it.
+        by: String,
         /// The job.
         job: JobId,
         /// Jobs of higher priority are served first.
