@@ -230,6 +230,16 @@ fn nobody_but_an_admin_follows() {
         };
         count(&copy) == count(farm.ledger())
     });
+    let create = ["token", "create", "--role", "admin", "--owner", "friend", "--join-file", join];
+    let friend = run(&mut queens(&create)).success();
+    let other = scratch.path("other.db");
+    copy_keys(farm.ledger(), &other);
+    let words = ["standby", "--of", friend.trim(), "--listen", "127.0.0.1:0", "--ledger"];
+    let mut revoked = Process::start(queens(&words).arg(&other), farm.new_log());
+    revoked.wait_for_line("the copy is whole");
+    run(&mut queens(&["token", "revoke", "4", "--join-file", join])).success();
+    assert_eq!(revoked.wait().code(), Some(6), "{}", revoked.said());
+
     let unusable = run(&mut standby("queens://too-short", "error"));
     unusable.usage("cannot use the join string");
 }

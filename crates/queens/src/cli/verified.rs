@@ -215,6 +215,7 @@ impl Verified<'_> {
             "merkle_root": header.merkle_root(),
             "problem": plan.problem.name(),
             "n": plan.problem.n(),
+            "method": plan.method.name(),
             "fingerprint": header.fingerprint(),
             "state": state.name(),
             "total": self.checked.is_total().then(|| total.to_string()),

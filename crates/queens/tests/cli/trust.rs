@@ -83,6 +83,7 @@ fn a_bundle_is_checked_without_a_coordinator() {
     let sample = json(&bundle.verify(&["--sample", "1", "--seed", "5", "--json"]).success());
     assert_eq!(sample["total"], vectors::total(10).to_string());
     assert_eq!((&sample["recounted_ranges"], &sample["seed"]), (&1.into(), &"5".into()));
+    assert_eq!(sample["method"], "rows");
     let builds = sample["builds"].as_array().expect("a list");
     assert!(
         builds.iter().all(|build| build.as_str().is_some_and(|build| build.contains("/rustc-")))

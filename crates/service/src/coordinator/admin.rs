@@ -141,7 +141,8 @@ impl AdminService for Admin {
     ) -> Result<Response<Answers>, Status> {
         let identity = identity(&request);
         identity.require(Right::Decide)?;
-        let answers = self.standbys.begin(request.into_inner(), &identity.owner).await?;
+        let (requests, credentials) = (request.into_inner(), self.credentials.clone());
+        let answers = self.standbys.begin(requests, identity, credentials).await?;
         Ok(Response::new(answers))
     }
 }

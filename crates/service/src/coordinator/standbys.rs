@@ -15,7 +15,7 @@ use wire::v1::admin_service_client::AdminServiceClient;
 use wire::v1::follow_response::Piece as Told;
 use wire::v1::{FollowRequest, FollowResponse};
 
-use super::HubHandle;
+use super::{Credentials, HubHandle, Identity, SessionFault};
 use crate::Endpoint;
 
 /// Stand-bys at a time: decisions wait for each of them.
@@ -44,7 +44,7 @@ impl Standbys {
         Standbys { hub, places: Arc::new(Semaphore::new(MOST)) }
     }
 
-    /// Lets a stand-by of `owner` follow. If it shows a mark, it has taken over: then this coordinator stops if it hears
+    /// Lets a stand-by follow for as long as its credential is valid. If it shows a mark, it has taken over: then this coordinator stops if it hears
     /// of a later state by that, and nothing is followed.
     ///
     /// # Errors
@@ -53,9 +53,11 @@ impl Standbys {
     pub(super) async fn begin(
         &self,
         mut requests: Streaming<FollowRequest>,
-        owner: &str,
+        identity: Identity,
+        credentials: Credentials,
     ) -> Result<Answers, Status> {
         let first = requests.message().await?.unwrap_or_default();
+        let owner = identity.owner.clone();
         let (sender, answers) = mpsc::channel(4);
         let answers = ReceiverStream::new(answers);
         if !first.mark.is_empty() {
@@ -73,12 +75,18 @@ impl Standbys {
         let (follower, following) = follower();
         self.hub.follow(follower).await?;
         tracing::info!(owner, "a stand-by follows the ledger");
-        let owner = owner.to_string();
         tokio::spawn(async move {
             let _place = place;
-            let reason = match (OneOfThem { following, requests, sender }).tell(&path).await {
-                Ok(()) => "it was given up".into(),
-                Err(reason) => reason,
+            let last = sender.clone();
+            let reason = tokio::select! {
+                told = OneOfThem { following, requests, sender }.tell(&path) => match told {
+                    Ok(()) => "it was given up".into(),
+                    Err(reason) => reason,
+                },
+                () = credentials.ended(&identity) => {
+                    let _ = last.try_send(Err(SessionFault::Expired.into()));
+                    "its credential is no longer valid".into()
+                }
             };
             tracing::info!(owner, reason, "a stand-by does not follow the ledger any more");
         });
