@@ -148,7 +148,7 @@ impl Effort {
             piloted = until(&pilot, end).transpose()?;
         }
         let from_tasks = match piloted {
-            Some((counter, pilot)) => self.from_tasks(counter, pilot, end)?,
+            Some((counter, pilot)) => self.count_tasks(counter, pilot, end)?,
             None => None,
         };
         let of_halves = |Placements { total, grounds }, measured| {
@@ -166,7 +166,7 @@ impl Effort {
 
     /// Counts tasks, in full or in parts, until there is little time left before `end`. Returns `None` if these were too
     /// few.
-    fn from_tasks(
+    fn count_tasks(
         self,
         counter: Counter,
         pilot: Pilot,
