@@ -11,7 +11,7 @@ use blake3::Hash;
 use board::Cut;
 use farm::{Fact, JobState, KernelName, Plan, Slice, TrustChange};
 
-use super::books::Books;
+use super::books::{Books, Busy};
 use super::canonical::decode;
 use super::draw::{Drawing, Drawn, Sample};
 use super::format::{Header, StatedAuthor, StatedPolicy, VERSION};
@@ -43,6 +43,8 @@ pub struct Checked {
     pub trust: Vec<TrustChange>,
     /// What second counts are worth.
     pub worth: Worth,
+    /// The thread time that it took.
+    pub busy: Busy,
     /// Who counted.
     pub authors: Vec<StatedAuthor>,
     /// What each author has counted alone, by its number.
@@ -135,7 +137,7 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
     if let Some(reason) = Fact::contradiction(&facts, total) {
         bail!(reason);
     }
-    let Books { policies, trust, authors, counted_by, worth, drawing, .. } = books;
+    let Books { policies, trust, authors, counted_by, worth, busy, drawing, .. } = books;
     let drawn = drawing.end();
     Ok(Checked {
         header,
@@ -148,6 +150,7 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
         policies,
         trust,
         worth,
+        busy,
         authors,
         counted_by,
         cut,

@@ -12,12 +12,12 @@ use serde::Serialize;
 use super::args::{CountingArgs, CutArgs};
 use super::local_methods::LocalMethod;
 use super::problem::ProblemArgs;
+use super::tools::PROGRAM;
 use super::{show, unique_plan};
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::{ProgressArgs, clock, while_time_passes};
-use executor::{Effort, Estimate, Estimated, Measured, Source};
-use executor::{Fit, fit};
+use executor::{Effort, Estimate, Estimated, Fit, Measured, Source, fit, provenance};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -87,6 +87,8 @@ struct EstimateJson {
     /// Of so many blocks of a task's join one was counted; 1 if tasks were counted in full.
     blocks_per_draw: Option<u32>,
     backend: &'static str,
+    /// The program and the machine, as in the evidence of counts.
+    build: String,
     /// A decimal string, because it may exceed 2^53.
     seed: String,
 }
@@ -173,6 +175,7 @@ fn estimate_json(estimated: &Estimated, effort: Effort) -> EstimateJson {
         tasks_counted: measured.map(|it| it.tasks_counted),
         blocks_per_draw: measured.map(|it| it.blocks_per_draw.get()),
         backend: effort.backend.name(),
+        build: provenance(PROGRAM),
         seed: effort.seed.to_string(),
     }
 }
