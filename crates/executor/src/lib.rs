@@ -20,7 +20,7 @@ mod sample;
 
 pub use allowed::{allowed_memory, allowed_processors, memory_kills};
 pub use cgroup::MemoryKills;
-pub use estimate::{Effort, Estimate, Estimated, student};
+pub use estimate::{Effort, Estimate, Estimated, Measured, Source, student};
 pub use executor::{Accepted, Executor, Step, Stepper};
 pub use kernel::NamedKernel;
 pub use memory::{Fit, TooLittleMemory, fit, thread_memory};

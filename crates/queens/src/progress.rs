@@ -80,6 +80,8 @@ impl Progress {
                 let layout = Layout::of(&name, &parts, columns());
                 if *cells != Some(layout.cells) {
                     *cells = Some(layout.cells);
+                    // The bar may be drawn after each change of it: the old message might not fit the new style.
+                    bar.set_message("");
                     bar.set_style(style(layout.cells));
                 }
                 bar.set_prefix(name);

@@ -28,14 +28,13 @@ const LEAST_DRAWS: u64 = 3;
 /// Units that promise little are drawn as if their size were this share of the mean: a guess may miss what they have.
 const LEAST_SIZE: f64 = 0.02;
 
-/// Candidates, and the results of those that were drawn.
-pub(super) struct BySize {
+/// Candidates, and the results of those that were drawn. A candidate is a run of tasks, or whatever else units are.
+pub(super) struct BySize<T> {
     /// Number of units in the plan.
     units: u64,
-    candidates: Vec<Range<u64>>,
+    candidates: Vec<T>,
     /// For each candidate, the sum of its size and of those before it.
     sums: Vec<f64>,
-    drawn: u64,
     counts: Values,
     seconds: Values,
 }
@@ -54,9 +53,9 @@ struct Values {
     squares: Moments,
 }
 
-impl BySize {
+impl<T: Clone> BySize<T> {
     /// Of a plan of `units` units, these candidates were drawn evenly, each with its size.
-    pub(super) fn new(units: u64, candidates: Vec<(Range<u64>, f64)>) -> BySize {
+    pub(super) fn new(units: u64, candidates: Vec<(T, f64)>) -> BySize<T> {
         let mean = candidates.iter().map(|(_, size)| size).sum::<f64>() / candidates.len() as f64;
         let least = if mean > 0.0 { LEAST_SIZE * mean } else { 1.0 };
         let mut sum = 0.0;
@@ -65,18 +64,32 @@ impl BySize {
             sum
         });
         let sums = sums.collect();
-        let candidates = candidates.into_iter().map(|(ordinals, _)| ordinals).collect();
+        let candidates = candidates.into_iter().map(|(unit, _)| unit).collect();
         let (counts, seconds) = (Values::default(), Values::default());
-        BySize { units, candidates, sums, drawn: 0, counts, seconds }
+        BySize { units, candidates, sums, counts, seconds }
     }
 
-    /// Draws a candidate. Returns its place and size.
-    fn draw_one(&mut self, random: &mut impl Rng) -> (usize, f64) {
-        self.drawn += 1;
+    /// Draws a candidate.
+    pub(super) fn draw_one(&self, random: &mut impl Rng) -> (Candidate, T) {
         let place = self.sum() * random.random::<f64>();
         let index = self.sums.partition_point(|sum| *sum <= place).min(self.sums.len() - 1);
         let before = if index == 0 { 0.0 } else { self.sums[index - 1] };
-        (index, self.sums[index] - before)
+        (Candidate { size: self.sums[index] - before }, self.candidates[index].clone())
+    }
+
+    /// Records how much a candidate counts.
+    pub(super) fn note_count(&mut self, candidate: &Candidate, count: f64) {
+        self.counts.add(count, candidate.size);
+    }
+
+    /// How many draws were recorded.
+    pub(super) fn counted(&self) -> u64 {
+        self.counts.ratios.draws()
+    }
+
+    /// The sum of all units' counts.
+    pub(super) fn total(&self) -> Estimate {
+        self.estimate(&self.counts)
     }
 
     fn estimate(&self, Values { ratios, squares }: &Values) -> Estimate {
@@ -97,25 +110,24 @@ impl BySize {
     }
 }
 
-impl Design for BySize {
+impl Design for BySize<Range<u64>> {
     type Draw = Candidate;
 
     fn draw(&mut self, random: &mut StdRng) -> Option<(Candidate, Range<u64>)> {
-        let (index, size) = self.draw_one(random);
-        Some((Candidate { size }, self.candidates[index].clone()))
+        Some(self.draw_one(random))
     }
 
     fn is_enough(&self) -> bool {
-        self.drawn >= LEAST_DRAWS
+        self.counted() >= LEAST_DRAWS
     }
 
     fn note(&mut self, candidate: &Candidate, count: u64, seconds: f64) {
-        self.counts.add(count as f64, candidate.size);
+        self.note_count(candidate, count as f64);
         self.seconds.add(seconds, candidate.size);
     }
 
     fn count(&self) -> Estimate {
-        self.estimate(&self.counts)
+        self.total()
     }
 
     fn seconds(&self) -> Estimate {
@@ -195,7 +207,9 @@ mod tests {
         let mut sample = BySize::new(10, vec![(0..1, 1.0)]);
         let mut random = StdRng::seed_from_u64(1);
         for is_enough in [false, false, true] {
-            sample.draw(&mut random).expect("there is one");
+            let (candidate, _) = sample.draw(&mut random).expect("there is one");
+            assert!(!sample.is_enough() || is_enough, "what is not counted yet is no draw");
+            sample.note(&candidate, 1, 1.0);
             assert_eq!(sample.is_enough(), is_enough);
         }
     }

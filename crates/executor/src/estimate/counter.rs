@@ -181,17 +181,24 @@ impl Counter {
         Ok(Pilot { run, seconds: (seconds / runs).max(1e-9) })
     }
 
-    /// Seconds of the longest task in the longest run.
-    pub(super) fn longest_task(&mut self, longest: Longest) -> Result<f64, CountError> {
-        let Longest { seconds, run } = longest;
+    /// Seconds of the longest task in the longest run, of those for which there is time before `end`.
+    pub(super) fn longest_task(
+        &mut self,
+        longest: Longest,
+        end: Instant,
+    ) -> Result<f64, CountError> {
+        let mut most = longest.mean();
+        let Longest { run, .. } = longest;
         if run.end - run.start <= 1 {
-            return Ok(seconds);
+            return Ok(most);
         }
-        let mut longest = 0.0_f64;
         for ordinal in run {
-            longest = longest.max(self.count(ordinal..ordinal + 1)?.seconds);
+            if Instant::now() >= end {
+                break;
+            }
+            most = most.max(self.count(ordinal..ordinal + 1)?.seconds);
         }
-        Ok(longest)
+        Ok(most)
     }
 }
 

@@ -2,18 +2,23 @@
 //!
 //! Tasks differ by large factors along the ordinals of a plan, so the sample is taken from all over it.
 //! [`strata`] chooses the tasks and computes the estimates with their error bars, or [`by_size`] where tasks take
-//! long. This module counts them, on all threads, until the time is over and there are enough draws for an error bar.
+//! long. This module counts them, on all threads, until the time is over.
 //! D. E. Knuth's estimator for search trees ("Estimating the efficiency of backtrack programs",
 //! Mathematics of Computation 29, 1975) follows one random path down the tree. Here only the choice of
-//! tasks is random, and each chosen task is counted in full, because kernels do that fast. A task that takes long is
-//! an exception, if its kernel can estimate it from a part of its work ([`count::Kernel::sample`]).
+//! tasks is random, and each chosen task is counted in full, because kernels do that fast. Where tasks take long, the
+//! total is estimated from half-boards instead ([`pairs`]), and the time from parts of tasks
+//! ([`count::Kernel::sample`]), if there is time for a few of them.
 //!
 //! ```text
 //!   pilot    measures how long tasks take; this decides the length of a run, the number of
 //!            strata and how much of a task is done; its counts are not part of the sample
+//!   pairs    draws half-boards, if the pilot takes long or says that tasks do
 //!   sample   counts one run after the other
 //!   longest  counts the tasks of the longest run once more, one by one, if runs are long
 //! ```
+//!
+//! Whatever is not done when the time is over is abandoned, with its thread. No run is begun that would pass the end
+//! if it took as long as the longest before, so that what is left out is seldom a run that takes long.
 //!
 //! The sample may end in the middle of a round, so that some strata have one run less than others. This
 //! does not bias the estimate, because each stratum has its own mean.
@@ -21,11 +26,13 @@
 mod by_size;
 mod counter;
 mod guess;
+mod pairs;
 mod strata;
 
 use std::num::NonZeroU32;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 use std::time::{Duration, Instant};
 
 use board::halves::Split;
@@ -37,6 +44,7 @@ use rand::{RngExt, SeedableRng};
 
 use self::by_size::BySize;
 use self::counter::{Counter, Pilot, Run};
+use self::pairs::Placements;
 use self::strata::Strata;
 pub use self::strata::{Estimate, student};
 
@@ -46,6 +54,15 @@ const RUNS_PER_STRATUM: f64 = 5.0;
 
 /// The most strata of a sample: more of them do not make the error smaller.
 const MOST_STRATA: u64 = 4096;
+
+/// The share of the time after which tasks are taken to be long, unless the pilot has said something by then.
+const PATIENCE: f64 = 0.2;
+
+/// The share of the time for pairs of half-boards, if tasks are long.
+const PAIRS: f64 = 0.25;
+
+/// The share of the time that is left when the sample ends, for the longest run.
+const LAST: f64 = 1.0 / 16.0;
 
 /// The fewest candidates that each thread draws, where tasks are drawn by size.
 const LEAST_CANDIDATES: usize = 256;
@@ -72,6 +89,31 @@ pub struct Effort {
 pub struct Estimated {
     /// The sum over all tasks: the number of placements, symmetric ones counted separately.
     pub total: Estimate,
+    /// What the total was estimated from.
+    pub source: Source,
+    /// What was measured of tasks; `None` if they take too long.
+    pub measured: Option<Measured>,
+}
+
+/// What a total is estimated from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// All tasks of the plan, each counted in full: it is no estimate.
+    AllTasks,
+    /// Some tasks, each counted in full.
+    Tasks,
+    /// Parts of some tasks.
+    Parts,
+    /// Random half-boards.
+    Halves {
+        /// How many choices of columns for the upper half's queens were drawn.
+        grounds: u64,
+    },
+}
+
+/// What was measured of tasks.
+#[derive(Clone, Copy, Debug)]
+pub struct Measured {
     /// Seconds that one thread of this machine takes for all tasks.
     pub core_seconds: Estimate,
     /// Seconds that the longest measured task took.
@@ -80,33 +122,73 @@ pub struct Estimated {
     pub tasks_counted: u64,
     /// Of so many blocks of a task's join one was counted; 1 if tasks were counted in full.
     pub blocks_per_draw: NonZeroU32,
-    /// Whether every task of the plan was counted in full.
-    pub is_exact: bool,
 }
 
 impl Effort {
-    /// Counts a sample of the plan whose tasks `cut` enumerates. Returns `None` if the time is over
-    /// before the pilot has counted a few tasks: a single one may take days.
+    /// Counts a sample of the plan whose tasks `cut` enumerates, and takes no longer than it says. Returns `None` if
+    /// the time is over before there is anything to say: a single task may take days.
     ///
     /// # Errors
     ///
     /// [`CountError`], if a task cannot be counted.
     pub fn estimate(self, cut: Cut) -> Result<Option<Estimated>, CountError> {
         let begun = Instant::now();
-        let Some((counter, pilot)) = self.pilot(cut)? else { return Ok(None) };
         let end = begun + self.time;
+        let problem = self.plan.problem;
+        let pilot = self.pilot(cut);
+        let patience = if problem.sums_all_placements() { PATIENCE } else { 1.0 };
+        let mut piloted = until(&pilot, begun + self.time.mul_f64(patience)).transpose()?;
+        let is_long = piloted.as_ref().is_none_or(|(counter, _)| counter.every().get() > 1);
+        let placements = if is_long && problem.sums_all_placements() {
+            pairs::estimate(problem.n(), self.threads, self.time.mul_f64(PAIRS), self.seed)
+        } else {
+            None
+        };
+        if piloted.is_none() {
+            piloted = until(&pilot, end).transpose()?;
+        }
+        let from_tasks = match piloted {
+            Some((counter, pilot)) => self.count_tasks(counter, pilot, end)?,
+            None => None,
+        };
+        let of_halves = |Placements { total, grounds }, measured| {
+            let source = Source::Halves { grounds };
+            Estimated { total, source, measured }
+        };
+        Ok(match (from_tasks, placements) {
+            (Some(Estimated { source: Source::Parts, measured, .. }), Some(placements)) => {
+                Some(of_halves(placements, measured))
+            }
+            (None, Some(placements)) => Some(of_halves(placements, None)),
+            (from_tasks, _) => from_tasks,
+        })
+    }
+
+    /// Counts tasks, in full or in parts, until there is little time left before `end`. Returns `None` if these were too
+    /// few.
+    fn count_tasks(
+        self,
+        counter: Counter,
+        pilot: Pilot,
+        end: Instant,
+    ) -> Result<Option<Estimated>, CountError> {
         let left = end.saturating_duration_since(Instant::now());
         if counter.every().get() > 1 {
             let sample = self.by_size(&counter.cut(), pilot.run, left / 20)?;
-            return self.sample(sample, counter, end).map(Some);
+            return self.sample(sample, counter, end);
         }
         let runs = left.as_secs_f64() * self.threads as f64 / pilot.seconds;
         let strata = ((runs / RUNS_PER_STRATUM) as u64).min(MOST_STRATA);
-        self.sample(Strata::new(self.plan.tasks, pilot.run, strata), counter, end).map(Some)
+        self.sample(Strata::new(self.plan.tasks, pilot.run, strata), counter, end)
     }
 
     /// Draws candidates of `run` tasks each, and guesses their sizes, on all threads for so long.
-    fn by_size(self, cut: &Cut, run: u64, time: Duration) -> Result<BySize, CountError> {
+    fn by_size(
+        self,
+        cut: &Cut,
+        run: u64,
+        time: Duration,
+    ) -> Result<BySize<Range<u64>>, CountError> {
         let units = self.plan.tasks / run;
         let end = Instant::now() + time;
         let n = self.plan.problem.n();
@@ -132,50 +214,79 @@ impl Effort {
         Ok(BySize::new(units, candidates.concat()))
     }
 
-    /// Counts runs that `design` draws, on all threads, about until `end`.
-    fn sample<D: Design>(
+    /// Counts runs that `design` draws, on all threads, until there is little time left before `end`.
+    fn sample<D: Design + 'static>(
         self,
         design: D,
         counter: Counter,
         end: Instant,
-    ) -> Result<Estimated, CountError> {
+    ) -> Result<Option<Estimated>, CountError> {
         let random = StdRng::seed_from_u64(self.seed);
         let longest = Longest { seconds: 0.0, run: 0..0 };
-        let sample = Sample { design, random, counted: 0, runs: 0, spent: 0.0, longest };
-        let shared = Shared { end, sample: Mutex::new(sample) };
+        let sample = Sample { design, random, counted: 0, most_spent: Duration::ZERO, longest };
+        let last = self.time.mul_f64(LAST);
+        let shared = Arc::new(Shared { end: end - last, sample: Mutex::new(sample) });
         let (every, cut) = (counter.every(), counter.cut());
-        let mut counter = std::thread::scope(|scope| {
-            let shared = &shared;
-            let begin = || shared.count(Counter::new(self, cut.clone(), every)?);
-            let others = (1..self.threads).map(|_| scope.spawn(begin));
-            let others: Vec<_> = others.collect();
-            let counter = shared.count(counter);
-            for other in others {
-                other.join().expect("a panic ends the process")?;
+        let (sender, counters) = mpsc::channel();
+        let mut first = Some(counter);
+        for _ in 0..self.threads {
+            let (shared, cut, sender) = (shared.clone(), cut.clone(), sender.clone());
+            let counter = first.take();
+            std::thread::spawn(move || {
+                let counter = counter.map_or_else(|| Counter::new(self, cut, every), Ok);
+                // The receiver may have given up.
+                let _ = sender.send(counter.and_then(|counter| shared.count(counter)));
+            });
+        }
+        let mut idle = None;
+        for _ in 0..self.threads {
+            match until(&counters, end - last / 2).transpose()? {
+                Some(counter) => idle = Some(counter),
+                None => break,
             }
-            counter
-        })?;
+        }
 
-        let Sample { design, counted, longest, .. } = shared.into_sample();
-        Ok(Estimated {
-            total: design.count(),
-            core_seconds: design.seconds(),
-            longest_task_seconds: counter.longest_task(longest)?,
-            tasks_counted: counted,
-            blocks_per_draw: every,
-            is_exact: design.is_whole(),
-        })
+        let mut sample = shared.lock();
+        if !sample.design.is_enough() {
+            return Ok(None);
+        }
+        let longest = std::mem::replace(&mut sample.longest, Longest { seconds: 0.0, run: 0..0 });
+        let source = match every.get() {
+            1 if sample.design.is_whole() => Source::AllTasks,
+            1 => Source::Tasks,
+            _ => Source::Parts,
+        };
+        let (total, core_seconds) = (sample.design.count(), sample.design.seconds());
+        let tasks_counted = sample.counted;
+        drop(sample);
+        let longest_task_seconds = match idle {
+            Some(mut counter) => counter.longest_task(longest, end)?,
+            None => longest.mean(),
+        };
+        let blocks_per_draw = every;
+        let measured =
+            Some(Measured { core_seconds, longest_task_seconds, tasks_counted, blocks_per_draw });
+        Ok(Some(Estimated { total, source, measured }))
     }
 
-    /// Runs the pilot on a thread of its own, and abandons that thread when the time is over.
-    fn pilot(self, cut: Cut) -> Result<Option<(Counter, Pilot)>, CountError> {
+    /// Runs the pilot on a thread of its own, which may be abandoned.
+    fn pilot(self, cut: Cut) -> Receiver<Result<(Counter, Pilot), CountError>> {
         let (sender, receiver) = mpsc::channel();
         let cut = Arc::new(cut);
         std::thread::spawn(move || {
             // The receiver may have given up.
             let _ = sender.send(Counter::with_pilot(self, cut));
         });
-        receiver.recv_timeout(self.time).ok().transpose()
+        receiver
+    }
+}
+
+/// What arrives before `end`.
+fn until<T>(receiver: &Receiver<T>, end: Instant) -> Option<T> {
+    match receiver.recv_timeout(end.saturating_duration_since(Instant::now())) {
+        Ok(arrived) => Some(arrived),
+        Err(RecvTimeoutError::Timeout) => None,
+        Err(RecvTimeoutError::Disconnected) => panic!("a thread has died"),
     }
 }
 
@@ -209,9 +320,8 @@ struct Sample<D> {
     random: StdRng,
     /// Number of tasks counted.
     counted: u64,
-    /// Number of runs that were counted, and seconds that were spent on them.
-    runs: u64,
-    spent: f64,
+    /// The most time that was spent on a run.
+    most_spent: Duration,
     longest: Longest,
 }
 
@@ -223,34 +333,37 @@ struct Longest {
     run: Range<u64>,
 }
 
+impl Longest {
+    /// Seconds of one of its tasks.
+    fn mean(&self) -> f64 {
+        self.seconds / self.run.end.saturating_sub(self.run.start).max(1) as f64
+    }
+}
+
 impl<D: Design> Shared<D> {
-    /// Counts runs until there are enough, then gives the counter back.
+    fn lock(&self) -> MutexGuard<'_, Sample<D>> {
+        self.sample.lock().expect("a panic ends the process")
+    }
+
+    /// Counts runs until the time is over or all are counted, then gives the counter back.
     fn count(&self, mut counter: Counter) -> Result<Counter, CountError> {
-        let lock = || self.sample.lock().expect("a panic ends the process");
         loop {
             let draw = {
-                let Sample { design, random, runs, spent, .. } = &mut *lock();
-                // What would pass the end is not begun.
-                let next = Duration::from_secs_f64(*spent / (*runs).max(1) as f64);
-                let is_over = Instant::now() + next >= self.end;
-                if is_over && design.is_enough() { None } else { design.draw(random) }
+                let Sample { design, random, most_spent, .. } = &mut *self.lock();
+                let is_over = Instant::now() + *most_spent >= self.end;
+                if is_over { None } else { design.draw(random) }
             };
             let Some((draw, ordinals)) = draw else { return Ok(counter) };
             let tasks = ordinals.end - ordinals.start;
             let Run { count, seconds, spent, longest } = counter.count(ordinals)?;
-            let mut sample = lock();
+            let mut sample = self.lock();
             sample.design.note(&draw, count, seconds);
             sample.counted += tasks;
-            sample.runs += 1;
-            sample.spent += spent;
+            sample.most_spent = sample.most_spent.max(Duration::from_secs_f64(spent));
             if longest.seconds > sample.longest.seconds {
                 sample.longest = longest;
             }
         }
-    }
-
-    fn into_sample(self) -> Sample<D> {
-        self.sample.into_inner().expect("a panic ends the process")
     }
 }
 
@@ -268,11 +381,11 @@ mod tests {
         let effort =
             Effort { plan, backend: Backend::detect(), threads: 2, memory: 1 << 28, time, seed };
         // On a busy machine a short time may be over before a single task is counted.
-        let mut attempts = (0..20).map(|doublings| {
+        let attempts = (0..20).map(|doublings| {
             let effort = Effort { time: time * (1 << doublings), ..effort };
             effort.estimate(cut.clone()).expect("it counts")
         });
-        attempts.find_map(|estimated| estimated).expect("tasks are short")
+        attempts.flatten().find(|it| it.measured.is_some()).expect("tasks are short")
     }
 
     const CHOICES: [MethodChoice; 3] = [
@@ -288,8 +401,10 @@ mod tests {
                 let counted = estimate(n, choice, Duration::from_secs(60), 1);
                 let total = vectors::total(n) as f64;
                 assert_eq!(counted.total, Estimate { value: total, error: 0.0 }, "{n} by {choice}");
-                assert!(counted.is_exact && counted.longest_task_seconds > 0.0);
-                assert_eq!(counted.core_seconds.error, 0.0);
+                assert_eq!(counted.source, Source::AllTasks);
+                let measured = counted.measured.expect("tasks are short");
+                assert!(measured.longest_task_seconds > 0.0);
+                assert_eq!(measured.core_seconds.error, 0.0);
             }
         }
     }
@@ -302,7 +417,8 @@ mod tests {
             for n in [13, 14, 15] {
                 let is_near = |seed| {
                     let counted = estimate(n, choice, Duration::from_millis(100), seed);
-                    assert!(counted.tasks_counted > 0 && counted.core_seconds.value > 0.0);
+                    let measured = counted.measured.expect("tasks are short");
+                    assert!(measured.tasks_counted > 0 && measured.core_seconds.value > 0.0);
                     let Estimate { value, error } = counted.total;
                     println!("{n} by {choice}: {value} +- {error}");
                     (value - vectors::total(n) as f64).abs() <= 2.0 * error
@@ -312,14 +428,42 @@ mod tests {
         }
     }
 
-    #[test]
-    fn tasks_that_take_too_long_have_no_estimate() {
-        let (problem, method) = (Problem::Total { n: 20 }, Method::Rows { rows: 1 });
+    /// Tasks of `rows` with one row take minutes from N = 20 on.
+    fn long_tasks(problem: Problem, time: Duration) -> (Option<Estimated>, Duration) {
+        let method = Method::Rows { rows: 1 };
         let cut = Cut::new(problem, method).expect("such a plan exists");
         let plan = Plan { problem, method, tasks: cut.len() };
-        let time = Duration::from_millis(20);
-        let effort =
-            Effort { plan, backend: Backend::detect(), threads: 1, memory: 0, time, seed: 1 };
-        assert!(effort.estimate(cut).expect("it is no error").is_none());
+        let backend = Backend::detect();
+        let effort = Effort { plan, backend, threads: 2, memory: 0, time, seed: 1 };
+        let begun = Instant::now();
+        let estimated = effort.estimate(cut).expect("it is no error");
+        (estimated, begun.elapsed())
+    }
+
+    #[test]
+    fn the_total_is_estimated_from_half_boards_where_tasks_take_too_long() {
+        // On a busy machine a short time is over before there are enough draws.
+        let (estimated, took) = [4, 16, 64]
+            .map(Duration::from_secs)
+            .into_iter()
+            .map(|time| {
+                let (estimated, took) = long_tasks(Problem::Total { n: 20 }, time);
+                (estimated, took.saturating_sub(time))
+            })
+            .find(|(estimated, _)| estimated.is_some())
+            .expect("half-boards take milliseconds");
+        let Estimated { total, source, measured } = estimated.expect("one of them has it");
+        assert!(matches!(source, Source::Halves { grounds } if grounds >= 30), "{source:?}");
+        assert!(measured.is_none());
+        let Estimate { value, error } = total;
+        assert!((value - vectors::total(20) as f64).abs() < 2.0 * error, "{value} +- {error}");
+        assert!(took < Duration::from_secs(2), "it took {took:?} longer than it was given");
+    }
+
+    #[test]
+    fn tasks_of_another_problem_that_take_too_long_have_no_estimate_when_the_time_is_over() {
+        let (estimated, took) = long_tasks(Problem::Toroidal { n: 25 }, Duration::from_millis(50));
+        assert!(estimated.is_none());
+        assert!(took < Duration::from_secs(2), "{took:?}");
     }
 }

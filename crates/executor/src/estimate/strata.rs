@@ -121,9 +121,10 @@ impl Design for Strata {
         }
     }
 
-    /// Every stratum needs two draws, or all of its units.
+    /// Every stratum needs two counts, or those of all of its units.
     fn is_enough(&self) -> bool {
-        self.strata.iter().all(|stratum| stratum.order.left == 0 || stratum.order.drawn() >= 2)
+        let is_enough = |stratum: &Stratum| stratum.counts.draws >= stratum.units_len().min(2);
+        self.strata.iter().all(is_enough)
     }
 
     fn note(&mut self, draw: &Draw, count: u64, seconds: f64) {
@@ -191,18 +192,13 @@ impl Moments {
 /// The numbers below a bound in a random order (Fisher and Yates). Only the numbers that were moved are
 /// held in memory.
 struct Shuffle {
-    bound: u64,
     left: u64,
     moved: HashMap<u64, u64>,
 }
 
 impl Shuffle {
     fn new(bound: u64) -> Shuffle {
-        Shuffle { bound, left: bound, moved: HashMap::new() }
-    }
-
-    fn drawn(&self) -> u64 {
-        self.bound - self.left
+        Shuffle { left: bound, moved: HashMap::new() }
     }
 
     fn next(&mut self, random: &mut impl Rng) -> Option<u64> {

@@ -17,7 +17,7 @@ use super::{show, unique_plan};
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::{ProgressArgs, clock, while_time_passes};
-use executor::{Effort, Estimate, Estimated, Fit, fit, provenance};
+use executor::{Effort, Estimate, Estimated, Fit, Measured, Source, fit, provenance};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -75,14 +75,17 @@ struct EstimateJson {
     /// A decimal string, like all counts.
     estimate: String,
     estimate_error: String,
-    core_seconds: f64,
-    core_seconds_error: f64,
-    longest_task_seconds: f64,
-    tasks_counted: u64,
-    /// Of so many blocks of a task's join one was counted; 1 if tasks were counted in full.
-    blocks_per_draw: u32,
     /// Every task was counted, and the estimate is the total.
     exact: bool,
+    /// How many choices of columns for the upper half's queens the estimate is from; `None` if it is from tasks.
+    grounds_drawn: Option<u64>,
+    /// `None`, like the four that follow, if tasks take too long to be measured.
+    core_seconds: Option<f64>,
+    core_seconds_error: Option<f64>,
+    longest_task_seconds: Option<f64>,
+    tasks_counted: Option<u64>,
+    /// Of so many blocks of a task's join one was counted; 1 if tasks were counted in full.
+    blocks_per_draw: Option<u32>,
     backend: &'static str,
     /// The program and the machine, as in the evidence of counts.
     build: String,
@@ -139,7 +142,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     match args.estimated(effort, cut)? {
         Some(estimated) => output::print(text(&estimated, effort)),
         None if args.seconds == 0 => Ok(()),
-        None => output::print(no_estimate(plan, args.seconds)),
+        None => output::print(format!("estimate  none: {}", too_long(plan, args.seconds))),
     }
 }
 
@@ -157,78 +160,81 @@ impl PlanArgs {
 }
 
 fn estimate_json(estimated: &Estimated, effort: Effort) -> EstimateJson {
-    let Estimated {
-        total,
-        core_seconds,
-        longest_task_seconds,
-        tasks_counted,
-        blocks_per_draw,
-        is_exact,
-    } = *estimated;
+    let Estimated { total, source, measured } = *estimated;
     EstimateJson {
         estimate: format!("{:.0}", total.value),
         estimate_error: format!("{:.0}", total.error.ceil()),
-        core_seconds: core_seconds.value,
-        core_seconds_error: core_seconds.error,
-        longest_task_seconds,
-        tasks_counted,
-        blocks_per_draw: blocks_per_draw.get(),
-        exact: is_exact,
+        exact: source == Source::AllTasks,
+        grounds_drawn: match source {
+            Source::Halves { grounds } => Some(grounds),
+            Source::AllTasks | Source::Tasks | Source::Parts => None,
+        },
+        core_seconds: measured.map(|it| it.core_seconds.value),
+        core_seconds_error: measured.map(|it| it.core_seconds.error),
+        longest_task_seconds: measured.map(|it| it.longest_task_seconds),
+        tasks_counted: measured.map(|it| it.tasks_counted),
+        blocks_per_draw: measured.map(|it| it.blocks_per_draw.get()),
         backend: effort.backend.name(),
         build: provenance(PROGRAM),
         seed: effort.seed.to_string(),
     }
 }
 
-fn text(estimated: &Estimated, Effort { plan, backend, seed, .. }: Effort) -> String {
-    let Estimated {
-        total,
-        core_seconds,
-        longest_task_seconds,
-        tasks_counted,
-        blocks_per_draw,
-        is_exact,
-    } = *estimated;
-    let part = match blocks_per_draw.get() {
-        1 => String::new(),
-        every => format!(", 1 of {every} blocks of each"),
-    };
+fn text(estimated: &Estimated, effort: Effort) -> String {
+    let Estimated { total, source, measured } = *estimated;
+    let Effort { plan, seed, .. } = effort;
     let what =
         if plan.problem.counts_orbits() { "placements before symmetry" } else { "placements" };
-    let (estimate, hours) = match is_exact {
-        true => {
-            (format!("{:.0} {what}, exact: all tasks were counted", total.value), String::new())
+    let (tasks, part) = measured.map_or((0, 1), |it| (it.tasks_counted, it.blocks_per_draw.get()));
+    let from = match source {
+        Source::AllTasks => None,
+        Source::Tasks => Some(format!("{tasks} tasks")),
+        Source::Parts => Some(format!("{tasks} tasks, 1 of {part} blocks of each")),
+        Source::Halves { grounds } => {
+            Some(format!("random half-boards on {grounds} random sets of columns"))
         }
-        false => (
-            format!(
-                "{:.4e} {what} +- {} (95%), from {tasks_counted} tasks{part}, seed {seed}",
-                total.value,
-                percent(total)
-            ),
-            format!(" +- {} (95%)", percent(core_seconds)),
-        ),
+    };
+    let estimate = match &from {
+        None => format!("{:.0} {what}, exact: all tasks were counted", total.value),
+        Some(from) => {
+            let bar = percent(total);
+            format!("{:.4e} {what} +- {bar} (95%), from {from}, seed {seed}", total.value)
+        }
+    };
+    format!("estimate  {estimate}\n{}", time_text(measured, effort, from.is_none()))
+}
+
+/// What is known of how long a count takes.
+fn time_text(measured: Option<Measured>, effort: Effort, is_exact: bool) -> String {
+    let Effort { plan, backend, time, .. } = effort;
+    let Some(Measured { core_seconds, longest_task_seconds, tasks_counted, blocks_per_draw }) =
+        measured
+    else {
+        return format!("time      unknown: {}", too_long(plan, time.as_secs()));
+    };
+    let bar = if is_exact { String::new() } else { format!(" +- {} (95%)", percent(core_seconds)) };
+    let part = match blocks_per_draw.get() {
+        1 => String::new(),
+        every => format!(", from 1 of {every} blocks of {tasks_counted} tasks"),
     };
     format!(
-        "estimate  {estimate}\n\
-         time      {:.3} core-hours{hours}: {} of one thread, by {backend} on this machine\n\
+        "time      {:.3} core-hours{bar}: {} of one thread, by {backend} on this machine{part}\n\
          longest   {longest_task_seconds:.3} s for a task, of those counted",
         core_seconds.value / 3600.0,
         clock(core_seconds.value),
     )
 }
 
-/// Why there is no estimate after so many seconds.
-fn no_estimate(plan: Plan, seconds: u64) -> String {
+/// Why tasks of a plan could not be measured in so many seconds.
+fn too_long(plan: Plan, seconds: u64) -> String {
     let Plan { problem, method, .. } = plan;
-    let halves = match problem.sums_all_placements() && problem.n() > board::halves::MAX_N {
-        true => format!(
-            "; tasks of halves are estimated from parts of them, but it goes up to N = {}",
-            board::halves::MAX_N
-        ),
+    let largest = board::halves::MAX_N;
+    let halves = match problem.sums_all_placements() && problem.n() > largest {
+        true => format!("; tasks of halves are measured in parts, but it goes up to N = {largest}"),
         false => String::new(),
     };
     format!(
-        "estimate  none: a few tasks of {} take longer than {seconds} s here; give more with --seconds{halves}",
+        "a few tasks of {} take longer than {seconds} s here; give more with --seconds{halves}",
         method.name()
     )
 }
@@ -245,9 +251,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn boards_beyond_halves_are_told_why_nothing_is_estimated() {
-        let of =
-            |n, method| no_estimate(Plan { problem: Problem::Total { n }, method, tasks: 1 }, 20);
+    fn boards_beyond_halves_are_told_why_no_time_is_estimated() {
+        let of = |n, method| too_long(Plan { problem: Problem::Total { n }, method, tasks: 1 }, 20);
         let largest = board::halves::MAX_N;
         let ring = of(largest + 1, Method::Ring { width: 2 });
         assert!(ring.contains("tasks of ring take longer than 20 s"), "{ring}");

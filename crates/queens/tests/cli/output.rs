@@ -77,7 +77,7 @@ fn a_plan_estimates_total_and_time_from_a_sample() {
     let plan = ["plan", "17", "--method", "ring", "--seconds", "1", "--seed", "7"];
     let json = one_object(&run(queens(&plan).arg("--json")).success());
     let fields = "backend blocks_per_draw build core_seconds core_seconds_error estimate estimate_error exact \
-                  fingerprint longest_task_seconds memory_bytes method n problem seed tasks tasks_counted \
+                  fingerprint grounds_drawn longest_task_seconds memory_bytes method n problem seed tasks tasks_counted \
                   thread_memory_bytes threads width";
     assert_eq!(fields_of(&json), fields);
     let number = |name: &str| -> f64 {
@@ -110,11 +110,28 @@ fn a_plan_that_is_counted_in_time_has_an_exact_estimate() {
 
 #[test]
 fn a_plan_whose_tasks_take_too_long_says_that_it_has_no_estimate() {
-    let plan = ["plan", "24", "--rows", "1", "--seconds", "1"];
+    let plan = ["plan", "25", "--problem", "toroidal", "--rows", "1", "--seconds", "1"];
     let text = run(&mut queens(&plan)).success();
     assert!(text.contains("estimate  none") && text.contains("--seconds"), "{text}");
     let json = one_object(&run(queens(&plan).arg("--json")).success());
     assert!(json.get("estimate").is_none(), "{json}");
+}
+
+#[test]
+fn the_total_of_a_plan_whose_tasks_take_too_long_is_estimated_and_its_time_is_not() {
+    let plan = ["plan", "30", "--seed", "7", "--seconds"];
+    let estimated = ["8", "30", "120"].iter().find_map(|seconds| {
+        let json = one_object(&run(queens(&plan).arg(seconds).arg("--json")).success());
+        json.get("estimate").is_some().then_some(json)
+    });
+    let json = estimated.expect("half-boards take milliseconds, also on a busy machine");
+    assert!(json["grounds_drawn"].as_u64() >= Some(30), "{json}");
+    let measured = ["core_seconds", "core_seconds_error", "longest_task_seconds", "tasks_counted"];
+    assert!(measured.iter().all(|name| json[name].is_null()), "{json}");
+    assert_eq!(json["exact"], false);
+
+    let text = run(queens(&plan).arg("8")).success();
+    assert!(text.contains("longer than 8 s here") && text.contains("up to N = 29"), "{text}");
 }
 
 #[test]
