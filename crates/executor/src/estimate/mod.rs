@@ -48,9 +48,9 @@ use self::pairs::Placements;
 use self::strata::Strata;
 pub use self::strata::{Estimate, student};
 
-/// Runs per stratum that the time should be enough for. An error bar needs two; the rest is a margin,
-/// because the pilot may have met cheap tasks.
-const RUNS_PER_STRATUM: f64 = 5.0;
+/// Runs per stratum that the time should be enough for. An error bar needs two; the rest is a margin, because the pilot
+/// may have met cheap tasks, other programs may want the processor, and what is not enough when the time is over is nothing.
+const RUNS_PER_STRATUM: f64 = 20.0;
 
 /// The most strata of a sample: more of them do not make the error smaller.
 const MOST_STRATA: u64 = 4096;
