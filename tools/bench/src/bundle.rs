@@ -124,5 +124,6 @@ fn row(at: u64, turn: u64) -> Row {
         },
         lease: LeaseId(at),
         busy_us: 1_000_000 + (scrambled(at) >> 44),
+        signatures: None,
     }
 }

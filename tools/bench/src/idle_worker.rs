@@ -51,7 +51,7 @@ pub(crate) async fn idle(
         report_ms: 0,
         resend_ms: 3_600_000,
     });
-    let mut connector = GrpcConnector { endpoint };
+    let mut connector = GrpcConnector { endpoint, pen: None };
     let mut link = begin(&mut connector, &mut agent).await?;
     booked.welcomes.fetch_add(1, Ordering::Relaxed);
     let started = Instant::now();
@@ -84,7 +84,7 @@ pub(crate) async fn idle(
                 booked.tasks.fetch_add(ack.range.len(), Ordering::Relaxed);
             }
             WorkerOrder::Revoke(lease) => agent.revoked(lease),
-            WorkerOrder::Welcome | WorkerOrder::Mark(_) => {}
+            WorkerOrder::Welcome(_) | WorkerOrder::Mark(_) => {}
         }
         say(&mut agent, now, &link.messages).await;
     }

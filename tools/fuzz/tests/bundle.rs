@@ -41,6 +41,7 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
             tally: Tally::EMPTY.with(fingerprint, start, count).expect("it is one count"),
             kernel: KernelName::new("avx2").expect("there is such a kernel"),
             busy_us: 1,
+            signed: None,
         };
         let maker = Maker { owner: "o".into(), machine: "m".into() };
         let author = Author { maker, worker: "w".into(), build: "1.2.3".into() };

@@ -17,6 +17,7 @@ use ledger::{CheckedLedger, Ledger};
 use service::KeyFolder;
 use service::coordinator::{
     Access, Credentials, Hub, Limits, Listener, Phase, archive_old_jobs, loan_key, scrub, secure,
+    signing_key,
     serve,
 };
 
@@ -122,6 +123,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
         ..Config::default()
     };
     let known = ledger.credentials().map_err(|fault| fault.at(Some(&args.ledger)))?;
+    let bundle_key = signing_key(&keys)?.public();
     let (hub, handle) = Hub::new(config, loan_key(&keys)?, ledger);
     let mut hub = tokio::spawn(hub.run());
     let (stop_scrub, scrub_stops) = watch::channel(false);
@@ -135,7 +137,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     phase.send_replace(Phase::Serving(Credentials::new(&access, known), handle.clone()));
     let address_file = signs.write_address(&bound)?;
     let addresses = bound.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(", ");
-    tracing::info!(addresses, ledger = %args.ledger.display(), tls = has_tls,
+    tracing::info!(addresses, ledger = %args.ledger.display(), tls = has_tls, %bundle_key,
         token = matches!(access, Access::Token(_)), "coordinator serves");
     let status = format!("serving on {addresses}");
     systemd::tell(&[NotifyState::Ready, NotifyState::Status(&status)]);

@@ -7,6 +7,8 @@ use evidence::{Amount, Another, Checked, Recounted, StatedPolicy, StatedRow, Ver
 use farm::{Across, JobState};
 use serde_json::json;
 
+use super::keys::TrustedKeys;
+use super::vouched::Signed;
 use crate::progress::clock;
 
 /// A bundle that was checked and recounted.
@@ -16,6 +18,8 @@ pub(super) struct Verified<'a> {
     pub(super) recounted: &'a Recounted,
     /// The total by another method, if it was asked for.
     pub(super) also: Option<Another>,
+    /// The keys that the reader trusts, if the reader has said so.
+    pub(super) keys: Option<&'a TrustedKeys>,
 }
 
 impl Verified<'_> {
@@ -79,6 +83,7 @@ impl Verified<'_> {
                 self.percent(amount.count)
             )
         }));
+        lines.extend(self.signed().text(|count| self.percent(count)));
         if header.trust > 0 {
             lines.push(format!(
                 "trust     that farm changed {} times whom it believes",
@@ -91,6 +96,10 @@ impl Verified<'_> {
         }
         lines.extend(self.recount());
         lines.join("\n")
+    }
+
+    fn signed(&self) -> Signed<'_> {
+        Signed { checked: self.checked, keys: self.keys }
     }
 
     /// Lines about what was counted again, and what follows.
@@ -221,6 +230,7 @@ impl Verified<'_> {
             "second_count_by_distrusted": amount(worth.by_distrusted),
             "second_count_missing": amount(worth.missing),
             "counted_only_by_distrusted": amount(worth.only_distrusted),
+            "signed": self.signed().json(),
             "known": self.checked.facts.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "total_by_another_method": self.also.map(|also| {
                 json!({"method": also.method.name(), "total": also.total.to_string()})

@@ -9,7 +9,7 @@ use anyhow::anyhow;
 use bytesize::ByteSize;
 use farm::{
     AuditPolicy, Config, Dismissal, Effect, Event, Farm, Held, Hello, JobId, JobState, JobView,
-    Known, LedgerAnswer, LedgerCommand, LoanKey, LostWorkers, Millis, Origin, Party, Plan, PlanMap,
+    Known, LedgerAnswer, LedgerCommand, LedgerId, LoanKey, LostWorkers, Millis, Origin, Party, Plan, PlanMap,
     Progress, Refusal, RequestId, SessionId, Slice, Suspect, WorkerView,
 };
 use tokio::sync::{mpsc, oneshot, watch};
@@ -105,6 +105,7 @@ pub struct HubHandle {
     inputs: mpsc::Sender<Input>,
     meters: Meters,
     ledger_path: Option<Arc<Path>>,
+    ledger: LedgerId,
     marks: watch::Receiver<Vec<u8>>,
     scrubbed: Scrubbed,
 }
@@ -147,6 +148,11 @@ impl HubHandle {
     /// The ledger's file, if there is one.
     pub(super) fn ledger_path(&self) -> Option<&Path> {
         self.ledger_path.as_deref()
+    }
+
+    /// Which ledger the farm has.
+    pub(super) fn ledger(&self) -> LedgerId {
+        self.ledger
     }
 
     /// The latest mark of the ledger, sealed, now and when it changes.
@@ -282,7 +288,8 @@ impl Hub {
         let (handle, inputs) = mpsc::channel(QUEUE);
         let meters = Meters::new();
         let ledger_path = path.as_deref().map(Arc::from);
-        let marks = Marks::new(key, ledger.history());
+        let history = ledger.history();
+        let (id, marks) = (history.ledger, Marks::new(key, history));
         let told = marks.subscribe();
         let hub = Hub {
             farm: Farm::restore(config, key, Millis(0), restored),
@@ -307,6 +314,7 @@ impl Hub {
                 inputs: handle,
                 meters,
                 ledger_path,
+                ledger: id,
                 marks: told,
                 scrubbed: Scrubbed::default(),
             },

@@ -236,7 +236,7 @@ impl From<SessionFault> for Status {
             SessionFault::Silent => Status::deadline_exceeded(text),
             SessionFault::Ended => Status::unavailable(text),
             SessionFault::Distrusted => Status::data_loss(text),
-            SessionFault::Unproven => Status::aborted(text),
+            SessionFault::Unproven | SessionFault::Signature(_) => Status::aborted(text),
             SessionFault::Expired => Status::unauthenticated(text),
             SessionFault::Failure(_) => Status::internal(text),
         }
