@@ -77,7 +77,10 @@ impl Header {
     /// Whether the version of the header is one that is read, and it has the fields of that version.
     pub(super) fn check_version(&self) -> Result<()> {
         let has_new = [self.signers, self.statements].map(|number| number.is_some());
-        ensure!(has_new == [self.queens_bundle != OLDEST; 2], "it has the fields of another version");
+        ensure!(
+            has_new == [self.queens_bundle != OLDEST; 2],
+            "it has the fields of another version"
+        );
         Ok(())
     }
 

@@ -114,12 +114,17 @@ impl Statements {
     }
 
     /// A statement about the last count, which is by one of these authors.
-    pub(super) fn statement(&mut self, line: StatementLine, authors: &[StatedAuthor]) -> Result<()> {
+    pub(super) fn statement(
+        &mut self,
+        line: StatementLine,
+        authors: &[StatedAuthor],
+    ) -> Result<()> {
         self.seen += 1;
         let (by, part) = line.read()?;
         let open = self.open.as_mut().context("no count stands before this statement")?;
         let SignedPart { range, count, digest, ref signature } = part;
-        let signer = self.signers.get(by as usize).context("the statement has an unknown signer")?;
+        let signer =
+            self.signers.get(by as usize).context("the statement has an unknown signer")?;
         let [author] = open.row.by[..] else {
             anyhow::bail!("this is a statement about a count of several authors");
         };

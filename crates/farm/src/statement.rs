@@ -277,7 +277,9 @@ mod tests {
         for parts in [&[(3, 9)][..], &[(3, 4), (4, 9)]] {
             assert!(signatures(parts).add_up_to(&row(3, 9, signatures(parts))));
         }
-        for parts in [&[][..], &[(3, 8)], &[(4, 9)], &[(3, 4), (5, 9)], &[(3, 5), (4, 9)], &[(3, 10)]] {
+        for parts in
+            [&[][..], &[(3, 8)], &[(4, 9)], &[(3, 4), (5, 9)], &[(3, 5), (4, 9)], &[(3, 10)]]
+        {
             assert!(!signatures(parts).add_up_to(&row(3, 9, signatures(parts))), "{parts:?}");
         }
         let mut other = row(3, 9, signatures(&[(3, 9)]));

@@ -23,7 +23,8 @@ pub(super) fn seal(job: JobId, row: &Row) -> i64 {
     if let Some(signatures) = signatures {
         text += &format!("; signer {}", signatures.signer);
         for part in &signatures.parts {
-            text += &format!("; signature {:?} of {} for {}", part.signature, part.count, part.range);
+            text +=
+                &format!("; signature {:?} of {} for {}", part.signature, part.count, part.range);
         }
     }
     let hash = blake3::hash(text.as_bytes());

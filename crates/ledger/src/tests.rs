@@ -7,10 +7,10 @@ use std::path::Path;
 use farm::rules::Jobs;
 use farm::{
     Across, AuditPolicy, Author, Config, Distrusted, Effect, Event, Farm, Fingerprint, Found,
-    Hello, JobId, JobState, KernelName, Known, LeaseId, LedgerAnswer, LedgerCommand, Loan, LoanKey,
-    LedgerId, LoanKind, LoanProof, LoanTerms, Maker, Method, Millis, Origin, Party, Plan, Problem,
-    PublicKey, Range, Report, RequestId, Restored, RestoredJob, SessionId, Signature, Signed,
-    Signer, Slice, Tally, Ticket, Tiled, rules,
+    Hello, JobId, JobState, KernelName, Known, LeaseId, LedgerAnswer, LedgerCommand, LedgerId,
+    Loan, LoanKey, LoanKind, LoanProof, LoanTerms, Maker, Method, Millis, Origin, Party, Plan,
+    Problem, PublicKey, Range, Report, RequestId, Restored, RestoredJob, SessionId, Signature,
+    Signed, Signer, Slice, Tally, Ticket, Tiled, rules,
 };
 use tempfile::TempDir;
 

@@ -41,9 +41,7 @@ pub use credentials::{Access, Credentials};
 pub use hub::{ClientRequest, Hub, HubHandle, Leave};
 pub use identity::{Identity, LOCAL_OWNER, Right};
 pub use listen::{Accept, Connection, Limits, Listener, accept_within};
-pub use own_secrets::{
-    loan_key, monitor_token, signing_key, signing_key_if_there, worker_token,
-};
+pub use own_secrets::{loan_key, monitor_token, signing_key, signing_key_if_there, worker_token};
 pub use phase::{LEDGER, LIVENESS, Phase, READINESS};
 pub use plans::Plans;
 pub use scrub::{Scrubbed, scrub};

@@ -3,9 +3,9 @@
 use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
     Ack, Across, AuditPolicy, AuditView, Commitment, Digest, Fingerprint, Held, Hello, Holding,
-    JobId, JobState, JobView, KernelName, LeaseId, LedgerId, Loan, LoanProof, LostWorkers, Maker, Method,
-    Origin, Party, Plan, Problem, PublicKey, Range, Recount, Report, Signature, Slice, Suspect, Tally, TasksBlock, Times,
-    Verdict, WorkerMessage, WorkerOrder,
+    JobId, JobState, JobView, KernelName, LeaseId, LedgerId, Loan, LoanProof, LostWorkers, Maker,
+    Method, Origin, Party, Plan, Problem, PublicKey, Range, Recount, Report, Signature, Slice,
+    Suspect, Tally, TasksBlock, Times, Verdict, WorkerMessage, WorkerOrder,
 };
 
 use crate::v1::{self, work_request, work_response};

@@ -4,8 +4,8 @@ use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
     Ack, Across, AuditPolicy, AuditView, Digest, Fingerprint, Held, Hello, Holding, JobId,
     JobState, JobView, KernelName, LeaseId, LedgerId, Loan, LoanKind, LoanProof, LostWorkers,
-    Maker, Method, Origin, Plan, Problem, PublicKey, Range, Recount, Report, Signature, Slice, Suspect, Tally, TasksBlock, Times,
-    Verdict, WorkerMessage, WorkerOrder,
+    Maker, Method, Origin, Plan, Problem, PublicKey, Range, Recount, Report, Signature, Slice,
+    Suspect, Tally, TasksBlock, Times, Verdict, WorkerMessage, WorkerOrder,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -17,8 +17,7 @@ use ledger::{CheckedLedger, Ledger};
 use service::KeyFolder;
 use service::coordinator::{
     Access, Credentials, Hub, Limits, Listener, Phase, archive_old_jobs, loan_key, scrub, secure,
-    signing_key,
-    serve,
+    serve, signing_key,
 };
 
 /// How long streams may take to end once the ledger is closed.

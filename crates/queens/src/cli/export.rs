@@ -7,9 +7,9 @@ use clap::Args;
 use evidence::Exported;
 use farm::{Held, JobId, JobState, Known, Refusal, RestoredJob};
 use ledger::{Evidence, LedgerFault, unix_ms};
+use serde_json::json;
 use service::KeyFolder;
 use service::coordinator::signing_key_if_there;
-use serde_json::json;
 
 use super::client::CoordinatorArgs;
 use super::download::download;
@@ -76,10 +76,9 @@ fn from_ledger(args: &ExportArgs, ledger: &Path) -> Result<Exported, Failure> {
         check_done(known, ledger)?;
     }
     let key = signing_key_if_there(&KeyFolder::beside(ledger));
-    let exported =
-        evidence::export(known, unix_ms(), &args.bundle, key.as_ref(), |see| {
-            evidence.in_bundle_order(job, see)
-        });
+    let exported = evidence::export(known, unix_ms(), &args.bundle, key.as_ref(), |see| {
+        evidence.in_bundle_order(job, see)
+    });
     exported.map_err(|fault| match fault {
         ExportFault::Ledger(fault) => at_ledger(fault).into(),
         ExportFault::Output(error) => {

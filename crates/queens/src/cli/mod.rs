@@ -38,8 +38,8 @@ mod top;
 mod trust;
 mod unique_plan;
 mod verified;
-mod vouched;
 mod verify;
+mod vouched;
 mod words;
 mod worker;
 

@@ -109,8 +109,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let (threads, memory) = (effort.threads, effort.memory);
     let also = also.map(|method| evidence::count_by_another(&checked, method, threads, memory));
     let also = also.transpose().map_err(|error| refused(error.to_string()))?;
-    let verified =
-        Verified { checked: &checked, recounted: &recounted, also, keys: keys.as_ref() };
+    let verified = Verified { checked: &checked, recounted: &recounted, also, keys: keys.as_ref() };
     output::print(match args.json {
         true => verified.json(),
         false => verified.text(),

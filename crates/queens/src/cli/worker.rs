@@ -69,15 +69,19 @@ fn pen(file: Option<PathBuf>) -> Result<Pen, ServiceError> {
     if let Some(file) = file {
         return Pen::in_file(&file);
     }
-    let no_place = || "neither $STATE_DIRECTORY nor $XDG_STATE_HOME nor $HOME names a folder".into();
-    match key_place().map_or_else(|| Err(no_place()), |place| {
-        Pen::in_file(&place).map_err(|error| error.to_string())
-    }) {
+    let no_place =
+        || "neither $STATE_DIRECTORY nor $XDG_STATE_HOME nor $HOME names a folder".into();
+    match key_place().map_or_else(
+        || Err(no_place()),
+        |place| Pen::in_file(&place).map_err(|error| error.to_string()),
+    ) {
         Ok(pen) => Ok(pen),
         Err(reason) => {
-            tracing::warn!(reason,
+            tracing::warn!(
+                reason,
                 "there is no place to keep a key: this worker signs with one that ends with it; name a file with \
-                 --key-file if others are to know its key");
+                 --key-file if others are to know its key"
+            );
             Ok(Pen::of_this_process())
         }
     }

@@ -94,7 +94,8 @@ fn a_report_is_signed_by_the_key_of_its_session_or_the_session_ends() {
     let right = v1::Report { signature: sign(&key, &machine, unchanged), ..report.clone() };
     let (told, end) = say(vec![Message::Hello(idle), Message::Report(right)], SHORT);
     assert!(end.is_none(), "{end:?}");
-    let is_ack = |message: &work_response::Message| matches!(message, work_response::Message::Ack(_));
+    let is_ack =
+        |message: &work_response::Message| matches!(message, work_response::Message::Ack(_));
     assert!(told.iter().any(is_ack));
     let db = Connection::open(farm.ledger()).expect("SQLite opens it");
     let query = "SELECT text FROM ranges JOIN signers ON signer = id";

@@ -9,8 +9,8 @@ use anyhow::anyhow;
 use bytesize::ByteSize;
 use farm::{
     AuditPolicy, Config, Dismissal, Effect, Event, Farm, Held, Hello, JobId, JobState, JobView,
-    Known, LedgerAnswer, LedgerCommand, LedgerId, LoanKey, LostWorkers, Millis, Origin, Party, Plan, PlanMap,
-    Progress, Refusal, RequestId, SessionId, Slice, Suspect, WorkerView,
+    Known, LedgerAnswer, LedgerCommand, LedgerId, LoanKey, LostWorkers, Millis, Origin, Party,
+    Plan, PlanMap, Progress, Refusal, RequestId, SessionId, Slice, Suspect, WorkerView,
 };
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior};

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use bytesize::ByteSize;
 use farm::{
-    Event, PublicKey, Range, Report, SessionId, Signature, Signed, Signer, Statement, WorkerMessage,
-    WorkerOrder,
+    Event, PublicKey, Range, Report, SessionId, Signature, Signed, Signer, Statement,
+    WorkerMessage, WorkerOrder,
 };
 use tokio::sync::mpsc;
 use tokio_stream::{Stream, StreamExt};

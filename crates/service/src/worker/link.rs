@@ -63,11 +63,7 @@ impl Link {
     /// # Errors
     ///
     /// [`LinkEnd`], if the coordinator does not answer or refuses the session.
-    pub async fn over(
-        channel: TokenChannel,
-        url: &str,
-        pen: Option<Pen>,
-    ) -> Result<Link, LinkEnd> {
+    pub async fn over(channel: TokenChannel, url: &str, pen: Option<Pen>) -> Result<Link, LinkEnd> {
         let (messages, outgoing) = mpsc::channel(OUTGOING);
         let url = url.to_string();
         let signing = pen.clone();

@@ -45,7 +45,8 @@ impl Rows {
         let overlapped = self.overlapping(range).next();
         assert!(overlapped.is_none(), "{counted:?} overlaps {overlapped:?}");
         if let Some(signatures) = &counted.row.signatures {
-            let is_signed = |part: &farm::SignedPart| part.signature == signature(part.range, part.count);
+            let is_signed =
+                |part: &farm::SignedPart| part.signature == signature(part.range, part.count);
             let are_its = signatures.add_up_to(&counted.row);
             assert!(are_its && signatures.parts.iter().all(is_signed), "{counted:?}");
         }
