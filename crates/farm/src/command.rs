@@ -31,6 +31,8 @@ pub enum LedgerCommand {
         job: JobId,
         /// Its new state; never [`JobState::Done`] or [`JobState::Held`].
         state: JobState,
+        /// The owner who asked for it.
+        by: String,
     },
     /// A job is served earlier or later than others.
     SetPriority {
@@ -38,6 +40,8 @@ pub enum LedgerCommand {
         job: JobId,
         /// Its new priority.
         priority: i32,
+        /// The owner who asked for it.
+        by: String,
     },
     /// Accepted ranges are to be counted again: those that the policy chooses and that are not yet; of a job
     /// that is held, those too that look worst; and, if second opinions lie between owners from now on, those that
@@ -47,6 +51,8 @@ pub enum LedgerCommand {
         job: JobId,
         /// Which ranges; it holds for ranges that are accepted later, too.
         policy: AuditPolicy,
+        /// The owner who asked for it.
+        by: String,
     },
     /// A late count contradicts an accepted range: the range is to be counted again, unless it was already.
     Doubt {

@@ -80,6 +80,8 @@ pub enum Event {
     AuditAsked {
         /// Where the answer goes.
         request: RequestId,
+        /// The owner who asks for it.
+        by: String,
         /// The job.
         job: JobId,
         /// Which ranges.
@@ -89,6 +91,8 @@ pub enum Event {
     Cancelled {
         /// Where the answer goes.
         request: RequestId,
+        /// The owner who asks for it.
+        by: String,
         /// The job.
         job: JobId,
     },
@@ -96,6 +100,8 @@ pub enum Event {
     Paused {
         /// Where the answer goes.
         request: RequestId,
+        /// The owner who asks for it.
+        by: String,
         /// The job.
         job: JobId,
     },
@@ -103,6 +109,8 @@ pub enum Event {
     Resumed {
         /// Where the answer goes.
         request: RequestId,
+        /// The owner who asks for it.
+        by: String,
         /// The job.
         job: JobId,
     },
@@ -110,6 +118,8 @@ pub enum Event {
     Prioritised {
         /// Where the answer goes.
         request: RequestId,
+        /// The owner who asks for it.
+        by: String,
         /// The job.
         job: JobId,
         /// Jobs of higher priority are served first.

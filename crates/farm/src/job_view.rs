@@ -61,6 +61,15 @@ impl fmt::Display for JobState {
     }
 }
 
+/// A change of a job that its log tells of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobChange {
+    /// It stands elsewhere now.
+    State(JobState),
+    /// It is served earlier or later than others.
+    Priority(i32),
+}
+
 /// Why a job is held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Held {

@@ -73,7 +73,7 @@ pub use event::{Event, Hello, Holding, Report, Vote};
 pub use history::{History, LedgerId, Mark, Opening, Standing};
 pub use ids::{JobId, LeaseId, Millis, RequestId, SessionId, Ticket};
 pub use interval_set::IntervalSet;
-pub use job_view::{AuditView, Counted, Held, JobState, JobView, Origin, Times};
+pub use job_view::{AuditView, Counted, Held, JobChange, JobState, JobView, Origin, Times};
 pub use kernel_name::KernelName;
 pub use known::{Fact, Known};
 pub use lost::LostWorkers;

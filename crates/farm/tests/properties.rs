@@ -29,7 +29,7 @@ fn job_of_rows(
     let (mut store, id) = (MemoryStore::default(), JobId(1));
     let (origin, slice) = (Origin::default(), Slice::ALL);
     store.add_job(id, &origin, &PLAN, slice, 0).expect("it is the first");
-    store.add_policy(id, policy).expect("the job is there");
+    store.add_policy(id, policy, "").expect("the job is there");
     let (mut at, mut all) = (0, Vec::new());
     for &(length, worker, lease, check, is_large) in rows {
         at += u64::from(check == 5);

@@ -52,6 +52,7 @@ pub(super) fn remove_some(db: &Connection, job: JobId, most: usize) -> Result<bo
         ("audits", "first"),
         ("disputes", "rowid"),
         ("audit_policies", "rowid"),
+        ("changes", "rowid"),
     ] {
         let query = format!(
             "DELETE FROM {table} WHERE job = ?1 AND {row} IN \

@@ -224,8 +224,8 @@ fn play(
         };
         history.go_on(vec![submitted]);
     }
-    history.go_on(vec![Event::Paused { request, job: JOB }]);
-    history.go_on(vec![Event::Resumed { request, job: JOB }]);
+    history.go_on(vec![Event::Paused { request, by: "lab".into(), job: JOB }]);
+    history.go_on(vec![Event::Resumed { request, by: "lab".into(), job: JOB }]);
     for (session, worker) in [(1, "wrong"), (2, "right"), (3, "third")] {
         let hello = Hello {
             worker: worker.into(),
@@ -279,7 +279,7 @@ fn play(
         by_search: false,
         across: Across::Machines,
     };
-    history.go_on(vec![Event::AuditAsked { request, job: JOB, policy }]);
+    history.go_on(vec![Event::AuditAsked { request, by: "lab".into(), job: JOB, policy }]);
     history.go_on(
         starts().map(|start| report_by("portable", LoanKind::Recount, 3, start, 0)).collect(),
     );

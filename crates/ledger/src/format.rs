@@ -10,7 +10,7 @@ use super::{LedgerFault, history};
 /// "QNSL". SQLite keeps it at the place where the command `file` looks for it.
 pub(super) const APPLICATION_ID: i32 = 0x514e_534c;
 /// The version that this program writes.
-pub(super) const FORMAT: i32 = 10;
+pub(super) const FORMAT: i32 = 11;
 /// The oldest version that this program reads.
 const OLDEST: i32 = 5;
 
@@ -101,6 +101,23 @@ const STEPS: [Step; (FORMAT - OLDEST) as usize] = [
                 total      TEXT,
                 removed_at INTEGER NOT NULL
             ) STRICT;",
+    },
+    // Version 10 says how jobs were changed, and who asked for that. Of the changes before, only the ends are known. What
+    // brought ledgers from version 8 to 9 gave them a second identity, which nobody has seen.
+    Step {
+        show: "",
+        change: "
+            ALTER TABLE audit_policies ADD COLUMN asked_by TEXT NOT NULL DEFAULT '';
+            CREATE TABLE changes (
+                job        INTEGER NOT NULL REFERENCES jobs (id),
+                state      TEXT,
+                priority   INTEGER,
+                asked_by   TEXT NOT NULL,
+                changed_at INTEGER NOT NULL
+            ) STRICT;
+            CREATE INDEX changes_by_job ON changes (job);
+            INSERT INTO changes SELECT id, state, NULL, '', ended_at FROM jobs WHERE ended_at IS NOT NULL;
+            DELETE FROM identity WHERE rowid > (SELECT min(rowid) FROM identity);",
     },
     // Version 11 has the signatures of counts. Before, nobody signed.
     Step {
@@ -197,15 +214,18 @@ mod tests {
     use std::fs;
     use std::path::{Path, PathBuf};
 
-    use farm::{JobId, JobState, LedgerCommand, Method, Origin, Plan, Problem, RestoredJob, Slice};
+    use farm::{
+        JobChange, JobId, JobState, LedgerCommand, Method, Origin, Plan, Problem, RestoredJob,
+        Slice,
+    };
     use tempfile::TempDir;
 
     use super::*;
-    use crate::{CheckedLedger, Evidence};
+    use crate::{CheckedLedger, Evidence, Happening, Look};
 
     /// Ledgers that programs with older formats have written, as SQL: two jobs that are done, of which one is certified
     /// across owners, one that rests and one that was cancelled; three credentials and a decision about trust.
-    const GOLDEN: [Golden; 4] = [
+    const GOLDEN: [Golden; 6] = [
         Golden {
             format: 5,
             sql: include_str!("golden/format-5.sql"),
@@ -232,6 +252,13 @@ mod tests {
             sql: include_str!("golden/format-8.sql"),
             audits_agreed: 1,
             rows: 16,
+            names: true,
+        },
+        Golden {
+            format: 9,
+            sql: include_str!("golden/format-9.sql"),
+            audits_agreed: 1,
+            rows: 6,
             names: true,
         },
     ];
@@ -296,6 +323,26 @@ mod tests {
         builds.collect::<Result<_, _>>().expect("they are numbers")
     }
 
+    fn identities(path: &Path) -> u32 {
+        let db = Connection::open(path).expect("it is there");
+        let query = "SELECT count(*) FROM identity";
+        db.query_row(query, [], |row| row.get(0)).expect("it has identities")
+    }
+
+    /// The jobs whose logs tell of their ends, and how they ended.
+    fn ends(path: &Path) -> Vec<(u64, JobState)> {
+        let look = Look::open(path).expect("it is there");
+        let jobs = (1..=4).map(JobId);
+        let ends = jobs.flat_map(|job| {
+            let log = look.incidents(job).expect("it is in the ledger").into_iter();
+            log.filter_map(move |incident| match incident.what {
+                Happening::Changed { change: JobChange::State(state), .. } => Some((job.0, state)),
+                _ => None,
+            })
+        });
+        ends.collect()
+    }
+
     fn bytes(path: &Path) -> Vec<u8> {
         fs::read(path).expect("it is there")
     }
@@ -317,6 +364,7 @@ mod tests {
 
     #[test]
     fn a_ledger_of_an_older_format_is_copied_and_becomes_one_of_this_format_once() {
+        use JobState::{Cancelled, Done};
         for golden in GOLDEN {
             let (_folder, path) = golden.write();
             let origin = Origin { owner: "lab".into(), key: Some("nightly".into()) };
@@ -358,6 +406,8 @@ mod tests {
             drop(CheckedLedger::open(&fresh).and_then(CheckedLedger::begin).expect("it opens"));
             assert_eq!(tables(&path), tables(&fresh));
             assert_eq!(builds(&path), [golden.rows], "no row has lost its build");
+            assert_eq!(ends(&path), [(1, Done), (2, Done), (4, Cancelled)]);
+            assert_eq!(identities(&path), 1);
 
             // The copy is what the older program left, and was made once.
             let copy = path.with_file_name(format!("ledger.db.format-{}", golden.format));
@@ -368,6 +418,20 @@ mod tests {
             let again = path.with_file_name(format!("ledger.db.format-{}-1", golden.format));
             assert!(!again.exists());
         }
+    }
+
+    #[test]
+    fn a_second_identity_that_an_earlier_program_gave_a_ledger_is_forgotten() {
+        let golden = &GOLDEN[4];
+        let (_folder, path) = golden.write();
+        let db = Connection::open(&path).expect("it is there");
+        let insert = "INSERT INTO identity VALUES (lower(hex(randomblob(16))), 0, TRUE)";
+        db.execute(insert, []).expect("it can be written");
+        drop(db);
+        let checked = CheckedLedger::open(&path).expect("it is sound");
+        let ledger = checked.begin().expect("it opens").history().ledger;
+        assert!(golden.sql.contains(&format!("INSERT INTO identity VALUES('{ledger}'")));
+        assert_eq!(identities(&path), 1);
     }
 
     #[test]

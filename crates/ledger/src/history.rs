@@ -8,8 +8,8 @@ use super::entry::unsigned;
 use super::open::unix_ms;
 
 /// Makes the identity of a ledger that has none.
-pub(super) const NEW_IDENTITY: &str =
-    "INSERT INTO identity VALUES (lower(hex(randomblob(16))), 0, TRUE)";
+pub(super) const NEW_IDENTITY: &str = "INSERT INTO identity SELECT lower(hex(randomblob(16))), 0, TRUE \
+                                       WHERE NOT EXISTS (SELECT 1 FROM identity)";
 
 /// By how much the number of an opening rises that gives up what was served before. More openings than that of a lost
 /// ledger cannot be given up at once.

@@ -6,7 +6,7 @@
 use std::ops::{ControlFlow, RangeInclusive};
 use std::path::Path;
 
-use farm::{JobId, Party, Range, Times};
+use farm::{JobChange, JobId, JobState, Party, Range, Times};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 
@@ -48,8 +48,20 @@ pub struct Incident {
 pub enum Happening {
     /// It was submitted by this owner.
     Submitted(String),
-    /// An audit of so many of a million ranges was ordered.
-    AuditOrdered(u32),
+    /// An audit was ordered.
+    AuditOrdered {
+        /// How many of a million ranges are chosen.
+        share_ppm: u32,
+        /// The owner who ordered it; empty if nobody knows.
+        by: String,
+    },
+    /// It was changed.
+    Changed {
+        /// How.
+        change: JobChange,
+        /// The owner who asked for it; empty if nobody did, or if nobody knows.
+        by: String,
+    },
     /// A worker's count of a range contradicts another one, or is no longer believed.
     Disputed {
         /// The range.
@@ -63,8 +75,6 @@ pub enum Happening {
     ProvenWrong(Party),
     /// A coordinator was started with the ledger.
     Opened,
-    /// It ended in this state.
-    Ended(String),
 }
 
 /// What was accepted of a job within a slot of time.
@@ -151,17 +161,24 @@ impl Look {
         let mut found = Vec::new();
         let mut note = |at_ms, what| found.push(Incident { at_ms, what });
 
-        let query = "SELECT submitted_at, ended_at, owner, state FROM jobs WHERE id = ?";
+        let query = "SELECT submitted_at, ended_at, owner FROM jobs WHERE id = ?";
         let (begun, ended): (i64, Option<i64>) = self.db.query_row(query, [job], |row| {
             note(row.get(0)?, Happening::Submitted(row.get(2)?));
-            if let Some(at_ms) = row.get(1)? {
-                note(at_ms, Happening::Ended(row.get(3)?));
-            }
             Ok((row.get(0)?, row.get(1)?))
         })?;
-        let query = "SELECT asked_at, share_ppm FROM audit_policies WHERE job = ? ORDER BY rowid DESC LIMIT ?";
+        let query = "SELECT asked_at, share_ppm, asked_by FROM audit_policies WHERE job = ? ORDER BY rowid DESC LIMIT ?";
         self.each(query, (job, most), |row| {
-            note(row.get(0)?, Happening::AuditOrdered(row.get(1)?));
+            note(row.get(0)?, Happening::AuditOrdered { share_ppm: row.get(1)?, by: row.get(2)? });
+            Ok(())
+        })?;
+        let query = "SELECT changed_at, state, priority, asked_by FROM changes WHERE job = ? ORDER BY rowid DESC LIMIT ?";
+        self.each(query, (job, most), |row| {
+            let state: Option<String> = row.get(1)?;
+            let state = state.and_then(|name| JobState::named(&name)).map(JobChange::State);
+            let priority = row.get::<_, Option<i32>>(2)?.map(JobChange::Priority);
+            if let Some(change) = state.or(priority) {
+                note(row.get(0)?, Happening::Changed { change, by: row.get(3)? });
+            }
             Ok(())
         })?;
         let query = "SELECT noted_at, first, past, worker, owner, machine FROM disputes WHERE job = ? \

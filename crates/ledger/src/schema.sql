@@ -74,9 +74,20 @@ CREATE TABLE audit_policies (
     salt      TEXT NOT NULL,         -- hides the seed in its commitment: 32 hexadecimal digits
     by_search INTEGER NOT NULL,
     across    TEXT NOT NULL,         -- machines or owners: between whom a second opinion lies
-    asked_at  INTEGER NOT NULL
+    asked_at  INTEGER NOT NULL,
+    asked_by  TEXT NOT NULL DEFAULT '' -- the owner who did; empty if nobody knows
 ) STRICT;
 CREATE INDEX audit_policies_by_job ON audit_policies (job);
+
+-- How jobs were changed: for people, and nothing is decided by it.
+CREATE TABLE changes (
+    job        INTEGER NOT NULL REFERENCES jobs (id),
+    state      TEXT,                 -- the new one, or
+    priority   INTEGER,              -- the new one
+    asked_by   TEXT NOT NULL,        -- the owner who did; empty if it followed from the counts, or if nobody knows
+    changed_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX changes_by_job ON changes (job);
 
 -- What counted: program and machine, as a worker says (executor, provenance.rs). The tables below name it by its id.
 CREATE TABLE builds (

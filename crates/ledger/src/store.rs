@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use farm::rules::{Jobs, Select, Store, StoredJob};
 use farm::{
-    Across, AuditPolicy, Check, Counted, CountedRange, DisputeState, Distrusted, JobId, JobState,
-    Maker, OpenDispute, Origin, Party, Plan, Range, Row, Slice, TrustChange,
+    Across, AuditPolicy, Check, Counted, CountedRange, DisputeState, Distrusted, JobChange, JobId,
+    JobState, Maker, OpenDispute, Origin, Party, Plan, Range, Row, Slice, TrustChange,
 };
 use rusqlite::{Connection, Params, ToSql};
 
@@ -226,14 +226,27 @@ impl Store for SqlStore<'_> {
         archive::remove_some(self.0, job, most)
     }
 
-    fn add_policy(&mut self, job: JobId, policy: AuditPolicy) -> Result<(), LedgerFault> {
+    fn note(&mut self, job: JobId, change: JobChange, by: &str) -> Result<(), LedgerFault> {
+        let (state, priority) = match change {
+            JobChange::State(state) => (Some(state.name()), None),
+            JobChange::Priority(priority) => (None, Some(priority)),
+        };
+        self.change(
+            "INSERT INTO changes (job, state, priority, asked_by, changed_at) VALUES (?, ?, ?, ?, ?)",
+            (signed(job.0), state, priority, by, unix_ms()),
+        )?;
+        Ok(())
+    }
+
+    fn add_policy(&mut self, job: JobId, policy: AuditPolicy, by: &str) -> Result<(), LedgerFault> {
         let AuditPolicy { share_ppm, seed, salt, by_search, across } = policy;
         let salt = format!("{salt:032x}");
         self.change(
             &format!(
-                "INSERT INTO audit_policies (job, {POLICY}, asked_at) VALUES (?, ?, ?, ?, ?, ?, ?)"
+                "INSERT INTO audit_policies (job, {POLICY}, asked_at, asked_by) \
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
             ),
-            (signed(job.0), share_ppm, signed(seed), by_search, salt, across.name(), unix_ms()),
+            (signed(job.0), share_ppm, signed(seed), by_search, salt, across.name(), unix_ms(), by),
         )?;
         self.change("UPDATE jobs SET seed_told = FALSE WHERE id = ?", [signed(job.0)])?;
         Ok(())

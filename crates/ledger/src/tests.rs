@@ -7,10 +7,10 @@ use std::path::Path;
 use farm::rules::Jobs;
 use farm::{
     Across, AuditPolicy, Author, Config, Distrusted, Effect, Event, Farm, Fingerprint, Found,
-    Hello, JobId, JobState, KernelName, Known, LeaseId, LedgerAnswer, LedgerCommand, LedgerId,
-    Loan, LoanKey, LoanKind, LoanProof, LoanTerms, Maker, Method, Millis, Origin, Party, Plan,
-    Problem, PublicKey, Range, Report, RequestId, Restored, RestoredJob, SessionId, Signature,
-    Signed, Signer, Slice, Tally, Ticket, Tiled, rules,
+    Hello, JobChange, JobId, JobState, KernelName, Known, LeaseId, LedgerAnswer, LedgerCommand,
+    LedgerId, Loan, LoanKey, LoanKind, LoanProof, LoanTerms, Maker, Method, Millis, Origin, Party,
+    Plan, Problem, PublicKey, Range, Report, RequestId, Restored, RestoredJob, SessionId,
+    Signature, Signed, Signer, Slice, Tally, Ticket, Tiled, rules,
 };
 use tempfile::TempDir;
 
@@ -50,8 +50,20 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
         report: report(interval(0, 10), 8),
         author: Author { maker: maker("c"), worker: "c".into(), build: "1".into() },
     };
-    let written = [new_job(), by(20, 30, "b"), by(0, 10, "a"), dispute, state(JobState::Cancelled)];
+    let priority = |priority| {
+        let by = "admin".into();
+        LedgerCommand::SetPriority { job: JOB, priority, by }
+    };
+    let audit = LedgerCommand::RequestAudit {
+        job: JOB,
+        policy: everything(1, false),
+        by: "auditor".into(),
+    };
+    let changes = [priority(5), priority(5), state(JobState::Running), audit];
+    let written = [new_job(), by(20, 30, "b"), by(0, 10, "a"), dispute];
     ledger.apply(&written).expect("it is written");
+    ledger.apply(&changes).expect("it is written");
+    ledger.apply(&[state(JobState::Cancelled)]).expect("it is written");
 
     let look = Look::open(&path).expect("it can be read beside its writer");
     let mut ranges = Vec::new();
@@ -84,10 +96,19 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
     let party = Party { owner: OWNER.into(), machine: Some("c".into()) };
     let disputed = Happening::Disputed { range: interval(0, 10), worker: "c".into(), party };
     let log = look.incidents(JOB).expect("it can be read");
-    for what in [Happening::Submitted(OWNER.into()), disputed, Happening::Ended("cancelled".into())]
-    {
-        assert!(log.iter().any(|incident| incident.what == what), "{what:?} in {log:?}");
+    let changed = |change, by: &str| Happening::Changed { change, by: by.into() };
+    let by = "auditor".into();
+    for what in [
+        Happening::Submitted(OWNER.into()),
+        disputed,
+        changed(JobChange::Priority(5), "admin"),
+        Happening::AuditOrdered { share_ppm: AuditPolicy::ALL, by },
+        changed(JobChange::State(JobState::Cancelled), OWNER),
+    ] {
+        let times = log.iter().filter(|incident| incident.what == what).count();
+        assert_eq!(times, 1, "{what:?} in {log:?}");
     }
+    assert_eq!(log.len(), 5, "what changes nothing is not told: {log:?}");
     assert!(log.is_sorted_by_key(|incident| std::cmp::Reverse(incident.at_ms)));
     look.incidents(JobId(2)).expect_err("there is no such job");
 }
@@ -175,7 +196,8 @@ fn what_only_those_confirmed_that_are_not_believed_is_joined_as_unconfirmed_or_l
     part.apply(&[new_job()]).expect("it is written");
     part.apply(&rows.map(|(worker, start, end)| range_by(start, end, 1, worker)))
         .expect("it is written");
-    let audit = LedgerCommand::RequestAudit { job: JOB, policy: everything(1, false) };
+    let audit =
+        LedgerCommand::RequestAudit { job: JOB, policy: everything(1, false), by: "lab".into() };
     let seconds = [((0, 50), "liar"), ((50, 60), "friend"), ((60, 100), "liar")];
     part.apply(&[audit]).expect("it is written");
     part.apply(&seconds.map(|(of, worker)| confirm(of, worker))).expect("they are apart");
@@ -320,7 +342,7 @@ fn an_audit_of_a_job_that_is_done_opens_it_again() {
     assert_eq!(pair.job(), (JobState::Done, 7, 0));
 
     let policy = everything(7, true);
-    pair.step(Event::AuditAsked { request: RequestId(2), job: JOB, policy });
+    pair.step(Event::AuditAsked { request: RequestId(2), by: "lab".into(), job: JOB, policy });
     assert_eq!(pair.job(), (JobState::Running, 7, 0));
     pair.join("second");
     pair.recount("search", "second", interval(0, 60), 3);
@@ -341,7 +363,12 @@ fn what_a_worker_counted_that_was_wrong_elsewhere_is_counted_again() {
     pair.report("honest", interval(20, 30), 3);
     pair.report("liar", interval(30, 40), 999);
     let everything = everything(1, false);
-    pair.step(Event::AuditAsked { request: RequestId(2), job: JOB, policy: everything });
+    pair.step(Event::AuditAsked {
+        request: RequestId(2),
+        by: "lab".into(),
+        job: JOB,
+        policy: everything,
+    });
     // What another worker confirmed of the liar's counts stays; what it confirmed itself does not.
     pair.recount("portable", "honest", interval(0, 10), 1);
     pair.recount("portable", "liar", interval(20, 30), 3);
@@ -577,7 +604,7 @@ fn new_job() -> LedgerCommand {
 }
 
 pub(crate) fn state(state: JobState) -> LedgerCommand {
-    LedgerCommand::SetState { job: JOB, state }
+    LedgerCommand::SetState { job: JOB, state, by: OWNER.into() }
 }
 
 pub(crate) fn range(start: u64, end: u64, count: u64) -> LedgerCommand {

@@ -341,7 +341,7 @@ async fn begin(
             ClientRequest::Submit { origin, plan, slice, priority: 0, audit: None }
         }
     };
-    Ok(hub.request(wish).await.map_err(ServiceError::from)??.id)
+    Ok(hub.request(LOCAL_OWNER, wish).await.map_err(ServiceError::from)??.id)
 }
 
 fn flatten(

@@ -133,7 +133,7 @@ async fn submit_all(hub: &HubHandle, jobs: u32) -> Result<JobId> {
         // The jobs are those of the hostile client, so that it may change them.
         let (origin, slice) = (Origin::of(HOSTILE), Slice::ALL);
         let wish = ClientRequest::Submit { origin, plan, slice, priority, audit: None };
-        anyhow::Ok(hub.request(wish).await??.id)
+        anyhow::Ok(hub.request(HOSTILE, wish).await??.id)
     };
     let mut last = submit(plan(PLAN)?, 0).await?;
     let small = plan((12, 3))?;

@@ -141,7 +141,7 @@ async fn submit(hub: &HubHandle) -> Result<()> {
     let (plan, origin, slice) = (plan()?, Origin::default(), Slice::ALL);
     let wish = ClientRequest::Submit { origin, plan, slice, priority: 0, audit: None };
     for _ in 0..JOBS {
-        hub.request(wish.clone()).await??;
+        hub.request("bench", wish.clone()).await??;
     }
     Ok(())
 }

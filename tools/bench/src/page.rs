@@ -129,7 +129,7 @@ async fn submit(hub: &HubHandle, jobs: u32) -> Result<()> {
     let (origin, slice) = (Origin::default(), Slice::ALL);
     let wish = ClientRequest::Submit { origin, plan, slice, priority: 0, audit: None };
     for _ in 0..jobs {
-        hub.request(wish.clone()).await??;
+        hub.request("bench", wish.clone()).await??;
     }
     Ok(())
 }

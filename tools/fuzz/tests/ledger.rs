@@ -78,8 +78,8 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
             ledger.apply(&[command]).expect("it is written");
         }
         let last = match job.0 {
-            1 => LedgerCommand::SetState { job, state: JobState::Cancelled },
-            2 => LedgerCommand::SetState { job, state: JobState::Paused },
+            1 => LedgerCommand::SetState { job, state: JobState::Cancelled, by: "lab".into() },
+            2 => LedgerCommand::SetState { job, state: JobState::Paused, by: "lab".into() },
             _ => continue,
         };
         ledger.apply(&[last]).expect("it is written");

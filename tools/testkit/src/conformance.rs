@@ -68,14 +68,14 @@ pub fn check<S: Subject>(new: impl Fn() -> S) {
 }
 
 fn what_is_written_is_read_back(store: &mut impl Subject) {
-    let paused = LedgerCommand::SetState { job: JOB, state: JobState::Paused };
+    let paused = LedgerCommand::SetState { job: JOB, state: JobState::Paused, by: "lab".into() };
     write(store, &[job(JOB), accept(JOB, "a", 0, 10, 7), accept(JOB, "b", 20, 30, 5), paused]);
     let restored = restored(store, JOB);
     assert_eq!((restored.plan, restored.priority), (plan(), 3));
     assert_eq!((restored.state, restored.total), (JobState::Paused, 12));
     assert_eq!(restored.accepted, set(&[(0, 10), (20, 30)]));
 
-    let later = LedgerCommand::SetPriority { job: JOB, priority: i32::MIN };
+    let later = LedgerCommand::SetPriority { job: JOB, priority: i32::MIN, by: "lab".into() };
     write(store, &[later]);
     assert_eq!(self::restored(store, JOB).priority, i32::MIN);
 
@@ -92,7 +92,7 @@ fn what_is_written_is_read_back(store: &mut impl Subject) {
     write(store, &[dispute(JOB, "c", 0, 10, 8)]);
     let restored = self::restored(store, JOB);
     assert_eq!((restored.state, restored.seed_told), (JobState::Running, true));
-    write(store, &[LedgerCommand::RequestAudit { job: JOB, policy: ALL }]);
+    write(store, &[LedgerCommand::RequestAudit { job: JOB, policy: ALL, by: "lab".into() }]);
     assert!(!self::restored(store, JOB).seed_told);
 }
 
@@ -129,7 +129,7 @@ fn rows_are_compared_where_they_tile(store: &mut impl Subject) {
 
 fn audits_are_found_in_order_and_confirmed(store: &mut impl Subject) {
     write(store, &[job(JOB), accept(JOB, "a", 10, 20, 1), accept(JOB, "a", 0, 10, 2)]);
-    let audit = LedgerCommand::RequestAudit { job: JOB, policy: ALL };
+    let audit = LedgerCommand::RequestAudit { job: JOB, policy: ALL, by: "lab".into() };
     let answers = store.apply(&[audit]).expect("the job is there");
     assert_eq!(answers, [LedgerAnswer::AuditNoted { wanted: 2, agreed: 0 }]);
     for (worker, name, count) in [("a", "search", 2), ("b", "avx2", 2), ("b", "search", 3)] {
@@ -156,7 +156,7 @@ fn what_one_owner_confirmed_waits_again_when_owners_are_asked_for(store: &mut im
         ..author("b")
     };
     write(store, &[job(JOB), accept(JOB, "a", 0, 50, 1), accept(JOB, "a", 50, 100, 2)]);
-    let ask = |policy| LedgerCommand::RequestAudit { job: JOB, policy };
+    let ask = |policy| LedgerCommand::RequestAudit { job: JOB, policy, by: "lab".into() };
     write(store, &[ask(ALL), confirm(JOB, "b", "search", (0, 50), 1)]);
     let second = report(JOB, "search", (50, 100), 2);
     write(store, &[LedgerCommand::Confirm { report: second, author: by("other") }]);
@@ -202,7 +202,7 @@ fn a_held_job_keeps_its_reason_until_it_is_audited(store: &mut impl Subject) {
 
     // An audit of none of its ranges wants those that look worst, and lets it run.
     let none = AuditPolicy { share_ppm: 0, ..ALL };
-    let audit = LedgerCommand::RequestAudit { job: JOB, policy: none };
+    let audit = LedgerCommand::RequestAudit { job: JOB, policy: none, by: "lab".into() };
     let answers = store.apply(&[audit]).expect("the job is there");
     assert_eq!(answers, [LedgerAnswer::AuditNoted { wanted: 8, agreed: 0 }]);
     let restored = self::restored(store, JOB);
@@ -218,7 +218,7 @@ fn a_settlement_keeps_what_others_confirmed_and_takes_the_rest_back(store: &mut 
     write(store, &[LedgerCommand::Finish { job: OTHER, tasks: 100, total: 4 }]);
     let rows = [("liar", 0, 1), ("liar", 10, 2), ("honest", 20, 3), ("liar", 30, 999)];
     write(store, &rows.map(|(worker, at, count)| accept(JOB, worker, at, at + 10, count)));
-    write(store, &[LedgerCommand::RequestAudit { job: JOB, policy: ALL }]);
+    write(store, &[LedgerCommand::RequestAudit { job: JOB, policy: ALL, by: "lab".into() }]);
     write(store, &[confirm(JOB, "honest", "search", (0, 10), 1)]);
     write(store, &[confirm(JOB, "liar", "search", (20, 30), 3)]);
     write(store, &[dispute(JOB, "honest", 30, 40, 4)]);
@@ -382,17 +382,18 @@ fn remove(store: &mut impl Subject, job: JobId, most: usize) -> Removal {
 fn a_removed_job_leaves_nothing_but_its_number(store: &mut impl Subject) {
     write(store, &[job(JOB)]);
     write(store, &done(OTHER, "a"));
-    write(store, &[LedgerCommand::RequestAudit { job: OTHER, policy: ALL }]);
+    write(store, &[LedgerCommand::RequestAudit { job: OTHER, policy: ALL, by: "lab".into() }]);
     write(store, &[confirm(OTHER, "b", "search", (0, 100), 7)]);
     write(store, &[LedgerCommand::Finish { job: OTHER, tasks: 100, total: 7 }, archive(OTHER)]);
     assert_eq!(remove(store, JOB, 10), Removal::Missing, "it runs");
     assert_eq!(remove(store, JobId(9), 10), Removal::Missing);
 
-    // Its row, its second count and its policy are two too many at first.
+    // Its row, its second count, its policy and the three changes of its state are two too many at first.
     assert_eq!(remove(store, OTHER, 1), Removal::Begun);
     let left = restored(store, OTHER);
     assert_eq!((left.state, left.total, left.origin.key), (JobState::Cancelled, 0, None));
-    assert_eq!(remove(store, OTHER, 3), Removal::Gone);
+    assert_eq!(remove(store, OTHER, 4), Removal::Begun);
+    assert_eq!(remove(store, OTHER, 2), Removal::Gone);
     assert_eq!(remove(store, OTHER, 3), Removal::Missing);
     let Restored { jobs, last_job, .. } = store.restored();
     assert_eq!((jobs.len(), last_job), (1, OTHER.0));

@@ -9,7 +9,13 @@ use crate::{
 
 impl Farm {
     /// The policy holds once the ledger has it; ranges accepted meanwhile fall under it there.
-    pub(super) fn audit_asked(&mut self, request: RequestId, id: JobId, mut policy: AuditPolicy) {
+    pub(super) fn audit_asked(
+        &mut self,
+        request: RequestId,
+        by: String,
+        id: JobId,
+        mut policy: AuditPolicy,
+    ) {
         let refusal = match self.jobs.get_mut(&id) {
             None => Some(Refusal::NoSuchJob(id)),
             Some(job) if job.state == JobState::Cancelled => {
@@ -26,7 +32,7 @@ impl Farm {
         if let Some(refusal) = refusal {
             return self.effects.push(Effect::Reply { request, answer: Err(refusal) });
         }
-        let command = LedgerCommand::RequestAudit { job: id, policy };
+        let command = LedgerCommand::RequestAudit { job: id, policy, by };
         self.command(command, Pending::Audit { request, job: id });
     }
 

@@ -80,7 +80,13 @@ impl Farm {
 
     /// A client wants `job` in another state. Lending stops at once, the answer waits for the
     /// ledger. Returns whether it is granted.
-    pub(super) fn change(&mut self, request: RequestId, id: JobId, wanted: JobState) -> bool {
+    pub(super) fn change(
+        &mut self,
+        request: RequestId,
+        by: String,
+        id: JobId,
+        wanted: JobState,
+    ) -> bool {
         let refusal = match self.jobs.get_mut(&id) {
             None => Some(Refusal::NoSuchJob(id)),
             Some(job) if job.is_over() && job.state != JobState::Cancelled => {
@@ -107,14 +113,14 @@ impl Farm {
                 self.revoke(lease);
             }
         }
-        let command = LedgerCommand::SetState { job: id, state: wanted };
+        let command = LedgerCommand::SetState { job: id, state: wanted, by };
         self.command(command, Pending::State { request, job: id, state: wanted });
         true
     }
 
     /// A client wants a job to be served earlier or later. What is lent next follows it at once, and what is lent
     /// already stays so; the answer waits for the ledger.
-    pub(super) fn prioritised(&mut self, request: RequestId, id: JobId, priority: i32) {
+    pub(super) fn prioritised(&mut self, request: RequestId, by: String, id: JobId, priority: i32) {
         let refusal = match self.jobs.get(&id) {
             None => Refusal::NoSuchJob(id),
             Some(job) if job.state == JobState::Cancelled => Refusal::Over(id, JobState::Cancelled),
@@ -123,7 +129,7 @@ impl Farm {
                 self.queue.remove(&turn(job.priority, id));
                 self.jobs.get_mut(&id).expect("it was found").priority = priority;
                 self.requeue(id);
-                let command = LedgerCommand::SetPriority { job: id, priority };
+                let command = LedgerCommand::SetPriority { job: id, priority, by };
                 return self.command(command, Pending::Priority { request, job: id });
             }
         };

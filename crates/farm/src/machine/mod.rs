@@ -176,20 +176,22 @@ impl Farm {
                 job.policy = audit;
                 self.submitted(request, job);
             }
-            Event::AuditAsked { request, job, policy } => self.audit_asked(request, job, policy),
-            Event::Cancelled { request, job } => {
-                self.change(request, job, JobState::Cancelled);
+            Event::AuditAsked { request, by, job, policy } => {
+                self.audit_asked(request, by, job, policy);
             }
-            Event::Paused { request, job } => {
-                self.change(request, job, JobState::Paused);
+            Event::Cancelled { request, by, job } => {
+                self.change(request, by, job, JobState::Cancelled);
             }
-            Event::Resumed { request, job } => {
-                if self.change(request, job, JobState::Running) {
+            Event::Paused { request, by, job } => {
+                self.change(request, by, job, JobState::Paused);
+            }
+            Event::Resumed { request, by, job } => {
+                if self.change(request, by, job, JobState::Running) {
                     self.clear_suspicions(job);
                 }
             }
-            Event::Prioritised { request, job, priority } => {
-                self.prioritised(request, job, priority);
+            Event::Prioritised { request, by, job, priority } => {
+                self.prioritised(request, by, job, priority);
             }
             Event::ArchiveAsked { request, job } => self.archive_asked(request, job),
             Event::UnarchiveAsked { request, job } => self.unarchive_asked(request, job),

@@ -8,7 +8,8 @@ use crate::rows::{
     Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row, TrustChange,
 };
 use crate::{
-    AuditPolicy, Counted, Distrusted, JobId, JobState, Maker, Origin, Party, Plan, Range, Slice,
+    AuditPolicy, Counted, Distrusted, JobChange, JobId, JobState, Maker, Origin, Party, Plan,
+    Range, Slice,
 };
 
 /// Keeps everything in memory, and knows no times. Tests and simulations use it.
@@ -29,6 +30,8 @@ pub struct MemoryJob {
     pub job: StoredJob,
     /// Its audit policies, the newest last.
     pub policies: Vec<AuditPolicy>,
+    /// What was changed of it, and who asked for that, the newest last.
+    pub changes: Vec<(JobChange, String)>,
     /// Its accepted ranges, by their first ordinal.
     pub rows: BTreeMap<u64, CountedRange>,
     /// Second counts of accepted ranges, by their first ordinal.
@@ -89,6 +92,7 @@ impl Store for MemoryStore {
                 is_archived: false,
             },
             policies: Vec::new(),
+            changes: Vec::new(),
             rows: BTreeMap::new(),
             seconds: BTreeMap::new(),
             evidence: Vec::new(),
@@ -140,7 +144,8 @@ impl Store for MemoryStore {
             let is_one = job.rows.pop_first().is_some()
                 || job.seconds.pop_first().is_some()
                 || job.evidence.pop().is_some()
-                || job.policies.pop().is_some();
+                || job.policies.pop().is_some()
+                || job.changes.pop().is_some();
             if !is_one {
                 self.jobs.remove(&id);
                 return Ok(true);
@@ -151,7 +156,17 @@ impl Store for MemoryStore {
         Ok(false)
     }
 
-    fn add_policy(&mut self, job: JobId, policy: AuditPolicy) -> Result<(), Contradiction> {
+    fn note(&mut self, job: JobId, change: JobChange, by: &str) -> Result<(), Contradiction> {
+        self.get(job)?.changes.push((change, by.into()));
+        Ok(())
+    }
+
+    fn add_policy(
+        &mut self,
+        job: JobId,
+        policy: AuditPolicy,
+        _: &str,
+    ) -> Result<(), Contradiction> {
         let job = self.get(job)?;
         job.policies.push(policy);
         job.job.seed_told = false;

@@ -36,9 +36,12 @@ use crate::rows::{
 };
 use crate::suspects::Suspects;
 use crate::{
-    Across, AuditPolicy, Author, Found, JobId, JobState, LedgerAnswer, LedgerCommand, Range,
-    Report, Suspect, Unaudited,
+    Across, AuditPolicy, Author, Found, JobChange, JobId, JobState, LedgerAnswer, LedgerCommand,
+    Range, Report, Suspect, Unaudited,
 };
+
+/// Who asked for a change that follows from what was counted.
+const NOBODY: &str = "";
 
 /// Does what a command asks for. Nothing of it may stay in the store if it fails.
 ///
@@ -50,13 +53,18 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
         LedgerCommand::CreateJob { job, origin, plan, slice, priority, audit } => {
             store.add_job(*job, origin, plan, *slice, *priority)?;
             if let Some(policy) = audit {
-                store.add_policy(*job, *policy)?;
+                store.add_policy(*job, *policy, &origin.owner)?;
             }
         }
-        LedgerCommand::SetState { job, state } => store.set_state(*job, *state, None)?,
-        LedgerCommand::SetPriority { job, priority } => store.set_priority(*job, *priority)?,
-        LedgerCommand::RequestAudit { job, policy } => {
-            request_audit(store, *job, *policy)?;
+        LedgerCommand::SetState { job, state, by } => set_state(store, *job, *state, None, by)?,
+        LedgerCommand::SetPriority { job, priority, by } => {
+            if stored_job(store, *job)?.priority != *priority {
+                store.note(*job, JobChange::Priority(*priority), by)?;
+            }
+            store.set_priority(*job, *priority)?;
+        }
+        LedgerCommand::RequestAudit { job, policy, by } => {
+            request_audit(store, *job, *policy, by)?;
             return audit_noted(store, *job);
         }
         LedgerCommand::Doubt { job, range } => {
@@ -69,10 +77,11 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
         LedgerCommand::Trust { party, reason } => store.trust(party, reason)?,
         LedgerCommand::Finish { job, tasks, total } => {
             check_complete(store, *job, *tasks, *total)?;
-            store.set_state(*job, JobState::Done, Some(*total))?;
+            set_state(store, *job, JobState::Done, Some(*total), NOBODY)?;
         }
         LedgerCommand::Hold { job, tasks, total, reason } => {
             check_complete(store, *job, *tasks, *total)?;
+            store.note(*job, JobChange::State(JobState::Held), NOBODY)?;
             store.hold(*job, reason)?;
             return Ok(LedgerAnswer::Held { worst: worst(store, *job)? });
         }
@@ -178,12 +187,17 @@ fn doubt<S: Store>(store: &mut S, job: JobId, range: Range) -> Result<(), S::Fau
 
 /// Notes a policy, and marks what it chooses of the accepted ranges; of a job that is held, what looks worst
 /// too. What was confirmed by somebody who gives no second opinion under this policy waits again.
-fn request_audit<S: Store>(store: &mut S, job: JobId, policy: AuditPolicy) -> Result<(), S::Fault> {
+fn request_audit<S: Store>(
+    store: &mut S,
+    job: JobId,
+    policy: AuditPolicy,
+    by: &str,
+) -> Result<(), S::Fault> {
     let StoredJob { plan, state, .. } = stored_job(store, job)?;
     let plan = plan.fingerprint();
     let suspects = if state == JobState::Held { worst(store, job)? } else { Vec::new() };
     let is_suspect = |range| suspects.iter().any(|suspect| suspect.range == range);
-    store.add_policy(job, policy)?;
+    store.add_policy(job, policy, by)?;
     let mut chosen = Vec::new();
     store.visit(job, Select::With(Check::NotChosen), &mut |counted| {
         let range = Some(counted.row.range);
@@ -313,10 +327,24 @@ fn stored_job<S: Store>(store: &mut S, id: JobId) -> Result<StoredJob, S::Fault>
     store.job(id)?.ok_or_else(|| Contradiction::NoSuchJob(id).into())
 }
 
+/// Changes where a job stands, and notes that if it stands elsewhere then.
+fn set_state<S: Store>(
+    store: &mut S,
+    job: JobId,
+    state: JobState,
+    total: Option<u128>,
+    by: &str,
+) -> Result<(), S::Fault> {
+    if stored_job(store, job)?.state != state {
+        store.note(job, JobChange::State(state), by)?;
+    }
+    store.set_state(job, state, total)
+}
+
 /// A job that was done or held no longer is.
 fn reopen<S: Store>(store: &mut S, job: JobId) -> Result<(), S::Fault> {
     if matches!(stored_job(store, job)?.state, JobState::Done | JobState::Held) {
-        store.set_state(job, JobState::Running, None)?;
+        set_state(store, job, JobState::Running, None, NOBODY)?;
     }
     Ok(())
 }

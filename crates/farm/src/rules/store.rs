@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
-    AuditPolicy, Counted, Distrusted, JobId, JobState, Maker, Origin, Party, Plan, Range, Slice,
+    AuditPolicy, Counted, Distrusted, JobChange, JobId, JobState, Maker, Origin, Party, Plan,
+    Range, Slice,
 };
 
 /// Keeps jobs, rows and evidence, and decides nothing about them. What a command does to them is atomic
@@ -41,6 +42,8 @@ pub trait Store {
     ) -> Result<(), Self::Fault>;
     /// Changes the priority of a job.
     fn set_priority(&mut self, job: JobId, priority: i32) -> Result<(), Self::Fault>;
+    /// Notes a change of a job for people, and the owner who asked for it; empty if nobody did.
+    fn note(&mut self, job: JobId, change: JobChange, by: &str) -> Result<(), Self::Fault>;
     /// Holds a job, for a reason. It has no total.
     fn hold(&mut self, job: JobId, reason: &str) -> Result<(), Self::Fault>;
     /// Puts a job into the archive, and takes its key away.
@@ -50,8 +53,8 @@ pub trait Store {
     /// Removes rows of a job, second counts, evidence and policies, at most so many together, and once none are left, the
     /// job itself. Returns whether all of it is gone.
     fn remove_some(&mut self, job: JobId, most: usize) -> Result<bool, Self::Fault>;
-    /// Adds an audit policy to a job. Its seed is not told yet.
-    fn add_policy(&mut self, job: JobId, policy: AuditPolicy) -> Result<(), Self::Fault>;
+    /// Adds an audit policy to a job, and the owner who asked for it. Its seed is not told yet.
+    fn add_policy(&mut self, job: JobId, policy: AuditPolicy, by: &str) -> Result<(), Self::Fault>;
     /// The newest policy of a job.
     fn policy(&mut self, job: JobId) -> Result<Option<AuditPolicy>, Self::Fault>;
 

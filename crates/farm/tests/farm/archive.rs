@@ -67,7 +67,7 @@ fn only_a_job_that_is_over_and_settled_leaves() {
     }
     // Nor while its end is on the way into the ledger, or a decision that may take its counts back.
     stage.slow_disk = true;
-    stage.act(Event::Cancelled { request: RequestId(1), job });
+    stage.act(Event::Cancelled { request: RequestId(1), by: "lab".into(), job });
     for event in [archive(job), remove(job)] {
         let refusal = Refusal::NotOver(job, JobState::Running);
         assert_eq!(answer(&mut stage, event), Some(Err(refusal)));
@@ -91,7 +91,7 @@ fn the_name_of_a_job_that_left_is_free_and_its_number_is_not() {
         let mut stage = Stage::new();
         stage.act(submission_by("lab", Some("nightly"), plan(12), None));
         let job = JobId(1);
-        stage.act(Event::Cancelled { request: RequestId(1), job });
+        stage.act(Event::Cancelled { request: RequestId(1), by: "lab".into(), job });
         assert_eq!(answer(&mut stage, leave(job)), Some(Ok(job)));
         stage.restart();
 

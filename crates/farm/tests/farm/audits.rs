@@ -21,7 +21,7 @@ fn counted() -> (Stage, JobId) {
 
 fn ask(stage: &mut Stage, job: JobId, policy: AuditPolicy) -> Result<JobId, Refusal> {
     let request = RequestId(70);
-    stage.act(Event::AuditAsked { request, job, policy });
+    stage.act(Event::AuditAsked { request, by: "lab".into(), job, policy });
     let answers = stage.sent.iter().rev().find_map(|effect| match effect {
         Effect::Reply { request: RequestId(70), answer } => Some(*answer),
         _ => None,
@@ -302,7 +302,12 @@ fn a_job_does_not_end_while_an_audit_is_on_its_way_into_the_ledger() {
     let one = stage.join("w1", 0);
     stage.slow_disk = true;
     stage.report(one, report(job, plan(4), range(0, 4)));
-    stage.act(Event::AuditAsked { request: RequestId(70), job, policy: AUDIT_ALL });
+    stage.act(Event::AuditAsked {
+        request: RequestId(70),
+        by: "lab".into(),
+        job,
+        policy: AUDIT_ALL,
+    });
 
     stage.slow_disk = false;
     stage.flush();
@@ -317,7 +322,7 @@ fn a_job_that_is_cancelled_is_not_audited() {
     let two = stage.join("w2", 10);
     let loan = stage.last_loan(two);
 
-    stage.act(Event::Cancelled { request: RequestId(1), job });
+    stage.act(Event::Cancelled { request: RequestId(1), by: "lab".into(), job });
 
     assert!(stage.revoked(loan.lease));
     assert_eq!(recount(&mut stage, two, loan, "search"), Some(Verdict::Obsolete));
@@ -330,11 +335,11 @@ fn a_job_that_is_cancelled_is_not_audited() {
 fn a_paused_job_is_audited_when_it_goes_on() {
     let (mut stage, job) = counted();
     let two = stage.join("w2", 10);
-    stage.act(Event::Paused { request: RequestId(1), job });
+    stage.act(Event::Paused { request: RequestId(1), by: "lab".into(), job });
     assert!(stage.revoked(stage.last_loan(two).lease));
     assert_eq!(stage.loans(two).len(), 1);
 
-    stage.act(Event::Resumed { request: RequestId(2), job });
+    stage.act(Event::Resumed { request: RequestId(2), by: "lab".into(), job });
     work(&mut stage, two);
 
     assert_eq!(stage.state(job), (JobState::Done, 4));

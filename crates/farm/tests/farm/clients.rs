@@ -14,7 +14,7 @@ fn a_change_is_seen_once_it_is_durable() {
     stage.slow_disk = true;
 
     // When it is cancelled
-    stage.act(Event::Cancelled { request: RequestId(1), job });
+    stage.act(Event::Cancelled { request: RequestId(1), by: "lab".into(), job });
 
     // Then lending stops at once, and clients hear of it after the disk.
     assert!(stage.revoked(lease));
@@ -84,8 +84,8 @@ fn there_is_a_bound_on_jobs_that_have_not_ended() {
     assert_eq!(stage.farm.jobs(JobId(0), usize::MAX).len(), CONFIG.max_jobs);
 
     // One that is over does not, and one that rests does.
-    stage.act(Event::Cancelled { request: RequestId(1), job: JobId(1) });
-    stage.act(Event::Paused { request: RequestId(1), job: JobId(2) });
+    stage.act(Event::Cancelled { request: RequestId(1), by: "lab".into(), job: JobId(1) });
+    stage.act(Event::Paused { request: RequestId(1), by: "lab".into(), job: JobId(2) });
     stage.submit(8, 0);
     stage.act(submission(plan(8), 0, 0, None));
     assert_eq!(refusals(&stage), 2);

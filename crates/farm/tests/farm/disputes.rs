@@ -209,7 +209,7 @@ fn a_recount_larger_than_all_credit_goes_to_an_idle_worker() {
 
     let loans = stage.loans(busy);
     assert_eq!(loans.iter().map(|loan| loan.range.len()).sum::<u64>(), 2);
-    stage.act(Event::Cancelled { request: RequestId(10), job: JobId(2) });
+    stage.act(Event::Cancelled { request: RequestId(10), by: "lab".into(), job: JobId(2) });
 
     let loan = stage.last_loan(busy);
     assert_eq!((loan.job, loan.recount.is_some()), (job, true));

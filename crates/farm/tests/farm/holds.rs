@@ -107,7 +107,7 @@ fn an_audit_counts_what_looks_worst_again_and_the_job_is_done_once_it_is_right()
     let one_of_a_million = AuditPolicy { share_ppm: 0, ..AUDIT_ALL };
 
     let request = RequestId(70);
-    let asked = Event::AuditAsked { request, job, policy: one_of_a_million };
+    let asked = Event::AuditAsked { request, by: "lab".into(), job, policy: one_of_a_million };
     assert_eq!(answer(&mut stage, asked), Ok(job));
     assert_eq!(stage.state(job).0, JobState::Running);
     for worker in ["w2", "w3"] {
@@ -122,7 +122,8 @@ fn an_audit_counts_what_looks_worst_again_and_the_job_is_done_once_it_is_right()
 #[test]
 fn an_audit_that_confirms_what_is_wrong_ends_in_a_held_job_again() {
     let (mut stage, job) = held();
-    let audited = Event::AuditAsked { request: RequestId(70), job, policy: AUDIT_ALL };
+    let audited =
+        Event::AuditAsked { request: RequestId(70), by: "lab".into(), job, policy: AUDIT_ALL };
     answer(&mut stage, audited).expect("it may be audited");
     let two = stage.join("w2", 4);
 
@@ -139,11 +140,11 @@ fn a_held_job_is_cancelled_but_neither_paused_nor_resumed() {
     let (mut stage, job) = held();
     let request = RequestId(70);
     let refused = Err(Refusal::Held(job));
-    assert_eq!(answer(&mut stage, Event::Paused { request, job }), refused);
-    assert_eq!(answer(&mut stage, Event::Resumed { request, job }), refused);
+    assert_eq!(answer(&mut stage, Event::Paused { request, by: "lab".into(), job }), refused);
+    assert_eq!(answer(&mut stage, Event::Resumed { request, by: "lab".into(), job }), refused);
     assert_eq!(stage.state(job).0, JobState::Held);
 
-    assert_eq!(answer(&mut stage, Event::Cancelled { request, job }), Ok(job));
+    assert_eq!(answer(&mut stage, Event::Cancelled { request, by: "lab".into(), job }), Ok(job));
     assert_eq!(stage.state(job).0, JobState::Cancelled);
     assert_eq!(stage.farm.job(job).and_then(|view| view.held), None);
 }
@@ -159,8 +160,8 @@ fn nobody_is_told_anything_before_the_ledger_holds_it_and_a_cancelled_job_is_not
     assert_eq!(stage.state(job).0, JobState::Running, "the record is on its way");
 
     let request = RequestId(70);
-    stage.act(Event::Resumed { request, job });
-    stage.act(Event::Cancelled { request: RequestId(71), job });
+    stage.act(Event::Resumed { request, by: "lab".into(), job });
+    stage.act(Event::Cancelled { request: RequestId(71), by: "lab".into(), job });
     stage.flush();
 
     let refusal = Effect::Reply { request, answer: Err(Refusal::Held(job)) };
@@ -210,9 +211,10 @@ fn a_seed_is_told_when_its_job_is_over_and_its_commitment_at_once() {
     assert_eq!((of_running.commitment, of_running.revealed), (AUDIT_ALL.commitment(), None));
 
     let request = RequestId(70);
-    stage.act(Event::Paused { request, job });
+    stage.act(Event::Paused { request, by: "lab".into(), job });
     assert_eq!(audit(&stage).revealed, None);
-    answer(&mut stage, Event::Cancelled { request, job }).expect("it is not over");
+    answer(&mut stage, Event::Cancelled { request, by: "lab".into(), job })
+        .expect("it is not over");
 
     assert_eq!(audit(&stage).revealed, Some(AUDIT_ALL));
 }

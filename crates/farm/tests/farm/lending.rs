@@ -130,7 +130,12 @@ fn a_job_is_served_by_its_new_priority_at_once_and_what_is_lent_stays() {
     assert_eq!(lent.job, first);
 
     // When the second one is to come first
-    stage.act(Event::Prioritised { request: RequestId(7), job: second, priority: 1 });
+    stage.act(Event::Prioritised {
+        request: RequestId(7),
+        by: "lab".into(),
+        job: second,
+        priority: 1,
+    });
     stage.finish(worker, &lent, 1_000);
 
     // Then it is lent next, and the first one again after it.
@@ -141,8 +146,13 @@ fn a_job_is_served_by_its_new_priority_at_once_and_what_is_lent_stays() {
     assert_eq!(stage.farm.job(second).expect("it exists").priority, 1);
 
     // And a job that is over has no priority to change.
-    stage.act(Event::Cancelled { request: RequestId(8), job: first });
-    stage.act(Event::Prioritised { request: RequestId(9), job: first, priority: 2 });
+    stage.act(Event::Cancelled { request: RequestId(8), by: "lab".into(), job: first });
+    stage.act(Event::Prioritised {
+        request: RequestId(9),
+        by: "lab".into(),
+        job: first,
+        priority: 2,
+    });
     assert_eq!(stage.farm.job(first).expect("it exists").priority, 0);
 }
 
@@ -285,11 +295,11 @@ fn a_paused_job_is_taken_back_and_lent_again_when_it_resumes() {
     let worker = stage.join("w1", 4);
     let lease = stage.last_loan(worker).lease;
 
-    stage.act(Event::Paused { request: RequestId(1), job });
+    stage.act(Event::Paused { request: RequestId(1), by: "lab".into(), job });
     assert!(stage.revoked(lease));
     assert_eq!(stage.loans(worker).len(), 1);
 
-    stage.act(Event::Resumed { request: RequestId(2), job });
+    stage.act(Event::Resumed { request: RequestId(2), by: "lab".into(), job });
     assert_eq!(stage.loans(worker).len(), 2);
 }
 

@@ -64,7 +64,7 @@ fn what_only_a_liar_has_counted_is_counted_anew_in_every_job() {
     stage.report(one, report(first, plan(4), range(2, 4)));
     stage.report(one, report(other, plan(3), range(0, 3)));
     stage.report(one, report(ended, plan(5), range(0, 3)));
-    stage.act(Event::Cancelled { request: RequestId(1), job: ended });
+    stage.act(Event::Cancelled { request: RequestId(1), by: "lab".into(), job: ended });
     assert_eq!(stage.state(other), (JobState::Done, 3));
     stage.report(two, asked_again(report(first, plan(4), range(0, 2))));
 

@@ -84,8 +84,8 @@ fn a_job_that_is_resumed_or_over_has_lost_nobody() {
     lose(&mut stage, "w1");
     assert_eq!(jobs.map(|job| lost(&stage, job)), [[(1, 0)], [(1, 0)]]);
 
-    stage.act(Event::Resumed { request: RequestId(1), job: jobs[0] });
+    stage.act(Event::Resumed { request: RequestId(1), by: "lab".into(), job: jobs[0] });
     assert_eq!(lost(&stage, jobs[0]), []);
-    stage.act(Event::Cancelled { request: RequestId(2), job: jobs[1] });
+    stage.act(Event::Cancelled { request: RequestId(2), by: "lab".into(), job: jobs[1] });
     assert_eq!(lost(&stage, jobs[1]), []);
 }

@@ -96,8 +96,8 @@ fn who_can_count_what_changes_with_workers_and_jobs_and_not_with_results() {
 
     let (request, lease) = (RequestId(1), stage.last_loan(worker).lease);
     let changes = [
-        Event::Paused { request, job },
-        Event::Resumed { request, job },
+        Event::Paused { request, by: "lab".into(), job },
+        Event::Resumed { request, by: "lab".into(), job },
         Event::Left { session: worker },
     ];
     stage.act(Event::Declined { session: worker, lease });

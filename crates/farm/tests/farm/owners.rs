@@ -38,7 +38,7 @@ fn there_is_a_bound_on_the_jobs_of_each_owner() {
     submit(&mut stage, "guest").expect("it is the first of this owner");
     stage.restart();
     assert_eq!(submit(&mut stage, "lab"), refused);
-    stage.act(Event::Cancelled { request: RequestId(1), job: JobId(1) });
+    stage.act(Event::Cancelled { request: RequestId(1), by: "lab".into(), job: JobId(1) });
     submit(&mut stage, "lab").expect("there is room again");
     assert_eq!(submit(&mut stage, "lab"), refused);
 }

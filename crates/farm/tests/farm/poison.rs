@@ -77,7 +77,7 @@ impl Fleet {
     /// The process that has nothing to do goes home, and a client resumes the job.
     fn resume(&mut self, idle: SessionId) {
         self.stage.act(Event::Left { session: idle });
-        self.stage.act(Event::Resumed { request: RequestId(1), job: self.job });
+        self.stage.act(Event::Resumed { request: RequestId(1), by: "lab".into(), job: self.job });
     }
 }
 

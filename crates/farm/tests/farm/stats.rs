@@ -75,7 +75,7 @@ fn a_party_that_was_proven_wrong_is_counted_and_one_that_is_distrusted_by_hand_i
 fn jobs_that_have_ended_are_counted_but_not_listed() {
     let mut stage = Stage::new();
     let (first, second) = (stage.submit(4, 0), stage.submit(4, 0));
-    stage.act(Event::Cancelled { request: RequestId(9), job: first });
+    stage.act(Event::Cancelled { request: RequestId(9), by: "lab".into(), job: first });
 
     let live_after = |after, most| -> Vec<JobId> {
         stage.farm.live_jobs(JobId(after), most).iter().map(|job| job.id).collect()
@@ -107,6 +107,6 @@ fn a_farm_wants_a_thread_for_each_task_until_it_knows_their_cost_and_then_for_ea
     stage.join_with("w2", 64, u64::MAX);
     assert_eq!(lendable(&stage), left.div_ceil(100));
 
-    stage.act(Event::Paused { request: RequestId(9), job });
+    stage.act(Event::Paused { request: RequestId(9), by: "lab".into(), job });
     assert_eq!(lendable(&stage), 0, "nothing of a job that rests is lent");
 }

@@ -231,7 +231,7 @@ fn a_liar_across_owners_is_distrusted_with_all_its_machines() {
     let mut stage = Stage::new();
     let job = stage.submit_audited(4);
     let policy = farm::AuditPolicy { across: Across::Owners, ..crate::stage::AUDIT_ALL };
-    stage.act(Event::AuditAsked { request: RequestId(1), job, policy });
+    stage.act(Event::AuditAsked { request: RequestId(1), by: "lab".into(), job, policy });
     let one = stage.join("w1", 0);
     stage.report(one, report(job, plan(4), range(0, 4)));
     for number in [2, 3] {

@@ -69,7 +69,7 @@ fn a_survey_tells_of_live_jobs_of_ended_ones_and_of_what_workers_do() {
     let [first, second] = [stage.submit(1_000, 0), stage.submit(1_000, 0)];
     stage.now = 500;
     let worker = stage.join("w1", 10);
-    stage.act(Event::Cancelled { request: RequestId(7), job: second });
+    stage.act(Event::Cancelled { request: RequestId(7), by: "lab".into(), job: second });
 
     let survey = stage.farm.survey();
     let ids = |jobs: &[farm::JobView]| jobs.iter().map(|job| job.id).collect::<Vec<_>>();

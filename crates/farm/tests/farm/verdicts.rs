@@ -95,7 +95,7 @@ fn a_cancelled_and_an_unknown_job_make_reports_obsolete() {
     let mut stage = Stage::new();
     let job = stage.submit(10, 0);
     let worker = stage.join("w1", 0);
-    stage.act(Event::Cancelled { request: RequestId(1), job });
+    stage.act(Event::Cancelled { request: RequestId(1), by: "lab".into(), job });
 
     let cancelled = stage.report(worker, report(job, plan(10), range(0, 4)));
     let unknown = stage.report(worker, report(JobId(99), plan(10), range(0, 4)));

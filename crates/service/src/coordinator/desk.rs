@@ -49,9 +49,9 @@ impl Desk {
         identity.require_priority(priority)?;
         let plan = self.plans.submitted(problem, method, budget).await?;
         budget.spend(Cost::Change);
-        let (slice, origin) = (Slice::ALL, Origin { owner: identity.owner, key });
+        let (slice, origin) = (Slice::ALL, Origin { owner: identity.owner.clone(), key });
         let wish = ClientRequest::Submit { origin, plan, slice, priority, audit };
-        let job = self.grant(wish).await?;
+        let job = self.grant(&identity, wish).await?;
         tracing::info!(job = %job.id, owner = job.origin.owner, %plan, tasks = plan.tasks, "job submitted");
         Ok(job)
     }
@@ -77,7 +77,7 @@ impl Desk {
             )));
         }
         budget.spend(cost);
-        self.grant(wish).await
+        self.grant(identity, wish).await
     }
 
     /// Lets a job that is over leave the farm, for somebody who may have it so. Returns the job as it was, but for that
@@ -143,8 +143,8 @@ impl Desk {
         Ok(job)
     }
 
-    async fn grant(&self, wish: ClientRequest) -> Result<JobView, Status> {
-        self.hub.request(wish).await?.map_err(refused)
+    async fn grant(&self, identity: &Identity, wish: ClientRequest) -> Result<JobView, Status> {
+        self.hub.request(&identity.owner, wish).await?.map_err(refused)
     }
 }
 

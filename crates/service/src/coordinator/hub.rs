@@ -36,7 +36,7 @@ enum Input {
     Join(String, Hello, oneshot::Sender<(SessionId, mpsc::Receiver<Order>)>),
     Shown { mark: Vec<u8>, by: String },
     Session(Event),
-    Request(ClientRequest, oneshot::Sender<Result<JobView, Refusal>>),
+    Request { by: String, wish: ClientRequest, reply: oneshot::Sender<Result<JobView, Refusal>> },
     Leave(JobId, Leave, oneshot::Sender<Result<(), Refusal>>),
     View(JobId, oneshot::Sender<Option<JobView>>),
     Views(Listed, JobId, usize, oneshot::Sender<Vec<JobView>>),
@@ -186,12 +186,13 @@ impl HubHandle {
         self.inputs.send(Input::Session(event)).await.map_err(|_| HubGone)
     }
 
-    /// Grants a client's request or says why not, once the answer is durable.
+    /// Grants the request of a client of the owner `by`, or says why not, once the answer is durable.
     pub async fn request(
         &self,
-        request: ClientRequest,
+        by: &str,
+        wish: ClientRequest,
     ) -> Result<Result<JobView, Refusal>, HubGone> {
-        self.ask(|reply| Input::Request(request, reply)).await
+        self.ask(|reply| Input::Request { by: by.into(), wish, reply }).await
     }
 
     /// Lets a job that is over leave the farm, or says why not, once that is durable.
@@ -405,10 +406,10 @@ impl Hub {
                 }
                 self.step(event).await?;
             }
-            Input::Request(request, reply) => {
-                let id = self.request_id();
-                self.waiting.insert(id, reply);
-                self.step(request.event(id)).await?;
+            Input::Request { by, wish, reply } => {
+                let request = self.request_id();
+                self.waiting.insert(request, reply);
+                self.step(wish.event(request, by)).await?;
             }
             Input::Leave(job, how, reply) => {
                 let request = self.request_id();
@@ -682,7 +683,7 @@ fn millis_since(started: Instant) -> Millis {
 }
 
 impl ClientRequest {
-    fn event(self, request: RequestId) -> Event {
+    fn event(self, request: RequestId, by: String) -> Event {
         match self {
             ClientRequest::Submit { origin, plan, slice, priority, audit } => {
                 let (thread_memory, known) = (thread_memory(&plan), Known::of(&plan, slice));
@@ -697,12 +698,12 @@ impl ClientRequest {
                     known,
                 }
             }
-            ClientRequest::Audit(job, policy) => Event::AuditAsked { request, job, policy },
-            ClientRequest::Cancel(job) => Event::Cancelled { request, job },
-            ClientRequest::Pause(job) => Event::Paused { request, job },
-            ClientRequest::Resume(job) => Event::Resumed { request, job },
+            ClientRequest::Audit(job, policy) => Event::AuditAsked { request, by, job, policy },
+            ClientRequest::Cancel(job) => Event::Cancelled { request, by, job },
+            ClientRequest::Pause(job) => Event::Paused { request, by, job },
+            ClientRequest::Resume(job) => Event::Resumed { request, by, job },
             ClientRequest::SetPriority(job, priority) => {
-                Event::Prioritised { request, job, priority }
+                Event::Prioritised { request, by, job, priority }
             }
             ClientRequest::Unarchive(job) => Event::UnarchiveAsked { request, job },
         }

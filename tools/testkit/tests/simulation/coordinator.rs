@@ -185,15 +185,16 @@ impl World {
             }
         };
         self.witness.asked(request, wanted, job);
+        let by = format!("client {}", request.0);
         let event = match (wanted, job) {
-            (ClientRequest::Pause(_), Some(job)) => Event::Paused { request, job },
-            (ClientRequest::Resume(_), Some(job)) => Event::Resumed { request, job },
-            (ClientRequest::Cancel(_), Some(job)) => Event::Cancelled { request, job },
+            (ClientRequest::Pause(_), Some(job)) => Event::Paused { request, by, job },
+            (ClientRequest::Resume(_), Some(job)) => Event::Resumed { request, by, job },
+            (ClientRequest::Cancel(_), Some(job)) => Event::Cancelled { request, by, job },
             (ClientRequest::SetPriority(_, priority), Some(job)) => {
-                Event::Prioritised { request, job, priority }
+                Event::Prioritised { request, by, job, priority }
             }
             (ClientRequest::Audit(_, policy), Some(job)) => {
-                Event::AuditAsked { request, job, policy }
+                Event::AuditAsked { request, by, job, policy }
             }
             (ClientRequest::Submit(Submission { plan, slice, priority, audit }), _) => {
                 self.unanswered.insert(request, wanted);

@@ -143,7 +143,7 @@ impl Ledger {
                 let newest = self.jobs.last_key_value().map_or(JobId(0), |(&id, _)| id);
                 assert!(*job > newest, "job number {job} was used before");
             }
-            LedgerCommand::SetState { job, state } => {
+            LedgerCommand::SetState { job, state, .. } => {
                 let known = self.state(*job);
                 assert!(!matches!(state, JobState::Done | JobState::Held), "these have commands");
                 let is_given_up = *state == JobState::Cancelled;
@@ -237,7 +237,7 @@ impl Ledger {
                 };
                 self.jobs.insert(*job, known);
             }
-            LedgerCommand::SetState { job, state } => {
+            LedgerCommand::SetState { job, state, .. } => {
                 *self.states.entry((*job, state.name())).or_default() += 1;
             }
             LedgerCommand::SetPriority { job, .. } => {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use farm::{Cell, JobId, PlanMap};
+use farm::{Cell, JobChange, JobId, JobState, PlanMap};
 use ledger::{Happening, Incident, LedgerFault, Look, SeenRange, unix_ms};
 use page::{CellRecord, JobRecord, LogEntry, Sums};
 use tokio::time::Instant;
@@ -95,8 +95,9 @@ fn read(ledger: &Path, job: JobId, cells: &[Cell], end: Instant) -> Result<JobRe
     let (mut at, mut rows, mut is_whole) = (0, 0_u32, true);
     let log = look.incidents(job)?;
     let begun_ms = log.iter().map(|incident| incident.at_ms).min().unwrap_or(0);
-    let ended = log.iter().find(|incident| matches!(incident.what, Happening::Ended(_)));
-    let ended_ms = ended.map_or_else(unix_ms, |incident| incident.at_ms);
+    let mut ended = None;
+    look.times(job..=job, |_, times| ended = times.ended_at_ms)?;
+    let ended_ms = ended.unwrap_or_else(unix_ms);
     let wanted = cells.iter().map(|cell| cell.wanted).collect();
     let mut sums = Sums::new(wanted, begun_ms, ended_ms);
     look.ranges(job, |seen| {
@@ -133,11 +134,12 @@ fn note_range(record: &mut CellRecord, seen: SeenRange<'_>, tasks: u64) {
 
 fn entry(Incident { at_ms, what }: Incident) -> LogEntry {
     let text = match what {
-        Happening::Submitted(owner) if owner.is_empty() => "submitted".into(),
-        Happening::Submitted(owner) => format!("submitted by {owner}"),
-        Happening::AuditOrdered(share_ppm) => {
-            format!("an audit of {}% of the ranges was ordered", f64::from(share_ppm) / 10_000.0)
+        Happening::Submitted(owner) => format!("submitted{}", by_whom(&owner)),
+        Happening::AuditOrdered { share_ppm, by } => {
+            let share = f64::from(share_ppm) / 10_000.0;
+            format!("an audit of {share}% of the ranges was ordered{}", by_whom(&by))
         }
+        Happening::Changed { change, by } => format!("{}{}", changed(change, &by), by_whom(&by)),
         Happening::Disputed { range, worker, party } => {
             format!(
                 "the count of {range} by {worker} ({party}) is kept as evidence: it contradicts another, or is not believed any more"
@@ -147,9 +149,25 @@ fn entry(Incident { at_ms, what }: Incident) -> LogEntry {
             format!("{party} was proven wrong, and is not believed any more")
         }
         Happening::Opened => "a coordinator was started".into(),
-        Happening::Ended(state) => state,
     };
     LogEntry { unix_ms: at_ms, text }
+}
+
+fn changed(change: JobChange, by: &str) -> String {
+    match change {
+        JobChange::Priority(priority) => format!("given the priority {priority}"),
+        JobChange::State(JobState::Running) if by.is_empty() => "it runs again".into(),
+        JobChange::State(JobState::Running) => "resumed".into(),
+        JobChange::State(JobState::Held) => {
+            "held: its total contradicts what is known of it".into()
+        }
+        JobChange::State(state) => state.name().into(),
+    }
+}
+
+/// The end of a sentence; nothing if nobody asked for it, or if nobody knows.
+fn by_whom(owner: &str) -> String {
+    if owner.is_empty() { String::new() } else { format!(" by {owner}") }
 }
 
 #[cfg(test)]

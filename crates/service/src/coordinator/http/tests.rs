@@ -1,16 +1,17 @@
 //! Who may read what over HTTP, and what a browser is told.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
-use farm::{Config, Hello, JobId, LoanKey};
-use ledger::{CheckedLedger, Credential, Role};
+use farm::{Across, AuditPolicy, Config, Hello, JobId, LoanKey};
+use ledger::{CheckedLedger, Credential, Ledger, Role};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio_rustls::TlsConnector;
 
 use crate::coordinator::{
-    Access, Credentials, Hub, HubHandle, Limits, Listener, Phase, secure, serve,
+    Access, ClientRequest, Credentials, Hub, HubHandle, Limits, Listener, Phase, secure, serve,
 };
 use crate::tls::{Authority, ServerTls, Trust};
 use crate::{KeyFolder, Pin, Token};
@@ -28,11 +29,15 @@ struct Served {
 
 /// A coordinator with the credentials `viewer-secret-16`, `submitter-secret`, and so on, of owners of the same name.
 async fn serving(access: &Access, authority: Option<Authority>) -> Served {
+    let ledger =
+        CheckedLedger::in_memory().and_then(CheckedLedger::begin).expect("there is memory");
+    serving_ledger(ledger, access, authority).await
+}
+
+async fn serving_ledger(ledger: Ledger, access: &Access, authority: Option<Authority>) -> Served {
     let any = "127.0.0.1:0".parse().expect("it is an address");
     let listener = Listener::bind(&[any], Limits::default()).await.expect("some port is free");
     let address = listener.addresses().expect("it is bound")[0];
-    let ledger =
-        CheckedLedger::in_memory().and_then(CheckedLedger::begin).expect("there is memory");
     let (hub, handle) = Hub::new(Config::default(), LoanKey::new([0; 32]), ledger);
     tokio::spawn(hub.run());
     let credentials = Credentials::new(access, known());
@@ -52,7 +57,11 @@ async fn serving(access: &Access, authority: Option<Authority>) -> Served {
 }
 
 async fn guarded() -> Served {
-    serving(&Access::Token(OWN.replace(' ', "-").parse().expect("it is long enough")), None).await
+    serving(&guard(), None).await
+}
+
+fn guard() -> Access {
+    Access::Token(OWN.replace(' ', "-").parse().expect("it is long enough"))
 }
 
 fn secret(role: Role) -> String {
@@ -323,6 +332,53 @@ async fn a_priority_is_changed_by_whoever_may_give_it() {
         let view = farm.hub.job(JobId(1)).await.expect("it runs").expect("there is one");
         assert_eq!(view.priority, then, "{priority} by {who:?}");
     }
+}
+
+#[tokio::test]
+async fn a_jobs_log_tells_who_has_changed_it() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let ledger = CheckedLedger::open(&folder.path().join("ledger.db"));
+    let ledger = ledger.and_then(CheckedLedger::begin).expect("it is new");
+    let farm = serving_ledger(ledger, &guard(), None).await;
+    let job = submitted(&farm, "").await;
+    for (who, action, form) in [
+        (Role::Submitter, "pause", ""),
+        (Role::Admin, "resume", ""),
+        (Role::Admin, "priority", "priority=-7"),
+    ] {
+        let answer = farm.post(&format!("{job}/{action}"), &bearing(&secret(who)), form).await;
+        assert_eq!(answer.status, 303, "{action}: {}", answer.body);
+    }
+    let (share_ppm, across) = (AuditPolicy::ALL / 2, Across::Machines);
+    let policy = AuditPolicy { share_ppm, seed: 1, salt: 2, by_search: false, across };
+    let audit = ClientRequest::Audit(JobId(1), policy);
+    farm.hub.request("auditor", audit).await.expect("it runs").expect("there is such a job");
+    let answer = farm.post(&format!("{job}/cancel"), &bearing(&secret(Role::Submitter)), "").await;
+    assert_eq!(answer.status, 303, "{}", answer.body);
+
+    // What the ledger tells is read beside the farm, for whoever asks next.
+    let log = loop {
+        let page = farm.get(&job, &bearing(&secret(Role::Viewer))).await.body;
+        if let Some((_, log)) = page.split_once("<h2>Log</h2>") {
+            break log.split("</ol>").next().unwrap_or_default().to_owned();
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    let entries = log.split("</time> ").skip(1);
+    let mut told: Vec<&str> = entries.filter_map(|entry| entry.split("</li>").next()).collect();
+    // Some of them may have happened within one millisecond.
+    told.sort_unstable();
+    assert_eq!(
+        told,
+        [
+            "an audit of 50% of the ranges was ordered by auditor",
+            "cancelled by submitter",
+            "given the priority -7 by admin",
+            "paused by submitter",
+            "resumed by admin",
+            "submitted by submitter",
+        ]
+    );
 }
 
 #[tokio::test]

@@ -46,28 +46,28 @@ impl Witness {
                 let freed = book.free(report.range, None);
                 self.no_longer_outstanding(&freed);
             }
-            LedgerCommand::SetState { job, state } => {
+            LedgerCommand::SetState { job, state, by } => {
                 let asked = match event {
-                    Event::Paused { job, .. } => (*job, JobState::Paused),
-                    Event::Resumed { job, .. } => (*job, JobState::Running),
-                    Event::Cancelled { job, .. } => (*job, JobState::Cancelled),
+                    Event::Paused { job, by, .. } => (*job, JobState::Paused, by),
+                    Event::Resumed { job, by, .. } => (*job, JobState::Running, by),
+                    Event::Cancelled { job, by, .. } => (*job, JobState::Cancelled, by),
                     _ => panic!("nobody asked: {command:?}"),
                 };
-                assert_eq!((*job, *state), asked, "another thing was asked");
+                assert_eq!((*job, *state, by), asked, "another thing was asked");
                 self.book(*job).state = *state;
             }
-            LedgerCommand::SetPriority { job, priority } => {
-                let Event::Prioritised { job: of, priority: asked, .. } = event else {
+            LedgerCommand::SetPriority { job, priority, by } => {
+                let Event::Prioritised { job: of, priority: asked, by: who, .. } = event else {
                     panic!("nobody asked: {command:?}")
                 };
-                assert_eq!((job, priority), (of, asked), "another thing was asked");
+                assert_eq!((job, priority, by), (of, asked, who), "another thing was asked");
                 self.book(*job).priority = *priority;
             }
-            LedgerCommand::RequestAudit { job, policy } => {
-                let Event::AuditAsked { job: of, policy: asked, .. } = event else {
+            LedgerCommand::RequestAudit { job, policy, by } => {
+                let Event::AuditAsked { job: of, policy: asked, by: who, .. } = event else {
                     panic!("nobody asked: {command:?}")
                 };
-                assert_eq!((job, policy), (of, asked), "another thing was asked");
+                assert_eq!((job, policy, by), (of, asked, who), "another thing was asked");
                 let book = self.book(*job);
                 (book.policy, book.seed_told) = (Some(*policy), false);
                 book.asked += 1;

@@ -19,7 +19,7 @@ impl Witness {
             LedgerAnswer::Written => self.told_written(&done.command, tally),
             LedgerAnswer::AuditNoted { wanted, agreed } => {
                 let (job, policy) = match &done.command {
-                    LedgerCommand::RequestAudit { job, policy } => (job, Some(policy)),
+                    LedgerCommand::RequestAudit { job, policy, .. } => (job, Some(policy)),
                     LedgerCommand::Doubt { job, .. } => (job, None),
                     other => panic!("{other:?} asks for no audit"),
                 };
