@@ -261,6 +261,13 @@ mod tests {
             rows: 6,
             names: true,
         },
+        Golden {
+            format: 10,
+            sql: include_str!("golden/format-10.sql"),
+            audits_agreed: 1,
+            rows: 6,
+            names: true,
+        },
     ];
 
     struct Golden {

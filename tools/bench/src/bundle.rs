@@ -59,7 +59,7 @@ pub(crate) fn run(args: &BundleArgs) -> Result<()> {
     for name in ["bundle", "bundle.zst"] {
         let path = folder.path().join(name);
         let begun = Instant::now();
-        evidence::export::<io::Error>(&job, 0, &path, records)?;
+        evidence::export::<io::Error>(&job, 0, &path, None, records)?;
         let (written, peak) = (begun.elapsed().as_secs_f64(), own_peak_mib()?);
         let bytes = std::fs::metadata(&path)?.len();
         let begun = Instant::now();
