@@ -48,6 +48,7 @@ mod joiner;
 mod lists;
 mod marks;
 mod memory;
+mod pairs;
 mod parts;
 mod phases;
 mod portable;
@@ -63,7 +64,7 @@ mod view;
 mod word;
 
 use board::TaskSlice;
-use board::halves::Split;
+use board::halves::{Class, Split};
 
 #[cfg(target_arch = "x86_64")]
 use self::avx2::Avx2;
@@ -74,6 +75,7 @@ use self::geometry::NARROW;
 use self::joiner::Joiner;
 use self::memory::Room;
 pub(crate) use self::memory::needs;
+pub(crate) use self::pairs::Pairs;
 pub use self::phases::Phase;
 use self::phases::Phases;
 use self::portable::Portable;
@@ -87,6 +89,7 @@ use crate::{Backend, CountError};
 /// made anew when the centre row's queen changes.
 pub(crate) struct Halves {
     n: u32,
+    pairs: Pairs,
     engine: Engine,
 }
 
@@ -107,21 +110,40 @@ enum Engine {
 }
 
 impl Halves {
-    /// The method for boards of size `n`. It takes at most `memory` bytes, or what it [`needs`] at least; the
-    /// reference takes what its lists take. `None` if the processor lacks the backend.
-    pub(crate) fn new(memory: u64, backend: Backend, n: u32) -> Option<Halves> {
-        Some(Halves { n, engine: Engine::new(backend, n, Room::within(memory, n))? })
+    /// The method for these pairs of boards of size `n`. It takes at most `memory` bytes, or what it [`needs`] at
+    /// least; the reference takes what its lists take. `None` if the processor lacks the backend.
+    pub(crate) fn new(memory: u64, backend: Backend, n: u32, pairs: Pairs) -> Option<Halves> {
+        let room = Room::within(memory, n, pairs);
+        Some(Halves { n, pairs, engine: Engine::new(backend, n, pairs, room)? })
     }
 
-    /// The sum of the shares of all boards of `tasks`, without the tasks' weights. Each is a task of this
-    /// board.
+    /// The sum of the shares of all boards of `tasks`, or of those of one class, without the tasks' weights. Each is
+    /// a task of this board. Not for sums by class.
     pub(crate) fn completions(&mut self, tasks: TaskSlice<'_>) -> Result<u64, CountError> {
-        let mut sum = Sum::default();
+        let [sum] = self.sums(tasks)?;
+        Ok(sum)
+    }
+
+    /// These sums for each class, if they are counted by class.
+    pub(crate) fn by_class(
+        &mut self,
+        tasks: TaskSlice<'_>,
+    ) -> Result<[u64; Class::COUNT], CountError> {
+        self.sums(tasks)
+    }
+
+    fn sums<const SUMS: usize>(&mut self, tasks: TaskSlice<'_>) -> Result<[u64; SUMS], CountError> {
+        let mut sums = [Sum::default(); SUMS];
+        let Halves { n, pairs, engine } = self;
         for index in 0..tasks.len() {
-            let split = Split::unpack(self.n, tasks.get(index).0).expect("each is a task");
-            self.engine.count(self.n, split, &mut sum);
+            let split = Split::unpack(*n, tasks.get(index).0).expect("each is a task");
+            engine.count(*n, *pairs, split, &mut sums);
         }
-        sum.get().ok_or(CountError::Overflow)
+        let mut found = [0; SUMS];
+        for (found, sum) in found.iter_mut().zip(sums) {
+            *found = sum.get().ok_or(CountError::Overflow)?;
+        }
+        Ok(found)
     }
 }
 
@@ -155,54 +177,54 @@ impl Halves {
 
 impl Engine {
     /// `None` if the processor lacks the backend.
-    fn new(backend: Backend, n: u32, room: Room) -> Option<Engine> {
+    fn new(backend: Backend, n: u32, pairs: Pairs, room: Room) -> Option<Engine> {
         match backend {
             Backend::Reference => Some(Engine::Reference),
             Backend::Portable if n <= NARROW => {
-                Some(Engine::PortableNarrow(Joiner::new(Portable, n, room)))
+                Some(Engine::PortableNarrow(Joiner::new(Portable, n, pairs, room)))
             }
-            Backend::Portable => Some(Engine::PortableWide(Joiner::new(Portable, n, room))),
+            Backend::Portable => Some(Engine::PortableWide(Joiner::new(Portable, n, pairs, room))),
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx2 => Engine::avx2(n, room),
+            Backend::Avx2 => Engine::avx2(n, pairs, room),
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx512 => Engine::avx512(n, room),
+            Backend::Avx512 => Engine::avx512(n, pairs, room),
             #[cfg(not(target_arch = "x86_64"))]
             Backend::Avx2 | Backend::Avx512 => None,
         }
     }
 
     #[cfg(target_arch = "x86_64")]
-    fn avx2(n: u32, room: Room) -> Option<Engine> {
+    fn avx2(n: u32, pairs: Pairs, room: Room) -> Option<Engine> {
         if n <= NARROW {
-            Avx2::new().map(|unit| Engine::Avx2Narrow(Joiner::new(unit, n, room)))
+            Avx2::new().map(|unit| Engine::Avx2Narrow(Joiner::new(unit, n, pairs, room)))
         } else {
-            Avx2::new().map(|unit| Engine::Avx2Wide(Joiner::new(unit, n, room)))
+            Avx2::new().map(|unit| Engine::Avx2Wide(Joiner::new(unit, n, pairs, room)))
         }
     }
 
     #[cfg(target_arch = "x86_64")]
-    fn avx512(n: u32, room: Room) -> Option<Engine> {
+    fn avx512(n: u32, pairs: Pairs, room: Room) -> Option<Engine> {
         if n <= NARROW {
-            Avx512::new().map(|unit| Engine::Avx512Narrow(Joiner::new(unit, n, room)))
+            Avx512::new().map(|unit| Engine::Avx512Narrow(Joiner::new(unit, n, pairs, room)))
         } else {
-            Avx512::new().map(|unit| Engine::Avx512Wide(Joiner::new(unit, n, room)))
+            Avx512::new().map(|unit| Engine::Avx512Wide(Joiner::new(unit, n, pairs, room)))
         }
     }
 
-    /// Adds the shares of one task's boards to `sum`.
-    fn count(&mut self, n: u32, split: Split, sum: &mut Sum) {
+    /// Adds the shares of one task's boards to the sums of their classes, or to the only sum.
+    fn count(&mut self, n: u32, pairs: Pairs, split: Split, sums: &mut [Sum]) {
         match self {
-            Engine::Reference => sum.add(reference::completions(n, split)),
-            Engine::PortableNarrow(joiner) => joiner.count(split, sum),
-            Engine::PortableWide(joiner) => joiner.count(split, sum),
+            Engine::Reference => reference::count(n, split, pairs, sums),
+            Engine::PortableNarrow(joiner) => joiner.count(split, sums),
+            Engine::PortableWide(joiner) => joiner.count(split, sums),
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx2Narrow(joiner) => joiner.count(split, sum),
+            Engine::Avx2Narrow(joiner) => joiner.count(split, sums),
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx2Wide(joiner) => joiner.count(split, sum),
+            Engine::Avx2Wide(joiner) => joiner.count(split, sums),
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx512Narrow(joiner) => joiner.count(split, sum),
+            Engine::Avx512Narrow(joiner) => joiner.count(split, sums),
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx512Wide(joiner) => joiner.count(split, sum),
+            Engine::Avx512Wide(joiner) => joiner.count(split, sums),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The books of a check: sums and sets over the lines of a bundle so far.
 
 use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use farm::{
@@ -17,6 +18,16 @@ const MOST_KEPT: usize = 64 << 20;
 
 /// The most audits that can have been ordered: all of them are printed.
 const MOST_POLICIES: usize = 1000;
+
+/// The time of one thread that counts took, as a bundle says. What was contradicted or taken back is not among it. Who lies
+/// beyond the largest [`Duration`] gets no more than that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Busy {
+    /// For the counts that make the total.
+    pub counts: Duration,
+    /// For second counts.
+    pub second_counts: Duration,
+}
 
 /// Sums and sets over the lines so far.
 pub(super) struct Books {
@@ -44,7 +55,11 @@ pub(super) struct Books {
     pub(super) covered: u64,
     pub(super) total: u128,
     pub(super) worth: Worth,
+<<<<<<< HEAD
     pub(super) statements: Statements,
+=======
+    pub(super) busy: Busy,
+>>>>>>> main
     wanted: u64,
     open_disputes: u64,
 }
@@ -72,7 +87,11 @@ impl Books {
             covered: 0,
             total: 0,
             worth: Worth::default(),
+<<<<<<< HEAD
             statements: Statements::new(plan.fingerprint()),
+=======
+            busy: Busy::default(),
+>>>>>>> main
             wanted: 0,
             open_disputes: 0,
         }
@@ -113,6 +132,7 @@ impl Books {
             Line::Range(line) => {
                 ensure!(self.disputes == 0, OUT_OF_ORDER);
                 self.settle(None)?;
+                add(&mut self.busy.counts, line.row.busy());
                 let row = line.row.read(self.authors.len())?;
                 self.range(&row, line.audit)?;
                 self.statements.count(Role::First, &row)?;
@@ -120,6 +140,7 @@ impl Books {
             }
             Line::Audit(line) => {
                 self.audits += 1;
+                add(&mut self.busy.second_counts, line.row.busy());
                 let row = line.row.read(self.authors.len())?;
                 ensure!(
                     self.last.is_some(),
@@ -219,6 +240,10 @@ impl Books {
     pub(super) fn facts(&mut self) -> Vec<farm::Fact> {
         std::mem::take(&mut self.known.facts)
     }
+}
+
+fn add(sum: &mut Duration, busy: Duration) {
+    *sum = sum.saturating_add(busy);
 }
 
 const OUT_OF_ORDER: &str = "it is out of order";

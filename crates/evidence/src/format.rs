@@ -1,5 +1,7 @@
 //! The lines of a bundle, as JSON objects. `docs/BUNDLE.md` specifies them for other programs.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result, ensure};
 use blake3::Hash;
 use board::{Method, Problem};
@@ -467,6 +469,11 @@ impl RowText {
             busy_us: *busy_us,
             at,
         }
+    }
+
+    /// The time of one thread that the count took, as the bundle says.
+    pub(super) fn busy(&self) -> Duration {
+        Duration::from_micros(self.busy_us)
     }
 
     /// The count, if it is by some of the first `authors` authors.

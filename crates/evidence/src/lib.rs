@@ -47,6 +47,7 @@ mod verdict;
 mod worth;
 
 pub use another::{Another, another, count_by_another};
+pub use books::Busy;
 pub use check::{Checked, check};
 pub use draw::{Draw, Drawn, Sample, Seed};
 pub use error::{BundleError, RecountError};

@@ -311,6 +311,26 @@ fn a_second_count_stands_behind_its_range_and_says_the_same() {
 }
 
 #[test]
+fn the_time_that_it_took_is_a_sum_that_no_claim_breaks() {
+    let mut forger = Forger::honest(8, ROWS, 10);
+    let ranges = forger.records.len() as u64;
+    forger.second(0, "avx2 mirrored", author("p", "n"));
+    let mut spent = row(forger.counted(0).row.range, Tally::EMPTY, "avx2", author("o", "m"));
+    spent.busy_us = 1_000;
+    let state = farm::DisputeState::TakenBack;
+    forger.records.push(EvidenceRecord::Dispute { row: spent, at_ms: 0, state });
+    let busy = forger.check().expect("it holds").busy;
+    assert_eq!(busy.counts, Duration::from_micros(ranges), "what was taken back is not in it");
+    assert_eq!(busy.second_counts, Duration::from_micros(1));
+
+    // Rows of 585,000 years each.
+    let ranges = (0..ranges as usize + 1).filter(|&at| at != 1);
+    ranges.for_each(|at| forger.counted(at).row.busy_us = u64::MAX);
+    let endless = forger.check().expect("nobody can say that it is wrong").busy.counts;
+    assert!(endless > Duration::from_secs(1 << 40), "{endless:?}");
+}
+
+#[test]
 fn a_compressed_bundle_is_the_same_bundle() {
     let forger = Forger::honest(9, ROWS, 3);
     let sample = Sample { draws: 20, seed: Seed::Number(1), all: false };

@@ -111,6 +111,11 @@ impl Place {
         self.has_log = true;
     }
 
+    /// Where SQLite keeps the latest rows.
+    pub(crate) fn log(&self) -> PathBuf {
+        log(&self.path)
+    }
+
     /// The name that the ledger was opened by.
     pub(crate) fn name(&self) -> &Path {
         &self.name

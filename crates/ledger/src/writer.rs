@@ -7,6 +7,8 @@ use farm::{LedgerAnswer, LedgerCommand, Ticket, rules};
 use rusqlite::{Transaction, TransactionBehavior};
 use tokio::sync::{mpsc, oneshot};
 
+use super::follow::{Follower, Followers};
+use super::place::Place;
 use super::store::SqlStore;
 use super::{CredentialChange, Ledger, LedgerFault, credentials, history};
 
@@ -26,6 +28,8 @@ pub enum LedgerRequest {
     Farm(Ticket, LedgerCommand),
     /// A change of the credentials; the answer comes when it is durable.
     Credential(CredentialChange, oneshot::Sender<()>),
+    /// Somebody follows the ledger from now on. It has no answer.
+    Follow(Follower),
     /// Whether the ledger's file is still there, which is looked at before every commit too. It has no answer.
     Look,
 }
@@ -35,7 +39,7 @@ impl LedgerRequest {
         match self {
             LedgerRequest::Farm(_, command) => !command.is_look_up(),
             LedgerRequest::Credential(..) => true,
-            LedgerRequest::Look => false,
+            LedgerRequest::Follow(_) | LedgerRequest::Look => false,
         }
     }
 
@@ -43,7 +47,7 @@ impl LedgerRequest {
         match self {
             LedgerRequest::Farm(_, command) => command.decides(),
             LedgerRequest::Credential(..) => true,
-            LedgerRequest::Look => false,
+            LedgerRequest::Follow(_) | LedgerRequest::Look => false,
         }
     }
 }
@@ -83,6 +87,7 @@ pub fn spawn(ledger: Ledger) -> LedgerHandle {
     let (answers, events) = mpsc::unbounded_channel();
     let write = move || {
         let mut batch = Vec::new();
+        let mut followers = Followers::new(ledger.place.as_ref().map(Place::log));
         while queue.blocking_recv_many(&mut batch, MAX_BATCH) > 0 {
             let began = Instant::now();
             // If nobody listens any more, whoever asked has gone, and needs no answer.
@@ -93,10 +98,13 @@ pub fn spawn(ledger: Ledger) -> LedgerHandle {
                     return;
                 }
             };
-            let asks = |request: &&LedgerRequest| !matches!(request, LedgerRequest::Look);
+            let asks = |request: &&LedgerRequest| {
+                !matches!(request, LedgerRequest::Follow(_) | LedgerRequest::Look)
+            };
+            let decided = batch.iter().any(LedgerRequest::decides);
+            followers.committed(decided);
             let (requests, took) = (batch.iter().filter(asks).count(), began.elapsed());
             if requests > 0 {
-                let decided = batch.iter().any(LedgerRequest::decides);
                 let _ = answers.send(LedgerEvent::Committed { requests, decided, took });
             }
             batch.drain(..).zip(done).for_each(|(request, answer)| match request {
@@ -106,6 +114,7 @@ pub fn spawn(ledger: Ledger) -> LedgerHandle {
                 LedgerRequest::Credential(_, asked) => {
                     let _ = asked.send(());
                 }
+                LedgerRequest::Follow(follower) => followers.add(follower),
                 LedgerRequest::Look => {}
             });
         }
@@ -134,7 +143,7 @@ impl Ledger {
             LedgerRequest::Credential(change, _) => {
                 credentials::change(&self.db, change).map(|()| LedgerAnswer::Written)
             }
-            LedgerRequest::Look => Ok(LedgerAnswer::Written),
+            LedgerRequest::Follow(_) | LedgerRequest::Look => Ok(LedgerAnswer::Written),
         };
         self.look()?;
         let mut all = || batch.iter().map(&mut serve).collect();

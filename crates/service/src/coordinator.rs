@@ -33,6 +33,7 @@ mod scrub;
 mod secure;
 mod server;
 mod session;
+mod standbys;
 mod times;
 
 pub use allowance::Allowance;
@@ -48,3 +49,4 @@ pub use scrub::{Scrubbed, scrub};
 pub use secure::{Secured, secure};
 pub use server::serve;
 pub use session::{Peer, SessionFault, host};
+pub use standbys::fence;

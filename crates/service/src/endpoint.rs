@@ -4,17 +4,26 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{self, Channel, Uri};
 use tonic::{Request, Status};
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::health_client::HealthClient;
 
 use crate::address_file::Whereabouts;
+use crate::coordinator::READINESS;
 use crate::dial::{DialError, SPEAKS_TLS, dialler};
 use crate::tls::Trust;
 use crate::{JoinString, ServiceError, Token};
+
+/// How long one of several addresses may take to say that it serves. Another one may serve while it says nothing.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Where a coordinator is, how it is recognised, and what it wants to be shown.
 #[derive(Clone, Debug)]
@@ -45,16 +54,21 @@ pub struct Proofs {
 pub type TokenChannel = InterceptedService<Channel, ShowToken>;
 
 impl Endpoint {
-    /// The coordinator at `url`, which may lack its `http://`. Over https, the coordinator's certificate must
-    /// be signed by an authority that this system trusts, or by that of `proofs`.
-    pub fn new(url: &str, proofs: Proofs) -> Endpoint {
-        let url = if url.contains("://") { url.into() } else { format!("http://{url}") };
-        Endpoint { name: url.clone(), place: Place::Url(url, proofs) }
+    /// The coordinator at `urls`, each of which may lack its `http://`; several, separated by commas, are those of a
+    /// coordinator and its stand-bys. Over https, the coordinator's certificate must be signed by an authority that this
+    /// system trusts, or by that of `proofs`.
+    pub fn new(urls: &str, proofs: Proofs) -> Endpoint {
+        let whole = |url: &str| match url.contains("://") {
+            true => url.to_string(),
+            false => format!("http://{url}"),
+        };
+        let urls = urls.split(',').map(whole).collect::<Vec<_>>().join(",");
+        Endpoint { name: urls.clone(), place: Place::Url(urls, proofs) }
     }
 
     /// The coordinator that a join string names.
     pub fn join(join: JoinString) -> Endpoint {
-        Endpoint { name: format!("https://{}", join.address), place: Place::Join(join) }
+        Endpoint { name: join.addresses.urls("https"), place: Place::Join(join) }
     }
 
     /// The coordinator that the file `path` names, with a join string or with a URL, to which `proofs` belong.
@@ -77,21 +91,24 @@ impl Endpoint {
     /// [`ServiceError::NoRoots`], if the URL, a file or this system's certificates cannot be used;
     /// [`ServiceError::Unreachable`], if there is no file with the address yet, which waiting may mend.
     pub fn check(&self) -> Result<(), ServiceError> {
-        let target = self.target()?;
-        target.builder()?;
-        target.trust.as_ref().map(Trust::client).transpose()?;
-        Ok(())
+        self.targets()?.iter().try_for_each(|target| {
+            target.builder()?;
+            target.trust.as_ref().map(Trust::client).transpose()?;
+            Ok(())
+        })
     }
 
-    /// Reads the files, and connects.
+    /// Reads the files, and connects. If there are several addresses, the connection leads to the first that says that it
+    /// serves.
     ///
     /// # Errors
     ///
     /// Those of [`Endpoint::check`]; [`ServiceError::Unreachable`] if no coordinator answers;
     /// [`ServiceError::Impostor`] or [`ServiceError::Incompatible`] if something else does.
     pub async fn connect(&self) -> Result<TokenChannel, ServiceError> {
-        let target = self.target()?;
-        Ok(InterceptedService::new(target.channel().await?, target.show_token()?))
+        let targets = self.targets()?;
+        let (target, channel) = find_serving(&targets).await?;
+        Ok(InterceptedService::new(channel, target.show_token()?))
     }
 
     /// Connects without the token, which is enough for health checks.
@@ -100,10 +117,11 @@ impl Endpoint {
     ///
     /// Those of [`Endpoint::connect`].
     pub async fn channel(&self) -> Result<Channel, ServiceError> {
-        self.target()?.channel().await
+        let targets = self.targets()?;
+        Ok(find_serving(&targets).await?.1)
     }
 
-    /// Connects in plain text through `dial`, for example over a simulated network.
+    /// Connects in plain text through `dial` to the first address, for example over a simulated network.
     pub async fn connect_through<D, S>(&self, dial: D) -> Result<TokenChannel, ServiceError>
     where
         D: tower::Service<Uri, Response = TokioIo<S>> + Send + 'static,
@@ -111,10 +129,34 @@ impl Endpoint {
         D::Future: Send,
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        let target = self.target()?;
+        let targets = self.targets()?;
+        let target = targets.first().expect("there is an address at least");
         let connected = target.builder()?.connect_with_connector(dial).await;
         let channel = connected.map_err(|error| target.failure(&error))?;
         Ok(InterceptedService::new(channel, target.show_token()?))
+    }
+
+    /// Each of its addresses by itself.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::SecretFile`] or [`ServiceError::Unreachable`], if a file cannot be used.
+    pub fn each(&self) -> Result<Vec<Endpoint>, ServiceError> {
+        let of_join = |join: &JoinString| {
+            let one = |address| Endpoint::join(JoinString { addresses: address, ..join.clone() });
+            join.addresses.each().map(one).collect()
+        };
+        let of_urls = |urls: &str, proofs: &Proofs| {
+            urls.split(',').map(|url| Endpoint::new(url, proofs.clone())).collect()
+        };
+        Ok(match &self.place {
+            Place::Url(urls, proofs) => of_urls(urls, proofs),
+            Place::Join(join) => of_join(join),
+            Place::File(path, proofs) => match Whereabouts::read(path)? {
+                Whereabouts::Join(join) => of_join(&join),
+                Whereabouts::Url(urls) => of_urls(&urls, proofs),
+            },
+        })
     }
 
     /// The error that `status` stands for if the port speaks TLS and plain text was sent.
@@ -138,13 +180,14 @@ impl Endpoint {
         }
     }
 
-    fn target(&self) -> Result<Target, ServiceError> {
+    /// All addresses, one at least.
+    fn targets(&self) -> Result<Vec<Target>, ServiceError> {
         match &self.place {
-            Place::Url(url, proofs) => proofs.target(url),
-            Place::Join(join) => Ok(Target::of(join.clone())),
+            Place::Url(urls, proofs) => proofs.targets(urls),
+            Place::Join(join) => Ok(Target::all_of(join)),
             Place::File(path, proofs) => match (Whereabouts::read(path)?, &proofs.token_file) {
-                (Whereabouts::Url(url), _) => proofs.target(&url),
-                (Whereabouts::Join(join), None) => Ok(Target::of(join)),
+                (Whereabouts::Url(urls), _) => proofs.targets(&urls),
+                (Whereabouts::Join(join), None) => Ok(Target::all_of(&join)),
                 (Whereabouts::Join(_), Some(token_file)) => Err(ServiceError::SecretFile {
                     path: token_file.clone(),
                     reason: format!(
@@ -161,6 +204,10 @@ impl Proofs {
     /// The token in `token_file`, and the authorities that this system trusts.
     pub fn of_token(token_file: PathBuf) -> Proofs {
         Proofs { token_file: Some(token_file), authority_file: None }
+    }
+
+    fn targets(&self, urls: &str) -> Result<Vec<Target>, ServiceError> {
+        urls.split(',').map(|url| self.target(url)).collect()
     }
 
     fn target(&self, url: &str) -> Result<Target, ServiceError> {
@@ -185,12 +232,33 @@ struct Target {
 }
 
 impl Target {
-    fn of(join: JoinString) -> Target {
-        Target {
-            url: format!("https://{}", join.address),
-            token: Some(join.token),
+    fn all_of(join: &JoinString) -> Vec<Target> {
+        let urls = join.addresses.urls("https");
+        let target = |url: &str| Target {
+            url: url.to_string(),
+            token: Some(join.token.clone()),
             trust: Some(Trust::Pin(join.pin)),
-        }
+        };
+        urls.split(',').map(target).collect()
+    }
+
+    /// A connection to a coordinator that says in time that it serves.
+    async fn serving_channel(&self) -> Result<Channel, ServiceError> {
+        let unreachable = |reason| ServiceError::Unreachable { url: self.url.clone(), reason };
+        let asked = async {
+            let channel = self.channel().await?;
+            let request = HealthCheckRequest { service: READINESS.into() };
+            let answer = HealthClient::new(channel.clone()).check(request).await;
+            let answer = answer.map_err(|status| {
+                mismatch(&self.url, &status).unwrap_or_else(|| unreachable(innermost(&status)))
+            })?;
+            match answer.into_inner().status() {
+                ServingStatus::Serving => Ok(channel),
+                _ => Err(unreachable("it does not serve now".into())),
+            }
+        };
+        let late = |_| unreachable("it does not answer".into());
+        tokio::time::timeout(PATIENCE, asked).await.map_err(late)?
     }
 
     async fn channel(&self) -> Result<Channel, ServiceError> {
@@ -242,6 +310,32 @@ impl Target {
             .initial_connection_window_size(2 << 20)
             .tcp_nodelay(true))
     }
+}
+
+/// Asks all addresses at once, and connects to the first that serves. A single address is taken as it is.
+async fn find_serving(targets: &[Target]) -> Result<(&Target, Channel), ServiceError> {
+    if let [only] = targets {
+        return Ok((only, only.channel().await?));
+    }
+    let ask =
+        async |target| Ok::<_, ServiceError>((target, Target::serving_channel(target).await?));
+    let mut asked: FuturesUnordered<_> = targets.iter().map(ask).collect();
+    let (mut urls, mut reasons) = (Vec::new(), Vec::new());
+    let mut telling = None;
+    while let Some(found) = asked.next().await {
+        match found {
+            Ok(found) => return Ok(found),
+            Err(ServiceError::Unreachable { url, reason }) => {
+                reasons.push(format!("{url}: {reason}"));
+                urls.push(url);
+            }
+            Err(error) => telling = Some(error),
+        }
+    }
+    Err(telling.unwrap_or_else(|| ServiceError::Unreachable {
+        url: urls.join(","),
+        reason: format!("none of them serves; {}", reasons.join("; ")),
+    }))
 }
 
 /// Adds the token to every request.

@@ -11,7 +11,7 @@ use service::coordinator::{
     Access, Credentials, Hub, HubHandle, Limits, Listener, Phase, secure, serve,
 };
 use service::tls::{Authority, ServerTls};
-use service::{HostPort, JoinString, KeyFolder, Token};
+use service::{JoinString, KeyFolder, Token};
 use tokio::sync::watch;
 
 #[derive(Debug, Args)]
@@ -78,8 +78,8 @@ pub(crate) async fn run(args: CoordinatorArgs) -> Result<()> {
             let token = Token::read_or_make(&keys.path("token"))?;
             let credentials = Credentials::new(&Access::Token(token.clone()), Vec::new());
             let phases = serving(credentials, handle);
-            let address = HostPort::new(&args.listen.ip().to_string(), args.listen.port())?;
-            JoinString { token, address, pin: authority.pin() }.save(&join_file)?;
+            let (addresses, pin) = (args.listen.to_string().parse()?, authority.pin());
+            JoinString { token, addresses, pin }.save(&join_file)?;
             let secured = secure(connections, ServerTls::by_authority(authority)?);
             tokio::spawn(serve(secured, phases))
         }

@@ -70,6 +70,8 @@ pub const READERS: &[Reader] = &[
     reader!(CreateTokenRequest),
     reader!(BackupRequest),
     reader!(BackupResponse),
+    reader!(FollowRequest),
+    reader!(FollowResponse),
     reader!(CreateTokenResponse),
     reader!(ListTokensRequest),
     reader!(ListTokensResponse),

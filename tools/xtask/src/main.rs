@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod package;
+mod records;
 mod reproducible;
 
 use std::ffi::OsStr;
@@ -69,6 +70,12 @@ enum Task {
     },
     /// Builds the static program of the last commit in two folders, and compares both bit by bit
     Reproducible,
+    /// Writes docs/RECORDS.md from the bundles and plans in docs/records
+    Records {
+        /// Only say whether the page is what they say
+        #[arg(long)]
+        check: bool,
+    },
     /// Runs the tests of what counts for 64-bit ARM, on an x86-64 machine with Debian 12 under an emulator
     Emulate,
 }
@@ -129,6 +136,7 @@ fn run(task: Task) -> Result<(), u8> {
         }
         Task::Package { target } => package::run(target),
         Task::Reproducible => reproducible::run(),
+        Task::Records { check } => records::run(check),
         Task::Emulate => package::emulate(),
     }
 }

@@ -5,10 +5,11 @@ use board::{Tasks, full_mask};
 
 use super::cover::Conflicts;
 use super::draws::Draws;
-use super::geometry::{Code, Geometry, as_upper, diagonals};
+use super::geometry::{Geometry, as_upper, diagonals};
 use super::lists::{Kept, Lists, Rest, Wanted};
 use super::marks::shares_lists;
 use super::memory::Room;
+use super::pairs::Pairs;
 use super::parts::Parts;
 use super::phases::{Phase, Phases};
 use super::quarters::Half;
@@ -19,6 +20,7 @@ use super::unit::Unit;
 /// The method in the instructions of one unit.
 pub(crate) struct Joiner<U: Unit> {
     n: u32,
+    pairs: Pairs,
     kept: Kept,
     for_centre: Option<ForCentre>,
     shared: Option<Shared>,
@@ -47,11 +49,11 @@ struct ForCentre {
 }
 
 impl<U: Unit> Joiner<U> {
-    /// The method for boards of size `n`, with lists of at most `room` half-boards at a time.
-    pub(crate) fn new(unit: U, n: u32, room: Room) -> Joiner<U> {
-        let parts = Parts::new(unit, Code::of(n), room);
-        let shared = shares_lists(n).then(|| Shared::new(n, room.shared));
-        Joiner { n, kept: room.kept, for_centre: None, shared, listed: None, parts }
+    /// The method for these pairs of boards of size `n`, with lists of at most `room` half-boards at a time.
+    pub(crate) fn new(unit: U, n: u32, pairs: Pairs, room: Room) -> Joiner<U> {
+        let parts = Parts::new(unit, pairs.code(n), room);
+        let shared = shares_lists(n, pairs).then(|| Shared::new(n, room.shared));
+        Joiner { n, pairs, kept: room.kept, for_centre: None, shared, listed: None, parts }
     }
 
     /// Where the time goes, and which blocks are joined.
@@ -59,37 +61,38 @@ impl<U: Unit> Joiner<U> {
         (&mut self.parts.phases, &mut self.parts.join.draws)
     }
 
-    /// Adds the shares of the boards of one task to `sum`.
-    pub(crate) fn count(&mut self, split: Split, sum: &mut Sum) {
+    /// Adds the shares of the boards of one task to `sums`, of which there is one for each class if they are counted
+    /// by class.
+    pub(crate) fn count(&mut self, split: Split, sums: &mut [Sum]) {
         let shares = Shares::of(self.n, split);
         if self.list_shared(split, shares) {
-            self.parts.count(shares.times, sum);
+            self.parts.count(shares.times, sums);
         } else {
-            self.count_in_parts(split, shares, sum);
+            self.count_in_parts(split, shares, sums);
         }
     }
 
     /// Makes the lists of a task from shared ones. Returns false if it shares none, or they do not fit.
     fn list_shared(&mut self, split: Split, shares: Shares) -> bool {
-        let Joiner { n, kept, for_centre, shared, listed, parts } = self;
+        let Joiner { n, pairs, kept, for_centre, shared, listed, parts } = self;
         let Some(shared) = shared.as_mut().filter(|shared| shared.has(split)) else {
             return false;
         };
         *listed = None;
-        let lists = lists(for_centre, parts.unit, *n, *kept, 0, shares);
+        let lists = lists(for_centre, parts.unit, *n, *pairs, *kept, 0, shares);
         parts.clear_ties();
         shared.list(split, lists, parts).is_ok()
     }
 
-    fn count_in_parts(&mut self, split: Split, shares: Shares, sum: &mut Sum) {
-        let Joiner { n, kept, for_centre, listed, parts, .. } = self;
-        let lists = lists(for_centre, parts.unit, *n, *kept, split.centre, shares);
+    fn count_in_parts(&mut self, split: Split, shares: Shares, sums: &mut [Sum]) {
+        let Joiner { n, pairs, kept, for_centre, listed, parts, .. } = self;
+        let lists = lists(for_centre, parts.unit, *n, *pairs, *kept, split.centre, shares);
         let before = listed.take().filter(|listed| listed.is_of(split));
         let upper_is_listed =
             before.as_ref().is_some_and(|listed| listed.upper == Some(split.upper));
         let geometry = match before {
             Some(Listed { geometry, .. }) => geometry,
-            None => geometry(*n, split, shares, lists, parts),
+            None => geometry(*n, *pairs, split, shares, lists, parts),
         };
         let upper = Wanted {
             half: Half::Upper,
@@ -97,6 +100,7 @@ impl<U: Unit> Joiner<U> {
             window: shares.upper,
             slice: split.upper,
             closed: 0,
+            pattern: pairs.pattern(*n, split, Half::Upper),
             view: geometry.upper,
         };
         let lower = Wanted {
@@ -105,6 +109,7 @@ impl<U: Unit> Joiner<U> {
             window: shares.lower,
             slice: split.lower,
             closed: 0,
+            pattern: pairs.pattern(*n, split, Half::Lower),
             view: geometry.lower,
         };
         // A list that does not fit is joined in parts; the other list is made once more for each.
@@ -123,7 +128,7 @@ impl<U: Unit> Joiner<U> {
             let mut lower_rest = Rest::ALL;
             while let Rest::From(_) = lower_rest {
                 lower_rest = parts.list_lower(lists, lower, lower_rest);
-                parts.count(shares.times, sum);
+                parts.count(shares.times, sums);
             }
         }
         let Split { centre, columns, upper, .. } = split;
@@ -154,6 +159,7 @@ impl Listed {
 /// The code of a split, for which its half-boards are sampled on a larger board.
 fn geometry<U: Unit>(
     n: u32,
+    pairs: Pairs,
     split: Split,
     shares: Shares,
     lists: &mut Lists,
@@ -162,15 +168,31 @@ fn geometry<U: Unit>(
     if let Some(geometry) = lists.geometry() {
         return geometry;
     }
-    let mut diagonals = diagonals(n, split.centre, split.columns);
-    if n >= SAMPLED {
-        let upper = lists.sample(parts.unit, split.columns, shares.upper, &mut parts.phases);
-        let lower = lists.sample(parts.unit, split.others(n), shares.lower, &mut parts.phases);
-        let conflicts = Conflicts::sample(sampled_pairs(n), &upper, &lower, |key| as_upper(n, key));
-        conflicts.order(&mut diagonals, Code::of(n).bits() as usize);
-        parts.phases.end(Phase::Code);
+    if n < SAMPLED {
+        return arranged(n, pairs, split, Conflicts::default());
     }
-    Geometry::new(n, &diagonals)
+    let Parts { unit, phases, .. } = parts;
+    let without = |half| pairs.pattern(n, split, half).without;
+    let upper = lists.sample(*unit, split.columns, shares.upper, without(Half::Upper), phases);
+    let lower = lists.sample(*unit, split.others(n), shares.lower, without(Half::Lower), phases);
+    let conflicts = Conflicts::sample(sampled_pairs(n), &upper, &lower, |key| as_upper(n, key));
+    let geometry = arranged(n, pairs, split, conflicts);
+    phases.end(Phase::Code);
+    geometry
+}
+
+/// The diagonals of a split in an order that suits these conflicts, but those that tell classes apart first. If one
+/// class is counted, the latter are left out.
+fn arranged(n: u32, pairs: Pairs, split: Split, conflicts: Conflicts) -> Geometry {
+    let code = pairs.code(n);
+    let classed = pairs.diagonals(n, split);
+    let mut others = diagonals(n, split.centre, split.columns);
+    others.retain(|bit| !classed.contains(bit));
+    conflicts.without(&classed).order(&mut others, (code.bits() - code.classed) as usize);
+    match pairs {
+        Pairs::Together | Pairs::Of(_) => Geometry::new(n, code, &others),
+        Pairs::ByClass => Geometry::new(n, code, &[classed, others].concat()),
+    }
 }
 
 /// Whether all splits of a board have one code. Those of an odd board depend on the centre row's queen.
@@ -182,10 +204,9 @@ pub(crate) fn has_common_code(n: u32, kept: Kept) -> bool {
 ///
 /// The join takes 3% longer with it than with a code for each split (N = 18 to 22), but neither samples nor views
 /// are made for splits, and keys are read once for all of them.
-fn common_geometry<U: Unit>(unit: U, n: u32, lists: &mut Lists) -> Geometry {
+fn common_geometry<U: Unit>(unit: U, n: u32, pairs: Pairs, lists: &mut Lists) -> Geometry {
     const SPLITS: u64 = 32;
     const PAIRS: u64 = 5_000;
-    let mut diagonals = diagonals(n, 0, full_mask(n / 2));
     let plan = HalvesPlan::new(n).expect("the method counts this board");
     let mut conflicts = Conflicts::default();
     let mut tasks = Tasks::new();
@@ -196,12 +217,12 @@ fn common_geometry<U: Unit>(unit: U, n: u32, lists: &mut Lists) -> Geometry {
         let split = Split::unpack(n, tasks.get(0).0).expect("it is a task");
         let shares = Shares::of(n, split);
         let mut phases = Phases::default();
-        let upper = lists.sample(unit, split.columns, shares.upper, &mut phases);
-        let lower = lists.sample(unit, split.others(n), shares.lower, &mut phases);
+        let upper = lists.sample(unit, split.columns, shares.upper, 0, &mut phases);
+        let lower = lists.sample(unit, split.others(n), shares.lower, 0, &mut phases);
         conflicts.extend(Conflicts::sample(PAIRS, &upper, &lower, |key| as_upper(n, key)));
     }
-    conflicts.order(&mut diagonals, Code::of(n).bits() as usize);
-    Geometry::new(n, &diagonals)
+    let split = Split { columns: full_mask(n / 2), ..Split::default() };
+    arranged(n, pairs, split, conflicts)
 }
 
 /// The lists for a square of the centre row, or for every square. They are made if the last ones were for
@@ -210,6 +231,7 @@ fn lists<U: Unit>(
     last: &mut Option<ForCentre>,
     unit: U,
     n: u32,
+    pairs: Pairs,
     kept: Kept,
     centre: u32,
     shares: Shares,
@@ -218,7 +240,7 @@ fn lists<U: Unit>(
     let lists = || {
         let mut lists = Lists::new(n, kept, centre, shares.columns);
         if has_common_code(n, kept) {
-            let geometry = common_geometry(unit, n, &mut lists);
+            let geometry = common_geometry(unit, n, pairs, &mut lists);
             lists.read(unit, geometry);
         }
         lists
@@ -229,6 +251,7 @@ fn lists<U: Unit>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::halves::geometry::Code;
     use crate::halves::portable::Portable;
 
     /// The share of the pairs of a task of N = 22 whose codes do not meet is smaller with a sampled code.
@@ -242,8 +265,8 @@ mod tests {
         let shares = Shares::of(N, split);
         let mut lists = Lists::new(N, Kept::OfList, 0, shares.columns);
         let phases = &mut Phases::default();
-        let upper = lists.sample(Portable::<6>, split.columns, shares.upper, phases);
-        let lower = lists.sample(Portable::<6>, split.others(N), shares.lower, phases);
+        let upper = lists.sample(Portable::<6>, split.columns, shares.upper, 0, phases);
+        let lower = lists.sample(Portable::<6>, split.others(N), shares.lower, 0, phases);
         assert!(upper.len().min(lower.len()) > 1000, "{} and {}", upper.len(), lower.len());
 
         let by_squares = diagonals(N, 0, split.columns);
@@ -265,12 +288,12 @@ mod tests {
             // The last one of the most even splits leaves no half-board out.
             plan.fill(ordinal..ordinal + 1, &mut tasks).expect("the plan has the range");
             let count = |room| {
-                let mut joiner = Joiner::new(Portable::<6>, n, room);
-                let mut sum = Sum::default();
+                let mut joiner = Joiner::new(Portable::<6>, n, Pairs::Together, room);
+                let mut sum = [Sum::default()];
                 joiner.count(Split::unpack(n, tasks.get(0).0).expect("it is a task"), &mut sum);
-                (sum.get().expect("it is small"), joiner.parts.whole.len())
+                (sum[0].get().expect("it is small"), joiner.parts.whole.len())
             };
-            let (whole, longest) = count(Room::within(u64::MAX, n));
+            let (whole, longest) = count(Room::within(u64::MAX, n, Pairs::Together));
             let (in_parts, last) =
                 count(Room { kept: Kept::OfList, whole: part, ties: part, shared: 0 });
             assert!(last < longest, "N = {n}: the last list is {longest}, and {last} in parts");

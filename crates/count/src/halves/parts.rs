@@ -41,10 +41,10 @@ impl<U: Unit> Parts<U> {
         }
     }
 
-    /// Adds the shares of the boards that the upper and the lower list make to `sum`.
-    pub(crate) fn count(&mut self, times: [[u64; 2]; 2], sum: &mut Sum) {
+    /// Adds the shares of the boards that the upper and the lower list make to the sum of their class.
+    pub(crate) fn count(&mut self, times: [[u64; 2]; 2], sums: &mut [Sum]) {
         let Parts { upper, lower, sorter, phases, join, .. } = self;
-        join.count(upper, lower, times, sum, sorter, phases);
+        join.count(upper, lower, times, sums, sorter, phases);
     }
 
     /// Leaves no ties in either list.

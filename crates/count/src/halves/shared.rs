@@ -26,6 +26,7 @@ use super::buckets::Buckets;
 use super::geometry::Geometry;
 use super::lists::{Lists, Rest, Wanted};
 use super::marks::{LOWER_MARKS, UPPER_MARKS};
+use super::pairs::Pattern;
 use super::parts::Parts;
 use super::phases::Phase;
 use super::quarters::Half;
@@ -160,7 +161,8 @@ fn list<U: Unit>(
     // With the queen next to the centre no half-board counts.
     let squares = !set & ((1 << (n / 2 - 1)) - 1);
     let closed = u64::from(squares) << n;
-    let wanted = Wanted { half, set, window, slice: Slice::WHOLE, closed, view };
+    let pattern = Pattern::default();
+    let wanted = Wanted { half, set, window, slice: Slice::WHOLE, closed, pattern, view };
     let Parts { unit, whole, ties, phases, .. } = parts;
     let rest = lists.list(*unit, wanted, Rest::ALL, whole, ties, phases);
     phases.end(Phase::Lists);

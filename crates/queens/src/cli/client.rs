@@ -18,7 +18,7 @@ use service::{Endpoint, JoinString, Proofs, ServiceError, TokenChannel};
 #[command(next_help_heading = "Coordinator")]
 pub(super) struct CoordinatorArgs {
     /// The coordinator's address; with https:// its certificate must be signed by an authority that this
-    /// system trusts
+    /// system trusts. Several with commas, such as that of a stand-by: whichever serves is taken
     #[arg(
         long,
         value_name = "URL",

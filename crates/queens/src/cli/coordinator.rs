@@ -14,11 +14,16 @@ use super::signal::asked_to_stop;
 use super::systemd;
 use crate::failure::Failure;
 use ledger::{CheckedLedger, Ledger};
-use service::KeyFolder;
 use service::coordinator::{
+<<<<<<< HEAD
     Access, Credentials, Hub, Limits, Listener, Phase, archive_old_jobs, loan_key, scrub, secure,
     serve, signing_key,
+=======
+    Access, Credentials, Hub, Limits, Listener, Phase, archive_old_jobs, fence, loan_key, scrub,
+    secure, serve,
+>>>>>>> main
 };
+use service::{Endpoint, KeyFolder};
 
 /// How long streams may take to end once the ledger is closed.
 const DRAIN: Duration = Duration::from_secs(3);
@@ -76,7 +81,29 @@ pub(super) struct CoordinatorArgs {
     door: DoorArgs,
 }
 
+impl CoordinatorArgs {
+    /// The ledger's file.
+    pub(super) fn ledger(&self) -> &Path {
+        &self.ledger
+    }
+
+    /// The file with the token that is wanted.
+    pub(super) fn token_file(&self) -> Option<&Path> {
+        self.door.token_file()
+    }
+}
+
 pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
+    serve_jobs(args, None).await
+}
+
+/// Serves in the place of the coordinator `of`, whose ledger was followed. What that one has decided without this one
+/// knowing is given up, and it is told to stop when it is back.
+pub(super) async fn take_over(args: CoordinatorArgs, of: Endpoint) -> Result<(), Failure> {
+    serve_jobs(CoordinatorArgs { accept_older_copy: true, ..args }, Some(of)).await
+}
+
+async fn serve_jobs(args: CoordinatorArgs, earlier: Option<Endpoint>) -> Result<(), Failure> {
     let mut addresses = Vec::new();
     for listen in &args.listen {
         addresses.push(resolve(listen).await?);
@@ -131,9 +158,16 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     if let Some(after) = args.archive_after {
         tokio::spawn(archive_old_jobs(handle.clone(), after));
     }
+    if let Some(earlier) = earlier {
+        tokio::spawn(fence(handle.clone(), earlier));
+    }
     let has_tls = shown.is_some();
     shown.into_iter().for_each(|tls| handle.show_certificate(tls));
     phase.send_replace(Phase::Serving(Credentials::new(&access, known), handle.clone()));
+    tokio::select! {
+        () = handle.opened() => {}
+        ended = &mut server => return Ok(ended.map_err(anyhow::Error::from)??),
+    }
     let address_file = signs.write_address(&bound)?;
     let addresses = bound.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(", ");
     tracing::info!(addresses, ledger = %args.ledger.display(), tls = has_tls, %bundle_key,
@@ -164,7 +198,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
 }
 
 /// A folder that is missing is not made, because its name is likely to be wrong.
-fn check_folder(ledger: &Path) -> Result<(), Failure> {
+pub(super) fn check_folder(ledger: &Path) -> Result<(), Failure> {
     let folder = ledger.parent().filter(|folder| !folder.as_os_str().is_empty());
     match folder.filter(|folder| !folder.is_dir()) {
         None => Ok(()),

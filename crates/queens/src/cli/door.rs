@@ -10,7 +10,8 @@ use ledger::Ledger;
 use service::coordinator::{Access, monitor_token, worker_token};
 use service::tls::{Authority, ServerTls};
 use service::{
-    AddressFile, HostPort, HostPortError, JoinString, KeyFolder, Pin, Token, write_monitor_folder,
+    AddressFile, Addresses, HostPort, HostPortError, JoinString, KeyFolder, Pin, Token,
+    write_monitor_folder,
 };
 
 use crate::failure::Failure;
@@ -43,11 +44,11 @@ pub(super) struct DoorArgs {
     /// that need no join string [default: none]
     #[arg(long, value_name = "FILE", env = "QUEENS_ADDRESS_FILE")]
     address_file: Option<PathBuf>,
-    /// The address in the join strings and in the address file [default: the first of --listen that others
-    /// can reach, with the host's name where it stands for all addresses; without a port, the one that is
-    /// bound]
-    #[arg(long, value_name = "HOST[:PORT]", env = "QUEENS_ADVERTISE")]
-    advertise: Option<Advertise>,
+    /// The address in the join strings and in the address file; several with commas, such as that of a stand-by behind
+    /// its own [default: the first of --listen that others can reach, with the host's name where it stands for all
+    /// addresses; without a port, the one that is bound]
+    #[arg(long, value_name = "HOST[:PORT]", value_delimiter = ',', env = "QUEENS_ADVERTISE")]
+    advertise: Vec<Advertise>,
     /// Serve TLS with this certificate from elsewhere, as PEM, with those that lead to its authority; it
     /// is read again when it changes
     #[arg(
@@ -81,7 +82,7 @@ pub(super) struct Entrance {
     encryption: Encryption,
     monitor_folder: Option<PathBuf>,
     address_file: Option<PathBuf>,
-    advertised: Advertise,
+    advertised: Vec<Advertise>,
     /// Which of the addresses to listen on has the port that others are told.
     main: usize,
 }
@@ -111,7 +112,7 @@ pub(super) struct Signs {
     authority: Option<String>,
     address_file: Option<PathBuf>,
     scheme: &'static str,
-    advertised: Advertise,
+    advertised: Vec<Advertise>,
     main: usize,
     joining: Option<Joining>,
 }
@@ -125,6 +126,11 @@ struct Joining {
 }
 
 impl DoorArgs {
+    /// The file with the token that is wanted.
+    pub(super) fn token_file(&self) -> Option<&Path> {
+        self.token_file.as_deref()
+    }
+
     /// Plain text without a token is only for addresses that are all on loopback.
     ///
     /// # Errors
@@ -165,13 +171,14 @@ impl DoorArgs {
             }
             _ => Encryption::None,
         };
-        let advertised = self.advertise.unwrap_or_else(|| {
+        let mut advertised = self.advertise;
+        if advertised.is_empty() {
             let host = match listen[main].ip() {
                 ip if ip.is_unspecified() => host_name(),
                 ip => ip.to_string(),
             };
-            Advertise { host, port: None }
-        });
+            advertised.push(Advertise { host, port: None });
+        }
         let token = self.token_file.as_deref().map(Token::read_or_make).transpose()?;
         let (monitor_folder, address_file) = (self.monitor_folder, self.address_file);
         Ok(Entrance {
@@ -254,9 +261,9 @@ impl Signs {
         let Some(Joining { join_file, worker_join_file, token, pin }) = &self.joining else {
             return Ok(());
         };
-        let address = self.address(bound)?;
+        let addresses = self.addresses(bound)?;
         let write = |token: Token, path: &Path| {
-            JoinString { token, address: address.clone(), pin: *pin }.save(path)
+            JoinString { token, addresses: addresses.clone(), pin: *pin }.save(path)
         };
         write(token.clone(), join_file)?;
         if let Some(file) = worker_join_file {
@@ -297,7 +304,7 @@ impl Signs {
         bound: &[SocketAddr],
     ) -> Result<Option<AddressFile>, Failure> {
         let Some(path) = &self.address_file else { return Ok(None) };
-        let url = format!("{}://{}", self.scheme, self.address(bound)?);
+        let url = self.addresses(bound)?.urls(self.scheme);
         let written = AddressFile::write(path, &url).map_err(|error| Failure::Output {
             what: path.display().to_string(),
             reason: error.to_string(),
@@ -306,14 +313,18 @@ impl Signs {
         Ok(Some(written))
     }
 
-    /// The address that others are told.
-    fn address(&self, bound: &[SocketAddr]) -> Result<HostPort, Failure> {
-        let Advertise { host, port } = &self.advertised;
-        HostPort::new(host, port.unwrap_or(bound[self.main].port())).map_err(|error| {
-            Failure::Usage(format!(
-                "{error}: name an address that others can reach with --advertise"
-            ))
-        })
+    /// The addresses that others are told.
+    fn addresses(&self, bound: &[SocketAddr]) -> Result<Addresses, Failure> {
+        let port_here = bound[self.main].port();
+        let address = |Advertise { host, port }: &Advertise| {
+            HostPort::new(host, port.unwrap_or(port_here)).map_err(|error| {
+                Failure::Usage(format!(
+                    "{error}: name an address that others can reach with --advertise"
+                ))
+            })
+        };
+        let addresses = self.advertised.iter().map(address).collect::<Result<_, _>>()?;
+        Ok(Addresses::new(addresses).expect("there is a default"))
     }
 }
 

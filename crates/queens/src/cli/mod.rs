@@ -31,6 +31,7 @@ mod shard;
 mod show;
 mod signal;
 mod solve;
+mod standby;
 mod systemd;
 mod token;
 mod tools;
@@ -114,6 +115,10 @@ enum Command {
     Merge(merge::MergeArgs),
     /// Copy a ledger, also of a running farm
     Backup(backup::BackupArgs),
+    /// Follow a coordinator's ledger, and take over from it
+    Standby(Box<standby::StandbyArgs>),
+    /// Let a stand-by take over, or the copy that it has left go on by itself
+    Promote(standby::PromoteArgs),
     /// Read whole ledgers and say what is damaged
     Scrub(scrub::ScrubArgs),
     /// End jobs without a total
@@ -158,7 +163,8 @@ fn started() -> Result<(), Failure> {
     let usage = |error: clap::Error| Failure::Usage(words::sentence(&error));
     let mut cli = Cli::from_arg_matches(&matches).map_err(usage)?;
     cli.command.prefer_words(innermost(&matches));
-    let serves = matches!(cli.command, Command::Coordinator(_) | Command::Worker(_));
+    let serves =
+        matches!(cli.command, Command::Coordinator(_) | Command::Standby(_) | Command::Worker(_));
     cli.log.start(serves);
     exit_on_panic();
     cli.command.run()
@@ -206,6 +212,11 @@ impl Command {
             Command::Verify(args) => verify::verify(&args),
             Command::Merge(args) => merge::run(&args),
             Command::Backup(args) => on_one_thread(backup::run(args)),
+            Command::Standby(args) => {
+                raise_file_limit();
+                on_all_threads(standby::standby(*args))
+            }
+            Command::Promote(args) => on_one_thread(standby::promote(args)),
             Command::Scrub(args) => scrub::run(&args),
             Command::Cancel(args) => on_one_thread(jobs::cancel(args)),
             Command::Pause(args) => on_one_thread(jobs::pause(args)),

@@ -12,12 +12,12 @@ use serde::Serialize;
 use super::args::{CountingArgs, CutArgs};
 use super::local_methods::LocalMethod;
 use super::problem::ProblemArgs;
+use super::tools::PROGRAM;
 use super::{show, unique_plan};
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::{ProgressArgs, clock, while_time_passes};
-use executor::{Effort, Estimate, Estimated};
-use executor::{Fit, fit};
+use executor::{Effort, Estimate, Estimated, Fit, fit, provenance};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -84,6 +84,8 @@ struct EstimateJson {
     /// Every task was counted, and the estimate is the total.
     exact: bool,
     backend: &'static str,
+    /// The program and the machine, as in the evidence of counts.
+    build: String,
     /// A decimal string, because it may exceed 2^53.
     seed: String,
 }
@@ -173,6 +175,7 @@ fn estimate_json(estimated: &Estimated, effort: Effort) -> EstimateJson {
         blocks_per_draw: blocks_per_draw.get(),
         exact: is_exact,
         backend: effort.backend.name(),
+        build: provenance(PROGRAM),
         seed: effort.seed.to_string(),
     }
 }

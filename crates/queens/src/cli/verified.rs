@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{Amount, Another, Checked, Recounted, StatedPolicy, StatedRow, Verdict};
+use evidence::{Amount, Another, Busy, Checked, Recounted, StatedPolicy, StatedRow, Verdict};
 use farm::{Across, JobState};
 use serde_json::json;
 
@@ -59,6 +59,12 @@ impl Verified<'_> {
             header.ranges,
             self.percent(worth.by_owner.count),
             worth.by_owner.ranges,
+        ));
+        let Busy { counts, second_counts } = self.checked.busy;
+        lines.push(format!(
+            "time      {} of one thread, and {} for second counts, as the farm says",
+            clock(counts.as_secs_f64()),
+            clock(second_counts.as_secs_f64()),
         ));
         let worthless = [
             (
@@ -177,6 +183,9 @@ impl Verified<'_> {
     /// One line for programs, in ASCII.
     pub(super) fn json(&self) -> String {
         let Checked { header, name, plan, state, total, worth, policies, .. } = self.checked;
+        let taken = self.checked.busy;
+        let builds: BTreeSet<_> =
+            self.checked.authors.iter().map(|author| &author.author.build).collect();
         let Recounted { ranges, pieces, tasks, busy, kernel, is_cut_short, verdict } =
             self.recounted;
         let amount =
@@ -215,6 +224,7 @@ impl Verified<'_> {
             "merkle_root": header.merkle_root(),
             "problem": plan.problem.name(),
             "n": plan.problem.n(),
+            "method": plan.method.name(),
             "fingerprint": header.fingerprint(),
             "state": state.name(),
             "total": self.checked.is_total().then(|| total.to_string()),
@@ -223,6 +233,9 @@ impl Verified<'_> {
             "machines": self.machines(),
             "owners": shares(&|author, _| author.maker.owner.clone()),
             "kernels": shares(&|_, kernel| kernel.to_string()),
+            "builds": builds,
+            "thread_seconds": taken.counts.as_secs_f64(),
+            "thread_seconds_of_second_counts": taken.second_counts.as_secs_f64(),
             "policies": policies,
             "confirmed_by_machine": amount(worth.by_machine),
             "confirmed_by_owner": amount(worth.by_owner),

@@ -14,8 +14,10 @@ const ENDLESS: u32 = 18;
 fn a_worker_without_work_leaves_after_a_while() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
+    // The job is there before: a slow machine takes longer to submit it than the worker waits.
+    let job = farm.client(&["submit", "10"]).success();
     let mut worker = farm.start_worker_with("--exit-when-idle 500ms");
-    let total = farm.client(&["submit", "10", "--wait"]).success();
+    let total = farm.client(&["watch", job.trim()]).success();
     assert_eq!(total, format!("{}\n", vectors::total(10)));
 
     assert_eq!(worker.wait().code(), Some(0), "{}", worker.said());

@@ -76,8 +76,8 @@ fn a_plan_says_what_a_count_will_take() {
 fn a_plan_estimates_total_and_time_from_a_sample() {
     let plan = ["plan", "17", "--method", "ring", "--seconds", "1", "--seed", "7"];
     let json = one_object(&run(queens(&plan).arg("--json")).success());
-    let fields = "backend blocks_per_draw core_seconds core_seconds_error estimate estimate_error exact fingerprint \
-                  longest_task_seconds memory_bytes method n problem seed tasks tasks_counted \
+    let fields = "backend blocks_per_draw build core_seconds core_seconds_error estimate estimate_error exact \
+                  fingerprint longest_task_seconds memory_bytes method n problem seed tasks tasks_counted \
                   thread_memory_bytes threads width";
     assert_eq!(fields_of(&json), fields);
     let number = |name: &str| -> f64 {

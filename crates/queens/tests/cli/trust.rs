@@ -83,6 +83,14 @@ fn a_bundle_is_checked_without_a_coordinator() {
     let sample = json(&bundle.verify(&["--sample", "1", "--seed", "5", "--json"]).success());
     assert_eq!(sample["total"], vectors::total(10).to_string());
     assert_eq!((&sample["recounted_ranges"], &sample["seed"]), (&1.into(), &"5".into()));
+    assert_eq!(sample["method"], "rows");
+    let builds = sample["builds"].as_array().expect("a list");
+    assert!(
+        builds.iter().all(|build| build.as_str().is_some_and(|build| build.contains("/rustc-")))
+    );
+    let seconds = |name: &str| sample[name].as_f64().expect("a number");
+    assert!(seconds("thread_seconds") > 0.0);
+    assert!(seconds("thread_seconds_of_second_counts") > 0.0, "all of it was certified");
     let confirmed = &sample["confirmed_by_machine"];
     assert_eq!(confirmed["ranges"], sample["ranges"], "all of it was certified");
     assert_eq!(confirmed["count"], sample["total"]);

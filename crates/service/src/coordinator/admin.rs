@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use farm::{Party, WorkerView};
 use ledger::{Credential, Role};
-use tonic::{Request, Response, Status};
+use tonic::{Request, Response, Status, Streaming};
 use wire::v1;
 use wire::v1::admin_service_server::AdminService;
 
@@ -12,6 +12,7 @@ use super::budget::Cost;
 use super::copies::{Copies, Pieces};
 use super::credentials::identity;
 use super::server::admit;
+use super::standbys::{Answers, Standbys};
 use super::{Credentials, HubHandle, Right};
 
 /// See the module.
@@ -20,6 +21,7 @@ pub(super) struct Admin {
     pub(super) hub: HubHandle,
     pub(super) credentials: Credentials,
     pub(super) copies: Copies,
+    pub(super) standbys: Standbys,
 }
 
 /// The longest reason, bytes.
@@ -129,6 +131,19 @@ impl AdminService for Admin {
         let pieces = self.copies.begin()?;
         tracing::info!(by = identity.owner, "a copy of the ledger is being made");
         Ok(Response::new(pieces))
+    }
+
+    type FollowStream = Answers;
+
+    async fn follow(
+        &self,
+        request: Request<Streaming<v1::FollowRequest>>,
+    ) -> Result<Response<Answers>, Status> {
+        let identity = identity(&request);
+        identity.require(Right::Decide)?;
+        let (requests, credentials) = (request.into_inner(), self.credentials.clone());
+        let answers = self.standbys.begin(requests, identity, credentials).await?;
+        Ok(Response::new(answers))
     }
 }
 

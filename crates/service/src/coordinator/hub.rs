@@ -22,7 +22,7 @@ use super::scrub::Scrubbed;
 use crate::error::{HubGone, ServiceError};
 use crate::tls::ServerTls;
 use executor::thread_memory;
-use ledger::{CredentialChange, Ledger, LedgerEvent, LedgerHandle, LedgerRequest};
+use ledger::{CredentialChange, Follower, Ledger, LedgerEvent, LedgerHandle, LedgerRequest};
 
 /// Inputs that may wait; beyond that their senders wait.
 const QUEUE: usize = 4_096;
@@ -35,6 +35,7 @@ const LOOK: Duration = Duration::from_secs(2);
 enum Input {
     Join(String, Hello, oneshot::Sender<(SessionId, mpsc::Receiver<Order>)>),
     Shown { mark: Vec<u8>, by: String },
+    Follow(Follower),
     Session(Event),
     Request { by: String, wish: ClientRequest, reply: oneshot::Sender<Result<JobView, Refusal>> },
     Leave(JobId, Leave, oneshot::Sender<Result<(), Refusal>>),
@@ -108,6 +109,8 @@ pub struct HubHandle {
     ledger: LedgerId,
     marks: watch::Receiver<Vec<u8>>,
     scrubbed: Scrubbed,
+    /// Whether requests are answered.
+    open: watch::Sender<bool>,
 }
 
 impl HubHandle {
@@ -169,6 +172,22 @@ impl HubHandle {
     /// Somebody shows the last mark that it was given. The hub ends if the ledger is older.
     pub(super) async fn shown(&self, mark: Vec<u8>, by: String) -> Result<(), HubGone> {
         self.inputs.send(Input::Shown { mark, by }).await.map_err(|_| HubGone)
+    }
+
+    /// Requests are answered from now on.
+    pub(super) fn open(&self) {
+        self.open.send_replace(true);
+    }
+
+    /// Completes when requests are answered.
+    pub async fn opened(&self) {
+        let mut open = self.open.subscribe();
+        let _ = open.wait_for(|is_open| *is_open).await;
+    }
+
+    /// A stand-by follows the ledger from now on.
+    pub(super) async fn follow(&self, follower: Follower) -> Result<(), HubGone> {
+        self.inputs.send(Input::Follow(follower)).await.map_err(|_| HubGone)
     }
 
     /// Has the end of the certificate that `tls` shows told as a metric.
@@ -318,6 +337,7 @@ impl Hub {
                 ledger: id,
                 marks: told,
                 scrubbed: Scrubbed::default(),
+                open: watch::Sender::new(false),
             },
         )
     }
@@ -386,6 +406,9 @@ impl Hub {
     async fn take(&mut self, input: Input) -> Result<(), ServiceError> {
         match input {
             Input::Shown { mark, by } => self.look_at_mark(&mark, &by)?,
+            Input::Follow(follower) => {
+                let _ = self.ledger.requests.send(LedgerRequest::Follow(follower)).await;
+            }
             Input::Join(owner, hello, reply) => {
                 // Before anything is lent to it.
                 if let Some(mark) = &hello.mark {

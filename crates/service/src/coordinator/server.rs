@@ -35,6 +35,7 @@ use super::metrics::measure_call;
 use super::payers::Payers;
 use super::phase::{Late, name};
 use super::session::Peer;
+use super::standbys::Standbys;
 use super::{
     Allowance, ClientRequest, Credentials, HubHandle, Leave, Phase, Plans, Right, SessionFault,
     archive, host, times,
@@ -100,6 +101,7 @@ where
             if let Phase::Serving(credentials, hub) = &phase {
                 scrubbed = Some(hub.scrubbed().subscribe());
                 late.open(|| routes_of(credentials.clone(), hub.clone(), reflection.clone()));
+                hub.open();
             }
             let damage = async {
                 match &mut scrubbed {
@@ -137,6 +139,7 @@ fn routes_of(
         hub: hub.clone(),
         credentials: credentials.clone(),
         copies: Copies::of(hub.ledger_path()),
+        standbys: Standbys::new(hub.clone()),
     });
     let plans = Arc::<Plans>::default();
     let desk = Desk::new(hub.clone(), plans.clone());

@@ -1,0 +1,414 @@
+//! A stand-by's copy of a ledger that somebody else writes: the same two files, and therefore as safe as they are.
+//!
+//! ```text
+//!   FILE.incoming + FILE.incoming-log      until the mirror is whole: an earlier copy stays as it is
+//!   FILE + FILE-wal                        from then on; SQLite reads them like those of a coordinator that was killed
+//! ```
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use crate::frames::{Frames, Header};
+use crate::place::{self, Place, log, sync_folder_of, with_suffix};
+use crate::{CheckedLedger, LedgerFault, LedgerLock};
+
+/// A copy that follows a ledger. It holds the lock of its file.
+#[derive(Debug)]
+pub struct Mirror {
+    path: PathBuf,
+    _lock: LedgerLock,
+    files: Option<Files>,
+}
+
+#[derive(Debug)]
+struct Files {
+    file: File,
+    /// One log behind the other; a single one once the mirror is whole.
+    log: File,
+    /// Where each log begins. One may be the last to begin at its place.
+    begins: Vec<u64>,
+    length: u64,
+    is_whole: bool,
+}
+
+impl Mirror {
+    /// The mirror in the file `path`, which may be that of an earlier one.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFault`], if another process holds the file, or it is no ledger that was left alone.
+    pub fn of(path: &Path) -> Result<Mirror, LedgerFault> {
+        let lock = LedgerLock::of(path)?;
+        Place::check(path)?;
+        Ok(Mirror { path: path.to_path_buf(), _lock: lock, files: None })
+    }
+
+    /// Begins anew with empty files.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn begin(&mut self) -> io::Result<()> {
+        let open = |suffix| {
+            let mut options = place::private();
+            options.read(true).create(true).truncate(true);
+            options.open(with_suffix(&self.path, suffix))
+        };
+        let (file, log) = (open(".incoming")?, open(".incoming-log")?);
+        self.files = Some(Files { file, log, begins: Vec::new(), length: 0, is_whole: false });
+        Ok(())
+    }
+
+    /// Whether it is the ledger as it was at some moment since it has begun.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.files.as_ref().is_some_and(|files| files.is_whole)
+    }
+
+    /// The next bytes of the ledger's file.
+    ///
+    /// # Errors
+    ///
+    /// The system's, or [`LedgerFault::Content`], if the mirror was not begun or is whole.
+    pub fn add_to_file(&mut self, bytes: &[u8]) -> Result<(), LedgerFault> {
+        match &mut self.files {
+            Some(files) if !files.is_whole => Ok(files.file.write_all(bytes)?),
+            _ => Err(out_of_order()),
+        }
+    }
+
+    /// The ledger's log begins anew, with this header.
+    ///
+    /// # Errors
+    ///
+    /// The system's, or [`LedgerFault::Content`], if the mirror was not begun or it is no header.
+    pub fn begin_log(&mut self, header: &[u8]) -> Result<(), LedgerFault> {
+        let files = self.files.as_mut().ok_or_else(out_of_order)?;
+        Header::read(header)?;
+        if files.is_whole {
+            // All of it is on disk, so that SQLite would do the same if this process were killed here.
+            files.apply_logs(1)?;
+            files.log.set_len(0)?;
+            files.log.rewind()?;
+            (files.begins, files.length) = (Vec::new(), 0);
+        }
+        files.begins.push(files.length);
+        files.append(header)
+    }
+
+    /// More frames of the log.
+    ///
+    /// # Errors
+    ///
+    /// The system's, or [`LedgerFault::Content`], if no log has begun.
+    pub fn add_frames(&mut self, bytes: &[u8]) -> Result<(), LedgerFault> {
+        match &mut self.files {
+            Some(files) if !files.begins.is_empty() => files.append(bytes),
+            _ => Err(out_of_order()),
+        }
+    }
+
+    /// Waits until what has arrived is on disk, if the mirror is whole. Before that it would be of no use.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn sync(&self) -> io::Result<()> {
+        match &self.files {
+            Some(files) if files.is_whole => files.log.sync_data(),
+            _ => Ok(()),
+        }
+    }
+
+    /// File and log are the ledger: they take the place of an earlier copy.
+    ///
+    /// # Errors
+    ///
+    /// The system's, or [`LedgerFault::Content`], if the mirror was not begun or is whole already.
+    pub fn finish(&mut self) -> Result<(), LedgerFault> {
+        let Some(mut files) = self.files.take().filter(|files| !files.is_whole) else {
+            return Err(out_of_order());
+        };
+        let earlier = files.begins.len().saturating_sub(1);
+        files.apply_logs(earlier)?;
+        files.file.sync_all()?;
+        let last = match files.begins.last().copied() {
+            Some(begin) => files.read_log(begin)?,
+            None => Vec::new(),
+        };
+        let names = ["", ".incoming", ".incoming-log"].map(|end| with_suffix(&self.path, end));
+        let [path, incoming, incoming_log] = names;
+        files.log.set_len(0)?;
+        files.log.rewind()?;
+        files.log.write_all(&last)?;
+        files.log.sync_all()?;
+        // A file without its log is refused, and a log of another file would be worse.
+        let (path_log, path_index) = (log(&path), with_suffix(&path, "-shm"));
+        for old in [&path_log, &path_index] {
+            match fs::remove_file(old) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+                _ => {}
+            }
+        }
+        sync_folder_of(&path)?;
+        fs::rename(incoming, &path)?;
+        fs::rename(incoming_log, &path_log)?;
+        sync_folder_of(&path)?;
+        let begins = if last.is_empty() { Vec::new() } else { vec![0] };
+        let length = last.len() as u64;
+        self.files = Some(Files { begins, length, is_whole: true, ..files });
+        Ok(())
+    }
+}
+
+impl Files {
+    fn append(&mut self, bytes: &[u8]) -> Result<(), LedgerFault> {
+        self.log.write_all(bytes)?;
+        self.length += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Writes the first `logs` logs to the file.
+    fn apply_logs(&mut self, logs: usize) -> Result<(), LedgerFault> {
+        for at in 0..logs.min(self.begins.len()) {
+            let bytes = self.read_log(self.begins[at])?;
+            let end = self.begins.get(at + 1).map(|end| (end - self.begins[at]) as usize);
+            let bytes = &bytes[..end.unwrap_or(bytes.len())];
+            let (header, frames) = bytes.split_at(Header::LEN as usize);
+            Frames::of(Header::read(header)?, frames).apply_to(&mut self.file)?;
+        }
+        Ok(())
+    }
+
+    /// The logs from this place on.
+    fn read_log(&mut self, from: u64) -> Result<Vec<u8>, LedgerFault> {
+        let mut bytes = Vec::new();
+        self.log.seek(SeekFrom::Start(from))?;
+        self.log.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+fn out_of_order() -> LedgerFault {
+    LedgerFault::Content("its pieces arrive out of order".into())
+}
+
+/// Makes a copy that followed a ledger one that goes on by itself: what was decided in later states is given up.
+///
+/// # Errors
+///
+/// [`LedgerFault`], if a process holds it, or it is not sound.
+pub fn promote(path: &Path) -> Result<(), LedgerFault> {
+    CheckedLedger::open(path)?.giving_up_later_states().begin()?.close()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::follow::Followers;
+    use crate::tests::{ledger_in, range, read};
+    use crate::{Following, Ledger, Piece, follower};
+
+    /// A ledger, its followers, and one mirror that follows.
+    struct Pair {
+        folder: TempDir,
+        ledger: Ledger,
+        followers: Followers,
+        following: Following,
+        mirror: Mirror,
+        /// What was read of the file.
+        read: u64,
+        written: u64,
+    }
+
+    impl Pair {
+        fn new() -> Pair {
+            let folder = TempDir::new().expect("a temporary directory");
+            let path = folder.path().join("ledger.db");
+            let ledger = ledger_in(&path);
+            // So that a checkpoint, and a new log, come after few transactions.
+            ledger.db.pragma_update(None, "wal_autocheckpoint", 8).expect("it is SQL");
+            let mut mirror = Mirror::of(&folder.path().join("copy.db")).expect("nobody holds it");
+            mirror.begin().expect("it can be written");
+            let (ours, following) = follower();
+            let mut followers = Followers::new(Some(log(&path)));
+            followers.add(ours);
+            Pair { folder, ledger, followers, following, mirror, read: 0, written: 0 }
+        }
+
+        /// Counts, and ships what was written.
+        fn count(&mut self) {
+            let at = 10 + self.written;
+            self.written += 1;
+            self.ledger.apply(&[range(at, at + 1, 5)]).expect("it is written");
+            self.followers.committed(false);
+        }
+
+        /// Takes everything that was shipped.
+        fn receive(&mut self) {
+            while let Ok(shipment) = self.following.shipments.try_recv() {
+                match shipment.piece {
+                    Piece::Log(header) => self.mirror.begin_log(&header),
+                    Piece::Frames(frames) => self.mirror.add_frames(&frames),
+                    Piece::Whole => self.mirror.finish(),
+                }
+                .expect("it can be written");
+                self.mirror.sync().expect("it can be written");
+                self.following.acknowledge(shipment.number);
+            }
+        }
+
+        /// Reads some more of the file. Returns whether that was all.
+        fn read_some(&mut self, most: u64) -> bool {
+            let mut bytes = Vec::new();
+            let mut file = File::open(self.folder.path().join("ledger.db")).expect("it is there");
+            file.seek(SeekFrom::Start(self.read)).expect("it is there");
+            file.take(most).read_to_end(&mut bytes).expect("it can be read");
+            self.read += bytes.len() as u64;
+            self.mirror.add_to_file(&bytes).expect("it can be written");
+            (bytes.len() as u64) < most
+        }
+
+        fn finish(&mut self) {
+            while !self.read_some(4_000) {}
+            self.following.file_is_sent();
+            self.followers.committed(false);
+            self.receive();
+        }
+
+        /// The mirror's files, as a coordinator finds them that is started on a copy of them.
+        #[track_caller]
+        fn is_alike(&self) {
+            let other = TempDir::new().expect("a temporary directory");
+            let [from, to] = [&self.folder, &other].map(|folder| folder.path().join("copy.db"));
+            fs::copy(&from, &to).expect("it is there");
+            fs::copy(log(&from), log(&to)).expect("it is there");
+            let copy = CheckedLedger::open_again(&to).expect("it is a sound ledger");
+            assert_eq!(copy.jobs(), read(&self.ledger));
+        }
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Count,
+        Receive,
+        Read(u64),
+        Finish,
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let step = prop_oneof![
+            6 => Just(Step::Count),
+            2 => Just(Step::Receive),
+            2 => (1_000..60_000_u64).prop_map(Step::Read),
+            1 => Just(Step::Finish),
+        ];
+        prop::collection::vec(step, 1..60)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(16))]
+
+        #[test]
+        fn whatever_comes_between_its_pieces_a_whole_mirror_is_the_ledger(steps in steps()) {
+            let mut pair = Pair::new();
+            for step in steps {
+                let is_whole = pair.mirror.is_whole();
+                match step {
+                    Step::Count => pair.count(),
+                    Step::Receive => pair.receive(),
+                    Step::Read(most) if !is_whole => drop(pair.read_some(most)),
+                    Step::Finish if !is_whole => pair.finish(),
+                    Step::Read(_) | Step::Finish => {}
+                }
+            }
+            if !pair.mirror.is_whole() {
+                pair.finish();
+            }
+            pair.receive();
+            pair.is_alike();
+        }
+    }
+
+    #[test]
+    fn a_mirror_goes_on_through_many_logs_and_is_promoted() {
+        let mut pair = Pair::new();
+        pair.finish();
+        for _ in 0..50 {
+            pair.count();
+            pair.receive();
+            pair.is_alike();
+        }
+        let here = read(&pair.ledger);
+        let Pair { folder, mirror, .. } = pair;
+        let copy = folder.path().join("copy.db");
+        let held = promote(&copy).expect_err("the mirror holds it");
+        assert!(matches!(held, LedgerFault::Held), "{held}");
+        drop(mirror);
+        promote(&copy).expect("nobody holds it");
+        let promoted = CheckedLedger::open_again(&copy).and_then(CheckedLedger::begin);
+        let promoted = promoted.expect("it is a sound ledger");
+        assert_eq!(read(&promoted), here);
+        assert!(promoted.history().openings.iter().any(|opening| opening.gives_up));
+    }
+
+    #[test]
+    fn an_earlier_copy_stays_until_a_new_one_is_whole() {
+        let mut pair = Pair::new();
+        pair.finish();
+        pair.is_alike();
+        let before = fs::read(pair.folder.path().join("copy.db")).expect("it is there");
+        pair.mirror.begin().expect("it can be written");
+        assert!(!pair.mirror.is_whole());
+        pair.mirror.add_to_file(&[7; 5_000]).expect("it can be written");
+        assert!(fs::read(pair.folder.path().join("copy.db")).expect("it is there") == before);
+        pair.is_alike();
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let mut pair = Pair::new();
+        pair.mirror.add_frames(&[0; 10]).expect_err("of which log?");
+        pair.mirror.begin_log(&[0; 32]).expect_err("it is no header");
+        pair.mirror.begin_log(&[0; 3]).expect_err("it is no header");
+        pair.finish();
+        pair.mirror.add_to_file(&[1]).expect_err("it is whole");
+        pair.mirror.finish().expect_err("it is whole");
+    }
+
+    #[test]
+    fn decisions_wait_for_a_whole_mirror_and_not_for_one_that_has_gone() {
+        let mut pair = Pair::new();
+        pair.finish();
+        let (sender, acknowledged) = std::sync::mpsc::channel();
+        let Pair { mut followers, mut following, mut mirror, ledger, folder, .. } = pair;
+        let waits = std::thread::spawn(move || {
+            ledger.apply(&[range(90, 91, 5)]).expect("it is written");
+            followers.committed(true);
+            sender.send(()).expect("somebody listens");
+            while !followers.is_empty() {
+                followers.committed(true);
+            }
+            sender.send(()).expect("somebody listens");
+        });
+        acknowledged.recv_timeout(std::time::Duration::from_millis(200)).expect_err("it waits");
+        let shipment = following.shipments.blocking_recv().expect("it was shipped");
+        if let Piece::Frames(frames) = &shipment.piece {
+            mirror.add_frames(frames).expect("it can be written");
+        }
+        while let Ok(more) = following.shipments.try_recv() {
+            following.acknowledge(more.number);
+        }
+        following.acknowledge(shipment.number);
+        acknowledged.recv().expect("the mirror has it");
+        drop(following);
+        acknowledged.recv().expect("nobody is waited for any more");
+        waits.join().expect("it does not panic");
+        drop(folder);
+    }
+}

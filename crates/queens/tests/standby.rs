@@ -1,0 +1,245 @@
+//! Stand-bys of real coordinators that are killed or stopped: who takes over knows every decision, the earlier
+//! coordinator ends when it is back, and totals are exact.
+//!
+//! ```text
+//! cargo test -p queens --test standby -- --nocapture             # two takeovers, in seconds
+//! cargo test -p queens --test standby -- --nocapture --ignored   # fifty, in some minutes
+//! ```
+
+#[path = "support/mod.rs"]
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use support::process::{Outcome, Process, queens, run, wait_until};
+use support::{Farm, Port, Scratch};
+
+#[test]
+fn who_takes_over_knows_all_decisions_and_totals_are_exact() {
+    take_over(2);
+}
+
+#[test]
+#[ignore = "takes some minutes: CI runs it in turns"]
+fn fifty_takeovers() {
+    take_over(50);
+}
+
+/// A place for a coordinator or a stand-by: an address, and one ledger after the other.
+struct Place {
+    port: Port,
+    ledger: PathBuf,
+}
+
+/// A coordinator, its stand-by, and what clients were told.
+struct Pair {
+    scratch: Scratch,
+    places: [Place; 2],
+    /// The states of jobs, by the names that they were submitted with.
+    told: BTreeMap<String, &'static str>,
+}
+
+impl Pair {
+    fn new() -> Pair {
+        let scratch = Scratch::new();
+        let place = || Place { port: Port::reserve(), ledger: scratch.new_file("ledger.db") };
+        let places = [place(), place()];
+        Pair { places, told: BTreeMap::new(), scratch }
+    }
+
+    fn urls(&self) -> String {
+        let [one, other] = &self.places;
+        format!("{},{}", one.port.url(), other.port.url())
+    }
+
+    fn start(&self, command: &mut Command) -> Process {
+        let short = ["--lease-ms", "200", "--lease-ttl-ms", "2000", "--grace-ms", "200"];
+        Process::start(command.args(short), self.scratch.new_file("log"))
+    }
+
+    fn start_coordinator(&self, at: usize) -> Process {
+        let Place { port, ledger } = &self.places[at];
+        let mut command = queens(&["coordinator", "--listen", &port.address(), "--ledger"]);
+        let mut coordinator = self.start(command.arg(ledger));
+        coordinator.wait_for_line("coordinator serves");
+        coordinator
+    }
+
+    /// Starts a stand-by at the other place, in a new file, and waits until its copy is whole.
+    fn start_standby(&mut self, of: usize) -> Process {
+        let (here, there) = (1 - of, self.places[of].port.url());
+        let copy = self.scratch.new_file("ledger.db");
+        copy_keys(&self.places[of].ledger, &copy);
+        self.places[here].ledger = copy;
+        let Place { port, ledger } = &self.places[here];
+        let words = ["standby", "--of", &there, "--promote-after", "2s", "--listen"];
+        let mut command = queens(&words);
+        let mut standby = self.start(command.arg(port.address()).arg("--ledger").arg(ledger));
+        standby.wait_for_line("the copy is whole");
+        standby
+    }
+
+    fn client(&self, words: &[&str]) -> Outcome {
+        run(queens(words).env("QUEENS_COORDINATOR", self.urls()))
+    }
+
+    /// Makes some decisions, and remembers what the coordinator has granted.
+    fn decide(&mut self, turn: usize) {
+        let name = |what: &str| format!("{what}-{turn}");
+        for what in ["cancelled", "paused"] {
+            let name = name(what);
+            let job = self.client(&["submit", "18", "--rows", "5", "--name", &name]).success();
+            let (verb, state) =
+                if what == "paused" { ("pause", "paused") } else { ("cancel", "cancelled") };
+            self.client(&[verb, job.trim()]).success();
+            self.told.insert(name, state);
+        }
+    }
+
+    /// The states of all jobs by their names.
+    fn states(&self) -> BTreeMap<String, String> {
+        let jobs = self.client(&["jobs", "--all", "-o", "csv"]).success();
+        let mut rows = jobs.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let head = rows.next().expect("a head");
+        let column = |name: &str| {
+            head.iter().position(|head| head.eq_ignore_ascii_case(name)).expect("a column")
+        };
+        let (name, state) = (column("name"), column("state"));
+        rows.map(|row| (row[name].to_string(), row[state].to_string())).collect()
+    }
+}
+
+fn copy_keys(from: &Path, to: &Path) {
+    let keys = |ledger: &Path| PathBuf::from(format!("{}-keys", ledger.display()));
+    let (from, to) = (keys(from), keys(to));
+    let copied = Command::new("cp").arg("-a").arg(from).arg(to).status().expect("cp(1) runs");
+    assert!(copied.success());
+}
+
+fn take_over(times: usize) {
+    let mut pair = Pair::new();
+    let mut leader = pair.start_coordinator(0);
+    let urls = pair.urls();
+    let mut command = queens(&["worker", "--threads", "1", "--coordinator", &urls]);
+    let mut worker = Process::start(&mut command, pair.scratch.new_file("log"));
+    let total = pair.client(&["submit", "14", "--rows", "4", "--name", "total"]).success();
+    let mut at = 0;
+    for turn in 0..times {
+        let mut standby = pair.start_standby(at);
+        pair.decide(turn);
+        let begun = Instant::now();
+        let stopped = turn % 2 == 1;
+        if stopped {
+            leader.signal("STOP");
+        } else {
+            leader.signal("KILL");
+            leader.wait();
+        }
+        standby.wait_for_line("coordinator serves");
+        println!("takeover {turn}: it serves after {:.1} s", begun.elapsed().as_secs_f64());
+        let states = pair.states();
+        for (name, state) in &pair.told {
+            assert_eq!(states.get(name).map(String::as_str), Some(*state), "{name}: {states:?}");
+        }
+        if stopped {
+            // It is back, and hears that somebody has taken over.
+            leader.signal("CONT");
+            assert_eq!(leader.wait().code(), Some(18), "{}", leader.said());
+        }
+        (leader, at) = (standby, 1 - at);
+    }
+    let watched = pair.client(&["watch", total.trim()]).success();
+    assert_eq!(watched.trim(), vectors::total(14).to_string());
+    assert!(worker.is_running(), "{}", worker.said());
+    leader.stop();
+}
+
+#[test]
+fn a_standby_waits_for_leave_and_a_copy_goes_on_by_itself() {
+    let farm = Farm::new("", "");
+    let coordinator = farm.start_coordinator();
+    farm.client(&["submit", "9", "--name", "mine"]).success();
+    let (scratch, port) = (Scratch::new(), Port::reserve());
+    let copy = scratch.path("copy.db");
+    let standby = || {
+        let mut command = queens(&["standby", "--of", &farm.url(), "--listen", &port.address()]);
+        command.arg("--ledger").arg(&copy);
+        command
+    };
+    let promote = || run(queens(&["promote"]).arg(&copy));
+    run(&mut standby()).usage("copy the folder of keys");
+    copy_keys(farm.ledger(), &copy);
+    run(standby().args(["--promote-after", "10ms"])).usage("a second at least");
+    promote().refusal(10, &["there is no such copy"]);
+    run(queens(&["promote"]).arg(farm.ledger())).refusal(7, &["is held by another process"]);
+
+    let mut first = Process::start(&mut standby(), farm.new_log());
+    first.wait_for_line("the copy is whole");
+    run(&mut standby()).refusal(7, &["copy.db"]);
+    coordinator.kill();
+    std::thread::sleep(Duration::from_secs(1));
+    assert!(first.is_running() && !first.said().contains("coordinator serves"), "nobody said so");
+    let said = promote().success();
+    assert!(said.contains("takes over"), "{said}");
+    first.wait_for_line("coordinator serves");
+    let mine = |url: &str| run(queens(&["jobs", "--all"]).env("QUEENS_COORDINATOR", url)).success();
+    assert!(mine(&port.url()).contains("mine"));
+    first.stop();
+
+    let said = promote().success();
+    assert!(said.contains("queens coordinator --ledger"), "{said}");
+    let alone = Farm::new("", "").with_ledger(copy.clone());
+    let _alone = alone.start_coordinator();
+    assert!(mine(&alone.url()).contains("mine"));
+}
+
+#[test]
+fn nobody_but_an_admin_follows() {
+    let farm = Farm::new("--tls", "");
+    let _coordinator = farm.start_coordinator();
+    let join = farm.key("join");
+    let join = join.to_str().expect("text");
+    let scratch = Scratch::new();
+    let copy = scratch.path("copy.db");
+    copy_keys(farm.ledger(), &copy);
+    let standby = |of: &str, log: &str| {
+        let mut command =
+            queens(&["standby", "--of", of, "--listen", "127.0.0.1:0", "--log", log, "--ledger"]);
+        command.arg(&copy);
+        command
+    };
+    for role in ["worker", "viewer", "submitter"] {
+        let create = ["token", "create", "--role", role, "--owner", "lab", "--join-file", join];
+        let string = run(&mut queens(&create)).success();
+        run(&mut standby(string.trim(), "error")).refusal(6, &["admin"]);
+        assert!(!copy.exists());
+    }
+    let mut admitted = Process::start(&mut standby(join, "info"), farm.new_log());
+    admitted.wait_for_line("the copy is whole");
+    let mode = fs::metadata(&copy).expect("it is there").permissions();
+    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&mode) & 0o777, 0o600);
+    wait_until("the copy to have the ledger's tokens", || {
+        let count = |path: &Path| {
+            let db = rusqlite::Connection::open(path).expect("it is there");
+            let query = "SELECT count(*) FROM credentials";
+            db.query_row(query, [], |row| row.get::<_, i64>(0)).unwrap_or(-1)
+        };
+        count(&copy) == count(farm.ledger())
+    });
+    let create = ["token", "create", "--role", "admin", "--owner", "friend", "--join-file", join];
+    let friend = run(&mut queens(&create)).success();
+    let other = scratch.path("other.db");
+    copy_keys(farm.ledger(), &other);
+    let words = ["standby", "--of", friend.trim(), "--listen", "127.0.0.1:0", "--ledger"];
+    let mut revoked = Process::start(queens(&words).arg(&other), farm.new_log());
+    revoked.wait_for_line("the copy is whole");
+    run(&mut queens(&["token", "revoke", "4", "--join-file", join])).success();
+    assert_eq!(revoked.wait().code(), Some(6), "{}", revoked.said());
+
+    let unusable = run(&mut standby("queens://too-short", "error"));
+    unusable.usage("cannot use the join string");
+}

@@ -1,0 +1,241 @@
+//! A stand-by: follows a coordinator's ledger, and says when it is time to take over.
+//!
+//! ```text
+//!   coordinator ──file, log──► Standby ──► FILE, FILE-wal
+//!               ──I live─────►         nothing for so long, and the copy is whole ──► take over
+//! ```
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ledger::{LedgerFault, Mirror};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Code, Status};
+use wire::v1::admin_service_client::AdminServiceClient;
+use wire::v1::follow_response::Piece;
+use wire::v1::{FollowRequest, FollowResponse};
+
+use crate::{Endpoint, ServiceError};
+
+/// Pause between attempts to reach the coordinator.
+const PAUSE: Duration = Duration::from_millis(200);
+/// A connection on which nothing arrives for so long is given up: the coordinator tells twice a second that it lives.
+const SILENCE: Duration = Duration::from_secs(10);
+/// How long a stand-by that was held up itself may take to read what has arrived meanwhile.
+const GRACE: Duration = Duration::from_millis(100);
+/// Acknowledgements that may wait for the network.
+const OUTGOING: usize = 64;
+
+/// A copy of a ledger that follows its coordinator.
+#[derive(Debug)]
+pub struct Standby {
+    of: Endpoint,
+    path: PathBuf,
+    mirror: Mirror,
+    seen: watch::Sender<Seen>,
+}
+
+/// What a stand-by knows of the coordinator.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// When anything was last heard of it.
+    pub at: Instant,
+    /// Whether the copy has all that the coordinator has waited for.
+    pub is_whole: bool,
+}
+
+/// Why following ended.
+enum End {
+    /// It may go on later.
+    Lost(String),
+    /// It cannot.
+    Refused(ServiceError),
+}
+
+impl Standby {
+    /// A stand-by of the coordinator `of` with its copy in the file `path`.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::Ledger`], if another process has the file, or it is something else; those of
+    /// [`Endpoint::check`] but for [`ServiceError::Unreachable`].
+    pub fn new(of: Endpoint, path: &Path) -> Result<Standby, ServiceError> {
+        match of.check() {
+            Ok(()) | Err(ServiceError::Unreachable { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        let mirror = Mirror::of(path).map_err(|fault| fault.at(Some(path)))?;
+        let seen = watch::Sender::new(Seen { at: Instant::now(), is_whole: false });
+        Ok(Standby { of, path: path.to_path_buf(), mirror, seen })
+    }
+
+    /// What is known of the coordinator, now and when it changes.
+    #[must_use]
+    pub fn seen(&self) -> watch::Receiver<Seen> {
+        self.seen.subscribe()
+    }
+
+    /// Follows, over any number of lost connections, until a whole copy has heard nothing for `promote_after`; for ever
+    /// without that.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError`], if the copy cannot be written, or the coordinator refuses to be followed.
+    pub async fn follow(&mut self, promote_after: Option<Duration>) -> Result<(), ServiceError> {
+        let seen = self.seen.subscribe();
+        let silence = silence(seen, promote_after);
+        tokio::pin!(silence);
+        let mut is_told = false;
+        loop {
+            let end = tokio::select! {
+                biased;
+                end = self.follow_once() => end,
+                () = &mut silence => return Ok(()),
+            };
+            match end {
+                End::Refused(error) => return Err(error),
+                End::Lost(reason) if self.seen.borrow().at.elapsed() < PAUSE || !is_told => {
+                    is_told = true;
+                    tracing::warn!(reason, "the coordinator is not followed: trying again");
+                }
+                End::Lost(reason) => tracing::debug!(reason, "the coordinator is not followed"),
+            }
+            tokio::select! {
+                () = sleep(PAUSE) => {}
+                () = &mut silence => return Ok(()),
+            }
+        }
+    }
+
+    /// Follows over one connection.
+    async fn follow_once(&mut self) -> End {
+        let channel = match self.of.connect().await {
+            Ok(channel) => channel,
+            Err(ServiceError::Unreachable { reason, .. }) => return End::Lost(reason),
+            Err(error) => return End::Refused(error),
+        };
+        let (acknowledge, acknowledged) = mpsc::channel(OUTGOING);
+        let begun = acknowledge.try_send(FollowRequest::default());
+        begun.expect("it has room");
+        let requests = ReceiverStream::new(acknowledged);
+        let mut answers = match AdminServiceClient::new(channel).follow(requests).await {
+            Ok(answers) => answers.into_inner(),
+            Err(status) => return self.ended(status),
+        };
+        let mut has_begun = false;
+        loop {
+            let answer = match timeout(SILENCE, answers.message()).await {
+                Ok(Ok(Some(answer))) => answer,
+                Ok(Ok(None)) => return End::Lost("the coordinator has ended it".into()),
+                Ok(Err(status)) => return self.ended(status),
+                Err(_) => return End::Lost("nothing arrives".into()),
+            };
+            let number = answer.number;
+            if let Err(fault) = self.take(answer, &mut has_begun) {
+                return End::Refused(fault.at(Some(&self.path)).into());
+            }
+            let request = FollowRequest { mark: Vec::new(), acknowledged: number };
+            if number > 0 && acknowledge.send(request).await.is_err() {
+                return End::Lost("the connection is closed".into());
+            }
+        }
+    }
+
+    /// Does what the coordinator says, until it is on disk.
+    fn take(&mut self, answer: FollowResponse, has_begun: &mut bool) -> Result<(), LedgerFault> {
+        if !std::mem::replace(has_begun, true) {
+            // The coordinator lives: what it has decided meanwhile is not in an earlier copy.
+            self.mirror.begin()?;
+        }
+        tokio::task::block_in_place(|| {
+            match answer.piece {
+                None => {}
+                Some(Piece::File(bytes)) => self.mirror.add_to_file(&bytes)?,
+                Some(Piece::Log(header)) => self.mirror.begin_log(&header)?,
+                Some(Piece::Frames(frames)) => self.mirror.add_frames(&frames)?,
+                Some(Piece::Whole(_)) => {
+                    self.mirror.finish()?;
+                    tracing::info!("the copy is whole, and follows");
+                }
+            }
+            if answer.number > 0 {
+                self.mirror.sync()?;
+            }
+            Ok::<_, LedgerFault>(())
+        })?;
+        let is_whole = self.mirror.is_whole();
+        self.seen.send_replace(Seen { at: Instant::now(), is_whole });
+        Ok(())
+    }
+
+    fn ended(&self, status: Status) -> End {
+        let url = || self.of.url().to_string();
+        if let Some(mismatch) = self.of.mismatch(&status) {
+            return End::Refused(mismatch);
+        }
+        let reason = status.message().to_string();
+        match status.code() {
+            Code::PermissionDenied => End::Refused(ServiceError::Forbidden(reason)),
+            Code::Unauthenticated => End::Refused(ServiceError::Token { url: url(), reason }),
+            Code::Unimplemented | Code::FailedPrecondition => {
+                End::Refused(ServiceError::Incompatible(format!(
+                    "the coordinator at {} cannot be followed: {reason}",
+                    url()
+                )))
+            }
+            _ => End::Lost(reason),
+        }
+    }
+}
+
+/// Completes when a whole copy has heard nothing for this time.
+async fn silence(mut seen: watch::Receiver<Seen>, promote_after: Option<Duration>) {
+    let Some(after) = promote_after else { return std::future::pending().await };
+    loop {
+        let Seen { at, is_whole } = *seen.borrow_and_update();
+        if !is_whole {
+            if seen.changed().await.is_err() {
+                return std::future::pending().await;
+            }
+            continue;
+        }
+        sleep_until(at + after).await;
+        sleep(GRACE).await;
+        if seen.borrow().at == at {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn only_a_whole_copy_takes_over_and_only_after_silence() {
+        let at = Instant::now();
+        let after = Duration::from_secs(2);
+        let (sender, seen) = watch::channel(Seen { at, is_whole: false });
+        let taking_over = tokio::spawn(silence(seen, Some(after)));
+        sleep(Duration::from_secs(60)).await;
+        assert!(!taking_over.is_finished(), "the copy is not whole");
+
+        for _ in 0..5 {
+            sender.send_replace(Seen { at: Instant::now(), is_whole: true });
+            sleep(Duration::from_millis(1_900)).await;
+            assert!(!taking_over.is_finished(), "the coordinator lives");
+        }
+        let last = sender.borrow().at;
+        taking_over.await.expect("it does not panic");
+        assert!(last.elapsed() >= after && last.elapsed() < 2 * after, "{:?}", last.elapsed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_takes_over_without_leave() {
+        let (_sender, seen) = watch::channel(Seen { at: Instant::now(), is_whole: true });
+        let asked = timeout(Duration::from_secs(1_000_000), silence(seen, None));
+        asked.await.expect_err("it waits for the operator");
+    }
+}
