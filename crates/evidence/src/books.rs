@@ -55,11 +55,8 @@ pub(super) struct Books {
     pub(super) covered: u64,
     pub(super) total: u128,
     pub(super) worth: Worth,
-<<<<<<< HEAD
     pub(super) statements: Statements,
-=======
     pub(super) busy: Busy,
->>>>>>> main
     wanted: u64,
     open_disputes: u64,
 }
@@ -87,11 +84,8 @@ impl Books {
             covered: 0,
             total: 0,
             worth: Worth::default(),
-<<<<<<< HEAD
             statements: Statements::new(plan.fingerprint()),
-=======
             busy: Busy::default(),
->>>>>>> main
             wanted: 0,
             open_disputes: 0,
         }

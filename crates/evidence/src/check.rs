@@ -44,15 +44,12 @@ pub struct Checked {
     pub trust: Vec<TrustChange>,
     /// What second counts are worth.
     pub worth: Worth,
-<<<<<<< HEAD
     /// Which keys vouch for which part of the total.
     pub vouched: Vouched,
     /// The key of whoever exported the bundle, which has signed it.
     pub signed_by: Option<PublicKey>,
-=======
     /// The thread time that it took.
     pub busy: Busy,
->>>>>>> main
     /// Who counted.
     pub authors: Vec<StatedAuthor>,
     /// What each author has counted alone, by its number.
@@ -162,12 +159,9 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
     if let Some(reason) = Fact::contradiction(&facts, total) {
         bail!(reason);
     }
-<<<<<<< HEAD
-    let Books { policies, trust, authors, counted_by, worth, statements, drawing, .. } = books;
+    let Books { policies, trust, authors, counted_by, worth, busy, statements, drawing, .. } =
+        books;
     let vouched = statements.end()?;
-=======
-    let Books { policies, trust, authors, counted_by, worth, busy, drawing, .. } = books;
->>>>>>> main
     let drawn = drawing.end();
     Ok(Checked {
         header,
@@ -180,12 +174,9 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
         policies,
         trust,
         worth,
-<<<<<<< HEAD
         vouched,
         signed_by,
-=======
         busy,
->>>>>>> main
         authors,
         counted_by,
         cut,

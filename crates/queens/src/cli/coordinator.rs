@@ -15,13 +15,8 @@ use super::systemd;
 use crate::failure::Failure;
 use ledger::{CheckedLedger, Ledger};
 use service::coordinator::{
-<<<<<<< HEAD
-    Access, Credentials, Hub, Limits, Listener, Phase, archive_old_jobs, loan_key, scrub, secure,
-    serve, signing_key,
-=======
     Access, Credentials, Hub, Limits, Listener, Phase, archive_old_jobs, fence, loan_key, scrub,
-    secure, serve,
->>>>>>> main
+    secure, serve, signing_key,
 };
 use service::{Endpoint, KeyFolder};
 
