@@ -219,7 +219,7 @@ impl Verified<'_> {
             })
         });
         let policies: Vec<_> = policies.collect();
-        let json = json!({
+        let mut json = json!({
             "bundle": name.to_string(),
             "merkle_root": header.merkle_root(),
             "problem": plan.problem.name(),
@@ -243,7 +243,6 @@ impl Verified<'_> {
             "second_count_by_distrusted": amount(worth.by_distrusted),
             "second_count_missing": amount(worth.missing),
             "counted_only_by_distrusted": amount(worth.only_distrusted),
-            "signed": self.signed().json(),
             "known": self.checked.facts.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "total_by_another_method": self.also.map(|also| {
                 json!({"method": also.method.name(), "total": also.total.to_string()})
@@ -265,6 +264,7 @@ impl Verified<'_> {
             "largest_not_recounted": left,
             "confidence": self.confidence(),
         });
+        json["signed"] = self.signed().json();
         ascii(&json.to_string())
     }
 
