@@ -149,7 +149,7 @@ impl Planned {
         let days = core_seconds / SECONDS_A_DAY;
         let days = if days < 100.0 { format!("{days:.3}") } else { grouped(&format!("{days:.0}")) };
         format!(
-            "| {n} | {total:.3e} ± {:.1}% | {} | {days} ± {:.0}% | {:.1} s | {:.1} GiB | {:.1} GB | {} | {} |",
+            "| {n} | {total:.3e} ± {:.1}% | {} | {days} ± {:.0}% | {:.1} s | {:.1} GiB | {:.2} GB | {} | {} |",
             100.0 * error / total,
             grouped(&tasks.to_string()),
             100.0 * core_seconds_error / core_seconds,
@@ -164,7 +164,8 @@ impl Planned {
 
 /// Checks a bundle; what is drawn is always the same.
 fn verified(bundle: &PathBuf) -> Result<Verified, String> {
-    let words = ["run", "--quiet", "--release", "--package", "queens", "--", "verify"];
+    // Without --package, what `cargo build --release` has built is used again.
+    let words = ["run", "--quiet", "--release", "--", "verify"];
     let effort = ["--json", "--seed", "1", "--sample", "20", "--seconds", "5"];
     let output = Command::new("cargo")
         .args(words)

@@ -79,7 +79,7 @@ impl Standbys {
             let _place = place;
             let last = sender.clone();
             let reason = tokio::select! {
-                told = OneOfThem { following, requests, sender }.tell(&path) => match told {
+                told = Feed { following, requests, sender }.tell(&path) => match told {
                     Ok(()) => "it was given up".into(),
                     Err(reason) => reason,
                 },
@@ -94,14 +94,14 @@ impl Standbys {
     }
 }
 
-/// One stand-by.
-struct OneOfThem {
+/// What one stand-by is fed with, and what it acknowledges.
+struct Feed {
     following: Following,
     requests: Streaming<FollowRequest>,
     sender: mpsc::Sender<Result<FollowResponse, Status>>,
 }
 
-impl OneOfThem {
+impl Feed {
     /// Sends the ledger's file and whatever is shipped. Returns why it ended; `Ok` if the ledger has no more to say.
     async fn tell(mut self, path: &Path) -> Result<(), String> {
         let mut blocks = blocks_of(path);
