@@ -197,6 +197,16 @@ impl MethodChoice {
         })
     }
 
+    /// The same method with its parameter left out.
+    #[must_use]
+    pub const fn without_parameter(self) -> MethodChoice {
+        match self {
+            MethodChoice::Rows { .. } => MethodChoice::Rows { rows: None },
+            MethodChoice::Ring { .. } => MethodChoice::Ring { width: None },
+            MethodChoice::Halves => MethodChoice::Halves,
+        }
+    }
+
     /// The method's name, which is that of [`Method::name`].
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -16,12 +16,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let problem = Problem::Total { n: u32::try_from(number(0, 16)?)? };
 
     // Everybody who counts a part must cut the problem by the same method.
-    let method = MethodChoice::suggested(problem).for_problem(problem);
+    let choice = MethodChoice::suggested(problem);
+    let method = choice.for_problem(problem);
     let cut = Cut::new(problem, method)?;
     let range = number(1, 0)?..number(2, cut.len())?;
 
     let backend = Backend::detect();
-    self_test(backend)?;
+    self_test(backend, [choice])?;
     let memory = memory_needed(problem, method).least;
     let mut kernel = Kernel::of(memory, backend, problem, method)?;
     let count = kernel.count_range(&cut, range.clone())?;

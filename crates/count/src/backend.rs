@@ -17,6 +17,8 @@ pub enum Backend {
     Reference,
     /// Level buffers in plain Rust, for every processor.
     Portable,
+    /// NEON, for every 64-bit ARM processor (AArch64). It is tested under an emulator only.
+    Neon,
     /// AVX2, for x86-64 processors since Haswell (2013) and Excavator (2015).
     Avx2,
     /// AVX-512 with the extensions of Ice Lake (2019) and Zen 4 (2022); older processors with AVX-512 lack
@@ -26,8 +28,8 @@ pub enum Backend {
 
 impl Backend {
     /// Every backend, slowest first.
-    pub const ALL: [Backend; 4] =
-        [Backend::Reference, Backend::Portable, Backend::Avx2, Backend::Avx512];
+    pub const ALL: [Backend; 5] =
+        [Backend::Reference, Backend::Portable, Backend::Neon, Backend::Avx2, Backend::Avx512];
 
     /// The backends that this processor has, slowest first. There are always some.
     pub fn available() -> impl DoubleEndedIterator<Item = Backend> {
@@ -61,6 +63,7 @@ impl Backend {
         match self {
             Backend::Reference => "reference",
             Backend::Portable => "portable",
+            Backend::Neon => "neon",
             Backend::Avx2 => "avx2",
             Backend::Avx512 => "avx512",
         }
@@ -141,6 +144,8 @@ mod tests {
             }
         }
         assert_eq!(Backend::detect().require(), Ok(Backend::detect()));
+        let neon = Backend::available().any(|backend| backend == Backend::Neon);
+        assert_eq!(neon, cfg!(target_arch = "aarch64"), "all of these processors have it");
         assert!(Backend::Reference.is_available() && Backend::Portable.is_available());
     }
 }

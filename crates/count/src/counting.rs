@@ -253,7 +253,7 @@ impl<'a> Counting<'a> {
     ///
     /// [`CountingError`]. What was counted so far is lost.
     pub fn run(self) -> Result<Answer, CountingError> {
-        self_test(self.backend)?;
+        self_test(self.backend, [self.method])?;
         let method = self.method.for_problem(self.problem);
         let cut = Cut::new(self.problem, method)?;
         let need = memory_needed(self.problem, method);

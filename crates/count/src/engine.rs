@@ -8,8 +8,10 @@ use crate::avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 use crate::avx512::Avx512;
 use crate::ground::Ground;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use crate::levels::Levels;
+#[cfg(target_arch = "aarch64")]
+use crate::neon::Neon;
 use crate::portable::Portable;
 use crate::reference::Reference;
 
@@ -17,6 +19,8 @@ use crate::reference::Reference;
 pub(crate) enum Engine {
     Reference(Reference),
     Portable(Portable),
+    #[cfg(target_arch = "aarch64")]
+    Neon(Levels<Neon>),
     #[cfg(target_arch = "x86_64")]
     Avx2(Levels<Avx2>),
     /// For at most 16 columns.
@@ -29,11 +33,19 @@ pub(crate) enum Engine {
 impl Engine {
     /// A loop for boards of at most so many columns and rows left. `None` if the processor lacks the
     /// backend.
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        expect(unused_variables, reason = "only AVX-512 has lanes for boards of few columns")
+    )]
     pub(crate) fn new(backend: Backend, columns: u32, most_rows: u32) -> Option<Engine> {
         let most_rows = most_rows as usize;
         match backend {
             Backend::Reference => Some(Engine::Reference(Reference)),
             Backend::Portable => Some(Engine::Portable(Portable::new(most_rows))),
+            #[cfg(target_arch = "aarch64")]
+            Backend::Neon => Some(Engine::Neon(Levels::new(Neon::new()?, most_rows))),
+            #[cfg(not(target_arch = "aarch64"))]
+            Backend::Neon => None,
             #[cfg(target_arch = "x86_64")]
             Backend::Avx2 => Some(Engine::Avx2(Levels::new(Avx2::new()?, most_rows))),
             #[cfg(target_arch = "x86_64")]
@@ -53,6 +65,8 @@ impl Engine {
         match self {
             Engine::Reference(reference) => reference.completions(ground, tasks),
             Engine::Portable(portable) => portable.completions(ground, tasks),
+            #[cfg(target_arch = "aarch64")]
+            Engine::Neon(levels) => levels.completions(ground, tasks),
             #[cfg(target_arch = "x86_64")]
             Engine::Avx2(levels) => levels.completions(ground, tasks),
             #[cfg(target_arch = "x86_64")]
@@ -68,6 +82,8 @@ impl Engine {
         match self {
             Engine::Reference(_) => None,
             Engine::Portable(portable) => Some(portable.nodes()),
+            #[cfg(target_arch = "aarch64")]
+            Engine::Neon(levels) => Some(levels.nodes()),
             #[cfg(target_arch = "x86_64")]
             Engine::Avx2(levels) => Some(levels.nodes()),
             #[cfg(target_arch = "x86_64")]

@@ -48,6 +48,10 @@ mod joiner;
 mod lists;
 mod marks;
 mod memory;
+#[cfg(target_arch = "aarch64")]
+#[allow(unsafe_code)]
+mod neon;
+mod open;
 mod pairs;
 mod parts;
 mod phases;
@@ -75,6 +79,8 @@ use self::geometry::NARROW;
 use self::joiner::Joiner;
 use self::memory::Room;
 pub(crate) use self::memory::needs;
+#[cfg(target_arch = "aarch64")]
+use self::neon::Neon;
 pub(crate) use self::pairs::Pairs;
 pub use self::phases::Phase;
 use self::phases::Phases;
@@ -99,6 +105,10 @@ enum Engine {
     PortableNarrow(Joiner<Portable<6>>),
     /// Items of 32 bits, in seven chunks.
     PortableWide(Joiner<Portable<7>>),
+    #[cfg(target_arch = "aarch64")]
+    NeonNarrow(Joiner<Neon<6>>),
+    #[cfg(target_arch = "aarch64")]
+    NeonWide(Joiner<Neon<7>>),
     #[cfg(target_arch = "x86_64")]
     Avx2Narrow(Joiner<Avx2<6>>),
     #[cfg(target_arch = "x86_64")]
@@ -163,6 +173,10 @@ impl Halves {
             Engine::Reference => None,
             Engine::PortableNarrow(joiner) => Some(joiner.gauges()),
             Engine::PortableWide(joiner) => Some(joiner.gauges()),
+            #[cfg(target_arch = "aarch64")]
+            Engine::NeonNarrow(joiner) => Some(joiner.gauges()),
+            #[cfg(target_arch = "aarch64")]
+            Engine::NeonWide(joiner) => Some(joiner.gauges()),
             #[cfg(target_arch = "x86_64")]
             Engine::Avx2Narrow(joiner) => Some(joiner.gauges()),
             #[cfg(target_arch = "x86_64")]
@@ -184,12 +198,25 @@ impl Engine {
                 Some(Engine::PortableNarrow(Joiner::new(Portable, n, pairs, room)))
             }
             Backend::Portable => Some(Engine::PortableWide(Joiner::new(Portable, n, pairs, room))),
+            #[cfg(target_arch = "aarch64")]
+            Backend::Neon => Engine::neon(n, pairs, room),
+            #[cfg(not(target_arch = "aarch64"))]
+            Backend::Neon => None,
             #[cfg(target_arch = "x86_64")]
             Backend::Avx2 => Engine::avx2(n, pairs, room),
             #[cfg(target_arch = "x86_64")]
             Backend::Avx512 => Engine::avx512(n, pairs, room),
             #[cfg(not(target_arch = "x86_64"))]
             Backend::Avx2 | Backend::Avx512 => None,
+        }
+    }
+
+    #[cfg(target_arch = "aarch64")]
+    fn neon(n: u32, pairs: Pairs, room: Room) -> Option<Engine> {
+        if n <= NARROW {
+            Neon::new().map(|unit| Engine::NeonNarrow(Joiner::new(unit, n, pairs, room)))
+        } else {
+            Neon::new().map(|unit| Engine::NeonWide(Joiner::new(unit, n, pairs, room)))
         }
     }
 
@@ -217,6 +244,10 @@ impl Engine {
             Engine::Reference => reference::count(n, split, pairs, sums),
             Engine::PortableNarrow(joiner) => joiner.count(split, sums),
             Engine::PortableWide(joiner) => joiner.count(split, sums),
+            #[cfg(target_arch = "aarch64")]
+            Engine::NeonNarrow(joiner) => joiner.count(split, sums),
+            #[cfg(target_arch = "aarch64")]
+            Engine::NeonWide(joiner) => joiner.count(split, sums),
             #[cfg(target_arch = "x86_64")]
             Engine::Avx2Narrow(joiner) => joiner.count(split, sums),
             #[cfg(target_arch = "x86_64")]

@@ -26,7 +26,7 @@
 //! ```text
 //!   reference    the recursion
 //!   portable     level buffers, in plain Rust
-//!   levels       level buffers in vectors, with the instructions of  avx2  or  avx512
+//!   levels       level buffers in vectors, with the instructions of  neon,  avx2  or  avx512
 //! ```
 //!
 //! The third method, `halves`, lists and joins half-boards, and has the same backends. Tests compare
@@ -68,8 +68,11 @@ mod first_rows;
 mod ground;
 mod halves;
 mod kernel;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod levels;
+#[cfg(target_arch = "aarch64")]
+#[allow(unsafe_code)]
+mod neon;
 mod portable;
 mod reference;
 mod ring;

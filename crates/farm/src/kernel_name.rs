@@ -10,13 +10,15 @@ pub struct KernelName(&'static str);
 
 impl KernelName {
     /// All kernels.
-    pub const ALL: [KernelName; 9] = [
+    pub const ALL: [KernelName; 11] = [
         KernelName("reference"),
         KernelName("portable"),
+        KernelName("neon"),
         KernelName("avx2"),
         KernelName("avx512"),
         KernelName("reference mirrored"),
         KernelName("portable mirrored"),
+        KernelName("neon mirrored"),
         KernelName("avx2 mirrored"),
         KernelName("avx512 mirrored"),
         KernelName("search"),

@@ -77,7 +77,11 @@ enum Task {
         check: bool,
     },
     /// Runs the tests of what counts for 64-bit ARM, on an x86-64 machine with Debian 12 under an emulator
-    Emulate,
+    Emulate {
+        /// Arguments for `cargo test` [default: all tests of queens-board, queens-count and farm]
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
 }
 
 #[derive(Debug, clap::Args)]
@@ -137,7 +141,7 @@ fn run(task: Task) -> Result<(), u8> {
         Task::Package { target } => package::run(target),
         Task::Reproducible => reproducible::run(),
         Task::Records { check } => records::run(check),
-        Task::Emulate => package::emulate(),
+        Task::Emulate { arguments } => package::emulate(&arguments),
     }
 }
 

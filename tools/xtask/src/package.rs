@@ -147,12 +147,26 @@ pub(crate) fn run(target: Option<Target>) -> Result<(), u8> {
     list(&folder)
 }
 
-/// Runs the tests of the libraries that count, and of the farm core, for 64-bit ARM under an emulator.
-pub(crate) fn emulate() -> Result<(), u8> {
+/// What is tested under an emulator if nothing is named: the libraries that count, and the farm core.
+const EMULATED: [&str; 8] = [
+    "--lib",
+    "--tests",
+    "--package",
+    "queens-board",
+    "--package",
+    "queens-count",
+    "--package",
+    "farm",
+];
+
+/// Runs tests for 64-bit ARM under an emulator, those that these arguments for `cargo test` name.
+pub(crate) fn emulate(arguments: &[String]) -> Result<(), u8> {
     cross()?;
-    let packages = ["queens-board", "queens-count", "farm"].map(|name| ["--package", name]);
-    let test = Target::Aarch64.linking(cargo("test")).args(["--lib", "--tests"]);
-    let test = test.args(packages.as_flattened());
+    let test = Target::Aarch64.linking(cargo("test"));
+    let test = match arguments {
+        [] => test.args(EMULATED),
+        named => test.args(named),
+    };
     test.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", "qemu-aarch64-static").run()
 }
 

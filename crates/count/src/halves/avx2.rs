@@ -5,6 +5,7 @@ mod sift;
 use std::arch::x86_64::*;
 
 use super::buckets::STEP;
+use super::open::Walk;
 use super::sift::{Passed, Sieve};
 use super::unit::{ENTRY_LANES, LANES, Quarter, Run, Tables, Unit, lanes_of_tails};
 use super::view::{ByBytes, View};
@@ -71,6 +72,11 @@ impl<const USED: usize> Unit for Avx2<USED> {
         unsafe { tabulate::<USED>(items, tails, tables) }
     }
 
+    fn runs(self, walk: &Walk<'_>, runs: &mut Vec<Run>) {
+        // SAFETY: there is a `self`, so that `new` found the instructions that `runs` enables.
+        unsafe { self::runs(walk, runs) }
+    }
+
     fn join(self, tables: &Tables, runs: &[Run], words: &[Word]) -> u64 {
         // SAFETY: there is a `self`, so that `new` found the instructions that `join` enables.
         unsafe { join::<USED>(tables, runs, words) }
@@ -134,23 +140,63 @@ fn prefetch_lines<const LINES: usize>(from: *const i8) {
 /// The number of keys of a vector.
 const KEYS: usize = 4;
 
-/// Compares four lower quarters at a time with one upper quarter after the other.
+/// The most vectors of lower quarters that are compared with one upper quarter after the other.
+const HELD: usize = 8;
+
+/// Compares all lower quarters that are held with one upper quarter after the other.
 #[target_feature(enable = "avx2,popcnt")]
 fn pair(upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
     let mut len = 0;
-    let uppers = || upper.meet[..upper.len].iter().zip(&upper.far[..upper.len]);
-    for start in (0..lower.len).step_by(KEYS) {
-        let (meet, far) = (load(lower.meet, start), load(lower.far, start));
-        let boards = KEYS.min(lower.len - start);
-        for (&upper_meet, &upper_far) in uppers() {
-            let both = _mm256_and_si256(meet, _mm256_set1_epi64x(upper_meet as i64));
+    for start in (0..lower.len).step_by(HELD * KEYS) {
+        let keys = &mut keys[len..];
+        // A loop of known length is unrolled, so its end cannot be mispredicted.
+        len += match (lower.len - start).div_ceil(KEYS) {
+            1 => pair_held::<1>(upper, lower, start, keys),
+            2 => pair_held::<2>(upper, lower, start, keys),
+            3 => pair_held::<3>(upper, lower, start, keys),
+            4 => pair_held::<4>(upper, lower, start, keys),
+            5 => pair_held::<5>(upper, lower, start, keys),
+            6 => pair_held::<6>(upper, lower, start, keys),
+            7 => pair_held::<7>(upper, lower, start, keys),
+            _ => pair_held::<HELD>(upper, lower, start, keys),
+        };
+    }
+    len
+}
+
+/// Compares `VECTORS` vectors of lower quarters from `start` on, the last of which may be incomplete, with
+/// every upper quarter. `keys` has room for every pair and for a vector more.
+#[target_feature(enable = "avx2,popcnt")]
+fn pair_held<const VECTORS: usize>(
+    upper: Quarter<'_>,
+    lower: Quarter<'_>,
+    start: usize,
+    keys: &mut [u64],
+) -> usize {
+    let boards = (lower.len - start).min(VECTORS * KEYS);
+    assert!(keys.len() >= upper.len * boards + KEYS, "room for every pair and a vector");
+    let last = 0xf_usize >> (VECTORS * KEYS - boards);
+    let mut meet = [_mm256_setzero_si256(); VECTORS];
+    let mut far = meet;
+    for i in 0..VECTORS {
+        meet[i] = load(lower.meet, start + i * KEYS);
+        far[i] = load(lower.far, start + i * KEYS);
+    }
+    let mut len = 0;
+    for (&upper_meet, &upper_far) in upper.meet[..upper.len].iter().zip(upper.far) {
+        let upper_meet = _mm256_set1_epi64x(upper_meet as i64);
+        let upper_far = _mm256_set1_epi64x(upper_far as i64);
+        for i in 0..VECTORS {
+            let both = _mm256_and_si256(meet[i], upper_meet);
             let apart = _mm256_cmpeq_epi64(both, _mm256_setzero_si256());
             let apart = _mm256_movemask_pd(_mm256_castsi256_pd(apart)) as usize;
-            let chosen = apart & ((1 << boards) - 1);
-            let order = load(&PACK[chosen], 0);
-            let packed = _mm256_permutevar8x32_epi32(far, order);
-            store(keys, len, _mm256_or_si256(packed, _mm256_set1_epi64x(upper_far as i64)));
-            len += chosen.count_ones() as usize;
+            let apart = apart & if i + 1 == VECTORS { last } else { 0xf };
+            let union = _mm256_or_si256(far[i], upper_far);
+            let packed = _mm256_permutevar8x32_epi32(union, load(&PACK[apart], 0));
+            // SAFETY: `len` is at most the number of pairs before, for all of which there is room, and
+            // for a vector more.
+            unsafe { _mm256_storeu_si256(keys.as_mut_ptr().add(len).cast(), packed) };
+            len += apart.count_ones() as usize;
         }
     }
     len
@@ -204,6 +250,11 @@ fn bytes_of(items: &[u32], start: usize) -> [__m256i; 4] {
         _mm256_unpacklo_epi64(ab_1, cd_1),
         _mm256_unpackhi_epi64(ab_1, cd_1),
     ]
+}
+
+#[target_feature(enable = "avx2")]
+fn runs(walk: &Walk<'_>, runs: &mut Vec<Run>) {
+    walk.runs(runs);
 }
 
 /// Looks up one word after the other, in both halves of the lanes if lanes of both are open.

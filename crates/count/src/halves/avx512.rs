@@ -11,6 +11,7 @@ use std::arch::x86_64::*;
 use self::tables::{ACROSS, load_bytes};
 use super::avx2::{prefetch, prefetch_starts};
 use super::buckets::STEP;
+use super::open::Walk;
 use super::sift::{Passed, Sieve};
 use super::unit::{ENTRY_LANES, Entry, LANES, Quarter, Run, Tables, Unit};
 use super::view::View;
@@ -77,6 +78,11 @@ impl<const USED: usize> Unit for Avx512<USED> {
     fn tabulate(self, items: &[u32; LANES], tails: Option<&[u8; LANES]>, tables: &mut Tables) {
         // SAFETY: there is a `self`, so that `new` found the instructions that `tabulate` enables.
         unsafe { tables::tabulate::<USED>(items, tails, tables) }
+    }
+
+    fn runs(self, walk: &Walk<'_>, runs: &mut Vec<Run>) {
+        // SAFETY: there is a `self`, so that `new` found the instructions that `runs` enables.
+        unsafe { self::runs(walk, runs) }
     }
 
     fn join(self, tables: &Tables, runs: &[Run], words: &[Word]) -> u64 {
@@ -276,6 +282,11 @@ fn count_apart(item: u32, items: &[u32]) -> u64 {
     // SAFETY: lanes beyond the slice's end are not loaded.
     let some = unsafe { _mm512_maskz_loadu_epi32(there, rest.as_ptr().cast()) };
     sum + u64::from(_mm512_mask_testn_epi32_mask(there, item, some).count_ones())
+}
+
+#[target_feature(enable = "avx512f,avx512vl")]
+fn runs(walk: &Walk<'_>, runs: &mut Vec<Run>) {
+    walk.runs(runs);
 }
 
 /// Looks up one word after the other, in both halves of the lanes if lanes of both are open.

@@ -205,6 +205,7 @@ impl Buckets {
     }
 
     /// The places of the half-boards of neighbouring buckets.
+    #[inline(always)]
     pub(crate) fn places(&self, codes: Range<u32>) -> Range<usize> {
         let start = |code: u32| self.first[code as usize] as usize;
         start(codes.start)..start(codes.end)

@@ -27,8 +27,8 @@
 //! of another, so that all pairs of a block are of one class.
 //!
 //! A few half-boards are *ties*, whose pairs have another share in the sum. Tied lower halves are looked up
-//! after the others of their bucket. Tied upper halves are mostly too few for blocks, and are
-//! compared one by one.
+//! after the others of their bucket. Tied upper halves have blocks of their own, unless they are too few: then they
+//! are compared one by one.
 
 use std::ops::Range;
 
@@ -38,9 +38,10 @@ use super::buckets::{Buckets, STEP, Sorter};
 use super::draws::{Drawn, Draws};
 use super::geometry::Code;
 use super::memory::Room;
+use super::open::{Highs, MOST_HIGH_BITS, Walk};
 use super::phases::{Phase, Phases};
 use super::sum::Sum;
-use super::unit::{LANES, Lanes, Run, Tables, Unit};
+use super::unit::{LANES, Run, Tables, Unit};
 use super::unsorted::Unsorted;
 use super::view;
 use super::word::Word;
@@ -95,18 +96,6 @@ struct Words {
     first: usize,
 }
 
-/// Which lanes of a block are open to which high parts.
-struct Highs {
-    /// The bits that all lanes have.
-    common: u32,
-    /// The bits that some lanes have.
-    any: u32,
-    /// For each bit that some lanes have and others lack, those that have it.
-    having: [Lanes; MOST_HIGH_BITS],
-    /// The lanes that are filled.
-    filled: Lanes,
-}
-
 /// The numbers of pairs that fit, for each class: with whole lower halves and with ties. Without classes all pairs
 /// are in the first one.
 type Fits = [[u64; 2]; Class::COUNT];
@@ -119,11 +108,8 @@ fn class(upper: u32, lower: u32) -> usize {
     Class::of_halves(upper, lower).expect("no diagonal is in both").number()
 }
 
-/// The most bits of a high part.
-const MOST_HIGH_BITS: usize = 13;
-
-/// So many tied upper halves, or more, are joined in blocks.
-const MANY_TIES: usize = 2 * LANES;
+/// So many tied upper halves, or more, are joined in blocks. With fewer, most lanes would be empty.
+const MANY_TIES: usize = 300;
 
 impl<U: Unit> Join<U> {
     /// Room to join lists of half-boards with this code, with upper lists of the size of `room`.
@@ -140,12 +126,7 @@ impl<U: Unit> Join<U> {
                 tails: Box::new([0; LANES + STEP]),
                 len: 0,
                 parts: Vec::new(),
-                highs: Highs {
-                    common: 0,
-                    any: 0,
-                    having: [Lanes::NONE; MOST_HIGH_BITS],
-                    filled: Lanes::NONE,
-                },
+                highs: Highs::new(),
             },
             tables: Tables::new(),
             words: [words(), words()],
@@ -254,17 +235,18 @@ impl<U: Unit> Join<U> {
         let tails = self.block.tails.first_chunk().filter(|_| self.code.tail > 0);
         self.unit.tabulate(items, tails, &mut self.tables);
         phases.end(Phase::Blocks);
-        self.block.note_highs();
+        let Block { highs, parts, len, .. } = &mut self.block;
+        highs.note(parts, *len);
         self.block.empty();
-        let highs = &self.block.highs;
+        let Code { high: high_bits, tail, .. } = self.code;
         for ((fits, lower), words) in
             fits.iter_mut().zip([&lower.whole, &lower.ties]).zip(&self.words)
         {
             if !words.words.is_empty() {
                 self.runs.clear();
-                let tail = self.code.tail;
-                let mut open = Open { highs, lower, tail, words, runs: &mut self.runs };
-                open.add(self.code.high, low << self.code.high, &highs.filled);
+                let (highs, first) = (&self.block.highs, words.first);
+                let walk = Walk { highs, lower, low, high_bits, tail, first };
+                self.unit.runs(&walk, &mut self.runs);
                 *fits += self.unit.join(&self.tables, &self.runs, &words.words);
             }
         }
@@ -324,28 +306,6 @@ impl Block {
         upper.copy_tails(places, &mut self.tails[self.len..]);
         self.len += len;
     }
-
-    /// Notes which lanes have which high parts.
-    fn note_highs(&mut self) {
-        let Block { parts, highs, len, .. } = self;
-        bits(highs.any & !highs.common).for_each(|bit| highs.having[bit] = Lanes::NONE);
-        highs.common = parts.iter().fold(u32::MAX, |common, (high, _)| common & high);
-        highs.any = parts.iter().fold(0, |any, (high, _)| any | high);
-        highs.filled = Lanes::NONE;
-        highs.filled.add(0, *len);
-        let varying = highs.any & !highs.common;
-        let ends = parts[1..].iter().map(|&(_, start)| start).chain([*len]);
-        for (&(high, start), end) in parts.iter().zip(ends) {
-            bits(high & varying).for_each(|bit| highs.having[bit].add(start, end));
-        }
-    }
-}
-
-/// The bits of `set`, the lowest first.
-fn bits(set: u32) -> impl Iterator<Item = usize> {
-    let some = |set: u32| (set != 0).then_some(set);
-    let without_lowest = move |set: &u32| some(set & (set - 1));
-    std::iter::successors(some(set), without_lowest).map(|set| set.trailing_zeros() as usize)
 }
 
 impl Words {
@@ -362,39 +322,6 @@ impl Words {
                 let words = &mut self.words[start - self.first..end - self.first];
                 let tail = code & ((1 << tail) - 1);
                 words.iter_mut().for_each(|word| *word = word.with_tail(tail));
-            }
-        }
-    }
-}
-
-/// Finds the lanes of a block that are open to the lower halves of one low part.
-struct Open<'a> {
-    highs: &'a Highs,
-    lower: &'a Buckets,
-    tail: u32,
-    words: &'a Words,
-    runs: &'a mut Vec<Run>,
-}
-
-impl Open<'_> {
-    /// Adds the runs of the lower halves whose code, without the tail, is `code` but for its lowest `bits` bits.
-    /// `open` are the lanes that have no bit of its high part.
-    fn add(&mut self, bits: u32, code: u32, open: &Lanes) {
-        let end = code + (1 << bits);
-        let Range { start, end } = self.lower.places(code << self.tail..end << self.tail);
-        if start == end {
-            return;
-        }
-        if self.highs.any & ((1 << bits) - 1) == 0 {
-            let words = start - self.words.first..end - self.words.first;
-            return self.runs.push(Run { open: *open, words });
-        }
-        let bit = bits - 1;
-        self.add(bit, code, open);
-        if self.highs.common >> bit & 1 == 0 {
-            let open = open.without(&self.highs.having[bit as usize]);
-            if open.any() {
-                self.add(bit, code | 1 << bit, &open);
             }
         }
     }

@@ -1,6 +1,8 @@
 //! The method in plain Rust, for every processor.
 
-use super::unit::{ENTRY_LANES, Entry, LANES, Quarter, Run, Tables, Unit, lanes_of_tails};
+use std::hint::black_box;
+
+use super::unit::{ENTRY_LANES, Entry, LANES, Quarter, Run, Table, Tables, Unit, lanes_of_tails};
 use super::view::{ByBytes, View};
 use super::word::{WORD_BITS, Word};
 
@@ -13,16 +15,28 @@ impl<const USED: usize> Unit for Portable<USED> {
 
     fn pair(self, upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
         let mut len = 0;
-        for i in 0..upper.len {
-            let (meet, far) = (upper.meet[i], upper.far[i]);
-            let lower = lower.meet[..lower.len].iter().zip(&lower.far[..lower.len]);
-            for (lower_meet, lower_far) in lower {
-                // The key is always written, and the end moves only if it is a half-board: no branch.
-                keys[len] = far | lower_far;
-                len += usize::from(meet & lower_meet == 0);
-            }
+        for start in (0..lower.len).step_by(HELD) {
+            let keys = &mut keys[len..];
+            // A loop of known length is unrolled, so its end cannot be mispredicted.
+            len += match lower.len - start {
+                1 => pair_held::<1>(upper, lower, start, keys),
+                2 => pair_held::<2>(upper, lower, start, keys),
+                3 => pair_held::<3>(upper, lower, start, keys),
+                4 => pair_held::<4>(upper, lower, start, keys),
+                5 => pair_held::<5>(upper, lower, start, keys),
+                6 => pair_held::<6>(upper, lower, start, keys),
+                7 => pair_held::<7>(upper, lower, start, keys),
+                _ => pair_held::<HELD>(upper, lower, start, keys),
+            };
         }
         len
+    }
+
+    fn prefetch(self, upper: Quarter<'_>, lower: Quarter<'_>) {
+        touch::<2>(upper.meet);
+        touch::<2>(upper.far);
+        touch::<4>(lower.meet);
+        touch::<4>(lower.far);
     }
 
     fn reader(self, view: &View) -> ByBytes {
@@ -41,10 +55,10 @@ impl<const USED: usize> Unit for Portable<USED> {
 
     fn tabulate(self, items: &[u32; LANES], tails: Option<&[u8; LANES]>, tables: &mut Tables) {
         let mut lanes = [[[0; ENTRY_LANES / 64]; LANES / ENTRY_LANES]; WORD_BITS];
-        for (word, items) in items.as_chunks::<64>().0.iter().enumerate() {
-            let (half, word) = (word * 64 / ENTRY_LANES, word % (ENTRY_LANES / 64));
+        for (pair, items) in items.as_chunks::<128>().0.iter().enumerate() {
+            let (half, word) = (pair * 128 / ENTRY_LANES, pair * 2 % (ENTRY_LANES / 64));
             for (lanes, column) in lanes.iter_mut().zip(transposed(items)) {
-                lanes[half][word] = column;
+                lanes[half][word..word + 2].copy_from_slice(&column);
             }
         }
         if let Some(tails) = tails {
@@ -60,10 +74,9 @@ impl<const USED: usize> Unit for Portable<USED> {
                 if *open == [0; ENTRY_LANES / 64] {
                     continue;
                 }
-                for &word in &words[places.clone()] {
-                    let entries: [&Entry; USED] =
-                        std::array::from_fn(|i| &tables.0[i][half].0[word.byte(i) / 8]);
-                    counter.add(look_up(open, entries));
+                let tables: [&Table; USED] = std::array::from_fn(|i| &tables.0[i][half]);
+                for words in words[places.clone()].chunks(2 * MOST_SUMS) {
+                    counter.add(open, tables, words);
                 }
             }
         }
@@ -71,33 +84,81 @@ impl<const USED: usize> Unit for Portable<USED> {
     }
 
     fn count_apart(self, item: u32, items: &[u32]) -> u64 {
-        u64::from(items.iter().map(|other| u32::from(item & other == 0)).sum::<u32>())
+        // There are fewer than 2^32 items in a list. A checked sum would not be one of vectors.
+        let apart = items.iter().map(|other| u32::from(item & other == 0));
+        u64::from(apart.fold(0, u32::wrapping_add))
     }
 }
 
-/// The bits of 64 items by place: bit `i` of item `k` becomes bit `k` of word `i`.
-fn transposed(items: &[u32; 64]) -> [u64; 32] {
-    // Each half of these words is a square of 32 by 32 bits.
-    let mut squares: [u64; 32] =
-        std::array::from_fn(|i| u64::from(items[i]) | u64::from(items[i + 32]) << 32);
-    // Exchanges squares of 16 by 16 bits, then of 8 by 8, and so on.
-    let mut mask = 0x0000_ffff_0000_ffff_u64;
-    let mut size = 16;
-    while size > 0 {
-        for i in (0..32).filter(|i| i & size == 0) {
-            let changed = (squares[i] >> size ^ squares[i + size]) & mask;
-            squares[i] ^= changed << size;
-            squares[i + size] ^= changed;
-        }
-        size /= 2;
-        mask ^= mask << size;
+/// Loads the cache lines from the start of `keys`, as far as there are so many. The language has no prefetch, but a
+/// processor that executes out of order does not wait for a load whose value nobody needs.
+#[inline(always)]
+fn touch<const LINES: usize>(keys: &[u64]) {
+    const LINE_KEYS: usize = 8;
+    for line in 0..LINES {
+        black_box(keys.get(line * LINE_KEYS).copied());
     }
+}
+
+/// The number of lower quarters that are compared with one upper quarter after the other.
+const HELD: usize = 8;
+
+/// Compares `BOARDS` lower quarters from `start` on with every upper quarter.
+fn pair_held<const BOARDS: usize>(
+    upper: Quarter<'_>,
+    lower: Quarter<'_>,
+    start: usize,
+    keys: &mut [u64],
+) -> usize {
+    let meet: &[u64; BOARDS] = lower.meet[start..].first_chunk().expect("so many quarters");
+    let far: &[u64; BOARDS] = lower.far[start..].first_chunk().expect("so many quarters");
+    let mut len = 0;
+    for (&upper_meet, &upper_far) in upper.meet[..upper.len].iter().zip(upper.far) {
+        let keys: &mut [u64; BOARDS] = keys[len..].first_chunk_mut().expect("room for every pair");
+        let mut boards = 0;
+        for i in 0..BOARDS {
+            // The key is always written, and the end moves only if it is a half-board: no branch.
+            keys[boards] = upper_far | far[i];
+            boards += usize::from(upper_meet & meet[i] == 0);
+        }
+        len += boards;
+    }
+    len
+}
+
+/// The bits of 128 items by place: bit `i` of item `k` becomes bit `k` of words `i`.
+fn transposed(items: &[u32; 128]) -> [Pair; 32] {
+    // The halves of each word of these are squares of 32 by 32 bits.
+    let mut squares: [Pair; 32] = std::array::from_fn(|i| {
+        each(|word| {
+            let items = &items[64 * word..64 * word + 64];
+            u64::from(items[i]) | u64::from(items[i + 32]) << 32
+        })
+    });
+    exchange::<16>(&mut squares, 0x0000_ffff_0000_ffff);
+    exchange::<8>(&mut squares, 0x00ff_00ff_00ff_00ff);
+    exchange::<4>(&mut squares, 0x0f0f_0f0f_0f0f_0f0f);
+    exchange::<2>(&mut squares, 0x3333_3333_3333_3333);
+    exchange::<1>(&mut squares, 0x5555_5555_5555_5555);
     squares
 }
 
-/// The open lanes that are in all entries.
+/// Exchanges squares of `SIZE` by `SIZE` bits with those beyond the diagonal. `lower` has the lower `SIZE` of each two
+/// times `SIZE` bits.
 #[inline(always)]
-fn look_up<const USED: usize>(open: &Entry, entries: [&Entry; USED]) -> Entry {
+fn exchange<const SIZE: usize>(squares: &mut [Pair; 32], lower: u64) {
+    for i in (0..32).filter(|i| i & SIZE == 0) {
+        let (a, b) = (squares[i], squares[i + SIZE]);
+        let changed: Pair = each(|word| (a[word] >> SIZE ^ b[word]) & lower);
+        squares[i] = each(|word| a[word] ^ changed[word] << SIZE);
+        squares[i + SIZE] = each(|word| b[word] ^ changed[word]);
+    }
+}
+
+/// The open lanes that have none of the bits of a word.
+#[inline(always)]
+fn look_up<const USED: usize>(open: &Entry, tables: [&Table; USED], word: Word) -> Entry {
+    let entries: [&Entry; USED] = std::array::from_fn(|i| &tables[i].0[word.byte(i) / 8]);
     std::array::from_fn(|i| entries.iter().fold(open[i], |lanes, entry| lanes & entry[i]))
 }
 
@@ -107,29 +168,56 @@ type Pair = [u64; 2];
 /// Counts the bits of entries.
 ///
 /// Carry-save additions keep the lower digits of the counts of all places side by side, so that only one pair
-/// of words in four has its bits counted (Harley and Seal; Warren, Hacker's Delight, section 5-1).
+/// of words in eight has its bits counted (Harley and Seal; Warren, Hacker's Delight, section 5-1).
 #[derive(Default)]
 struct Counter {
     ones: Pair,
     twos: Pair,
     fours: Pair,
+    eights: u64,
 }
 
+/// How many times bytes of up to eight bits may be added.
+const MOST_SUMS: usize = u8::MAX as usize / 8;
+
 impl Counter {
+    /// Looks these words up, at most two times [`MOST_SUMS`].
     #[inline(always)]
-    fn add(&mut self, entry: Entry) {
+    fn add<const USED: usize>(&mut self, open: &Entry, tables: [&Table; USED], words: &[Word]) {
+        let (twos, rest) = words.as_chunks();
+        let mut bytes = Pair::default();
+        for [a, b] in twos {
+            let fours_1 = self.add_entry(look_up(open, tables, *a));
+            let fours_2 = self.add_entry(look_up(open, tables, *b));
+            let (fours, eights) = carry_save(self.fours, fours_1, fours_2);
+            self.fours = fours;
+            // Without checks, because these would be made for each word.
+            bytes = each(|i| bytes[i].wrapping_add(bits_of_bytes(eights[i])));
+        }
+        if let [word] = rest {
+            let fours_1 = self.add_entry(look_up(open, tables, *word));
+            let eights: Pair = each(|i| self.fours[i] & fours_1[i]);
+            self.fours = each(|i| self.fours[i] ^ fours_1[i]);
+            bytes = each(|i| bytes[i].wrapping_add(bits_of_bytes(eights[i])));
+        }
+        self.eights += sum_of_bytes(bytes[0]) + sum_of_bytes(bytes[1]);
+    }
+
+    /// Adds an entry to the ones and twos, and returns the fours that are carried.
+    #[inline(always)]
+    fn add_entry(&mut self, entry: Entry) -> Pair {
         let [a, b, c, d] = std::array::from_fn(|i| [entry[2 * i], entry[2 * i + 1]]);
         let (ones, twos_1) = carry_save(self.ones, a, b);
         let (ones, twos_2) = carry_save(ones, c, d);
         let (twos, fours) = carry_save(self.twos, twos_1, twos_2);
         (self.ones, self.twos) = (ones, twos);
-        self.fours = each(|i| self.fours[i] + bits(fours[i]));
+        fours
     }
 
     /// The number of bits of all entries.
     fn sum(self) -> u64 {
-        let count = |pair: Pair| bits(pair[0]) + bits(pair[1]);
-        count(self.ones) + 2 * count(self.twos) + 4 * (self.fours[0] + self.fours[1])
+        let count = |pair: Pair| u64::from(pair[0].count_ones() + pair[1].count_ones());
+        count(self.ones) + 2 * count(self.twos) + 4 * count(self.fours) + 8 * self.eights
     }
 }
 
@@ -145,13 +233,16 @@ fn each(word: impl FnMut(usize) -> u64) -> Pair {
     std::array::from_fn(word)
 }
 
-/// The number of bits of a word. Processors without an instruction for it count faster so than by the one of
+/// The number of bits of each byte. Processors without an instruction for it count faster so than by the one of
 /// the language, because both words of a pair are counted at a time.
 #[inline(always)]
-fn bits(word: u64) -> u64 {
-    let pairs = word - (word >> 1 & 0x5555_5555_5555_5555);
-    let fours = (pairs & 0x3333_3333_3333_3333) + (pairs >> 2 & 0x3333_3333_3333_3333);
-    let bytes = (fours + (fours >> 4)) & 0x0f0f_0f0f_0f0f_0f0f;
-    let words = (bytes & 0x00ff_00ff_00ff_00ff) + (bytes >> 8 & 0x00ff_00ff_00ff_00ff);
-    words.wrapping_mul(0x0001_0001_0001_0001) >> 48
+fn bits_of_bytes(word: u64) -> u64 {
+    let pairs = word.wrapping_sub(word >> 1 & 0x5555_5555_5555_5555);
+    let fours = (pairs & 0x3333_3333_3333_3333).wrapping_add(pairs >> 2 & 0x3333_3333_3333_3333);
+    fours.wrapping_add(fours >> 4) & 0x0f0f_0f0f_0f0f_0f0f
+}
+
+/// The sum of the bytes of a word.
+fn sum_of_bytes(word: u64) -> u64 {
+    word.to_le_bytes().into_iter().map(u64::from).sum()
 }

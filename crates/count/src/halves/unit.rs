@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::buckets::STEP;
 use super::geometry::TAIL_BITS;
+use super::open::Walk;
 use super::sift::{Passed, Sieve};
 use super::view::View;
 use super::word::{CHUNK_BITS, CHUNKS, Word};
@@ -90,6 +91,11 @@ pub(crate) trait Unit: Copy {
     /// Replaces the tables by those of `items`, a lane for each, with their tails if there are any.
     fn tabulate(self, items: &[u32; LANES], tails: Option<&[u8; LANES]>, tables: &mut Tables);
 
+    /// Adds the runs of a walk, as [`Walk::runs`] finds them.
+    fn runs(self, walk: &Walk<'_>, runs: &mut Vec<Run>) {
+        walk.runs(runs);
+    }
+
     /// Counts the pairs of a word and a lane that fit, for each run's words and open lanes.
     fn join(self, tables: &Tables, runs: &[Run], words: &[Word]) -> u64;
 
@@ -142,11 +148,13 @@ impl Lanes {
     }
 
     /// The lanes that are not in `other`.
+    #[inline(always)]
     pub(crate) fn without(&self, other: &Lanes) -> Lanes {
         Lanes(std::array::from_fn(|i| self.0[i] & !other.0[i]))
     }
 
     /// Whether there is a lane.
+    #[inline(always)]
     pub(crate) fn any(&self) -> bool {
         self.0.iter().fold(0, |all, word| all | word) != 0
     }

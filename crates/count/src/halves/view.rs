@@ -25,11 +25,13 @@ impl View {
     }
 
     /// For each bit of a record the bit of the key, if it is [used](View::used).
+    #[cfg(any(test, target_arch = "x86_64"))]
     pub(crate) fn from(&self) -> &[u8; 64] {
         &self.from
     }
 
     /// The bits of a record that are used; the others are 0.
+    #[cfg(any(test, target_arch = "x86_64"))]
     pub(crate) fn used(&self) -> u64 {
         self.used
     }

@@ -11,6 +11,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use board::MethodChoice;
 use clap::{Args, ValueEnum};
 use count::Backend;
 
@@ -103,7 +104,7 @@ fn seconds(text: &str) -> anyhow::Result<f64> {
 
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     for backend in [Backend::Reference, Backend::detect()] {
-        count::self_test(backend)?;
+        count::self_test(backend, MethodChoice::all())?;
     }
     // The files are made first, so that a wrong name fails before minutes of counting.
     let plot = args.plot.as_ref().map(|plot| &plot.path);

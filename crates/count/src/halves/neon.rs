@@ -1,0 +1,219 @@
+//! NEON: the method in vectors of 16 bytes, for every 64-bit ARM processor.
+//!
+//! What takes most of the time is written in vectors. The other steps are those of [`Portable`]: the compiler may use
+//! vectors for them, too, because all processors of its target have them.
+
+use std::arch::aarch64::*;
+use std::arch::is_aarch64_feature_detected;
+
+use super::buckets::STEP;
+use super::portable::Portable;
+use super::sift::{Passed, Sieve};
+use super::unit::{ENTRY_LANES, Entry, LANES, Quarter, Run, Tables, Unit, lanes_of_tails};
+use super::view::{ByBytes, View};
+use super::word::{WORD_BITS, Word};
+use crate::neon::{self, Chosen, packed};
+
+/// The right to execute these instructions, for items of so many chunks.
+#[derive(Clone, Copy)]
+pub(crate) struct Neon<const USED: usize>(());
+
+impl<const USED: usize> Neon<USED> {
+    /// `None` if the processor lacks the instructions, which those with an operating system do not.
+    pub(crate) fn new() -> Option<Neon<USED>> {
+        is_aarch64_feature_detected!("neon").then_some(Neon(()))
+    }
+}
+
+impl<const USED: usize> Unit for Neon<USED> {
+    type Reader = ByBytes;
+
+    fn pair(self, upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
+        Portable::<USED>.pair(upper, lower, keys)
+    }
+
+    fn reader(self, view: &View) -> ByBytes {
+        Portable::<USED>.reader(view)
+    }
+
+    fn read(self, keys: &mut [u64], reader: &ByBytes) {
+        Portable::<USED>.read(keys, reader);
+    }
+
+    fn sift(self, groups: &[[u32; STEP]], sieve: Sieve, passed: &mut Passed, to: &mut [u32]) {
+        // SAFETY: there is a `self`, so that `new` found the instructions that `sift` enables.
+        unsafe { sift(groups, sieve, passed, to) }
+    }
+
+    fn words(self, items: &[u32], words: &mut [Word]) {
+        Portable::<USED>.words(items, words);
+    }
+
+    fn tabulate(self, items: &[u32; LANES], tails: Option<&[u8; LANES]>, tables: &mut Tables) {
+        // SAFETY: there is a `self`, so that `new` found the instructions that `tabulate` enables.
+        unsafe { tabulate::<USED>(items, tails, tables) }
+    }
+
+    fn join(self, tables: &Tables, runs: &[Run], words: &[Word]) -> u64 {
+        // SAFETY: there is a `self`, so that `new` found the instructions that `join` enables.
+        unsafe { join::<USED>(tables, runs, words) }
+    }
+
+    fn count_apart(self, item: u32, items: &[u32]) -> u64 {
+        Portable::<USED>.count_apart(item, items)
+    }
+}
+
+/// The number of vectors of half of a block's lanes.
+const VECTORS: usize = ENTRY_LANES / 128;
+
+/// The most words whose lanes are added up in 16 bits: each adds at most the bits of two bytes of each vector.
+const MOST_WORDS: usize = u16::MAX as usize / (2 * 8 * VECTORS);
+
+/// Looks up one word after the other, in one half of the lanes after the other.
+///
+/// The processor counts the bits of bytes by one instruction, so that carry-save additions would cost more
+/// than they save.
+#[target_feature(enable = "neon")]
+fn join<const USED: usize>(tables: &Tables, runs: &[Run], words: &[Word]) -> u64 {
+    let mut all = vdupq_n_u64(0);
+    for Run { open, words: places } in runs {
+        for (half, open) in open.0.as_chunks().0.iter().enumerate() {
+            if *open == [0; ENTRY_LANES / 64] {
+                continue;
+            }
+            let open = load(open);
+            for words in words[places.clone()].chunks(MOST_WORDS) {
+                let mut some = vdupq_n_u16(0);
+                for &word in words {
+                    some = vpadalq_u8(some, bits(look_up::<USED>(tables, half, open, word)));
+                }
+                all = vpadalq_u32(all, vpaddlq_u16(some));
+            }
+        }
+    }
+    vaddvq_u64(all)
+}
+
+/// The open lanes of a half that fit a word.
+#[inline]
+#[target_feature(enable = "neon")]
+fn look_up<const USED: usize>(
+    tables: &Tables,
+    half: usize,
+    open: [uint64x2_t; VECTORS],
+    word: Word,
+) -> [uint64x2_t; VECTORS] {
+    let mut fits = open;
+    for chunk in 0..USED {
+        let entry = load(&tables.0[chunk][half].0[word.byte(chunk) / 8]);
+        for (fits, entry) in fits.iter_mut().zip(entry) {
+            *fits = vandq_u64(*fits, entry);
+        }
+    }
+    fits
+}
+
+/// The number of bits of the corresponding bytes of all vectors.
+#[inline]
+#[target_feature(enable = "neon")]
+fn bits(vectors: [uint64x2_t; VECTORS]) -> uint8x16_t {
+    let [a, b, c, d] = vectors.map(|vector| vcntq_u8(vreinterpretq_u8_u64(vector)));
+    vaddq_u8(vaddq_u8(a, b), vaddq_u8(c, d))
+}
+
+/// The items of a square of bits for each lane of a vector.
+const ITEMS: usize = 4 * SQUARE;
+
+/// The sides of a square of bits.
+const SQUARE: usize = 32;
+
+/// Exchanges rows and columns of the items' bits, of four squares at a time.
+#[target_feature(enable = "neon")]
+fn tabulate<const USED: usize>(
+    items: &[u32; LANES],
+    tails: Option<&[u8; LANES]>,
+    tables: &mut Tables,
+) {
+    let mut lanes = [[[0; ENTRY_LANES / 64]; LANES / ENTRY_LANES]; WORD_BITS];
+    for (i, items) in items.as_chunks::<ITEMS>().0.iter().enumerate() {
+        let (half, place) = (i / VECTORS, i % VECTORS);
+        for (lanes, column) in lanes.iter_mut().zip(transposed(items)) {
+            store(&mut lanes[half].as_chunks_mut().0[place], column);
+        }
+    }
+    if let Some(tails) = tails {
+        lanes[u32::BITS as usize..].copy_from_slice(&lanes_of_tails(tails));
+    }
+    tables.fill(USED, &lanes);
+}
+
+/// The bits of items by place: bit `i` of item `k` becomes bit `k` of vector `i`.
+#[inline]
+#[target_feature(enable = "neon")]
+fn transposed(items: &[u32; ITEMS]) -> [uint32x4_t; SQUARE] {
+    // Each lane of these vectors is a square of 32 by 32 bits.
+    let row = |i: usize| {
+        let of_each: [u32; 4] = std::array::from_fn(|square| items[square * SQUARE + i]);
+        neon::load(&of_each, 0)
+    };
+    let mut squares: [uint32x4_t; SQUARE] = std::array::from_fn(row);
+    exchange::<16>(&mut squares, 0x0000_ffff);
+    exchange::<8>(&mut squares, 0x00ff_00ff);
+    exchange::<4>(&mut squares, 0x0f0f_0f0f);
+    exchange::<2>(&mut squares, 0x3333_3333);
+    exchange::<1>(&mut squares, 0x5555_5555);
+    squares
+}
+
+/// Exchanges squares of `SIZE` by `SIZE` bits that lie beside the diagonal of those of twice the size. The
+/// mask has the lower half of the bits of each of these.
+#[inline]
+#[target_feature(enable = "neon")]
+fn exchange<const SIZE: i32>(squares: &mut [uint32x4_t; SQUARE], mask: u32) {
+    let (size, low) = (SIZE as usize, vdupq_n_u32(mask));
+    for i in (0..SQUARE).filter(|i| i & size == 0) {
+        let (upper, lower) = (squares[i], squares[i + size]);
+        squares[i] = vbslq_u32(low, upper, vshlq_n_u32::<SIZE>(lower));
+        squares[i + size] = vbslq_u32(low, vshrq_n_u32::<SIZE>(upper), lower);
+    }
+}
+
+/// Lets through vectors of items, one after the other.
+#[target_feature(enable = "neon")]
+fn sift(groups: &[[u32; STEP]], sieve: Sieve, passed: &mut Passed, to: &mut [u32]) {
+    let (bits, keep) = (vdupq_n_u32(sieve.bits), vdupq_n_u32(sieve.keep));
+    let below = vdupq_n_u32(sieve.below);
+    let Passed { through, before } = passed;
+    let mut len = 0;
+    for ((items, through), before) in groups.iter().zip(&mut *through).zip(&mut *before) {
+        *before = len as u32;
+        let may = u32::from(std::mem::take(through));
+        for start in (0..STEP).step_by(neon::LANES) {
+            let some = neon::load(items, start);
+            let may = vtstq_u32(vdupq_n_u32(may >> start), neon::load(&[1, 2, 4, 8], 0));
+            let apart = vceqzq_u32(vandq_u32(some, bits));
+            let passes = vandq_u32(vandq_u32(may, apart), vcltq_u32(some, below));
+            let passes = Chosen::of(passes);
+            neon::store(to, len, packed(vandq_u32(some, keep), passes));
+            *through |= (passes.set as u16) << start;
+            len += passes.len;
+        }
+    }
+    before[groups.len()] = len as u32;
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn load(from: &Entry) -> [uint64x2_t; VECTORS] {
+    // SAFETY: the array is as long as the vectors.
+    let uint64x2x4_t(a, b, c, d) = unsafe { vld1q_u64_x4(from.as_ptr()) };
+    [a, b, c, d]
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn store(to: &mut [u64; 2], a: uint32x4_t) {
+    // SAFETY: the array is as long as a vector.
+    unsafe { vst1q_u64(to.as_mut_ptr(), vreinterpretq_u64_u32(a)) }
+}
