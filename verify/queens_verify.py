@@ -12,254 +12,18 @@ import argparse
 import json
 import sys
 import time
-from itertools import islice
-from math import comb, factorial
+
+from blake3 import hashed as blake3, little
+from ed25519 import has_signed
+from plans import Halves, Ring, Rows, Wrong, demand, search
 
 # How many placements of N queens there are (OEIS A000170).
 PUBLISHED = """1 1 0 0 2 10 4 40 92 352 724 2680 14200 73712 365596 2279184 14772512 95815104 666090624 4968057848
     39029188884 314666222712 2691008701644 24233937684440 227514171973736 2207893435808352 22317699616364044
     234907967154122528""".split()
 
-class Wrong(Exception):
-    """The bundle does not hold."""
-
 class Unknown(Exception):
     """This verifier cannot tell."""
-
-def demand(holds, reason):
-    if not holds:
-        raise Wrong(reason)
-
-# --- BLAKE3, by its specification ---
-
-IV = (0x6A09E667, 0xBB67AE85, 0x3C6EF372, 0xA54FF53A, 0x510E527F, 0x9B05688C, 0x1F83D9AB, 0x5BE0CD19)
-NEXT_WORDS = (2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8)
-COLUMNS = [(i, i + 4, i + 8, i + 12) for i in range(4)]
-DIAGONALS = [(i, (i + 1) % 4 + 4, (i + 2) % 4 + 8, (i + 3) % 4 + 12) for i in range(4)]
-CHUNK_START, CHUNK_END, PARENT, ROOT = 1, 2, 4, 8
-
-rotated = lambda word, by: (word >> by | word << 32 - by) & 0xFFFFFFFF
-little = lambda data: int.from_bytes(data, "little")
-to_bytes = lambda words: b"".join(word.to_bytes(4, "little") for word in words)
-blake3 = lambda data: to_bytes(subtree(data, 0, ROOT))
-
-def compress(chain, block, counter, flags):
-    words = [little(block[at : at + 4]) for at in range(0, 64, 4)]
-    v = [*chain, *IV[:4], counter & 0xFFFFFFFF, counter >> 32, len(block), flags]
-    for _ in range(7):
-        for i, (a, b, c, d) in enumerate(COLUMNS + DIAGONALS):
-            for word, first, second in ((words[2 * i], 16, 12), (words[2 * i + 1], 8, 7)):
-                v[a] = v[a] + v[b] + word & 0xFFFFFFFF
-                v[d] = rotated(v[d] ^ v[a], first)
-                v[c] = v[c] + v[d] & 0xFFFFFFFF
-                v[b] = rotated(v[b] ^ v[c], second)
-        words = [words[i] for i in NEXT_WORDS]
-    return tuple(v[i] ^ v[i + 8] for i in range(8))
-
-def subtree(data, chunk, root):
-    """The chaining value of the chunks of `data`, of which the first has this number."""
-    if len(data) > 1024:
-        left = 1024 << ((len(data) - 1) // 1024).bit_length() - 1
-        children = subtree(data[:left], chunk, 0) + subtree(data[left:], chunk + left // 1024, 0)
-        return compress(IV, to_bytes(children), 0, PARENT | root)
-    blocks, chain = [data[at : at + 64] for at in range(0, len(data), 64)] or [b""], IV
-    for i, block in enumerate(blocks):
-        chain = compress(chain, block, chunk, CHUNK_START * (i == 0) | (CHUNK_END | root) * (i == len(blocks) - 1))
-    return chain
-
-# --- Tasks: weight, the columns that each row's queen may have, and how often a board of these counts ---
-
-def bits(mask):
-    """The single bits of a mask, the lowest first."""
-    while mask:
-        yield mask & -mask
-        mask &= mask - 1
-
-def placed(state, bit):
-    """What the next row sees of the queens so far: diagonals to higher columns, columns, diagonals to lower ones."""
-    left, down, right = state
-    return (left | bit) << 1, down | bit, (right | bit) >> 1
-
-def search(allowed, worth, state=(0, 0, 0), queens=()):
-    """The sum over all placements of one queen in each row, in one of its allowed columns."""
-    if len(queens) == len(allowed):
-        return worth(queens)
-    free = bits(allowed[len(queens)] & ~(state[0] | state[1] | state[2]))
-    return sum(search(allowed, worth, placed(state, bit), queens + (bit,)) for bit in free)
-
-once = lambda _: 1
-mirrored = lambda mask, width: int(format(mask, f"0{width}b")[::-1], 2)
-
-class Rows:
-    """The first M rows, in the order of their queens' columns. Of two mirror images the one whose first queen off the
-    centre column stands left of it."""
-
-    def __init__(self, n, m):
-        demand(m is not None and m <= n, "there is no such plan")
-        self.n, self.m, self.most = n, m, 2 * factorial(n - m)
-        self.length = sum(1 for _ in self.below())
-
-    def tasks(self, first, past):
-        for weight, queens in islice(self.below(), first, past):
-            yield weight, (*queens, *[(1 << self.n) - 1] * (self.n - self.m)), once
-
-    def below(self, state=(0, 0, 0), queens=(), weight=1):
-        if len(queens) == self.m:
-            yield weight, queens
-            return
-        left, down, right = state
-        centre = 1 << self.n // 2 if self.n % 2 else 0
-        columns = (1 << (self.n if weight == 2 else (self.n + 1) // 2)) - 1
-        for bit in bits(columns & ~(left | down | right)):
-            yield from self.below(placed(state, bit), queens + (bit,), 1 if weight == 1 and bit == centre else 2)
-
-class Ring:
-    """The queens of the outer rows and columns, as four sides that are read clockwise: right, bottom, left, top. Of the
-    eight images of a ring the one whose sides are least."""
-
-    def __init__(self, n, width):
-        demand(width in (1, 2) and 2 * width <= n, "there is no such plan")
-        self.n, self.most = n, 8 * factorial(n - 2 * width)
-        wide = [(outer, inner) for outer in range(n) for inner in range(n) if abs(outer - inner) > 1]
-        self.sides = [(along,) for along in range(n)] if width == 1 else wide
-        place = {side: at for at, side in enumerate(self.sides)}
-        self.mirror = [place[tuple(n - 1 - along for along in side)] for side in self.sides]
-        every = range(len(self.sides))
-        top, right, bottom = ([self.queens(side, turns) for side in every] for turns in range(3))
-        fits = lambda some, others: not any(attack(a, b) for a in some for b in others)
-        mask = lambda belongs: [sum(1 << b for b in every if belongs(a, b)) for a in every]
-        self.next = mask(lambda a, b: fits(top[a], right[b]))
-        self.previous = mask(lambda a, b: self.next[b] >> a & 1)
-        self.across = mask(lambda a, b: fits(top[a], bottom[b]))
-        self.not_less = mask(lambda a, b: a <= b and a <= self.mirror[b])
-        self.length = sum(1 for _ in self.all())
-
-    def queens(self, side, turns):
-        """The squares (row, column) of a side's queens, the top side turned clockwise so many times."""
-        squares = list(enumerate(self.sides[side]))
-        for _ in range(turns):
-            squares = [(column, self.n - 1 - row) for row, column in squares]
-        return squares
-
-    def tasks(self, first, past):
-        for weight, ring in islice(self.all(), first, past):
-            queens = {square for turns, side in zip((1, 2, 3, 0), ring) for square in self.queens(side, turns)}
-            stands = lambda row, column: not any(attack((row, column), queen) for queen in queens)
-            line = range(self.n)
-            yield weight, [sum(1 << column for column in line if stands(row, column)) for row in line], once
-
-    def all(self):
-        members = lambda mask: [bit.bit_length() - 1 for bit in bits(mask)]
-        for a in range(len(self.sides)):
-            for b in members(self.not_less[a] & self.next[a]):
-                for c in members(self.not_less[a] & self.across[a] & self.next[b]):
-                    for d in members(self.not_less[a] & self.previous[a] & self.across[b] & self.next[c]):
-                        ring = (a, b, c, d)
-                        back = tuple(self.mirror[side] for side in reversed(ring))
-                        images = [one[turn:] + one[:turn] for one in (ring, back) for turn in range(4)]
-                        if ring == min(images):
-                            yield 8 // images.count(ring), ring
-
-def attack(a, b):
-    rows, columns = abs(a[0] - b[0]), abs(a[1] - b[1])
-    return a != b and (rows == 0 or columns == 0 or rows == columns)
-
-class Halves:
-    """The columns of the upper half's queens, and the column of the centre row's."""
-
-    def __init__(self, n, parameter):
-        demand(parameter is None and n >= 4, "there is no such plan")
-        self.n, self.half, self.most = n, n // 2, 8 * factorial(n // 2) ** 2
-        self.beside = self.half * comb(2 * self.half - 1, self.half - 1) if n % 2 else 0
-        self.length = self.beside + sum(self.splits(least, wests) for _, least, wests in self.sizes())
-
-    def tasks(self, first, past):
-        n, half, full = self.n, self.half, (1 << self.n) - 1
-        for ordinal in range(first, past):
-            weight, centre, upper = self.split(ordinal)
-            middle = [] if centre is None else [1 << centre]
-            yield weight, [upper] * half + middle + [full & ~upper & ~sum(middle)] * half, self.worth(centre, upper)
-
-    def split(self, ordinal):
-        """Weight, the column of the centre row's queen, and those of the upper half's."""
-        n, half = self.n, self.half
-        if n % 2 == 0:
-            return 2, None, self.even(ordinal)
-        if ordinal >= self.beside:
-            return 2, half, left_out(self.even(ordinal - self.beside), half)
-        if n > 21:
-            column, split = divmod(ordinal, comb(2 * half - 1, half - 1))
-            return 4, column, left_out(left_out(combination(half - 1, split), column), half) | 1 << half
-        for on_right in range(half):
-            on_left = half - 1 - on_right
-            squares, lefts = half - on_left, comb(half, on_left)
-            tasks = comb(half, on_right) * lefts * squares
-            if ordinal < tasks:
-                break
-            ordinal -= tasks
-        right, left = combination(on_right, ordinal // (lefts * squares)), combination(on_left, ordinal // squares % lefts)
-        centre = [column for column in range(half) if not left >> column & 1][ordinal % squares]
-        return 4, centre, right << half + 1 | 1 << half | left
-
-    def sizes(self):
-        """For each size of the west: it, the rank of the first set that can be the west, and how many can."""
-        for chosen in range((self.half + 1) // 2, self.half + 1):
-            least = comb(self.half, chosen) // 2 if 2 * chosen == self.half else 0
-            yield chosen, least, comb(self.half, chosen) - least
-
-    @staticmethod
-    def splits(least, wests):
-        """The splits whose west is one of the first `wests`."""
-        return wests * (wests + 1) // (1 if least else 2)
-
-    def even(self, ordinal):
-        """The columns of the upper half in a canonical split of an even number of columns."""
-        for chosen, least, wests in self.sizes():
-            if ordinal < self.splits(least, wests):
-                break
-            ordinal -= self.splits(least, wests)
-        west = next(west for west in range(wests) if ordinal < self.splits(least, west + 1))
-        east = ordinal - self.splits(least, west) + (least - 1 - west if least else 0)
-        west, east = combination(chosen, least + west), combination(chosen, east)
-        return ((1 << self.half) - 1 & ~east) << self.half | mirrored(west, self.half)
-
-    def worth(self, centre, upper):
-        """How often a board counts: by the numbers of its halves, which say which rows' queens stand in some columns."""
-        n, half = self.n, self.half
-        if centre not in (None, half):
-            columns, above, below, times = 1 << half, (-1, 1 << half - 1 - centre), (-1, 1 << half), ((2, 2), (2, 2))
-        else:
-            columns = (1 << half) - 1
-            west, east, least = mirrored(upper & columns, half), columns & ~(upper >> n - half), -1
-            if 2 * west.bit_count() == half:
-                least, east = columns - west, max(east, columns - east)
-            times = ((2, 0), (0, 1)) if east == west else ((4, 2), (2, 4))
-            above, below = (least, west), (columns - west, columns - least)
-
-        def of(queens):
-            halves = queens[:half], queens[: n - half - 1 : -1]
-            one, two = (sum((bit & columns != 0) << half - 1 - row for row, bit in enumerate(rows)) for rows in halves)
-            if above[0] <= one <= above[1] and below[0] <= two <= below[1]:
-                return times[one in above][two in below]
-            return 0
-
-        return of
-
-def combination(chosen, ordinal):
-    """The set of `chosen` columns with this number, in the order of the masks."""
-    mask = 0
-    for ones in range(chosen, 0, -1):
-        column = ones - 1
-        while comb(column + 1, ones) <= ordinal:
-            column += 1
-        ordinal -= comb(column, ones)
-        mask |= 1 << column
-    return mask
-
-def left_out(mask, column):
-    """Makes room for a column: those from it on move up by one."""
-    below = mask & (1 << column) - 1
-    return (mask - below) << 1 | below
 
 # --- The file ---
 
@@ -272,10 +36,11 @@ TYPES = {
     "null": lambda value: value is None,
     "flag": lambda value: type(value) is bool,
     "text": lambda value: type(value) is str,
-    "version": lambda value: type(value) is int and value == 3,
+    "version": lambda value: type(value) is int and value in (3, 4),
     "decimal": lambda value: type(value) is str and len(value) < 40 and value.isdecimal() and is_small(value),
     "hex16": lambda value: is_hex(value, 16),
     "hex32": lambda value: is_hex(value, 32),
+    "hex64": lambda value: is_hex(value, 64),
     "by": lambda value: type(value) is list and value and all(map(TYPES["u32"], value)) and value == sorted(set(value)),
 }
 
@@ -295,11 +60,13 @@ def of(value, kind):
 
 record("row", "first:u64 past:u64 count:decimal digest:hex16 by:by busy_us:u64 at:time")
 record("revealed", "seed:decimal salt:hex16")
-record("header", """queens_bundle:version program:text exported_at:time problem:text n:u32
+HEADER = """queens_bundle:version program:text exported_at:time problem:text n:u32
     method:rows|ring|halves parameter:u32|null tasks:u64 fingerprint:hex32 shard:u32 shards:u32
     state:running|paused|cancelled|held|done covered:u64 counted:decimal policies:u64 trust:u64 authors:u64 ranges:u64
-    audits:u64 disputes:u64 merkle_root:hex32""")
-KERNELS = "|".join(f"{loop}|{loop}_mirrored" for loop in ("reference", "portable", "avx2", "avx512")) + "|search"
+    audits:u64 disputes:u64 {new} merkle_root:hex32"""
+record("header3", HEADER.format(new=""))
+record("header4", HEADER.format(new="signers:u64 statements:u64"))
+KERNELS = "|".join(f"{loop}|{loop}_mirrored" for loop in ("reference", "portable", "neon", "avx2", "avx512")) + "|search"
 LINES = {
     "policy": "share_ppm:u32 by_search:flag across:machines|owners commitment:hex32 revealed:revealed|null asked_at:time",
     "trust": "owner:text machine:text|null trusted:flag reason:text at:time",
@@ -307,9 +74,12 @@ LINES = {
     "range": "audit:not_chosen|wanted|agreed row:row",
     "audit": "row:row",
     "dispute": "state:open|settled|taken_back row:row",
+    "signer": "key:hex32 ledger:hex16 job:u64 purpose:count|recount",
+    "statement": "by:u32 first:u64 past:u64 count:decimal digest:hex16 signature:hex64",
 }
+SIGNED = ("signer", "statement")
 BEFORE = {"policy": ["trust", "author", "range", "dispute"], "trust": ["author", "range", "dispute"], "range": ["dispute"]}
-for kind, fields in LINES.items():
+for kind, fields in (LINES | {"signature": "key:hex32 signature:hex64"}).items():
     record(kind, fields)
 
 def content(line):
@@ -328,6 +98,9 @@ def root(level):
         level = [blake3(b"\1" + b"".join(pair)) if len(pair) == 2 else pair[0] for pair in pairs]
     return (level[0] if level else blake3(b"")).hex()
 
+def verified(key, text, signature):
+    return has_signed(bytes.fromhex(key), text.encode(), bytes.fromhex(signature))
+
 class Check:
     """All that has to hold of a bundle before anything is counted, and the ranges that its draws hit."""
 
@@ -335,7 +108,9 @@ class Check:
         line = self.line(file)
         demand(line is not None, "it is empty")
         head = self.head = content(line)
-        demand(TYPES["header"](head), "line 1 is no header that this verifier reads: version 3")
+        version = head.get("queens_bundle") if type(head) is dict else None
+        fits = version in (3, 4) and TYPES["version"](version) and TYPES[f"header{version}"](head)
+        demand(fits, "line 1 is no header that this verifier reads: version 3 or 4")
         self.name, self.fingerprint = blake3(line).hex(), bytes.fromhex(head["fingerprint"])
         n, method, parameter, tasks = head["n"], head["method"], head["parameter"], head["tasks"]
         problem = head["problem"].split(" ")[0]
@@ -358,11 +133,17 @@ class Check:
             seed = little(blake3(f"queens beacon; bundle {self.name}; value {beacon}".encode())[:8])
         self.draw(draws, seed)
         self.policies, self.authors, self.leaves, self.hits, self.last = [], [], [], {}, None
+        self.signers, self.signing, self.vouched, self.signed_by = [], None, {}, None
         self.seen, self.end, self.covered, self.counted, self.unsettled = dict.fromkeys(LINES, 0), 0, 0, 0, 0
         while (line := self.line(file)) is not None:
-            self.leaves.append(blake3(b"\0" + line))
             try:
-                self.see(content(line))
+                demand(self.signed_by is None, "it stands behind the signature")
+                value = content(line)
+                if type(value) is dict and list(value) == ["signature"]:
+                    self.signature(value["signature"])
+                    continue
+                self.leaves.append(blake3(b"\0" + line))
+                self.see(value)
             except Wrong as wrong:
                 raise Wrong(f"line {1 + sum(self.seen.values())}: {wrong}") from None
         self.close()
@@ -392,11 +173,14 @@ class Check:
         demand(type(value) is dict and len(value) == 1, "it is no line of a bundle")
         [(kind, line)] = value.items()
         demand(kind in LINES and TYPES[kind](line), f"it is no {kind} with the right fields")
+        demand(kind not in SIGNED or self.head["queens_bundle"] > 3, "version 3 has no signatures")
         demand(not any(self.seen[other] for other in BEFORE.get(kind, ())), "it is out of order")
         self.seen[kind] += 1
         if kind in ("range", "audit", "dispute"):
             row = line["row"]
             demand(row["first"] < row["past"] and row["by"][-1] < len(self.authors), "its range or its authors are wrong")
+            self.close_count()
+            self.signing = {"kind": kind, "row": row, "next": row["first"], "count": 0, "digest": 0, "by": None}
         getattr(self, kind)(line)
 
     def policy(self, line):
@@ -445,11 +229,53 @@ class Check:
         self.last = None
         self.unsettled += line["state"] == "open"
 
+    def signer(self, line):
+        demand(line not in self.signers, "the signer is there already")
+        self.signers.append(line)
+
+    def statement(self, line):
+        """What a key has signed of the count before it. All statements about a count are by one signer, and tile it."""
+        now, row = self.signing, self.signing and self.signing["row"]
+        demand(now and line["by"] < len(self.signers), "no count stands before it, or it has an unknown signer")
+        demand(now["by"] in (None, line["by"]) and len(row["by"]) == 1, "a count has several signers or authors")
+        demand(now["next"] == line["first"] < line["past"] <= row["past"], "the statement is about another range")
+        demand(int(line["count"]) >> 64 == 0, "the count is too large")
+        signer, author = self.signers[line["by"]], self.authors[row["by"][0]]
+        text = (
+            "queens statement; ledger {ledger}; job {job}; plan {plan}; range [{first}, {past}); count {count}; digest {digest}; "
+            "kernel {kernel}; purpose {purpose}; machine {machine}"
+        ).format(**signer, **{**author, **line}, plan=self.fingerprint.hex())
+        demand(verified(signer["key"], text, line["signature"]), "the key has not signed the statement")
+        now["by"], now["next"] = line["by"], line["past"]
+        now["count"], now["digest"] = now["count"] + int(line["count"]), now["digest"] + int(line["digest"], 16) & (1 << 128) - 1
+
+    def close_count(self):
+        """Notes who vouches for the last count."""
+        now, self.signing = self.signing, None
+        if not now or now["by"] is None:
+            return
+        row = now["row"]
+        same = (now["next"], now["count"], now["digest"]) == (row["past"], int(row["count"]), int(row["digest"], 16))
+        demand(same, "the statements about a count do not add up to it")
+        key = self.signers[now["by"]]["key"]
+        count, last = self.vouched.get(key, (0, None))
+        # A key that has signed both counts of a range vouches for it once.
+        if now["kind"] != "dispute" and last != row["first"]:
+            self.vouched[key] = count + now["count"], row["first"]
+
+    def signature(self, line):
+        """The signature of whoever exported the bundle, over its name. It is no leaf of the tree."""
+        fits = self.head["queens_bundle"] > 3 and TYPES["signature"](line)
+        demand(fits and verified(line["key"], f"queens bundle; name {self.name}", line["signature"]), "it is no signature of the bundle")
+        self.signed_by = line["key"]
+
     def close(self):
         head = self.head
+        self.close_count()
         demand(root(self.leaves) == head["merkle_root"], "the lines do not have the Merkle root of the header")
         lines = ["policies", "trust", "authors", "ranges", "audits", "disputes"]
-        demand([head[name] for name in lines] == list(self.seen.values()), "the header says other numbers of lines")
+        lines += [f"{kind}s" for kind in SIGNED]
+        demand([head.get(name, 0) for name in lines] == list(self.seen.values()), "the header says other numbers of lines")
         demand(self.counted == int(head["counted"]), f"the ranges add up to {self.counted}")
         demand(self.covered == head["covered"], f"the ranges have {self.covered} tasks")
         hidden = any(policy["revealed"] is None for policy in self.policies)
@@ -518,6 +344,9 @@ def main():
     print(f"bundle    {check.name}")
     print(f"plan      {head['problem']} N={head['n']} by {head['method']}, {head['covered']} of {head['tasks']} tasks")
     print(f"counted   {head['counted']}")
+    for key, (count, _) in sorted(check.vouched.items()):
+        print(f"vouched   for {100 * count / max(1, check.counted):.2f}% of it by the key ed25519:{key}")
+    print(f"signed    by the key ed25519:{check.signed_by}" if check.signed_by else "signed    by nobody")
     print("recounted {} draws from the total and {} from the tasks, all alike".format(*draws))
     if any(unknown):
         print("          but for the last one, for which there was no time: it counts as wrong")

@@ -10,22 +10,36 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
-from queens_verify import Rows, blake3, little, root, search  # noqa: E402
+from ed25519 import signed  # noqa: E402
+from plans import Rows, search  # noqa: E402
+from queens_verify import blake3, little, root  # noqa: E402
 
-NUMBERS = {"policies": "policy", "trust": "trust", "authors": "author", "ranges": "range", "audits": "audit", "disputes": "dispute"}
+NUMBERS = {"policies": "policy", "trust": "trust", "authors": "author", "ranges": "range", "audits": "audit", "disputes": "dispute",
+           "signers": "signer", "statements": "statement"}
 
 
 def spelled(value):
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
 
 
-def sealed(head, lines):
-    """The bundle's bytes, with the numbers of lines and the Merkle root that belong to its lines."""
+def sealed(head, lines, seed=None):
+    """The bundle's bytes, with the numbers of lines and the Merkle root that belong to its lines, signed with the key of a
+    seed."""
     lines = [line if isinstance(line, bytes) else spelled(line) for line in lines]
     for name, kind in NUMBERS.items():
-        head[name] = sum(line.startswith(b'{"%s"' % kind.encode()) for line in lines)
+        if name in head:
+            head[name] = sum(line.startswith(b'{"%s"' % kind.encode()) for line in lines)
     head["merkle_root"] = root([blake3(b"\0" + line) for line in lines])
-    return b"\n".join([spelled(head), *lines, b""])
+    first = spelled(head)
+    if seed:
+        lines.append(spelled(signature(blake3(first).hex(), seed)))
+    return b"\n".join([first, *lines, b""])
+
+
+def signature(name, seed):
+    """The last line of a bundle of this name."""
+    key, signature = signed(seed, f"queens bundle; name {name}".encode())
+    return {"signature": {"key": key.hex(), "signature": signature.hex()}}
 
 
 def read(name):
@@ -58,12 +72,47 @@ def audited(across="machines"):
     head, _ = read("rows-8.bundle")
     plan = bytes.fromhex(head["fingerprint"])
     trust = {"trust": {"owner": "b", "machine": None, "trusted": False, "reason": "proven wrong", "at": 4}}
-    lines = [policy("machines", 0), policy(across), trust, author("a", "one"), author("b", "two", "avx2 mirrored")]
+    lines = [policy("machines", 0), policy(across), trust, author("a", "one"), author("b", "two", "neon mirrored")]
     for first, past in ((0, 7), (7, 14), (14, 21)):
         lines.append({"range": {"audit": "agreed", "row": row(first, past, 0, plan)}})
         lines.append({"audit": {"row": row(first, past, 1, plan)}})
     wrong = {**row(7, 14, 1, plan), "count": "999"}
     return head, [*lines, {"dispute": {"state": "settled", "row": wrong}}]
+
+
+ONE, TWO, EXPORTER = (bytes([seed]) * 32 for seed in (1, 2, 3))
+
+
+def signer(seed, purpose="count", job=3):
+    key, _ = signed(seed, b"")
+    return {"signer": {"key": key.hex(), "ledger": "5a" * 16, "job": job, "purpose": purpose}}
+
+
+def statement(by, seed, said, head, context, author):
+    """What an author has signed: a row, in the context of a signer."""
+    context, author = context["signer"], author["author"]
+    text = (
+        f"queens statement; ledger {context['ledger']}; job {context['job']}; plan {head['fingerprint']}; "
+        f"range [{said['first']}, {said['past']}); count {said['count']}; digest {said['digest']}; "
+        f"kernel {author['kernel']}; purpose {context['purpose']}; machine {author['machine']}"
+    )
+    fields = {name: said[name] for name in ("first", "past", "count", "digest")}
+    return {"statement": {"by": by, **fields, "signature": signed(seed, text.encode())[1].hex()}}
+
+
+def vouched():
+    """Version 4: every range counted twice, and signed by two keys. The first count of [7, 14) was joined from two, of
+    which each was signed; a count that was overruled is signed, too; a range is signed by nobody."""
+    head, lines = audited()
+    merkle_root = head.pop("merkle_root")
+    head.update(queens_bundle=4, signers=0, statements=0, merkle_root=merkle_root)
+    plan, one, two = bytes.fromhex(head["fingerprint"]), lines[3], lines[4]
+    first, second = signer(ONE), signer(TWO, "recount")
+    of_one = lambda begin, end: statement(0, ONE, row(begin, end, 0, plan), head, first, one)
+    of_two = lambda begin, end: statement(1, TWO, row(begin, end, 1, plan), head, second, two)
+    overruled = statement(1, TWO, lines[-1]["dispute"]["row"], head, second, two)
+    order = [*lines[:6], first, of_one(0, 7), lines[6], second, of_two(0, 7), lines[7], of_one(7, 9), of_one(9, 14)]
+    return head, [*order, lines[8], of_two(7, 14), *lines[9:], overruled]
 
 
 def part(number, parts=3, state="done"):
@@ -88,6 +137,8 @@ GOOD = {
     "audited-across-owners": sealed(*audited("owners")),
     "part-2-of-3": sealed(*part(2)),
     "names-with-controls": None,
+    "signed": sealed(*vouched(), EXPORTER),
+    "signed-by-workers-alone": sealed(*vouched()),
 }
 
 
@@ -111,6 +162,12 @@ def bad():
         change(head, lines)
         return sealed(head, lines)
 
+    def forged(change, seed=EXPORTER):
+        """A bundle with signatures, changed, and signed by who exports it."""
+        head, lines = vouched()
+        change(head, lines)
+        return sealed(head, lines, seed)
+
     def text(name, old, new, of=good):
         """Bytes replaced, and sealed again if they are not in the header."""
         assert old in of, (name, old)
@@ -122,7 +179,7 @@ def bad():
 
     # The header.
     for field, value in [
-        ("queens_bundle", 2), ("queens_bundle", 4), ("queens_bundle", "3"), ("queens_bundle", True), ("program", 1),
+        ("queens_bundle", 2), ("queens_bundle", 4), ("queens_bundle", 5), ("queens_bundle", "3"), ("queens_bundle", True), ("program", 1),
         ("exported_at", "0"), ("exported_at", 1 << 63), ("problem", "totals"), ("problem", "fundamental"), ("n", 9),
         ("n", "8"), ("n", -8), ("method", "diagonals"), ("method", "ring"), ("parameter", 3), ("parameter", None),
         ("parameter", 1 << 32), ("tasks", 22), ("fingerprint", "0" * 64), ("fingerprint", "0" * 62), ("shard", 0),
@@ -130,7 +187,7 @@ def bad():
         ("counted", 92), ("counted", "-92"), ("counted", str(1 << 128)),
     ]:  # fmt: skip
         yield f"header-{field}-{str(value)[:12]}", edit(lambda head, _: head.update({field: value}))
-    for field in NUMBERS:
+    for field in filter(plain[0].__contains__, NUMBERS):
         number = plain[0][field]
         yield text(f"number-of-{field}", b'"%s":%d' % (field.encode(), number), b'"%s":%d' % (field.encode(), number + 1))
     yield text("merkle-root", b'"merkle_root":"', b'"merkle_root":"0')
@@ -225,6 +282,76 @@ def bad():
         "dispute-before-ranges": lambda head, lines: lines.insert(5, lines.pop()),
     }.items():
         yield f"audit-{name}", edit(change, twice)
+    # Signatures. The lines are: two policies, trust, two authors, a range, a signer, its statement, an audit, a signer, its
+    # statement, a range, two statements, an audit, its statement, a range, an audit, a dispute, its statement.
+    flip = lambda text, at=0: text[:at] + format(int(text[at], 16) ^ 1, "x") + text[at + 1 :]
+    said = lambda lines, at: lines[at]["statement"]
+    order = 2**252 + 27742317777372353535851937790883648493
+
+    def malleable(head, lines):
+        """The same signature with a larger number, which also solves the equation."""
+        bytes_of = bytes.fromhex(said(lines, 7)["signature"])
+        number = little(bytes_of[32:]) + order
+        said(lines, 7).update(signature=(bytes_of[:32] + number.to_bytes(32, "little")).hex())
+
+    def count_and_statement(head, lines):
+        """A count that its author has not signed, with a statement that fits it."""
+        for line in (lines[5]["range"]["row"], said(lines, 7), lines[8]["audit"]["row"], said(lines, 10)):
+            plus(line, 8)
+        head.update(counted=str(int(head["counted"]) + 8))
+
+    for name, change in {
+        "altered": lambda head, lines: said(lines, 7).update(signature=flip(said(lines, 7)["signature"])),
+        "altered-at-its-end": lambda head, lines: said(lines, 7).update(signature=flip(said(lines, 7)["signature"], 70)),
+        "with-a-larger-number": malleable,
+        "of-nothing": lambda head, lines: said(lines, 7).update(signature="0" * 128),
+        "short": lambda head, lines: said(lines, 7).update(signature=said(lines, 7)["signature"][2:]),
+        "of-another-range": lambda head, lines: said(lines, 7).update(signature=said(lines, 12)["signature"]),
+        "of-the-second-count": lambda head, lines: said(lines, 7).update(signature=said(lines, 10)["signature"]),
+        "by-another-key": lambda head, lines: lines[6]["signer"].update(key=lines[9]["signer"]["key"]),
+        "by-no-key": lambda head, lines: lines[6]["signer"].update(key="ff" * 32),
+        "of-another-job": lambda head, lines: lines[6]["signer"].update(job=4),
+        "of-another-ledger": lambda head, lines: lines[6]["signer"].update(ledger="00" * 16),
+        "for-another-purpose": lambda head, lines: lines[6]["signer"].update(purpose="recount"),
+        "for-no-purpose": lambda head, lines: lines[6]["signer"].update(purpose="both"),
+        "of-another-machine": lambda head, lines: lines[3]["author"].update(machine="three"),
+        "by-another-kernel": lambda head, lines: lines[3]["author"].update(kernel="portable"),
+        "of-another-count": lambda head, lines: plus(said(lines, 7), 8),
+        "of-another-digest": lambda head, lines: said(lines, 7).update(digest=said(lines, 12)["digest"]),
+        "of-a-count-that-was-not-signed": count_and_statement,
+        "of-a-part-alone": lambda head, lines: lines.pop(13),
+        "of-parts-in-another-order": lambda head, lines: lines.insert(12, lines.pop(13)),
+        "of-a-part-twice": lambda head, lines: lines.insert(13, lines[12]),
+        "behind-the-whole": lambda head, lines: lines.insert(8, lines[7]),
+        "behind-another-count": lambda head, lines: lines.insert(8, lines.pop(7)),
+        "before-all-counts": lambda head, lines: (lines.insert(5, lines.pop(6)), lines.insert(6, lines.pop(7))),
+        "by-an-unknown-signer": lambda head, lines: said(lines, 7).update(by=2),
+        "before-its-signer": lambda head, lines: lines.insert(7, lines.pop(6)),
+        "by-two-signers": lambda head, lines: said(lines, 13).update(by=1),
+        "by-a-signer-twice": lambda head, lines: lines.insert(9, lines[6]),
+        "of-two-authors": lambda head, lines: lines[5]["range"]["row"].update(by=[0, 1]),
+        "of-an-overruled-count": lambda head, lines: plus(lines[-2]["dispute"]["row"], 1),
+        "in-version-3": lambda head, lines: (head.update(queens_bundle=3), head.pop("signers"), head.pop("statements")),
+        "without-numbers": lambda head, lines: (head.pop("signers"), head.pop("statements")),
+    }.items():
+        yield f"signature-{name}", forged(change)
+    whole = sealed(*vouched(), EXPORTER)
+    *before, end = whole.splitlines()
+    exported = json.loads(end)["signature"]
+    other = signature(blake3(before[0]).hex(), ONE)["signature"]
+    for name, line in {
+        "altered": {**exported, "signature": flip(exported["signature"])},
+        "by-another-key": {**exported, "key": other["key"]},
+        "of-another-bundle": signature("00" * 32, EXPORTER)["signature"],
+        "of-another-field": {**exported, "name": "x"},
+    }.items():
+        yield f"exporter-{name}", whole.replace(end, spelled({"signature": line}))
+    yield "exporter-twice", whole + end + b"\n"
+    yield "exporter-not-last", whole + before[-1] + b"\n"
+    yield "exporter-of-version-3", good + spelled(signature(blake3(good.splitlines()[0]).hex(), EXPORTER)) + b"\n"
+    yield "exporter-of-a-changed-header", whole.replace(b'"exported_at":', b'"exported_at":1', 1)
+    yield text("number-of-signers", b'"signers":2', b'"signers":3', sealed(*vouched()))
+    yield text("number-of-statements", b'"statements":6', b'"statements":5', sealed(*vouched()))
     yield "part-as-another", edit(lambda head, _: head.update(shard=1), third)
     yield "part-as-a-whole", edit(lambda head, _: head.update(shard=1, shards=1), third)
     yield "part-with-a-wrong-count", edit(lambda head, lines: (plus(first(lines), 8), head.update(counted=str(int(head["counted"]) + 8))), third)

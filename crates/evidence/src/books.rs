@@ -10,6 +10,7 @@ use farm::{
 
 use crate::draw::Drawing;
 use crate::format::{Audit, AuthorLine, DisputeState, Line, StatedAuthor, StatedPolicy, StatedRow};
+use crate::statements::{Role, Statements};
 use crate::worth::{Amount, Worth};
 
 /// Bytes of lines that a check keeps: those about audits that were ordered, about trust, and about authors.
@@ -54,6 +55,7 @@ pub(super) struct Books {
     pub(super) covered: u64,
     pub(super) total: u128,
     pub(super) worth: Worth,
+    pub(super) statements: Statements,
     pub(super) busy: Busy,
     wanted: u64,
     open_disputes: u64,
@@ -82,6 +84,7 @@ impl Books {
             covered: 0,
             total: 0,
             worth: Worth::default(),
+            statements: Statements::new(plan.fingerprint()),
             busy: Busy::default(),
             wanted: 0,
             open_disputes: 0,
@@ -90,11 +93,13 @@ impl Books {
 
     /// Checks one line, which has so many bytes.
     pub(super) fn see(&mut self, line: Line, bytes: usize) -> Result<()> {
-        if !matches!(line, Line::Range(_) | Line::Audit(_) | Line::Dispute(_)) {
+        let is_kept =
+            matches!(line, Line::Policy(_) | Line::Trust(_) | Line::Author(_) | Line::Signer(_));
+        if is_kept {
             self.kept += bytes;
             ensure!(
                 self.kept <= MOST_KEPT,
-                "the lines about policies, trust and authors have more than {MOST_KEPT} bytes"
+                "the lines about policies, trust, authors and signers have more than {MOST_KEPT} bytes"
             );
         }
         let is_late = self.ranges + self.disputes > 0;
@@ -124,6 +129,7 @@ impl Books {
                 add(&mut self.busy.counts, line.row.busy());
                 let row = line.row.read(self.authors.len())?;
                 self.range(&row, line.audit)?;
+                self.statements.count(Role::First, &row)?;
                 self.last = Some((row, line.audit));
             }
             Line::Audit(line) => {
@@ -136,13 +142,18 @@ impl Books {
                     row.range
                 );
                 self.settle(Some(&row))?;
+                self.statements.count(Role::Second, &row)?;
             }
             Line::Dispute(line) => {
                 self.settle(None)?;
                 self.disputes += 1;
-                line.row.read(self.authors.len())?;
+                let row = line.row.read(self.authors.len())?;
+                self.statements.count(Role::Disputed, &row)?;
                 self.open_disputes += u64::from(line.state == DisputeState::Open);
             }
+            Line::Signer(line) => self.statements.signer(line)?,
+            Line::Statement(line) => self.statements.statement(line, &self.authors)?,
+            Line::Signature(_) => unreachable!("it is none of the lines that the root is over"),
         }
         Ok(())
     }

@@ -9,14 +9,15 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use blake3::Hash;
 use board::Cut;
-use farm::{Fact, JobState, KernelName, Plan, Slice, TrustChange};
+use farm::{Fact, JobState, KernelName, Plan, PublicKey, Slice, TrustChange};
 
 use super::books::{Books, Busy};
 use super::canonical::decode;
 use super::draw::{Drawing, Drawn, Sample};
-use super::format::{Header, StatedAuthor, StatedPolicy, VERSION};
+use super::format::{Header, Line, OLDEST, StatedAuthor, StatedPolicy, VERSION};
 use super::lines::Lines;
 use super::merkle::Merkle;
+use super::statements::Vouched;
 use super::worth::{Amount, Worth};
 use crate::BundleError;
 
@@ -43,6 +44,10 @@ pub struct Checked {
     pub trust: Vec<TrustChange>,
     /// What second counts are worth.
     pub worth: Worth,
+    /// Which keys vouch for which part of the total.
+    pub vouched: Vouched,
+    /// The key of whoever exported the bundle, which has signed it.
+    pub signed_by: Option<PublicKey>,
     /// The thread time that it took.
     pub busy: Busy,
     /// Who counted.
@@ -86,8 +91,12 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
         anyhow!("it is not a bundle: its first line does not name the version of one")
     })?;
     let version = version.queens_bundle;
-    ensure!(version == VERSION, "its format is {version}, and this program reads {VERSION}");
+    ensure!(
+        (OLDEST..=VERSION).contains(&version),
+        "its format is {version}, and this program reads the formats {OLDEST} to {VERSION}"
+    );
     let header: Header = decode(&first).context("line 1")?;
+    header.check_version().context("line 1")?;
     let plan = header.plan()?;
     let slice = header.slice()?;
     let cut = Cut::new(plan.problem, plan.method)?;
@@ -103,10 +112,20 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
     let drawing = Drawing::new(sample, name, header.ranges, (total, header.covered));
     let mut books = Books::new(plan, slice, drawing);
     let mut tree = Merkle::default();
+    let mut signed_by = None;
     while let Some(bytes) = lines.next()? {
-        tree.add(bytes);
-        let (line, length) = (decode(bytes), bytes.len());
-        let seen = line.and_then(|line| books.see(line, length));
+        let seen = decode(bytes).and_then(|line| match line {
+            _ if signed_by.is_some() => bail!("it stands behind the signature"),
+            Line::Signature(line) if version > OLDEST => {
+                signed_by = Some(line.read(name)?);
+                Ok(())
+            }
+            Line::Signature(_) => bail!("bundles of format {version} have no signatures"),
+            line => {
+                tree.add(bytes);
+                books.see(line, bytes.len())
+            }
+        });
         seen.with_context(|| format!("line {}", lines.number))?;
     }
     let root = tree.root();
@@ -115,9 +134,12 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
         "its lines have the Merkle root {root}, but the header says {}: lines were changed, added or removed",
         header.merkle_root
     );
-    let said = [header.policies, header.trust, header.authors];
-    let seen = [books.policies.len(), books.trust.len(), books.authors.len()];
+    let signers = header.signers.unwrap_or(0);
+    let said = [header.policies, header.trust, header.authors, signers];
+    let (authors, signers) = (books.authors.len(), books.statements.signers());
+    let seen = [books.policies.len(), books.trust.len(), authors, signers];
     let agrees = said == seen.map(|lines| lines as u64)
+        && header.statements.unwrap_or(0) == books.statements.seen
         && [header.ranges, header.audits, header.disputes]
             == [books.ranges, books.audits, books.disputes];
     ensure!(agrees, "the numbers of lines differ from those in its header");
@@ -137,7 +159,9 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
     if let Some(reason) = Fact::contradiction(&facts, total) {
         bail!(reason);
     }
-    let Books { policies, trust, authors, counted_by, worth, busy, drawing, .. } = books;
+    let Books { policies, trust, authors, counted_by, worth, busy, statements, drawing, .. } =
+        books;
+    let vouched = statements.end()?;
     let drawn = drawing.end();
     Ok(Checked {
         header,
@@ -150,6 +174,8 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
         policies,
         trust,
         worth,
+        vouched,
+        signed_by,
         busy,
         authors,
         counted_by,

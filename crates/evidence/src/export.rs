@@ -5,12 +5,15 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use blake3::Hash;
-use farm::{CountedRange, EvidenceRecord, RestoredJob, Row};
+use farm::{
+    CountedRange, EvidenceRecord, PublicKey, RestoredJob, Row, Signatures, Signer, SigningKey,
+};
 use tempfile::NamedTempFile;
 
 use super::canonical::{Decimal, Hex, encode};
 use super::format::{
-    AuditLine, AuthorLine, DisputeLine, Header, Line, PolicyLine, RangeLine, RowText, VERSION,
+    AuditLine, AuthorLine, DisputeLine, Header, Line, PolicyLine, RangeLine, RowText,
+    SignatureLine, SignerLine, StatementLine, VERSION,
 };
 use super::merkle::Merkle;
 
@@ -21,11 +24,14 @@ pub struct Exported {
     pub header: Header,
     /// The hash of the header.
     pub name: Hash,
+    /// The key that has signed it, if one has.
+    pub signed_by: Option<PublicKey>,
 }
 
 /// Writes the evidence of `job` to the new file `bundle`, completely or not at all, compressed by zstd if the file's
 /// name ends in `.zst`. `records` passes every row of evidence to the function that it gets, in the order of a bundle;
-/// it is called twice and must pass the same rows both times. `exported_at` is in milliseconds since 1970.
+/// it is called twice and must pass the same rows both times. `exported_at` is in milliseconds since 1970. If there is a
+/// `key`, it signs the bundle.
 ///
 /// # Errors
 ///
@@ -34,6 +40,7 @@ pub fn export<E: From<io::Error>>(
     job: &RestoredJob,
     exported_at: i64,
     bundle: &Path,
+    key: Option<&SigningKey>,
     records: impl Fn(&mut dyn FnMut(EvidenceRecord) -> Result<(), E>) -> Result<(), E>,
 ) -> Result<Exported, E> {
     let header = summary(job, exported_at, &records)?;
@@ -46,12 +53,12 @@ pub fn export<E: From<io::Error>>(
     };
     let file = NamedTempFile::new_in(folder)?;
     let mut out = Output::to(file.as_file(), bundle.extension().is_some_and(|end| end == "zst"))?;
-    text(job, &header, &records, &mut |bytes| Ok(out.write_all(bytes)?))?;
+    text(job, &header, key, &records, &mut |bytes| Ok(out.write_all(bytes)?))?;
     out.finish()?;
     file.as_file().sync_all()?;
     file.persist_noclobber(bundle).map_err(|error| error.error)?;
     let name = blake3::hash(&encode(&header));
-    Ok(Exported { header, name })
+    Ok(Exported { header, name, signed_by: key.map(SigningKey::public) })
 }
 
 /// Where the text goes.
@@ -99,7 +106,7 @@ pub fn summary<E>(
 ) -> Result<Header, E> {
     let mut header = header(job, exported_at);
     let mut tree = Merkle::default();
-    let mut writer = Writer { job, authors: HashMap::new() };
+    let mut writer = Writer { job, authors: HashMap::new(), signers: HashMap::new() };
     records(&mut |record| {
         if let EvidenceRecord::Range { counted, .. } = &record {
             header.covered += counted.row.range.len();
@@ -114,8 +121,8 @@ pub fn summary<E>(
     Ok(header)
 }
 
-/// Passes the bytes of the bundle of `job` with this header to `write`, line by line. `records` must pass the same
-/// rows as for [`summary`].
+/// Passes the bytes of the bundle of `job` with this header to `write`, line by line, with the signature by `key` if there
+/// is one. `records` must pass the same rows as for [`summary`].
 ///
 /// # Errors
 ///
@@ -123,6 +130,7 @@ pub fn summary<E>(
 pub fn text<E>(
     job: &RestoredJob,
     header: &Header,
+    key: Option<&SigningKey>,
     records: impl Fn(&mut dyn FnMut(EvidenceRecord) -> Result<(), E>) -> Result<(), E>,
     write: &mut dyn FnMut(&[u8]) -> Result<(), E>,
 ) -> Result<(), E> {
@@ -130,11 +138,17 @@ pub fn text<E>(
         bytes.push(b'\n');
         write(&bytes)
     };
-    line(encode(header))?;
-    let mut writer = Writer { job, authors: HashMap::new() };
+    let first = encode(header);
+    let name = blake3::hash(&first);
+    line(first)?;
+    let mut writer = Writer { job, authors: HashMap::new(), signers: HashMap::new() };
     records(&mut |record| {
         writer.lines(record).into_iter().try_for_each(|written| line(encode(&written)))
-    })
+    })?;
+    match key {
+        Some(key) => line(encode(&Line::Signature(SignatureLine::new(name, key)))),
+        None => Ok(()),
+    }
 }
 
 fn header(job: &RestoredJob, exported_at: i64) -> Header {
@@ -160,37 +174,55 @@ fn header(job: &RestoredJob, exported_at: i64) -> Header {
         ranges: 0,
         audits: 0,
         disputes: 0,
+        signers: Some(0),
+        statements: Some(0),
         merkle_root: Hex([0; 32]),
     }
 }
 
-/// Makes lines of records. An author stands before the first count that names it.
+/// Makes lines of records. An author stands before the first count that names it, a signer before its first statement,
+/// and statements stand behind the count that they are about.
 struct Writer<'a> {
     job: &'a RestoredJob,
     authors: HashMap<AuthorLine, u32>,
+    signers: HashMap<Signer, u32>,
 }
 
 impl Writer<'_> {
     fn lines(&mut self, record: EvidenceRecord) -> Vec<Line> {
-        let mut lines = Vec::with_capacity(2);
+        let mut lines = Vec::with_capacity(3);
+        let mut signed = None;
         let line = match record {
             EvidenceRecord::Policy { policy, at_ms } => {
                 Line::Policy(PolicyLine::new(policy, self.job.state, at_ms))
             }
             EvidenceRecord::Trust(change) => Line::Trust(change.into()),
             EvidenceRecord::Range { counted: CountedRange { row, check }, at_ms } => {
-                let row = self.row(&row, at_ms, &mut lines);
-                Line::Range(RangeLine { audit: check.into(), row })
+                let text = self.row(&row, at_ms, &mut lines);
+                signed = row.signatures;
+                Line::Range(RangeLine { audit: check.into(), row: text })
             }
             EvidenceRecord::Audit { row, at_ms } => {
-                Line::Audit(AuditLine { row: self.row(&row, at_ms, &mut lines) })
+                let text = self.row(&row, at_ms, &mut lines);
+                signed = row.signatures;
+                Line::Audit(AuditLine { row: text })
             }
             EvidenceRecord::Dispute { row, at_ms, state } => {
-                let row = self.row(&row, at_ms, &mut lines);
-                Line::Dispute(DisputeLine { state: state.into(), row })
+                let text = self.row(&row, at_ms, &mut lines);
+                signed = row.signatures;
+                Line::Dispute(DisputeLine { state: state.into(), row: text })
             }
         };
         lines.push(line);
+        if let Some(Signatures { signer, parts }) = signed {
+            let new = self.signers.len() as u32;
+            let by = *self.signers.entry(signer).or_insert_with(|| {
+                lines.push(Line::Signer(SignerLine::from(signer)));
+                new
+            });
+            let statement = |part| Line::Statement(StatementLine::new(by, part));
+            lines.extend(parts.iter().map(statement));
+        }
         lines
     }
 
@@ -212,5 +244,8 @@ fn number_of<'a>(header: &'a mut Header, line: &Line) -> &'a mut u64 {
         Line::Range(_) => &mut header.ranges,
         Line::Audit(_) => &mut header.audits,
         Line::Dispute(_) => &mut header.disputes,
+        Line::Signer(_) => header.signers.get_or_insert(0),
+        Line::Statement(_) => header.statements.get_or_insert(0),
+        Line::Signature(_) => unreachable!("it is no line of the ledger"),
     }
 }

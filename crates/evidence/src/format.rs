@@ -3,17 +3,21 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use blake3::Hash;
 use board::{Method, Problem};
 use farm::{
-    Across, AuditPolicy, AuditView, Author, Check, Claim, Digest, JobState, KernelName, Maker,
-    Plan, Range, Row, Slice, TrustChange,
+    Across, AuditPolicy, AuditView, Author, Check, Claim, Digest, JobId, JobState, KernelName,
+    LedgerId, LoanKind, Maker, Plan, PublicKey, Range, Row, Signature, SignedPart, Signer,
+    SigningKey, Slice, TrustChange,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::canonical::{Decimal, Hex, decode};
 
 /// The version of the format.
-pub(super) const VERSION: u32 = 3;
+pub(super) const VERSION: u32 = 4;
+/// The oldest version that is read. It has no signatures.
+pub(super) const OLDEST: u32 = 3;
 
 /// The first line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,6 +60,12 @@ pub struct Header {
     pub audits: u64,
     /// Number of lines of counts that were contradicted, overruled or taken back.
     pub disputes: u64,
+    /// Number of lines that say who signed; `None` in version 3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signers: Option<u64>,
+    /// Number of signed statements; `None` in version 3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub statements: Option<u64>,
     pub(super) merkle_root: Hex<32>,
 }
 
@@ -64,6 +74,16 @@ impl Header {
     #[must_use]
     pub fn read(line: &[u8]) -> Option<Header> {
         decode(line).ok()
+    }
+
+    /// Whether the version of the header is one that is read, and it has the fields of that version.
+    pub(super) fn check_version(&self) -> Result<()> {
+        let has_new = [self.signers, self.statements].map(|number| number.is_some());
+        ensure!(
+            has_new == [self.queens_bundle != OLDEST; 2],
+            "it has the fields of another version"
+        );
+        Ok(())
     }
 
     /// The plan that was counted. It must have the same fingerprint in this version of the program.
@@ -122,6 +142,9 @@ pub(super) enum Line {
     Range(RangeLine),
     Audit(AuditLine),
     Dispute(DisputeLine),
+    Signer(SignerLine),
+    Statement(StatementLine),
+    Signature(SignatureLine),
 }
 
 /// Which ranges were to be counted twice.
@@ -325,6 +348,98 @@ impl From<farm::DisputeState> for DisputeState {
             farm::DisputeState::Settled => DisputeState::Settled,
             farm::DisputeState::TakenBack => DisputeState::TakenBack,
         }
+    }
+}
+
+/// Who signed counts, and in which context. Statements name signers by their numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SignerLine {
+    key: Hex<32>,
+    ledger: Hex<16>,
+    job: u64,
+    purpose: String,
+}
+
+impl From<Signer> for SignerLine {
+    fn from(signer: Signer) -> SignerLine {
+        let Signer { key, ledger, job, kind } = signer;
+        let purpose = kind.name().into();
+        SignerLine { key: Hex(key.0), ledger: Hex(ledger.0), job: job.0, purpose }
+    }
+}
+
+impl SignerLine {
+    pub(super) fn read(self) -> Result<Signer> {
+        let SignerLine { key, ledger, job, purpose } = self;
+        let kind = LoanKind::named(&purpose);
+        let kind = kind.with_context(|| format!("nobody signs for {purpose:?}"))?;
+        Ok(Signer { key: PublicKey(key.0), ledger: LedgerId(ledger.0), job: JobId(job), kind })
+    }
+}
+
+/// What was signed of the count before it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StatementLine {
+    by: u32,
+    first: u64,
+    past: u64,
+    count: Decimal,
+    digest: Hex<16>,
+    signature: Hex<64>,
+}
+
+impl StatementLine {
+    pub(super) fn new(by: u32, part: &SignedPart) -> StatementLine {
+        let SignedPart { range, count, digest, signature } = part;
+        StatementLine {
+            by,
+            first: range.start(),
+            past: range.end(),
+            count: Decimal((*count).into()),
+            digest: digest.0.into(),
+            signature: Hex(signature.0),
+        }
+    }
+
+    /// The number of the signer, and what it says.
+    pub(super) fn read(self) -> Result<(u32, SignedPart)> {
+        let StatementLine { by, first, past, count, digest, signature } = self;
+        let range =
+            Range::new(first, past).with_context(|| format!("[{first}, {past}) is empty"))?;
+        let count = count.0.try_into().context("nobody can sign a count beyond 2^64 - 1")?;
+        let (digest, signature) = (Digest(digest.into()), Signature(signature.0));
+        Ok((by, SignedPart { range, count, digest, signature }))
+    }
+}
+
+/// The signature of whoever exported the bundle.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SignatureLine {
+    key: Hex<32>,
+    signature: Hex<64>,
+}
+
+impl SignatureLine {
+    /// Signs the bundle of this name.
+    pub(super) fn new(name: Hash, key: &SigningKey) -> SignatureLine {
+        let (key, signature) = (key.public(), key.sign(&SignatureLine::text(name)));
+        SignatureLine { key: Hex(key.0), signature: Hex(signature.0) }
+    }
+
+    /// What is signed.
+    fn text(name: Hash) -> String {
+        format!("queens bundle; name {name}")
+    }
+
+    /// The key that has signed the bundle of this name.
+    pub(super) fn read(&self, name: Hash) -> Result<PublicKey> {
+        let key = PublicKey(self.key.0);
+        let has_signed = key.has_signed(&SignatureLine::text(name), &Signature(self.signature.0));
+        ensure!(has_signed, "{key} has not signed the bundle {name}");
+        Ok(key)
     }
 }
 

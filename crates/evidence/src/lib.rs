@@ -12,6 +12,9 @@
 //!               range        an accepted count: whose it is and when it came; its digest
 //!               audit        a second count of the range before it
 //!               dispute      what was contradicted, overruled or taken back
+//!               signer       a key that signed counts, before its first statement
+//!               statement    what was signed of the range, audit or dispute before it
+//!               signature    by whoever exported the bundle: the last line, and no leaf of the tree
 //! ```
 //!
 //! Each line is a JSON object with one spelling. The lines are the leaves of the Merkle tree, so that a short proof can
@@ -38,6 +41,7 @@ mod merkle;
 mod part;
 mod pieces;
 mod recount;
+mod statements;
 mod statistics;
 mod verdict;
 mod worth;
@@ -51,6 +55,7 @@ pub use export::{Exported, export, summary, text};
 pub use format::{Header, StatedAuthor, StatedPolicy, StatedRow};
 pub use part::{Part, PartError};
 pub use recount::{By, RecountEffort, Recounted, recount};
+pub use statements::{Vouched, Vouchers};
 pub use statistics::Estimate;
 pub use verdict::{TooFar, Verdict};
 pub use worth::{Amount, Worth};

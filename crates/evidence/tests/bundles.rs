@@ -34,7 +34,7 @@ fn author(owner: &str, machine: &str) -> Author {
 
 fn row(range: Range, tally: Tally, kernel: &str, author: Author) -> Row {
     let kernel = KernelName::new(kernel).expect("there is such a kernel");
-    Row { range, tally, kernel, author, lease: LeaseId(1), busy_us: 1 }
+    Row { range, tally, kernel, author, lease: LeaseId(1), busy_us: 1, signatures: None }
 }
 
 impl Forger {
@@ -114,7 +114,7 @@ impl Forger {
         let records = |see: &mut dyn FnMut(EvidenceRecord) -> io::Result<()>| {
             self.records.iter().cloned().try_for_each(see)
         };
-        export(&job, 0, &path, records).expect("it can be written");
+        export(&job, 0, &path, None, records).expect("it can be written");
         path
     }
 

@@ -142,6 +142,7 @@ impl Agent {
             credit: self.told_credit,
             holding: self.holdings(),
             mark: Some(self.mark.clone()),
+            key: None,
         })
     }
 
@@ -384,6 +385,7 @@ fn report(part: Part) -> Report {
         tally: part.tally,
         kernel: part.kernel,
         busy_us: part.busy_us,
+        signed: None,
     }
 }
 

@@ -2,7 +2,8 @@
 
 use crate::{
     AuditPolicy, Claim, Fingerprint, JobId, KernelName, Known, LeaseId, LedgerAnswer, LoanProof,
-    Maker, Origin, Party, Plan, Range, RequestId, SessionId, Slice, Tally, Ticket,
+    Maker, Origin, Party, Plan, PublicKey, Range, RequestId, SessionId, Signed, Slice, Tally,
+    Ticket,
 };
 
 /// Something that happened, in the order in which the coordinator saw it.
@@ -193,6 +194,8 @@ pub struct Hello {
     pub holding: Vec<Holding>,
     /// The last sealed [`crate::Mark`] that it was given, empty if none; `None` if it does not know of marks.
     pub mark: Option<Vec<u8>>,
+    /// The key with which the worker signs its reports, if it signs them.
+    pub key: Option<PublicKey>,
 }
 
 impl Hello {
@@ -236,6 +239,8 @@ pub struct Report {
     pub kernel: KernelName,
     /// Thread time spent on it, microseconds.
     pub busy_us: u64,
+    /// The signature of its statement, if its worker signs; it was verified by whoever took it in.
+    pub signed: Option<Signed>,
 }
 
 /// A claim of the count of a disputed range.

@@ -16,7 +16,7 @@ use std::fmt;
 use crate::LoanKey;
 
 /// The identity of a ledger, which its copies share.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LedgerId(pub [u8; 16]);
 
 /// A durable state of a ledger.

@@ -53,7 +53,9 @@ mod rows;
 pub mod rules;
 mod scheduler;
 mod session;
+mod signing;
 mod slice;
+mod statement;
 mod stats;
 mod survey;
 mod suspects;
@@ -86,7 +88,9 @@ pub use rows::{
     TooLarge, TrustChange,
 };
 pub use session::{WorkerView, threads_that_fit};
+pub use signing::{NoKey, PublicKey, Signature, SigningKey};
 pub use slice::{NoSlice, Slice};
+pub use statement::{NoSigner, Signatures, Signed, SignedPart, Signer, Statement};
 pub use stats::Stats;
 pub use survey::{Cell, PlanMap, Progress, Survey, WorkerSight};
 pub use suspects::Suspect;

@@ -2,7 +2,9 @@
 
 use board::Tasks;
 
-use crate::{Fingerprint, Hello, JobId, LeaseId, Loan, Range, Report, Verdict};
+use crate::{
+    Fingerprint, Hello, JobId, LeaseId, LedgerId, Loan, Range, Report, Signature, Verdict,
+};
 
 /// What a worker says to the coordinator.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +15,8 @@ pub enum WorkerMessage {
     Credit(u64),
     /// A partial count.
     Report(Report),
+    /// A partial count with the signature of its statement, which nobody has verified yet.
+    SignedReport(Report, Signature),
     /// The worker is getting on with this loan, which it will report as a whole.
     Working(LeaseId),
     /// The worker cannot count this loan and gives it back.
@@ -24,8 +28,8 @@ pub enum WorkerMessage {
 /// What the coordinator tells a worker.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WorkerOrder {
-    /// The session has begun.
-    Welcome,
+    /// The session has begun, with a farm that has this ledger; `None` if it does not say which.
+    Welcome(Option<LedgerId>),
     /// A range to count; its tasks follow.
     Loan(Loan),
     /// Tasks of a loan.

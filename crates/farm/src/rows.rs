@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 
 use crate::{
     Across, AuditPolicy, Author, Claim, Found, JobId, KernelName, LeaseId, Maker, Party, Range,
-    Report, Tally, Unaudited,
+    Report, Signatures, Tally, Unaudited,
 };
 
 /// A count of a range, and who answers for it.
@@ -28,6 +28,8 @@ pub struct Row {
     pub lease: LeaseId,
     /// Thread time spent on it, microseconds.
     pub busy_us: u64,
+    /// The signatures of those who counted them; `None` if they do not sign.
+    pub signatures: Option<Signatures>,
 }
 
 impl Row {
@@ -35,7 +37,8 @@ impl Row {
     #[must_use]
     pub fn new(report: &Report, author: &Author) -> Row {
         let Report { range, tally, kernel, lease, busy_us, .. } = *report;
-        Row { range, tally, kernel, author: author.clone(), lease, busy_us }
+        let signatures = Signatures::of(report);
+        Row { range, tally, kernel, author: author.clone(), lease, busy_us, signatures }
     }
 }
 

@@ -124,6 +124,7 @@ mod tests {
                 },
                 lease: LeaseId(1),
                 busy_us,
+                signatures: None,
             };
             suspects.see(CountedRange { row, check });
         }

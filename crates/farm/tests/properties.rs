@@ -56,6 +56,7 @@ fn job_of_rows(
             author,
             lease: LeaseId(lease),
             busy_us: at,
+            signatures: None,
         };
         let counted = CountedRange { row, check };
         store.insert(id, &counted).expect("it does not overlap");
@@ -251,6 +252,7 @@ proptest! {
             credit: 100,
             holding: Vec::new(),
             mark: None,
+            key: None,
         };
         act(&mut farm, Event::Joined { session: SessionId(1), owner: "o".into(), hello });
         let mut reports: Vec<Range> =
@@ -268,6 +270,7 @@ proptest! {
                 tally: tally(range, ordinals(range).map(count).sum()),
                 kernel: KernelName::default(),
                 busy_us: 1_000,
+                signed: None,
             };
             let verdicts = act(&mut farm, Event::Reported { session: SessionId(1), report });
             prop_assert_eq!(verdicts, vec![Verdict::Accepted]);

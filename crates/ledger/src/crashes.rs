@@ -239,6 +239,7 @@ fn play(
             credit: 1,
             holding: Vec::new(),
             mark: None,
+            key: None,
         };
         history.go_on(vec![Event::Joined {
             session: SessionId(session),
@@ -260,8 +261,9 @@ fn play(
         let kernel = KernelName::new(name).expect("there is such a kernel");
         let terms = LoanTerms { job: JOB, plan: fingerprint, lease, owner: OWNER };
         let proof = key().prove(&terms, range, kind);
+        let (busy_us, signed) = (1, None);
         let report =
-            Report { job: JOB, fingerprint, lease, proof, range, tally, kernel, busy_us: 1 };
+            Report { job: JOB, fingerprint, lease, proof, range, tally, kernel, busy_us, signed };
         Event::Reported { session: SessionId(session), report }
     };
     let report = |session, start, error| report_by("avx2", LoanKind::Count, session, start, error);

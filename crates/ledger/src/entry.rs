@@ -1,26 +1,30 @@
 //! A [`Row`] in SQLite: the columns that the tables of ranges, audits and disputes have in common.
 
 use farm::{
-    Author, Check, Digest, DisputeState, JobId, KernelName, LeaseId, Maker, Range, Row, Tally,
+    Author, Check, Digest, DisputeState, JobId, KernelName, LeaseId, Maker, Range, Row, Signatures,
+    Signer, Tally,
 };
 use rusqlite::ToSql;
 
-use super::LedgerFault;
 use super::seal::seal;
+use super::{LedgerFault, signatures};
 
 /// The columns of such a row as they are stored, in the order of [`values`].
-pub(super) const STORED: &str = "first, past, count, residue, digest, kernel, owner, machine, worker, build, lease, busy_us, seal";
+pub(super) const STORED: &str = "first, past, count, residue, digest, kernel, owner, machine, worker, build, lease, busy_us, seal, signer, \
+    signatures";
 
-/// The columns that [`read_row`] wants to see: as they are stored, but with the text of the build instead of its id.
+/// The columns that [`read_row`] wants to see: as they are stored, but with the texts of the build and of the signer
+/// instead of their ids.
 pub(super) const COLUMNS: &str = "first, past, count, residue, digest, kernel, owner, machine, worker, \
-    (SELECT text FROM builds WHERE id = build), lease, busy_us, seal";
+    (SELECT text FROM builds WHERE id = build), lease, busy_us, seal, \
+    (SELECT text FROM signers WHERE id = signer), signatures";
 
 /// How many columns [`STORED`] and [`COLUMNS`] name: the first one after them has this number.
-pub(super) const WIDTH: usize = 13;
+pub(super) const WIDTH: usize = 15;
 
-/// The values of [`STORED`], with the text of the build in the place of its id.
+/// The values of [`STORED`], with the texts of the build and of the signer in the place of their ids.
 pub(super) fn values(job: JobId, row: &Row) -> [Box<dyn ToSql>; WIDTH] {
-    let Row { range, tally, kernel, author, lease, busy_us } = row;
+    let Row { range, tally, kernel, author, lease, busy_us, signatures } = row;
     [
         Box::new(signed(range.start())),
         Box::new(signed(range.end())),
@@ -35,6 +39,8 @@ pub(super) fn values(job: JobId, row: &Row) -> [Box<dyn ToSql>; WIDTH] {
         Box::new(signed(lease.0)),
         Box::new(i64::try_from(*busy_us).unwrap_or(i64::MAX)),
         Box::new(seal(job, row)),
+        Box::new(signatures.as_ref().map(|all| all.signer.to_string())),
+        Box::new(signatures.as_ref().map(signatures::to_bytes)),
     ]
 }
 
@@ -49,8 +55,9 @@ pub(super) fn read_row(job: JobId, columns: &rusqlite::Row<'_>) -> Result<Row, L
         residue: unsigned(columns, 3)?,
         digest: digest.parse::<Digest>().map_err(|_| fault())?,
     };
+    let range = Range::new(first, past).ok_or_else(fault)?;
     let row = Row {
-        range: Range::new(first, past).ok_or_else(fault)?,
+        range,
         tally,
         kernel: KernelName::new(&kernel).ok_or_else(|| unknown_kernel(job, first, &kernel))?,
         author: Author {
@@ -60,12 +67,28 @@ pub(super) fn read_row(job: JobId, columns: &rusqlite::Row<'_>) -> Result<Row, L
         },
         lease: LeaseId(unsigned(columns, 10)?),
         busy_us: unsigned(columns, 11)?,
+        signatures: read_signatures(columns, range, tally)?,
     };
-    if columns.get::<_, i64>(12)? != seal(job, &row) || !tally.is_sound() {
+    let add_up = row.signatures.as_ref().is_none_or(|signatures| signatures.add_up_to(&row));
+    if columns.get::<_, i64>(12)? != seal(job, &row) || !tally.is_sound() || !add_up {
         let text = format!("job {job} has a row at ordinal {first} that was altered");
         return Err(LedgerFault::Content(text));
     }
     Ok(row)
+}
+
+/// The signatures of a row with this range and tally, if it has any.
+fn read_signatures(
+    columns: &rusqlite::Row<'_>,
+    range: Range,
+    tally: Tally,
+) -> Result<Option<Signatures>, LedgerFault> {
+    let (signer, bytes): (Option<String>, Option<Vec<u8>>) = (columns.get(13)?, columns.get(14)?);
+    let Some((signer, bytes)) = signer.zip(bytes) else { return Ok(None) };
+    let fault = || LedgerFault::Content(format!("the row {range} has unreadable signatures"));
+    let signer: Signer = signer.parse().map_err(|_| fault())?;
+    let parts = signatures::from_bytes(&bytes, range, tally).ok_or_else(fault)?;
+    Ok(Some(Signatures { signer, parts }))
 }
 
 fn unknown_kernel(job: JobId, first: u64, name: &str) -> LedgerFault {

@@ -10,7 +10,7 @@ use super::{LedgerFault, history};
 /// "QNSL". SQLite keeps it at the place where the command `file` looks for it.
 pub(super) const APPLICATION_ID: i32 = 0x514e_534c;
 /// The version that this program writes.
-pub(super) const FORMAT: i32 = 10;
+pub(super) const FORMAT: i32 = 11;
 /// The oldest version that this program reads.
 const OLDEST: i32 = 5;
 
@@ -119,6 +119,25 @@ const STEPS: [Step; (FORMAT - OLDEST) as usize] = [
             INSERT INTO changes SELECT id, state, NULL, '', ended_at FROM jobs WHERE ended_at IS NOT NULL;
             DELETE FROM identity WHERE rowid > (SELECT min(rowid) FROM identity);",
     },
+    // Version 11 has the signatures of counts. Before, nobody signed.
+    Step {
+        show: "
+            CREATE TEMP TABLE signers (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
+            CREATE TEMP VIEW ranges AS SELECT *, NULL AS signer, NULL AS signatures FROM main.ranges;
+            CREATE TEMP VIEW audits AS SELECT *, NULL AS signer, NULL AS signatures FROM main.audits;
+            CREATE TEMP VIEW disputes AS
+                SELECT rowid, *, NULL AS signer, NULL AS signatures FROM main.disputes;
+        ",
+        change: "
+            DROP TABLE temp.signers;
+            CREATE TABLE signers (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
+            ALTER TABLE ranges ADD COLUMN signer INTEGER;
+            ALTER TABLE ranges ADD COLUMN signatures BLOB;
+            ALTER TABLE audits ADD COLUMN signer INTEGER;
+            ALTER TABLE audits ADD COLUMN signatures BLOB;
+            ALTER TABLE disputes ADD COLUMN signer INTEGER;
+            ALTER TABLE disputes ADD COLUMN signatures BLOB;",
+    },
 ];
 
 /// Refuses databases that are not ledgers.
@@ -153,17 +172,23 @@ pub(super) fn bring_up_to_date(db: &Connection) -> Result<(), LedgerFault> {
     if steps.is_empty() {
         return Ok(());
     }
+    hide(db)?;
+    for step in steps {
+        db.execute_batch(step.change)?;
+    }
+    db.execute(history::NEW_IDENTITY, [])?;
+    Ok(db.pragma_update(None, "user_version", FORMAT)?)
+}
+
+/// Takes the views away through which it was read: SQLite takes them for its tables when it copies them.
+pub(super) fn hide(db: &Connection) -> Result<(), LedgerFault> {
     let views = "SELECT name FROM temp.sqlite_schema WHERE type = 'view'";
     let views: Vec<String> =
         db.prepare(views)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
     for view in views {
         db.execute_batch(&format!("DROP VIEW temp.{view}"))?;
     }
-    for step in steps {
-        db.execute_batch(step.change)?;
-    }
-    db.execute(history::NEW_IDENTITY, [])?;
-    Ok(db.pragma_update(None, "user_version", FORMAT)?)
+    Ok(())
 }
 
 /// What lies between a ledger's version and this program's.
@@ -200,7 +225,7 @@ mod tests {
 
     /// Ledgers that programs with older formats have written, as SQL: two jobs that are done, of which one is certified
     /// across owners, one that rests and one that was cancelled; three credentials and a decision about trust.
-    const GOLDEN: [Golden; 5] = [
+    const GOLDEN: [Golden; 6] = [
         Golden {
             format: 5,
             sql: include_str!("golden/format-5.sql"),
@@ -232,6 +257,13 @@ mod tests {
         Golden {
             format: 9,
             sql: include_str!("golden/format-9.sql"),
+            audits_agreed: 1,
+            rows: 6,
+            names: true,
+        },
+        Golden {
+            format: 10,
+            sql: include_str!("golden/format-10.sql"),
             audits_agreed: 1,
             rows: 6,
             names: true,

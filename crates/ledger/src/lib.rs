@@ -29,6 +29,7 @@ mod place;
 mod restore;
 mod scrub;
 mod seal;
+mod signatures;
 mod store;
 mod wait;
 mod writer;

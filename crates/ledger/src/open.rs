@@ -163,6 +163,7 @@ impl CheckedLedger {
             transaction.rollback()?;
         }
         if let (Some(older), Some(place)) = (format::older(db)?, &ledger.place) {
+            format::hide(db)?;
             let copy = place.copy(db, &format!(".format-{older}"))?;
             tracing::info!(copy = %copy.display(), "copied before it is brought up to date");
         }

@@ -95,6 +95,13 @@ CREATE TABLE builds (
     text TEXT NOT NULL UNIQUE
 ) STRICT;
 
+-- Who signed counts: key, ledger, job and purpose of what was signed (farm, statement.rs). The tables below name it by
+-- its id. The ledger and the job are those of the farm that asked for the counts: ledgers can be merged.
+CREATE TABLE signers (
+    id   INTEGER PRIMARY KEY,
+    text TEXT NOT NULL UNIQUE
+) STRICT;
+
 -- Accepted partial counts. Ranges [first, past) of one job never overlap.
 CREATE TABLE ranges (
     job         INTEGER NOT NULL REFERENCES jobs (id),
@@ -113,6 +120,8 @@ CREATE TABLE ranges (
     accepted_at INTEGER NOT NULL,
     seal        INTEGER NOT NULL,    -- checksum over job to lease
     audit       INTEGER NOT NULL,    -- 0 not chosen, 1 wanted, 2 counted by two parties alike
+    signer      INTEGER,             -- see signers; NULL if nobody signed it
+    signatures  BLOB,                -- what was signed of it, see signatures.rs
     PRIMARY KEY (job, first)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX ranges_to_audit ON ranges (job, first) WHERE audit = 1;
@@ -134,6 +143,8 @@ CREATE TABLE audits (
     busy_us    INTEGER NOT NULL,
     counted_at INTEGER NOT NULL,
     seal       INTEGER NOT NULL,
+    signer     INTEGER,
+    signatures BLOB,
     PRIMARY KEY (job, first)
 ) STRICT, WITHOUT ROWID;
 
@@ -154,8 +165,10 @@ CREATE TABLE disputes (
     busy_us  INTEGER NOT NULL,
     noted_at INTEGER NOT NULL,
     seal     INTEGER NOT NULL,
-    state    INTEGER NOT NULL        -- 0 open, 1 settled, 2 taken back: its maker is believed no
+    state    INTEGER NOT NULL,       -- 0 open, 1 settled, 2 taken back: its maker is believed no
                                      -- more, or no longer apart enough to confirm
+    signer   INTEGER,
+    signatures BLOB
 ) STRICT;
 CREATE INDEX disputes_by_range ON disputes (job, first, past);
 

@@ -340,6 +340,14 @@ mod tests {
                 ["ordinal 19 that was altered", "ordinal 49 that was altered"],
             ),
             (
+                "signatures = zeroblob(64) WHERE first IN (19, 49)",
+                ["ordinal 19 that was altered", "ordinal 49 that was altered"],
+            ),
+            (
+                "signatures = zeroblob(65) WHERE first IN (19, 49)",
+                ["[19, 22) has unreadable signatures", "[49, 52) has unreadable signatures"],
+            ),
+            (
                 "audit = 2 WHERE first IN (19, 49)",
                 ["[19, 22) is said to be confirmed", "[49, 52) is said"],
             ),
@@ -365,12 +373,12 @@ mod tests {
             ("UPDATE jobs SET state = 'asleep'", "unknown state"),
             (
                 "INSERT INTO disputes SELECT job, first, past, count, residue, digest, kernel, owner, machine, worker, \
-              build, lease + 1, busy_us, accepted_at, seal, 0 FROM ranges WHERE first = 31",
+              build, lease + 1, busy_us, accepted_at, seal, 0, signer, signatures FROM ranges WHERE first = 31",
                 "ordinal 31 that was altered",
             ),
             (
                 "INSERT INTO audits SELECT job, first, past, count, residue, digest, kernel, owner, machine, worker, \
-              build, lease, busy_us, accepted_at, seal FROM ranges WHERE first = 31",
+              build, lease, busy_us, accepted_at, seal, signer, signatures FROM ranges WHERE first = 31",
                 "confirms nothing",
             ),
         ] {

@@ -5,10 +5,11 @@
 
 use farm::{JobId, Row};
 
-/// The first eight bytes of the BLAKE3 hash over the range, the count, the kernel, the author and the lease.
+/// The first eight bytes of the BLAKE3 hash over the range, the count, the kernel, the author, the lease, and the
+/// signatures if there are any.
 pub(super) fn seal(job: JobId, row: &Row) -> i64 {
-    let Row { range, tally, kernel, lease, author, .. } = row;
-    let text = format!(
+    let Row { range, tally, kernel, lease, author, signatures, .. } = row;
+    let mut text = format!(
         "job {job}; range {range}; count {}; residue {}; digest {}; kernel {kernel}; owner {}; \
          machine {}; worker {}; build {}; lease {lease}",
         tally.count,
@@ -19,6 +20,13 @@ pub(super) fn seal(job: JobId, row: &Row) -> i64 {
         author.worker,
         author.build
     );
+    if let Some(signatures) = signatures {
+        text += &format!("; signer {}", signatures.signer);
+        for part in &signatures.parts {
+            text +=
+                &format!("; signature {:?} of {} for {}", part.signature, part.count, part.range);
+        }
+    }
     let hash = blake3::hash(text.as_bytes());
     let (first, _) = hash.as_bytes().split_first_chunk().expect("it has 32 bytes");
     i64::from_le_bytes(*first)

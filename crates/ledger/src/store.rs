@@ -58,6 +58,10 @@ impl SqlStore<'_> {
         own: Option<(&str, i64)>,
     ) -> Result<(), LedgerFault> {
         self.change("INSERT OR IGNORE INTO builds (text) VALUES (?)", [&row.author.build])?;
+        if let Some(signatures) = &row.signatures {
+            let signer = signatures.signer.to_string();
+            self.change("INSERT OR IGNORE INTO signers (text) VALUES (?)", [signer])?;
+        }
         let mut names = format!("job, {STORED}, {noted}");
         let mut all: Vec<Box<dyn ToSql>> = vec![Box::new(signed(job.0))];
         all.extend(values(job, row));
@@ -68,6 +72,7 @@ impl SqlStore<'_> {
         }
         let place = |name| match name {
             "build" => "(SELECT id FROM builds WHERE text = ?)",
+            "signer" => "(SELECT id FROM signers WHERE text = ?)",
             _ => "?",
         };
         let places = names.split(", ").map(place).collect::<Vec<_>>().join(", ");
@@ -295,6 +300,7 @@ impl Store for SqlStore<'_> {
     ) -> Result<(), LedgerFault> {
         let column = |name| match name {
             "build" => "(SELECT text FROM builds WHERE id = r.build)".to_owned(),
+            "signer" => "(SELECT text FROM signers WHERE id = r.signer)".to_owned(),
             name => format!("r.{name}"),
         };
         let columns: Vec<String> = STORED.split(", ").map(column).collect();

@@ -8,9 +8,9 @@ use farm::rules::Jobs;
 use farm::{
     Across, AuditPolicy, Author, Config, Distrusted, Effect, Event, Farm, Fingerprint, Found,
     Hello, JobChange, JobId, JobState, KernelName, Known, LeaseId, LedgerAnswer, LedgerCommand,
-    Loan, LoanKey, LoanKind, LoanProof, LoanTerms, Maker, Method, Millis, Origin, Party, Plan,
-    Problem, Range, Report, RequestId, Restored, RestoredJob, SessionId, Slice, Tally, Ticket,
-    Tiled, rules,
+    LedgerId, Loan, LoanKey, LoanKind, LoanProof, LoanTerms, Maker, Method, Millis, Origin, Party,
+    Plan, Problem, PublicKey, Range, Report, RequestId, Restored, RestoredJob, SessionId,
+    Signature, Signed, Signer, Slice, Tally, Ticket, Tiled, rules,
 };
 use tempfile::TempDir;
 
@@ -494,6 +494,7 @@ impl Pair {
             credit: 1000,
             holding: Vec::new(),
             mark: None,
+            key: None,
         };
         self.step(Event::Joined { session, owner: OWNER.into(), hello });
         self.loan_of(worker)
@@ -625,7 +626,15 @@ fn report(range: Range, count: u64) -> Report {
         tally: tally(range, count),
         kernel: kernel("avx2"),
         busy_us: 1,
+        signed: Some(signed(count)),
     }
+}
+
+/// What a ledger takes for a signature.
+fn signed(count: u64) -> Signed {
+    let (key, ledger) = (PublicKey([1; 32]), LedgerId([2; 16]));
+    let signer = Signer { key, ledger, job: JOB, kind: LoanKind::Count };
+    Signed { signer, signature: Signature([count as u8; 64]) }
 }
 
 /// All of it is counted by the first task.

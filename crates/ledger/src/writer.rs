@@ -19,6 +19,10 @@ const MAX_BATCH: usize = 8_192;
 
 /// What the ledger is asked for.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all requests are counts, which are the largest"
+)]
 pub enum LedgerRequest {
     /// A command of the farm, with the ticket of its answer.
     Farm(Ticket, LedgerCommand),

@@ -135,6 +135,7 @@ fn report(range: Range) -> Report {
         tally: tally.expect("the counts are small"),
         kernel: KernelName::new("avx2").expect("there is such a kernel"),
         busy_us: 1,
+        signed: None,
     }
 }
 

@@ -65,6 +65,8 @@ mod reproduce;
 mod secrets;
 #[path = "cli/shards.rs"]
 mod shards;
+#[path = "cli/signatures.rs"]
+mod signatures;
 #[path = "cli/stopping.rs"]
 mod stopping;
 #[path = "cli/terminals.rs"]

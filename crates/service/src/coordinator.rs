@@ -18,6 +18,7 @@ mod bundles;
 mod copies;
 mod credentials;
 mod desk;
+mod handle;
 mod http;
 mod hub;
 mod identity;
@@ -39,10 +40,13 @@ mod times;
 pub use allowance::Allowance;
 pub use archive::archive_old_jobs;
 pub use credentials::{Access, Credentials};
-pub use hub::{ClientRequest, Hub, HubHandle, Leave};
+pub use handle::{ClientRequest, HubHandle, Leave};
+pub use hub::Hub;
 pub use identity::{Identity, LOCAL_OWNER, Right};
 pub use listen::{Accept, Connection, Limits, Listener, accept_within};
-pub use own_secrets::{loan_key, monitor_token, worker_token};
+pub use own_secrets::{
+    has_loan_key, loan_key, monitor_token, signing_key, signing_key_if_there, worker_token,
+};
 pub use phase::{LEDGER, LIVENESS, Phase, READINESS};
 pub use plans::Plans;
 pub use scrub::{Scrubbed, scrub};

@@ -20,7 +20,7 @@ use crate::address_file::Whereabouts;
 use crate::coordinator::READINESS;
 use crate::dial::{DialError, SPEAKS_TLS, dialler};
 use crate::tls::Trust;
-use crate::{JoinString, ServiceError, Token};
+use crate::{Addresses, JoinString, ServiceError, Token};
 
 /// How long one of several addresses may take to say that it serves. Another one may serve while it says nothing.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -233,13 +233,12 @@ struct Target {
 
 impl Target {
     fn all_of(join: &JoinString) -> Vec<Target> {
-        let urls = join.addresses.urls("https");
-        let target = |url: &str| Target {
-            url: url.to_string(),
+        let target = |address: Addresses| Target {
+            url: address.urls("https"),
             token: Some(join.token.clone()),
             trust: Some(Trust::Pin(join.pin)),
         };
-        urls.split(',').map(target).collect()
+        join.addresses.each().map(target).collect()
     }
 
     /// A connection to a coordinator that says in time that it serves.

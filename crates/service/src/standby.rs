@@ -39,11 +39,11 @@ pub struct Standby {
 
 /// What a stand-by knows of the coordinator.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen {
+struct Seen {
     /// When anything was last heard of it.
-    pub at: Instant,
+    at: Instant,
     /// Whether the copy has all that the coordinator has waited for.
-    pub is_whole: bool,
+    is_whole: bool,
 }
 
 /// Why following ended.
@@ -71,12 +71,6 @@ impl Standby {
         Ok(Standby { of, path: path.to_path_buf(), mirror, seen })
     }
 
-    /// What is known of the coordinator, now and when it changes.
-    #[must_use]
-    pub fn seen(&self) -> watch::Receiver<Seen> {
-        self.seen.subscribe()
-    }
-
     /// Follows, over any number of lost connections, until a whole copy has heard nothing for `promote_after`; for ever
     /// without that.
     ///
@@ -87,7 +81,8 @@ impl Standby {
         let seen = self.seen.subscribe();
         let silence = silence(seen, promote_after);
         tokio::pin!(silence);
-        let mut is_told = false;
+        // When it was last heard of, as the log has it.
+        let mut told = None;
         loop {
             let end = tokio::select! {
                 biased;
@@ -96,11 +91,14 @@ impl Standby {
             };
             match end {
                 End::Refused(error) => return Err(error),
-                End::Lost(reason) if self.seen.borrow().at.elapsed() < PAUSE || !is_told => {
-                    is_told = true;
-                    tracing::warn!(reason, "the coordinator is not followed: trying again");
+                End::Lost(reason) => {
+                    let at = self.seen.borrow().at;
+                    if told.replace(at) == Some(at) {
+                        tracing::debug!(reason, "the coordinator is not followed");
+                    } else {
+                        tracing::warn!(reason, "the coordinator is not followed: trying again");
+                    }
                 }
-                End::Lost(reason) => tracing::debug!(reason, "the coordinator is not followed"),
             }
             tokio::select! {
                 () = sleep(PAUSE) => {}

@@ -3,9 +3,9 @@
 use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
     Ack, Across, AuditPolicy, AuditView, Commitment, Digest, Fingerprint, Held, Hello, Holding,
-    JobId, JobState, JobView, KernelName, LeaseId, Loan, LoanProof, LostWorkers, Maker, Method,
-    Origin, Party, Plan, Problem, Range, Recount, Report, Slice, Suspect, Tally, TasksBlock, Times,
-    Verdict, WorkerMessage, WorkerOrder,
+    JobId, JobState, JobView, KernelName, LeaseId, LedgerId, Loan, LoanProof, LostWorkers, Maker,
+    Method, Origin, Party, Plan, Problem, PublicKey, Range, Recount, Report, Signature, Slice,
+    Suspect, Tally, TasksBlock, Times, Verdict, WorkerMessage, WorkerOrder,
 };
 
 use crate::v1::{self, work_request, work_response};
@@ -24,7 +24,15 @@ impl TryFrom<v1::WorkRequest> for WorkerMessage {
         Ok(match request.message.ok_or(WireError::Missing("message"))? {
             work_request::Message::Hello(hello) => WorkerMessage::Hello(hello.try_into()?),
             work_request::Message::Credit(credit) => WorkerMessage::Credit(credit.tasks),
-            work_request::Message::Report(report) => WorkerMessage::Report(report.try_into()?),
+            work_request::Message::Report(mut report) => {
+                let signature = std::mem::take(&mut report.signature);
+                match fixed("signature", &signature)? {
+                    None => WorkerMessage::Report(report.try_into()?),
+                    Some(signature) => {
+                        WorkerMessage::SignedReport(report.try_into()?, Signature(signature))
+                    }
+                }
+            }
             work_request::Message::Working(working) => {
                 WorkerMessage::Working(LeaseId(working.lease))
             }
@@ -41,7 +49,9 @@ impl TryFrom<v1::WorkResponse> for WorkerOrder {
 
     fn try_from(response: v1::WorkResponse) -> Result<Self, WireError> {
         Ok(match response.message.ok_or(WireError::Missing("message"))? {
-            work_response::Message::Welcome(_) => WorkerOrder::Welcome,
+            work_response::Message::Welcome(welcome) => {
+                WorkerOrder::Welcome(fixed("ledger", &welcome.ledger)?.map(LedgerId))
+            }
             work_response::Message::Loan(loan) => WorkerOrder::Loan(loan.try_into()?),
             work_response::Message::Tasks(tasks) => WorkerOrder::Tasks(tasks.try_into()?),
             work_response::Message::Ack(ack) => WorkerOrder::Ack(ack.try_into()?),
@@ -91,6 +101,7 @@ impl TryFrom<v1::Hello> for Hello {
             credit: hello.credit,
             holding: hello.holding.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
             mark: hello.mark.map(short_mark).transpose()?,
+            key: fixed("key", &hello.key)?.map(PublicKey),
         })
     }
 }
@@ -142,6 +153,7 @@ impl TryFrom<v1::Report> for Report {
             },
             kernel: kernel(&report.kernel)?,
             busy_us: report.busy_us,
+            signed: None,
         })
     }
 }
@@ -409,6 +421,14 @@ fn id(field: &'static str, value: u64) -> Result<u64, WireError> {
 fn fingerprint(bytes: &[u8]) -> Result<Fingerprint, WireError> {
     let bytes = <[u8; 32]>::try_from(bytes);
     bytes.map(Fingerprint).map_err(|_| WireError::Missing("fingerprint"))
+}
+
+/// Bytes of a fixed length, or none at all.
+fn fixed<const N: usize>(field: &'static str, bytes: &[u8]) -> Result<Option<[u8; N]>, WireError> {
+    match bytes {
+        [] => Ok(None),
+        _ => bytes.try_into().map(Some).map_err(|_| WireError::out_of_bounds(field, bytes.len())),
+    }
 }
 
 fn share(share_ppm: u32) -> Result<u32, WireError> {

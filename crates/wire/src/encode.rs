@@ -2,7 +2,7 @@
 
 use board::{MethodChoice, Square};
 use farm::{
-    Ack, Across, AuditPolicy, AuditView, Fingerprint, Held, JobState, JobView, LeaseId,
+    Ack, Across, AuditPolicy, AuditView, Fingerprint, Held, JobState, JobView, LeaseId, LedgerId,
     LostWorkers, Maker, Method, Plan, Problem, Range, Suspect, TasksBlock, Verdict, WorkerMessage,
     WorkerOrder,
 };
@@ -66,6 +66,10 @@ impl From<WorkerMessage> for v1::WorkRequest {
             WorkerMessage::Hello(hello) => Message::Hello(hello.into()),
             WorkerMessage::Credit(tasks) => Message::Credit(v1::Credit { tasks }),
             WorkerMessage::Report(report) => Message::Report(report.into()),
+            WorkerMessage::SignedReport(report, signature) => {
+                let signature = signature.0.to_vec();
+                Message::Report(v1::Report { signature, ..report.into() })
+            }
             WorkerMessage::Working(LeaseId(lease)) => Message::Working(v1::Working { lease }),
             WorkerMessage::Decline(LeaseId(lease)) => Message::Decline(v1::Decline { lease }),
             WorkerMessage::Leaving => Message::Leaving(v1::Leaving {}),
@@ -89,6 +93,7 @@ impl From<farm::Hello> for v1::Hello {
             build: hello.build,
             backend: hello.backend,
             mark: hello.mark,
+            key: hello.key.map(|key| key.0.to_vec()).unwrap_or_default(),
         }
     }
 }
@@ -124,6 +129,7 @@ impl From<farm::Report> for v1::Report {
             digest: report.tally.digest.0.to_le_bytes().to_vec(),
             kernel: report.kernel.to_string(),
             busy_us: report.busy_us,
+            signature: Vec::new(),
         }
     }
 }
@@ -132,7 +138,10 @@ impl From<WorkerOrder> for v1::WorkResponse {
     fn from(order: WorkerOrder) -> Self {
         use v1::work_response::Message;
         let message = match order {
-            WorkerOrder::Welcome => Message::Welcome(v1::Welcome {}),
+            WorkerOrder::Welcome(ledger) => {
+                let ledger = ledger.map(|LedgerId(id)| id.to_vec()).unwrap_or_default();
+                Message::Welcome(v1::Welcome { ledger })
+            }
             WorkerOrder::Loan(loan) => Message::Loan(loan.into()),
             WorkerOrder::Tasks(block) => Message::Tasks(block.into()),
             WorkerOrder::Ack(ack) => Message::Ack(ack.into()),

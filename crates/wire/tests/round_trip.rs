@@ -3,9 +3,9 @@
 use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
     Ack, Across, AuditPolicy, AuditView, Digest, Fingerprint, Held, Hello, Holding, JobId,
-    JobState, JobView, KernelName, LeaseId, Loan, LoanKind, LoanProof, LostWorkers, Maker, Method,
-    Origin, Plan, Problem, Range, Recount, Report, Slice, Suspect, Tally, TasksBlock, Times,
-    Verdict, WorkerMessage, WorkerOrder,
+    JobState, JobView, KernelName, LeaseId, LedgerId, Loan, LoanKind, LoanProof, LostWorkers,
+    Maker, Method, Origin, Plan, Problem, PublicKey, Range, Recount, Report, Signature, Slice,
+    Suspect, Tally, TasksBlock, Times, Verdict, WorkerMessage, WorkerOrder,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -126,6 +126,7 @@ fn the_largest_messages_fit_the_limit() {
         credit: u64::MAX,
         holding: vec![holding; Hello::MAX_HOLDINGS],
         mark: Some(vec![0xff; Hello::MAX_MARK]),
+        key: Some(PublicKey([0xff; 32])),
     });
     let tasks = MAX_TASKS_PER_MESSAGE;
     let masks = || vec![u32::MAX; tasks];
@@ -258,6 +259,10 @@ fn message() -> impl Strategy<Value = WorkerMessage> {
         hello().prop_map(WorkerMessage::Hello),
         any::<u64>().prop_map(WorkerMessage::Credit),
         report().prop_map(WorkerMessage::Report),
+        (report(), any::<[u8; 32]>()).prop_map(|(report, half)| {
+            let signature = [half, half].concat().try_into().expect("two halves");
+            WorkerMessage::SignedReport(report, Signature(signature))
+        }),
         any::<u64>().prop_map(|lease| WorkerMessage::Working(LeaseId(lease))),
         any::<u64>().prop_map(|lease| WorkerMessage::Decline(LeaseId(lease))),
         Just(WorkerMessage::Leaving),
@@ -268,12 +273,14 @@ fn hello() -> impl Strategy<Value = Hello> {
     let names = ("[!-~]{1,128}", "[!-~]{1,128}", "[!-~]{0,128}", "[!-~]{0,128}");
     let memory = (any::<u64>(), any::<u64>());
     let numbers = (any::<u64>(), 1..=4096u32, memory, any::<u64>());
-    (names, numbers, vec(holding(), 0..5), prop::option::of(mark())).prop_map(
+    let key = prop::option::of(any::<[u8; 32]>().prop_map(PublicKey));
+    (names, numbers, vec(holding(), 0..5), prop::option::of(mark()), key).prop_map(
         |(
             (worker, machine, build, backend),
             (instance, threads, memory, credit),
             holding,
             mark,
+            key,
         )| Hello {
             worker,
             machine,
@@ -286,6 +293,7 @@ fn hello() -> impl Strategy<Value = Hello> {
             credit,
             holding,
             mark,
+            key,
         },
     )
 }
@@ -331,6 +339,7 @@ fn report() -> impl Strategy<Value = Report> {
             tally,
             kernel,
             busy_us,
+            signed: None,
         }
     })
 }
@@ -347,7 +356,7 @@ fn recount() -> impl Strategy<Value = Recount> {
 
 fn order() -> impl Strategy<Value = WorkerOrder> {
     prop_oneof![
-        Just(WorkerOrder::Welcome),
+        prop::option::of(any::<[u8; 16]>().prop_map(LedgerId)).prop_map(WorkerOrder::Welcome),
         loan().prop_map(WorkerOrder::Loan),
         tasks().prop_map(WorkerOrder::Tasks),
         (holding(), verdict()).prop_map(|(holding, verdict)| WorkerOrder::Ack(Ack {

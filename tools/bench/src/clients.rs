@@ -112,7 +112,7 @@ pub(crate) async fn run(args: ClientsBenchArgs) -> Result<()> {
     let own = submit_all(&handle, args.jobs).await?;
     let booked = Arc::new(Booked::default());
     for _ in 0..args.honest {
-        others.spawn(idle(endpoint.clone(), CREDIT, TASKS_PER_RESULT, booked.clone()));
+        others.spawn(idle(endpoint.clone(), None, CREDIT, TASKS_PER_RESULT, booked.clone()));
     }
     tokio::select! {
         measured = measure(&args, &address, &sides, own, &booked) => measured,

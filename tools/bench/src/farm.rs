@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use farm::Problem;
+use service::worker::Pen;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufStream};
 use tokio::net::TcpStream;
 use wire::v1;
@@ -40,6 +41,9 @@ pub(crate) struct FarmBenchArgs {
     /// Measure each row while somebody reads /metrics every second too, in turns with plain text
     #[arg(long)]
     metrics: bool,
+    /// Measure each row with workers that sign their results too, in turns with workers that do not
+    #[arg(long)]
+    signed: bool,
     /// How often each row is measured; medians are shown, and the most memory
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     turns: u32,
@@ -56,7 +60,9 @@ pub(crate) struct FarmBenchArgs {
 pub(crate) async fn run(args: FarmBenchArgs) -> Result<()> {
     print("connections  over          tasks/s  durable results/s  coordinator MiB")?;
     for &connections in &args.connections {
-        let others = [Form::Tls, Form::Metrics].into_iter().filter(|form| form.is_wanted(&args));
+        let others = [Form::Tls, Form::Metrics, Form::Signed]
+            .into_iter()
+            .filter(|form| form.is_wanted(&args));
         let mut rows: Vec<(Form, Vec<Measured>)> =
             [Form::Plain].into_iter().chain(others).map(|form| (form, Vec::new())).collect();
         for _ in 0..args.turns {
@@ -89,6 +95,8 @@ enum Form {
     Tls,
     /// In plain text, while somebody reads /metrics every second.
     Metrics,
+    /// In plain text, with a signature on each result.
+    Signed,
 }
 
 impl Form {
@@ -97,6 +105,7 @@ impl Form {
             Form::Plain => "plain text",
             Form::Tls => "TLS",
             Form::Metrics => "/metrics",
+            Form::Signed => "signed",
         }
     }
 
@@ -105,6 +114,7 @@ impl Form {
             Form::Plain => true,
             Form::Tls => args.tls,
             Form::Metrics => args.metrics,
+            Form::Signed => args.signed,
         }
     }
 }
@@ -143,6 +153,7 @@ fn print_ratios(form: Form, turns: &[Measured], plain: &[Measured]) -> Result<()
         "",
         match form {
             Form::Tls => "TLS/plain",
+            Form::Signed => "signed/not",
             Form::Plain | Form::Metrics => "read/not",
         },
         percent(|turn| turn.tasks_per_second),
@@ -163,7 +174,8 @@ async fn measure(
     let mut workers: Vec<_> = (0..connections)
         .map(|_| {
             let endpoint = coordinator.endpoint.clone();
-            tokio::spawn(idle(endpoint, credit, args.tasks_per_result, booked.clone()))
+            let pen = (form == Form::Signed).then(Pen::of_this_process);
+            tokio::spawn(idle(endpoint, pen, credit, args.tasks_per_result, booked.clone()))
         })
         .collect();
 

@@ -118,7 +118,7 @@ async fn measure(args: &HostileBenchArgs, folder: &Path) -> Result<()> {
 
     let booked = Arc::new(Booked::default());
     for _ in 0..args.honest {
-        others.spawn(idle(endpoint.clone(), CREDIT, TASKS_PER_RESULT, booked.clone()));
+        others.spawn(idle(endpoint.clone(), None, CREDIT, TASKS_PER_RESULT, booked.clone()));
     }
     let rounds = measure_rounds(args, &address, &sides, &booked);
     tokio::select! {

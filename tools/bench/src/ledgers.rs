@@ -186,9 +186,8 @@ fn accept(job: u64, plan: &Plan, first: u64, number: u64) -> LedgerCommand {
     let lease = LeaseId((1 << 40) + number);
     let proof = LoanProof { range, kind: LoanKind::Count, seal: [0; 16] };
     let kernel = KernelName::new("avx2").expect("there is such a kernel");
-    let job = JobId(job);
-    let report =
-        Report { job, fingerprint, lease, proof, range, tally, kernel, busy_us: 1_000_000 };
+    let (job, busy_us, signed) = (JobId(job), 1_000_000, None);
+    let report = Report { job, fingerprint, lease, proof, range, tally, kernel, busy_us, signed };
     LedgerCommand::Accept { report, author, audit: false }
 }
 

@@ -110,7 +110,7 @@ pub(crate) async fn run(args: PageBenchArgs) -> Result<()> {
     submit(&handle, args.jobs).await?;
     let booked = Arc::new(Booked::default());
     for _ in 0..args.workers {
-        others.spawn(idle(endpoint.clone(), CREDIT, TASKS_PER_RESULT, booked.clone()));
+        others.spawn(idle(endpoint.clone(), None, CREDIT, TASKS_PER_RESULT, booked.clone()));
     }
     tokio::select! {
         measured = measure(&args, &address, &sides, &booked) => measured,

@@ -45,6 +45,7 @@ const WORDS: &[&str] = &[
     "halves",
     "reference",
     "portable",
+    "neon",
     "avx2",
     "avx512",
     " mirrored",

@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 
 use evidence::{Sample, Seed, check, export};
 use farm::{
-    Author, JobId, KernelName, LeaseId, LedgerCommand, LoanKind, LoanProof, Maker, Method, Origin,
-    Plan, Problem, Range, Report, Slice, Tally,
+    Author, JobId, KernelName, LeaseId, LedgerCommand, LedgerId, LoanKind, LoanProof, Maker,
+    Method, Origin, Plan, Problem, Range, Report, Signer, SigningKey, Slice, Statement, Tally,
 };
 use fuzz::Source;
 use ledger::{CheckedLedger, Evidence, LedgerFault};
@@ -28,7 +28,7 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
     write(LedgerCommand::CreateJob { job: JOB, origin, plan, slice, priority: 0, audit: None });
     for (start, end, count) in [(0, 5, 12), (5, tasks, 80)] {
         let fingerprint = plan.fingerprint();
-        let report = Report {
+        let mut report = Report {
             job: JOB,
             fingerprint,
             lease: LeaseId(1),
@@ -41,7 +41,11 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
             tally: Tally::EMPTY.with(fingerprint, start, count).expect("it is one count"),
             kernel: KernelName::new("avx2").expect("there is such a kernel"),
             busy_us: 1,
+            signed: None,
         };
+        let (key, ledger) = (SigningKey::from_seed(&[2; 32]), LedgerId([3; 16]));
+        let signer = Signer { key: key.public(), ledger, job: JOB, kind: LoanKind::Count };
+        report.signed = Some(Statement::of(&report, &signer, "m").sign(&key));
         let maker = Maker { owner: "o".into(), machine: "m".into() };
         let author = Author { maker, worker: "w".into(), build: "1.2.3".into() };
         write(LedgerCommand::Accept { report, author, audit: false });
@@ -50,7 +54,9 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
     drop(ledger);
     let evidence = Evidence::open(&path).expect("it can be read");
     let write = |see: &mut dyn FnMut(_) -> _| evidence.in_bundle_order(JOB, see);
-    export::<LedgerFault>(&evidence.jobs()[0], 0, &bundle, write).expect("it can be exported");
+    let key = SigningKey::from_seed(&[1; 32]);
+    let job = &evidence.jobs()[0];
+    export::<LedgerFault>(job, 0, &bundle, Some(&key), write).expect("it can be exported");
     fs::read(&bundle).expect("it can be read")
 });
 

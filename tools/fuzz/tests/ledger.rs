@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 
 use farm::{
     Across, AuditPolicy, Author, Config, Farm, JobId, JobState, KernelName, LeaseId, LedgerCommand,
-    LoanKey, LoanKind, LoanProof, Maker, Method, Millis, Origin, Plan, Problem, Range, Report,
-    Slice, Tally,
+    LedgerId, LoanKey, LoanKind, LoanProof, Maker, Method, Millis, Origin, Plan, Problem,
+    PublicKey, Range, Report, Signature, Signed, Signer, Slice, Tally,
 };
 use fuzz::Source;
 use ledger::{CheckedLedger, Ledger, LedgerFault};
@@ -101,6 +101,8 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
 fn report(start: u64, end: u64, count: u64) -> Report {
     let (fingerprint, range) = (plan().fingerprint(), Range::new(start, end));
     let range = range.expect("it is not empty");
+    let (key, ledger) = (PublicKey([7; 32]), LedgerId([8; 16]));
+    let signer = Signer { key, ledger, job: JobId(9), kind: LoanKind::Count };
     Report {
         job: JobId(9),
         fingerprint,
@@ -110,6 +112,7 @@ fn report(start: u64, end: u64, count: u64) -> Report {
         tally: Tally::EMPTY.with(fingerprint, start, count).expect("it is one count"),
         kernel: kernel("avx2"),
         busy_us: 1,
+        signed: Some(Signed { signer, signature: Signature([9; 64]) }),
     }
 }
 

@@ -6,8 +6,9 @@
 use farm::rules::{self, Jobs, MemoryStore};
 use farm::{
     Across, AuditPolicy, Author, Counted, Found, IntervalSet, JobId, JobState, KernelName, LeaseId,
-    LedgerAnswer, LedgerCommand, LoanKind, LoanProof, Maker, Method, Origin, Plan, Problem, Range,
-    Removal, Report, Restored, RestoredJob, Slice, Tally, Withdrawn,
+    LedgerAnswer, LedgerCommand, LedgerId, LoanKind, LoanProof, Maker, Method, Origin, Plan,
+    Problem, PublicKey, Range, Removal, Report, Restored, RestoredJob, Signature, Signed, Signer,
+    Slice, Tally, Withdrawn,
 };
 
 /// A store behind the farm's rules.
@@ -451,7 +452,15 @@ fn report(job: JobId, name: &str, (start, end): (u64, u64), count: u64) -> Repor
         tally: tally(range, count),
         kernel: kernel(name),
         busy_us: 1,
+        signed: Some(signed(job, count)),
     }
+}
+
+/// What a store takes for a signature.
+fn signed(job: JobId, count: u64) -> Signed {
+    let (key, ledger) = (PublicKey([1; 32]), LedgerId([2; 16]));
+    let signer = Signer { key, ledger, job, kind: LoanKind::Count };
+    Signed { signer, signature: Signature([count as u8; 64]) }
 }
 
 /// The first task counts everything.

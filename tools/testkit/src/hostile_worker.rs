@@ -67,7 +67,7 @@ pub struct Harm {
 
 /// Attacks the coordinator at `endpoint`, which serves `target`, for ever.
 pub async fn attack(attack: Attack, endpoint: Endpoint, target: Target, harm: Arc<Harm>) {
-    let mut connector = GrpcConnector { endpoint: endpoint.clone() };
+    let mut connector = GrpcConnector { endpoint: endpoint.clone(), pen: None };
     loop {
         let began = match attack {
             Attack::Hellos => greet(&endpoint, hello(), 0, &harm).await,
@@ -146,6 +146,7 @@ fn hello() -> Hello {
         credit,
         holding,
         mark: None,
+        key: None,
     }
 }
 
@@ -173,8 +174,9 @@ fn message(attack: Attack, target: &Target, number: u64) -> WorkerMessage {
         let (job, fingerprint, lease) = (JobId(job), plan.fingerprint(), LeaseId(1));
         let tally = Tally::EMPTY.with(fingerprint, start, count).expect("it is one count");
         let kernel = KernelName::ALL[0];
-        let (proof, busy_us) = (forged(range), 1);
-        let report = Report { job, fingerprint, lease, proof, range, tally, kernel, busy_us };
+        let (proof, busy_us, signed) = (forged(range), 1, None);
+        let report =
+            Report { job, fingerprint, lease, proof, range, tally, kernel, busy_us, signed };
         WorkerMessage::Report(report)
     };
     match attack {

@@ -11,6 +11,7 @@
 //! - The policy of the job does not choose their range. A bundle shows which ranges it chooses, and all of these were
 //!   counted twice before and after.
 //! - Their sum fits into 64 bits.
+//! - They have the signatures of one key, or none. The signatures of all stay with the row, up to 64.
 //!
 //! An audit that is ordered later draws among the rows as they are then.
 
@@ -77,7 +78,11 @@ impl Joining {
             return None;
         }
         let (tally, busy_us) = (a.tally.join(b.tally)?, a.busy_us.saturating_add(b.busy_us));
-        let row = Row { range, tally, busy_us, ..a.clone() };
+        let signatures = match (&a.signatures, &b.signatures) {
+            (None, None) => None,
+            (first, next) => Some(first.as_ref()?.join(next.as_ref()?)?),
+        };
+        let row = Row { range, tally, busy_us, signatures, ..a.clone() };
         Some(CountedRange { row, check: Check::NotChosen })
     }
 }

@@ -222,6 +222,7 @@ pub fn hello(worker: &str, credit: u64) -> Hello {
         credit,
         holding: Vec::new(),
         mark: None,
+        key: None,
     }
 }
 
@@ -289,6 +290,7 @@ pub fn report(job: JobId, plan: Plan, range: Range) -> Report {
         tally: tally(plan, range, 0),
         kernel: kernel("portable"),
         busy_us: 1_000 * range.len(),
+        signed: None,
     }
 }
 

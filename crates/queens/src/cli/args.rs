@@ -134,7 +134,7 @@ pub(super) struct CountingArgs {
     /// Slurm's variables count]
     #[arg(short = 't', long, value_name = "T", env = "QUEENS_THREADS")]
     threads: Option<NonZero<usize>>,
-    /// Counting loop: reference, portable, avx2 or avx512 [default: the fastest that this processor
+    /// Counting loop: reference, portable, neon, avx2 or avx512 [default: the fastest that this processor
     /// has, the last that `queens bench --list` shows]
     #[arg(long, value_name = "NAME", env = "QUEENS_BACKEND", value_parser = available_backend)]
     backend: Option<Backend>,
@@ -166,14 +166,17 @@ impl CountingArgs {
         self.backend
     }
 
-    /// The backend, after it has passed its self-test.
+    /// The backend, after it has passed its self-test with these methods.
     ///
     /// # Errors
     ///
     /// [`Failure::SelfTest`], if it miscounts.
-    pub(super) fn tested_backend(&self) -> Result<Backend, Failure> {
+    pub(super) fn tested_backend(
+        &self,
+        methods: impl IntoIterator<Item = MethodChoice>,
+    ) -> Result<Backend, Failure> {
         let backend = self.backend();
-        count::self_test(backend)?;
+        count::self_test(backend, methods)?;
         Ok(backend)
     }
 

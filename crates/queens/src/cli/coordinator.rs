@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use ledger::{CheckedLedger, Ledger};
 use service::coordinator::{
     Access, Credentials, Hub, Limits, Listener, Phase, archive_old_jobs, fence, loan_key, scrub,
-    secure, serve,
+    secure, serve, signing_key,
 };
 use service::{Endpoint, KeyFolder};
 
@@ -144,6 +144,7 @@ async fn serve_jobs(args: CoordinatorArgs, earlier: Option<Endpoint>) -> Result<
         ..Config::default()
     };
     let known = ledger.credentials().map_err(|fault| fault.at(Some(&args.ledger)))?;
+    let bundle_key = signing_key(&keys)?.public();
     let (hub, handle) = Hub::new(config, loan_key(&keys)?, ledger);
     let mut hub = tokio::spawn(hub.run());
     let (stop_scrub, scrub_stops) = watch::channel(false);
@@ -164,7 +165,7 @@ async fn serve_jobs(args: CoordinatorArgs, earlier: Option<Endpoint>) -> Result<
     }
     let address_file = signs.write_address(&bound)?;
     let addresses = bound.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(", ");
-    tracing::info!(addresses, ledger = %args.ledger.display(), tls = has_tls,
+    tracing::info!(addresses, ledger = %args.ledger.display(), tls = has_tls, %bundle_key,
         token = matches!(access, Access::Token(_)), "coordinator serves");
     let status = format!("serving on {addresses}");
     systemd::tell(&[NotifyState::Ready, NotifyState::Status(&status)]);

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use board::Given;
 use board::squares::Square;
+use board::{Given, MethodChoice, Problem};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
 use executor::provenance;
@@ -101,6 +101,19 @@ fn part_counted(job: &JobView, output: &ResultOutput) -> Result<(), Failure> {
         job.slice, job.plan, job.tasks_done, job.plan.tasks
     );
     output.print(text, show::json(job))
+}
+
+/// The methods that may be used for this count: a ledger may be of any, if none was asked for.
+fn tested_methods(
+    problem: Problem,
+    method: Option<MethodChoice>,
+    has_ledger: bool,
+) -> Vec<MethodChoice> {
+    match method {
+        Some(method) => vec![method],
+        None if has_ledger => MethodChoice::all().collect(),
+        None => vec![MethodChoice::suggested(problem)],
+    }
 }
 
 /// Each request to stop: a signal, or the end of the time.
@@ -203,11 +216,12 @@ async fn count(
         ));
     }
     let keeps = ledger.is_some();
+    let method = args.cut.choice()?;
     let count = LocalCount {
         problem,
-        method: args.cut.choice()?,
+        method,
         threads: args.counting.threads(),
-        backend: args.counting.tested_backend()?,
+        backend: args.counting.tested_backend(tested_methods(problem, method, keeps))?,
         memory: args.counting.memory(),
         build: provenance(PROGRAM),
         slice: slice.unwrap_or(Slice::ALL),

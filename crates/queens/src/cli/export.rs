@@ -8,6 +8,8 @@ use evidence::Exported;
 use farm::{Held, JobId, JobState, Known, Refusal, RestoredJob};
 use ledger::{Evidence, LedgerFault, unix_ms};
 use serde_json::json;
+use service::KeyFolder;
+use service::coordinator::signing_key_if_there;
 
 use super::client::CoordinatorArgs;
 use super::download::download;
@@ -32,13 +34,14 @@ pub(super) struct ExportArgs {
 }
 
 pub(super) async fn export(args: ExportArgs) -> Result<(), Failure> {
-    let Exported { header, name } = match &args.ledger {
+    let Exported { header, name, signed_by } = match &args.ledger {
         Some(ledger) => from_ledger(&args, ledger)?,
         None => {
             let bundle = download(args.job, &args.bundle, &args.coordinator).await?;
-            Exported { header: bundle.header, name: bundle.name }
+            Exported { header: bundle.header, name: bundle.name, signed_by: bundle.signed_by }
         }
     };
+    let signed_by = signed_by.map(|key| key.to_string());
     if args.json {
         return output::print(json!({
             "bundle": args.bundle.display().to_string(),
@@ -48,14 +51,18 @@ pub(super) async fn export(args: ExportArgs) -> Result<(), Failure> {
             "ranges": header.ranges,
             "audits": header.audits,
             "disputes": header.disputes,
+            "statements": header.statements.unwrap_or(0),
+            "signed_by": signed_by,
         }));
     }
     output::print(format!(
-        "{}: {} ranges, {} second counts, {} disputed counts\nname      {name}",
+        "{}: {} ranges, {} second counts, {} disputed counts, {} signed statements\nname      {name}\nsigned by {}",
         args.bundle.display(),
         header.ranges,
         header.audits,
-        header.disputes
+        header.disputes,
+        header.statements.unwrap_or(0),
+        signed_by.as_deref().unwrap_or("nobody")
     ))
 }
 
@@ -68,8 +75,10 @@ fn from_ledger(args: &ExportArgs, ledger: &Path) -> Result<Exported, Failure> {
     if known.state == JobState::Done {
         check_done(known, ledger)?;
     }
-    let exported =
-        evidence::export(known, unix_ms(), &args.bundle, |see| evidence.in_bundle_order(job, see));
+    let key = signing_key_if_there(&KeyFolder::beside(ledger));
+    let exported = evidence::export(known, unix_ms(), &args.bundle, key.as_ref(), |see| {
+        evidence.in_bundle_order(job, see)
+    });
     exported.map_err(|fault| match fault {
         ExportFault::Ledger(fault) => at_ledger(fault).into(),
         ExportFault::Output(error) => {

@@ -14,6 +14,7 @@ mod draw;
 mod export;
 mod health;
 mod jobs;
+mod keys;
 mod large_board;
 mod leaving;
 mod list;
@@ -39,6 +40,7 @@ mod trust;
 mod unique_plan;
 mod verified;
 mod verify;
+mod vouched;
 mod words;
 mod worker;
 

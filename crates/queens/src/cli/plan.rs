@@ -152,7 +152,7 @@ impl PlanArgs {
         if self.seconds == 0 {
             return Ok(None);
         }
-        count::self_test(effort.backend)?;
+        count::self_test(effort.backend, MethodChoice::all())?;
         let wanted = self.progress.is_wanted();
         let estimated = while_time_passes(wanted, "sample", effort.time, || effort.estimate(cut));
         Ok(estimated.map_err(anyhow::Error::from)?)

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use ledger::{LedgerFault, LedgerLock};
 use sd_notify::NotifyState;
+use service::coordinator::has_loan_key;
 use service::standby::Standby;
 use service::{Endpoint, JoinString, KeyFolder, Proofs};
 use tokio::time::{Instant, sleep};
@@ -64,7 +65,7 @@ pub(super) async fn standby(args: StandbyArgs) -> Result<(), Failure> {
     let copy = coordinator.ledger().to_path_buf();
     coordinator::check_folder(&copy)?;
     let keys = KeyFolder::beside(&copy);
-    if !keys.path("loans").exists() {
+    if !has_loan_key(&keys) {
         return Err(Failure::Usage(format!(
             "the stand-by lacks the coordinator's keys: copy the folder of keys beside the coordinator's ledger to {}",
             keys.path("").display()

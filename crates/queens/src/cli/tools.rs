@@ -18,8 +18,8 @@ pub(super) const PROGRAM: Program = Program {
     target: env!("QUEENS_TARGET"),
 };
 
-/// The version, the commit, the compiler, what it was compiled for, and the counting loops that it has, of which this processor may
-/// have the first ones only.
+/// The version, the commit, the compiler, what it was compiled for, the counting loops that have a name, and those that this
+/// processor has.
 pub(super) static VERSION: LazyLock<String> = LazyLock::new(|| {
     let (version, Program { commit, compiler, target }) = (env!("CARGO_PKG_VERSION"), PROGRAM);
     let names = |backends: &mut dyn Iterator<Item = Backend>| {

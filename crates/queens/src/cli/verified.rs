@@ -7,6 +7,8 @@ use evidence::{Amount, Another, Busy, Checked, Recounted, StatedPolicy, StatedRo
 use farm::{Across, JobState};
 use serde_json::json;
 
+use super::keys::TrustedKeys;
+use super::vouched::Signed;
 use crate::progress::clock;
 
 /// A bundle that was checked and recounted.
@@ -16,6 +18,8 @@ pub(super) struct Verified<'a> {
     pub(super) recounted: &'a Recounted,
     /// The total by another method, if it was asked for.
     pub(super) also: Option<Another>,
+    /// The keys that the reader trusts, if the reader has said so.
+    pub(super) keys: Option<&'a TrustedKeys>,
 }
 
 impl Verified<'_> {
@@ -85,6 +89,7 @@ impl Verified<'_> {
                 self.percent(amount.count)
             )
         }));
+        lines.extend(self.signed().text(|count| self.percent(count)));
         if header.trust > 0 {
             lines.push(format!(
                 "trust     that farm changed {} times whom it believes",
@@ -97,6 +102,10 @@ impl Verified<'_> {
         }
         lines.extend(self.recount());
         lines.join("\n")
+    }
+
+    fn signed(&self) -> Signed<'_> {
+        Signed { checked: self.checked, keys: self.keys }
     }
 
     /// Lines about what was counted again, and what follows.
@@ -210,7 +219,7 @@ impl Verified<'_> {
             })
         });
         let policies: Vec<_> = policies.collect();
-        let json = json!({
+        let mut json = json!({
             "bundle": name.to_string(),
             "merkle_root": header.merkle_root(),
             "problem": plan.problem.name(),
@@ -255,6 +264,7 @@ impl Verified<'_> {
             "largest_not_recounted": left,
             "confidence": self.confidence(),
         });
+        json["signed"] = self.signed().json();
         ascii(&json.to_string())
     }
 

@@ -9,6 +9,7 @@ use count::Variant;
 use evidence::{By, RecountEffort, Sample, Seed};
 
 use super::args::CountingArgs;
+use super::keys::TrustedKeys;
 use super::verified::Verified;
 use crate::failure::Failure;
 use crate::output;
@@ -43,6 +44,9 @@ pub(super) struct VerifyArgs {
     /// name was published, so that nobody could choose it
     #[arg(long, value_name = "VALUE", conflicts_with = "seed")]
     beacon: Option<String>,
+    /// The keys that you trust, one a line, each behind a name: `node 12 ed25519:d75a98…`; what they vouch for is said
+    #[arg(long, value_name = "FILE", env = "QUEENS_KEYS")]
+    keys: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -68,6 +72,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
             args.sample
         )));
     }
+    let keys = args.keys.as_deref().map(TrustedKeys::read).transpose()?;
     let seed = match &args.beacon {
         Some(value) => Seed::Beacon(value),
         None => Seed::Number(args.seed.unwrap_or_else(rand::random)),
@@ -89,7 +94,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
         ))
     })?;
     if let Variant::Straight(backend) | Variant::Mirrored(backend) = variant {
-        count::self_test(backend)?;
+        count::self_test(backend, MethodChoice::all())?;
     }
     let also = args.also.map(|choice| evidence::another(&checked, choice)).transpose();
     let also = also.map_err(|error| Failure::Usage(error.to_string()))?;
@@ -104,7 +109,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let (threads, memory) = (effort.threads, effort.memory);
     let also = also.map(|method| evidence::count_by_another(&checked, method, threads, memory));
     let also = also.transpose().map_err(|error| refused(error.to_string()))?;
-    let verified = Verified { checked: &checked, recounted: &recounted, also };
+    let verified = Verified { checked: &checked, recounted: &recounted, also, keys: keys.as_ref() };
     output::print(match args.json {
         true => verified.json(),
         false => verified.text(),

@@ -1,7 +1,9 @@
 //! `queens worker`.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
+use board::MethodChoice;
 use bytesize::ByteSize;
 use clap::Args;
 use tokio::sync::watch;
@@ -14,7 +16,7 @@ use super::tools::PROGRAM;
 use crate::failure::Failure;
 use executor::{MemoryKills, provenance};
 use service::ServiceError;
-use service::worker::{GrpcConnector, WorkConfig, host_name, start_executor, work};
+use service::worker::{GrpcConnector, Pen, WorkConfig, host_name, start_executor, work};
 
 #[derive(Debug, Args)]
 pub(super) struct WorkerArgs {
@@ -28,6 +30,10 @@ pub(super) struct WorkerArgs {
     /// Name of this machine: counts of one machine do not confirm each other [default: the host's name]
     #[arg(long, value_name = "NAME", env = "QUEENS_MACHINE", value_parser = name)]
     machine: Option<String>,
+    /// The file of the key with which this worker signs its counts; it is made if there is none [default: HOST.key in
+    /// the folder queens of $XDG_STATE_HOME or ~/.local/state, or worker.key in a service's $STATE_DIRECTORY]
+    #[arg(long, value_name = "FILE", env = "QUEENS_KEY_FILE")]
+    key_file: Option<PathBuf>,
     /// The most tasks to hold at a time
     #[arg(long, value_name = "TASKS", default_value_t = 262_144, env = "QUEENS_CREDIT",
           value_parser = clap::value_parser!(u64).range(1..=1 << 24))]
@@ -58,6 +64,42 @@ fn name(text: &str) -> anyhow::Result<String> {
     Ok(text.into())
 }
 
+/// The pen with the key in `file`, or with the one that is kept for the workers of this machine. If there is no place for
+/// that, the key is one of this process.
+fn pen(file: Option<PathBuf>) -> Result<Pen, ServiceError> {
+    if let Some(file) = file {
+        return Pen::in_file(&file);
+    }
+    let no_place =
+        || "neither $STATE_DIRECTORY nor $XDG_STATE_HOME nor $HOME names a folder".into();
+    let kept = key_place().ok_or_else(no_place);
+    match kept.and_then(|place| Pen::in_file(&place).map_err(|error| error.to_string())) {
+        Ok(pen) => Ok(pen),
+        Err(reason) => {
+            tracing::warn!(
+                reason,
+                "there is no place to keep a key: this worker signs with one that ends with it; name a file with \
+                 --key-file if others are to know its key"
+            );
+            Ok(Pen::of_this_process())
+        }
+    }
+}
+
+/// Where the key of this machine's workers is kept. Machines may share a folder, so the file has the host's name.
+fn key_place() -> Option<PathBuf> {
+    let folder = |name| {
+        let folder = PathBuf::from(std::env::var_os(name)?);
+        folder.is_absolute().then_some(folder)
+    };
+    if let Some(folder) = folder("STATE_DIRECTORY") {
+        return Some(folder.join("worker.key"));
+    }
+    let state = folder("XDG_STATE_HOME").or_else(|| Some(folder("HOME")?.join(".local/state")));
+    let file = format!("{}.key", host_name().replace('/', "-"));
+    Some(state?.join("queens").join(file))
+}
+
 /// Processes of this worker's control group that the system has killed for lack of memory, which the log says. It may
 /// have been this worker, before it was started again.
 fn memory_kills(memory: u64) -> u64 {
@@ -79,12 +121,14 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     }
     let asked = asked_to_stop();
     let (threads, memory) = (args.counting.threads(), args.counting.memory());
-    let (executor, parts) = start_executor(threads, args.counting.tested_backend()?, memory);
+    let (executor, parts) =
+        start_executor(threads, args.counting.tested_backend(MethodChoice::all())?, memory);
     let instance: u64 = rand::random();
     let name = args.name.unwrap_or_else(|| format!("{}-{:04x}", host_name(), instance >> 48));
-    tracing::info!(name, threads, memory = %ByteSize(memory).display().iec(),
+    let pen = pen(args.key_file)?;
+    tracing::info!(name, threads, memory = %ByteSize(memory).display().iec(), key = %pen.public(),
         backend = %executor.backend(), coordinator = endpoint.url(), "worker starts");
-    let mut connector = GrpcConnector { endpoint };
+    let mut connector = GrpcConnector { endpoint, pen: Some(pen) };
     let config = WorkConfig {
         worker: name,
         machine: args.machine.unwrap_or_else(host_name),

@@ -19,7 +19,7 @@ use crate::support::guarded::Guarded;
 use crate::support::process::wait_until;
 
 /// One session with a secret: it says `messages`, and then listens until its end. All that it was told.
-async fn session(
+pub(crate) async fn session(
     farm: &Farm,
     secret: Option<&str>,
     messages: Vec<Message>,
@@ -45,10 +45,10 @@ async fn session(
     }
 }
 
-const LONG: Duration = Duration::from_secs(20);
-const SHORT: Duration = Duration::from_millis(500);
+pub(crate) const LONG: Duration = Duration::from_secs(20);
+pub(crate) const SHORT: Duration = Duration::from_millis(500);
 
-fn first_loan(told: &[work_response::Message]) -> v1::Loan {
+pub(crate) fn first_loan(told: &[work_response::Message]) -> v1::Loan {
     let loan = |message: &work_response::Message| match message {
         work_response::Message::Loan(loan) => Some(loan.clone()),
         _ => None,
@@ -57,7 +57,7 @@ fn first_loan(told: &[work_response::Message]) -> v1::Loan {
 }
 
 /// A report of the whole loan, of which no task is said to have a solution.
-fn zero(loan: &v1::Loan) -> v1::Report {
+pub(crate) fn zero(loan: &v1::Loan) -> v1::Report {
     let plan: farm::Plan = loan.plan.clone().expect("it is there").try_into().expect("it is one");
     let range = loan.range.expect("it is there");
     let add = |tally: farm::Tally, task| tally.with(plan.fingerprint(), task, 0).expect("it is 0");

@@ -41,8 +41,8 @@ const LEAST: i64 = 4 << 10;
 const MESSAGE: i64 = 256;
 /// Points that a session costs in addition to the bytes of its Hello.
 const SESSION: i64 = 4 << 10;
-/// Points that an accepted count earns: more than its report cost.
-const ACCEPTED: i64 = 512;
+/// Points that an accepted count earns: more than its report cost, with a signature.
+const ACCEPTED: i64 = 640;
 /// How long a connection may spend everything at once and wait for more before it is dismissed.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// A connection that lives on [`LEAST`] points for longer than this does not flood.

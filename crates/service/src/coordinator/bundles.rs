@@ -22,6 +22,9 @@ use tokio::sync::{Semaphore, mpsc};
 use tonic::Status;
 use wire::v1;
 
+use super::own_secrets::signing_key;
+use crate::KeyFolder;
+
 /// Bytes of text in one answer. Compressed, they are far fewer.
 const BLOCK: usize = 1 << 20;
 
@@ -127,7 +130,11 @@ impl Reader {
         let skipped = if goes_on { wanted.offset } else { 0 };
         let (mut at, mut block) = (0_u64, Vec::with_capacity(BLOCK + (64 << 10)));
         let mut offset = skipped;
-        evidence::text(job, &header, records, &mut |line| {
+        let key = signing_key(&KeyFolder::beside(ledger)).map_err(|error| {
+            tracing::warn!(%error, "a bundle cannot be signed");
+            Stop::Because(Status::internal(format!("the bundle cannot be signed: {error}")))
+        })?;
+        evidence::text(job, &header, Some(&key), records, &mut |line| {
             let behind = skipped.saturating_sub(at).min(line.len() as u64);
             at += line.len() as u64;
             block.extend_from_slice(&line[behind as usize..]);

@@ -155,7 +155,7 @@ mod tests {
             WorkerOrder::Tasks(block) => format!("tasks {} from {}", block.lease, block.start),
             WorkerOrder::Ack(Ack { verdict, .. }) => format!("ack {verdict:?}"),
             WorkerOrder::Revoke(lease) => format!("revoke {lease}"),
-            WorkerOrder::Welcome => "welcome".into(),
+            WorkerOrder::Welcome(_) => "welcome".into(),
             WorkerOrder::Mark(_) => "mark".into(),
         }
     }

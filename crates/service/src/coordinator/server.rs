@@ -28,8 +28,8 @@ use super::bundles::Bundles;
 use super::copies::Copies;
 use super::credentials::{Gate, budget, identity};
 use super::desk::{Desk, Submission};
+use super::handle::Listed;
 use super::http::only_grpc;
-use super::hub::Listed;
 use super::listen::Admission;
 use super::metrics::measure_call;
 use super::payers::Payers;
@@ -239,7 +239,7 @@ impl From<SessionFault> for Status {
             SessionFault::Silent => Status::deadline_exceeded(text),
             SessionFault::Ended => Status::unavailable(text),
             SessionFault::Distrusted => Status::data_loss(text),
-            SessionFault::Unproven => Status::aborted(text),
+            SessionFault::Unproven | SessionFault::Signature(_) => Status::aborted(text),
             SessionFault::Expired => Status::unauthenticated(text),
             SessionFault::Failure(_) => Status::internal(text),
         }

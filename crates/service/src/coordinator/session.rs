@@ -4,7 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytesize::ByteSize;
-use farm::{Event, Range, SessionId, WorkerMessage, WorkerOrder};
+use farm::{
+    Event, PublicKey, Range, Report, SessionId, Signature, Signed, Signer, Statement,
+    WorkerMessage, WorkerOrder,
+};
 use tokio::sync::mpsc;
 use tokio_stream::{Stream, StreamExt};
 use wire::WireError;
@@ -51,6 +54,11 @@ pub enum SessionFault {
         "this farm has not lent to this owner what the worker reported or holds; whatever it holds is void"
     )]
     Unproven,
+    /// The worker's key has not signed what it reported.
+    #[error(
+        "the signature of the report of {0} is not by the key that the worker has named; whatever it holds is void"
+    )]
+    Signature(Range),
     /// The worker's credential has expired or was revoked.
     #[error("the credential has expired or was revoked; ask whoever runs the farm for another one")]
     Expired,
@@ -97,14 +105,15 @@ pub async fn host(
     };
     let (worker, threads, held) = (hello.worker.clone(), hello.threads, hello.holding.len());
     let memory = ByteSize(hello.memory).display().iec();
-    let machine = hello.machine.clone();
+    let (machine, key) = (hello.machine.clone(), hello.key);
+    let told = key.map(|key| key.to_string());
     let marks = hello.mark.is_some().then(|| hub.marks());
     let joined = hub.join(owner.clone(), hello).await;
     let Ok((session, orders)) = joined else { return Err(SessionFault::Ended) };
-    tracing::info!(%session, worker, owner, machine, threads, %memory, held, "worker joined");
+    tracing::info!(%session, worker, owner, machine, key = told, threads, %memory, held, "worker joined");
 
     let result = async {
-        if out.send(WorkerOrder::Welcome).await.is_err() {
+        if out.send(WorkerOrder::Welcome(Some(hub.ledger()))).await.is_err() {
             return Ok(());
         }
         let out_of_marks = out.clone();
@@ -116,7 +125,7 @@ pub async fn host(
         };
         tokio::select! {
             () = tell_marks => unreachable!("it does not end"),
-            ended = listen(&hub, session, &mut messages, &allowance) => ended,
+            ended = listen(&hub, session, (&machine, key), &mut messages, &allowance) => ended,
             ended = pump(orders, out, plans, &allowance) => {
                 ended.and(Err(SessionFault::Ended))
             }
@@ -133,7 +142,8 @@ pub async fn host(
         fault @ (SessionFault::Message(_)
         | SessionFault::NoHello
         | SessionFault::Range(_)
-        | SessionFault::Unproven),
+        | SessionFault::Unproven
+        | SessionFault::Signature(_)),
     ) = &result
     {
         tracing::warn!(%session, worker, %fault, "worker dismissed: it sent what it must not");
@@ -148,6 +158,7 @@ fn gone(fault: &SessionFault) -> Option<Gone> {
         SessionFault::Message(_) | SessionFault::NoHello | SessionFault::Range(_) => {
             Some(Gone::Invalid)
         }
+        SessionFault::Signature(_) => Some(Gone::Unproven),
         SessionFault::Silent => Some(Gone::Silent),
         SessionFault::Expired => Some(Gone::Expired),
         SessionFault::Ended
@@ -157,9 +168,27 @@ fn gone(fault: &SessionFault) -> Option<Gone> {
     }
 }
 
+/// A report of a machine whose statement this key has signed.
+fn verified(
+    report: Report,
+    signature: Signature,
+    (machine, key): (&str, Option<PublicKey>),
+    hub: &HubHandle,
+) -> Result<Report, SessionFault> {
+    let fault = SessionFault::Signature(report.range);
+    let Some(key) = key else { return Err(fault) };
+    let (ledger, job, kind) = (hub.ledger(), report.job, report.proof.kind);
+    let signer = Signer { key, ledger, job, kind };
+    match Statement::of(&report, &signer, machine).has_signature(&signature) {
+        true => Ok(Report { signed: Some(Signed { signer, signature }), ..report }),
+        false => Err(fault),
+    }
+}
+
 async fn listen(
     hub: &HubHandle,
     session: SessionId,
+    signer: (&str, Option<PublicKey>),
     messages: &mut (impl Stream<Item = Result<WorkerMessage, WireError>> + Unpin),
     allowance: &Allowance,
 ) -> Result<(), SessionFault> {
@@ -169,6 +198,11 @@ async fn listen(
             WorkerMessage::Hello(_) => return Err(SessionFault::NoHello),
             WorkerMessage::Credit(credit) => Event::CreditChanged { session, credit },
             WorkerMessage::Report(report) => Event::Reported { session, report },
+            // Here, on the session's own task: it takes longer than anything that the hub does with it.
+            WorkerMessage::SignedReport(report, signature) => {
+                let report = verified(report, signature, signer, hub)?;
+                Event::Reported { session, report }
+            }
             WorkerMessage::Working(lease) => Event::Working { session, lease },
             WorkerMessage::Decline(lease) => {
                 tracing::warn!(%session, %lease, "loan declined: the worker has too little memory for it");

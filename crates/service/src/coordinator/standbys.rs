@@ -44,8 +44,8 @@ impl Standbys {
         Standbys { hub, places: Arc::new(Semaphore::new(MOST)) }
     }
 
-    /// Lets a stand-by follow for as long as its credential is valid. If it shows a mark, it has taken over: then this coordinator stops if it hears
-    /// of a later state by that, and nothing is followed.
+    /// Lets a stand-by follow for as long as its credential is valid. If it shows a mark, it has taken over: then nothing
+    /// is followed, and this coordinator stops if the mark is of a later state than its own.
     ///
     /// # Errors
     ///

@@ -11,7 +11,7 @@ use tonic::{Code, Status};
 use wire::v1::farm_service_client::FarmServiceClient;
 use wire::{MAX_MESSAGE_BYTES, WireError, v1};
 
-use super::Connect;
+use super::{Connect, Pen};
 use crate::ServiceError;
 use crate::endpoint::{Endpoint, TokenChannel, innermost, mismatch};
 
@@ -45,26 +45,34 @@ pub enum LinkEnd {
 pub struct GrpcConnector {
     /// Where the coordinator is and what it wants to be shown.
     pub endpoint: Endpoint,
+    /// What reports are signed with, if they are.
+    pub pen: Option<Pen>,
 }
 
 impl Connect for GrpcConnector {
     async fn connect(&mut self) -> Result<Link, LinkEnd> {
         // Token and join string are read anew each time, because they may have been replaced.
         let channel = self.endpoint.connect().await.map_err(LinkEnd::from_error)?;
-        Link::over(channel, self.endpoint.url()).await
+        Link::over(channel, self.endpoint.url(), self.pen.clone()).await
     }
 }
 
 impl Link {
-    /// Opens a session over `channel`, which leads to the coordinator at `url`.
+    /// Opens a session over `channel`, which leads to the coordinator at `url`. What goes over it is signed with `pen`.
     ///
     /// # Errors
     ///
     /// [`LinkEnd`], if the coordinator does not answer or refuses the session.
-    pub async fn over(channel: TokenChannel, url: &str) -> Result<Link, LinkEnd> {
+    pub async fn over(channel: TokenChannel, url: &str, pen: Option<Pen>) -> Result<Link, LinkEnd> {
         let (messages, outgoing) = mpsc::channel(OUTGOING);
         let url = url.to_string();
-        let requests = ReceiverStream::new(outgoing).map(v1::WorkRequest::from);
+        let signing = pen.clone();
+        let requests = ReceiverStream::new(outgoing).map(move |message| {
+            v1::WorkRequest::from(match &signing {
+                Some(pen) => pen.sign(message),
+                None => message,
+            })
+        });
 
         let mut client = FarmServiceClient::new(channel)
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
@@ -74,7 +82,13 @@ impl Link {
         let answers = answers.map_err(|status| ended(&url, status))?;
 
         let orders = answers.into_inner().map(move |answer| match answer {
-            Ok(message) => message.try_into().map_err(refused),
+            Ok(message) => {
+                let order = WorkerOrder::try_from(message).map_err(refused)?;
+                if let Some(pen) = &pen {
+                    pen.hear(&order);
+                }
+                Ok(order)
+            }
             Err(status) => Err(ended(&url, status)),
         });
         Ok(Link { orders: Box::pin(orders), messages })

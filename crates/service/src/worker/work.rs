@@ -187,7 +187,7 @@ impl Worker {
 
     fn obey(&mut self, order: WorkerOrder) -> Result<(), ServiceError> {
         match order {
-            WorkerOrder::Welcome => {
+            WorkerOrder::Welcome(_) => {
                 tracing::info!("the coordinator welcomes this worker");
                 self.departure.coordinator(Instant::now(), true);
             }

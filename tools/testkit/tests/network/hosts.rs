@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use board::{Cut, MethodChoice, Problem, Tasks};
 use count::{Backend, Kernel};
-use farm::{Config, JobView, LoanKey, Plan};
+use farm::{Config, JobView, LoanKey, Plan, SigningKey};
 use hyper_util::rt::TokioIo;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -22,7 +22,7 @@ use executor::{BUILD, Executor, Step};
 use ledger::{CheckedLedger, Ledger, LedgerEvent, LedgerHandle, LedgerRequest};
 use service::ServiceError;
 use service::coordinator::{Accept, Access, Credentials, Hub, Limits, Phase, accept_within, serve};
-use service::worker::{Connect, LeaveRules, Link, LinkEnd, WorkConfig, work};
+use service::worker::{Connect, LeaveRules, Link, LinkEnd, Pen, WorkConfig, work};
 use service::{Endpoint, Proofs, TokenChannel};
 use testkit::hostile_worker::{Attack, Harm, Target, flood};
 
@@ -118,7 +118,10 @@ pub(super) async fn worker(name: String, life: u64, pace_ms: u64) -> turmoil::Re
         resend_ms: 2_000,
     };
     let (_stop, stopping) = watch::channel(false);
-    work(config, LeaveRules::default(), executor, parts, &mut SimulatedNetwork, stopping).await?;
+    let mut seed = [0; 32];
+    seed[..8].copy_from_slice(&life.to_le_bytes());
+    let mut network = SimulatedNetwork { pen: Some(Pen::new(SigningKey::from_seed(&seed))) };
+    work(config, LeaveRules::default(), executor, parts, &mut network, stopping).await?;
     Err("the worker left by itself".into())
 }
 
@@ -133,19 +136,22 @@ pub(super) async fn hostile(attack: Attack, plan: Plan, harm: Arc<Harm>) -> turm
     let mut kernel = Kernel::new(Backend::Reference, plan.problem.n(), plan.method)?;
     let target = Target { plan, first_count: kernel.count(first.as_slice())? };
     loop {
-        if let Ok(link) = SimulatedNetwork.connect().await {
+        if let Ok(link) = (SimulatedNetwork { pen: None }).connect().await {
             flood(attack, link, &target, &harm).await;
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
 
-struct SimulatedNetwork;
+struct SimulatedNetwork {
+    pen: Option<Pen>,
+}
 
 impl Connect for SimulatedNetwork {
     async fn connect(&mut self) -> Result<Link, LinkEnd> {
         let (channel, endpoint) = dial().await;
-        Link::over(channel.map_err(LinkEnd::from_error)?, endpoint.url()).await
+        let channel = channel.map_err(LinkEnd::from_error)?;
+        Link::over(channel, endpoint.url(), self.pen.clone()).await
     }
 }
 

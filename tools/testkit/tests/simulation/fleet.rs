@@ -3,6 +3,7 @@
 use farm::{Effect, Event, Millis, Report, SessionId, WorkerMessage};
 
 use crate::agenda::Happening;
+use crate::rows::signed;
 use crate::world::World;
 
 impl World {
@@ -26,9 +27,11 @@ impl World {
                 self.tally.signs_of_life += 1;
                 self.step(Event::Working { session, lease });
             }
+            WorkerMessage::SignedReport(..) => unreachable!("agents leave that to their links"),
             WorkerMessage::Leaving => self.step(Event::Leaving { session }),
             WorkerMessage::Report(report) => {
                 let worker = link.worker;
+                let report = Report { signed: signed(worker, &report), ..report };
                 self.check_report(worker, &report);
                 if self.random.per_mille(self.scenario.weather.nonsense_per_mille) {
                     let report = self.mangled(report);

@@ -2,7 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use farm::{Check, CountedRange, Range, Row, Tiled, Vote};
+use farm::{
+    Check, CountedRange, LedgerId, PublicKey, Range, Report, Row, Signature, Signed, Signer, Tiled,
+    Vote,
+};
+
+/// What a worker signs of a report, as far as the farm can tell: every other worker signs. The core takes any bytes.
+pub fn signed(worker: usize, report: &Report) -> Option<Signed> {
+    let (key, ledger) = (PublicKey([worker as u8; 32]), LedgerId([7; 16]));
+    let signer = Signer { key, ledger, job: report.job, kind: report.proof.kind };
+    let signature = signature(report.range, report.tally.count);
+    worker.is_multiple_of(2).then_some(Signed { signer, signature })
+}
+
+fn signature(range: Range, count: u64) -> Signature {
+    let mut bytes = [0; 64];
+    let numbers = [range.start(), range.end(), count].map(u64::to_le_bytes);
+    bytes[..24].copy_from_slice(numbers.as_flattened());
+    Signature(bytes)
+}
 
 /// Disjoint rows, by their start, and some sums over them.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +44,12 @@ impl Rows {
         let range = counted.row.range;
         let overlapped = self.overlapping(range).next();
         assert!(overlapped.is_none(), "{counted:?} overlaps {overlapped:?}");
+        if let Some(signatures) = &counted.row.signatures {
+            let is_signed =
+                |part: &farm::SignedPart| part.signature == signature(part.range, part.count);
+            let are_its = signatures.add_up_to(&counted.row);
+            assert!(are_its && signatures.parts.iter().all(is_signed), "{counted:?}");
+        }
         self.tasks += range.len();
         self.total += u128::from(counted.row.tally.count);
         self.wanted += u64::from(counted.check == Check::Wanted);

@@ -424,6 +424,7 @@ async fn hostile_names_are_only_text() {
         credit: 1,
         holding: Vec::new(),
         mark: None,
+        key: None,
     };
     let _orders = farm.hub.join(HOSTILE.into(), hello).await.expect("it runs");
     for path in ["/", &job, "/workers", "/workers?order=owner&page=7"] {

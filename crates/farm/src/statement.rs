@@ -1,0 +1,303 @@
+//! What workers sign: every count that they report.
+//!
+//! ```text
+//!   report ──► statement: ledger, job, plan, range, count, digest, kernel, purpose, machine ──Ed25519──► signature
+//!   row    of a report      its one signature
+//!          of joined rows   the signatures of all of them, which tile it; what each has counted stays beside it
+//! ```
+//!
+//! Whoever reads a ledger or a bundle can tell which key vouches for which count, without believing who wrote it. A
+//! signature names the ledger and the job, so that a count cannot be passed off as another one of the same range. The
+//! core carries signatures and looks into none: whoever takes a report in has verified them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::{
+    Digest, Fingerprint, JobId, KernelName, LedgerId, LoanKind, PublicKey, Range, Report, Row,
+    Signature, SigningKey,
+};
+
+/// A key, and the context in which it signs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Signer {
+    /// The worker's key.
+    pub key: PublicKey,
+    /// The ledger of the farm that asked for the counts.
+    pub ledger: LedgerId,
+    /// The job there.
+    pub job: JobId,
+    /// Whether they are first counts or recounts.
+    pub kind: LoanKind,
+}
+
+/// The signature of a report, and who signed it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Signed {
+    /// Who.
+    pub signer: Signer,
+    /// The signature of the report's statement.
+    pub signature: Signature,
+}
+
+/// A count that was signed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SignedPart {
+    /// The ordinals that were counted.
+    pub range: Range,
+    /// Their sum of weight x count.
+    pub count: u64,
+    /// The digest of their counts.
+    pub digest: Digest,
+    /// The signature of the statement.
+    pub signature: Signature,
+}
+
+/// The signatures of a row, all by one signer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signatures {
+    /// Who signed.
+    pub signer: Signer,
+    /// What was signed: it tiles the row, and adds up to its count and digest.
+    pub parts: Vec<SignedPart>,
+}
+
+/// What is signed.
+#[derive(Clone, Copy, Debug)]
+pub struct Statement<'a> {
+    /// The context.
+    pub signer: &'a Signer,
+    /// The plan of the job.
+    pub plan: Fingerprint,
+    /// The machine, as its worker names it.
+    pub machine: &'a str,
+    /// The ordinals that were counted.
+    pub range: Range,
+    /// Their sum of weight x count.
+    pub count: u64,
+    /// The digest of their counts.
+    pub digest: Digest,
+    /// What counted them.
+    pub kernel: KernelName,
+}
+
+impl<'a> Statement<'a> {
+    /// The statement of a report by a machine.
+    #[must_use]
+    pub fn of(report: &Report, signer: &'a Signer, machine: &'a str) -> Statement<'a> {
+        let Report { fingerprint: plan, range, tally, kernel, .. } = *report;
+        Statement { signer, plan, machine, range, count: tally.count, digest: tally.digest, kernel }
+    }
+
+    /// Signs it with the key of its signer.
+    #[must_use]
+    pub fn sign(&self, key: &SigningKey) -> Signed {
+        Signed { signer: *self.signer, signature: key.sign(&self.to_string()) }
+    }
+
+    /// Whether its signer has signed it.
+    #[must_use]
+    pub fn has_signature(&self, signature: &Signature) -> bool {
+        self.signer.key.has_signed(&self.to_string(), signature)
+    }
+}
+
+/// The text that is signed: the fields in one order, and the machine's name, which is chosen by the worker, last.
+impl fmt::Display for Statement<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Statement { signer, plan, machine, range, count, digest, kernel } = self;
+        let Signer { ledger, job, kind, .. } = signer;
+        write!(
+            f,
+            "queens statement; ledger {ledger}; job {job}; plan {plan}; range {range}; count {count}; digest {digest}; \
+             kernel {kernel}; purpose {}; machine {machine}",
+            kind.name()
+        )
+    }
+}
+
+impl Signatures {
+    /// The signature of a row of one report.
+    #[must_use]
+    pub(crate) fn of(report: &Report) -> Option<Signatures> {
+        let Report { range, tally, signed, .. } = *report;
+        let Signed { signer, signature } = signed?;
+        let (count, digest) = (tally.count, tally.digest);
+        Some(Signatures { signer, parts: vec![SignedPart { range, count, digest, signature }] })
+    }
+
+    /// The most signatures of one row: they are as long as everything else of it, and are read and written with it.
+    pub(crate) const MOST: usize = 64;
+
+    /// The signatures of two neighbouring rows as those of one; `None` if they are too many or of several signers.
+    #[must_use]
+    pub(crate) fn join(&self, next: &Signatures) -> Option<Signatures> {
+        let fits = self.parts.len() + next.parts.len() <= Signatures::MOST;
+        let is_one = self.signer == next.signer;
+        let parts = || self.parts.iter().chain(&next.parts).copied().collect();
+        (is_one && fits).then(|| Signatures { signer: self.signer, parts: parts() })
+    }
+
+    /// Whether the parts tile a row and add up to what it says.
+    #[must_use]
+    pub fn add_up_to(&self, row: &Row) -> bool {
+        let (mut end, mut count, mut digest) = (row.range.start(), 0_u64, Digest(0));
+        let follow = self.parts.iter().all(|part| {
+            let begins = part.range.start() == end;
+            (end, digest) = (part.range.end(), digest.join(part.digest));
+            let sum = count.checked_add(part.count);
+            count = sum.unwrap_or_default();
+            begins && sum.is_some()
+        });
+        follow && (end, count, digest) == (row.range.end(), row.tally.count, row.tally.digest)
+    }
+}
+
+/// A signer as one text: key, ledger, job and purpose.
+impl fmt::Display for Signer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Signer { key, ledger, job, kind } = self;
+        write!(f, "{key} {ledger} {job} {}", kind.name())
+    }
+}
+
+/// A text that is no signer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it is not a key with a ledger, a job and a purpose")]
+pub struct NoSigner;
+
+impl FromStr for Signer {
+    type Err = NoSigner;
+
+    fn from_str(text: &str) -> Result<Signer, NoSigner> {
+        let words: Vec<&str> = text.split(' ').collect();
+        let [key, ledger, job, kind] = words[..] else { return Err(NoSigner) };
+        let signer = Signer {
+            key: key.parse().map_err(|_| NoSigner)?,
+            ledger: ledger.parse().map_err(|_| NoSigner)?,
+            job: JobId(job.parse().map_err(|_| NoSigner)?),
+            kind: LoanKind::named(kind).ok_or(NoSigner)?,
+        };
+        // One signer has one text.
+        if signer.to_string() == text { Ok(signer) } else { Err(NoSigner) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key() -> SigningKey {
+        SigningKey::from_seed(&[7; 32])
+    }
+
+    fn signer() -> Signer {
+        let (ledger, job) = (LedgerId([1; 16]), JobId(3));
+        Signer { key: key().public(), ledger, job, kind: LoanKind::Count }
+    }
+
+    fn statement(signer: &Signer) -> Statement<'_> {
+        let range = Range::new(10, 20).expect("not empty");
+        let kernel = KernelName::new("avx2").expect("there is one");
+        let (plan, digest) = (Fingerprint([5; 32]), Digest(9));
+        Statement { signer, plan, machine: "node12", range, count: 42, digest, kernel }
+    }
+
+    #[test]
+    fn a_signature_is_of_every_word_of_a_statement() {
+        let signer = signer();
+        let said = statement(&signer);
+        let Signed { signature, .. } = said.sign(&key());
+        assert!(said.has_signature(&signature));
+        let range = Range::new(10, 21).expect("not empty");
+        let kernel = KernelName::new("portable").expect("there is one");
+        let others = [
+            Signer { ledger: LedgerId([2; 16]), ..signer },
+            Signer { job: JobId(4), ..signer },
+            Signer { kind: LoanKind::Recount, ..signer },
+            Signer { key: SigningKey::from_seed(&[8; 32]).public(), ..signer },
+        ];
+        let others = others.iter().map(|signer| Statement { signer, ..said });
+        let changed = [
+            Statement { plan: Fingerprint([6; 32]), ..said },
+            Statement { machine: "node13", ..said },
+            Statement { range, ..said },
+            Statement { count: 43, ..said },
+            Statement { digest: Digest(10), ..said },
+            Statement { kernel, ..said },
+        ];
+        for other in others.chain(changed) {
+            assert!(!other.has_signature(&signature), "{other}");
+        }
+    }
+
+    fn signatures(parts: &[(u64, u64)]) -> Signatures {
+        let part = |&(start, end): &(u64, u64)| SignedPart {
+            range: Range::new(start, end).expect("not empty"),
+            count: end - start,
+            digest: Digest(u128::from(end - start) << 64),
+            signature: Signature([end as u8; 64]),
+        };
+        Signatures { signer: signer(), parts: parts.iter().map(part).collect() }
+    }
+
+    fn row(start: u64, end: u64, signatures: Signatures) -> Row {
+        let count = end - start;
+        let digest = Digest(u128::from(count) << 64);
+        Row {
+            range: Range::new(start, end).expect("not empty"),
+            tally: crate::Tally { count, residue: count, digest },
+            kernel: KernelName::default(),
+            author: crate::Author {
+                maker: crate::Maker { owner: "o".into(), machine: "m".into() },
+                worker: "w".into(),
+                build: "1".into(),
+            },
+            lease: crate::LeaseId(1),
+            busy_us: 1,
+            signatures: Some(signatures),
+        }
+    }
+
+    #[test]
+    fn signatures_of_neighbours_stay_with_the_row_that_they_become() {
+        let (first, next) = (signatures(&[(0, 4), (4, 5)]), signatures(&[(5, 9)]));
+        let joined = first.join(&next).expect("they are by one signer");
+        assert_eq!(joined, signatures(&[(0, 4), (4, 5), (5, 9)]));
+        let other = Signer { job: JobId(4), ..signer() };
+        assert_eq!(first.join(&Signatures { signer: other, ..next.clone() }), None);
+
+        let single: Vec<(u64, u64)> = (0..Signatures::MOST as u64).map(|at| (at, at + 1)).collect();
+        let (most, one) = (signatures(&single[1..]), signatures(&single[..1]));
+        assert!(one.join(&most).is_some() && most.join(&most).is_none(), "a row has a bound");
+    }
+
+    #[test]
+    fn signatures_add_up_to_their_row() {
+        for parts in [&[(3, 9)][..], &[(3, 4), (4, 9)]] {
+            assert!(signatures(parts).add_up_to(&row(3, 9, signatures(parts))));
+        }
+        for parts in
+            [&[][..], &[(3, 8)], &[(4, 9)], &[(3, 4), (5, 9)], &[(3, 5), (4, 9)], &[(3, 10)]]
+        {
+            assert!(!signatures(parts).add_up_to(&row(3, 9, signatures(parts))), "{parts:?}");
+        }
+        let mut other = row(3, 9, signatures(&[(3, 9)]));
+        other.tally.count += 1;
+        assert!(!signatures(&[(3, 9)]).add_up_to(&other));
+        other.tally = crate::Tally { digest: Digest(1), ..row(3, 9, signatures(&[(3, 9)])).tally };
+        assert!(!signatures(&[(3, 9)]).add_up_to(&other));
+    }
+
+    #[test]
+    fn a_signer_is_read_back() {
+        for kind in [LoanKind::Count, LoanKind::Recount] {
+            let signer = Signer { kind, ..signer() };
+            assert_eq!(signer.to_string().parse(), Ok(signer));
+            let text = signer.to_string();
+            for wrong in [text.replace(" 3 ", " +3 "), text.replace("count", "both"), text + " "] {
+                assert_eq!(wrong.parse::<Signer>(), Err(NoSigner));
+            }
+        }
+    }
+}
