@@ -5,27 +5,25 @@
 //! seen; what the hostile client itself takes of the processors would be elsewhere in reality. Therefore its
 //! processor time is read from the system and taken from the time that the honest half is compared by.
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use board::MethodChoice;
 use clap::Args;
-use farm::{Config, JobId, LoanKey, Origin, Plan, Problem, Slice};
-use ledger::{CheckedLedger, Role};
-use service::coordinator::{ClientRequest, Hub, HubHandle, Limits, Listener, Plans, serve};
+use farm::{Config, JobId, Origin, Plan, Problem, Slice};
+use ledger::Role;
+use service::coordinator::{ClientRequest, HubHandle, Limits, Plans};
 use service::{Endpoint, Proofs};
 use testkit::hostile_client::{Demand, demand};
-use tokio::task::JoinSet;
 use wire::v1;
 use wire::v1::jobs_service_client::JobsServiceClient;
 
 use crate::bare::median_ratio;
-use crate::coordinator::{HOSTILE, Sides, serving};
-use crate::idle_worker::{Booked, idle};
+use crate::coordinator::HOSTILE;
+use crate::idle_worker::Booked;
+use crate::local_farm::{Entrance, LocalFarm};
 use crate::print;
 use crate::process::{self, Beside};
 
@@ -92,36 +90,13 @@ pub(crate) async fn flood(args: DemandArgs) -> Result<()> {
 }
 
 pub(crate) async fn run(args: ClientsBenchArgs) -> Result<()> {
-    let folder = tempfile::tempdir_in(&args.folder).context("cannot make a folder")?;
-    let path = folder.path().join("ledger.db");
-    let ledger = CheckedLedger::open(&path).and_then(CheckedLedger::begin);
-    let ledger = ledger.map_err(|fault| fault.at(Some(&path)))?;
     let (max_jobs, max_jobs_per_owner) = (usize::MAX, usize::MAX);
     let config = Config { max_jobs, max_jobs_per_owner, ..Config::default() };
-    let (hub, handle) = Hub::new(config, LoanKey::new(rand::random()), ledger);
-    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let listener = Listener::bind(&[any], Limits::default()).await?;
-    let address = listener.addresses()?[0].to_string();
-    let sides = Sides::new(folder.path(), Role::Submitter)?;
-    let endpoint = Endpoint::new(&address, Proofs::of_token(sides.honest.clone()));
-    let mut others: JoinSet<Result<()>> = JoinSet::new();
-    others.spawn(async { Ok(hub.run().await?) });
-    let phases = serving(sides.credentials.clone(), handle.clone());
-    let server = serve(listener.connections(), phases);
-    others.spawn(async { Ok(server.await?) });
-    let own = submit_all(&handle, args.jobs).await?;
-    let booked = Arc::new(Booked::default());
-    for _ in 0..args.honest {
-        others.spawn(idle(endpoint.clone(), None, CREDIT, TASKS_PER_RESULT, booked.clone()));
-    }
-    tokio::select! {
-        measured = measure(&args, &address, &sides, own, &booked) => measured,
-        // The coordinator and the honest workers never end by themselves.
-        Some(ended) = others.join_next() => {
-            ended??;
-            Err(anyhow::anyhow!("an honest session ended early"))
-        }
-    }
+    let mut farm =
+        LocalFarm::start(&args.folder, config, Limits::default(), Role::Submitter).await?;
+    let own = submit_all(&farm.entrance.hub, args.jobs).await?;
+    let booked = farm.employ(args.honest, CREDIT, TASKS_PER_RESULT);
+    farm.during(async |entrance| measure(&args, entrance, own, &booked).await).await
 }
 
 /// Submits the job that is worked on and then small ones. Returns the last one.
@@ -155,15 +130,14 @@ struct Half {
 
 async fn measure(
     args: &ClientsBenchArgs,
-    address: &str,
-    sides: &Sides,
+    entrance: &Entrance,
     own: JobId,
     booked: &Booked,
 ) -> Result<()> {
-    let endpoint = Endpoint::new(address, Proofs::of_token(sides.honest.clone()));
+    let Entrance { address, sides, endpoint, .. } = entrance;
     let token_file = sides.hostile.to_str().context("the folder's name is no text")?;
     let (connections, job) = (args.connections.to_string(), own.to_string());
-    half(args, &endpoint, booked, None).await?;
+    half(args, endpoint, booked, None).await?;
     print(
         "             results/s  beside it   ratio  apart   submit median, longest     beside it          \
          its processors",
@@ -174,11 +148,11 @@ async fn measure(
         let (mut submit, mut submit_beside) = (Vec::new(), Vec::new());
         let mut used = 0.0;
         for _ in 0..args.rounds {
-            let first = half(args, &endpoint, booked, None).await?;
+            let first = half(args, endpoint, booked, None).await?;
             let words = ["demand", name, "--coordinator", address, "--token-file", token_file];
             let more = ["--connections", &connections, "--job", &job];
             let hostile = Beside::start(&[&words[..], &more].concat())?;
-            let second = half(args, &endpoint, booked, Some(&hostile)).await?;
+            let second = half(args, endpoint, booked, Some(&hostile)).await?;
             drop(hostile);
             let (used_by_it, seconds) = (second.hostile_seconds, second.seconds);
             alone.push(first.results_per_second);

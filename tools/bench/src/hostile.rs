@@ -6,8 +6,7 @@
 //! On a machine with other work to do, throughput says little. What coordinator and honest workers take of the
 //! processors for a result says more: the results of a second of their own processor time are compared as well.
 
-use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -15,19 +14,19 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use board::MethodChoice;
 use clap::Args;
-use farm::{Config, LoanKey, Origin, Plan, Problem, Slice};
+use farm::{Config, Origin, Plan, Problem, Slice};
 use tokio::task::JoinSet;
 
 use super::bare::median;
-use super::idle_worker::{Booked, idle};
-use service::coordinator::{ClientRequest, Hub, HubHandle, Limits, Listener, Plans, serve};
+use super::idle_worker::Booked;
+use service::coordinator::{ClientRequest, HubHandle, Limits, Plans};
 use service::{Endpoint, Proofs};
 use testkit::hostile_worker::{Attack, Harm, Target, attack};
 
-use crate::coordinator::{Sides, serving};
+use crate::local_farm::{Entrance, LocalFarm};
 use crate::print;
 use crate::process::{self, Beside};
-use ledger::{CheckedLedger, Role};
+use ledger::Role;
 
 /// The jobs that the workers pretend to count. One is over in half a minute if nobody counts, so that there are more
 /// of them than anybody measures.
@@ -93,42 +92,11 @@ pub(crate) async fn flood(args: AttackArgs) -> Result<()> {
 }
 
 pub(crate) async fn run(args: HostileBenchArgs) -> Result<()> {
-    let folder = args.folder.join(format!("queens-bench-{:08x}", rand::random::<u32>()));
-    std::fs::create_dir(&folder).with_context(|| format!("cannot make {folder:?}"))?;
-    let measured = measure(&args, &folder).await;
-    let _ = std::fs::remove_dir_all(&folder);
-    measured
-}
-
-async fn measure(args: &HostileBenchArgs, folder: &Path) -> Result<()> {
-    let ledger = CheckedLedger::open(&folder.join("ledger.db")).and_then(CheckedLedger::begin);
-    let ledger = ledger.map_err(|fault| fault.at(Some(&args.folder)))?;
-    let (hub, handle) = Hub::new(Config::default(), LoanKey::new(rand::random()), ledger);
-    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let listener = Listener::bind(&[any], Limits { visits: VISITS, ..Limits::default() }).await?;
-    let address = listener.addresses()?[0].to_string();
-    let sides = Sides::new(folder, Role::Worker)?;
-    let endpoint = Endpoint::new(&address, Proofs::of_token(sides.honest.clone()));
-    let mut others: JoinSet<Result<()>> = JoinSet::new();
-    others.spawn(async { Ok(hub.run().await?) });
-    let phases = serving(sides.credentials.clone(), handle.clone());
-    let server = serve(listener.connections(), phases);
-    others.spawn(async { Ok(server.await?) });
-    submit(&handle).await?;
-
-    let booked = Arc::new(Booked::default());
-    for _ in 0..args.honest {
-        others.spawn(idle(endpoint.clone(), None, CREDIT, TASKS_PER_RESULT, booked.clone()));
-    }
-    let rounds = measure_rounds(args, &address, &sides, &booked);
-    tokio::select! {
-        measured = rounds => measured,
-        // The coordinator and the honest workers never end by themselves.
-        Some(ended) = others.join_next() => {
-            ended??;
-            Err(anyhow::anyhow!("an honest session ended early"))
-        }
-    }
+    let limits = Limits { visits: VISITS, ..Limits::default() };
+    let mut farm = LocalFarm::start(&args.folder, Config::default(), limits, Role::Worker).await?;
+    submit(&farm.entrance.hub).await?;
+    let booked = farm.employ(args.honest, CREDIT, TASKS_PER_RESULT);
+    farm.during(async |entrance| measure(&args, entrance, &booked).await).await
 }
 
 fn plan() -> Result<Plan> {
@@ -146,12 +114,8 @@ async fn submit(hub: &HubHandle) -> Result<()> {
     Ok(())
 }
 
-async fn measure_rounds(
-    args: &HostileBenchArgs,
-    address: &str,
-    sides: &Sides,
-    booked: &Booked,
-) -> Result<()> {
+async fn measure(args: &HostileBenchArgs, entrance: &Entrance, booked: &Booked) -> Result<()> {
+    let Entrance { address, sides, .. } = entrance;
     let time = Duration::from_secs(args.seconds);
     let token_file = sides.hostile.to_str().context("the folder's name is no text")?;
     let connections = args.connections.to_string();

@@ -27,6 +27,7 @@ mod farm;
 mod hostile;
 mod idle_worker;
 mod ledgers;
+mod local_farm;
 mod methods;
 mod overhead;
 mod page;

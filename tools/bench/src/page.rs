@@ -4,26 +4,24 @@
 //! elsewhere in reality. Each round measures once without and once with them. Throughput on a machine that has
 //! other work to do says little; the results of a second of this process's own processor time say more.
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use board::MethodChoice;
 use clap::Args;
-use farm::{Config, LoanKey, Origin, Problem, Slice};
-use ledger::{CheckedLedger, Role};
-use service::coordinator::{ClientRequest, Hub, HubHandle, Limits, Listener, Plans, serve};
-use service::{Endpoint, Proofs, Token};
+use farm::{Config, Origin, Problem, Slice};
+use ledger::Role;
+use service::Token;
+use service::coordinator::{ClientRequest, HubHandle, Limits, Plans};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use crate::bare::median;
-use crate::coordinator::{Sides, serving};
 use crate::hostile::measured;
-use crate::idle_worker::{Booked, idle};
+use crate::idle_worker::Booked;
+use crate::local_farm::{Entrance, LocalFarm};
 use crate::print;
 use crate::process::Beside;
 
@@ -93,33 +91,11 @@ async fn view(coordinator: String, request: String) -> Result<()> {
 }
 
 pub(crate) async fn run(args: PageBenchArgs) -> Result<()> {
-    let folder = tempfile::tempdir_in(&args.folder).context("cannot make a folder")?;
-    let path = folder.path().join("ledger.db");
-    let ledger = CheckedLedger::open(&path).and_then(CheckedLedger::begin);
-    let ledger = ledger.map_err(|fault| fault.at(Some(&path)))?;
-    let (hub, handle) = Hub::new(Config::default(), LoanKey::new(rand::random()), ledger);
-    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let listener = Listener::bind(&[any], Limits::default()).await?;
-    let address = listener.addresses()?[0].to_string();
-    let sides = Sides::new(folder.path(), Role::Viewer)?;
-    let endpoint = Endpoint::new(&address, Proofs::of_token(sides.honest.clone()));
-    let mut others: JoinSet<Result<()>> = JoinSet::new();
-    others.spawn(async { Ok(hub.run().await?) });
-    let server = serve(listener.connections(), serving(sides.credentials.clone(), handle.clone()));
-    others.spawn(async { Ok(server.await?) });
-    submit(&handle, args.jobs).await?;
-    let booked = Arc::new(Booked::default());
-    for _ in 0..args.workers {
-        others.spawn(idle(endpoint.clone(), None, CREDIT, TASKS_PER_RESULT, booked.clone()));
-    }
-    tokio::select! {
-        measured = measure(&args, &address, &sides, &booked) => measured,
-        // The coordinator and the workers never end by themselves.
-        Some(ended) = others.join_next() => {
-            ended??;
-            Err(anyhow::anyhow!("a session ended early"))
-        }
-    }
+    let (config, limits) = (Config::default(), Limits::default());
+    let mut farm = LocalFarm::start(&args.folder, config, limits, Role::Viewer).await?;
+    submit(&farm.entrance.hub, args.jobs).await?;
+    let booked = farm.employ(args.workers, CREDIT, TASKS_PER_RESULT);
+    farm.during(async |entrance| measure(&args, entrance, &booked).await).await
 }
 
 async fn submit(hub: &HubHandle, jobs: u32) -> Result<()> {
@@ -134,12 +110,8 @@ async fn submit(hub: &HubHandle, jobs: u32) -> Result<()> {
     Ok(())
 }
 
-async fn measure(
-    args: &PageBenchArgs,
-    address: &str,
-    sides: &Sides,
-    booked: &Booked,
-) -> Result<()> {
+async fn measure(args: &PageBenchArgs, entrance: &Entrance, booked: &Booked) -> Result<()> {
+    let Entrance { address, sides, .. } = entrance;
     let time = Duration::from_secs(args.seconds);
     let token_file = sides.hostile.to_str().context("the folder's name is no text")?;
     let viewers = args.viewers.to_string();
