@@ -14,7 +14,7 @@ use board::halves::{Slice, Window};
 use super::geometry::Geometry;
 use super::pairs::Pattern;
 use super::phases::{Phase, Phases};
-use super::quarters::{Area, By, ByNumber, Columns, Half, Numbering, Place, Quarters};
+use super::quarters::{Area, By, ByNumber, Columns, Half, Numbering, Place, Quarters, Seen};
 use super::rectangles::{Rectangle, Rectangles};
 use super::unit::{Pair, Unit};
 use super::unsorted::Unsorted;
@@ -52,6 +52,12 @@ impl Kept {
             Kept::OfList => 1 + usize::from(n <= 25 || n >= 28),
         }
     }
+
+    /// Whether quarters are placed only once, with room for them until they are counted. On larger boards that takes too
+    /// much memory for what is gained.
+    pub(crate) fn sees_once(self, n: u32) -> bool {
+        self == Kept::OfList && n <= 25
+    }
 }
 
 /// Lists half-boards of one board size.
@@ -66,6 +72,8 @@ pub(crate) struct Lists {
     /// The quarters of some columns, and which of these are replaced next.
     placed: Vec<Placed>,
     next: usize,
+    /// Room for quarters until they are counted, if they are placed only once.
+    seen: Vec<Seen>,
     /// The choices of columns for the upper quarter, by their ranks in the set.
     choices: Vec<u32>,
     /// Those of the slice that was listed last.
@@ -139,6 +147,7 @@ impl Lists {
             looked_at,
             placed: Vec::new(),
             next: 0,
+            seen: Vec::new(),
             sliced: (Slice::WHOLE, choices.clone()),
             choices,
             geometry: None,
@@ -197,7 +206,8 @@ impl Lists {
         for table in [&mut placed.upper, &mut placed.lower] {
             // The old ones go first, so that there is never more than one.
             table.quarters = Quarters::default();
-            table.quarters = Quarters::new(area, table.place, &table.numbering);
+            let seen = self.kept.sees_once(n).then_some(&mut self.seen);
+            table.quarters = Quarters::new(area, table.place, &table.numbering, seen);
         }
     }
 
@@ -410,7 +420,7 @@ impl Table {
         };
         let numbering = Numbering::new(by, columns, place.rows(half));
         let nowhere = Area { n, columns: 0, centre: 0, looked_at: 0, marked: false, without: 0 };
-        let quarters = Quarters::new(nowhere, place, &numbering);
+        let quarters = Quarters::new(nowhere, place, &numbering, None);
         Table { place, numbering, quarters }
     }
 }

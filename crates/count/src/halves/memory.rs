@@ -8,7 +8,7 @@ use super::joiner::{SAMPLED, has_common_code};
 use super::lists::Kept;
 use super::marks::shares_lists;
 use super::pairs::Pairs;
-use super::quarters::Place;
+use super::quarters::{Place, Seen};
 use super::sift::Passed;
 use crate::MemoryNeed;
 
@@ -129,8 +129,11 @@ fn fixed(n: u32, pairs: Pairs, kept: Kept) -> u64 {
         };
         let keys = if has_common_code(n, kept) { 3 } else { 2 };
         // The starts of sets and numbers are in words of 32 bits at first.
-        (keys * 8 * queens + 4 * sets + (2 + 4) * (sets << rows), orders)
+        let bytes = keys * 8 * queens + 4 * sets + (2 + 4) * (sets << rows);
+        (bytes, orders, queens)
     });
+    // Room for those of one place, in a vector that grows to twice the size.
+    let seen = if kept.sees_once(n) { 2 * size_of::<Seen>() as u64 * quarters[1].2 } else { 0 };
     // Where a choice of columns is paired, a list has room for all pairs of its quarters, at most a sixth of
     // those that rooks have, and for the half-boards of the choices before it.
     let paired = 2 * 8 * quarters[0].1 * quarters[1].1 / 6;
@@ -144,7 +147,8 @@ fn fixed(n: u32, pairs: Pairs, kept: Kept) -> u64 {
     let shared = shared_lists(n, pairs) as u64 * (Buckets::bytes(code.bits()) + 256)
         + longest_shared_list(n, pairs) as u64 * SHARED_BYTES
         + Passed::bytes(longest_shared_list(n, pairs));
-    kept.sets(n) as u64 * (quarters[0].0 + quarters[1].0) + paired + buckets + runs + shared + rest
+    let placed = kept.sets(n) as u64 * (quarters[0].0 + quarters[1].0) + seen;
+    placed + paired + buckets + runs + shared + rest
 }
 
 /// The bytes of a half-board in a shared list.

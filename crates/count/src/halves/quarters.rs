@@ -102,6 +102,15 @@ struct Placing {
     back: u64,
 }
 
+/// A quarter-board that is not yet in its place.
+pub(crate) struct Seen {
+    /// The number of its columns, followed by its own number.
+    at: u32,
+    /// The diagonals as row H sees them, and as row M sees them.
+    meet: u64,
+    far: u64,
+}
+
 /// The part of a board on which quarters are placed.
 #[derive(Clone, Copy)]
 pub(crate) struct Area {
@@ -120,11 +129,25 @@ pub(crate) struct Area {
 
 impl Quarters {
     /// The quarters in `area` at `place`, in the order of `numbering`.
-    pub(crate) fn new(area: Area, place: Place, numbering: &Numbering) -> Quarters {
+    ///
+    /// They are counted before they are put into their places. With `seen`, which is room for all of them, they are
+    /// kept there in between, and placed only once.
+    pub(crate) fn new(
+        area: Area,
+        place: Place,
+        numbering: &Numbering,
+        mut seen: Option<&mut Vec<Seen>>,
+    ) -> Quarters {
         let rows = place.rows(area.n / 2);
         let at = |columns, number| numbering.of(columns) << rows | number as usize;
         let mut next = vec![0; (numbering.len() << rows) + 1];
-        area.visit(place, |columns, number, _, _| next[at(columns, number) + 1] += 1);
+        area.visit(place, |columns, number, meet, far| {
+            let at = at(columns, number);
+            next[at + 1] += 1;
+            if let Some(seen) = &mut seen {
+                seen.push(Seen { at: at as u32, meet, far });
+            }
+        });
         let mut len = 0;
         for next in &mut next {
             len += *next;
@@ -138,15 +161,23 @@ impl Quarters {
             starts.extend(numbers.iter().map(|start| (start - first) as u16));
         }
         let mut keys = vec![0; 2 * len as usize + PADDING];
-        area.visit(place, |columns, number, meet, far| {
+        let mut put = |at: usize, meet, far| {
             // While quarters are placed, this is the place of the next one with these columns and number.
-            let next = &mut next[at(columns, number)];
-            let columns = numbering.of(columns);
+            let next = &mut next[at];
+            let columns = at >> rows;
             let (before, len) = (first[columns], first[columns + 1] - first[columns]);
             keys[(before + *next) as usize] = meet;
             keys[(before + *next + len) as usize] = far;
             *next += 1;
-        });
+        };
+        match seen {
+            Some(seen) => {
+                seen.drain(..).for_each(|Seen { at, meet, far }| put(at as usize, meet, far));
+            }
+            None => {
+                area.visit(place, |columns, number, meet, far| put(at(columns, number), meet, far));
+            }
+        }
         Quarters { first, starts, stride: (1 << rows) + 1, keys, lower_records: Vec::new() }
     }
 
