@@ -1,4 +1,4 @@
-//! The progress of a job on standard error: a bar on a terminal, and elsewhere a line now and then.
+//! The progress of a job: a bar on a terminal, and elsewhere a line of the log now and then.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -7,6 +7,10 @@ use clap::Args;
 use console::Term;
 use farm::JobView;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use tracing::info;
+
+/// What the log calls the lines of progress, which it has unless it is told otherwise.
+pub(crate) const LOG_TARGET: &str = "progress";
 
 /// Number of steps of the bar: each is a hundredth of a percent.
 const STEPS: u64 = 10_000;
@@ -26,7 +30,7 @@ impl ProgressArgs {
     }
 }
 
-/// The progress of a job on standard error.
+/// The progress of a job.
 #[derive(Debug)]
 pub(crate) struct Progress {
     view: View,
@@ -73,7 +77,7 @@ impl Progress {
             View::Nothing => {}
             View::Lines(lines) => {
                 if lines.is_due(now) {
-                    eprintln!("queens: {name}  {}", parts.join("  ").trim_start());
+                    info!(target: LOG_TARGET, "{name}  {}", parts.join("  ").trim_start());
                 }
             }
             View::Bar { bar, cells } => {

@@ -59,6 +59,8 @@ mod placements;
 mod poison;
 #[path = "cli/problems.rs"]
 mod problems;
+#[path = "cli/progress.rs"]
+mod progress;
 #[path = "cli/reproduce.rs"]
 mod reproduce;
 #[path = "cli/secrets.rs"]

@@ -45,8 +45,8 @@ pub(super) struct SubmitArgs {
     /// A name for the job, 1 to 128 visible characters. If you have a job of this name already, its number is printed
     /// and nothing is added, so that a script can be started again. Of several sizes, each job's name ends with its
     /// own, as in NAME-18 [default: every submission is a new job]
-    #[arg(long, visible_alias = "name", value_name = "NAME", env = "QUEENS_KEY", value_parser = name)]
-    key: Option<String>,
+    #[arg(long, visible_alias = "key", value_name = "NAME", env = "QUEENS_JOB_NAME", value_parser = name)]
+    name: Option<String>,
     /// Follow the job to its end and print its total instead of its number; of several jobs, each one's number and
     /// total
     #[arg(long)]
@@ -242,9 +242,9 @@ impl SubmitArgs {
     fn request(&self, n: u32) -> Result<v1::SubmitRequest, Failure> {
         let problem = self.problem.problem(n)?;
         let choice = self.cut.choice()?.unwrap_or(MethodChoice::suggested(problem));
-        let key = self.key.as_ref().map(|key| match self.n.are_many() {
-            true => format!("{key}-{n}"),
-            false => key.clone(),
+        let key = self.name.as_ref().map(|name| match self.n.are_many() {
+            true => format!("{name}-{n}"),
+            false => name.clone(),
         });
         Ok(v1::SubmitRequest {
             problem: Some(problem.into()),

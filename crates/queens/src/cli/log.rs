@@ -8,6 +8,8 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt, registry};
 
+use crate::progress::LOG_TARGET;
+
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Logs")]
 pub(super) struct LogArgs {
@@ -52,7 +54,10 @@ impl LogArgs {
             1 => LevelFilter::INFO,
             _ => LevelFilter::DEBUG,
         };
-        let filter = self.log.clone().unwrap_or_else(|| Targets::new().with_default(usual));
+        let usual = Targets::new()
+            .with_default(usual)
+            .with_target(LOG_TARGET, usual.max(LevelFilter::INFO));
+        let filter = self.log.clone().unwrap_or(usual);
         let log = fmt::layer().with_writer(std::io::stderr);
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         match self.log_format {

@@ -43,7 +43,7 @@ fn object(job: &JobView) -> Value {
     let mut object = json!({
         "job": job.id.0,
         "owner": job.origin.owner,
-        "key": job.origin.key,
+        "name": job.origin.key,
         "problem": job.plan.problem.name(),
         "n": job.plan.problem.n(),
         "method": job.plan.method.name(),

@@ -85,11 +85,11 @@ fn a_submission_is_repeated_by_its_key() {
     let (lab, _) = guarded.create("submitter", "lab");
     let (guest, _) = guarded.create("submitter", "guest");
     let submit = |token: &str, more: &[&str]| {
-        guarded.client(token, &[&["submit", "10", "--key", "nightly"], more].concat())
+        guarded.client(token, &[&["submit", "10", "--name", "nightly"], more].concat())
     };
     assert_eq!(submit(&lab, &[]).success(), "1\n");
     assert_eq!(submit(&lab, &[]).success(), "1\n");
-    assert_eq!(status(&guarded, "1")["key"], "nightly");
+    assert_eq!(status(&guarded, "1")["name"], "nightly");
 
     // Whoever waits gets the total, also once the job has ended.
     let _worker = guarded.start_worker("admin");
@@ -104,12 +104,12 @@ fn a_submission_is_repeated_by_its_key() {
     for other in [&["--method", "ring"][..], &["--certified"], &["--problem", "toroidal"]] {
         submit(&lab, other).refusal(3, &["that of job 1", "give another key"]);
     }
-    let nine = ["submit", "9", "--key", "nightly"];
+    let nine = ["submit", "9", "--name", "nightly"];
     guarded.client(&lab, &nine).refusal(3, &["that of job 1"]);
     for key in ["", "two words", "caf\u{e9}"] {
         guarded
-            .client(&lab, &["submit", "10", "--key", key])
-            .refusal(2, &["--key", "visible ASCII"]);
+            .client(&lab, &["submit", "10", "--name", key])
+            .refusal(2, &["--name", "visible ASCII"]);
     }
 }
 
@@ -143,7 +143,7 @@ fn many_connections_of_one_owner_ask_for_no_more_than_one() {
 fn a_key_outlives_the_coordinator() {
     let farm = Farm::new("", "");
     let coordinator = farm.start_coordinator();
-    let words = ["submit", "12", "--key", "nightly"];
+    let words = ["submit", "12", "--name", "nightly"];
     assert_eq!(farm.client(&words).success(), "1\n");
     coordinator.kill();
     let _coordinator = farm.start_coordinator();

@@ -202,7 +202,7 @@ fn count(ledger: &Path) -> Command {
     let n = LONG.to_string();
     let log = ["--log-format", "json", "--log", "queens=debug,service=debug"];
     let mut command =
-        queens_at_a_terminal(&["count", &n, "--rows", "5", "--threads", "1", "--quiet"]);
+        queens_at_a_terminal(&["count", &n, "--rows", "5", "--threads", "1"]);
     command.args(log).arg("--ledger").arg(ledger);
     command
 }

@@ -30,7 +30,7 @@ fn busy() -> Busy {
     let guarded = Guarded::with("--lease-ms 2000");
     let admin = std::fs::read_to_string(guarded.scratch.path("admin")).expect("it was made");
     let (n, rows) = LONG;
-    guarded.client("admin", &["submit", n, "--rows", rows, "--key", "nightly"]).success();
+    guarded.client("admin", &["submit", n, "--rows", rows, "--name", "nightly"]).success();
     let (worker, _) = guarded.create("worker", "rack7");
     let workers = (0..2).map(|_| guarded.start_worker(&worker)).collect();
     Busy { guarded, admin: admin.trim().into(), workers }
@@ -219,8 +219,8 @@ async fn screenshots() {
     let admin = std::fs::read_to_string(guarded.scratch.path("admin")).expect("it was made");
     let submit = |words: &[&str]| guarded.client("admin", &[&["submit"], words].concat()).success();
     submit(&["12", "--priority", "3"]);
-    submit(&["18", "--rows", "5", "--key", "nightly-18", "--audit", "0.3"]);
-    submit(&["20", "--priority", "-5", "--key", "weekend"]);
+    submit(&["18", "--rows", "5", "--name", "nightly-18", "--audit", "0.3"]);
+    submit(&["20", "--priority", "-5", "--name", "weekend"]);
     let owners = ["rack7", "rack8"].map(|owner| guarded.create("worker", owner).0);
     let _workers: Vec<_> = (0..4).map(|at| guarded.start_worker(&owners[at % 2])).collect();
     let shots = [
