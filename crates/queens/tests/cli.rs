@@ -19,6 +19,8 @@ mod bundles;
 mod compare;
 #[path = "cli/disk.rs"]
 mod disk;
+#[path = "cli/documentation.rs"]
+mod documentation;
 #[path = "cli/draw.rs"]
 mod draw;
 #[path = "cli/farm_commands.rs"]

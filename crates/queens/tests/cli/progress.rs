@@ -10,7 +10,8 @@ fn progress_is_a_line_of_the_log_in_the_log_s_format() {
     let folder = tempfile::tempdir().expect("a temporary directory");
     let said = |format: &str, words: &str| {
         let log = folder.path().join(format);
-        let mut command = queens(&["count", "26", "--method", "rows", "--threads", "1", "--log-format", format]);
+        let mut command =
+            queens(&["count", "26", "--method", "rows", "--threads", "1", "--log-format", format]);
         let mut counting = Process::start(&mut command, log);
         counting.wait_for_line(words);
         let said = counting.said();

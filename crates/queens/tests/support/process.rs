@@ -24,7 +24,7 @@ pub(crate) fn queens_at_a_terminal(arguments: &[&str]) -> Command {
     without_settings(command, arguments)
 }
 
-fn without_settings(mut command: Command, arguments: &[&str]) -> Command {
+pub(crate) fn without_settings(mut command: Command, arguments: &[&str]) -> Command {
     let ours = std::env::vars_os().map(|(name, _)| name);
     ours.filter(|name| name.to_string_lossy().starts_with("QUEENS_")).for_each(|name| {
         command.env_remove(name);

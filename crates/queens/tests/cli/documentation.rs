@@ -1,0 +1,338 @@
+//! Runs the commands of the documentation, each page from its top to its bottom, as a reader would.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::support::Farm;
+use crate::support::process::{Outcome, Process, run, without_settings};
+
+/// A page and how its commands are run.
+struct Page {
+    name: &'static str,
+    /// What is written in place of a part of a command, so that it takes less time or leaves this machine as it is.
+    instead: &'static [(&'static str, &'static str)],
+    /// How commands begin that are not run here, each with what runs it.
+    elsewhere: &'static [(&'static str, &'static str)],
+}
+
+/// Pages all of whose commands are run by other tests.
+const TESTED_ELSEWHERE: [(&str, &str); 2] = [
+    ("README.md", ".ci/run begins with both commands"),
+    ("docs/CLUSTER.md", "tests/slurm.rs follows the page on a cluster"),
+];
+
+const PAGES: [Page; 7] = [
+    Page {
+        name: "docs/COUNTING.md",
+        instead: &[
+            ("count 18", "count 12"),
+            ("count 20", "count 12"),
+            ("count 16", "count 10"),
+            ("count 17", "count 13"),
+            ("count 14", "count 10"),
+            ("a4,e10,h1", "a4,e10"),
+            ("count 22", "count 11"),
+            ("plan 24", "plan 12"),
+        ],
+        elsewhere: &[
+            ("queens count 100 --board FILE", "cli/placements.rs"),
+            ("queens count 22 --shard auto", "cli/shards.rs, in the environments of batch systems"),
+        ],
+    },
+    Page {
+        name: "docs/CHECKING.md",
+        instead: &[
+            ("submit 20", "submit 11 --method halves"),
+            ("--seconds 600", "--seconds 5"),
+            ("2000", "300"),
+        ],
+        elsewhere: &[],
+    },
+    Page {
+        name: "docs/FARM.md",
+        instead: &[
+            ("submit 17", "submit 10"),
+            // The farm's address is in the environment, and this would be another one.
+            ("queens worker --join-file", "unset QUEENS_COORDINATOR; queens worker --join-file"),
+        ],
+        elsewhere: &[
+            ("queens coordinator --archive-after", "cli/archive.rs; it goes on for ever"),
+            ("queens backup copies/ --every", "cli/backups.rs; it goes on for ever"),
+            ("queens coordinator --ledger farm.db --listen 0.0.0.0", "tests/standby.rs"),
+            ("scp ", "it needs a second machine"),
+            ("queens standby", "tests/standby.rs"),
+            ("queens promote", "tests/standby.rs"),
+            ("queens coordinator --listen 0.0.0.0", "cli/tls.rs"),
+            ("queens worker --join-file join", "cli/tls.rs"),
+            ("queens submit 17 --wait --join-file join", "cli/tls.rs"),
+            ("queens token", "cli/access.rs"),
+            ("queens workers --join-file", "cli/access.rs"),
+            ("docker compose", "tests/platforms"),
+        ],
+    },
+    Page {
+        name: "docs/LITERATURE.md",
+        instead: &[
+            ("compare 8..14", "compare 5..6"),
+            ("compare 12", "compare 7"),
+            ("compare 4..16", "compare 4..7"),
+            ("count 14", "count 11"),
+        ],
+        elsewhere: &[
+            ("queens reproduce   ", "cli/reproduce.rs; all figures take minutes"),
+            ("queens reproduce --markdown", "cli/reproduce.rs"),
+        ],
+    },
+    Page {
+        name: "docs/PLACEMENTS.md",
+        instead: &[
+            ("solve 100000000", "solve 10000"),
+            ("complete 100000", "complete 1000"),
+            ("50000", "500"),
+        ],
+        elsewhere: &[],
+    },
+    Page {
+        name: "docs/RECORDS.md",
+        instead: &[("q20.bundle.zst", "q18.bundle.zst --seconds 2")],
+        elsewhere: &[(
+            "queens verify docs/records/q20.bundle.zst --all",
+            "cli/trust.rs, on a small board",
+        )],
+    },
+    Page {
+        name: "docs/MEASURING.md",
+        instead: &[],
+        elsewhere: &[
+            ("queens bench", "tests/bench.rs of tools/bench; it measures for minutes"),
+            ("cargo xtask", ".ci/run, and the tests of the tools"),
+            (".ci/run", "itself"),
+        ],
+    },
+];
+
+/// A drawn board of eight, with one queen.
+const BOARD: &str =
+    "........\n........\n........\n........\n....Q...\n........\n........\n........\n";
+
+/// The folder in which the commands of a page are run, and a farm that they may use.
+struct Stage {
+    folder: TempDir,
+    farm: Farm,
+    running: Vec<Process>,
+}
+
+impl Stage {
+    fn new() -> Stage {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let within = |name: &str| folder.path().join(name);
+        fs::create_dir(within("bin")).expect("folders can be made");
+        symlink(env!("CARGO_BIN_EXE_queens"), within("bin/queens")).expect("links can be made");
+        symlink(root().join("docs"), within("docs")).expect("links can be made");
+        fs::write(within("FILE"), BOARD).expect("files can be written");
+        let farm = Farm::new("", "").with_ledger(within("farm.db"));
+        Stage { folder, farm, running: Vec::new() }
+    }
+
+    /// Starts the farm, with two machines whose counting loops differ, and has nine small jobs done if the page begins
+    /// with finished ones.
+    fn begin(&mut self, page: &str) {
+        match page {
+            "docs/CHECKING.md" => {
+                self.running.push(self.farm.start_coordinator());
+                self.running.push(self.farm.start_worker());
+                self.running.push(self.farm.start_worker_with("--backend reference"));
+            }
+            "docs/FARM.md" => {
+                self.running.push(self.farm.start_coordinator());
+                self.running.push(self.farm.start_worker());
+                for _ in 1..=9 {
+                    self.farm.client(&["submit", "8", "--wait"]).success();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What a line needs that the page tells in words.
+    fn prepare(&self, line: &str) {
+        if line.contains("q18.bundle --") {
+            self.copy("q20.bundle", "q18.bundle");
+        }
+        if line.contains("--keys ours.keys") {
+            let keys = "# machines of the lab\nnode 12      \
+                        ed25519:d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a\n";
+            fs::write(self.folder.path().join("ours.keys"), keys).expect("files can be written");
+        }
+    }
+
+    fn copy(&self, from: &str, to: &str) {
+        let within = |name: &str| self.folder.path().join(name);
+        fs::copy(within(from), within(to)).expect("the page has made it");
+    }
+
+    /// Runs a script.
+    fn run(&self, script: &str) -> Outcome {
+        let mut command = without_settings(Command::new("bash"), &["-c", script]);
+        let path = std::env::var("PATH").expect("programs are found by it");
+        command
+            .current_dir(self.folder.path())
+            .env("PATH", format!("{}:{path}", self.folder.path().join("bin").display()))
+            .env("QUEENS_COORDINATOR", self.farm.url())
+            .env("QUEENS_LISTEN", self.farm.address());
+        run(&mut command)
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("it is there")
+}
+
+/// The lines of a page's blocks of commands, block by block.
+fn blocks(page: &str) -> Vec<Vec<String>> {
+    let text = fs::read_to_string(root().join(page)).expect("it is text");
+    let blocks = text.split("```sh\n").skip(1).filter_map(|block| block.split("```").next());
+    let has_command = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+    blocks.map(|block| block.lines().filter(has_command).map(String::from).collect()).collect()
+}
+
+/// What the page says of a command.
+fn comment(line: &str) -> &str {
+    line.split_once(" # ").map_or("", |(_, comment)| comment.trim())
+}
+
+/// What the page says that a command prints: a number or a placement at the beginning of what is said, or a number at
+/// its end.
+fn promised(comment: &str) -> Option<&str> {
+    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    let is_square = |word: &str| {
+        word.len() == 2 && word.as_bytes()[0].is_ascii_lowercase() && is_number(&word[1..])
+    };
+    let clause = comment.split([',', ';', '…']).next().unwrap_or_default().trim();
+    let first = clause.split(' ').next().unwrap_or_default();
+    let last = comment.rsplit(' ').next().unwrap_or_default();
+    match () {
+        () if is_square(first) => Some(clause),
+        () if is_number(first) => Some(first),
+        () if is_number(last) && comment.contains(": ") => Some(last),
+        () => None,
+    }
+}
+
+/// The exit code that the page says a command ends with, if it says so.
+fn exit_code(comment: &str) -> i32 {
+    let code = comment.split_once("(exit code ").and_then(|(_, rest)| rest.split(')').next());
+    code.map_or(0, |code| code.parse().expect("a code is a number"))
+}
+
+/// Follows a page, and asserts that each of its commands ends as the page says.
+fn follow(page: &Page) {
+    let mut stage = Stage::new();
+    stage.begin(page.name);
+    let mut used = BTreeSet::new();
+    for block in blocks(page.name) {
+        let mut lines = Vec::new();
+        for line in block {
+            if let Some((start, _)) =
+                page.elsewhere.iter().find(|(start, _)| line.starts_with(start))
+            {
+                used.insert(*start);
+                continue;
+            }
+            let mut smaller = line.clone();
+            for (long, short) in page.instead {
+                if smaller.contains(long) {
+                    used.insert(long);
+                    smaller = smaller.replace(long, short);
+                }
+            }
+            lines.push((line == smaller, smaller));
+        }
+        let has_servers = lines.iter().any(|(_, line)| comment_less(line).ends_with('&'));
+        if has_servers {
+            // They listen where the farm did.
+            stage.running.drain(..).for_each(Process::stop);
+            // A reader takes a while from line to line.
+            let script: Vec<String> = lines.iter().map(|(_, line)| format!("{line}\n")).collect();
+            let begin = "trap 'code=$?; kill $(jobs -p); wait; exit $code' EXIT\n";
+            stage.run(&[begin, &script.join("sleep 1\n")].concat()).success();
+            stage.begin(page.name);
+            continue;
+        }
+        for (as_written, line) in lines {
+            stage.prepare(&line);
+            let outcome = stage.run(&line);
+            let said = format!("{}: {line}\n{}{}", page.name, outcome.stdout, outcome.stderr);
+            let code = exit_code(comment(&line));
+            assert_eq!(outcome.code, Some(code), "{said}");
+            if let Some(promised) = promised(comment(&line)).filter(|_| as_written && code == 0) {
+                assert!(
+                    said.split_once('\n').is_some_and(|(_, it)| it.contains(promised)),
+                    "{said}"
+                );
+            }
+        }
+    }
+    let listed = page.elsewhere.iter().chain(page.instead).map(|(words, _)| *words);
+    let stale: Vec<&str> = listed.filter(|words| !used.contains(words)).collect();
+    assert!(stale.is_empty(), "{} has no {stale:?} any more", page.name);
+}
+
+fn comment_less(line: &str) -> &str {
+    line.split(" #").next().unwrap_or_default().trim_end()
+}
+
+fn page(name: &str) -> &'static Page {
+    PAGES.iter().find(|page| page.name == name).expect("it is listed")
+}
+
+#[test]
+fn boards_are_counted_as_the_page_says() {
+    follow(page("docs/COUNTING.md"));
+}
+
+#[test]
+fn results_are_checked_as_the_page_says() {
+    follow(page("docs/CHECKING.md"));
+}
+
+#[test]
+fn a_farm_is_run_as_the_page_says() {
+    follow(page("docs/FARM.md"));
+}
+
+#[test]
+fn algorithms_are_compared_as_the_page_says() {
+    follow(page("docs/LITERATURE.md"));
+}
+
+#[test]
+fn placements_are_found_and_drawn_as_the_page_says() {
+    follow(page("docs/PLACEMENTS.md"));
+}
+
+#[test]
+fn records_are_checked_as_the_page_says() {
+    follow(page("docs/RECORDS.md"));
+}
+
+#[test]
+fn measurements_are_taken_elsewhere() {
+    follow(page("docs/MEASURING.md"));
+}
+
+#[test]
+fn every_page_with_commands_is_followed() {
+    let docs = fs::read_dir(root().join("docs")).expect("there are pages");
+    let pages = docs.map(|page| format!("docs/{}", page.expect("a page").file_name().display()));
+    let pages = pages.filter(|page| page.ends_with(".md")).chain(["README.md".into()]);
+    let with_commands: BTreeSet<String> = pages.filter(|page| !blocks(page).is_empty()).collect();
+    let elsewhere = TESTED_ELSEWHERE.iter().map(|(page, _)| (*page).to_string());
+    let followed = PAGES.iter().map(|page| page.name.to_string()).chain(elsewhere).collect();
+    assert_eq!(with_commands, followed);
+}
