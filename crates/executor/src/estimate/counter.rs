@@ -16,8 +16,9 @@ use super::{Effort, Longest};
 /// The least time that a run lasts, so that the overhead per run is negligible.
 const LEAST_RUN: Duration = Duration::from_micros(500);
 
-/// Tasks that take as long as this are counted in parts, if they can be.
-const LONG_TASK: Duration = Duration::from_millis(50);
+/// Tasks are counted in parts, if they can be, where fewer than so many fit into the time. Blocks that are joined here
+/// and there take longer than in a whole join: whole tasks tell the time better.
+const WHOLE_TASKS: u32 = 100;
 
 /// The part of a long task's blocks that the pilot counts, and the smallest part that is counted: with a
 /// smaller one the time goes to what is done as a whole.
@@ -92,7 +93,7 @@ impl Counter {
         counter.fill(middle(tasks, 1))?;
         let begun = Instant::now();
         let sampled = counter.sample(0..1, 0)?;
-        counter.every = part(sampled);
+        counter.every = part(sampled, effort.time / WHOLE_TASKS);
         let pilot = if counter.every.get() == 1 {
             counter.pilot(effort)?
         } else {
@@ -208,10 +209,10 @@ fn middle(tasks: u64, run: u64) -> Range<u64> {
     start..start + run
 }
 
-/// Of how many blocks of a task one is counted, if a task is like this one.
-fn part(sampled: Sampled) -> NonZeroU32 {
+/// Of how many blocks of a task one is counted, if a task is like this one, and tasks up to `long` are counted in full.
+fn part(sampled: Sampled, long: Duration) -> NonZeroU32 {
     let Sampled { seconds, sampled_seconds, .. } = sampled;
-    if seconds < LONG_TASK.as_secs_f64() {
+    if seconds < long.as_secs_f64() {
         return NonZeroU32::MIN;
     }
     // A block is counted to warm up for each that is counted to stand for others.
@@ -225,7 +226,7 @@ mod tests {
     use super::*;
 
     fn part_of(seconds: f64, sampled_seconds: f64) -> u32 {
-        part(Sampled { count: 1, seconds, sampled_seconds }).get()
+        part(Sampled { count: 1, seconds, sampled_seconds }, Duration::from_millis(50)).get()
     }
 
     #[test]
