@@ -52,7 +52,9 @@ impl Progress {
             (false, _) => View::Nothing,
             (true, true) => {
                 let target = ProgressDrawTarget::stderr_with_hz(10);
-                View::Bar { bar: ProgressBar::with_draw_target(Some(STEPS), target), cells: None }
+                let bar = ProgressBar::with_draw_target(Some(STEPS), target);
+                // Whatever is set first is drawn at once, and not in the library's own style.
+                View::Bar { bar: bar.with_style(style(0)), cells: None }
             }
             (true, false) => View::Lines(Lines::new(Instant::now())),
         };

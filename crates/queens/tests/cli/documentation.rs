@@ -99,7 +99,7 @@ const PAGES: [Page; 7] = [
     },
     Page {
         name: "docs/RECORDS.md",
-        instead: &[("q20.bundle.zst", "q18.bundle.zst --seconds 2")],
+        instead: &[("q20.bundle.zst", "q18.bundle.zst")],
         elsewhere: &[(
             "queens verify docs/records/q20.bundle.zst --all",
             "cli/trust.rs, on a small board",
@@ -119,6 +119,13 @@ const PAGES: [Page; 7] = [
 /// A drawn board of eight, with one queen.
 const BOARD: &str =
     "........\n........\n........\n........\n....Q...\n........\n........\n........\n";
+
+/// What a script begins with whose lines run beside each other: they end with it, and a reader waits until the coordinator
+/// serves or has written its address.
+const BESIDE_EACH_OTHER: &str = "
+    trap 'code=$?; kill $(jobs -p); wait; exit $code' EXIT
+    serves() { until queens health >health 2>&1 || [ -e farm.address ]; do sleep 0.1; done; }
+";
 
 /// The folder in which the commands of a page are run, and a farm that they may use.
 struct Stage {
@@ -257,10 +264,8 @@ fn follow(page: &Page) {
         if has_servers {
             // They listen where the farm did.
             stage.running.drain(..).for_each(Process::stop);
-            // A reader takes a while from line to line.
-            let script: Vec<String> = lines.iter().map(|(_, line)| format!("{line}\n")).collect();
-            let begin = "trap 'code=$?; kill $(jobs -p); wait; exit $code' EXIT\n";
-            stage.run(&[begin, &script.join("sleep 1\n")].concat()).success();
+            let script: Vec<&str> = lines.iter().map(|(_, line)| line.as_str()).collect();
+            stage.run(&[BESIDE_EACH_OTHER, &script.join("\nserves\n")].concat()).success();
             stage.begin(page.name);
             continue;
         }
