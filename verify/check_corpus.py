@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Gives every bundle of the corpus to queens_verify.py, which must say of each what its folder says."""
+"""Gives every bundle of the corpus to queens_verify.py and every certificate to queens_certificate.py, which must say of each what
+its folder says."""
 
 import subprocess
 import sys
@@ -8,23 +9,31 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 EXPECTED = {"good": 0, "unfinished": 13, "bad": 16}
+BUNDLE = ["queens_verify.py", "--draws", "300", "--seed", "1"]
+CERTIFICATE = ["queens_certificate.py", "--beacon", "corpus"]
 
 
-def code(bundle, seconds="60"):
-    words = [sys.executable, HERE / "queens_verify.py", "--draws", "300", "--seed", "1", "--seconds", seconds, bundle]
+def code(verifier, file, seconds="60"):
+    words = [sys.executable, HERE / verifier[0], *verifier[1:], "--seconds", seconds, file]
     done = subprocess.run(words, capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr
 
 
-bundles = [(folder, bundle) for folder in EXPECTED for bundle in sorted((HERE / "corpus" / folder).iterdir())]
+def expected(verifier, corpus):
+    """What the verifier must say of each file of a corpus."""
+    return [(verifier, file, EXPECTED[folder]) for folder in EXPECTED for file in sorted((corpus / folder).iterdir())]
+
+
+corpus = HERE / "corpus"
+cases = expected(BUNDLE, corpus) + expected(CERTIFICATE, corpus / "certificates")
 with ThreadPoolExecutor() as pool:
-    codes = pool.map(code, [bundle for _, bundle in bundles])
-wrong = [(bundle, said) for (folder, bundle), said in zip(bundles, codes) if said[0] != EXPECTED[folder]]
-for bundle, (exit_code, said) in wrong:
-    print(f"{bundle}: exit code {exit_code}\n{said}", file=sys.stderr)
-exit_code, said = code(HERE / "corpus" / "good" / "rows-8.bundle", seconds="0")
-if exit_code != 2:
-    wrong.append(("no time", said))
-    print(f"without time to count, the exit code is {exit_code}\n{said}", file=sys.stderr)
-print(f"{len(bundles) - len(wrong)} of {len(bundles)} bundles are judged right")
+    said = list(pool.map(lambda case: code(*case[:2]), cases))
+for verifier, file in (BUNDLE, corpus / "good" / "rows-8.bundle"), (CERTIFICATE, corpus / "certificates" / "good" / "whole-8.certificate"):
+    # Without time to count, a verifier cannot tell.
+    cases.append((verifier, file, 2))
+    said.append(code(verifier, file, seconds="0"))
+wrong = [(file, *said) for (_, file, expected), said in zip(cases, said) if said[0] != expected]
+for file, exit_code, text in wrong:
+    print(f"{file}: exit code {exit_code}\n{text}", file=sys.stderr)
+print(f"{len(cases) - len(wrong)} of {len(cases)} files are judged right")
 sys.exit(bool(wrong))

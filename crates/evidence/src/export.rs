@@ -1,14 +1,13 @@
 //! Writes a bundle from a ledger's rows.
 
 use std::collections::HashMap;
-use std::io::{self, BufWriter, Write};
+use std::io;
 use std::path::Path;
 
 use blake3::Hash;
 use farm::{
     CountedRange, EvidenceRecord, PublicKey, RestoredJob, Row, Signatures, Signer, SigningKey,
 };
-use tempfile::NamedTempFile;
 
 use super::canonical::{Decimal, Hex, encode};
 use super::format::{
@@ -16,6 +15,7 @@ use super::format::{
     SignatureLine, SignerLine, StatementLine, VERSION,
 };
 use super::merkle::Merkle;
+use super::new_file::NewFile;
 
 /// A bundle that was written.
 #[derive(Debug)]
@@ -44,53 +44,11 @@ pub fn export<E: From<io::Error>>(
     records: impl Fn(&mut dyn FnMut(EvidenceRecord) -> Result<(), E>) -> Result<(), E>,
 ) -> Result<Exported, E> {
     let header = summary(job, exported_at, &records)?;
-    if bundle.exists() {
-        return Err(io::Error::from(io::ErrorKind::AlreadyExists).into());
-    }
-    let folder = match bundle.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
-    let file = NamedTempFile::new_in(folder)?;
-    let mut out = Output::to(file.as_file(), bundle.extension().is_some_and(|end| end == "zst"))?;
-    text(job, &header, key, &records, &mut |bytes| Ok(out.write_all(bytes)?))?;
-    out.finish()?;
-    file.as_file().sync_all()?;
-    file.persist_noclobber(bundle).map_err(|error| error.error)?;
+    let mut file = NewFile::begin(bundle)?;
+    text(job, &header, key, &records, &mut |bytes| Ok(file.write_all(bytes)?))?;
+    file.finish()?;
     let name = blake3::hash(&encode(&header));
     Ok(Exported { header, name, signed_by: key.map(SigningKey::public) })
-}
-
-/// Where the text goes.
-enum Output<'a> {
-    Plain(BufWriter<&'a std::fs::File>),
-    Compressed(BufWriter<zstd::Encoder<'static, &'a std::fs::File>>),
-}
-
-impl<'a> Output<'a> {
-    fn to(file: &'a std::fs::File, is_compressed: bool) -> io::Result<Output<'a>> {
-        Ok(match is_compressed {
-            false => Output::Plain(BufWriter::new(file)),
-            true => Output::Compressed(BufWriter::new(zstd::Encoder::new(file, 3)?)),
-        })
-    }
-
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match self {
-            Output::Plain(out) => out.write_all(bytes),
-            Output::Compressed(out) => out.write_all(bytes),
-        }
-    }
-
-    fn finish(self) -> io::Result<()> {
-        match self {
-            Output::Plain(mut out) => out.flush(),
-            Output::Compressed(out) => {
-                out.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?;
-                Ok(())
-            }
-        }
-    }
 }
 
 /// The header of the bundle of `job`. It has the numbers of all lines and the Merkle root over them, so all rows are

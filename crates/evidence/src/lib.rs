@@ -29,6 +29,7 @@
 mod another;
 mod books;
 mod canonical;
+pub mod certificate;
 mod check;
 mod draw;
 mod error;
@@ -38,6 +39,7 @@ mod forgeries;
 mod format;
 mod lines;
 mod merkle;
+mod new_file;
 mod part;
 mod pieces;
 mod recount;

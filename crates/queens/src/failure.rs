@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use board::CutError;
+use evidence::certificate::CertificateError;
 use executor::TooLittleMemory;
 use farm::{Held, JobId, JobState, Refusal};
 use ledger::{FaultKind, JoinError, LedgerError, LedgerFault};
@@ -296,6 +297,9 @@ pub enum Failure {
         /// What is wrong.
         reason: String,
     },
+    /// A certificate contradicts itself, or its subtotals differ from those of this machine.
+    #[error("{0}")]
+    Certificate(String),
     /// This machine counted one range twice, with different results.
     #[error(
         "this machine counted the same range twice, with different results; do not trust it with \
@@ -409,7 +413,7 @@ impl Failure {
             | Failure::Census(_)
             | Failure::SelfTest(_) => 14,
             Failure::Undecided { .. } => 15,
-            Failure::Bundle { .. } => 16,
+            Failure::Bundle { .. } | Failure::Certificate(_) => 16,
             Failure::JobHeld { .. } | Failure::TotalHeld { .. } => 17,
             Failure::LedgerOlder { .. } => 18,
             Failure::Coordinator { .. } | Failure::Internal(_) => 70,
@@ -541,6 +545,45 @@ impl From<JoinError> for Failure {
             }
             JoinError::Unsettled { path, open } => Failure::LedgerUnsettled { path, open },
             JoinError::Conflict { path, reason } => Failure::Conflict { path, reason },
+        }
+    }
+}
+
+impl From<CertificateError> for Failure {
+    fn from(error: CertificateError) -> Failure {
+        let said = error.to_string();
+        match error {
+            CertificateError::Wrong { .. } => Failure::Certificate(said),
+            CertificateError::Unfinished { .. } => Failure::Incomplete(format!(
+                "{said}; `queens certificate write` with the same file counts the rest"
+            )),
+            CertificateError::Missing { .. } => Failure::Incomplete(format!(
+                "{said}; write them with `queens certificate write --shard`, and join again"
+            )),
+            CertificateError::Another { .. } => {
+                Failure::Usage(format!("{said}; name another file"))
+            }
+            CertificateError::Twice { .. } => {
+                Failure::Usage(format!("{said}; leave one of them out"))
+            }
+            CertificateError::Busy(_) => {
+                Failure::Usage(format!("{said}; wait for it, or name another file"))
+            }
+            CertificateError::Held(reason) => {
+                let held = Held { reason, worst: Vec::new() };
+                Failure::TotalHeld { what: "the certificate".into(), held, ledger: None }
+            }
+            CertificateError::Stopped { .. } => Failure::Interrupted(said),
+            CertificateError::Unreadable { .. } => {
+                Failure::Usage(format!("{said}; name a file that `queens certificate` has written"))
+            }
+            CertificateError::Unwritten { path, error } => {
+                Failure::Output { what: path.display().to_string(), reason: error.to_string() }
+            }
+            CertificateError::Cut(error) => Failure::Plan(error),
+            CertificateError::Memory(error) => Failure::Memory(error),
+            CertificateError::Kernel(error) => Failure::Internal(error.into()),
+            CertificateError::Count(error) => Failure::Internal(error.into()),
         }
     }
 }

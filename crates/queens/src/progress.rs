@@ -1,6 +1,7 @@
 //! The progress of a job: a bar on a terminal, and elsewhere a line of the log now and then.
 
 use std::io::IsTerminal;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -137,29 +138,92 @@ pub(crate) fn while_time_passes<T: Send>(
     time: Duration,
     act: impl FnOnce() -> T + Send,
 ) -> T {
-    if !wanted || !draws() {
+    let begun = Instant::now();
+    while_shown(wanted && draws(), what, act, |bar| {
+        let Some(bar) = bar else { return };
+        let elapsed = begun.elapsed();
+        let parts = [format!("{:.0} of {} s", elapsed.as_secs_f64(), time.as_secs())];
+        let share = elapsed.as_secs_f64() / time.as_secs_f64().max(0.1);
+        draw(bar, what, share.min(1.0), &parts);
+    })
+}
+
+/// Does something in tasks, while progress is shown if that is wanted: how many tasks are done, and of how many, which is
+/// 0 until it is known.
+pub(crate) fn while_tasks_are_done<T: Send>(
+    args: ProgressArgs,
+    what: &str,
+    so_far: impl Fn() -> (u64, u64),
+    act: impl FnOnce() -> T + Send,
+) -> T {
+    let begun = Instant::now();
+    let mut lines = Lines::new(begun);
+    let mut first = None;
+    while_shown(args.is_wanted(), what, act, |bar| {
+        let (done, of) = so_far();
+        if of == 0 {
+            return;
+        }
+        let (began, already) = *first.get_or_insert((Instant::now(), done));
+        let share = done as f64 / of as f64;
+        let mut parts = vec![format!("{:5.1}%", 100.0 * share)];
+        let (now, seconds) = (done - already, began.elapsed().as_secs_f64());
+        if now > 0 && seconds > 1.0 {
+            parts.push(format!("{} left", clock(seconds / now as f64 * (of - done) as f64)));
+        }
+        match bar {
+            Some(bar) => draw(bar, what, share, &parts),
+            None if lines.is_due(Instant::now()) => {
+                info!(target: LOG_TARGET, "{what}  {}", parts.join("  ").trim_start());
+            }
+            None => {}
+        }
+    })
+}
+
+/// Acts, and meanwhile calls `show` ten times a second if progress is wanted, with a bar if standard error can draw one.
+fn while_shown<T: Send>(
+    wanted: bool,
+    what: &str,
+    act: impl FnOnce() -> T + Send,
+    mut show: impl FnMut(Option<&ProgressBar>),
+) -> T {
+    const PAUSE: Duration = Duration::from_millis(100);
+    if !wanted {
         return act();
     }
-    let target = ProgressDrawTarget::stderr_with_hz(10);
-    let bar = ProgressBar::with_draw_target(Some(STEPS), target);
-    let begun = Instant::now();
+    let bar = draws().then(|| {
+        let target = ProgressDrawTarget::stderr_with_hz(10);
+        ProgressBar::with_draw_target(Some(STEPS), target)
+            .with_style(style(0))
+            .with_prefix(what.to_owned())
+    });
     let done = std::thread::scope(|scope| {
-        let acting = scope.spawn(act);
-        while !acting.is_finished() {
-            let elapsed = begun.elapsed();
-            let parts = [format!("{:.0} of {} s", elapsed.as_secs_f64(), time.as_secs())];
-            let layout = Layout::of(what, &parts, columns());
-            bar.set_style(style(layout.cells));
-            bar.set_prefix(what);
-            let share = elapsed.as_secs_f64() / time.as_secs_f64().max(0.1);
-            bar.set_position((share.min(1.0) * STEPS as f64) as u64);
-            bar.set_message(layout.message);
-            std::thread::sleep(Duration::from_millis(100));
+        let (sender, done) = channel::<()>();
+        let acting = scope.spawn(move || {
+            let acted = act();
+            drop(sender);
+            acted
+        });
+        while let Err(RecvTimeoutError::Timeout) = done.recv_timeout(PAUSE) {
+            show(bar.as_ref());
         }
         acting.join()
     });
-    bar.finish_and_clear();
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
     done.expect("a panic ends the process")
+}
+
+/// Draws a bar of which a share is over, with as many of the words as there is room for.
+fn draw(bar: &ProgressBar, what: &str, share: f64, parts: &[String]) {
+    let layout = Layout::of(what, parts, columns());
+    // The bar may be drawn after each change of it: the old message might not fit the new style.
+    bar.set_message("");
+    bar.set_style(style(layout.cells));
+    bar.set_position((share * STEPS as f64) as u64);
+    bar.set_message(layout.message);
 }
 
 /// Whether standard error is a terminal that can draw a line again.

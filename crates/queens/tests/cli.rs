@@ -15,6 +15,8 @@ mod attackers;
 mod backups;
 #[path = "cli/bundles.rs"]
 mod bundles;
+#[path = "cli/certificates.rs"]
+mod certificates;
 #[path = "cli/compare.rs"]
 mod compare;
 #[path = "cli/disk.rs"]

@@ -7,6 +7,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, ValueEnum};
 use count::Backend;
 use executor::allowed_processors;
+use farm::AuditPolicy;
 
 use super::local_methods::LocalMethod;
 use crate::failure::Failure;
@@ -189,4 +190,11 @@ impl CountingArgs {
 /// Reads the name of a backend that this processor has.
 pub(super) fn available_backend(name: &str) -> anyhow::Result<Backend> {
     Ok(name.parse::<Backend>()?.require()?)
+}
+
+/// Reads a share between 0 and 1, and returns it in millionths.
+pub(super) fn share(text: &str) -> anyhow::Result<u32> {
+    let share: f64 = text.parse()?;
+    anyhow::ensure!((0.0..=1.0).contains(&share), "a share is between 0 and 1, like 0.02");
+    Ok((share * f64::from(AuditPolicy::ALL)).round() as u32)
 }

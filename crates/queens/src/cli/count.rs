@@ -21,7 +21,7 @@ use super::local_methods::{self, LocalArgs, LookingName};
 use super::problem::ProblemArgs;
 use super::shard::{Shard, with_shard};
 use super::show;
-use super::signal::stop_signals;
+use super::signal::requests_to_stop;
 use super::tools::PROGRAM;
 use crate::answer::{self, Answering};
 use crate::failure::Failure;
@@ -114,17 +114,6 @@ fn tested_methods(
         None if has_ledger => MethodChoice::all().collect(),
         None => vec![MethodChoice::suggested(problem)],
     }
-}
-
-/// Each request to stop: a signal, or the end of the time.
-fn requests_to_stop(time_limit: Option<Duration>) -> impl Stream<Item = ()> + Unpin {
-    let end_of_time = async move {
-        match time_limit {
-            Some(limit) => tokio::time::sleep(limit).await,
-            None => std::future::pending().await,
-        }
-    };
-    Box::pin(stop_signals().merge(futures_util::stream::once(end_of_time)))
 }
 
 impl CountArgs {

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use farm::{AuditPolicy, JobId, JobState, JobView, Plan};
 use wire::v1;
 
-use super::args::CutArgs;
+use super::args::{CutArgs, share};
 use super::client::{Client, CoordinatorArgs};
 use super::problem::ProblemArgs;
 use super::show;
@@ -203,13 +203,6 @@ enum AuditMethod {
 fn name(text: &str) -> anyhow::Result<String> {
     let name = wire::key(Some(text.into())).ok().flatten();
     name.context("a name is made of 1 to 128 visible ASCII characters, and of no spaces")
-}
-
-/// Reads a share between 0 and 1, and returns it in millionths.
-fn share(text: &str) -> anyhow::Result<u32> {
-    let share: f64 = text.parse()?;
-    anyhow::ensure!((0.0..=1.0).contains(&share), "a share is between 0 and 1, like 0.02");
-    Ok((share * f64::from(AuditPolicy::ALL)).round() as u32)
 }
 
 pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {

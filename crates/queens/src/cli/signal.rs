@@ -1,5 +1,7 @@
 //! Signals that ask the process to stop.
 
+use std::time::Duration;
+
 use tokio_stream::{Stream, StreamExt};
 
 /// Completes at the first signal that asks to stop. Signals count from the call on, not only from the first
@@ -9,6 +11,17 @@ pub(crate) fn asked_to_stop() -> impl Future<Output = ()> {
     async move {
         let _ = signals.next().await;
     }
+}
+
+/// Each request to stop: a signal, or the end of the time.
+pub(crate) fn requests_to_stop(time_limit: Option<Duration>) -> impl Stream<Item = ()> + Unpin {
+    let end_of_time = async move {
+        match time_limit {
+            Some(limit) => tokio::time::sleep(limit).await,
+            None => std::future::pending().await,
+        }
+    };
+    Box::pin(stop_signals().merge(futures_util::stream::once(end_of_time)))
 }
 
 /// Every signal that asks to stop: Ctrl-C, SIGTERM, SIGUSR1, which schedulers send ahead of a time limit, and

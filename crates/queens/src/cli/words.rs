@@ -35,7 +35,7 @@ pub(super) const GROUPS: [(&str, &[&str]); 5] = [
         "Look after jobs",
         &["submit", "jobs", "status", "watch", "priority", "pause", "resume", "cancel", "audit"],
     ),
-    ("Evidence", &["export", "verify", "merge", "backup", "scrub", "reproduce"]),
+    ("Evidence", &["export", "verify", "certificate", "merge", "backup", "scrub", "reproduce"]),
     ("Tools", &["bench", "completions", "man", "help"]),
 ];
 
