@@ -41,7 +41,7 @@ pub(crate) struct Progress {
 
 #[derive(Debug)]
 enum View {
-    Bar { bar: ProgressBar, cells: Option<usize> },
+    Bar(Bar),
     Lines(Lines),
     Nothing,
 }
@@ -51,12 +51,7 @@ impl Progress {
     pub(crate) fn new(wanted: bool, workers: bool) -> Progress {
         let view = match (wanted, draws()) {
             (false, _) => View::Nothing,
-            (true, true) => {
-                let target = ProgressDrawTarget::stderr_with_hz(10);
-                let bar = ProgressBar::with_draw_target(Some(STEPS), target);
-                // Whatever is set first is drawn at once, and not in the library's own style.
-                View::Bar { bar: bar.with_style(style(0)), cells: None }
-            }
+            (true, true) => View::Bar(Bar::new()),
             (true, false) => View::Lines(Lines::new(Instant::now())),
         };
         Progress { view, rate: Rate::default(), workers }
@@ -65,7 +60,7 @@ impl Progress {
     /// How often it is worth calling [`Progress::show`].
     pub(crate) fn interval(&self) -> Duration {
         match self.view {
-            View::Bar { .. } => Duration::from_millis(100),
+            View::Bar(_) => Duration::from_millis(100),
             View::Lines(_) | View::Nothing => Duration::from_secs(1),
         }
     }
@@ -83,25 +78,14 @@ impl Progress {
                     info!(target: LOG_TARGET, "{name}  {}", parts.join("  ").trim_start());
                 }
             }
-            View::Bar { bar, cells } => {
-                let layout = Layout::of(&name, &parts, columns());
-                if *cells != Some(layout.cells) {
-                    *cells = Some(layout.cells);
-                    // The bar may be drawn after each change of it: the old message might not fit the new style.
-                    bar.set_message("");
-                    bar.set_style(style(layout.cells));
-                }
-                bar.set_prefix(name);
-                bar.set_position((job.percent() * STEPS as f64 / 100.0) as u64);
-                bar.set_message(layout.message);
-            }
+            View::Bar(bar) => bar.draw(&name, job.percent() / 100.0, &parts),
         }
     }
 
     /// Removes the bar.
     pub(crate) fn finish(&self) {
-        if let View::Bar { bar, .. } = &self.view {
-            bar.finish_and_clear();
+        if let View::Bar(bar) = &self.view {
+            bar.finish();
         }
     }
 
@@ -139,12 +123,12 @@ pub(crate) fn while_time_passes<T: Send>(
     act: impl FnOnce() -> T + Send,
 ) -> T {
     let begun = Instant::now();
-    while_shown(wanted && draws(), what, act, |bar| {
+    while_shown(wanted && draws(), act, |bar| {
         let Some(bar) = bar else { return };
         let elapsed = begun.elapsed();
         let parts = [format!("{:.0} of {} s", elapsed.as_secs_f64(), time.as_secs())];
         let share = elapsed.as_secs_f64() / time.as_secs_f64().max(0.1);
-        draw(bar, what, share.min(1.0), &parts);
+        bar.draw(what, share.min(1.0), &parts);
     })
 }
 
@@ -159,7 +143,7 @@ pub(crate) fn while_tasks_are_done<T: Send>(
     let begun = Instant::now();
     let mut lines = Lines::new(begun);
     let mut first = None;
-    while_shown(args.is_wanted(), what, act, |bar| {
+    while_shown(args.is_wanted(), act, |bar| {
         let (done, of) = so_far();
         if of == 0 {
             return;
@@ -172,7 +156,7 @@ pub(crate) fn while_tasks_are_done<T: Send>(
             parts.push(format!("{} left", clock(seconds / now as f64 * (of - done) as f64)));
         }
         match bar {
-            Some(bar) => draw(bar, what, share, &parts),
+            Some(bar) => bar.draw(what, share, &parts),
             None if lines.is_due(Instant::now()) => {
                 info!(target: LOG_TARGET, "{what}  {}", parts.join("  ").trim_start());
             }
@@ -184,20 +168,14 @@ pub(crate) fn while_tasks_are_done<T: Send>(
 /// Acts, and meanwhile calls `show` ten times a second if progress is wanted, with a bar if standard error can draw one.
 fn while_shown<T: Send>(
     wanted: bool,
-    what: &str,
     act: impl FnOnce() -> T + Send,
-    mut show: impl FnMut(Option<&ProgressBar>),
+    mut show: impl FnMut(Option<&mut Bar>),
 ) -> T {
     const PAUSE: Duration = Duration::from_millis(100);
     if !wanted {
         return act();
     }
-    let bar = draws().then(|| {
-        let target = ProgressDrawTarget::stderr_with_hz(10);
-        ProgressBar::with_draw_target(Some(STEPS), target)
-            .with_style(style(0))
-            .with_prefix(what.to_owned())
-    });
+    let mut bar = draws().then(Bar::new);
     let done = std::thread::scope(|scope| {
         let (sender, done) = channel::<()>();
         let acting = scope.spawn(move || {
@@ -206,24 +184,50 @@ fn while_shown<T: Send>(
             acted
         });
         while let Err(RecvTimeoutError::Timeout) = done.recv_timeout(PAUSE) {
-            show(bar.as_ref());
+            show(bar.as_mut());
         }
         acting.join()
     });
     if let Some(bar) = bar {
-        bar.finish_and_clear();
+        bar.finish();
     }
     done.expect("a panic ends the process")
 }
 
-/// Draws a bar of which a share is over, with as many of the words as there is room for.
-fn draw(bar: &ProgressBar, what: &str, share: f64, parts: &[String]) {
-    let layout = Layout::of(what, parts, columns());
-    // The bar may be drawn after each change of it: the old message might not fit the new style.
-    bar.set_message("");
-    bar.set_style(style(layout.cells));
-    bar.set_position((share * STEPS as f64) as u64);
-    bar.set_message(layout.message);
+/// A bar on a terminal, with words.
+#[derive(Debug)]
+struct Bar {
+    bar: ProgressBar,
+    /// The width for which the style was made.
+    cells: Option<usize>,
+}
+
+impl Bar {
+    fn new() -> Bar {
+        let target = ProgressDrawTarget::stderr_with_hz(10);
+        let bar = ProgressBar::with_draw_target(Some(STEPS), target);
+        // Whatever is set first is drawn at once, and not in the library's own style.
+        Bar { bar: bar.with_style(style(0)), cells: None }
+    }
+
+    /// Draws it with a share that is over, and with as many of the words as there is room for.
+    fn draw(&mut self, name: &str, share: f64, parts: &[String]) {
+        let layout = Layout::of(name, parts, columns());
+        if self.cells != Some(layout.cells) {
+            self.cells = Some(layout.cells);
+            // The bar may be drawn after each change of it: the old message might not fit the new style.
+            self.bar.set_message("");
+            self.bar.set_style(style(layout.cells));
+        }
+        self.bar.set_prefix(name.to_owned());
+        self.bar.set_position((share * STEPS as f64) as u64);
+        self.bar.set_message(layout.message);
+    }
+
+    /// Removes it.
+    fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
 }
 
 /// Whether standard error is a terminal that can draw a line again.

@@ -213,7 +213,10 @@ impl Command {
             Command::Audit(args) => on_one_thread(jobs::audit(args)),
             Command::Export(args) => on_one_thread(export::export(args)),
             Command::Verify(args) => verify::verify(&args),
-            Command::Certificate(args) => on_one_thread(certificate::run(args)),
+            Command::Certificate(args) => {
+                raise_file_limit();
+                on_one_thread(certificate::run(args))
+            }
             Command::Merge(args) => merge::run(&args),
             Command::Backup(args) => on_one_thread(backup::run(args)),
             Command::Standby(args) => {
@@ -238,7 +241,7 @@ impl Command {
     }
 }
 
-/// Each connection is an open file, and the usual limit is 1,024. Where it cannot be raised,
+/// Each connection and each file that is joined is an open file, and the usual limit is 1,024. Where it cannot be raised,
 /// further connections wait.
 fn raise_file_limit() {
     if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
