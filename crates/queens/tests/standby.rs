@@ -16,7 +16,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use support::process::{Outcome, Process, queens, run, wait_until};
-use support::{Farm, Port, Scratch};
+use support::{Farm, Port, Scratch, copy_keys};
 
 #[test]
 fn who_takes_over_knows_all_decisions_and_totals_are_exact() {
@@ -111,13 +111,6 @@ impl Pair {
         let (name, state) = (column("name"), column("state"));
         rows.map(|row| (row[name].to_string(), row[state].to_string())).collect()
     }
-}
-
-fn copy_keys(from: &Path, to: &Path) {
-    let keys = |ledger: &Path| PathBuf::from(format!("{}-keys", ledger.display()));
-    let (from, to) = (keys(from), keys(to));
-    let copied = Command::new("cp").arg("-a").arg(from).arg(to).status().expect("cp(1) runs");
-    assert!(copied.success());
 }
 
 fn take_over(times: usize) {

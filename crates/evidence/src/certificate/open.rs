@@ -173,7 +173,7 @@ impl Draws {
             }
             tasks += 1;
             let (class, place) = drawn(certificate.name, opening.value, ordinal);
-            if u128::from(place) * 1_000_000 >> 64 < u128::from(opening.share_ppm) {
+            if (u128::from(place) * 1_000_000) >> 64 < u128::from(opening.share_ppm) {
                 let subtotal = subtotals[class.number()];
                 classes[class.number()].draws.push(Draw { ordinal, subtotal });
             }

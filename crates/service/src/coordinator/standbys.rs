@@ -15,6 +15,7 @@ use wire::v1::admin_service_client::AdminServiceClient;
 use wire::v1::follow_response::Piece as Told;
 use wire::v1::{FollowRequest, FollowResponse};
 
+use super::metrics::Meters;
 use super::{Credentials, HubHandle, Identity, SessionFault};
 use crate::Endpoint;
 
@@ -73,13 +74,14 @@ impl Standbys {
             Status::resource_exhausted(format!("{MOST} stand-bys follow this coordinator already"))
         })?;
         let (follower, following) = follower();
+        let meters = self.hub.meters().clone();
         self.hub.follow(follower).await?;
         tracing::info!(owner, "a stand-by follows the ledger");
         tokio::spawn(async move {
             let _place = place;
             let last = sender.clone();
             let reason = tokio::select! {
-                told = Feed { following, requests, sender }.tell(&path) => match told {
+                told = Feed { following, requests, sender, meters }.tell(&path) => match told {
                     Ok(()) => "it was given up".into(),
                     Err(reason) => reason,
                 },
@@ -99,6 +101,7 @@ struct Feed {
     following: Following,
     requests: Streaming<FollowRequest>,
     sender: mpsc::Sender<Result<FollowResponse, Status>>,
+    meters: Meters,
 }
 
 impl Feed {
@@ -106,6 +109,7 @@ impl Feed {
     async fn tell(mut self, path: &Path) -> Result<(), String> {
         let mut blocks = blocks_of(path);
         let mut is_read = false;
+        let mut counted = None;
         let mut alive = interval(ALIVE);
         alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -117,7 +121,13 @@ impl Feed {
                     Err(status) => return Err(status.message().into()),
                 },
                 shipment = self.following.shipments.recv() => match shipment {
-                    Some(shipment) => self.ship(shipment).await?,
+                    Some(shipment) => {
+                        let is_whole = matches!(shipment.piece, Piece::Whole);
+                        self.ship(shipment).await?;
+                        if is_whole {
+                            counted.get_or_insert_with(|| self.meters.standby());
+                        }
+                    }
                     None => return Ok(()),
                 },
                 block = blocks.recv(), if !is_read => match block {

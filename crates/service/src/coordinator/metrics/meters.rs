@@ -81,6 +81,7 @@ pub(in crate::coordinator) struct Meters {
     pub(super) dismissals: Family<Reason, Counter>,
     pub(super) call_seconds: Family<Call, Histogram, fn() -> Histogram>,
     pub(super) viewers: Gauge,
+    pub(super) standbys: Gauge,
     /// The paths of all methods that are served.
     methods: Arc<HashSet<String>>,
     certificate: Arc<OnceLock<ServerTls>>,
@@ -109,6 +110,7 @@ impl Meters {
                 Histogram::new(exponential_buckets(0.001, 2.0, 16))
             }),
             viewers: Gauge::default(),
+            standbys: Gauge::default(),
             methods: Arc::new(methods(wire::DESCRIPTORS)),
             certificate: Arc::default(),
         }
@@ -126,9 +128,13 @@ impl Meters {
     }
 
     /// Somebody follows the farm for as long as the value lives.
-    pub(in crate::coordinator) fn viewer(&self) -> Viewer {
-        self.viewers.inc();
-        Viewer(self.viewers.clone())
+    pub(in crate::coordinator) fn viewer(&self) -> Present {
+        Present::counted_by(&self.viewers)
+    }
+
+    /// A stand-by has all of the ledger, and follows it for as long as the value lives.
+    pub(in crate::coordinator) fn standby(&self) -> Present {
+        Present::counted_by(&self.standbys)
     }
 
     /// From now on the end of the certificate is told that `tls` shows; only the first call counts.
@@ -166,11 +172,18 @@ pub(in crate::coordinator) async fn measure_call(
     answer
 }
 
-/// Somebody who follows the farm.
+/// Somebody who is counted until the value is dropped.
 #[derive(Debug)]
-pub(in crate::coordinator) struct Viewer(Gauge);
+pub(in crate::coordinator) struct Present(Gauge);
 
-impl Drop for Viewer {
+impl Present {
+    fn counted_by(gauge: &Gauge) -> Present {
+        gauge.inc();
+        Present(gauge.clone())
+    }
+}
+
+impl Drop for Present {
     fn drop(&mut self) {
         self.0.dec();
     }
