@@ -1,5 +1,6 @@
 //! The coordinator's end of one worker's session.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use farm::{
     WorkerMessage, WorkerOrder,
 };
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 use tokio_stream::{Stream, StreamExt};
 use wire::WireError;
 
@@ -20,6 +22,9 @@ use crate::ServiceError;
 
 /// How long a new session may take to send its Hello.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long a worker that has hung up is listened to: what it sent before may still be on its way from the connection.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Why the coordinator ends a session.
 #[derive(Debug, thiserror::Error)]
@@ -96,7 +101,7 @@ pub async fn host(
 ) -> Result<(), SessionFault> {
     let Peer { owner, mut messages, ended } = peer;
     allowance.spend_session();
-    let first = tokio::time::timeout(HELLO_TIMEOUT, messages.next()).await;
+    let first = timeout(HELLO_TIMEOUT, messages.next()).await;
     let hello = match first {
         Ok(Some(Ok(WorkerMessage::Hello(hello)))) => hello,
         Ok(Some(Err(error))) => return Err(error.into()),
@@ -123,12 +128,17 @@ pub async fn host(
             }
             std::future::pending::<()>().await
         };
+        let answers = out.clone();
+        let mut heard = pin!(listen(&hub, session, (&machine, key), &mut messages, &allowance));
         tokio::select! {
             () = tell_marks => unreachable!("it does not end"),
-            ended = listen(&hub, session, (&machine, key), &mut messages, &allowance) => ended,
-            ended = pump(orders, out, plans, &allowance) => {
-                ended.and(Err(SessionFault::Ended))
-            }
+            ended = &mut heard => ended,
+            told = pump(orders, out, plans, &allowance) => match told {
+                Ok(()) if answers.is_closed() => {
+                    timeout(LAST_WORDS, heard).await.unwrap_or(Err(SessionFault::Ended))
+                }
+                told => told.and(Err(SessionFault::Ended)),
+            },
             () = ended => Err(SessionFault::Expired),
         }
     }
@@ -213,4 +223,69 @@ async fn listen(
         hub.session(event).await.map_err(|_| SessionFault::Ended)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use board::{MethodChoice, Problem};
+    use farm::{Config, Hello, LoanKey, Origin, Slice};
+    use ledger::CheckedLedger;
+    use tokio_stream::wrappers::ReceiverStream;
+
+    use super::*;
+    use crate::coordinator::{ClientRequest, Hub};
+
+    const OWNER: &str = "ann";
+
+    fn hello() -> Hello {
+        Hello {
+            worker: "w1".into(),
+            machine: "m1".into(),
+            build: "1.0".into(),
+            backend: "portable".into(),
+            instance: 1,
+            threads: 1,
+            memory: 1 << 30,
+            memory_kills: 0,
+            credit: 100,
+            holding: Vec::new(),
+            mark: None,
+            key: None,
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_worker_that_has_hung_up_is_heard_to_its_last_word() {
+        // Given a worker in a session
+        let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin);
+        let ledger = ledger.expect("there is memory");
+        let (hub, handle) = Hub::new(Config::default(), LoanKey::new([0; 32]), ledger);
+        tokio::spawn(hub.run());
+        let (plans, (says, messages)) = (Arc::new(Plans::default()), mpsc::channel(8));
+        let (out, mut hears) = mpsc::channel(8);
+        let messages = ReceiverStream::new(messages).map(Ok);
+        let peer = Peer { owner: OWNER.into(), messages, ended: std::future::pending() };
+        let session = host(handle.clone(), plans.clone(), peer, out, Allowance::default());
+        let session = tokio::spawn(session);
+        says.send(WorkerMessage::Hello(hello())).await.expect("it is heard");
+        assert!(matches!(hears.recv().await, Some(WorkerOrder::Welcome(_))));
+
+        // When it hangs up, is lent something all the same, and its last word comes a little later
+        drop(hears);
+        let plan = plans.make(Problem::Total { n: 12 }, MethodChoice::Rows { rows: Some(3) });
+        let wish = ClientRequest::Submit {
+            origin: Origin::of(OWNER),
+            plan: plan.expect("such a plan exists"),
+            slice: Slice::ALL,
+            priority: 0,
+            audit: None,
+        };
+        handle.request(OWNER, wish).await.expect("the hub runs").expect("it is granted");
+        tokio::time::sleep(LAST_WORDS / 10).await;
+        says.send(WorkerMessage::Leaving).await.expect("it is heard");
+        drop(says);
+
+        // Then it has left, and was not sent away.
+        session.await.expect("it does not panic").expect("it has said farewell");
+    }
 }
