@@ -32,7 +32,7 @@ for verifier, file in (BUNDLE, corpus / "good" / "rows-8.bundle"), (CERTIFICATE,
     # Without time to count, a verifier cannot tell.
     cases.append((verifier, file, 2))
     said.append(code(verifier, file, seconds="0"))
-wrong = [(file, *said) for (_, file, expected), said in zip(cases, said) if said[0] != expected]
+wrong = [(file, *answer) for (_, file, right), answer in zip(cases, said) if answer[0] != right]
 for file, exit_code, text in wrong:
     print(f"{file}: exit code {exit_code}\n{text}", file=sys.stderr)
 print(f"{len(cases) - len(wrong)} of {len(cases)} files are judged right")

@@ -1,15 +1,13 @@
 //! Every failure that is expected, each with one sentence that says what to do next, and one exit code.
 
+mod causes;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use board::CutError;
-use evidence::certificate::CertificateError;
 use executor::TooLittleMemory;
 use farm::{Held, JobId, JobState, Refusal};
-use ledger::{FaultKind, JoinError, LedgerError, LedgerFault};
-use service::ServiceError;
-use service::local::LocalError;
 
 use crate::held::worst;
 use crate::output::visible;
@@ -440,151 +438,6 @@ fn way_out(ledger: Option<&Path>) -> String {
             ledger.display()
         ),
         None => "count it again on another machine, and report this".into(),
-    }
-}
-
-impl From<LedgerError> for Failure {
-    fn from(LedgerError { path, fault }: LedgerError) -> Failure {
-        let reason = fault.to_string();
-        if let LedgerFault::Gone { what, rescued } = fault {
-            let rescued = match rescued {
-                Ok(file) => format!(
-                    "everything that was accepted is in {}: move what is left of {}-wal away, give the file the \
-                     ledger's name, and start again with the same command",
-                    file.display(),
-                    path.display()
-                ),
-                Err(reason) => format!(
-                    "what was accepted could not be saved ({reason}): restore a copy, or start again"
-                ),
-            };
-            return Failure::LedgerGone { path, what, rescued };
-        }
-        match fault.kind() {
-            FaultKind::Held => Failure::LedgerHeld { path },
-            FaultKind::Busy => Failure::LedgerBusy { path },
-            FaultKind::Older => Failure::LedgerOlder { path, reason },
-            FaultKind::Damaged => Failure::LedgerCorrupt { path, reason },
-            FaultKind::NoLedger => Failure::NoLedger { path },
-            FaultKind::Version => Failure::LedgerVersion { path, reason },
-            FaultKind::Open => Failure::LedgerOpen { path, reason },
-            FaultKind::Write => Failure::LedgerWrite { path, reason },
-        }
-    }
-}
-
-impl From<ServiceError> for Failure {
-    fn from(error: ServiceError) -> Failure {
-        match error {
-            ServiceError::Ledger(error) => error.into(),
-            ServiceError::Plan(error) => Failure::Plan(error),
-            ServiceError::Url { .. } => Failure::Usage(error.to_string()),
-            ServiceError::Unreachable { url, reason } => Failure::Unreachable { url, reason },
-            ServiceError::GaveUp { reason } => Failure::GaveUp { reason },
-            ServiceError::Token { url, reason } => Failure::Token { url, reason },
-            ServiceError::Forbidden(reason) => Failure::Forbidden(reason),
-            ServiceError::SecretFile { path, reason } => Failure::SecretFile { path, reason },
-            ServiceError::CertificateFile { path, reason } => {
-                Failure::CertificateFile { path, reason }
-            }
-            ServiceError::NoRoots => Failure::NoRoots,
-            ServiceError::Impostor { url, reason } => Failure::Impostor { url, reason },
-            ServiceError::Listen { address, reason } => Failure::Listen { address, reason },
-            ServiceError::Incompatible(text) => Failure::Incompatible(text),
-            ServiceError::Tasks(_) => Failure::Incompatible(format!(
-                "{error}; run the same version of this program at both ends, or work for another \
-                 coordinator"
-            )),
-            ServiceError::Distrusted { url, reason } => Failure::Distrusted { url, reason },
-            ServiceError::Stopping(gone) => Failure::Internal(gone.into()),
-            ServiceError::Internal(error) => Failure::Internal(error),
-        }
-    }
-}
-
-impl From<LocalError> for Failure {
-    fn from(error: LocalError) -> Failure {
-        match error {
-            // Here the coordinator is this program, too.
-            LocalError::Service(ServiceError::Tasks(error)) => Failure::Internal(error.into()),
-            LocalError::Service(error) => error.into(),
-            LocalError::Memory(error) => Failure::Memory(error),
-            LocalError::Refused(refusal) => Failure::Job(refusal),
-            LocalError::AnotherPlan { path, holds, wanted } => {
-                Failure::LedgerOfAnotherPlan { path, holds, wanted }
-            }
-            LocalError::Unsettled { path, open } => Failure::LedgerUnsettled { path, open },
-            LocalError::Miscounted => Failure::Miscounted,
-            LocalError::Held { plan, held, ledger } => {
-                Failure::TotalHeld { what: plan, held, ledger }
-            }
-            LocalError::Stopped { percent, ledger } => {
-                let place = percent
-                    .map_or("before counting began".into(), |percent| format!("at {percent:.1}%"));
-                match ledger {
-                    Some(path) => Failure::Stopped(format!(
-                        "stopped {place}, and {} keeps what is counted",
-                        path.display()
-                    )),
-                    None => Failure::Interrupted(format!(
-                        "interrupted {place}, and nothing is kept; --ledger FILE keeps the work"
-                    )),
-                }
-            }
-        }
-    }
-}
-
-impl From<JoinError> for Failure {
-    fn from(error: JoinError) -> Failure {
-        match error {
-            JoinError::Nothing => Failure::Usage("name the ledgers to join".into()),
-            JoinError::Ledger(error) => error.into(),
-            JoinError::AnotherPlan { path, holds, wanted } => {
-                Failure::LedgerOfAnotherPlan { path, holds, wanted }
-            }
-            JoinError::Unsettled { path, open } => Failure::LedgerUnsettled { path, open },
-            JoinError::Conflict { path, reason } => Failure::Conflict { path, reason },
-        }
-    }
-}
-
-impl From<CertificateError> for Failure {
-    fn from(error: CertificateError) -> Failure {
-        let said = error.to_string();
-        match error {
-            CertificateError::Wrong { .. } => Failure::Certificate(said),
-            CertificateError::Unfinished { .. } => Failure::Incomplete(format!(
-                "{said}; `queens certificate write` with the same file counts the rest"
-            )),
-            CertificateError::Missing { .. } => Failure::Incomplete(format!(
-                "{said}; write them with `queens certificate write --shard`, and join again"
-            )),
-            CertificateError::Another { .. } => {
-                Failure::Usage(format!("{said}; name another file"))
-            }
-            CertificateError::Twice { .. } => {
-                Failure::Usage(format!("{said}; leave one of them out"))
-            }
-            CertificateError::Busy(_) => {
-                Failure::Usage(format!("{said}; wait for it, or name another file"))
-            }
-            CertificateError::Held(reason) => {
-                let held = Held { reason, worst: Vec::new() };
-                Failure::TotalHeld { what: "the certificate".into(), held, ledger: None }
-            }
-            CertificateError::Stopped { .. } => Failure::Interrupted(said),
-            CertificateError::Unreadable { .. } => {
-                Failure::Usage(format!("{said}; name a file that `queens certificate` has written"))
-            }
-            CertificateError::Unwritten { path, error } => {
-                Failure::Output { what: path.display().to_string(), reason: error.to_string() }
-            }
-            CertificateError::Cut(error) => Failure::Plan(error),
-            CertificateError::Memory(error) => Failure::Memory(error),
-            CertificateError::Kernel(error) => Failure::Internal(error.into()),
-            CertificateError::Count(error) => Failure::Internal(error.into()),
-        }
     }
 }
 

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use blake3::Hash;
-use board::{Cut, CutError, Method, Problem};
+use board::{Cut, CutError, Method, Prefix, Problem, Tasks};
 use count::{Backend, CountError, KernelError};
 use executor::{Fit, TooLittleMemory, fit_needs};
 use farm::{Plan, Slice};
@@ -201,6 +201,13 @@ impl Scope {
     fn ordinals(&self) -> impl Iterator<Item = u64> + Send + use<> {
         let ranges: Vec<_> = self.slice.ordinals(self.plan.tasks).iter().collect();
         ranges.into_iter().flat_map(|range| range.start()..range.end())
+    }
+
+    /// The task with this ordinal, and its weight.
+    fn task(&self, ordinal: u64) -> (Prefix, u8) {
+        let mut task = Tasks::new();
+        self.cut.fill(ordinal..ordinal + 1, &mut task).expect("it is a task of the plan");
+        task.get(0)
     }
 
     /// What it is, for people.

@@ -4,14 +4,14 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use blake3::Hash;
-use board::Tasks;
 use board::halves::Class;
 use count::ClassKernel;
-use farm::Slice;
+use farm::{Range, Slice};
 
 use super::read::{Reader, read};
 use super::threads::Counted;
-use super::{Certificate, CertificateEffort, CertificateError, Course, Scope};
+use super::{Certificate, CertificateEffort, CertificateError, Course};
+use crate::verdict::RISK;
 
 /// What is opened.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +44,7 @@ impl Opened {
     pub fn fewer_wrong_than(&self) -> Option<u64> {
         let all = self.tasks * Class::COUNT as u64;
         let missed = 1.0 - self.subtotals as f64 / all as f64;
-        let least = (0.05_f64.ln() / missed.ln()).ceil();
+        let least = (RISK.ln() / missed.ln()).ceil();
         (self.subtotals > 0 && least <= all as f64).then_some(least as u64)
     }
 }
@@ -79,7 +79,8 @@ pub fn open(
                 let mut kernel = ClassKernel::new(fit.bytes, effort.backend, scope.n(), class)?;
                 while !batch.is_empty() {
                     for draw in batch {
-                        if !tell((class, draw, count(&mut kernel, &scope, draw)?)) {
+                        let (prefix, weight) = scope.task(draw.ordinal);
+                        if !tell((class, draw, kernel.count(prefix, weight)?)) {
                             return Ok(());
                         }
                     }
@@ -109,13 +110,6 @@ pub fn open(
 }
 
 const NO_PANIC: &str = "no thread panics while holding it";
-
-fn count(kernel: &mut ClassKernel, scope: &Scope, draw: Draw) -> Result<u64, CertificateError> {
-    let mut task = Tasks::new();
-    scope.cut.fill(draw.ordinal..draw.ordinal + 1, &mut task).expect("it is a task of the plan");
-    let (prefix, weight) = task.get(0);
-    Ok(kernel.count(prefix, weight)?)
-}
 
 /// The class of a task that a value draws, and a number below 2^64 that decides whether it is opened.
 fn drawn(name: Hash, value: &str, ordinal: u64) -> (Class, u64) {
@@ -163,12 +157,11 @@ impl Draws {
         let mut classes: Vec<Left> =
             Class::all().map(|class| Left { class, draws: Vec::new(), threads: 0 }).collect();
         let plan = &certificate.scope.plan;
-        let ranges: Vec<_> = opening.slice.ordinals(plan.tasks).iter().collect();
-        let (mut ranges, mut tasks) = (ranges.into_iter().peekable(), 0);
+        let (ordinals, mut tasks) = (opening.slice.ordinals(plan.tasks), 0);
         let mut reader = Reader::open(path)?;
         while let Some((ordinal, subtotals)) = reader.next()? {
-            while ranges.next_if(|range| range.end() <= ordinal).is_some() {}
-            if ranges.peek().is_none_or(|range| ordinal < range.start()) {
+            let one = Range::new(ordinal, ordinal + 1).expect("it is one task");
+            if !ordinals.contains(one) {
                 continue;
             }
             tasks += 1;

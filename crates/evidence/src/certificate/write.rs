@@ -7,7 +7,6 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use board::Tasks;
 use count::{SubtotalKernel, Subtotals};
 use farm::Known;
 
@@ -48,7 +47,6 @@ pub fn write(
         let scope = scope.clone();
         move |tell| {
             let mut kernel = SubtotalKernel::new(fit.bytes, effort.backend, scope.n())?;
-            let mut task = Tasks::new();
             loop {
                 let batch: Vec<(u64, u64)> = left
                     .lock()
@@ -60,12 +58,7 @@ pub fn write(
                     return Ok(());
                 }
                 for (ordinal, place) in batch {
-                    task.clear();
-                    scope
-                        .cut
-                        .fill(ordinal..ordinal + 1, &mut task)
-                        .expect("it is a task of the plan");
-                    let (prefix, weight) = task.get(0);
+                    let (prefix, weight) = scope.task(ordinal);
                     if !tell((place, kernel.count(prefix, weight)?)) {
                         return Ok(());
                     }
