@@ -142,8 +142,8 @@ fn parts_make_the_whole_and_nothing_less_does() {
     for (paths, reason) in [
         (parts(&[1, 3]), "part 2/3 is missing"),
         (parts(&[1, 2, 2]), "both about part 2/3"),
-        (with(&good("part-3-of-4")), "not another part than"),
-        (with(&good("whole-9")), "not another part than"),
+        (with(&good("part-3-of-4")), "not another of the parts"),
+        (with(&good("whole-9")), "not another of the parts"),
         (with(&cut), "has 54 of 54 tasks"),
     ] {
         assert!(said(&paths).contains(reason), "{}", said(&paths));

@@ -298,6 +298,12 @@ pub enum Failure {
     /// A certificate contradicts itself, or its subtotals differ from those of this machine.
     #[error("{0}")]
     Certificate(String),
+    /// Another process writes the certificate.
+    #[error("{0}; wait for it, or name another file")]
+    CertificateHeld(String),
+    /// The certificate is about another board or another part.
+    #[error("{0}; name another file")]
+    CertificateOfAnother(String),
     /// This machine counted one range twice, with different results.
     #[error(
         "this machine counted the same range twice, with different results; do not trust it with \
@@ -391,8 +397,10 @@ impl Failure {
             | Failure::CertificateFile { .. }
             | Failure::NoRoots
             | Failure::Impostor { .. } => 6,
-            Failure::LedgerHeld { .. } | Failure::LedgerBusy { .. } => 7,
-            Failure::LedgerOfAnotherPlan { .. } => 8,
+            Failure::LedgerHeld { .. }
+            | Failure::LedgerBusy { .. }
+            | Failure::CertificateHeld(_) => 7,
+            Failure::LedgerOfAnotherPlan { .. } | Failure::CertificateOfAnother(_) => 8,
             Failure::LedgerCorrupt { .. }
             | Failure::LedgerDamagedThere { .. }
             | Failure::NoLedger { .. } => 9,

@@ -61,7 +61,7 @@ fn all_parts(paths: &[PathBuf]) -> Result<(Scope, Parts), CertificateError> {
             let alike = |scope: &Scope| (scope.plan, scope.slice.of());
             if alike(&first.scope) != alike(&reader.scope) {
                 let (holds, first) = (reader.scope.name(), first.scope.name());
-                let wanted = format!("another part than {first}");
+                let wanted = format!("another of the parts that {first} is one of");
                 return Err(CertificateError::Another { path: path.clone(), holds, wanted });
             }
         }

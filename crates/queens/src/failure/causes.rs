@@ -125,15 +125,11 @@ impl From<CertificateError> for Failure {
             CertificateError::Missing { .. } => Failure::Incomplete(format!(
                 "{said}; write them with `queens certificate write --shard`, and join again"
             )),
-            CertificateError::Another { .. } => {
-                Failure::Usage(format!("{said}; name another file"))
-            }
+            CertificateError::Another { .. } => Failure::CertificateOfAnother(said),
             CertificateError::Twice { .. } => {
                 Failure::Usage(format!("{said}; leave one of them out"))
             }
-            CertificateError::Busy(_) => {
-                Failure::Usage(format!("{said}; wait for it, or name another file"))
-            }
+            CertificateError::Busy(_) => Failure::CertificateHeld(said),
             CertificateError::Held(reason) => {
                 let held = Held { reason, worst: Vec::new() };
                 Failure::TotalHeld { what: "the certificate".into(), held, ledger: None }

@@ -121,9 +121,14 @@ fn what_does_not_hold_is_told_and_nothing_is_overwritten() {
     fs::write(&text_file, "a text\n").expect("it can be written");
     certificate(&["write", "9", text(&text_file)]).refusal(16, &["line 1", "begin"]);
     assert_eq!(fs::read(&text_file).ok().as_deref(), Some(&b"a text\n"[..]));
+    let writer = fs::File::create(&new).expect("it can be made");
+    writer.lock().expect("nobody else has it");
+    certificate(&["write", "9", text(&new)]).refusal(7, &["another process", "wait for it"]);
+    drop(writer);
+    fs::remove_file(&new).expect("it is there");
     let good = format!("{CORPUS}/good/whole-9.certificate");
     certificate(&["write", "10", &good])
-        .refusal(2, &["is about total N=9", "not total N=10", "another file"]);
+        .refusal(8, &["is about total N=9", "not total N=10", "another file"]);
     certificate(&["join", &good, &good, "--into", text(&new)]).refusal(2, &["both", "leave one"]);
     certificate(&["write", "9", "q9.zst"]).refusal(2, &["leave out .zst", "join"]);
     certificate(&["write", "3", text(&new)]).refusal(3, &["halves"]);
