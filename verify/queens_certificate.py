@@ -55,14 +55,14 @@ class Check:
         mine = [range(tasks * block // blocks, tasks * (block + 1) // blocks) for block in range(part - 1, blocks, parts)]
         leaves, self.subtotals, self.total, last = [blake3(b"\0" + first)], {}, 0, None
         for ordinal in (ordinal for block in mine for ordinal in block):
-            line = self.line(file)
+            line = self.line(file, Unfinished)
             if line is None:
                 raise Unfinished(f"it ends after {self.lines - 2} tasks")
             subtotals = self.subtotals[ordinal] = numbers(line)
             demand(sum(subtotals) <= self.plan.most, f"line {self.lines}: a task cannot count so much")
             self.total += sum(subtotals)
             leaves.append(blake3(b"\0" + line))
-        last = self.line(file)
+        last = self.line(file, Unfinished)
         if last is None:
             raise Unfinished("its last line is missing")
         last, self.name = content(last), root(leaves)
@@ -72,11 +72,13 @@ class Check:
         known = int(PUBLISHED[n])
         demand(parts > 1 or self.total == known, f"the total is {self.total}, and the published one is {known}")
 
-    def line(self, file):
-        """The next line without its line feed; nothing at the end."""
+    def line(self, file, cut_off=Wrong):
+        """The next line without its line feed; nothing at the end. If the file ends within a line, it is what `cut_off` says."""
         self.lines += 1
         line = file.readline(65536)
-        demand(line == b"" or line.endswith(b"\n"), f"line {self.lines} is cut off or too long")
+        demand(len(line) < 65536 or line.endswith(b"\n"), f"line {self.lines} is too long")
+        if line and not line.endswith(b"\n"):
+            raise cut_off(f"line {self.lines} is cut off")
         return line[:-1] if line else None
 
     def draws(self, value):

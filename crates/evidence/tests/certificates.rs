@@ -77,6 +77,12 @@ fn a_beginning_is_no_certificate_and_is_finished_to_the_same_bytes() {
         assert!(matches!(refused, CertificateError::Unfinished { .. }), "{refused}");
     }
     // Also where a line, the first or the last one is cut off.
+    let torn = folder.path().join("torn");
+    for length in [1_000, whole.len() - 1] {
+        fs::write(&torn, &whole[..length]).expect("it can be written");
+        let refused = read(&torn).expect_err("it has no end");
+        assert!(matches!(refused, CertificateError::Unfinished { .. }), "{refused}");
+    }
     for length in [0, 20, 200, 1_000, whole.len() / 2, whole.len() - 30, whole.len()] {
         let path = folder.path().join(length.to_string());
         fs::write(&path, &whole[..length]).expect("it can be written");

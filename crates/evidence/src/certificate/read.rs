@@ -9,7 +9,7 @@ use count::Subtotals;
 use farm::Known;
 
 use super::{Certificate, CertificateError, Scope, form};
-use crate::lines::Lines;
+use crate::lines::{CutOff, Lines};
 use crate::merkle::Merkle;
 
 /// Reads a whole certificate.
@@ -87,7 +87,13 @@ impl Reader {
     }
 
     fn task(&mut self) -> Result<Option<(u64, Subtotals)>> {
-        let Some(line) = self.lines.next()? else { return Ok(None) };
+        let line = match self.lines.next() {
+            Ok(Some(line)) => line,
+            Ok(None) => return Ok(None),
+            // Whoever writes the file was killed within the line, or is still about it.
+            Err(error) if is_end(&error) => return Ok(None),
+            Err(error) => return Err(error),
+        };
         if form::is_last(line) {
             let (tasks, of) = (self.sums.tasks, self.scope.tasks());
             ensure!(tasks == of, "it ends after {tasks} of {of} tasks");
@@ -115,6 +121,11 @@ impl Reader {
         };
         Ok(Certificate { scope: self.scope.clone(), total: self.sums.total, name })
     }
+}
+
+/// Whether the file ends within a line.
+fn is_end(error: &anyhow::Error) -> bool {
+    error.downcast_ref().is_some_and(|cut: &CutOff| cut.is_end)
 }
 
 /// What is wrong with a line, or why it cannot be read.

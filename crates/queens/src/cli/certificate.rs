@@ -12,6 +12,7 @@ use evidence::certificate::{
 use farm::Slice;
 use serde_json::json;
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 use tokio_stream::StreamExt;
 
 use super::args::{CountingArgs, share};
@@ -134,6 +135,10 @@ async fn write(args: WriteArgs) -> Result<(), Failure> {
     });
     match written.await {
         Ok(written) => print_written(&written, &path, args.json),
+        Err(CertificateError::Stopped { tasks: 0, .. }) => Err(Failure::Stopped(format!(
+            "stopped while {} was read, which keeps what is counted",
+            path.display()
+        ))),
         Err(CertificateError::Stopped { done, tasks }) => Err(Failure::Stopped(format!(
             "stopped after {done} of {tasks} tasks, and {} keeps them",
             path.display()
@@ -178,6 +183,12 @@ async fn open(args: OpenArgs) -> Result<(), Failure> {
         certificate::open(&file, opening, effort, course)
     });
     let opened = match opened.await {
+        Err(CertificateError::Stopped { tasks: 0, .. }) => {
+            return Err(Failure::Interrupted(format!(
+                "interrupted while {} was read",
+                args.certificate.display()
+            )));
+        }
         Err(CertificateError::Stopped { done, tasks }) => {
             return Err(Failure::Interrupted(format!(
                 "interrupted after {done} of {tasks} subtotals, all as stated; --shard INDEX/PARTS divides the work"
@@ -233,6 +244,9 @@ fn effort(counting: &CountingArgs) -> Result<CertificateEffort, Failure> {
     Ok(CertificateEffort { threads: counting.threads(), backend, memory: counting.memory() })
 }
 
+/// How long whoever was asked to stop may take to write down what is counted. A read that hangs is not waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// Counts on threads, while progress is shown, until it is done, somebody asks to stop or the time is over.
 async fn until_stopped<T: Send + 'static>(
     time_limit: Option<Duration>,
@@ -247,10 +261,14 @@ async fn until_stopped<T: Send + 'static>(
         while_tasks_are_done(progress, &what, || shown.so_far(), || count(&shown))
     });
     tokio::pin!(counting);
-    loop {
-        tokio::select! {
-            counted = &mut counting => return counted.expect("a panic ends the process"),
-            Some(()) = stops.next() => course.stop(),
+    let ended = tokio::select! {
+        ended = &mut counting => ended,
+        Some(()) = stops.next() => {
+            course.stop();
+            let (done, tasks) = course.so_far();
+            let ended = timeout(PATIENCE, counting).await;
+            ended.unwrap_or(Ok(Err(CertificateError::Stopped { done, tasks })))
         }
-    }
+    };
+    ended.expect("a panic ends the process")
 }

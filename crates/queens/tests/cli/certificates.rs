@@ -82,6 +82,21 @@ fn a_certificate_that_was_killed_or_stopped_goes_on() {
 }
 
 #[test]
+fn who_waits_for_a_file_can_be_stopped() {
+    let scratch = Scratch::new();
+    let fifo = scratch.path("fifo");
+    let made = std::process::Command::new("mkfifo").arg(&fifo).status().expect("mkfifo(1) runs");
+    assert!(made.success());
+    let words = ["certificate", "open", text(&fifo)];
+    let mut opening = Process::start(&mut queens(&words), scratch.path("log"));
+    // It can be opened once somebody waits to read it, and nothing is ever written.
+    let _writer = fs::OpenOptions::new().write(true).open(&fifo).expect("it is read");
+    opening.signal("TERM");
+    assert_eq!(opening.wait().code(), Some(130), "{}", opening.said());
+    assert!(opening.said().contains("interrupted while"), "{}", opening.said());
+}
+
+#[test]
 fn parts_from_an_array_make_the_whole() {
     let scratch = Scratch::new();
     let (pattern, whole) = (scratch.path("q11-{shard}"), scratch.path("q11.zst"));
