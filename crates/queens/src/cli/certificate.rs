@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use board::MethodChoice;
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 use evidence::certificate::{
     self, Certificate, CertificateEffort, CertificateError, Course, Opened, Opening, Scope,
@@ -88,7 +89,7 @@ struct OpenArgs {
     certificate: PathBuf,
     /// Decides what is drawn, together with the certificate's name: a public random value from after the day on which the
     /// name was published, so that nobody could choose it [default: a random value, which is printed]
-    #[arg(long, value_name = "VALUE")]
+    #[arg(long, value_name = "VALUE", value_parser = NonEmptyStringValueParser::new())]
     beacon: Option<String>,
     /// Open only this share of the tasks, drawn at random: 0.1 is a tenth
     #[arg(long, value_name = "SHARE", default_value = "1", value_parser = share)]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use board::MethodChoice;
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use count::Variant;
 use evidence::{By, RecountEffort, Sample, Seed};
 
@@ -42,7 +43,7 @@ pub(super) struct VerifyArgs {
     seed: Option<u64>,
     /// Decides what is drawn, together with the bundle's name: a public random value from after the day on which the
     /// name was published, so that nobody could choose it
-    #[arg(long, value_name = "VALUE", conflicts_with = "seed")]
+    #[arg(long, value_name = "VALUE", conflicts_with = "seed", value_parser = NonEmptyStringValueParser::new())]
     beacon: Option<String>,
     /// The keys that you trust, one a line, each behind a name: `node 12 ed25519:d75a98…`; what they vouch for is said
     #[arg(long, value_name = "FILE", env = "QUEENS_KEYS")]

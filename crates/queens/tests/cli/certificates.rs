@@ -150,6 +150,10 @@ fn what_does_not_hold_is_told_and_nothing_is_overwritten() {
     certificate(&["write", "30", text(&new)]).refusal(3, &["4 to 29"]);
     certificate(&["write", "28", text(&new), "--memory", "1MiB"]).refusal(3, &["--memory"]);
     certificate(&["write", "9", "/none/q9"]).refusal(10, &["/none/q9"]);
+    for command in [&["certificate", "open"][..], &["verify"]] {
+        // As from a variable of a shell that is not set: everybody would know what is drawn.
+        run(&mut queens(&[command, &[&good, "--beacon", ""]].concat())).usage("--beacon");
+    }
     certificate(&["open", &good, "--share", "2"]).refusal(2, &["between 0 and 1"]);
     assert!(!new.exists());
 }
