@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use crate::halves::{self, KEPT_QUARTERS_MAX_N, LOWER_SLICES, SHARED_LISTS_MAX_N, SLICED_MIN_N};
+use crate::halves::{self, KEPT_QUARTERS_MAX_N, SHARED_LISTS_MAX_N, SLICED_MIN_N, SLICES};
 use crate::ring::suggested_width;
 use crate::rows::suggested_rows;
 use crate::{MAX_N, Problem, first_rows};
@@ -100,7 +100,8 @@ impl Method {
         match self {
             Method::Rows { .. } | Method::Ring { .. } => 1,
             Method::Halves if n < SLICED_MIN_N => 3,
-            Method::Halves => 4,
+            // Version 4 had eight tasks a split.
+            Method::Halves => 5,
         }
     }
 
@@ -133,9 +134,7 @@ impl Method {
         match self {
             Method::Rows { .. } => Locality::None,
             Method::Ring { .. } => Locality::SharedWork { run: 16 },
-            Method::Halves if n >= SLICED_MIN_N => {
-                Locality::SharedWork { run: LOWER_SLICES as u64 }
-            }
+            Method::Halves if n >= SLICED_MIN_N => Locality::SharedWork { run: SLICES as u64 },
             Method::Halves if n.is_multiple_of(2) || n > KEPT_QUARTERS_MAX_N => Locality::None,
             Method::Halves if n <= SHARED_LISTS_MAX_N => Locality::SharedWork { run: 512 },
             Method::Halves => Locality::SharedTables,

@@ -75,7 +75,6 @@ use self::avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 use self::avx512::Avx512;
 pub(crate) use self::draws::Draws;
-use self::geometry::NARROW;
 use self::joiner::Joiner;
 use self::memory::Room;
 pub(crate) use self::memory::needs;
@@ -101,22 +100,13 @@ pub(crate) struct Halves {
 
 enum Engine {
     Reference,
-    /// Items of 30 bits, in six chunks.
-    PortableNarrow(Joiner<Portable<6>>),
-    /// Items of 32 bits, in seven chunks.
-    PortableWide(Joiner<Portable<7>>),
+    Portable(Joiner<Portable>),
     #[cfg(target_arch = "aarch64")]
-    NeonNarrow(Joiner<Neon<6>>),
-    #[cfg(target_arch = "aarch64")]
-    NeonWide(Joiner<Neon<7>>),
+    Neon(Joiner<Neon>),
     #[cfg(target_arch = "x86_64")]
-    Avx2Narrow(Joiner<Avx2<6>>),
+    Avx2(Joiner<Avx2>),
     #[cfg(target_arch = "x86_64")]
-    Avx2Wide(Joiner<Avx2<7>>),
-    #[cfg(target_arch = "x86_64")]
-    Avx512Narrow(Joiner<Avx512<6>>),
-    #[cfg(target_arch = "x86_64")]
-    Avx512Wide(Joiner<Avx512<7>>),
+    Avx512(Joiner<Avx512>),
 }
 
 impl Halves {
@@ -171,20 +161,13 @@ impl Halves {
     fn gauges(&mut self) -> Option<(&mut Phases, &mut Draws)> {
         match &mut self.engine {
             Engine::Reference => None,
-            Engine::PortableNarrow(joiner) => Some(joiner.gauges()),
-            Engine::PortableWide(joiner) => Some(joiner.gauges()),
+            Engine::Portable(joiner) => Some(joiner.gauges()),
             #[cfg(target_arch = "aarch64")]
-            Engine::NeonNarrow(joiner) => Some(joiner.gauges()),
-            #[cfg(target_arch = "aarch64")]
-            Engine::NeonWide(joiner) => Some(joiner.gauges()),
+            Engine::Neon(joiner) => Some(joiner.gauges()),
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx2Narrow(joiner) => Some(joiner.gauges()),
+            Engine::Avx2(joiner) => Some(joiner.gauges()),
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx2Wide(joiner) => Some(joiner.gauges()),
-            #[cfg(target_arch = "x86_64")]
-            Engine::Avx512Narrow(joiner) => Some(joiner.gauges()),
-            #[cfg(target_arch = "x86_64")]
-            Engine::Avx512Wide(joiner) => Some(joiner.gauges()),
+            Engine::Avx512(joiner) => Some(joiner.gauges()),
         }
     }
 }
@@ -194,47 +177,23 @@ impl Engine {
     fn new(backend: Backend, n: u32, pairs: Pairs, room: Room) -> Option<Engine> {
         match backend {
             Backend::Reference => Some(Engine::Reference),
-            Backend::Portable if n <= NARROW => {
-                Some(Engine::PortableNarrow(Joiner::new(Portable, n, pairs, room)))
-            }
-            Backend::Portable => Some(Engine::PortableWide(Joiner::new(Portable, n, pairs, room))),
+            Backend::Portable => Some(Engine::Portable(Joiner::new(Portable, n, pairs, room))),
             #[cfg(target_arch = "aarch64")]
-            Backend::Neon => Engine::neon(n, pairs, room),
+            Backend::Neon => {
+                Neon::new().map(|unit| Engine::Neon(Joiner::new(unit, n, pairs, room)))
+            }
             #[cfg(not(target_arch = "aarch64"))]
             Backend::Neon => None,
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx2 => Engine::avx2(n, pairs, room),
+            Backend::Avx2 => {
+                Avx2::new().map(|unit| Engine::Avx2(Joiner::new(unit, n, pairs, room)))
+            }
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx512 => Engine::avx512(n, pairs, room),
+            Backend::Avx512 => {
+                Avx512::new().map(|unit| Engine::Avx512(Joiner::new(unit, n, pairs, room)))
+            }
             #[cfg(not(target_arch = "x86_64"))]
             Backend::Avx2 | Backend::Avx512 => None,
-        }
-    }
-
-    #[cfg(target_arch = "aarch64")]
-    fn neon(n: u32, pairs: Pairs, room: Room) -> Option<Engine> {
-        if n <= NARROW {
-            Neon::new().map(|unit| Engine::NeonNarrow(Joiner::new(unit, n, pairs, room)))
-        } else {
-            Neon::new().map(|unit| Engine::NeonWide(Joiner::new(unit, n, pairs, room)))
-        }
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    fn avx2(n: u32, pairs: Pairs, room: Room) -> Option<Engine> {
-        if n <= NARROW {
-            Avx2::new().map(|unit| Engine::Avx2Narrow(Joiner::new(unit, n, pairs, room)))
-        } else {
-            Avx2::new().map(|unit| Engine::Avx2Wide(Joiner::new(unit, n, pairs, room)))
-        }
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    fn avx512(n: u32, pairs: Pairs, room: Room) -> Option<Engine> {
-        if n <= NARROW {
-            Avx512::new().map(|unit| Engine::Avx512Narrow(Joiner::new(unit, n, pairs, room)))
-        } else {
-            Avx512::new().map(|unit| Engine::Avx512Wide(Joiner::new(unit, n, pairs, room)))
         }
     }
 
@@ -242,20 +201,13 @@ impl Engine {
     fn count(&mut self, n: u32, pairs: Pairs, split: Split, sums: &mut [Sum]) {
         match self {
             Engine::Reference => reference::count(n, split, pairs, sums),
-            Engine::PortableNarrow(joiner) => joiner.count(split, sums),
-            Engine::PortableWide(joiner) => joiner.count(split, sums),
+            Engine::Portable(joiner) => joiner.count(split, sums),
             #[cfg(target_arch = "aarch64")]
-            Engine::NeonNarrow(joiner) => joiner.count(split, sums),
-            #[cfg(target_arch = "aarch64")]
-            Engine::NeonWide(joiner) => joiner.count(split, sums),
+            Engine::Neon(joiner) => joiner.count(split, sums),
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx2Narrow(joiner) => joiner.count(split, sums),
+            Engine::Avx2(joiner) => joiner.count(split, sums),
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx2Wide(joiner) => joiner.count(split, sums),
-            #[cfg(target_arch = "x86_64")]
-            Engine::Avx512Narrow(joiner) => joiner.count(split, sums),
-            #[cfg(target_arch = "x86_64")]
-            Engine::Avx512Wide(joiner) => joiner.count(split, sums),
+            Engine::Avx512(joiner) => joiner.count(split, sums),
         }
     }
 }

@@ -5,25 +5,25 @@ mod sift;
 use std::arch::x86_64::*;
 
 use super::buckets::STEP;
-use super::open::Walk;
+use super::open::{BOTH, Runs};
 use super::sift::{Passed, Sieve};
-use super::unit::{ENTRY_LANES, LANES, Quarter, Run, Tables, Unit, lanes_of_tails};
+use super::unit::{ENTRY_LANES, LANES, Quarter, Tables, Unit, lanes_of_tails};
 use super::view::{ByBytes, View};
-use super::word::{WORD_BITS, Word};
+use super::word::{Chunks, WORD_BITS, Word};
 
-/// The right to execute these instructions, for items of so many chunks.
+/// The right to execute these instructions.
 #[derive(Clone, Copy)]
-pub(crate) struct Avx2<const USED: usize>(());
+pub(crate) struct Avx2(());
 
-impl<const USED: usize> Avx2<USED> {
+impl Avx2 {
     /// `None` if the processor lacks any of the instructions used here.
-    pub(crate) fn new() -> Option<Avx2<USED>> {
+    pub(crate) fn new() -> Option<Avx2> {
         let available = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt");
         available.then_some(Avx2(()))
     }
 }
 
-impl<const USED: usize> Unit for Avx2<USED> {
+impl Unit for Avx2 {
     type Reader = ByBytes;
 
     fn pair(self, upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
@@ -67,19 +67,25 @@ impl<const USED: usize> Unit for Avx2<USED> {
         unsafe { self::words(items, words) }
     }
 
-    fn tabulate(self, items: &[u32; LANES], tails: Option<&[u8; LANES]>, tables: &mut Tables) {
+    fn tabulate(
+        self,
+        chunks: Chunks,
+        items: &[u32; LANES],
+        tails: Option<&[u8; LANES]>,
+        tables: &mut Tables,
+    ) {
         // SAFETY: there is a `self`, so that `new` found the instructions that `tabulate` enables.
-        unsafe { tabulate::<USED>(items, tails, tables) }
+        unsafe { tabulate(chunks, items, tails, tables) }
     }
 
-    fn runs(self, walk: &Walk<'_>, runs: &mut Vec<Run>) {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `runs` enables.
-        unsafe { self::runs(walk, runs) }
-    }
-
-    fn join(self, tables: &Tables, runs: &[Run], words: &[Word]) -> u64 {
+    fn join(self, chunks: Chunks, tables: &Tables, runs: &Runs, words: &[Word]) -> u64 {
         // SAFETY: there is a `self`, so that `new` found the instructions that `join` enables.
-        unsafe { join::<USED>(tables, runs, words) }
+        unsafe {
+            match chunks {
+                Chunks::Six => join::<6>(tables, runs, words),
+                Chunks::Seven => join::<7>(tables, runs, words),
+            }
+        }
     }
 
     fn count_apart(self, item: u32, items: &[u32]) -> u64 {
@@ -204,7 +210,8 @@ fn pair_held<const VECTORS: usize>(
 
 /// Extracts each bit of 32 items at a time as a mask.
 #[target_feature(enable = "avx2")]
-fn tabulate<const USED: usize>(
+fn tabulate(
+    chunks: Chunks,
     items: &[u32; LANES],
     tails: Option<&[u8; LANES]>,
     tables: &mut Tables,
@@ -227,7 +234,7 @@ fn tabulate<const USED: usize>(
     if let Some(tails) = tails {
         lanes[u32::BITS as usize..].copy_from_slice(&lanes_of_tails(tails));
     }
-    tables.fill(USED, &lanes);
+    tables.fill(chunks, &lanes);
 }
 
 /// The corresponding bytes of 32 items from `start` on.
@@ -252,46 +259,36 @@ fn bytes_of(items: &[u32], start: usize) -> [__m256i; 4] {
     ]
 }
 
-#[target_feature(enable = "avx2")]
-fn runs(walk: &Walk<'_>, runs: &mut Vec<Run>) {
-    walk.runs(runs);
-}
-
 /// Looks up one word after the other, in both halves of the lanes if lanes of both are open.
 ///
 /// Before bits are counted, carry-save additions reduce four vectors to a vector of fours, one of twos
 /// and one of ones (Harley and Seal; Warren, Hacker's Delight, section 5-1).
 #[target_feature(enable = "avx2")]
-fn join<const USED: usize>(tables: &Tables, runs: &[Run], words: &[Word]) -> u64 {
+fn join<const USED: usize>(tables: &Tables, runs: &Runs, words: &[Word]) -> u64 {
     let zero = _mm256_setzero_si256();
     let (mut ones, mut twos, mut fours) = (zero, zero, zero);
-    for Run { open, words: places } in runs {
-        let words = &words[places.clone()];
-        let half = |half: usize| [0, KEYS].map(|at| load(&open.0, half * VECTORS * KEYS + at));
-        let open = [half(0), half(1)];
-        let none =
-            |[a, b]: [__m256i; VECTORS]| _mm256_testz_si256(a, a) & _mm256_testz_si256(b, b) == 1;
-        match open.map(none) {
-            [false, false] => {
-                for &word in words {
-                    let [a, b] = look_up::<USED>(tables, 0, open[0], word);
-                    let [c, d] = look_up::<USED>(tables, 1, open[1], word);
-                    let (ones_1, twos_1) = carry_save(ones, a, b);
-                    let (ones_2, twos_2) = carry_save(ones_1, c, d);
-                    let (twos_3, fours_1) = carry_save(twos, twos_1, twos_2);
-                    (ones, twos) = (ones_2, twos_3);
-                    fours = _mm256_add_epi64(fours, bits(fours_1));
-                }
-            }
-            [closed, _] => {
-                let half = usize::from(closed);
-                for &word in words {
-                    let [a, b] = look_up::<USED>(tables, half, open[half], word);
-                    let (ones_1, twos_1) = carry_save(ones, a, b);
-                    let fours_1 = _mm256_and_si256(twos, twos_1);
-                    (ones, twos) = (ones_1, _mm256_xor_si256(twos, twos_1));
-                    fours = _mm256_add_epi64(fours, bits(fours_1));
-                }
+    for run in runs.with(BOTH) {
+        let open = &runs.open(run).0;
+        let open = [open_lanes(open, 0), open_lanes(open, 1)];
+        for &word in &words[run.words()] {
+            let [a, b] = look_up::<USED>(tables, 0, open[0], word);
+            let [c, d] = look_up::<USED>(tables, 1, open[1], word);
+            let (ones_1, twos_1) = carry_save(ones, a, b);
+            let (ones_2, twos_2) = carry_save(ones_1, c, d);
+            let (twos_3, fours_1) = carry_save(twos, twos_1, twos_2);
+            (ones, twos) = (ones_2, twos_3);
+            fours = _mm256_add_epi64(fours, bits(fours_1));
+        }
+    }
+    for half in 0..LANES / ENTRY_LANES {
+        for run in runs.with(1 << half) {
+            let open = open_lanes(&runs.open(run).0, half);
+            for &word in &words[run.words()] {
+                let [a, b] = look_up::<USED>(tables, half, open, word);
+                let (ones_1, twos_1) = carry_save(ones, a, b);
+                let fours_1 = _mm256_and_si256(twos, twos_1);
+                (ones, twos) = (ones_1, _mm256_xor_si256(twos, twos_1));
+                fours = _mm256_add_epi64(fours, bits(fours_1));
             }
         }
     }
@@ -303,6 +300,13 @@ fn join<const USED: usize>(tables: &Tables, runs: &[Run], words: &[Word]) -> u64
 
 /// The number of vectors of half of a block's lanes.
 const VECTORS: usize = ENTRY_LANES / 256;
+
+/// The lanes of a half.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn open_lanes(open: &[u64], half: usize) -> [__m256i; VECTORS] {
+    [0, KEYS].map(|at| load(open, half * VECTORS * KEYS + at))
+}
 
 /// The open lanes of a half that fit a word.
 #[inline]

@@ -6,30 +6,31 @@
 
 mod tables;
 
+use std::arch::asm;
 use std::arch::x86_64::*;
 
 use self::tables::{ACROSS, load_bytes};
 use super::avx2::{prefetch, prefetch_starts};
 use super::buckets::STEP;
-use super::open::Walk;
+use super::open::{BOTH, Runs};
 use super::sift::{Passed, Sieve};
-use super::unit::{ENTRY_LANES, Entry, LANES, Quarter, Run, Tables, Unit};
+use super::unit::{ENTRY_LANES, Entry, LANES, Quarter, Table, Tables, Unit};
 use super::view::View;
-use super::word::Word;
+use super::word::{CHUNKS, Chunks, Word};
 use crate::avx512::is_available;
 
-/// The right to execute these instructions, for items of so many chunks.
+/// The right to execute these instructions.
 #[derive(Clone, Copy)]
-pub(crate) struct Avx512<const USED: usize>(());
+pub(crate) struct Avx512(());
 
-impl<const USED: usize> Avx512<USED> {
+impl Avx512 {
     /// `None` if the processor lacks any of the instructions used here.
-    pub(crate) fn new() -> Option<Avx512<USED>> {
+    pub(crate) fn new() -> Option<Avx512> {
         is_available().then_some(Avx512(()))
     }
 }
 
-impl<const USED: usize> Unit for Avx512<USED> {
+impl Unit for Avx512 {
     type Reader = Reader;
 
     fn pair(self, upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
@@ -75,19 +76,25 @@ impl<const USED: usize> Unit for Avx512<USED> {
         unsafe { self::words(items, words) }
     }
 
-    fn tabulate(self, items: &[u32; LANES], tails: Option<&[u8; LANES]>, tables: &mut Tables) {
+    fn tabulate(
+        self,
+        chunks: Chunks,
+        items: &[u32; LANES],
+        tails: Option<&[u8; LANES]>,
+        tables: &mut Tables,
+    ) {
         // SAFETY: there is a `self`, so that `new` found the instructions that `tabulate` enables.
-        unsafe { tables::tabulate::<USED>(items, tails, tables) }
+        unsafe { tables::tabulate(chunks, items, tails, tables) }
     }
 
-    fn runs(self, walk: &Walk<'_>, runs: &mut Vec<Run>) {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `runs` enables.
-        unsafe { self::runs(walk, runs) }
-    }
-
-    fn join(self, tables: &Tables, runs: &[Run], words: &[Word]) -> u64 {
+    fn join(self, chunks: Chunks, tables: &Tables, runs: &Runs, words: &[Word]) -> u64 {
         // SAFETY: there is a `self`, so that `new` found the instructions that `join` enables.
-        unsafe { join::<USED>(tables, runs, words) }
+        unsafe {
+            match chunks {
+                Chunks::Six => join::<6>(tables, runs, words),
+                Chunks::Seven => join::<7>(tables, runs, words),
+            }
+        }
     }
 
     fn count_apart(self, item: u32, items: &[u32]) -> u64 {
@@ -284,68 +291,77 @@ fn count_apart(item: u32, items: &[u32]) -> u64 {
     sum + u64::from(_mm512_mask_testn_epi32_mask(there, item, some).count_ones())
 }
 
-#[target_feature(enable = "avx512f,avx512vl")]
-fn runs(walk: &Walk<'_>, runs: &mut Vec<Run>) {
-    walk.runs(runs);
-}
-
 /// Looks up one word after the other, in both halves of the lanes if lanes of both are open.
 #[target_feature(enable = "avx512f,avx512vpopcntdq")]
-fn join<const USED: usize>(tables: &Tables, runs: &[Run], words: &[Word]) -> u64 {
-    let mut counts = [_mm512_setzero_si512(); HALVES];
-    for Run { open: lanes, words: places } in runs {
-        let open = [load_keys(&lanes.0, 0), load_keys(&lanes.0, KEYS)];
-        let words = &words[places.clone()];
-        match open.map(|open| _mm512_test_epi64_mask(open, open) != 0) {
-            [true, true] => {
-                for &word in words {
-                    for half in 0..HALVES {
-                        counts[half] =
-                            look_up::<USED>(counts[half], tables, half, open[half], word);
-                    }
-                }
-            }
-            [first, _] => {
-                let half = usize::from(!first);
-                for &word in words {
-                    counts[half] = look_up::<USED>(counts[half], tables, half, open[half], word);
-                }
-            }
+fn join<const USED: usize>(tables: &Tables, runs: &Runs, words: &[Word]) -> u64 {
+    let zero = _mm512_setzero_si512();
+    let (mut first, mut second) = (zero, zero);
+    for run in runs.with(BOTH) {
+        let open = &runs.open(run).0;
+        let open = [load_keys(open, 0), load_keys(open, KEYS)];
+        for &word in &words[run.words()] {
+            first = _mm512_add_epi64(first, fits::<USED, 0>(tables, open[0], word));
+            second = _mm512_add_epi64(second, fits::<USED, 1>(tables, open[1], word));
         }
     }
-    _mm512_reduce_add_epi64(_mm512_add_epi64(counts[0], counts[1])) as u64
+    for run in runs.with(1) {
+        let open = load_keys(&runs.open(run).0, 0);
+        for &word in &words[run.words()] {
+            first = _mm512_add_epi64(first, fits::<USED, 0>(tables, open, word));
+        }
+    }
+    for run in runs.with(1 << 1) {
+        let open = load_keys(&runs.open(run).0, KEYS);
+        for &word in &words[run.words()] {
+            second = _mm512_add_epi64(second, fits::<USED, 1>(tables, open, word));
+        }
+    }
+    _mm512_reduce_add_epi64(_mm512_add_epi64(first, second)) as u64
 }
 
 /// The number of vectors of a block's lanes.
 const HALVES: usize = LANES / ENTRY_LANES;
 
-/// Adds the numbers of open lanes of a half that fit a word to `counts`.
+/// The numbers of open lanes of a half that fit a word.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vpopcntdq")]
-fn look_up<const USED: usize>(
-    counts: __m512i,
+fn fits<const USED: usize, const HALF: usize>(
     tables: &Tables,
-    half: usize,
     open: __m512i,
     word: Word,
 ) -> __m512i {
-    let entry = |chunk: usize| load_entry(tables, chunk, half, word);
-    let fits = and(open, entry(0), entry(1));
-    let fits = and(fits, entry(2), entry(3));
-    let fits = and(fits, entry(4), entry(5));
-    let fits = if USED > 6 { _mm512_and_si512(fits, entry(6)) } else { fits };
-    _mm512_add_epi64(counts, _mm512_popcnt_epi64(fits))
+    let fits = and(open, entry::<0, HALF>(tables, word), entry::<1, HALF>(tables, word));
+    let fits = and(fits, entry::<2, HALF>(tables, word), entry::<3, HALF>(tables, word));
+    let fits = and(fits, entry::<4, HALF>(tables, word), entry::<5, HALF>(tables, word));
+    if USED == 6 {
+        return _mm512_popcnt_epi64(fits);
+    }
+    _mm512_popcnt_epi64(_mm512_and_si512(fits, entry::<6, HALF>(tables, word)))
 }
 
 /// The lanes of a half whose items have none of the bits of a chunk of `word`.
+///
+/// The compiler would make the load a part of the operation of three operands. With such an address that is split into
+/// two micro-operations again, and processors of Intel do fewer of them in a cycle than of loads.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn load_entry(tables: &Tables, chunk: usize, half: usize, word: Word) -> __m512i {
+fn entry<const CHUNK: usize, const HALF: usize>(tables: &Tables, word: Word) -> __m512i {
     const { assert!(size_of::<Entry>() == 8 * 8, "a byte of a word is eight times a chunk") };
-    let entries = tables.0[chunk][half].0.as_ptr().cast::<u8>();
+    const { assert!(CHUNK < CHUNKS && HALF < HALVES, "there is such a table") };
+    let entry;
     // SAFETY: a byte of a word is eight times a chunk, and a table has an entry of 64 bytes for each value of
-    // a chunk.
-    unsafe { _mm512_load_si512(entries.add(8 * word.byte(chunk)).cast()) }
+    // a chunk. So the address is that of an entry, which is aligned like the tables.
+    unsafe {
+        asm!(
+            "vmovdqa64 {entry}, [{tables} + 8 * {byte} + {table}]",
+            entry = lateout(zmm_reg) entry,
+            tables = in(reg) tables,
+            byte = in(reg) word.byte(CHUNK),
+            table = const (CHUNK * HALVES + HALF) * size_of::<Table>(),
+            options(pure, readonly, nostack, preserves_flags)
+        );
+    }
+    entry
 }
 
 #[inline]

@@ -45,7 +45,7 @@ use board::full_mask;
 
 use super::marks::{LOWER_MARKS, UPPER_MARKS};
 use super::view::{CODE, View};
-use super::word::{CHUNK_BITS, CHUNKS};
+use super::word::{CHUNK_BITS, CHUNKS, Chunks};
 
 /// The diagonals of a split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +56,8 @@ pub(crate) struct Geometry {
     pub(crate) lower: View,
     /// The number of diagonals in an item.
     pub(crate) item_diagonals: u32,
+    /// How many chunks hold the diagonals of an item and of a tail.
+    pub(crate) chunks: Chunks,
 }
 
 impl Geometry {
@@ -84,7 +86,6 @@ impl Geometry {
         let item_diagonals = (diagonals.len() as u32).saturating_sub(low + high + tail);
         let [upper_marks, lower_marks] =
             marks.map(|marks| marks.iter().copied().zip(item_diagonals..));
-        assert!(item_diagonals <= item_bits(n), "an item of {item_diagonals} bits, N = {n}");
         assert!(
             item_diagonals as usize + marks[0].len() <= u32::BITS as usize,
             "an item and its marks"
@@ -101,7 +102,10 @@ impl Geometry {
         };
         let upper = diagonals.clone().zip(places(tail, tail + low)).chain(upper_marks);
         let lower = diagonals.map(in_lower).zip(places(tail + high, tail)).chain(lower_marks);
-        Geometry { upper: View::new(upper), lower: View::new(lower), item_diagonals }
+        // A tail is above all bits of an item.
+        let bits = if tail == 0 { item_diagonals } else { u32::BITS + tail };
+        let chunks = Chunks::of_bits(bits);
+        Geometry { upper: View::new(upper), lower: View::new(lower), item_diagonals, chunks }
     }
 }
 
@@ -201,15 +205,6 @@ impl Code {
 /// The bits of a tail, if there is one. With those of an item they fill the chunks of a word.
 pub(crate) const TAIL_BITS: u32 = CHUNKS as u32 * CHUNK_BITS - u32::BITS;
 
-/// The largest board whose items have six chunks. With six chunks, the code of a larger board would need too
-/// many bits.
-pub(crate) const NARROW: u32 = 25;
-
-/// The most bits of an item, without marks, on a board of size `n`.
-fn item_bits(n: u32) -> u32 {
-    if n <= NARROW { 6 * CHUNK_BITS } else { u32::BITS }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
@@ -282,9 +277,13 @@ mod tests {
                 let centres = if n % 2 == 0 { 0..1 } else { 0..half + 1 };
                 for centre in centres.map(|column| u32::from(n % 2 == 1) << column) {
                     let diagonals = super::diagonals(n, centre, split & !centre);
-                    let item = Geometry::new(n, Code::of(n), &diagonals).upper.used() as u32;
-                    let chunks = if n <= NARROW { 6 } else { 7 };
+                    let geometry = Geometry::new(n, Code::of(n), &diagonals);
+                    let item = geometry.upper.used() as u32;
+                    let chunks = if geometry.chunks == Chunks::Six { 6 } else { 7 };
                     assert!(u32::BITS - item.leading_zeros() <= chunks * 5, "N = {n}");
+                    // Looking six chunks up takes six sevenths of the time.
+                    let few = n <= 25 || n == 27 && centre & (1 | 1 << (n - 1)) == 0;
+                    assert_eq!(geometry.chunks == Chunks::Six, few, "N = {n}, {centre:b}");
                 }
             }
         }

@@ -15,7 +15,7 @@
 //! Each bit of the low part multiplies the copies of an upper half by about 1.75. A block has for
 //! each chunk of five bits of an item, and each value of it, the set of lanes that have none of its bits. A
 //! lower half is looked up by its chunks; the intersection of the sets is the set of lanes that fit. Lanes with a
-//! bit of its high part are closed before, and blocks without an open lane are passed over: neighbours in the
+//! bit of its high part are closed before ([`open`](super::open)), and blocks without an open lane are passed over: neighbours in the
 //! order of the high parts have most of their high bits in common.
 //!
 //! From N = 28 on items have no room for three of the diagonals that are not in `high` or `low`. These are the
@@ -38,13 +38,13 @@ use super::buckets::{Buckets, STEP, Sorter};
 use super::draws::{Drawn, Draws};
 use super::geometry::Code;
 use super::memory::Room;
-use super::open::{Highs, MOST_HIGH_BITS, Walk};
+use super::open::{Runs, next_subset};
 use super::phases::{Phase, Phases};
 use super::sum::Sum;
-use super::unit::{LANES, Run, Tables, Unit};
+use super::unit::{LANES, Tables, Unit};
 use super::unsorted::Unsorted;
 use super::view;
-use super::word::Word;
+use super::word::{Chunks, Word};
 
 /// The upper halves of a split.
 pub(crate) struct Upper {
@@ -66,10 +66,11 @@ pub(crate) struct Join<U: Unit> {
     /// neighbours.
     low_runs: Vec<Vec<Range<u32>>>,
     block: Block,
+    chunks: Chunks,
     tables: Box<Tables>,
     /// The lower halves of one low part: whole ones, then ties.
     words: [Words; 2],
-    runs: Vec<Run>,
+    runs: Runs,
     /// Tied upper halves, if they are many.
     ties: Buckets,
     /// The blocks that are joined.
@@ -86,15 +87,11 @@ struct Block {
     len: usize,
     /// The high parts of the lanes, each with its first lane.
     parts: Vec<(u32, usize)>,
-    highs: Highs,
 }
 
 /// Lower half-boards of one low part, in the order of their high parts.
-struct Words {
-    words: Vec<Word>,
-    /// The place of the first one in the sorted list.
-    first: usize,
-}
+#[derive(Default)]
+struct Words(Vec<Word>);
 
 /// The numbers of pairs that fit, for each class: with whole lower halves and with ties. Without classes all pairs
 /// are in the first one.
@@ -114,8 +111,6 @@ const MANY_TIES: usize = 300;
 impl<U: Unit> Join<U> {
     /// Room to join lists of half-boards with this code, with upper lists of the size of `room`.
     pub(crate) fn new(unit: U, code: Code, room: Room) -> Join<U> {
-        assert!(code.high as usize <= MOST_HIGH_BITS, "a high part of {} bits", code.high);
-        let words = || Words { words: Vec::new(), first: 0 };
         let rest = code.low - code.classed;
         Join {
             unit,
@@ -126,11 +121,11 @@ impl<U: Unit> Join<U> {
                 tails: Box::new([0; LANES + STEP]),
                 len: 0,
                 parts: Vec::new(),
-                highs: Highs::new(),
             },
+            chunks: Chunks::Seven,
             tables: Tables::new(),
-            words: [words(), words()],
-            runs: Vec::new(),
+            words: Default::default(),
+            runs: Runs::new(code.high),
             ties: Buckets::with_tails(code, room.ties),
             draws: Draws::ALL,
         }
@@ -138,16 +133,18 @@ impl<U: Unit> Join<U> {
 
     /// Adds the shares of all pairs that fit to the sums of their classes, or to the only sum: a pair of an upper half
     /// of kind `i` and a lower one of kind `j` has `shares[i][j]`, where 0 is a whole one and 1 a tie. A kind's sum
-    /// must be less than 2^64.
+    /// must be less than 2^64. Items have so many chunks.
     pub(crate) fn count(
         &mut self,
         upper: &Upper,
         lower: &Lower,
+        chunks: Chunks,
         shares: [[u64; 2]; 2],
         sums: &mut [Sum],
         sorter: &mut Sorter,
         phases: &mut Phases,
     ) {
+        self.chunks = chunks;
         let whole = self.in_blocks(&upper.whole, lower, phases);
         let ties = if upper.ties.len() >= MANY_TIES {
             let mut sorted = std::mem::replace(&mut self.ties, Buckets::new(0, 0));
@@ -178,7 +175,7 @@ impl<U: Unit> Join<U> {
             for (words, lower) in self.words.iter_mut().zip([&lower.whole, &lower.ties]) {
                 words.take(self.unit, lower, codes.clone(), tail);
             }
-            if self.words.iter().all(|words| words.words.is_empty()) {
+            if self.words.iter().all(|Words(words)| words.is_empty()) {
                 continue;
             }
             let (pattern, rest) = (low >> rest_bits, low as usize & ((1 << rest_bits) - 1));
@@ -233,21 +230,16 @@ impl<U: Unit> Join<U> {
     fn join_block(&mut self, low: u32, lower: &Lower, fits: &mut [u64; 2], phases: &mut Phases) {
         let items = self.block.items.first_chunk().expect("a block has more room");
         let tails = self.block.tails.first_chunk().filter(|_| self.code.tail > 0);
-        self.unit.tabulate(items, tails, &mut self.tables);
+        self.unit.tabulate(self.chunks, items, tails, &mut self.tables);
         phases.end(Phase::Blocks);
-        let Block { highs, parts, len, .. } = &mut self.block;
-        highs.note(parts, *len);
+        self.runs.note(&self.block.parts, self.block.len);
         self.block.empty();
-        let Code { high: high_bits, tail, .. } = self.code;
-        for ((fits, lower), words) in
+        for ((fits, lower), Words(words)) in
             fits.iter_mut().zip([&lower.whole, &lower.ties]).zip(&self.words)
         {
-            if !words.words.is_empty() {
-                self.runs.clear();
-                let (highs, first) = (&self.block.highs, words.first);
-                let walk = Walk { highs, lower, low, high_bits, tail, first };
-                self.unit.runs(&walk, &mut self.runs);
-                *fits += self.unit.join(&self.tables, &self.runs, &words.words);
+            if !words.is_empty() {
+                self.runs.find(lower, low, self.code.tail);
+                *fits += self.unit.join(self.chunks, &self.tables, &self.runs, words);
             }
         }
         phases.end(Phase::Join);
@@ -311,16 +303,17 @@ impl Block {
 impl Words {
     /// Replaces the contents by the half-boards in these buckets.
     fn take<U: Unit>(&mut self, unit: U, lower: &Buckets, codes: Range<u32>, tail: u32) {
-        self.first = lower.places(codes.clone()).start;
+        let Words(words) = self;
+        let first = lower.places(codes.clone()).start;
         let items = lower.buckets(codes.clone());
-        self.words.reserve_exact(items.len().saturating_sub(self.words.len()));
-        self.words.resize(items.len(), Word::default());
-        unit.words(items, &mut self.words);
+        words.reserve_exact(items.len().saturating_sub(words.len()));
+        words.resize(items.len(), Word::default());
+        unit.words(items, words);
         if tail > 0 {
             for code in codes {
                 let Range { start, end } = lower.places(code..code + 1);
-                let words = &mut self.words[start - self.first..end - self.first];
                 let tail = code & ((1 << tail) - 1);
+                let words = &mut words[start - first..end - first];
                 words.iter_mut().for_each(|word| *word = word.with_tail(tail));
             }
         }
@@ -330,11 +323,8 @@ impl Words {
 /// The numbers of `bits` bits that have no bit in common with `taken`, in order.
 fn disjoint(taken: u32, bits: u32) -> impl Iterator<Item = u32> {
     let free = !taken & ((1 << bits) - 1);
-    std::iter::successors(Some(0), move |number| {
-        // Carries run through the taken bits.
-        let next = (number | !free).wrapping_add(1) & free;
-        (next != 0).then_some(next)
-    })
+    let next = move |number: &u32| Some(next_subset(*number, free)).filter(|next| *next != 0);
+    std::iter::successors(Some(0), next)
 }
 
 /// These numbers as runs of neighbours.

@@ -16,6 +16,7 @@ use super::quarters::Half;
 use super::shared::Shared;
 use super::sum::Sum;
 use super::unit::Unit;
+use super::word::Chunks;
 
 /// The method in the instructions of one unit.
 pub(crate) struct Joiner<U: Unit> {
@@ -65,23 +66,22 @@ impl<U: Unit> Joiner<U> {
     /// by class.
     pub(crate) fn count(&mut self, split: Split, sums: &mut [Sum]) {
         let shares = Shares::of(self.n, split);
-        if self.list_shared(split, shares) {
-            self.parts.count(shares.times, sums);
+        if let Some(chunks) = self.list_shared(split, shares) {
+            self.parts.count(chunks, shares.times, sums);
         } else {
             self.count_in_parts(split, shares, sums);
         }
     }
 
-    /// Makes the lists of a task from shared ones. Returns false if it shares none, or they do not fit.
-    fn list_shared(&mut self, split: Split, shares: Shares) -> bool {
+    /// Makes the lists of a task from shared ones, and says how many chunks their items have. `None` if it shares none, or
+    /// they do not fit.
+    fn list_shared(&mut self, split: Split, shares: Shares) -> Option<Chunks> {
         let Joiner { n, pairs, kept, for_centre, shared, listed, parts } = self;
-        let Some(shared) = shared.as_mut().filter(|shared| shared.has(split)) else {
-            return false;
-        };
+        let shared = shared.as_mut().filter(|shared| shared.has(split))?;
         *listed = None;
         let lists = lists(for_centre, parts.unit, *n, *pairs, *kept, 0, shares);
         parts.clear_ties();
-        shared.list(split, lists, parts).is_ok()
+        shared.list(split, lists, parts).ok()
     }
 
     fn count_in_parts(&mut self, split: Split, shares: Shares, sums: &mut [Sum]) {
@@ -128,7 +128,7 @@ impl<U: Unit> Joiner<U> {
             let mut lower_rest = Rest::ALL;
             while let Rest::From(_) = lower_rest {
                 lower_rest = parts.list_lower(lists, lower, lower_rest);
-                parts.count(shares.times, sums);
+                parts.count(geometry.chunks, shares.times, sums);
             }
         }
         let Split { centre, columns, upper, .. } = split;
@@ -265,8 +265,8 @@ mod tests {
         let shares = Shares::of(N, split);
         let mut lists = Lists::new(N, Kept::OfList, 0, shares.columns);
         let phases = &mut Phases::default();
-        let upper = lists.sample(Portable::<6>, split.columns, shares.upper, 0, phases);
-        let lower = lists.sample(Portable::<6>, split.others(N), shares.lower, 0, phases);
+        let upper = lists.sample(Portable, split.columns, shares.upper, 0, phases);
+        let lower = lists.sample(Portable, split.others(N), shares.lower, 0, phases);
         assert!(upper.len().min(lower.len()) > 1000, "{} and {}", upper.len(), lower.len());
 
         let by_squares = diagonals(N, 0, split.columns);
@@ -288,7 +288,7 @@ mod tests {
             // The last one of the most even splits leaves no half-board out.
             plan.fill(ordinal..ordinal + 1, &mut tasks).expect("the plan has the range");
             let count = |room| {
-                let mut joiner = Joiner::new(Portable::<6>, n, Pairs::Together, room);
+                let mut joiner = Joiner::new(Portable, n, Pairs::Together, room);
                 let mut sum = [Sum::default()];
                 joiner.count(Split::unpack(n, tasks.get(0).0).expect("it is a task"), &mut sum);
                 (sum[0].get().expect("it is small"), joiner.parts.whole.len())

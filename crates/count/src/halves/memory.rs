@@ -7,6 +7,7 @@ use super::geometry::Code;
 use super::joiner::{SAMPLED, has_common_code};
 use super::lists::Kept;
 use super::marks::shares_lists;
+use super::open::Runs;
 use super::pairs::Pairs;
 use super::quarters::{Place, Seen};
 use super::sift::Passed;
@@ -141,8 +142,8 @@ fn fixed(n: u32, pairs: Pairs, kept: Kept) -> u64 {
     // Both lists, the ties of the lower one, and the join's sorted ties.
     let buckets = 4 * Buckets::bytes(code.bits()) + Sorter::bytes(code.bits());
     // For each low part the runs of those without a bit in common with it, in vectors that grow to twice the
-    // size.
-    let runs = 2 * 2 * 8 * 3_u64.pow(code.low);
+    // size; the runs of a block.
+    let runs = 2 * 2 * 8 * 3_u64.pow(code.low) + Runs::bytes(code.high);
     // For each shared list the starts of its buckets and the padding at its end. The items of the upper one.
     let shared = shared_lists(n, pairs) as u64 * (Buckets::bytes(code.bits()) + 256)
         + longest_shared_list(n, pairs) as u64 * SHARED_BYTES

@@ -7,37 +7,38 @@ use std::arch::aarch64::*;
 use std::arch::is_aarch64_feature_detected;
 
 use super::buckets::STEP;
+use super::open::Runs;
 use super::portable::Portable;
 use super::sift::{Passed, Sieve};
-use super::unit::{ENTRY_LANES, Entry, LANES, Quarter, Run, Tables, Unit, lanes_of_tails};
+use super::unit::{ENTRY_LANES, Entry, LANES, Quarter, Tables, Unit, lanes_of_tails};
 use super::view::{ByBytes, View};
-use super::word::{WORD_BITS, Word};
+use super::word::{Chunks, WORD_BITS, Word};
 use crate::neon::{self, Chosen, packed};
 
-/// The right to execute these instructions, for items of so many chunks.
+/// The right to execute these instructions.
 #[derive(Clone, Copy)]
-pub(crate) struct Neon<const USED: usize>(());
+pub(crate) struct Neon(());
 
-impl<const USED: usize> Neon<USED> {
+impl Neon {
     /// `None` if the processor lacks the instructions, which those with an operating system do not.
-    pub(crate) fn new() -> Option<Neon<USED>> {
+    pub(crate) fn new() -> Option<Neon> {
         is_aarch64_feature_detected!("neon").then_some(Neon(()))
     }
 }
 
-impl<const USED: usize> Unit for Neon<USED> {
+impl Unit for Neon {
     type Reader = ByBytes;
 
     fn pair(self, upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
-        Portable::<USED>.pair(upper, lower, keys)
+        Portable.pair(upper, lower, keys)
     }
 
     fn reader(self, view: &View) -> ByBytes {
-        Portable::<USED>.reader(view)
+        Portable.reader(view)
     }
 
     fn read(self, keys: &mut [u64], reader: &ByBytes) {
-        Portable::<USED>.read(keys, reader);
+        Portable.read(keys, reader);
     }
 
     fn sift(self, groups: &[[u32; STEP]], sieve: Sieve, passed: &mut Passed, to: &mut [u32]) {
@@ -46,21 +47,32 @@ impl<const USED: usize> Unit for Neon<USED> {
     }
 
     fn words(self, items: &[u32], words: &mut [Word]) {
-        Portable::<USED>.words(items, words);
+        Portable.words(items, words);
     }
 
-    fn tabulate(self, items: &[u32; LANES], tails: Option<&[u8; LANES]>, tables: &mut Tables) {
+    fn tabulate(
+        self,
+        chunks: Chunks,
+        items: &[u32; LANES],
+        tails: Option<&[u8; LANES]>,
+        tables: &mut Tables,
+    ) {
         // SAFETY: there is a `self`, so that `new` found the instructions that `tabulate` enables.
-        unsafe { tabulate::<USED>(items, tails, tables) }
+        unsafe { tabulate(chunks, items, tails, tables) }
     }
 
-    fn join(self, tables: &Tables, runs: &[Run], words: &[Word]) -> u64 {
+    fn join(self, chunks: Chunks, tables: &Tables, runs: &Runs, words: &[Word]) -> u64 {
         // SAFETY: there is a `self`, so that `new` found the instructions that `join` enables.
-        unsafe { join::<USED>(tables, runs, words) }
+        unsafe {
+            match chunks {
+                Chunks::Six => join::<6>(tables, runs, words),
+                Chunks::Seven => join::<7>(tables, runs, words),
+            }
+        }
     }
 
     fn count_apart(self, item: u32, items: &[u32]) -> u64 {
-        Portable::<USED>.count_apart(item, items)
+        Portable.count_apart(item, items)
     }
 }
 
@@ -75,15 +87,12 @@ const MOST_WORDS: usize = u16::MAX as usize / (2 * 8 * VECTORS);
 /// The processor counts the bits of bytes by one instruction, so that carry-save additions would cost more
 /// than they save.
 #[target_feature(enable = "neon")]
-fn join<const USED: usize>(tables: &Tables, runs: &[Run], words: &[Word]) -> u64 {
+fn join<const USED: usize>(tables: &Tables, runs: &Runs, words: &[Word]) -> u64 {
     let mut all = vdupq_n_u64(0);
-    for Run { open, words: places } in runs {
-        for (half, open) in open.0.as_chunks().0.iter().enumerate() {
-            if *open == [0; ENTRY_LANES / 64] {
-                continue;
-            }
-            let open = load(open);
-            for words in words[places.clone()].chunks(MOST_WORDS) {
+    for half in 0..LANES / ENTRY_LANES {
+        for run in runs.with_half(half) {
+            let open = load(&runs.open(run).0.as_chunks().0[half]);
+            for words in words[run.words()].chunks(MOST_WORDS) {
                 let mut some = vdupq_n_u16(0);
                 for &word in words {
                     some = vpadalq_u8(some, bits(look_up::<USED>(tables, half, open, word)));
@@ -130,7 +139,8 @@ const SQUARE: usize = 32;
 
 /// Exchanges rows and columns of the items' bits, of four squares at a time.
 #[target_feature(enable = "neon")]
-fn tabulate<const USED: usize>(
+fn tabulate(
+    chunks: Chunks,
     items: &[u32; LANES],
     tails: Option<&[u8; LANES]>,
     tables: &mut Tables,
@@ -145,7 +155,7 @@ fn tabulate<const USED: usize>(
     if let Some(tails) = tails {
         lanes[u32::BITS as usize..].copy_from_slice(&lanes_of_tails(tails));
     }
-    tables.fill(USED, &lanes);
+    tables.fill(chunks, &lanes);
 }
 
 /// The bits of items by place: bit `i` of item `k` becomes bit `k` of vector `i`.

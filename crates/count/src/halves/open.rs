@@ -1,114 +1,267 @@
 //! Finds the lanes of a block that are open to each lower half: those of upper halves without a bit of its high part.
+//!
+//! ```text
+//!   high parts of the lanes   0110 0110 0111 0111      bits that all have: 011.
+//!                                                      bits that vary:     ...1
+//!   high parts of the words   0000, 1000               all lanes are open
+//!                             0001, 1001               the first two are
+//! ```
+//!
+//! Lower halves with a bit that all lanes have are passed over. The others are *runs* of neighbours to which the same
+//! lanes are open. These depend only on the bits that vary, which are few, because the lanes are in the order of their
+//! high parts. So the lanes are worked out once for each set of such bits.
 
 use std::ops::Range;
 
 use super::buckets::Buckets;
-use super::unit::{Lanes, Run};
+use super::unit::{ENTRY_LANES, Entry, Lanes};
 
 /// The most bits of a high part.
 pub(crate) const MOST_HIGH_BITS: usize = 13;
 
-/// Which lanes of a block are open to which high parts.
-pub(crate) struct Highs {
-    /// The bits that all lanes have.
-    common: u32,
-    /// The bits that some lanes have.
-    any: u32,
-    /// For each bit that some lanes have and others lack, those that have it.
-    having: [Lanes; MOST_HIGH_BITS],
-    /// The lanes that are filled.
-    filled: Lanes,
+/// Some neighbouring words to which the same lanes of a block are open.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Run {
+    /// The number of the open lanes.
+    open: u32,
+    /// The places of the words.
+    start: u32,
+    end: u32,
 }
 
-impl Highs {
-    /// Those of a block without lanes.
-    pub(crate) fn new() -> Highs {
-        let having = [Lanes::NONE; MOST_HIGH_BITS];
-        Highs { common: 0, any: 0, having, filled: Lanes::NONE }
+impl Run {
+    /// The places of its words.
+    #[inline(always)]
+    pub(crate) fn words(&self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+}
+
+/// In which halves of a block lanes are open to a run: the first half as the lowest bit.
+pub(crate) type OpenHalves = usize;
+
+/// Lanes of both halves.
+pub(crate) const BOTH: OpenHalves = 3;
+
+/// The runs of a block, and the lanes that are open to them.
+pub(crate) struct Runs {
+    /// The open lanes for each set of high bits, of which the sets of bits that vary are in use.
+    open: Box<[Lanes]>,
+    /// In which halves these are.
+    halves: Box<[u8]>,
+    /// The runs by the halves in which lanes are open, and how many there are of each.
+    runs: [Box<[Run]>; BOTH + 1],
+    len: [usize; BOTH + 1],
+    /// The bits that some lanes have.
+    any: u32,
+    /// The bits that all lanes have.
+    common: u32,
+}
+
+impl Runs {
+    /// No runs of words whose high parts have so many bits.
+    pub(crate) fn new(high_bits: u32) -> Runs {
+        assert!(high_bits as usize <= MOST_HIGH_BITS, "a high part of {high_bits} bits");
+        let sets = 1 << high_bits;
+        Runs {
+            open: vec![Lanes::NONE; sets].into_boxed_slice(),
+            halves: vec![0; sets].into_boxed_slice(),
+            runs: std::array::from_fn(|_| vec![Run::default(); sets].into_boxed_slice()),
+            len: [0; BOTH + 1],
+            any: 0,
+            common: 0,
+        }
+    }
+
+    /// The bytes for high parts of so many bits.
+    pub(crate) fn bytes(high_bits: u32) -> u64 {
+        let runs = (BOTH + 1) * size_of::<Run>();
+        ((size_of::<Lanes>() + size_of::<u8>() + runs) as u64) << high_bits
+    }
+
+    /// The runs to which lanes in exactly these halves are open.
+    #[inline(always)]
+    pub(crate) fn with(&self, halves: OpenHalves) -> &[Run] {
+        &self.runs[halves][..self.len[halves]]
+    }
+
+    /// The runs to which lanes in this half are open.
+    #[inline(always)]
+    pub(crate) fn with_half(&self, half: usize) -> impl Iterator<Item = &Run> {
+        self.with(1 << half).iter().chain(self.with(BOTH))
+    }
+
+    /// The lanes that are open to a run.
+    #[inline(always)]
+    pub(crate) fn open(&self, run: &Run) -> &Lanes {
+        &self.open[run.open as usize]
     }
 
     /// Notes which lanes have which high parts: each of `parts` with its first lane, of `len` lanes.
     pub(crate) fn note(&mut self, parts: &[(u32, usize)], len: usize) {
-        bits(self.any & !self.common).for_each(|bit| self.having[bit] = Lanes::NONE);
         self.common = parts.iter().fold(u32::MAX, |common, (high, _)| common & high);
         self.any = parts.iter().fold(0, |any, (high, _)| any | high);
-        self.filled = Lanes::NONE;
-        self.filled.add(0, len);
+        let mut filled = Lanes::NONE;
+        filled.add(0, len);
+        self.set(0, filled);
         let varying = self.any & !self.common;
+        let mut having = [Lanes::NONE; MOST_HIGH_BITS];
         let ends = parts[1..].iter().map(|&(_, start)| start).chain([len]);
         for (&(high, start), end) in parts.iter().zip(ends) {
-            bits(high & varying).for_each(|bit| self.having[bit].add(start, end));
+            let mut bits = high & varying;
+            while bits != 0 {
+                having[bits.trailing_zeros() as usize].add(start, end);
+                bits &= bits - 1;
+            }
         }
+        let mut set = next_subset(0, varying);
+        while set != 0 {
+            let without_lowest = self.open[(set & (set - 1)) as usize];
+            self.set(set, without_lowest.without(&having[set.trailing_zeros() as usize]));
+            set = next_subset(set, varying);
+        }
+    }
+
+    fn set(&mut self, set: u32, open: Lanes) {
+        let halves = open.0.as_chunks::<{ ENTRY_LANES / 64 }>().0.iter().enumerate();
+        // Comparing arrays would call a function.
+        let any = |lanes: &Entry| lanes.iter().fold(0, |any, word| any | word) != 0;
+        self.halves[set as usize] = halves.map(|(half, lanes)| u8::from(any(lanes)) << half).sum();
+        self.open[set as usize] = open;
+    }
+
+    /// Replaces the runs by those of all lower halves of a low part, of which the first is word 0. The high part is followed
+    /// by a tail of `tail` bits.
+    pub(crate) fn find(&mut self, lower: &Buckets, low: u32, tail: u32) {
+        let Runs { open, halves, runs, any, common, .. } = self;
+        let high_bits = open.len().trailing_zeros();
+        // From here on high parts stand where they do in the numbers of buckets, with the tail below them.
+        let codes = 1 << (high_bits + tail);
+        let starts = &lower.starts()[(low * codes) as usize..][..=codes as usize];
+        // Neighbours differ in bits that no lane has.
+        let neighbours = 1 << (any.trailing_zeros().min(high_bits) + tail);
+        let free = !(*common << tail) & (codes - neighbours);
+        let varying = *any & !*common;
+        let mut len = [0; BOTH + 1];
+        let mut high = 0;
+        loop {
+            let set = high >> tail & varying;
+            let (start, end) = (starts[high as usize], starts[(high + neighbours) as usize]);
+            let halves = usize::from(halves[set as usize]) & BOTH;
+            // The run is always written, and the end moves only if it has a word: no branch. No start is less than the
+            // first one; checking that would take time.
+            let place = |at: u32| at.wrapping_sub(starts[0]);
+            runs[halves][len[halves]] = Run { open: set, start: place(start), end: place(end) };
+            len[halves] += usize::from(start < end);
+            high = next_subset(high, free);
+            if high == 0 {
+                break;
+            }
+        }
+        self.len = len;
     }
 }
 
-/// The bits of `set`, the lowest first.
-fn bits(set: u32) -> impl Iterator<Item = usize> {
-    let some = |set: u32| (set != 0).then_some(set);
-    let without_lowest = move |set: &u32| some(set & (set - 1));
-    std::iter::successors(some(set), without_lowest).map(|set| set.trailing_zeros() as usize)
+/// The next larger set of some of the bits of `all`, or 0 after the largest.
+#[inline(always)]
+pub(crate) fn next_subset(set: u32, all: u32) -> u32 {
+    // Carries run through the other bits.
+    (set | !all).wrapping_add(1) & all
 }
 
-/// A walk over the lower halves of one low part, in the order of their high parts.
-pub(crate) struct Walk<'a> {
-    /// The lanes of the block.
-    pub(crate) highs: &'a Highs,
-    /// The lower halves of all low parts.
-    pub(crate) lower: &'a Buckets,
-    /// The low part.
-    pub(crate) low: u32,
-    /// The number of bits of a high part.
-    pub(crate) high_bits: u32,
-    /// The number of bits of a tail.
-    pub(crate) tail: u32,
-    /// The place of the first lower half of the low part, which is the run's word 0.
-    pub(crate) first: usize,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::halves::buckets::Sorter;
+    use crate::halves::unit::LANES;
+    use crate::halves::unsorted::Unsorted;
 
-/// The lower halves that have some bits on top of their high parts in common, and the lanes that have none of these.
-#[derive(Clone, Copy)]
-struct Node {
-    /// The low part and the high part, without the bits that are not in common.
-    code: u32,
-    /// The number of bits that are not in common.
-    bits: u32,
-    open: Lanes,
-}
+    impl Runs {
+        /// These lanes are open to these words.
+        pub(crate) fn of(found: &[(Lanes, Range<usize>)]) -> Runs {
+            let bits = found.len().next_power_of_two().trailing_zeros();
+            let mut runs = Runs::new(bits);
+            for (number, (open, words)) in found.iter().enumerate() {
+                runs.set(number as u32, *open);
+                let halves = usize::from(runs.halves[number]);
+                let (start, end) = (words.start as u32, words.end as u32);
+                runs.runs[halves][runs.len[halves]] = Run { open: number as u32, start, end };
+                runs.len[halves] += 1;
+            }
+            runs
+        }
+    }
 
-impl Walk<'_> {
-    /// Adds the runs of lower halves to which lanes are open.
-    ///
-    /// High parts are divided by their highest bit, then by the next one, as long as lanes differ in it.
-    #[inline(always)]
-    pub(crate) fn runs(&self, runs: &mut Vec<Run>) {
-        let Highs { common, any, having, filled } = self.highs;
-        let all = Node { code: self.low << self.high_bits, bits: self.high_bits, open: *filled };
-        // Each is a part with the bit, which comes after the part without it.
-        let mut left = [all; MOST_HIGH_BITS + 1];
-        let mut len = 1;
-        while len > 0 {
-            len -= 1;
-            let Node { code, mut bits, open } = left[len];
-            while any & ((1 << bits) - 1) != 0 && !self.places(code, bits).is_empty() {
-                bits -= 1;
-                let with = code | 1 << bits;
-                if common >> bits & 1 == 0 && !self.places(with, bits).is_empty() {
-                    let open = open.without(&having[bits as usize]);
-                    left[len] = Node { code: with, bits, open };
-                    len += usize::from(open.any());
+    /// Lower halves of all codes of which a bit of `some` is 1, and their codes in order.
+    fn lower(code_bits: u32, some: u64) -> (Buckets, Vec<u32>) {
+        let codes: Vec<u32> =
+            (0..1 << code_bits).filter(|code| some >> (code % 61) & 1 == 1).collect();
+        let mut unsorted = Unsorted::new(codes.len());
+        unsorted.add_records(codes.iter().map(|code| u64::from(*code) << 32));
+        (Sorter::new(code_bits).sorted(&unsorted), codes)
+    }
+
+    #[test]
+    fn lanes_are_open_to_words_without_a_bit_of_their_high_parts() {
+        let mut closed = 0;
+        for (high_bits, tail) in [(0, 0), (1, 0), (3, 0), (5, 0), (4, 2)] {
+            let mut runs = Runs::new(high_bits);
+            for (round, some) in
+                [u64::MAX, 0x1234_5678_9abc_def0, 0, 1 << 7 | 1].into_iter().enumerate()
+            {
+                let (buckets, codes) = lower(2 + high_bits + tail, some);
+                for first in 0..1_u32 << high_bits {
+                    // A block of a few neighbouring high parts, some of which are left out.
+                    let highs = (first..1 << high_bits).step_by(1 + round).take(5).enumerate();
+                    let parts: Vec<(u32, usize)> = highs.map(|(i, high)| (high, i * 230)).collect();
+                    let len = (parts.len() * 230 - round).min(LANES);
+                    runs.note(&parts, len);
+                    for low in 0..4 {
+                        runs.find(&buckets, low, tail);
+                        let words: Vec<u32> = codes
+                            .iter()
+                            .copied()
+                            .filter(|code| code >> (high_bits + tail) == low)
+                            .collect();
+                        let mut open = vec![Lanes::NONE; words.len()];
+                        for halves in 1..=BOTH {
+                            for run in runs.with(halves) {
+                                for word in run.words() {
+                                    assert_eq!(open[word], Lanes::NONE, "a word is in one run");
+                                    open[word] = *runs.open(run);
+                                }
+                            }
+                        }
+                        for (word, open) in words.iter().zip(&open) {
+                            let high = word >> tail & ((1 << high_bits) - 1);
+                            for lane in 0..LANES {
+                                let part = parts.iter().rev().find(|part| part.1 <= lane);
+                                let expected =
+                                    lane < len && part.expect("the first is 0").0 & high == 0;
+                                assert_eq!(open.0[lane / 64] >> (lane % 64) & 1 == 1, expected);
+                                closed += u32::from(!expected && lane < len);
+                            }
+                        }
+                    }
                 }
             }
-            let places = self.places(code, bits);
-            if !places.is_empty() {
-                let words = places.start - self.first..places.end - self.first;
-                runs.push(Run { open, words });
-            }
         }
+        assert!(closed > 1000, "nothing is closed");
     }
 
-    /// The places of the lower halves whose code, without the tail, is `code` but for its lowest `bits` bits.
-    #[inline(always)]
-    fn places(&self, code: u32, bits: u32) -> Range<usize> {
-        self.lower.places(code << self.tail..(code + (1 << bits)) << self.tail)
+    #[test]
+    fn runs_are_kept_apart_by_the_halves_that_are_open() {
+        let lanes = |start, end| {
+            let mut lanes = Lanes::NONE;
+            lanes.add(start, end);
+            lanes
+        };
+        let runs =
+            Runs::of(&[(lanes(0, 512), 0..1), (lanes(512, 513), 1..3), (lanes(511, 513), 3..4)]);
+        let words =
+            |halves: OpenHalves| runs.with(halves).iter().map(Run::words).collect::<Vec<_>>();
+        assert_eq!([words(1), words(2), words(3)], [vec![0..1], vec![1..3], vec![3..4]]);
+        let of_second: Vec<_> = runs.with_half(1).map(Run::words).collect();
+        assert_eq!(of_second, [1..3, 3..4]);
     }
 }

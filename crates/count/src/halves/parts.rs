@@ -9,6 +9,7 @@ use super::phases::{Phase, Phases};
 use super::sum::Sum;
 use super::unit::Unit;
 use super::unsorted::Unsorted;
+use super::word::Chunks;
 
 /// The lists of a task, or parts of them.
 pub(crate) struct Parts<U: Unit> {
@@ -42,9 +43,10 @@ impl<U: Unit> Parts<U> {
     }
 
     /// Adds the shares of the boards that the upper and the lower list make to the sum of their class.
-    pub(crate) fn count(&mut self, times: [[u64; 2]; 2], sums: &mut [Sum]) {
+    /// Items have so many chunks.
+    pub(crate) fn count(&mut self, chunks: Chunks, times: [[u64; 2]; 2], sums: &mut [Sum]) {
         let Parts { upper, lower, sorter, phases, join, .. } = self;
-        join.count(upper, lower, times, sums, sorter, phases);
+        join.count(upper, lower, chunks, times, sums, sorter, phases);
     }
 
     /// Leaves no ties in either list.

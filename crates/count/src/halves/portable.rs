@@ -2,15 +2,16 @@
 
 use std::hint::black_box;
 
-use super::unit::{ENTRY_LANES, Entry, LANES, Quarter, Run, Table, Tables, Unit, lanes_of_tails};
+use super::open::Runs;
+use super::unit::{ENTRY_LANES, Entry, LANES, Quarter, Table, Tables, Unit, lanes_of_tails};
 use super::view::{ByBytes, View};
-use super::word::{WORD_BITS, Word};
+use super::word::{Chunks, WORD_BITS, Word};
 
-/// Plain Rust, for items of so many chunks.
+/// Plain Rust.
 #[derive(Clone, Copy)]
-pub(crate) struct Portable<const USED: usize>;
+pub(crate) struct Portable;
 
-impl<const USED: usize> Unit for Portable<USED> {
+impl Unit for Portable {
     type Reader = ByBytes;
 
     fn pair(self, upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
@@ -53,7 +54,13 @@ impl<const USED: usize> Unit for Portable<USED> {
         }
     }
 
-    fn tabulate(self, items: &[u32; LANES], tails: Option<&[u8; LANES]>, tables: &mut Tables) {
+    fn tabulate(
+        self,
+        chunks: Chunks,
+        items: &[u32; LANES],
+        tails: Option<&[u8; LANES]>,
+        tables: &mut Tables,
+    ) {
         let mut lanes = [[[0; ENTRY_LANES / 64]; LANES / ENTRY_LANES]; WORD_BITS];
         for (pair, items) in items.as_chunks::<128>().0.iter().enumerate() {
             let (half, word) = (pair * 128 / ENTRY_LANES, pair * 2 % (ENTRY_LANES / 64));
@@ -64,23 +71,14 @@ impl<const USED: usize> Unit for Portable<USED> {
         if let Some(tails) = tails {
             lanes[u32::BITS as usize..].copy_from_slice(&lanes_of_tails(tails));
         }
-        tables.fill(USED, &lanes);
+        tables.fill(chunks, &lanes);
     }
 
-    fn join(self, tables: &Tables, runs: &[Run], words: &[Word]) -> u64 {
-        let mut counter = Counter::default();
-        for Run { open, words: places } in runs {
-            for (half, open) in open.0.as_chunks().0.iter().enumerate() {
-                if *open == [0; ENTRY_LANES / 64] {
-                    continue;
-                }
-                let tables: [&Table; USED] = std::array::from_fn(|i| &tables.0[i][half]);
-                for words in words[places.clone()].chunks(2 * MOST_SUMS) {
-                    counter.add(open, tables, words);
-                }
-            }
+    fn join(self, chunks: Chunks, tables: &Tables, runs: &Runs, words: &[Word]) -> u64 {
+        match chunks {
+            Chunks::Six => join::<6>(tables, runs, words),
+            Chunks::Seven => join::<7>(tables, runs, words),
         }
-        counter.sum()
     }
 
     fn count_apart(self, item: u32, items: &[u32]) -> u64 {
@@ -153,6 +151,21 @@ fn exchange<const SIZE: usize>(squares: &mut [Pair; 32], lower: u64) {
         squares[i] = each(|word| a[word] ^ changed[word] << SIZE);
         squares[i + SIZE] = each(|word| b[word] ^ changed[word]);
     }
+}
+
+/// Looks up one word after the other, in one half of the lanes after the other.
+fn join<const USED: usize>(tables: &Tables, runs: &Runs, words: &[Word]) -> u64 {
+    let mut counter = Counter::default();
+    for half in 0..LANES / ENTRY_LANES {
+        let tables: [&Table; USED] = std::array::from_fn(|i| &tables.0[i][half]);
+        for run in runs.with_half(half) {
+            let open = &runs.open(run).0.as_chunks().0[half];
+            for words in words[run.words()].chunks(2 * MOST_SUMS) {
+                counter.add(open, tables, words);
+            }
+        }
+    }
+    counter.sum()
 }
 
 /// The open lanes that have none of the bits of a word.

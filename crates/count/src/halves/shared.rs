@@ -33,6 +33,7 @@ use super::quarters::Half;
 use super::sift::{Passed, Sieve};
 use super::unit::Unit;
 use super::view::{self, View};
+use super::word::Chunks;
 
 /// The lists that tasks share whose upper halves have the same columns right of the centre.
 pub(crate) struct Shared {
@@ -71,13 +72,14 @@ impl Shared {
         is_whole && centre < middle && columns & middle != 0
     }
 
-    /// Puts the sorted lists of a task, which [shares lists](Shared::has), into `parts`.
+    /// Puts the sorted lists of a task, which [shares lists](Shared::has), into `parts`, and returns how many chunks their
+    /// items have.
     pub(crate) fn list<U: Unit>(
         &mut self,
         split: Split,
         lists: &mut Lists,
         parts: &mut Parts<U>,
-    ) -> Result<(), TooLong> {
+    ) -> Result<Chunks, TooLong> {
         let (n, room) = (self.n, self.room);
         let Split { centre, columns, .. } = split;
         let others = split.others(n);
@@ -92,7 +94,7 @@ impl Shared {
         });
         block.list_upper(n, columns, lists, parts)?;
         block.list_lower(n, others, room, lists, parts)?;
-        let Geometry { upper: above, lower: below, item_diagonals } = block.geometry;
+        let Geometry { upper: above, lower: below, item_diagonals, chunks } = block.geometry;
         let sieve = |view, corner| sieve(n, centre, view, corner, item_diagonals);
         if let (Some((_, upper)), Some(lower)) = (&block.upper, block.lower.get(&others)) {
             let (above, below) = (sieve(above, UPPER_MARKS[0]), sieve(below, LOWER_MARKS[0]));
@@ -100,7 +102,7 @@ impl Shared {
             parts.lower.whole.sift(parts.unit, lower, below, &mut self.passed);
         }
         parts.phases.end(Phase::Buckets);
-        Ok(())
+        Ok(chunks)
     }
 }
 

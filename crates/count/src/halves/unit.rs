@@ -1,13 +1,11 @@
 //! Units: the steps of the method that have an implementation for each instruction set.
 
-use std::ops::Range;
-
 use super::buckets::STEP;
 use super::geometry::TAIL_BITS;
-use super::open::Walk;
+use super::open::Runs;
 use super::sift::{Passed, Sieve};
 use super::view::View;
-use super::word::{CHUNK_BITS, CHUNKS, Word};
+use super::word::{CHUNK_BITS, CHUNKS, Chunks, Word};
 
 /// The right to execute some instructions: a value exists only where the processor has them.
 pub(crate) trait Unit: Copy {
@@ -88,16 +86,18 @@ pub(crate) trait Unit: Copy {
     /// Writes the word of each item.
     fn words(self, items: &[u32], words: &mut [Word]);
 
-    /// Replaces the tables by those of `items`, a lane for each, with their tails if there are any.
-    fn tabulate(self, items: &[u32; LANES], tails: Option<&[u8; LANES]>, tables: &mut Tables);
-
-    /// Adds the runs of a walk, as [`Walk::runs`] finds them.
-    fn runs(self, walk: &Walk<'_>, runs: &mut Vec<Run>) {
-        walk.runs(runs);
-    }
+    /// Replaces the tables by those of `items`, a lane for each, with their tails if there are any. Chunks that are not looked
+    /// up may have any tables.
+    fn tabulate(
+        self,
+        chunks: Chunks,
+        items: &[u32; LANES],
+        tails: Option<&[u8; LANES]>,
+        tables: &mut Tables,
+    );
 
     /// Counts the pairs of a word and a lane that fit, for each run's words and open lanes.
-    fn join(self, tables: &Tables, runs: &[Run], words: &[Word]) -> u64;
+    fn join(self, chunks: Chunks, tables: &Tables, runs: &Runs, words: &[Word]) -> u64;
 
     /// The number of `items` that have no bit in common with `item`.
     fn count_apart(self, item: u32, items: &[u32]) -> u64;
@@ -152,21 +152,6 @@ impl Lanes {
     pub(crate) fn without(&self, other: &Lanes) -> Lanes {
         Lanes(std::array::from_fn(|i| self.0[i] & !other.0[i]))
     }
-
-    /// Whether there is a lane.
-    #[inline(always)]
-    pub(crate) fn any(&self) -> bool {
-        self.0.iter().fold(0, |all, word| all | word) != 0
-    }
-}
-
-/// Some neighbouring words, and the lanes of a block that are open to them.
-#[derive(Clone, Debug)]
-pub(crate) struct Run {
-    /// The open lanes.
-    pub(crate) open: Lanes,
-    /// The places of the words.
-    pub(crate) words: Range<usize>,
 }
 
 /// The number of lanes of half a block: an entry of a table has as many, and fills a cache line.
@@ -194,8 +179,12 @@ impl Tables {
 
     /// Fills the tables from the lanes that have each bit of an item.
     #[inline(always)]
-    pub(crate) fn fill(&mut self, chunks: usize, lanes: &[[Entry; LANES / ENTRY_LANES]]) {
-        for (chunk, tables) in self.0[..chunks].iter_mut().enumerate() {
+    pub(crate) fn fill(&mut self, chunks: Chunks, lanes: &[[Entry; LANES / ENTRY_LANES]]) {
+        let used = match chunks {
+            Chunks::Six => 6,
+            Chunks::Seven => 7,
+        };
+        for (chunk, tables) in self.0[..used].iter_mut().enumerate() {
             for (half, Table(entries)) in tables.iter_mut().enumerate() {
                 entries[0] = [u64::MAX; ENTRY_LANES / 64];
                 for bit in 0..CHUNK_BITS as usize {

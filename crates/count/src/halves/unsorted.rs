@@ -68,3 +68,14 @@ impl Unsorted {
         self.records().len()
     }
 }
+
+#[cfg(test)]
+impl Unsorted {
+    /// Adds half-boards with these records.
+    pub(crate) fn add_records(&mut self, records: impl Iterator<Item = u64>) {
+        self.records.truncate(self.len);
+        self.records.extend(records);
+        self.len = self.records.len();
+        self.settle();
+    }
+}

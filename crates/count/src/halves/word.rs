@@ -6,6 +6,23 @@ pub(crate) const CHUNK_BITS: u32 = 5;
 /// The most chunks of an item.
 pub(crate) const CHUNKS: usize = u32::BITS.div_ceil(CHUNK_BITS) as usize;
 
+/// How many chunks are looked up: the same number for all items of a split.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Chunks {
+    /// For items of up to 30 bits.
+    Six,
+    /// For all items, and for tails.
+    Seven,
+}
+
+impl Chunks {
+    /// The fewest chunks that hold this many bits, at most [`WORD_BITS`].
+    pub(crate) fn of_bits(bits: u32) -> Chunks {
+        assert!(bits as usize <= WORD_BITS, "{bits} bits of an item and its tail");
+        if bits <= 6 * CHUNK_BITS { Chunks::Six } else { Chunks::Seven }
+    }
+}
+
 /// The bits of all chunks.
 pub(crate) const WORD_BITS: usize = CHUNKS * CHUNK_BITS as usize;
 

@@ -4,10 +4,11 @@ use std::arch::x86_64::*;
 
 use super::{LANES, load_items};
 use crate::halves::unit::{ENTRY_LANES, Entry, Table, Tables};
-use crate::halves::word::{CHUNK_BITS, WORD_BITS};
+use crate::halves::word::{CHUNK_BITS, Chunks, WORD_BITS};
 
 #[target_feature(enable = "avx512bw,avx512vbmi,gfni")]
-pub(super) fn tabulate<const USED: usize>(
+pub(super) fn tabulate(
+    chunks: Chunks,
     items: &[u32; LANES],
     tails: Option<&[u8; LANES]>,
     tables: &mut Tables,
@@ -36,10 +37,12 @@ pub(super) fn tabulate<const USED: usize>(
             let bits = of_tails.len();
             of_tails.copy_from_slice(&transposed(&columns[4])[..bits]);
         }
-        for (chunk, lanes) in
-            lanes.as_chunks::<{ CHUNK_BITS as usize }>().0[..USED].iter().enumerate()
-        {
-            fill(&mut tables.0[chunk][half], lanes);
+        let lanes = lanes.as_chunks::<{ CHUNK_BITS as usize }>().0;
+        for (tables, lanes) in tables.0.iter_mut().zip(&lanes[..6]) {
+            fill(&mut tables[half], lanes);
+        }
+        if chunks == Chunks::Seven {
+            fill(&mut tables.0[6][half], &lanes[6]);
         }
     }
 }

@@ -38,19 +38,15 @@ impl Random {
 /// Runs a check for every unit that this processor has.
 macro_rules! for_every_unit {
     ($check:ident) => {
-        $check(Portable::<6>, 6);
-        $check(Portable::<7>, 7);
-        #[cfg(target_arch = "aarch64")]
-        {
-            let _ = Neon::<6>::new().map(|unit| $check(unit, 6));
-            let _ = Neon::<7>::new().map(|unit| $check(unit, 7));
-        }
-        #[cfg(target_arch = "x86_64")]
-        {
-            let _ = Avx2::<6>::new().map(|unit| $check(unit, 6));
-            let _ = Avx2::<7>::new().map(|unit| $check(unit, 7));
-            let _ = Avx512::<6>::new().map(|unit| $check(unit, 6));
-            let _ = Avx512::<7>::new().map(|unit| $check(unit, 7));
+        for chunks in [Chunks::Six, Chunks::Seven] {
+            $check(Portable, chunks);
+            #[cfg(target_arch = "aarch64")]
+            let _ = Neon::new().map(|unit| $check(unit, chunks));
+            #[cfg(target_arch = "x86_64")]
+            {
+                let _ = Avx2::new().map(|unit| $check(unit, chunks));
+                let _ = Avx512::new().map(|unit| $check(unit, chunks));
+            }
         }
     };
 }
@@ -60,13 +56,13 @@ fn pairs_that_fit(upper: &[u32], lower: &[u32]) -> u64 {
     upper.iter().map(fit).sum()
 }
 
-fn joins_like_the_definition<U: Unit>(unit: U, chunks: u32) {
+fn joins_like_the_definition<U: Unit>(unit: U, chunks: Chunks) {
     let mut random = Random(0x101);
     let mut tables = Tables::new();
     let mut all_fits = 0;
     for len in (1..=130).step_by(3) {
         let mut items = |len: usize| -> Vec<u32> {
-            let mask = u32::MAX >> (32 - (chunks * CHUNK_BITS).min(32));
+            let mask = if chunks == Chunks::Six { u32::MAX >> 2 } else { u32::MAX };
             (0..len).map(|_| random.sparse() as u32 & mask).collect()
         };
         let (upper, lower) = (items(LANES), items(len));
@@ -75,19 +71,20 @@ fn joins_like_the_definition<U: Unit>(unit: U, chunks: u32) {
         let mut words = vec![Word::default(); len];
         unit.words(&lower, &mut words);
         assert!(words.iter().zip(&lower).all(|(word, item)| *word == Word::of(*item)));
-        unit.tabulate(upper.first_chunk().expect("it is a block"), None, &mut tables);
+        let block = upper.first_chunk().expect("it is a block");
+        unit.tabulate(chunks, block, None, &mut tables);
         let expected = pairs_that_fit(&upper[len..len * 7], &lower);
-        let run = |words| Run { open, words };
-        let all = [run(0..len / 3), run(len / 2..len / 2), run(len / 3..len)];
-        let fits = unit.join(&tables, &all, &words);
+        let all = [(open, 0..len / 3), (open, len / 2..len / 2), (open, len / 3..len)];
+        let fits = unit.join(chunks, &tables, &Runs::of(&all), &words);
         assert_eq!(fits, expected, "{}, {len}", std::any::type_name::<U>());
-        let some = unit.join(&tables, &all[..2], &words);
+        let some = unit.join(chunks, &tables, &Runs::of(&all[..2]), &words);
         assert_eq!(some, pairs_that_fit(&upper[len..len * 7], &lower[..len / 3]));
         // Lanes of one half, of the other, and of both.
         for lanes in [0..len, 512 - len..512, 512..512 + len, LANES - len..LANES, 0..LANES] {
             let mut open = Lanes::NONE;
             open.add(lanes.start, lanes.end);
-            let found = unit.join(&tables, &[Run { open, words: 0..len }], &words);
+            let runs = Runs::of(&[(open, 0..len)]);
+            let found = unit.join(chunks, &tables, &runs, &words);
             let name = std::any::type_name::<U>();
             assert_eq!(found, pairs_that_fit(&upper[lanes.clone()], &lower), "{name}, {lanes:?}");
         }
@@ -104,16 +101,17 @@ fn every_unit_joins_like_the_definition() {
 }
 
 /// Counts are as large as they can be where no item has a bit.
-fn adds_up_words_that_fit_everything<U: Unit>(unit: U, _: u32) {
+fn adds_up_words_that_fit_everything<U: Unit>(unit: U, chunks: Chunks) {
     const WORDS: usize = 5000;
     let mut tables = Tables::new();
-    unit.tabulate(&[0; LANES], None, &mut tables);
+    unit.tabulate(chunks, &[0; LANES], None, &mut tables);
     let words = [Word::default(); WORDS];
     for lanes in [0..LANES, 0..ENTRY_LANES, ENTRY_LANES..LANES, LANES - 1..LANES] {
         let mut open = Lanes::NONE;
         open.add(lanes.start, lanes.end);
         for len in (0..10).chain([61, 62, 63, 64, WORDS]) {
-            let found = unit.join(&tables, &[Run { open, words: 0..len }], &words);
+            let runs = Runs::of(&[(open, 0..len)]);
+            let found = unit.join(chunks, &tables, &runs, &words);
             assert_eq!(found, (len * lanes.len()) as u64, "{}", std::any::type_name::<U>());
         }
     }
@@ -134,7 +132,7 @@ fn lanes_are_those_that_were_added() {
         lanes.add(start, end);
         let has = |lane: &usize| lanes.0[lane / 64] >> (lane % 64) & 1 == 1;
         assert!((0..LANES).filter(has).eq(start..end), "{start} to {end}");
-        assert!(lanes.any() && !lanes.without(&lanes).any());
+        assert_eq!(lanes.without(&lanes), Lanes::NONE);
     }
 }
 
@@ -151,12 +149,12 @@ fn add<U: Unit>(unit: U, view: &View, keys: &[u64], list: &mut Unsorted) {
     list.settle();
 }
 
-fn counts_shares_like_the_definition<U: Unit>(unit: U, chunks: u32) {
+fn counts_shares_like_the_definition<U: Unit>(unit: U, chunks: Chunks) {
     const ROOM: usize = 3000;
     let mut random = Random(0x404);
     let mut blocks_of_ties = 0;
     let codes = [(0, 0), (1, 0), (0, 1), (1, 2), (3, 3), (2, 7)];
-    let tails = [0, if chunks == 7 { TAIL_BITS } else { 0 }];
+    let tails = [0, if chunks == Chunks::Seven { TAIL_BITS } else { 0 }];
     for (round, (low, high)) in (0..60).zip(codes.into_iter().cycle()) {
         let tail = tails[round / 3 % 2];
         let classed = if low == 3 { 3 } else { 0 };
@@ -215,7 +213,7 @@ fn counts_shares_like_the_definition<U: Unit>(unit: U, chunks: u32) {
         for _ in 0..2 {
             let mut sums = [Sum::default(); Class::COUNT];
             let phases = &mut Phases::default();
-            join.count(&upper, &lower, shares, &mut sums, &mut sorter, phases);
+            join.count(&upper, &lower, chunks, shares, &mut sums, &mut sorter, phases);
             let name = std::any::type_name::<U>();
             assert_eq!(sums.map(Sum::get), expected.map(Some), "{name}, {code:?}, {ties} ties");
         }
@@ -228,7 +226,7 @@ fn every_unit_counts_shares_of_ties_like_the_definition() {
     for_every_unit!(counts_shares_like_the_definition);
 }
 
-fn pairs_like_the_definition<U: Unit>(unit: U, _: u32) {
+fn pairs_like_the_definition<U: Unit>(unit: U, _: Chunks) {
     let mut random = Random(0x202);
     // Up to two rounds of lower quarters, as many as any unit holds at a time.
     for (upper, lower) in (0..20).flat_map(|upper| (0..70).map(move |lower| (upper, lower))) {
@@ -258,7 +256,7 @@ fn every_unit_pairs_quarters_like_the_definition() {
     for_every_unit!(pairs_like_the_definition);
 }
 
-fn keeps_what_has_all_bits<U: Unit>(unit: U, _: u32) {
+fn keeps_what_has_all_bits<U: Unit>(unit: U, _: Chunks) {
     let mut random = Random(0x707);
     for len in 0..100 {
         let having = 0b1011 << (len % 60);
@@ -276,7 +274,7 @@ fn every_unit_keeps_what_has_all_bits() {
     for_every_unit!(keeps_what_has_all_bits);
 }
 
-fn leaves_out_what_is_closed<U: Unit>(unit: U, _: u32) {
+fn leaves_out_what_is_closed<U: Unit>(unit: U, _: Chunks) {
     let mut random = Random(0x505);
     for len in 0..100 {
         let closed = 0b1011 << (len % 60);
@@ -294,7 +292,7 @@ fn every_unit_leaves_out_what_is_closed() {
     for_every_unit!(leaves_out_what_is_closed);
 }
 
-fn sifts_like_the_definition<U: Unit>(unit: U, _: u32) {
+fn sifts_like_the_definition<U: Unit>(unit: U, _: Chunks) {
     const BITS: u32 = 3;
     const ROOM: usize = 700;
     let mut random = Random(0x606);
@@ -336,7 +334,7 @@ fn every_unit_sifts_like_the_definition() {
     for_every_unit!(sifts_like_the_definition);
 }
 
-fn reads_bit_by_bit<U: Unit>(unit: U, _: u32) {
+fn reads_bit_by_bit<U: Unit>(unit: U, _: Chunks) {
     let mut random = Random(0x303);
     for len in 0..64 {
         let mut bits: Vec<u32> = (0..64).collect();
