@@ -160,7 +160,7 @@ fn the_suggested_rows_make_a_plan_of_the_promised_size() {
         let rows = suggested_rows(n);
         assert!(rows <= n);
         let promised = match n {
-            14..=17 => 4_000..=20_000,
+            14..=17 => 500..=2_000,
             18..=21 => 100_000..=500_000,
             22..=25 => 5_000_000..=30_000_000,
             26..=32 => 20_000_000..=130_000_000,

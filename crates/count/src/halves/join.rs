@@ -58,6 +58,16 @@ pub(crate) struct Lower {
     pub(crate) ties: Buckets,
 }
 
+/// How the pairs of two lists are counted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms {
+    /// How many chunks their items have.
+    pub(crate) chunks: Chunks,
+    /// The share of a pair of an upper half of kind `i` and a lower one of kind `j` is `shares[i][j]`, where 0 is a whole
+    /// one and 1 a tie.
+    pub(crate) shares: [[u64; 2]; 2],
+}
+
 /// The room to join two lists of half-boards.
 pub(crate) struct Join<U: Unit> {
     unit: U,
@@ -66,6 +76,7 @@ pub(crate) struct Join<U: Unit> {
     /// neighbours.
     low_runs: Vec<Vec<Range<u32>>>,
     block: Block,
+    /// How many chunks of items are looked up.
     chunks: Chunks,
     tables: Box<Tables>,
     /// The lower halves of one low part: whole ones, then ties.
@@ -131,20 +142,18 @@ impl<U: Unit> Join<U> {
         }
     }
 
-    /// Adds the shares of all pairs that fit to the sums of their classes, or to the only sum: a pair of an upper half
-    /// of kind `i` and a lower one of kind `j` has `shares[i][j]`, where 0 is a whole one and 1 a tie. A kind's sum
-    /// must be less than 2^64. Items have so many chunks.
+    /// Adds the shares of all pairs that fit to the sums of their classes, or to the only sum. A kind's sum must be less
+    /// than 2^64.
     pub(crate) fn count(
         &mut self,
         upper: &Upper,
         lower: &Lower,
-        chunks: Chunks,
-        shares: [[u64; 2]; 2],
+        terms: Terms,
         sums: &mut [Sum],
         sorter: &mut Sorter,
         phases: &mut Phases,
     ) {
-        self.chunks = chunks;
+        self.chunks = terms.chunks;
         let whole = self.in_blocks(&upper.whole, lower, phases);
         let ties = if upper.ties.len() >= MANY_TIES {
             let mut sorted = std::mem::replace(&mut self.ties, Buckets::new(0, 0));
@@ -156,7 +165,7 @@ impl<U: Unit> Join<U> {
             self.one_by_one(&upper.ties, lower)
         };
         phases.end(Phase::Ties);
-        for (fits, shares) in [whole, ties].into_iter().zip(shares) {
+        for (fits, shares) in [whole, ties].into_iter().zip(terms.shares) {
             for (sum, fits) in sums.iter_mut().zip(fits) {
                 for (fits, share) in fits.into_iter().zip(shares) {
                     sum.add(fits * share);

@@ -6,6 +6,7 @@ use board::{Tasks, full_mask};
 use super::cover::Conflicts;
 use super::draws::Draws;
 use super::geometry::{Geometry, as_upper, diagonals};
+use super::join::Terms;
 use super::lists::{Kept, Lists, Rest, Wanted};
 use super::marks::shares_lists;
 use super::memory::Room;
@@ -67,7 +68,7 @@ impl<U: Unit> Joiner<U> {
     pub(crate) fn count(&mut self, split: Split, sums: &mut [Sum]) {
         let shares = Shares::of(self.n, split);
         if let Some(chunks) = self.list_shared(split, shares) {
-            self.parts.count(chunks, shares.times, sums);
+            self.parts.count(Terms { chunks, shares: shares.times }, sums);
         } else {
             self.count_in_parts(split, shares, sums);
         }
@@ -128,7 +129,7 @@ impl<U: Unit> Joiner<U> {
             let mut lower_rest = Rest::ALL;
             while let Rest::From(_) = lower_rest {
                 lower_rest = parts.list_lower(lists, lower, lower_rest);
-                parts.count(geometry.chunks, shares.times, sums);
+                parts.count(Terms { chunks: geometry.chunks, shares: shares.times }, sums);
             }
         }
         let Split { centre, columns, upper, .. } = split;

@@ -53,10 +53,10 @@ impl Kept {
         }
     }
 
-    /// Whether quarters are placed only once, with room for them until they are counted. On larger boards that takes too
-    /// much memory for what is gained.
+    /// Whether quarters are placed only once, with room for them until they are counted. On larger boards, whose tasks
+    /// take seconds, nothing is gained.
     pub(crate) fn sees_once(self, n: u32) -> bool {
-        self == Kept::OfList && n <= 25
+        self == Kept::OfList && n <= 27
     }
 }
 
@@ -204,10 +204,9 @@ impl Lists {
         let placed = &mut self.placed[place];
         (placed.columns, placed.without) = (columns, without);
         for table in [&mut placed.upper, &mut placed.lower] {
-            // The old ones go first, so that there is never more than one.
-            table.quarters = Quarters::default();
             let seen = self.kept.sees_once(n).then_some(&mut self.seen);
-            table.quarters = Quarters::new(area, table.place, &table.numbering, seen);
+            let old = std::mem::take(&mut table.quarters);
+            table.quarters = old.replaced(area, table.place, &table.numbering, seen);
         }
     }
 
@@ -420,7 +419,7 @@ impl Table {
         };
         let numbering = Numbering::new(by, columns, place.rows(half));
         let nowhere = Area { n, columns: 0, centre: 0, looked_at: 0, marked: false, without: 0 };
-        let quarters = Quarters::new(nowhere, place, &numbering, None);
+        let quarters = Quarters::default().replaced(nowhere, place, &numbering, None);
         Table { place, numbering, quarters }
     }
 }

@@ -2,14 +2,13 @@
 
 use super::buckets::{Buckets, Sorter};
 use super::geometry::Code;
-use super::join::{Join, Lower, Upper};
+use super::join::{Join, Lower, Terms, Upper};
 use super::lists::{Lists, Rest, Wanted};
 use super::memory::Room;
 use super::phases::{Phase, Phases};
 use super::sum::Sum;
 use super::unit::Unit;
 use super::unsorted::Unsorted;
-use super::word::Chunks;
 
 /// The lists of a task, or parts of them.
 pub(crate) struct Parts<U: Unit> {
@@ -43,10 +42,9 @@ impl<U: Unit> Parts<U> {
     }
 
     /// Adds the shares of the boards that the upper and the lower list make to the sum of their class.
-    /// Items have so many chunks.
-    pub(crate) fn count(&mut self, chunks: Chunks, times: [[u64; 2]; 2], sums: &mut [Sum]) {
+    pub(crate) fn count(&mut self, terms: Terms, sums: &mut [Sum]) {
         let Parts { upper, lower, sorter, phases, join, .. } = self;
-        join.count(upper, lower, chunks, times, sums, sorter, phases);
+        join.count(upper, lower, terms, sums, sorter, phases);
     }
 
     /// Leaves no ties in either list.

@@ -128,11 +128,13 @@ pub(crate) struct Area {
 }
 
 impl Quarters {
-    /// The quarters in `area` at `place`, in the order of `numbering`.
+    /// The quarters in `area` at `place`, in the order of `numbering`. They take the memory of `self`, which would otherwise
+    /// be given back and cleared by the system again for each list.
     ///
     /// They are counted before they are put into their places. With `seen`, which is room for all of them, they are
     /// kept there in between, and placed only once.
-    pub(crate) fn new(
+    pub(crate) fn replaced(
+        self,
         area: Area,
         place: Place,
         numbering: &Numbering,
@@ -153,14 +155,19 @@ impl Quarters {
             len += *next;
             *next = len;
         }
-        let first: Vec<u32> = next.iter().step_by(1 << rows).copied().collect();
-        let mut starts = Vec::with_capacity(numbering.len() * ((1 << rows) + 1));
+        let Quarters { mut first, mut starts, mut keys, .. } = self;
+        first.clear();
+        first.extend(next.iter().step_by(1 << rows));
+        starts.clear();
+        starts.reserve_exact(numbering.len() * ((1 << rows) + 1));
         for (columns, &first) in first[..numbering.len()].iter().enumerate() {
             let numbers = &next[columns << rows..=(columns + 1) << rows];
             // There are at most as many as ways to place rooks in seven rows and columns: 5040.
             starts.extend(numbers.iter().map(|start| (start - first) as u16));
         }
-        let mut keys = vec![0; 2 * len as usize + PADDING];
+        let room = 2 * len as usize + PADDING;
+        keys.reserve_exact(room.saturating_sub(keys.len()));
+        keys.resize(room, 0);
         let mut put = |at: usize, meet, far| {
             // While quarters are placed, this is the place of the next one with these columns and number.
             let next = &mut next[at];

@@ -5,7 +5,7 @@ use board::halves::Class;
 use super::*;
 use crate::halves::buckets::{Buckets, Sorter};
 use crate::halves::geometry::Code;
-use crate::halves::join::{Join, Lower, Upper};
+use crate::halves::join::{Join, Lower, Terms, Upper};
 use crate::halves::lists::Kept;
 use crate::halves::memory::Room;
 #[cfg(target_arch = "aarch64")]
@@ -213,7 +213,8 @@ fn counts_shares_like_the_definition<U: Unit>(unit: U, chunks: Chunks) {
         for _ in 0..2 {
             let mut sums = [Sum::default(); Class::COUNT];
             let phases = &mut Phases::default();
-            join.count(&upper, &lower, chunks, shares, &mut sums, &mut sorter, phases);
+            let terms = Terms { chunks, shares };
+            join.count(&upper, &lower, terms, &mut sums, &mut sorter, phases);
             let name = std::any::type_name::<U>();
             assert_eq!(sums.map(Sum::get), expected.map(Some), "{name}, {code:?}, {ties} ties");
         }
