@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use crate::halves::{self, KEPT_QUARTERS_MAX_N, SHARED_LISTS_MAX_N, SLICED_MIN_N, SLICES};
+use crate::halves::{self, KEPT_QUARTERS_MAX_N, LOWER_SLICES, SHARED_LISTS_MAX_N, SLICED_MIN_N};
 use crate::ring::suggested_width;
 use crate::rows::suggested_rows;
 use crate::{MAX_N, Problem, first_rows};
@@ -134,7 +134,9 @@ impl Method {
         match self {
             Method::Rows { .. } => Locality::None,
             Method::Ring { .. } => Locality::SharedWork { run: 16 },
-            Method::Halves if n >= SLICED_MIN_N => Locality::SharedWork { run: SLICES as u64 },
+            Method::Halves if n >= SLICED_MIN_N => {
+                Locality::SharedWork { run: LOWER_SLICES as u64 }
+            }
             Method::Halves if n.is_multiple_of(2) || n > KEPT_QUARTERS_MAX_N => Locality::None,
             Method::Halves if n <= SHARED_LISTS_MAX_N => Locality::SharedWork { run: 512 },
             Method::Halves => Locality::SharedTables,
@@ -322,7 +324,7 @@ mod tests {
         let halves = |n| Method::Halves.locality(n);
         assert_eq!([18, 22, 25, 26, 27].map(halves), [Locality::None; 5]);
         assert_eq!([5, 21].map(halves), [Locality::SharedWork { run: 512 }; 2]);
-        assert_eq!([28, 29].map(halves), [Locality::SharedWork { run: 2 }; 2]);
+        assert_eq!([28, 29].map(halves), [Locality::SharedWork { run: 3 }; 2]);
         assert_eq!(halves(23), Locality::SharedTables);
         assert_eq!(halves(21).fair_run(), 512);
         assert!(halves(23).warms_up() && !halves(21).warms_up() && !halves(22).warms_up());

@@ -181,7 +181,7 @@ fn a_block_counts_what_its_tasks_count_one_by_one() {
 /// slice in common, and then in another.
 fn sliced(n: u32, task: Prefix) -> Vec<Split> {
     let split = Split::unpack(n, task).expect("it is a task");
-    let slices = || [1, 2].into_iter().flat_map(Slice::modulo);
+    let slices = || (1..=3).flat_map(Slice::modulo);
     let pairs = |of: fn(Slice, Slice) -> (Slice, Slice)| {
         slices().flat_map(move |a| slices().map(move |b| of(a, b)))
     };
@@ -214,10 +214,11 @@ fn slices_count_what_the_reference_says_and_add_up_to_the_split() {
                 }
                 assert_eq!(counts, expected, "{variant}, N = {n}, {record:?}");
             }
-            // Each row has the whole list, then both slices.
-            for row in expected.chunks(3) {
-                assert_eq!(row[0], row[1..].iter().sum::<u64>());
-                slices_with_boards += row[1..].iter().filter(|count| **count > 0).count();
+            // Each row has the whole list, then both slices modulo 2, then the three modulo 3.
+            for row in expected.chunks(6) {
+                assert_eq!(row[0], row[1..3].iter().sum::<u64>());
+                assert_eq!(row[0], row[3..].iter().sum::<u64>());
+                slices_with_boards += row[3..].iter().filter(|count| **count > 0).count();
             }
         }
     }

@@ -17,7 +17,6 @@ use std::time::Instant;
 
 use anyhow::{Result, anyhow, bail};
 use board::ring::suggested_width;
-use board::rows::suggested_rows;
 use bytesize::ByteSize;
 use clap::Args;
 use count::Backend;
@@ -149,9 +148,10 @@ fn kernel_bytes(n: u32, method: Method, memory: u64) -> Result<u64, TooLittleMem
     Ok(fit(plan, NonZero::<usize>::MIN, memory)?.bytes)
 }
 
-/// The method of the seed.
+/// The method of the seed. A quarter of the rows are placed, as in all recorded figures: with fewer and longer tasks the
+/// recursion, which is the unit of ratios, takes 6% less.
 fn recursion(n: u32) -> Method {
-    Method::Rows { rows: suggested_rows(n) }
+    Method::Rows { rows: (n + 2) / 4 }
 }
 
 /// Lets all backends of one board and method count the smallest of their samples, and reports that they

@@ -49,7 +49,8 @@ pub(crate) struct Runs {
     open: Box<[Lanes]>,
     /// In which halves these are.
     halves: Box<[u8]>,
-    /// The runs by the halves in which lanes are open, and how many there are of each.
+    /// The runs by the halves in which lanes are open, and how many there are of each. The first ones, to which no lane is
+    /// open, are not looked up.
     runs: [Box<[Run]>; BOTH + 1],
     len: [usize; BOTH + 1],
     /// The bits that some lanes have.
