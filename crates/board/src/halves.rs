@@ -15,7 +15,7 @@
 //!   N odd       1 << c     1 << c     (c: the centre row's queen)       4, in the centre 2
 //! ```
 //!
-//! A split of N = 28 takes minutes. From there on, each split is six tasks, one for each pair of [`Slice`]s
+//! A split of N = 28 takes minutes. From there on, each split is eight tasks, one for each pair of [`Slice`]s
 //! of its lists, which are in the record too ([`Split`]).
 //!
 //! The count of a task is the sum of its completions' shares. Share times weight, added up over the eight
@@ -27,7 +27,7 @@
 //! column. Up to N = 21 neighbours have the same split, or splits that are equal right of the centre, so
 //! that most of their half-boards serve several tasks. On larger boards such half-boards would have to be
 //! kept for too long; there neighbours have the same c, and splits are in the order of their masks. The
-//! module `splits` has the order of tasks with c in the centre, and of those of even N. The six tasks of a
+//! module `splits` has the order of tasks with c in the centre, and of those of even N. The eight tasks of a
 //! split follow one another, two for each slice of the upper list.
 //!
 //! A task is computed from its ordinal, in less than 1 us (N = 19); a plan holds only two numbers.
@@ -59,10 +59,10 @@ pub const MAX_N: u32 = 29;
 pub(crate) const SLICED_MIN_N: u32 = 28;
 
 /// The number of slices of the upper list of such a split.
-const UPPER_SLICES: u32 = 2;
+const UPPER_SLICES: u32 = 4;
 
 /// The number of slices of its lower list, which are the tasks that share one slice of the upper list.
-pub(crate) const LOWER_SLICES: u32 = 3;
+pub(crate) const LOWER_SLICES: u32 = 2;
 
 /// The largest board for which a kernel keeps the quarter-boards of all columns, if it has the memory: about
 /// 0.3 GiB for N = 22.
@@ -113,7 +113,7 @@ impl HalvesPlan {
     }
 
     /// The number of tasks: about C(N, N/2)/4 for even N, and N/4 times C(N - 1, (N - 1)/2) for odd N; from
-    /// N = 28 on six times as many.
+    /// N = 28 on eight times as many.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.len

@@ -100,8 +100,7 @@ impl Method {
         match self {
             Method::Rows { .. } | Method::Ring { .. } => 1,
             Method::Halves if n < SLICED_MIN_N => 3,
-            // Version 4 had eight tasks a split.
-            Method::Halves => 5,
+            Method::Halves => 4,
         }
     }
 
@@ -324,7 +323,7 @@ mod tests {
         let halves = |n| Method::Halves.locality(n);
         assert_eq!([18, 22, 25, 26, 27].map(halves), [Locality::None; 5]);
         assert_eq!([5, 21].map(halves), [Locality::SharedWork { run: 512 }; 2]);
-        assert_eq!([28, 29].map(halves), [Locality::SharedWork { run: 3 }; 2]);
+        assert_eq!([28, 29].map(halves), [Locality::SharedWork { run: 2 }; 2]);
         assert_eq!(halves(23), Locality::SharedTables);
         assert_eq!(halves(21).fair_run(), 512);
         assert!(halves(23).warms_up() && !halves(21).warms_up() && !halves(22).warms_up());

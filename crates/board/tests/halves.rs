@@ -138,7 +138,7 @@ fn orbits(n: u32) -> u64 {
 fn there_are_as_many_tasks_as_orbits_of_splits() {
     for n in 4..=29 {
         let plan = HalvesPlan::new(n).expect("the size is in range");
-        let pairs_of_slices = if n < 28 { 1 } else { 6 };
+        let pairs_of_slices = if n < 28 { 1 } else { 8 };
         assert_eq!(plan.len(), orbits(n) * pairs_of_slices, "N = {n}");
         assert!(!plan.is_empty());
     }
@@ -214,11 +214,11 @@ fn a_split_of_a_large_board_is_a_task_for_each_pair_of_slices() {
     for n in [28, 29] {
         let plan = HalvesPlan::new(n).expect("the size is in range");
         let mut tasks = Tasks::new();
-        let start = plan.len() / 3 / 6 * 6;
-        plan.fill(start..start + 6, &mut tasks).expect("the plan has the range");
+        let start = plan.len() / 3 / 8 * 8;
+        plan.fill(start..start + 8, &mut tasks).expect("the plan has the range");
         let whole = Split { upper: Slice::WHOLE, lower: Slice::WHOLE, ..unpacked(n, &tasks, 0) };
         let pairs =
-            Slice::modulo(2).flat_map(|upper| Slice::modulo(3).map(move |lower| (upper, lower)));
+            Slice::modulo(4).flat_map(|upper| Slice::modulo(2).map(move |lower| (upper, lower)));
         for (i, (upper, lower)) in pairs.enumerate() {
             assert_eq!(unpacked(n, &tasks, i), Split { upper, lower, ..whole });
         }

@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_record_is_the_split_that_was_packed() {
-        let slices = || (1..=3).flat_map(Slice::modulo);
+        let slices = || [1, 2, 4].into_iter().flat_map(Slice::modulo);
         for (n, centre, columns) in [(8, 0, 0b1011_0010), (29, 1 << 3, 0x3fff << 15)] {
             for (upper, lower) in slices().flat_map(|upper| slices().map(move |s| (upper, s))) {
                 let split = Split { centre, columns, upper, lower };
