@@ -1,0 +1,31 @@
+//! Counts one range of the tasks of a problem, as a worker of a farm does: the ranges of all workers
+//! together make the total.
+//!
+//! ```sh
+//! cargo run --release --example task_range -- 18 0 2500
+//! ```
+
+use std::error::Error;
+
+use queens_count::board::{Cut, MethodChoice, Problem};
+use queens_count::{Backend, Kernel, memory_needed, self_test};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let number = |place: usize, usual: u64| words.get(place).map_or(Ok(usual), |it| it.parse());
+    let problem = Problem::Total { n: u32::try_from(number(0, 16)?)? };
+
+    // Everybody who counts a part must cut the problem by the same method.
+    let choice = MethodChoice::suggested(problem);
+    let method = choice.for_problem(problem);
+    let cut = Cut::new(problem, method)?;
+    let range = number(1, 0)?..number(2, cut.len())?;
+
+    let backend = Backend::detect();
+    self_test(backend, [choice])?;
+    let memory = memory_needed(problem, method).least;
+    let mut kernel = Kernel::of(memory, backend, problem, method)?;
+    let count = kernel.count_range(&cut, range.clone())?;
+    println!("{count} from tasks {range:?} of {}, by {method} and {backend}", cut.len());
+    Ok(())
+}
