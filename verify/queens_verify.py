@@ -36,11 +36,12 @@ TYPES = {
     "null": lambda value: value is None,
     "flag": lambda value: type(value) is bool,
     "text": lambda value: type(value) is str,
-    "version": lambda value: type(value) is int and value in (3, 4),
+    "version": lambda value: type(value) is int and value in (3, 4, 5),
     "decimal": lambda value: type(value) is str and len(value) < 40 and value.isdecimal() and is_small(value),
     "hex16": lambda value: is_hex(value, 16),
     "hex32": lambda value: is_hex(value, 32),
     "hex64": lambda value: is_hex(value, 64),
+    "value": lambda value: type(value) is str and 0 < len(value) < 129 and all("!" <= c <= "~" for c in value),
     "by": lambda value: type(value) is list and value and all(map(TYPES["u32"], value)) and value == sorted(set(value)),
 }
 
@@ -59,16 +60,18 @@ def of(value, kind):
     return TYPES[kind](value) if kind in TYPES else value == kind.replace("_mirrored", " mirrored")
 
 record("row", "first:u64 past:u64 count:decimal digest:hex16 by:by busy_us:u64 at:time")
-record("revealed", "seed:decimal salt:hex16")
+record("secret", "seed:decimal salt:hex16")
+record("public", "root:hex32 value:value")
 HEADER = """queens_bundle:version program:text exported_at:time problem:text n:u32
     method:rows|ring|halves parameter:u32|null tasks:u64 fingerprint:hex32 shard:u32 shards:u32
     state:running|paused|cancelled|held|done covered:u64 counted:decimal policies:u64 trust:u64 authors:u64 ranges:u64
     audits:u64 disputes:u64 {new} merkle_root:hex32"""
 record("header3", HEADER.format(new=""))
 record("header4", HEADER.format(new="signers:u64 statements:u64"))
+record("header5", HEADER.format(new="signers:u64 statements:u64 commitments:u64"))
 KERNELS = "|".join(f"{loop}|{loop}_mirrored" for loop in ("reference", "portable", "neon", "avx2", "avx512")) + "|search"
 LINES = {
-    "policy": "share_ppm:u32 by_search:flag across:machines|owners commitment:hex32 revealed:revealed|null asked_at:time",
+    "policy": "share_ppm:u32 by_search:flag across:machines|owners commitment:hex32 revealed:secret|public|null asked_at:time",
     "trust": "owner:text machine:text|null trusted:flag reason:text at:time",
     "author": f"owner:text machine:text worker:text build:text kernel:{KERNELS}",
     "range": "audit:not_chosen|wanted|agreed row:row",
@@ -76,9 +79,13 @@ LINES = {
     "dispute": "state:open|settled|taken_back row:row",
     "signer": "key:hex32 ledger:hex16 job:u64 purpose:count|recount",
     "statement": "by:u32 first:u64 past:u64 count:decimal digest:hex16 signature:hex64",
+    "commitment": "root:hex32 at:time",
 }
 SIGNED = ("signer", "statement")
-BEFORE = {"policy": ["trust", "author", "range", "dispute"], "trust": ["author", "range", "dispute"], "range": ["dispute"]}
+BEFORE = {
+    "policy": ["commitment", "trust", "author", "range", "dispute"], "commitment": ["trust", "author", "range", "dispute"],
+    "trust": ["author", "range", "dispute"], "range": ["dispute"],
+}  # fmt: skip
 for kind, fields in (LINES | {"signature": "key:hex32 signature:hex64"}).items():
     record(kind, fields)
 
@@ -109,8 +116,8 @@ class Check:
         demand(line is not None, "it is empty")
         head = self.head = content(line)
         version = head.get("queens_bundle") if type(head) is dict else None
-        fits = version in (3, 4) and TYPES["version"](version) and TYPES[f"header{version}"](head)
-        demand(fits, "line 1 is no header that this verifier reads: version 3 or 4")
+        fits = version in (3, 4, 5) and TYPES["version"](version) and TYPES[f"header{version}"](head)
+        demand(fits, "line 1 is no header that this verifier reads: version 3, 4 or 5")
         self.name, self.fingerprint = blake3(line).hex(), bytes.fromhex(head["fingerprint"])
         n, method, parameter, tasks = head["n"], head["method"], head["parameter"], head["tasks"]
         problem = head["problem"].split(" ")[0]
@@ -133,6 +140,7 @@ class Check:
             seed = little(blake3(f"queens beacon; bundle {self.name}; value {beacon}".encode())[:8])
         self.draw(draws, seed)
         self.policies, self.authors, self.leaves, self.hits, self.last = [], [], [], {}, None
+        self.committed, self.rows = [], []
         self.signers, self.signing, self.vouched, self.signed_by = [], None, {}, None
         self.seen, self.end, self.covered, self.counted, self.unsettled = dict.fromkeys(LINES, 0), 0, 0, 0, 0
         while (line := self.line(file)) is not None:
@@ -186,11 +194,18 @@ class Check:
     def policy(self, line):
         demand(self.seen["policy"] <= 1000, "there are too many policies")
         demand(line["share_ppm"] <= 1_000_000, "a policy is about more than all")
-        if line["revealed"]:
-            text = "queens audit commitment; seed {seed}; salt {salt}".format(**line["revealed"])
-            told = int(line["revealed"]["seed"]) >> 64 == 0 and blake3(text.encode()).hex() == line["commitment"]
-            demand(told, "seed and salt are not what was committed to")
+        told = line["revealed"]
+        if told and "value" in told:
+            seed = little(blake3("queens beacon; rows {root}; value {value}".format(**told).encode())[:8]) % (1 << 63)
+            told.update(seed=str(seed), salt="0" * 32)
+        if told:
+            text = "queens audit commitment; seed {seed}; salt {salt}".format(**told)
+            fits = int(told["seed"]) >> 64 == 0 and blake3(text.encode()).hex() == line["commitment"]
+            demand(fits, "seed and salt are not what was committed to")
         self.policies.append(line)
+
+    def commitment(self, line):
+        self.committed.append(line["root"])
 
     def trust(self, _):
         """It changes what second counts are worth, and not whether the bundle holds."""
@@ -209,6 +224,8 @@ class Check:
             of = f"queens audit; seed {policy['revealed']['seed']}; plan {self.fingerprint.hex()}; range [{first}, {past})"
             chosen = little(blake3(of.encode())[:8]) * 1_000_000 >> 64 < policy["share_ppm"]
             demand(not chosen or line["audit"] != "not_chosen", "the range is chosen for an audit, but not said to be")
+        text = f"queens row; plan {self.fingerprint.hex()}; range [{first}, {past}); count {count}; digest {row['digest']}"
+        self.rows.append(blake3(b"\0" + text.encode()))
         self.last, self.end, self.covered = line, past, self.covered + past - first
         self.counted += count
         self.unsettled += line["audit"] == "wanted"
@@ -274,12 +291,14 @@ class Check:
         self.close_count()
         demand(root(self.leaves) == head["merkle_root"], "the lines do not have the Merkle root of the header")
         lines = ["policies", "trust", "authors", "ranges", "audits", "disputes"]
-        lines += [f"{kind}s" for kind in SIGNED]
+        lines += ["signers", "statements", "commitments"]
         demand([head.get(name, 0) for name in lines] == list(self.seen.values()), "the header says other numbers of lines")
         demand(self.counted == int(head["counted"]), f"the ranges add up to {self.counted}")
         demand(self.covered == head["covered"], f"the ranges have {self.covered} tasks")
         hidden = any(policy["revealed"] is None for policy in self.policies)
         demand(not hidden or head["state"] not in ("done", "cancelled"), "seeds of audits are missing")
+        drawn = [policy["revealed"]["root"] for policy in self.policies if policy["revealed"] and "root" in policy["revealed"]]
+        demand(set(drawn) <= set(self.committed), "a beacon has drawn from counts that nobody has committed to")
         if head["state"] != "done":
             return
         part = sum(end - begin for begin, end in self.mine)
@@ -344,6 +363,12 @@ def main():
     print(f"bundle    {check.name}")
     print(f"plan      {head['problem']} N={head['n']} by {head['method']}, {head['covered']} of {head['tasks']} tasks")
     print(f"counted   {head['counted']}")
+    now = root(check.rows)
+    for committed in check.committed:
+        print(f"committed as {committed} to {'these' if committed == now else 'other'} counts")
+    for policy in check.policies:
+        if policy["revealed"] and "value" in policy["revealed"]:
+            print(f"drawn     by the beacon {policy['revealed']['value']} from {policy['revealed']['root']}: {policy['share_ppm'] / 1e4:g}% of the ranges")
     for key, (count, _) in sorted(check.vouched.items()):
         print(f"vouched   for {100 * count / max(1, check.counted):.2f}% of it by the key ed25519:{key}")
     print(f"signed    by the key ed25519:{check.signed_by}" if check.signed_by else "signed    by nobody")

@@ -15,7 +15,7 @@ from plans import Rows, search  # noqa: E402
 from queens_verify import blake3, little, root  # noqa: E402
 
 NUMBERS = {"policies": "policy", "trust": "trust", "authors": "author", "ranges": "range", "audits": "audit", "disputes": "dispute",
-           "signers": "signer", "statements": "statement"}
+           "signers": "signer", "statements": "statement", "commitments": "commitment"}
 
 
 def spelled(value):
@@ -115,6 +115,36 @@ def vouched():
     return head, [*order, lines[8], of_two(7, 14), *lines[9:], overruled]
 
 
+VALUE = "4f2c9a71"
+
+
+def rows_root(head, lines):
+    """The root of the rows, as somebody commits to it."""
+    said = (line["range"]["row"] for line in lines if "range" in line)
+    text = "queens row; plan {plan}; range [{first}, {past}); count {count}; digest {digest}"
+    texts = (text.format(plan=head["fingerprint"], **row) for row in said)
+    return root([blake3(b"\0" + text.encode()) for text in texts])
+
+
+def drawn_policy(of, value=VALUE, share=1_000_000):
+    """An audit that a beacon drew among the counts with a root."""
+    seed = little(blake3(f"queens beacon; rows {of}; value {value}".encode())[:8]) % (1 << 63)
+    text = f"queens audit commitment; seed {seed}; salt " + "0" * 32
+    return {"policy": {"share_ppm": share, "by_search": False, "across": "machines", "commitment": blake3(text.encode()).hex(),
+                       "revealed": {"root": of, "value": value}, "asked_at": 3}}  # fmt: skip
+
+
+def committed(*others, share=1_000_000):
+    """Version 5: the counts were committed to, and a beacon drew those that were counted twice. The lines are: a policy, the
+    beacon's, a commitment, others, trust, two authors, three times a range and an audit, a dispute."""
+    head, lines = audited()
+    merkle_root = head.pop("merkle_root")
+    head.update(queens_bundle=5, signers=0, statements=0, commitments=0, merkle_root=merkle_root)
+    of = rows_root(head, lines)
+    commitments = [{"commitment": {"root": root, "at": 2}} for root in (of, *others)]
+    return head, [lines[0], drawn_policy(of, share=share), *commitments, *lines[2:]]
+
+
 def part(number, parts=3, state="done"):
     """One of three parts of N = 8: single tasks, because there are fewer tasks than blocks."""
     head, _ = read("rows-8.bundle")
@@ -137,6 +167,8 @@ GOOD = {
     "audited-across-owners": sealed(*audited("owners")),
     "part-2-of-3": sealed(*part(2)),
     "names-with-controls": None,
+    "drawn-by-a-beacon": sealed(*committed(), EXPORTER),
+    "committed-to-other-counts-too": sealed(*committed("5a" * 32)),
     "signed": sealed(*vouched(), EXPORTER),
     "signed-by-workers-alone": sealed(*vouched()),
 }
@@ -179,7 +211,7 @@ def bad():
 
     # The header.
     for field, value in [
-        ("queens_bundle", 2), ("queens_bundle", 4), ("queens_bundle", 5), ("queens_bundle", "3"), ("queens_bundle", True), ("program", 1),
+        ("queens_bundle", 2), ("queens_bundle", 4), ("queens_bundle", 5), ("queens_bundle", 6), ("queens_bundle", "3"), ("queens_bundle", True), ("program", 1),
         ("exported_at", "0"), ("exported_at", 1 << 63), ("problem", "totals"), ("problem", "fundamental"), ("n", 9),
         ("n", "8"), ("n", -8), ("method", "diagonals"), ("method", "ring"), ("parameter", 3), ("parameter", None),
         ("parameter", 1 << 32), ("tasks", 22), ("fingerprint", "0" * 64), ("fingerprint", "0" * 62), ("shard", 0),
@@ -352,6 +384,47 @@ def bad():
     yield "exporter-of-a-changed-header", whole.replace(b'"exported_at":', b'"exported_at":1', 1)
     yield text("number-of-signers", b'"signers":2', b'"signers":3', sealed(*vouched()))
     yield text("number-of-statements", b'"statements":6', b'"statements":5', sealed(*vouched()))
+    # What a beacon drew.
+    drawn = committed()
+    beacon = lambda lines: lines[1]["policy"]["revealed"]
+
+    def in_version(version, *fields):
+        """The same as an older version."""
+        def change(head, lines):
+            head.update(queens_bundle=version)
+            for field in fields:
+                head.pop(field)
+        return change
+
+    def share_and_unchosen(head, lines):
+        """A range that the beacon's seed chooses, but that nobody counted again."""
+        lines[6]["range"].update(audit="not_chosen")
+        lines.pop(7)
+
+    for name, change in {
+        "another-value": lambda head, lines: beacon(lines).update(value="4f2c9a72"),
+        "no-value": lambda head, lines: beacon(lines).update(value=""),
+        "a-value-with-a-blank": lambda head, lines: beacon(lines).update(value="4f2c 9a71"),
+        "a-value-too-long": lambda head, lines: beacon(lines).update(value="z" * 129),
+        "another-root": lambda head, lines: beacon(lines).update(root="5a" * 32),
+        "a-seed-beside": lambda head, lines: beacon(lines).update(seed="7"),
+        "a-root-alone": lambda head, lines: beacon(lines).pop("value"),
+        "counts-nobody-committed-to": lambda head, lines: lines[2]["commitment"].update(root="5a" * 32),
+        "no-commitment": lambda head, lines: lines.pop(2),
+        "other-counts-uncommitted": lambda head, lines: lines.__setitem__(1, drawn_policy("5a" * 32)),
+        "a-range-that-was-not-counted-again": share_and_unchosen,
+        "a-root-too-short": lambda head, lines: beacon(lines).update(root="0" * 63),
+        "commitment-before-policies": lambda head, lines: lines.insert(0, lines.pop(2)),
+        "commitment-behind-trust": lambda head, lines: lines.insert(3, lines.pop(2)),
+        "commitment-behind-ranges": lambda head, lines: lines.append(lines.pop(2)),
+        "commitment-of-half-a-root": lambda head, lines: lines[2]["commitment"].update(root="5a" * 31),
+        "commitment-without-a-time": lambda head, lines: lines[2]["commitment"].pop("at"),
+        "in-version-4": in_version(4, "commitments"),
+        "in-version-3": in_version(3, "commitments", "signers", "statements"),
+        "without-a-number": lambda head, lines: head.pop("commitments"),
+    }.items():
+        yield f"beacon-{name}", edit(change, drawn)
+    yield text("number-of-commitments", b'"commitments":1', b'"commitments":2', sealed(*committed()))
     yield "part-as-another", edit(lambda head, _: head.update(shard=1), third)
     yield "part-as-a-whole", edit(lambda head, _: head.update(shard=1, shards=1), third)
     yield "part-with-a-wrong-count", edit(lambda head, lines: (plus(first(lines), 8), head.update(counted=str(int(head["counted"]) + 8))), third)

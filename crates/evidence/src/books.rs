@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use farm::{
-    Across, Distrusted, Fingerprint, IntervalSet, JobState, Known, Plan, Slice, TrustChange,
+    Across, Distrusted, Fingerprint, IntervalSet, JobState, Known, Plan, RowsRoot, RowsTree, Slice,
+    TrustChange,
 };
 
 use crate::draw::Drawing;
@@ -29,6 +30,17 @@ pub struct Busy {
     pub second_counts: Duration,
 }
 
+/// Counts that were committed to, as a bundle states it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatedCommitment {
+    /// The root of the rows.
+    pub root: RowsRoot,
+    /// When, in milliseconds since 1970.
+    pub at: i64,
+    /// Whether the ranges of the bundle have this root. Otherwise a count was overruled or taken back since.
+    pub holds: bool,
+}
+
 /// Sums and sets over the lines so far.
 pub(super) struct Books {
     plan: Plan,
@@ -37,6 +49,9 @@ pub(super) struct Books {
     known: Known,
     pub(super) drawing: Drawing,
     pub(super) policies: Vec<StatedPolicy>,
+    /// What was committed to and when, the oldest first.
+    commitments: Vec<(RowsRoot, i64)>,
+    rows: RowsTree,
     pub(super) trust: Vec<TrustChange>,
     distrusted: Distrusted,
     pub(super) authors: Vec<StatedAuthor>,
@@ -70,6 +85,8 @@ impl Books {
             known: Known::of(&plan, slice),
             drawing,
             policies: Vec::new(),
+            commitments: Vec::new(),
+            rows: RowsTree::new(plan.fingerprint()),
             trust: Vec::new(),
             distrusted: Distrusted::default(),
             authors: Vec::new(),
@@ -93,24 +110,40 @@ impl Books {
 
     /// Checks one line, which has so many bytes.
     pub(super) fn see(&mut self, line: Line, bytes: usize) -> Result<()> {
-        let is_kept =
-            matches!(line, Line::Policy(_) | Line::Trust(_) | Line::Author(_) | Line::Signer(_));
+        let is_kept = matches!(
+            line,
+            Line::Policy(_)
+                | Line::Commitment(_)
+                | Line::Trust(_)
+                | Line::Author(_)
+                | Line::Signer(_)
+        );
         if is_kept {
             self.kept += bytes;
             ensure!(
                 self.kept <= MOST_KEPT,
-                "the lines about policies, trust, authors and signers have more than {MOST_KEPT} bytes"
+                "the lines about policies, commitments, trust, authors and signers have more than {MOST_KEPT} bytes"
             );
         }
         let is_late = self.ranges + self.disputes > 0;
         match line {
             Line::Policy(line) => {
-                ensure!(!is_late && self.trust.is_empty() && self.authors.is_empty(), OUT_OF_ORDER);
+                ensure!(
+                    !is_late
+                        && self.commitments.is_empty()
+                        && self.trust.is_empty()
+                        && self.authors.is_empty(),
+                    OUT_OF_ORDER
+                );
                 ensure!(
                     self.policies.len() < MOST_POLICIES,
                     "it has more than {MOST_POLICIES} policies"
                 );
                 self.policies.push(line.read()?);
+            }
+            Line::Commitment(line) => {
+                ensure!(!is_late && self.trust.is_empty() && self.authors.is_empty(), OUT_OF_ORDER);
+                self.commitments.push(line.read());
             }
             Line::Trust(line) => {
                 ensure!(!is_late && self.authors.is_empty(), OUT_OF_ORDER);
@@ -188,6 +221,7 @@ impl Books {
             amount.ranges += 1;
             amount.count += count;
         }
+        self.rows.add(range, row.claim);
         self.drawing.see(row);
         Ok(())
     }
@@ -212,6 +246,14 @@ impl Books {
             hidden == 0 || !state.is_over(),
             "its state is {state}, but the seeds of {hidden} audits are missing"
         );
+        for beacon in self.policies.iter().filter_map(|policy| policy.revealed?.beacon) {
+            let is_there = self.commitments.iter().any(|&(root, _)| root == beacon.root);
+            ensure!(
+                is_there,
+                "an audit was drawn by a beacon from the counts {}, which nobody has committed to",
+                beacon.root
+            );
+        }
         if state != JobState::Done {
             return Ok(());
         }
@@ -228,6 +270,13 @@ impl Books {
             self.open_disputes
         );
         Ok(())
+    }
+
+    /// What was committed to, the oldest first.
+    pub(super) fn commitments(&self) -> Vec<StatedCommitment> {
+        let now = self.rows.root();
+        let stated = |&(root, at)| StatedCommitment { root, at, holds: root == now };
+        self.commitments.iter().map(stated).collect()
     }
 
     /// What the total must satisfy.

@@ -9,14 +9,13 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use blake3::Hash;
 use board::Cut;
-use farm::{Fact, JobState, KernelName, Plan, PublicKey, Slice, TrustChange};
+use farm::{Fact, JobState, KernelName, Merkle, Plan, PublicKey, Slice, TrustChange};
 
-use super::books::{Books, Busy};
+use super::books::{Books, Busy, StatedCommitment};
 use super::canonical::decode;
 use super::draw::{Drawing, Drawn, Sample};
 use super::format::{Header, Line, OLDEST, StatedAuthor, StatedPolicy, VERSION};
 use super::lines::Lines;
-use super::merkle::Merkle;
 use super::statements::Vouched;
 use super::worth::{Amount, Worth};
 use crate::BundleError;
@@ -40,6 +39,8 @@ pub struct Checked {
     pub facts: Vec<Fact>,
     /// All audits that were ordered, the oldest first.
     pub policies: Vec<StatedPolicy>,
+    /// What was committed to, the oldest first.
+    pub commitments: Vec<StatedCommitment>,
     /// Whom the farm believed no more, or again, the oldest first.
     pub trust: Vec<TrustChange>,
     /// What second counts are worth.
@@ -135,9 +136,11 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
         header.merkle_root
     );
     let signers = header.signers.unwrap_or(0);
-    let said = [header.policies, header.trust, header.authors, signers];
+    let commitments = books.commitments();
+    let committed = header.commitments.unwrap_or(0);
+    let said = [header.policies, committed, header.trust, header.authors, signers];
     let (authors, signers) = (books.authors.len(), books.statements.signers());
-    let seen = [books.policies.len(), books.trust.len(), authors, signers];
+    let seen = [books.policies.len(), commitments.len(), books.trust.len(), authors, signers];
     let agrees = said == seen.map(|lines| lines as u64)
         && header.statements.unwrap_or(0) == books.statements.seen
         && [header.ranges, header.audits, header.disputes]
@@ -172,6 +175,7 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
         total,
         facts,
         policies,
+        commitments,
         trust,
         worth,
         vouched,

@@ -6,15 +6,15 @@ use std::path::Path;
 
 use blake3::Hash;
 use farm::{
-    CountedRange, EvidenceRecord, PublicKey, RestoredJob, Row, Signatures, Signer, SigningKey,
+    CountedRange, EvidenceRecord, Merkle, PublicKey, RestoredJob, Row, Signatures, Signer,
+    SigningKey,
 };
 
 use super::canonical::{Decimal, Hex, encode};
 use super::format::{
-    AuditLine, AuthorLine, DisputeLine, Header, Line, PolicyLine, RangeLine, RowText,
-    SignatureLine, SignerLine, StatementLine, VERSION,
+    AuditLine, AuthorLine, CommitmentLine, DisputeLine, Header, Line, PolicyLine, RangeLine,
+    RowText, SignatureLine, SignerLine, StatementLine, VERSION,
 };
-use super::merkle::Merkle;
 use super::new_file::NewFile;
 
 /// A bundle that was written.
@@ -134,6 +134,7 @@ fn header(job: &RestoredJob, exported_at: i64) -> Header {
         disputes: 0,
         signers: Some(0),
         statements: Some(0),
+        commitments: Some(0),
         merkle_root: Hex([0; 32]),
     }
 }
@@ -153,6 +154,9 @@ impl Writer<'_> {
         let line = match record {
             EvidenceRecord::Policy { policy, at_ms } => {
                 Line::Policy(PolicyLine::new(policy, self.job.state, at_ms))
+            }
+            EvidenceRecord::Commitment { root, at_ms } => {
+                Line::Commitment(CommitmentLine::new(root, at_ms))
             }
             EvidenceRecord::Trust(change) => Line::Trust(change.into()),
             EvidenceRecord::Range { counted: CountedRange { row, check }, at_ms } => {
@@ -197,6 +201,7 @@ impl Writer<'_> {
 fn number_of<'a>(header: &'a mut Header, line: &Line) -> &'a mut u64 {
     match line {
         Line::Policy(_) => &mut header.policies,
+        Line::Commitment(_) => header.commitments.get_or_insert(0),
         Line::Trust(_) => &mut header.trust,
         Line::Author(_) => &mut header.authors,
         Line::Range(_) => &mut header.ranges,

@@ -6,17 +6,17 @@ use anyhow::{Context, Result, ensure};
 use blake3::Hash;
 use board::{Method, Problem};
 use farm::{
-    Across, AuditPolicy, AuditView, Author, Check, Claim, Digest, JobId, JobState, KernelName,
-    LedgerId, LoanKind, Maker, Plan, PublicKey, Range, Row, Signature, SignedPart, Signer,
-    SigningKey, Slice, TrustChange,
+    Across, AuditPolicy, AuditView, Author, Beacon, Check, Claim, Digest, JobId, JobState,
+    KernelName, LedgerId, LoanKind, Maker, Plan, PublicKey, Range, Row, RowsRoot, Signature,
+    SignedPart, Signer, SigningKey, Slice, TrustChange,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::canonical::{Decimal, Hex, decode};
 
 /// The version of the format.
-pub(super) const VERSION: u32 = 4;
-/// The oldest version that is read. It has no signatures.
+pub(super) const VERSION: u32 = 5;
+/// The oldest version that is read. It has no signatures, and that and version 4 have no commitments.
 pub(super) const OLDEST: u32 = 3;
 
 /// The first line.
@@ -66,6 +66,9 @@ pub struct Header {
     /// Number of signed statements; `None` in version 3.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub statements: Option<u64>,
+    /// Number of lines that say which counts were committed to; `None` before version 5.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commitments: Option<u64>,
     pub(super) merkle_root: Hex<32>,
 }
 
@@ -78,11 +81,10 @@ impl Header {
 
     /// Whether the version of the header is one that is read, and it has the fields of that version.
     pub(super) fn check_version(&self) -> Result<()> {
-        let has_new = [self.signers, self.statements].map(|number| number.is_some());
-        ensure!(
-            has_new == [self.queens_bundle != OLDEST; 2],
-            "it has the fields of another version"
-        );
+        let version = self.queens_bundle;
+        let new = [(self.signers, 4), (self.statements, 4), (self.commitments, 5)];
+        let is_of_version = new.iter().all(|(field, since)| field.is_some() == (version >= *since));
+        ensure!(is_of_version, "it has the fields of another version");
         Ok(())
     }
 
@@ -137,6 +139,7 @@ impl Header {
 #[serde(rename_all = "snake_case")]
 pub(super) enum Line {
     Policy(PolicyLine),
+    Commitment(CommitmentLine),
     Trust(TrustLine),
     Author(AuthorLine),
     Range(RangeLine),
@@ -157,16 +160,44 @@ pub(super) struct PolicyLine {
     across: String,
     /// What was published when the audit was ordered: see [`AuditPolicy::commitment`].
     commitment: Hex<32>,
-    /// What was committed to; not before the job is over.
+    /// What was committed to; not before the job is over, unless a beacon drew it.
     revealed: Option<Revealed>,
     asked_at: i64,
 }
 
+/// What an audit's seed is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Revealed {
+    /// It was drawn in secret, and hidden by a salt.
+    Secret(Secret),
+    /// It follows from a beacon.
+    Public(Public),
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Revealed {
+struct Secret {
     seed: Decimal,
     salt: Hex<16>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Public {
+    root: Hex<32>,
+    value: String,
+}
+
+impl From<AuditPolicy> for Revealed {
+    fn from(AuditPolicy { seed, salt, beacon, .. }: AuditPolicy) -> Revealed {
+        match beacon {
+            Some(Beacon { root, value }) => {
+                Revealed::Public(Public { root: Hex(root.0), value: value.to_string() })
+            }
+            None => Revealed::Secret(Secret { seed: Decimal(seed.into()), salt: salt.into() }),
+        }
+    }
 }
 
 impl PolicyLine {
@@ -174,11 +205,7 @@ impl PolicyLine {
     pub(super) fn new(policy: AuditPolicy, state: JobState, asked_at: i64) -> PolicyLine {
         let AuditView { share_ppm, by_search, across, commitment, revealed } =
             AuditView::of(policy, state);
-        let reveal = |policy: AuditPolicy| Revealed {
-            seed: Decimal(policy.seed.into()),
-            salt: policy.salt.into(),
-        };
-        let (commitment, revealed) = (Hex(commitment.0), revealed.map(reveal));
+        let (commitment, revealed) = (Hex(commitment.0), revealed.map(Revealed::from));
         let across = across.name().into();
         PolicyLine { share_ppm, by_search, across, commitment, revealed, asked_at }
     }
@@ -194,9 +221,18 @@ impl PolicyLine {
         let across =
             across.with_context(|| format!("the audit is across unknown {:?}", self.across))?;
         let mut policy = StatedPolicy { share_ppm, by_search, across, asked_at, revealed: None };
-        let Some(Revealed { seed, salt }) = self.revealed else { return Ok(policy) };
-        let seed = seed.0.try_into().context("the seed of the audit is larger than 2^64 - 1")?;
-        let revealed = AuditPolicy { share_ppm, seed, salt: salt.into(), by_search, across };
+        let hidden = AuditPolicy { share_ppm, seed: 0, salt: 0, by_search, across, beacon: None };
+        let revealed = match &self.revealed {
+            None => return Ok(policy),
+            Some(Revealed::Secret(Secret { seed, salt })) => {
+                let seed = seed.0.try_into();
+                let seed = seed.context("the seed of the audit is larger than 2^64 - 1")?;
+                AuditPolicy { seed, salt: (*salt).into(), ..hidden }
+            }
+            Some(Revealed::Public(Public { root, value })) => {
+                hidden.drawn_by(Beacon { root: RowsRoot(root.0), value: value.parse()? })
+            }
+        };
         ensure!(
             revealed.commitment().0 == self.commitment.0,
             "seed and salt of the audit are not what was committed to when it was ordered"
@@ -219,6 +255,24 @@ pub struct StatedPolicy {
     pub asked_at: i64,
     /// The policy with its seed, if that is revealed; it is what was committed to.
     pub revealed: Option<AuditPolicy>,
+}
+
+/// Somebody committed to the counts as they were then.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CommitmentLine {
+    root: Hex<32>,
+    at: i64,
+}
+
+impl CommitmentLine {
+    pub(super) fn new(root: RowsRoot, at: i64) -> CommitmentLine {
+        CommitmentLine { root: Hex(root.0), at }
+    }
+
+    pub(super) fn read(self) -> (RowsRoot, i64) {
+        (RowsRoot(self.root.0), self.at)
+    }
 }
 
 /// Somebody was believed no more, or again.

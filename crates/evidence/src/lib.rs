@@ -38,7 +38,6 @@ mod export;
 mod forgeries;
 mod format;
 mod lines;
-mod merkle;
 mod new_file;
 mod part;
 mod pieces;
@@ -49,7 +48,7 @@ mod verdict;
 mod worth;
 
 pub use another::{Another, another, count_by_another};
-pub use books::Busy;
+pub use books::{Busy, StatedCommitment};
 pub use check::{Checked, check};
 pub use draw::{Draw, Drawn, Sample, Seed};
 pub use error::{BundleError, RecountError};

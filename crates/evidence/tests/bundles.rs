@@ -108,6 +108,7 @@ impl Forger {
             disputes: Vec::new(),
             audit: None,
             seed_told: true,
+            committed: None,
             audits_wanted: 0,
             audits_agreed: 0,
         };

@@ -87,6 +87,15 @@ pub enum Event {
         /// Which ranges.
         policy: AuditPolicy,
     },
+    /// A client wants to commit to the counts of a job that is done.
+    CommitAsked {
+        /// Where the answer goes.
+        request: RequestId,
+        /// The owner who asks for it.
+        by: String,
+        /// The job.
+        job: JobId,
+    },
     /// A client wants a job ended without a total.
     Cancelled {
         /// Where the answer goes.

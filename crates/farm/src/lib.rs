@@ -26,6 +26,7 @@
 
 mod agent;
 mod audit;
+mod beacon;
 mod command;
 mod costs;
 mod dispute;
@@ -43,6 +44,7 @@ mod losses;
 mod lost;
 mod machine;
 mod maker;
+mod merkle;
 mod message;
 mod overruns;
 mod plan;
@@ -66,6 +68,7 @@ pub use board::{Method, Problem};
 
 pub use agent::{Agent, AgentConfig, Part};
 pub use audit::{AuditPolicy, Commitment, Unaudited};
+pub use beacon::{Beacon, BeaconValue, NoBeaconValue, RowsRoot, RowsTree};
 pub use command::{Found, LedgerAnswer, LedgerCommand, Removal, Withdrawn};
 pub use costs::Spent;
 pub use effect::{Dismissal, Effect, Loan, Recount, Refusal, Verdict};
@@ -79,6 +82,7 @@ pub use known::{Fact, Known};
 pub use lost::LostWorkers;
 pub use machine::{Config, Farm, Restored, RestoredDispute, RestoredJob};
 pub use maker::{Across, Author, Distrusted, Maker, Party, program_of};
+pub use merkle::Merkle;
 pub use message::{Ack, TasksBlock, WorkerMessage, WorkerOrder};
 pub use plan::{Fingerprint, Plan};
 pub use proof::{LoanKey, LoanKind, LoanProof, LoanTerms};

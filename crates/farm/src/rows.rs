@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 
 use crate::{
     Across, AuditPolicy, Author, Claim, Found, JobId, KernelName, LeaseId, Maker, Party, Range,
-    Report, Signatures, Tally, Unaudited,
+    Report, RowsRoot, Signatures, Tally, Unaudited,
 };
 
 /// A count of a range, and who answers for it.
@@ -91,6 +91,13 @@ pub enum EvidenceRecord {
         /// The policy.
         policy: AuditPolicy,
         /// When it was asked for.
+        at_ms: i64,
+    },
+    /// Somebody committed to the counts as they were then.
+    Commitment {
+        /// The root of the rows.
+        root: RowsRoot,
+        /// When.
         at_ms: i64,
     },
     /// An accepted range.
@@ -301,6 +308,9 @@ pub enum Contradiction {
     /// A job is to be archived that is not over, or is archived already.
     #[error("job {0} was about to be archived, and it is not over or archived already")]
     NotArchivable(JobId),
+    /// A job is to be committed to that is not done.
+    #[error("the counts of job {0} were about to be committed to, and it is not done")]
+    NotCommittable(JobId),
     /// A job is to be removed that proved somebody wrong.
     #[error("job {0} was about to be removed, which proved somebody wrong")]
     Proof(JobId),

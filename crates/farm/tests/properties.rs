@@ -108,7 +108,7 @@ proptest! {
         disputed in any::<prop::sample::Index>(),
     ) {
         let policy =
-            AuditPolicy { share_ppm, seed, salt: 0, by_search: false, across: Across::Machines };
+            AuditPolicy { share_ppm, seed, salt: 0, by_search: false, across: Across::Machines, beacon: None };
         let (mut store, before) = job_of_rows(&rows, policy);
         let id = JobId(1);
         let open = before[disputed.index(before.len())].row.clone();

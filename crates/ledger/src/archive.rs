@@ -52,6 +52,7 @@ pub(super) fn remove_some(db: &Connection, job: JobId, most: usize) -> Result<bo
         ("audits", "first"),
         ("disputes", "rowid"),
         ("audit_policies", "rowid"),
+        ("commitments", "rowid"),
         ("changes", "rowid"),
     ] {
         let query = format!(
@@ -100,7 +101,7 @@ impl Look {
                 audits_agreed: unsigned(row, 5)?,
             };
             let times = Times { submitted_at_ms: row.get(6)?, ended_at_ms: row.get(7)? };
-            Ok(JobView::archived(job, store.policy(id)?, counted, times))
+            Ok(JobView::archived(job, store.policy(id)?, store.committed(id)?, counted, times))
         })?;
         views.collect()
     }

@@ -278,6 +278,7 @@ fn play(
         salt: 9,
         by_search: false,
         across: Across::Machines,
+        beacon: None,
     };
     history.go_on(vec![Event::AuditAsked { request, by: "lab".into(), job: JOB, policy }]);
     history.go_on(

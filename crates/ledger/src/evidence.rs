@@ -8,7 +8,7 @@ use rusqlite::{Connection, OpenFlags, Row};
 
 use super::entry::{COLUMNS, WIDTH, read_check, read_row, read_state, signed};
 use super::place::Place;
-use super::store::{POLICY, SqlStore, TRUST, read_policy, read_trust};
+use super::store::{POLICY, POLICY_WIDTH, SqlStore, TRUST, read_policy, read_root, read_trust};
 use super::{CheckedLedger, Ledger, LedgerFault, LedgerLock};
 
 /// A ledger as it is at one moment. It is only read, and needs no lock.
@@ -86,7 +86,7 @@ impl Evidence {
         Ok(hasher.finalize().into())
     }
 
-    /// Everything there is about a job, table by table: policies, ranges, second counts, disputes, and all changes of
+    /// Everything there is about a job, table by table: policies, commitments, ranges, second counts, disputes, and all changes of
     /// trust.
     pub fn for_each<E: From<LedgerFault>>(
         &self,
@@ -94,13 +94,14 @@ impl Evidence {
         mut see: impl FnMut(EvidenceRecord) -> Result<(), E>,
     ) -> Result<(), E> {
         self.policies(job, &mut see)?;
+        self.commitments(job, &mut see)?;
         self.rows(job, &ranges(), |columns| read_range(job, columns), &mut see)?;
         self.rows(job, &audits(), |columns| read_audit(job, columns), &mut see)?;
         self.disputes(job, &mut see)?;
         self.trust(job, &mut see)
     }
 
-    /// The same in the order of a bundle: policies, changes of trust, each range with its second count behind it, and
+    /// The same in the order of a bundle: policies, commitments, changes of trust, each range with its second count behind it, and
     /// disputes. A second count of what is no row is left out.
     pub fn in_bundle_order<E: From<LedgerFault>>(
         &self,
@@ -108,6 +109,7 @@ impl Evidence {
         mut see: impl FnMut(EvidenceRecord) -> Result<(), E>,
     ) -> Result<(), E> {
         self.policies(job, &mut see)?;
+        self.commitments(job, &mut see)?;
         self.trust(job, &mut see)?;
         let fault = |error: rusqlite::Error| E::from(LedgerFault::from(error));
         let mut statement = self.ledger.db.prepare(&audits()).map_err(fault)?;
@@ -148,7 +150,23 @@ impl Evidence {
             &format!("SELECT {POLICY}, asked_at FROM audit_policies WHERE job = ? ORDER BY rowid"),
             |columns| {
                 let policy = read_policy(columns)?;
-                Ok(EvidenceRecord::Policy { policy, at_ms: columns.get(5)? })
+                Ok(EvidenceRecord::Policy { policy, at_ms: columns.get(POLICY_WIDTH)? })
+            },
+            see,
+        )
+    }
+
+    fn commitments<E: From<LedgerFault>>(
+        &self,
+        job: JobId,
+        see: &mut impl FnMut(EvidenceRecord) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.rows(
+            job,
+            "SELECT root, committed_at FROM commitments WHERE job = ? ORDER BY rowid",
+            |columns| {
+                let (root, at_ms) = (read_root(columns, 0)?, columns.get(1)?);
+                Ok(EvidenceRecord::Commitment { root, at_ms })
             },
             see,
         )

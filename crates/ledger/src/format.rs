@@ -10,7 +10,7 @@ use super::{LedgerFault, history};
 /// "QNSL". SQLite keeps it at the place where the command `file` looks for it.
 pub(super) const APPLICATION_ID: i32 = 0x514e_534c;
 /// The version that this program writes.
-pub(super) const FORMAT: i32 = 11;
+pub(super) const FORMAT: i32 = 12;
 /// The oldest version that this program reads.
 const OLDEST: i32 = 5;
 
@@ -138,6 +138,26 @@ const STEPS: [Step; (FORMAT - OLDEST) as usize] = [
             ALTER TABLE disputes ADD COLUMN signer INTEGER;
             ALTER TABLE disputes ADD COLUMN signatures BLOB;",
     },
+    // Version 12 says what was committed to, and which beacons drew audits. Before, nobody committed to anything.
+    Step {
+        show: "
+            CREATE TEMP TABLE commitments (job INTEGER NOT NULL, root TEXT NOT NULL, committed_at INTEGER NOT NULL,
+                broken_at INTEGER);
+            CREATE TEMP VIEW audit_policies AS SELECT rowid, *, NULL AS root, NULL AS value FROM main.audit_policies;
+        ",
+        change: "
+            DROP TABLE temp.commitments;
+            CREATE TABLE commitments (
+                job          INTEGER NOT NULL REFERENCES jobs (id),
+                root         TEXT NOT NULL,
+                asked_by     TEXT NOT NULL,
+                committed_at INTEGER NOT NULL,
+                broken_at    INTEGER
+            ) STRICT;
+            CREATE INDEX commitments_by_job ON commitments (job);
+            ALTER TABLE audit_policies ADD COLUMN root TEXT;
+            ALTER TABLE audit_policies ADD COLUMN value TEXT;",
+    },
 ];
 
 /// Refuses databases that are not ledgers.
@@ -225,7 +245,7 @@ mod tests {
 
     /// Ledgers that programs with older formats have written, as SQL: two jobs that are done, of which one is certified
     /// across owners, one that rests and one that was cancelled; three credentials and a decision about trust.
-    const GOLDEN: [Golden; 6] = [
+    const GOLDEN: [Golden; 7] = [
         Golden {
             format: 5,
             sql: include_str!("golden/format-5.sql"),
@@ -266,6 +286,13 @@ mod tests {
             sql: include_str!("golden/format-10.sql"),
             audits_agreed: 1,
             rows: 6,
+            names: true,
+        },
+        Golden {
+            format: 11,
+            sql: include_str!("golden/format-11.sql"),
+            audits_agreed: 1,
+            rows: 22,
             names: true,
         },
     ];
@@ -343,7 +370,9 @@ mod tests {
         let ends = jobs.flat_map(|job| {
             let log = look.incidents(job).expect("it is in the ledger").into_iter();
             log.filter_map(move |incident| match incident.what {
-                Happening::Changed { change: JobChange::State(state), .. } => Some((job.0, state)),
+                Happening::Changed { change: JobChange::State(state), .. } if state.is_over() => {
+                    Some((job.0, state))
+                }
                 _ => None,
             })
         });

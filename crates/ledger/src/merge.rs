@@ -287,8 +287,10 @@ impl Ledger {
             }
             // All parts' changes of trust are united.
             EvidenceRecord::Trust(_) => {}
-            // A ledger that was joined is counted on without the parts' policies.
-            EvidenceRecord::Policy { .. } | EvidenceRecord::Range { .. } => {}
+            // A ledger that was joined is counted on without the parts' policies, and has other rows than were committed to.
+            EvidenceRecord::Policy { .. }
+            | EvidenceRecord::Commitment { .. }
+            | EvidenceRecord::Range { .. } => {}
         }
         Ok(())
     }

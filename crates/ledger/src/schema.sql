@@ -32,7 +32,7 @@ CREATE TABLE jobs (
     state        TEXT NOT NULL,
     total        TEXT,               -- once it is done
     reason       TEXT,               -- why it is held, while it is
-    seed_told    INTEGER NOT NULL,   -- it was over since its newest audit was ordered
+    seed_told    INTEGER NOT NULL,   -- it was over since its newest audit was ordered, or a beacon drew that
     submitted_at INTEGER NOT NULL,
     ended_at     INTEGER,
     owner        TEXT NOT NULL DEFAULT '', -- of the credential that submitted it; empty if nobody knows
@@ -75,9 +75,21 @@ CREATE TABLE audit_policies (
     by_search INTEGER NOT NULL,
     across    TEXT NOT NULL,         -- machines or owners: between whom a second opinion lies
     asked_at  INTEGER NOT NULL,
-    asked_by  TEXT NOT NULL DEFAULT '' -- the owner who did; empty if nobody knows
+    asked_by  TEXT NOT NULL DEFAULT '', -- the owner who did; empty if nobody knows
+    root      TEXT,                  -- of the rows that were committed to, if a beacon decides: 64 hexadecimal digits
+    value     TEXT                   -- the beacon's
 ) STRICT;
 CREATE INDEX audit_policies_by_job ON audit_policies (job);
+
+-- What was committed to: the root of a job's rows, as they were then.
+CREATE TABLE commitments (
+    job          INTEGER NOT NULL REFERENCES jobs (id),
+    root         TEXT NOT NULL,      -- 64 hexadecimal digits
+    asked_by     TEXT NOT NULL,      -- the owner who did
+    committed_at INTEGER NOT NULL,
+    broken_at    INTEGER             -- since then the rows are others
+) STRICT;
+CREATE INDEX commitments_by_job ON commitments (job);
 
 -- How jobs were changed: for people, and nothing is decided by it.
 CREATE TABLE changes (

@@ -5,8 +5,9 @@ use std::ops::ControlFlow;
 
 use farm::rules::{Jobs, Select, Store, StoredJob};
 use farm::{
-    Across, AuditPolicy, Check, Counted, CountedRange, DisputeState, Distrusted, JobChange, JobId,
-    JobState, Maker, OpenDispute, Origin, Party, Plan, Range, Row, Slice, TrustChange,
+    Across, AuditPolicy, Beacon, Check, Counted, CountedRange, DisputeState, Distrusted, JobChange,
+    JobId, JobState, Maker, OpenDispute, Origin, Party, Plan, Range, Row, RowsRoot, Slice,
+    TrustChange,
 };
 use rusqlite::{Connection, Params, ToSql};
 
@@ -239,16 +240,54 @@ impl Store for SqlStore<'_> {
     }
 
     fn add_policy(&mut self, job: JobId, policy: AuditPolicy, by: &str) -> Result<(), LedgerFault> {
-        let AuditPolicy { share_ppm, seed, salt, by_search, across } = policy;
+        let AuditPolicy { share_ppm, seed, salt, by_search, across, beacon } = policy;
         let salt = format!("{salt:032x}");
+        let (root, value) =
+            beacon.map(|beacon| (beacon.root.to_string(), beacon.value.to_string())).unzip();
         self.change(
             &format!(
                 "INSERT INTO audit_policies (job, {POLICY}, asked_at, asked_by) \
-                 VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
             ),
-            (signed(job.0), share_ppm, signed(seed), by_search, salt, across.name(), unix_ms(), by),
+            (
+                signed(job.0),
+                share_ppm,
+                signed(seed),
+                by_search,
+                salt,
+                across.name(),
+                root,
+                value,
+                unix_ms(),
+                by,
+            ),
         )?;
-        self.change("UPDATE jobs SET seed_told = FALSE WHERE id = ?", [signed(job.0)])?;
+        let is_told = beacon.is_some();
+        self.change("UPDATE jobs SET seed_told = ? WHERE id = ?", (is_told, signed(job.0)))?;
+        Ok(())
+    }
+
+    fn commit(&mut self, job: JobId, root: RowsRoot, by: &str) -> Result<(), LedgerFault> {
+        self.change(
+            "INSERT INTO commitments (job, root, asked_by, committed_at) VALUES (?, ?, ?, ?)",
+            (signed(job.0), root.to_string(), by, unix_ms()),
+        )?;
+        Ok(())
+    }
+
+    fn committed(&mut self, job: JobId) -> Result<Option<RowsRoot>, LedgerFault> {
+        self.first(
+            "SELECT root FROM commitments WHERE job = ? AND broken_at IS NULL ORDER BY rowid DESC LIMIT 1",
+            [signed(job.0)],
+            |columns| read_root(columns, 0),
+        )
+    }
+
+    fn break_commitment(&mut self, job: JobId) -> Result<(), LedgerFault> {
+        self.change(
+            "UPDATE commitments SET broken_at = ? WHERE job = ? AND broken_at IS NULL",
+            (unix_ms(), signed(job.0)),
+        )?;
         Ok(())
     }
 
@@ -491,7 +530,10 @@ pub(super) fn read_trust(columns: &rusqlite::Row<'_>) -> Result<TrustChange, Led
 }
 
 /// The columns that [`read_policy`] wants to see.
-pub(super) const POLICY: &str = "share_ppm, seed, by_search, salt, across";
+pub(super) const POLICY: &str = "share_ppm, seed, by_search, salt, across, root, value";
+
+/// How many columns [`POLICY`] names: the first one after them has this number.
+pub(super) const POLICY_WIDTH: usize = 7;
 
 /// A policy from the columns [`POLICY`].
 pub(super) fn read_policy(columns: &rusqlite::Row<'_>) -> Result<AuditPolicy, LedgerFault> {
@@ -502,5 +544,27 @@ pub(super) fn read_policy(columns: &rusqlite::Row<'_>) -> Result<AuditPolicy, Le
     let name: String = columns.get(4)?;
     let fault = || LedgerFault::Content(format!("an audit is across unknown {name:?}"));
     let across = Across::named(&name).ok_or_else(fault)?;
-    Ok(AuditPolicy { share_ppm, seed: unsigned(columns, 1)?, salt, by_search, across })
+    let beacon = match columns.get::<_, Option<String>>(6)? {
+        Some(value) => Some(read_beacon(read_root(columns, 5)?, &value)?),
+        None => None,
+    };
+    let seed = unsigned(columns, 1)?;
+    let policy = AuditPolicy { share_ppm, seed, salt, by_search, across, beacon };
+    match policy.is_as_drawn() {
+        true => Ok(policy),
+        false => {
+            Err(LedgerFault::Content("an audit has a seed that its beacon does not give".into()))
+        }
+    }
+}
+
+fn read_beacon(root: RowsRoot, value: &str) -> Result<Beacon, LedgerFault> {
+    let fault = |_| LedgerFault::Content("an audit has an unreadable beacon".into());
+    Ok(Beacon { root, value: value.parse().map_err(fault)? })
+}
+
+/// The root of rows that a column has.
+pub(super) fn read_root(columns: &rusqlite::Row<'_>, at: usize) -> Result<RowsRoot, LedgerFault> {
+    let root: String = columns.get(at)?;
+    root.parse().map_err(|_| LedgerFault::Content(format!("{root:?} is no root of rows")))
 }

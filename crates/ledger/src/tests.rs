@@ -654,7 +654,7 @@ fn key() -> LoanKey {
 
 fn everything(seed: u64, by_search: bool) -> AuditPolicy {
     let (share_ppm, across) = (AuditPolicy::ALL, Across::Machines);
-    AuditPolicy { share_ppm, seed, salt: 9, by_search, across }
+    AuditPolicy { share_ppm, seed, salt: 9, by_search, across, beacon: None }
 }
 
 fn kernel(name: &str) -> KernelName {

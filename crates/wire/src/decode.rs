@@ -2,10 +2,10 @@
 
 use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
-    Ack, Across, AuditPolicy, AuditView, Commitment, Digest, Fingerprint, Held, Hello, Holding,
-    JobId, JobState, JobView, KernelName, LeaseId, LedgerId, Loan, LoanProof, LostWorkers, Maker,
-    Method, Origin, Party, Plan, Problem, PublicKey, Range, Recount, Report, Signature, Slice,
-    Suspect, Tally, TasksBlock, Times, Verdict, WorkerMessage, WorkerOrder,
+    Ack, Across, AuditPolicy, AuditView, Beacon, Commitment, Digest, Fingerprint, Held, Hello,
+    Holding, JobId, JobState, JobView, KernelName, LeaseId, LedgerId, Loan, LoanProof, LostWorkers,
+    Maker, Method, Origin, Party, Plan, Problem, PublicKey, Range, Recount, Report, RowsRoot,
+    Signature, Slice, Suspect, Tally, TasksBlock, Times, Verdict, WorkerMessage, WorkerOrder,
 };
 
 use crate::v1::{self, work_request, work_response};
@@ -201,7 +201,8 @@ impl v1::AuditPolicy {
         let across = across(self.across());
         let v1::AuditPolicy { share_ppm, seed: named, by_search, .. } = self;
         let seed = id("seed", named.unwrap_or(seed))?;
-        Ok(AuditPolicy { share_ppm: share(share_ppm)?, seed, salt, by_search, across })
+        let share_ppm = share(share_ppm)?;
+        Ok(AuditPolicy { share_ppm, seed, salt, by_search, across, beacon: None })
     }
 }
 
@@ -214,17 +215,39 @@ impl TryFrom<v1::Audit> for AuditView {
         let share_ppm = share(share_ppm)?;
         let commitment = <[u8; 32]>::try_from(&commitment[..]).map(Commitment);
         let commitment = commitment.map_err(|_| WireError::Missing("commitment"))?;
-        let policy = |v1::RevealedSeed { seed, salt }| {
+        let policy = |v1::RevealedSeed { seed, salt, beacon }| {
             let salt = <[u8; 16]>::try_from(&salt[..]).map_err(|_| WireError::Missing("salt"))?;
             let (seed, salt) = (id("seed", seed)?, u128::from_be_bytes(salt));
-            Ok(AuditPolicy { share_ppm, seed, salt, by_search, across })
+            let beacon = beacon.map(Beacon::try_from).transpose()?;
+            Ok(AuditPolicy { share_ppm, seed, salt, by_search, across, beacon })
         };
         let revealed = revealed.map(policy).transpose()?;
         if revealed.is_some_and(|policy| policy.commitment() != commitment) {
             return Err(WireError::out_of_bounds("revealed", "a seed of another commitment"));
         }
+        if revealed.is_some_and(|policy| !policy.is_as_drawn()) {
+            return Err(WireError::out_of_bounds(
+                "revealed",
+                "a seed that its beacon does not give",
+            ));
+        }
         Ok(AuditView { share_ppm, by_search, across, commitment, revealed })
     }
+}
+
+impl TryFrom<v1::Beacon> for Beacon {
+    type Error = WireError;
+
+    fn try_from(v1::Beacon { root, value }: v1::Beacon) -> Result<Self, WireError> {
+        Ok(Beacon {
+            root: rows_root(&root)?,
+            value: value.parse().map_err(|error| WireError::out_of_bounds("value", error))?,
+        })
+    }
+}
+
+fn rows_root(bytes: &[u8]) -> Result<RowsRoot, WireError> {
+    <[u8; 32]>::try_from(bytes).map(RowsRoot).map_err(|_| WireError::Missing("root"))
 }
 
 impl TryFrom<v1::Held> for Held {
@@ -397,6 +420,7 @@ impl TryFrom<v1::Job> for JobView {
             lost: job.lost.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
             times: Times { submitted_at_ms: job.submitted_at_ms, ended_at_ms: job.ended_at_ms },
             is_archived: job.archived,
+            committed: job.committed_root.as_deref().map(rows_root).transpose()?,
         })
     }
 }

@@ -2,9 +2,9 @@
 
 use board::{MethodChoice, Square};
 use farm::{
-    Ack, Across, AuditPolicy, AuditView, Fingerprint, Held, JobState, JobView, LeaseId, LedgerId,
-    LostWorkers, Maker, Method, Plan, Problem, Range, Suspect, TasksBlock, Verdict, WorkerMessage,
-    WorkerOrder,
+    Ack, Across, AuditPolicy, AuditView, Beacon, Fingerprint, Held, JobState, JobView, LeaseId,
+    LedgerId, LostWorkers, Maker, Method, Plan, Problem, Range, Suspect, TasksBlock, Verdict,
+    WorkerMessage, WorkerOrder,
 };
 
 use crate::v1;
@@ -233,10 +233,17 @@ impl From<AuditView> for v1::Audit {
         let reveal = |policy: AuditPolicy| v1::RevealedSeed {
             seed: policy.seed,
             salt: policy.salt.to_be_bytes().to_vec(),
+            beacon: policy.beacon.map(Into::into),
         };
         let (commitment, revealed) = (commitment.0.to_vec(), revealed.map(reveal));
         let across = v1::Across::from(across).into();
         v1::Audit { share_ppm, by_search, commitment, revealed, across }
+    }
+}
+
+impl From<Beacon> for v1::Beacon {
+    fn from(Beacon { root, value }: Beacon) -> Self {
+        v1::Beacon { root: root.0.to_vec(), value: value.to_string() }
     }
 }
 
@@ -295,6 +302,7 @@ impl From<JobView> for v1::Job {
             submitted_at_ms: job.times.submitted_at_ms,
             ended_at_ms: job.times.ended_at_ms,
             archived: job.is_archived,
+            committed_root: job.committed.map(|root| root.0.to_vec()),
         }
     }
 }

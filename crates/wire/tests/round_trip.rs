@@ -2,10 +2,10 @@
 
 use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
-    Ack, Across, AuditPolicy, AuditView, Digest, Fingerprint, Held, Hello, Holding, JobId,
+    Ack, Across, AuditPolicy, AuditView, Beacon, Digest, Fingerprint, Held, Hello, Holding, JobId,
     JobState, JobView, KernelName, LeaseId, LedgerId, Loan, LoanKind, LoanProof, LostWorkers,
-    Maker, Method, Origin, Plan, Problem, PublicKey, Range, Recount, Report, Signature, Slice,
-    Suspect, Tally, TasksBlock, Times, Verdict, WorkerMessage, WorkerOrder,
+    Maker, Method, Origin, Plan, Problem, PublicKey, Range, Recount, Report, RowsRoot, Signature,
+    Slice, Suspect, Tally, TasksBlock, Times, Verdict, WorkerMessage, WorkerOrder,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -416,9 +416,10 @@ fn job() -> impl Strategy<Value = JobView> {
     let origin = ("[!-~]{0,20}", prop::option::of("[!-~]{1,20}"))
         .prop_map(|(owner, key)| Origin { owner, key });
     let who = (origin, any::<i32>());
-    (plan(), state, numbers, who, sizes, audits(), poison, held()).prop_map(
-        |(plan, state, (id, tasks_done, total, speed), who, sizes, audits, poison, held)| {
-            let (origin, priority) = who;
+    let ends = (held(), prop::option::of(rows_root()));
+    (plan(), state, numbers, who, sizes, audits(), poison, ends).prop_map(
+        |(plan, state, (id, tasks_done, total, speed), who, sizes, audits, poison, ends)| {
+            let ((origin, priority), (held, committed)) = (who, ends);
             JobView {
                 id: JobId(id),
                 origin,
@@ -426,6 +427,7 @@ fn job() -> impl Strategy<Value = JobView> {
                 slice: audits.0,
                 audit: audits.1.map(|policy| AuditView::of(policy, state)),
                 held: (state == JobState::Held).then_some(held),
+                committed,
                 audits_wanted: audits.2,
                 audits_agreed: audits.3,
                 priority,
@@ -461,6 +463,10 @@ fn lost() -> impl Strategy<Value = Vec<LostWorkers>> {
     vec(one, 0..=JobView::LOST_NAMED)
 }
 
+fn rows_root() -> impl Strategy<Value = RowsRoot> {
+    any::<[u8; 32]>().prop_map(RowsRoot)
+}
+
 fn audits() -> impl Strategy<Value = (Slice, Option<AuditPolicy>, u64, u64)> {
     let slice = (1..=Slice::MOST, 1..=Slice::MOST)
         .prop_map(|(a, b)| Slice::new(a.min(b), a.max(b)).expect("it is a part"));
@@ -473,8 +479,19 @@ fn audits() -> impl Strategy<Value = (Slice, Option<AuditPolicy>, u64, u64)> {
             salt,
             by_search,
             across,
+            beacon: None,
         },
     );
+    let policy =
+        (policy, prop::option::of((rows_root(), "[!-~]{1,128}"))).prop_map(|(policy, beacon)| {
+            match beacon {
+                Some((root, value)) => {
+                    let value = value.parse().expect("it is visible");
+                    policy.drawn_by(Beacon { root, value })
+                }
+                None => policy,
+            }
+        });
     (slice, prop::option::of(policy), any::<u64>(), any::<u64>())
 }
 

@@ -94,6 +94,7 @@ fn job(plan: Plan, total: u128) -> RestoredJob {
         disputes: Vec::new(),
         audit: None,
         seed_told: false,
+        committed: None,
         audits_wanted: 0,
         audits_agreed: 0,
     }

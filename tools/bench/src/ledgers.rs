@@ -159,8 +159,14 @@ fn plan(n: u32, tasks: u64) -> Plan {
 }
 
 fn create(job: u64, plan: Plan) -> LedgerCommand {
-    let policy =
-        AuditPolicy { share_ppm: 1, seed: 1, salt: 1, by_search: false, across: Across::Machines };
+    let policy = AuditPolicy {
+        share_ppm: 1,
+        seed: 1,
+        salt: 1,
+        by_search: false,
+        across: Across::Machines,
+        beacon: None,
+    };
     let (job, slice, priority, audit) = (JobId(job), Slice::ALL, 0, Some(policy));
     let origin = Origin { owner: "laboratory".into(), key: None };
     LedgerCommand::CreateJob { job, origin, plan, slice, priority, audit }

@@ -62,6 +62,7 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
             salt: 9,
             by_search: false,
             across: Across::Machines,
+            beacon: None,
         };
         let (job, origin, slice) = (JobId(job), Origin::default(), Slice::ALL);
         let commands = [

@@ -5,10 +5,10 @@
 
 use farm::rules::{self, Jobs, MemoryStore};
 use farm::{
-    Across, AuditPolicy, Author, Counted, Found, IntervalSet, JobId, JobState, KernelName, LeaseId,
-    LedgerAnswer, LedgerCommand, LedgerId, LoanKind, LoanProof, Maker, Method, Origin, Plan,
-    Problem, PublicKey, Range, Removal, Report, Restored, RestoredJob, Signature, Signed, Signer,
-    Slice, Tally, Withdrawn,
+    Across, AuditPolicy, Author, Beacon, Counted, Found, IntervalSet, JobId, JobState, KernelName,
+    LeaseId, LedgerAnswer, LedgerCommand, LedgerId, LoanKind, LoanProof, Maker, Method, Origin,
+    Plan, Problem, PublicKey, Range, Removal, Report, Restored, RestoredJob, RowsRoot, RowsTree,
+    Signature, Signed, Signer, Slice, Tally, Withdrawn,
 };
 
 /// A store behind the farm's rules.
@@ -46,6 +46,7 @@ const ALL: AuditPolicy = AuditPolicy {
     salt: u128::MAX,
     by_search: false,
     across: Across::Machines,
+    beacon: None,
 };
 
 /// Lets new stores live through every history.
@@ -65,6 +66,8 @@ pub fn check<S: Subject>(new: impl Fn() -> S) {
     an_archived_job_comes_back_when_it_loses_counts(&mut new());
     a_removed_job_leaves_nothing_but_its_number(&mut new());
     rows_are_joined_where_nothing_tells_them_apart(&mut new());
+    what_was_committed_to_stays_apart(&mut new());
+    whatever_replaces_a_row_breaks_a_commitment(&mut new());
 }
 
 fn what_is_written_is_read_back(store: &mut impl Subject) {
@@ -370,6 +373,71 @@ fn rows_are_joined_where_nothing_tells_them_apart(store: &mut impl Subject) {
     let after = restored(store, JOB);
     let (spent, origin) = (after.spent.clone(), after.origin.clone());
     assert_eq!(after, RestoredJob { spent, origin, ..before });
+}
+
+fn commit(store: &mut impl Subject, job: JobId) -> Result<RowsRoot, String> {
+    let command = LedgerCommand::Commit { job, by: "lab".into() };
+    match &store.apply(&[command])?[..] {
+        [LedgerAnswer::Committed { root }] => Ok(*root),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn what_was_committed_to_stays_apart(store: &mut impl Subject) {
+    write(store, &[job(JOB), accept(JOB, "a", 0, 50, 3)]);
+    commit(store, JOB).expect_err("it runs");
+    write(store, &[accept(JOB, "a", 50, 100, 4)]);
+    write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 7 }]);
+    assert_eq!(restored(store, JOB).committed, None);
+
+    let root = commit(store, JOB).expect("it is done");
+
+    let mut tree = RowsTree::new(plan().fingerprint());
+    for (part, count) in [((0, 50), 3), ((50, 100), 4)] {
+        let part = range(part.0, part.1);
+        tree.add(part, tally(part, count).claim());
+    }
+    assert_eq!((root, restored(store, JOB).committed), (tree.root(), Some(root)));
+    // A draw, and second counts that agree, change nothing of it.
+    let value = "4f2c9a71".parse().expect("it is visible");
+    let policy = ALL.drawn_by(Beacon { root, value });
+    write(store, &[LedgerCommand::RequestAudit { job: JOB, policy, by: "lab".into() }]);
+    let drawn = restored(store, JOB);
+    assert_eq!((drawn.audit, drawn.seed_told, drawn.audits_wanted), (Some(policy), true, 2));
+    for (part, count) in [((0, 50), 3), ((50, 100), 4)] {
+        write(store, &[confirm(JOB, "b", "search", part, count)]);
+    }
+    write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 7 }]);
+    assert_eq!(commit(store, JOB), Ok(root));
+    // Rows that nobody has counted again are joined in the archive, but not these.
+    write(store, &done(OTHER, "a"));
+    write(store, &[archive(JOB)]);
+    assert_eq!(join_all(store, 3), 1);
+    assert!(tile(store, (0, 50)));
+}
+
+fn whatever_replaces_a_row_breaks_a_commitment(store: &mut impl Subject) {
+    // Given: a liar has counted a job alone, and the half of another one.
+    write(store, &[job(JOB), accept(JOB, "liar", 0, 50, 9), accept(JOB, "a", 50, 100, 4)]);
+    write(store, &done(OTHER, "liar"));
+    write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 13 }]);
+    let before = commit(store, JOB).expect("it is done");
+    commit(store, OTHER).expect("it is done");
+
+    // When a recount contradicts it, nothing is broken yet.
+    write(store, &[dispute(JOB, "b", 0, 50, 3)]);
+    assert_eq!(restored(store, JOB).committed, Some(before));
+    commit(store, JOB).expect_err("it runs again");
+    let (report, author) = (report(JOB, "avx2", (0, 50), 3), author("c"));
+    let wrong = vec![maker("liar").party(Across::Machines)];
+    write(store, &[LedgerCommand::Settle { report, author, wrong }]);
+
+    // But once it is proven wrong, both are, and the right rows have another root.
+    let broken = [JOB, OTHER].map(|job| restored(store, job).committed);
+    assert_eq!(broken, [None, None]);
+    write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 7 }]);
+    let after = commit(store, JOB).expect("it is done");
+    assert!(after != before && restored(store, JOB).committed == Some(after));
 }
 
 fn remove(store: &mut impl Subject, job: JobId, most: usize) -> Removal {

@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use blake3::Hash;
 use count::Subtotals;
-use farm::Known;
+use farm::{Known, Merkle};
 
 use super::{Certificate, CertificateError, Scope, form};
 use crate::lines::{CutOff, Lines};
-use crate::merkle::Merkle;
 
 /// Reads a whole certificate.
 ///

@@ -77,9 +77,7 @@ impl Farm {
         if !job.state.is_over() || !job.durable_state.is_over() {
             return Err(Refusal::NotOver(id, job.durable_state));
         }
-        // The end of a dispute may take rows of any job back.
-        let is_busy = self.settling > 0 || self.pending.values().any(|pending| pending.is_of(id));
-        if is_busy {
+        if self.is_unsettled(id) {
             return Err(Refusal::Unsettled(id));
         }
         for lease in self.leases.of_job(id) {
@@ -95,6 +93,12 @@ impl Farm {
             audits_agreed: job.audits_agreed,
         })
     }
+
+    /// Whether something of a job is on its way into the ledger, or may be: the end of a dispute may take rows of any job
+    /// back.
+    pub(super) fn is_unsettled(&self, id: JobId) -> bool {
+        self.settling > 0 || self.pending.values().any(|pending| pending.is_of(id))
+    }
 }
 
 impl Pending {
@@ -107,6 +111,7 @@ impl Pending {
             | Pending::Hold { job, .. }
             | Pending::Priority { job, .. }
             | Pending::Audit { job, .. }
+            | Pending::Commit { job, .. }
             | Pending::FindAudits { job }
             | Pending::Join { job }
             | Pending::Archive { job, .. }

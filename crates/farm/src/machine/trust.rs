@@ -57,6 +57,7 @@ impl Farm {
         leases.extend(disputes.filter_map(|(_, dispute)| dispute.recount));
         job.audits.forget(*audits_wanted);
         job.audits_agreed = *audits_agreed;
+        job.committed = job.committed.filter(|_| ranges.is_empty());
         for lease in leases {
             self.revoke(lease);
         }

@@ -11,6 +11,7 @@
 //! - The policy of the job does not choose their range. A bundle shows which ranges it chooses, and all of these were
 //!   counted twice before and after.
 //! - Their sum fits into 64 bits.
+//! - Nobody has committed to them: the root that was published is over the rows as they were.
 //! - They have the signatures of one key, or none. The signatures of all stay with the row, up to 64.
 //!
 //! An audit that is ordered later draws among the rows as they are then.
@@ -29,7 +30,8 @@ struct Joining {
 }
 
 /// Joins what may be joined of the first `most` rows, two or more, that begin at `from` or behind it. Returns where to go
-/// on; `None` if these were the last ones, or if the job has come back from the archive.
+/// on; `None` if these were the last ones, or if none are to be joined: the job has come back from the archive, or was
+/// committed to.
 pub(super) fn join<S: Store>(
     store: &mut S,
     id: JobId,
@@ -40,6 +42,9 @@ pub(super) fn join<S: Store>(
         return Ok(None);
     };
     let Some(rest) = Range::new(from, plan.tasks) else { return Ok(None) };
+    if store.committed(id)?.is_some() {
+        return Ok(None);
+    }
     let joining = Joining {
         plan: plan.fingerprint(),
         policy: store.policy(id)?,

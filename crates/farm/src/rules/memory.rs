@@ -9,7 +9,7 @@ use crate::rows::{
 };
 use crate::{
     AuditPolicy, Counted, Distrusted, JobChange, JobId, JobState, Maker, Origin, Party, Plan,
-    Range, Slice,
+    Range, RowsRoot, Slice,
 };
 
 /// Keeps everything in memory, and knows no times. Tests and simulations use it.
@@ -36,6 +36,8 @@ pub struct MemoryJob {
     pub rows: BTreeMap<u64, CountedRange>,
     /// Second counts of accepted ranges, by their first ordinal.
     pub seconds: BTreeMap<u64, Row>,
+    /// What was committed to, the newest last, and whether that still holds.
+    pub commitments: Vec<(RowsRoot, bool)>,
     /// Counts that are not in the total, the oldest first.
     pub evidence: Vec<(Row, DisputeState)>,
 }
@@ -95,6 +97,7 @@ impl Store for MemoryStore {
             changes: Vec::new(),
             rows: BTreeMap::new(),
             seconds: BTreeMap::new(),
+            commitments: Vec::new(),
             evidence: Vec::new(),
         };
         let earlier = self.jobs.insert(id, job);
@@ -145,6 +148,7 @@ impl Store for MemoryStore {
                 || job.seconds.pop_first().is_some()
                 || job.evidence.pop().is_some()
                 || job.policies.pop().is_some()
+                || job.commitments.pop().is_some()
                 || job.changes.pop().is_some();
             if !is_one {
                 self.jobs.remove(&id);
@@ -169,7 +173,22 @@ impl Store for MemoryStore {
     ) -> Result<(), Contradiction> {
         let job = self.get(job)?;
         job.policies.push(policy);
-        job.job.seed_told = false;
+        job.job.seed_told = policy.beacon.is_some();
+        Ok(())
+    }
+
+    fn commit(&mut self, job: JobId, root: RowsRoot, _: &str) -> Result<(), Contradiction> {
+        self.get(job)?.commitments.push((root, true));
+        Ok(())
+    }
+
+    fn committed(&mut self, job: JobId) -> Result<Option<RowsRoot>, Contradiction> {
+        let last = self.get(job)?.commitments.last();
+        Ok(last.filter(|(_, holds)| *holds).map(|&(root, _)| root))
+    }
+
+    fn break_commitment(&mut self, job: JobId) -> Result<(), Contradiction> {
+        self.get(job)?.commitments.iter_mut().for_each(|(_, holds)| *holds = false);
         Ok(())
     }
 

@@ -15,10 +15,12 @@
 //! - A job ends only if its rows themselves say so.
 //! - Only a job that is over goes into the archive. It comes back if it loses rows or confirmations.
 //! - A job that proved somebody wrong is not removed.
+//! - Only a job that is done is committed to. Its rows stay apart, and whatever replaces one breaks the commitment.
 //!
 //! The functions are pure but for the store that they are handed: no clock and no randomness.
 
 mod archive;
+mod commit;
 mod join;
 mod memory;
 mod restore;
@@ -66,6 +68,9 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
         LedgerCommand::RequestAudit { job, policy, by } => {
             request_audit(store, *job, *policy, by)?;
             return audit_noted(store, *job);
+        }
+        LedgerCommand::Commit { job, by } => {
+            return Ok(LedgerAnswer::Committed { root: commit::commit(store, *job, by)? });
         }
         LedgerCommand::Doubt { job, range } => {
             doubt(store, *job, *range)?;

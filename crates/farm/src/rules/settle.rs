@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use super::archive::unarchive;
+use super::commit::retire;
 use super::{Jobs, Select, Store, accept, across, reopen, wait_again};
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
@@ -83,7 +84,7 @@ fn replace<S: Store>(store: &mut S, job: JobId, right: Row) -> Result<(), S::Fau
     let claims = dispute.claims.iter().chain(&rows);
     let second = second_vote(&right, claims, &distrusted, across).cloned();
     for row in &rows {
-        store.retire(job, row.range, DisputeState::Settled)?;
+        retire(store, job, row.range, DisputeState::Settled)?;
     }
     store.close_dispute(job, range)?;
     let check = if second.is_some() { Check::Agreed } else { Check::Wanted };
@@ -177,7 +178,7 @@ fn withdraw<S: Store>(
     for (&range, &(fate, count)) in fates {
         match fate {
             Fate::TakenBack => {
-                store.retire(job, range, DisputeState::TakenBack)?;
+                retire(store, job, range, DisputeState::TakenBack)?;
                 ranges.insert(range);
                 total += u128::from(count);
             }

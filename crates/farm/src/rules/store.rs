@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
     AuditPolicy, Counted, Distrusted, JobChange, JobId, JobState, Maker, Origin, Party, Plan,
-    Range, Slice,
+    Range, RowsRoot, Slice,
 };
 
 /// Keeps jobs, rows and evidence, and decides nothing about them. What a command does to them is atomic
@@ -53,8 +53,14 @@ pub trait Store {
     /// Removes rows of a job, second counts, evidence and policies, at most so many together, and once none are left, the
     /// job itself. Returns whether all of it is gone.
     fn remove_some(&mut self, job: JobId, most: usize) -> Result<bool, Self::Fault>;
-    /// Adds an audit policy to a job, and the owner who asked for it. Its seed is not told yet.
+    /// Adds an audit policy to a job, and the owner who asked for it. Its seed is not told yet, unless a beacon drew it.
     fn add_policy(&mut self, job: JobId, policy: AuditPolicy, by: &str) -> Result<(), Self::Fault>;
+    /// Notes that an owner has committed to the rows of a job.
+    fn commit(&mut self, job: JobId, root: RowsRoot, by: &str) -> Result<(), Self::Fault>;
+    /// What was last committed to of a job, unless that was broken.
+    fn committed(&mut self, job: JobId) -> Result<Option<RowsRoot>, Self::Fault>;
+    /// Notes that the rows of a job are no more those that were committed to, if they were.
+    fn break_commitment(&mut self, job: JobId) -> Result<(), Self::Fault>;
     /// The newest policy of a job.
     fn policy(&mut self, job: JobId) -> Result<Option<AuditPolicy>, Self::Fault>;
 

@@ -5,6 +5,7 @@
 mod agent;
 mod archive;
 mod audits;
+mod beacons;
 mod clients;
 mod disputes;
 mod ends;

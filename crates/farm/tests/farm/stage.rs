@@ -36,6 +36,7 @@ pub const AUDIT_ALL: AuditPolicy = AuditPolicy {
     salt: 2,
     by_search: false,
     across: Across::Machines,
+    beacon: None,
 };
 
 /// The owner of all workers that join without another one.

@@ -8,6 +8,7 @@ use farm::{AuditPolicy, JobId, JobState, JobView, Plan};
 use wire::v1;
 
 use super::args::{CutArgs, share};
+use super::audits::AcrossArg;
 use super::client::{Client, CoordinatorArgs};
 use super::problem::ProblemArgs;
 use super::show;
@@ -142,63 +143,6 @@ pub(super) struct WatchArgs {
     coordinator: CoordinatorArgs,
 }
 
-#[derive(Debug, Args)]
-pub(super) struct AuditArgs {
-    /// The job's number
-    job: u64,
-    /// The share of the ranges to count again: 0.02 is two percent. Of a job that is held, the ranges that
-    /// look worst are counted again too
-    #[arg(long, value_name = "SHARE", default_value = "0.02", env = "QUEENS_AUDIT",
-          value_parser = share)]
-    fraction: u32,
-    /// Count every range again
-    #[arg(long, conflicts_with = "fraction")]
-    all: bool,
-    /// Between whom a second opinion lies: machines, against broken hardware, or owners of credentials, against
-    /// those who lie
-    #[arg(long, value_enum, default_value_t, env = "QUEENS_ACROSS")]
-    across: AcrossArg,
-    /// With `rows`, ranges of `halves` are counted by searching below their tasks, which takes a
-    /// hundred times as long [default: by another counting loop]
-    #[arg(long, value_enum)]
-    method: Option<AuditMethod>,
-    /// Decides which ranges are chosen; a seed that was published beforehand shows that they were not picked
-    /// by hand, but lets whoever knows it tell which ranges nobody will look at [default: drawn by the
-    /// coordinator, and secret until the job is over]
-    #[arg(long, value_parser = clap::value_parser!(u64).range(..1 << 63))]
-    seed: Option<u64>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    coordinator: CoordinatorArgs,
-}
-
-#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
-enum AcrossArg {
-    /// Between machines
-    #[default]
-    Machines,
-    /// Between owners
-    Owners,
-}
-
-impl AcrossArg {
-    fn wire(self) -> i32 {
-        let across = match self {
-            AcrossArg::Machines => v1::Across::Machines,
-            AcrossArg::Owners => v1::Across::Owners,
-        };
-        across.into()
-    }
-}
-
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum AuditMethod {
-    /// By searching row by row
-    Rows,
-}
-
 /// Reads a name for a job.
 fn name(text: &str) -> anyhow::Result<String> {
     let name = wire::key(Some(text.into())).ok().flatten();
@@ -257,35 +201,6 @@ impl SubmitArgs {
             ..v1::AuditPolicy::default()
         })
     }
-}
-
-pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
-    let mut client = Client::connect(&args.coordinator).await?;
-    let policy = v1::AuditPolicy {
-        share_ppm: if args.all { AuditPolicy::ALL } else { args.fraction },
-        seed: args.seed,
-        by_search: args.method.is_some(),
-        across: args.across.wire(),
-    };
-    let request = v1::AuditRequest { job: args.job, policy: Some(policy) };
-    let answer = client.jobs.audit(request).await;
-    let job = client.job(answer.map(|answer| answer.into_inner().job))?;
-    if args.json {
-        return output::print(show::json(&job));
-    }
-    let seed = job.audit.map(|audit| show::seed(&audit)).unwrap_or_default();
-    output::print(match job.audits_wanted {
-        0 => format!(
-            "job {}: nothing is counted again: the draw chose none of its accepted ranges, or none is accepted \
-             yet; a larger --fraction, or --all, chooses more ({seed})",
-            job.id
-        ),
-        wanted => format!(
-            "job {}: {wanted} accepted ranges are counted again by other machines or owners ({seed}); \
-             `queens watch {}` waits for them",
-            job.id, job.id
-        ),
-    })
 }
 
 pub(super) async fn jobs(mut args: JobsArgs) -> Result<(), Failure> {

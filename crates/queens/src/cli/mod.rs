@@ -1,6 +1,7 @@
 //! The command line: words in, one result on standard output, one exit code.
 
 mod args;
+mod audits;
 mod backup;
 mod bench;
 mod certificate;
@@ -22,6 +23,7 @@ mod list;
 mod local_methods;
 mod log;
 mod merge;
+mod ordered;
 mod placement_output;
 mod plan;
 mod problem;
@@ -107,7 +109,10 @@ enum Command {
     /// Follow jobs to their ends and print their totals, or watch all of the farm
     Watch(jobs::WatchArgs),
     /// Have accepted ranges counted again, by other machines or owners and other kernels
-    Audit(jobs::AuditArgs),
+    Audit(audits::AuditArgs),
+    /// Commit to the counts of a job that is done: prints their root, to be published before a public random value that
+    /// decides which of them `queens audit --beacon` has counted again
+    Commit(audits::CommitArgs),
     /// Write a job's evidence to a file that anybody can check
     Export(export::ExportArgs),
     /// Check an exported file, and count a sample of it again
@@ -210,7 +215,8 @@ impl Command {
             Command::Jobs(args) => on_one_thread(jobs::jobs(args)),
             Command::Status(args) => on_one_thread(jobs::status(args)),
             Command::Watch(args) => on_one_thread(jobs::watch(args)),
-            Command::Audit(args) => on_one_thread(jobs::audit(args)),
+            Command::Audit(args) => on_one_thread(audits::audit(args)),
+            Command::Commit(args) => on_one_thread(audits::commit(args)),
             Command::Export(args) => on_one_thread(export::export(args)),
             Command::Verify(args) => verify::verify(&args),
             Command::Certificate(args) => {

@@ -3,11 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{Amount, Another, Busy, Checked, Recounted, StatedPolicy, StatedRow, Verdict};
-use farm::{Across, JobState};
+use evidence::{Amount, Another, Busy, Checked, Recounted, StatedRow, Verdict};
+use farm::JobState;
 use serde_json::json;
 
 use super::keys::TrustedKeys;
+use super::ordered;
 use super::vouched::Signed;
 use crate::progress::clock;
 
@@ -50,7 +51,7 @@ impl Verified<'_> {
                 self.kernels().join(", ")
             ),
         ];
-        lines.extend(self.checked.policies.iter().map(policy));
+        lines.extend(ordered::text(self.checked));
         lines.push(format!(
             "audits    {} of the total ({} of {} ranges) was counted alike by another machine with another kernel, {} \
              ({}) by another owner; names are what the farm says",
@@ -182,7 +183,7 @@ impl Verified<'_> {
 
     /// One line for programs, in ASCII.
     pub(super) fn json(&self) -> String {
-        let Checked { header, name, plan, state, total, worth, policies, .. } = self.checked;
+        let Checked { header, name, plan, state, total, worth, .. } = self.checked;
         let taken = self.checked.busy;
         let builds: BTreeSet<_> =
             self.checked.authors.iter().map(|author| &author.author.build).collect();
@@ -211,14 +212,6 @@ impl Verified<'_> {
                 }
                 shares.into_iter().map(|(name, count)| (name, count.to_string())).collect()
             };
-        let policies = policies.iter().map(|policy| {
-            json!({
-                "share": f64::from(policy.share_ppm) / 1e6, "by_search": policy.by_search,
-                "across": policy.across.name(), "asked_at": policy.asked_at,
-                "seed": policy.revealed.map(|revealed| revealed.seed.to_string()),
-            })
-        });
-        let policies: Vec<_> = policies.collect();
         let mut json = json!({
             "bundle": name.to_string(),
             "merkle_root": header.merkle_root(),
@@ -236,7 +229,6 @@ impl Verified<'_> {
             "builds": builds,
             "thread_seconds": taken.counts.as_secs_f64(),
             "thread_seconds_of_second_counts": taken.second_counts.as_secs_f64(),
-            "policies": policies,
             "confirmed_by_machine": amount(worth.by_machine),
             "confirmed_by_owner": amount(worth.by_owner),
             "second_count_by_same_kernel": amount(worth.same_kernel),
@@ -264,6 +256,8 @@ impl Verified<'_> {
             "largest_not_recounted": left,
             "confidence": self.confidence(),
         });
+        json["policies"] = ordered::policies(self.checked);
+        json["commitments"] = ordered::commitments(self.checked);
         json["signed"] = self.signed().json();
         ascii(&json.to_string())
     }
@@ -297,23 +291,6 @@ impl Verified<'_> {
         };
         format!("\"{}\" with {}{more}", maker.escape_default(), first.kernel)
     }
-}
-
-fn policy(policy: &StatedPolicy) -> String {
-    let StatedPolicy { share_ppm, by_search, across, revealed, .. } = *policy;
-    format!(
-        "ordered   an audit of {:.4}% of the ranges by another {}{}, {}",
-        f64::from(share_ppm) / 1e4,
-        match across {
-            Across::Machines => "machine",
-            Across::Owners => "owner",
-        },
-        if by_search { " that searches" } else { "" },
-        match revealed {
-            Some(revealed) => format!("chosen by the seed {}, as committed to", revealed.seed),
-            None => "with a seed that is not told yet".into(),
-        }
-    )
 }
 
 fn many(number: usize, what: &str) -> String {

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use board::MethodChoice;
-use farm::{AuditPolicy, JobId, JobState, JobView, Origin, Problem, Refusal, Slice};
+use farm::{
+    AuditPolicy, Beacon, BeaconValue, JobId, JobState, JobView, Origin, Problem, Refusal, Slice,
+};
 use tonic::Status;
 
 use super::budget::{Budget, Cost};
@@ -78,6 +80,22 @@ impl Desk {
         }
         budget.spend(cost);
         self.grant(identity, wish).await
+    }
+
+    /// The policy as a beacon draws it among the rows of a job that were committed to. The farm looks at that again.
+    ///
+    /// # Errors
+    ///
+    /// A status that says why not.
+    pub(super) async fn drawn(
+        &self,
+        job: JobId,
+        policy: AuditPolicy,
+        value: BeaconValue,
+    ) -> Result<AuditPolicy, Status> {
+        let committed = self.view(job).await?.committed;
+        let root = committed.ok_or_else(|| refused(Refusal::NotCommitted(job)))?;
+        Ok(policy.drawn_by(Beacon { root, value }))
     }
 
     /// Lets a job that is over leave the farm, for somebody who may have it so. Returns the job as it was, but for that
@@ -156,6 +174,8 @@ fn refused(refusal: Refusal) -> Status {
         | Refusal::NotOver(..)
         | Refusal::Proof(_)
         | Refusal::Unsettled(_)
+        | Refusal::NotDone(..)
+        | Refusal::NotCommitted(_)
         | Refusal::Held(_) => Status::failed_precondition(text),
         Refusal::TooManyJobs { .. } | Refusal::TooManyOfOwner { .. } => {
             Status::resource_exhausted(text)

@@ -231,6 +231,8 @@ pub enum ClientRequest {
     },
     /// Count accepted ranges again.
     Audit(JobId, AuditPolicy),
+    /// Commit to the counts of a job that is done.
+    Commit(JobId),
     /// End a job without a total.
     Cancel(JobId),
     /// Let a job rest.
@@ -270,6 +272,7 @@ impl ClientRequest {
                 }
             }
             ClientRequest::Audit(job, policy) => Event::AuditAsked { request, by, job, policy },
+            ClientRequest::Commit(job) => Event::CommitAsked { request, by, job },
             ClientRequest::Cancel(job) => Event::Cancelled { request, by, job },
             ClientRequest::Pause(job) => Event::Paused { request, by, job },
             ClientRequest::Resume(job) => Event::Resumed { request, by, job },

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::middleware::{from_fn, from_fn_with_state};
-use farm::{AuditPolicy, Hello, JobId, JobView, Problem, WorkerMessage};
+use farm::{AuditPolicy, BeaconValue, Hello, JobId, JobView, Problem, WorkerMessage};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
@@ -408,8 +408,19 @@ impl JobsService for Services {
         request: Request<v1::AuditRequest>,
     ) -> Result<Response<v1::AuditResponse>, Status> {
         let missing = || Status::invalid_argument(WireError::Missing("policy").to_string());
-        let v1::AuditRequest { job, policy: wanted } = *request.get_ref();
-        let policy = policy(wanted.ok_or_else(missing)?)?;
+        let &v1::AuditRequest { job, policy: wanted, ref beacon } = request.get_ref();
+        let wanted = wanted.ok_or_else(missing)?;
+        let mut policy = policy(wanted)?;
+        if let Some(value) = beacon {
+            let value = value.parse::<BeaconValue>();
+            let value = value.map_err(|error| Status::invalid_argument(error.to_string()))?;
+            if wanted.seed.is_some() {
+                return Err(Status::invalid_argument(
+                    "an audit has a seed or a beacon, and not both",
+                ));
+            }
+            policy = self.desk.drawn(JobId(job), policy, value).await?;
+        }
         let wish = ClientRequest::Audit(JobId(job), policy);
         let job = self.change(&request, job, Cost::Audit, wish).await?;
         tracing::info!(
@@ -419,6 +430,17 @@ impl JobsService for Services {
             "audit ordered"
         );
         Ok(Response::new(v1::AuditResponse { job: Some(job) }))
+    }
+
+    async fn commit(
+        &self,
+        request: Request<v1::CommitRequest>,
+    ) -> Result<Response<v1::CommitResponse>, Status> {
+        let job = request.get_ref().job;
+        let wish = ClientRequest::Commit(JobId(job));
+        let job = Some(self.change(&request, job, Cost::Audit, wish).await?);
+        tracing::info!(job = job.as_ref().map(|job| job.id), "counts committed to");
+        Ok(Response::new(v1::CommitResponse { job }))
     }
 
     async fn cancel(

@@ -183,7 +183,12 @@ impl Ledger {
                 let truth = self.jobs[&report.job].truth.tally(report.range).expect("it fits");
                 assert_eq!(report.tally.claim(), truth.claim(), "settled wrong: {report:?}");
             }
-            LedgerCommand::RequestAudit { .. }
+            LedgerCommand::RequestAudit { job, policy, .. } => {
+                let drawn = policy.beacon.map(|beacon| (beacon.root, true));
+                let committed = self.stored(*job).commitments.last().copied();
+                assert!(drawn.is_none() || drawn == committed, "drawn from other rows: {drawn:?}");
+            }
+            LedgerCommand::Commit { .. }
             | LedgerCommand::Doubt { .. }
             | LedgerCommand::Compare { .. }
             | LedgerCommand::FindAudits { .. } => {}
@@ -246,6 +251,10 @@ impl Ledger {
             LedgerCommand::RequestAudit { job, .. } => {
                 *self.states.entry((*job, "audited")).or_default() += 1;
             }
+            LedgerCommand::Commit { job, .. } => {
+                self.tally.committed += 1;
+                *self.states.entry((*job, "committed to")).or_default() += 1;
+            }
             LedgerCommand::Accept { report, audit, .. } => {
                 self.tally.audits_wanted += u64::from(*audit);
                 self.accepted.insert((report.job, report.range));
@@ -303,6 +312,8 @@ impl Ledger {
                     let (old, new) = (&before.jobs[job], &self.store.jobs[job]);
                     let lost = old.rows.values().filter(|old| ranges.intersects(old.row.range));
                     tally.withdrawn += lost.count() as u64;
+                    let held = |job: &MemoryJob| job.commitments.last().is_some_and(|it| it.1);
+                    tally.commitments_broken += u64::from(held(old) && !held(new));
                     let voided = |(start, old): (&u64, _)| -> bool {
                         let old: &farm::CountedRange = old;
                         let new = new.rows.get(start).map(|new| new.check);

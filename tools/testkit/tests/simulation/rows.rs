@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use farm::{
-    Check, CountedRange, LedgerId, PublicKey, Range, Report, Row, Signature, Signed, Signer, Tiled,
-    Vote,
+    Check, CountedRange, Fingerprint, LedgerId, PublicKey, Range, Report, Row, RowsRoot, RowsTree,
+    Signature, Signed, Signer, Tiled, Vote,
 };
 
 /// What a worker signs of a report, as far as the farm can tell: every other worker signs. The core takes any bytes.
@@ -78,6 +78,15 @@ impl Rows {
             rows.values().map(|counted| counted.row.clone()).collect()
         };
         counts(&self.rows) == counts(rows)
+    }
+
+    /// The root of the rows of a job that counts this plan.
+    pub fn root(&self, plan: Fingerprint) -> RowsRoot {
+        let mut tree = RowsTree::new(plan);
+        for CountedRange { row, .. } in self.rows.values() {
+            tree.add(row.range, row.tally.claim());
+        }
+        tree.root()
     }
 
     /// The row that covers just this range.

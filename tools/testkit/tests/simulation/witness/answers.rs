@@ -126,7 +126,8 @@ impl Witness {
                 assert_eq!(ledger.jobs[&job].plan, submission.plan, "the job is not durable");
                 return;
             }
-            ClientRequest::Audit(..) => "audited",
+            ClientRequest::Audit(..) | ClientRequest::DrawnAudit(..) => "audited",
+            ClientRequest::Commit(_) => "committed to",
             ClientRequest::SetPriority(..) => "prioritised",
             ClientRequest::Pause(_) => JobState::Paused.name(),
             ClientRequest::Resume(_) => JobState::Running.name(),
@@ -146,8 +147,16 @@ impl Witness {
             ) => {
                 panic!("only a submission can be refused so")
             }
-            Err(Refusal::NotOver(..) | Refusal::Proof(_) | Refusal::Unsettled(_)) => {
-                panic!("nobody wants a job to leave")
+            Err(Refusal::NotOver(..) | Refusal::Proof(_)) => panic!("nobody wants a job to leave"),
+            Err(Refusal::Unsettled(job)) => assert_eq!((Some(job), state), (named, "committed to")),
+            Err(Refusal::NotDone(job, stands)) => {
+                assert_eq!((Some(job), state), (named, "committed to"));
+                assert_ne!(stands, JobState::Done, "job {job} may be committed to");
+            }
+            Err(Refusal::NotCommitted(job)) => {
+                tally.draws_refused += 1;
+                let is_drawn = matches!(wanted, ClientRequest::DrawnAudit(..));
+                assert!(is_drawn && Some(job) == named, "only a draw needs a commitment");
             }
             Err(Refusal::NoSuchJob(job)) => assert!(!self.books.contains_key(&job)),
             Err(Refusal::Held(job)) => {

@@ -41,6 +41,13 @@ impl Witness {
                     book.state = JobState::Running;
                 }
             }
+            LedgerAnswer::Committed { root } => {
+                let LedgerCommand::Commit { job, .. } = &done.command else {
+                    panic!("{:?} commits to nothing", done.command)
+                };
+                let book = self.book(*job);
+                assert_eq!(book.rows.root(book.fingerprint), *root, "rows of job {job}");
+            }
             LedgerAnswer::Held { .. } => {
                 let LedgerCommand::Hold { job, .. } = &done.command else {
                     panic!("{:?} holds nothing", done.command)
@@ -90,6 +97,7 @@ impl Witness {
             | LedgerCommand::SetPriority { .. }
             | LedgerCommand::Dispute { .. } => {}
             LedgerCommand::RequestAudit { .. }
+            | LedgerCommand::Commit { .. }
             | LedgerCommand::Doubt { .. }
             | LedgerCommand::Hold { .. }
             | LedgerCommand::Settle { .. }

@@ -12,14 +12,14 @@ use blake3::{Hash, Hasher};
 
 /// A Merkle tree to which leaves are added.
 #[derive(Debug, Default)]
-pub(super) struct Merkle {
+pub struct Merkle {
     /// The roots of full trees with their numbers of leaves, the largest first.
     trees: Vec<(u64, Hash)>,
 }
 
 impl Merkle {
     /// Adds a leaf.
-    pub(super) fn add(&mut self, line: &[u8]) {
+    pub fn add(&mut self, line: &[u8]) {
         let mut tree = (1, Hasher::new().update(&[0]).update(line).finalize());
         while let Some((_, left)) = self.trees.pop_if(|(leaves, _)| *leaves == tree.0) {
             tree = (2 * tree.0, parent(left, tree.1));
@@ -28,7 +28,8 @@ impl Merkle {
     }
 
     /// The root over all leaves so far. Without leaves it is the hash of the empty string.
-    pub(super) fn root(&self) -> Hash {
+    #[must_use]
+    pub fn root(&self) -> Hash {
         let trees = self.trees.iter().rev().map(|&(_, tree)| tree);
         trees.reduce(|right, left| parent(left, right)).unwrap_or_else(|| blake3::hash(b""))
     }

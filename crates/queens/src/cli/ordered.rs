@@ -1,0 +1,62 @@
+//! What `queens verify` prints of the counts that were committed to, and of the audits that were ordered.
+
+use evidence::{Checked, StatedCommitment, StatedPolicy};
+use farm::{Across, AuditPolicy, Beacon};
+use serde_json::{Value, json};
+
+/// Lines for people.
+pub(super) fn text(checked: &Checked) -> impl Iterator<Item = String> + '_ {
+    checked.commitments.iter().map(commitment).chain(checked.policies.iter().map(policy))
+}
+
+/// What was committed to, the oldest first.
+pub(super) fn commitments(checked: &Checked) -> Value {
+    let commitment = |commitment: &StatedCommitment| {
+        let &StatedCommitment { root, at, holds } = commitment;
+        json!({"root": root.to_string(), "at": at, "holds": holds})
+    };
+    checked.commitments.iter().map(commitment).collect()
+}
+
+/// The audits, the oldest first.
+pub(super) fn policies(checked: &Checked) -> Value {
+    let beacon =
+        |Beacon { root, value }: Beacon| json!({"root": root.to_string(), "value": value.as_str()});
+    let policy = |policy: &StatedPolicy| {
+        json!({
+            "share": f64::from(policy.share_ppm) / 1e6, "by_search": policy.by_search,
+            "across": policy.across.name(), "asked_at": policy.asked_at,
+            "seed": policy.revealed.map(|revealed| revealed.seed.to_string()),
+            "beacon": policy.revealed.and_then(|revealed| revealed.beacon).map(beacon),
+        })
+    };
+    checked.policies.iter().map(policy).collect()
+}
+
+fn commitment(&StatedCommitment { root, holds, .. }: &StatedCommitment) -> String {
+    let what = match holds {
+        true => "these counts, and nothing was changed since",
+        false => "other counts: some were overruled or taken back since, or changed",
+    };
+    format!("committed as {root} to {what}")
+}
+
+fn policy(policy: &StatedPolicy) -> String {
+    let StatedPolicy { share_ppm, by_search, across, revealed, .. } = *policy;
+    format!(
+        "ordered   an audit of {:.4}% of the ranges by another {}{}, {}",
+        f64::from(share_ppm) / 1e4,
+        match across {
+            Across::Machines => "machine",
+            Across::Owners => "owner",
+        },
+        if by_search { " that searches" } else { "" },
+        match revealed {
+            Some(AuditPolicy { beacon: Some(Beacon { root, value }), .. }) => {
+                format!("drawn by the beacon {value} from the counts committed to as {root}")
+            }
+            Some(revealed) => format!("chosen by the seed {}, as committed to", revealed.seed),
+            None => "with a seed that is not told yet".into(),
+        }
+    )
+}
