@@ -53,3 +53,17 @@ fn bad_bundles_are_refused() {
         verified(&bundle).expect_err(&bundle.display().to_string());
     }
 }
+
+#[test]
+fn a_commitment_holds_if_it_is_one_to_the_counts_of_the_bundle() {
+    let bundle = Path::new(CORPUS).join("good/committed-to-other-counts-too.bundle");
+    let sample = Sample { draws: 0, seed: Seed::Number(1), all: false };
+
+    let checked = check(&bundle, sample).expect("it holds");
+
+    let holds: Vec<bool> = checked.commitments.iter().map(|commitment| commitment.holds).collect();
+    assert_eq!(holds, [true, false]);
+    let revealed = checked.policies.last().and_then(|policy| policy.revealed);
+    let beacon = revealed.and_then(|policy| policy.beacon).expect("one has drawn");
+    assert_eq!(beacon.root, checked.commitments[0].root);
+}

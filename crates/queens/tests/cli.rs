@@ -13,6 +13,8 @@ mod archive;
 mod attackers;
 #[path = "cli/backups.rs"]
 mod backups;
+#[path = "cli/beacons.rs"]
+mod beacons;
 #[path = "cli/bundles.rs"]
 mod bundles;
 #[path = "cli/certificates.rs"]

@@ -16,8 +16,11 @@ impl Farm {
         id: JobId,
         mut policy: AuditPolicy,
     ) {
+        let may_change = self.settling > 0;
         let refusal = match self.jobs.get_mut(&id) {
             None => Some(Refusal::NoSuchJob(id)),
+            // The end of a dispute may break the commitment before the ledger is asked for the draw.
+            Some(_) if policy.beacon.is_some() && may_change => Some(Refusal::Unsettled(id)),
             Some(job) if job.state == JobState::Cancelled => {
                 Some(Refusal::Over(id, JobState::Cancelled))
             }
