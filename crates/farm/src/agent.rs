@@ -13,8 +13,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    Ack, Fingerprint, Hello, Holding, IntervalSet, JobId, KernelName, LeaseId, Loan, Millis, Range,
-    Report, Tally, WorkerMessage,
+    Ack, Fingerprint, Hello, Holding, IntervalSet, JobId, KernelName, LeaseId, Loan, Millis, Pace,
+    Range, Report, Tally, WorkerMessage,
 };
 
 /// What a worker is, and its few times and sizes.
@@ -38,7 +38,7 @@ pub struct AgentConfig {
     pub memory_kills: u64,
     /// The most tasks to hold at a time.
     pub credit: u64,
-    /// How long finished parts of a lease are gathered before they are reported, ms.
+    /// How long finished parts of a lease are gathered before they are reported, ms, unless the coordinator asks for longer.
     pub report_ms: u64,
     /// How long to wait for an acknowledgement before a report is sent again, ms.
     pub resend_ms: u64,
@@ -78,6 +78,8 @@ pub struct Agent {
     void: BTreeSet<Key>,
     /// The last mark of a coordinator's ledger; empty if none was given.
     mark: Vec<u8>,
+    /// What the coordinator of this session says about reports.
+    pace: Pace,
 }
 
 /// What tells loans apart. If the coordinator is replaced by one with another ledger, the lease's
@@ -121,6 +123,7 @@ impl Agent {
             declined: Vec::new(),
             void: BTreeSet::new(),
             mark: Vec::new(),
+            pace: Pace::default(),
         }
     }
 
@@ -128,6 +131,7 @@ impl Agent {
     pub fn connected(&mut self) -> WorkerMessage {
         self.connected = true;
         self.told_leaving = false;
+        self.pace = Pace::default();
         self.told_credit = self.credit();
         self.unacked.values_mut().for_each(|(_, resend_at)| *resend_at = Millis(0));
         WorkerMessage::Hello(Hello {
@@ -143,12 +147,18 @@ impl Agent {
             holding: self.holdings(),
             mark: Some(self.mark.clone()),
             key: None,
+            is_paced: true,
         })
     }
 
     /// The coordinator gave a mark of its ledger, to be shown from now on.
     pub fn marked(&mut self, mark: Vec<u8>) {
         self.mark = mark;
+    }
+
+    /// The coordinator said how often to report.
+    pub fn paced(&mut self, pace: Pace) {
+        self.pace = pace;
     }
 
     /// The session ended; work goes on.
@@ -270,9 +280,14 @@ impl Agent {
             return None;
         }
         let is_due = |done: &&Done| done.loan.recount.is_none() || done.is_news();
-        let gathered = |done: &Done| done.since.after(self.config.report_ms);
+        let gathered = |done: &Done| done.since.after(self.report_ms());
         let reports = self.done.values().filter(is_due).map(gathered);
         reports.chain(self.unacked.values().map(|&(_, due)| due)).min()
+    }
+
+    /// How long finished parts are gathered, ms.
+    fn report_ms(&self) -> u64 {
+        self.config.report_ms.max(self.pace.report_ms())
     }
 
     fn credit(&self) -> u64 {
@@ -283,7 +298,7 @@ impl Agent {
 
     /// Signs of life of loans that are reported as a whole, as often as others are reported in parts.
     fn take_working(&mut self, now: Millis) -> Vec<WorkerMessage> {
-        let report_ms = self.config.report_ms;
+        let report_ms = self.report_ms();
         let due = |done: &&mut Done| done.is_news() && done.since.after(report_ms) <= now;
         let say = |done: &mut Done| {
             (done.since, done.grown) = (now, false);
@@ -293,7 +308,7 @@ impl Agent {
     }
 
     fn take_due(&mut self, now: Millis) -> Vec<Report> {
-        let (todo, report_ms, stopping) = (&self.todo, self.config.report_ms, self.stopping);
+        let (todo, report_ms, stopping) = (&self.todo, self.report_ms(), self.stopping);
         let due = |key: &Key, done: &mut Done| match done.loan.recount {
             Some(_) => done.is_whole(),
             None => stopping || !todo.contains_key(key) || done.since.after(report_ms) <= now,

@@ -205,6 +205,8 @@ pub struct Hello {
     pub mark: Option<Vec<u8>>,
     /// The key with which the worker signs its reports, if it signs them.
     pub key: Option<PublicKey>,
+    /// Whether the worker wants to be told how often to report.
+    pub is_paced: bool,
 }
 
 impl Hello {

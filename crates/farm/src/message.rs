@@ -3,7 +3,7 @@
 use board::Tasks;
 
 use crate::{
-    Fingerprint, Hello, JobId, LeaseId, LedgerId, Loan, Range, Report, Signature, Verdict,
+    Fingerprint, Hello, JobId, LeaseId, LedgerId, Loan, Pace, Range, Report, Signature, Verdict,
 };
 
 /// What a worker says to the coordinator.
@@ -40,6 +40,8 @@ pub enum WorkerOrder {
     Revoke(LeaseId),
     /// A sealed [`crate::Mark`], to be shown in the next Hello.
     Mark(Vec<u8>),
+    /// How often to report from now on.
+    Pace(Pace),
 }
 
 /// What became of a report. Job, plan and range name the report: jobs of one plan have the same ranges, and

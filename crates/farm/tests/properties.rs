@@ -253,6 +253,7 @@ proptest! {
             holding: Vec::new(),
             mark: None,
             key: None,
+            is_paced: false,
         };
         act(&mut farm, Event::Joined { session: SessionId(1), owner: "o".into(), hello });
         let mut reports: Vec<Range> =

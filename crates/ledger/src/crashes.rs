@@ -240,6 +240,7 @@ fn play(
             holding: Vec::new(),
             mark: None,
             key: None,
+            is_paced: false,
         };
         history.go_on(vec![Event::Joined {
             session: SessionId(session),

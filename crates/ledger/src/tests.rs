@@ -495,6 +495,7 @@ impl Pair {
             holding: Vec::new(),
             mark: None,
             key: None,
+            is_paced: false,
         };
         self.step(Event::Joined { session, owner: OWNER.into(), hello });
         self.loan_of(worker)

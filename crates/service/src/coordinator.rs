@@ -25,6 +25,7 @@ mod identity;
 mod listen;
 mod marks;
 mod metrics;
+mod news;
 mod own_secrets;
 mod payers;
 mod phase;

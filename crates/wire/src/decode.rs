@@ -4,7 +4,7 @@ use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
     Ack, Across, AuditPolicy, AuditView, Beacon, Commitment, Digest, Fingerprint, Held, Hello,
     Holding, JobId, JobState, JobView, KernelName, LeaseId, LedgerId, Loan, LoanProof, LostWorkers,
-    Maker, Method, Origin, Party, Plan, Problem, PublicKey, Range, Recount, Report, RowsRoot,
+    Maker, Method, Origin, Pace, Party, Plan, Problem, PublicKey, Range, Recount, Report, RowsRoot,
     Signature, Slice, Suspect, Tally, TasksBlock, Times, Verdict, WorkerMessage, WorkerOrder,
 };
 
@@ -57,6 +57,7 @@ impl TryFrom<v1::WorkResponse> for WorkerOrder {
             work_response::Message::Ack(ack) => WorkerOrder::Ack(ack.try_into()?),
             work_response::Message::Revoke(revoke) => WorkerOrder::Revoke(LeaseId(revoke.lease)),
             work_response::Message::Mark(mark) => WorkerOrder::Mark(short_mark(mark.mark)?),
+            work_response::Message::Pace(pace) => WorkerOrder::Pace(self::pace(pace)?),
         })
     }
 }
@@ -102,8 +103,13 @@ impl TryFrom<v1::Hello> for Hello {
             holding: hello.holding.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
             mark: hello.mark.map(short_mark).transpose()?,
             key: fixed("key", &hello.key)?.map(PublicKey),
+            is_paced: hello.paced,
         })
     }
+}
+
+fn pace(v1::Pace { report_ms }: v1::Pace) -> Result<Pace, WireError> {
+    Pace::from_ms(report_ms).ok_or_else(|| WireError::out_of_bounds("report_ms", report_ms))
 }
 
 fn short_mark(mark: Vec<u8>) -> Result<Vec<u8>, WireError> {

@@ -94,6 +94,7 @@ impl From<farm::Hello> for v1::Hello {
             backend: hello.backend,
             mark: hello.mark,
             key: hello.key.map(|key| key.0.to_vec()).unwrap_or_default(),
+            paced: hello.is_paced,
         }
     }
 }
@@ -147,6 +148,7 @@ impl From<WorkerOrder> for v1::WorkResponse {
             WorkerOrder::Ack(ack) => Message::Ack(ack.into()),
             WorkerOrder::Revoke(lease) => Message::Revoke(v1::Revoke { lease: lease.0 }),
             WorkerOrder::Mark(mark) => Message::Mark(v1::Mark { mark }),
+            WorkerOrder::Pace(pace) => Message::Pace(v1::Pace { report_ms: pace.report_ms() }),
         };
         v1::WorkResponse { message: Some(message) }
     }

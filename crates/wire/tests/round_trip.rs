@@ -4,8 +4,8 @@ use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
     Ack, Across, AuditPolicy, AuditView, Beacon, Digest, Fingerprint, Held, Hello, Holding, JobId,
     JobState, JobView, KernelName, LeaseId, LedgerId, Loan, LoanKind, LoanProof, LostWorkers,
-    Maker, Method, Origin, Plan, Problem, PublicKey, Range, Recount, Report, RowsRoot, Signature,
-    Slice, Suspect, Tally, TasksBlock, Times, Verdict, WorkerMessage, WorkerOrder,
+    Maker, Method, Origin, Pace, Plan, Problem, PublicKey, Range, Recount, Report, RowsRoot,
+    Signature, Slice, Suspect, Tally, TasksBlock, Times, Verdict, WorkerMessage, WorkerOrder,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -127,6 +127,7 @@ fn the_largest_messages_fit_the_limit() {
         holding: vec![holding; Hello::MAX_HOLDINGS],
         mark: Some(vec![0xff; Hello::MAX_MARK]),
         key: Some(PublicKey([0xff; 32])),
+        is_paced: true,
     });
     let tasks = MAX_TASKS_PER_MESSAGE;
     let masks = || vec![u32::MAX; tasks];
@@ -282,6 +283,7 @@ fn hello() -> impl Strategy<Value = Hello> {
             mark,
             key,
         )| Hello {
+            is_paced: instance % 2 == 0,
             worker,
             machine,
             build,
@@ -367,6 +369,7 @@ fn order() -> impl Strategy<Value = WorkerOrder> {
         })),
         any::<u64>().prop_map(|lease| WorkerOrder::Revoke(LeaseId(lease))),
         mark().prop_map(WorkerOrder::Mark),
+        (0..=200_000usize).prop_map(|workers| WorkerOrder::Pace(Pace::of(workers))),
     ]
 }
 

@@ -22,7 +22,7 @@ use anyhow::Result;
 use crate::print;
 
 /// The plan that is handed out: 57,963,320 tasks.
-const PLAN: (u32, u32) = (25, 6);
+pub(crate) const PLAN: (u32, u32) = (25, 6);
 /// Plans of growing length, for the coordinator's memory: 10^4 to 10^8 tasks and more.
 const GROWING: [(u32, u32); 3] = [(16, 4), (25, 5), (30, 6)];
 
@@ -234,7 +234,7 @@ fn read(booked: &Booked) -> (u64, u64) {
     (booked.tasks.load(Ordering::Relaxed), booked.ranges.load(Ordering::Relaxed))
 }
 
-async fn submit(coordinator: &Coordinator, n: u32, rows: u32) -> Result<u64> {
+pub(crate) async fn submit(coordinator: &Coordinator, n: u32, rows: u32) -> Result<u64> {
     let mut jobs = JobsServiceClient::new(coordinator.endpoint.connect().await?);
     let request = v1::SubmitRequest {
         problem: Some(Problem::Total { n }.into()),

@@ -85,7 +85,7 @@ pub(crate) async fn idle(
                 booked.tasks.fetch_add(ack.range.len(), Ordering::Relaxed);
             }
             WorkerOrder::Revoke(lease) => agent.revoked(lease),
-            WorkerOrder::Welcome(_) | WorkerOrder::Mark(_) => {}
+            WorkerOrder::Welcome(_) | WorkerOrder::Mark(_) | WorkerOrder::Pace(_) => {}
         }
         say(&mut agent, now, &link.messages).await;
     }
@@ -93,7 +93,7 @@ pub(crate) async fn idle(
 }
 
 /// Opens a session. When many workers connect at once, the first attempts may be refused or time out.
-async fn begin(connector: &mut GrpcConnector, agent: &mut Agent) -> Result<Link> {
+pub(crate) async fn begin(connector: &mut GrpcConnector, agent: &mut Agent) -> Result<Link> {
     const TRIES: u32 = 100;
     let mut reason = String::new();
     for _ in 0..TRIES {
@@ -134,7 +134,7 @@ fn pieces(loan: Loan, block: &TasksBlock, size: u64) -> impl Iterator<Item = Par
     })
 }
 
-fn failure(end: LinkEnd) -> anyhow::Error {
+pub(crate) fn failure(end: LinkEnd) -> anyhow::Error {
     match end {
         LinkEnd::Refused(error) => error.into(),
         LinkEnd::Lost(reason) | LinkEnd::Disowned(reason) => {

@@ -9,6 +9,7 @@
 //! cargo run --release -p bench -- speedup      speed-up by further worker processes, by the rows that tasks have placed
 //! cargo run --release -p bench -- hostile      how much floods slow honest workers down
 //! cargo run --release -p bench -- ledger       what a ledger takes on disk, and how soon it is served again
+//! cargo run --release -p bench -- connections  very many workers at once, over TLS
 //! cargo run --release -p bench -- page         what viewers of the live page cost the farm
 //! cargo run --release -p bench -- eta          how right the time left is that a count is said to take
 //! cargo run --release -p bench -- bundle       what a bundle of ten million rows takes to write and to check
@@ -21,7 +22,9 @@ mod bare;
 mod bundle;
 mod classes;
 mod clients;
+mod connections;
 mod coordinator;
+mod crowd;
 mod eta;
 mod farm;
 mod hostile;
@@ -63,6 +66,8 @@ enum BenchCommand {
     /// What a client that asks for much costs honest workers and an honest client: durable results a
     /// second and the time of a submission without and with it, in turns
     Clients(clients::ClientsBenchArgs),
+    /// Very many workers at once, over TLS: how soon their reports are acknowledged, and the coordinator's memory
+    Connections(connections::ConnectionsArgs),
     /// What viewers of the live page cost the farm: durable results a second without and with them, in turns
     Page(page::PageBenchArgs),
     /// What a ledger takes on disk, and how soon a coordinator serves again with it
@@ -85,6 +90,9 @@ enum BenchCommand {
     /// One line of `methods`, in a process of its own
     #[command(hide = true)]
     Sample(methods::SampleArgs),
+    /// Some of the workers of `connections`, in a process of their own
+    #[command(hide = true)]
+    Crowd(connections::CrowdArgs),
     /// The viewers of `page`, in a process of their own
     #[command(hide = true)]
     Look(page::LookArgs),
@@ -110,6 +118,8 @@ async fn main() -> Result<()> {
         BenchCommand::Farm(args) => farm::run(args).await,
         BenchCommand::Hostile(args) => hostile::run(args).await,
         BenchCommand::Clients(args) => clients::run(args).await,
+        BenchCommand::Connections(args) => connections::run(args).await,
+        BenchCommand::Crowd(args) => connections::serve(args).await,
         BenchCommand::Page(args) => page::run(args).await,
         BenchCommand::Look(args) => page::look(args).await,
         BenchCommand::Eta(args) => eta::run(args).await,

@@ -12,6 +12,7 @@ pub(crate) struct Coordinator {
     child: Child,
     folder: PathBuf,
     pub(crate) endpoint: Endpoint,
+    join_file: Option<PathBuf>,
 }
 
 impl Coordinator {
@@ -25,13 +26,13 @@ impl Coordinator {
         command.args(["coordinator", "--listen", &address, "--ledger"]);
         command.arg(folder.join("ledger.db")).stdin(Stdio::null());
         let mut endpoint = Endpoint::new(&address, Proofs::default());
-        if tls {
-            let join = folder.join("join");
-            command.arg("--join-file").arg(&join);
-            endpoint = Endpoint::join_file(join, Proofs::default());
+        let join_file = tls.then(|| folder.join("join"));
+        if let Some(join) = &join_file {
+            command.arg("--join-file").arg(join);
+            endpoint = Endpoint::join_file(join.clone(), Proofs::default());
         }
         let child = command.spawn().context("the coordinator cannot be started")?;
-        let coordinator = Coordinator { child, folder, endpoint };
+        let coordinator = Coordinator { child, folder, endpoint, join_file };
         coordinator.wait_until_it_answers().await?;
         Ok(coordinator)
     }
@@ -45,6 +46,16 @@ impl Coordinator {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         bail!("the coordinator did not start")
+    }
+
+    /// The file with its join string, if it serves TLS.
+    pub(crate) fn join_file(&self) -> Option<&Path> {
+        self.join_file.as_deref()
+    }
+
+    /// The number of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Resident memory, in MiB; `None` if the system does not tell.

@@ -147,6 +147,7 @@ fn hello() -> Hello {
         holding,
         mark: None,
         key: None,
+        is_paced: false,
     }
 }
 

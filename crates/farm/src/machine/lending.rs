@@ -169,7 +169,7 @@ impl Farm {
         let Some(rate) = job.rate_of(id) else {
             return threads * self.config.probe_tasks.max(1);
         };
-        let lease = u128::from(rate) * u128::from(self.config.lease_ms) / 1_000_000;
+        let lease = u128::from(rate) * u128::from(self.pace.lease_ms(&self.config)) / 1_000_000;
         let is_company = |(&other, session): (&SessionId, &Session)| {
             other != id && session.may_count(job_id, job.thread_memory)
         };
@@ -187,7 +187,8 @@ impl Farm {
     fn piece(&self, id: SessionId, job_id: JobId) -> u64 {
         let (session, job) = (&self.sessions[&id], &self.jobs[&job_id]);
         let rate = u128::from(job.rate_of(id).unwrap_or(0));
-        let shortest = rate * u128::from(self.config.lease_ms) / (MOST_PARTS * 1_000_000);
+        let shortest =
+            rate * u128::from(self.pace.lease_ms(&self.config)) / (MOST_PARTS * 1_000_000);
         let shortest = u64::try_from(shortest).unwrap_or(u64::MAX);
         let threads = u64::from(session.threads_for(job.thread_memory));
         job.piece().max(shortest).max(threads)
@@ -240,7 +241,7 @@ impl Farm {
 
     /// The term of what is lent now; with news, `stretch` times as long as usual.
     pub(super) fn term(&self, job: JobId, stretch: u64) -> Term {
-        let ttl_ms = self.config.lease_ttl_ms.saturating_mul(self.jobs[&job].patience);
+        let ttl_ms = self.pace.lease_ttl_ms(&self.config).saturating_mul(self.jobs[&job].patience);
         Term::new(self.now, ttl_ms, stretch)
     }
 

@@ -33,19 +33,19 @@ use crate::job_view::turn;
 use crate::lease::{Leases, Term};
 use crate::losses::Losses;
 use crate::lost::Lost;
-use crate::session::Session;
+use crate::session::{Process, Session};
 use crate::{
     AuditView, Author, Distrusted, Effect, Event, IntervalSet, JobId, JobState, JobView, LeaseId,
-    LedgerAnswer, LedgerCommand, LoanKey, Maker, Millis, Origin, Party, Report, RequestId,
+    LedgerAnswer, LedgerCommand, LoanKey, Maker, Millis, Origin, Pace, Party, Report, RequestId,
     SessionId, Stats, Ticket, Times, WorkerView,
 };
 
 /// The farm's few tunable times and sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// How long a worker should be busy with one lease, ms.
+    /// How long a worker should be busy with one lease, ms; longer in a large farm: see [`Pace`].
     pub lease_ms: u64,
-    /// How long a lease lives without a report, ms; doubled for a job whose live workers miss it.
+    /// How long a lease lives without a report, ms; longer in a large farm, and doubled for a job whose live workers miss it.
     pub lease_ttl_ms: u64,
     /// How long after a restart running jobs are held back, ms, so that workers which still hold
     /// ranges of them can reconnect and keep them. More than workers pause between attempts.
@@ -79,6 +79,8 @@ pub struct Farm {
     now: Millis,
     /// Until then leases of earlier lives of the coordinator may be taken up again.
     adopts_until: Millis,
+    /// How often workers are to report.
+    pace: Pace,
     /// Until then nothing is lent from the pools: see [`Config::grace_ms`].
     lend_from: Option<Millis>,
     epoch: u64,
@@ -88,6 +90,8 @@ pub struct Farm {
     /// Running jobs in the order in which they are served.
     queue: BTreeSet<(Reverse<i32>, JobId)>,
     sessions: BTreeMap<SessionId, Session>,
+    /// The session of each connected process.
+    processes: BTreeMap<Process, SessionId>,
     /// Sessions that have room and found nothing to do.
     hungry: BTreeSet<SessionId>,
     /// When sessions that missed a deadline may be served again.
@@ -214,6 +218,11 @@ impl Farm {
         let service = self.lend_from.into_iter().chain(self.rests.first().copied());
         let service = service.filter(|_| !self.hungry.is_empty());
         service.chain(self.leases.next_deadline()).min()
+    }
+
+    /// How often workers are to report now.
+    pub fn pace(&self) -> Pace {
+        self.pace
     }
 
     /// One job, as clients see it.

@@ -9,7 +9,7 @@ use crate::losses::Losses;
 use crate::lost::Lost;
 use crate::{
     AuditPolicy, Distrusted, Held, IntervalSet, JobId, JobState, KernelName, Known, LoanKey,
-    Millis, Origin, Plan, Range, RowsRoot, Slice, Spent, Stats, Vote,
+    Millis, Origin, Pace, Plan, Range, RowsRoot, Slice, Spent, Stats, Vote,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -117,12 +117,14 @@ impl Farm {
             key,
             now,
             adopts_until: now.after(config.lease_ttl_ms),
+            pace: Pace::default(),
             lend_from: grace.then(|| now.after(config.grace_ms)),
             epoch: restored.epoch,
             jobs: BTreeMap::new(),
             keys: BTreeMap::new(),
             queue: BTreeSet::new(),
             sessions: BTreeMap::new(),
+            processes: BTreeMap::new(),
             hungry: BTreeSet::new(),
             rests: BTreeSet::new(),
             leases: Default::default(),

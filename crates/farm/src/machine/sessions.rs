@@ -16,16 +16,16 @@ impl Farm {
             return;
         }
         self.clear_process(&session);
-        let same = |earlier: &Session| earlier.process() == session.process();
-        let earlier = self.sessions.iter().find(|(_, session)| same(session)).map(|(&id, _)| id);
-        if let Some(earlier) = earlier {
+        if let Some(&earlier) = self.processes.get(session.process()) {
             self.dismiss(earlier, Dismissal::Replaced);
         }
         if self.distrusted.includes(session.maker()) {
             self.effects.push(Effect::Dismiss { session: id, reason: Dismissal::Distrusted });
             return;
         }
+        self.processes.insert(session.process().clone(), id);
         self.sessions.insert(id, session);
+        self.pace = self.pace.with(self.sessions.len());
         self.staffing_changed = true;
         for &holding in &hello.holding {
             self.adopt(id, holding);
@@ -118,12 +118,14 @@ impl Farm {
     /// The one path for a session that is over, whatever ended it.
     pub(super) fn left(&mut self, id: SessionId) {
         let Some(session) = self.sessions.get(&id) else { return };
+        self.processes.remove(session.process());
         let leases: Vec<LeaseId> = session.leases.iter().copied().collect();
         for id in leases {
             let lease = self.leases.orphan(id);
             self.give_back(id, lease);
         }
         self.sessions.remove(&id);
+        self.pace = self.pace.with(self.sessions.len());
         self.staffing_changed = true;
         self.hungry.remove(&id);
         for job in self.jobs.values_mut() {

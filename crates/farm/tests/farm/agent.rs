@@ -1,8 +1,8 @@
 //! The worker's end of a session.
 
 use farm::{
-    Ack, Agent, AgentConfig, Fingerprint, JobId, LeaseId, Loan, LoanKind, LoanProof, Millis, Part,
-    Range, Recount, Report, Verdict, WorkerMessage,
+    Ack, Agent, AgentConfig, Fingerprint, JobId, LeaseId, Loan, LoanKind, LoanProof, Millis, Pace,
+    Part, Range, Recount, Report, Verdict, WorkerMessage,
 };
 
 use crate::stage::{kernel, plan, range, tally};
@@ -141,6 +141,38 @@ fn a_loan_that_comes_twice_loses_nothing() {
     let told = reports(agent.poll(Millis(0)));
 
     assert!(told.iter().any(|report| report.range == range(0, 3)), "{told:?}");
+}
+
+#[test]
+fn a_worker_of_a_large_farm_gathers_for_longer_until_it_has_another_coordinator() {
+    let mut agent = connected();
+    let loan = loan(1, 1, 10, false);
+    agent.lent(loan);
+    agent.paced(Pace::of(20_000));
+    agent.finished(Millis(0), part(loan, 0, 1));
+    assert_eq!(agent.next_wakeup(), Some(Millis(100_000)));
+    agent.finished(Millis(50_000), part(loan, 1, 2));
+    assert_eq!(reports(agent.poll(Millis(99_999))), []);
+
+    let told = reports(agent.poll(Millis(100_000)));
+
+    assert_eq!(told.iter().map(|report| report.range).collect::<Vec<_>>(), [range(0, 2)]);
+    // Of a loan that is finished nothing more is to come, so that there is nothing to wait for.
+    agent.finished(Millis(100_001), part(loan, 2, 10));
+    assert_eq!(reports(agent.poll(Millis(100_001))).len(), 1);
+    // A small farm does not make it report more often than it was told to.
+    agent.paced(Pace::of(1));
+    let other = Loan { lease: LeaseId(2), ..loan };
+    agent.lent(other);
+    agent.finished(Millis(200_000), part(other, 0, 1));
+    assert_eq!(agent.next_wakeup(), Some(Millis(105_000)), "what is not acknowledged");
+    assert_eq!(reports(agent.poll(Millis(200_499))).len(), 2, "they are sent again");
+    assert_eq!(reports(agent.poll(Millis(200_500))).len(), 1);
+    agent.paced(Pace::of(20_000));
+    agent.disconnected();
+    agent.connected();
+    agent.finished(Millis(300_000), part(other, 1, 2));
+    assert!(reports(agent.poll(Millis(300_500))).iter().any(|report| report.range == range(1, 2)));
 }
 
 #[test]

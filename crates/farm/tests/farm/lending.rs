@@ -2,7 +2,7 @@
 
 use farm::{Event, JobState, Range, RequestId, SessionId};
 
-use crate::stage::{Stage, plan, range, report};
+use crate::stage::{OWNER, Stage, hello, plan, range, report};
 
 /// Lets a worker finish its loans at a speed, `rounds` times.
 fn work(stage: &mut Stage, worker: SessionId, us_per_task: u64, rounds: usize) {
@@ -24,6 +24,32 @@ fn a_worker_ten_times_faster_gets_ten_times_larger_leases() {
     // 10 s at 10 ms and at 1 ms per task.
     assert_eq!(stage.last_loan(slow).range.len(), 1_000);
     assert_eq!(stage.last_loan(fast).range.len(), 10_000);
+}
+
+#[test]
+fn leases_of_a_large_farm_are_longer_and_live_longer() {
+    // Given: 20,000 workers, of which most hold nothing and one counts a task in 10 ms.
+    let mut stage = Stage::new();
+    stage.submit(100_000_000_000, 0);
+    let worker = stage.join("w1", 1 << 40);
+    for number in 2..=20_000 {
+        stage.join_as(SessionId(number), OWNER, hello(&format!("w{number}"), 0));
+    }
+    assert!((75_000..=100_000).contains(&stage.farm.pace().report_ms()));
+
+    work(&mut stage, worker, 10_000, 8);
+
+    let lent = stage.last_loan(worker);
+    let seconds = lent.range.len() / 100;
+    assert!((150..=200).contains(&seconds), "{seconds} s");
+    stage.tick(200_000);
+    assert!(!stage.revoked(lent.lease), "it may report every 100 s");
+    stage.tick(300_000);
+    assert!(stage.revoked(lent.lease));
+
+    // When most of them go, it is as it was.
+    (2..=20_000).for_each(|number| stage.act(Event::Left { session: SessionId(number) }));
+    assert_eq!(stage.farm.pace().report_ms(), 5);
 }
 
 #[test]

@@ -224,6 +224,7 @@ pub fn hello(worker: &str, credit: u64) -> Hello {
         holding: Vec::new(),
         mark: None,
         key: None,
+        is_paced: false,
     }
 }
 

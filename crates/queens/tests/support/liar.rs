@@ -62,7 +62,10 @@ async fn lie(endpoint: Endpoint, count: fn(u64) -> u64) -> LinkEnd {
             Ok(Some(Ok(WorkerOrder::Ack(ack)))) => agent.acked(&ack),
             Ok(Some(Ok(WorkerOrder::Revoke(lease)))) => agent.revoked(lease),
             Ok(Some(Ok(
-                WorkerOrder::Welcome(_) | WorkerOrder::Mark(_) | WorkerOrder::Tasks(_),
+                WorkerOrder::Welcome(_)
+                | WorkerOrder::Mark(_)
+                | WorkerOrder::Pace(_)
+                | WorkerOrder::Tasks(_),
             )))
             | Err(_) => {}
             Ok(Some(Err(end))) => return end,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use executor::thread_memory;
 use farm::{
-    AuditPolicy, Event, Hello, JobId, JobView, Known, LedgerId, Origin, Party, Plan, PlanMap,
+    AuditPolicy, Event, Hello, JobId, JobView, Known, LedgerId, Origin, Pace, Party, Plan, PlanMap,
     Progress, Refusal, RequestId, SessionId, Slice, WorkerView,
 };
 use ledger::{CredentialChange, Follower};
@@ -25,6 +25,7 @@ pub struct HubHandle {
     pub(super) ledger_path: Option<Arc<Path>>,
     pub(super) ledger: LedgerId,
     pub(super) marks: watch::Receiver<Vec<u8>>,
+    pub(super) paces: watch::Receiver<Pace>,
     pub(super) scrubbed: Scrubbed,
     /// Whether requests are answered.
     pub(super) open: watch::Sender<bool>,
@@ -78,6 +79,11 @@ impl HubHandle {
     /// The latest mark of the ledger, sealed, now and when it changes.
     pub(super) fn marks(&self) -> watch::Receiver<Vec<u8>> {
         self.marks.clone()
+    }
+
+    /// How often workers are to report, now and when it changes.
+    pub(super) fn paces(&self) -> watch::Receiver<Pace> {
+        self.paces.clone()
     }
 
     /// What is found damaged in the ledger, by whoever reads it.

@@ -9,7 +9,7 @@ use anyhow::anyhow;
 use bytesize::ByteSize;
 use farm::{
     Config, Dismissal, Effect, Event, Farm, Held, Hello, JobId, JobState, JobView, Known,
-    LedgerAnswer, LedgerCommand, LoanKey, LostWorkers, Millis, Refusal, RequestId, SessionId,
+    LedgerAnswer, LedgerCommand, LoanKey, LostWorkers, Millis, Pace, Refusal, RequestId, SessionId,
     Suspect,
 };
 use tokio::sync::{mpsc, oneshot, watch};
@@ -40,6 +40,7 @@ pub struct Hub {
     inputs: mpsc::Receiver<Input>,
     ledger: LedgerHandle,
     marks: Marks,
+    pace: watch::Sender<Pace>,
     meters: Meters,
     outboxes: HashMap<SessionId, mpsc::Sender<Order>>,
     waiting: HashMap<RequestId, oneshot::Sender<Result<JobView, Refusal>>>,
@@ -77,6 +78,8 @@ impl Hub {
         let history = ledger.history();
         let (id, marks) = (history.ledger, Marks::new(key, history));
         let told = marks.subscribe();
+        let pace = watch::Sender::new(Pace::default());
+        let paces = pace.subscribe();
         let hub = Hub {
             farm: Farm::restore(config, key, Millis(0), restored),
             started: Instant::now(),
@@ -84,6 +87,7 @@ impl Hub {
             inputs,
             ledger: spawn(ledger),
             marks,
+            pace,
             meters: meters.clone(),
             outboxes: HashMap::new(),
             waiting: HashMap::new(),
@@ -102,6 +106,7 @@ impl Hub {
                 ledger_path,
                 ledger: id,
                 marks: told,
+                paces,
                 scrubbed: Scrubbed::default(),
                 open: watch::Sender::new(false),
             },
@@ -276,7 +281,17 @@ impl Hub {
             }
         }
         self.log_stranded();
+        self.tell_pace();
         Ok(())
+    }
+
+    /// Sessions tell their workers.
+    fn tell_pace(&self) {
+        let now = self.farm.pace();
+        let is_new = |told: &mut Pace| std::mem::replace(told, now) != now;
+        if self.pace.send_if_modified(is_new) {
+            tracing::debug!(report_ms = now.report_ms(), "workers are told how often to report");
+        }
     }
 
     /// A job that none of the workers can count would wait in silence. While there are no workers at

@@ -33,7 +33,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { connections: 16_384, visits: 16_384, admission: Duration::from_secs(10) }
+        Limits { connections: 32_768, visits: 16_384, admission: Duration::from_secs(10) }
     }
 }
 

@@ -3,14 +3,9 @@
 //! A mark is given out only once its state is durable, so that a coordinator that is killed and goes on with the same
 //! ledger never meets a mark that is later than the ledger.
 
-use std::time::Duration;
-
-use farm::{History, LoanKey, Mark, Standing, WorkerOrder};
+use farm::{History, LoanKey, Mark, Standing};
 use ledger::LedgerFault;
-use tokio::sync::{mpsc, watch};
-
-/// How long a session gathers changes before it tells its worker of them: a farm has many workers.
-const GATHER: Duration = Duration::from_secs(3);
+use tokio::sync::watch;
 
 /// What the ledger has been through, and where its latest mark is told.
 pub(super) struct Marks {
@@ -81,20 +76,6 @@ impl Marks {
     }
 }
 
-/// Sends a worker the latest mark, and again some time after it has changed. Ends when nobody listens.
-pub(super) async fn send_marks(
-    mut marks: watch::Receiver<Vec<u8>>,
-    out: mpsc::Sender<WorkerOrder>,
-) {
-    loop {
-        let mark = marks.borrow_and_update().clone();
-        if out.send(WorkerOrder::Mark(mark)).await.is_err() || marks.changed().await.is_err() {
-            return;
-        }
-        tokio::time::sleep(GATHER).await;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use farm::{LedgerId, Opening};
@@ -126,20 +107,5 @@ mod tests {
         copy.shown(&foreign, "a worker").expect("anybody could seal it with another key");
         let fault = copy.shown(&late, "the worker w1").expect_err("it lacks a decision");
         assert!(fault.to_string().contains("the worker w1"), "{fault}");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn changes_are_gathered_before_a_worker_is_told() {
-        let (sender, marks) = watch::channel(vec![0]);
-        let (out, mut told) = mpsc::channel(1);
-        tokio::spawn(send_marks(marks, out));
-        assert_eq!(told.recv().await, Some(WorkerOrder::Mark(vec![0])));
-        for change in 1..=5 {
-            sender.send_replace(vec![change]);
-            tokio::task::yield_now().await;
-        }
-        assert_eq!(told.recv().await, Some(WorkerOrder::Mark(vec![5])));
-        drop(sender);
-        assert_eq!(told.recv().await, None);
     }
 }

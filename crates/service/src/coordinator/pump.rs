@@ -157,6 +157,7 @@ mod tests {
             WorkerOrder::Revoke(lease) => format!("revoke {lease}"),
             WorkerOrder::Welcome(_) => "welcome".into(),
             WorkerOrder::Mark(_) => "mark".into(),
+            WorkerOrder::Pace(_) => "pace".into(),
         }
     }
 

@@ -14,8 +14,8 @@ use tokio::time::timeout;
 use tokio_stream::{Stream, StreamExt};
 use wire::WireError;
 
-use super::marks::send_marks;
 use super::metrics::Gone;
+use super::news::tell;
 use super::pump::pump;
 use super::{Allowance, HubHandle, Plans};
 use crate::ServiceError;
@@ -113,6 +113,7 @@ pub async fn host(
     let (machine, key) = (hello.machine.clone(), hello.key);
     let told = key.map(|key| key.to_string());
     let marks = hello.mark.is_some().then(|| hub.marks());
+    let paces = hello.is_paced.then(|| hub.paces());
     let joined = hub.join(owner.clone(), hello).await;
     let Ok((session, orders)) = joined else { return Err(SessionFault::Ended) };
     tracing::info!(%session, worker, owner, machine, key = told, threads, %memory, held, "worker joined");
@@ -121,17 +122,13 @@ pub async fn host(
         if out.send(WorkerOrder::Welcome(Some(hub.ledger()))).await.is_err() {
             return Ok(());
         }
-        let out_of_marks = out.clone();
-        let tell_marks = async move {
-            if let Some(marks) = marks {
-                send_marks(marks, out_of_marks).await;
-            }
-            std::future::pending::<()>().await
-        };
+        let tell_marks = tell(marks, WorkerOrder::Mark, out.clone());
+        let tell_paces = tell(paces, WorkerOrder::Pace, out.clone());
         let answers = out.clone();
         let mut heard = pin!(listen(&hub, session, (&machine, key), &mut messages, &allowance));
         tokio::select! {
             () = tell_marks => unreachable!("it does not end"),
+            () = tell_paces => unreachable!("it does not end"),
             ended = &mut heard => ended,
             told = pump(orders, out, plans, &allowance) => match told {
                 Ok(()) if answers.is_closed() => {
@@ -251,6 +248,7 @@ mod tests {
             holding: Vec::new(),
             mark: None,
             key: None,
+            is_paced: false,
         }
     }
 

@@ -227,6 +227,13 @@ impl Worker {
                 tracing::debug!("the coordinator gave a mark of its ledger");
                 self.agent.marked(mark);
             }
+            WorkerOrder::Pace(pace) => {
+                tracing::debug!(
+                    report_ms = pace.report_ms(),
+                    "the coordinator says how often to report"
+                );
+                self.agent.paced(pace);
+            }
             WorkerOrder::Loan(_) => {}
         }
         Ok(())

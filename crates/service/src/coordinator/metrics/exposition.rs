@@ -158,7 +158,10 @@ impl Metrics {
         page.metric("busy", help, Some(&Unit::Seconds), &busy)?;
         page.gauge("leases_out", "Leases that workers hold", None, self.figures.leases)?;
         page.counter("leases_lent", "Leases that were given out", stats.leases)?;
-        page.counter("leases_expired", "Leases whose time ran out", stats.leases_expired)
+        page.counter("leases_expired", "Leases whose time ran out", stats.leases_expired)?;
+        let help = "How long workers gather finished counts, at least, before they report them; many workers longer";
+        let pace = self.figures.pace.report_ms() as f64 / 1e3;
+        page.gauge("report_interval", help, Some(&Unit::Seconds), pace)
     }
 
     fn workers(&self, page: &mut Page<'_>) -> fmt::Result {

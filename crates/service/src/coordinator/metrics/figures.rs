@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use farm::{Farm, JobId, JobState, JobView, KernelName, Stats};
+use farm::{Farm, JobId, JobState, JobView, KernelName, Pace, Stats};
 
 /// What the farm is like at one moment.
 #[derive(Clone, Debug)]
@@ -15,6 +15,8 @@ pub(in crate::coordinator) struct Figures {
     pub(super) workers: usize,
     pub(super) threads: BTreeMap<KernelName, u64>,
     pub(super) lendable_threads: u64,
+    /// How often workers are to report.
+    pub(super) pace: Pace,
     /// Number of parties that are not believed.
     pub(super) distrusted: usize,
     /// Leases that workers hold.
@@ -43,6 +45,7 @@ impl Figures {
             jobs,
             workers: farm.workers(),
             threads: farm.threads_by_kernel(),
+            pace: farm.pace(),
             distrusted: farm.distrusted().count(),
             leases: farm.leases(),
             hub_queue,

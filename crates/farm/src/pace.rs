@@ -1,0 +1,106 @@
+//! How often the workers of a large farm report: all of them together about 200 times a second, whatever their number.
+//!
+//! ```text
+//!   workers      report every   leases take        and end without news after
+//!     up to 200  second         10 s, as always    a minute, as always
+//!         2,000  10 s           20 s               a minute
+//!        20,000  100 s          200 s              5 min
+//!       120,000  10 min         20 min             30 min
+//! ```
+//!
+//! A worker that reports more seldom loses more if it is killed, so small farms report often. What a worker was told is
+//! left as it is until it is wrong by a quarter, so that a farm is not told anew whenever somebody comes or goes.
+
+use crate::Config;
+
+/// How long finished parts of a lease are gathered before they are reported, at least.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pace {
+    report_ms: u64,
+}
+
+impl Pace {
+    /// Each worker of a farm makes the interval so much longer: 200 reports a second.
+    const PER_WORKER_MS: u64 = 5;
+    /// Beyond this the farm reports more often than 200 times a second.
+    const LONGEST_MS: u64 = 600_000;
+
+    /// That of a farm of so many workers.
+    #[must_use]
+    pub fn of(workers: usize) -> Pace {
+        let report_ms = (workers as u64).saturating_mul(Self::PER_WORKER_MS);
+        Pace { report_ms: report_ms.min(Self::LONGEST_MS) }
+    }
+
+    /// That of so many milliseconds; `None` if no farm has it.
+    #[must_use]
+    pub fn from_ms(report_ms: u64) -> Option<Pace> {
+        (report_ms <= Self::LONGEST_MS).then_some(Pace { report_ms })
+    }
+
+    /// At least so many milliseconds between two reports of a lease.
+    #[must_use]
+    pub fn report_ms(self) -> u64 {
+        self.report_ms
+    }
+
+    /// What it becomes with so many workers: itself, unless that is wrong by more than a quarter.
+    #[must_use]
+    pub(crate) fn with(self, workers: usize) -> Pace {
+        let right = Pace::of(workers);
+        let (told, wanted) = (self.report_ms, right.report_ms);
+        let is_near = wanted >= told - told / 4 && wanted <= told + told / 4;
+        if is_near { self } else { right }
+    }
+
+    /// How long a worker should be busy with one lease, ms: long enough for two reports.
+    pub(crate) fn lease_ms(self, config: &Config) -> u64 {
+        config.lease_ms.max(2 * self.report_ms)
+    }
+
+    /// How long a lease lives without a report, ms.
+    pub(crate) fn lease_ttl_ms(self, config: &Config) -> u64 {
+        config.lease_ttl_ms.max(3 * self.report_ms)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_farm_of_any_size_reports_about_200_times_a_second() {
+        for workers in [1, 200, 2_000, 20_000, 120_000] {
+            let seconds = Pace::of(workers).report_ms() as f64 / 1e3;
+            assert_eq!(workers as f64 / seconds, 200.0, "{workers}");
+        }
+        assert_eq!(Pace::of(usize::MAX).report_ms(), 600_000);
+        assert_eq!(Pace::of(0).report_ms(), 0);
+    }
+
+    #[test]
+    fn small_farms_lend_as_configured_and_large_ones_for_longer() {
+        let config = Config::default();
+        let lent = |workers| {
+            let pace = Pace::of(workers);
+            (pace.lease_ms(&config), pace.lease_ttl_ms(&config))
+        };
+        assert_eq!(lent(1_000), (10_000, 60_000));
+        assert_eq!(lent(20_000), (200_000, 300_000));
+    }
+
+    #[test]
+    fn a_farm_that_grows_and_shrinks_is_seldom_told_and_never_far_from_right() {
+        let (mut pace, mut told) = (Pace::default(), 0);
+        let sizes = (0..20_000).chain((0..20_000).rev());
+        for workers in sizes {
+            let next = pace.with(workers);
+            told += u32::from(next != pace);
+            pace = next;
+            let (is, right) = (pace.report_ms() as f64, Pace::of(workers).report_ms() as f64);
+            assert!((is - right).abs() <= right.max(is) / 4.0, "{is} for {workers}");
+        }
+        assert!((40..100).contains(&told), "{told} times");
+        assert_eq!(Pace::of(100).with(110), Pace::of(100));
+    }
+}

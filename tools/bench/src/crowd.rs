@@ -1,0 +1,197 @@
+//! Workers that wait instead of counting, and measure how long their reports wait for acknowledgements.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, anyhow};
+use farm::{
+    Agent, AgentConfig, KernelName, Loan, Millis, Part, Range, Tally, WorkerMessage, WorkerOrder,
+};
+use service::Endpoint;
+use service::worker::{GrpcConnector, Link};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio_stream::StreamExt;
+
+use crate::idle_worker::{begin, failure};
+
+/// Connections that are made at a time.
+const AT_A_TIME: usize = 64;
+/// Tasks that a worker agrees to hold.
+const CREDIT: u64 = 4_096;
+
+/// Workers with their sessions.
+pub(crate) struct Crowd {
+    workers: JoinSet<Result<()>>,
+    waits: Arc<Mutex<Vec<u64>>>,
+}
+
+impl Crowd {
+    /// Connects so many workers, whose tasks take about so long. Completes when all have their sessions.
+    pub(crate) async fn connect(
+        endpoint: Endpoint,
+        workers: u32,
+        task: Duration,
+        is_paced: bool,
+    ) -> Result<Crowd> {
+        let (waits, doors) = (Arc::default(), Arc::new(Semaphore::new(AT_A_TIME)));
+        let mut coming = JoinSet::new();
+        for _ in 0..workers {
+            let (endpoint, doors) = (endpoint.clone(), doors.clone());
+            coming.spawn(async move {
+                let _door = doors.acquire().await?;
+                let mut agent = Agent::new(config());
+                let mut connector = GrpcConnector { endpoint, pen: None };
+                let link = begin(&mut connector, &mut agent).await?;
+                anyhow::Ok((agent, link))
+            });
+        }
+        let mut crowd = Crowd { workers: JoinSet::new(), waits };
+        while let Some(come) = coming.join_next().await {
+            let (agent, link) = come??;
+            let worker = Worker::new(agent, task, is_paced, crowd.waits.clone());
+            crowd.workers.spawn(worker.work(link));
+        }
+        Ok(crowd)
+    }
+
+    /// Lets them work for so long.
+    ///
+    /// # Errors
+    ///
+    /// If a session ends.
+    pub(crate) async fn work_for(&mut self, time: Duration) -> Result<()> {
+        tokio::select! {
+            () = tokio::time::sleep(time) => Ok(()),
+            Some(ended) = self.workers.join_next() => {
+                ended??;
+                Err(anyhow!("a worker's session ended early"))
+            }
+        }
+    }
+}
+
+/// Forgets how long reports have waited so far.
+pub(crate) fn forget(crowd: &Crowd) {
+    take(crowd);
+}
+
+/// How long reports have waited for their acknowledgements, microseconds.
+pub(crate) fn take(crowd: &Crowd) -> Vec<u64> {
+    std::mem::take(&mut *crowd.waits.lock().expect("nobody panics while it is held"))
+}
+
+fn config() -> AgentConfig {
+    let instance: u64 = rand::random();
+    AgentConfig {
+        worker: format!("crowd-{instance:016x}"),
+        machine: format!("crowd-{instance:016x}"),
+        build: executor::BUILD.into(),
+        backend: "portable".into(),
+        instance,
+        threads: 1,
+        memory: 0,
+        memory_kills: 0,
+        credit: CREDIT,
+        report_ms: 1_000,
+        resend_ms: 3_600_000,
+    }
+}
+
+struct Worker {
+    agent: Agent,
+    task: Duration,
+    is_paced: bool,
+    started: Instant,
+    loans: Vec<Loan>,
+    todo: VecDeque<(Loan, u64)>,
+    sent: HashMap<Range, Instant>,
+    waits: Arc<Mutex<Vec<u64>>>,
+}
+
+impl Worker {
+    fn new(agent: Agent, task: Duration, is_paced: bool, waits: Arc<Mutex<Vec<u64>>>) -> Worker {
+        let (loans, todo, sent) = (Vec::new(), VecDeque::new(), HashMap::new());
+        Worker { agent, task, is_paced, started: Instant::now(), loans, todo, sent, waits }
+    }
+
+    async fn work(mut self, mut link: Link) -> Result<()> {
+        let mut done_at = None;
+        loop {
+            for message in self.agent.poll(self.now()) {
+                if let WorkerMessage::Report(report) = &message {
+                    self.sent.insert(report.range, Instant::now());
+                }
+                // A closed session also ends the stream of orders, which is handled there.
+                let _ = link.messages.send(message).await;
+            }
+            if done_at.is_none() && !self.todo.is_empty() {
+                done_at = Some(Instant::now() + self.task.mul_f64(0.5 + rand::random::<f64>()));
+            }
+            let due = self.agent.next_wakeup();
+            let due = due.map(|at| self.started + Duration::from_millis(at.0));
+            tokio::select! {
+                order = link.orders.next() => match order {
+                    Some(order) => self.obey(order.map_err(failure)?),
+                    None => return Ok(()),
+                },
+                () = until(done_at) => {
+                    done_at = None;
+                    self.finish();
+                }
+                () = until(due) => {}
+            }
+        }
+    }
+
+    fn obey(&mut self, order: WorkerOrder) {
+        match order {
+            WorkerOrder::Loan(loan) => {
+                self.agent.lent(loan);
+                self.loans.push(loan);
+            }
+            WorkerOrder::Tasks(block) => {
+                let at = self.loans.iter().position(|loan| loan.lease == block.lease);
+                let Some(at) = at else { return };
+                let (loan, end) = (self.loans[at], block.start + block.tasks.len() as u64);
+                self.todo.extend((block.start..end).map(|ordinal| (loan, ordinal)));
+                if end == loan.range.end() {
+                    self.loans.swap_remove(at);
+                }
+            }
+            WorkerOrder::Ack(ack) => {
+                self.agent.acked(&ack);
+                if let Some(sent) = self.sent.remove(&ack.range) {
+                    let wait = sent.elapsed().as_micros() as u64;
+                    self.waits.lock().expect("nobody panics while it is held").push(wait);
+                }
+            }
+            WorkerOrder::Revoke(lease) => {
+                self.agent.revoked(lease);
+                self.todo.retain(|(loan, _)| loan.lease != lease);
+            }
+            WorkerOrder::Pace(pace) if self.is_paced => self.agent.paced(pace),
+            WorkerOrder::Pace(_) | WorkerOrder::Welcome(_) | WorkerOrder::Mark(_) => {}
+        }
+    }
+
+    fn finish(&mut self) {
+        let Some((loan, ordinal)) = self.todo.pop_front() else { return };
+        let range = Range::new(ordinal, ordinal + 1).expect("it has a task");
+        let busy_us = self.task.as_micros() as u64;
+        let (tally, kernel) = (Tally::EMPTY, KernelName::ALL[0]);
+        self.agent.finished(self.now(), Part { loan, range, tally, kernel, busy_us });
+    }
+
+    fn now(&self) -> Millis {
+        Millis(self.started.elapsed().as_millis() as u64)
+    }
+}
+
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => std::future::pending().await,
+    }
+}
