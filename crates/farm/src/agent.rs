@@ -148,6 +148,7 @@ impl Agent {
             mark: Some(self.mark.clone()),
             key: None,
             is_paced: true,
+            numbers_tasks: false,
         })
     }
 

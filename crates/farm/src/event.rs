@@ -207,6 +207,8 @@ pub struct Hello {
     pub key: Option<PublicKey>,
     /// Whether the worker wants to be told how often to report.
     pub is_paced: bool,
+    /// Whether the worker numbers tasks itself, and wants ranges without them.
+    pub numbers_tasks: bool,
 }
 
 impl Hello {

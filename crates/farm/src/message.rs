@@ -28,9 +28,14 @@ pub enum WorkerMessage {
 /// What the coordinator tells a worker.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WorkerOrder {
-    /// The session has begun, with a farm that has this ledger; `None` if it does not say which.
-    Welcome(Option<LedgerId>),
-    /// A range to count; its tasks follow.
+    /// The session has begun.
+    Welcome {
+        /// The ledger of the farm; `None` if it does not say which.
+        ledger: Option<LedgerId>,
+        /// Whether the worker numbers tasks itself, so that loans come without them.
+        without_tasks: bool,
+    },
+    /// A range to count; its tasks follow, unless the worker numbers them.
     Loan(Loan),
     /// Tasks of a loan.
     Tasks(TasksBlock),

@@ -254,6 +254,7 @@ proptest! {
             mark: None,
             key: None,
             is_paced: false,
+            numbers_tasks: false,
         };
         act(&mut farm, Event::Joined { session: SessionId(1), owner: "o".into(), hello });
         let mut reports: Vec<Range> =

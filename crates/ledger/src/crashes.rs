@@ -241,6 +241,7 @@ fn play(
             mark: None,
             key: None,
             is_paced: false,
+            numbers_tasks: false,
         };
         history.go_on(vec![Event::Joined {
             session: SessionId(session),

@@ -496,6 +496,7 @@ impl Pair {
             mark: None,
             key: None,
             is_paced: false,
+            numbers_tasks: false,
         };
         self.step(Event::Joined { session, owner: OWNER.into(), hello });
         self.loan_of(worker)

@@ -12,6 +12,7 @@ mod dial;
 mod endpoint;
 mod error;
 mod join_string;
+mod lent;
 pub mod local;
 mod monitor_folder;
 mod mounted_secret;

@@ -9,6 +9,7 @@
 
 mod departure;
 mod link;
+mod numbering;
 mod outage;
 mod pen;
 mod work;

@@ -50,7 +50,8 @@ impl TryFrom<v1::WorkResponse> for WorkerOrder {
     fn try_from(response: v1::WorkResponse) -> Result<Self, WireError> {
         Ok(match response.message.ok_or(WireError::Missing("message"))? {
             work_response::Message::Welcome(welcome) => {
-                WorkerOrder::Welcome(fixed("ledger", &welcome.ledger)?.map(LedgerId))
+                let ledger = fixed("ledger", &welcome.ledger)?.map(LedgerId);
+                WorkerOrder::Welcome { ledger, without_tasks: welcome.without_tasks }
             }
             work_response::Message::Loan(loan) => WorkerOrder::Loan(loan.try_into()?),
             work_response::Message::Tasks(tasks) => WorkerOrder::Tasks(tasks.try_into()?),
@@ -104,6 +105,7 @@ impl TryFrom<v1::Hello> for Hello {
             mark: hello.mark.map(short_mark).transpose()?,
             key: fixed("key", &hello.key)?.map(PublicKey),
             is_paced: hello.paced,
+            numbers_tasks: hello.numbers_tasks,
         })
     }
 }

@@ -95,6 +95,7 @@ impl From<farm::Hello> for v1::Hello {
             mark: hello.mark,
             key: hello.key.map(|key| key.0.to_vec()).unwrap_or_default(),
             paced: hello.is_paced,
+            numbers_tasks: hello.numbers_tasks,
         }
     }
 }
@@ -139,9 +140,9 @@ impl From<WorkerOrder> for v1::WorkResponse {
     fn from(order: WorkerOrder) -> Self {
         use v1::work_response::Message;
         let message = match order {
-            WorkerOrder::Welcome(ledger) => {
+            WorkerOrder::Welcome { ledger, without_tasks } => {
                 let ledger = ledger.map(|LedgerId(id)| id.to_vec()).unwrap_or_default();
-                Message::Welcome(v1::Welcome { ledger })
+                Message::Welcome(v1::Welcome { ledger, without_tasks })
             }
             WorkerOrder::Loan(loan) => Message::Loan(loan.into()),
             WorkerOrder::Tasks(block) => Message::Tasks(block.into()),

@@ -128,6 +128,7 @@ fn the_largest_messages_fit_the_limit() {
         mark: Some(vec![0xff; Hello::MAX_MARK]),
         key: Some(PublicKey([0xff; 32])),
         is_paced: true,
+        numbers_tasks: true,
     });
     let tasks = MAX_TASKS_PER_MESSAGE;
     let masks = || vec![u32::MAX; tasks];
@@ -284,6 +285,7 @@ fn hello() -> impl Strategy<Value = Hello> {
             key,
         )| Hello {
             is_paced: instance % 2 == 0,
+            numbers_tasks: instance % 3 == 0,
             worker,
             machine,
             build,
@@ -358,7 +360,8 @@ fn recount() -> impl Strategy<Value = Recount> {
 
 fn order() -> impl Strategy<Value = WorkerOrder> {
     prop_oneof![
-        prop::option::of(any::<[u8; 16]>().prop_map(LedgerId)).prop_map(WorkerOrder::Welcome),
+        (prop::option::of(any::<[u8; 16]>().prop_map(LedgerId)), any::<bool>())
+            .prop_map(|(ledger, without_tasks)| WorkerOrder::Welcome { ledger, without_tasks }),
         loan().prop_map(WorkerOrder::Loan),
         tasks().prop_map(WorkerOrder::Tasks),
         (holding(), verdict()).prop_map(|(holding, verdict)| WorkerOrder::Ack(Ack {

@@ -9,6 +9,7 @@ use farm::{
     Agent, AgentConfig, KernelName, Loan, Millis, Part, Range, Tally, WorkerMessage, WorkerOrder,
 };
 use service::Endpoint;
+use service::coordinator::Plans;
 use service::worker::{GrpcConnector, Link};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -20,6 +21,15 @@ use crate::idle_worker::{begin, failure};
 const AT_A_TIME: usize = 64;
 /// Tasks that a worker agrees to hold.
 const CREDIT: u64 = 4_096;
+
+/// What workers do in one way or another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Habits {
+    /// Report as often as the coordinator says, instead of every second.
+    pub(crate) is_paced: bool,
+    /// Number tasks, instead of having them sent.
+    pub(crate) number_tasks: bool,
+}
 
 /// Workers with their sessions.
 pub(crate) struct Crowd {
@@ -33,16 +43,17 @@ impl Crowd {
         endpoint: Endpoint,
         workers: u32,
         task: Duration,
-        is_paced: bool,
+        habits: Habits,
     ) -> Result<Crowd> {
+        let plans = habits.number_tasks.then(Arc::<Plans>::default);
         let (waits, doors) = (Arc::default(), Arc::new(Semaphore::new(AT_A_TIME)));
         let mut coming = JoinSet::new();
         for _ in 0..workers {
-            let (endpoint, doors) = (endpoint.clone(), doors.clone());
+            let (endpoint, doors, plans) = (endpoint.clone(), doors.clone(), plans.clone());
             coming.spawn(async move {
                 let _door = doors.acquire().await?;
                 let mut agent = Agent::new(config());
-                let mut connector = GrpcConnector { endpoint, pen: None };
+                let mut connector = GrpcConnector { endpoint, pen: None, plans };
                 let link = begin(&mut connector, &mut agent).await?;
                 anyhow::Ok((agent, link))
             });
@@ -50,7 +61,7 @@ impl Crowd {
         let mut crowd = Crowd { workers: JoinSet::new(), waits };
         while let Some(come) = coming.join_next().await {
             let (agent, link) = come??;
-            let worker = Worker::new(agent, task, is_paced, crowd.waits.clone());
+            let worker = Worker::new(agent, task, habits, crowd.waits.clone());
             crowd.workers.spawn(worker.work(link));
         }
         Ok(crowd)
@@ -102,7 +113,7 @@ fn config() -> AgentConfig {
 struct Worker {
     agent: Agent,
     task: Duration,
-    is_paced: bool,
+    habits: Habits,
     started: Instant,
     loans: Vec<Loan>,
     todo: VecDeque<(Loan, u64)>,
@@ -111,9 +122,9 @@ struct Worker {
 }
 
 impl Worker {
-    fn new(agent: Agent, task: Duration, is_paced: bool, waits: Arc<Mutex<Vec<u64>>>) -> Worker {
+    fn new(agent: Agent, task: Duration, habits: Habits, waits: Arc<Mutex<Vec<u64>>>) -> Worker {
         let (loans, todo, sent) = (Vec::new(), VecDeque::new(), HashMap::new());
-        Worker { agent, task, is_paced, started: Instant::now(), loans, todo, sent, waits }
+        Worker { agent, task, habits, started: Instant::now(), loans, todo, sent, waits }
     }
 
     async fn work(mut self, mut link: Link) -> Result<()> {
@@ -171,8 +182,8 @@ impl Worker {
                 self.agent.revoked(lease);
                 self.todo.retain(|(loan, _)| loan.lease != lease);
             }
-            WorkerOrder::Pace(pace) if self.is_paced => self.agent.paced(pace),
-            WorkerOrder::Pace(_) | WorkerOrder::Welcome(_) | WorkerOrder::Mark(_) => {}
+            WorkerOrder::Pace(pace) if self.habits.is_paced => self.agent.paced(pace),
+            WorkerOrder::Pace(_) | WorkerOrder::Welcome { .. } | WorkerOrder::Mark(_) => {}
         }
     }
 

@@ -212,7 +212,7 @@ impl Worker {
             resend_ms: 60_000,
         };
         let endpoint = coordinator.endpoint.clone();
-        let mut connector = GrpcConnector { endpoint, pen: None };
+        let mut connector = GrpcConnector { endpoint, pen: None, plans: None };
         let (stop, stopping) = watch::channel(false);
         let running = tokio::spawn(async move {
             let rules = LeaveRules::default();

@@ -52,7 +52,7 @@ pub(crate) async fn idle(
         report_ms: 0,
         resend_ms: 3_600_000,
     });
-    let mut connector = GrpcConnector { endpoint, pen };
+    let mut connector = GrpcConnector { endpoint, pen, plans: None };
     let mut link = begin(&mut connector, &mut agent).await?;
     booked.welcomes.fetch_add(1, Ordering::Relaxed);
     let started = Instant::now();
@@ -85,7 +85,7 @@ pub(crate) async fn idle(
                 booked.tasks.fetch_add(ack.range.len(), Ordering::Relaxed);
             }
             WorkerOrder::Revoke(lease) => agent.revoked(lease),
-            WorkerOrder::Welcome(_) | WorkerOrder::Mark(_) | WorkerOrder::Pace(_) => {}
+            WorkerOrder::Welcome { .. } | WorkerOrder::Mark(_) | WorkerOrder::Pace(_) => {}
         }
         say(&mut agent, now, &link.messages).await;
     }

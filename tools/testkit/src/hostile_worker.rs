@@ -67,7 +67,7 @@ pub struct Harm {
 
 /// Attacks the coordinator at `endpoint`, which serves `target`, for ever.
 pub async fn attack(attack: Attack, endpoint: Endpoint, target: Target, harm: Arc<Harm>) {
-    let mut connector = GrpcConnector { endpoint: endpoint.clone(), pen: None };
+    let mut connector = GrpcConnector { endpoint: endpoint.clone(), pen: None, plans: None };
     loop {
         let began = match attack {
             Attack::Hellos => greet(&endpoint, hello(), 0, &harm).await,
@@ -148,6 +148,7 @@ fn hello() -> Hello {
         mark: None,
         key: None,
         is_paced: false,
+        numbers_tasks: false,
     }
 }
 

@@ -225,6 +225,7 @@ pub fn hello(worker: &str, credit: u64) -> Hello {
         mark: None,
         key: None,
         is_paced: false,
+        numbers_tasks: false,
     }
 }
 

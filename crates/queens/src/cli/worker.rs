@@ -1,6 +1,7 @@
 //! `queens worker`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use board::MethodChoice;
@@ -46,6 +47,10 @@ pub(super) struct WorkerArgs {
     #[arg(long, value_name = "MS", default_value_t = 30_000, env = "QUEENS_RESEND_MS",
           value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     resend_ms: u64,
+    /// Number the tasks of ranges here, instead of having the coordinator send them: less work and traffic for the
+    /// coordinator of a large farm. Each plan takes time and a few MiB for that
+    #[arg(long, env = "QUEENS_NUMBER_TASKS")]
+    number_tasks: bool,
     #[command(flatten)]
     leaving: LeaveArgs,
 }
@@ -128,7 +133,8 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     let pen = pen(args.key_file)?;
     tracing::info!(name, threads, memory = %ByteSize(memory).display().iec(), key = %pen.public(),
         backend = %executor.backend(), coordinator = endpoint.url(), "worker starts");
-    let mut connector = GrpcConnector { endpoint, pen: Some(pen) };
+    let mut connector =
+        GrpcConnector { endpoint, pen: Some(pen), plans: args.number_tasks.then(Arc::default) };
     let config = WorkConfig {
         worker: name,
         machine: args.machine.unwrap_or_else(host_name),

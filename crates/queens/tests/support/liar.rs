@@ -45,7 +45,7 @@ async fn lie(endpoint: Endpoint, count: fn(u64) -> u64) -> LinkEnd {
         report_ms: 0,
         resend_ms: 60_000,
     });
-    let mut connector = GrpcConnector { endpoint, pen: None };
+    let mut connector = GrpcConnector { endpoint, pen: None, plans: None };
     let Link { mut orders, messages } = match connector.connect().await {
         Ok(link) => link,
         Err(end) => return end,
@@ -62,7 +62,7 @@ async fn lie(endpoint: Endpoint, count: fn(u64) -> u64) -> LinkEnd {
             Ok(Some(Ok(WorkerOrder::Ack(ack)))) => agent.acked(&ack),
             Ok(Some(Ok(WorkerOrder::Revoke(lease)))) => agent.revoked(lease),
             Ok(Some(Ok(
-                WorkerOrder::Welcome(_)
+                WorkerOrder::Welcome { .. }
                 | WorkerOrder::Mark(_)
                 | WorkerOrder::Pace(_)
                 | WorkerOrder::Tasks(_),

@@ -5,18 +5,17 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use board::{Cut, Tasks};
-use farm::{Ack, Dismissal, JobId, LeaseId, Loan, Range, TasksBlock, Verdict, WorkerOrder};
+use farm::{Ack, Dismissal, JobId, LeaseId, Loan, Range, Verdict, WorkerOrder};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;
-use wire::MAX_TASKS_PER_MESSAGE;
 
 use super::{Allowance, Plans, SessionFault};
+use crate::lent::Lent;
 
 /// An order of the hub to a session.
 #[derive(Clone, Copy, Debug)]
 pub enum Order {
-    /// Send a loan and its tasks.
+    /// Send a loan and its tasks, unless the worker numbers them.
     Loan(Loan),
     /// Send a revocation, and no more tasks of this lease.
     Revoke(LeaseId),
@@ -33,14 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Recounts whose answers earn points. A session that is lent more at a time has points enough.
 const RECOUNTS: usize = 512;
 
-/// A loan whose tasks from the ordinal `next` on are still to be sent.
-struct Sending {
-    loan: Loan,
-    next: u64,
-    cut: Arc<Cut>,
-}
-
-/// Sends orders and tasks until either end of the session closes. Orders overtake tasks, so that
+/// Sends orders and tasks, if there are `plans` to number them by, until either end of the session closes. Orders overtake tasks, so that
 /// acknowledgements and revocations never wait for a long loan.
 ///
 /// # Errors
@@ -50,42 +42,41 @@ struct Sending {
 pub(super) async fn pump(
     mut orders: mpsc::Receiver<Order>,
     out: mpsc::Sender<WorkerOrder>,
-    plans: Arc<Plans>,
+    plans: Option<Arc<Plans>>,
     allowance: &Allowance,
 ) -> Result<(), SessionFault> {
-    let mut loans: VecDeque<Sending> = VecDeque::new();
+    let mut lent = Lent::default();
     let mut recounts: VecDeque<(JobId, Range)> = VecDeque::new();
     loop {
-        let order = match (orders.try_recv(), loans.front_mut()) {
-            (Ok(order), _) => order,
-            (Err(TryRecvError::Empty), Some(sending)) => {
-                let block = next_block(sending);
-                if sending.next == sending.loan.range.end() {
-                    loans.pop_front();
+        let order = match orders.try_recv() {
+            Ok(order) => order,
+            Err(TryRecvError::Empty) => match lent.next_block() {
+                Some(block) => {
+                    if out.send_timeout(WorkerOrder::Tasks(block), PATIENCE).await.is_err() {
+                        return Ok(());
+                    }
+                    continue;
                 }
-                if out.send_timeout(WorkerOrder::Tasks(block), PATIENCE).await.is_err() {
-                    return Ok(());
-                }
-                continue;
-            }
-            (Err(TryRecvError::Empty), None) => match orders.recv().await {
-                Some(order) => order,
-                None => return Ok(()),
+                None => match orders.recv().await {
+                    Some(order) => order,
+                    None => return Ok(()),
+                },
             },
-            (Err(TryRecvError::Disconnected), _) => return Ok(()),
+            Err(TryRecvError::Disconnected) => return Ok(()),
         };
         let message = match order {
             Order::Loan(loan) => {
-                let cut = plans.cut(loan.plan).await?;
                 if loan.recount.is_some() {
                     recounts.truncate(RECOUNTS - 1);
                     recounts.push_front((loan.job, loan.range));
                 }
-                loans.push_back(Sending { loan, next: loan.range.start(), cut });
+                if let Some(plans) = &plans {
+                    lent.push(loan, plans.cut(loan.plan).await?);
+                }
                 WorkerOrder::Loan(loan)
             }
             Order::Revoke(lease) => {
-                loans.retain(|sending| sending.loan.lease != lease);
+                lent.revoke(lease);
                 WorkerOrder::Revoke(lease)
             }
             Order::Dismiss(Dismissal::Distrusted) => return Err(SessionFault::Distrusted),
@@ -109,16 +100,6 @@ pub(super) async fn pump(
     }
 }
 
-fn next_block(sending: &mut Sending) -> TasksBlock {
-    let Loan { lease, range, .. } = sending.loan;
-    let start = sending.next;
-    let end = range.end().min(start + MAX_TASKS_PER_MESSAGE as u64);
-    let mut tasks = Tasks::with_capacity((end - start) as usize);
-    sending.cut.fill(start..end, &mut tasks).expect("a loan is a range of its plan");
-    sending.next = end;
-    TasksBlock { lease, start, tasks }
-}
-
 #[cfg(test)]
 mod tests {
     use board::{MethodChoice, Problem};
@@ -126,7 +107,7 @@ mod tests {
 
     use super::*;
 
-    const BLOCK: u64 = MAX_TASKS_PER_MESSAGE as u64;
+    const BLOCK: u64 = wire::MAX_TASKS_PER_MESSAGE as u64;
 
     /// A loan of a whole plan, which takes many blocks of tasks.
     fn long_loan(plans: &Plans, lease: u64) -> Loan {
@@ -155,7 +136,7 @@ mod tests {
             WorkerOrder::Tasks(block) => format!("tasks {} from {}", block.lease, block.start),
             WorkerOrder::Ack(Ack { verdict, .. }) => format!("ack {verdict:?}"),
             WorkerOrder::Revoke(lease) => format!("revoke {lease}"),
-            WorkerOrder::Welcome(_) => "welcome".into(),
+            WorkerOrder::Welcome { .. } => "welcome".into(),
             WorkerOrder::Mark(_) => "mark".into(),
             WorkerOrder::Pace(_) => "pace".into(),
         }
@@ -167,7 +148,9 @@ mod tests {
         let (first, second) = (long_loan(&plans, 1), long_loan(&plans, 2));
         let (orders, from_hub) = mpsc::channel(8);
         let (to_worker, mut out) = mpsc::channel(1);
-        tokio::spawn(async move { pump(from_hub, to_worker, plans, &Allowance::default()).await });
+        tokio::spawn(
+            async move { pump(from_hub, to_worker, Some(plans), &Allowance::default()).await },
+        );
 
         orders.send(Order::Loan(first)).await.expect("the pump runs");
         assert_eq!(next(&mut out).await, "loan 1");

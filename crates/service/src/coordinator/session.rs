@@ -114,12 +114,15 @@ pub async fn host(
     let told = key.map(|key| key.to_string());
     let marks = hello.mark.is_some().then(|| hub.marks());
     let paces = hello.is_paced.then(|| hub.paces());
+    let without_tasks = hello.numbers_tasks;
+    let welcome = WorkerOrder::Welcome { ledger: Some(hub.ledger()), without_tasks };
+    let plans = Some(plans).filter(|_| !without_tasks);
     let joined = hub.join(owner.clone(), hello).await;
     let Ok((session, orders)) = joined else { return Err(SessionFault::Ended) };
     tracing::info!(%session, worker, owner, machine, key = told, threads, %memory, held, "worker joined");
 
     let result = async {
-        if out.send(WorkerOrder::Welcome(Some(hub.ledger()))).await.is_err() {
+        if out.send(welcome).await.is_err() {
             return Ok(());
         }
         let tell_marks = tell(marks, WorkerOrder::Mark, out.clone());
@@ -249,6 +252,7 @@ mod tests {
             mark: None,
             key: None,
             is_paced: false,
+            numbers_tasks: false,
         }
     }
 
@@ -266,7 +270,7 @@ mod tests {
         let session = host(handle.clone(), plans.clone(), peer, out, Allowance::default());
         let session = tokio::spawn(session);
         says.send(WorkerMessage::Hello(hello())).await.expect("it is heard");
-        assert!(matches!(hears.recv().await, Some(WorkerOrder::Welcome(_))));
+        assert!(matches!(hears.recv().await, Some(WorkerOrder::Welcome { .. })));
 
         // When it hangs up, is lent something all the same, and its last word comes a little later
         drop(hears);

@@ -1,9 +1,10 @@
 //! The worker's connection to a coordinator.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
-use farm::{WorkerMessage, WorkerOrder};
+use farm::{Hello, WorkerMessage, WorkerOrder};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
@@ -11,12 +12,16 @@ use tonic::{Code, Status};
 use wire::v1::farm_service_client::FarmServiceClient;
 use wire::{MAX_MESSAGE_BYTES, WireError, v1};
 
+use super::numbering::number;
 use super::{Connect, Pen};
 use crate::ServiceError;
+use crate::coordinator::Plans;
 use crate::endpoint::{Endpoint, TokenChannel, innermost, mismatch};
 
 /// Number of messages that may wait for the network.
 const OUTGOING: usize = 256;
+/// Number of messages that may wait for the worker if tasks are numbered here.
+const NUMBERED: usize = 4;
 /// How long a coordinator may take to answer a Hello.
 const WELCOME_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -47,27 +52,41 @@ pub struct GrpcConnector {
     pub endpoint: Endpoint,
     /// What reports are signed with, if they are.
     pub pen: Option<Pen>,
+    /// By what the worker numbers tasks, if it does so itself.
+    pub plans: Option<Arc<Plans>>,
 }
 
 impl Connect for GrpcConnector {
     async fn connect(&mut self) -> Result<Link, LinkEnd> {
         // Token and join string are read anew each time, because they may have been replaced.
         let channel = self.endpoint.connect().await.map_err(LinkEnd::from_error)?;
-        Link::over(channel, self.endpoint.url(), self.pen.clone()).await
+        Link::over(channel, self.endpoint.url(), self.pen.clone(), self.plans.clone()).await
     }
 }
 
 impl Link {
-    /// Opens a session over `channel`, which leads to the coordinator at `url`. What goes over it is signed with `pen`.
+    /// Opens a session over `channel`, which leads to the coordinator at `url`. What goes over it is signed with `pen`, and
+    /// tasks are numbered here if there are `plans` to number them by.
     ///
     /// # Errors
     ///
     /// [`LinkEnd`], if the coordinator does not answer or refuses the session.
-    pub async fn over(channel: TokenChannel, url: &str, pen: Option<Pen>) -> Result<Link, LinkEnd> {
+    pub async fn over(
+        channel: TokenChannel,
+        url: &str,
+        pen: Option<Pen>,
+        plans: Option<Arc<Plans>>,
+    ) -> Result<Link, LinkEnd> {
         let (messages, outgoing) = mpsc::channel(OUTGOING);
         let url = url.to_string();
-        let signing = pen.clone();
+        let (signing, numbers_tasks) = (pen.clone(), plans.is_some());
         let requests = ReceiverStream::new(outgoing).map(move |message| {
+            let message = match message {
+                WorkerMessage::Hello(hello) => {
+                    WorkerMessage::Hello(Hello { numbers_tasks, ..hello })
+                }
+                other => other,
+            };
             v1::WorkRequest::from(match &signing {
                 Some(pen) => pen.sign(message),
                 None => message,
@@ -91,7 +110,10 @@ impl Link {
             }
             Err(status) => Err(ended(&url, status)),
         });
-        Ok(Link { orders: Box::pin(orders), messages })
+        let Some(plans) = plans else { return Ok(Link { orders: Box::pin(orders), messages }) };
+        let (numbered, orders_with_tasks) = mpsc::channel(NUMBERED);
+        tokio::spawn(number(orders, plans, numbered));
+        Ok(Link { orders: Box::pin(ReceiverStream::new(orders_with_tasks)), messages })
     }
 }
 

@@ -90,7 +90,7 @@ impl Pen {
 
     /// Looks at what the coordinator says.
     pub fn hear(&self, order: &WorkerOrder) {
-        if let WorkerOrder::Welcome(ledger) = order {
+        if let WorkerOrder::Welcome { ledger, .. } = order {
             self.context().ledger = *ledger;
         }
     }

@@ -21,7 +21,9 @@ use wire::v1::jobs_service_client::JobsServiceClient;
 use executor::{BUILD, Executor, Step};
 use ledger::{CheckedLedger, Ledger, LedgerEvent, LedgerHandle, LedgerRequest};
 use service::ServiceError;
-use service::coordinator::{Accept, Access, Credentials, Hub, Limits, Phase, accept_within, serve};
+use service::coordinator::{
+    Accept, Access, Credentials, Hub, Limits, Phase, Plans, accept_within, serve,
+};
 use service::worker::{Connect, LeaveRules, Link, LinkEnd, Pen, WorkConfig, work};
 use service::{Endpoint, Proofs, TokenChannel};
 use testkit::hostile_worker::{Attack, Harm, Target, flood};
@@ -90,7 +92,7 @@ fn write_as_task(ledger: Ledger) -> LedgerHandle {
 /// One life of a worker; `pace_ms` is about what a task takes.
 pub(super) async fn worker(name: String, life: u64, pace_ms: u64) -> turmoil::Result {
     let mut random = StdRng::seed_from_u64(life);
-    let instance = random.random();
+    let instance: u64 = random.random();
     let (executor, mut stepper) = Executor::stepped(Backend::Portable, MEMORY);
     let (sender, parts) = mpsc::unbounded_channel();
     tokio::spawn(async move {
@@ -120,7 +122,11 @@ pub(super) async fn worker(name: String, life: u64, pace_ms: u64) -> turmoil::Re
     let (_stop, stopping) = watch::channel(false);
     let mut seed = [0; 32];
     seed[..8].copy_from_slice(&life.to_le_bytes());
-    let mut network = SimulatedNetwork { pen: Some(Pen::new(SigningKey::from_seed(&seed))) };
+    let mut network = SimulatedNetwork {
+        pen: Some(Pen::new(SigningKey::from_seed(&seed))),
+        // Every other one numbers tasks itself.
+        plans: instance.is_multiple_of(2).then(Arc::default),
+    };
     work(config, LeaveRules::default(), executor, parts, &mut network, stopping).await?;
     Err("the worker left by itself".into())
 }
@@ -136,7 +142,7 @@ pub(super) async fn hostile(attack: Attack, plan: Plan, harm: Arc<Harm>) -> turm
     let mut kernel = Kernel::new(Backend::Reference, plan.problem.n(), plan.method)?;
     let target = Target { plan, first_count: kernel.count(first.as_slice())? };
     loop {
-        if let Ok(link) = (SimulatedNetwork { pen: None }).connect().await {
+        if let Ok(link) = (SimulatedNetwork { pen: None, plans: None }).connect().await {
             flood(attack, link, &target, &harm).await;
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -145,13 +151,14 @@ pub(super) async fn hostile(attack: Attack, plan: Plan, harm: Arc<Harm>) -> turm
 
 struct SimulatedNetwork {
     pen: Option<Pen>,
+    plans: Option<Arc<Plans>>,
 }
 
 impl Connect for SimulatedNetwork {
     async fn connect(&mut self) -> Result<Link, LinkEnd> {
         let (channel, endpoint) = dial().await;
         let channel = channel.map_err(LinkEnd::from_error)?;
-        Link::over(channel, endpoint.url(), self.pen.clone()).await
+        Link::over(channel, endpoint.url(), self.pen.clone(), self.plans.clone()).await
     }
 }
 

@@ -427,6 +427,7 @@ async fn hostile_names_are_only_text() {
         mark: None,
         key: None,
         is_paced: false,
+        numbers_tasks: false,
     };
     let _orders = farm.hub.join(HOSTILE.into(), hello).await.expect("it runs");
     for path in ["/", &job, "/workers", "/workers?order=owner&page=7"] {
