@@ -4,7 +4,6 @@
 //! workers come and go, the truth is what the rest would have taken those who were there at the time: the
 //! thread time of the rest, divided by the number of their threads.
 
-use std::num::NonZero;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -12,13 +11,11 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use farm::{JobView, Problem, Slice};
 use service::local::LocalCount;
-use service::worker::{GrpcConnector, LeaveRules, WorkConfig, start_executor, work};
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
 use wire::v1;
 use wire::v1::jobs_service_client::JobsServiceClient;
 
 use crate::args::CountingArgs;
+use crate::fleet::Worker;
 use crate::print;
 use crate::process::Coordinator;
 
@@ -167,8 +164,12 @@ async fn fleet(n: u32, args: &EtaArgs) -> Result<Vec<Said>> {
         for (place, (worker, (from, until))) in workers.iter_mut().zip(STAYS).enumerate() {
             let is_wanted = from <= view.percent() && view.percent() < until;
             match worker {
-                None if is_wanted => *worker = Some(Worker::start(place, &coordinator, args)),
-                Some(there) if !is_wanted => there.leave(),
+                None if is_wanted => {
+                    let counting = &args.counting;
+                    *worker =
+                        Some(Worker::start(place, STAYS.len(), &coordinator, counting, |_| ()));
+                }
+                Some(there) if !is_wanted => there.ask_to_leave(),
                 _ => {}
             }
         }
@@ -178,50 +179,10 @@ async fn fleet(n: u32, args: &EtaArgs) -> Result<Vec<Said>> {
         tokio::time::sleep(INTERVAL).await;
     }
     for worker in workers.into_iter().flatten() {
-        worker.leave();
-        worker.running.await??;
+        worker.leave().await?;
     }
     if said.len() < 2 {
         bail!("N = {n} was over at once: give a larger board");
     }
     Ok(said)
-}
-
-/// A worker with one thread.
-struct Worker {
-    stop: watch::Sender<bool>,
-    running: JoinHandle<Result<(), service::ServiceError>>,
-}
-
-impl Worker {
-    fn start(place: usize, coordinator: &Coordinator, args: &EtaArgs) -> Worker {
-        let backend = args.counting.backend();
-        let memory = args.counting.memory() / STAYS.len() as u64;
-        let (executor, parts) = start_executor(NonZero::<usize>::MIN, backend, memory);
-        let config = WorkConfig {
-            worker: format!("worker-{place}"),
-            machine: format!("machine-{place}"),
-            build: executor::BUILD.into(),
-            backend: backend.to_string(),
-            instance: rand::random(),
-            threads: 1,
-            memory,
-            memory_kills: 0,
-            credit: 1 << 16,
-            report_ms: 1_000,
-            resend_ms: 60_000,
-        };
-        let endpoint = coordinator.endpoint.clone();
-        let mut connector = GrpcConnector { endpoint, pen: None, plans: None };
-        let (stop, stopping) = watch::channel(false);
-        let running = tokio::spawn(async move {
-            let rules = LeaveRules::default();
-            work(config, rules, executor, parts, &mut connector, stopping).await
-        });
-        Worker { stop, running }
-    }
-
-    fn leave(&self) {
-        self.stop.send_replace(true);
-    }
 }

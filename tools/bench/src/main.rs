@@ -12,6 +12,7 @@
 //! cargo run --release -p bench -- connections  very many workers at once, over TLS
 //! cargo run --release -p bench -- page         what viewers of the live page cost the farm
 //! cargo run --release -p bench -- eta          how right the time left is that a count is said to take
+//! cargo run --release -p bench -- restarts     what is counted again when the coordinator is killed
 //! cargo run --release -p bench -- bundle       what a bundle of ten million rows takes to write and to check
 //! cargo run --release -p bench -- clients      how much clients that ask for much slow everybody else down
 //! ```
@@ -27,6 +28,7 @@ mod coordinator;
 mod crowd;
 mod eta;
 mod farm;
+mod fleet;
 mod hostile;
 mod idle_worker;
 mod ledgers;
@@ -37,6 +39,7 @@ mod page;
 mod phases;
 mod plot;
 mod process;
+mod restarts;
 mod speedup;
 mod threads;
 
@@ -82,6 +85,8 @@ enum BenchCommand {
     Bundle(bundle::BundleArgs),
     /// How right the time left is that a count is said to take, alone and with workers that come and go
     Eta(eta::EtaArgs),
+    /// What is counted again when the coordinator is killed at intervals
+    Restarts(restarts::RestartsArgs),
     /// A board by one thread and by several, side by side
     Threads(threads::ThreadsBenchArgs),
     /// A farm of one worker process and of several, by the number of rows that tasks have placed: speed-up,
@@ -130,6 +135,7 @@ async fn main() -> Result<()> {
         BenchCommand::Methods(args) => methods::run(args),
         BenchCommand::Phases(args) => phases::run(&args),
         BenchCommand::Classes(args) => classes::run(&args),
+        BenchCommand::Restarts(args) => restarts::run(args).await,
         BenchCommand::Threads(args) => threads::run(&args),
         BenchCommand::Speedup(args) => speedup::run(args).await,
         BenchCommand::SpeedupWorker(args) => speedup::serve(args).await,

@@ -11,6 +11,7 @@ use service::{Endpoint, Proofs};
 pub(crate) struct Coordinator {
     child: Child,
     folder: PathBuf,
+    address: String,
     pub(crate) endpoint: Endpoint,
     join_file: Option<PathBuf>,
 }
@@ -22,19 +23,23 @@ impl Coordinator {
         std::fs::create_dir(&folder).with_context(|| format!("cannot make {folder:?}"))?;
         let port = free_port().context("no free port")?;
         let address = format!("127.0.0.1:{port}");
-        let mut command = this_program()?;
-        command.args(["coordinator", "--listen", &address, "--ledger"]);
-        command.arg(folder.join("ledger.db")).stdin(Stdio::null());
         let mut endpoint = Endpoint::new(&address, Proofs::default());
         let join_file = tls.then(|| folder.join("join"));
         if let Some(join) = &join_file {
-            command.arg("--join-file").arg(join);
             endpoint = Endpoint::join_file(join.clone(), Proofs::default());
         }
-        let child = command.spawn().context("the coordinator cannot be started")?;
-        let coordinator = Coordinator { child, folder, endpoint, join_file };
+        let child = spawn(&address, &folder, join_file.as_deref())?;
+        let coordinator = Coordinator { child, folder, address, endpoint, join_file };
         coordinator.wait_until_it_answers().await?;
         Ok(coordinator)
+    }
+
+    /// Kills it, and starts another one with its ledger at its address.
+    pub(crate) async fn kill_and_start(&mut self) -> Result<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        self.child = spawn(&self.address, &self.folder, self.join_file.as_deref())?;
+        self.wait_until_it_answers().await
     }
 
     async fn wait_until_it_answers(&self) -> Result<()> {
@@ -62,6 +67,17 @@ impl Coordinator {
     pub(crate) fn memory_mib(&self) -> Option<f64> {
         memory_mib(&self.child, "VmRSS:")
     }
+}
+
+/// Starts a coordinator there, with its ledger in a folder.
+fn spawn(address: &str, folder: &Path, join_file: Option<&Path>) -> Result<Child> {
+    let mut command = this_program()?;
+    command.args(["coordinator", "--listen", address, "--ledger"]);
+    command.arg(folder.join("ledger.db")).stdin(Stdio::null());
+    if let Some(join) = join_file {
+        command.arg("--join-file").arg(join);
+    }
+    command.spawn().context("the coordinator cannot be started")
 }
 
 /// A command that runs this program, without the environment variables that could set its options.
