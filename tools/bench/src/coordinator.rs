@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
-use farm::{Config, LoanKey};
+use farm::Config;
 use ledger::{CheckedLedger, Credential, Role};
 use service::coordinator::{
-    Access, Credentials, Hub, HubHandle, Limits, Listener, Phase, secure, serve,
+    Access, Credentials, Hub, HubHandle, Limits, Listener, Phase, loan_key, secure, serve,
 };
 use service::tls::{Authority, ServerTls};
 use service::{JoinString, KeyFolder, Token};
@@ -65,7 +65,8 @@ impl Sides {
 pub(crate) async fn run(args: CoordinatorArgs) -> Result<()> {
     let listener = Listener::bind(&[args.listen], Limits::default()).await?;
     let ledger = CheckedLedger::open(&args.ledger).and_then(CheckedLedger::begin)?;
-    let (hub, handle) = Hub::new(Config::default(), LoanKey::new(rand::random()), ledger);
+    let keys = KeyFolder::beside(&args.ledger);
+    let (hub, handle) = Hub::new(Config::default(), loan_key(&keys)?, ledger);
     let connections = listener.connections();
     let server = match args.join_file {
         None => {
@@ -73,7 +74,6 @@ pub(crate) async fn run(args: CoordinatorArgs) -> Result<()> {
             tokio::spawn(serve(connections, serving(open_to_all, handle)))
         }
         Some(join_file) => {
-            let keys = KeyFolder::beside(&args.ledger);
             let authority = Authority::read_or_make(&keys)?;
             let token = Token::read_or_make(&keys.path("token"))?;
             let credentials = Credentials::new(&Access::Token(token.clone()), Vec::new());

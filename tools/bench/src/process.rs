@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use service::{Endpoint, Proofs};
+use wire::v1;
+use wire::v1::jobs_service_client::JobsServiceClient;
 
 /// A coordinator with a temporary ledger. Dropping the value ends the process and removes the ledger.
 pub(crate) struct Coordinator {
@@ -45,12 +47,19 @@ impl Coordinator {
     async fn wait_until_it_answers(&self) -> Result<()> {
         const TRIES: u32 = 100;
         for _ in 0..TRIES {
-            if self.endpoint.channel().await.is_ok() {
+            if self.lists_jobs().await.is_ok() {
                 return Ok(());
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         bail!("the coordinator did not start")
+    }
+
+    /// Asks it something that it answers once it has read its ledger.
+    async fn lists_jobs(&self) -> Result<()> {
+        let mut jobs = JobsServiceClient::new(self.endpoint.connect().await?);
+        jobs.list(v1::ListRequest { page_size: 1, ..Default::default() }).await?;
+        Ok(())
     }
 
     /// The file with its join string, if it serves TLS.
