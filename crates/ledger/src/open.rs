@@ -178,7 +178,7 @@ impl CheckedLedger {
         if was_closed && !is_told {
             return Err(LedgerFault::Busy);
         }
-        ledger.place.iter_mut().for_each(Place::begin_writing);
+        ledger.place.iter_mut().try_for_each(Place::begin_writing)?;
         ledger.restored.epoch = epoch.into();
         ledger.history = history::read(&ledger.db)?;
         Ok(ledger)
@@ -271,7 +271,7 @@ impl Ledger {
         format::show(&self.db)?;
         let verdict: String = self.db.pragma_query_value(None, "quick_check", |row| row.get(0))?;
         if verdict != "ok" {
-            return content(verdict);
+            return Err(LedgerFault::from_check(verdict));
         }
         if self.db.prepare("PRAGMA foreign_key_check")?.exists([])? {
             return content("it has rows of jobs that it does not have".into());

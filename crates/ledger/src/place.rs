@@ -107,8 +107,18 @@ impl Place {
     }
 
     /// From now on the ledger is written.
-    pub(crate) fn begin_writing(&mut self) {
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFault::File`], if it has no write-ahead log. If a call to the disk fails while SQLite begins one, SQLite goes
+    /// on without, and says nothing of it.
+    pub(crate) fn begin_writing(&mut self) -> Result<(), LedgerFault> {
+        if !self.log().exists() {
+            let text = "its write-ahead log cannot be begun: the disk fails or is full";
+            return Err(std::io::Error::other(text).into());
+        }
         self.has_log = true;
+        Ok(())
     }
 
     /// Where SQLite keeps the latest rows.
