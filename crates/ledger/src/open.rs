@@ -16,6 +16,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::LedgerFault;
 use super::credentials::{self, Credential, CredentialChange};
 use super::format::{self, FORMAT};
+use super::frames;
 use super::history;
 use super::place::{self, Place};
 
@@ -74,6 +75,7 @@ impl CheckedLedger {
     pub(crate) fn open_with(path: &Path, which: Jobs) -> Result<CheckedLedger, LedgerFault> {
         let lock = LedgerLock::of(path)?;
         Place::check(path)?;
+        frames::check(&place::log(path))?;
         Place::make(path)?;
         let db = Connection::open(path)?;
         CheckedLedger::check(db, Some(Place::of(path)?), Some(lock), which)
@@ -169,6 +171,10 @@ impl CheckedLedger {
         }
         let was_closed = history::is_closed(db);
         db.pragma_update(None, "journal_mode", "WAL")?;
+        if ledger.place.as_ref().is_some_and(Place::has_rows_in_log) {
+            // What a process that died has left there may not be synced yet: nothing may be written behind it before.
+            checkpoint(db)?;
+        }
         let transaction = db.unchecked_transaction()?;
         format::bring_up_to_date(&transaction)?;
         let epoch = history::record_opening(&transaction, gives_up)?;

@@ -64,8 +64,7 @@ impl Place {
             Err(error) => return Err(error.into()),
         }
         let names_log = header[18] == 2;
-        let has_log = std::fs::metadata(log(path)).is_ok_and(|log| log.len() > 0);
-        if has_log && !names_log {
+        if holds_rows(&log(path)) && !names_log {
             // SQLite would write it into the ledger all the same.
             return Err(LedgerFault::Place(format!(
                 "it was closed, so that {log} beside it has nothing of it, and may be of another file that had its \
@@ -119,6 +118,11 @@ impl Place {
         }
         self.has_log = true;
         Ok(())
+    }
+
+    /// Whether the write-ahead log has anything in it.
+    pub(crate) fn has_rows_in_log(&self) -> bool {
+        holds_rows(&self.log())
     }
 
     /// Where SQLite keeps the latest rows.
@@ -196,6 +200,10 @@ fn says_closed(path: &Path) -> bool {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
     let db = Connection::open_with_flags(format!("file:{name}?immutable=1"), flags);
     db.is_ok_and(|db| history::is_closed(&db))
+}
+
+fn holds_rows(log: &Path) -> bool {
+    std::fs::metadata(log).is_ok_and(|log| log.len() > 0)
 }
 
 /// Where SQLite keeps the latest rows.

@@ -116,7 +116,7 @@ impl History {
 
     fn plan_trouble(&mut self) {
         let random = &mut self.random;
-        let lies = self.weather == Weather::Lying && random.percent(60);
+        let lies = self.weather == Weather::Lying && !self.has_lied && random.percent(60);
         let fault = match random.below(12) {
             _ if lies => random.pick(&[
                 Fault::LossySyncError,
@@ -144,7 +144,7 @@ impl History {
     fn life(&mut self) -> bool {
         self.tally.lives += 1;
         self.has_failed = false;
-        let mut ledger = match self.open() {
+        let ledger = match self.open() {
             Opened::Open(ledger) => ledger,
             Opened::Failed => {
                 self.tally.failed_openings += 1;
@@ -171,22 +171,27 @@ impl History {
             }
         }
         if self.random.percent(30) {
-            let closed = ledger.close();
-            self.note_strikes();
-            match closed {
-                Ok(_) => self.tally.closed += 1,
-                Err(fault) => match self.explain(&fault) {
-                    true => {}
-                    false => return false,
-                },
-            }
-            if self.random.percent(50) {
-                self.cut_power();
+            match ledger.close() {
+                Ok(_) => {
+                    self.note_strikes();
+                    self.tally.closed += 1;
+                    // It may have been stopped where nothing depended on it any more.
+                    if self.has_failed || self.random.percent(50) {
+                        self.start_again();
+                    }
+                }
+                Err(fault) => {
+                    self.trace(|| format!("not closed: {fault}"));
+                    if !self.explain(&fault) {
+                        self.tally.refused_writing += 1;
+                        return false;
+                    }
+                    self.start_again();
+                }
             }
             return true;
         }
         self.disk.stop();
-        ledger.take_restored();
         drop(ledger);
         self.start_again();
         true
@@ -213,7 +218,8 @@ impl History {
     /// What happens to the files while nobody uses them. Returns whether the history goes on.
     fn befall(&mut self) -> bool {
         let log = self.log();
-        if self.weather == Weather::Rotting && self.random.percent(40) && self.path.exists() {
+        let rots = self.weather == Weather::Rotting && !self.has_lied;
+        if rots && self.path.exists() && self.random.percent(40) {
             let has_log = fs::metadata(&log).is_ok_and(|log| log.len() > 0);
             let is_log = has_log && self.random.percent(50);
             let file = if is_log { log } else { self.path.clone() };
