@@ -3,7 +3,7 @@
 use crate::Random;
 
 /// What a disk writes as a whole or not at all, in bytes.
-const SECTOR: usize = 512;
+pub(crate) const SECTOR: usize = 512;
 
 /// A file's content as the disk has it.
 #[derive(Clone, Debug, Default)]

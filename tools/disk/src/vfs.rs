@@ -20,6 +20,7 @@ use rusqlite::ffi;
 
 use crate::disk::{FileId, Shared, Verdict, lock};
 use crate::fault::Call;
+use crate::image::SECTOR;
 
 /// The disks by their folders.
 static DISKS: Mutex<BTreeMap<PathBuf, Shared>> = Mutex::new(BTreeMap::new());
@@ -272,7 +273,9 @@ unsafe extern "C" fn write(
             Verdict::Proceed => (bytes, offset, None),
             Verdict::Fail(code) => return code,
             Verdict::FailInPart(code) => {
-                let part = state.random().below(bytes as u64) as c_int;
+                // A sector is written as a whole or not at all.
+                let end = offset + state.random().below(bytes as u64) as i64;
+                let part = (end - end % SECTOR as i64 - offset).max(0) as c_int;
                 (part, offset, Some(code))
             }
             Verdict::Pretend => return ffi::SQLITE_OK,
