@@ -219,6 +219,8 @@ impl Ledger {
         let Ledger { db, lock, .. } = self;
         // A process that only looks at a ledger of an older format closes it as it is.
         if format::older(&db)?.is_none() && !db.is_readonly(rusqlite::MAIN_DB)? {
+            // Whatever dies meanwhile: the file says that it was closed only once it has everything else.
+            checkpoint(&db)?;
             history::note_closing(&db)?;
         }
         checkpoint(&db)?;

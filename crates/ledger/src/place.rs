@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::{LedgerFault, history};
+use super::LedgerFault;
 
 /// The first format whose ledgers say that they were closed.
 const SAYS_CLOSED: u32 = 6;
@@ -74,7 +74,7 @@ impl Place {
         }
         let format = u32::from_be_bytes([header[60], header[61], header[62], header[63]]);
         let is_open = names_log && format >= SAYS_CLOSED;
-        if is_open && !log(path).exists() && !says_closed(path) {
+        if is_open && !log(path).exists() && !says_closed(path)? {
             return Err(LedgerFault::Place(format!(
                 "it was not closed by its coordinator, and its latest rows, which are in {log}, are missing: \
                  put that file beside it too. Nothing is missing if its coordinator was killed while it started \
@@ -194,12 +194,16 @@ fn write_to(db: &Connection, path: &Path, suffix: &str) -> Result<PathBuf, Ledge
 
 /// Whether a file that names a write-ahead log, and lacks it, is a whole ledger all the same: its coordinator was killed
 /// while it started or closed it.
-fn says_closed(path: &Path) -> bool {
+///
+/// # Errors
+///
+/// [`LedgerFault::Sqlite`], if it cannot be read.
+fn says_closed(path: &Path) -> Result<bool, LedgerFault> {
     // SQLite looks for no log of a file that cannot change.
     let name = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-    let db = Connection::open_with_flags(format!("file:{name}?immutable=1"), flags);
-    db.is_ok_and(|db| history::is_closed(&db))
+    let db = Connection::open_with_flags(format!("file:{name}?immutable=1"), flags)?;
+    Ok(db.query_row("SELECT is_closed FROM identity", [], |row| row.get(0))?)
 }
 
 fn holds_rows(log: &Path) -> bool {
@@ -266,7 +270,7 @@ mod tests {
 
     use super::*;
     use crate::tests::{ledger_in, range, read};
-    use crate::{CheckedLedger, Ledger};
+    use crate::{CheckedLedger, Ledger, history};
 
     fn open(path: &Path) -> Result<Ledger, LedgerFault> {
         CheckedLedger::open_again(path)?.begin()

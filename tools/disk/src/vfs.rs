@@ -50,6 +50,8 @@ fn register() {
     // SAFETY: SQLite is initialised by the first call, and layers that are registered are never freed. The copy of the
     // real layer keeps its functions, which look at nothing of their layer but its `pAppData`, and that is copied too.
     unsafe {
+        // Threads would wait for each other to count their memory. It is too late for that if SQLite is in use already.
+        ffi::sqlite3_config(ffi::SQLITE_CONFIG_MEMSTATUS, 0);
         assert_eq!(ffi::sqlite3_initialize(), ffi::SQLITE_OK);
         let real = ffi::sqlite3_vfs_find(ptr::null());
         assert!(!real.is_null(), "SQLite has a layer by itself");
