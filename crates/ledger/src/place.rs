@@ -63,8 +63,8 @@ impl Place {
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(()),
             Err(error) => return Err(error.into()),
         }
-        let names_log = header[18] == 2;
-        if holds_rows(&log(path)) && !names_log {
+        let names_log = header[18..20] == [2, 2];
+        if holds_rows(&log(path)) && header[18..20] == [1, 1] {
             // SQLite would write it into the ledger all the same.
             return Err(LedgerFault::Place(format!(
                 "it was closed, so that {log} beside it has nothing of it, and may be of another file that had its \
@@ -203,7 +203,11 @@ fn says_closed(path: &Path) -> Result<bool, LedgerFault> {
     let name = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
     let db = Connection::open_with_flags(format!("file:{name}?immutable=1"), flags)?;
-    Ok(db.query_row("SELECT is_closed FROM identity", [], |row| row.get(0))?)
+    match db.query_row("SELECT is_closed FROM identity", [], |row| row.get(0)) {
+        // Some of its pages may be in the log alone.
+        Err(error) if LedgerFault::is_damage(&error) => Ok(false),
+        is_closed => Ok(is_closed?),
+    }
 }
 
 fn holds_rows(log: &Path) -> bool {

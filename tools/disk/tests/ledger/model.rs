@@ -83,6 +83,17 @@ impl State {
 }
 
 impl Content {
+    /// What of it does not follow from counts.
+    pub fn decisions(&self) -> impl PartialEq + use<> {
+        let jobs = self.restored.jobs.iter();
+        let jobs: Vec<_> = jobs
+            .map(|job| {
+                (job.id, job.state, job.priority, job.origin.clone(), job.audit, job.seed_told)
+            })
+            .collect();
+        (jobs, self.restored.distrusted.clone(), self.credentials.clone())
+    }
+
     /// Reads all of a ledger.
     pub fn of(ledger: &Ledger) -> Result<Content, LedgerFault> {
         let restored = ledger.read_back(Jobs::All)?;

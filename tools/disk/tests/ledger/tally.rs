@@ -58,9 +58,11 @@ tally! {
     refused_opening: "damaged ledgers refused when they were opened",
     refused_reading: "damaged ledgers refused when all of them was read",
     refused_writing: "damaged ledgers refused when something was written",
+    never_begun: "files refused that were no ledgers yet, after three failures in a row",
     older_refused: "older states that a client's mark has told",
     counted_again: "older states that lack nothing but counts, which were counted again",
-    mixed: "states that were never served, of right counts only",
+    mixed_counts: "states that lack right counts of several moments, which were counted again",
+    mixed_decisions: "states of right counts, in which the disk has altered what has no seal",
     finished: "histories that ended with exact totals",
     jobs_done: "jobs done, with the exact total",
 }
