@@ -8,8 +8,8 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use farm::rules::Jobs;
-use farm::{History, Restored, RestoredJob};
+use farm::rules::{Jobs, Store};
+use farm::{Check, History, Restored, RestoredJob};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -19,6 +19,7 @@ use super::format::{self, FORMAT};
 use super::frames;
 use super::history;
 use super::place::{self, Place};
+use super::store::SqlStore;
 
 /// Bound of the numbers of openings. The number is the upper part of every lease's number.
 const MAX_EPOCH: i64 = 1 << 23;
@@ -171,6 +172,9 @@ impl CheckedLedger {
         }
         let was_closed = history::is_closed(db);
         db.pragma_update(None, "journal_mode", "WAL")?;
+        // The first read makes the log, and the ledger must not say that it is in use before there is one.
+        is_empty(db)?;
+        ledger.place.iter().try_for_each(Place::check_log)?;
         if ledger.place.as_ref().is_some_and(Place::has_rows_in_log) {
             // What a process that died has left there may not be synced yet: nothing may be written behind it before.
             checkpoint(db)?;
@@ -184,7 +188,7 @@ impl CheckedLedger {
         if was_closed && !is_told {
             return Err(LedgerFault::Busy);
         }
-        ledger.place.iter_mut().try_for_each(Place::begin_writing)?;
+        ledger.place.iter_mut().for_each(Place::begin_writing);
         ledger.restored.epoch = epoch.into();
         ledger.history = history::read(&ledger.db)?;
         Ok(ledger)
@@ -289,7 +293,18 @@ impl Ledger {
         if !(0..MAX_EPOCH - 1).contains(&epoch) {
             return content(format!("it cannot have been opened {epoch} times"));
         }
-        self.read_back(which)
+        let restored = self.read_back(which)?;
+        // SQLite has not compared its indices with their tables, which takes long. This one alone decides something.
+        for job in &restored.jobs {
+            let waits = SqlStore(&self.db).count(job.id, Check::Wanted)?;
+            if waits != job.audits_wanted {
+                return content(format!(
+                    "job {}: {} ranges wait for an audit, and its index has {waits}",
+                    job.id, job.audits_wanted
+                ));
+            }
+        }
+        Ok(restored)
     }
 }
 

@@ -106,18 +106,22 @@ impl Place {
     }
 
     /// From now on the ledger is written.
+    pub(crate) fn begin_writing(&mut self) {
+        self.has_log = true;
+    }
+
+    /// Refuses a ledger without a write-ahead log, after SQLite was asked to begin one. If a call to the disk fails meanwhile,
+    /// SQLite goes on without, and says nothing of it.
     ///
     /// # Errors
     ///
-    /// [`LedgerFault::File`], if it has no write-ahead log. If a call to the disk fails while SQLite begins one, SQLite goes
-    /// on without, and says nothing of it.
-    pub(crate) fn begin_writing(&mut self) -> Result<(), LedgerFault> {
-        if !self.log().exists() {
-            let text = "its write-ahead log cannot be begun: the disk fails or is full";
-            return Err(std::io::Error::other(text).into());
+    /// [`LedgerFault::File`], if there is none.
+    pub(crate) fn check_log(&self) -> Result<(), LedgerFault> {
+        if self.log().exists() {
+            return Ok(());
         }
-        self.has_log = true;
-        Ok(())
+        let text = "its write-ahead log cannot be begun: the disk fails or is full";
+        Err(std::io::Error::other(text).into())
     }
 
     /// Whether the write-ahead log has anything in it.

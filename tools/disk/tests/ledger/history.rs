@@ -517,7 +517,7 @@ impl History {
             Ok(answers) => {
                 if !self.is_mixed {
                     let (next, expected) = self.present().after(&Batch::Commands(commands.clone()));
-                    assert_eq!(answers, expected);
+                    assert!(self.has_lied || answers == expected, "{answers:?}, not {expected:?}");
                     self.past.push(next);
                 }
                 Some(commands.iter().zip(answers).flat_map(follow).collect())
