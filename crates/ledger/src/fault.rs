@@ -139,3 +139,23 @@ impl LedgerFault {
             )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_that_could_not_be_read_is_no_damage() {
+        let said = |code| {
+            format!(
+                "*** in database main ***\nTree 20 page 20: unable to get the page. error code={code}"
+            )
+        };
+        for (code, kind) in
+            [(266, FaultKind::Write), (522, FaultKind::Damaged), (11, FaultKind::Damaged)]
+        {
+            assert_eq!(LedgerFault::from_check(said(code)).kind(), kind, "{code}");
+        }
+        assert_eq!(LedgerFault::from_check("row 1 missing".into()).kind(), FaultKind::Damaged);
+    }
+}

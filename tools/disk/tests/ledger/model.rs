@@ -88,7 +88,14 @@ impl Content {
         let jobs = self.restored.jobs.iter();
         let jobs: Vec<_> = jobs
             .map(|job| {
-                (job.id, job.state, job.priority, job.origin.clone(), job.audit, job.seed_told)
+                (
+                    job.id,
+                    job.state,
+                    job.priority,
+                    job.origin.clone(),
+                    job.audit,
+                    job.disputes.clone(),
+                )
             })
             .collect();
         (jobs, self.restored.distrusted.clone(), self.credentials.clone())
