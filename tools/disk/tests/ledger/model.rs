@@ -18,8 +18,6 @@ pub enum Batch {
 pub struct State {
     pub store: MemoryStore,
     pub credentials: Vec<Credential>,
-    /// Transactions that changed more than counts.
-    pub decisions: u64,
 }
 
 /// What can be seen of a state from outside.
@@ -31,13 +29,6 @@ pub struct Content {
 }
 
 impl Batch {
-    pub fn decides(&self) -> bool {
-        match self {
-            Batch::Commands(commands) => commands.iter().any(LedgerCommand::decides),
-            Batch::Credential(_) => true,
-        }
-    }
-
     /// Has a ledger do it.
     pub fn write(&self, ledger: &Ledger) -> Result<Vec<LedgerAnswer>, LedgerFault> {
         match self {
@@ -51,7 +42,6 @@ impl State {
     /// The state after a batch that fits this one, and the answers.
     pub fn after(&self, batch: &Batch) -> (State, Vec<LedgerAnswer>) {
         let mut next = self.clone();
-        next.decisions += u64::from(batch.decides());
         let answers = match batch {
             Batch::Commands(commands) => {
                 let execute = |command| rules::execute(&mut next.store, command);
