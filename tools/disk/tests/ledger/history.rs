@@ -51,7 +51,7 @@ pub struct History {
 
 /// How a life goes on.
 enum Opened {
-    Open(Ledger),
+    Open(Box<Ledger>),
     /// A call failed, which is no fault of the ledger.
     Failed,
     /// The ledger was refused for what the disk has done to it.
@@ -360,7 +360,7 @@ impl History {
         }
         self.epoch = epoch;
         self.mark = history.mark();
-        Opened::Open(ledger)
+        Opened::Open(Box::new(ledger))
     }
 
     /// What may be in a ledger that has lost something although nobody notices.
@@ -497,7 +497,7 @@ impl History {
             let audits: Vec<_> = content.restored.jobs.iter().flat_map(audit).collect();
             let commands = if commands.is_empty() { audits } else { commands };
             if commands.is_empty() {
-                return self.is_complete(ledger, &content);
+                return self.is_complete(*ledger, &content);
             }
             let Some(confirming) = self.write_last(&ledger, commands) else { return false };
             if !confirming.is_empty() && self.write_last(&ledger, confirming).is_none() {
@@ -634,7 +634,7 @@ fn missing(job: &RestoredJob) -> Vec<Range> {
 /// Asks for the audits of a running job, or says its total.
 fn audit(job: &RestoredJob) -> Option<LedgerCommand> {
     let id = job.id;
-    (job.state == JobState::Running).then(|| match job.audits_wanted {
+    (job.state == JobState::Running).then_some(match job.audits_wanted {
         0 => LedgerCommand::Finish { job: id, tasks: TASKS, total: job.total },
         _ => LedgerCommand::FindAudits { job: id, most: 1_000 },
     })
