@@ -86,6 +86,22 @@ impl LedgerFault {
         LedgerError { path, fault: self }
     }
 
+    /// What SQLite found when it checked its pages: a damage, or a page that the disk did not hand over, of which it says
+    /// no more than the number of the error.
+    pub(crate) fn from_check(words: String) -> LedgerFault {
+        const UNREAD: &str = "unable to get the page. error code=";
+        let code = words.split_once(UNREAD).and_then(|(_, rest)| {
+            let digits = rest.split(|letter: char| !letter.is_ascii_digit()).next();
+            digits?.parse::<i32>().ok()
+        });
+        match code.map(rusqlite::ffi::Error::new) {
+            Some(error) if error.code == ErrorCode::SystemIoFailure => {
+                rusqlite::Error::SqliteFailure(error, None).into()
+            }
+            _ => LedgerFault::Content(words),
+        }
+    }
+
     /// What the fault means.
     pub fn kind(&self) -> FaultKind {
         match self {
@@ -108,15 +124,38 @@ impl LedgerFault {
 
     /// Whether an error of SQLite says that the file itself is wrong.
     pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
-        matches!(
-            error.sqlite_error_code(),
-            Some(
-                ErrorCode::DatabaseCorrupt
+        // A file that ends before a page that it should have.
+        let code = error.sqlite_error().map(|error| error.extended_code);
+        code == Some(rusqlite::ffi::SQLITE_IOERR_SHORT_READ)
+            || matches!(
+                error.sqlite_error_code(),
+                Some(
+                    ErrorCode::DatabaseCorrupt
                 | ErrorCode::ConstraintViolation
                 | ErrorCode::TypeMismatch
                 // No such table, no such column.
                 | ErrorCode::Unknown,
-            ) | None
-        )
+                ) | None
+            )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_that_could_not_be_read_is_no_damage() {
+        let said = |code| {
+            format!(
+                "*** in database main ***\nTree 20 page 20: unable to get the page. error code={code}"
+            )
+        };
+        for (code, kind) in
+            [(266, FaultKind::Write), (522, FaultKind::Damaged), (11, FaultKind::Damaged)]
+        {
+            assert_eq!(LedgerFault::from_check(said(code)).kind(), kind, "{code}");
+        }
+        assert_eq!(LedgerFault::from_check("row 1 missing".into()).kind(), FaultKind::Damaged);
     }
 }

@@ -8,16 +8,18 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use farm::rules::Jobs;
-use farm::{History, Restored, RestoredJob};
+use farm::rules::{Jobs, Store};
+use farm::{Check, History, Restored, RestoredJob};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::LedgerFault;
 use super::credentials::{self, Credential, CredentialChange};
 use super::format::{self, FORMAT};
+use super::frames;
 use super::history;
 use super::place::{self, Place};
+use super::store::SqlStore;
 
 /// Bound of the numbers of openings. The number is the upper part of every lease's number.
 const MAX_EPOCH: i64 = 1 << 23;
@@ -74,6 +76,7 @@ impl CheckedLedger {
     pub(crate) fn open_with(path: &Path, which: Jobs) -> Result<CheckedLedger, LedgerFault> {
         let lock = LedgerLock::of(path)?;
         Place::check(path)?;
+        frames::check(&place::log(path))?;
         Place::make(path)?;
         let db = Connection::open(path)?;
         CheckedLedger::check(db, Some(Place::of(path)?), Some(lock), which)
@@ -169,6 +172,13 @@ impl CheckedLedger {
         }
         let was_closed = history::is_closed(db);
         db.pragma_update(None, "journal_mode", "WAL")?;
+        // The first read makes the log, and the ledger must not say that it is in use before there is one.
+        is_empty(db)?;
+        ledger.place.iter().try_for_each(Place::check_log)?;
+        if ledger.place.as_ref().is_some_and(Place::has_rows_in_log) {
+            // What a process that died has left there may not be synced yet: nothing may be written behind it before.
+            checkpoint(db)?;
+        }
         let transaction = db.unchecked_transaction()?;
         format::bring_up_to_date(&transaction)?;
         let epoch = history::record_opening(&transaction, gives_up)?;
@@ -213,6 +223,8 @@ impl Ledger {
         let Ledger { db, lock, .. } = self;
         // A process that only looks at a ledger of an older format closes it as it is.
         if format::older(&db)?.is_none() && !db.is_readonly(rusqlite::MAIN_DB)? {
+            // Whatever dies meanwhile: the file says that it was closed only once it has everything else.
+            checkpoint(&db)?;
             history::note_closing(&db)?;
         }
         checkpoint(&db)?;
@@ -271,7 +283,7 @@ impl Ledger {
         format::show(&self.db)?;
         let verdict: String = self.db.pragma_query_value(None, "quick_check", |row| row.get(0))?;
         if verdict != "ok" {
-            return content(verdict);
+            return Err(LedgerFault::from_check(verdict));
         }
         if self.db.prepare("PRAGMA foreign_key_check")?.exists([])? {
             return content("it has rows of jobs that it does not have".into());
@@ -281,7 +293,29 @@ impl Ledger {
         if !(0..MAX_EPOCH - 1).contains(&epoch) {
             return content(format!("it cannot have been opened {epoch} times"));
         }
-        self.read_back(which)
+        let restored = self.read_back(which)?;
+        // SQLite has not compared its indices with their tables, which takes long. This one alone decides something.
+        for job in &restored.jobs {
+            let waits = SqlStore(&self.db).count(job.id, Check::Wanted)?;
+            if waits != job.audits_wanted {
+                return content(format!(
+                    "job {}: {} ranges wait for an audit, and its index has {waits}",
+                    job.id, job.audits_wanted
+                ));
+            }
+        }
+        // A page that was written, and is what it was before, hangs together with the others. Seals tell one row from another:
+        // no two reports answer to one lease.
+        let returned = "SELECT r.job, r.first FROM disputes d JOIN ranges r ON r.job = d.job AND r.first = d.first \
+                        WHERE d.state = 1 AND r.seal = d.seal LIMIT 1";
+        let mut statement = self.db.prepare(returned)?;
+        if let Some(row) = statement.query([])?.next()? {
+            let (job, first): (i64, i64) = (row.get(0)?, row.get(1)?);
+            return content(format!(
+                "job {job}: the count at ordinal {first} was found wrong, and is accepted again"
+            ));
+        }
+        Ok(restored)
     }
 }
 

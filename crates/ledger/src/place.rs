@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::{LedgerFault, history};
+use super::LedgerFault;
 
 /// The first format whose ledgers say that they were closed.
 const SAYS_CLOSED: u32 = 6;
@@ -63,9 +63,8 @@ impl Place {
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(()),
             Err(error) => return Err(error.into()),
         }
-        let names_log = header[18] == 2;
-        let has_log = std::fs::metadata(log(path)).is_ok_and(|log| log.len() > 0);
-        if has_log && !names_log {
+        let names_log = header[18..20] == [2, 2];
+        if holds_rows(&log(path)) && header[18..20] == [1, 1] {
             // SQLite would write it into the ledger all the same.
             return Err(LedgerFault::Place(format!(
                 "it was closed, so that {log} beside it has nothing of it, and may be of another file that had its \
@@ -75,7 +74,7 @@ impl Place {
         }
         let format = u32::from_be_bytes([header[60], header[61], header[62], header[63]]);
         let is_open = names_log && format >= SAYS_CLOSED;
-        if is_open && !log(path).exists() && !says_closed(path) {
+        if is_open && !log(path).exists() && !says_closed(path)? {
             return Err(LedgerFault::Place(format!(
                 "it was not closed by its coordinator, and its latest rows, which are in {log}, are missing: \
                  put that file beside it too. Nothing is missing if its coordinator was killed while it started \
@@ -109,6 +108,25 @@ impl Place {
     /// From now on the ledger is written.
     pub(crate) fn begin_writing(&mut self) {
         self.has_log = true;
+    }
+
+    /// Refuses a ledger without a write-ahead log, after SQLite was asked to begin one. If a call to the disk fails meanwhile,
+    /// SQLite goes on without, and says nothing of it.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFault::File`], if there is none.
+    pub(crate) fn check_log(&self) -> Result<(), LedgerFault> {
+        if self.log().exists() {
+            return Ok(());
+        }
+        let text = "its write-ahead log cannot be begun: the disk fails or is full";
+        Err(std::io::Error::other(text).into())
+    }
+
+    /// Whether the write-ahead log has anything in it.
+    pub(crate) fn has_rows_in_log(&self) -> bool {
+        holds_rows(&self.log())
     }
 
     /// Where SQLite keeps the latest rows.
@@ -180,12 +198,24 @@ fn write_to(db: &Connection, path: &Path, suffix: &str) -> Result<PathBuf, Ledge
 
 /// Whether a file that names a write-ahead log, and lacks it, is a whole ledger all the same: its coordinator was killed
 /// while it started or closed it.
-fn says_closed(path: &Path) -> bool {
+///
+/// # Errors
+///
+/// [`LedgerFault::Sqlite`], if it cannot be read.
+fn says_closed(path: &Path) -> Result<bool, LedgerFault> {
     // SQLite looks for no log of a file that cannot change.
     let name = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-    let db = Connection::open_with_flags(format!("file:{name}?immutable=1"), flags);
-    db.is_ok_and(|db| history::is_closed(&db))
+    let db = Connection::open_with_flags(format!("file:{name}?immutable=1"), flags)?;
+    match db.query_row("SELECT is_closed FROM identity", [], |row| row.get(0)) {
+        // Some of its pages may be in the log alone.
+        Err(error) if LedgerFault::is_damage(&error) => Ok(false),
+        is_closed => Ok(is_closed?),
+    }
+}
+
+fn holds_rows(log: &Path) -> bool {
+    std::fs::metadata(log).is_ok_and(|log| log.len() > 0)
 }
 
 /// Where SQLite keeps the latest rows.
@@ -248,7 +278,7 @@ mod tests {
 
     use super::*;
     use crate::tests::{ledger_in, range, read};
-    use crate::{CheckedLedger, Ledger};
+    use crate::{CheckedLedger, Ledger, history};
 
     fn open(path: &Path) -> Result<Ledger, LedgerFault> {
         CheckedLedger::open_again(path)?.begin()

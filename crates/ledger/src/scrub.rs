@@ -103,7 +103,10 @@ impl Scrub {
         let words: Vec<String> = words.collect::<Result<_, _>>()?;
         drop(check);
         for word in words.into_iter().filter(|word| word != "ok") {
-            self.damaged(word);
+            match LedgerFault::from_check(word) {
+                LedgerFault::Content(damage) => self.damaged(damage),
+                unread => return Err(unread),
+            }
         }
         while self.step(usize::MAX)? {}
         Ok(self.report)

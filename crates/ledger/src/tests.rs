@@ -125,6 +125,22 @@ fn a_batch_is_applied_whole_or_not_at_all() {
 }
 
 #[test]
+fn a_count_that_was_found_wrong_and_is_accepted_again_is_noticed() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let path = folder.path().join("ledger.db");
+    let ledger = ledger_in(&path);
+    let keep = "INSERT INTO disputes SELECT job, first, past, count, residue, digest, kernel, owner, machine, worker, \
+                build, lease, busy_us, accepted_at, seal, ?, signer, signatures FROM ranges";
+    ledger.db.execute(keep, [2]).expect("it is SQL");
+    drop(ledger);
+    let ledger = open(&path).expect("what was taken back may be counted again");
+    ledger.db.execute(keep, [1]).expect("it is SQL");
+    drop(ledger);
+    let fault = open(&path).expect_err("it was found wrong").to_string();
+    assert!(fault.contains("found wrong, and is accepted again"), "{fault}");
+}
+
+#[test]
 fn overlaps_of_every_kind_are_refused() {
     let ledger = ledger_with(&[range(10, 20, 7)]);
     for (start, end) in [(10, 20), (12, 15), (5, 11), (19, 30), (5, 30)] {

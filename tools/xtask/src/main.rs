@@ -38,6 +38,8 @@ enum Task {
     Sim(Seeds),
     /// Simulates the whole farm on a network that fails
     Net(Seeds),
+    /// Simulates the ledger on a disk that fails, and that lies
+    Disk(Seeds),
     /// Plants bugs, one at a time; the tests must find each
     Planted {
         /// Arguments, such as words in the names of bugs, --part 2/4 or --seeds 20000
@@ -96,6 +98,7 @@ struct Seeds {
 
 /// Arguments of `cargo test` for the suites to which [`Seeds`] belong.
 const SIMULATION: [&str; 5] = ["--release", "--package", "testkit", "--test", "simulation"];
+const DISK: [&str; 5] = ["--release", "--package", "disk", "--test", "ledger"];
 const NETWORK: [&str; 6] = ["--package", "testkit", "--features", "network", "--test", "network"];
 
 fn main() -> ExitCode {
@@ -122,6 +125,7 @@ fn run(task: Task) -> Result<(), u8> {
         }
         Task::Sim(seeds) => seeds.run(cargo("test").args(SIMULATION), "QUEENS_SIM"),
         Task::Net(seeds) => seeds.run(cargo("test").args(NETWORK), "QUEENS_NET"),
+        Task::Disk(seeds) => seeds.run(cargo("test").args(DISK), "QUEENS_DISK"),
         Task::Planted { arguments } => {
             cargo("run").args(["--package", "planted", "--"]).args(arguments).run()
         }

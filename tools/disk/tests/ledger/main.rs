@@ -1,0 +1,99 @@
+//! The real ledger on a disk as it really is.
+//!
+//! A seed decides a history: several lives of a coordinator's ledger, what is written in each, and what the disk does to
+//! it. A model, the farm's own rules over rows in memory, says what the ledger must hold.
+//!
+//! ```text
+//!   life: open ── batch, batch, … ── close, kill or power cut      one fault is planned for most lives
+//!     │                                   │
+//!     │                                   └── rot, a vanished log
+//!     └── exact: all that was acknowledged, and the batch in flight as a whole or not at all
+//!         refused: with the sentence that fits what the disk has done
+//! ```
+//!
+//! A disk that says when it fails, and loses only what was not synced, must cost nothing: every opening is exact, unless
+//! a call fails meanwhile. After a disk has lied, a ledger may be refused. What was acknowledged may be missing then only
+//! if it is counts of a job that is not done, which are counted again, or if a client's mark tells that the state is an
+//! older one ([`farm::History`]).
+//!
+//! ```text
+//!   cargo test -p disk                           300 seeds
+//!   QUEENS_DISK_SEEDS=10000 …                    any number of seeds
+//!   QUEENS_DISK_SEED=17 … -- --nocapture         one seed, told step by step
+//! ```
+//!
+//! A seed does not decide the random numbers of SQLite and the times in the rows.
+// In a test binary everything is within the crate.
+#![allow(unreachable_pub)]
+#![forbid(unsafe_code)]
+
+mod clients;
+mod counts;
+mod history;
+mod model;
+mod tally;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use history::History;
+use tally::Tally;
+
+const SEEDS: u64 = 300;
+/// So many histories have every kind of fault in them.
+const ENOUGH_SEEDS: u64 = 10_000;
+const THREADS: usize = 2;
+
+#[test]
+fn every_history_ends_exact_or_refused() {
+    if let Some(seed) = number_from("QUEENS_DISK_SEED") {
+        let tally = History::new(seed, true).live();
+        println!("\nseed {seed} ended well\n{tally}");
+        return;
+    }
+    let seeds = number_from("QUEENS_DISK_SEEDS").unwrap_or(SEEDS);
+    let begun = Instant::now();
+    let tally = run_all(seeds);
+    println!("{seeds} seeds in {:.1} s\n{tally}", begun.elapsed().as_secs_f64());
+    if seeds >= ENOUGH_SEEDS {
+        let missing = tally.missing();
+        assert!(missing.is_empty(), "the simulation is blind, it never saw: {missing:#?}");
+    }
+}
+
+/// Runs the seeds `0..seeds`. Fails with the lowest seed that does.
+fn run_all(seeds: u64) -> Tally {
+    let (next, failed) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
+    let work = || {
+        let mut tally = Tally::default();
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= seeds.min(failed.load(Ordering::Relaxed)) {
+                return tally;
+            }
+            match catch_unwind(AssertUnwindSafe(|| History::new(seed, false).live())) {
+                Ok(of_seed) => tally.add(&of_seed),
+                Err(_) => drop(failed.fetch_min(seed, Ordering::Relaxed)),
+            }
+        }
+    };
+    let mut tally = Tally::default();
+    thread::scope(|scope| {
+        let threads = [(); THREADS].map(|()| scope.spawn(work));
+        threads.into_iter().for_each(|thread| tally.add(&thread.join().expect("it catches")));
+    });
+    let failed = failed.into_inner();
+    assert!(
+        failed == u64::MAX,
+        "seed {failed} failed, see above; replay it with\n    \
+         QUEENS_DISK_SEED={failed} cargo test -p disk --test ledger -- --nocapture\n"
+    );
+    tally
+}
+
+fn number_from(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable} must be a number, not {text:?}")))
+}

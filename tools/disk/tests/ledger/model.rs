@@ -1,0 +1,104 @@
+//! What a ledger must hold, by the same rules over rows in memory.
+
+use std::collections::BTreeMap;
+
+use farm::rules::{self, Jobs, MemoryStore};
+use farm::{JobId, LedgerAnswer, LedgerCommand, Restored, Row};
+use ledger::{Credential, CredentialChange, Ledger, LedgerFault};
+
+/// What is asked of a ledger in one transaction.
+#[derive(Clone, Debug)]
+pub enum Batch {
+    Commands(Vec<LedgerCommand>),
+    Credential(CredentialChange),
+}
+
+/// The state of a ledger.
+#[derive(Clone, Default)]
+pub struct State {
+    pub store: MemoryStore,
+    pub credentials: Vec<Credential>,
+}
+
+/// What can be seen of a state from outside.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Content {
+    pub restored: Restored,
+    pub rows: BTreeMap<JobId, Vec<Row>>,
+    pub credentials: Vec<Credential>,
+}
+
+impl Batch {
+    /// Has a ledger do it.
+    pub fn write(&self, ledger: &Ledger) -> Result<Vec<LedgerAnswer>, LedgerFault> {
+        match self {
+            Batch::Commands(commands) => ledger.apply(commands),
+            Batch::Credential(change) => ledger.change_credential(change).map(|()| Vec::new()),
+        }
+    }
+}
+
+impl State {
+    /// The state after a batch that fits this one, and the answers.
+    pub fn after(&self, batch: &Batch) -> (State, Vec<LedgerAnswer>) {
+        let mut next = self.clone();
+        let answers = match batch {
+            Batch::Commands(commands) => {
+                let execute = |command| rules::execute(&mut next.store, command);
+                commands.iter().map(execute).collect::<Result<_, _>>().expect("it fits the rows")
+            }
+            Batch::Credential(CredentialChange::Add(credential)) => {
+                next.credentials.push(credential.clone());
+                Vec::new()
+            }
+            Batch::Credential(CredentialChange::Revoke { id, at_ms }) => {
+                let credential = next.credentials.iter_mut().find(|known| known.id == *id);
+                let credential = credential.expect("only what there is is revoked");
+                credential.revoked_at_ms.get_or_insert(*at_ms);
+                Vec::new()
+            }
+        };
+        (next, answers)
+    }
+
+    pub fn content(&self) -> Content {
+        let mut store = self.store.clone();
+        let restored = rules::restore(&mut store, Jobs::All).expect("the rows fit together");
+        let rows = store
+            .jobs
+            .iter()
+            .map(|(&id, job)| (id, job.rows.values().map(|counted| counted.row.clone()).collect()));
+        Content { restored, rows: rows.collect(), credentials: self.credentials.clone() }
+    }
+}
+
+impl Content {
+    /// What of it does not follow from counts.
+    pub fn decisions(&self) -> impl PartialEq + use<> {
+        let jobs = self.restored.jobs.iter();
+        let jobs: Vec<_> = jobs
+            .map(|job| {
+                (
+                    job.id,
+                    job.state,
+                    job.priority,
+                    job.origin.clone(),
+                    job.audit,
+                    job.disputes.clone(),
+                )
+            })
+            .collect();
+        (jobs, self.restored.distrusted.clone(), self.credentials.clone())
+    }
+
+    /// Reads all of a ledger.
+    pub fn of(ledger: &Ledger) -> Result<Content, LedgerFault> {
+        let restored = ledger.read_back(Jobs::All)?;
+        let mut rows = BTreeMap::new();
+        for job in &restored.jobs {
+            let rows: &mut Vec<Row> = rows.entry(job.id).or_default();
+            ledger.for_each_row(job.id, |row| rows.push(row))?;
+        }
+        Ok(Content { restored, rows, credentials: ledger.credentials()? })
+    }
+}
