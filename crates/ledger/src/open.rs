@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use farm::rules::{Jobs, Store};
-use farm::{Check, History, Restored, RestoredJob};
+use farm::{Check, History, Maker, Restored, RestoredJob};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -304,16 +304,21 @@ impl Ledger {
                 ));
             }
         }
-        // A page that was written, and is what it was before, hangs together with the others. Seals tell one row from another:
-        // no two reports answer to one lease.
-        let returned = "SELECT r.job, r.first FROM disputes d JOIN ranges r ON r.job = d.job AND r.first = d.first \
-                        WHERE d.state = 1 AND r.seal = d.seal LIMIT 1";
+        // A page that was written, and is what it was before, hangs together with the others. Seals tell one row from another.
+        // Somebody who was right may have reported a count again after the one that settled its dispute was taken back; but
+        // nothing is accepted of whoever is believed no more.
+        let returned = "SELECT r.job, r.first, r.owner, r.machine FROM disputes d JOIN ranges r ON r.job = d.job AND \
+                        r.first = d.first WHERE d.state = 1 AND r.seal = d.seal";
         let mut statement = self.db.prepare(returned)?;
-        if let Some(row) = statement.query([])?.next()? {
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
             let (job, first): (i64, i64) = (row.get(0)?, row.get(1)?);
-            return content(format!(
-                "job {job}: the count at ordinal {first} was found wrong, and is accepted again"
-            ));
+            let maker = Maker { owner: row.get(2)?, machine: row.get(3)? };
+            if restored.distrusted.includes(&maker) {
+                return content(format!(
+                    "job {job}: the count at ordinal {first} was found wrong, and is accepted again"
+                ));
+            }
         }
         Ok(restored)
     }

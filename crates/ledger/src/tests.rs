@@ -4,7 +4,7 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use farm::rules::Jobs;
+use farm::rules::{Jobs, Store};
 use farm::{
     Across, AuditPolicy, Author, Config, Distrusted, Effect, Event, Farm, Fingerprint, Found,
     Hello, JobChange, JobId, JobState, KernelName, Known, LeaseId, LedgerAnswer, LedgerCommand,
@@ -135,6 +135,10 @@ fn a_count_that_was_found_wrong_and_is_accepted_again_is_noticed() {
     drop(ledger);
     let ledger = open(&path).expect("what was taken back may be counted again");
     ledger.db.execute(keep, [1]).expect("it is SQL");
+    drop(ledger);
+    let ledger = open(&path).expect("whoever is believed may have been right");
+    let party = maker("worker").party(Across::Machines);
+    SqlStore(&ledger.db).distrust(&party, None, "it lies").expect("it can be written");
     drop(ledger);
     let fault = open(&path).expect_err("it was found wrong").to_string();
     assert!(fault.contains("found wrong, and is accepted again"), "{fault}");
