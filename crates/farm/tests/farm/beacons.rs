@@ -141,3 +141,47 @@ fn counts_that_turn_out_to_be_wrong_are_committed_to_no_more() {
     let again = AUDIT_ALL.drawn_by(beacon(right, "4f2c"));
     assert_eq!(audit(&mut stage, job, again), Ok(job));
 }
+
+/// w1 has counted a job with one too many, which somebody has committed to, and all of another one, which was committed to
+/// as well; w2 has contradicted the first, and w3 is asked.
+fn about_to_settle() -> (Stage, [JobId; 2], farm::Loan) {
+    let mut stage = Stage::new();
+    let one = stage.join("w1", 0);
+    let jobs = [stage.submit(4, 0), stage.submit(4, 0)];
+    for (job, more) in jobs.into_iter().zip([1, 0]) {
+        let tally = tally(plan(4), range(0, 4), more);
+        stage.report(one, farm::Report { tally, ..report(job, plan(4), range(0, 4)) });
+        commit(&mut stage, job).expect("it is done");
+    }
+    audit(&mut stage, jobs[0], AUDIT_ALL).expect("it is done");
+    let two = stage.join("w2", 4);
+    let loan = stage.last_loan(two);
+    recount(&mut stage, two, loan, "search");
+    let three = stage.join("w3", 4);
+    let loan = stage.last_loan(three);
+    (stage, jobs, loan)
+}
+
+#[test]
+fn nothing_is_drawn_while_rows_may_be_on_their_way_out() {
+    let (mut stage, [job, other], loan) = about_to_settle();
+    let roots = [job, other].map(|job| committed(&stage, job).expect("it holds"));
+
+    stage.slow_disk = true;
+    recount(&mut stage, farm::SessionId(3), loan, "search");
+
+    for (job, root) in [job, other].into_iter().zip(roots) {
+        let policy = AUDIT_ALL.drawn_by(beacon(root, "4f2c"));
+        assert_eq!(audit(&mut stage, job, policy), Err(Refusal::Unsettled(job)));
+    }
+}
+
+#[test]
+fn what_a_liar_has_counted_elsewhere_is_committed_to_no_more() {
+    let (mut stage, [job, other], loan) = about_to_settle();
+
+    recount(&mut stage, farm::SessionId(3), loan, "search");
+
+    assert_eq!([job, other].map(|job| committed(&stage, job)), [None, None]);
+    assert_eq!(stage.state(other), (JobState::Running, 0));
+}
