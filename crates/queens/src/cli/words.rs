@@ -33,7 +33,10 @@ pub(super) const GROUPS: [(&str, &[&str]); 5] = [
     ),
     (
         "Look after jobs",
-        &["submit", "jobs", "status", "watch", "priority", "pause", "resume", "cancel", "audit"],
+        &[
+            "submit", "jobs", "status", "watch", "priority", "pause", "resume", "cancel", "audit",
+            "commit",
+        ],
     ),
     ("Evidence", &["export", "verify", "certificate", "merge", "backup", "scrub", "reproduce"]),
     ("Tools", &["bench", "completions", "man", "help"]),

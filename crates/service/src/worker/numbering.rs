@@ -57,11 +57,14 @@ mod tests {
 
     use super::*;
 
-    const MANY: u64 = 3 * wire::MAX_TASKS_PER_MESSAGE as u64;
+    const BLOCK: u64 = wire::MAX_TASKS_PER_MESSAGE as u64;
+    /// Blocks of a loan.
+    const BLOCKS: u64 = 8;
 
     fn loan(plans: &Plans, lease: u64) -> Loan {
         let plan = plans.make(Problem::Total { n: 16 }, MethodChoice::Rows { rows: Some(5) });
-        let (plan, range) = (plan.expect("there is one"), Range::new(0, MANY).expect("not empty"));
+        let (plan, range) =
+            (plan.expect("there is one"), Range::new(0, BLOCKS * BLOCK).expect("not empty"));
         Loan {
             lease: LeaseId(lease),
             job: JobId(1),
@@ -121,26 +124,28 @@ mod tests {
         let (out, mut passed) = mpsc::channel(1);
         tokio::spawn(number(ReceiverStream::new(told), Arc::default(), out));
         let welcome = WorkerOrder::Welcome { ledger: None, without_tasks: true };
-        for order in
-            [welcome, WorkerOrder::Loan(loan(&plans, 1)), WorkerOrder::Loan(loan(&plans, 2))]
-        {
+        let loans = [1, 2].map(|lease| WorkerOrder::Loan(loan(&plans, lease)));
+        for order in [welcome].into_iter().chain(loans) {
             says.send(Ok(order)).await.expect("there is room");
         }
-        let mut blocks = Vec::new();
-        while blocks.len() < 5 {
-            if let Some(Ok(WorkerOrder::Tasks(block))) = passed.recv().await {
-                blocks.push((block.lease.0, block.start, block.tasks.len() as u64));
+        let mut next = async || loop {
+            if let WorkerOrder::Tasks(block) = passed.recv().await?.expect("nothing is refused") {
+                return Some((block.lease.0, block.start, block.tasks.len() as u64));
             }
+        };
+        for at in 0..3 {
+            assert_eq!(next().await, Some((1, at * BLOCK, BLOCK)));
         }
-        let block = MANY / 3;
-        let whole = [(1, 0), (1, block), (1, 2 * block), (2, 0), (2, block)];
-        assert_eq!(blocks, whole.map(|(lease, start)| (lease, start, block)));
-        says.send(Ok(WorkerOrder::Revoke(LeaseId(2)))).await.expect("it listens");
-        drop(says);
-        let mut left = 0;
-        while let Some(order) = passed.recv().await {
-            left += u32::from(matches!(order, Ok(WorkerOrder::Tasks(_))));
+
+        says.send(Ok(WorkerOrder::Revoke(LeaseId(1)))).await.expect("it listens");
+
+        let mut late = 0;
+        while let Some((1, ..)) = next().await {
+            late += 1;
         }
-        assert!(left <= 1, "one was on its way at most: {left}");
+        assert!(late <= 3, "{late} of the {BLOCKS} were on their way");
+        for at in 1..BLOCKS {
+            assert_eq!(next().await, Some((2, at * BLOCK, BLOCK)), "the other one comes whole");
+        }
     }
 }
