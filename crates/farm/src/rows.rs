@@ -97,7 +97,7 @@ pub enum EvidenceRecord {
     Commitment {
         /// The root of the rows.
         root: RowsRoot,
-        /// When.
+        /// When it was made.
         at_ms: i64,
     },
     /// An accepted range.

@@ -19,7 +19,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use service::{Endpoint, Proofs};
 
-use crate::crowd::{self, Crowd, Habits};
+use crate::crowd::{Crowd, Habits};
 use crate::farm::{PLAN, submit};
 use crate::print;
 use crate::process::{Coordinator, processor_seconds, this_program};
@@ -186,9 +186,9 @@ pub(crate) async fn serve(args: CrowdArgs) -> Result<()> {
     });
     ensure!(begin.await??.trim_end() == "begin", "nobody wants to measure");
     crowd.work_for(Duration::from_secs(args.warm_up)).await?;
-    crowd::forget(&crowd);
+    drop(crowd.take_waits());
     crowd.work_for(Duration::from_secs(args.seconds)).await?;
-    print(serde_json::to_string(&crowd::take(&crowd))?)
+    print(serde_json::to_string(&crowd.take_waits())?)
 }
 
 fn mib(memory: Option<f64>) -> String {

@@ -81,16 +81,11 @@ impl Crowd {
             }
         }
     }
-}
 
-/// Forgets how long reports have waited so far.
-pub(crate) fn forget(crowd: &Crowd) {
-    take(crowd);
-}
-
-/// How long reports have waited for their acknowledgements, microseconds.
-pub(crate) fn take(crowd: &Crowd) -> Vec<u64> {
-    std::mem::take(&mut *crowd.waits.lock().expect("nobody panics while it is held"))
+    /// How long reports have waited for their acknowledgements since this was last asked, microseconds.
+    pub(crate) fn take_waits(&self) -> Vec<u64> {
+        std::mem::take(&mut *self.waits.lock().expect("nobody panics while it is held"))
+    }
 }
 
 fn config() -> AgentConfig {

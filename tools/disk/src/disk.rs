@@ -16,7 +16,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::fault::Call;
 use crate::image::Image;
-use crate::{Fault, Random, vfs};
+use histories::{Random, mix};
+
+use crate::{Fault, vfs};
 
 /// A disk under a folder. Dropping it leaves the folder to itself.
 #[derive(Debug)]
@@ -77,7 +79,7 @@ impl Disk {
     pub fn under(folder: &Path, seed: u64) -> Disk {
         let folder = folder.canonicalize().expect("the folder is there");
         let state = Arc::new(Mutex::new(State {
-            random: Random::new(seed),
+            random: Random::new(mix(seed)),
             images: Vec::new(),
             names: BTreeMap::new(),
             durable_names: BTreeMap::new(),

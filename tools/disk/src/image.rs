@@ -1,6 +1,6 @@
 //! The content of one file: what the disk has of it for certain, and what was written since.
 
-use crate::Random;
+use histories::Random;
 
 /// What a disk writes as a whole or not at all, in bytes.
 pub(crate) const SECTOR: usize = 512;

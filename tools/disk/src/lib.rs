@@ -25,10 +25,8 @@
 mod disk;
 mod fault;
 mod image;
-mod random;
 #[allow(unsafe_code)]
 mod vfs;
 
 pub use disk::Disk;
 pub use fault::Fault;
-pub use random::{Random, mix};

@@ -1,11 +1,11 @@
 //! What workers and clients make a coordinator write: a random batch that fits what the ledger holds.
 
-use disk::Random;
 use farm::rules::{MemoryJob, execute};
 use farm::{
     Across, AuditPolicy, Check, Counted, DisputeState, JobId, JobState, LedgerCommand, Origin,
     Range, Slice,
 };
+use histories::Random;
 use ledger::{Credential, CredentialChange, Role};
 
 use crate::counts::{TASKS, author, maker, plan, range, report, truth};

@@ -1,10 +1,10 @@
 //! What there is to count, and what the right counts are.
 
-use disk::mix;
 use farm::{
     Author, Claim, JobId, KernelName, LeaseId, LoanKind, LoanProof, Maker, Method, Plan, Problem,
     Range, Report, Tally,
 };
+use histories::mix;
 
 /// The tasks of each job.
 pub const TASKS: u64 = 60;

@@ -33,18 +33,15 @@ mod history;
 mod model;
 mod tally;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
 use std::time::Instant;
 
+use histories::{number_from, run_all};
 use history::History;
 use tally::Tally;
 
 const SEEDS: u64 = 300;
 /// So many histories have every kind of fault in them.
 const ENOUGH_SEEDS: u64 = 10_000;
-const THREADS: usize = 2;
 
 #[test]
 fn every_history_ends_exact_or_refused() {
@@ -55,7 +52,7 @@ fn every_history_ends_exact_or_refused() {
     }
     let seeds = number_from("QUEENS_DISK_SEEDS").unwrap_or(SEEDS);
     let begun = Instant::now();
-    let tally = run_all(seeds);
+    let tally = run_all(seeds, |seed| History::new(seed, false).live(), replay);
     println!("{seeds} seeds in {:.1} s\n{tally}", begun.elapsed().as_secs_f64());
     if seeds >= ENOUGH_SEEDS {
         // Some outcomes are so rare that a run may do without them; a fault is not.
@@ -64,37 +61,6 @@ fn every_history_ends_exact_or_refused() {
     }
 }
 
-/// Runs the seeds `0..seeds`. Fails with the lowest seed that does.
-fn run_all(seeds: u64) -> Tally {
-    let (next, failed) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
-    let work = || {
-        let mut tally = Tally::default();
-        loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= seeds.min(failed.load(Ordering::Relaxed)) {
-                return tally;
-            }
-            match catch_unwind(AssertUnwindSafe(|| History::new(seed, false).live())) {
-                Ok(of_seed) => tally.add(&of_seed),
-                Err(_) => drop(failed.fetch_min(seed, Ordering::Relaxed)),
-            }
-        }
-    };
-    let mut tally = Tally::default();
-    thread::scope(|scope| {
-        let threads = [(); THREADS].map(|()| scope.spawn(work));
-        threads.into_iter().for_each(|thread| tally.add(&thread.join().expect("it catches")));
-    });
-    let failed = failed.into_inner();
-    assert!(
-        failed == u64::MAX,
-        "seed {failed} failed, see above; replay it with\n    \
-         QUEENS_DISK_SEED={failed} cargo test -p disk --test ledger -- --nocapture\n"
-    );
-    tally
-}
-
-fn number_from(variable: &str) -> Option<u64> {
-    let text = std::env::var(variable).ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{variable} must be a number, not {text:?}")))
+fn replay(seed: u64) -> String {
+    format!("QUEENS_DISK_SEED={seed} cargo test -p disk --test ledger -- --nocapture")
 }

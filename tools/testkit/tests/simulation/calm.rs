@@ -135,7 +135,7 @@ impl World {
         self.step(Event::Tick);
         let world = self;
         let farm = world.farm.as_ref().expect("it is up");
-        world.tally.add(&world.ledger.tally);
+        world.tally += world.ledger.tally;
         for (&id, job) in &world.ledger.jobs {
             let view = farm.job(id).expect("every durable job");
             let (state, rows) = (world.ledger.state(id), Rows::of(&world.ledger.stored(id).rows));

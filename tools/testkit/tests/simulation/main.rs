@@ -36,7 +36,6 @@ mod coordinator;
 mod fleet;
 mod ledger;
 mod network;
-mod random;
 mod real;
 mod rows;
 mod scenario;
@@ -47,21 +46,17 @@ mod witness;
 mod worker;
 mod world;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
 use std::time::Instant;
 
 use farm::rules::MemoryStore;
+use histories::{number_from, run_all};
 use real::RealLedger;
-use tally::Tally;
 use world::World;
 
 const SEEDS: u64 = 300;
 /// So many histories have every kind of fault in them.
 const ENOUGH_SEEDS: u64 = 20_000;
 const LEDGER_SEEDS: u64 = 100;
-const THREADS: usize = 2;
 
 #[test]
 fn every_history_ends_with_exact_totals() {
@@ -72,7 +67,7 @@ fn every_history_ends_with_exact_totals() {
     }
     let seeds = number_from("QUEENS_SIM_SEEDS").unwrap_or(SEEDS);
     let begun = Instant::now();
-    let tally = run_all(seeds, World::new);
+    let tally = run_all(seeds, |seed| World::new(seed, false).live(), replay);
     println!("{seeds} seeds in {:.1} s\n{tally}", begun.elapsed().as_secs_f64());
     if seeds >= ENOUGH_SEEDS {
         let missing = tally.missing();
@@ -87,7 +82,7 @@ fn the_real_ledger_answers_and_restores_alike() {
     }
     let seeds = number_from("QUEENS_SIM_LEDGER_SEEDS").unwrap_or(LEDGER_SEEDS);
     let begun = Instant::now();
-    run_all(seeds, World::with_real_ledger);
+    run_all(seeds, |seed| World::with_real_ledger(seed, false).live(), replay);
     println!("{seeds} seeds with the real ledger in {:.1} s", begun.elapsed().as_secs_f64());
 }
 
@@ -97,37 +92,6 @@ fn every_store_conforms() {
     testkit::conformance::check(RealLedger::new);
 }
 
-/// Runs the seeds `0..seeds`. Fails with the lowest seed that does.
-fn run_all(seeds: u64, begin: fn(u64, bool) -> World) -> Tally {
-    let (next, failed) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
-    let work = || {
-        let mut tally = Tally::default();
-        loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= seeds.min(failed.load(Ordering::Relaxed)) {
-                return tally;
-            }
-            match catch_unwind(AssertUnwindSafe(|| begin(seed, false).live())) {
-                Ok(of_seed) => tally.add(&of_seed),
-                Err(_) => drop(failed.fetch_min(seed, Ordering::Relaxed)),
-            }
-        }
-    };
-    let mut tally = Tally::default();
-    thread::scope(|scope| {
-        let threads = [(); THREADS].map(|()| scope.spawn(work));
-        threads.into_iter().for_each(|thread| tally.add(&thread.join().expect("it catches")));
-    });
-    let failed = failed.into_inner();
-    assert!(
-        failed == u64::MAX,
-        "seed {failed} failed, see above; replay it with\n    \
-         QUEENS_SIM_SEED={failed} cargo test -p testkit --test simulation -- --nocapture\n"
-    );
-    tally
-}
-
-fn number_from(variable: &str) -> Option<u64> {
-    let text = std::env::var(variable).ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{variable} must be a number, not {text:?}")))
+fn replay(seed: u64) -> String {
+    format!("QUEENS_SIM_SEED={seed} cargo test -p testkit --test simulation -- --nocapture")
 }

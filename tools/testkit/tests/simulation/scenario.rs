@@ -7,8 +7,8 @@ use farm::{
     Problem, Range, Slice,
 };
 
-use crate::random::Random;
 use crate::truth::HUGE_N;
+use histories::Random;
 
 /// A world to be.
 #[derive(Debug)]

@@ -1,39 +1,6 @@
-//! How often each kind of trouble struck. A simulation that has stopped hurting proves nothing.
+//! How often each kind of trouble struck.
 
-use std::fmt;
-
-macro_rules! tally {
-    ($($kind:ident: $what:literal,)*) => {
-        /// Counts of what happened, summed over seeds.
-        #[derive(Clone, Copy, Debug, Default)]
-        pub struct Tally {
-            $(pub $kind: u64,)*
-        }
-
-        impl Tally {
-            pub fn add(&mut self, other: &Tally) {
-                $(self.$kind += other.$kind;)*
-            }
-
-            /// What never happened.
-            pub fn missing(&self) -> Vec<&'static str> {
-                [$((self.$kind, $what),)*]
-                    .into_iter()
-                    .filter_map(|(times, what)| (times == 0).then_some(what))
-                    .collect()
-            }
-        }
-
-        impl fmt::Display for Tally {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                $(writeln!(f, "{:>12}  {}", self.$kind, $what)?;)*
-                Ok(())
-            }
-        }
-    };
-}
-
-tally! {
+histories::tally! {
     steps: "farm steps",
     effects: "effects carried out",
     jobs_done: "jobs done, with the exact total",

@@ -6,9 +6,9 @@ use farm::{
     Ack, Agent, Hello, JobId, KernelName, LeaseId, Loan, Millis, Part, Plan, Range, SessionId,
 };
 
-use crate::random::Random;
 use crate::scenario::{Traits, kernel, thread_memory};
 use crate::truth::Truths;
+use histories::Random;
 
 pub struct Worker {
     pub traits: Traits,

@@ -8,13 +8,13 @@ use crate::agenda::{Agenda, Happening};
 use crate::coordinator::Clock;
 use crate::ledger::Ledger;
 use crate::network::{Network, Via};
-use crate::random::{Random, mix};
 use crate::real::RealLedger;
 use crate::scenario::{ClientRequest, Scenario};
 use crate::tally::Tally;
 use crate::truth::Truths;
 use crate::witness::Witness;
 use crate::worker::Worker;
+use histories::{Random, mix};
 
 pub struct World {
     pub traced: bool,

@@ -1,13 +1,18 @@
 //! The one source of chance: splitmix64 (Steele, Lea, Flood 2014), so that a seed is a history.
 
 /// A deterministic stream of numbers.
+#[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
+    /// The stream of a seed.
+    #[must_use]
     pub fn new(seed: u64) -> Random {
         Random(seed)
     }
 
+    /// The next number. It never ends, and is no iterator.
+    #[expect(clippy::should_implement_trait, reason = "a number is all that there is")]
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.0)
@@ -35,12 +40,19 @@ impl Random {
         self.below(1000) < chance
     }
 
+    /// True that often in a hundred.
+    pub fn percent(&mut self, chance: u64) -> bool {
+        self.below(100) < chance
+    }
+
+    /// One of several values.
     pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len() as u64) as usize]
     }
 }
 
 /// A bijection of 64 bits that looks random.
+#[must_use]
 pub fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -1,18 +1,19 @@
-//! A history of one ledger: its lives, what befalls it, and whether it may be as it is.
+//! A history of one ledger: its lives, and what befalls it.
+
+mod ending;
+mod judge;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use disk::{Disk, Fault, Random};
-use farm::{
-    Across, JobId, JobState, LedgerAnswer, LedgerCommand, Mark, Range, RestoredJob, Row, Standing,
-};
+use disk::{Disk, Fault};
+use farm::Mark;
+use histories::{Random, mix};
 use ledger::{CheckedLedger, FaultKind, Ledger, LedgerFault};
 use tempfile::TempDir;
 
-use crate::clients::{self, CHECKER, JUDGE};
-use crate::counts::{TASKS, author, report, total, truth};
-use crate::model::{Batch, Content, State};
+use crate::clients;
+use crate::model::{Batch, State};
 use crate::tally::Tally;
 
 /// What a seed's disk may do.
@@ -60,7 +61,7 @@ enum Opened {
 
 impl History {
     pub fn new(seed: u64, traced: bool) -> History {
-        let mut random = Random::new(seed);
+        let mut random = Random::new(mix(seed));
         let weather = match random.below(100) {
             0..60 => Weather::Honest,
             60..80 => Weather::Lying,
@@ -71,7 +72,7 @@ impl History {
             _ => TempDir::new(),
         };
         let folder = folder.expect("a temporary directory");
-        let disk = Disk::under(folder.path(), random.number());
+        let disk = Disk::under(folder.path(), random.next());
         let path = folder.path().canonicalize().expect("it is there").join("ledger.db");
         History {
             traced,
@@ -312,84 +313,6 @@ impl History {
         CheckedLedger::open(&self.path).and_then(CheckedLedger::begin)
     }
 
-    /// Compares what a ledger holds with what it must hold.
-    fn judge(&mut self, mut ledger: Ledger) -> Opened {
-        let content = match Content::of(&ledger) {
-            Ok(content) => content,
-            Err(fault) => {
-                self.trace(|| format!("not read: {fault}"));
-                match self.explain(&fault) {
-                    true => return Opened::Failed,
-                    false => {
-                        self.tally.refused_reading += 1;
-                        return Opened::Refused;
-                    }
-                }
-            }
-        };
-        self.note_strikes();
-        let history = ledger.history();
-        let standing = self.mark.map_or(Standing::Contained, |mark| history.standing(&mark));
-        let decided = self.mark.map_or(0, |mark| mark.decisions);
-        assert!(standing == Standing::Later || history.decisions >= decided, "{history:?}");
-        let in_flight = self.in_flight.take().filter(|state| state.content() == content);
-        let epoch = ledger.take_restored().epoch;
-        let is_exact = content == self.present().content() || in_flight.is_some();
-        if standing == Standing::Later {
-            assert!(self.has_lied, "{history:?} lacks {:?}", self.mark);
-            self.trace(|| "the mark tells that it is an older state".into());
-            self.tally.older_refused += 1;
-            return Opened::Refused;
-        }
-        if is_exact {
-            self.trace(|| format!("exact, opening {epoch}"));
-            self.tally.exact += 1;
-            if self.present().content() != content {
-                self.tally.in_flight += 1;
-                self.past.extend(in_flight);
-            }
-            if !self.has_lied {
-                assert!(epoch > self.epoch, "opened as {epoch} after {}", self.epoch);
-            }
-        } else {
-            assert!(
-                self.has_lied,
-                "the ledger holds {content:#?}\nand must hold {:#?}",
-                self.present().content()
-            );
-            self.judge_unlike(&content);
-        }
-        self.epoch = epoch;
-        self.mark = history.mark();
-        Opened::Open(Box::new(ledger))
-    }
-
-    /// What may be in a ledger that has lost something although nobody notices.
-    fn judge_unlike(&mut self, content: &Content) {
-        let is_decided = self.present().content().decisions() == content.decisions();
-        let older = self.past.iter().rposition(|state| state.content() == *content);
-        if let Some(older) = older.filter(|_| is_decided) {
-            self.trace(|| format!("{} batches of counts are lost", self.past.len() - 1 - older));
-            let is_end = self.past.len() - 1 - older <= 2;
-            assert!(is_end || self.tally.rotten_logs == 0, "the middle of a log is lost");
-            self.past.truncate(older + 1);
-            self.tally.counted_again += 1;
-            return;
-        }
-        self.trace(|| format!("{content:#?}\ninstead of {:#?}", self.present().content()));
-        self.is_mixed = true;
-        match is_decided {
-            true => self.tally.mixed_counts += 1,
-            false => self.tally.mixed_decisions += 1,
-        }
-        for (job, rows) in &content.rows {
-            for row in rows {
-                let was_there = self.past.iter().any(|state| holds(state, *job, row));
-                assert!(was_there, "nobody has counted {row:?}");
-            }
-        }
-    }
-
     /// Writes a batch. Returns whether it is durable, or that the ledger is refused.
     fn write(&mut self, ledger: &Ledger, batch: &Batch) -> Result<bool, ()> {
         self.trace(|| format!("{batch:?}"));
@@ -420,47 +343,6 @@ impl History {
         }
     }
 
-    /// Whether a fault comes from a call that has failed. Otherwise the ledger is refused for good reason.
-    fn explain(&mut self, fault: &LedgerFault) -> bool {
-        self.note_strikes();
-        let text = fault.to_string();
-        let words = [
-            "disk I/O error",
-            "database or disk is full",
-            "unable to open database file",
-            "the disk fails or is full",
-        ];
-        let is_io = words.iter().any(|words| text.contains(words));
-        if self.has_failed && is_io {
-            return true;
-        }
-        self.refused(fault)
-    }
-
-    /// Asserts that a ledger may be refused with this fault. Returns `false`.
-    ///
-    /// A file that was not a ledger yet is the only one that an honest disk may damage: SQLite takes a file that it has cut
-    /// back to nothing for new, and removes the journal before the cut is synced.
-    fn refused(&mut self, fault: &LedgerFault) -> bool {
-        if self.epoch == 0 && !self.has_lied && fault.kind() == FaultKind::Damaged {
-            self.tally.never_begun += 1;
-            return false;
-        }
-        assert!(self.has_lied, "refused without reason: {fault}");
-        let text = fault.to_string();
-        let is_right = match fault.kind() {
-            FaultKind::Damaged | FaultKind::NoLedger | FaultKind::Version => true,
-            // A disk that lies can lose the log, or the line in which the file names it.
-            FaultKind::Open => {
-                text.contains("are missing: put that file beside it")
-                    || text.contains("cannot be begun: the disk fails")
-            }
-            _ => false,
-        };
-        assert!(is_right, "the wrong words, {:?}: {text}", fault.kind());
-        false
-    }
-
     /// Notes which faults have struck.
     fn note_strikes(&mut self) {
         for fault in self.disk.struck() {
@@ -481,124 +363,6 @@ impl History {
         }
     }
 
-    /// The last life, in which nothing goes wrong: all jobs are completed. Returns whether they were.
-    fn last_life(&mut self) -> bool {
-        let Opened::Open(ledger) = self.open() else { return false };
-        for _ in 0..20 {
-            let Ok(content) = Content::of(&ledger).map_err(|fault| self.refused(&fault)) else {
-                return false;
-            };
-            let mut commands: Vec<_> =
-                content.restored.jobs.iter().flat_map(|job| self.next(&content, job)).collect();
-            // It may take back what the others are about.
-            let settles = |command: &LedgerCommand| matches!(command, LedgerCommand::Settle { .. });
-            if let Some(at) = commands.iter().position(settles) {
-                commands = vec![commands.swap_remove(at)];
-            }
-            let audits: Vec<_> = content.restored.jobs.iter().flat_map(audit).collect();
-            let commands = if commands.is_empty() { audits } else { commands };
-            if commands.is_empty() {
-                return self.is_complete(*ledger, &content);
-            }
-            let Some(confirming) = self.write_last(&ledger, commands) else { return false };
-            if !confirming.is_empty() && self.write_last(&ledger, confirming).is_none() {
-                return false;
-            }
-        }
-        panic!("the jobs are never done");
-    }
-
-    /// Writes commands, and returns those that follow from their answers.
-    fn write_last(
-        &mut self,
-        ledger: &Ledger,
-        commands: Vec<LedgerCommand>,
-    ) -> Option<Vec<LedgerCommand>> {
-        self.trace(|| format!("{commands:?}"));
-        match ledger.apply(&commands) {
-            Ok(answers) => {
-                if !self.is_mixed {
-                    let (next, expected) = self.present().after(&Batch::Commands(commands.clone()));
-                    assert!(self.has_lied || answers == expected, "{answers:?}, not {expected:?}");
-                    self.past.push(next);
-                }
-                Some(commands.iter().zip(answers).flat_map(follow).collect())
-            }
-            Err(fault) => {
-                self.trace(|| format!("not written: {fault}"));
-                self.refused(&fault);
-                self.tally.refused_writing += 1;
-                None
-            }
-        }
-    }
-
-    /// What is to be done next for a job, but for its audits and its end.
-    fn next(&self, content: &Content, job: &RestoredJob) -> Vec<LedgerCommand> {
-        let id = job.id;
-        let by = "client".to_string();
-        if job.state == JobState::Paused {
-            return vec![LedgerCommand::SetState { job: id, state: JobState::Running, by }];
-        }
-        if job.state != JobState::Running {
-            return Vec::new();
-        }
-        let settle = |(range, wrong)| LedgerCommand::Settle {
-            report: report(id, "avx2", range, 0),
-            author: author(JUDGE),
-            wrong,
-        };
-        let disputes = job.disputes.iter().map(|dispute| {
-            let wrong = dispute.votes.iter().filter(|vote| vote.claim != truth(dispute.range));
-            let wrong = wrong.filter_map(|vote| vote.maker.as_ref());
-            (dispute.range, wrong.map(|maker| maker.party(Across::Machines)).collect())
-        });
-        let settlements: Vec<_> = disputes.map(settle).collect();
-        if !settlements.is_empty() {
-            return settlements;
-        }
-        let present = self.present();
-        let is_lie = |row: &&Row| row.tally.claim() != truth(row.range) && holds(present, id, row);
-        let lies = content.rows[&id].iter().filter(is_lie);
-        let lies = lies.map(|lie| LedgerCommand::Dispute {
-            report: report(id, "search", lie.range, 0),
-            author: author(CHECKER),
-        });
-        let missing = missing(job).into_iter().map(|range| LedgerCommand::Accept {
-            report: report(id, "avx2", range, 0),
-            author: author("machine 9"),
-            audit: false,
-        });
-        lies.chain(missing).collect()
-    }
-
-    fn is_complete(&mut self, ledger: Ledger, content: &Content) -> bool {
-        self.says_right_totals(content);
-        if let Err(fault) = ledger.close() {
-            return self.refused(&fault);
-        }
-        let again = match self.open_unjudged() {
-            Ok(ledger) => Content::of(&ledger),
-            Err(fault) => Err(fault),
-        };
-        match again {
-            Ok(again) if !self.has_lied => assert_eq!(again, *content),
-            Ok(again) => self.says_right_totals(&again),
-            Err(fault) => return self.refused(&fault),
-        }
-        true
-    }
-
-    fn says_right_totals(&mut self, content: &Content) {
-        for job in &content.restored.jobs {
-            assert!(matches!(job.state, JobState::Done | JobState::Cancelled), "{job:?}");
-            if job.state == JobState::Done {
-                assert_eq!(job.total, total(), "a wrong total of job {}", job.id);
-                self.tally.jobs_done += 1;
-            }
-        }
-    }
-
     fn present(&self) -> &State {
         self.past.last().expect("there is a first one")
     }
@@ -611,46 +375,5 @@ impl History {
         if self.traced {
             println!("{:?}: {}", self.weather, what());
         }
-    }
-}
-
-/// Whether a state holds a row, among those that are accepted.
-fn holds(state: &State, job: JobId, row: &Row) -> bool {
-    let job = state.store.jobs.get(&job);
-    job.and_then(|job| job.rows.get(&row.range.start())).is_some_and(|counted| counted.row == *row)
-}
-
-/// What nobody has counted of a job.
-fn missing(job: &RestoredJob) -> Vec<Range> {
-    let mut missing = Vec::new();
-    let mut start = 0;
-    let ends = job.accepted.iter().map(|range| (range.start(), range.end()));
-    for (first, past) in ends.chain([(TASKS, TASKS)]) {
-        missing.extend(Range::new(start, first));
-        start = past;
-    }
-    missing
-}
-
-/// Asks for the audits of a running job, or says its total.
-fn audit(job: &RestoredJob) -> Option<LedgerCommand> {
-    let id = job.id;
-    (job.state == JobState::Running).then_some(match job.audits_wanted {
-        0 => LedgerCommand::Finish { job: id, tasks: TASKS, total: job.total },
-        _ => LedgerCommand::FindAudits { job: id, most: 1_000 },
-    })
-}
-
-/// Confirms what an answer asks for.
-fn follow((command, answer): (&LedgerCommand, LedgerAnswer)) -> Vec<LedgerCommand> {
-    match (command, answer) {
-        (LedgerCommand::FindAudits { job, .. }, LedgerAnswer::AuditsFound(found)) => {
-            let confirm = |range: Range| LedgerCommand::Confirm {
-                report: report(*job, "search", range, 0),
-                author: author(CHECKER),
-            };
-            found.into_iter().map(|unaudited| confirm(unaudited.range)).collect()
-        }
-        _ => Vec::new(),
     }
 }

@@ -1,0 +1,57 @@
+//! Histories of many seeds, on several threads.
+
+use std::ops::AddAssign;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+const THREADS: usize = 2;
+
+/// Lives through the seeds `0..seeds`, and returns what all of them have tallied.
+///
+/// # Panics
+///
+/// If a history does, with the lowest of those seeds. `replay` makes the command that lives through one seed again.
+pub fn run_all<T: Default + Send + AddAssign>(
+    seeds: u64,
+    live: impl Fn(u64) -> T + Sync,
+    replay: impl Fn(u64) -> String,
+) -> T {
+    let (next, failed) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
+    let work = || {
+        let mut tally = T::default();
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= seeds.min(failed.load(Ordering::Relaxed)) {
+                return tally;
+            }
+            match catch_unwind(AssertUnwindSafe(|| live(seed))) {
+                Ok(of_seed) => tally += of_seed,
+                Err(_) => drop(failed.fetch_min(seed, Ordering::Relaxed)),
+            }
+        }
+    };
+    let mut tally = T::default();
+    thread::scope(|scope| {
+        let threads = [(); THREADS].map(|()| scope.spawn(work));
+        threads.into_iter().for_each(|thread| tally += thread.join().expect("it catches"));
+    });
+    let failed = failed.into_inner();
+    assert!(
+        failed == u64::MAX,
+        "seed {failed} failed, see above; replay it with\n    {}\n",
+        replay(failed)
+    );
+    tally
+}
+
+/// The number that an environment variable has, if it is set.
+///
+/// # Panics
+///
+/// If it is no number.
+#[must_use]
+pub fn number_from(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable} must be a number, not {text:?}")))
+}

@@ -1,0 +1,36 @@
+//! How often each thing happened. A simulation that has stopped hurting proves nothing.
+
+/// Makes a struct `Tally` of counts, each with a name and with words for people: `tally! { crashes: "crashes", }`.
+#[macro_export]
+macro_rules! tally {
+    ($($kind:ident: $what:literal,)*) => {
+        /// Counts of what happened, summed over seeds.
+        #[derive(Clone, Copy, Debug, Default)]
+        pub struct Tally {
+            $(pub $kind: u64,)*
+        }
+
+        impl ::std::ops::AddAssign for Tally {
+            fn add_assign(&mut self, other: Tally) {
+                $(self.$kind += other.$kind;)*
+            }
+        }
+
+        impl Tally {
+            /// What never happened.
+            pub fn missing(&self) -> Vec<&'static str> {
+                [$((self.$kind, $what),)*]
+                    .into_iter()
+                    .filter_map(|(times, what)| (times == 0).then_some(what))
+                    .collect()
+            }
+        }
+
+        impl ::std::fmt::Display for Tally {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                $(writeln!(f, "{:>12}  {}", self.$kind, $what)?;)*
+                Ok(())
+            }
+        }
+    };
+}
