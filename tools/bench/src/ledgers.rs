@@ -63,6 +63,19 @@ pub(crate) fn run(args: &LedgerBenchArgs) -> Result<()> {
         "joined {REPORTS} reports of each lease, {ROWS_AT_A_TIME} rows at a time: {mean:.1?} each time on average, {:.1?} \
          at most",
         most.context("there are no rows")?
+    ))?;
+    let path = folder.path().join("commitment.db");
+    let mut took = Duration::ZERO;
+    write(&path, |ledger| {
+        write_leases(ledger, args.ranges)?;
+        let begun = Instant::now();
+        ledger.apply(&[LedgerCommand::Commit { job: JobId(1), by: "laboratory".into() }])?;
+        took = begun.elapsed();
+        Ok(())
+    })?;
+    print(format_args!(
+        "committed to {} ranges in {took:.2?}, as `queens commit` does",
+        args.ranges
     ))
 }
 
