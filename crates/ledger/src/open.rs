@@ -305,10 +305,13 @@ impl Ledger {
             }
         }
         // A page that was written, and is what it was before, hangs together with the others. Seals tell one row from another.
-        // Somebody who was right may have reported a count again after the one that settled its dispute was taken back; but
-        // nothing is accepted of whoever is believed no more.
-        let returned = "SELECT r.job, r.first, r.owner, r.machine FROM disputes d JOIN ranges r ON r.job = d.job AND \
-                        r.first = d.first WHERE d.state = 1 AND r.seal = d.seal";
+        // Whoever was right may be accepted again after the count that settled the dispute was taken back; but not the count
+        // for which somebody is believed no more.
+        let returned = "SELECT r.job, r.first, r.owner, r.machine FROM ranges r \
+                        JOIN disputes d ON d.job = r.job AND d.first = r.first AND d.past = r.past AND d.seal = r.seal \
+                        JOIN trust t ON t.job = r.job AND t.first = r.first AND t.past = r.past AND NOT t.trusted \
+                            AND t.owner = r.owner AND (t.machine IS NULL OR t.machine = r.machine) \
+                        WHERE d.state = 1";
         let mut statement = self.db.prepare(returned)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
