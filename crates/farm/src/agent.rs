@@ -40,7 +40,8 @@ pub struct AgentConfig {
     pub credit: u64,
     /// How long finished parts of a lease are gathered before they are reported, ms, unless the coordinator asks for longer.
     pub report_ms: u64,
-    /// How long to wait for an acknowledgement before a report is sent again, ms.
+    /// How long to wait for an acknowledgement before a report is sent again, ms. Each further time it waits twice as
+    /// long, because a coordinator that is behind must not be sent more.
     pub resend_ms: u64,
 }
 
@@ -71,7 +72,7 @@ pub struct Agent {
     most_tasks: Option<u64>,
     todo: BTreeMap<Key, (Loan, IntervalSet)>,
     done: BTreeMap<Key, Done>,
-    unacked: BTreeMap<(JobId, Fingerprint, Range), (Report, Millis)>,
+    unacked: BTreeMap<(JobId, Fingerprint, Range), Unacked>,
     /// Loans to give back, in this session: they end with it anyway.
     declined: Vec<LeaseId>,
     /// Loans that were void when they were in hand last: threads may still be counting parts of them.
@@ -88,6 +89,16 @@ type Key = (LeaseId, JobId, Fingerprint);
 
 fn key(loan: &Loan) -> Key {
     (loan.lease, loan.job, loan.fingerprint)
+}
+
+/// A report that was sent, and is not acknowledged.
+#[derive(Debug)]
+struct Unacked {
+    report: Report,
+    /// When it is sent again.
+    due: Millis,
+    /// How long it waits once it was sent, ms.
+    wait_ms: u64,
 }
 
 /// Finished parts of one loan, neighbours merged, keyed by where they start and end.
@@ -133,7 +144,10 @@ impl Agent {
         self.told_leaving = false;
         self.pace = Pace::default();
         self.told_credit = self.credit();
-        self.unacked.values_mut().for_each(|(_, resend_at)| *resend_at = Millis(0));
+        let resend_ms = self.config.resend_ms;
+        self.unacked
+            .values_mut()
+            .for_each(|sent| (sent.due, sent.wait_ms) = (Millis(0), resend_ms));
         WorkerMessage::Hello(Hello {
             worker: self.config.worker.clone(),
             machine: self.config.machine.clone(),
@@ -256,15 +270,13 @@ impl Agent {
             messages.push(WorkerMessage::Leaving);
         }
         messages.extend(self.declined.drain(..).map(WorkerMessage::Decline));
-        let resend_at = now.after(self.config.resend_ms);
-        for (report, due) in self.unacked.values_mut().filter(|(_, due)| *due <= now) {
-            *due = resend_at;
-            messages.push(WorkerMessage::Report(*report));
-        }
+        messages.extend(self.take_resent(now));
         messages.extend(self.take_working(now));
         for report in self.take_due(now) {
             let key = (report.job, report.fingerprint, report.range);
-            self.unacked.insert(key, (report, resend_at));
+            let wait_ms = self.config.resend_ms;
+            let sent = Unacked { report, due: now.after(wait_ms), wait_ms: longer(wait_ms) };
+            self.unacked.insert(key, sent);
             messages.push(WorkerMessage::Report(report));
         }
         let credit = self.credit();
@@ -283,7 +295,7 @@ impl Agent {
         let is_due = |done: &&Done| done.loan.recount.is_none() || done.is_news();
         let gathered = |done: &Done| done.since.after(self.report_ms());
         let reports = self.done.values().filter(is_due).map(gathered);
-        reports.chain(self.unacked.values().map(|&(_, due)| due)).min()
+        reports.chain(self.unacked.values().map(|sent| sent.due)).min()
     }
 
     /// How long finished parts are gathered, ms.
@@ -295,6 +307,15 @@ impl Agent {
         let full = self.unacked.len() > Self::MAX_UNACKED;
         let most = self.most_tasks.unwrap_or(u64::MAX);
         if full || self.stopping { 0 } else { self.config.credit.min(most) }
+    }
+
+    /// Reports that have waited long enough for their acknowledgements.
+    fn take_resent(&mut self, now: Millis) -> Vec<WorkerMessage> {
+        let resend = |sent: &mut Unacked| {
+            (sent.due, sent.wait_ms) = (now.after(sent.wait_ms), longer(sent.wait_ms));
+            WorkerMessage::Report(sent.report)
+        };
+        self.unacked.values_mut().filter(|sent| sent.due <= now).map(resend).collect()
     }
 
     /// Signs of life of loans that are reported as a whole, as often as others are reported in parts.
@@ -329,7 +350,7 @@ impl Agent {
             .values()
             .flat_map(|(loan, ranges)| ranges.iter().map(|range| holding(loan, range)))
             .collect();
-        holdings.extend(self.unacked.values().map(|(report, _)| Holding {
+        holdings.extend(self.unacked.values().map(|Unacked { report, .. }| Holding {
             lease: report.lease,
             job: report.job,
             fingerprint: report.fingerprint,
@@ -375,6 +396,12 @@ impl Done {
         }
         self.parts.insert((part.range.start(), part.range.end()), part);
     }
+}
+
+/// How long a report waits that has waited `wait_ms` in vain, ms.
+fn longer(wait_ms: u64) -> u64 {
+    const LONGEST_MS: u64 = 10 * 60 * 1000;
+    wait_ms.max(wait_ms.saturating_mul(2).min(LONGEST_MS))
 }
 
 /// Two parts as one, if they touch, one kernel counted them and their counts fit.

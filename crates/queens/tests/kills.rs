@@ -56,12 +56,13 @@ const WORKERS: usize = 3;
 
 /// A farm whose processes are killed.
 struct Chaos {
-    farm: Farm,
     begun: Instant,
     coordinator: Option<Process>,
     workers: Vec<Process>,
     kills: Kills,
     evidence: Evidence,
+    /// Goes last: the processes tell their ends from logs in its folder.
+    farm: Farm,
 }
 
 #[derive(Default)]
@@ -89,12 +90,12 @@ struct Moment {
 impl Chaos {
     fn start(farm: Farm) -> Chaos {
         let mut chaos = Chaos {
-            farm,
             begun: Instant::now(),
             coordinator: None,
             workers: Vec::new(),
             kills: Kills::default(),
             evidence: Evidence::default(),
+            farm,
         };
         chaos.revive();
         chaos

@@ -88,6 +88,26 @@ fn two_jobs_of_one_plan_are_acknowledged_separately() {
 }
 
 #[test]
+fn a_report_waits_twice_as_long_each_time_it_is_sent_again_until_there_is_another_session() {
+    let mut agent = connected();
+    let loan = loan(1, 1, 4, false);
+    agent.lent(loan);
+    agent.finished(Millis(0), part(loan, 0, 4));
+    let first = reports(agent.poll(Millis(0)));
+    let mut sent_at = Vec::new();
+    while let Some(at) = agent.next_wakeup().filter(|at| *at <= Millis(80_000)) {
+        assert_eq!(reports(agent.poll(at)), first);
+        sent_at.push(at.0);
+    }
+    assert_eq!(sent_at, [5_000, 15_000, 35_000, 75_000]);
+
+    agent.disconnected();
+    agent.connected();
+    assert_eq!(reports(agent.poll(Millis(90_000))), first);
+    assert_eq!(agent.next_wakeup(), Some(Millis(95_000)), "as at first");
+}
+
+#[test]
 fn equal_lease_numbers_of_two_ledgers_are_not_added_up() {
     // Given: the coordinator was replaced, and the new one lends a number that is in use here.
     let mut agent = connected();

@@ -43,7 +43,8 @@ pub(super) struct WorkerArgs {
     #[arg(long, value_name = "MS", default_value_t = 1_000, env = "QUEENS_REPORT_MS",
           value_parser = clap::value_parser!(u64).range(0..=3_600_000))]
     report_ms: u64,
-    /// How long to wait for an acknowledgement before a report is sent again, milliseconds
+    /// How long to wait for an acknowledgement before a report is sent again, milliseconds; each further time twice as
+    /// long
     #[arg(long, value_name = "MS", default_value_t = 30_000, env = "QUEENS_RESEND_MS",
           value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     resend_ms: u64,
