@@ -73,7 +73,7 @@ pub(crate) struct CrowdArgs {
 /// Measures once, and prints what was found.
 pub(crate) async fn run(args: ConnectionsArgs) -> Result<()> {
     let coordinator = Coordinator::start(&args.folder, true).await?;
-    submit(&coordinator, PLAN.0, PLAN.1).await?;
+    submit(&coordinator, PLAN, None).await?;
     let empty = coordinator.memory_mib();
     let begun = Instant::now();
     let mut crowds = Vec::new();

@@ -44,6 +44,9 @@ pub(crate) struct FarmBenchArgs {
     /// Measure each row with workers that sign their results too, in turns with workers that do not
     #[arg(long)]
     signed: bool,
+    /// Measure each row with every range counted twice too, in turns with once
+    #[arg(long)]
+    audited: bool,
     /// How often each row is measured; medians are shown, and the most memory
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     turns: u32,
@@ -60,7 +63,7 @@ pub(crate) struct FarmBenchArgs {
 pub(crate) async fn run(args: FarmBenchArgs) -> Result<()> {
     print("connections  over          tasks/s  durable results/s  coordinator MiB")?;
     for &connections in &args.connections {
-        let others = [Form::Tls, Form::Metrics, Form::Signed]
+        let others = [Form::Tls, Form::Metrics, Form::Signed, Form::Audited]
             .into_iter()
             .filter(|form| form.is_wanted(&args));
         let mut rows: Vec<(Form, Vec<Measured>)> =
@@ -72,6 +75,10 @@ pub(crate) async fn run(args: FarmBenchArgs) -> Result<()> {
         }
         for (form, turns) in &rows {
             print_medians(connections, form.name(), turns)?;
+            if *form == Form::Audited {
+                let recounts = median(turns, |turn| turn.recounts_per_second);
+                print(format!("{:>11}  and agreed           {recounts:>17.0}", ""))?;
+            }
             if *form != Form::Plain {
                 print_ratios(*form, turns, &rows[0].1)?;
             }
@@ -97,6 +104,8 @@ enum Form {
     Metrics,
     /// In plain text, with a signature on each result.
     Signed,
+    /// In plain text, with a second count of each range by another worker.
+    Audited,
 }
 
 impl Form {
@@ -106,6 +115,7 @@ impl Form {
             Form::Tls => "TLS",
             Form::Metrics => "/metrics",
             Form::Signed => "signed",
+            Form::Audited => "audited",
         }
     }
 
@@ -115,6 +125,7 @@ impl Form {
             Form::Tls => args.tls,
             Form::Metrics => args.metrics,
             Form::Signed => args.signed,
+            Form::Audited => args.audited,
         }
     }
 }
@@ -123,22 +134,24 @@ struct Measured {
     plan_tasks: u64,
     tasks_per_second: f64,
     results_per_second: f64,
+    recounts_per_second: f64,
     memory_mib: Option<f64>,
 }
 
 fn print_medians(connections: u64, over: &str, turns: &[Measured]) -> Result<()> {
-    let median = |figure: fn(&Measured) -> f64| {
-        let mut figures: Vec<f64> = turns.iter().map(figure).collect();
-        figures.sort_by(f64::total_cmp);
-        figures[figures.len() / 2]
-    };
     let memory = turns.iter().filter_map(|turn| turn.memory_mib).reduce(f64::max);
     print(format!(
         "{connections:>11}  {over:<10}  {:>9.0}  {:>17.0}  {:>15}",
-        median(|turn| turn.tasks_per_second),
-        median(|turn| turn.results_per_second),
+        median(turns, |turn| turn.tasks_per_second),
+        median(turns, |turn| turn.results_per_second),
         mib(memory)
     ))
+}
+
+fn median(turns: &[Measured], figure: fn(&Measured) -> f64) -> f64 {
+    let mut figures: Vec<f64> = turns.iter().map(figure).collect();
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
 }
 
 /// Prints the medians of the turns' ratios, which a busy machine disturbs less than the figures.
@@ -154,6 +167,7 @@ fn print_ratios(form: Form, turns: &[Measured], plain: &[Measured]) -> Result<()
         match form {
             Form::Tls => "TLS/plain",
             Form::Signed => "signed/not",
+            Form::Audited => "audited/not",
             Form::Plain | Form::Metrics => "read/not",
         },
         percent(|turn| turn.tasks_per_second),
@@ -168,7 +182,9 @@ async fn measure(
     form: Form,
 ) -> Result<Measured> {
     let coordinator = Coordinator::start(&args.folder, form == Form::Tls).await?;
-    let plan_tasks = submit(&coordinator, n, rows).await?;
+    let every_range = v1::AuditPolicy { share_ppm: 1_000_000, ..Default::default() };
+    let audit = (form == Form::Audited).then_some(every_range);
+    let plan_tasks = submit(&coordinator, (n, rows), audit).await?;
     let booked = Arc::new(Booked::default());
     let credit = (65_536 / connections).max(256);
     let mut workers: Vec<_> = (0..connections)
@@ -206,8 +222,9 @@ async fn measure(
     }
     Ok(Measured {
         plan_tasks,
-        tasks_per_second: (after.0 - before.0) as f64 / seconds,
-        results_per_second: (after.1 - before.1) as f64 / seconds,
+        tasks_per_second: (after[0] - before[0]) as f64 / seconds,
+        results_per_second: (after[1] - before[1]) as f64 / seconds,
+        recounts_per_second: (after[2] - before[2]) as f64 / seconds,
         memory_mib,
     })
 }
@@ -229,16 +246,22 @@ async fn read_metrics(address: String) -> Result<()> {
     }
 }
 
-/// Numbers of tasks and ranges that were acknowledged so far.
-fn read(booked: &Booked) -> (u64, u64) {
-    (booked.tasks.load(Ordering::Relaxed), booked.ranges.load(Ordering::Relaxed))
+/// Numbers of tasks, of ranges and of second counts that were acknowledged so far.
+fn read(booked: &Booked) -> [u64; 3] {
+    [&booked.tasks, &booked.ranges, &booked.recounts].map(|booked| booked.load(Ordering::Relaxed))
 }
 
-pub(crate) async fn submit(coordinator: &Coordinator, n: u32, rows: u32) -> Result<u64> {
+/// Submits a board with so many rows placed. Returns its number of tasks.
+pub(crate) async fn submit(
+    coordinator: &Coordinator,
+    (n, rows): (u32, u32),
+    audit: Option<v1::AuditPolicy>,
+) -> Result<u64> {
     let mut jobs = JobsServiceClient::new(coordinator.endpoint.connect().await?);
     let request = v1::SubmitRequest {
         problem: Some(Problem::Total { n }.into()),
         method: Some(v1::submit_request::Method::Rows(v1::RowsRequest { rows: Some(rows) })),
+        audit,
         ..Default::default()
     };
     let answer = jobs.submit(request).await?;

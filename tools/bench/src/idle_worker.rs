@@ -21,7 +21,10 @@ use service::worker::{Connect, GrpcConnector, Link, LinkEnd, Pen};
 pub(crate) struct Booked {
     /// Number of workers whose session has begun.
     pub(crate) welcomes: AtomicU64,
+    /// Ranges that were counted first.
     pub(crate) ranges: AtomicU64,
+    /// Ranges that were counted for the second time, for audits.
+    pub(crate) recounts: AtomicU64,
     pub(crate) tasks: AtomicU64,
 }
 
@@ -78,11 +81,16 @@ pub(crate) async fn idle(
             }
             WorkerOrder::Ack(ack) => {
                 agent.acked(&ack);
-                if ack.verdict != Verdict::Accepted {
-                    continue;
+                match ack.verdict {
+                    Verdict::Accepted => {
+                        booked.ranges.fetch_add(1, Ordering::Relaxed);
+                        booked.tasks.fetch_add(ack.range.len(), Ordering::Relaxed);
+                    }
+                    Verdict::Agreed => {
+                        booked.recounts.fetch_add(1, Ordering::Relaxed);
+                    }
+                    _ => {}
                 }
-                booked.ranges.fetch_add(1, Ordering::Relaxed);
-                booked.tasks.fetch_add(ack.range.len(), Ordering::Relaxed);
             }
             WorkerOrder::Revoke(lease) => agent.revoked(lease),
             WorkerOrder::Welcome { .. } | WorkerOrder::Mark(_) | WorkerOrder::Pace(_) => {}
@@ -127,10 +135,15 @@ async fn say(agent: &mut Agent, now: Millis, messages: &mpsc::Sender<WorkerMessa
 
 fn pieces(loan: Loan, block: &TasksBlock, size: u64) -> impl Iterator<Item = Part> {
     let (start, end) = (block.start, block.start + block.tasks.len() as u64);
+    // A second count is by another kernel.
+    let is_another =
+        |kernel: KernelName| loan.recount.is_none_or(|recount| recount.unlike != kernel);
+    let kernel =
+        KernelName::ALL.into_iter().find(|kernel| is_another(*kernel)).expect("there are two");
     (start..end).step_by(size as usize).map(move |first| {
         let range = Range::new(first, end.min(first + size)).expect("it has a task");
         let busy_us = range.len() * PRETENDED_US;
-        Part { loan, range, tally: Tally::EMPTY, kernel: KernelName::ALL[0], busy_us }
+        Part { loan, range, tally: Tally::EMPTY, kernel, busy_us }
     })
 }
 
