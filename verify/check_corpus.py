@@ -32,7 +32,14 @@ for verifier, file in (BUNDLE, corpus / "good" / "rows-8.bundle"), (CERTIFICATE,
     # Without time to count, a verifier cannot tell.
     cases.append((verifier, file, 2))
     said.append(code(verifier, file, seconds="0"))
-wrong = [(file, *answer) for (_, file, right), answer in zip(cases, said) if answer[0] != right]
+# What became of the ranges that a beacon drew, which decides nothing and has to be told.
+TOLD = {
+    "drawn-by-a-beacon": "3 here, 3 of them counted twice",
+    "drawn-and-replaced-by-no-audit": "3 here, 0 of them counted twice",
+    "drawn-without-second-counts": "3 here, 0 of them counted twice",
+}
+is_right = lambda file, right, answer: answer[0] == right and TOLD.get(file.stem, "") in answer[1]
+wrong = [(file, *answer) for (_, file, right), answer in zip(cases, said) if not is_right(file, right, answer)]
 for file, exit_code, text in wrong:
     print(f"{file}: exit code {exit_code}\n{text}", file=sys.stderr)
 print(f"{len(cases) - len(wrong)} of {len(cases)} files are judged right")

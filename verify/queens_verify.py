@@ -16,6 +16,7 @@ import time
 from blake3 import hashed as blake3, little
 from ed25519 import has_signed
 from plans import Halves, Ring, Rows, Wrong, demand, search
+from told import at_most, when
 
 # How many placements of N queens there are (OEIS A000170).
 PUBLISHED = """1 1 0 0 2 10 4 40 92 352 724 2680 14200 73712 365596 2279184 14772512 95815104 666090624 4968057848
@@ -202,10 +203,21 @@ class Check:
             text = "queens audit commitment; seed {seed}; salt {salt}".format(**told)
             fits = int(told["seed"]) >> 64 == 0 and blake3(text.encode()).hex() == line["commitment"]
             demand(fits, "seed and salt are not what was committed to")
+        line["drawn"], line["twice"] = 0, 0
         self.policies.append(line)
 
     def commitment(self, line):
-        self.committed.append(line["root"])
+        self.committed.append(line)
+
+    def chooses(self, policy, row):
+        """Whether an audit whose seed is known has chosen the range."""
+        of = f"queens audit; seed {policy['revealed']['seed']}; plan {self.fingerprint.hex()}; range [{row['first']}, {row['past']})"
+        return little(blake3(of.encode())[:8]) * 1_000_000 >> 64 < policy["share_ppm"]
+
+    def public(self, row):
+        """The policies of beacons that have chosen the range, whatever was ordered after them."""
+        public = (policy for policy in self.policies if policy["revealed"] and "value" in policy["revealed"])
+        return (policy for policy in public if self.chooses(policy, row))
 
     def trust(self, _):
         """It changes what second counts are worth, and not whether the bundle holds."""
@@ -221,9 +233,10 @@ class Check:
         demand(any(begin <= first and past <= end for begin, end in self.mine), "the range is not of this part of the plan")
         demand(count <= (past - first) * self.plan.most, "the tasks cannot count so much")
         if policy and policy["revealed"]:
-            of = f"queens audit; seed {policy['revealed']['seed']}; plan {self.fingerprint.hex()}; range [{first}, {past})"
-            chosen = little(blake3(of.encode())[:8]) * 1_000_000 >> 64 < policy["share_ppm"]
-            demand(not chosen or line["audit"] != "not_chosen", "the range is chosen for an audit, but not said to be")
+            missed = line["audit"] == "not_chosen" and self.chooses(policy, row)
+            demand(not missed, "the range is chosen for an audit, but not said to be")
+        for policy in self.public(row):
+            policy["drawn"] += 1
         text = f"queens row; plan {self.fingerprint.hex()}; range [{first}, {past}); count {count}; digest {row['digest']}"
         self.rows.append(blake3(b"\0" + text.encode()))
         self.last, self.end, self.covered = line, past, self.covered + past - first
@@ -241,6 +254,8 @@ class Check:
         keys = ["owner"] if self.policies and self.policies[-1]["across"] == "owners" else ["owner", "machine"]
         ones, others = ({tuple(self.authors[by][key] for key in keys) for by in row["row"]["by"]} for row in (first, line))
         demand(not ones & others, "those who counted do not check each other")
+        for policy in self.public(line["row"]):
+            policy["twice"] += 1
 
     def dispute(self, line):
         self.last = None
@@ -298,7 +313,7 @@ class Check:
         hidden = any(policy["revealed"] is None for policy in self.policies)
         demand(not hidden or head["state"] not in ("done", "cancelled"), "seeds of audits are missing")
         drawn = [policy["revealed"]["root"] for policy in self.policies if policy["revealed"] and "root" in policy["revealed"]]
-        demand(set(drawn) <= set(self.committed), "a beacon has drawn from counts that nobody has committed to")
+        demand(set(drawn) <= {line["root"] for line in self.committed}, "a beacon has drawn from counts that nobody has committed to")
         if head["state"] != "done":
             return
         part = sum(end - begin for begin, end in self.mine)
@@ -332,15 +347,6 @@ class Check:
         demand(same, f"[{row['first']}, {row['past']}) is counted as {row['count']} in the bundle, and as {sum} here")
         return True
 
-def at_most(draws, unknown):
-    """The share that is wrong, with 95% confidence, if all draws were alike but for one, perhaps, that is not known."""
-    low, high = 0.0, 1.0
-    for _ in range(60):
-        share = (low + high) / 2
-        missed = (1 - share) ** draws + unknown * draws * share * (1 - share) ** (draws - 1)
-        low, high = (share, high) if missed > 0.05 else (low, share)
-    return high
-
 def main():
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("bundle", help="a file that `queens export` has written, decompressed (zstd -d)")
@@ -364,11 +370,13 @@ def main():
     print(f"plan      {head['problem']} N={head['n']} by {head['method']}, {head['covered']} of {head['tasks']} tasks")
     print(f"counted   {head['counted']}")
     now = root(check.rows)
-    for committed in check.committed:
-        print(f"committed as {committed} to {'these' if committed == now else 'other'} counts")
+    for line in check.committed:
+        print(f"committed as {line['root']} at {when(line['at'])} to {'these' if line['root'] == now else 'other'} counts")
     for policy in check.policies:
-        if policy["revealed"] and "value" in policy["revealed"]:
-            print(f"drawn     by the beacon {policy['revealed']['value']} from {policy['revealed']['root']}: {policy['share_ppm'] / 1e4:g}% of the ranges")
+        told = policy["revealed"]
+        if told and "value" in told:
+            print(f"drawn     at {when(policy['asked_at'])} by the beacon {told['value']} from {told['root']}: {policy['share_ppm'] / 1e4:g}%")
+            print(f"          of {'the' if told['root'] == now else 'other'} ranges, {policy['drawn']} here, {policy['twice']} of them counted twice")
     for key, (count, _) in sorted(check.vouched.items()):
         print(f"vouched   for {100 * count / max(1, check.counted):.2f}% of it by the key ed25519:{key}")
     print(f"signed    by the key ed25519:{check.signed_by}" if check.signed_by else "signed    by nobody")

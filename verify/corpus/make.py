@@ -145,6 +145,16 @@ def committed(*others, share=1_000_000):
     return head, [lines[0], drawn_policy(of, share=share), *commitments, *lines[2:]]
 
 
+def drawn_in_vain(*later):
+    """What a beacon drew was not counted again: later audits were ordered instead, or the second counts are missing."""
+    head, lines = committed()
+    lines = [line for line in lines if "audit" not in line]
+    for line in lines:
+        if later and "range" in line:
+            line["range"]["audit"] = "not_chosen"
+    return head, [*lines[:2], *later, *lines[2:]]
+
+
 def part(number, parts=3, state="done"):
     """One of three parts of N = 8: single tasks, because there are fewer tasks than blocks."""
     head, _ = read("rows-8.bundle")
@@ -169,6 +179,8 @@ GOOD = {
     "names-with-controls": None,
     "drawn-by-a-beacon": sealed(*committed(), EXPORTER),
     "committed-to-other-counts-too": sealed(*committed("5a" * 32)),
+    "drawn-and-replaced-by-no-audit": sealed(*drawn_in_vain(policy(share=0))),
+    "drawn-without-second-counts": sealed(*drawn_in_vain()),
     "signed": sealed(*vouched(), EXPORTER),
     "signed-by-workers-alone": sealed(*vouched()),
 }

@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use farm::{
-    Across, Distrusted, Fingerprint, IntervalSet, JobState, Known, Plan, RowsRoot, RowsTree, Slice,
-    TrustChange,
+    Across, Distrusted, Fingerprint, IntervalSet, JobState, Known, Plan, Range, RowsRoot, RowsTree,
+    Slice, TrustChange,
 };
 
 use crate::draw::Drawing;
-use crate::format::{Audit, AuthorLine, DisputeState, Line, StatedAuthor, StatedPolicy, StatedRow};
+use crate::format::{
+    Audit, AuthorLine, DisputeState, Line, PublicDraw, StatedAuthor, StatedPolicy, StatedRow,
+};
 use crate::statements::{Role, Statements};
 use crate::worth::{Amount, Worth};
 
@@ -221,14 +223,28 @@ impl Books {
             amount.ranges += 1;
             amount.count += count;
         }
+        self.public_draws(range, |drawn| drawn.ranges += 1);
         self.rows.add(range, row.claim);
         self.drawing.see(row);
         Ok(())
     }
 
+    /// Notes something about each public draw that has hit this range, whatever was ordered after it.
+    fn public_draws(&mut self, range: Range, note: impl Fn(&mut PublicDraw)) {
+        for StatedPolicy { revealed, drawn, .. } in &mut self.policies {
+            let public = revealed.filter(|policy| policy.beacon.is_some());
+            if public.is_some_and(|policy| policy.chooses(self.fingerprint, range)) {
+                note(drawn);
+            }
+        }
+    }
+
     /// Looks at what the last range is worth, with the second count that follows it.
     fn settle(&mut self, second: Option<&StatedRow>) -> Result<()> {
         let Some((first, audit)) = self.last.take() else { return Ok(()) };
+        if second.is_some() {
+            self.public_draws(first.range, |drawn| drawn.counted_twice += 1);
+        }
         let across = self.policies.last().map(|policy| policy.across);
         self.worth.note(
             (&first, audit == Audit::Agreed),

@@ -220,7 +220,14 @@ impl PolicyLine {
         let across = Across::named(&self.across);
         let across =
             across.with_context(|| format!("the audit is across unknown {:?}", self.across))?;
-        let mut policy = StatedPolicy { share_ppm, by_search, across, asked_at, revealed: None };
+        let mut policy = StatedPolicy {
+            share_ppm,
+            by_search,
+            across,
+            asked_at,
+            revealed: None,
+            drawn: PublicDraw::default(),
+        };
         let hidden = AuditPolicy { share_ppm, seed: 0, salt: 0, by_search, across, beacon: None };
         let revealed = match &self.revealed {
             None => return Ok(policy),
@@ -255,6 +262,17 @@ pub struct StatedPolicy {
     pub asked_at: i64,
     /// The policy with its seed, if that is revealed; it is what was committed to.
     pub revealed: Option<AuditPolicy>,
+    /// What became of the ranges that a beacon drew; nothing of another policy.
+    pub drawn: PublicDraw,
+}
+
+/// What became of the ranges of a bundle that a beacon drew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PublicDraw {
+    /// How many there are.
+    pub ranges: u64,
+    /// How many of them have a second count in the bundle, by another machine or owner.
+    pub counted_twice: u64,
 }
 
 /// Somebody committed to the counts as they were then.

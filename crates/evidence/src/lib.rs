@@ -53,7 +53,7 @@ pub use check::{Checked, check};
 pub use draw::{Draw, Drawn, Sample, Seed};
 pub use error::{BundleError, RecountError};
 pub use export::{Exported, export, summary, text};
-pub use format::{Header, StatedAuthor, StatedPolicy, StatedRow};
+pub use format::{Header, PublicDraw, StatedAuthor, StatedPolicy, StatedRow};
 pub use part::{Part, PartError};
 pub use recount::{By, RecountEffort, Recounted, recount};
 pub use statements::{Vouched, Vouchers};

@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use count::Backend;
-use evidence::{By, RecountEffort, Sample, Seed, check, recount};
+use evidence::{By, PublicDraw, RecountEffort, Sample, Seed, StatedPolicy, check, recount};
 use farm::JobState;
 
 const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../verify/corpus");
@@ -51,6 +51,23 @@ fn bad_bundles_are_refused() {
     assert!(bad.len() > 100, "{}", bad.len());
     for bundle in bad {
         verified(&bundle).expect_err(&bundle.display().to_string());
+    }
+}
+
+#[test]
+fn what_became_of_a_public_draw_is_told_whatever_was_ordered_after_it() {
+    for (name, counted_twice) in [
+        ("drawn-by-a-beacon", 3),
+        ("drawn-and-replaced-by-no-audit", 0),
+        ("drawn-without-second-counts", 0),
+    ] {
+        let bundle = Path::new(CORPUS).join(format!("good/{name}.bundle"));
+        let sample = Sample { draws: 0, seed: Seed::Number(1), all: false };
+        let checked = check(&bundle, sample).expect("it holds");
+        let public = |policy: &&StatedPolicy| policy.revealed.is_some_and(|it| it.beacon.is_some());
+        let drawn: Vec<PublicDraw> =
+            checked.policies.iter().filter(public).map(|policy| policy.drawn).collect();
+        assert_eq!(drawn, [PublicDraw { ranges: 3, counted_twice }], "{name}");
     }
 }
 

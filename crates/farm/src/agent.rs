@@ -41,7 +41,7 @@ pub struct AgentConfig {
     /// How long finished parts of a lease are gathered before they are reported, ms, unless the coordinator asks for longer.
     pub report_ms: u64,
     /// How long to wait for an acknowledgement before a report is sent again, ms. Each further time it waits twice as
-    /// long, because a coordinator that is behind must not be sent more.
+    /// long, up to four minutes, because a coordinator that is behind must not be sent more.
     pub resend_ms: u64,
 }
 
@@ -97,7 +97,7 @@ struct Unacked {
     report: Report,
     /// When it is sent again.
     due: Millis,
-    /// How long it waits once it was sent, ms.
+    /// How long it will wait once it is sent again, ms.
     wait_ms: u64,
 }
 
@@ -400,7 +400,7 @@ impl Done {
 
 /// How long a report waits that has waited `wait_ms` in vain, ms.
 fn longer(wait_ms: u64) -> u64 {
-    const LONGEST_MS: u64 = 10 * 60 * 1000;
+    const LONGEST_MS: u64 = 4 * 60 * 1000;
     wait_ms.max(wait_ms.saturating_mul(2).min(LONGEST_MS))
 }
 

@@ -229,8 +229,8 @@ pub enum Refusal {
     NotDone(JobId, JobState),
     /// Nothing was committed to that still holds.
     #[error(
-        "nobody has committed to the counts of job {0} as they are now: `queens commit {0}` does, and prints what to \
-         publish before the value of the beacon is known"
+        "nobody has committed to the counts of job {0} as they are now: `queens commit {0}` does. Publish what \
+         it prints, and draw with a value that nobody knew by then, not with this one"
     )]
     NotCommitted(JobId),
     /// The job is held.

@@ -11,7 +11,7 @@ use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
 use super::place::{self, Place};
-use super::{Evidence, LedgerFault, format, history, wait};
+use super::{Evidence, LedgerFault, format, history, open, wait};
 
 /// A copy that is being made, in a file beside its final place that only its owner may read. Dropping it removes the
 /// file.
@@ -61,6 +61,7 @@ impl Draft {
     /// [`LedgerFault`], if that cannot be read, is no ledger, or does not fit on this disk.
     pub fn copy_from(&self, from: &Path) -> Result<(), LedgerFault> {
         Place::check(from)?;
+        open::check_log_at_rest(from)?;
         let mut source = Connection::open_with_flags(from, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         source.busy_handler(Some(wait::for_others))?;
         let mut copy = Connection::open(&self.path)?;

@@ -15,7 +15,7 @@
 //! The format is specified in <https://www.sqlite.org/fileformat2.html#walformat>. All numbers are big-endian.
 
 use std::fs::File;
-use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use crate::LedgerFault;
@@ -123,14 +123,20 @@ pub(crate) fn check(log: &Path) -> Result<(), LedgerFault> {
     };
     let mut header = [0; Header::LEN as usize];
     let mut frame = Vec::new();
-    if !fill(&mut file, &mut header)? || header == [0; Header::LEN as usize] {
+    if !fill(&mut file, &mut header)? {
         return Ok(());
+    }
+    if header == [0; Header::LEN as usize] {
+        // It was synced before the first frame was written.
+        return match is_zero(&mut file)? {
+            true => Ok(()),
+            false => Err(damaged(log, "its header")),
+        };
     }
     let mut sum = Checksum { is_big_endian: number(&header, 0) & 1 == 1, sums: (0, 0) };
     sum.add(&header[..24]);
     let known = Header::read(&header).ok().filter(|_| sum.is(&header[24..]));
     let Some(known) = known else {
-        // It was synced before the first frame was written.
         frame.resize(BEFORE_PAGE, 0);
         return match fill(&mut file, &mut frame)? {
             true => Err(damaged(log, "its header")),
@@ -173,6 +179,21 @@ fn damaged(log: &Path, part: &str) -> LedgerFault {
         "{part} in the write-ahead log {} was altered, and what was written behind it is not to be reached",
         log.display()
     ))
+}
+
+/// Whether all that is left to read is zero.
+fn is_zero(file: &mut impl BufRead) -> Result<bool, LedgerFault> {
+    loop {
+        let bytes = file.fill_buf()?;
+        if bytes.is_empty() {
+            return Ok(true);
+        }
+        if bytes.iter().any(|&byte| byte != 0) {
+            return Ok(false);
+        }
+        let read = bytes.len();
+        file.consume(read);
+    }
 }
 
 /// Reads as many bytes as there is room for. Returns whether there were so many.
@@ -222,9 +243,9 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::CheckedLedger;
     use crate::place;
     use crate::tests::{ledger_in, range};
+    use crate::{CheckedLedger, Scrub};
 
     /// What becomes of a ledger with this log, if `harm` was done to it.
     fn opened(harm: impl FnOnce(&mut Vec<u8>)) -> Result<u128, LedgerFault> {
@@ -242,6 +263,7 @@ mod tests {
         let before = fs::read(&path).expect("it is there");
         let ledger = CheckedLedger::open_again(&path);
         assert_eq!(fs::read(&path).expect("it is there"), before, "not a byte has changed");
+        assert_eq!(Scrub::open(&path).is_ok(), ledger.is_ok(), "nor is it read otherwise");
         Ok(ledger?.jobs().first().map_or(0, |job| job.total))
     }
 
@@ -256,7 +278,8 @@ mod tests {
             let fault = opened(|log| log[at] ^= 1).expect_err("a bit was altered").to_string();
             assert!(fault.contains("was altered, and what was written behind it"), "{fault}");
         }
-        // A frame that never arrived, and one that took another's place.
+        // A first sector that never arrived, a frame, and one that took another's place.
+        opened(|log| log[..512].fill(0)).expect_err("its header is missing");
         opened(|log| log[32 + 4_120..32 + 2 * 4_120].fill(0)).expect_err("it is missing");
         opened(|log| log.copy_within(32 + 4_120..32 + 2 * 4_120, 32)).expect_err("it is twice");
     }
@@ -269,6 +292,7 @@ mod tests {
         }
         let total = opened(|log| *log.last_mut().expect("it has bytes") ^= 1);
         assert_eq!(total.expect("a power cut does that"), whole() - 1);
+        assert_eq!(opened(|log| log.fill(0)).expect("nothing was written yet"), 0);
         assert_eq!(opened(Vec::clear).expect("nothing was written yet"), 0);
     }
 }

@@ -223,9 +223,11 @@ impl Ledger {
         let Ledger { db, lock, .. } = self;
         // A process that only looks at a ledger of an older format closes it as it is.
         if format::older(&db)?.is_none() && !db.is_readonly(rusqlite::MAIN_DB)? {
-            // Whatever dies meanwhile: the file says that it was closed only once it has everything else.
-            checkpoint(&db)?;
-            history::note_closing(&db)?;
+            // Whatever dies meanwhile: the file says that it was closed only once it has everything else. If somebody still
+            // reads an earlier state, it stays in two files and does not say so.
+            if checkpoint(&db)? {
+                history::note_closing(&db)?;
+            }
         }
         checkpoint(&db)?;
         // If a reader still has it open, the ledger stays in two files, which together are complete.
@@ -324,6 +326,24 @@ impl Ledger {
             }
         }
         Ok(restored)
+    }
+}
+
+/// Refuses a ledger that nobody holds if its log lacks transactions which were durable: whoever reads it would be told
+/// nothing of that. The log of a ledger that somebody holds is looked at when that one opens it.
+///
+/// # Errors
+///
+/// [`LedgerFault::Content`], or the system's.
+pub(crate) fn check_log_at_rest(path: &Path) -> Result<(), LedgerFault> {
+    let log = place::log(path);
+    if !log.exists() {
+        return Ok(());
+    }
+    match LedgerLock::of(path) {
+        Ok(_lock) => frames::check(&log),
+        Err(LedgerFault::Held) => Ok(()),
+        Err(fault) => Err(fault),
     }
 }
 

@@ -17,7 +17,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::entry::{COLUMNS, WIDTH, read_check, read_row, read_state, signed};
 use super::place::Place;
 use super::restore::{JOB, read_job};
-use super::{LedgerFault, format, wait};
+use super::{LedgerFault, format, open, wait};
 
 /// A ledger that is being read.
 #[derive(Debug)]
@@ -79,6 +79,7 @@ impl Scrub {
     /// [`LedgerFault`], if it is no ledger, or not of a format that this program knows.
     pub fn open(path: &Path) -> Result<Scrub, LedgerFault> {
         Place::check(path)?;
+        open::check_log_at_rest(path)?;
         let mut db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         db.busy_handler(Some(wait::for_others))?;
         format::check_application(&db)?;

@@ -98,7 +98,8 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
     let drawn_by = job.audit.and_then(|audit| audit.revealed?.beacon).map(|beacon| beacon.value);
     if args.beacon.is_some() && drawn_by != args.beacon {
         return Err(Failure::Incompatible(
-            "the coordinator is older than this program, and has drawn a secret seed instead of the beacon's: upgrade it, \
+            "the coordinator names another draw than the beacon's: either somebody has ordered another audit at this \
+             moment (see `queens status`), or it is older than this program and has drawn a secret seed: then upgrade it, \
              and order the audit again"
                 .into(),
         ));
@@ -109,8 +110,8 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
     let seed = job.audit.map(|audit| show::seed(&audit)).unwrap_or_default();
     output::print(match job.audits_wanted {
         0 => format!(
-            "job {}: nothing is counted again: the draw chose none of its accepted ranges, or none is accepted \
-             yet; a larger --fraction, or --all, chooses more ({seed})",
+            "job {}: nothing is counted again: the draw chose none of its accepted ranges, or none that was not counted \
+             twice already, or none is accepted yet; a larger --fraction, or --all, chooses more ({seed})",
             job.id
         ),
         wanted => format!(

@@ -1,12 +1,17 @@
 //! What `queens verify` prints of the counts that were committed to, and of the audits that were ordered.
 
-use evidence::{Checked, StatedCommitment, StatedPolicy};
-use farm::{Across, AuditPolicy, Beacon};
+use evidence::{Checked, PublicDraw, StatedCommitment, StatedPolicy};
+use farm::{Across, AuditPolicy, Beacon, RowsRoot};
 use serde_json::{Value, json};
+
+use super::show;
 
 /// Lines for people.
 pub(super) fn text(checked: &Checked) -> impl Iterator<Item = String> + '_ {
-    checked.commitments.iter().map(commitment).chain(checked.policies.iter().map(policy))
+    let current = checked.commitments.iter().find(|commitment| commitment.holds);
+    let root = current.map(|commitment| commitment.root);
+    let policies = checked.policies.iter().map(move |ordered| policy(ordered, root));
+    checked.commitments.iter().map(commitment).chain(policies)
 }
 
 /// What was committed to, the oldest first.
@@ -28,23 +33,27 @@ pub(super) fn policies(checked: &Checked) -> Value {
             "across": policy.across.name(), "asked_at": policy.asked_at,
             "seed": policy.revealed.map(|revealed| revealed.seed.to_string()),
             "beacon": policy.revealed.and_then(|revealed| revealed.beacon).map(beacon),
+            "ranges_drawn": policy.drawn.ranges,
+            "ranges_counted_twice": policy.drawn.counted_twice,
         })
     };
     checked.policies.iter().map(policy).collect()
 }
 
-fn commitment(&StatedCommitment { root, holds, .. }: &StatedCommitment) -> String {
+fn commitment(&StatedCommitment { root, holds, at }: &StatedCommitment) -> String {
     let what = match holds {
         true => "these counts, and nothing was changed since",
         false => "other counts: some were overruled or taken back since, or changed",
     };
-    format!("committed as {root} to {what}")
+    format!("committed as {root} at {} to {what}", show::utc(at))
 }
 
-fn policy(policy: &StatedPolicy) -> String {
-    let StatedPolicy { share_ppm, by_search, across, revealed, .. } = *policy;
+/// A line about an audit. `current` is the root of the bundle's ranges, if somebody has committed to them.
+fn policy(policy: &StatedPolicy, current: Option<RowsRoot>) -> String {
+    let StatedPolicy { share_ppm, by_search, across, asked_at, revealed, drawn } = *policy;
     format!(
-        "ordered   an audit of {:.4}% of the ranges by another {}{}, {}",
+        "ordered   at {} an audit of {:.4}% of the ranges by another {}{}, {}",
+        show::utc(asked_at),
         f64::from(share_ppm) / 1e4,
         match across {
             Across::Machines => "machine",
@@ -53,7 +62,12 @@ fn policy(policy: &StatedPolicy) -> String {
         if by_search { " that searches" } else { "" },
         match revealed {
             Some(AuditPolicy { beacon: Some(Beacon { root, value }), .. }) => {
-                format!("drawn by the beacon {value} from the counts committed to as {root}")
+                let PublicDraw { ranges, counted_twice } = drawn;
+                let others = if current == Some(root) { "" } else { ", which are others now" };
+                format!(
+                    "drawn by the beacon {value} from the counts committed to as {root}{others}: \
+                     {ranges} ranges, {counted_twice} of them counted twice"
+                )
             }
             Some(revealed) => format!("chosen by the seed {}, as committed to", revealed.seed),
             None => "with a seed that is not told yet".into(),

@@ -299,9 +299,10 @@ fn state(job: &JobView) -> String {
     if job.is_archived { format!("{}, archived", job.state) } else { job.state.to_string() }
 }
 
-/// A time in UTC, to the minute.
-fn utc(unix_ms: i64) -> String {
-    let text = UNIX_EPOCH + Duration::from_millis(u64::try_from(unix_ms).unwrap_or(0));
+/// A time in UTC, to the minute. Those before 1970 and after 9999 are the first and the last between.
+pub(super) fn utc(unix_ms: i64) -> String {
+    const LAST: u64 = 253_402_300_799_000;
+    let text = UNIX_EPOCH + Duration::from_millis(u64::try_from(unix_ms).unwrap_or(0).min(LAST));
     let text = humantime::format_rfc3339_seconds(text).to_string();
     text.get(..16).unwrap_or(&text).replace('T', " ")
 }

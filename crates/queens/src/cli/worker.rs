@@ -44,12 +44,12 @@ pub(super) struct WorkerArgs {
           value_parser = clap::value_parser!(u64).range(0..=3_600_000))]
     report_ms: u64,
     /// How long to wait for an acknowledgement before a report is sent again, milliseconds; each further time twice as
-    /// long
+    /// long, up to four minutes
     #[arg(long, value_name = "MS", default_value_t = 30_000, env = "QUEENS_RESEND_MS",
           value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     resend_ms: u64,
-    /// Number the tasks of ranges here, instead of having the coordinator send them: less work and traffic for the
-    /// coordinator of a large farm. Each plan takes time and a few MiB for that
+    /// Number the tasks of ranges here, instead of having the coordinator send them: less traffic where tasks are short.
+    /// Each plan takes time and a few MiB for that, beyond --memory
     #[arg(long, env = "QUEENS_NUMBER_TASKS")]
     number_tasks: bool,
     #[command(flatten)]

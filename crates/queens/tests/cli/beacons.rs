@@ -59,8 +59,14 @@ fn a_stranger_sees_what_was_committed_to_and_what_a_beacon_drew_from_it() {
     let policy = &told["policies"][0];
     assert_eq!((&policy["beacon"]["root"], &policy["share"]), (&root.into(), &0.5.into()));
     let text = run(&mut queens(&["verify", &bundle, "--seconds", "1"])).success();
-    assert!(text.contains(&format!("committed as {root} to these counts")), "{text}");
+    assert!(text.contains(&format!("committed as {root} at 20")), "{text}");
+    assert!(text.contains("to these counts, and nothing was changed since"), "{text}");
     assert!(text.contains(&format!("drawn by the beacon {VALUE}")), "{text}");
+    let drawn = policy["ranges_drawn"].as_u64().expect("a number");
+    assert!(drawn > 0, "{policy}");
+    assert_eq!(policy["ranges_counted_twice"], drawn);
+    let words = format!("committed to as {root}: {drawn} ranges, {drawn} of them counted twice");
+    assert!(text.contains(&words), "{text}");
 
     // A value that suits the prover better is not the one that was drawn by.
     let forged = scratch.path("forged.bundle").display().to_string();

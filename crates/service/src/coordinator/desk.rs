@@ -69,32 +69,46 @@ impl Desk {
         budget: &Budget,
         (job, cost, wish): (JobId, Cost, ClientRequest),
     ) -> Result<JobView, Status> {
+        let is_unarchived = matches!(wish, ClientRequest::Unarchive(_));
+        self.changeable((identity, budget), (job, cost), is_unarchived).await?;
+        self.grant(identity, wish).await
+    }
+
+    /// A job that somebody may change, who pays for it.
+    async fn changeable(
+        &self,
+        (identity, budget): (&Identity, &Budget),
+        (job, cost): (JobId, Cost),
+        or_archived: bool,
+    ) -> Result<JobView, Status> {
         identity.require(Right::Change)?;
         let view = self.view(job).await?;
         // The owner of a job never changes.
         identity.require_own(&view)?;
-        if view.is_archived && !matches!(wish, ClientRequest::Unarchive(_)) {
+        if view.is_archived && !or_archived {
             return Err(Status::failed_precondition(format!(
                 "job {job} is in the archive: `queens jobs unarchive {job}` takes it out"
             )));
         }
         budget.spend(cost);
-        self.grant(identity, wish).await
+        Ok(view)
     }
 
-    /// The policy as a beacon draws it among the rows of a job that were committed to. The farm looks at that again.
+    /// The policy as a beacon draws it among the rows of a job that were committed to, for somebody who may change the job.
+    /// The farm looks at all that again.
     ///
     /// # Errors
     ///
     /// A status that says why not.
     pub(super) async fn drawn(
         &self,
+        who: (&Identity, &Budget),
         job: JobId,
         policy: AuditPolicy,
         value: BeaconValue,
     ) -> Result<AuditPolicy, Status> {
-        let committed = self.view(job).await?.committed;
-        let root = committed.ok_or_else(|| refused(Refusal::NotCommitted(job)))?;
+        let view = self.changeable(who, (job, Cost::Jobs(1)), false).await?;
+        let root = view.committed.ok_or_else(|| refused(Refusal::NotCommitted(job)))?;
         Ok(policy.drawn_by(Beacon { root, value }))
     }
 

@@ -419,7 +419,9 @@ impl JobsService for Services {
                     "an audit has a seed or a beacon, and not both",
                 ));
             }
-            policy = self.desk.drawn(JobId(job), policy, value).await?;
+            let budget = admit(&request).await;
+            policy =
+                self.desk.drawn((&identity(&request), &budget), JobId(job), policy, value).await?;
         }
         let wish = ClientRequest::Audit(JobId(job), policy);
         let job = self.change(&request, job, Cost::Audit, wish).await?;
