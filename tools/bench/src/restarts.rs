@@ -28,7 +28,7 @@ const LOOK: Duration = Duration::from_millis(200);
 #[derive(Debug, Args)]
 pub(crate) struct RestartsArgs {
     /// Size of the board. It should take several intervals
-    #[arg(long, default_value_t = 19, value_parser = clap::value_parser!(u32).range(8..=26))]
+    #[arg(long, default_value_t = 21, value_parser = clap::value_parser!(u32).range(8..=26))]
     n: u32,
     /// Seconds between two kills
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]

@@ -34,6 +34,9 @@ pub(crate) struct Check {
 struct Seeds {
     variable: String,
     number: u64,
+    /// Fewer do not find what the check is for.
+    #[serde(default)]
+    least: u64,
 }
 
 /// The result of a check.
@@ -69,7 +72,7 @@ impl fmt::Display for Outcome {
 }
 
 impl Check {
-    /// Builds the check in `tree` and runs it, with `seeds` seeds if that is given.
+    /// Builds the check in `tree` and runs it, with `seeds` seeds if that is given and is enough for it.
     pub(crate) fn run(&self, tree: &Tree, seeds: Option<u64>) -> Result<Outcome> {
         let Some(binaries) = self.build(tree)? else { return Ok(Outcome::DoesNotCompile) };
         if binaries.is_empty() {
@@ -78,8 +81,8 @@ impl Check {
         for binary in binaries {
             let mut command = Command::new(binary);
             command.args(&self.run).current_dir(tree.root()).env("RUST_BACKTRACE", "0");
-            if let Some(Seeds { variable, number }) = &self.seeds {
-                command.env(variable, seeds.unwrap_or(*number).to_string());
+            if let Some(Seeds { variable, number, least }) = &self.seeds {
+                command.env(variable, seeds.unwrap_or(*number).max(*least).to_string());
             }
             let (status, output) = self.watch(command, tree)?;
             match status {

@@ -3,7 +3,7 @@
 //! ```text
 //!   cargo run -p planted                     every bug; the table as Markdown on standard output
 //!   cargo run -p planted -- wrap overlap     those whose names contain one of these words
-//!   cargo run -p planted -- --seeds 20000    more seeds than each check's default
+//!   cargo run -p planted -- --seeds 20000    so many seeds, or as many as a check needs at least
 //!   cargo run -p planted -- --part 2/3       every third of them, beginning with the second
 //! ```
 //!
