@@ -141,7 +141,7 @@ class Check:
             seed = little(blake3(f"queens beacon; bundle {self.name}; value {beacon}".encode())[:8])
         self.draw(draws, seed)
         self.policies, self.authors, self.leaves, self.hits, self.last = [], [], [], {}, None
-        self.committed, self.rows = [], []
+        self.committed, self.beacons, self.rows = [], [], []
         self.signers, self.signing, self.vouched, self.signed_by = [], None, {}, None
         self.seen, self.end, self.covered, self.counted, self.unsettled = dict.fromkeys(LINES, 0), 0, 0, 0, 0
         while (line := self.line(file)) is not None:
@@ -203,8 +203,9 @@ class Check:
             text = "queens audit commitment; seed {seed}; salt {salt}".format(**told)
             fits = int(told["seed"]) >> 64 == 0 and blake3(text.encode()).hex() == line["commitment"]
             demand(fits, "seed and salt are not what was committed to")
-        line["drawn"], line["twice"] = 0, 0
         self.policies.append(line)
+        if told and "value" in told:
+            self.beacons.append(line | {"drawn": 0, "twice": 0})
 
     def commitment(self, line):
         self.committed.append(line)
@@ -214,10 +215,9 @@ class Check:
         of = f"queens audit; seed {policy['revealed']['seed']}; plan {self.fingerprint.hex()}; range [{row['first']}, {row['past']})"
         return little(blake3(of.encode())[:8]) * 1_000_000 >> 64 < policy["share_ppm"]
 
-    def public(self, row):
-        """The policies of beacons that have chosen the range, whatever was ordered after them."""
-        public = (policy for policy in self.policies if policy["revealed"] and "value" in policy["revealed"])
-        return (policy for policy in public if self.chooses(policy, row))
+    def drawn(self, row):
+        """The beacons that have chosen the range, whatever was ordered after them."""
+        return (beacon for beacon in self.beacons if self.chooses(beacon, row))
 
     def trust(self, _):
         """It changes what second counts are worth, and not whether the bundle holds."""
@@ -235,8 +235,8 @@ class Check:
         if policy and policy["revealed"]:
             missed = line["audit"] == "not_chosen" and self.chooses(policy, row)
             demand(not missed, "the range is chosen for an audit, but not said to be")
-        for policy in self.public(row):
-            policy["drawn"] += 1
+        for beacon in self.drawn(row):
+            beacon["drawn"] += 1
         text = f"queens row; plan {self.fingerprint.hex()}; range [{first}, {past}); count {count}; digest {row['digest']}"
         self.rows.append(blake3(b"\0" + text.encode()))
         self.last, self.end, self.covered = line, past, self.covered + past - first
@@ -254,8 +254,8 @@ class Check:
         keys = ["owner"] if self.policies and self.policies[-1]["across"] == "owners" else ["owner", "machine"]
         ones, others = ({tuple(self.authors[by][key] for key in keys) for by in row["row"]["by"]} for row in (first, line))
         demand(not ones & others, "those who counted do not check each other")
-        for policy in self.public(line["row"]):
-            policy["twice"] += 1
+        for beacon in self.drawn(line["row"]):
+            beacon["twice"] += 1
 
     def dispute(self, line):
         self.last = None
@@ -312,8 +312,8 @@ class Check:
         demand(self.covered == head["covered"], f"the ranges have {self.covered} tasks")
         hidden = any(policy["revealed"] is None for policy in self.policies)
         demand(not hidden or head["state"] not in ("done", "cancelled"), "seeds of audits are missing")
-        drawn = [policy["revealed"]["root"] for policy in self.policies if policy["revealed"] and "root" in policy["revealed"]]
-        demand(set(drawn) <= {line["root"] for line in self.committed}, "a beacon has drawn from counts that nobody has committed to")
+        drawn = {beacon["revealed"]["root"] for beacon in self.beacons}
+        demand(drawn <= {line["root"] for line in self.committed}, "a beacon has drawn from counts that nobody has committed to")
         if head["state"] != "done":
             return
         part = sum(end - begin for begin, end in self.mine)
@@ -372,11 +372,10 @@ def main():
     now = root(check.rows)
     for line in check.committed:
         print(f"committed as {line['root']} at {when(line['at'])} to {'these' if line['root'] == now else 'other'} counts")
-    for policy in check.policies:
-        told = policy["revealed"]
-        if told and "value" in told:
-            print(f"drawn     at {when(policy['asked_at'])} by the beacon {told['value']} from {told['root']}: {policy['share_ppm'] / 1e4:g}%")
-            print(f"          of {'the' if told['root'] == now else 'other'} ranges, {policy['drawn']} here, {policy['twice']} of them counted twice")
+    for beacon in check.beacons:
+        told = beacon["revealed"]
+        print(f"drawn     at {when(beacon['asked_at'])} by the beacon {told['value']} from {told['root']}: {beacon['share_ppm'] / 1e4:g}%")
+        print(f"          of {'the' if told['root'] == now else 'other'} ranges, {beacon['drawn']} here, {beacon['twice']} of them counted twice")
     for key, (count, _) in sorted(check.vouched.items()):
         print(f"vouched   for {100 * count / max(1, check.counted):.2f}% of it by the key ed25519:{key}")
     print(f"signed    by the key ed25519:{check.signed_by}" if check.signed_by else "signed    by nobody")

@@ -91,13 +91,13 @@ fn key(loan: &Loan) -> Key {
     (loan.lease, loan.job, loan.fingerprint)
 }
 
-/// A report that was sent, and is not acknowledged.
+/// A report that is not acknowledged.
 #[derive(Debug)]
 struct Unacked {
     report: Report,
-    /// When it is sent again.
+    /// When it is sent next.
     due: Millis,
-    /// How long it will wait once it is sent again, ms.
+    /// How long it waits for its acknowledgement after that, ms.
     wait_ms: u64,
 }
 
@@ -145,9 +145,7 @@ impl Agent {
         self.pace = Pace::default();
         self.told_credit = self.credit();
         let resend_ms = self.config.resend_ms;
-        self.unacked
-            .values_mut()
-            .for_each(|sent| (sent.due, sent.wait_ms) = (Millis(0), resend_ms));
+        self.unacked.values_mut().for_each(|sent| *sent = Unacked::new(sent.report, resend_ms));
         WorkerMessage::Hello(Hello {
             worker: self.config.worker.clone(),
             machine: self.config.machine.clone(),
@@ -270,15 +268,12 @@ impl Agent {
             messages.push(WorkerMessage::Leaving);
         }
         messages.extend(self.declined.drain(..).map(WorkerMessage::Decline));
-        messages.extend(self.take_resent(now));
         messages.extend(self.take_working(now));
         for report in self.take_due(now) {
             let key = (report.job, report.fingerprint, report.range);
-            let wait_ms = self.config.resend_ms;
-            let sent = Unacked { report, due: now.after(wait_ms), wait_ms: longer(wait_ms) };
-            self.unacked.insert(key, sent);
-            messages.push(WorkerMessage::Report(report));
+            self.unacked.insert(key, Unacked::new(report, self.config.resend_ms));
         }
+        messages.extend(self.take_reports(now));
         let credit = self.credit();
         if credit != self.told_credit {
             self.told_credit = credit;
@@ -309,13 +304,10 @@ impl Agent {
         if full || self.stopping { 0 } else { self.config.credit.min(most) }
     }
 
-    /// Reports that have waited long enough for their acknowledgements.
-    fn take_resent(&mut self, now: Millis) -> Vec<WorkerMessage> {
-        let resend = |sent: &mut Unacked| {
-            (sent.due, sent.wait_ms) = (now.after(sent.wait_ms), longer(sent.wait_ms));
-            WorkerMessage::Report(sent.report)
-        };
-        self.unacked.values_mut().filter(|sent| sent.due <= now).map(resend).collect()
+    /// Reports that are due for the first time, or have waited long enough for their acknowledgements.
+    fn take_reports(&mut self, now: Millis) -> Vec<WorkerMessage> {
+        let due = self.unacked.values_mut().filter(|sent| sent.due <= now);
+        due.map(|sent| sent.send(now)).collect()
     }
 
     /// Signs of life of loans that are reported as a whole, as often as others are reported in parts.
@@ -362,6 +354,22 @@ impl Agent {
     }
 }
 
+impl Unacked {
+    /// It is due at once.
+    fn new(report: Report, wait_ms: u64) -> Unacked {
+        Unacked { report, due: Millis(0), wait_ms }
+    }
+
+    /// The report, which is sent now.
+    fn send(&mut self, now: Millis) -> WorkerMessage {
+        const LONGEST_MS: u64 = 4 * 60 * 1000;
+        let Unacked { due, wait_ms, .. } = self;
+        *due = now.after(*wait_ms);
+        *wait_ms = (*wait_ms).max(wait_ms.saturating_mul(2).min(LONGEST_MS));
+        WorkerMessage::Report(self.report)
+    }
+}
+
 impl Done {
     fn is_whole(&self) -> bool {
         self.parts.contains_key(&(self.loan.range.start(), self.loan.range.end()))
@@ -396,12 +404,6 @@ impl Done {
         }
         self.parts.insert((part.range.start(), part.range.end()), part);
     }
-}
-
-/// How long a report waits that has waited `wait_ms` in vain, ms.
-fn longer(wait_ms: u64) -> u64 {
-    const LONGEST_MS: u64 = 4 * 60 * 1000;
-    wait_ms.max(wait_ms.saturating_mul(2).min(LONGEST_MS))
 }
 
 /// Two parts as one, if they touch, one kernel counted them and their counts fit.

@@ -14,10 +14,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::fault::Call;
-use crate::image::Image;
 use histories::{Random, mix};
 
+use crate::fault::Call;
+use crate::image::Image;
 use crate::{Fault, vfs};
 
 /// A disk under a folder. Dropping it leaves the folder to itself.
