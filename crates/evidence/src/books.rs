@@ -14,6 +14,7 @@ use crate::format::{
     Audit, AuthorLine, DisputeState, Line, PublicDraw, StatedAuthor, StatedPolicy, StatedRow,
 };
 use crate::statements::{Role, Statements};
+use crate::told::Told;
 use crate::worth::{Amount, Worth};
 
 /// Bytes of lines that a check keeps: those about audits that were ordered, about trust, and about authors.
@@ -73,6 +74,7 @@ pub(super) struct Books {
     pub(super) total: u128,
     pub(super) worth: Worth,
     pub(super) statements: Statements,
+    pub(super) told: Told,
     pub(super) busy: Busy,
     wanted: u64,
     open_disputes: u64,
@@ -104,6 +106,7 @@ impl Books {
             total: 0,
             worth: Worth::default(),
             statements: Statements::new(plan.fingerprint()),
+            told: Told::new(plan.fingerprint()),
             busy: Busy::default(),
             wanted: 0,
             open_disputes: 0,
@@ -128,6 +131,9 @@ impl Books {
             );
         }
         let is_late = self.ranges + self.disputes > 0;
+        if !matches!(line, Line::Tasks(_)) {
+            self.told.close(&mut self.drawing)?;
+        }
         match line {
             Line::Policy(line) => {
                 ensure!(
@@ -167,6 +173,7 @@ impl Books {
                 self.statements.count(Role::First, &row)?;
                 self.last = Some((row, line.audit));
             }
+            Line::Tasks(line) => self.told.tasks(line, &self.known, &mut self.drawing)?,
             Line::Audit(line) => {
                 self.audits += 1;
                 add(&mut self.busy.second_counts, line.row.busy());
@@ -225,7 +232,7 @@ impl Books {
         }
         self.public_draws(range, |drawn| drawn.ranges += 1);
         self.rows.add(range, row.claim);
-        self.drawing.see(row);
+        self.told.range(row, &mut self.drawing);
         Ok(())
     }
 
@@ -257,6 +264,7 @@ impl Books {
     /// Checks what has to hold at the end of a job of this state.
     pub(super) fn close(&mut self, state: JobState) -> Result<()> {
         self.settle(None)?;
+        self.told.close(&mut self.drawing)?;
         let hidden = self.policies.iter().filter(|policy| policy.revealed.is_none()).count();
         ensure!(
             hidden == 0 || !state.is_over(),

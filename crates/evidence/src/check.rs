@@ -117,6 +117,9 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
     while let Some(bytes) = lines.next()? {
         let seen = decode(bytes).and_then(|line| match line {
             _ if signed_by.is_some() => bail!("it stands behind the signature"),
+            Line::Tasks(_) if header.task_lines.is_none() => {
+                bail!("bundles of format {version} have no counts of tasks")
+            }
             Line::Signature(line) if version > OLDEST => {
                 signed_by = Some(line.read(name)?);
                 Ok(())
@@ -143,6 +146,8 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
     let seen = [books.policies.len(), commitments.len(), books.trust.len(), authors, signers];
     let agrees = said == seen.map(|lines| lines as u64)
         && header.statements.unwrap_or(0) == books.statements.seen
+        && header.task_lines.unwrap_or(0) == books.told.lines
+        && header.tasks_told.unwrap_or(0) == books.told.tasks
         && [header.ranges, header.audits, header.disputes]
             == [books.ranges, books.audits, books.disputes];
     ensure!(agrees, "the numbers of lines differ from those in its header");

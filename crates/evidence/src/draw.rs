@@ -7,7 +7,8 @@
 //!                          ^draw 1         ^draw 3             ^draw 5   tasks
 //! ```
 //!
-//! Even draws are points of the claimed total, so that whoever overstates counts is hit the more often, the more
+//! A range of which a bundle tells what each task counts is one unit for each of its tasks, and any other range is one
+//! unit. Even draws are points of the claimed total, so that whoever overstates counts is hit the more often, the more
 //! they overstate. Odd draws are tasks, so that a range is hit even if it claims nothing. Neither depends on how
 //! the prover has cut tasks into ranges. Auditors of accounts draw in the same way, each unit of money being as likely
 //! as any other (T. W. McRae, "Statistical Sampling for Audit and Control", 1974, "monetary unit sampling").
@@ -16,6 +17,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use blake3::Hash;
+use farm::{Claim, Range};
 
 use crate::format::StatedRow;
 
@@ -61,8 +63,10 @@ impl Seed<'_> {
 pub struct Draw {
     /// The place of the range in [`Drawn::rows`].
     pub row: usize,
-    /// A task of this range; each is equally likely.
+    /// A task of this range. It is the one that was hit if the range's tasks are told; otherwise each is equally likely.
     pub ordinal: u64,
+    /// What the task counts, if that is told.
+    pub told: Option<Claim>,
 }
 
 /// The draws and the ranges that they have hit.
@@ -76,9 +80,9 @@ pub struct Drawn {
     pub draws: Vec<Draw>,
     /// Whether the rows are all rows of the bundle.
     pub are_all: bool,
-    /// The ranges with the largest counts, the largest first, one more than draws.
+    /// The units with the largest counts, the largest first, one more than draws.
     pub largest: Vec<StatedRow>,
-    /// The least probability with which a draw hits any of the ranges, averaged over both kinds of draws.
+    /// The least probability with which a draw hits any of the units, averaged over both kinds of draws.
     pub least_share: f64,
 }
 
@@ -99,7 +103,11 @@ pub(super) struct Drawing {
     draws: Vec<Option<Draw>>,
     seed: u64,
     rows: Vec<StatedRow>,
-    /// The largest rows; the smallest of them is removed first.
+    /// The row that passes by.
+    row: Option<StatedRow>,
+    /// Whether it is kept already.
+    is_kept: bool,
+    /// The largest units; the smallest of them is removed first.
     largest: BinaryHeap<Reverse<BySize>>,
     sums: (u128, u64),
     least_share: f64,
@@ -134,46 +142,65 @@ impl Drawing {
             draws: vec![None; draws],
             seed,
             rows: Vec::new(),
+            row: None,
+            is_kept: false,
             largest: BinaryHeap::new(),
             sums: (counted, tasks),
             least_share: 1.0,
         }
     }
 
-    /// Sees the next row, in ascending order.
-    pub(super) fn see(&mut self, row: &StatedRow) {
-        let (range, place) = (row.range, self.rows.len());
-        self.counted = self.counted.saturating_add(row.claim.count);
+    /// Sees the next row, in ascending order. Its units follow: its [`tasks`](Drawing::task), or the [`whole`](Drawing::whole).
+    pub(super) fn row(&mut self, row: &StatedRow) {
+        (self.row, self.is_kept) = (Some(row.clone()), self.keeps_all);
+        self.rows.extend(self.row.clone().filter(|_| self.keeps_all));
+    }
+
+    /// Sees the next task of the row.
+    pub(super) fn task(&mut self, task: Range, claim: Claim) {
+        self.unit(task, claim, Some(claim));
+    }
+
+    /// Sees the row as a whole, because its tasks are not told.
+    pub(super) fn whole(&mut self) {
+        let row = self.row.as_ref().expect("callers have shown it");
+        self.unit(row.range, row.claim, None);
+    }
+
+    fn unit(&mut self, range: Range, claim: Claim, told: Option<Claim>) {
+        self.counted = self.counted.saturating_add(claim.count);
         let begin = self.tasks;
         self.tasks += range.len();
-        let mut is_hit = self.keeps_all;
         while let Some((_, draw)) = self.by_count.pop_if(|(point, _)| *point < self.counted) {
             let (_, within) = random(self.seed, draw);
             let ordinal = range.start() + (within % u128::from(range.len())) as u64;
-            self.draws[draw] = Some(Draw { row: place, ordinal });
-            is_hit = true;
+            self.hit(draw, ordinal, told);
         }
         while let Some((task, draw)) = self.by_task.pop_if(|(task, _)| *task < self.tasks) {
-            self.draws[draw] = Some(Draw { row: place, ordinal: range.start() + (task - begin) });
-            is_hit = true;
+            self.hit(draw, range.start() + (task - begin), told);
         }
-        if is_hit {
-            self.rows.push(row.clone());
-        }
-        self.weigh(row);
+        self.weigh(range, claim);
     }
 
-    fn weigh(&mut self, row: &StatedRow) {
+    fn hit(&mut self, draw: usize, ordinal: u64, told: Option<Claim>) {
+        if !std::mem::replace(&mut self.is_kept, true) {
+            self.rows.extend(self.row.clone());
+        }
+        self.draws[draw] = Some(Draw { row: self.rows.len() - 1, ordinal, told });
+    }
+
+    fn weigh(&mut self, range: Range, claim: Claim) {
         let (counted, tasks) = self.sums;
-        let of_tasks = row.range.len() as f64 / tasks as f64;
+        let of_tasks = range.len() as f64 / tasks as f64;
         let share = match counted {
             0 => of_tasks,
-            _ => f64::midpoint(row.claim.count as f64 / counted as f64, of_tasks),
+            _ => f64::midpoint(claim.count as f64 / counted as f64, of_tasks),
         };
         self.least_share = self.least_share.min(share);
         let least = self.largest.peek().map_or(0, |Reverse(BySize(least))| least.claim.count);
-        if self.largest.len() <= self.draws.len() || row.claim.count > least {
-            self.largest.push(Reverse(BySize(row.clone())));
+        if self.largest.len() <= self.draws.len() || claim.count > least {
+            let by = self.row.as_ref().map(|row| row.by.clone()).unwrap_or_default();
+            self.largest.push(Reverse(BySize(StatedRow { range, claim, by })));
             if self.largest.len() > self.draws.len() + 1 {
                 self.largest.pop();
             }
@@ -196,7 +223,7 @@ impl Drawing {
     }
 }
 
-/// A row, ordered by what it counts, and the earlier one first among equals.
+/// A unit, ordered by what it counts, and the earlier one first among equals.
 #[derive(PartialEq, Eq)]
 struct BySize(StatedRow);
 
@@ -227,7 +254,7 @@ fn random(seed: u64, draw: usize) -> (u128, u128) {
 
 #[cfg(test)]
 mod tests {
-    use farm::{Claim, Digest, Range};
+    use farm::Digest;
 
     use super::*;
 
@@ -248,7 +275,10 @@ mod tests {
         let sample = Sample { draws, seed: Seed::Number(seed), all: false };
         let bundle = blake3::hash(b"");
         let mut drawing = Drawing::new(sample, bundle, rows.len() as u64, (counted, tasks));
-        rows.iter().for_each(|row| drawing.see(row));
+        for row in rows {
+            drawing.row(row);
+            drawing.whole();
+        }
         drawing.end()
     }
 

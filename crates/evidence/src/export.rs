@@ -6,16 +6,17 @@ use std::path::Path;
 
 use blake3::Hash;
 use farm::{
-    CountedRange, EvidenceRecord, Merkle, PublicKey, RestoredJob, Row, Signatures, Signer,
-    SigningKey,
+    CountedRange, EvidenceRecord, Merkle, PublicKey, Range, RestoredJob, Row, Signatures, Signer,
+    SigningKey, TaskCounts,
 };
 
 use super::canonical::{Decimal, Hex, encode};
 use super::format::{
     AuditLine, AuthorLine, CommitmentLine, DisputeLine, Header, Line, PolicyLine, RangeLine,
-    RowText, SignatureLine, SignerLine, StatementLine, VERSION,
+    RowText, SignatureLine, SignerLine, StatementLine, TasksLine, VERSION,
 };
 use super::new_file::NewFile;
+use super::told;
 
 /// A bundle that was written.
 #[derive(Debug)]
@@ -66,8 +67,9 @@ pub fn summary<E>(
     let mut tree = Merkle::default();
     let mut writer = Writer { job, authors: HashMap::new(), signers: HashMap::new() };
     records(&mut |record| {
-        if let EvidenceRecord::Range { counted, .. } = &record {
+        if let EvidenceRecord::Range { counted, task_counts, .. } = &record {
             header.covered += counted.row.range.len();
+            *header.tasks_told.get_or_insert(0) += task_counts.as_slice().len() as u64;
         }
         for line in writer.lines(record) {
             *number_of(&mut header, &line) += 1;
@@ -135,6 +137,8 @@ fn header(job: &RestoredJob, exported_at: i64) -> Header {
         signers: Some(0),
         statements: Some(0),
         commitments: Some(0),
+        task_lines: Some(0),
+        tasks_told: Some(0),
         merkle_root: Hex([0; 32]),
     }
 }
@@ -150,7 +154,7 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn lines(&mut self, record: EvidenceRecord) -> Vec<Line> {
         let mut lines = Vec::with_capacity(3);
-        let mut signed = None;
+        let (mut tasks, mut signed) = (Vec::new(), None);
         let line = match record {
             EvidenceRecord::Policy { policy, at_ms } => {
                 Line::Policy(PolicyLine::new(policy, self.job.state, at_ms))
@@ -159,8 +163,10 @@ impl Writer<'_> {
                 Line::Commitment(CommitmentLine::new(root, at_ms))
             }
             EvidenceRecord::Trust(change) => Line::Trust(change.into()),
-            EvidenceRecord::Range { counted: CountedRange { row, check }, at_ms } => {
+            EvidenceRecord::Range { counted, task_counts, at_ms } => {
+                let CountedRange { row, check } = counted;
                 let text = self.row(&row, at_ms, &mut lines);
+                tasks = task_lines(&row, &task_counts);
                 signed = row.signatures;
                 Line::Range(RangeLine { audit: check.into(), row: text })
             }
@@ -176,6 +182,7 @@ impl Writer<'_> {
             }
         };
         lines.push(line);
+        lines.extend(tasks);
         if let Some(Signatures { signer, parts }) = signed {
             let new = self.signers.len() as u32;
             let by = *self.signers.entry(signer).or_insert_with(|| {
@@ -198,6 +205,16 @@ impl Writer<'_> {
     }
 }
 
+/// What the tasks of a row count, if that is told.
+fn task_lines(row: &Row, counts: &TaskCounts) -> Vec<Line> {
+    let counts = counts.as_slice();
+    let of = |block: Range| {
+        let at = |ordinal: u64| (ordinal - row.range.start()) as usize;
+        Line::Tasks(TasksLine::new(block.start(), &counts[at(block.start())..at(block.end())]))
+    };
+    told::blocks(row.range).filter(|_| !counts.is_empty()).map(of).collect()
+}
+
 fn number_of<'a>(header: &'a mut Header, line: &Line) -> &'a mut u64 {
     match line {
         Line::Policy(_) => &mut header.policies,
@@ -205,6 +222,7 @@ fn number_of<'a>(header: &'a mut Header, line: &Line) -> &'a mut u64 {
         Line::Trust(_) => &mut header.trust,
         Line::Author(_) => &mut header.authors,
         Line::Range(_) => &mut header.ranges,
+        Line::Tasks(_) => header.task_lines.get_or_insert(0),
         Line::Audit(_) => &mut header.audits,
         Line::Dispute(_) => &mut header.disputes,
         Line::Signer(_) => header.signers.get_or_insert(0),

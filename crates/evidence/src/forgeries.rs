@@ -67,7 +67,10 @@ fn draw(rows: &[StatedRow], seed: u64) -> Drawn {
     let sample = Sample { draws: DRAWS, seed: Seed::Number(seed), all: false };
     let sums = (counted, COUNTS.len() as u64);
     let mut drawing = Drawing::new(sample, blake3::hash(b""), rows.len() as u64, sums);
-    rows.iter().for_each(|row| drawing.see(row));
+    for row in rows {
+        drawing.row(row);
+        drawing.whole();
+    }
     drawing.end()
 }
 
@@ -78,7 +81,7 @@ fn verdict(rows: &[StatedRow], seed: u64) -> Option<Verdict> {
     let drawn = draw(rows, seed);
     let pieces = Pieces::cut(&drawn, SIZES);
     let is_wrong = |piece: &crate::pieces::Piece| {
-        piece.is_whole && drawn.rows[piece.row].claim.count != counted(piece.range)
+        piece.claim.is_some_and(|claim| claim.count != counted(piece.range))
     };
     if pieces.pieces.iter().any(is_wrong) {
         return None;

@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use crate::canonical::{Decimal, Hex, decode};
 
 /// The version of the format.
-pub(super) const VERSION: u32 = 5;
-/// The oldest version that is read. It has no signatures, and that and version 4 have no commitments.
+pub(super) const VERSION: u32 = 6;
+/// The oldest version that is read. It has no signatures; commitments are new in version 5, and counts of tasks in version 6.
 pub(super) const OLDEST: u32 = 3;
 
 /// The first line.
@@ -69,6 +69,12 @@ pub struct Header {
     /// Number of lines that say which counts were committed to; `None` before version 5.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commitments: Option<u64>,
+    /// Number of lines that say what single tasks count; `None` before version 6.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_lines: Option<u64>,
+    /// Number of tasks in these lines; `None` before version 6.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tasks_told: Option<u64>,
     pub(super) merkle_root: Hex<32>,
 }
 
@@ -82,7 +88,13 @@ impl Header {
     /// Whether the version of the header is one that is read, and it has the fields of that version.
     pub(super) fn check_version(&self) -> Result<()> {
         let version = self.queens_bundle;
-        let new = [(self.signers, 4), (self.statements, 4), (self.commitments, 5)];
+        let new = [
+            (self.signers, 4),
+            (self.statements, 4),
+            (self.commitments, 5),
+            (self.task_lines, 6),
+            (self.tasks_told, 6),
+        ];
         let is_of_version = new.iter().all(|(field, since)| field.is_some() == (version >= *since));
         ensure!(is_of_version, "it has the fields of another version");
         Ok(())
@@ -143,6 +155,7 @@ pub(super) enum Line {
     Trust(TrustLine),
     Author(AuthorLine),
     Range(RangeLine),
+    Tasks(TasksLine),
     Audit(AuditLine),
     Dispute(DisputeLine),
     Signer(SignerLine),
@@ -369,6 +382,31 @@ impl TryFrom<AuthorLine> for StatedAuthor {
 pub(super) struct RangeLine {
     pub(super) audit: Audit,
     pub(super) row: RowText,
+}
+
+/// What some tasks of the range before it count.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TasksLine {
+    first: u64,
+    counts: Vec<Decimal>,
+}
+
+impl TasksLine {
+    /// The counts of the tasks from `first` on.
+    pub(super) fn new(first: u64, counts: &[u64]) -> TasksLine {
+        TasksLine { first, counts: counts.iter().map(|&count| Decimal(count.into())).collect() }
+    }
+
+    /// The tasks, and what each of them counts.
+    pub(super) fn read(self) -> Result<(Range, Vec<u64>)> {
+        let TasksLine { first, counts } = self;
+        let range = first.checked_add(counts.len() as u64).and_then(|past| Range::new(first, past));
+        let range = range.context("it has no task, or ordinals beyond 2^64 - 1")?;
+        let small = |count: Decimal| u64::try_from(count.0);
+        let counts = counts.into_iter().map(small).collect::<Result<_, _>>();
+        Ok((range, counts.context("no task can count more than 2^64 - 1")?))
+    }
 }
 
 /// A second count of the range before it.

@@ -44,6 +44,7 @@ mod pieces;
 mod recount;
 mod statements;
 mod statistics;
+mod told;
 mod verdict;
 mod worth;
 

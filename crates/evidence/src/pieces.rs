@@ -1,16 +1,19 @@
-//! What is recounted for each draw: the whole range that it has hit, or a piece of it if it is large.
+//! What is recounted for each draw: the whole range that it has hit, or if that is large, the task that it has hit, or a
+//! piece of the range if its tasks are not told.
 
-use farm::Range;
+use farm::{Claim, Range};
 
-use crate::draw::Drawn;
+use crate::draw::{Draw, Drawn};
+use crate::format::StatedRow;
 
-/// A range, or a piece of one, that is to be counted again.
+/// A range, a task or a piece of a range that is to be counted again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     /// The place of its range in [`Drawn::rows`].
     pub(super) row: usize,
     pub(super) range: Range,
-    pub(super) is_whole: bool,
+    /// What the bundle says about it: nothing about a piece.
+    pub(super) claim: Option<Claim>,
 }
 
 /// The pieces for all draws. None comes twice.
@@ -25,9 +28,9 @@ pub(super) struct Pieces {
 /// The sizes of what is recounted, in tasks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
-    /// The longest range that is counted as a whole.
+    /// The longest range that is counted as a whole, if its tasks are not told.
     pub(super) whole: u64,
-    /// The longest piece of a longer range.
+    /// The longest piece of a longer range. Of a longer range whose tasks are told, one task is counted.
     pub(super) piece: u64,
 }
 
@@ -41,20 +44,30 @@ impl Pieces {
                 pieces.len() - 1
             })
         };
-        let piece_of = |row: usize, ordinal: u64| {
-            let whole = drawn.rows[row].range;
-            match whole.len() <= sizes.whole {
-                true => Piece { row, range: whole, is_whole: true },
-                false => Piece { row, range: piece(whole, sizes.piece, ordinal), is_whole: false },
+        let whole = |row: usize| {
+            let StatedRow { range, claim, .. } = drawn.rows[row];
+            Piece { row, range, claim: Some(claim) }
+        };
+        let piece_of = |&Draw { row, ordinal, told }: &Draw| {
+            let length = drawn.rows[row].range.len();
+            match told {
+                Some(_) if length > sizes.piece => {
+                    let task = Range::new(ordinal, ordinal + 1);
+                    Piece { row, range: task.expect("it is one task"), claim: told }
+                }
+                None if length > sizes.whole => {
+                    let range = piece(drawn.rows[row].range, sizes.piece, ordinal);
+                    Piece { row, range, claim: None }
+                }
+                _ => whole(row),
             }
         };
-        let of_draw = drawn.draws.iter().map(|draw| number(piece_of(draw.row, draw.ordinal)));
-        let of_draw = of_draw.collect();
+        let of_draw = drawn.draws.iter().map(|draw| number(piece_of(draw))).collect();
         if drawn.are_all {
-            let small =
-                (0..drawn.rows.len()).map(|row| piece_of(row, drawn.rows[row].range.start()));
-            for piece in small.filter(|piece| piece.is_whole) {
-                number(piece);
+            let small = drawn.rows.iter().enumerate();
+            let small = small.filter(|(_, row)| row.range.len() <= sizes.whole);
+            for (row, _) in small {
+                number(whole(row));
             }
         }
         Pieces { pieces, of_draw }
@@ -75,12 +88,10 @@ fn piece(range: Range, most: u64, ordinal: u64) -> Range {
 
 #[cfg(test)]
 mod tests {
-    use farm::{Claim, Digest};
+    use farm::Digest;
     use proptest::prelude::*;
 
     use super::*;
-    use crate::draw::Draw;
-    use crate::format::StatedRow;
 
     proptest! {
         #[test]
@@ -110,7 +121,7 @@ mod tests {
             claim: Claim { count: 1, digest: Digest(0) },
             by: vec![0],
         };
-        let draw = |row, ordinal| Draw { row, ordinal };
+        let draw = |row, ordinal| Draw { row, ordinal, told: None };
         let drawn = Drawn {
             rows: vec![row(0, 10), row(10, 110), row(110, 115)],
             draws: vec![draw(1, 10), draw(0, 3), draw(1, 109), draw(0, 9), draw(1, 12)],
@@ -118,8 +129,11 @@ mod tests {
             ..Drawn::default()
         };
         let pieces = Pieces::cut(&drawn, Sizes { whole: 20, piece: 10 });
-        let ranges: Vec<_> =
-            pieces.pieces.iter().map(|piece| (piece.range.start(), piece.is_whole)).collect();
+        let ranges: Vec<_> = pieces
+            .pieces
+            .iter()
+            .map(|piece| (piece.range.start(), piece.claim.is_some()))
+            .collect();
         assert_eq!(ranges, [(10, false), (0, true), (100, false), (110, true)]);
         assert_eq!(pieces.of_draw, [0, 1, 2, 1, 0]);
         let only_drawn =

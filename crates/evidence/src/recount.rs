@@ -63,9 +63,11 @@ pub struct RecountEffort {
 pub struct Recounted {
     /// Number of whole ranges.
     pub ranges: usize,
+    /// Number of single tasks of larger ranges, whose tasks' counts are told.
+    pub told: usize,
     /// Number of pieces of ranges that are too large.
     pub pieces: usize,
-    /// Number of tasks in both.
+    /// Number of tasks in all of them.
     pub tasks: u64,
     /// The sum of the threads' counting times.
     pub busy: Duration,
@@ -112,6 +114,7 @@ pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted, Re
     let sums = (checked.total, header.covered);
     Ok(Recounted {
         ranges: done.ranges,
+        told: done.told,
         pieces: done.pieces,
         tasks: done.tasks,
         busy: done.busy,
@@ -291,6 +294,7 @@ const NO_PANIC: &str = "no thread panics while holding it";
 struct Done {
     outcomes: Vec<Outcome>,
     ranges: usize,
+    told: usize,
     pieces: usize,
     tasks: u64,
     busy: Duration,
@@ -299,7 +303,7 @@ struct Done {
 impl Done {
     fn new(pieces: usize) -> Done {
         let outcomes = vec![Outcome::NotBegun; pieces];
-        Done { outcomes, ranges: 0, pieces: 0, tasks: 0, busy: Duration::ZERO }
+        Done { outcomes, ranges: 0, told: 0, pieces: 0, tasks: 0, busy: Duration::ZERO }
     }
 
     /// Notes that a piece was begun, or what it counts.
@@ -315,9 +319,8 @@ impl Done {
             self.outcomes[number] = Outcome::Unfinished;
             return Ok(());
         };
-        let row = &drawn.rows[piece.row];
-        if piece.is_whole && tally.claim() != row.claim {
-            let which = match row.claim.count == tally.claim().count {
+        if let Some(claim) = piece.claim.filter(|&claim| claim != tally.claim()) {
+            let which = match claim.count == tally.claim().count {
                 true => " (the sums are equal, but the tasks' counts differ)",
                 false => "",
             };
@@ -325,7 +328,7 @@ impl Done {
                 "the range {} is counted as {} in the bundle, and as {} here by {}{which}: one of the two machines \
                  counted wrong",
                 piece.range,
-                row.claim.count,
+                claim.count,
                 tally.count,
                 work.name()
             )));
@@ -333,9 +336,10 @@ impl Done {
         self.outcomes[number] = Outcome::Counted(tally.count.into());
         self.tasks += piece.range.len();
         self.busy += busy;
-        match piece.is_whole {
-            true => self.ranges += 1,
-            false => self.pieces += 1,
+        match piece.claim {
+            None => self.pieces += 1,
+            Some(_) if piece.range == drawn.rows[piece.row].range => self.ranges += 1,
+            Some(_) => self.told += 1,
         }
         Ok(())
     }

@@ -1,7 +1,8 @@
 //! What recounts say about a bundle: an estimate of its total, and how much of it may be wrong.
 //!
 //! ```text
-//!   draw ──► a whole range    counted alike here, or the bundle does not hold
+//!   draw ──► a whole range,
+//!            or a told task    counted alike here, or the bundle does not hold
 //!        └─► a piece of a     what it counts is compared with its share of the range's count:
 //!            large range      on average, over many draws, the difference is the error of the total
 //! ```
@@ -12,9 +13,7 @@
 //! two, which makes the standard error smaller than the formula for independent draws says (A. Owen and Y. Zhou, "Safe and
 //! effective importance sampling", Journal of the American Statistical Association 95, 2000), and never larger.
 
-use std::collections::HashSet;
-
-use farm::Range;
+use farm::IntervalSet;
 
 use crate::draw::{Drawn, is_by_count};
 use crate::format::StatedRow;
@@ -38,7 +37,7 @@ pub(super) enum Outcome {
     NotBegun,
     /// The time was over while it was counted.
     Unfinished,
-    /// It was counted. If it is a whole range, the bundle has the same count and digest.
+    /// It was counted. If the bundle says what it counts, it says the same.
     Counted(u128),
 }
 
@@ -103,14 +102,15 @@ impl Verdict {
         for (draw, &number) in begun.iter().enumerate() {
             let (piece, kind) = (&pieces[number], usize::from(!is_by_count(draw, counted)));
             draws[kind] += 1;
-            in_large[kind] += usize::from(!piece.is_whole);
+            in_large[kind] += usize::from(piece.claim.is_none());
             let Outcome::Counted(count) = outcomes[number] else {
                 unknown[kind] += 1;
                 continue;
             };
             let row = &drawn.rows[piece.row];
             let of_row = piece.range.len() as f64 / row.range.len() as f64;
-            let claimed = row.claim.count as f64 * of_row;
+            let average = row.claim.count as f64 * of_row;
+            let claimed = piece.claim.map_or(average, |claim| claim.count as f64);
             let probability = shares.of(claimed, piece.range.len());
             totals.push(count as f64 / probability);
             differences.push((claimed - count as f64) / probability);
@@ -129,8 +129,9 @@ impl Verdict {
         }
 
         let is_counted = |number: usize| matches!(outcomes[number], Outcome::Counted(_));
+        let is_row = |piece: &Piece| piece.range == drawn.rows[piece.row].range;
         let counted_rows =
-            (0..pieces.len()).filter(|&at| pieces[at].is_whole && is_counted(at)).count();
+            (0..pieces.len()).filter(|&at| is_row(&pieces[at]) && is_counted(at)).count();
         let is_exact = drawn.are_all && counted_rows == drawn.rows.len();
         let bound = |kind: usize, estimated: Option<Estimate>| match estimated {
             Some(error) => {
@@ -164,15 +165,15 @@ impl Verdict {
     }
 }
 
-/// The row with the largest count of which there is no whole piece that was counted.
+/// The range, or told task, with the largest count that was not counted as a whole.
 fn largest_left(
     drawn: &Drawn,
     pieces: &[Piece],
     is_counted: impl Fn(usize) -> bool,
 ) -> Option<StatedRow> {
-    let counted = (0..pieces.len()).filter(|&at| pieces[at].is_whole && is_counted(at));
-    let counted: HashSet<Range> = counted.map(|at| pieces[at].range).collect();
-    drawn.largest.iter().find(|row| !counted.contains(&row.range)).cloned()
+    let counted = (0..pieces.len()).filter(|&at| pieces[at].claim.is_some() && is_counted(at));
+    let counted: IntervalSet = counted.map(|at| pieces[at].range).collect();
+    drawn.largest.iter().find(|row| !counted.contains(row.range)).cloned()
 }
 
 /// What the probability of a draw follows from.

@@ -16,7 +16,7 @@ use executor::NamedKernel;
 use farm::{
     Author, Check, CountedRange, EvidenceRecord, IntervalSet, JobId, JobState, KernelName, Known,
     LeaseId, Maker, Method, Origin, Party, Plan, Problem, Range, RestoredJob, Row, Slice, Spent,
-    Tally, TrustChange,
+    Tally, TaskCounts, TrustChange,
 };
 use tempfile::TempDir;
 
@@ -54,7 +54,7 @@ impl Forger {
             let tally = kernel.count_range(plan.fingerprint(), &cut, range).expect("it counts");
             let row = row(range, tally, "avx2", author("o", "m"));
             let counted = CountedRange { row, check: Check::NotChosen };
-            EvidenceRecord::Range { counted, at_ms: 0 }
+            EvidenceRecord::Range { counted, task_counts: TaskCounts::default(), at_ms: 0 }
         });
         let records = records.collect();
         Forger { folder: TempDir::new().expect("a temporary directory"), plan, records }
@@ -73,6 +73,26 @@ impl Forger {
         let count = tally.count.checked_add_signed(more).expect("it is small");
         let forged = Tally::EMPTY.with(farm::Fingerprint([0; 32]), 0, count).expect("it is small");
         *tally = Tally { digest: tally.digest, ..forged };
+    }
+
+    /// Tells what each task of a range counts, after `forge` has changed it; count and digest become those that follow.
+    fn tell(&mut self, at: usize, forge: impl Fn(&mut [u64])) {
+        let (plan, cut) = (self.plan, Cut::new(self.plan.problem, self.plan.method));
+        let (plan, cut) = (plan, cut.expect("it is a plan"));
+        let mut kernel = NamedKernel::new(1 << 28, Backend::detect(), plan, None);
+        let EvidenceRecord::Range { counted, task_counts, .. } = &mut self.records[at] else {
+            panic!("it is no range");
+        };
+        let ordinals = counted.row.range.start()..counted.row.range.end();
+        let task = |at| Range::new(at, at + 1).expect("it is one task");
+        let mut count = |at| kernel.count_range(plan.fingerprint(), &cut, task(at));
+        let count = |at| count(at).expect("it counts").count;
+        let mut counts: Vec<u64> = ordinals.clone().map(count).collect();
+        forge(&mut counts);
+        let with = |sum: Tally, (at, &count)| sum.with(plan.fingerprint(), at, count);
+        let tally = ordinals.zip(&counts).try_fold(Tally::EMPTY, with);
+        counted.row.tally = tally.expect("it is small");
+        *task_counts = TaskCounts::new(&counts);
     }
 
     /// A second count behind a range.
@@ -171,7 +191,8 @@ fn invented(n: u32, rows: u32, honest: usize) -> Forger {
         row: row(range, tally, "avx512", author("o", "m")),
         check: Check::NotChosen,
     };
-    forger.records.push(EvidenceRecord::Range { counted, at_ms: 0 });
+    let task_counts = TaskCounts::default();
+    forger.records.push(EvidenceRecord::Range { counted, task_counts, at_ms: 0 });
     forger
 }
 
@@ -191,6 +212,68 @@ fn one_invented_range_that_is_too_large_to_be_counted_is_refused() {
     let wrong = forger.recount(By::Loop, Some(Duration::from_secs(3))).expect_err("a forgery");
     println!("{wrong}, after {:?}", begun.elapsed());
     assert!(matches!(wrong, RecountError::TooFar(_)), "{wrong}");
+}
+
+/// What is in the total of N = 16 by `halves`: one range of everything, whose tasks are told.
+fn told(forge: impl Fn(&mut [u64])) -> Forger {
+    let mut forger = Forger::honest(16, Method::Halves, usize::MAX);
+    forger.tell(0, forge);
+    forger
+}
+
+#[test]
+fn a_large_range_whose_tasks_are_told_is_counted_again_task_by_task() {
+    let forger = told(|_| {});
+    let recounted = forger.recount(By::Search, Some(Duration::from_millis(700))).expect("it holds");
+    assert_eq!((recounted.ranges, recounted.pieces), (0, 0), "{recounted:?}");
+    assert_eq!(recounted.told as u64, recounted.tasks);
+    assert!(recounted.told > 100 && recounted.verdict.in_large == 0, "{recounted:?}");
+    assert!(recounted.verdict.wrong_of_tasks.is_some_and(|share| share < 0.1), "{recounted:?}");
+    let whole = forger.recount(By::Loop, None).expect("it holds");
+    assert_eq!((whole.ranges, whole.told, whole.verdict.is_exact), (1, 0, true));
+}
+
+/// The sum of the range, its digest and its tasks' counts fit together, and so does the published total.
+#[test]
+fn counts_that_were_moved_between_told_tasks_are_found_in_proportion_to_what_was_moved() {
+    let half = told(|counts| {
+        let most = counts.iter().copied().max().expect("there are tasks");
+        for pair in counts.chunks_exact_mut(2) {
+            let moved = pair[0].min(most - pair[1].min(most)).min(1);
+            pair[0] -= moved;
+            pair[1] += moved;
+        }
+    });
+    let wrong = half.recount(By::Search, Some(Duration::from_millis(700)));
+    let wrong = wrong.expect_err("most tasks are wrong").to_string();
+    assert!(wrong.contains("one of the two machines counted wrong"), "{wrong}");
+    let one = told(|counts| {
+        let from = counts.iter().position(|&count| count > 0).expect("there are boards");
+        counts[from] -= 1;
+        counts[from + 1] += 1;
+    });
+    one.recount(By::Loop, None).expect_err("everything is counted again");
+}
+
+#[test]
+fn tasks_that_do_not_make_up_their_range_are_refused_before_anything_is_counted() {
+    for forge in [|counts: &mut [u64]| counts[3] += 1, |counts: &mut [u64]| counts.swap(3, 4)] {
+        let mut forger = Forger::honest(10, Method::Halves, 70);
+        forger.tell(0, |_| {});
+        let EvidenceRecord::Range { task_counts, .. } = &mut forger.records[0] else {
+            panic!("it is no range");
+        };
+        let mut counts = task_counts.as_slice().to_vec();
+        forge(&mut counts);
+        *task_counts = TaskCounts::new(&counts);
+        let refused = forger.check().expect_err("they do not fit");
+        assert!(refused.contains("do not add up to its count"), "{refused}");
+    }
+    let mut forger = Forger::honest(10, Method::Halves, 70);
+    let most = Known::of(&forger.plan, Slice::ALL).most_per_task;
+    forger.tell(0, |counts| counts[0] = u64::try_from(most).expect("it is small") + 1);
+    let refused = forger.check().expect_err("no task has so many boards");
+    assert!(refused.contains("the task 0 cannot count"), "{refused}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use board::Tasks;
 use count::{Backend, CountError};
-use farm::{KernelName, LeaseId, Loan, Part, Tally};
+use farm::{KernelName, LeaseId, Loan, Part, Tally, TaskCounts};
 
 use crate::kernel::NamedKernel;
 use crate::memory::{TooLittleMemory, fit};
@@ -71,20 +71,24 @@ impl Desk {
         &mut self,
         backend: Backend,
         chunk: &Chunk,
-    ) -> Result<(Tally, KernelName), CountError> {
+    ) -> Result<(Tally, TaskCounts, KernelName), CountError> {
         let Loan { plan, fingerprint, recount, .. } = chunk.loan;
         let make = || ((plan, recount), NamedKernel::new(self.held, backend, plan, recount));
         let (_, kernel) = self.kernel.get_or_insert_with(make);
         let tasks = chunk.tasks.slice(chunk.at.clone());
-        let tally = kernel.count(fingerprint, chunk.range.start(), tasks)?;
-        Ok((tally, kernel.name()))
+        let (tally, task_counts) = kernel.count(fingerprint, chunk.range.start(), tasks)?;
+        Ok((tally, task_counts, kernel.name()))
     }
 }
 
 impl Chunk {
-    fn part(&self, (tally, kernel): (Tally, KernelName), busy: Duration) -> Part {
+    fn part(
+        &self,
+        (tally, task_counts, kernel): (Tally, TaskCounts, KernelName),
+        busy: Duration,
+    ) -> Part {
         let busy_us = u64::try_from(busy.as_micros()).unwrap_or(u64::MAX);
-        Part { loan: self.loan, range: self.range, tally, kernel, busy_us }
+        Part { loan: self.loan, range: self.range, tally, task_counts, kernel, busy_us }
     }
 }
 

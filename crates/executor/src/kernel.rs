@@ -2,12 +2,14 @@
 
 use board::{Cut, TaskSlice};
 use count::{Backend, CountError, Kernel, Variant};
-use farm::{Fingerprint, KernelName, Plan, Range, Recount, Tally};
+use farm::{Fingerprint, KernelName, Plan, Range, Recount, Tally, TaskCounts};
 
 /// A kernel with its name.
 pub struct NamedKernel {
     name: KernelName,
     kernel: Kernel,
+    /// Whether what each task counts is told.
+    tells_tasks: bool,
 }
 
 impl std::fmt::Debug for NamedKernel {
@@ -44,7 +46,8 @@ impl NamedKernel {
         let Plan { problem, method, .. } = plan;
         let name = KernelName::new(&variant.to_string()).expect("every variant has a name");
         let kernel = Kernel::of(memory, variant, problem, method);
-        NamedKernel { name, kernel: kernel.expect("whoever lends a plan has made it") }
+        let kernel = kernel.expect("whoever lends a plan has made it");
+        NamedKernel { name, kernel, tells_tasks: plan.tells_tasks() }
     }
 
     /// The kernel's name in the evidence.
@@ -52,7 +55,8 @@ impl NamedKernel {
         self.name
     }
 
-    /// Counts tasks of the plan with this fingerprint, the first of which has the ordinal `start`.
+    /// Counts tasks of the plan with this fingerprint, the first of which has the ordinal `start`: all together, and each of
+    /// them if the plan tells that.
     ///
     /// # Errors
     ///
@@ -62,10 +66,15 @@ impl NamedKernel {
         plan: Fingerprint,
         start: u64,
         tasks: TaskSlice<'_>,
-    ) -> Result<Tally, CountError> {
+    ) -> Result<(Tally, TaskCounts), CountError> {
         let mut tallying = Tallying { plan, ordinal: start, tally: Some(Tally::EMPTY) };
-        self.kernel.count_each(tasks, |count| tallying.add(count))?;
-        tallying.tally.ok_or(CountError::Overflow)
+        let (mut each, tells_tasks) = (Vec::new(), self.tells_tasks);
+        self.kernel.count_each(tasks, |count| {
+            tallying.add(count);
+            each.extend(tells_tasks.then_some(count));
+        })?;
+        let tally = tallying.tally.ok_or(CountError::Overflow)?;
+        Ok((tally, TaskCounts::new(&each)))
     }
 
     /// Counts a range of the plan with this fingerprint, whose tasks `cut` enumerates.

@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use board::Tasks;
-use farm::{Loan, Plan, Range, Recount};
+use farm::{Loan, Plan, Range, Recount, TaskCounts};
 
 /// What decides which kernel counts a loan.
 pub(super) type KernelFor = (Plan, Option<Recount>);
@@ -97,12 +97,13 @@ impl Queue {
         *held = wanted;
     }
 
-    /// Takes up to `most` tasks of the block at `place`. Near the end of the queue it takes fewer, so that
-    /// each of `threads` threads gets some.
+    /// Takes up to `most` tasks of the block at `place`, no more than can be told one by one. Near the end of the queue it
+    /// takes fewer, so that each of `threads` threads gets some.
     pub(super) fn take(&mut self, place: usize, most: usize, threads: usize) -> Chunk {
         let fair = self.tasks.div_ceil(2 * threads).max(1);
         let block = &mut self.blocks[place];
-        let at = block.next..block.next + most.min(fair).min(block.len());
+        let most = most.min(fair).min(TaskCounts::MOST);
+        let at = block.next..block.next + most.min(block.len());
         let (start, end) = (block.start + at.start as u64, block.start + at.end as u64);
         let range = Range::new(start, end).expect("blocks in the queue are not empty");
         let (loan, tasks) = (block.loan, block.tasks.clone());

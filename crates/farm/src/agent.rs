@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     Ack, Fingerprint, Hello, Holding, IntervalSet, JobId, KernelName, LeaseId, Loan, Millis, Pace,
-    Range, Report, Tally, WorkerMessage,
+    Range, Report, Tally, TaskCounts, WorkerMessage,
 };
 
 /// What a worker is, and its few times and sizes.
@@ -46,7 +46,7 @@ pub struct AgentConfig {
 }
 
 /// A piece of a loan that a thread has counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// The loan it belongs to.
     pub loan: Loan,
@@ -54,6 +54,8 @@ pub struct Part {
     pub range: Range,
     /// What they count.
     pub tally: Tally,
+    /// What each of them counts, if that is told.
+    pub task_counts: TaskCounts,
     /// What counted them.
     pub kernel: KernelName,
     /// Thread time spent, microseconds.
@@ -145,7 +147,7 @@ impl Agent {
         self.pace = Pace::default();
         self.told_credit = self.credit();
         let resend_ms = self.config.resend_ms;
-        self.unacked.values_mut().for_each(|sent| *sent = Unacked::new(sent.report, resend_ms));
+        self.unacked.values_mut().for_each(|sent| sent.begin(resend_ms));
         WorkerMessage::Hello(Hello {
             worker: self.config.worker.clone(),
             machine: self.config.machine.clone(),
@@ -360,13 +362,18 @@ impl Unacked {
         Unacked { report, due: Millis(0), wait_ms }
     }
 
+    /// In a new session it is due at once.
+    fn begin(&mut self, wait_ms: u64) {
+        (self.due, self.wait_ms) = (Millis(0), wait_ms);
+    }
+
     /// The report, which is sent now.
     fn send(&mut self, now: Millis) -> WorkerMessage {
         const LONGEST_MS: u64 = 4 * 60 * 1000;
         let Unacked { due, wait_ms, .. } = self;
         *due = now.after(*wait_ms);
         *wait_ms = (*wait_ms).max(wait_ms.saturating_mul(2).min(LONGEST_MS));
-        WorkerMessage::Report(self.report)
+        WorkerMessage::Report(self.report.clone())
     }
 }
 
@@ -391,13 +398,13 @@ impl Done {
     fn add(&mut self, mut part: Part) {
         self.grown = true;
         let left = self.parts.range(..(part.range.start(), 0)).next_back();
-        if let Some((&key, joined)) = left.and_then(|(key, &left)| Some((key, join(left, part)?))) {
+        if let Some((&key, joined)) = left.and_then(|(key, left)| Some((key, join(left, &part)?))) {
             self.parts.remove(&key);
             part = joined;
         }
         let right = self.parts.range((part.range.end(), 0)..).next();
         if let Some((&key, joined)) =
-            right.and_then(|(key, &right)| Some((key, join(part, right)?)))
+            right.and_then(|(key, right)| Some((key, join(&part, right)?)))
         {
             self.parts.remove(&key);
             part = joined;
@@ -406,14 +413,17 @@ impl Done {
     }
 }
 
-/// Two parts as one, if they touch, one kernel counted them and their counts fit.
-fn join(left: Part, right: Part) -> Option<Part> {
+/// Two parts as one, if they touch, one kernel counted them and their counts fit. A recount is reported as a whole: if its
+/// tasks are too many to be told one by one, their sum is.
+fn join(left: &Part, right: &Part) -> Option<Part> {
     if left.range.end() != right.range.start() || left.kernel != right.kernel {
         return None;
     }
+    let untold = left.loan.recount.map(|_| TaskCounts::default());
     Some(Part {
         range: Range::new(left.range.start(), right.range.end())?,
         tally: left.tally.join(right.tally)?,
+        task_counts: left.task_counts.join(&right.task_counts).or(untold)?,
         kernel: left.kernel,
         busy_us: left.busy_us.saturating_add(right.busy_us),
         loan: left.loan,
@@ -428,6 +438,7 @@ fn report(part: Part) -> Report {
         proof: part.loan.proof,
         range: part.range,
         tally: part.tally,
+        task_counts: part.task_counts,
         kernel: part.kernel,
         busy_us: part.busy_us,
         signed: None,

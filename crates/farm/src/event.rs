@@ -3,7 +3,7 @@
 use crate::{
     AuditPolicy, Claim, Fingerprint, JobId, KernelName, Known, LeaseId, LedgerAnswer, LoanProof,
     Maker, Origin, Party, Plan, PublicKey, Range, RequestId, SessionId, Signed, Slice, Tally,
-    Ticket,
+    TaskCounts, Ticket,
 };
 
 /// Something that happened, in the order in which the coordinator saw it.
@@ -234,7 +234,7 @@ pub struct Holding {
 }
 
 /// A partial count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// The job it belongs to.
     pub job: JobId,
@@ -248,6 +248,8 @@ pub struct Report {
     pub range: Range,
     /// What its tasks count.
     pub tally: Tally,
+    /// What each of them counts, if that is told; whoever took the report in has seen that it adds up.
+    pub task_counts: TaskCounts,
     /// What counted them.
     pub kernel: KernelName,
     /// Thread time spent on it, microseconds.

@@ -63,6 +63,7 @@ mod stats;
 mod survey;
 mod suspects;
 mod tally;
+mod task_counts;
 mod trust_history;
 
 pub use board::{Method, Problem};
@@ -101,4 +102,5 @@ pub use stats::Stats;
 pub use survey::{Cell, PlanMap, Progress, Survey, WorkerSight};
 pub use suspects::Suspect;
 pub use tally::{Claim, Digest, Tally};
+pub use task_counts::TaskCounts;
 pub use trust_history::unite_trust;

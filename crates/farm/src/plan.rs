@@ -32,6 +32,13 @@ impl Plan {
         );
         Fingerprint(*blake3::hash(identity.as_bytes()).as_bytes())
     }
+
+    /// Whether what each task counts is told beside the sums of ranges: see [`crate::TaskCounts`]. Tasks of the other
+    /// methods are many and short.
+    #[must_use]
+    pub fn tells_tasks(&self) -> bool {
+        self.method == Method::Halves
+    }
 }
 
 impl fmt::Display for Plan {

@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 
 use crate::{
     Across, AuditPolicy, Author, Claim, Found, JobId, KernelName, LeaseId, Maker, Party, Range,
-    Report, RowsRoot, Signatures, Tally, Unaudited,
+    Report, RowsRoot, Signatures, Tally, TaskCounts, Unaudited,
 };
 
 /// A count of a range, and who answers for it.
@@ -104,6 +104,8 @@ pub enum EvidenceRecord {
     Range {
         /// The range, its count and its check.
         counted: CountedRange,
+        /// What each of its tasks counts, if that is told.
+        task_counts: TaskCounts,
         /// When it was accepted.
         at_ms: i64,
     },

@@ -8,7 +8,7 @@ use farm::{
     Digest, Effect, Event, Farm, Fingerprint, Hello, IntervalSet, JobId, JobState, KernelName,
     Known, LeaseId, LedgerAnswer, LedgerCommand, Loan, LoanKey, LoanKind, LoanProof, LoanTerms,
     Maker, Method, Millis, Origin, Part, Plan, Problem, Range, Report, RequestId, Restored, Row,
-    SessionId, Slice, Tally, Verdict, WorkerMessage,
+    SessionId, Slice, Tally, TaskCounts, Verdict, WorkerMessage,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -270,6 +270,7 @@ proptest! {
                 proof: key.prove(&terms, range, LoanKind::Count),
                 range,
                 tally: tally(range, ordinals(range).map(count).sum()),
+                task_counts: TaskCounts::default(),
                 kernel: KernelName::default(),
                 busy_us: 1_000,
                 signed: None,
@@ -359,7 +360,8 @@ fn loan(lease: LeaseId, tasks: u64) -> Loan {
 }
 
 fn part(loan: Loan, range: Range, count: u64) -> Part {
-    Part { loan, range, tally: tally(range, count), kernel: KernelName::default(), busy_us: 1 }
+    let (tally, kernel) = (tally(range, count), KernelName::default());
+    Part { loan, range, tally, task_counts: TaskCounts::default(), kernel, busy_us: 1 }
 }
 
 /// The tally of a range whose first task counts everything.

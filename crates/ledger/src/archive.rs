@@ -49,6 +49,7 @@ pub(super) fn remove_some(db: &Connection, job: JobId, most: usize) -> Result<bo
     let mut left = most;
     for (table, row) in [
         ("ranges", "first"),
+        ("task_counts", "first"),
         ("audits", "first"),
         ("disputes", "rowid"),
         ("audit_policies", "rowid"),

@@ -14,7 +14,7 @@ use count::{Backend, Kernel};
 use farm::{
     Across, AuditPolicy, Config, Effect, Event, Farm, Hello, JobId, JobState, KernelName, Known,
     LeaseId, LedgerCommand, LoanKey, LoanKind, LoanTerms, Method, Millis, Origin, Plan, Problem,
-    Range, Report, RequestId, Restored, SessionId, Slice, Tally,
+    Range, Report, RequestId, Restored, SessionId, Slice, Tally, TaskCounts,
 };
 use rusqlite::Connection;
 
@@ -263,9 +263,18 @@ fn play(
         let kernel = KernelName::new(name).expect("there is such a kernel");
         let terms = LoanTerms { job: JOB, plan: fingerprint, lease, owner: OWNER };
         let proof = key().prove(&terms, range, kind);
-        let (busy_us, signed) = (1, None);
-        let report =
-            Report { job: JOB, fingerprint, lease, proof, range, tally, kernel, busy_us, signed };
+        let report = Report {
+            job: JOB,
+            fingerprint,
+            lease,
+            proof,
+            range,
+            tally,
+            task_counts: TaskCounts::default(),
+            kernel,
+            busy_us: 1,
+            signed: None,
+        };
         Event::Reported { session: SessionId(session), report }
     };
     let report = |session, start, error| report_by("avx2", LoanKind::Count, session, start, error);

@@ -95,7 +95,7 @@ impl Evidence {
     ) -> Result<(), E> {
         self.policies(job, &mut see)?;
         self.commitments(job, &mut see)?;
-        self.rows(job, &ranges(), |columns| read_range(job, columns), &mut see)?;
+        self.rows(job, &ranges(), |columns| self.read_range(job, columns), &mut see)?;
         self.rows(job, &audits(), |columns| read_audit(job, columns), &mut see)?;
         self.disputes(job, &mut see)?;
         self.trust(job, &mut see)
@@ -115,7 +115,7 @@ impl Evidence {
         let mut statement = self.ledger.db.prepare(&audits()).map_err(fault)?;
         let mut seconds = statement.query([signed(job.0)]).map_err(fault)?;
         let mut second = None;
-        self.rows(job, &ranges(), |columns| read_range(job, columns), &mut |record| {
+        self.rows(job, &ranges(), |columns| self.read_range(job, columns), &mut |record| {
             let EvidenceRecord::Range { counted, .. } = &record else { return see(record) };
             let range = counted.row.range;
             see(record)?;
@@ -138,6 +138,15 @@ impl Evidence {
             }
         })?;
         self.disputes(job, &mut see)
+    }
+
+    fn read_range(&self, job: JobId, columns: &Row<'_>) -> Result<EvidenceRecord, LedgerFault> {
+        let check = read_check(columns, WIDTH + 1)?;
+        let counted = CountedRange { row: read_row(job, columns)?, check };
+        let plan = self.jobs.iter().find(|restored| restored.id == job).map(|job| job.plan);
+        let told = plan.map(|plan| self.ledger.task_counts(job, &plan, &counted.row));
+        let task_counts = told.transpose()?.unwrap_or_default();
+        Ok(EvidenceRecord::Range { counted, task_counts, at_ms: columns.get(WIDTH)? })
     }
 
     fn policies<E: From<LedgerFault>>(
@@ -223,12 +232,6 @@ impl Evidence {
 
 fn ranges() -> String {
     format!("SELECT {COLUMNS}, accepted_at, audit FROM ranges WHERE job = ? ORDER BY first")
-}
-
-fn read_range(job: JobId, columns: &Row<'_>) -> Result<EvidenceRecord, LedgerFault> {
-    let check = read_check(columns, WIDTH + 1)?;
-    let counted = CountedRange { row: read_row(job, columns)?, check };
-    Ok(EvidenceRecord::Range { counted, at_ms: columns.get(WIDTH)? })
 }
 
 fn audits() -> String {

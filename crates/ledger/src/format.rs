@@ -10,7 +10,7 @@ use super::{LedgerFault, history};
 /// "QNSL". SQLite keeps it at the place where the command `file` looks for it.
 pub(super) const APPLICATION_ID: i32 = 0x514e_534c;
 /// The version that this program writes.
-pub(super) const FORMAT: i32 = 12;
+pub(super) const FORMAT: i32 = 13;
 /// The oldest version that this program reads.
 const OLDEST: i32 = 5;
 
@@ -157,6 +157,18 @@ const STEPS: [Step; (FORMAT - OLDEST) as usize] = [
             CREATE INDEX commitments_by_job ON commitments (job);
             ALTER TABLE audit_policies ADD COLUMN root TEXT;
             ALTER TABLE audit_policies ADD COLUMN value TEXT;",
+    },
+    // Version 13 says what single tasks count. Before, that was not told.
+    Step {
+        show: "CREATE TEMP TABLE task_counts (job INTEGER NOT NULL, first INTEGER NOT NULL, counts BLOB NOT NULL);",
+        change: "
+            DROP TABLE temp.task_counts;
+            CREATE TABLE task_counts (
+                job    INTEGER NOT NULL REFERENCES jobs (id),
+                first  INTEGER NOT NULL,
+                counts BLOB NOT NULL,
+                PRIMARY KEY (job, first)
+            ) STRICT, WITHOUT ROWID;",
     },
 ];
 

@@ -31,6 +31,7 @@ mod scrub;
 mod seal;
 mod signatures;
 mod store;
+mod task_counts;
 mod wait;
 mod writer;
 

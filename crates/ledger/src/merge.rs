@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use farm::rules::{self, Store};
 use farm::{
     Check, CountedRange, Digest, DisputeState, Distrusted, EvidenceRecord, JobId, Maker, Range,
-    Row, Tiled, TrustChange, unite_trust,
+    Row, TaskCounts, Tiled, TrustChange, unite_trust,
 };
 
 use super::entry::{COLUMNS, read_row, signed, state_number};
@@ -56,7 +56,7 @@ impl From<rusqlite::Error> for MergeFault {
 
 /// Rows of a part that overlap rows here, in one stretch.
 struct Stretch {
-    rows: Vec<CountedRange>,
+    rows: Vec<(CountedRange, TaskCounts)>,
     range: Range,
 }
 
@@ -144,18 +144,18 @@ impl Ledger {
                     self.settle_stretch(job, open.take(), &mut absorbed)?;
                     self.forget_confirmation(job, row.range, distrusted, &mut absorbed)?;
                 }
-                EvidenceRecord::Range { counted, .. } => {
+                EvidenceRecord::Range { counted, task_counts, .. } => {
                     let range = counted.row.range;
                     if let Some(stretch) = &mut open
                         && range.start() < stretch.range.end()
                     {
                         stretch.range = self.hull(job, join(stretch.range, range))?;
-                        stretch.rows.push(counted);
+                        stretch.rows.push((counted, task_counts));
                         return Ok(());
                     }
                     self.settle_stretch(job, open.take(), &mut absorbed)?;
                     let range = self.hull(job, range)?;
-                    open = Some(Stretch { rows: vec![counted], range });
+                    open = Some(Stretch { rows: vec![(counted, task_counts)], range });
                 }
                 other => {
                     self.settle_stretch(job, open.take(), &mut absorbed)?;
@@ -231,7 +231,7 @@ impl Ledger {
             let tiled = Tiled::of(rows, range).map_err(|fault| fault.of(job));
             tiled.map(|tiled| tiled.map(|tiled| tiled.claim)).map_err(LedgerFault::from)
         };
-        let there = rows.iter().map(|counted| &counted.row).collect();
+        let there = rows.iter().map(|(counted, _)| &counted.row).collect();
         if let (Some(here), Some(there)) = (tiled(here.iter().collect())?, tiled(there)?) {
             if here != there {
                 let (here, there) = (here.count, there.count);
@@ -240,11 +240,11 @@ impl Ledger {
             absorbed.compared += 1;
             return Ok(());
         }
-        for counted in rows {
+        for (counted, task_counts) in rows {
             let range = counted.row.range;
             let overlap = self.overlapping(job, range)?;
             if overlap.is_empty() {
-                rules::accept(&mut SqlStore(&self.db), job, &counted)?;
+                rules::accept(&mut SqlStore(&self.db), job, &counted, &task_counts)?;
                 absorbed.added += range.len();
             } else {
                 let parts = overlap.iter().filter_map(|row| row.range.intersect(range));

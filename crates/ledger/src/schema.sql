@@ -138,6 +138,14 @@ CREATE TABLE ranges (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX ranges_to_audit ON ranges (job, first) WHERE audit = 1;
 
+-- What each task of accepted ranges counts, where that is told: as it was accepted together, see task_counts.rs.
+CREATE TABLE task_counts (
+    job    INTEGER NOT NULL REFERENCES jobs (id),
+    first  INTEGER NOT NULL,
+    counts BLOB NOT NULL,            -- from the task `first` on, eight bytes each, the lowest first
+    PRIMARY KEY (job, first)
+) STRICT, WITHOUT ROWID;
+
 -- Second counts of accepted ranges, by another party and another kernel, that agree.
 CREATE TABLE audits (
     job        INTEGER NOT NULL REFERENCES jobs (id),

@@ -1,7 +1,8 @@
 //! Reads a whole ledger and says what is damaged in it, in steps that may be as slow as one likes.
 //!
 //! ```text
-//!   for each job   ranges: seals, no overlap, second counts of confirmed ones;  audits: seals;  disputes: seals
+//!   for each job   ranges: seals, no overlap, second counts of confirmed ones, what single tasks count;
+//!                  audits: seals;  disputes: seals
 //!                  and, if it did not change meanwhile: the total is the sum, and a job that is done is covered
 //! ```
 //!
@@ -11,13 +12,14 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
-use farm::{Check, IntervalSet, JobId, JobState, Range, Row};
+use farm::rules::StoredJob;
+use farm::{Check, Fingerprint, IntervalSet, JobId, JobState, Plan, Range, Row};
 use rusqlite::{Connection, OpenFlags};
 
 use super::entry::{COLUMNS, WIDTH, read_check, read_row, read_state, signed};
 use super::place::Place;
 use super::restore::{JOB, read_job};
-use super::{LedgerFault, format, open, wait};
+use super::{LedgerFault, format, open, task_counts, wait};
 
 /// A ledger that is being read.
 #[derive(Debug)]
@@ -50,6 +52,8 @@ pub struct ScrubReport {
 #[derive(Debug)]
 struct Reading {
     job: JobId,
+    /// Its plan, if single tasks of it are told.
+    tells_tasks: Option<Fingerprint>,
     part: Part,
     /// The key of the row before the next one: the first ordinal, or the number of a dispute.
     after: i64,
@@ -119,9 +123,11 @@ impl Scrub {
     ///
     /// [`LedgerFault`], if the file cannot be read.
     pub fn step(&mut self, rows: usize) -> Result<bool, LedgerFault> {
-        let Some(mut reading) = self.now.take().or_else(|| self.next_job()) else {
-            return Ok(false);
+        let reading = match self.now.take() {
+            Some(reading) => Some(reading),
+            None => self.next_job()?,
         };
+        let Some(mut reading) = reading else { return Ok(false) };
         let read = match self.read(&mut reading, rows) {
             // Pages that hang together wrongly: the rest of the job is not to be reached.
             Err(LedgerFault::Sqlite(error)) if LedgerFault::is_damage(&error) => {
@@ -151,18 +157,29 @@ impl Scrub {
         &self.report
     }
 
-    fn next_job(&mut self) -> Option<Reading> {
-        let job = self.jobs.pop_front()?;
+    fn next_job(&mut self) -> Result<Option<Reading>, LedgerFault> {
+        let Some(job) = self.jobs.pop_front() else { return Ok(None) };
         self.report.jobs += 1;
-        Some(Reading {
+        // What is wrong with the job itself is told at the end of its ranges.
+        let plan = self.job(job)?.and_then(Result::ok).map(|job| job.plan);
+        Ok(Some(Reading {
             job,
+            tells_tasks: plan.filter(Plan::tells_tasks).map(|plan| plan.fingerprint()),
             part: Part::Ranges,
             after: -1,
             decisions: self.decisions(),
             covered: IntervalSet::new(),
             sum: 0,
             is_sound: true,
-        })
+        }))
+    }
+
+    /// A job, and what is wrong with it if it cannot be read; `None` if it is not there.
+    fn job(&self, id: JobId) -> Result<Option<Result<StoredJob, LedgerFault>>, LedgerFault> {
+        let mut statement =
+            self.db.prepare_cached(&format!("SELECT {JOB} FROM jobs WHERE id = ?"))?;
+        let mut rows = statement.query([signed(id.0)])?;
+        Ok(rows.next()?.map(read_job))
     }
 
     fn decisions(&self) -> Option<i64> {
@@ -204,7 +221,7 @@ impl Scrub {
                 } else {
                     WIDTH + 1
                 })?;
-                found.extend(reading.look_at(columns).err());
+                found.extend(reading.look_at(&self.db, columns).err());
             }
         }
         let count = read as u64;
@@ -223,20 +240,14 @@ impl Scrub {
         if self.decisions() != reading.decisions || !reading.is_sound {
             return Ok(());
         }
-        let query = format!("SELECT {JOB} FROM jobs WHERE id = ?");
-        let job = self
-            .db
-            .prepare_cached(&query)?
-            .query_row([signed(reading.job.0)], |row| Ok(read_job(row)));
-        let job = match job {
-            Ok(Ok(job)) => job,
+        let job = match self.job(reading.job)? {
+            Some(Ok(job)) => job,
             // The job itself is damaged, or was removed.
-            Ok(Err(fault)) => {
+            Some(Err(fault)) => {
                 self.damaged(fault.to_string());
                 return Ok(());
             }
-            Err(rusqlite::Error::QueryReturnedNoRows) => return Ok(()),
-            Err(error) => return Err(error.into()),
+            None => return Ok(()),
         };
         let (id, wanted) = (job.id, job.slice.ordinals(job.plan.tasks));
         if !reading.covered.iter().all(|range| wanted.contains(range)) {
@@ -261,7 +272,7 @@ impl Scrub {
 
 impl Reading {
     /// Reads a row, and notes what it says.
-    fn look_at(&mut self, columns: &rusqlite::Row<'_>) -> Result<(), LedgerFault> {
+    fn look_at(&mut self, db: &Connection, columns: &rusqlite::Row<'_>) -> Result<(), LedgerFault> {
         let job = self.job;
         let row = read_row(job, columns)?;
         let range = row.range;
@@ -270,6 +281,9 @@ impl Reading {
                 let check = read_check(columns, WIDTH)?;
                 let has_second: bool = columns.get(WIDTH + 1)?;
                 self.note(&row)?;
+                if let Some(plan) = self.tells_tasks {
+                    task_counts::of_row(db, job, plan, &row)?;
+                }
                 if check == Check::Agreed && !has_second {
                     return Err(LedgerFault::Content(format!(
                         "job {job}: {range} is said to be confirmed, and nothing confirms it"

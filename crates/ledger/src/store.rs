@@ -7,7 +7,7 @@ use farm::rules::{Jobs, Select, Store, StoredJob};
 use farm::{
     Across, AuditPolicy, Beacon, Check, Counted, CountedRange, DisputeState, Distrusted, JobChange,
     JobId, JobState, Maker, OpenDispute, Origin, Party, Plan, Range, Row, RowsRoot, Slice,
-    TrustChange,
+    TaskCounts, TrustChange,
 };
 use rusqlite::{Connection, Params, ToSql};
 
@@ -17,7 +17,7 @@ use super::entry::{
 };
 use super::open::unix_ms;
 use super::restore::{JOB, read_job};
-use super::{LedgerFault, archive};
+use super::{LedgerFault, archive, task_counts};
 
 /// A ledger's tables. Whoever changes them does so within a transaction.
 pub(super) struct SqlStore<'a>(pub(super) &'a Connection);
@@ -393,6 +393,15 @@ impl Store for SqlStore<'_> {
         self.add("ranges", ("accepted_at", unix_ms()), job, &counted.row, Some(audit))
     }
 
+    fn keep_task_counts(
+        &mut self,
+        job: JobId,
+        range: Range,
+        counts: &TaskCounts,
+    ) -> Result<(), LedgerFault> {
+        task_counts::keep(self.0, job, range, counts)
+    }
+
     fn join_rows(&mut self, job: JobId, joined: &CountedRange) -> Result<(), LedgerFault> {
         let range = joined.row.range;
         let within = (signed(job.0), signed(range.start()), signed(range.end()));
@@ -417,6 +426,7 @@ impl Store for SqlStore<'_> {
 
     fn retire(&mut self, job: JobId, range: Range, why: DisputeState) -> Result<(), LedgerFault> {
         self.retire_second(job, range, why)?;
+        task_counts::forget(self.0, job, range)?;
         self.move_to_disputes(("ranges", "accepted_at"), job, range, why)
     }
 

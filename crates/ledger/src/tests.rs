@@ -10,7 +10,7 @@ use farm::{
     Hello, JobChange, JobId, JobState, KernelName, Known, LeaseId, LedgerAnswer, LedgerCommand,
     LedgerId, Loan, LoanKey, LoanKind, LoanProof, LoanTerms, Maker, Method, Millis, Origin, Party,
     Plan, Problem, PublicKey, Range, Report, RequestId, Restored, RestoredJob, SessionId,
-    Signature, Signed, Signer, Slice, Tally, Ticket, Tiled, rules,
+    Signature, Signed, Signer, Slice, Tally, TaskCounts, Ticket, Tiled, rules,
 };
 use tempfile::TempDir;
 
@@ -650,6 +650,7 @@ fn report(range: Range, count: u64) -> Report {
         proof: LoanProof { range, kind: LoanKind::Count, seal: [0; 16] },
         range,
         tally: tally(range, count),
+        task_counts: TaskCounts::default(),
         kernel: kernel("avx2"),
         busy_us: 1,
         signed: Some(signed(count)),

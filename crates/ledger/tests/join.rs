@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use farm::{
     Author, Distrusted, JobId, KernelName, LeaseId, LedgerCommand, LoanKind, LoanProof, Maker,
-    Method, Origin, Party, Plan, Problem, Range, Report, Slice, Tally,
+    Method, Origin, Party, Plan, Problem, Range, Report, Slice, Tally, TaskCounts,
 };
 use ledger::{CheckedLedger, Evidence, JoinError, join_ledgers};
 use proptest::prelude::*;
@@ -133,6 +133,7 @@ fn report(range: Range) -> Report {
         proof: LoanProof { range, kind: LoanKind::Count, seal: [0; 16] },
         range,
         tally: tally.expect("the counts are small"),
+        task_counts: TaskCounts::default(),
         kernel: KernelName::new("avx2").expect("there is such a kernel"),
         busy_us: 1,
         signed: None,

@@ -5,7 +5,8 @@ use farm::{
     Ack, Across, AuditPolicy, AuditView, Beacon, Commitment, Digest, Fingerprint, Held, Hello,
     Holding, JobId, JobState, JobView, KernelName, LeaseId, LedgerId, Loan, LoanProof, LostWorkers,
     Maker, Method, Origin, Pace, Party, Plan, Problem, PublicKey, Range, Recount, Report, RowsRoot,
-    Signature, Slice, Suspect, Tally, TasksBlock, Times, Verdict, WorkerMessage, WorkerOrder,
+    Signature, Slice, Suspect, Tally, TaskCounts, TasksBlock, Times, Verdict, WorkerMessage,
+    WorkerOrder,
 };
 
 use crate::v1::{self, work_request, work_response};
@@ -114,6 +115,13 @@ fn pace(v1::Pace { report_ms }: v1::Pace) -> Result<Pace, WireError> {
     Pace::from_ms(report_ms).ok_or_else(|| WireError::out_of_bounds("report_ms", report_ms))
 }
 
+fn task_counts(counts: &[u64]) -> Result<TaskCounts, WireError> {
+    match counts.len() {
+        0..=TaskCounts::MOST => Ok(TaskCounts::new(counts)),
+        long => Err(WireError::out_of_bounds("task_counts", long)),
+    }
+}
+
 fn short_mark(mark: Vec<u8>) -> Result<Vec<u8>, WireError> {
     match mark.len() {
         0..=Hello::MAX_MARK => Ok(mark),
@@ -159,6 +167,7 @@ impl TryFrom<v1::Report> for Report {
                 residue: id("residue", report.residue)?,
                 digest: digest(&report.digest)?,
             },
+            task_counts: task_counts(&report.task_counts)?,
             kernel: kernel(&report.kernel)?,
             busy_us: report.busy_us,
             signed: None,

@@ -131,6 +131,7 @@ impl From<farm::Report> for v1::Report {
             digest: report.tally.digest.0.to_le_bytes().to_vec(),
             kernel: report.kernel.to_string(),
             busy_us: report.busy_us,
+            task_counts: report.task_counts.as_slice().to_vec(),
             signature: Vec::new(),
         }
     }

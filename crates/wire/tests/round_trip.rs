@@ -5,7 +5,8 @@ use farm::{
     Ack, Across, AuditPolicy, AuditView, Beacon, Digest, Fingerprint, Held, Hello, Holding, JobId,
     JobState, JobView, KernelName, LeaseId, LedgerId, Loan, LoanKind, LoanProof, LostWorkers,
     Maker, Method, Origin, Pace, Plan, Problem, PublicKey, Range, Recount, Report, RowsRoot,
-    Signature, Slice, Suspect, Tally, TasksBlock, Times, Verdict, WorkerMessage, WorkerOrder,
+    Signature, Slice, Suspect, Tally, TaskCounts, TasksBlock, Times, Verdict, WorkerMessage,
+    WorkerOrder,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -158,7 +159,8 @@ fn numbers_that_no_ledger_can_hold_are_refused() {
     for report in [
         v1::Report { lease: 1 << 63, ..fits.clone() },
         v1::Report { residue: 1 << 63, ..fits.clone() },
-        v1::Report { job: u64::MAX, ..fits },
+        v1::Report { job: u64::MAX, ..fits.clone() },
+        v1::Report { task_counts: vec![1; TaskCounts::MOST + 1], ..fits },
     ] {
         let error = Report::try_from(report).expect_err("it is too large");
         assert!(error.to_string().contains("out of bounds"), "{error}");
@@ -333,18 +335,19 @@ fn report() -> impl Strategy<Value = Report> {
         // Whether it is sound is the farm's to say.
         Tally { count, residue, digest: Digest(digest) }
     });
-    (holding(), tally, kernel(), any::<u64>()).prop_map(|(holding, tally, kernel, busy_us)| {
-        Report {
-            job: holding.job,
-            fingerprint: holding.fingerprint,
-            lease: holding.lease,
-            proof: holding.proof,
-            range: holding.range,
-            tally,
-            kernel,
-            busy_us,
-            signed: None,
-        }
+    let told = vec(any::<u64>(), 0..4).prop_map(|counts| TaskCounts::new(&counts));
+    let all = (holding(), tally, told, kernel(), any::<u64>());
+    all.prop_map(|(holding, tally, task_counts, kernel, busy_us)| Report {
+        job: holding.job,
+        fingerprint: holding.fingerprint,
+        lease: holding.lease,
+        proof: holding.proof,
+        range: holding.range,
+        tally,
+        task_counts,
+        kernel,
+        busy_us,
+        signed: None,
     })
 }
 

@@ -13,7 +13,7 @@ use clap::Args;
 use evidence::{Sample, Seed};
 use farm::{
     Author, Check, CountedRange, Digest, EvidenceRecord, IntervalSet, JobId, JobState, KernelName,
-    Known, LeaseId, Maker, Origin, Plan, Range, RestoredJob, Row, Slice, Spent, Tally,
+    Known, LeaseId, Maker, Origin, Plan, Range, RestoredJob, Row, Slice, Spent, Tally, TaskCounts,
 };
 
 use crate::print;
@@ -48,7 +48,11 @@ pub(crate) fn run(args: &BundleArgs) -> Result<()> {
         (0..args.rows).try_for_each(|at| {
             let check = if args.certified { Check::Agreed } else { Check::NotChosen };
             let counted = CountedRange { row: row(at, 0), check };
-            see(EvidenceRecord::Range { counted, at_ms: at as i64 })?;
+            see(EvidenceRecord::Range {
+                counted,
+                task_counts: TaskCounts::default(),
+                at_ms: at as i64,
+            })?;
             match args.certified {
                 true => see(EvidenceRecord::Audit { row: row(at, 1), at_ms: at as i64 }),
                 false => Ok(()),

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
 use farm::{
-    Agent, AgentConfig, KernelName, Loan, Millis, Part, Range, Tally, WorkerMessage, WorkerOrder,
+    Agent, AgentConfig, KernelName, Loan, Millis, Part, Range, Tally, TaskCounts, WorkerMessage,
+    WorkerOrder,
 };
 use service::Endpoint;
 use service::coordinator::Plans;
@@ -186,8 +187,9 @@ impl Worker {
         let Some((loan, ordinal)) = self.todo.pop_front() else { return };
         let range = Range::new(ordinal, ordinal + 1).expect("it has a task");
         let busy_us = self.task.as_micros() as u64;
-        let (tally, kernel) = (Tally::EMPTY, KernelName::ALL[0]);
-        self.agent.finished(self.now(), Part { loan, range, tally, kernel, busy_us });
+        let (tally, task_counts, kernel) =
+            (Tally::EMPTY, TaskCounts::default(), KernelName::ALL[0]);
+        self.agent.finished(self.now(), Part { loan, range, tally, task_counts, kernel, busy_us });
     }
 
     fn now(&self) -> Millis {

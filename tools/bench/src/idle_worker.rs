@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use farm::{
-    Agent, AgentConfig, KernelName, Loan, Millis, Part, Range, Tally, TasksBlock, Verdict,
-    WorkerMessage, WorkerOrder,
+    Agent, AgentConfig, KernelName, Loan, Millis, Part, Range, Tally, TaskCounts, TasksBlock,
+    Verdict, WorkerMessage, WorkerOrder,
 };
 use tokio::sync::mpsc;
 use tokio_stream::StreamExt;
@@ -143,7 +143,8 @@ fn pieces(loan: Loan, block: &TasksBlock, size: u64) -> impl Iterator<Item = Par
     (start..end).step_by(size as usize).map(move |first| {
         let range = Range::new(first, end.min(first + size)).expect("it has a task");
         let busy_us = range.len() * PRETENDED_US;
-        Part { loan, range, tally: Tally::EMPTY, kernel, busy_us }
+        let (tally, task_counts) = (Tally::EMPTY, TaskCounts::default());
+        Part { loan, range, tally, task_counts, kernel, busy_us }
     })
 }
 

@@ -10,7 +10,7 @@ use executor::thread_memory;
 use farm::{
     Across, AuditPolicy, Author, Config, Counted, Event, Farm, JobId, KernelName, Known, LeaseId,
     LedgerAnswer, LedgerCommand, LoanKey, LoanKind, LoanProof, Maker, Method, Millis, Origin, Plan,
-    Problem, Range, Report, Slice, Tally,
+    Problem, Range, Report, Slice, Tally, TaskCounts,
 };
 use ledger::{CheckedLedger, Ledger, Scrub, file_bytes};
 
@@ -206,7 +206,19 @@ fn accept(job: u64, plan: &Plan, first: u64, number: u64) -> LedgerCommand {
     let proof = LoanProof { range, kind: LoanKind::Count, seal: [0; 16] };
     let kernel = KernelName::new("avx2").expect("there is such a kernel");
     let (job, busy_us, signed) = (JobId(job), 1_000_000, None);
-    let report = Report { job, fingerprint, lease, proof, range, tally, kernel, busy_us, signed };
+    let task_counts = TaskCounts::default();
+    let report = Report {
+        job,
+        fingerprint,
+        lease,
+        proof,
+        range,
+        tally,
+        task_counts,
+        kernel,
+        busy_us,
+        signed,
+    };
     LedgerCommand::Accept { report, author, audit: false }
 }
 

@@ -8,6 +8,7 @@ use evidence::{Sample, Seed, check, export};
 use farm::{
     Author, JobId, KernelName, LeaseId, LedgerCommand, LedgerId, LoanKind, LoanProof, Maker,
     Method, Origin, Plan, Problem, Range, Report, Signer, SigningKey, Slice, Statement, Tally,
+    TaskCounts,
 };
 use fuzz::altered;
 use ledger::{CheckedLedger, Evidence, LedgerFault};
@@ -20,7 +21,7 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let folder = TempDir::new().expect("a temporary directory");
     let (path, bundle) = (folder.path().join("ledger.db"), folder.path().join("bundle"));
     let ledger = CheckedLedger::open(&path).and_then(CheckedLedger::begin).expect("it opens");
-    let (problem, method) = (Problem::Total { n: 8 }, Method::Rows { rows: 2 });
+    let (problem, method) = (Problem::Total { n: 8 }, Method::Halves);
     let tasks = board::Cut::new(problem, method).expect("such a plan exists").len();
     let (plan, slice) = (Plan { problem, method, tasks }, Slice::ALL);
     let write = |command| drop(ledger.apply(&[command]).expect("it is written"));
@@ -28,6 +29,9 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
     write(LedgerCommand::CreateJob { job: JOB, origin, plan, slice, priority: 0, audit: None });
     for (start, end, count) in [(0, 5, 12), (5, tasks, 80)] {
         let fingerprint = plan.fingerprint();
+        let counts: Vec<u64> = (start..end).map(|at| if at == start { count } else { 0 }).collect();
+        let with = |sum: Tally, (at, &count)| sum.with(fingerprint, at, count);
+        let tally = (start..end).zip(&counts).try_fold(Tally::EMPTY, with);
         let mut report = Report {
             job: JOB,
             fingerprint,
@@ -38,7 +42,8 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
                 kind: LoanKind::Count,
                 seal: [0; 16],
             },
-            tally: Tally::EMPTY.with(fingerprint, start, count).expect("it is one count"),
+            tally: tally.expect("it is small"),
+            task_counts: TaskCounts::new(&counts),
             kernel: KernelName::new("avx2").expect("there is such a kernel"),
             busy_us: 1,
             signed: None,

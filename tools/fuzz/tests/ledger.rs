@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use farm::{
     Across, AuditPolicy, Author, Config, Farm, JobId, JobState, KernelName, LeaseId, LedgerCommand,
     LedgerId, LoanKey, LoanKind, LoanProof, Maker, Method, Millis, Origin, Plan, Problem,
-    PublicKey, Range, Report, Signature, Signed, Signer, Slice, Tally,
+    PublicKey, Range, Report, Signature, Signed, Signer, Slice, Tally, TaskCounts,
 };
 use fuzz::Source;
 use ledger::{CheckedLedger, Ledger, LedgerFault};
@@ -22,7 +22,7 @@ fn open(path: &Path) -> Result<Ledger, LedgerFault> {
 
 /// 100 tasks of a small board.
 fn plan() -> Plan {
-    Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks: 100 }
+    Plan { problem: Problem::Total { n: 8 }, method: Method::Halves, tasks: 100 }
 }
 
 /// A ledger with rows of all kinds: jobs of all states, ranges, open and settled disputes.
@@ -104,13 +104,17 @@ fn report(start: u64, end: u64, count: u64) -> Report {
     let range = range.expect("it is not empty");
     let (key, ledger) = (PublicKey([7; 32]), LedgerId([8; 16]));
     let signer = Signer { key, ledger, job: JobId(9), kind: LoanKind::Count };
+    let counts: Vec<u64> = (start..end).map(|at| if at == start { count } else { 0 }).collect();
+    let with = |sum: Tally, (at, &count)| sum.with(fingerprint, at, count);
+    let tally = (start..end).zip(&counts).try_fold(Tally::EMPTY, with);
     Report {
         job: JobId(9),
         fingerprint,
         lease: LeaseId((1 << 40) + 1),
         proof: LoanProof { range, kind: LoanKind::Count, seal: [0; 16] },
         range,
-        tally: Tally::EMPTY.with(fingerprint, start, count).expect("it is one count"),
+        tally: tally.expect("it is small"),
+        task_counts: TaskCounts::new(&counts),
         kernel: kernel("avx2"),
         busy_us: 1,
         signed: Some(Signed { signer, signature: Signature([9; 64]) }),

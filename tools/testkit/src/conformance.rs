@@ -8,7 +8,7 @@ use farm::{
     Across, AuditPolicy, Author, Beacon, Counted, Found, IntervalSet, JobId, JobState, KernelName,
     LeaseId, LedgerAnswer, LedgerCommand, LedgerId, LoanKind, LoanProof, Maker, Method, Origin,
     Plan, Problem, PublicKey, Range, Removal, Report, Restored, RestoredJob, RowsRoot, RowsTree,
-    Signature, Signed, Signer, Slice, Tally, Withdrawn,
+    Signature, Signed, Signer, Slice, Tally, TaskCounts, Withdrawn,
 };
 
 /// A store behind the farm's rules.
@@ -519,6 +519,7 @@ fn report(job: JobId, name: &str, (start, end): (u64, u64), count: u64) -> Repor
         proof: LoanProof { range, kind: LoanKind::Count, seal: [0; 16] },
         range,
         tally: tally(range, count),
+        task_counts: TaskCounts::default(),
         kernel: kernel(name),
         busy_us: 1,
         signed: Some(signed(job, count)),

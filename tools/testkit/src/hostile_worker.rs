@@ -7,7 +7,7 @@ use std::time::Duration;
 use executor::BUILD;
 use farm::{
     Hello, Holding, JobId, KernelName, LeaseId, LoanKind, LoanProof, Plan, Range, Report, Tally,
-    WorkerMessage,
+    TaskCounts, WorkerMessage,
 };
 use service::Endpoint;
 use service::worker::{Connect, GrpcConnector, Link};
@@ -175,11 +175,18 @@ fn message(attack: Attack, target: &Target, number: u64) -> WorkerMessage {
         let range = Range::new(start, start + 1).expect("it has a task");
         let (job, fingerprint, lease) = (JobId(job), plan.fingerprint(), LeaseId(1));
         let tally = Tally::EMPTY.with(fingerprint, start, count).expect("it is one count");
-        let kernel = KernelName::ALL[0];
-        let (proof, busy_us, signed) = (forged(range), 1, None);
-        let report =
-            Report { job, fingerprint, lease, proof, range, tally, kernel, busy_us, signed };
-        WorkerMessage::Report(report)
+        WorkerMessage::Report(Report {
+            job,
+            fingerprint,
+            lease,
+            proof: forged(range),
+            range,
+            tally,
+            task_counts: TaskCounts::new(&[count]),
+            kernel: KernelName::ALL[0],
+            busy_us: 1,
+            signed: None,
+        })
     };
     match attack {
         Attack::Credits => WorkerMessage::Credit(number % 2),

@@ -131,7 +131,7 @@ impl Farm {
         let is_over = job.is_over() || job.is_being_held();
         let is_new = !is_over && job.audits.doubt(report.range, &author.maker.owner);
         let is_awaited = job.audits.awaits(report.range);
-        self.effects.push(Effect::Contradicted { report, author });
+        self.effects.push(Effect::Contradicted { report: report.clone(), author });
         if !is_new || is_awaited {
             return self.ack(session, &report, Verdict::Superseded);
         }

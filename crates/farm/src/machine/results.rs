@@ -26,12 +26,12 @@ use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::{
     Ack, Author, Dismissal, Effect, Found, JobState, KernelName, LeaseId, LedgerCommand, LoanKind,
-    LoanTerms, Maker, Party, Range, Report, RestoredJob, SessionId, Unaudited, Verdict, Vote,
-    Withdrawn,
+    LoanTerms, Maker, Party, Range, Report, RestoredJob, SessionId, TaskCounts, Unaudited, Verdict,
+    Vote, Withdrawn,
 };
 
 impl Farm {
-    pub(super) fn reported(&mut self, session: SessionId, report: Report) {
+    pub(super) fn reported(&mut self, session: SessionId, mut report: Report) {
         let Some(known) = self.sessions.get(&session) else { return };
         let author = known.author().clone();
         let Report { job, fingerprint: plan, lease, range, ref proof, .. } = report;
@@ -45,7 +45,10 @@ impl Farm {
         if job.fingerprint != report.fingerprint {
             return self.ack(session, &report, Verdict::Foreign);
         }
-        let is_whole = proof.kind == LoanKind::Count || range == proof.range;
+        if !job.plan.tells_tasks() {
+            report.task_counts = TaskCounts::default();
+        }
+        let is_whole = report.proof.kind == LoanKind::Count || range == report.proof.range;
         let is_possible = job.known.allows(range, report.tally.count);
         if !job.holds(range) || !is_whole || !report.tally.is_sound() || !is_possible {
             return self.ack(session, &report, Verdict::Invalid);
@@ -102,7 +105,7 @@ impl Farm {
                 self.shrink(lease, part, report.lease);
             }
             let maker = author.maker.clone();
-            let command = LedgerCommand::Accept { report, author, audit };
+            let command = LedgerCommand::Accept { report: report.clone(), author, audit };
             self.command(command, Pending::Range { session, report, maker, audit });
         } else if job.claimed().contains(report.range) && !is_frozen(job, report.range) {
             job.audits.compare(report.range);
@@ -193,7 +196,7 @@ impl Farm {
                 }
                 let needless = job.audits.confirm(range);
                 needless.into_iter().for_each(|lease| self.revoke(lease));
-                let command = LedgerCommand::Confirm { report, author };
+                let command = LedgerCommand::Confirm { report: report.clone(), author };
                 self.command(command, Pending::Confirm { session, report });
             }
             Found::Exactly { claim, maker, kernel } if !is_frozen(job, range) => {
@@ -231,7 +234,7 @@ impl Farm {
         };
         job.disputes.insert(report.range, dispute);
         other.into_iter().for_each(|(_, lease)| self.revoke(lease));
-        let command = LedgerCommand::Dispute { report, author };
+        let command = LedgerCommand::Dispute { report: report.clone(), author };
         self.command(command, Pending::Dispute { session, report });
     }
 
@@ -257,10 +260,10 @@ impl Farm {
             self.stats.proven_wrong += wrong.len() as u64;
             self.distrust(wrong.iter().cloned());
             self.proofs.extend((!wrong.is_empty()).then_some(report.job));
-            let command = LedgerCommand::Settle { report, author, wrong };
+            let command = LedgerCommand::Settle { report: report.clone(), author, wrong };
             self.command(command, Pending::Settle { session, report });
         } else {
-            let command = LedgerCommand::Dispute { report, author };
+            let command = LedgerCommand::Dispute { report: report.clone(), author };
             self.command(command, Pending::Dispute { session, report });
         }
     }

@@ -9,7 +9,7 @@ use crate::rows::{
 };
 use crate::{
     AuditPolicy, Counted, Distrusted, JobChange, JobId, JobState, Maker, Origin, Party, Plan,
-    Range, RowsRoot, Slice,
+    Range, RowsRoot, Slice, TaskCounts,
 };
 
 /// Keeps everything in memory, and knows no times. Tests and simulations use it.
@@ -34,6 +34,8 @@ pub struct MemoryJob {
     pub changes: Vec<(JobChange, String)>,
     /// Its accepted ranges, by their first ordinal.
     pub rows: BTreeMap<u64, CountedRange>,
+    /// What each task of accepted ranges counts, by the first ordinal of what was accepted together.
+    pub task_counts: BTreeMap<u64, TaskCounts>,
     /// Second counts of accepted ranges, by their first ordinal.
     pub seconds: BTreeMap<u64, Row>,
     /// What was committed to, the newest last, and whether that still holds.
@@ -49,6 +51,13 @@ impl MemoryStore {
 }
 
 impl MemoryJob {
+    /// What each task of an accepted range counts, if all of them are told.
+    #[must_use]
+    pub fn task_counts_of(&self, range: Range) -> TaskCounts {
+        let parts = self.task_counts.range(range.start()..range.end());
+        TaskCounts::of_parts(range, parts.map(|(&first, counts)| (first, counts.as_slice())))
+    }
+
     fn row(&mut self, range: Range) -> &mut CountedRange {
         let row = self.rows.get_mut(&range.start()).filter(|counted| counted.row.range == range);
         row.expect("the rules name rows that they have seen")
@@ -96,6 +105,7 @@ impl Store for MemoryStore {
             policies: Vec::new(),
             changes: Vec::new(),
             rows: BTreeMap::new(),
+            task_counts: BTreeMap::new(),
             seconds: BTreeMap::new(),
             commitments: Vec::new(),
             evidence: Vec::new(),
@@ -145,6 +155,7 @@ impl Store for MemoryStore {
         let mut left = most;
         while left > 0 {
             let is_one = job.rows.pop_first().is_some()
+                || job.task_counts.pop_first().is_some()
                 || job.seconds.pop_first().is_some()
                 || job.evidence.pop().is_some()
                 || job.policies.pop().is_some()
@@ -251,6 +262,16 @@ impl Store for MemoryStore {
         Ok(())
     }
 
+    fn keep_task_counts(
+        &mut self,
+        job: JobId,
+        range: Range,
+        counts: &TaskCounts,
+    ) -> Result<(), Contradiction> {
+        self.get(job)?.task_counts.insert(range.start(), counts.clone());
+        Ok(())
+    }
+
     fn join_rows(&mut self, job: JobId, joined: &CountedRange) -> Result<(), Contradiction> {
         let (range, rows) = (joined.row.range, &mut self.get(job)?.rows);
         rows.retain(|start, _| !(range.start()..range.end()).contains(start));
@@ -268,6 +289,7 @@ impl Store for MemoryStore {
         let job = self.get(job)?;
         let row = job.row(range).row.clone();
         job.rows.remove(&range.start());
+        job.task_counts.retain(|start, _| !(range.start()..range.end()).contains(start));
         job.evidence.push((row, why));
         Ok(())
     }

@@ -39,7 +39,7 @@ use crate::rows::{
 use crate::suspects::Suspects;
 use crate::{
     Across, AuditPolicy, Author, Found, JobChange, JobId, JobState, LedgerAnswer, LedgerCommand,
-    Range, Report, Suspect, Unaudited,
+    Range, Report, Suspect, TaskCounts, Unaudited,
 };
 
 /// Who asked for a change that follows from what was counted.
@@ -92,7 +92,8 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
         }
         LedgerCommand::Accept { report, author, audit } => {
             let check = if *audit { Check::Wanted } else { Check::NotChosen };
-            accept(store, report.job, &CountedRange { row: Row::new(report, author), check })?;
+            let counted = CountedRange { row: Row::new(report, author), check };
+            accept(store, report.job, &counted, &report.task_counts)?;
         }
         LedgerCommand::Confirm { report, author } => confirm(store, report, author)?,
         LedgerCommand::Dispute { report, author } => {
@@ -124,18 +125,28 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
     Ok(LedgerAnswer::Written)
 }
 
-/// Adds an accepted range. The farm does not let ranges overlap; this is the second pair of eyes.
+/// Adds an accepted range, with what each of its tasks counts if that is told. The farm does not let ranges overlap; this is
+/// the second pair of eyes.
 ///
 /// # Errors
 ///
 /// [`Contradiction::AcceptedTwice`] if it overlaps another one.
-pub fn accept<S: Store>(store: &mut S, job: JobId, counted: &CountedRange) -> Result<(), S::Fault> {
+pub fn accept<S: Store>(
+    store: &mut S,
+    job: JobId,
+    counted: &CountedRange,
+    task_counts: &TaskCounts,
+) -> Result<(), S::Fault> {
     let range = counted.row.range;
     let last = store.last_before(job, range.end())?;
     if last.is_some_and(|last| last.end() > range.start()) {
         return Err(Contradiction::AcceptedTwice(job, range).into());
     }
-    store.insert(job, counted)
+    store.insert(job, counted)?;
+    match task_counts.are_untold() {
+        true => Ok(()),
+        false => store.keep_task_counts(job, range, task_counts),
+    }
 }
 
 fn confirm<S: Store>(store: &mut S, report: &Report, author: &Author) -> Result<(), S::Fault> {

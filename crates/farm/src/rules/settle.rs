@@ -32,7 +32,7 @@ pub(super) fn settle<S: Store>(
     for party in wrong {
         store.distrust(party, Some((report.job, report.range)), "")?;
     }
-    replace(store, report.job, Row::new(report, author))?;
+    replace(store, report, author)?;
     take_back(store, wrong, Some(report.job))
 }
 
@@ -69,8 +69,8 @@ fn take_back<S: Store>(
 }
 
 /// Exchanges the row of a range for the count that is right.
-fn replace<S: Store>(store: &mut S, job: JobId, right: Row) -> Result<(), S::Fault> {
-    let range = right.range;
+fn replace<S: Store>(store: &mut S, report: &Report, author: &Author) -> Result<(), S::Fault> {
+    let (job, range, right) = (report.job, report.range, Row::new(report, author));
     let disputes = store.open_disputes(job)?;
     let Some(dispute) = disputes.into_iter().find(|dispute| dispute.range == range) else {
         return Err(Contradiction::NotDisputed(job, range).into());
@@ -88,7 +88,7 @@ fn replace<S: Store>(store: &mut S, job: JobId, right: Row) -> Result<(), S::Fau
     }
     store.close_dispute(job, range)?;
     let check = if second.is_some() { Check::Agreed } else { Check::Wanted };
-    accept(store, job, &CountedRange { row: right, check })?;
+    accept(store, job, &CountedRange { row: right, check }, &report.task_counts)?;
     // It confirms the new row from now on, so that the row waits for an audit again if its maker is proven
     // wrong later.
     second.map_or(Ok(()), |row| store.keep_as_second(job, &row))

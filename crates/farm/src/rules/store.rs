@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
     AuditPolicy, Counted, Distrusted, JobChange, JobId, JobState, Maker, Origin, Party, Plan,
-    Range, RowsRoot, Slice,
+    Range, RowsRoot, Slice, TaskCounts,
 };
 
 /// Keeps jobs, rows and evidence, and decides nothing about them. What a command does to them is atomic
@@ -85,11 +85,18 @@ pub trait Store {
     fn count(&mut self, job: JobId, check: Check) -> Result<u64, Self::Fault>;
     /// Adds an accepted range.
     fn insert(&mut self, job: JobId, counted: &CountedRange) -> Result<(), Self::Fault>;
+    /// Keeps what each task of an accepted range counts.
+    fn keep_task_counts(
+        &mut self,
+        job: JobId,
+        range: Range,
+        counts: &TaskCounts,
+    ) -> Result<(), Self::Fault>;
     /// Replaces the accepted ranges within a range, which nobody has counted twice, by one.
     fn join_rows(&mut self, job: JobId, joined: &CountedRange) -> Result<(), Self::Fault>;
     /// Changes the check of an accepted range.
     fn set_check(&mut self, job: JobId, range: Range, check: Check) -> Result<(), Self::Fault>;
-    /// Makes an accepted range, and its second count if there is one, evidence.
+    /// Makes an accepted range, and its second count if there is one, evidence. What each of its tasks counts is forgotten.
     fn retire(&mut self, job: JobId, range: Range, why: DisputeState) -> Result<(), Self::Fault>;
 
     /// Adds the second count of an accepted range.

@@ -2,7 +2,7 @@
 
 use farm::{
     Ack, Agent, AgentConfig, Fingerprint, JobId, LeaseId, Loan, LoanKind, LoanProof, Millis, Pace,
-    Part, Range, Recount, Report, Verdict, WorkerMessage,
+    Part, Range, Recount, Report, TaskCounts, Verdict, WorkerMessage,
 };
 
 use crate::stage::{kernel, plan, range, tally};
@@ -41,7 +41,8 @@ fn loan(lease: u64, job: u64, tasks: u64, whole: bool) -> Loan {
 fn part(loan: Loan, start: u64, end: u64) -> Part {
     let range = range(start, end);
     let tally = tally(loan.plan, range, 0);
-    Part { loan, range, tally, kernel: kernel("portable"), busy_us: 1 }
+    let (task_counts, kernel) = (TaskCounts::default(), kernel("portable"));
+    Part { loan, range, tally, task_counts, kernel, busy_us: 1 }
 }
 
 fn reports(messages: Vec<WorkerMessage>) -> Vec<Report> {

@@ -120,7 +120,7 @@ fn who_contradicts_unasked_is_not_asked_nor_is_any_machine_of_its_owner() {
     stage.join_as(liar, "rack8", hello("w2", 0));
     let lie = Report { tally: tally(plan(5), range(0, 4), 1), ..report(job, plan(5), range(0, 4)) };
     for _ in 0..3 {
-        let verdict = stage.report_as_is(liar, proven(lie, "rack8"));
+        let verdict = stage.report_as_is(liar, proven(lie.clone(), "rack8"));
         assert_eq!(verdict, Some(Verdict::Superseded));
     }
 
@@ -143,7 +143,7 @@ fn who_contradicts_unasked_is_not_asked_nor_is_any_machine_of_its_owner() {
     let loan = stage.loans(SessionId(4)).into_iter().find(|loan| loan.recount.is_some());
     recount(&mut stage, SessionId(4), loan.expect("it was lent"), "search");
     for _ in 0..3 {
-        stage.report_as_is(liar, proven(lie, "rack8"));
+        stage.report_as_is(liar, proven(lie.clone(), "rack8"));
     }
     assert_eq!((audits(&stage, job), doubts(&stage)), ((0, 1), 2));
 }

@@ -295,7 +295,7 @@ fn a_report_renews_its_lease() {
 
     stage.now = 50_000;
     let part = farm::Report { lease, ..report(job, plan(4), range(0, 1)) };
-    stage.report(worker, part);
+    stage.report(worker, part.clone());
     stage.tick(100_000);
     assert!(!stage.revoked(lease));
 
@@ -355,12 +355,12 @@ fn a_report_that_comes_again_renews_nothing_and_tells_no_speed() {
         busy_us: 1_000_000,
         ..report(job, plan(100_000), range(0, 1))
     };
-    stage.report(worker, part);
+    stage.report(worker, part.clone());
 
     // When it repeats that for longer than a lease lives, and says that it took no time
     for second in 1..60 {
         stage.now = 1_000 * second;
-        stage.report(worker, farm::Report { busy_us: 1, ..part });
+        stage.report(worker, farm::Report { busy_us: 1, ..part.clone() });
     }
     stage.tick(60_000);
 

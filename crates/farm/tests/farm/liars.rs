@@ -198,7 +198,7 @@ fn a_conflict_that_comes_up_meanwhile_waits_and_is_not_dropped() {
     // When another range is contradicted, nobody is answered
     let wrong = tally(plan(3), range(0, 3), 5);
     let claim = asked_again(Report { tally: wrong, ..report(other, plan(3), range(0, 3)) });
-    assert_eq!(stage.report(three, claim), None);
+    assert_eq!(stage.report(three, claim.clone()), None);
     stage.flush();
     stage.slow_disk = false;
 

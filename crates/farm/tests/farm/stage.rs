@@ -5,7 +5,7 @@ use farm::{
     Across, AuditPolicy, Author, Config, Effect, Event, Farm, Hello, JobId, JobState, KernelName,
     Known, LeaseId, LedgerCommand, Loan, LoanKey, LoanKind, LoanProof, LoanTerms, Maker, Method,
     Millis, Origin, Plan, Problem, Range, Report, RequestId, Restored, SessionId, Slice, Tally,
-    Verdict,
+    TaskCounts, Verdict,
 };
 
 /// A farm on a stage.
@@ -291,6 +291,7 @@ pub fn report(job: JobId, plan: Plan, range: Range) -> Report {
         proof: LoanProof { range, kind: LoanKind::Count, seal: [0; 16] },
         range,
         tally: tally(plan, range, 0),
+        task_counts: TaskCounts::default(),
         kernel: kernel("portable"),
         busy_us: 1_000 * range.len(),
         signed: None,

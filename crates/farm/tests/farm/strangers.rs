@@ -32,7 +32,7 @@ fn what_was_never_lent_counts_nothing_and_ends_the_session() {
     for number in 1..=2 {
         let session = stage.join(&format!("w{number}"), 0);
         let seal = [number; 16];
-        let forged = Report { proof: LoanProof { seal, ..all.proof }, ..all };
+        let forged = Report { proof: LoanProof { seal, ..all.proof }, ..all.clone() };
 
         assert_eq!(stage.report_as_is(session, forged), None);
 
@@ -50,17 +50,17 @@ fn a_proof_is_worth_nothing_for_another_owner_job_range_or_purpose() {
     let honest = count_of(&loan);
     let beyond = range(loan.range.end(), loan.range.end() + 1);
     let stolen = [
-        ("rack8", honest),
-        (OWNER, Report { job: twin, ..honest }),
-        (OWNER, Report { lease: LeaseId(loan.lease.0 + 1), ..honest }),
-        (OWNER, Report { range: beyond, ..honest }),
-        (OWNER, asked_again(honest)),
+        ("rack8", honest.clone()),
+        (OWNER, Report { job: twin, ..honest.clone() }),
+        (OWNER, Report { lease: LeaseId(loan.lease.0 + 1), ..honest.clone() }),
+        (OWNER, Report { range: beyond, ..honest.clone() }),
+        (OWNER, asked_again(honest.clone())),
     ];
     for (number, (owner, theft)) in stolen.into_iter().enumerate() {
         let session = SessionId(100 + number as u64);
         stage.join_as(session, owner, Hello { instance: session.0, ..hello("w2", 0) });
 
-        assert_eq!(stage.report_as_is(session, theft), None, "{theft:?}");
+        assert_eq!(stage.report_as_is(session, theft), None, "{owner} {number}");
 
         assert!(is_dismissed(&stage, session, Dismissal::Unproven));
     }

@@ -111,11 +111,11 @@ impl Verified<'_> {
 
     /// Lines about what was counted again, and what follows.
     fn recount(&self) -> Vec<String> {
-        let Recounted { ranges, pieces, tasks, busy, kernel, is_cut_short, verdict } =
+        let Recounted { ranges, told, pieces, tasks, busy, kernel, is_cut_short, verdict } =
             self.recounted;
         let mut lines = vec![format!(
-            "recount   {ranges} whole ranges and {pieces} pieces of larger ones, {tasks} tasks, {} of one thread, by \
-             {kernel}; seed {}{}",
+            "recount   {ranges} whole ranges, {told} single tasks and {pieces} pieces of larger ones, {tasks} tasks in \
+             all, {} of one thread, by {kernel}; seed {}{}",
             clock(busy.as_secs_f64()),
             self.checked.drawn.seed,
             if *is_cut_short { "; the time was over before all that was drawn" } else { "" }
@@ -187,7 +187,7 @@ impl Verified<'_> {
         let taken = self.checked.busy;
         let builds: BTreeSet<_> =
             self.checked.authors.iter().map(|author| &author.author.build).collect();
-        let Recounted { ranges, pieces, tasks, busy, kernel, is_cut_short, verdict } =
+        let Recounted { ranges, told, pieces, tasks, busy, kernel, is_cut_short, verdict } =
             self.recounted;
         let amount =
             |amount: Amount| json!({"ranges": amount.ranges, "count": amount.count.to_string()});
@@ -256,6 +256,8 @@ impl Verified<'_> {
             "largest_not_recounted": left,
             "confidence": self.confidence(),
         });
+        json["tasks_told"] = header.tasks_told.unwrap_or(0).into();
+        json["recounted_told_tasks"] = (*told).into();
         json["policies"] = ordered::policies(self.checked);
         json["commitments"] = ordered::commitments(self.checked);
         json["signed"] = self.signed().json();

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use farm::{Agent, AgentConfig, KernelName, Loan, Millis, Part, Range, Tally, WorkerOrder};
+use farm::{
+    Agent, AgentConfig, KernelName, Loan, Millis, Part, Range, Tally, TaskCounts, WorkerOrder,
+};
 use service::Endpoint;
 use service::worker::{Connect, GrpcConnector, Link, LinkEnd};
 use tokio::runtime::Runtime;
@@ -82,5 +84,6 @@ fn part(loan: Loan, task: u64, count: u64) -> Part {
     let range = Range::new(task, task + 1).expect("it has a task");
     let tally = Tally::EMPTY.with(loan.fingerprint, task, count).expect("it is one count");
     let kernel = KernelName::ALL[0];
-    Part { loan, range, tally, kernel, busy_us: 10 }
+    let task_counts = TaskCounts::new(&[count]);
+    Part { loan, range, tally, task_counts, kernel, busy_us: 10 }
 }

@@ -38,8 +38,8 @@ pub enum SessionFault {
     /// The worker reported a range that its plan does not have or a count that its tasks cannot have, or a
     /// report was altered on its way.
     #[error(
-        "there is no range {0} in the plan of its job, or its sum and its residue disagree, or its tasks \
-         cannot count so much"
+        "there is no range {0} in the plan of its job, or its sum disagrees with its residue or with the counts of its \
+         tasks, or its tasks cannot count so much"
     )]
     Range(Range),
     /// The worker sent no Hello in time.
@@ -178,6 +178,15 @@ fn gone(fault: &SessionFault) -> Option<Gone> {
     }
 }
 
+/// A report whose tasks count together what it says.
+fn consistent(report: Report) -> Result<Report, SessionFault> {
+    let Report { fingerprint, range, tally, ref task_counts, .. } = report;
+    match task_counts.add_up_to(fingerprint, range, tally) {
+        true => Ok(report),
+        false => Err(SessionFault::Range(range)),
+    }
+}
+
 /// A report of a machine whose statement this key has signed.
 fn verified(
     report: Report,
@@ -207,10 +216,12 @@ async fn listen(
         let event = match message? {
             WorkerMessage::Hello(_) => return Err(SessionFault::NoHello),
             WorkerMessage::Credit(credit) => Event::CreditChanged { session, credit },
-            WorkerMessage::Report(report) => Event::Reported { session, report },
             // Here, on the session's own task: it takes longer than anything that the hub does with it.
+            WorkerMessage::Report(report) => {
+                Event::Reported { session, report: consistent(report)? }
+            }
             WorkerMessage::SignedReport(report, signature) => {
-                let report = verified(report, signature, signer, hub)?;
+                let report = verified(consistent(report)?, signature, signer, hub)?;
                 Event::Reported { session, report }
             }
             WorkerMessage::Working(lease) => Event::Working { session, lease },

@@ -136,7 +136,7 @@ impl Departure {
 #[cfg(test)]
 mod tests {
     use farm::{Digest, Fingerprint, KernelName, LeaseId, Loan, LoanKey, LoanKind, LoanTerms};
-    use farm::{Method, Plan, Problem, Range, Tally};
+    use farm::{Method, Plan, Problem, Range, Tally, TaskCounts};
 
     use super::*;
 
@@ -153,6 +153,7 @@ mod tests {
             loan: Loan { lease, job, plan, fingerprint, range, proof, recount: None },
             range,
             tally: Tally { count: 0, residue: 0, digest: Digest(0) },
+            task_counts: TaskCounts::default(),
             kernel: KernelName::default(),
             busy_us: busy.as_micros() as u64,
         }

@@ -2,7 +2,7 @@
 
 use farm::{
     Author, Claim, JobId, KernelName, LeaseId, LoanKind, LoanProof, Maker, Method, Plan, Problem,
-    Range, Report, Tally,
+    Range, Report, Tally, TaskCounts,
 };
 use histories::mix;
 
@@ -11,7 +11,7 @@ pub const TASKS: u64 = 60;
 
 /// The plan of all jobs.
 pub fn plan() -> Plan {
-    Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks: TASKS }
+    Plan { problem: Problem::Total { n: 8 }, method: Method::Halves, tasks: TASKS }
 }
 
 /// The right total of each job.
@@ -33,6 +33,7 @@ pub fn report(job: JobId, kernel: &str, range: Range, error: u64) -> Report {
         proof: LoanProof { range, kind: LoanKind::Count, seal: [0; 16] },
         range,
         tally: tally(range, error),
+        task_counts: task_counts(range, error),
         kernel: KernelName::new(kernel).expect("there is such a kernel"),
         busy_us: 1,
         signed: None,
@@ -53,6 +54,16 @@ pub fn range(start: u64, end: u64) -> Range {
 
 fn count(ordinal: u64) -> u64 {
     mix(ordinal) % 10_000
+}
+
+/// What each task of a range is said to count. Of every other range, only the sum is told.
+fn task_counts(range: Range, error: u64) -> TaskCounts {
+    let first = count(range.start()) + error;
+    let counts = std::iter::once(first).chain((range.start() + 1..range.end()).map(count));
+    match range.start().is_multiple_of(2) {
+        true => TaskCounts::new(&counts.collect::<Vec<_>>()),
+        false => TaskCounts::default(),
+    }
 }
 
 fn tally(range: Range, error: u64) -> Tally {

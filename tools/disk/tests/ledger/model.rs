@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use farm::rules::{self, Jobs, MemoryStore};
-use farm::{JobId, LedgerAnswer, LedgerCommand, Restored, Row};
+use farm::{JobId, LedgerAnswer, LedgerCommand, Restored, Row, TaskCounts};
 use ledger::{Credential, CredentialChange, Ledger, LedgerFault};
 
 /// What is asked of a ledger in one transaction.
@@ -25,6 +25,8 @@ pub struct State {
 pub struct Content {
     pub restored: Restored,
     pub rows: BTreeMap<JobId, Vec<Row>>,
+    /// What each task of these rows counts, if that is told.
+    pub task_counts: BTreeMap<JobId, Vec<TaskCounts>>,
     pub credentials: Vec<Credential>,
 }
 
@@ -68,7 +70,16 @@ impl State {
             .jobs
             .iter()
             .map(|(&id, job)| (id, job.rows.values().map(|counted| counted.row.clone()).collect()));
-        Content { restored, rows: rows.collect(), credentials: self.credentials.clone() }
+        let told = store.jobs.iter().map(|(&id, job)| {
+            let ranges = job.rows.values().map(|counted| counted.row.range);
+            (id, ranges.map(|range| job.task_counts_of(range)).collect())
+        });
+        Content {
+            restored,
+            rows: rows.collect(),
+            task_counts: told.collect(),
+            credentials: self.credentials.clone(),
+        }
     }
 }
 
@@ -94,11 +105,13 @@ impl Content {
     /// Reads all of a ledger.
     pub fn of(ledger: &Ledger) -> Result<Content, LedgerFault> {
         let restored = ledger.read_back(Jobs::All)?;
-        let mut rows = BTreeMap::new();
+        let (mut rows, mut task_counts) = (BTreeMap::new(), BTreeMap::new());
         for job in &restored.jobs {
             let rows: &mut Vec<Row> = rows.entry(job.id).or_default();
             ledger.for_each_row(job.id, |row| rows.push(row))?;
+            let told = rows.iter().map(|row| ledger.task_counts(job.id, &job.plan, row));
+            task_counts.insert(job.id, told.collect::<Result<_, _>>()?);
         }
-        Ok(Content { restored, rows, credentials: ledger.credentials()? })
+        Ok(Content { restored, rows, task_counts, credentials: ledger.credentials()? })
     }
 }

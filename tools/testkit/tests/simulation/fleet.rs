@@ -34,7 +34,7 @@ impl World {
                 let report = Report { signed: signed(worker, &report), ..report };
                 self.check_report(worker, &report);
                 if self.random.per_mille(self.scenario.weather.nonsense_per_mille) {
-                    let report = self.mangled(report);
+                    let report = self.mangled(report.clone());
                     self.step(Event::Reported { session, report });
                 }
                 self.step(Event::Reported { session, report });

@@ -357,7 +357,9 @@ fn plan(random: &mut Random) -> Plan {
         4..9 => random.scaled(2, 800),
         _ => random.between(1_000, 3_000),
     };
-    Plan { problem: Problem::Total { n }, method: Method::Rows { rows: 3 }, tasks }
+    // Single tasks of `halves` are told.
+    let method = if tasks.is_multiple_of(2) { Method::Halves } else { Method::Rows { rows: 3 } };
+    Plan { problem: Problem::Total { n }, method, tasks }
 }
 
 fn slice(random: &mut Random) -> Slice {

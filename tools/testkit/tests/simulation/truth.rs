@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use farm::{Digest, Fact, Fingerprint, IntervalSet, Known, Plan, Range, Slice, Tally};
+use farm::{Digest, Fact, Fingerprint, IntervalSet, Known, Plan, Range, Slice, Tally, TaskCounts};
 
 use histories::{Random, mix};
 
@@ -28,6 +28,12 @@ impl Truth {
     pub fn tally(&self, range: Range) -> Option<Tally> {
         let mut tasks = self.tasks[range.start() as usize..range.end() as usize].iter();
         tasks.try_fold(Tally::EMPTY, |sum, &task| sum.join(task))
+    }
+
+    /// The right count of each task of a range.
+    pub fn task_counts(&self, range: Range) -> TaskCounts {
+        let tasks = self.tasks[range.start() as usize..range.end() as usize].iter();
+        TaskCounts::new(&tasks.map(|task| task.count).collect::<Vec<_>>())
     }
 
     /// A wrong one, as a broken loop would tell it: of one task it says too much, or of two what the

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use farm::{
     Ack, Agent, Hello, JobId, KernelName, LeaseId, Loan, Millis, Part, Plan, Range, SessionId,
+    TaskCounts,
 };
 
 use crate::scenario::{Traits, kernel, thread_memory};
@@ -193,7 +194,9 @@ impl Worker {
         if loan.recount.is_none() {
             self.owed.extend((range.start()..range.end()).map(|ordinal| (loan.job, ordinal)));
         }
-        agent.finished(Millis(now), Part { loan, range, tally, kernel, busy_us });
+        let is_told = lie.is_none() && loan.plan.tells_tasks();
+        let task_counts = if is_told { truth.task_counts(range) } else { TaskCounts::default() };
+        agent.finished(Millis(now), Part { loan, range, tally, task_counts, kernel, busy_us });
         u64::from(lie.is_some())
     }
 

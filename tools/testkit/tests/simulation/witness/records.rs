@@ -22,7 +22,7 @@ impl Witness {
                     panic!("{command:?}: why?")
                 };
                 assert_eq!((report.job, report.range), (*job, *range));
-                self.compares.insert(ticket, (*report, self.seats[session].author.clone()));
+                self.compares.insert(ticket, (report.clone(), self.seats[session].author.clone()));
             }
             LedgerCommand::FindAudits { job, .. } => {
                 assert_ne!(self.books[job].state, JobState::Cancelled, "audits of job {job}");
@@ -82,7 +82,7 @@ impl Witness {
                 assert!(is_done && !self.settling, "the rows of job {job} may change");
             }
             LedgerCommand::Confirm { report, author } => {
-                self.confirms.insert(ticket, *report);
+                self.confirms.insert(ticket, report.clone());
                 self.check_author(event, author);
                 assert!(!self.settling, "rows may be about to go: {report:?}");
                 let book = self.book(report.job);

@@ -60,7 +60,7 @@ impl Witness {
             }
             LedgerAnswer::Settled { withdrawn, .. } => {
                 let after = done.after.as_ref().expect("it may change any row");
-                self.told_settled(&done.command, withdrawn, after);
+                self.told_settled(&done.command, withdrawn, after, tally);
             }
             LedgerAnswer::Compared(_) | LedgerAnswer::AuditsFound(_) => {}
             LedgerAnswer::Joined { .. }
@@ -121,6 +121,7 @@ impl Witness {
         command: &LedgerCommand,
         withdrawn: &[Withdrawn],
         after: &MemoryStore,
+        tally: &mut Tally,
     ) {
         let LedgerCommand::Settle { report, .. } = command else {
             panic!("{command:?} ends nothing")
@@ -153,6 +154,7 @@ impl Witness {
             assert!(book.rows.are(&after.jobs[id].rows), "nobody was told of job {id}");
         }
         check_nothing_is_left(after);
+        check_task_counts(after, tally);
         self.check_votes(after);
         self.conclude();
     }
@@ -175,6 +177,22 @@ impl Witness {
         for book in self.books.values_mut().filter(|book| book.ended && !settling) {
             (book.ended, book.state, book.seed_told) = (false, JobState::Done, true);
         }
+    }
+}
+
+/// What is told of single tasks belongs to an accepted row, and adds up to it.
+fn check_task_counts(store: &MemoryStore, tally: &mut Tally) {
+    for (id, job) in &store.jobs {
+        let plan = job.job.plan.fingerprint();
+        let rows = job.rows.values().map(|counted| &counted.row);
+        let told = rows.map(|row| (row, job.task_counts_of(row.range)));
+        let mut parts = 0;
+        for (row, counts) in told.filter(|(_, counts)| !counts.are_untold()) {
+            assert!(counts.add_up_to(plan, row.range, row.tally), "job {id}: {row:?}");
+            parts += 1;
+        }
+        assert_eq!(parts, job.task_counts.len(), "job {id} tells tasks of no row");
+        tally.rows_told += parts as u64;
     }
 }
 

@@ -1,0 +1,141 @@
+//! What each single task of a range counts.
+//!
+//! A total is checked by counting some of it again. Tasks of `halves` are few and long: so what each of them counts is kept
+//! beside the sum of its range. Whoever checks can then count a single task again that chance has chosen, and no range
+//! whose length somebody else has chosen.
+
+use std::sync::Arc;
+
+use crate::{Fingerprint, Range, Tally};
+
+/// Weight x count of each task of a range, in the order of their ordinals; none if only their sum is told. Copies share
+/// one memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TaskCounts(Arc<[u64]>);
+
+impl TaskCounts {
+    /// The most tasks that are told together, so that a message and a row have a bound.
+    pub const MOST: usize = 4096;
+
+    /// These counts.
+    #[must_use]
+    pub fn new(counts: &[u64]) -> TaskCounts {
+        TaskCounts(counts.into())
+    }
+
+    /// Whether only the sum is told.
+    #[must_use]
+    pub fn are_untold(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The counts.
+    #[must_use]
+    pub fn as_slice(&self) -> &[u64] {
+        &self.0
+    }
+
+    /// Those of two neighbours as those of one range: untold if either are; `None` if they are too many.
+    #[must_use]
+    pub(crate) fn join(&self, next: &TaskCounts) -> Option<TaskCounts> {
+        if self.are_untold() || next.are_untold() {
+            return Some(TaskCounts::default());
+        }
+        let fits = self.0.len() + next.0.len() <= TaskCounts::MOST;
+        fits.then(|| TaskCounts(self.0.iter().chain(&*next.0).copied().collect()))
+    }
+
+    /// Those of a range, from those of parts of it with their first ordinals, in ascending order: untold if the parts leave
+    /// any task out.
+    #[must_use]
+    pub fn of_parts<'a>(
+        range: Range,
+        parts: impl IntoIterator<Item = (u64, &'a [u64])>,
+    ) -> TaskCounts {
+        let mut all = Vec::new();
+        for (first, counts) in parts {
+            if first != range.start() + all.len() as u64 {
+                return TaskCounts::default();
+            }
+            all.extend_from_slice(counts);
+        }
+        match all.len() as u64 == range.len() {
+            true => TaskCounts(all.into()),
+            false => TaskCounts::default(),
+        }
+    }
+
+    /// Whether they are those of a range with this tally. What is untold contradicts nothing.
+    #[must_use]
+    pub fn add_up_to(&self, plan: Fingerprint, range: Range, tally: Tally) -> bool {
+        if self.are_untold() {
+            return true;
+        }
+        let mut each = (range.start()..).zip(&*self.0);
+        let sum = each.try_fold(Tally::EMPTY, |sum, (at, &count)| sum.with(plan, at, count));
+        self.0.len() as u64 == range.len() && sum == Some(tally)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: Fingerprint = Fingerprint([7; 32]);
+
+    fn tally(start: u64, counts: &[u64]) -> Tally {
+        let each = (start..).zip(counts).map(|(at, &count)| (at, count));
+        let sum = |sum: Tally, (at, count)| sum.with(PLAN, at, count);
+        each.into_iter().try_fold(Tally::EMPTY, sum).expect("it is small")
+    }
+
+    #[test]
+    fn they_add_up_to_the_tally_of_their_range_and_of_no_other() {
+        let counts = [10, 0, 7];
+        let (told, range) = (TaskCounts::new(&counts), Range::new(3, 6).expect("not empty"));
+        let right = tally(3, &counts);
+        assert!(told.add_up_to(PLAN, range, right));
+        assert!(TaskCounts::default().add_up_to(PLAN, range, right), "nothing is told");
+        for (range, tally) in [
+            (range, tally(3, &[0, 10, 7])),
+            (range, Tally { count: 18, ..right }),
+            (Range::new(4, 7).expect("not empty"), right),
+            (Range::new(3, 7).expect("not empty"), right),
+        ] {
+            assert!(!told.add_up_to(PLAN, range, tally), "{range} {tally:?}");
+        }
+        assert!(!TaskCounts::new(&[u64::MAX, 1]).add_up_to(
+            PLAN,
+            Range::new(0, 2).expect("not empty"),
+            right
+        ));
+    }
+
+    #[test]
+    fn parts_tell_a_range_if_they_tile_it() {
+        let range = Range::new(3, 7).expect("not empty");
+        let of = |parts: &[(u64, &[u64])]| TaskCounts::of_parts(range, parts.iter().copied());
+        assert_eq!(of(&[(3, &[1, 2]), (5, &[3, 4])]), TaskCounts::new(&[1, 2, 3, 4]));
+        for parts in [
+            &[][..],
+            &[(3, &[1, 2][..])],
+            &[(4, &[1, 2, 3])],
+            &[(3, &[1]), (5, &[3, 4])],
+            &[(3, &[1, 2, 3]), (5, &[3, 4])],
+            &[(3, &[1, 2, 3, 4, 5])],
+        ] {
+            assert!(of(parts).are_untold(), "{parts:?}");
+        }
+    }
+
+    #[test]
+    fn neighbours_become_one_unless_they_are_too_many() {
+        let (one, two) = (TaskCounts::new(&[1, 2]), TaskCounts::new(&[3]));
+        assert_eq!(one.join(&two), Some(TaskCounts::new(&[1, 2, 3])));
+        assert_eq!(one.join(&TaskCounts::default()), Some(TaskCounts::default()));
+        assert_eq!(TaskCounts::default().join(&two), Some(TaskCounts::default()));
+        let most = TaskCounts::new(&[1; TaskCounts::MOST - 1]);
+        assert!(most.join(&two).is_some());
+        assert_eq!(most.join(&one), None);
+    }
+}
