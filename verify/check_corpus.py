@@ -32,8 +32,10 @@ for verifier, file in (BUNDLE, corpus / "good" / "rows-8.bundle"), (CERTIFICATE,
     # Without time to count, a verifier cannot tell.
     cases.append((verifier, file, 2))
     said.append(code(verifier, file, seconds="0"))
-# What became of the ranges that a beacon drew, which decides nothing and has to be told.
+# What decides nothing and has to be told: what became of the ranges that a beacon drew, and how many tasks are told.
 TOLD = {
+    "told": "one by one: 71 of these tasks",
+    "told-in-part": "one by one: 3 of these tasks",
     "drawn-by-a-beacon": "3 here, 3 of them counted twice",
     "drawn-and-replaced-by-no-audit": "3 here, 0 of them counted twice",
     "drawn-without-second-counts": "3 here, 0 of them counted twice",

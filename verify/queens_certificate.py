@@ -13,8 +13,9 @@ import sys
 import time
 
 from blake3 import hashed as blake3, little
+from lines import TYPES, content, record
 from plans import Halves, Wrong, demand, search
-from queens_verify import PUBLISHED, TYPES, Unknown, content, record, root
+from queens_verify import PUBLISHED, Unknown, root
 
 TYPES["version1"] = lambda value: type(value) is int and value == 1
 record("first", "queens_certificate:version1 n:u32 tasks:u64 fingerprint:hex32 shard:u32 shards:u32")

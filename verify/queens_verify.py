@@ -9,12 +9,12 @@ cannot tell.
 """
 
 import argparse
-import json
 import sys
 import time
 
 from blake3 import hashed as blake3, little
 from ed25519 import has_signed
+from lines import BEFORE, LINES, SINCE, TYPES, VERSIONS, content
 from plans import Halves, Ring, Rows, Wrong, demand, search
 from told import at_most, when
 
@@ -25,79 +25,6 @@ PUBLISHED = """1 1 0 0 2 10 4 40 92 352 724 2680 14200 73712 365596 2279184 1477
 
 class Unknown(Exception):
     """This verifier cannot tell."""
-
-# --- The file ---
-
-is_small = lambda value: value == str(int(value)) and int(value) >> 128 == 0
-is_hex = lambda value, size: type(value) is str and len(value) == 2 * size and set(value) <= set("0123456789abcdef")
-TYPES = {
-    "u32": lambda value: type(value) is int and 0 <= value < 1 << 32,
-    "u64": lambda value: type(value) is int and 0 <= value < 1 << 64,
-    "time": lambda value: type(value) is int and -1 << 63 <= value < 1 << 63,
-    "null": lambda value: value is None,
-    "flag": lambda value: type(value) is bool,
-    "text": lambda value: type(value) is str,
-    "version": lambda value: type(value) is int and value in (3, 4, 5),
-    "decimal": lambda value: type(value) is str and len(value) < 40 and value.isdecimal() and is_small(value),
-    "hex16": lambda value: is_hex(value, 16),
-    "hex32": lambda value: is_hex(value, 32),
-    "hex64": lambda value: is_hex(value, 64),
-    "value": lambda value: type(value) is str and 0 < len(value) < 129 and all("!" <= c <= "~" for c in value),
-    "by": lambda value: type(value) is list and value and all(map(TYPES["u32"], value)) and value == sorted(set(value)),
-}
-
-def record(name, fields):
-    """Adds a type: objects with these fields in this order. A field has a type, or it is one of some words."""
-    fields = [field.split(":") for field in fields.split()]
-
-    def fits(value):
-        if type(value) is not dict or list(value) != [field for field, _ in fields]:
-            return False
-        return all(any(of(value[field], kind) for kind in kinds.split("|")) for field, kinds in fields)
-
-    TYPES[name] = fits
-
-def of(value, kind):
-    return TYPES[kind](value) if kind in TYPES else value == kind.replace("_mirrored", " mirrored")
-
-record("row", "first:u64 past:u64 count:decimal digest:hex16 by:by busy_us:u64 at:time")
-record("secret", "seed:decimal salt:hex16")
-record("public", "root:hex32 value:value")
-HEADER = """queens_bundle:version program:text exported_at:time problem:text n:u32
-    method:rows|ring|halves parameter:u32|null tasks:u64 fingerprint:hex32 shard:u32 shards:u32
-    state:running|paused|cancelled|held|done covered:u64 counted:decimal policies:u64 trust:u64 authors:u64 ranges:u64
-    audits:u64 disputes:u64 {new} merkle_root:hex32"""
-record("header3", HEADER.format(new=""))
-record("header4", HEADER.format(new="signers:u64 statements:u64"))
-record("header5", HEADER.format(new="signers:u64 statements:u64 commitments:u64"))
-KERNELS = "|".join(f"{loop}|{loop}_mirrored" for loop in ("reference", "portable", "neon", "avx2", "avx512")) + "|search"
-LINES = {
-    "policy": "share_ppm:u32 by_search:flag across:machines|owners commitment:hex32 revealed:secret|public|null asked_at:time",
-    "trust": "owner:text machine:text|null trusted:flag reason:text at:time",
-    "author": f"owner:text machine:text worker:text build:text kernel:{KERNELS}",
-    "range": "audit:not_chosen|wanted|agreed row:row",
-    "audit": "row:row",
-    "dispute": "state:open|settled|taken_back row:row",
-    "signer": "key:hex32 ledger:hex16 job:u64 purpose:count|recount",
-    "statement": "by:u32 first:u64 past:u64 count:decimal digest:hex16 signature:hex64",
-    "commitment": "root:hex32 at:time",
-}
-SIGNED = ("signer", "statement")
-BEFORE = {
-    "policy": ["commitment", "trust", "author", "range", "dispute"], "commitment": ["trust", "author", "range", "dispute"],
-    "trust": ["author", "range", "dispute"], "range": ["dispute"],
-}  # fmt: skip
-for kind, fields in (LINES | {"signature": "key:hex32 signature:hex64"}).items():
-    record(kind, fields)
-
-def content(line):
-    """What a line says, if it is spelled in the one way."""
-    try:
-        value = json.loads(line.decode())
-        demand(json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode() == line, "it is spelled otherwise")
-    except (ValueError, RecursionError) as error:
-        raise Wrong(f"it is no JSON: {error}") from error
-    return value
 
 def root(level):
     """The Merkle root over leaves: neighbours are joined, and a last one without a neighbour moves up."""
@@ -117,8 +44,8 @@ class Check:
         demand(line is not None, "it is empty")
         head = self.head = content(line)
         version = head.get("queens_bundle") if type(head) is dict else None
-        fits = version in (3, 4, 5) and TYPES["version"](version) and TYPES[f"header{version}"](head)
-        demand(fits, "line 1 is no header that this verifier reads: version 3, 4 or 5")
+        fits = version in VERSIONS and TYPES["version"](version) and TYPES[f"header{version}"](head)
+        demand(fits, "line 1 is no header that this verifier reads: version 3 to 6")
         self.name, self.fingerprint = blake3(line).hex(), bytes.fromhex(head["fingerprint"])
         n, method, parameter, tasks = head["n"], head["method"], head["parameter"], head["tasks"]
         problem = head["problem"].split(" ")[0]
@@ -144,6 +71,7 @@ class Check:
         self.committed, self.beacons, self.rows = [], [], []
         self.signers, self.signing, self.vouched, self.signed_by = [], None, {}, None
         self.seen, self.end, self.covered, self.counted, self.unsettled = dict.fromkeys(LINES, 0), 0, 0, 0, 0
+        self.telling, self.told, self.passed = None, 0, [0, 0]
         while (line := self.line(file)) is not None:
             try:
                 demand(self.signed_by is None, "it stands behind the signature")
@@ -182,9 +110,11 @@ class Check:
         demand(type(value) is dict and len(value) == 1, "it is no line of a bundle")
         [(kind, line)] = value.items()
         demand(kind in LINES and TYPES[kind](line), f"it is no {kind} with the right fields")
-        demand(kind not in SIGNED or self.head["queens_bundle"] > 3, "version 3 has no signatures")
+        demand(self.head["queens_bundle"] >= SINCE.get(kind, 3), f"bundles of this version have no {kind}")
         demand(not any(self.seen[other] for other in BEFORE.get(kind, ())), "it is out of order")
         self.seen[kind] += 1
+        if kind != "tasks":
+            self.close_tasks()
         if kind in ("range", "audit", "dispute"):
             row = line["row"]
             demand(row["first"] < row["past"] and row["by"][-1] < len(self.authors), "its range or its authors are wrong")
@@ -242,9 +172,41 @@ class Check:
         self.last, self.end, self.covered = line, past, self.covered + past - first
         self.counted += count
         self.unsettled += line["audit"] == "wanted"
-        for points, sum in ((self.points, self.counted), (self.places, self.covered)):
+        self.telling = {"row": row, "next": first, "count": 0, "digest": 0}
+
+    def tasks(self, line):
+        """What the tasks of the range before it count, up to a multiple of 64. They are drawn instead of the range."""
+        now, first, counts = self.telling, line["first"], [int(count) for count in line["counts"]]
+        demand(now and now["next"] == first < now["row"]["past"], "these tasks do not follow those before them")
+        past = min(now["row"]["past"], (first // 64 + 1) * 64)
+        demand(first + len(counts) == past, "the tasks do not end with their block of 64 or their range")
+        for ordinal, count in enumerate(counts, first):
+            demand(count >> 64 == 0 and count <= self.plan.most, f"the task {ordinal} cannot count {count}")
+            digest = self.digest(ordinal, count)
+            now["count"], now["digest"] = now["count"] + count, now["digest"] + digest & (1 << 128) - 1
+            self.unit({"first": ordinal, "past": ordinal + 1, "count": str(count), "digest": f"{digest:032x}"})
+        now["next"], self.told = past, self.told + len(counts)
+
+    def close_tasks(self):
+        """A range whose tasks are not told is drawn as a whole."""
+        now, self.telling = self.telling, None
+        if now and now["next"] == now["row"]["first"]:
+            self.unit(now["row"])
+        elif now:
+            row = now["row"]
+            same = (now["next"], now["count"], now["digest"]) == (row["past"], int(row["count"]), int(row["digest"], 16))
+            demand(same, "the counts of the tasks do not add up to that of their range")
+
+    def unit(self, row):
+        """A range or a task that can be drawn: notes the draws that hit it."""
+        self.passed = [self.passed[0] + int(row["count"]), self.passed[1] + row["past"] - row["first"]]
+        for points, sum in zip((self.points, self.places), self.passed):
             while points and points[-1][0] < sum:
                 self.hits[points.pop()[1]] = row
+
+    def digest(self, ordinal, count):
+        """The digest of one task."""
+        return little(blake3(self.fingerprint + ordinal.to_bytes(8, "little") + count.to_bytes(8, "little"))[:16])
 
     def audit(self, line):
         first, self.last = self.last, None
@@ -303,11 +265,12 @@ class Check:
 
     def close(self):
         head = self.head
-        self.close_count()
+        self.close_count(), self.close_tasks()
         demand(root(self.leaves) == head["merkle_root"], "the lines do not have the Merkle root of the header")
         lines = ["policies", "trust", "authors", "ranges", "audits", "disputes"]
-        lines += ["signers", "statements", "commitments"]
+        lines += ["signers", "statements", "commitments", "task_lines"]
         demand([head.get(name, 0) for name in lines] == list(self.seen.values()), "the header says other numbers of lines")
+        demand(self.told == head.get("tasks_told", 0), f"{self.told} tasks are told")
         demand(self.counted == int(head["counted"]), f"the ranges add up to {self.counted}")
         demand(self.covered == head["covered"], f"the ranges have {self.covered} tasks")
         hidden = any(policy["revealed"] is None for policy in self.policies)
@@ -322,16 +285,16 @@ class Check:
         demand(head["shards"] > 1 or self.counted == known, f"the total is {self.counted}, and the published one is {known}")
 
     def recount(self, seconds):
-        """Counts the ranges that were hit again, in the order of the draws: how many draws from the total and from the tasks,
+        """Counts the ranges and tasks that were hit again, in the order of the draws: how many draws from the total and from the tasks,
         and how many of them say nothing, because the time was over."""
         end, alike, draws, unknown = time.monotonic() + seconds, set(), [0, 0], [0, 0]
         for at, row in sorted(self.hits.items()):
             kind = 0 if self.by_count(at) else 1
             draws[kind] += 1
-            if row["first"] not in alike and not self.is_alike(row, end):
+            if (row["first"], row["past"]) not in alike and not self.is_alike(row, end):
                 unknown[kind] = 1
                 break
-            alike.add(row["first"])
+            alike.add((row["first"], row["past"]))
         return draws, unknown
 
     def is_alike(self, row, end):
@@ -341,8 +304,7 @@ class Check:
             if time.monotonic() > end:
                 return False
             count = weight * search(allowed, worth)
-            task = self.fingerprint + ordinal.to_bytes(8, "little") + count.to_bytes(8, "little")
-            sum, digest = sum + count, digest + little(blake3(task)[:16]) & (1 << 128) - 1
+            sum, digest = sum + count, digest + self.digest(ordinal, count) & (1 << 128) - 1
         same = (sum, digest) == (int(row["count"]), int(row["digest"], 16))
         demand(same, f"[{row['first']}, {row['past']}) is counted as {row['count']} in the bundle, and as {sum} here")
         return True
@@ -369,6 +331,7 @@ def main():
     print(f"bundle    {check.name}")
     print(f"plan      {head['problem']} N={head['n']} by {head['method']}, {head['covered']} of {head['tasks']} tasks")
     print(f"counted   {head['counted']}")
+    print(f"told      one by one: {check.told} of these tasks")
     now = root(check.rows)
     for line in check.committed:
         print(f"committed as {line['root']} at {when(line['at'])} to {'these' if line['root'] == now else 'other'} counts")

@@ -15,7 +15,7 @@ from plans import Rows, search  # noqa: E402
 from queens_verify import blake3, little, root  # noqa: E402
 
 NUMBERS = {"policies": "policy", "trust": "trust", "authors": "author", "ranges": "range", "audits": "audit", "disputes": "dispute",
-           "signers": "signer", "statements": "statement", "commitments": "commitment"}
+           "signers": "signer", "statements": "statement", "commitments": "commitment", "task_lines": "tasks"}
 
 
 def spelled(value):
@@ -155,6 +155,45 @@ def drawn_in_vain(*later):
     return head, [*lines[:2], *later, *lines[2:]]
 
 
+def digested(head, row, counts):
+    """Gives a row the digest of what its tasks count."""
+    plan = bytes.fromhex(head["fingerprint"])
+    each = enumerate(map(int, counts), row["first"])
+    hashes = (blake3(plan + at.to_bytes(8, "little") + count.to_bytes(8, "little")) for at, count in each)
+    row.update(digest=f"{sum(little(hash[:16]) for hash in hashes) % (1 << 128):032x}")
+
+
+def told():
+    """Version 6: N = 10 in two ranges, of which the first has tasks on both sides of a multiple of 64."""
+    head, lines = read("halves-10-told.bundle")
+    counts = [int(count) for line in lines if "tasks" in line for count in line["tasks"]["counts"]]
+    made = lines[:1]
+    for first, past in ((0, 68), (68, 71)):
+        row = {**lines[1]["range"]["row"], "first": first, "past": past, "count": str(sum(counts[first:past]))}
+        digested(head, row, counts[first:past])
+        made.append({"range": {"audit": "not_chosen", "row": row}})
+        for begin, end in [(first, 64), (64, past)] if first < 64 else [(first, past)]:
+            made.append({"tasks": {"first": begin, "counts": [str(count) for count in counts[begin:end]]}})
+    return head, made
+
+
+def half_told():
+    """Only the tasks of the second range are told."""
+    head, lines = told()
+    head.update(tasks_told=3)
+    return head, [*lines[:2], *lines[4:]]
+
+
+def told_and_signed():
+    """A range whose tasks are told, and which is signed and was counted twice."""
+    head, lines = told()
+    first, signer_line = lines[1]["range"], signer(ONE)
+    first["audit"] = "agreed"
+    second = {"audit": {"row": {**first["row"], "by": [1]}}}
+    said = statement(0, ONE, first["row"], head, signer_line, lines[0])
+    return head, [policy(share=0), *lines[:1], author("b", "two"), *lines[1:4], signer_line, said, second, *lines[4:]]
+
+
 def part(number, parts=3, state="done"):
     """One of three parts of N = 8: single tasks, because there are fewer tasks than blocks."""
     head, _ = read("rows-8.bundle")
@@ -181,6 +220,9 @@ GOOD = {
     "committed-to-other-counts-too": sealed(*committed("5a" * 32)),
     "drawn-and-replaced-by-no-audit": sealed(*drawn_in_vain(policy(share=0))),
     "drawn-without-second-counts": sealed(*drawn_in_vain()),
+    "told": sealed(*told()),
+    "told-in-part": sealed(*half_told()),
+    "told-and-signed": sealed(*told_and_signed(), EXPORTER),
     "signed": sealed(*vouched(), EXPORTER),
     "signed-by-workers-alone": sealed(*vouched()),
 }
@@ -223,7 +265,7 @@ def bad():
 
     # The header.
     for field, value in [
-        ("queens_bundle", 2), ("queens_bundle", 4), ("queens_bundle", 5), ("queens_bundle", 6), ("queens_bundle", "3"), ("queens_bundle", True), ("program", 1),
+        ("queens_bundle", 2), ("queens_bundle", 4), ("queens_bundle", 5), ("queens_bundle", 6), ("queens_bundle", 7), ("queens_bundle", "3"), ("queens_bundle", True), ("program", 1),
         ("exported_at", "0"), ("exported_at", 1 << 63), ("problem", "totals"), ("problem", "fundamental"), ("n", 9),
         ("n", "8"), ("n", -8), ("method", "diagonals"), ("method", "ring"), ("parameter", 3), ("parameter", None),
         ("parameter", 1 << 32), ("tasks", 22), ("fingerprint", "0" * 64), ("fingerprint", "0" * 62), ("shard", 0),
@@ -437,6 +479,67 @@ def bad():
     }.items():
         yield f"beacon-{name}", edit(change, drawn)
     yield text("number-of-commitments", b'"commitments":1', b'"commitments":2', sealed(*committed()))
+    # What single tasks count. The lines are: an author, a range, its tasks in two lines, a range and its tasks.
+    tasks = told()
+    counts = lambda lines, at=2: lines[at]["tasks"]["counts"]
+
+    def moved(head, lines, more=8):
+        """Counts that were moved between two tasks of a range."""
+        counts(lines)[4] = str(int(counts(lines)[4]) - more)
+        counts(lines)[6] = str(int(counts(lines)[6]) + more)
+
+    def moved_and_digested(head, lines):
+        """The same with the digest of the range that follows: only counting finds out."""
+        moved(head, lines)
+        digested(head, lines[1]["range"]["row"], counts(lines) + counts(lines, 3))
+
+    def cut_otherwise(head, lines):
+        """The tasks of the first line in two lines."""
+        rest = counts(lines)[32:]
+        del counts(lines)[32:]
+        lines.insert(3, {"tasks": {"first": 32, "counts": rest}})
+
+    def in_one_line(head, lines):
+        counts(lines).extend(counts(lines, 3))
+        lines.pop(3)
+
+    def too_large_for_a_task(head, lines):
+        """More than any task of N = 10 can have, and the range that follows."""
+        more = 1 << 40
+        counts(lines)[4] = str(int(counts(lines)[4]) + more)
+        plus(lines[1]["range"]["row"], more)
+        digested(head, lines[1]["range"]["row"], counts(lines) + counts(lines, 3))
+        head.update(counted=str(int(head["counted"]) + more))
+
+    for name, change in {
+        "moved": moved,
+        "moved-and-digested": moved_and_digested,
+        "one-more": lambda head, lines: counts(lines).__setitem__(4, str(int(counts(lines)[4]) + 1)),
+        "one-too-few": lambda head, lines: counts(lines).pop(),
+        "one-too-many": lambda head, lines: counts(lines, 3).append("0"),
+        "none": lambda head, lines: counts(lines, 3).clear(),
+        "too-large-for-a-task": too_large_for_a_task,
+        "too-large-for-any": lambda head, lines: counts(lines).__setitem__(4, str(1 << 64)),
+        "with-a-plus": lambda head, lines: counts(lines).__setitem__(4, "+16"),
+        "with-a-zero-before": lambda head, lines: counts(lines).__setitem__(4, "016"),
+        "as-numbers": lambda head, lines: counts(lines).__setitem__(4, 16),
+        "with-the-first-missing": lambda head, lines: (head.update(tasks_told=head["tasks_told"] - 64), lines.pop(2)),
+        "with-the-last-missing": lambda head, lines: (head.update(tasks_told=head["tasks_told"] - 4), lines.pop(3)),
+        "twice": lambda head, lines: lines.insert(3, lines[2]),
+        "swapped": lambda head, lines: lines.insert(2, lines.pop(3)),
+        "cut-otherwise": cut_otherwise,
+        "in-one-line": in_one_line,
+        "of-another-first": lambda head, lines: lines[2]["tasks"].update(first=1),
+        "of-the-next-range": lambda head, lines: lines.insert(2, lines.pop(5)),
+        "before-their-range": lambda head, lines: lines.insert(1, lines.pop(2)),
+        "behind-all": lambda head, lines: lines.append(lines.pop(3)),
+        "with-another-field": lambda head, lines: lines[2]["tasks"].update(past=64),
+        "in-version-5": in_version(5, "task_lines", "tasks_told"),
+        "without-a-number": lambda head, lines: head.pop("tasks_told"),
+        "fewer-than-said": lambda head, lines: head.update(tasks_told=head["tasks_told"] - 1),
+    }.items():
+        yield f"tasks-{name}", edit(change, tasks)
+    yield text("number-of-task-lines", b'"task_lines":3', b'"task_lines":2', sealed(*copy.deepcopy(tasks)))
     yield "part-as-another", edit(lambda head, _: head.update(shard=1), third)
     yield "part-as-a-whole", edit(lambda head, _: head.update(shard=1, shards=1), third)
     yield "part-with-a-wrong-count", edit(lambda head, lines: (plus(first(lines), 8), head.update(counted=str(int(head["counted"]) + 8))), third)

@@ -90,3 +90,188 @@ impl Ledger {
 fn altered(job: JobId, range: Range) -> LedgerFault {
     LedgerFault::Content(format!("job {job}: the counts of the tasks {range} were altered"))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use farm::{
+        Across, AuditPolicy, Author, Counted, EvidenceRecord, JobState, KernelName, LeaseId,
+        LedgerCommand, LoanKind, LoanProof, Maker, Method, Origin, Problem, Report, Slice, Tally,
+    };
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::{CheckedLedger, Evidence, Scrub, join_ledgers};
+
+    const JOB: JobId = JobId(1);
+    const TASKS: u64 = 12;
+
+    fn plan() -> Plan {
+        Plan { problem: Problem::Total { n: 8 }, method: Method::Halves, tasks: TASKS }
+    }
+
+    /// A report of a range, each of whose tasks counts 10 and its ordinal, and `more`.
+    fn report(first: u64, past: u64, more: u64) -> Report {
+        let range = Range::new(first, past).expect("not empty");
+        let counts: Vec<u64> = (first..past).map(|at| 10 + at + more).collect();
+        let with = |sum: Tally, (at, &count)| sum.with(plan().fingerprint(), at, count);
+        let tally = (first..past).zip(&counts).try_fold(Tally::EMPTY, with);
+        Report {
+            job: JOB,
+            fingerprint: plan().fingerprint(),
+            lease: LeaseId(1),
+            proof: LoanProof { range, kind: LoanKind::Count, seal: [0; 16] },
+            range,
+            tally: tally.expect("it is small"),
+            task_counts: TaskCounts::new(&counts),
+            kernel: KernelName::new("avx2").expect("there is one"),
+            busy_us: 1,
+            signed: None,
+        }
+    }
+
+    fn by(machine: &str) -> Author {
+        let maker = Maker { owner: "lab".into(), machine: machine.into() };
+        Author { maker, worker: machine.into(), build: "1".into() }
+    }
+
+    fn accept(report: Report, machine: &str) -> LedgerCommand {
+        LedgerCommand::Accept { report, author: by(machine), audit: false }
+    }
+
+    /// A ledger that has done this, each for itself.
+    fn ledger_of(path: &Path, commands: impl IntoIterator<Item = LedgerCommand>) -> Ledger {
+        let ledger = CheckedLedger::open(path).and_then(CheckedLedger::begin).expect("it opens");
+        let (origin, plan, slice) = (Origin::default(), plan(), Slice::ALL);
+        let new =
+            LedgerCommand::CreateJob { job: JOB, origin, plan, slice, priority: 0, audit: None };
+        for command in std::iter::once(new).chain(commands) {
+            ledger.apply(&[command]).expect("it fits the rows");
+        }
+        ledger
+    }
+
+    /// What is told of each row.
+    fn told(path: &Path) -> Result<Vec<Vec<u64>>, LedgerFault> {
+        let (evidence, mut all) = (Evidence::open(path)?, Vec::new());
+        evidence.for_each(JOB, |record| {
+            if let EvidenceRecord::Range { task_counts, .. } = record {
+                all.push(task_counts.as_slice().to_vec());
+            }
+            Ok::<(), LedgerFault>(())
+        })?;
+        Ok(all)
+    }
+
+    fn stored(path: &Path) -> i64 {
+        let db = Connection::open(path).expect("it is there");
+        let query = "SELECT count(*) FROM task_counts";
+        db.query_row(query, [], |row| row.get(0)).expect("it is a number")
+    }
+
+    #[test]
+    fn what_each_task_counts_is_read_back_with_its_row_if_it_was_told() {
+        let folder = TempDir::new().expect("a temporary directory");
+        let path = folder.path().join("ledger.db");
+        let untold = Report { task_counts: TaskCounts::default(), ..report(3, 5, 0) };
+        let accepted = [accept(report(0, 3, 0), "a"), accept(untold, "a")];
+        drop(ledger_of(&path, accepted));
+        assert_eq!(told(&path).expect("it is sound"), [vec![10, 11, 12], vec![]]);
+    }
+
+    #[test]
+    fn counts_that_were_altered_are_noticed_and_lost_ones_are_untold() {
+        let other = 99_u64.to_le_bytes();
+        let other = other.iter().map(|byte| format!("{byte:02X}")).collect::<String>();
+        for (harm, is_noticed) in [
+            (
+                format!(
+                    "UPDATE task_counts SET counts = CAST(x'{other}' || substr(counts, 9) AS BLOB)"
+                ),
+                true,
+            ),
+            ("UPDATE task_counts SET counts = substr(counts, 2)".into(), true),
+            ("UPDATE task_counts SET first = 1".into(), false),
+            ("DELETE FROM task_counts".into(), false),
+        ] {
+            let folder = TempDir::new().expect("a temporary directory");
+            let path = folder.path().join("ledger.db");
+            let ledger = ledger_of(&path, [accept(report(0, 3, 0), "a")]);
+            ledger.db.execute_batch(&harm).expect("it is SQL");
+            drop(ledger);
+            match told(&path) {
+                Err(LedgerFault::Content(text)) if is_noticed => {
+                    assert!(text.contains("counts of the tasks [0, 3) were altered"), "{text}");
+                }
+                told => assert_eq!((told.expect("it is sound"), is_noticed), (vec![vec![]], false)),
+            }
+            let scrubbed = Scrub::open(&path).and_then(Scrub::all).expect("it can be read");
+            assert_eq!(scrubbed.damaged, u64::from(is_noticed), "{harm}: {scrubbed:?}");
+        }
+    }
+
+    #[test]
+    fn they_go_with_their_row_and_come_with_the_one_that_replaces_it() {
+        let folder = TempDir::new().expect("a temporary directory");
+        let path = folder.path().join("ledger.db");
+        let dispute = LedgerCommand::Dispute { report: report(3, 6, 0), author: by("b") };
+        let wrong = vec![by("a").maker.party(Across::Machines)];
+        let settle = LedgerCommand::Settle { report: report(3, 6, 0), author: by("c"), wrong };
+        let accepted = [accept(report(0, 3, 0), "a"), accept(report(3, 6, 7), "a")];
+        drop(ledger_of(&path, accepted.into_iter().chain([dispute, settle])));
+        assert_eq!(told(&path).expect("it is sound"), [[13, 14, 15]], "what `a` counted is gone");
+        assert_eq!(stored(&path), 1);
+    }
+
+    #[test]
+    fn joined_rows_tell_what_their_parts_told_and_a_removed_job_tells_nothing() {
+        let folder = TempDir::new().expect("a temporary directory");
+        let path = folder.path().join("ledger.db");
+        let cancel =
+            LedgerCommand::SetState { job: JOB, state: JobState::Cancelled, by: "lab".into() };
+        let counted = Counted { tasks: 6, total: 75, audits_wanted: 0, audits_agreed: 0 };
+        let archive = LedgerCommand::Archive { job: JOB, counted };
+        let join = LedgerCommand::Join { job: JOB, from: 0, most: 10 };
+        let accepted = [accept(report(0, 3, 0), "a"), accept(report(3, 6, 0), "a")];
+        let ledger = ledger_of(&path, accepted.into_iter().chain([cancel, archive, join]));
+        assert_eq!(told(&path).expect("it is sound"), [[10, 11, 12, 13, 14, 15]]);
+        let remove = LedgerCommand::Remove { job: JOB, most: 100 };
+        ledger.apply(&[remove]).expect("it is over");
+        drop(ledger);
+        assert_eq!(stored(&path), 0);
+    }
+
+    #[test]
+    fn a_joined_ledger_has_those_of_its_parts() {
+        let folder = TempDir::new().expect("a temporary directory");
+        let [one, two, into] = ["one", "two", "into"].map(|name| folder.path().join(name));
+        drop(ledger_of(&one, [accept(report(0, 3, 0), "a")]));
+        drop(ledger_of(&two, [accept(report(0, 3, 0), "b"), accept(report(5, 7, 0), "b")]));
+        join_ledgers(&[one, two], &into).expect("they agree");
+        assert_eq!(told(&into).expect("it is sound"), [vec![10, 11, 12], vec![15, 16]]);
+        assert_eq!(stored(&into), 2);
+    }
+
+    /// A row that an audit chose, so that it is never joined, still tells its tasks.
+    #[test]
+    fn a_second_count_changes_nothing_about_them() {
+        let folder = TempDir::new().expect("a temporary directory");
+        let path = folder.path().join("ledger.db");
+        let policy = AuditPolicy {
+            share_ppm: AuditPolicy::ALL,
+            seed: 1,
+            salt: 9,
+            by_search: false,
+            across: Across::Machines,
+            beacon: None,
+        };
+        let audit = LedgerCommand::RequestAudit { job: JOB, policy, by: "lab".into() };
+        let kernel = KernelName::new("portable").expect("there is one");
+        let report_again = Report { kernel, ..report(0, 3, 0) };
+        let confirm = LedgerCommand::Confirm { report: report_again, author: by("b") };
+        drop(ledger_of(&path, [accept(report(0, 3, 0), "a"), audit, confirm]));
+        assert_eq!(told(&path).expect("it is sound"), [[10, 11, 12]]);
+        assert_eq!(stored(&path), 1);
+    }
+}

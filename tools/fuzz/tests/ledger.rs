@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use farm::{
-    Across, AuditPolicy, Author, Config, Farm, JobId, JobState, KernelName, LeaseId, LedgerCommand,
-    LedgerId, LoanKey, LoanKind, LoanProof, Maker, Method, Millis, Origin, Plan, Problem,
-    PublicKey, Range, Report, Signature, Signed, Signer, Slice, Tally, TaskCounts,
+    Across, AuditPolicy, Author, Config, Farm, Fingerprint, JobId, JobState, KernelName, LeaseId,
+    LedgerCommand, LedgerId, LoanKey, LoanKind, LoanProof, Maker, Method, Millis, Origin, Plan,
+    Problem, PublicKey, Range, Report, Signature, Signed, Signer, Slice, Tally, TaskCounts,
 };
 use fuzz::Source;
 use ledger::{CheckedLedger, Ledger, LedgerFault};
@@ -32,12 +32,17 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let ledger = open(&path).expect("it opens");
     for (job, kind) in (1..).zip(["total", "fundamental", "completions b4", "superqueens"]) {
         let problem = Problem::from_text(kind, 8).expect("there is such a problem");
-        let plan = Plan { problem, ..plan() };
+        let of_tasks = plan();
+        let method = match problem.suits(of_tasks.method) {
+            true => of_tasks.method,
+            false => Method::Rows { rows: 2 },
+        };
+        let plan = Plan { problem, method, ..of_tasks };
         let report = |start, end, count| {
             let whole = report(start, end, count);
             let fingerprint = plan.fingerprint();
-            let tally = Tally::EMPTY.with(fingerprint, start, count).expect("it is one count");
-            Report { job: JobId(job), fingerprint, tally, ..whole }
+            let (tally, task_counts) = counted(fingerprint, start, end, count);
+            Report { job: JobId(job), fingerprint, tally, task_counts, ..whole }
         };
         let range = |start, end, count| {
             let (author, audit) = (by("a"), start == 30);
@@ -98,23 +103,29 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
     fs::read(&path).expect("it can be read")
 });
 
+/// A count of some tasks of a plan: all of it by the first of them.
+fn counted(plan: Fingerprint, start: u64, end: u64, count: u64) -> (Tally, TaskCounts) {
+    let counts: Vec<u64> = (start..end).map(|at| if at == start { count } else { 0 }).collect();
+    let with = |sum: Tally, (at, &count)| sum.with(plan, at, count);
+    let tally = (start..end).zip(&counts).try_fold(Tally::EMPTY, with);
+    (tally.expect("it is one count"), TaskCounts::new(&counts))
+}
+
 /// A report of the job 9. All of `count` is counted by the first task.
 fn report(start: u64, end: u64, count: u64) -> Report {
     let (fingerprint, range) = (plan().fingerprint(), Range::new(start, end));
     let range = range.expect("it is not empty");
     let (key, ledger) = (PublicKey([7; 32]), LedgerId([8; 16]));
     let signer = Signer { key, ledger, job: JobId(9), kind: LoanKind::Count };
-    let counts: Vec<u64> = (start..end).map(|at| if at == start { count } else { 0 }).collect();
-    let with = |sum: Tally, (at, &count)| sum.with(fingerprint, at, count);
-    let tally = (start..end).zip(&counts).try_fold(Tally::EMPTY, with);
+    let (tally, task_counts) = counted(fingerprint, start, end, count);
     Report {
         job: JobId(9),
         fingerprint,
         lease: LeaseId((1 << 40) + 1),
         proof: LoanProof { range, kind: LoanKind::Count, seal: [0; 16] },
         range,
-        tally: tally.expect("it is small"),
-        task_counts: TaskCounts::new(&counts),
+        tally,
+        task_counts,
         kernel: kernel("avx2"),
         busy_us: 1,
         signed: Some(Signed { signer, signature: Signature([9; 64]) }),

@@ -297,6 +297,7 @@ pub(crate) fn report() -> v1::Report {
         busy_us: 1,
         proof: proof(),
         signature: Vec::new(),
+        task_counts: Vec::new(),
     }
 }
 

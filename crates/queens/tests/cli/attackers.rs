@@ -106,6 +106,50 @@ fn a_session_that_was_lent_nothing_cannot_end_a_job() {
 }
 
 #[test]
+fn counts_of_single_tasks_are_kept_only_if_they_add_up_and_only_where_tasks_are_told() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    farm.client(&["submit", "10", "--method", "halves"]).success();
+    let runtime = Runtime::new().expect("it starts");
+    let say = |instance, messages: Vec<Message>| {
+        let hello = v1::Hello { credit: 1, instance, ..hello() };
+        let messages = [Message::Hello(hello)].into_iter().chain(messages).collect();
+        runtime.block_on(session(&farm, None, messages, SHORT))
+    };
+    let report = zero(&first_loan(&say(1, Vec::new()).0));
+    let tasks = |report: &v1::Report| {
+        let range = report.range.expect("it is there");
+        (range.end - range.start) as usize
+    };
+    for lie in [vec![1; tasks(&report)], vec![0; tasks(&report) + 1]] {
+        let lie = v1::Report { task_counts: lie, ..report.clone() };
+        let (told, end) = say(2, vec![Message::Report(lie)]);
+        let end = end.expect("it is sent away");
+        assert_eq!(end.code(), Code::InvalidArgument, "{told:?}");
+        assert!(end.message().contains("with the counts of its tasks"), "{end}");
+    }
+    assert!(farm.snapshot().jobs[&1].rows.is_empty());
+
+    let kept = || -> i64 {
+        let db = rusqlite::Connection::open(&farm.ledger).expect("it is there");
+        let query = "SELECT count(*) FROM task_counts";
+        db.query_row(query, [], |row| row.get(0)).expect("it is a number")
+    };
+    let honest = v1::Report { task_counts: vec![0; tasks(&report)], ..report };
+    say(3, vec![Message::Report(honest)]);
+    wait_until("the count to be durable", || kept() == 1);
+    farm.client(&["cancel", "1"]).success();
+
+    // Of a plan of many short tasks nothing is kept, whatever a worker says.
+    farm.submit(10, 3, 0);
+    let report = zero(&first_loan(&say(4, Vec::new()).0));
+    let told = v1::Report { task_counts: vec![0; tasks(&report)], ..report };
+    say(5, vec![Message::Report(told)]);
+    wait_until("the count to be durable", || !farm.snapshot().jobs[&2].rows.is_empty());
+    assert_eq!(kept(), 1);
+}
+
+#[test]
 fn a_hello_that_holds_what_was_not_lent_is_refused_and_delays_nobody() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
