@@ -11,7 +11,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 from ed25519 import signed  # noqa: E402
-from plans import Rows, search  # noqa: E402
+from plans import Halves, Rows, search  # noqa: E402
 from queens_verify import blake3, little, root  # noqa: E402
 
 NUMBERS = {"policies": "policy", "trust": "trust", "authors": "author", "ranges": "range", "audits": "audit", "disputes": "dispute",
@@ -505,7 +505,7 @@ def bad():
 
     def too_large_for_a_task(head, lines):
         """More than any task of N = 10 can have, and the range that follows."""
-        more = 1 << 40
+        more = Halves(10, None).most + 1 - int(counts(lines)[4])
         counts(lines)[4] = str(int(counts(lines)[4]) + more)
         plus(lines[1]["range"]["row"], more)
         digested(head, lines[1]["range"]["row"], counts(lines) + counts(lines, 3))

@@ -253,6 +253,33 @@ fn what_two_kernels_have_counted_is_reported_apart() {
     assert_eq!(told, [(range(0, 2), kernel("portable")), (range(2, 4), kernel("avx512"))]);
 }
 
+/// What single tasks count is told of so many together; a recount has to come back as a whole, whatever is told of it.
+#[test]
+fn counts_of_single_tasks_are_told_within_bounds_and_a_recount_is_whole() {
+    const MOST: u64 = TaskCounts::MOST as u64;
+    let told = |loan, start, end| {
+        let counts = vec![0; (end - start) as usize];
+        Part { task_counts: TaskCounts::new(&counts), ..part(loan, start, end) }
+    };
+    for (whole, expected) in [
+        (false, vec![(range(0, MOST - 1), MOST - 1), (range(MOST - 1, MOST + 2), 3)]),
+        (true, vec![(range(0, MOST + 2), 0)]),
+    ] {
+        let mut agent = connected();
+        let loan = loan(1, 1, MOST + 2, whole);
+        agent.lent(loan);
+        agent.finished(Millis(0), told(loan, 0, 1));
+        agent.finished(Millis(0), told(loan, 1, MOST - 1));
+        agent.finished(Millis(0), told(loan, MOST - 1, MOST + 1));
+        agent.finished(Millis(0), told(loan, MOST + 1, MOST + 2));
+        let reports = reports(agent.poll(Millis(0)));
+        let reports = reports.iter();
+        let reports =
+            reports.map(|report| (report.range, report.task_counts.as_slice().len() as u64));
+        assert_eq!(reports.collect::<Vec<_>>(), expected);
+    }
+}
+
 #[test]
 fn half_a_recount_is_forgotten_when_it_is_revoked() {
     let mut agent = connected();

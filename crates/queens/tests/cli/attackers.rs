@@ -112,7 +112,7 @@ fn counts_of_single_tasks_are_kept_only_if_they_add_up_and_only_where_tasks_are_
     farm.client(&["submit", "10", "--method", "halves"]).success();
     let runtime = Runtime::new().expect("it starts");
     let say = |instance, messages: Vec<Message>| {
-        let hello = v1::Hello { credit: 1, instance, ..hello() };
+        let hello = v1::Hello { credit: 1, instance, memory: 1 << 30, ..hello() };
         let messages = [Message::Hello(hello)].into_iter().chain(messages).collect();
         runtime.block_on(session(&farm, None, messages, SHORT))
     };
@@ -131,7 +131,7 @@ fn counts_of_single_tasks_are_kept_only_if_they_add_up_and_only_where_tasks_are_
     assert!(farm.snapshot().jobs[&1].rows.is_empty());
 
     let kept = || -> i64 {
-        let db = rusqlite::Connection::open(&farm.ledger).expect("it is there");
+        let db = rusqlite::Connection::open(farm.ledger()).expect("it is there");
         let query = "SELECT count(*) FROM task_counts";
         db.query_row(query, [], |row| row.get(0)).expect("it is a number")
     };

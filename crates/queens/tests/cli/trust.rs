@@ -141,7 +141,7 @@ fn a_bundle_that_was_tampered_with_does_not_hold() {
         lines[3]["range"]["audit"] = "not_chosen".into();
     });
     bundle.holds_no_more("fingerprint", |lines| lines[0]["n"] = 11.into());
-    bundle.holds_no_more("its format is 6", |lines| lines[0]["queens_bundle"] = 6.into());
+    bundle.holds_no_more("its format is 7", |lines| lines[0]["queens_bundle"] = 7.into());
     bundle.holds_no_more("what was committed to", |lines| {
         lines[1]["policy"]["revealed"]["seed"] = "7".into()
     });
