@@ -63,6 +63,8 @@ LINES = {
     "commitment": "root:hex32 at:time",
     "tasks": "first:u64 counts:counts",
 }
+# Kinds of which a verifier keeps all lines, and the most bytes that these may have.
+KEPT, MOST_KEPT = ("policy", "commitment", "trust", "author", "signer"), 64 << 20
 # Kinds that are not in every version, and the first one that has them.
 SINCE = {"signer": 4, "statement": 4, "tasks": 6}
 BEFORE = {

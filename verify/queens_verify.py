@@ -14,7 +14,7 @@ import time
 
 from blake3 import hashed as blake3, little
 from ed25519 import has_signed
-from lines import BEFORE, LINES, SINCE, TYPES, VERSIONS, content
+from lines import BEFORE, KEPT, LINES, MOST_KEPT, SINCE, TYPES, VERSIONS, content
 from plans import Halves, Ring, Rows, Wrong, demand, search
 from told import at_most, when
 
@@ -71,7 +71,7 @@ class Check:
         self.committed, self.beacons, self.rows = [], [], []
         self.signers, self.signing, self.vouched, self.signed_by = [], None, {}, None
         self.seen, self.end, self.covered, self.counted, self.unsettled = dict.fromkeys(LINES, 0), 0, 0, 0, 0
-        self.telling, self.told, self.passed = None, 0, [0, 0]
+        self.telling, self.told, self.passed, self.kept = None, 0, [0, 0], 0
         while (line := self.line(file)) is not None:
             try:
                 demand(self.signed_by is None, "it stands behind the signature")
@@ -80,7 +80,7 @@ class Check:
                     self.signature(value["signature"])
                     continue
                 self.leaves.append(blake3(b"\0" + line))
-                self.see(value)
+                self.see(value, len(line))
             except Wrong as wrong:
                 raise Wrong(f"line {1 + sum(self.seen.values())}: {wrong}") from None
         self.close()
@@ -106,13 +106,15 @@ class Check:
         """Whether draw number `at` is a point of the total."""
         return at % 2 == 0 and self.head["counted"] != "0"
 
-    def see(self, value):
+    def see(self, value, size):
         demand(type(value) is dict and len(value) == 1, "it is no line of a bundle")
         [(kind, line)] = value.items()
         demand(kind in LINES and TYPES[kind](line), f"it is no {kind} with the right fields")
         demand(self.head["queens_bundle"] >= SINCE.get(kind, 3), f"bundles of this version have no {kind}")
         demand(not any(self.seen[other] for other in BEFORE.get(kind, ())), "it is out of order")
         self.seen[kind] += 1
+        self.kept += size if kind in KEPT else 0
+        demand(self.kept <= MOST_KEPT, "there are too many lines about who, what was ordered and what was committed to")
         if kind != "tasks":
             self.close_tasks()
         if kind in ("range", "audit", "dispute"):
