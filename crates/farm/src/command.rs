@@ -319,4 +319,6 @@ pub struct Withdrawn {
     pub audits_wanted: u64,
     /// How many ranges of the job two parties have counted alike.
     pub audits_agreed: u64,
+    /// What was committed to of the job, if its rows still say so.
+    pub committed: Option<RowsRoot>,
 }

@@ -68,6 +68,7 @@ pub fn check<S: Subject>(new: impl Fn() -> S) {
     rows_are_joined_where_nothing_tells_them_apart(&mut new());
     what_was_committed_to_stays_apart(&mut new());
     whatever_replaces_a_row_breaks_a_commitment(&mut new());
+    who_contradicts_a_right_count_breaks_no_commitment(&mut new());
 }
 
 fn what_is_written_is_read_back(store: &mut impl Subject) {
@@ -235,7 +236,7 @@ fn a_settlement_keeps_what_others_confirmed_and_takes_the_rest_back(store: &mut 
     // Then only what the liar alone answers for is gone.
     let lost = |job, ranges: &[(u64, u64)], total, audits_wanted, audits_agreed| {
         let ranges = set(ranges);
-        Withdrawn { job, ranges, total, audits_wanted, audits_agreed }
+        Withdrawn { job, ranges, total, audits_wanted, audits_agreed, committed: None }
     };
     let withdrawn = vec![lost(JOB, &[(10, 20)], 2, 1, 2), lost(OTHER, &[(0, 100)], 4, 0, 0)];
     assert_eq!(answers, [LedgerAnswer::Settled { withdrawn, unarchived: Vec::new() }]);
@@ -439,6 +440,26 @@ fn whatever_replaces_a_row_breaks_a_commitment(store: &mut impl Subject) {
     write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 7 }]);
     let after = commit(store, JOB).expect("it is done");
     assert!(after != before && restored(store, JOB).committed == Some(after));
+}
+
+fn who_contradicts_a_right_count_breaks_no_commitment(store: &mut impl Subject) {
+    // Given a right count that was committed to, and that a liar contradicts who has counted nothing else
+    write(store, &done(JOB, "honest"));
+    let before = commit(store, JOB).expect("it is done");
+    write(store, &[dispute(JOB, "liar", 0, 100, 8)]);
+
+    // When a third count says what the first one said
+    let (report, author) = (report(JOB, "search", (0, 100), 7), author("third"));
+    let wrong = vec![maker("liar").party(Across::Machines)];
+    let answers = store.apply(&[LedgerCommand::Settle { report, author, wrong }]);
+
+    // Then the rows say what was committed to.
+    let answers = answers.expect("there is a dispute");
+    let [LedgerAnswer::Settled { withdrawn, .. }] = &answers[..] else { panic!("{answers:?}") };
+    let [Withdrawn { committed, .. }] = &withdrawn[..] else { panic!("{withdrawn:?}") };
+    assert_eq!((*committed, restored(store, JOB).committed), (Some(before), Some(before)));
+    write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 7 }]);
+    assert_eq!(commit(store, JOB), Ok(before));
 }
 
 fn remove(store: &mut impl Subject, job: JobId, most: usize) -> Removal {

@@ -289,7 +289,6 @@ impl Farm {
         let job = self.jobs.get_mut(&report.job).expect("jobs are never removed");
         let dispute = job.disputes.remove(&report.range).expect("it was being settled");
         job.overruns.counted(report.range);
-        job.committed = None;
         let rest = job.total.checked_sub(dispute.stored.count).expect("it includes its rows");
         job.total = rest.checked_add(report.tally.count.into()).expect("a total fits 128 bits");
         self.settling -= 1;

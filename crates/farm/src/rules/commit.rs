@@ -1,7 +1,7 @@
 //! Committing to the counts of a job: their root is noted before it is known which of them will be looked at.
 
 use super::{Store, StoredJob, for_each_row, stored_job};
-use crate::rows::{Contradiction, DisputeState};
+use crate::rows::{Contradiction, DisputeState, Row};
 use crate::{JobId, JobState, Range, RowsRoot, RowsTree};
 
 /// Commits to the rows of a job that is done. Rows that were committed to already keep their root.
@@ -18,6 +18,24 @@ pub(super) fn commit<S: Store>(store: &mut S, id: JobId, by: &str) -> Result<Row
     let root = tree.root();
     store.commit(id, root, by)?;
     Ok(root)
+}
+
+/// Makes accepted rows evidence in whose place another one is accepted. What was committed to is no more then, unless that says
+/// the same about the same range: the root does not say who has counted.
+pub(super) fn replace<S: Store>(
+    store: &mut S,
+    job: JobId,
+    rows: &[Row],
+    right: &Row,
+) -> Result<(), S::Fault> {
+    let is_alike = |row: &Row| row.range == right.range && row.tally.claim() == right.tally.claim();
+    for row in rows {
+        store.retire(job, row.range, DisputeState::Settled)?;
+    }
+    match rows.iter().all(is_alike) {
+        true => Ok(()),
+        false => store.break_commitment(job),
+    }
 }
 
 /// Makes an accepted row evidence. What was committed to is no more, then.

@@ -15,7 +15,8 @@
 //! - A job ends only if its rows themselves say so.
 //! - Only a job that is over goes into the archive. It comes back if it loses rows or confirmations.
 //! - A job that proved somebody wrong is not removed.
-//! - Only a job that is done is committed to. Its rows stay apart, and whatever replaces one breaks the commitment.
+//! - Only a job that is done is committed to. Its rows stay apart, and whatever takes one away, or says otherwise,
+//!   breaks the commitment.
 //!
 //! The functions are pure but for the store that they are handed: no clock and no randomness.
 

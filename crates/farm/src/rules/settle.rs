@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use super::archive::unarchive;
-use super::commit::retire;
+use super::commit::{self, retire};
 use super::{Jobs, Select, Store, accept, across, reopen, wait_again};
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
@@ -83,9 +83,7 @@ fn replace<S: Store>(store: &mut S, report: &Report, author: &Author) -> Result<
     let (distrusted, across) = (store.distrusted()?, across(store, job)?);
     let claims = dispute.claims.iter().chain(&rows);
     let second = second_vote(&right, claims, &distrusted, across).cloned();
-    for row in &rows {
-        retire(store, job, row.range, DisputeState::Settled)?;
-    }
+    commit::replace(store, job, &rows, &right)?;
     store.close_dispute(job, range)?;
     let check = if second.is_some() { Check::Agreed } else { Check::Wanted };
     accept(store, job, &CountedRange { row: right, check }, &report.task_counts)?;
@@ -190,6 +188,6 @@ fn withdraw<S: Store>(
     if !ranges.is_empty() || audits_wanted > 0 {
         reopen(store, job)?;
     }
-    let audits_agreed = store.count(job, Check::Agreed)?;
-    Ok(Withdrawn { job, ranges, total, audits_wanted, audits_agreed })
+    let (audits_agreed, committed) = (store.count(job, Check::Agreed)?, store.committed(job)?);
+    Ok(Withdrawn { job, ranges, total, audits_wanted, audits_agreed, committed })
 }

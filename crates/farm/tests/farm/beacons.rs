@@ -5,7 +5,7 @@ use farm::{
 };
 
 use crate::stage::{
-    AUDIT_ALL, Stage, audits, plan, range, recount, report, submission, tally, work,
+    AUDIT_ALL, Stage, audits, kernel, plan, range, recount, report, submission, tally, work,
 };
 
 const REQUEST: RequestId = RequestId(71);
@@ -140,6 +140,38 @@ fn counts_that_turn_out_to_be_wrong_are_committed_to_no_more() {
     assert_ne!(right, root);
     let again = AUDIT_ALL.drawn_by(beacon(right, "4f2c"));
     assert_eq!(audit(&mut stage, job, again), Ok(job));
+}
+
+#[test]
+fn counts_that_turn_out_to_be_right_stay_committed_to() {
+    // Given right counts that were committed to, and a worker that was asked again and contradicts
+    let mut stage = Stage::new();
+    stage.act(submission(plan(4), 0, 0, None));
+    let (job, one) = (JobId(1), stage.join("w1", 0));
+    assert_eq!(stage.report(one, report(job, plan(4), range(0, 4))), Some(Verdict::Accepted));
+    let root = commit(&mut stage, job).expect("it is done");
+    let policy = AUDIT_ALL.drawn_by(beacon(root, "4f2c"));
+    audit(&mut stage, job, policy).expect("it is committed to");
+    let liar = stage.join("w2", 4);
+    let loan = stage.last_loan(liar);
+    let lie = farm::Report {
+        tally: tally(plan(4), range(0, 4), 1),
+        kernel: kernel("search"),
+        lease: loan.lease,
+        proof: loan.proof,
+        ..report(job, plan(4), range(0, 4))
+    };
+    assert_eq!(stage.report_as_is(liar, lie), Some(Verdict::Disputed));
+
+    // When a third one agrees with the first
+    let third = stage.join("w3", 4);
+    let loan = stage.last_loan(third);
+    recount(&mut stage, third, loan, "search");
+
+    // Then nobody has to commit to them anew.
+    assert_eq!((stage.state(job), committed(&stage, job)), ((JobState::Done, 4), Some(root)));
+    stage.restart();
+    assert_eq!(committed(&stage, job), Some(root));
 }
 
 /// w1 has counted a job with one too many, which somebody has committed to, and all of another one, which was committed to

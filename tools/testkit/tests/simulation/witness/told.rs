@@ -134,7 +134,7 @@ impl Witness {
         let replaced: Vec<_> = book.rows.overlapping(report.range).map(|row| row.range).collect();
         replaced.into_iter().for_each(|range| drop(book.rows.take(range)));
         book.rows.put(after.jobs[&report.job].rows[&report.range.start()].clone());
-        for Withdrawn { job, ranges, total, audits_wanted, audits_agreed } in withdrawn {
+        for Withdrawn { job, ranges, total, audits_wanted, audits_agreed, .. } in withdrawn {
             let rows = &after.jobs[job].rows;
             let book = self.book(*job);
             let before = book.rows.total;
