@@ -168,7 +168,7 @@ const STEPS: [Step; (FORMAT - OLDEST) as usize] = [
                 first  INTEGER NOT NULL,
                 counts BLOB NOT NULL,
                 PRIMARY KEY (job, first)
-            ) STRICT, WITHOUT ROWID;",
+            ) STRICT;",
     },
 ];
 

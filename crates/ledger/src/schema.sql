@@ -144,7 +144,7 @@ CREATE TABLE task_counts (
     first  INTEGER NOT NULL,
     counts BLOB NOT NULL,            -- from the task `first` on, eight bytes each, the lowest first
     PRIMARY KEY (job, first)
-) STRICT, WITHOUT ROWID;
+) STRICT;                            -- with row numbers: without, a page would hold only small pieces of a row
 
 -- Second counts of accepted ranges, by another party and another kernel, that agree.
 CREATE TABLE audits (
