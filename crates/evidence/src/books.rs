@@ -17,7 +17,7 @@ use crate::statements::{Role, Statements};
 use crate::told::Told;
 use crate::worth::{Amount, Worth};
 
-/// Bytes of lines that a check keeps: those about audits that were ordered, about trust, and about authors.
+/// Bytes of lines that a check keeps: those about audits that were ordered, commitments, trust, authors and signers.
 const MOST_KEPT: usize = 64 << 20;
 
 /// The most audits that can have been ordered: all of them are printed.

@@ -14,7 +14,7 @@
 //! as any other (T. W. McRae, "Statistical Sampling for Audit and Control", 1974, "monetary unit sampling").
 
 use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 
 use blake3::Hash;
 use farm::{Claim, Range};
@@ -80,10 +80,14 @@ pub struct Drawn {
     pub draws: Vec<Draw>,
     /// Whether the rows are all rows of the bundle.
     pub are_all: bool,
-    /// The units with the largest counts, the largest first, one more than draws.
+    /// A hash over what each task of such a range counts, by the place of the range, if it is told.
+    pub told: HashMap<usize, Hash>,
+    /// The ranges with the largest counts, the largest first, one more than draws.
     pub largest: Vec<StatedRow>,
-    /// The least probability with which a draw hits any of the units, averaged over both kinds of draws.
+    /// The least probability with which a draw hits any of the ranges, averaged over both kinds of draws.
     pub least_share: f64,
+    /// The same for the units.
+    pub least_unit_share: f64,
 }
 
 /// Whether draw number `draw` is a point of the claimed total; otherwise, it is a task.
@@ -107,10 +111,12 @@ pub(super) struct Drawing {
     row: Option<StatedRow>,
     /// Whether it is kept already.
     is_kept: bool,
-    /// The largest units; the smallest of them is removed first.
+    told: HashMap<usize, Hash>,
+    /// The largest rows; the smallest of them is removed first.
     largest: BinaryHeap<Reverse<BySize>>,
     sums: (u128, u64),
     least_share: f64,
+    least_unit_share: f64,
 }
 
 impl Drawing {
@@ -144,9 +150,11 @@ impl Drawing {
             rows: Vec::new(),
             row: None,
             is_kept: false,
+            told: HashMap::new(),
             largest: BinaryHeap::new(),
             sums: (counted, tasks),
             least_share: 1.0,
+            least_unit_share: 1.0,
         }
     }
 
@@ -154,6 +162,8 @@ impl Drawing {
     pub(super) fn row(&mut self, row: &StatedRow) {
         (self.row, self.is_kept) = (Some(row.clone()), self.keeps_all);
         self.rows.extend(self.row.clone().filter(|_| self.keeps_all));
+        self.least_share = self.least_share.min(self.share(row.range, row.claim));
+        self.weigh(row);
     }
 
     /// Sees the next task of the row.
@@ -165,6 +175,13 @@ impl Drawing {
     pub(super) fn whole(&mut self) {
         let row = self.row.as_ref().expect("callers have shown it");
         self.unit(row.range, row.claim, None);
+    }
+
+    /// Sees the hash over what the tasks of the row count.
+    pub(super) fn told(&mut self, counts: Hash) {
+        if self.is_kept {
+            self.told.insert(self.rows.len() - 1, counts);
+        }
     }
 
     fn unit(&mut self, range: Range, claim: Claim, told: Option<Claim>) {
@@ -179,7 +196,7 @@ impl Drawing {
         while let Some((task, draw)) = self.by_task.pop_if(|(task, _)| *task < self.tasks) {
             self.hit(draw, range.start() + (task - begin), told);
         }
-        self.weigh(range, claim);
+        self.least_unit_share = self.least_unit_share.min(self.share(range, claim));
     }
 
     fn hit(&mut self, draw: usize, ordinal: u64, told: Option<Claim>) {
@@ -189,18 +206,20 @@ impl Drawing {
         self.draws[draw] = Some(Draw { row: self.rows.len() - 1, ordinal, told });
     }
 
-    fn weigh(&mut self, range: Range, claim: Claim) {
+    /// The probability with which a draw hits it, averaged over both kinds.
+    fn share(&self, range: Range, claim: Claim) -> f64 {
         let (counted, tasks) = self.sums;
         let of_tasks = range.len() as f64 / tasks as f64;
-        let share = match counted {
+        match counted {
             0 => of_tasks,
             _ => f64::midpoint(claim.count as f64 / counted as f64, of_tasks),
-        };
-        self.least_share = self.least_share.min(share);
+        }
+    }
+
+    fn weigh(&mut self, row: &StatedRow) {
         let least = self.largest.peek().map_or(0, |Reverse(BySize(least))| least.claim.count);
-        if self.largest.len() <= self.draws.len() || claim.count > least {
-            let by = self.row.as_ref().map(|row| row.by.clone()).unwrap_or_default();
-            self.largest.push(Reverse(BySize(StatedRow { range, claim, by })));
+        if self.largest.len() <= self.draws.len() || row.claim.count > least {
+            self.largest.push(Reverse(BySize(row.clone())));
             if self.largest.len() > self.draws.len() + 1 {
                 self.largest.pop();
             }
@@ -217,13 +236,15 @@ impl Drawing {
             rows: self.rows,
             draws,
             are_all: self.keeps_all,
+            told: self.told,
             largest: largest.into_iter().map(|Reverse(BySize(row))| row).collect(),
             least_share: self.least_share,
+            least_unit_share: self.least_unit_share,
         }
     }
 }
 
-/// A unit, ordered by what it counts, and the earlier one first among equals.
+/// A row, ordered by what it counts, and the earlier one first among equals.
 #[derive(PartialEq, Eq)]
 struct BySize(StatedRow);
 

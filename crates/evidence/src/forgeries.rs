@@ -76,10 +76,13 @@ fn draw(rows: &[StatedRow], seed: u64) -> Drawn {
 
 /// What a verifier with this seed says: a verdict, or `None` if it refuses the bundle.
 fn verdict(rows: &[StatedRow], seed: u64) -> Option<Verdict> {
+    judged(rows, &draw(rows, seed))
+}
+
+fn judged(rows: &[StatedRow], drawn: &Drawn) -> Option<Verdict> {
     let counted_by_all: u128 = rows.iter().map(|row| row.claim.count).sum();
     let tasks = COUNTS.len() as u64;
-    let drawn = draw(rows, seed);
-    let pieces = Pieces::cut(&drawn, SIZES);
+    let pieces = Pieces::cut(drawn, SIZES);
     let is_wrong = |piece: &crate::pieces::Piece| {
         piece.claim.is_some_and(|claim| claim.count != counted(piece.range))
     };
@@ -88,7 +91,38 @@ fn verdict(rows: &[StatedRow], seed: u64) -> Option<Verdict> {
     }
     let outcomes = pieces.pieces.iter().map(|piece| Outcome::Counted(counted(piece.range)));
     let outcomes: Vec<Outcome> = outcomes.collect();
-    Verdict::of((counted_by_all, tasks), &drawn, &pieces, &outcomes).ok()
+    Verdict::of((counted_by_all, tasks), drawn, &pieces, &outcomes).ok()
+}
+
+/// Rows of almost equal lengths whose tasks claim this.
+fn rows_of(number: u64, claimed: &[u64]) -> Vec<StatedRow> {
+    let mut all = rows(number);
+    for StatedRow { range, claim, .. } in &mut all {
+        let tasks = &claimed[range.start() as usize..range.end() as usize];
+        claim.count = tasks.iter().map(|&count| u128::from(count)).sum();
+    }
+    all
+}
+
+/// What a verifier with this seed says if it is told what each task claims, but for every third row.
+fn verdict_on_told(rows: &[StatedRow], claimed: &[u64], seed: u64) -> Option<Verdict> {
+    let total = rows.iter().map(|row| row.claim.count).sum();
+    let sample = Sample { draws: DRAWS, seed: Seed::Number(seed), all: false };
+    let sums = (total, COUNTS.len() as u64);
+    let mut drawing = Drawing::new(sample, blake3::hash(b""), rows.len() as u64, sums);
+    for (number, row) in rows.iter().enumerate() {
+        drawing.row(row);
+        if number % 3 == 2 {
+            drawing.whole();
+            continue;
+        }
+        for ordinal in row.range.start()..row.range.end() {
+            let task = Range::new(ordinal, ordinal + 1).expect("it is one task");
+            let count = claimed[ordinal as usize].into();
+            drawing.task(task, Claim { count, digest: Digest(0) });
+        }
+    }
+    judged(rows, &drawing.end())
 }
 
 /// In how many of all seeds the verifier refuses.
@@ -216,6 +250,54 @@ fn what_is_said_with_95_percent_confidence_is_wrong_in_at_most_5_of_100_cases() 
             |seed: &u64| verdict(&all, *seed).is_some_and(|told| told.wrong_of_total < share);
         let misled = (0..SEEDS).filter(misled).count();
         assert!(misled as u64 <= SEEDS * 5 / 100 + 15, "{factor}: {misled} of {SEEDS}");
+    }
+}
+
+/// Honest bundles that tell what most tasks count, in rows that are too large to be counted whole, and in smaller ones.
+#[test]
+fn honest_bundles_that_tell_their_tasks_hold() {
+    for number in [10, 100, 936] {
+        let all = rows_of(number, &COUNTS);
+        let verdicts = (0..SEEDS).filter_map(|seed| verdict_on_told(&all, &COUNTS, seed));
+        let verdicts: Vec<Verdict> = verdicts.collect();
+        assert!(verdicts.len() as u64 >= SEEDS - 1, "{number}: {} hold", verdicts.len());
+        // Rows of 936 are so short that they are counted whole.
+        assert!(verdicts.iter().all(|verdict| verdict.by_task == (number < 936)), "{number}");
+        let large = verdicts.iter().filter(|verdict| verdict.in_large > 0).count();
+        assert_eq!(
+            large > 0,
+            number < 100,
+            "{number}: rows of which nothing is told are large or not"
+        );
+    }
+}
+
+/// The statement for told tasks: tasks claim half as much again, or nothing, and the sums of their rows fit.
+#[test]
+fn what_is_said_of_told_tasks_with_95_percent_confidence_is_wrong_in_at_most_5_of_100_cases() {
+    for (every, factor) in [(20, 3), (50, 3), (100, 3), (50, 0), (200, 0)] {
+        let mut claimed = COUNTS.clone();
+        let wrong = claimed.iter_mut().step_by(every).filter(|count| **count > 0);
+        let mut wrong_tasks = 0.0;
+        for count in wrong {
+            *count = *count * factor / 2;
+            wrong_tasks += 1.0;
+        }
+        let all = rows_of(100, &claimed);
+        let counted: u128 = all.iter().map(|row| row.claim.count).sum();
+        let off = |(&claim, &count): (&u64, &u64)| claim.abs_diff(count);
+        let off: u64 = claimed.iter().zip(COUNTS.iter()).map(off).sum();
+        let share = if factor > 1 { off as f64 / counted as f64 } else { 0.0 };
+        let of_tasks = wrong_tasks / COUNTS.len() as f64;
+        let misled = |seed: &u64| {
+            verdict_on_told(&all, &claimed, *seed).is_some_and(|told| {
+                let tasks = told.wrong_of_tasks.expect("nothing is estimated alone");
+                told.wrong_of_total < share || tasks < of_tasks
+            })
+        };
+        let misled = (0..SEEDS).filter(misled).count();
+        // Two statements, and four standard deviations of 10%.
+        assert!(misled as u64 <= SEEDS * 10 / 100 + 21, "{every}, {factor}: {misled} of {SEEDS}");
     }
 }
 

@@ -7,9 +7,11 @@
 //! ```text
 //!   line 1      the header: plan, total, number of lines of each kind, Merkle root of all other lines
 //!   then        policy       what was to be counted twice
+//!               commitment   what was committed to
 //!               trust        somebody was believed no more, or again
 //!               author       somebody who counted, before the first count that names them
 //!               range        an accepted count: whose it is and when it came; its digest
+//!               tasks        what some tasks of the range before them count
 //!               audit        a second count of the range before it
 //!               dispute      what was contradicted, overruled or taken back
 //!               signer       a key that signed counts, before its first statement

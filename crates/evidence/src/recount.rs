@@ -5,15 +5,17 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use blake3::Hash;
 use board::{Cut, Method};
 use count::{Backend, Variant};
 use executor::{Fit, NamedKernel, fit};
-use farm::{KernelName, Plan, Range, Tally};
+use farm::{KernelName, Plan, Range, Tally, TaskCounts};
 
 use crate::RecountError;
 use crate::check::Checked;
 use crate::draw::Drawn;
 use crate::pieces::{Piece, Pieces, Sizes};
+use crate::told::seal;
 use crate::verdict::{Outcome, Verdict};
 
 /// By which algorithm ranges are counted again. A bundle has no say in it.
@@ -125,7 +127,8 @@ pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted, Re
 }
 
 /// The sizes of what is recounted, if a task takes so many seconds. If there is time for all ranges that were drawn, they
-/// are counted whole; otherwise a range is, if it takes at most a tenth of the time of one thread. Pieces are so small that
+/// are counted whole; otherwise a range is, if it takes at most a tenth of the time of one thread, or no longer than a piece if its
+/// tasks are told. Pieces are so small that
 /// there is time for all draws.
 fn sizes(task: f64, time: Duration, fit: Fit, drawn: &Drawn) -> Sizes {
     let (seconds, threads) = (time.as_secs_f64(), fit.threads.get() as f64);
@@ -150,10 +153,18 @@ struct Work {
     end: Option<Instant>,
 }
 
+/// What a piece counts.
+struct Counted {
+    tally: Tally,
+    /// The hash over what each of its tasks counts, if plans of this kind tell that.
+    told: Option<Hash>,
+    busy: Duration,
+}
+
 /// A piece that was begun, or counted.
 enum News {
     Begun(usize),
-    Counted(usize, Result<(Tally, Duration), count::CountError>),
+    Counted(usize, Result<Counted, count::CountError>),
 }
 
 /// The next piece, and what tasks have taken so far.
@@ -216,7 +227,7 @@ impl Work {
         pieces: &[Piece],
         threads: NonZero<usize>,
         task: f64,
-        mut note: impl FnMut(usize, Option<(Tally, Duration)>) -> Result<(), RecountError>,
+        mut note: impl FnMut(usize, Option<Counted>) -> Result<(), RecountError>,
     ) -> Result<(), RecountError> {
         let (sender, receiver) = mpsc::channel();
         let turn = Arc::new(Mutex::new(Turn { next: 0, seconds: task, tasks: 1.0 }));
@@ -280,7 +291,8 @@ impl Work {
                 turn.seconds += busy.as_secs_f64();
                 turn.tasks += ranges[number].len() as f64;
             }
-            let counted = counted.map(|tally| (tally, busy));
+            let told = |tasks: &TaskCounts| (!tasks.are_untold()).then(|| seal(tasks.as_slice()));
+            let counted = counted.map(|(tally, tasks)| Counted { tally, told: told(&tasks), busy });
             if sender.send(News::Counted(number, counted)).is_err() {
                 return;
             }
@@ -312,10 +324,10 @@ impl Done {
         piece: &Piece,
         drawn: &Drawn,
         number: usize,
-        counted: Option<(Tally, Duration)>,
+        counted: Option<Counted>,
         work: &Work,
     ) -> Result<(), RecountError> {
-        let Some((tally, busy)) = counted else {
+        let Some(Counted { tally, told, busy }) = counted else {
             self.outcomes[number] = Outcome::Unfinished;
             return Ok(());
         };
@@ -333,12 +345,24 @@ impl Done {
                 work.name()
             )));
         }
+        let is_row = piece.range == drawn.rows[piece.row].range;
+        let stated = drawn.told.get(&piece.row).filter(|_| is_row);
+        if let Some((stated, told)) = stated.zip(told)
+            && *stated != told
+        {
+            return Err(RecountError::Differs(format!(
+                "the tasks of the range {} count otherwise here by {} than the bundle tells, although their sum and their digest \
+                 are the same: whoever told it has made it up",
+                piece.range,
+                work.name()
+            )));
+        }
         self.outcomes[number] = Outcome::Counted(tally.count.into());
         self.tasks += piece.range.len();
         self.busy += busy;
         match piece.claim {
             None => self.pieces += 1,
-            Some(_) if piece.range == drawn.rows[piece.row].range => self.ranges += 1,
+            Some(_) if is_row => self.ranges += 1,
             Some(_) => self.told += 1,
         }
         Ok(())

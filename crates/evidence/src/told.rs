@@ -10,6 +10,7 @@
 //! A range whose tasks are told is drawn from by its tasks; another one is drawn as a whole.
 
 use anyhow::{Context, Result, ensure};
+use blake3::{Hash, Hasher};
 use farm::{Claim, Digest, Fingerprint, Known, Range};
 
 use crate::draw::Drawing;
@@ -28,6 +29,17 @@ pub(super) fn blocks(range: Range) -> impl Iterator<Item = Range> {
     })
 }
 
+/// A hash over what each task of a range counts: of different counts, it is different, which a digest need not be.
+pub(super) fn seal(counts: &[u64]) -> Hash {
+    let mut hasher = Hasher::new();
+    counts.iter().for_each(|&count| note(&mut hasher, count));
+    hasher.finalize()
+}
+
+fn note(hasher: &mut Hasher, count: u64) {
+    hasher.update(&count.to_le_bytes());
+}
+
 /// Follows the lines of tasks of a bundle.
 pub(super) struct Told {
     plan: Fingerprint,
@@ -44,6 +56,7 @@ struct Open {
     /// The first task that is not told yet.
     next: u64,
     sum: Claim,
+    counts: Hasher,
 }
 
 impl Told {
@@ -55,7 +68,7 @@ impl Told {
     pub(super) fn range(&mut self, row: &StatedRow, drawing: &mut Drawing) {
         drawing.row(row);
         let (row, next) = (row.clone(), row.range.start());
-        self.open = Some(Open { row, next, sum: Claim::default() });
+        self.open = Some(Open { row, next, sum: Claim::default(), counts: Hasher::new() });
     }
 
     /// What some tasks of the last range count.
@@ -65,7 +78,7 @@ impl Told {
         known: &Known,
         drawing: &mut Drawing,
     ) -> Result<()> {
-        let Open { row, next, sum } =
+        let Open { row, next, sum, counts: seen } =
             self.open.as_mut().context("no range stands before these tasks")?;
         let (range, counts) = line.read()?;
         let rest = Range::new(*next, row.range.end());
@@ -77,6 +90,7 @@ impl Told {
         );
         for (ordinal, count) in (range.start()..).zip(counts) {
             let task = Range::new(ordinal, ordinal + 1).expect("it is one task");
+            note(seen, count);
             let (count, digest) = (u128::from(count), Digest::of(self.plan, ordinal, count));
             ensure!(known.allows(task, count), "the task {ordinal} cannot count {count}");
             let claim = Claim { count, digest };
@@ -95,7 +109,7 @@ impl Told {
     ///
     /// Says so if the tasks of the last range are told, and not as its count says.
     pub(super) fn close(&mut self, drawing: &mut Drawing) -> Result<()> {
-        let Some(Open { row, next, sum }) = self.open.take() else { return Ok(()) };
+        let Some(Open { row, next, sum, counts }) = self.open.take() else { return Ok(()) };
         if next == row.range.start() {
             drawing.whole();
             return Ok(());
@@ -105,6 +119,7 @@ impl Told {
             "the counts of the tasks of {} do not add up to its count",
             row.range
         );
+        drawing.told(counts.finalize());
         Ok(())
     }
 }

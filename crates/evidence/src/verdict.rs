@@ -13,7 +13,9 @@
 //! two, which makes the standard error smaller than the formula for independent draws says (A. Owen and Y. Zhou, "Safe and
 //! effective importance sampling", Journal of the American Statistical Association 95, 2000), and never larger.
 
-use farm::IntervalSet;
+use std::collections::HashSet;
+
+use farm::Range;
 
 use crate::draw::{Drawn, is_by_count};
 use crate::format::StatedRow;
@@ -48,17 +50,19 @@ pub struct Verdict {
     pub is_exact: bool,
     /// Number of draws that were counted again.
     pub draws: usize,
-    /// Draws of them that hit ranges which are too large to be counted as a whole.
+    /// Whether single tasks of ranges were counted again in their place.
+    pub by_task: bool,
+    /// Draws of them that hit ranges which are too large to be counted as a whole, and whose tasks are not told.
     pub in_large: usize,
     /// The total, estimated from the recounts alone; `None` if there are too few.
     pub estimate: Option<Estimate>,
     /// The largest share of the claimed total that is wrong, with 95% confidence.
     pub wrong_of_total: f64,
-    /// The largest share of the tasks that are in wrong ranges, with 95% confidence. `None` if ranges are so large that
-    /// they were only estimated.
+    /// The largest share of the tasks that are in wrong ranges, or are wrong themselves where they were counted one by one, with
+    /// 95% confidence. `None` if ranges are so large that they were only estimated.
     pub wrong_of_tasks: Option<f64>,
-    /// The probability that a single wrong range would have been missed, if it is the one that is hardest to hit. It is 1 if
-    /// ranges are so large that they were only estimated.
+    /// The probability that a single wrong range would have been missed, or a single wrong task where tasks were counted one by
+    /// one, if it is the one that is hardest to hit. It is 1 if ranges are so large that they were only estimated.
     pub missed: f64,
     /// The range with the largest count that was not counted again as a whole.
     pub largest_left: Option<StatedRow>,
@@ -140,12 +144,16 @@ impl Verdict {
             }
             None => at_most(draws[kind], unknown[kind] + in_large[kind], RISK),
         };
+        let is_task = |&number: &usize| pieces[number].claim.is_some() && !is_row(&pieces[number]);
+        let by_task = begun.iter().any(is_task);
+        let least_share = if by_task { drawn.least_unit_share } else { drawn.least_share };
         let all_in_large = in_large.iter().sum::<usize>();
         // Few draws in large ranges have no error bar of their own: these ranges count as unknown then.
         let error = error.filter(|_| all_in_large >= LEAST_DRAWS);
         Ok(Verdict {
             is_exact,
             draws: begun.len() - unknown.iter().sum::<usize>(),
+            by_task,
             in_large: all_in_large,
             estimate,
             wrong_of_total: if is_exact { 0.0 } else { bound(0, error).min(1.0) },
@@ -156,7 +164,7 @@ impl Verdict {
             },
             missed: match all_in_large {
                 _ if is_exact => 0.0,
-                0 => (1.0 - drawn.least_share).powf(begun.len() as f64),
+                0 => (1.0 - least_share).powf(begun.len() as f64),
                 // A small error in a large range shows in no piece.
                 _ => 1.0,
             },
@@ -165,15 +173,16 @@ impl Verdict {
     }
 }
 
-/// The range, or told task, with the largest count that was not counted as a whole.
+/// The range with the largest count that was not counted as a whole.
 fn largest_left(
     drawn: &Drawn,
     pieces: &[Piece],
     is_counted: impl Fn(usize) -> bool,
 ) -> Option<StatedRow> {
-    let counted = (0..pieces.len()).filter(|&at| pieces[at].claim.is_some() && is_counted(at));
-    let counted: IntervalSet = counted.map(|at| pieces[at].range).collect();
-    drawn.largest.iter().find(|row| !counted.contains(row.range)).cloned()
+    let is_row = |piece: &Piece| piece.range == drawn.rows[piece.row].range;
+    let counted = (0..pieces.len()).filter(|&at| is_row(&pieces[at]) && is_counted(at));
+    let counted: HashSet<Range> = counted.map(|at| pieces[at].range).collect();
+    drawn.largest.iter().find(|row| !counted.contains(&row.range)).cloned()
 }
 
 /// What the probability of a draw follows from.

@@ -51,7 +51,8 @@ impl Forger {
         let records = starts.map(|start| {
             let range = Range::new(start, (start + length as u64).min(plan.tasks));
             let range = range.expect("it has tasks");
-            let tally = kernel.count_range(plan.fingerprint(), &cut, range).expect("it counts");
+            let (tally, _) =
+                kernel.count_range(plan.fingerprint(), &cut, range).expect("it counts");
             let row = row(range, tally, "avx2", author("o", "m"));
             let counted = CountedRange { row, check: Check::NotChosen };
             EvidenceRecord::Range { counted, task_counts: TaskCounts::default(), at_ms: 0 }
@@ -86,7 +87,7 @@ impl Forger {
         let ordinals = counted.row.range.start()..counted.row.range.end();
         let task = |at| Range::new(at, at + 1).expect("it is one task");
         let mut count = |at| kernel.count_range(plan.fingerprint(), &cut, task(at));
-        let count = |at| count(at).expect("it counts").count;
+        let count = |at| count(at).expect("it counts").0.count;
         let mut counts: Vec<u64> = ordinals.clone().map(count).collect();
         forge(&mut counts);
         let with = |sum: Tally, (at, &count)| sum.with(plan.fingerprint(), at, count);
@@ -253,6 +254,27 @@ fn counts_that_were_moved_between_told_tasks_are_found_in_proportion_to_what_was
         counts[from + 1] += 1;
     });
     one.recount(By::Loop, None).expect_err("everything is counted again");
+}
+
+/// Counts that somebody has made up so that sum and digest stay the same. The hash over them is another one.
+#[test]
+fn counts_of_tasks_that_were_made_up_are_found_when_their_range_is_counted_whole() {
+    let mut forger = Forger::honest(10, Method::Halves, 70);
+    forger.tell(0, |_| {});
+    let sample = Sample { draws: 200, seed: Seed::Number(1), all: true };
+    let mut checked = check(&forger.write("bundle"), sample).expect("it holds");
+    let effort = RecountEffort {
+        threads: NonZero::<usize>::MIN,
+        variant: By::Loop.variant(Method::Halves, None).expect("there is a loop"),
+        memory: 1 << 28,
+        time: None,
+    };
+    let recounted = recount(&checked, effort).expect("it is honest");
+    assert!(recounted.verdict.is_exact);
+    let told = checked.drawn.told.get_mut(&0).expect("the tasks of the first range are told");
+    *told = blake3::hash(b"other counts of the same sum and digest");
+    let found = recount(&checked, effort).expect_err("they are others").to_string();
+    assert!(found.contains("has made it up"), "{found}");
 }
 
 #[test]

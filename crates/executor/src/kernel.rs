@@ -67,17 +67,12 @@ impl NamedKernel {
         start: u64,
         tasks: TaskSlice<'_>,
     ) -> Result<(Tally, TaskCounts), CountError> {
-        let mut tallying = Tallying { plan, ordinal: start, tally: Some(Tally::EMPTY) };
-        let (mut each, tells_tasks) = (Vec::new(), self.tells_tasks);
-        self.kernel.count_each(tasks, |count| {
-            tallying.add(count);
-            each.extend(tells_tasks.then_some(count));
-        })?;
-        let tally = tallying.tally.ok_or(CountError::Overflow)?;
-        Ok((tally, TaskCounts::new(&each)))
+        let mut tallying = Tallying::new(plan, start, self.tells_tasks);
+        self.kernel.count_each(tasks, |count| tallying.add(count))?;
+        tallying.end()
     }
 
-    /// Counts a range of the plan with this fingerprint, whose tasks `cut` enumerates.
+    /// Counts a range of the plan with this fingerprint, whose tasks `cut` enumerates, like [`count`](NamedKernel::count).
     ///
     /// # Errors
     ///
@@ -87,11 +82,11 @@ impl NamedKernel {
         plan: Fingerprint,
         cut: &Cut,
         range: Range,
-    ) -> Result<Tally, CountError> {
+    ) -> Result<(Tally, TaskCounts), CountError> {
         let (start, end) = (range.start(), range.end());
-        let mut tallying = Tallying { plan, ordinal: start, tally: Some(Tally::EMPTY) };
+        let mut tallying = Tallying::new(plan, start, self.tells_tasks);
         self.kernel.count_each_of_range(cut, start..end, |count| tallying.add(count))?;
-        tallying.tally.ok_or(CountError::Overflow)
+        tallying.end()
     }
 }
 
@@ -100,12 +95,25 @@ struct Tallying {
     plan: Fingerprint,
     ordinal: u64,
     tally: Option<Tally>,
+    /// Each of the counts, if that is told.
+    each: Vec<u64>,
+    tells_tasks: bool,
 }
 
 impl Tallying {
+    fn new(plan: Fingerprint, ordinal: u64, tells_tasks: bool) -> Tallying {
+        Tallying { plan, ordinal, tally: Some(Tally::EMPTY), each: Vec::new(), tells_tasks }
+    }
+
     fn add(&mut self, count: u64) {
+        self.each.extend(self.tells_tasks.then_some(count));
         self.tally = self.tally.and_then(|tally| tally.with(self.plan, self.ordinal, count));
         self.ordinal += 1;
+    }
+
+    fn end(self) -> Result<(Tally, TaskCounts), CountError> {
+        let tally = self.tally.ok_or(CountError::Overflow)?;
+        Ok((tally, TaskCounts::new(&self.each)))
     }
 }
 

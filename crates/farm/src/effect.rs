@@ -28,6 +28,8 @@ pub enum Effect {
         session: SessionId,
         /// Which report, and what became of it.
         ack: Ack,
+        /// Of how many single tasks the report has told what they count.
+        told: usize,
     },
     /// End a session.
     Dismiss {

@@ -3,12 +3,16 @@
 use std::path::Path;
 
 use farm::rules::Jobs;
-use farm::{CountedRange, Distrusted, EvidenceRecord, JobId, Restored, RestoredJob, TrustChange};
+use farm::{
+    CountedRange, Distrusted, EvidenceRecord, Fingerprint, JobId, Restored, RestoredJob,
+    TaskCounts, TrustChange,
+};
 use rusqlite::{Connection, OpenFlags, Row};
 
 use super::entry::{COLUMNS, WIDTH, read_check, read_row, read_state, signed};
 use super::place::Place;
 use super::store::{POLICY, POLICY_WIDTH, SqlStore, TRUST, read_policy, read_root, read_trust};
+use super::task_counts::of_row;
 use super::{CheckedLedger, Ledger, LedgerFault, LedgerLock};
 
 /// A ledger as it is at one moment. It is only read, and needs no lock.
@@ -91,11 +95,30 @@ impl Evidence {
     pub fn for_each<E: From<LedgerFault>>(
         &self,
         job: JobId,
+        see: impl FnMut(EvidenceRecord) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.each(job, self.tells_tasks(job), see)
+    }
+
+    /// The same without what single tasks count.
+    pub(crate) fn for_each_sum<E: From<LedgerFault>>(
+        &self,
+        job: JobId,
+        see: impl FnMut(EvidenceRecord) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.each(job, None, see)
+    }
+
+    fn each<E: From<LedgerFault>>(
+        &self,
+        job: JobId,
+        tells_tasks: Option<Fingerprint>,
         mut see: impl FnMut(EvidenceRecord) -> Result<(), E>,
     ) -> Result<(), E> {
         self.policies(job, &mut see)?;
         self.commitments(job, &mut see)?;
-        self.rows(job, &ranges(), |columns| self.read_range(job, columns), &mut see)?;
+        let read = |columns: &Row<'_>| self.read_range(job, tells_tasks, columns);
+        self.rows(job, &ranges(), read, &mut see)?;
         self.rows(job, &audits(), |columns| read_audit(job, columns), &mut see)?;
         self.disputes(job, &mut see)?;
         self.trust(job, &mut see)
@@ -115,7 +138,9 @@ impl Evidence {
         let mut statement = self.ledger.db.prepare(&audits()).map_err(fault)?;
         let mut seconds = statement.query([signed(job.0)]).map_err(fault)?;
         let mut second = None;
-        self.rows(job, &ranges(), |columns| self.read_range(job, columns), &mut |record| {
+        let tells_tasks = self.tells_tasks(job);
+        let read = |columns: &Row<'_>| self.read_range(job, tells_tasks, columns);
+        self.rows(job, &ranges(), read, &mut |record| {
             let EvidenceRecord::Range { counted, .. } = &record else { return see(record) };
             let range = counted.row.range;
             see(record)?;
@@ -140,12 +165,30 @@ impl Evidence {
         self.disputes(job, &mut see)
     }
 
-    fn read_range(&self, job: JobId, columns: &Row<'_>) -> Result<EvidenceRecord, LedgerFault> {
+    /// The fingerprint of a job's plan, if what its tasks count is told.
+    fn tells_tasks(&self, job: JobId) -> Option<Fingerprint> {
+        let job = self.jobs.iter().find(|restored| restored.id == job)?;
+        job.plan.tells_tasks().then(|| job.plan.fingerprint())
+    }
+
+    /// An accepted range, with what its tasks count if there is a plan that tells it. Where that was altered, it is untold:
+    /// a scrub says so, and the sum is sound.
+    fn read_range(
+        &self,
+        job: JobId,
+        tells_tasks: Option<Fingerprint>,
+        columns: &Row<'_>,
+    ) -> Result<EvidenceRecord, LedgerFault> {
         let check = read_check(columns, WIDTH + 1)?;
         let counted = CountedRange { row: read_row(job, columns)?, check };
-        let plan = self.jobs.iter().find(|restored| restored.id == job).map(|job| job.plan);
-        let told = plan.map(|plan| self.ledger.task_counts(job, &plan, &counted.row));
-        let task_counts = told.transpose()?.unwrap_or_default();
+        let told = tells_tasks.map(|plan| of_row(&self.ledger.db, job, plan, &counted.row));
+        let task_counts = match told.transpose() {
+            Err(LedgerFault::Content(damage)) => {
+                tracing::warn!(damage, "what single tasks count is left out");
+                TaskCounts::default()
+            }
+            told => told?.unwrap_or_default(),
+        };
         Ok(EvidenceRecord::Range { counted, task_counts, at_ms: columns.get(WIDTH)? })
     }
 

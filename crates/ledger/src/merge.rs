@@ -90,7 +90,7 @@ impl Verdicts {
         for (part, theirs) in parts {
             histories.push(part.trust_changes(job)?);
             let mut taken = HashSet::new();
-            part.for_each(theirs, |record| {
+            part.for_each_sum(theirs, |record| {
                 if let EvidenceRecord::Dispute { row, .. } = record {
                     taken.insert(said(&row));
                 }
@@ -100,7 +100,7 @@ impl Verdicts {
                 continue;
             }
             // What was accepted anew after it was taken back is believed.
-            part.for_each(theirs, |record| {
+            part.for_each_sum(theirs, |record| {
                 if let EvidenceRecord::Range { counted, .. } = record {
                     again.extend(taken.take(&said(&counted.row)));
                 }
@@ -232,13 +232,13 @@ impl Ledger {
             tiled.map(|tiled| tiled.map(|tiled| tiled.claim)).map_err(LedgerFault::from)
         };
         let there = rows.iter().map(|(counted, _)| &counted.row).collect();
-        if let (Some(here), Some(there)) = (tiled(here.iter().collect())?, tiled(there)?) {
-            if here != there {
-                let (here, there) = (here.count, there.count);
+        if let (Some(ours), Some(theirs)) = (tiled(here.iter().collect())?, tiled(there)?) {
+            if ours != theirs {
+                let (here, there) = (ours.count, theirs.count);
                 return Err(MergeFault::Conflict { range, here, there });
             }
             absorbed.compared += 1;
-            return Ok(());
+            return self.tell(job, &here, rows);
         }
         for (counted, task_counts) in rows {
             let range = counted.row.range;
@@ -249,6 +249,25 @@ impl Ledger {
             } else {
                 let parts = overlap.iter().filter_map(|row| row.range.intersect(range));
                 absorbed.left_out += range.len() - parts.map(Range::len).sum::<u64>();
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps what a part tells of the tasks of rows that are here, and of which nothing is told here.
+    fn tell(
+        &self,
+        job: JobId,
+        here: &[Row],
+        there: Vec<(CountedRange, TaskCounts)>,
+    ) -> Result<(), MergeFault> {
+        let mut store = SqlStore(&self.db);
+        for (counted, task_counts) in there.into_iter().filter(|(_, told)| !told.are_untold()) {
+            let (range, claim) = (counted.row.range, counted.row.tally.claim());
+            let is_here = |row: &Row| row.range == range && row.tally.claim() == claim;
+            if here.iter().any(is_here) && store.task_counts(job, range)?.are_untold() {
+                store.forget_task_counts(job, range)?;
+                store.keep_task_counts(job, range, &task_counts)?;
             }
         }
         Ok(())

@@ -402,6 +402,14 @@ impl Store for SqlStore<'_> {
         task_counts::keep(self.0, job, range, counts)
     }
 
+    fn task_counts(&mut self, job: JobId, range: Range) -> Result<TaskCounts, LedgerFault> {
+        task_counts::stored(self.0, job, range)
+    }
+
+    fn forget_task_counts(&mut self, job: JobId, range: Range) -> Result<(), LedgerFault> {
+        task_counts::forget(self.0, job, range)
+    }
+
     fn join_rows(&mut self, job: JobId, joined: &CountedRange) -> Result<(), LedgerFault> {
         let range = joined.row.range;
         let within = (signed(job.0), signed(range.start()), signed(range.end()));

@@ -49,7 +49,10 @@ impl Farm {
             report.task_counts = TaskCounts::default();
         }
         let is_whole = report.proof.kind == LoanKind::Count || range == report.proof.range;
-        let is_possible = job.known.allows(range, report.tally.count);
+        let tasks = report.task_counts.as_slice();
+        let one = range.first(1);
+        let is_possible = job.known.allows(range, report.tally.count)
+            && tasks.iter().all(|&count| job.known.allows(one, count));
         if !job.holds(range) || !is_whole || !report.tally.is_sound() || !is_possible {
             return self.ack(session, &report, Verdict::Invalid);
         }
@@ -306,7 +309,8 @@ impl Farm {
     pub(super) fn ack(&mut self, session: SessionId, report: &Report, verdict: Verdict) {
         self.stats.answered(verdict);
         if self.sessions.contains_key(&session) {
-            self.effects.push(Effect::Ack { session, ack: Ack::of(report, verdict) });
+            let (ack, told) = (Ack::of(report, verdict), report.task_counts.as_slice().len());
+            self.effects.push(Effect::Ack { session, ack, told });
         }
     }
 }

@@ -284,13 +284,22 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    fn retire(&mut self, job: JobId, range: Range, why: DisputeState) -> Result<(), Contradiction> {
-        self.retire_second(job, range, why)?;
-        let job = self.get(job)?;
+    fn retire(&mut self, id: JobId, range: Range, why: DisputeState) -> Result<(), Contradiction> {
+        self.retire_second(id, range, why)?;
+        let job = self.get(id)?;
         let row = job.row(range).row.clone();
         job.rows.remove(&range.start());
-        job.task_counts.retain(|start, _| !(range.start()..range.end()).contains(start));
         job.evidence.push((row, why));
+        self.forget_task_counts(id, range)
+    }
+
+    fn task_counts(&mut self, job: JobId, range: Range) -> Result<TaskCounts, Contradiction> {
+        Ok(self.get(job)?.task_counts_of(range))
+    }
+
+    fn forget_task_counts(&mut self, job: JobId, range: Range) -> Result<(), Contradiction> {
+        let is_in = |start: &u64| (range.start()..range.end()).contains(start);
+        self.get(job)?.task_counts.retain(|start, _| !is_in(start));
         Ok(())
     }
 

@@ -161,6 +161,11 @@ fn confirm<S: Store>(store: &mut S, report: &Report, author: &Author) -> Result<
     if !is_confirmed {
         return Err(Contradiction::NotConfirmable(job, report.range).into());
     }
+    // Different counts may have one digest: then nobody knows which are right, and there are draws that would find out.
+    let first = store.task_counts(job, report.range)?;
+    if !report.task_counts.are_untold() && report.task_counts != first {
+        store.forget_task_counts(job, report.range)?;
+    }
     store.set_check(job, report.range, Check::Agreed)?;
     store.add_second(job, &second)
 }

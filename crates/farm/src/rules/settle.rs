@@ -134,7 +134,7 @@ fn fate(counted: &CountedRange, second: Option<&Maker>, wrong: &[Party]) -> Fate
 }
 
 /// The rows of a job that do not stay as they are, with what they count. Closes the open disputes in which
-/// one of the parties has a part.
+/// one of the parties has a part, and forgets what they have told of single tasks.
 fn fates<S: Store>(
     store: &mut S,
     job: JobId,
@@ -154,14 +154,21 @@ fn fates<S: Store>(
             fates.extend(rows);
         }
     }
+    let mut told = Vec::new();
     for party in wrong {
         store.visit_with_seconds(job, Some(party), &mut |counted, second| {
-            let fate = fate(&counted, second.as_ref(), wrong);
-            if fate != Fate::Stays {
-                let row = &counted.row;
-                fates.entry(row.range).or_insert((fate, row.tally.count));
+            let (fate, row) = (fate(&counted, second.as_ref(), wrong), &counted.row);
+            match fate {
+                Fate::Stays => {
+                    told.extend(Some(row.range).filter(|_| is_of(wrong, &row.author.maker)))
+                }
+                _ => drop(fates.entry(row.range).or_insert((fate, row.tally.count))),
             }
         })?;
+    }
+    // Somebody else has confirmed the sum of such a row, and not what its maker has told of its tasks.
+    for range in told {
+        store.forget_task_counts(job, range)?;
     }
     Ok(fates)
 }

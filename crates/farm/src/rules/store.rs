@@ -92,6 +92,10 @@ pub trait Store {
         range: Range,
         counts: &TaskCounts,
     ) -> Result<(), Self::Fault>;
+    /// What each task of an accepted range counts, if all of them are told.
+    fn task_counts(&mut self, job: JobId, range: Range) -> Result<TaskCounts, Self::Fault>;
+    /// Forgets what each task of an accepted range counts.
+    fn forget_task_counts(&mut self, job: JobId, range: Range) -> Result<(), Self::Fault>;
     /// Replaces the accepted ranges within a range, which nobody has counted twice, by one.
     fn join_rows(&mut self, job: JobId, joined: &CountedRange) -> Result<(), Self::Fault>;
     /// Changes the check of an accepted range.

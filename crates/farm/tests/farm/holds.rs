@@ -1,8 +1,8 @@
 //! Totals that contradict what is known are held.
 
 use farm::{
-    AuditPolicy, Effect, Event, Fact, JobId, JobState, Known, LedgerCommand, Origin, Refusal,
-    RequestId, SessionId, Slice, Verdict,
+    AuditPolicy, Effect, Event, Fact, JobId, JobState, Known, LedgerCommand, Method, Origin, Plan,
+    Refusal, RequestId, SessionId, Slice, Tally, TaskCounts, Verdict,
 };
 
 use crate::stage::{AUDIT_ALL, Stage, audits, kernel, plan, range, report, tally, work};
@@ -14,7 +14,11 @@ fn known() -> Known {
 }
 
 fn submit(stage: &mut Stage, audit: Option<AuditPolicy>) -> JobId {
-    let (request, plan, slice) = (RequestId(7), plan(4), Slice::ALL);
+    submit_plan(stage, plan(4), audit)
+}
+
+fn submit_plan(stage: &mut Stage, plan: Plan, audit: Option<AuditPolicy>) -> JobId {
+    let (request, slice) = (RequestId(7), Slice::ALL);
     let (origin, priority, thread_memory, known) = (Origin::default(), 0, 0, known());
     stage.act(Event::Submitted {
         request,
@@ -58,6 +62,30 @@ fn answer(stage: &mut Stage, event: Event) -> Result<JobId, Refusal> {
         _ => None,
     });
     answers.expect("it is answered")
+}
+
+/// The sum of the range is not too large for its tasks, but that of one of them is for it.
+#[test]
+fn a_single_task_that_tells_more_than_it_can_have_is_refused() {
+    for (counts, expected) in
+        [([10, 0, 0, 0], Verdict::Accepted), ([11, 0, 0, 0], Verdict::Invalid)]
+    {
+        let mut stage = Stage::new();
+        let plan = Plan { method: Method::Halves, ..plan(4) };
+        submit_plan(&mut stage, plan, None);
+        let worker = stage.join("w1", 4);
+        let loan = stage.last_loan(worker);
+        let with = |sum: Tally, (at, &count)| sum.with(plan.fingerprint(), at, count);
+        let tally = (0..4).zip(&counts).try_fold(Tally::EMPTY, with).expect("it is small");
+        let told = farm::Report {
+            lease: loan.lease,
+            proof: loan.proof,
+            tally,
+            task_counts: TaskCounts::new(&counts),
+            ..report(loan.job, plan, loan.range)
+        };
+        assert_eq!(stage.report(worker, told), Some(expected), "{counts:?}");
+    }
 }
 
 #[test]

@@ -142,8 +142,18 @@ impl Verified<'_> {
     /// What follows from the recount, in a sentence.
     fn confidence(&self) -> String {
         let verdict = &self.recounted.verdict;
-        let Verdict { is_exact, draws, in_large, wrong_of_total, wrong_of_tasks, missed, .. } =
-            *verdict;
+        let Verdict {
+            is_exact,
+            draws,
+            by_task,
+            in_large,
+            wrong_of_total,
+            wrong_of_tasks,
+            missed,
+            ..
+        } = *verdict;
+        let unit = if by_task { "wrong ranges or wrong tasks" } else { "wrong ranges" };
+        let one = if by_task { "range, or a single wrong task," } else { "range" };
         if is_exact {
             return "every range was counted again here, with the same result: their sum is as certain as this \
                     machine and its counting loops"
@@ -163,13 +173,13 @@ impl Verified<'_> {
         };
         let of_tasks = match wrong_of_tasks {
             Some(share) => {
-                format!(", and wrong ranges have at most {:.2}% of the tasks", 100.0 * share)
+                format!(", and {unit} have at most {:.2}% of the tasks", 100.0 * share)
             }
             None => String::new(),
         };
         let missed = match in_large {
             0 => format!(
-                "A single wrong range would have been missed with a probability of up to {:.1}%",
+                "A single wrong {one} would have been missed with a probability of up to {:.1}%",
                 100.0 * missed
             ),
             _ => "A small error in a large range would have been missed".into(),

@@ -43,6 +43,8 @@ const MESSAGE: i64 = 256;
 const SESSION: i64 = 4 << 10;
 /// Points that an accepted count earns: more than its report cost, with a signature.
 const ACCEPTED: i64 = 640;
+/// Points that it earns besides for each task that the report has told: as many as the bytes of the largest count.
+const TOLD: i64 = 10;
 /// How long a connection may spend everything at once and wait for more before it is dismissed.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// A connection that lives on [`LEAST`] points for longer than this does not flood.
@@ -104,9 +106,11 @@ impl Allowance {
         self.lock().own.spend(MESSAGE);
     }
 
-    /// Earns the points of a count that was accepted, was asked for as an audit, or is needed to settle a dispute.
-    pub(super) fn earn(&self) {
-        self.lock().own.add(ACCEPTED);
+    /// Earns the points of a count that was accepted, was asked for as an audit, or is needed to settle a dispute, and that
+    /// has told so many single tasks.
+    pub(super) fn earn(&self, told: usize) {
+        let told = i64::try_from(told).unwrap_or(i64::MAX);
+        self.lock().own.add(ACCEPTED.saturating_add(told.saturating_mul(TOLD)));
     }
 
     /// How long to wait before more is read; `None` if no wait is needed.
@@ -284,11 +288,14 @@ mod tests {
     #[test]
     fn counts_that_are_accepted_cost_nothing() {
         let allowance = Allowance::default();
-        for _ in 0..100_000 {
-            allowance.spend_bytes(120);
-            allowance.spend_message();
-            allowance.earn();
-            assert_eq!(allowance.pause(), Ok(None));
+        let longest = prost::encoding::encoded_len_varint(u64::MAX);
+        for told in [0, 1, farm::TaskCounts::MOST] {
+            for _ in 0..100_000 {
+                allowance.spend_bytes(320 + told * longest);
+                allowance.spend_message();
+                allowance.earn(told);
+            }
+            assert_eq!(allowance.pause(), Ok(None), "{told} tasks told");
         }
     }
 

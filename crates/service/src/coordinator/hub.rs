@@ -461,7 +461,7 @@ fn send_to_worker(
     let (session, order) = match effect {
         Effect::Lend { session, loan } => (session, Order::Loan(loan)),
         Effect::Revoke { session, lease } => (session, Order::Revoke(lease)),
-        Effect::Ack { session, ack } => (session, Order::Ack(ack)),
+        Effect::Ack { session, ack, told } => (session, Order::Ack(ack, told)),
         _ => return None,
     };
     let outbox = outboxes.get(&session)?;

@@ -19,8 +19,8 @@ pub enum Order {
     Loan(Loan),
     /// Send a revocation, and no more tasks of this lease.
     Revoke(LeaseId),
-    /// Send an acknowledgement.
-    Ack(Ack),
+    /// Send an acknowledgement of a report that has told so many single tasks.
+    Ack(Ack, usize),
     /// End the session.
     Dismiss(Dismissal),
 }
@@ -82,14 +82,14 @@ pub(super) async fn pump(
             Order::Dismiss(Dismissal::Distrusted) => return Err(SessionFault::Distrusted),
             Order::Dismiss(Dismissal::Unproven) => return Err(SessionFault::Unproven),
             Order::Dismiss(Dismissal::Replaced) => return Err(SessionFault::Ended),
-            Order::Ack(Ack { range, verdict: Verdict::Invalid, .. }) => {
+            Order::Ack(Ack { range, verdict: Verdict::Invalid, .. }, _) => {
                 return Err(SessionFault::Range(range));
             }
-            Order::Ack(ack) => {
+            Order::Ack(ack, told) => {
                 let is_it = |asked: &(JobId, Range)| *asked == (ack.job, ack.range);
                 let asked = recounts.iter().position(is_it).and_then(|at| recounts.remove(at));
                 if asked.is_some() || matches!(ack.verdict, Verdict::Accepted | Verdict::Disputed) {
-                    allowance.earn();
+                    allowance.earn(told);
                 }
                 WorkerOrder::Ack(ack)
             }
@@ -158,7 +158,10 @@ mod tests {
 
         let verdict = Verdict::Accepted;
         let Loan { job, fingerprint, range, .. } = first;
-        orders.send(Order::Ack(Ack { job, fingerprint, range, verdict })).await.expect("it runs");
+        orders
+            .send(Order::Ack(Ack { job, fingerprint, range, verdict }, 0))
+            .await
+            .expect("it runs");
         orders.send(Order::Revoke(LeaseId(1))).await.expect("the pump runs");
         orders.send(Order::Loan(second)).await.expect("the pump runs");
         drop(orders);
