@@ -1,22 +1,18 @@
 //! Peers that are absent, of another version, or broken.
 
 use std::net::TcpListener;
-use std::pin::Pin;
-use std::sync::mpsc;
-use std::thread;
 
 use board::Tasks;
 use board::rows::RowsPlan;
 use farm::{Method, Plan, Problem};
-use tokio_stream::wrappers::TcpListenerStream;
-use tokio_stream::{Stream, StreamExt};
-use tonic::transport::Server;
+use tokio_stream::StreamExt;
 use tonic::{Request, Response, Status, Streaming};
 use wire::v1;
-use wire::v1::farm_service_server::{FarmService, FarmServiceServer};
+use wire::v1::farm_service_server::FarmService;
 use wire::v1::work_response::Message;
 
 use crate::support::Farm;
+use crate::support::fake_farm::{Answers, serve};
 use crate::support::process::{Outcome, queens, run};
 
 #[test]
@@ -142,7 +138,7 @@ fn a_worker_leaves_a_coordinator_that_sends_tasks_that_no_plan_has() {
         .refusal(12, &["`weight`"]);
     let loans: Vec<Message> =
         (1..100).map(|lease| Message::Loan(v1::Loan { lease, ..loan() })).collect();
-    let url = fake_coordinator(move || Ok(loans.clone()));
+    let url = serve(Fake(move || Ok(loans.clone())));
     let words = ["worker", "--credit", "10", "--log", "error", "--coordinator", &url];
     run(&mut queens(&words)).refusal(12, &["more than 10 ranges without their tasks"]);
 }
@@ -167,7 +163,7 @@ fn a_recount_larger_than_what_a_worker_agreed_to_hold_is_counted_all_the_same() 
     let answer = vec![Message::Loan(recount), block(0, a), block(a, b), block(b, tasks), end];
 
     // When it goes to a worker that holds one task at a time
-    let url = fake_coordinator(move || Ok(answer.clone()));
+    let url = serve(Fake(move || Ok(answer.clone())));
     let words = ["worker", "--credit", "1", "--log", "error", "--coordinator", &url];
 
     // Then the worker gets as far as that message.
@@ -183,7 +179,7 @@ fn a_worker_gives_back_what_it_has_no_memory_for_and_stays() {
     let answer = vec![Message::Loan(too_large), Message::Tasks(tasks()), end];
 
     // When it goes to a worker that has no memory for a single thread
-    let url = fake_coordinator(move || Ok(answer.clone()));
+    let url = serve(Fake(move || Ok(answer.clone())));
     let words = ["worker", "--memory", "1MiB", "--log", "error", "--coordinator", &url];
 
     // Then the worker gets as far as that message.
@@ -218,7 +214,7 @@ fn tasks() -> v1::Tasks {
 
 /// Runs a worker against a coordinator that answers its first message with `answer`.
 fn worker_at(answer: impl Answer) -> Outcome {
-    let url = fake_coordinator(answer);
+    let url = serve(Fake(answer));
     run(&mut queens(&["worker", "--log", "error", "--coordinator", &url]))
 }
 
@@ -229,7 +225,7 @@ struct Fake<A>(A);
 
 #[tonic::async_trait]
 impl<A: Answer> FarmService for Fake<A> {
-    type WorkStream = Pin<Box<dyn Stream<Item = Result<v1::WorkResponse, Status>> + Send>>;
+    type WorkStream = Answers;
 
     async fn work(
         &self,
@@ -240,20 +236,4 @@ impl<A: Answer> FarmService for Fake<A> {
         let answers = tokio_stream::iter(answers).map(Ok).chain(tokio_stream::pending());
         Ok(Response::new(Box::pin(answers)))
     }
-}
-
-/// Starts a coordinator that serves until the tests end, and returns its URL.
-fn fake_coordinator(answer: impl Answer) -> String {
-    let (sender, address) = mpsc::channel();
-    thread::spawn(move || {
-        let runtime = tokio::runtime::Runtime::new().expect("threads can be started");
-        runtime.block_on(async {
-            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await;
-            let listener = listener.expect("some port is free");
-            sender.send(listener.local_addr().expect("it is bound")).expect("the test waits");
-            let server = Server::builder().add_service(FarmServiceServer::new(Fake(answer)));
-            server.serve_with_incoming(TcpListenerStream::new(listener)).await
-        })
-    });
-    format!("http://{}", address.recv().expect("it is bound"))
 }

@@ -3,6 +3,7 @@
 // Each test binary includes this whole module and uses a part of it.
 #![allow(dead_code)]
 
+pub(crate) mod fake_farm;
 pub(crate) mod guarded;
 pub(crate) mod ledger;
 pub(crate) mod liar;
