@@ -127,9 +127,8 @@ pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted, Re
 }
 
 /// The sizes of what is recounted, if a task takes so many seconds. If there is time for all ranges that were drawn, they
-/// are counted whole; otherwise a range is, if it takes at most a tenth of the time of one thread, or no longer than a piece if its
-/// tasks are told. Pieces are so small that
-/// there is time for all draws.
+/// are counted whole. Otherwise a range is, if it takes at most a tenth of the time of one thread, or, if its tasks are told, no
+/// longer than a piece. Pieces are so small that there is time for all draws.
 fn sizes(task: f64, time: Duration, fit: Fit, drawn: &Drawn) -> Sizes {
     let (seconds, threads) = (time.as_secs_f64(), fit.threads.get() as f64);
     let tasks = |seconds: f64| (seconds / task.max(1e-9)) as u64;
