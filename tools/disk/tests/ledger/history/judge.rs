@@ -95,7 +95,9 @@ impl History {
             "unable to open database file",
             "the disk fails or is full",
         ];
-        let is_io = words.iter().any(|words| text.contains(words));
+        // The words can be about what was rotten as well, when the code of the error is about a call that has failed.
+        let is_io =
+            words.iter().any(|words| text.contains(words)) || fault.kind() == FaultKind::Write;
         if self.has_failed && is_io {
             return true;
         }
