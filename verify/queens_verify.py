@@ -122,6 +122,7 @@ class Check:
             demand(row["first"] < row["past"] and row["by"][-1] < len(self.authors), "its range or its authors are wrong")
             self.close_count()
             self.signing = {"kind": kind, "row": row, "next": row["first"], "count": 0, "digest": 0, "by": None}
+        demand(kind != "tasks" or self.head["method"] == "halves", "what tasks of this method count is not told")
         getattr(self, kind)(line)
 
     def policy(self, line):

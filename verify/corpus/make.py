@@ -539,6 +539,17 @@ def bad():
         "fewer-than-said": lambda head, lines: head.update(tasks_told=head["tasks_told"] - 1),
     }.items():
         yield f"tasks-{name}", edit(change, tasks)
+    def of_another_method(head, lines):
+        """Tasks of N = 8 by rows are told, and rightly."""
+        plan = bytes.fromhex(head["fingerprint"])
+        first = lines[1]["range"]["row"]
+        counts = [row(task, task + 1, 0, plan)["count"] for task in range(first["first"], first["past"])]
+        lines.insert(2, {"tasks": {"first": first["first"], "counts": counts}})
+        merkle_root = head.pop("merkle_root")
+        new = dict.fromkeys(("signers", "statements", "commitments", "task_lines"), 0)
+        head.update(queens_bundle=6, **new, tasks_told=len(counts), merkle_root=merkle_root)
+
+    yield "tasks-of-another-method", edit(of_another_method)
     yield text("number-of-task-lines", b'"task_lines":3', b'"task_lines":2', sealed(*copy.deepcopy(tasks)))
     yield "part-as-another", edit(lambda head, _: head.update(shard=1), third)
     yield "part-as-a-whole", edit(lambda head, _: head.update(shard=1, shards=1), third)

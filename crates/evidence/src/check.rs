@@ -120,6 +120,9 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
             Line::Tasks(_) if header.task_lines.is_none() => {
                 bail!("bundles of format {version} have no counts of tasks")
             }
+            Line::Tasks(_) if !plan.tells_tasks() => {
+                bail!("what tasks by {} count is not told", plan.method)
+            }
             Line::Signature(line) if version > OLDEST => {
                 signed_by = Some(line.read(name)?);
                 Ok(())

@@ -403,8 +403,8 @@ impl TasksLine {
         let TasksLine { first, counts } = self;
         let range = first.checked_add(counts.len() as u64).and_then(|past| Range::new(first, past));
         let range = range.context("it has no task, or ordinals beyond 2^64 - 1")?;
-        let small = |count: Decimal| u64::try_from(count.0);
-        let counts = counts.into_iter().map(small).collect::<Result<_, _>>();
+        let small = |count: Decimal| u64::try_from(count.0).ok();
+        let counts: Option<Vec<u64>> = counts.into_iter().map(small).collect();
         Ok((range, counts.context("no task can count more than 2^64 - 1")?))
     }
 }

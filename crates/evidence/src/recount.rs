@@ -112,7 +112,13 @@ pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted, Re
             done.note(&pieces.pieces[number], drawn, number, counted, &work)
         })?;
     }
-    let is_cut_short = done.outcomes.iter().any(|outcome| !matches!(outcome, Outcome::Counted(_)));
+    // With time to keep to, ranges that nobody drew are counted only if it lasts.
+    let wanted = match effort.time {
+        None => pieces.pieces.len(),
+        Some(_) => pieces.of_draw.iter().max().map_or(0, |last| last + 1),
+    };
+    let is_counted = |outcome: &Outcome| matches!(outcome, Outcome::Counted(_));
+    let is_cut_short = !done.outcomes[..wanted].iter().all(is_counted);
     let sums = (checked.total, header.covered);
     Ok(Recounted {
         ranges: done.ranges,

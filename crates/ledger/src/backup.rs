@@ -12,6 +12,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::place::{self, Place};
 use super::{Evidence, LedgerFault, format, history, open, wait};
+use crate::Scrub;
 
 /// A copy that is being made, in a file beside its final place that only its owner may read. Dropping it removes the
 /// file.
@@ -106,6 +107,9 @@ impl Draft {
         let evidence = Evidence::open(&self.path)?;
         let (jobs, ranges) = (evidence.jobs().len(), evidence.ranges()?);
         drop(evidence);
+        if let Some(damage) = Scrub::open(&self.path)?.all()?.damages.into_iter().next() {
+            return Err(LedgerFault::Content(damage));
+        }
         let file = File::open(&self.path)?;
         file.sync_all()?;
         let bytes = file.metadata()?.len();

@@ -58,6 +58,9 @@ pub struct LedgerLock {
     _file: File,
 }
 
+/// What is wrong with a ledger of which not all rows have a job.
+pub(super) const OF_NO_JOB: &str = "it has rows of jobs that it does not have";
+
 impl CheckedLedger {
     /// Makes a ledger in memory, which is lost when the process ends.
     pub fn in_memory() -> Result<CheckedLedger, LedgerFault> {
@@ -288,7 +291,7 @@ impl Ledger {
             return Err(LedgerFault::from_check(verdict));
         }
         if self.db.prepare("PRAGMA foreign_key_check")?.exists([])? {
-            return content("it has rows of jobs that it does not have".into());
+            return content(OF_NO_JOB.into());
         }
         let last = "SELECT coalesce(max(epoch), 0) FROM openings";
         let epoch: i64 = self.db.query_row(last, [], |row| row.get(0))?;

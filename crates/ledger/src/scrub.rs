@@ -113,6 +113,9 @@ impl Scrub {
                 unread => return Err(unread),
             }
         }
+        if self.db.prepare("PRAGMA foreign_key_check")?.exists([])? {
+            self.damaged(open::OF_NO_JOB.into());
+        }
         while self.step(usize::MAX)? {}
         Ok(self.report)
     }
@@ -162,6 +165,7 @@ impl Scrub {
         self.report.jobs += 1;
         // What is wrong with the job itself is told at the end of its ranges.
         let plan = self.job(job)?.and_then(Result::ok).map(|job| job.plan);
+        let plan = if self.is_leaving(job)? { None } else { plan };
         Ok(Some(Reading {
             job,
             tells_tasks: plan.filter(Plan::tells_tasks).map(|plan| plan.fingerprint()),
@@ -172,6 +176,12 @@ impl Scrub {
             sum: 0,
             is_sound: true,
         }))
+    }
+
+    /// Whether a job is being removed, some rows at a time.
+    fn is_leaving(&self, job: JobId) -> Result<bool, LedgerFault> {
+        let query = "SELECT 1 FROM removed WHERE job = ?";
+        Ok(self.db.prepare_cached(query)?.exists([signed(job.0)])?)
     }
 
     /// A job, and what is wrong with it if it cannot be read; `None` if it is not there.
@@ -237,6 +247,15 @@ impl Scrub {
 
     /// Compares a job's ranges with what the job says, if both were there at the same time.
     fn close_ranges(&mut self, reading: &Reading) -> Result<(), LedgerFault> {
+        let job = reading.job;
+        if reading.tells_tasks.is_some() && !self.is_leaving(job)? {
+            for first in task_counts::of_no_row(&self.db, job)? {
+                let damage = format!(
+                    "job {job}: what tasks from {first} on count belongs to no accepted range"
+                );
+                self.damaged(damage);
+            }
+        }
         if self.decisions() != reading.decisions || !reading.is_sound {
             return Ok(());
         }
@@ -282,7 +301,7 @@ impl Reading {
                 let has_second: bool = columns.get(WIDTH + 1)?;
                 self.note(&row)?;
                 if let Some(plan) = self.tells_tasks {
-                    task_counts::of_row(db, job, plan, &row)?;
+                    task_counts::check_row(db, job, plan, &row)?;
                 }
                 if check == Check::Agreed && !has_second {
                     return Err(LedgerFault::Content(format!(

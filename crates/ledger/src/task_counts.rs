@@ -58,6 +58,20 @@ pub(super) fn stored(db: &Connection, job: JobId, range: Range) -> Result<TaskCo
     Ok(TaskCounts::of_parts(range, parts))
 }
 
+/// The first ordinals of those of a job that lie within no accepted range, or are none.
+pub(super) fn of_no_row(db: &Connection, job: JobId) -> Result<Vec<u64>, LedgerFault> {
+    let mut statement = db.prepare_cached(
+        "SELECT first FROM task_counts t WHERE job = ?1 AND (length(counts) < ?2 OR NOT EXISTS \
+         (SELECT 1 FROM ranges r WHERE r.job = ?1 AND r.first <= t.first AND r.past >= t.first + length(t.counts) / ?2 \
+          AND r.first = (SELECT max(first) FROM ranges WHERE job = ?1 AND first <= t.first)))",
+    )?;
+    let firsts = statement.query_and_then((signed(job.0), EACH as i64), |columns| {
+        let first: i64 = columns.get(0)?;
+        Ok(u64::try_from(first).unwrap_or_default())
+    })?;
+    firsts.collect()
+}
+
 /// [`Ledger::task_counts`], of a plan with this fingerprint.
 pub(super) fn of_row(
     db: &Connection,
@@ -69,6 +83,27 @@ pub(super) fn of_row(
     match counts.add_up_to(plan, row.range, row.tally) {
         true => Ok(counts),
         false => Err(altered(job, row.range)),
+    }
+}
+
+/// The same, and whether some of the row's tasks are told and others are not.
+pub(super) fn check_row(
+    db: &Connection,
+    job: JobId,
+    plan: Fingerprint,
+    row: &Row,
+) -> Result<(), LedgerFault> {
+    let range = row.range;
+    if !of_row(db, job, plan, row)?.are_untold() {
+        return Ok(());
+    }
+    let mut some =
+        db.prepare_cached("SELECT 1 FROM task_counts WHERE job = ? AND first >= ? AND first < ?")?;
+    match some.exists((signed(job.0), signed(range.start()), signed(range.end())))? {
+        false => Ok(()),
+        true => Err(LedgerFault::Content(format!(
+            "job {job}: some counts of the tasks {range} are missing, and others are there"
+        ))),
     }
 }
 
@@ -106,7 +141,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::{CheckedLedger, Evidence, Scrub, join_ledgers};
+    use crate::{CheckedLedger, Draft, Evidence, Scrub, join_ledgers};
 
     const JOB: JobId = JobId(1);
     const TASKS: u64 = 12;
@@ -188,16 +223,26 @@ mod tests {
     fn counts_that_were_altered_are_noticed_and_lost_ones_are_untold() {
         let other = 99_u64.to_le_bytes();
         let other = other.iter().map(|byte| format!("{byte:02X}")).collect::<String>();
-        for (harm, is_noticed) in [
+        for (harm, noticed) in [
             (
                 format!(
                     "UPDATE task_counts SET counts = CAST(x'{other}' || substr(counts, 9) AS BLOB)"
                 ),
-                true,
+                &["[0, 3) were altered"][..],
             ),
-            ("UPDATE task_counts SET counts = substr(counts, 2)".into(), true),
-            ("UPDATE task_counts SET first = 1".into(), false),
-            ("DELETE FROM task_counts".into(), false),
+            ("UPDATE task_counts SET counts = substr(counts, 2)".into(), &["[0, 3) were altered"]),
+            ("UPDATE task_counts SET counts = substr(counts, 9)".into(), &["[0, 3) are missing"]),
+            (
+                "UPDATE task_counts SET counts = zeroblob(32)".into(),
+                &["[0, 3) are missing", "from 0 on count belongs to no"],
+            ),
+            (
+                "UPDATE task_counts SET first = 1".into(),
+                &["[0, 3) are missing", "from 1 on count belongs to no"],
+            ),
+            ("UPDATE task_counts SET first = 9".into(), &["from 9 on count belongs to no"]),
+            ("UPDATE task_counts SET counts = zeroblob(0)".into(), &["[0, 3) are", "from 0 on"]),
+            ("DELETE FROM task_counts".into(), &[]),
         ] {
             let folder = TempDir::new().expect("a temporary directory");
             let path = folder.path().join("ledger.db");
@@ -206,10 +251,17 @@ mod tests {
             drop(ledger);
             // Their sum is sound, so that nothing else of the job is lost.
             assert_eq!(told(&path).expect("it is sound"), [vec![]], "{harm}");
+            let [draft, copy] = ["draft", "copy"].map(|name| folder.path().join(name));
+            let copied = Draft::begin(draft, &copy).and_then(|draft| {
+                draft.copy_from(&path)?;
+                draft.finish()
+            });
+            assert_eq!(copied.is_err(), !noticed.is_empty(), "a copy is sound or is none");
             let scrubbed = Scrub::open(&path).and_then(Scrub::all).expect("it can be read");
-            let noticed =
-                scrubbed.damages.iter().filter(|damage| damage.contains("[0, 3) were altered"));
-            assert_eq!(noticed.count(), usize::from(is_noticed), "{harm}: {scrubbed:?}");
+            assert_eq!(scrubbed.damages.len(), noticed.len(), "{harm}: {scrubbed:?}");
+            for (damage, words) in scrubbed.damages.iter().zip(noticed) {
+                assert!(damage.contains(words), "{damage}: {words}");
+            }
         }
     }
 

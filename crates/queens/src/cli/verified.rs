@@ -51,6 +51,12 @@ impl Verified<'_> {
                 self.kernels().join(", ")
             ),
         ];
+        if let Some(told) = header.tasks_told.filter(|&told| told > 0) {
+            lines.push(format!(
+                "told      what {told} of {} tasks count, each by itself",
+                header.covered
+            ));
+        }
         lines.extend(ordered::text(self.checked));
         lines.push(format!(
             "audits    {} of the total ({} of {} ranges) was counted alike by another machine with another kernel, {} \
