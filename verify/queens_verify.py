@@ -42,10 +42,14 @@ class Check:
     def __init__(self, file, draws, seed, beacon):
         line = self.line(file)
         demand(line is not None, "it is empty")
+        if line.startswith(b"\x28\xb5\x2f\xfd"):
+            raise Unknown("it is compressed: `zstd -d` decompresses it")
         head = self.head = content(line)
         version = head.get("queens_bundle") if type(head) is dict else None
+        if type(version) is int and version not in VERSIONS:
+            raise Unknown(f"it is of version {version}, and this verifier reads the versions {VERSIONS[0]} to {VERSIONS[-1]}")
         fits = version in VERSIONS and TYPES["version"](version) and TYPES[f"header{version}"](head)
-        demand(fits, "line 1 is no header that this verifier reads: version 3 to 6")
+        demand(fits, "line 1 is no header of its version")
         self.name, self.fingerprint = blake3(line).hex(), bytes.fromhex(head["fingerprint"])
         n, method, parameter, tasks = head["n"], head["method"], head["parameter"], head["tasks"]
         problem = head["problem"].split(" ")[0]

@@ -235,6 +235,13 @@ def named(name):
 
 
 GOOD["names-with-controls"] = named('é"\\\n\x1b[31m\u200b')
+def of_version(version):
+    head, lines = read("rows-8.bundle")
+    head.update(queens_bundle=version)
+    return sealed(head, lines)
+
+
+UNKNOWN = {f"version-{version}": of_version(version) for version in (0, 2, 7, (1 << 32) - 1)}
 UNFINISHED = {state: sealed(*unfinished(state)) for state in ("running", "paused", "cancelled", "held")}
 
 
@@ -265,7 +272,7 @@ def bad():
 
     # The header.
     for field, value in [
-        ("queens_bundle", 2), ("queens_bundle", 4), ("queens_bundle", 5), ("queens_bundle", 6), ("queens_bundle", 7), ("queens_bundle", "3"), ("queens_bundle", True), ("program", 1),
+        ("queens_bundle", 4), ("queens_bundle", 5), ("queens_bundle", 6), ("queens_bundle", "3"), ("queens_bundle", True), ("program", 1),
         ("exported_at", "0"), ("exported_at", 1 << 63), ("problem", "totals"), ("problem", "fundamental"), ("n", 9),
         ("n", "8"), ("n", -8), ("method", "diagonals"), ("method", "ring"), ("parameter", 3), ("parameter", None),
         ("parameter", 1 << 32), ("tasks", 22), ("fingerprint", "0" * 64), ("fingerprint", "0" * 62), ("shard", 0),
@@ -560,16 +567,16 @@ def bad():
 
 
 def main():
-    for folder in ("good", "unfinished", "bad"):
+    for folder in ("good", "unfinished", "unknown", "bad"):
         shutil.rmtree(HERE / folder, ignore_errors=True)
         (HERE / folder).mkdir()
     for path in (HERE / "exported").iterdir():
         shutil.copy(path, HERE / "good" / path.name)
     wrong = dict(bad())
-    for folder, bundles in (("good", GOOD), ("unfinished", UNFINISHED), ("bad", wrong)):
+    for folder, bundles in (("good", GOOD), ("unfinished", UNFINISHED), ("unknown", UNKNOWN), ("bad", wrong)):
         for name, bundle in bundles.items():
             (HERE / folder / f"{name}.bundle").write_bytes(bundle)
-    print({folder: len(list((HERE / folder).iterdir())) for folder in ("good", "unfinished", "bad")})
+    print({folder: len(list((HERE / folder).iterdir())) for folder in ("good", "unfinished", "unknown", "bad")})
 
 
 if __name__ == "__main__":

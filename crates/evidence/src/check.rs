@@ -19,6 +19,7 @@ use super::lines::Lines;
 use super::statements::Vouched;
 use super::worth::{Amount, Worth};
 use crate::BundleError;
+use crate::error::UnknownFormat;
 
 /// The content of a bundle that does not contradict itself.
 #[derive(Debug)]
@@ -92,10 +93,9 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
         anyhow!("it is not a bundle: its first line does not name the version of one")
     })?;
     let version = version.queens_bundle;
-    ensure!(
-        (OLDEST..=VERSION).contains(&version),
-        "its format is {version}, and this program reads the formats {OLDEST} to {VERSION}"
-    );
+    if !(OLDEST..=VERSION).contains(&version) {
+        return Err(UnknownFormat(version).into());
+    }
     let header: Header = decode(&first).context("line 1")?;
     header.check_version().context("line 1")?;
     let plan = header.plan()?;

@@ -4,12 +4,28 @@ use board::CutError;
 use count::CountError;
 use executor::TooLittleMemory;
 
+use crate::format::{OLDEST, VERSION};
 use crate::verdict::TooFar;
 
 /// A bundle that cannot be read, or that contradicts itself.
 #[derive(Debug, thiserror::Error)]
 #[error("{0:#}")]
 pub struct BundleError(#[from] anyhow::Error);
+
+impl BundleError {
+    /// Whether the bundle is of a format that this program does not read, so that nothing is known about it.
+    #[must_use]
+    pub fn is_of_unknown_format(&self) -> bool {
+        self.0.is::<UnknownFormat>()
+    }
+}
+
+/// A bundle of another format.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "its format is {0}, and this program reads the formats {OLDEST} to {VERSION}; use the version that wrote it"
+)]
+pub(crate) struct UnknownFormat(pub(crate) u32);
 
 /// Why ranges of a bundle were not counted again with the same result.
 #[derive(Debug, thiserror::Error)]

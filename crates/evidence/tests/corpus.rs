@@ -55,6 +55,17 @@ fn bad_bundles_are_refused() {
 }
 
 #[test]
+fn nothing_is_said_of_bundles_of_unknown_formats() {
+    let unknown = bundles("unknown");
+    assert!(unknown.len() > 1, "{unknown:?}");
+    for bundle in unknown {
+        let sample = Sample { draws: 0, seed: Seed::Number(1), all: true };
+        let error = check(&bundle, sample).expect_err("it may be anything");
+        assert!(error.is_of_unknown_format(), "{error}");
+    }
+}
+
+#[test]
 fn what_became_of_a_public_draw_is_told_whatever_was_ordered_after_it() {
     for (name, counted_twice) in [
         ("drawn-by-a-beacon", 3),

@@ -80,7 +80,13 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     };
     let draws = if args.all { 0 } else { args.sample };
     let checked = evidence::check(&args.bundle, Sample { draws, seed, all: args.all });
-    let checked = checked.map_err(|error| refused(error.to_string()))?;
+    let checked = checked.map_err(|error| match error.is_of_unknown_format() {
+        true => Failure::Incompatible(format!(
+            "cannot tell whether the bundle {} holds: {error}",
+            args.bundle.display()
+        )),
+        false => refused(error.to_string()),
+    })?;
     let by = match (args.search, args.reference) {
         (true, _) => By::Search,
         (false, true) => By::Reference,
