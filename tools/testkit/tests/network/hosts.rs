@@ -101,8 +101,12 @@ pub(super) async fn worker(name: String, life: u64, pace_ms: u64) -> turmoil::Re
             tokio::time::sleep(busy).await;
             match stepper.step(busy) {
                 Step::Idle => {}
-                Step::Counted(part) if sender.send(part).is_ok() => {}
-                Step::Counted(_) | Step::Closed => return,
+                Step::Counted(part) => {
+                    if sender.send(part).is_err() {
+                        return;
+                    }
+                }
+                Step::Closed => return,
             }
         }
     });
