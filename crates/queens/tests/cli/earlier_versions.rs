@@ -9,6 +9,11 @@
 //!   its coordinator's messages   ──► this worker                 its reports must cover both jobs and add up
 //! ```
 //!
+//! ```text
+//!   RECORDED=path/to/earlier/queens SESSION=$PWD/crates/queens/tests/sessions/VERSION.txt \
+//!     cargo test -p queens --test cli -- --ignored earlier_versions::record
+//! ```
+//!
 //! A report counts by the proof of its loan, which the coordinator knows by its key: all of them are of one key. The
 //! recorder hides the ledger's identity from the worker, because signatures are of one ledger, and the test's is another.
 
