@@ -385,6 +385,23 @@ mod tests {
     }
 
     #[test]
+    fn parts_of_halves_tell_what_each_task_counts_and_others_do_not() {
+        for (method, is_told) in [(Method::Halves, true), (Method::Rows { rows: 3 }, false)] {
+            let (plan, tasks) = all_tasks(10, method);
+            let (executor, parts) = start(2, Backend::detect(), MEMORY);
+            push(&executor, loan(1, plan), tasks);
+            let mut left = plan.tasks;
+            while left > 0 {
+                let part = parts.recv().expect("threads run").expect("tasks are right");
+                left -= part.range.len();
+                assert_eq!(!part.task_counts.are_untold(), is_told, "{part:?}");
+                let plan = plan.fingerprint();
+                assert!(part.task_counts.add_up_to(plan, part.range, part.tally), "{part:?}");
+            }
+        }
+    }
+
+    #[test]
     fn a_dropped_lease_leaves_the_queue_and_others_stay() {
         let (long, long_tasks) = all_tasks(18, Method::Rows { rows: 3 });
         let (short, short_tasks) = all_tasks(6, Method::Rows { rows: 2 });

@@ -42,6 +42,28 @@ fn who_may_see_a_job_takes_its_evidence_home() {
     farm.client(&["export", "7", "other"]).refusal(4, &["no job 7"]);
 }
 
+/// From the thread that counts to a stranger's verifier, through workers, the coordinator and its ledger.
+#[test]
+fn what_each_task_of_halves_counts_is_in_the_evidence_of_a_farm() {
+    let farm = Farm::new("", "--report-ms 0");
+    let coordinator = farm.start_coordinator();
+    let _workers = [farm.start_worker(), farm.start_worker()];
+    farm.client(&["submit", "11", "--method", "halves", "--certified", "--wait"]).success();
+    coordinator.kill();
+    let _coordinator = farm.start_coordinator();
+    let scratch = Scratch::new();
+    let bundle = scratch.path("bundle");
+    let bundle = bundle.to_str().expect("it is text");
+    farm.client(&["export", "1", bundle]).success();
+    let verified = run(&mut queens(&["verify", bundle, "--all", "--json"])).success();
+    let verified: Value = serde_json::from_str(&verified).expect("it is JSON");
+    let status = farm.client(&["status", "1", "--json"]).success();
+    let status: Value = serde_json::from_str(&status).expect("it is JSON");
+    assert_eq!((&verified["tasks_told"], &verified["is_exact"]), (&status["tasks"], &true.into()));
+    let text = run(&mut queens(&["verify", bundle, "--all"])).success();
+    assert!(text.contains("\ntold      what "), "{text}");
+}
+
 #[test]
 fn an_export_that_broke_off_goes_on_from_there_and_another_one_begins_anew() {
     let farm = Farm::new("", "--report-ms 0");
