@@ -81,7 +81,7 @@ pub struct Drawn {
     /// Whether the rows are all rows of the bundle.
     pub are_all: bool,
     /// A hash over what each task of such a range counts, by the place of the range, if it is told.
-    pub told: HashMap<usize, Hash>,
+    pub seals: HashMap<usize, Hash>,
     /// The ranges with the largest counts, the largest first, one more than draws.
     pub largest: Vec<StatedRow>,
     /// The least probability with which a draw hits any of the ranges, averaged over both kinds of draws.
@@ -111,7 +111,7 @@ pub(super) struct Drawing {
     row: Option<StatedRow>,
     /// Whether it is kept already.
     is_kept: bool,
-    told: HashMap<usize, Hash>,
+    seals: HashMap<usize, Hash>,
     /// The largest rows; the smallest of them is removed first.
     largest: BinaryHeap<Reverse<BySize>>,
     sums: (u128, u64),
@@ -150,7 +150,7 @@ impl Drawing {
             rows: Vec::new(),
             row: None,
             is_kept: false,
-            told: HashMap::new(),
+            seals: HashMap::new(),
             largest: BinaryHeap::new(),
             sums: (counted, tasks),
             least_share: 1.0,
@@ -178,9 +178,9 @@ impl Drawing {
     }
 
     /// Sees the hash over what the tasks of the row count.
-    pub(super) fn told(&mut self, counts: Hash) {
+    pub(super) fn seal(&mut self, counts: Hash) {
         if self.is_kept {
-            self.told.insert(self.rows.len() - 1, counts);
+            self.seals.insert(self.rows.len() - 1, counts);
         }
     }
 
@@ -236,7 +236,7 @@ impl Drawing {
             rows: self.rows,
             draws,
             are_all: self.keeps_all,
-            told: self.told,
+            seals: self.seals,
             largest: largest.into_iter().map(|Reverse(BySize(row))| row).collect(),
             least_share: self.least_share,
             least_unit_share: self.least_unit_share,

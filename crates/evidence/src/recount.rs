@@ -15,7 +15,7 @@ use crate::RecountError;
 use crate::check::Checked;
 use crate::draw::Drawn;
 use crate::pieces::{Piece, Pieces, Sizes};
-use crate::told::seal;
+use crate::told;
 use crate::verdict::{Outcome, Verdict};
 
 /// By which algorithm ranges are counted again. A bundle has no say in it.
@@ -162,7 +162,7 @@ struct Work {
 struct Counted {
     tally: Tally,
     /// The hash over what each of its tasks counts, if plans of this kind tell that.
-    told: Option<Hash>,
+    seal: Option<Hash>,
     busy: Duration,
 }
 
@@ -296,8 +296,9 @@ impl Work {
                 turn.seconds += busy.as_secs_f64();
                 turn.tasks += ranges[number].len() as f64;
             }
-            let told = |tasks: &TaskCounts| (!tasks.are_untold()).then(|| seal(tasks.as_slice()));
-            let counted = counted.map(|(tally, tasks)| Counted { tally, told: told(&tasks), busy });
+            let seal =
+                |tasks: &TaskCounts| (!tasks.are_untold()).then(|| told::seal(tasks.as_slice()));
+            let counted = counted.map(|(tally, tasks)| Counted { tally, seal: seal(&tasks), busy });
             if sender.send(News::Counted(number, counted)).is_err() {
                 return;
             }
@@ -332,7 +333,7 @@ impl Done {
         counted: Option<Counted>,
         work: &Work,
     ) -> Result<(), RecountError> {
-        let Some(Counted { tally, told, busy }) = counted else {
+        let Some(Counted { tally, seal, busy }) = counted else {
             self.outcomes[number] = Outcome::Unfinished;
             return Ok(());
         };
@@ -351,9 +352,9 @@ impl Done {
             )));
         }
         let is_row = piece.range == drawn.rows[piece.row].range;
-        let stated = drawn.told.get(&piece.row).filter(|_| is_row);
-        if let Some((stated, told)) = stated.zip(told)
-            && *stated != told
+        let stated = drawn.seals.get(&piece.row).filter(|_| is_row);
+        if let Some((stated, seal)) = stated.zip(seal)
+            && *stated != seal
         {
             return Err(RecountError::Differs(format!(
                 "the tasks of the range {} count otherwise here by {} than the bundle tells, although their sum and their digest \

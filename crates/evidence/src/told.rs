@@ -119,7 +119,7 @@ impl Told {
             "the counts of the tasks of {} do not add up to its count",
             row.range
         );
-        drawing.told(counts.finalize());
+        drawing.seal(counts.finalize());
         Ok(())
     }
 }

@@ -11,8 +11,7 @@ use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
 use super::place::{self, Place};
-use super::{Evidence, LedgerFault, format, history, open, wait};
-use crate::Scrub;
+use super::{Evidence, LedgerFault, Scrub, format, history, open, wait};
 
 /// A copy that is being made, in a file beside its final place that only its owner may read. Dropping it removes the
 /// file.

@@ -38,8 +38,8 @@ pub(super) fn forget(db: &Connection, job: JobId, range: Range) -> Result<(), Le
     Ok(())
 }
 
-/// Those of an accepted range, as they are stored: untold if those of some of its tasks are.
-pub(super) fn stored(db: &Connection, job: JobId, range: Range) -> Result<TaskCounts, LedgerFault> {
+/// Those of parts of a range, with their first ordinals, in ascending order.
+fn parts(db: &Connection, job: JobId, range: Range) -> Result<Vec<(u64, Vec<u64>)>, LedgerFault> {
     let mut statement = db.prepare_cached(
         "SELECT first, counts FROM task_counts WHERE job = ? AND first >= ? AND first < ? ORDER BY first",
     )?;
@@ -53,7 +53,12 @@ pub(super) fn stored(db: &Connection, job: JobId, range: Range) -> Result<TaskCo
         let counts = counts.iter().map(|&count| u64::from_le_bytes(count)).collect();
         Ok((unsigned(columns, 0)?, counts))
     })?;
-    let parts: Vec<(u64, Vec<u64>)> = parts.collect::<Result<_, _>>()?;
+    parts.collect()
+}
+
+/// Those of an accepted range, as they are stored: untold if those of some of its tasks are.
+pub(super) fn stored(db: &Connection, job: JobId, range: Range) -> Result<TaskCounts, LedgerFault> {
+    let parts = parts(db, job, range)?;
     let parts = parts.iter().map(|(first, counts)| (*first, counts.as_slice()));
     Ok(TaskCounts::of_parts(range, parts))
 }
@@ -86,7 +91,11 @@ pub(super) fn of_row(
     }
 }
 
-/// The same, and whether some of the row's tasks are told and others are not.
+/// Checks that what is told of a row's tasks is told of all of them, and adds up.
+///
+/// # Errors
+///
+/// [`LedgerFault::Content`], if it does not.
 pub(super) fn check_row(
     db: &Connection,
     job: JobId,
@@ -94,17 +103,12 @@ pub(super) fn check_row(
     row: &Row,
 ) -> Result<(), LedgerFault> {
     let range = row.range;
-    if !of_row(db, job, plan, row)?.are_untold() {
-        return Ok(());
-    }
-    let mut some =
-        db.prepare_cached("SELECT 1 FROM task_counts WHERE job = ? AND first >= ? AND first < ?")?;
-    match some.exists((signed(job.0), signed(range.start()), signed(range.end())))? {
-        false => Ok(()),
-        true => Err(LedgerFault::Content(format!(
+    if of_row(db, job, plan, row)?.are_untold() && !parts(db, job, range)?.is_empty() {
+        return Err(LedgerFault::Content(format!(
             "job {job}: some counts of the tasks {range} are missing, and others are there"
-        ))),
+        )));
     }
+    Ok(())
 }
 
 impl Ledger {

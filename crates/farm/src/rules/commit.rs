@@ -22,7 +22,7 @@ pub(super) fn commit<S: Store>(store: &mut S, id: JobId, by: &str) -> Result<Row
 
 /// Makes accepted rows evidence in whose place another one is accepted. What was committed to is no more then, unless that says
 /// the same about the same range: the root does not say who has counted.
-pub(super) fn replace<S: Store>(
+pub(super) fn retire_replaced<S: Store>(
     store: &mut S,
     job: JobId,
     rows: &[Row],

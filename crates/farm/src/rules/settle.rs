@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use super::archive::unarchive;
-use super::commit::{self, retire};
+use super::commit::{retire, retire_replaced};
 use super::{Jobs, Select, Store, accept, across, reopen, wait_again};
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
@@ -83,7 +83,7 @@ fn replace<S: Store>(store: &mut S, report: &Report, author: &Author) -> Result<
     let (distrusted, across) = (store.distrusted()?, across(store, job)?);
     let claims = dispute.claims.iter().chain(&rows);
     let second = second_vote(&right, claims, &distrusted, across).cloned();
-    commit::replace(store, job, &rows, &right)?;
+    retire_replaced(store, job, &rows, &right)?;
     store.close_dispute(job, range)?;
     let check = if second.is_some() { Check::Agreed } else { Check::Wanted };
     accept(store, job, &CountedRange { row: right, check }, &report.task_counts)?;
