@@ -14,7 +14,8 @@ use farm::{Fact, JobState, KernelName, Merkle, Plan, PublicKey, Slice, TrustChan
 use super::books::{Books, Busy, StatedCommitment};
 use super::canonical::decode;
 use super::draw::{Drawing, Drawn, Sample};
-use super::format::{Header, Line, OLDEST, StatedAuthor, StatedPolicy, VERSION};
+use super::format::{Line, OLDEST, StatedAuthor, StatedPolicy, VERSION};
+use super::header::Header;
 use super::lines::Lines;
 use super::statements::Vouched;
 use super::worth::{Amount, Worth};

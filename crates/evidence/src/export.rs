@@ -12,9 +12,10 @@ use farm::{
 
 use super::canonical::{Decimal, Hex, encode};
 use super::format::{
-    AuditLine, AuthorLine, CommitmentLine, DisputeLine, Header, Line, PolicyLine, RangeLine,
-    RowText, SignatureLine, SignerLine, StatementLine, TasksLine, VERSION,
+    AuditLine, AuthorLine, CommitmentLine, DisputeLine, Line, PolicyLine, RangeLine, RowText,
+    SignatureLine, SignerLine, StatementLine, TasksLine, VERSION,
 };
+use super::header::Header;
 use super::new_file::NewFile;
 use super::told;
 

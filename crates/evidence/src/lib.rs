@@ -39,6 +39,7 @@ mod export;
 #[cfg(test)]
 mod forgeries;
 mod format;
+mod header;
 mod lines;
 mod new_file;
 mod part;
@@ -56,7 +57,8 @@ pub use check::{Checked, check};
 pub use draw::{Draw, Drawn, Sample, Seed};
 pub use error::{BundleError, RecountError};
 pub use export::{Exported, export, summary, text};
-pub use format::{Header, PublicDraw, StatedAuthor, StatedPolicy, StatedRow};
+pub use format::{PublicDraw, StatedAuthor, StatedPolicy, StatedRow};
+pub use header::Header;
 pub use part::{Part, PartError};
 pub use recount::{By, RecountEffort, Recounted, recount};
 pub use statements::{Vouched, Vouchers};

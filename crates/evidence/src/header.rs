@@ -1,0 +1,135 @@
+//! The header of a bundle: its first line.
+
+use anyhow::{Context, Result, ensure};
+use board::{Method, Problem};
+use farm::{JobState, Plan, Slice};
+use serde::{Deserialize, Serialize};
+
+use crate::canonical::{Decimal, Hex, decode};
+
+/// The first line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    pub(super) queens_bundle: u32,
+    /// The program that wrote the bundle, with its version.
+    pub program: String,
+    /// Time of the export, in milliseconds since 1970.
+    pub exported_at: i64,
+    /// The problem, as `Problem::text` writes it.
+    pub problem: String,
+    /// The size of the board.
+    pub n: u32,
+    /// The name of the method.
+    pub method: String,
+    /// The parameter of the method: the number of rows for `rows`, the width for `ring`.
+    pub parameter: Option<u32>,
+    /// The number of tasks of the plan.
+    pub tasks: u64,
+    pub(super) fingerprint: Hex<32>,
+    /// Number of the part of the plan that was to be counted, from 1 on.
+    pub shard: u32,
+    /// Number of parts that the plan is divided into.
+    pub shards: u32,
+    /// The state of the job.
+    pub state: String,
+    /// The number of tasks that the ranges have.
+    pub covered: u64,
+    pub(super) counted: Decimal,
+    /// Number of lines that say which ranges were to be counted twice.
+    pub policies: u64,
+    /// Number of lines that say who was believed no more, or again.
+    pub trust: u64,
+    /// Number of lines that say who counted.
+    pub authors: u64,
+    /// Number of lines of accepted ranges.
+    pub ranges: u64,
+    /// Number of lines of second counts.
+    pub audits: u64,
+    /// Number of lines of counts that were contradicted, overruled or taken back.
+    pub disputes: u64,
+    /// Number of lines that say who signed; `None` in version 3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signers: Option<u64>,
+    /// Number of signed statements; `None` in version 3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub statements: Option<u64>,
+    /// Number of lines that say which counts were committed to; `None` before version 5.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commitments: Option<u64>,
+    /// Number of lines that say what single tasks count; `None` before version 6.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_lines: Option<u64>,
+    /// Number of tasks in these lines; `None` before version 6.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tasks_told: Option<u64>,
+    pub(super) merkle_root: Hex<32>,
+}
+
+impl Header {
+    /// The header that these bytes are, without a line feed; `None` if they are none.
+    #[must_use]
+    pub fn read(line: &[u8]) -> Option<Header> {
+        decode(line).ok()
+    }
+
+    /// Whether the version of the header is one that is read, and it has the fields of that version.
+    pub(super) fn check_version(&self) -> Result<()> {
+        let version = self.queens_bundle;
+        let new = [
+            (self.signers, 4),
+            (self.statements, 4),
+            (self.commitments, 5),
+            (self.task_lines, 6),
+            (self.tasks_told, 6),
+        ];
+        let is_of_version = new.iter().all(|(field, since)| field.is_some() == (version >= *since));
+        ensure!(is_of_version, "it has the fields of another version");
+        Ok(())
+    }
+
+    /// The plan that was counted. It must have the same fingerprint in this version of the program.
+    pub(super) fn plan(&self) -> Result<Plan> {
+        let problem = Problem::from_text(&self.problem, self.n);
+        let problem = problem.with_context(|| format!("an unknown problem, {}", self.problem))?;
+        ensure!(problem.text() == self.problem, "the problem is not spelled {}", problem.text());
+        let method = Method::from_name(&self.method, self.parameter);
+        let method = method.with_context(|| format!("an unknown method, {}", self.method))?;
+        ensure!(problem.suits(method), "{problem} cannot be cut by {method}");
+        let plan = Plan { problem, method, tasks: self.tasks };
+        let ours = plan.fingerprint();
+        ensure!(
+            ours.0 == self.fingerprint.0,
+            "the plan {plan} has the fingerprint {} in the bundle and {ours} here: another version numbered its \
+             tasks",
+            self.fingerprint
+        );
+        Ok(plan)
+    }
+
+    pub(super) fn slice(&self) -> Result<Slice> {
+        Ok(Slice::new(self.shard, self.shards)?)
+    }
+
+    pub(super) fn state(&self) -> Result<JobState> {
+        JobState::named(&self.state).with_context(|| format!("an unknown state, {}", self.state))
+    }
+
+    /// The sum over all ranges.
+    #[must_use]
+    pub fn counted(&self) -> u128 {
+        self.counted.0
+    }
+
+    /// The fingerprint of the plan, hexadecimal.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        self.fingerprint.to_string()
+    }
+
+    /// The Merkle root of the lines that follow, hexadecimal.
+    #[must_use]
+    pub fn merkle_root(&self) -> String {
+        self.merkle_root.to_string()
+    }
+}
