@@ -40,6 +40,7 @@ mod avx2;
 #[allow(unsafe_code)]
 mod avx512;
 mod buckets;
+mod codes;
 mod cover;
 mod draws;
 mod geometry;
@@ -60,6 +61,7 @@ mod quarters;
 mod rectangles;
 mod reference;
 mod shared;
+mod shelf;
 mod sift;
 mod sum;
 mod unit;

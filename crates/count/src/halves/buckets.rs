@@ -22,6 +22,15 @@ pub(crate) struct Buckets {
     tails: Box<[u8]>,
 }
 
+/// The half-boards of a list by bucket, wherever they are kept.
+#[derive(Clone, Copy)]
+pub(crate) struct Sorted<'a> {
+    /// The start of each bucket, and the end of the last.
+    pub(crate) starts: &'a [u32],
+    /// The items, and at least [`STEP`] more at the end, whose values are unspecified.
+    pub(crate) items: &'a [u32],
+}
+
 /// Sorts half-boards into buckets.
 pub(crate) struct Sorter {
     bits: u32,
@@ -50,13 +59,6 @@ impl Sorter {
     /// The bytes of a sorter into buckets with numbers of so many bits.
     pub(crate) fn bytes(bits: u32) -> u64 {
         (4 * streams(bits) as u64) << bits
-    }
-
-    /// The half-boards of `unsorted`, with room for no more.
-    pub(crate) fn sorted(&mut self, unsorted: &Unsorted) -> Buckets {
-        let mut buckets = Buckets::new(self.bits, unsorted.len());
-        self.sort(unsorted, &mut buckets);
-        buckets
     }
 
     /// Replaces the contents of `buckets` by the half-boards of `unsorted`.
@@ -150,12 +152,17 @@ impl Buckets {
 
     /// The number of half-boards.
     pub(crate) fn len(&self) -> usize {
-        self.first.last().map_or(0, |len| *len as usize)
+        self.sorted().len()
     }
 
-    /// The number of buckets.
-    pub(crate) fn numbers(&self) -> u32 {
-        self.first.len() as u32 - 1
+    /// Leaves no half-board.
+    pub(crate) fn clear(&mut self) {
+        self.first.fill(0);
+    }
+
+    /// All half-boards.
+    pub(crate) fn sorted(&self) -> Sorted<'_> {
+        Sorted { starts: &self.first, items: &self.items }
     }
 
     /// The start of each bucket, and the end of the last.
@@ -166,11 +173,6 @@ impl Buckets {
     /// As [`starts`](Self::starts), to be replaced.
     pub(crate) fn starts_mut(&mut self) -> &mut [u32] {
         &mut self.first
-    }
-
-    /// All items in groups, the last of which may go on beyond the list's end.
-    pub(crate) fn groups(&self) -> &[[u32; STEP]] {
-        &self.items.as_chunks().0[..self.len().div_ceil(STEP)]
     }
 
     /// The room for items, with [`STEP`] more at the end.
@@ -207,7 +209,30 @@ impl Buckets {
     /// The places of the half-boards of neighbouring buckets.
     #[inline(always)]
     pub(crate) fn places(&self, codes: Range<u32>) -> Range<usize> {
-        let start = |code: u32| self.first[code as usize] as usize;
+        self.sorted().places(codes)
+    }
+}
+
+impl Sorted<'_> {
+    /// The number of half-boards.
+    pub(crate) fn len(&self) -> usize {
+        self.starts.last().map_or(0, |len| *len as usize)
+    }
+
+    /// The number of buckets.
+    pub(crate) fn numbers(&self) -> u32 {
+        self.starts.len() as u32 - 1
+    }
+
+    /// All items in groups, the last of which may go on beyond the list's end.
+    pub(crate) fn groups(&self) -> &[[u32; STEP]] {
+        &self.items.as_chunks().0[..self.len().div_ceil(STEP)]
+    }
+
+    /// The places of the half-boards of neighbouring buckets.
+    #[inline(always)]
+    pub(crate) fn places(&self, codes: Range<u32>) -> Range<usize> {
+        let start = |code: u32| self.starts[code as usize] as usize;
         start(codes.start)..start(codes.end)
     }
 }

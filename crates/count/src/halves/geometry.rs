@@ -43,6 +43,7 @@ use std::cmp::Reverse;
 
 use board::full_mask;
 
+use super::cover::Conflicts;
 use super::marks::{LOWER_MARKS, UPPER_MARKS};
 use super::view::{CODE, View};
 use super::word::{CHUNK_BITS, CHUNKS, Chunks};
@@ -62,15 +63,16 @@ pub(crate) struct Geometry {
 
 impl Geometry {
     /// The diagonals of all splits of an odd board of size `n` whose halves' queens take columns of `upper`
-    /// and of `lower`, with [`marks`](super::marks) of the half-boards.
+    /// and of `lower`, with [`marks`](super::marks) of the half-boards, and a code that suits these conflicts.
     ///
     /// Diagonals that one of the halves cannot have are left out. One of the two beside the last column's
     /// is always among them, because each half has only a square of the last column on them. Without it,
     /// item and marks fit into 32 bits.
-    pub(crate) fn shared(n: u32, upper: u32, lower: u32) -> Geometry {
+    pub(crate) fn shared(n: u32, upper: u32, lower: u32, conflicts: Conflicts) -> Geometry {
         let meetings = meetings(n, upper, lower).filter(|(_, meetings)| *meetings > 0);
-        let marks = [&UPPER_MARKS[..], &LOWER_MARKS];
-        Geometry::with_marks(n, Code::of(n), &in_order(meetings), marks)
+        let (code, mut diagonals) = (Code::of(n), in_order(meetings));
+        conflicts.order(&mut diagonals, code.bits() as usize);
+        Geometry::with_marks(n, code, &diagonals, [&UPPER_MARKS, &LOWER_MARKS])
     }
 
     /// The geometry of a board of size `n` (4 to 29) with this code and these diagonals, in the order of

@@ -1,18 +1,17 @@
 //! One task: its lists, whole or in parts as there is room, and their joins.
 
-use board::halves::{HalvesPlan, Shares, Slice, Split};
-use board::{Tasks, full_mask};
+use board::halves::{Shares, Slice, Split};
 
-use super::cover::Conflicts;
+use super::codes;
 use super::draws::Draws;
-use super::geometry::{Geometry, as_upper, diagonals};
+use super::geometry::Geometry;
 use super::join::Terms;
 use super::lists::{Kept, Lists, Rest, Wanted};
 use super::marks::shares_lists;
 use super::memory::Room;
 use super::pairs::Pairs;
 use super::parts::Parts;
-use super::phases::{Phase, Phases};
+use super::phases::Phases;
 use super::quarters::Half;
 use super::shared::Shared;
 use super::sum::Sum;
@@ -30,19 +29,6 @@ pub(crate) struct Joiner<U: Unit> {
     parts: Parts<U>,
 }
 
-/// The smallest board whose tasks have codes of their own, by a sample. Tasks of smaller ones take about as
-/// long as such a sample, or less.
-pub(crate) const SAMPLED: u32 = 22;
-
-/// The number of pairs of half-boards of a sample. It takes a few hundredths of the time of a task, or less.
-fn sampled_pairs(n: u32) -> u64 {
-    match n {
-        0..=23 => 5_000,
-        24..=25 => 30_000,
-        _ => 100_000,
-    }
-}
-
 /// Lists that serve all tasks with one square of the centre row's queen.
 struct ForCentre {
     /// The square, as a bit. It is 0 for even N, and for an odd board if the lists serve every square.
@@ -54,7 +40,7 @@ impl<U: Unit> Joiner<U> {
     /// The method for these pairs of boards of size `n`, with lists of at most `room` half-boards at a time.
     pub(crate) fn new(unit: U, n: u32, pairs: Pairs, room: Room) -> Joiner<U> {
         let parts = Parts::new(unit, pairs.code(n), room);
-        let shared = shares_lists(n, pairs).then(|| Shared::new(n, room.shared));
+        let shared = shares_lists(n, pairs).then(|| Shared::new(n, pairs.code(n), room));
         Joiner { n, pairs, kept: room.kept, for_centre: None, shared, listed: None, parts }
     }
 
@@ -93,7 +79,10 @@ impl<U: Unit> Joiner<U> {
             before.as_ref().is_some_and(|listed| listed.upper == Some(split.upper));
         let geometry = match before {
             Some(Listed { geometry, .. }) => geometry,
-            None => geometry(*n, *pairs, split, shares, lists, parts),
+            None => match lists.geometry() {
+                Some(geometry) => geometry,
+                None => codes::of_split(parts.unit, *n, *pairs, split, lists, &mut parts.phases),
+            },
         };
         let upper = Wanted {
             half: Half::Upper,
@@ -157,75 +146,6 @@ impl Listed {
     }
 }
 
-/// The code of a split, for which its half-boards are sampled on a larger board.
-fn geometry<U: Unit>(
-    n: u32,
-    pairs: Pairs,
-    split: Split,
-    shares: Shares,
-    lists: &mut Lists,
-    parts: &mut Parts<U>,
-) -> Geometry {
-    if let Some(geometry) = lists.geometry() {
-        return geometry;
-    }
-    if n < SAMPLED {
-        return arranged(n, pairs, split, Conflicts::default());
-    }
-    let Parts { unit, phases, .. } = parts;
-    let without = |half| pairs.pattern(n, split, half).without;
-    let upper = lists.sample(*unit, split.columns, shares.upper, without(Half::Upper), phases);
-    let lower = lists.sample(*unit, split.others(n), shares.lower, without(Half::Lower), phases);
-    let conflicts = Conflicts::sample(sampled_pairs(n), &upper, &lower, |key| as_upper(n, key));
-    let geometry = arranged(n, pairs, split, conflicts);
-    phases.end(Phase::Code);
-    geometry
-}
-
-/// The diagonals of a split in an order that suits these conflicts, but those that tell classes apart first. If one
-/// class is counted, the latter are left out.
-fn arranged(n: u32, pairs: Pairs, split: Split, conflicts: Conflicts) -> Geometry {
-    let code = pairs.code(n);
-    let classed = pairs.diagonals(n, split);
-    let mut others = diagonals(n, split.centre, split.columns);
-    others.retain(|bit| !classed.contains(bit));
-    conflicts.without(&classed).order(&mut others, (code.bits() - code.classed) as usize);
-    match pairs {
-        Pairs::Together | Pairs::Of(_) => Geometry::new(n, code, &others),
-        Pairs::ByClass => Geometry::new(n, code, &[classed, others].concat()),
-    }
-}
-
-/// Whether all splits of a board have one code. Those of an odd board depend on the centre row's queen.
-pub(crate) fn has_common_code(n: u32, kept: Kept) -> bool {
-    kept == Kept::All && n.is_multiple_of(2)
-}
-
-/// The code of all splits of an even board, for which half-boards of some splits are sampled.
-///
-/// The join takes 3% longer with it than with a code for each split (N = 18 to 22), but neither samples nor views
-/// are made for splits, and keys are read once for all of them.
-fn common_geometry<U: Unit>(unit: U, n: u32, pairs: Pairs, lists: &mut Lists) -> Geometry {
-    const SPLITS: u64 = 32;
-    const PAIRS: u64 = 5_000;
-    let plan = HalvesPlan::new(n).expect("the method counts this board");
-    let mut conflicts = Conflicts::default();
-    let mut tasks = Tasks::new();
-    for i in 0..SPLITS {
-        let ordinal = plan.len() * (2 * i + 1) / (2 * SPLITS);
-        tasks.clear();
-        plan.fill(ordinal..ordinal + 1, &mut tasks).expect("the plan has it");
-        let split = Split::unpack(n, tasks.get(0).0).expect("it is a task");
-        let shares = Shares::of(n, split);
-        let mut phases = Phases::default();
-        let upper = lists.sample(unit, split.columns, shares.upper, 0, &mut phases);
-        let lower = lists.sample(unit, split.others(n), shares.lower, 0, &mut phases);
-        conflicts.extend(Conflicts::sample(PAIRS, &upper, &lower, |key| as_upper(n, key)));
-    }
-    let split = Split { columns: full_mask(n / 2), ..Split::default() };
-    arranged(n, pairs, split, conflicts)
-}
-
 /// The lists for a square of the centre row, or for every square. They are made if the last ones were for
 /// another square.
 fn lists<U: Unit>(
@@ -240,8 +160,8 @@ fn lists<U: Unit>(
     last.take_if(|last| last.centre != centre);
     let lists = || {
         let mut lists = Lists::new(n, kept, centre, shares.columns);
-        if has_common_code(n, kept) {
-            let geometry = common_geometry(unit, n, pairs, &mut lists);
+        if codes::is_common(n, kept) {
+            let geometry = codes::of_board(unit, n, pairs, &mut lists);
             lists.read(unit, geometry);
         }
         lists
@@ -251,34 +171,11 @@ fn lists<U: Unit>(
 
 #[cfg(test)]
 mod tests {
+    use board::Tasks;
+    use board::halves::HalvesPlan;
+
     use super::*;
-    use crate::halves::geometry::Code;
     use crate::halves::portable::Portable;
-
-    /// The share of the pairs of a task of N = 22 whose codes do not meet is smaller with a sampled code.
-    #[test]
-    fn a_sampled_code_leaves_fewer_pairs() {
-        const N: u32 = 22;
-        let plan = HalvesPlan::new(N).expect("the size is in range");
-        let mut tasks = Tasks::new();
-        plan.fill(50_000..50_001, &mut tasks).expect("the plan has it");
-        let split = Split::unpack(N, tasks.get(0).0).expect("it is a task");
-        let shares = Shares::of(N, split);
-        let mut lists = Lists::new(N, Kept::OfList, 0, shares.columns);
-        let phases = &mut Phases::default();
-        let upper = lists.sample(Portable, split.columns, shares.upper, 0, phases);
-        let lower = lists.sample(Portable, split.others(N), shares.lower, 0, phases);
-        assert!(upper.len().min(lower.len()) > 1000, "{} and {}", upper.len(), lower.len());
-
-        let by_squares = diagonals(N, 0, split.columns);
-        let mut sampled = by_squares.clone();
-        let conflicts = || Conflicts::sample(20_000, &upper, &lower, |key| as_upper(N, key));
-        conflicts().order(&mut sampled, Code::of(N).bits() as usize);
-
-        let left = |order: &[u32]| conflicts().left(&order[..Code::of(N).bits() as usize]);
-        let (before, after) = (left(&by_squares), left(&sampled));
-        assert!(after < before * 9 / 10, "{after} conflicts are left of {before}");
-    }
 
     #[test]
     fn a_list_in_parts_counts_what_it_counts_as_a_whole() {

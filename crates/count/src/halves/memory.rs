@@ -3,8 +3,8 @@
 use board::halves::{KEPT_QUARTERS_MAX_N, SHARED_LISTS_MAX_N};
 
 use super::buckets::{Buckets, Sorter};
+use super::codes::{SAMPLED, is_common};
 use super::geometry::Code;
-use super::joiner::{SAMPLED, has_common_code};
 use super::lists::Kept;
 use super::marks::shares_lists;
 use super::open::Runs;
@@ -128,7 +128,7 @@ fn fixed(n: u32, pairs: Pairs, kept: Kept) -> u64 {
             5 => rooks / 2,
             _ => rooks * 3 / 11,
         };
-        let keys = if has_common_code(n, kept) { 3 } else { 2 };
+        let keys = if is_common(n, kept) { 3 } else { 2 };
         // The starts of sets and numbers are in words of 32 bits at first.
         let bytes = keys * 8 * queens + 4 * sets + (2 + 4) * (sets << rows);
         (bytes, orders, queens)

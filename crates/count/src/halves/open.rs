@@ -199,7 +199,9 @@ mod tests {
             (0..1 << code_bits).filter(|code| some >> (code % 61) & 1 == 1).collect();
         let mut unsorted = Unsorted::new(codes.len());
         unsorted.add_records(codes.iter().map(|code| u64::from(*code) << 32));
-        (Sorter::new(code_bits).sorted(&unsorted), codes)
+        let mut sorted = Buckets::new(code_bits, unsorted.len());
+        Sorter::new(code_bits).sort(&unsorted, &mut sorted);
+        (sorted, codes)
     }
 
     #[test]

@@ -51,7 +51,7 @@ impl<U: Unit> Parts<U> {
     pub(crate) fn clear_ties(&mut self) {
         self.ties.clear();
         self.upper.ties.clear();
-        self.sorter.sort(&self.ties, &mut self.lower.ties);
+        self.lower.ties.clear();
     }
 
     /// Lists upper half-boards, as far as there is room, and returns what is left.

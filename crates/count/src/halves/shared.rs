@@ -18,18 +18,20 @@
 //! that is left are not listed, about a quarter of them. The other marks go into items, on top of the
 //! diagonals.
 
-use std::collections::HashMap;
-
+use board::full_mask;
 use board::halves::{Slice, Split, Window};
 
 use super::buckets::Buckets;
-use super::geometry::Geometry;
+use super::codes;
+use super::geometry::{Code, Geometry};
 use super::lists::{Lists, Rest, Wanted};
 use super::marks::{LOWER_MARKS, UPPER_MARKS};
+use super::memory::Room;
 use super::pairs::Pattern;
 use super::parts::Parts;
 use super::phases::Phase;
 use super::quarters::Half;
+use super::shelf::{Shelf, TooLong};
 use super::sift::{Passed, Sieve};
 use super::unit::Unit;
 use super::view::{self, View};
@@ -38,31 +40,34 @@ use super::word::Chunks;
 /// The lists that tasks share whose upper halves have the same columns right of the centre.
 pub(crate) struct Shared {
     n: u32,
-    /// The most half-boards that the kept lower lists may have together.
-    room: usize,
+    /// The tasks whose lists there are.
     block: Option<Block>,
+    /// The upper list of the task before.
+    upper: Buckets,
+    /// The lower lists of all tasks of the block.
+    lower: Shelf,
     passed: Passed,
 }
 
+/// Tasks whose upper halves have the same columns right of the centre.
 struct Block {
-    /// The upper halves' columns right of the centre.
+    /// These columns.
     right: u32,
     geometry: Geometry,
-    /// The upper columns of the task before, and their list.
-    upper: Option<(u32, Buckets)>,
-    /// The lower lists, by their columns.
-    lower: HashMap<u32, Buckets>,
-    /// The number of half-boards of all lower lists.
-    kept: usize,
+    /// The columns of the upper list, if there is one.
+    upper: Option<u32>,
 }
 
-/// A list is too long for the room there is.
-pub(crate) struct TooLong;
-
 impl Shared {
-    /// No lists yet, of a board of size `n`, with room for lower lists of `room` half-boards, or for one list.
-    pub(crate) fn new(n: u32, room: usize) -> Shared {
-        Shared { n, room, block: None, passed: Passed::default() }
+    /// No lists yet, of a board of size `n` with this code.
+    pub(crate) fn new(n: u32, code: Code, room: Room) -> Shared {
+        Shared {
+            n,
+            block: None,
+            upper: Buckets::new(code.bits(), room.whole),
+            lower: Shelf::new(room.shared),
+            passed: Passed::default(),
+        }
     }
 
     /// Whether a task shares lists.
@@ -80,72 +85,46 @@ impl Shared {
         lists: &mut Lists,
         parts: &mut Parts<U>,
     ) -> Result<Chunks, TooLong> {
-        let (n, room) = (self.n, self.room);
+        let n = self.n;
         let Split { centre, columns, .. } = split;
         let others = split.others(n);
-        let left = (1 << (n / 2)) - 1;
-        self.block.take_if(|block| block.right != columns & !left);
-        let block = self.block.get_or_insert_with(|| Block {
-            right: columns & !left,
-            geometry: Geometry::shared(n, columns | left, others | left),
-            upper: None,
-            lower: HashMap::new(),
-            kept: 0,
-        });
-        block.list_upper(n, columns, lists, parts)?;
-        block.list_lower(n, others, room, lists, parts)?;
+        let right = columns & !full_mask(n / 2);
+        self.block.take_if(|block| block.right != right);
+        if self.block.is_none() {
+            let Parts { unit, phases, .. } = parts;
+            let geometry = codes::of_neighbours(*unit, n, columns, lists, phases);
+            self.block = Some(Block { right, geometry, upper: None });
+            self.lower.clear();
+        }
+        let Shared { block: Some(block), upper, lower, passed, .. } = self else {
+            unreachable!("there is a block now")
+        };
         let Geometry { upper: above, lower: below, item_diagonals, chunks } = block.geometry;
+        if block.upper != Some(columns) {
+            block.upper = None;
+            // The centre column's queen must be further in than the first column that is left for the centre
+            // row's queen. The half-boards at the bound are ties, and none of them counts.
+            let first_left = 1 << (n / 2 - 1 - columns.trailing_ones());
+            let window = Window { below: -1, above: first_left };
+            list(n, Half::Upper, columns, window, above, lists, parts)?;
+            parts.sorter.sort(&parts.whole, upper);
+            block.upper = Some(columns);
+        }
+        if lower.get(others).is_none() {
+            let all = Window { below: -1, above: 1 << (n / 2) };
+            list(n, Half::Lower, others, all, below, lists, parts)?;
+            let sorted = &mut parts.lower.whole;
+            parts.sorter.sort(&parts.whole, sorted);
+            lower.add(others, sorted.sorted())?;
+        }
         let sieve = |view, corner| sieve(n, centre, view, corner, item_diagonals);
-        if let (Some((_, upper)), Some(lower)) = (&block.upper, block.lower.get(&others)) {
-            let (above, below) = (sieve(above, UPPER_MARKS[0]), sieve(below, LOWER_MARKS[0]));
-            parts.upper.whole.sift(parts.unit, upper, above, &mut self.passed);
-            parts.lower.whole.sift(parts.unit, lower, below, &mut self.passed);
+        let (above, below) = (sieve(above, UPPER_MARKS[0]), sieve(below, LOWER_MARKS[0]));
+        parts.upper.whole.sift(parts.unit, upper.sorted(), above, passed);
+        if let Some(lower) = lower.get(others) {
+            parts.lower.whole.sift(parts.unit, lower, below, passed);
         }
         parts.phases.end(Phase::Buckets);
         Ok(chunks)
-    }
-}
-
-impl Block {
-    fn list_upper<U: Unit>(
-        &mut self,
-        n: u32,
-        split: u32,
-        lists: &mut Lists,
-        parts: &mut Parts<U>,
-    ) -> Result<(), TooLong> {
-        self.upper.take_if(|(columns, _)| *columns != split);
-        if self.upper.is_none() {
-            // The centre column's queen must be further in than the first column that is left for the centre
-            // row's queen. The half-boards at the bound are ties, and none of them counts.
-            let half = n / 2;
-            let window = Window { below: -1, above: 1 << (half - 1 - split.trailing_ones()) };
-            list(n, Half::Upper, split, window, self.geometry.upper, lists, parts)?;
-            self.upper = Some((split, parts.sorter.sorted(&parts.whole)));
-        }
-        Ok(())
-    }
-
-    fn list_lower<U: Unit>(
-        &mut self,
-        n: u32,
-        others: u32,
-        room: usize,
-        lists: &mut Lists,
-        parts: &mut Parts<U>,
-    ) -> Result<(), TooLong> {
-        if !self.lower.contains_key(&others) {
-            let all = Window { below: -1, above: 1 << (n / 2) };
-            list(n, Half::Lower, others, all, self.geometry.lower, lists, parts)?;
-            let len = parts.whole.len();
-            if self.kept + len > room {
-                self.kept = 0;
-                self.lower.clear();
-            }
-            self.kept += len;
-            self.lower.insert(others, parts.sorter.sorted(&parts.whole));
-        }
-        Ok(())
     }
 }
 

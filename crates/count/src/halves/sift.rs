@@ -13,7 +13,7 @@
 
 use std::ops::Range;
 
-use super::buckets::{Buckets, STEP};
+use super::buckets::{Buckets, STEP, Sorted};
 use super::unit::Unit;
 
 /// Which half-boards of a sorted list are let through, and which bits of their items are kept.
@@ -84,7 +84,7 @@ impl Buckets {
     pub(crate) fn sift<U: Unit>(
         &mut self,
         unit: U,
-        from: &Buckets,
+        from: Sorted<'_>,
         sieve: Sieve,
         passed: &mut Passed,
     ) {
@@ -99,7 +99,7 @@ impl Buckets {
             }
         }
         unit.sift(from.groups(), sieve, passed, self.items_mut());
-        unit.ranks(from.starts(), passed, self.starts_mut());
+        unit.ranks(from.starts, passed, self.starts_mut());
     }
 }
 
