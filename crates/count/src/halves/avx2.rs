@@ -57,9 +57,9 @@ impl Unit for Avx2 {
         unsafe { sift::sift(groups, sieve, passed, to) }
     }
 
-    fn ranks(self, places: &[u32], passed: &Passed, ranks: &mut [u32]) {
+    fn ranks(self, places: &[u32], step: usize, passed: &Passed, ranks: &mut [u32]) {
         // SAFETY: there is a `self`, so that `new` found the instructions that `ranks` enables.
-        unsafe { sift::ranks(places, passed, ranks) }
+        unsafe { sift::ranks(places, step, passed, ranks) }
     }
 
     fn words(self, items: &[u32], words: &mut [Word]) {

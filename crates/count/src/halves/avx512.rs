@@ -66,9 +66,9 @@ impl Unit for Avx512 {
         unsafe { sift(groups, sieve, passed, to) }
     }
 
-    fn ranks(self, places: &[u32], passed: &Passed, ranks: &mut [u32]) {
+    fn ranks(self, places: &[u32], step: usize, passed: &Passed, ranks: &mut [u32]) {
         // SAFETY: there is a `self`, so that `new` found the instructions that `ranks` enables.
-        unsafe { self::ranks(places, passed, ranks) }
+        unsafe { self::ranks(places, step, passed, ranks) }
     }
 
     fn words(self, items: &[u32], words: &mut [Word]) {
@@ -244,7 +244,7 @@ fn leave_out(keys: &mut [u64], closed: u64) -> usize {
 
 #[target_feature(enable = "avx512f,popcnt")]
 fn sift(groups: &[[u32; STEP]], sieve: Sieve, passed: &mut Passed, to: &mut [u32]) {
-    let below = _mm512_set1_epi32(sieve.below as i32);
+    let most = _mm512_set1_epi32(sieve.most as i32);
     let bits = _mm512_set1_epi32(sieve.bits as i32);
     let keep = _mm512_set1_epi32(sieve.keep as i32);
     let Passed { through, before } = passed;
@@ -253,7 +253,7 @@ fn sift(groups: &[[u32; STEP]], sieve: Sieve, passed: &mut Passed, to: &mut [u32
     for ((items, through), before) in groups.iter().zip(&mut *through).zip(&mut *before) {
         let some = load_items(items, 0);
         let passes = _mm512_mask_testn_epi32_mask(*through, some, bits);
-        let passes = _mm512_mask_cmplt_epu32_mask(passes, some, below);
+        let passes = _mm512_mask_cmple_epu32_mask(passes, some, most);
         let some = _mm512_maskz_compress_epi32(passes, _mm512_and_si512(some, keep));
         // SAFETY: `len` is at most the number of items before, and there is room for these and for this group.
         unsafe { _mm512_storeu_si512(to.as_mut_ptr().add(len).cast(), some) };
@@ -264,8 +264,8 @@ fn sift(groups: &[[u32; STEP]], sieve: Sieve, passed: &mut Passed, to: &mut [u32
 }
 
 #[target_feature(enable = "popcnt")]
-fn ranks(places: &[u32], passed: &Passed, ranks: &mut [u32]) {
-    for (rank, &place) in ranks.iter_mut().zip(places) {
+fn ranks(places: &[u32], step: usize, passed: &Passed, ranks: &mut [u32]) {
+    for (rank, &place) in ranks.iter_mut().zip(places.iter().step_by(step)) {
         *rank = passed.rank(place);
     }
 }

@@ -44,7 +44,7 @@ use std::cmp::Reverse;
 use board::full_mask;
 
 use super::cover::Conflicts;
-use super::marks::{LOWER_MARKS, UPPER_MARKS};
+use super::marks::Marks;
 use super::view::{CODE, View};
 use super::word::{CHUNK_BITS, CHUNKS, Chunks};
 
@@ -67,31 +67,29 @@ impl Geometry {
     ///
     /// Diagonals that one of the halves cannot have are left out. One of the two beside the last column's
     /// is always among them, because each half has only a square of the last column on them. Without it,
-    /// item and marks fit into 32 bits.
+    /// item and marks fit into 32 bits. The lowest bits of the numbers of the upper half's buckets are marks.
     pub(crate) fn shared(n: u32, upper: u32, lower: u32, conflicts: Conflicts) -> Geometry {
         let meetings = meetings(n, upper, lower).filter(|(_, meetings)| *meetings > 0);
         let (code, mut diagonals) = (Code::of(n), in_order(meetings));
         conflicts.order(&mut diagonals, code.bits() as usize);
-        Geometry::with_marks(n, code, &diagonals, [&UPPER_MARKS, &LOWER_MARKS])
+        Geometry::with_marks(n, code, &diagonals, Marks::of(n))
     }
 
     /// The geometry of a board of size `n` (4 to 29) with this code and these diagonals, in the order of
     /// importance, each a bit of the upper half's keys.
     pub(crate) fn new(n: u32, code: Code, diagonals: &[u32]) -> Geometry {
-        Geometry::with_marks(n, code, diagonals, [&[], &[]])
+        Geometry::with_marks(n, code, diagonals, Marks::default())
     }
 
-    /// The marks of the upper and of the lower half follow the diagonals of the item.
-    fn with_marks(n: u32, code: Code, diagonals: &[u32], marks: [&[u32]; 2]) -> Geometry {
+    fn with_marks(n: u32, code: Code, diagonals: &[u32], marks: Marks) -> Geometry {
         let diagonals = diagonals.iter().copied();
         let Code { low, high, tail, .. } = code;
         let item_diagonals = (diagonals.len() as u32).saturating_sub(low + high + tail);
-        let [upper_marks, lower_marks] =
-            marks.map(|marks| marks.iter().copied().zip(item_diagonals..));
-        assert!(
-            item_diagonals as usize + marks[0].len() <= u32::BITS as usize,
-            "an item and its marks"
-        );
+        let [upper_marks, lower_marks] = [marks.upper, marks.lower].map(|(first, len)| {
+            assert!(item_diagonals + len <= u32::BITS, "an item and its marks");
+            (first..first + len).zip(item_diagonals..)
+        });
+        let columns = (n..n + marks.columns).zip(CODE..);
         // The places in the order of importance. In the upper half's records the high part is on top.
         let places = move |low_at: u32, high_at: u32| {
             let low_part = (0..low).rev().map(move |i| CODE + low_at + i);
@@ -102,7 +100,9 @@ impl Geometry {
         let in_lower = move |bit: u32| {
             if bit < 32 { bit + 32 - shift(n) } else { bit - 32 + shift(n) }
         };
-        let upper = diagonals.clone().zip(places(tail, tail + low)).chain(upper_marks);
+        let upper_low = tail + marks.columns;
+        let upper = diagonals.clone().zip(places(upper_low, upper_low + low));
+        let upper = upper.chain(upper_marks).chain(columns);
         let lower = diagonals.map(in_lower).zip(places(tail + high, tail)).chain(lower_marks);
         // A tail is above all bits of an item.
         let bits = if tail == 0 { item_diagonals } else { u32::BITS + tail };
@@ -186,9 +186,9 @@ impl Code {
             16 => (1, 2),
             17 => (1, 3),
             18 => (2, 3),
-            19 => (1, 5),
+            19 => (1, 3),
             20 => (3, 5),
-            21 => (3, 7),
+            21 => (4, 4),
             22..=23 => (5, 7),
             24..=25 => (7, 9),
             26..=27 => (7, 11),

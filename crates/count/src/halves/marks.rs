@@ -4,10 +4,13 @@
 //! ```text
 //!   left    N ..       the closed columns: with the centre row's queen there the half-board does not
 //!                      count, because it attacks her or has the centre column's queen too far out
-//!   left    31         whether it attacks the first column's square, on a diagonal that the other
-//!   right   27         half does not touch, so that no view has it
-//!   right   28 .. 31   how far out the centre column's queen is: 1 in the row next to the centre
+//!   right   28 .. 30   how far out the centre column's queen is: 0 in the row next to the centre, and 7 from the
+//!                      eighth row on
 //! ```
+//!
+//! A queen on one of the first two squares of the centre row is judged by the closed columns. They number the upper half's
+//! buckets, together with the code, because items have no room for them. For the other squares the attacked diagonals and
+//! the distance are enough.
 
 use board::halves::SHARED_LISTS_MAX_N;
 
@@ -20,18 +23,31 @@ pub(crate) fn shares_lists(n: u32, pairs: Pairs) -> bool {
     pairs == Pairs::Together && n % 2 == 1 && n <= SHARED_LISTS_MAX_N
 }
 
-/// The bits of an upper half-board's key that are its marks.
-pub(crate) const UPPER_MARKS: [u32; 5] = {
-    const FIRST: u32 = 32 + CORNER_OF_UPPER;
-    [FIRST, FIRST + 1, FIRST + 2, FIRST + 3, FIRST + 4]
-};
+/// Which bits of the keys are marks that records have.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Marks {
+    /// The number of first columns whose bits number the buckets of the upper half, as the lowest bits.
+    pub(crate) columns: u32,
+    /// The lowest of the bits that follow the diagonals of an upper item, and their number.
+    pub(crate) upper: (u32, u32),
+    /// As `upper`, for a lower item.
+    pub(crate) lower: (u32, u32),
+}
 
-/// The bit of a lower half-board's key that is its mark.
-pub(crate) const LOWER_MARKS: [u32; 1] = [CORNER_OF_LOWER];
+impl Marks {
+    /// The marks of a board of size `n` whose tasks share lists.
+    pub(crate) fn of(n: u32) -> Marks {
+        Marks { columns: CLOSED_COLUMNS, upper: (DISTANCE, DISTANCE_BITS), lower: (n, 1) }
+    }
+}
 
-const CORNER_OF_UPPER: u32 = 27;
+/// The number of columns of the centre row that are judged by whether they are closed. On the others the distance decides
+/// that the centre column's queen is not too far out: at most seven rows, so that it has values enough.
+pub(crate) const CLOSED_COLUMNS: u32 = 2;
 
-const CORNER_OF_LOWER: u32 = 31;
+/// The lowest bit of the distance, and the number of its bits.
+const DISTANCE: u32 = 32 + 28;
+const DISTANCE_BITS: u32 = 3;
 
 /// The marks of a quarter-board with the key `far`. `number` is its part of the half-board's number, whose
 /// one bit is the row of the centre column's queen. The marks of a half-board are those of both quarters.
@@ -39,10 +55,14 @@ pub(crate) fn marks(n: u32, far: u64, number: u32) -> u64 {
     let half = n / 2;
     let (distance, not_beyond) = match number.checked_ilog2() {
         None => (0, 0),
-        Some(bit) => (u64::from(bit) + 1, u64::MAX << (half - 1 - bit)),
+        Some(rows) => (rows.min((1 << DISTANCE_BITS) - 1), u64::MAX << (half - 1 - rows)),
     };
     let closed = (far | far >> 32 | not_beyond) & ((1 << half) - 1);
-    let corner = far >> 32 & 1;
-    let upper = corner << CORNER_OF_UPPER | distance << (CORNER_OF_UPPER + 1);
-    closed << n | corner << CORNER_OF_LOWER | upper << 32
+    closed << n | u64::from(distance) << DISTANCE
+}
+
+/// The most that an upper item with so many diagonals may be, if its half-board counts with the centre row's queen in this
+/// column, which is not one of the first and not next to the centre.
+pub(crate) fn most(n: u32, column: u32, diagonals: u32) -> u32 {
+    ((n / 2 - 1 - column) << diagonals) - 1
 }

@@ -6,7 +6,7 @@ use super::buckets::{Buckets, Sorter};
 use super::codes::{SAMPLED, is_common};
 use super::geometry::Code;
 use super::lists::Kept;
-use super::marks::shares_lists;
+use super::marks::{CLOSED_COLUMNS, shares_lists};
 use super::open::Runs;
 use super::pairs::Pairs;
 use super::quarters::{Place, Seen};
@@ -144,8 +144,11 @@ fn fixed(n: u32, pairs: Pairs, kept: Kept) -> u64 {
     // For each low part the runs of those without a bit in common with it, in vectors that grow to twice the
     // size; the runs of a block.
     let runs = 2 * 2 * 8 * 3_u64.pow(code.low) + Runs::bytes(code.high);
-    // For each shared list the starts of its buckets and the padding at its end. The items of the upper one.
+    // For each shared list the starts of its buckets, which are more in the upper one. The items of the upper one.
+    let upper_bits = code.bits() + CLOSED_COLUMNS;
     let shared = shared_lists(n, pairs) as u64 * (Buckets::bytes(code.bits()) + 256)
+        + Buckets::bytes(upper_bits)
+        + Sorter::bytes(upper_bits)
         + longest_shared_list(n, pairs) as u64 * SHARED_BYTES
         + Passed::bytes(longest_shared_list(n, pairs));
     let placed = kept.sets(n) as u64 * (quarters[0].0 + quarters[1].0) + seen;

@@ -16,16 +16,16 @@
 //!
 //! Half-boards carry [`marks`](super::marks) of the squares that they attack. Those closed in every column
 //! that is left are not listed, about a quarter of them. The other marks go into items, on top of the
-//! diagonals.
+//! diagonals, or number buckets that are merged when they are sifted.
 
 use board::full_mask;
 use board::halves::{Slice, Split, Window};
 
-use super::buckets::Buckets;
+use super::buckets::{Buckets, Sorter};
 use super::codes;
-use super::geometry::{Code, Geometry};
+use super::geometry::{Code, Geometry, key};
 use super::lists::{Lists, Rest, Wanted};
-use super::marks::{LOWER_MARKS, UPPER_MARKS};
+use super::marks::{self, CLOSED_COLUMNS};
 use super::memory::Room;
 use super::pairs::Pattern;
 use super::parts::Parts;
@@ -42,8 +42,9 @@ pub(crate) struct Shared {
     n: u32,
     /// The tasks whose lists there are.
     block: Option<Block>,
-    /// The upper list of the task before.
+    /// The upper list of the task before, whose buckets are numbered by marks, too.
     upper: Buckets,
+    sorter: Sorter,
     /// The lower lists of all tasks of the block.
     lower: Shelf,
     passed: Passed,
@@ -61,10 +62,12 @@ struct Block {
 impl Shared {
     /// No lists yet, of a board of size `n` with this code.
     pub(crate) fn new(n: u32, code: Code, room: Room) -> Shared {
+        let upper_bits = code.bits() + CLOSED_COLUMNS;
         Shared {
             n,
             block: None,
-            upper: Buckets::new(code.bits(), room.whole),
+            upper: Buckets::new(upper_bits, room.whole),
+            sorter: Sorter::new(upper_bits),
             lower: Shelf::new(room.shared),
             passed: Passed::default(),
         }
@@ -96,10 +99,15 @@ impl Shared {
             self.block = Some(Block { right, geometry, upper: None });
             self.lower.clear();
         }
-        let Shared { block: Some(block), upper, lower, passed, .. } = self else {
+        let Shared { block: Some(block), upper, sorter, lower, passed, .. } = self else {
             unreachable!("there is a block now")
         };
         let Geometry { upper: above, lower: below, item_diagonals, chunks } = block.geometry;
+        if is_next_to_the_centre(n, centre) {
+            parts.upper.whole.clear();
+            parts.lower.whole.clear();
+            return Ok(chunks);
+        }
         if block.upper != Some(columns) {
             block.upper = None;
             // The centre column's queen must be further in than the first column that is left for the centre
@@ -107,7 +115,7 @@ impl Shared {
             let first_left = 1 << (n / 2 - 1 - columns.trailing_ones());
             let window = Window { below: -1, above: first_left };
             list(n, Half::Upper, columns, window, above, lists, parts)?;
-            parts.sorter.sort(&parts.whole, upper);
+            sorter.sort(&parts.whole, upper);
             block.upper = Some(columns);
         }
         if lower.get(others).is_none() {
@@ -117,10 +125,10 @@ impl Shared {
             parts.sorter.sort(&parts.whole, sorted);
             lower.add(others, sorted.sorted())?;
         }
-        let sieve = |view, corner| sieve(n, centre, view, corner, item_diagonals);
-        let (above, below) = (sieve(above, UPPER_MARKS[0]), sieve(below, LOWER_MARKS[0]));
+        let above = upper_sieve(n, centre, above, item_diagonals);
         parts.upper.whole.sift(parts.unit, upper.sorted(), above, passed);
         if let Some(lower) = lower.get(others) {
+            let below = lower_sieve(n, centre, below, item_diagonals);
             parts.lower.whole.sift(parts.unit, lower, below, passed);
         }
         parts.phases.end(Phase::Buckets);
@@ -139,9 +147,7 @@ fn list<U: Unit>(
     lists: &mut Lists,
     parts: &mut Parts<U>,
 ) -> Result<(), TooLong> {
-    // With the queen next to the centre no half-board counts.
-    let squares = !set & ((1 << (n / 2 - 1)) - 1);
-    let closed = u64::from(squares) << n;
+    let closed = u64::from(!set & full_mask(n / 2 - 1)) << n;
     let pattern = Pattern::default();
     let wanted = Wanted { half, set, window, slice: Slice::WHOLE, closed, pattern, view };
     let Parts { unit, whole, ties, phases, .. } = parts;
@@ -153,16 +159,39 @@ fn list<U: Unit>(
     }
 }
 
-/// The sieve that leaves the half-boards of shared lists that count with the queen on the square `centre`.
-/// Their keys have the corner's mark as bit `corner`, and their items so many diagonals.
-fn sieve(n: u32, centre: u32, view: View, corner: u32, diagonals: u32) -> Sieve {
+/// With the centre row's queen next to the centre, where it attacks the centre column's queen or is nearer to the centre, no
+/// half-board counts.
+fn is_next_to_the_centre(n: u32, centre: u32) -> bool {
+    centre << 1 == 1 << (n / 2)
+}
+
+/// The sieve that leaves the upper half-boards of a shared list that count with the queen on the square `centre`, which is not
+/// next to the centre. Their items have so many diagonals.
+fn upper_sieve(n: u32, centre: u32, view: View, diagonals: u32) -> Sieve {
     let column = centre.trailing_zeros();
-    let corner = if column == 0 { 1 << corner } else { 0 };
-    let attacked = view.read(u64::from(centre) | u64::from(centre) << 32 | corner);
+    let keep = (1 << diagonals) - 1;
+    if column < CLOSED_COLUMNS {
+        return Sieve { codes: centre, bits: 0, most: u32::MAX, keep, merged: CLOSED_COLUMNS };
+    }
+    let attacked = view.read(key(centre, centre));
     Sieve {
         codes: view::code(attacked),
         bits: view::item(attacked),
-        below: (n / 2 - column) << (diagonals + 1),
+        most: marks::most(n, column, diagonals),
+        keep,
+        merged: CLOSED_COLUMNS,
+    }
+}
+
+/// As [`upper_sieve`], for lower half-boards.
+fn lower_sieve(n: u32, centre: u32, view: View, diagonals: u32) -> Sieve {
+    // Of the first square's diagonals some do not touch the other half, so that no view has them.
+    let attacked = view.read(key(centre, centre) | u64::from(centre & 1) << n);
+    Sieve {
+        codes: view::code(attacked),
+        bits: view::item(attacked),
+        most: u32::MAX,
         keep: (1 << diagonals) - 1,
+        merged: 0,
     }
 }

@@ -23,10 +23,12 @@ pub(crate) struct Sieve {
     pub(crate) codes: u32,
     /// Half-boards whose item has one of these bits are left out.
     pub(crate) bits: u32,
-    /// Half-boards whose item is not less than this are left out.
-    pub(crate) below: u32,
+    /// Half-boards whose item is more than this are left out.
+    pub(crate) most: u32,
     /// The bits of the items that are kept.
     pub(crate) keep: u32,
+    /// Buckets whose numbers differ only in so many of the lowest bits become one.
+    pub(crate) merged: u32,
 }
 
 /// What passed of each group of items, and one more at the end, of which nothing passes.
@@ -99,7 +101,7 @@ impl Buckets {
             }
         }
         unit.sift(from.groups(), sieve, passed, self.items_mut());
-        unit.ranks(from.starts, passed, self.starts_mut());
+        unit.ranks(from.starts, 1 << sieve.merged, passed, self.starts_mut());
     }
 }
 

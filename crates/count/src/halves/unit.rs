@@ -67,7 +67,7 @@ pub(crate) trait Unit: Copy {
                 // The item is always written, and the end moves only if it passes: no branch.
                 to[passed % STEP] = item & sieve.keep;
                 let passes =
-                    u16::from(item < sieve.below) & u16::from(item & sieve.bits == 0) & may >> i;
+                    u16::from(item <= sieve.most) & u16::from(item & sieve.bits == 0) & may >> i;
                 *through |= passes << i;
                 passed += usize::from(passes);
             }
@@ -76,9 +76,9 @@ pub(crate) trait Unit: Copy {
         before[groups.len()] = len as u32;
     }
 
-    /// Writes for each place how many items before it passed.
-    fn ranks(self, places: &[u32], passed: &Passed, ranks: &mut [u32]) {
-        for (rank, &place) in ranks.iter_mut().zip(places) {
+    /// Writes for the first of every `step` places how many items before it passed.
+    fn ranks(self, places: &[u32], step: usize, passed: &Passed, ranks: &mut [u32]) {
+        for (rank, &place) in ranks.iter_mut().zip(places.iter().step_by(step)) {
             *rank = passed.rank(place);
         }
     }

@@ -31,7 +31,7 @@ pub(super) fn leave_out(keys: &mut [u64], closed: u64) -> usize {
 pub(super) fn sift(groups: &[[u32; STEP]], sieve: Sieve, passed: &mut Passed, to: &mut [u32]) {
     const ITEMS: usize = 8;
     let same = |word: u32| _mm256_set1_epi32(word as i32);
-    let (last, bits, keep) = (same(sieve.below - 1), same(sieve.bits), same(sieve.keep));
+    let (most, bits, keep) = (same(sieve.most), same(sieve.bits), same(sieve.keep));
     let Passed { through, before } = passed;
     assert!(groups.len() * STEP <= to.len(), "room for all and a group");
     let mut len = 0;
@@ -42,7 +42,7 @@ pub(super) fn sift(groups: &[[u32; STEP]], sieve: Sieve, passed: &mut Passed, to
             // SAFETY: the array is as long as a vector.
             let some = unsafe { _mm256_loadu_si256(items.as_ptr().cast()) };
             let apart = _mm256_cmpeq_epi32(_mm256_and_si256(some, bits), _mm256_setzero_si256());
-            let below = _mm256_cmpeq_epi32(_mm256_min_epu32(some, last), some);
+            let below = _mm256_cmpeq_epi32(_mm256_min_epu32(some, most), some);
             let passes = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_and_si256(apart, below)));
             let passes = passes as usize & usize::from(may >> (half * ITEMS)) & 0xff;
             let kept = _mm256_and_si256(some, keep);
@@ -61,8 +61,8 @@ pub(super) fn sift(groups: &[[u32; STEP]], sieve: Sieve, passed: &mut Passed, to
 }
 
 #[target_feature(enable = "popcnt")]
-pub(super) fn ranks(places: &[u32], passed: &Passed, ranks: &mut [u32]) {
-    for (rank, &place) in ranks.iter_mut().zip(places) {
+pub(super) fn ranks(places: &[u32], step: usize, passed: &Passed, ranks: &mut [u32]) {
+    for (rank, &place) in ranks.iter_mut().zip(places.iter().step_by(step)) {
         *rank = passed.rank(place);
     }
 }
