@@ -16,9 +16,11 @@ pub(crate) struct Buckets {
     first: Vec<u32>,
     /// The items, and [`STEP`] more at the end, whose values are unspecified.
     items: Box<[u32]>,
-    /// The number of bits of a tail, the lowest bits of a bucket's number, and each item's tail. There are none
-    /// without bits.
+    /// The number of bits of a tail, the lowest bits of a bucket's number.
     tail: u32,
+    /// With a tail, what `first` has for each number without its tail.
+    first_of_all: Box<[u32]>,
+    /// Each item's tail, if there are tails and they are kept.
     tails: Box<[u8]>,
 }
 
@@ -119,25 +121,34 @@ fn streams(bits: u32) -> usize {
 }
 
 impl Buckets {
-    /// Empty buckets, numbered by `bits` bits, with room for `room` half-boards.
+    /// Empty buckets, numbered by `bits` bits without a tail, with room for `room` half-boards.
     pub(crate) fn new(bits: u32, room: usize) -> Buckets {
         Buckets {
             first: vec![0; (1 << bits) + 1],
             items: vec![0; room + STEP].into_boxed_slice(),
             tail: 0,
+            first_of_all: Box::default(),
             tails: Box::default(),
         }
     }
 
-    /// Empty buckets whose items have their tails beside them.
+    /// Empty buckets, numbered by a code.
+    pub(crate) fn by_code(code: Code, room: usize) -> Buckets {
+        let len = if code.tail == 0 { 0 } else { (1 << (code.bits() - code.tail)) + 1 };
+        let first_of_all = vec![0; len].into_boxed_slice();
+        Buckets { tail: code.tail, first_of_all, ..Buckets::new(code.bits(), room) }
+    }
+
+    /// Empty buckets, numbered by a code, whose items have their tails beside them.
     pub(crate) fn with_tails(code: Code, room: usize) -> Buckets {
         let tails = if code.tail == 0 { 0 } else { room + STEP };
-        let tails = vec![0; tails].into_boxed_slice();
-        Buckets { tail: code.tail, tails, ..Buckets::new(code.bits(), room) }
+        Buckets { tails: vec![0; tails].into_boxed_slice(), ..Buckets::by_code(code, room) }
     }
 
     fn note_tails(&mut self) {
-        if self.tail > 0 {
+        let all = self.first.iter().step_by(1 << self.tail);
+        self.first_of_all.iter_mut().zip(all).for_each(|(of_all, first)| *of_all = *first);
+        if !self.tails.is_empty() {
             for (code, places) in (0_u32..).zip(self.first.windows(2)) {
                 let tail = (code & ((1 << self.tail) - 1)) as u8;
                 self.tails[places[0] as usize..places[1] as usize].fill(tail);
@@ -148,6 +159,12 @@ impl Buckets {
     /// The bytes of buckets with numbers of so many bits, beside their half-boards.
     pub(crate) fn bytes(bits: u32) -> u64 {
         4 << bits
+    }
+
+    /// The bytes of buckets that are numbered by a code, beside their half-boards.
+    pub(crate) fn bytes_by_code(code: Code) -> u64 {
+        let of_all = if code.tail == 0 { 0 } else { Buckets::bytes(code.bits() - code.tail) };
+        Buckets::bytes(code.bits()) + of_all
     }
 
     /// The number of half-boards.
@@ -165,12 +182,14 @@ impl Buckets {
         Sorted { starts: &self.first, items: &self.items }
     }
 
-    /// The start of each bucket, and the end of the last.
+    /// The start of each bucket, all tails together, and the end of the last.
+    ///
+    /// Looking them up among those of all tails would read as many bytes as the items of N = 28 have.
     pub(crate) fn starts(&self) -> &[u32] {
-        &self.first
+        if self.tail == 0 { &self.first } else { &self.first_of_all }
     }
 
-    /// As [`starts`](Self::starts), to be replaced.
+    /// The start of each bucket, and the end of the last, to be replaced. There must be no tail.
     pub(crate) fn starts_mut(&mut self) -> &mut [u32] {
         &mut self.first
     }
@@ -198,7 +217,7 @@ impl Buckets {
 
     /// Copies the tails like the items. There are none without a tail.
     pub(crate) fn copy_tails(&self, places: Range<usize>, to: &mut [u8]) {
-        if self.tail > 0 {
+        if !self.tails.is_empty() {
             for i in (0..places.len()).step_by(STEP) {
                 let from = &self.tails[places.start + i..places.start + i + STEP];
                 to[i..i + STEP].copy_from_slice(from);

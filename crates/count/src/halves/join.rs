@@ -178,6 +178,7 @@ impl<U: Unit> Join<U> {
     fn in_blocks(&mut self, upper: &Buckets, lower: &Lower, phases: &mut Phases) -> Fits {
         let Code { low: low_bits, high: high_bits, tail, classed } = self.code;
         let rest_bits = low_bits - classed;
+        let starts = upper.starts();
         let mut fits = NONE;
         for low in 0..1_u32 << low_bits {
             let codes = low << (high_bits + tail)..(low + 1) << (high_bits + tail);
@@ -194,7 +195,8 @@ impl<U: Unit> Join<U> {
                     for run in 0..self.low_runs[rest].len() {
                         let Range { start, end } = self.low_runs[rest][run];
                         let code = high << low_bits | upper_pattern << rest_bits;
-                        let mut places = upper.places((code + start) << tail..(code + end) << tail);
+                        let start_of = |code: u32| starts[code as usize] as usize;
+                        let mut places = start_of(code + start)..start_of(code + end);
                         while !places.is_empty() {
                             let end = places.end.min(places.start + self.block.room());
                             self.stream(upper, places.start..end, high);
@@ -247,7 +249,7 @@ impl<U: Unit> Join<U> {
             fits.iter_mut().zip([&lower.whole, &lower.ties]).zip(&self.words)
         {
             if !words.is_empty() {
-                self.runs.find(lower, low, self.code.tail);
+                self.runs.find(lower, low);
                 *fits += self.unit.join(self.chunks, &self.tables, &self.runs, words);
             }
         }

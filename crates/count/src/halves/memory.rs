@@ -140,7 +140,7 @@ fn fixed(n: u32, pairs: Pairs, kept: Kept) -> u64 {
     let paired = 2 * 8 * quarters[0].1 * quarters[1].1 / 6;
     let code = pairs.code(n);
     // Both lists, the ties of the lower one, and the join's sorted ties.
-    let buckets = 4 * Buckets::bytes(code.bits()) + Sorter::bytes(code.bits());
+    let buckets = 4 * Buckets::bytes_by_code(code) + Sorter::bytes(code.bits());
     // For each low part the runs of those without a bit in common with it, in vectors that grow to twice the
     // size; the runs of a block.
     let runs = 2 * 2 * 8 * 3_u64.pow(code.low) + Runs::bytes(code.high);

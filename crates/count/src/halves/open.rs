@@ -131,22 +131,20 @@ impl Runs {
         self.open[set as usize] = open;
     }
 
-    /// Replaces the runs by those of all lower halves of a low part, of which the first is word 0. The high part is followed
-    /// by a tail of `tail` bits.
-    pub(crate) fn find(&mut self, lower: &Buckets, low: u32, tail: u32) {
+    /// Replaces the runs by those of all lower halves of a low part, of which the first is word 0.
+    pub(crate) fn find(&mut self, lower: &Buckets, low: u32) {
         let Runs { open, halves, runs, any, common, .. } = self;
         let high_bits = open.len().trailing_zeros();
-        // From here on high parts stand where they do in the numbers of buckets, with the tail below them.
-        let codes = 1 << (high_bits + tail);
+        let codes = 1 << high_bits;
         let starts = &lower.starts()[(low * codes) as usize..][..=codes as usize];
         // Neighbours differ in bits that no lane has.
-        let neighbours = 1 << (any.trailing_zeros().min(high_bits) + tail);
-        let free = !(*common << tail) & (codes - neighbours);
+        let neighbours = 1 << any.trailing_zeros().min(high_bits);
+        let free = !*common & (codes - neighbours);
         let varying = *any & !*common;
         let mut len = [0; BOTH + 1];
         let mut high = 0;
         loop {
-            let set = high >> tail & varying;
+            let set = high & varying;
             let (start, end) = (starts[high as usize], starts[(high + neighbours) as usize]);
             let halves = usize::from(halves[set as usize]) & BOTH;
             // The run is always written, and the end moves only if it has a word: no branch. No start is less than the
@@ -174,6 +172,7 @@ pub(crate) fn next_subset(set: u32, all: u32) -> u32 {
 mod tests {
     use super::*;
     use crate::halves::buckets::Sorter;
+    use crate::halves::geometry::Code;
     use crate::halves::unit::LANES;
     use crate::halves::unsorted::Unsorted;
 
@@ -193,14 +192,14 @@ mod tests {
         }
     }
 
-    /// Lower halves of all codes of which a bit of `some` is 1, and their codes in order.
-    fn lower(code_bits: u32, some: u64) -> (Buckets, Vec<u32>) {
+    /// Lower halves of all numbers of which a bit of `some` is 1, and these numbers in order.
+    fn lower(code: Code, some: u64) -> (Buckets, Vec<u32>) {
         let codes: Vec<u32> =
-            (0..1 << code_bits).filter(|code| some >> (code % 61) & 1 == 1).collect();
+            (0..1 << code.bits()).filter(|code| some >> (code % 61) & 1 == 1).collect();
         let mut unsorted = Unsorted::new(codes.len());
         unsorted.add_records(codes.iter().map(|code| u64::from(*code) << 32));
-        let mut sorted = Buckets::new(code_bits, unsorted.len());
-        Sorter::new(code_bits).sort(&unsorted, &mut sorted);
+        let mut sorted = Buckets::by_code(code, unsorted.len());
+        Sorter::new(code.bits()).sort(&unsorted, &mut sorted);
         (sorted, codes)
     }
 
@@ -212,7 +211,8 @@ mod tests {
             for (round, some) in
                 [u64::MAX, 0x1234_5678_9abc_def0, 0, 1 << 7 | 1].into_iter().enumerate()
             {
-                let (buckets, codes) = lower(2 + high_bits + tail, some);
+                let (buckets, codes) =
+                    lower(Code { low: 2, high: high_bits, tail, classed: 0 }, some);
                 for first in 0..1_u32 << high_bits {
                     // A block of a few neighbouring high parts, some of which are left out.
                     let highs = (first..1 << high_bits).step_by(1 + round).take(5).enumerate();
@@ -220,7 +220,7 @@ mod tests {
                     let len = (parts.len() * 230 - round).min(LANES);
                     runs.note(&parts, len);
                     for low in 0..4 {
-                        runs.find(&buckets, low, tail);
+                        runs.find(&buckets, low);
                         let words: Vec<u32> = codes
                             .iter()
                             .copied()

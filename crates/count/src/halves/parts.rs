@@ -25,7 +25,7 @@ pub(crate) struct Parts<U: Unit> {
 impl<U: Unit> Parts<U> {
     /// Empty lists, for which there is `room`, of a board with this code.
     pub(crate) fn new(unit: U, code: Code, room: Room) -> Parts<U> {
-        let buckets = |room| Buckets::new(code.bits(), room);
+        let buckets = |room| Buckets::by_code(code, room);
         Parts {
             unit,
             whole: Unsorted::new(room.whole),
