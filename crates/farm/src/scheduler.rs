@@ -9,7 +9,9 @@
 //!                                                                           van der Corput order
 //! ```
 //!
-//! In its turn a stratum's lowest free ordinals are lent, and what follows them if the lease is longer.
+//! In its turn a stratum's lowest free ordinals are lent, and what follows them if the lease is longer. If the free
+//! ordinals before them are too few for a lease, it begins with these: otherwise a plan that is soon counted would end with
+//! leases of a few tasks.
 //! Each session goes its own rounds, so that what it has counted is a fair sample too, and tells how
 //! fast it is; each begins a turn later than the one before.
 
@@ -81,7 +83,7 @@ impl StratumScheduler {
         });
         let first = place / self.leases;
         let (turn, free) =
-            (first..first + STRATA).find_map(|turn| Some((turn, self.free(turn, pool)?)))?;
+            (first..first + STRATA).find_map(|turn| Some((turn, self.free(turn, pool, tasks)?)))?;
         let taken = free.first(tasks);
         pool.remove(taken);
         let place = if turn == first { place } else { turn * self.leases };
@@ -93,16 +95,21 @@ impl StratumScheduler {
         self.places.remove(&session);
     }
 
-    /// What is free from the stratum's first free ordinal on.
-    fn free(&self, turn: u64, pool: &IntervalSet) -> Option<Range> {
+    /// What is free from the stratum's first free ordinal on, for a lease of so many tasks.
+    fn free(&self, turn: u64, pool: &IntervalSet, tasks: u64) -> Option<Range> {
         let stratum = (turn % STRATA).reverse_bits() >> (u64::BITS - STRATA.ilog2());
         let bound = |stratum: u64| {
             let bound = u128::from(self.tasks) * u128::from(stratum) / u128::from(STRATA);
             u64::try_from(bound).expect("it is at most `tasks`")
         };
-        let end = bound(stratum + 1);
-        let from = Range::new(bound(stratum), self.tasks)?;
-        pool.within(from).next().filter(|free| free.start() < end)
+        let (start, end) = (bound(stratum), bound(stratum + 1));
+        let free = pool.within(Range::new(start, self.tasks)?).next()?;
+        let before = Range::new(start.saturating_sub(tasks), start);
+        let before = before.and_then(|before| pool.within(before).last());
+        match before.filter(|before| before.end() == free.start() && before.len() < tasks) {
+            Some(before) => Range::new(before.start(), free.end()),
+            None => Some(free).filter(|free| free.start() < end),
+        }
     }
 }
 
@@ -151,6 +158,22 @@ mod tests {
         assert_eq!(rota.take(FIRST, &mut pool, 2_000), Range::new(16_000, 18_000));
         pool.remove(Range::new(48_000, 48_500).expect("it is not empty"));
         assert_eq!(rota.take(FIRST, &mut pool, 600), Range::new(48_500, 49_100));
+    }
+
+    #[test]
+    fn no_rest_is_left_that_is_too_short_for_a_lease() {
+        let (mut rota, mut pool) = rota(Method::Rows { rows: 3 }, 12);
+        assert_eq!(rota.take(FIRST, &mut pool, 990), Range::new(0, 990));
+        pool.remove(Range::new(32_000, 63_000).expect("it is not empty"));
+        let starts = [(); 3].map(|()| rota.take(FIRST, &mut pool, 990).map(Range::start));
+        assert_eq!(starts, [16_000, 8_000, 24_000].map(Some), "what is between them is enough");
+        pool.remove(Range::new(990, 3_900).expect("it is not empty"));
+        pool.remove(Range::new(4_100, 63_500).expect("it is not empty"));
+        assert_eq!(
+            rota.take(FIRST, &mut pool, 150),
+            Range::new(3_900, 4_050),
+            "100 before the stratum"
+        );
     }
 
     #[test]
