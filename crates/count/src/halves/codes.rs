@@ -1,9 +1,9 @@
 //! Which diagonals number the buckets: those that most pairs of a sample of half-boards meet on.
 //!
 //! ```text
-//!   even boards up to 21   one code for all splits
-//!   odd boards up to 21    one for the tasks that share lists, and for others the order of meetings
-//!   larger boards          one for each split
+//!   even boards whose quarters are kept   one code for all splits
+//!   odd boards up to 21                   one for tasks that share lists, and for others the order of meetings
+//!   other boards                          one for each split
 //! ```
 
 use board::halves::{HalvesPlan, Shares, Split};
