@@ -14,7 +14,7 @@
 //!   join                                                        /
 //! ```
 //!
-//! Half-boards carry [`marks`](super::marks) of the squares that they attack. Those closed in every column
+//! Half-boards carry [`marks`] of the squares that they attack. Those closed in every column
 //! that is left are not listed, about a quarter of them. The other marks go into items, on top of the
 //! diagonals, or number buckets that are merged when they are sifted.
 
