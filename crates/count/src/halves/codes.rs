@@ -3,7 +3,7 @@
 //! ```text
 //!   even boards whose quarters are kept   one code for all splits
 //!   odd boards up to 21                   one for tasks that share lists, and for others the order of meetings
-//!   other boards                          one for each split
+//!   other boards                          one for each split, or up to 23 for a few that are much alike
 //! ```
 
 use board::halves::{HalvesPlan, Shares, Split};
@@ -49,6 +49,55 @@ pub(crate) fn of_split<U: Unit>(
     let geometry = arranged(n, pairs, split, conflicts);
     phases.end(Phase::Code);
     geometry
+}
+
+/// The code of the last split for which half-boards were sampled. It serves some of those that follow.
+///
+/// At N = 23 a sample takes a tenth of the time of a task, and neighbours in the plan mostly differ in two columns; a code for
+/// eight of them is hardly worse. On larger boards a sample takes too little of the time.
+#[derive(Default)]
+pub(crate) struct Nearby {
+    last: Option<(Split, Geometry)>,
+    /// How many splits it serves at most from now on.
+    left: u32,
+}
+
+impl Nearby {
+    /// The largest board on which a code serves several splits.
+    const MAX_N: u32 = 23;
+
+    /// The number of splits that a code serves.
+    const SPLITS: u32 = 8;
+
+    /// The number of columns in which they may differ from the one that was sampled.
+    const COLUMNS: u32 = 4;
+
+    /// The code for a split, by a sample if the last one does not serve it.
+    pub(crate) fn code(
+        &mut self,
+        n: u32,
+        pairs: Pairs,
+        split: Split,
+        sample: impl FnOnce() -> Geometry,
+    ) -> Geometry {
+        // Where classes are told apart, a code depends on more than the centre row's queen.
+        let may_serve = n <= Nearby::MAX_N && pairs == Pairs::Together && self.left > 0;
+        let is_alike = |last: &Split| {
+            last.centre == split.centre
+                && (last.columns ^ split.columns).count_ones() <= Nearby::COLUMNS
+        };
+        match &self.last {
+            Some((last, geometry)) if may_serve && is_alike(last) => {
+                self.left -= 1;
+                *geometry
+            }
+            _ => {
+                let geometry = sample();
+                *self = Nearby { last: Some((split, geometry)), left: Nearby::SPLITS - 1 };
+                geometry
+            }
+        }
+    }
 }
 
 /// The diagonals of a split in an order that suits these conflicts, but those that tell classes apart first. If one
@@ -153,6 +202,32 @@ mod tests {
     use super::*;
     use crate::halves::geometry::Code;
     use crate::halves::portable::Portable;
+
+    #[test]
+    fn a_code_serves_eight_splits_with_the_same_centre_that_are_alike() {
+        let geometry = |n| Geometry::new(n, Code::of(n), &diagonals(n, 1, 0b1_1110));
+        let samples = |n: u32, pairs: Pairs, splits: &[(u32, u32)]| {
+            let mut nearby = Nearby::default();
+            let mut samples = 0;
+            for &(centre, columns) in splits {
+                let split = Split { centre, columns, ..Split::default() };
+                nearby.code(n, pairs, split, || {
+                    samples += 1;
+                    geometry(n)
+                });
+            }
+            samples
+        };
+        let nine = [(1, 0b1_1110); 9];
+        assert_eq!(samples(23, Pairs::Together, &nine[..8]), 1);
+        assert_eq!(samples(23, Pairs::Together, &nine), 2);
+        assert_eq!(samples(25, Pairs::Together, &nine), 9);
+        assert_eq!(samples(23, Pairs::ByClass, &nine), 9);
+        assert_eq!(samples(23, Pairs::Together, &[(1, 0b1_1110), (2, 0b1_1110)]), 2);
+        assert_eq!(samples(23, Pairs::Together, &[(1, 0b1_1110), (1, 0b110_0110)]), 1);
+        assert_eq!(samples(23, Pairs::Together, &[(1, 0b1_1110), (1, 0b111_0010)]), 1);
+        assert_eq!(samples(23, Pairs::Together, &[(1, 0b1_1110), (1, 0b1110_0010)]), 2);
+    }
 
     /// The share of the pairs of a task of N = 22 whose codes do not meet is smaller with a sampled code.
     #[test]

@@ -2,7 +2,7 @@
 
 use board::halves::{Shares, Slice, Split};
 
-use super::codes;
+use super::codes::{self, Nearby};
 use super::draws::Draws;
 use super::geometry::Geometry;
 use super::join::Terms;
@@ -26,6 +26,7 @@ pub(crate) struct Joiner<U: Unit> {
     for_centre: Option<ForCentre>,
     shared: Option<Shared>,
     listed: Option<Listed>,
+    nearby: Nearby,
     parts: Parts<U>,
 }
 
@@ -41,7 +42,16 @@ impl<U: Unit> Joiner<U> {
     pub(crate) fn new(unit: U, n: u32, pairs: Pairs, room: Room) -> Joiner<U> {
         let parts = Parts::new(unit, pairs.code(n), room);
         let shared = shares_lists(n, pairs).then(|| Shared::new(n, pairs.code(n), room));
-        Joiner { n, pairs, kept: room.kept, for_centre: None, shared, listed: None, parts }
+        Joiner {
+            n,
+            pairs,
+            kept: room.kept,
+            for_centre: None,
+            shared,
+            listed: None,
+            nearby: Nearby::default(),
+            parts,
+        }
     }
 
     /// Where the time goes, and which blocks are joined.
@@ -63,7 +73,7 @@ impl<U: Unit> Joiner<U> {
     /// Makes the lists of a task from shared ones, and says how many chunks their items have. `None` if it shares none, or
     /// they do not fit.
     fn list_shared(&mut self, split: Split, shares: Shares) -> Option<Chunks> {
-        let Joiner { n, pairs, kept, for_centre, shared, listed, parts } = self;
+        let Joiner { n, pairs, kept, for_centre, shared, listed, parts, .. } = self;
         let shared = shared.as_mut().filter(|shared| shared.has(split))?;
         *listed = None;
         let lists = lists(for_centre, parts.unit, *n, *pairs, *kept, 0, shares);
@@ -72,7 +82,7 @@ impl<U: Unit> Joiner<U> {
     }
 
     fn count_in_parts(&mut self, split: Split, shares: Shares, sums: &mut [Sum]) {
-        let Joiner { n, pairs, kept, for_centre, listed, parts, .. } = self;
+        let Joiner { n, pairs, kept, for_centre, listed, nearby, parts, .. } = self;
         let lists = lists(for_centre, parts.unit, *n, *pairs, *kept, split.centre, shares);
         let before = listed.take().filter(|listed| listed.is_of(split));
         let upper_is_listed =
@@ -81,7 +91,9 @@ impl<U: Unit> Joiner<U> {
             Some(Listed { geometry, .. }) => geometry,
             None => match lists.geometry() {
                 Some(geometry) => geometry,
-                None => codes::of_split(parts.unit, *n, *pairs, split, lists, &mut parts.phases),
+                None => nearby.code(*n, *pairs, split, || {
+                    codes::of_split(parts.unit, *n, *pairs, split, lists, &mut parts.phases)
+                }),
             },
         };
         let upper = Wanted {
