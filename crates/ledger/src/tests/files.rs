@@ -1,0 +1,114 @@
+//! What becomes of a ledger's file that is opened again, or was altered.
+
+use super::*;
+
+#[test]
+fn a_count_that_was_found_wrong_and_is_accepted_again_is_noticed() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let path = folder.path().join("ledger.db");
+    let ledger = ledger_in(&path);
+    let keep = "INSERT INTO disputes SELECT job, first, past, count, residue, digest, kernel, owner, machine, worker, \
+                build, lease, busy_us, accepted_at, seal, ?, signer, signatures FROM ranges";
+    ledger.db.execute(keep, [2]).expect("it is SQL");
+    drop(ledger);
+    let ledger = open(&path).expect("what was taken back may be counted again");
+    ledger.db.execute(keep, [1]).expect("it is SQL");
+    drop(ledger);
+    let ledger = open(&path).expect("whoever is believed may have been right");
+    let party = maker("worker").party(Across::Machines);
+    SqlStore(&ledger.db).distrust(&party, None, "it lies").expect("it can be written");
+    drop(ledger);
+    let ledger = open(&path).expect("it may have been right here, and wrong elsewhere");
+    let proof = Some((JOB, interval(0, 10)));
+    SqlStore(&ledger.db).distrust(&party, proof, "").expect("it can be written");
+    drop(ledger);
+    let fault = open(&path).expect_err("it was found wrong").to_string();
+    assert!(fault.contains("found wrong, and is accepted again"), "{fault}");
+}
+
+#[test]
+fn a_held_job_is_held_for_its_reason_when_the_ledger_is_opened_again() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("ledger.db");
+    let ledger = open(&path).expect("it opens");
+    ledger.apply(&[new_job(), range(0, 60, 7), range(60, 100, 5)]).expect("it is written");
+    let hold = |total| {
+        let reason = "it is no multiple of 8".to_string();
+        LedgerCommand::Hold { job: JOB, tasks: 100, total, reason }
+    };
+    ledger.apply(&[hold(7)]).expect_err("the total is another");
+    let answers = ledger.apply(&[hold(12)]).expect("it is the sum");
+    drop(ledger);
+
+    let [job] =
+        read(&CheckedLedger::open_again(&path).and_then(CheckedLedger::begin).expect("it opens"));
+
+    let held = job.held.expect("it is held");
+    assert_eq!((job.state, job.total), (JobState::Held, 12));
+    assert_eq!((held.reason.as_str(), held.worst.len()), ("it is no multiple of 8", 2));
+    assert_eq!(answers, [LedgerAnswer::Held { worst: held.worst }]);
+}
+
+#[test]
+fn every_opening_has_its_own_number() {
+    let directory = TempDir::new().expect("a temporary directory");
+    let path = directory.path().join("ledger.db");
+    for epoch in 1..=3 {
+        let ledger = open(&path).expect("it opens");
+        assert_eq!(ledger.restored().epoch, epoch);
+        assert!(matches!(CheckedLedger::open(&path), Err(LedgerFault::Held)), "one at a time");
+    }
+}
+
+/// Whatever bit of the file a bad disk turns: the ledger is refused and left alone, or it says
+/// the same as before.
+#[test]
+fn a_flipped_bit_never_becomes_another_count() {
+    let directory = TempDir::new().expect("a temporary directory");
+    let path = directory.path().join("ledger.db");
+    let ledger = open(&path).expect("it opens");
+    ledger.apply(&[new_job()]).expect("it is written");
+    for start in 0..40 {
+        ledger.apply(&[range(start, start + 1, 1000 * start)]).expect("it is written");
+    }
+    let known = what_counts(ledger.read_back(Jobs::Live).expect("it can be read").jobs);
+    drop(ledger);
+    let sound = fs::read(&path).expect("it can be read");
+    let used = (0..sound.len()).filter(|&at| sound[at] != 0);
+
+    let mut refused = 0;
+    for at in used.step_by(7) {
+        let mut bytes = sound.clone();
+        bytes[at] ^= 1 << (at % 8);
+        fs::write(&path, &bytes).expect("it can be written");
+        match CheckedLedger::open_again(&path) {
+            Ok(ledger) => {
+                assert_eq!(what_counts(ledger.jobs().to_vec()), known, "byte {at}");
+            }
+            Err(_) => {
+                refused += 1;
+                assert!(fs::read(&path).expect("it can be read") == bytes, "byte {at}: changed");
+            }
+        }
+        remove(&path, &["-wal", "-shm", "-journal"]);
+    }
+    assert!(refused > 0);
+}
+
+/// What a total rests on, once a farm goes on from it.
+fn what_counts(jobs: Vec<RestoredJob>) -> Vec<(JobId, Plan, JobState, u64, u128)> {
+    let farm = Farm::restore(
+        config(),
+        key(),
+        Millis(0),
+        Restored { epoch: 1, jobs, ..Restored::default() },
+    );
+    let jobs = farm.jobs(JobId(0), usize::MAX);
+    jobs.into_iter().map(|job| (job.id, job.plan, job.state, job.tasks_done, job.total)).collect()
+}
+
+fn remove(path: &Path, suffixes: &[&str]) {
+    for suffix in suffixes {
+        let _ = fs::remove_file(format!("{}{suffix}", path.display()));
+    }
+}

@@ -1,0 +1,226 @@
+//! What is applied, refused, answered and read back.
+
+use super::*;
+
+#[test]
+fn what_was_applied_is_read_back() {
+    let ledger = ledger_with(&[range(0, 10, 7), range(20, 30, 5)]);
+    ledger.apply(&[state(JobState::Paused)]).expect("it is written");
+
+    let [job] = read(&ledger);
+
+    assert_eq!((job.id, job.plan, job.priority), (JOB, plan(), 3));
+    assert_eq!((job.state, job.total), (JobState::Paused, 12));
+    assert_eq!(job.accepted, [interval(0, 10), interval(20, 30)].into_iter().collect());
+    assert!(job.disputes.is_empty());
+}
+
+#[test]
+fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let path = folder.path().join("ledger.db");
+    let ledger = open(&path).expect("it opens");
+    let by = |start, end, worker| range_by(start, end, 1, worker);
+    let dispute = LedgerCommand::Dispute {
+        report: report(interval(0, 10), 8),
+        author: Author { maker: maker("c"), worker: "c".into(), build: "1".into() },
+    };
+    let priority = |priority| {
+        let by = "admin".into();
+        LedgerCommand::SetPriority { job: JOB, priority, by }
+    };
+    let audit = LedgerCommand::RequestAudit {
+        job: JOB,
+        policy: everything(1, false),
+        by: "auditor".into(),
+    };
+    let changes = [priority(5), priority(5), state(JobState::Running), audit];
+    let written = [new_job(), by(20, 30, "b"), by(0, 10, "a"), dispute];
+    ledger.apply(&written).expect("it is written");
+    ledger.apply(&changes).expect("it is written");
+    ledger.apply(&[state(JobState::Cancelled)]).expect("it is written");
+
+    let look = Look::open(&path).expect("it can be read beside its writer");
+    let mut ranges = Vec::new();
+    look.ranges(JOB, |seen| {
+        ranges.push((seen.range, seen.worker.to_string(), seen.is_audited));
+        ControlFlow::Continue(())
+    })
+    .expect("it can be read");
+    let plain = |start, end, worker: &str| (interval(start, end), worker.to_string(), false);
+    assert_eq!(ranges, [plain(0, 10, "a"), plain(20, 30, "b")]);
+
+    let now = unix_ms();
+    let history = |span, slot_ms| {
+        let mut slots = Vec::new();
+        look.history(span, slot_ms, |slot| slots.push(slot)).expect("it can be read");
+        slots
+    };
+    let all = Slot { job: JOB, at_ms: 0, tasks: 20, workers: 2 };
+    assert_eq!(history((0, now + 1), i64::MAX), [all]);
+    assert_eq!(history((now + 1_000_000, i64::MAX), 1), []);
+
+    let mut first = Vec::new();
+    look.ranges(JOB, |seen| {
+        first.push(seen.range);
+        ControlFlow::Break(())
+    })
+    .expect("it can be read");
+    assert_eq!(first, [interval(0, 10)], "who breaks off sees no more");
+
+    let party = Party { owner: OWNER.into(), machine: Some("c".into()) };
+    let disputed = Happening::Disputed { range: interval(0, 10), worker: "c".into(), party };
+    let log = look.incidents(JOB).expect("it can be read");
+    let changed = |change, by: &str| Happening::Changed { change, by: by.into() };
+    let by = "auditor".into();
+    for what in [
+        Happening::Submitted(OWNER.into()),
+        disputed,
+        changed(JobChange::Priority(5), "admin"),
+        Happening::AuditOrdered { share_ppm: AuditPolicy::ALL, by },
+        changed(JobChange::State(JobState::Cancelled), OWNER),
+    ] {
+        let times = log.iter().filter(|incident| incident.what == what).count();
+        assert_eq!(times, 1, "{what:?} in {log:?}");
+    }
+    assert_eq!(log.len(), 5, "what changes nothing is not told: {log:?}");
+    assert!(log.is_sorted_by_key(|incident| std::cmp::Reverse(incident.at_ms)));
+    look.incidents(JobId(2)).expect_err("there is no such job");
+}
+
+#[test]
+fn a_batch_is_applied_whole_or_not_at_all() {
+    let ledger = ledger_with(&[]);
+
+    let fault = ledger.apply(&[range(0, 10, 7), range(5, 15, 5)]).expect_err("they overlap");
+
+    assert_eq!(fault.to_string(), "job 1 was about to accept [5, 15) twice");
+    let [job] = read(&ledger);
+    assert!(job.accepted.is_empty());
+}
+
+#[test]
+fn overlaps_of_every_kind_are_refused() {
+    let ledger = ledger_with(&[range(10, 20, 7)]);
+    for (start, end) in [(10, 20), (12, 15), (5, 11), (19, 30), (5, 30)] {
+        ledger.apply(&[range(start, end, 1)]).expect_err("it overlaps");
+    }
+    ledger.apply(&[range(5, 10, 1), range(20, 21, 1)]).expect("they only touch");
+}
+
+#[test]
+fn answers_come_in_order_and_see_what_was_written_before() {
+    let ledger = ledger_with(&[]);
+    let compare = LedgerCommand::Compare { job: JOB, range: interval(0, 10) };
+
+    let answers = ledger.apply(&[range(0, 10, 7), compare]).expect("it is written");
+
+    let claim = tally(interval(0, 10), 7).claim();
+    let found = Found::Exactly { claim, maker: Some(maker("worker")), kernel: kernel("avx2") };
+    assert_eq!(answers, [LedgerAnswer::Written, LedgerAnswer::Compared(found)]);
+}
+
+#[test]
+fn a_comparison_names_the_worker_only_if_it_was_one_alone() {
+    let by = |start, end, worker| range_by(start, end, 1, worker);
+    let ledger = ledger_with(&[by(0, 10, "a"), by(10, 20, "a"), by(20, 30, "b"), by(40, 50, "b")]);
+    let found = |start, end| {
+        rules::tiled(&mut SqlStore(&ledger.db), JOB, interval(start, end)).expect("it can be read")
+    };
+    let tiled = |worker: Option<&str>, starts: &[u64]| {
+        let parts = starts.iter().map(|&start| tally(interval(start, start + 10), 1));
+        let whole = parts.reduce(|sum, part| sum.join(part).expect("it is small"));
+        let claim = whole.expect("there is a part").claim();
+        Some(Tiled { claim, maker: worker.map(maker), kernel: kernel("avx2") })
+    };
+
+    assert_eq!(found(0, 10), tiled(Some("a"), &[0]));
+    assert_eq!(found(0, 20), tiled(Some("a"), &[0, 10]));
+    assert_eq!(found(0, 30), tiled(None, &[0, 10, 20]));
+    assert_eq!(found(10, 30), tiled(None, &[10, 20]));
+    for (start, end) in [(0, 5), (5, 20), (20, 50), (30, 40), (0, 35)] {
+        assert_eq!(found(start, end), None, "[{start}, {end})");
+    }
+}
+
+#[test]
+fn a_job_is_done_only_if_its_rows_say_so() {
+    let done = |total| LedgerCommand::Finish { job: JOB, tasks: 100, total };
+    let ledger = ledger_with(&[range(0, 60, 7)]);
+    ledger.apply(&[done(7)]).expect_err("ordinals are missing");
+    ledger.apply(&[range(60, 100, 5), done(7)]).expect_err("the total is another");
+
+    ledger.apply(&[range(60, 100, 5), done(12)]).expect("all is there");
+
+    let [job] = read(&ledger);
+    assert_eq!((job.state, job.total), (JobState::Done, 12));
+}
+
+#[test]
+fn what_only_those_confirmed_that_are_not_believed_is_joined_as_unconfirmed_or_left_out() {
+    // Given: two machines that are not believed have confirmed all rows of a part, and one has counted a row.
+    let directory = TempDir::new().expect("a temporary directory");
+    let path = directory.path().join("part.db");
+    let part = open(&path).expect("it opens");
+    let rows = [("honest", 0, 50), ("liar", 50, 60), ("honest", 60, 100)];
+    let confirm = |(start, end), worker: &str| {
+        let report = Report { kernel: kernel("search"), ..report(interval(start, end), 1) };
+        let author = Author { maker: maker(worker), worker: worker.into(), build: "1.2.3".into() };
+        LedgerCommand::Confirm { report, author }
+    };
+    part.apply(&[new_job()]).expect("it is written");
+    part.apply(&rows.map(|(worker, start, end)| range_by(start, end, 1, worker)))
+        .expect("it is written");
+    let audit =
+        LedgerCommand::RequestAudit { job: JOB, policy: everything(1, false), by: "lab".into() };
+    let seconds = [((0, 50), "liar"), ((50, 60), "friend"), ((60, 100), "liar")];
+    part.apply(&[audit]).expect("it is written");
+    part.apply(&seconds.map(|(of, worker)| confirm(of, worker))).expect("they are apart");
+    part.close().expect("it can be closed");
+
+    let parties = ["liar", "friend"].map(|worker| maker(worker).party(Across::Machines));
+    let distrusted = Distrusted(parties.into_iter().collect());
+    let part = Evidence::open(&path).expect("it is sound");
+    let joined = ledger_with(&[]);
+    let verdicts = Verdicts { distrusted, ..Verdicts::default() };
+    let absorbed = joined.absorb(JOB, &part, JOB, &verdicts).expect("nothing conflicts");
+
+    assert_eq!((absorbed.added, absorbed.left_out), (90, 10));
+    let [job] = read(&joined);
+    assert_eq!((job.total, job.audits_agreed), (2, 0));
+    assert_eq!(job.accepted, [interval(0, 50), interval(60, 100)].into_iter().collect());
+}
+
+#[test]
+fn totals_pass_64_bits() {
+    let ledger = ledger_with(&[range(0, 50, u64::MAX), range(50, 100, u64::MAX)]);
+    let total = 2 * u128::from(u64::MAX);
+
+    ledger.apply(&[LedgerCommand::Finish { job: JOB, tasks: 100, total }]).expect("it is the sum");
+
+    let [job] = read(&ledger);
+    assert_eq!(job.total, total);
+}
+
+#[test]
+fn the_thread_answers_until_it_fails_and_then_says_why() {
+    let handle = spawn(ledger_with(&[]));
+    let mut events = handle.events;
+    let send = |command| {
+        let request = LedgerRequest::Farm(Ticket(1), command);
+        handle.requests.blocking_send(request).expect("the thread runs");
+    };
+    let mut event = || events.blocking_recv().expect("it answers");
+
+    send(range(0, 10, 7));
+    assert!(matches!(event(), LedgerEvent::Committed { requests: 1, .. }));
+    assert!(matches!(event(), LedgerEvent::Answered(Ticket(1), LedgerAnswer::Written)));
+    send(range(0, 10, 7));
+    assert!(matches!(event(), LedgerEvent::Failed(LedgerFault::Content(_))));
+
+    handle.thread.join().expect("it ended in peace");
+    assert!(
+        handle.requests.blocking_send(LedgerRequest::Farm(Ticket(2), range(10, 20, 1))).is_err(),
+        "it takes no more"
+    );
+}
