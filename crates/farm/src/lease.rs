@@ -40,8 +40,8 @@ pub(crate) struct Term {
 }
 
 impl Term {
-    /// With news all the time, a lease runs so many times as long as without any. A lease is made to last ten
-    /// seconds and has a minute without news; a recount by searching may take a hundred times as long.
+    /// With news all the time, a lease runs so many times as long as without any. It is made to last a sixth of the time that it
+    /// has without news, or more in a large farm; a recount by searching may take a hundred times as long.
     pub(crate) const MOST: u64 = 64;
 
     /// Of what is lent now and has `ttl_ms` without news; `stretch` times as long as usual with news.

@@ -228,7 +228,7 @@ fn lost(job: &JobView) -> impl Iterator<Item = String> {
 }
 
 /// The end of a word that stands for so many.
-fn plural(number: u64, end: &str) -> &str {
+pub(super) fn plural(number: u64, end: &str) -> &str {
     if number == 1 { "" } else { end }
 }
 

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::keys::TrustedKeys;
 use super::ordered;
+use super::show::plural;
 use super::vouched::Signed;
 use crate::progress::clock;
 
@@ -120,8 +121,12 @@ impl Verified<'_> {
         let Recounted { ranges, told, pieces, tasks, busy, kernel, is_cut_short, verdict } =
             self.recounted;
         let mut lines = vec![format!(
-            "recount   {ranges} whole ranges, {told} single tasks and {pieces} pieces of larger ones, {tasks} tasks in \
+            "recount   {ranges} whole range{}, {told} single task{} and {pieces} piece{} of larger ones, {tasks} task{} in \
              all, {} of one thread, by {kernel}; seed {}{}",
+            plural(*ranges as u64, "s"),
+            plural(*told as u64, "s"),
+            plural(*pieces as u64, "s"),
+            plural(*tasks, "s"),
             clock(busy.as_secs_f64()),
             self.checked.drawn.seed,
             if *is_cut_short { "; the time was over before all that was drawn" } else { "" }
