@@ -13,7 +13,7 @@ use super::entry::{COLUMNS, WIDTH, read_check, read_row, read_state, signed};
 use super::place::Place;
 use super::store::{POLICY, POLICY_WIDTH, SqlStore, TRUST, read_policy, read_root, read_trust};
 use super::task_counts::of_row;
-use super::{CheckedLedger, Ledger, LedgerFault, LedgerLock};
+use super::{CheckedLedger, Ledger, LedgerFault, LedgerLock, open};
 
 /// A ledger as it is at one moment. It is only read, and needs no lock.
 #[derive(Debug)]
@@ -25,8 +25,14 @@ pub struct Evidence {
 
 impl Evidence {
     /// The ledger in `path`, which has to be there.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFault`], if it cannot be read, or it is damaged: evidence from before a damage in its log would lack what
+    /// was acknowledged after it.
     pub fn open(path: &Path) -> Result<Evidence, LedgerFault> {
         Place::check(path)?;
+        open::check_log_at_rest(path)?;
         let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         // One transaction: whatever is written meanwhile is not seen.
         db.execute_batch("BEGIN")?;

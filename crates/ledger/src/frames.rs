@@ -245,7 +245,7 @@ mod tests {
     use super::*;
     use crate::place;
     use crate::tests::{ledger_in, range};
-    use crate::{CheckedLedger, Scrub};
+    use crate::{CheckedLedger, Evidence, Scrub};
 
     /// What becomes of a ledger with this log, if `harm` was done to it.
     fn opened(harm: impl FnOnce(&mut Vec<u8>)) -> Result<u128, LedgerFault> {
@@ -264,7 +264,11 @@ mod tests {
         let ledger = CheckedLedger::open_again(&path);
         assert_eq!(fs::read(&path).expect("it is there"), before, "not a byte has changed");
         assert_eq!(Scrub::open(&path).is_ok(), ledger.is_ok(), "nor is it read otherwise");
-        Ok(ledger?.jobs().first().map_or(0, |job| job.total))
+        let total = ledger.map(|ledger| ledger.jobs().first().map_or(0, |job| job.total));
+        // The ledger is closed by now, with all that is left of it.
+        let evidence = Evidence::open(&path);
+        assert_eq!(evidence.is_ok(), total.is_ok(), "nor is it evidence of anything else");
+        total
     }
 
     fn whole() -> u128 {
