@@ -38,6 +38,9 @@ pub(crate) struct MethodsBenchArgs {
     /// each board's own, and 20 for larger ones]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(8..=20))]
     unit: Option<u32>,
+    /// Methods to measure, besides the unit of all ratios [default: all]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = ["rows", "ring", "halves"])]
+    method: Vec<String>,
     /// Counting loops to measure besides reference [default: all that this processor has]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = available_backend)]
     backend: Vec<Backend>,
@@ -109,6 +112,10 @@ impl MethodsBenchArgs {
         self.unit.unwrap_or(n.min(MAX_SEARCHED))
     }
 
+    fn wants(&self, method: Method) -> bool {
+        self.method.is_empty() || self.method.iter().any(|name| name == method.name())
+    }
+
     /// The measurements; neighbours share board and method.
     fn wanted(&self) -> Result<Vec<(u32, Method, Backend)>> {
         let chosen = |b: &Backend| self.backend.is_empty() || self.backend.contains(b);
@@ -118,7 +125,8 @@ impl MethodsBenchArgs {
         let mut units: Vec<u32> = self.n.iter().map(|&n| self.unit_of(n)).collect();
         units.sort_unstable();
         units.dedup();
-        for unit in units.into_iter().filter(|unit| !self.n.contains(unit)) {
+        let is_apart = |unit: &u32| !self.n.contains(unit) || !self.wants(recursion(*unit));
+        for unit in units.into_iter().filter(is_apart) {
             wanted.push((unit, recursion(unit), Backend::Reference));
         }
         for &n in &self.n {
@@ -129,12 +137,18 @@ impl MethodsBenchArgs {
                          {MAX_SEARCHED}"
                     );
                 }
+                if !self.wants(Method::Halves) {
+                    bail!(
+                        "N = {n} is measured by halves only: give that method, or boards up to {MAX_SEARCHED}"
+                    );
+                }
                 let fast = all.iter().filter(|backend| **backend != Backend::Reference);
                 wanted.extend(fast.map(|&backend| (n, Method::Halves, backend)));
                 continue;
             }
             let ring = Method::Ring { width: suggested_width(n) };
-            for method in [recursion(n), ring, Method::Halves] {
+            let methods = [recursion(n), ring, Method::Halves];
+            for method in methods.into_iter().filter(|method| self.wants(*method)) {
                 wanted.extend(all.iter().map(|&backend| (n, method, backend)));
             }
         }
