@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn no_rest_is_left_that_is_too_short_for_a_lease() {
+    fn a_lease_takes_a_short_rest_before_its_stratum() {
         let (mut rota, mut pool) = rota(Method::Rows { rows: 3 }, 12);
         assert_eq!(rota.take(FIRST, &mut pool, 990), Range::new(0, 990));
         pool.remove(Range::new(32_000, 63_000).expect("it is not empty"));

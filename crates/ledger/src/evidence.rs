@@ -15,7 +15,8 @@ use super::store::{POLICY, POLICY_WIDTH, SqlStore, TRUST, read_policy, read_root
 use super::task_counts::of_row;
 use super::{CheckedLedger, Ledger, LedgerFault, LedgerLock, open};
 
-/// A ledger as it is at one moment. It is only read, and needs no lock.
+/// A ledger as it is at one moment. It is only read; if it is held by nobody, it is locked for the moment in which its log is
+/// checked.
 #[derive(Debug)]
 pub struct Evidence {
     ledger: Ledger,
@@ -28,8 +29,8 @@ impl Evidence {
     ///
     /// # Errors
     ///
-    /// [`LedgerFault`], if it cannot be read, or it is damaged: evidence from before a damage in its log would lack what
-    /// was acknowledged after it.
+    /// [`LedgerFault`], if it cannot be read, or it is damaged. Evidence from before a damage in its log would lack what was
+    /// acknowledged after it; the log of a ledger that somebody holds was checked by that one.
     pub fn open(path: &Path) -> Result<Evidence, LedgerFault> {
         Place::check(path)?;
         open::check_log_at_rest(path)?;

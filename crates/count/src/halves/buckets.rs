@@ -175,6 +175,7 @@ impl Buckets {
     /// Leaves no half-board.
     pub(crate) fn clear(&mut self) {
         self.first.fill(0);
+        self.first_of_all.fill(0);
     }
 
     /// All half-boards.

@@ -6,6 +6,8 @@
 //!   other boards                          one for each split, or up to 23 for a few that are much alike
 //! ```
 
+use std::ops::RangeInclusive;
+
 use board::halves::{HalvesPlan, Shares, Split};
 use board::{Tasks, full_mask};
 
@@ -63,8 +65,8 @@ pub(crate) struct Nearby {
 }
 
 impl Nearby {
-    /// The largest board on which a code serves several splits.
-    const MAX_N: u32 = 23;
+    /// The boards on which a code serves several splits.
+    const BOARDS: RangeInclusive<u32> = SAMPLED..=23;
 
     /// The number of splits that a code serves.
     const SPLITS: u32 = 8;
@@ -81,7 +83,7 @@ impl Nearby {
         sample: impl FnOnce() -> Geometry,
     ) -> Geometry {
         // Where classes are told apart, a code depends on more than the centre row's queen.
-        let may_serve = n <= Nearby::MAX_N && pairs == Pairs::Together && self.left > 0;
+        let may_serve = Nearby::BOARDS.contains(&n) && pairs == Pairs::Together && self.left > 0;
         let is_alike = |last: &Split| {
             last.centre == split.centre
                 && (last.columns ^ split.columns).count_ones() <= Nearby::COLUMNS
@@ -183,10 +185,12 @@ pub(crate) fn of_neighbours<U: Unit>(
         };
         let split = Split { centre, columns, ..Split::default() };
         let [upper, lower] = samples(unit, n, split, [0; 2], lists, phases);
-        // These keys have marks, too, and are of half-boards that attack the queen.
-        let counted = |keys: Vec<u64>| -> Vec<u64> {
-            let count = keys.iter().filter(|&&keys| keys & key(centre, centre) == 0);
-            count.map(|keys| keys & key(full_mask(n), full_mask(n))).collect()
+        // Some of these half-boards attack the queen, and all keys have marks, which are no diagonals.
+        let counted = |mut keys: Vec<u64>| {
+            keys.retain(|half_board| half_board & key(centre, centre) == 0);
+            let diagonals = key(full_mask(n), full_mask(n));
+            keys.iter_mut().for_each(|half_board| *half_board &= diagonals);
+            keys
         };
         let (upper, lower) = (counted(upper), counted(lower));
         conflicts.extend(Conflicts::sample(PAIRS, &upper, &lower, |key| as_upper(n, key)));
@@ -222,6 +226,7 @@ mod tests {
         assert_eq!(samples(23, Pairs::Together, &nine[..8]), 1);
         assert_eq!(samples(23, Pairs::Together, &nine), 2);
         assert_eq!(samples(25, Pairs::Together, &nine), 9);
+        assert_eq!(samples(21, Pairs::Together, &nine), 9, "there is no sample");
         assert_eq!(samples(23, Pairs::ByClass, &nine), 9);
         assert_eq!(samples(23, Pairs::Together, &[(1, 0b1_1110), (2, 0b1_1110)]), 2);
         assert_eq!(samples(23, Pairs::Together, &[(1, 0b1_1110), (1, 0b110_0110)]), 1);

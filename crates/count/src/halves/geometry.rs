@@ -163,7 +163,7 @@ fn meetings(n: u32, upper: u32, lower: u32) -> impl Iterator<Item = (u32, u32)> 
 /// The numbers of bits of a code.
 ///
 /// With more bits fewer pairs are compared, but there are more and smaller buckets, and each low bit multiplies
-/// the copies of an upper half by about 1.75. Trials at N = 18, 20, 22, 24, 26 and 28 showed that these are best.
+/// the copies of an upper half by about 1.75. Trials at N = 18 to 22, 24, 26 and 28 showed that these are best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Code {
     /// The bits of the low part.

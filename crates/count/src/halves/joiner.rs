@@ -189,6 +189,36 @@ mod tests {
     use super::*;
     use crate::halves::portable::Portable;
 
+    /// Tasks of N = 21 have the largest items, and its centre column's queen stands further out than marks can tell.
+    #[test]
+    fn tasks_that_share_lists_count_what_they_count_alone() {
+        for (n, groups, some) in [(13, 12, 40), (19, 3, 10), (21, 2, 6)] {
+            let plan = HalvesPlan::new(n).expect("the size is in range");
+            let full = Room::within(u64::MAX, n, Pairs::Together);
+            let mut together = Joiner::new(Portable, n, Pairs::Together, full);
+            // There is no room for a lower list.
+            let mut alone = Joiner::new(Portable, n, Pairs::Together, Room { shared: 0, ..full });
+            let mut total = 0;
+            for group in 0..groups {
+                let mut tasks = Tasks::new();
+                let start = plan.len() * (2 * group + 1) / (2 * groups + 1);
+                plan.fill(start..start + some, &mut tasks).expect("the plan has the range");
+                for task in (0..tasks.len()).map(|index| tasks.get(index).0) {
+                    let split = Split::unpack(n, task).expect("it is a task");
+                    let count = |joiner: &mut Joiner<Portable>| {
+                        let mut sum = [Sum::default()];
+                        joiner.count(split, &mut sum);
+                        sum[0].get().expect("it is small")
+                    };
+                    let (shared, expected) = (count(&mut together), count(&mut alone));
+                    assert_eq!(shared, expected, "N = {n}, {split:?}");
+                    total += shared;
+                }
+            }
+            assert!(total > 0, "N = {n}");
+        }
+    }
+
     #[test]
     fn a_list_in_parts_counts_what_it_counts_as_a_whole() {
         for (n, ordinal, part) in [(19, 89_900, 8_000), (20, 16_001, 12_000), (22, 106_952, 60_000)]

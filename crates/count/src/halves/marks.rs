@@ -8,9 +8,10 @@
 //!                      eighth row on
 //! ```
 //!
-//! A queen on one of the first two squares of the centre row is judged by the closed columns. They number the upper half's
-//! buckets, together with the code, because items have no room for them. For the other squares the attacked diagonals and
-//! the distance are enough.
+//! Whether an upper half-board counts with the queen on one of the first two squares of the centre row is told by the closed
+//! columns. They number its bucket, together with the code, because items have no room for them. For the other squares the attacked
+//! diagonals and the distance are enough. Of a lower half-board the diagonals are enough for all squares but the first,
+//! for which its item has a mark.
 
 use board::halves::SHARED_LISTS_MAX_N;
 

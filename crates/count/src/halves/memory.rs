@@ -144,9 +144,10 @@ fn fixed(n: u32, pairs: Pairs, kept: Kept) -> u64 {
     // For each low part the runs of those without a bit in common with it, in vectors that grow to twice the
     // size; the runs of a block.
     let runs = 2 * 2 * 8 * 3_u64.pow(code.low) + Runs::bytes(code.high);
-    // For each shared list the starts of its buckets, which are more in the upper one. The items of the upper one.
+    // For each shared list the starts of its buckets, in a vector that grows to twice the size, and its place in a map. More
+    // starts, and the items, of the upper one.
     let upper_bits = code.bits() + CLOSED_COLUMNS;
-    let shared = shared_lists(n, pairs) as u64 * (Buckets::bytes(code.bits()) + 256)
+    let shared = shared_lists(n, pairs) as u64 * (2 * Buckets::bytes(code.bits()) + 256)
         + Buckets::bytes(upper_bits)
         + Sorter::bytes(upper_bits)
         + longest_shared_list(n, pairs) as u64 * SHARED_BYTES

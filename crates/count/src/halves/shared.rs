@@ -112,8 +112,8 @@ impl Shared {
             block.upper = None;
             // The centre column's queen must be further in than the first column that is left for the centre
             // row's queen. The half-boards at the bound are ties, and none of them counts.
-            let first_left = 1 << (n / 2 - 1 - columns.trailing_ones());
-            let window = Window { below: -1, above: first_left };
+            let bound = 1 << (n / 2 - 1 - columns.trailing_ones());
+            let window = Window { below: -1, above: bound };
             list(n, Half::Upper, columns, window, above, lists, parts)?;
             sorter.sort(&parts.whole, upper);
             block.upper = Some(columns);
@@ -127,10 +127,9 @@ impl Shared {
         }
         let above = upper_sieve(n, centre, above, item_diagonals);
         parts.upper.whole.sift(parts.unit, upper.sorted(), above, passed);
-        if let Some(lower) = lower.get(others) {
-            let below = lower_sieve(n, centre, below, item_diagonals);
-            parts.lower.whole.sift(parts.unit, lower, below, passed);
-        }
+        let list = lower.get(others).expect("it was there, or was added");
+        let below = lower_sieve(n, centre, below, item_diagonals);
+        parts.lower.whole.sift(parts.unit, list, below, passed);
         parts.phases.end(Phase::Buckets);
         Ok(chunks)
     }

@@ -14,6 +14,8 @@ pub(crate) struct Shelf {
     lists: HashMap<u32, List>,
     /// The starts of the buckets of one list after the other.
     starts: Vec<u32>,
+    /// How many of them are in use.
+    starts_len: usize,
     /// The items of one list after the other, and room for [`STEP`] more.
     items: Box<[u32]>,
     /// The number of items of all lists.
@@ -35,6 +37,7 @@ impl Shelf {
         Shelf {
             lists: HashMap::new(),
             starts: Vec::new(),
+            starts_len: 0,
             items: vec![0; room + STEP].into_boxed_slice(),
             len: 0,
         }
@@ -43,7 +46,7 @@ impl Shelf {
     /// Leaves no list.
     pub(crate) fn clear(&mut self) {
         self.lists.clear();
-        self.len = 0;
+        (self.starts_len, self.len) = (0, 0);
     }
 
     /// The list of half-boards in these columns, if it is here.
@@ -66,8 +69,8 @@ impl Shelf {
         let first = self.len;
         self.len += list.len();
         self.items[first..self.len].copy_from_slice(&list.items[..list.len()]);
-        let start = self.lists.len() * list.starts.len();
-        let starts = start..start + list.starts.len();
+        let starts = self.starts_len..self.starts_len + list.starts.len();
+        self.starts_len = starts.end;
         self.starts.resize(self.starts.len().max(starts.end), 0);
         self.starts[starts.clone()].copy_from_slice(list.starts);
         self.lists.insert(columns, List { starts, first });
