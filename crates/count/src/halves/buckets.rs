@@ -19,7 +19,7 @@ pub(crate) struct Buckets {
     /// The number of bits of a tail, the lowest bits of a bucket's number.
     tail: u32,
     /// With a tail, what `first` has for each number without its tail.
-    first_of_all: Box<[u32]>,
+    first_without_tail: Box<[u32]>,
     /// Each item's tail, if there are tails and they are kept.
     tails: Box<[u8]>,
 }
@@ -127,7 +127,7 @@ impl Buckets {
             first: vec![0; (1 << bits) + 1],
             items: vec![0; room + STEP].into_boxed_slice(),
             tail: 0,
-            first_of_all: Box::default(),
+            first_without_tail: Box::default(),
             tails: Box::default(),
         }
     }
@@ -135,8 +135,8 @@ impl Buckets {
     /// Empty buckets, numbered by a code.
     pub(crate) fn by_code(code: Code, room: usize) -> Buckets {
         let len = if code.tail == 0 { 0 } else { (1 << (code.bits() - code.tail)) + 1 };
-        let first_of_all = vec![0; len].into_boxed_slice();
-        Buckets { tail: code.tail, first_of_all, ..Buckets::new(code.bits(), room) }
+        let first_without_tail = vec![0; len].into_boxed_slice();
+        Buckets { tail: code.tail, first_without_tail, ..Buckets::new(code.bits(), room) }
     }
 
     /// Empty buckets, numbered by a code, whose items have their tails beside them.
@@ -147,7 +147,7 @@ impl Buckets {
 
     fn note_tails(&mut self) {
         let all = self.first.iter().step_by(1 << self.tail);
-        self.first_of_all.iter_mut().zip(all).for_each(|(of_all, first)| *of_all = *first);
+        self.first_without_tail.iter_mut().zip(all).for_each(|(without, first)| *without = *first);
         if !self.tails.is_empty() {
             for (code, places) in (0_u32..).zip(self.first.windows(2)) {
                 let tail = (code & ((1 << self.tail) - 1)) as u8;
@@ -163,8 +163,8 @@ impl Buckets {
 
     /// The bytes of buckets that are numbered by a code, beside their half-boards.
     pub(crate) fn bytes_by_code(code: Code) -> u64 {
-        let of_all = if code.tail == 0 { 0 } else { Buckets::bytes(code.bits() - code.tail) };
-        Buckets::bytes(code.bits()) + of_all
+        let without_tail = if code.tail == 0 { 0 } else { Buckets::bytes(code.bits() - code.tail) };
+        Buckets::bytes(code.bits()) + without_tail
     }
 
     /// The number of half-boards.
@@ -175,7 +175,7 @@ impl Buckets {
     /// Leaves no half-board.
     pub(crate) fn clear(&mut self) {
         self.first.fill(0);
-        self.first_of_all.fill(0);
+        self.first_without_tail.fill(0);
     }
 
     /// All half-boards.
@@ -186,8 +186,8 @@ impl Buckets {
     /// The start of each bucket, all tails together, and the end of the last.
     ///
     /// Looking them up among those of all tails would read as many bytes as the items of N = 28 have.
-    pub(crate) fn starts(&self) -> &[u32] {
-        if self.tail == 0 { &self.first } else { &self.first_of_all }
+    pub(crate) fn starts_without_tails(&self) -> &[u32] {
+        if self.tail == 0 { &self.first } else { &self.first_without_tail }
     }
 
     /// The start of each bucket, and the end of the last, to be replaced. There must be no tail.

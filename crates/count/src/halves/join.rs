@@ -178,7 +178,7 @@ impl<U: Unit> Join<U> {
     fn in_blocks(&mut self, upper: &Buckets, lower: &Lower, phases: &mut Phases) -> Fits {
         let Code { low: low_bits, high: high_bits, tail, classed } = self.code;
         let rest_bits = low_bits - classed;
-        let starts = upper.starts();
+        let starts = upper.starts_without_tails();
         let mut fits = NONE;
         for low in 0..1_u32 << low_bits {
             let codes = low << (high_bits + tail)..(low + 1) << (high_bits + tail);

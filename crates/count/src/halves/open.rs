@@ -136,7 +136,7 @@ impl Runs {
         let Runs { open, halves, runs, any, common, .. } = self;
         let high_bits = open.len().trailing_zeros();
         let codes = 1 << high_bits;
-        let starts = &lower.starts()[(low * codes) as usize..][..=codes as usize];
+        let starts = &lower.starts_without_tails()[(low * codes) as usize..][..=codes as usize];
         // Neighbours differ in bits that no lane has.
         let neighbours = 1 << any.trailing_zeros().min(high_bits);
         let free = !*common & (codes - neighbours);
