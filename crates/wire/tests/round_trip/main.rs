@@ -1,0 +1,260 @@
+//! What one end says, the other end reads; and nothing that arrives can bring it down.
+
+mod messages;
+
+use board::{MethodChoice, Tasks};
+use farm::{
+    Fingerprint, Hello, Holding, JobId, JobView, LeaseId, LoanKind, LoanProof, Plan, Problem,
+    PublicKey, Range, Report, TaskCounts, TasksBlock, WorkerMessage, WorkerOrder,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use prost::Message as _;
+use wire::{MAX_MESSAGE_BYTES, MAX_TASKS_PER_MESSAGE, v1};
+
+use messages::*;
+
+proptest! {
+    #[test]
+    fn what_a_worker_says_arrives(message in message()) {
+        let bytes = v1::WorkRequest::from(message.clone()).encode_to_vec();
+        let read = v1::WorkRequest::decode(bytes.as_slice()).expect("it was just encoded");
+        prop_assert_eq!(WorkerMessage::try_from(read), Ok(message));
+    }
+
+    #[test]
+    fn what_a_worker_is_told_arrives(order in order()) {
+        let bytes = v1::WorkResponse::from(order.clone()).encode_to_vec();
+        let read = v1::WorkResponse::decode(bytes.as_slice()).expect("it was just encoded");
+        prop_assert_eq!(WorkerOrder::try_from(read), Ok(order));
+    }
+
+    #[test]
+    fn what_a_client_is_told_arrives(job in job()) {
+        let bytes = v1::Job::from(job.clone()).encode_to_vec();
+        let read = v1::Job::decode(bytes.as_slice()).expect("it was just encoded");
+        prop_assert_eq!(JobView::try_from(read), Ok(job));
+    }
+
+    #[test]
+    fn noise_is_an_error_at_worst(bytes in vec(any::<u8>(), 0..200)) {
+        read_all(&bytes);
+    }
+
+    /// Closer to home: almost a message.
+    #[test]
+    fn a_damaged_message_is_an_error_at_worst(
+        message in message(),
+        order in order(),
+        at in any::<prop::sample::Index>(),
+        damage in any::<u8>(),
+    ) {
+        let encoded =
+            [v1::WorkRequest::from(message).encode_to_vec(), v1::WorkResponse::from(order).encode_to_vec()];
+        for mut bytes in encoded {
+            let at = at.index(bytes.len());
+            bytes[at] = damage;
+            read_all(&bytes);
+            read_all(&bytes[..at]);
+        }
+    }
+
+    /// The fingerprint covers every field of a plan: none can change unnoticed.
+    #[test]
+    fn a_plan_that_was_altered_is_refused(plan in plan(), other in plan()) {
+        let mut altered = v1::Plan::from(&plan);
+        let other = v1::Plan::from(&other);
+        (altered.problem, altered.method, altered.tasks) = (other.problem, other.method, other.tasks);
+        if let Ok(read) = Plan::try_from(altered) {
+            prop_assert_eq!(read, plan);
+        }
+    }
+}
+
+#[test]
+fn a_plan_that_cuts_what_is_not_there_is_refused() {
+    let cuts = [
+        (8, v1::plan::Method::Rows(v1::RowsMethod { rows: 9 }), "rows"),
+        (8, v1::plan::Method::Ring(v1::RingMethod { width: 0 }), "width"),
+        (8, v1::plan::Method::Ring(v1::RingMethod { width: 3 }), "width"),
+        (3, v1::plan::Method::Ring(v1::RingMethod { width: 2 }), "width"),
+        (3, v1::plan::Method::Halves(v1::HalvesMethod {}), "n"),
+    ];
+    for (n, method, field) in cuts {
+        let plan = v1::Plan {
+            problem: Some(Problem::Total { n }.into()),
+            method: Some(method),
+            tasks: 1,
+            fingerprint: vec![0; 32],
+        };
+        let refused = Plan::try_from(plan).expect_err("there is no such cut");
+        assert!(refused.to_string().contains(field), "{refused}");
+    }
+}
+
+#[test]
+fn a_choice_of_a_method_comes_back() {
+    let choices = [None, Some(0), Some(2)].into_iter().flat_map(|value| {
+        [MethodChoice::Rows { rows: value }, MethodChoice::Ring { width: value }]
+    });
+    for choice in choices.chain([MethodChoice::Halves]) {
+        assert_eq!(MethodChoice::from(v1::submit_request::Method::from(choice)), choice);
+    }
+}
+
+/// Reads `bytes` as everything that an end may be sent.
+fn read_all(bytes: &[u8]) {
+    let _ = v1::WorkRequest::decode(bytes).map(WorkerMessage::try_from);
+    let _ = v1::WorkResponse::decode(bytes).map(WorkerOrder::try_from);
+    let _ = v1::Job::decode(bytes).map(JobView::try_from);
+}
+
+#[test]
+fn the_largest_messages_fit_the_limit() {
+    let range = Range::new(u64::MAX - 1, u64::MAX).expect("not empty");
+    let fingerprint = Fingerprint([0xff; 32]);
+    let proof = LoanProof { range, kind: LoanKind::Recount, seal: [0xff; 16] };
+    let (lease, job) = (LeaseId(u64::MAX), JobId(u64::MAX));
+    let holding = Holding { lease, job, fingerprint, range, proof };
+    let hello = WorkerMessage::Hello(Hello {
+        worker: "w".repeat(128),
+        machine: "m".repeat(128),
+        build: "b".repeat(128),
+        backend: "k".repeat(128),
+        instance: u64::MAX,
+        threads: 4096,
+        memory: u64::MAX,
+        memory_kills: u64::MAX,
+        credit: u64::MAX,
+        holding: vec![holding; Hello::MAX_HOLDINGS],
+        mark: Some(vec![0xff; Hello::MAX_MARK]),
+        key: Some(PublicKey([0xff; 32])),
+        is_paced: true,
+        numbers_tasks: true,
+    });
+    let tasks = MAX_TASKS_PER_MESSAGE;
+    let masks = || vec![u32::MAX; tasks];
+    let block = WorkerOrder::Tasks(TasksBlock {
+        lease: LeaseId(u64::MAX),
+        start: u64::MAX - tasks as u64,
+        tasks: Tasks { left: masks(), down: masks(), right: masks(), weight: vec![8; tasks] },
+    });
+    assert!(v1::WorkRequest::from(hello).encoded_len() <= MAX_MESSAGE_BYTES);
+    assert!(v1::WorkResponse::from(block).encoded_len() <= MAX_MESSAGE_BYTES);
+}
+
+#[test]
+fn numbers_that_no_ledger_can_hold_are_refused() {
+    let range = Some(v1::OrdinalRange { start: 0, end: 1 });
+    let fits = v1::Report {
+        lease: 1,
+        job: 1,
+        fingerprint: vec![0; 32],
+        range,
+        digest: vec![0; 16],
+        kernel: "portable".into(),
+        proof: proof_bytes(),
+        ..Default::default()
+    };
+    assert!(Report::try_from(fits.clone()).is_ok());
+    for report in [
+        v1::Report { lease: 1 << 63, ..fits.clone() },
+        v1::Report { residue: 1 << 63, ..fits.clone() },
+        v1::Report { job: u64::MAX, ..fits.clone() },
+        v1::Report { task_counts: vec![1; TaskCounts::MOST + 1], ..fits },
+    ] {
+        let error = Report::try_from(report).expect_err("it is too large");
+        assert!(error.to_string().contains("out of bounds"), "{error}");
+    }
+}
+
+#[test]
+fn a_mark_that_is_too_long_is_refused() {
+    let mark = |len| v1::work_response::Message::Mark(v1::Mark { mark: vec![0; len] });
+    let read = |len| WorkerOrder::try_from(v1::WorkResponse { message: Some(mark(len)) });
+    read(Hello::MAX_MARK).expect("it is short enough");
+    read(Hello::MAX_MARK + 1).expect_err("it is too long");
+}
+
+/// What a worker calls itself goes into logs, tables and ledgers.
+#[test]
+fn a_text_that_a_terminal_would_obey_is_refused() {
+    let hello = v1::Hello {
+        protocol: wire::PROTOCOL,
+        worker: "rack7-0042".into(),
+        machine: "rack7".into(),
+        threads: 1,
+        build: "1.2.3+dirty".into(),
+        backend: "avx512".into(),
+        ..Default::default()
+    };
+    assert!(Hello::try_from(hello.clone()).is_ok());
+    let too_long = "w".repeat(wire::MAX_TEXT + 1);
+    for text in ["\x1b[2J", "a\nb", "a\rb", "a b", "Zoë", "\u{202e}drow", "\0", "\x7f", &too_long]
+    {
+        let text = || text.to_string();
+        for (field, hello) in [
+            ("worker", v1::Hello { worker: text(), ..hello.clone() }),
+            ("machine", v1::Hello { machine: text(), ..hello.clone() }),
+            ("build", v1::Hello { build: text(), ..hello.clone() }),
+            ("backend", v1::Hello { backend: text(), ..hello.clone() }),
+        ] {
+            let refused = Hello::try_from(hello).expect_err(field).to_string();
+            assert!(refused.contains(field) && refused.is_ascii(), "{refused}");
+        }
+    }
+    assert!(Hello::try_from(v1::Hello { worker: String::new(), ..hello.clone() }).is_err());
+    assert!(Hello::try_from(v1::Hello { machine: String::new(), ..hello }).is_err());
+}
+
+fn proof_bytes() -> Vec<u8> {
+    let range = Range::new(0, 1).expect("not empty");
+    LoanProof { range, kind: LoanKind::Count, seal: [0; 16] }.to_bytes().to_vec()
+}
+
+#[test]
+fn a_proof_of_another_form_is_refused() {
+    for proof in [Vec::new(), vec![0; 32], vec![0; 33], vec![255; 33], vec![1; 34]] {
+        let report = v1::Report {
+            fingerprint: vec![0; 32],
+            range: Some(v1::OrdinalRange { start: 0, end: 1 }),
+            digest: vec![0; 16],
+            kernel: "portable".into(),
+            proof,
+            ..Default::default()
+        };
+        let refused = Report::try_from(report).expect_err("it is no proof").to_string();
+        assert!(refused.contains("`proof`"), "{refused}");
+    }
+}
+
+#[test]
+fn a_kernel_that_nobody_has_is_refused_and_its_name_is_harmless() {
+    let report = |kernel: &str| v1::Report {
+        lease: 1,
+        job: 1,
+        fingerprint: vec![0; 32],
+        range: Some(v1::OrdinalRange { start: 0, end: 1 }),
+        digest: vec![0; 16],
+        kernel: kernel.into(),
+        proof: proof_bytes(),
+        ..Default::default()
+    };
+    let endless = "k".repeat(1 << 16);
+    for name in ["", "avx9", "AVX2", "avx2 ", "\x1b]0;owned\x07", "avx2\nforged", &endless] {
+        let refused = Report::try_from(report(name)).expect_err(name).to_string();
+        let is_harmless = |c: char| c.is_ascii() && !c.is_ascii_control();
+        assert!(refused.chars().all(is_harmless) && refused.len() < 300, "{refused}");
+        assert!(refused.contains("the kernel \""), "{refused}");
+    }
+}
+
+#[test]
+fn a_task_of_a_weight_that_no_symmetry_gives_is_refused() {
+    for weight in 0..=u8::MAX {
+        let masks = || vec![0];
+        let (left, down, right) = (masks(), masks(), masks());
+        let tasks = v1::Tasks { lease: 1, start: 0, left, down, right, weight: vec![weight] };
+        assert_eq!(TasksBlock::try_from(tasks).is_ok(), (1..=64).contains(&weight), "{weight}");
+    }
+}
