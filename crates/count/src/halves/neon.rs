@@ -193,7 +193,7 @@ fn exchange<const SIZE: i32>(squares: &mut [uint32x4_t; SQUARE], mask: u32) {
 #[target_feature(enable = "neon")]
 fn sift(groups: &[[u32; STEP]], sieve: Sieve, passed: &mut Passed, to: &mut [u32]) {
     let (bits, keep) = (vdupq_n_u32(sieve.bits), vdupq_n_u32(sieve.keep));
-    let below = vdupq_n_u32(sieve.below);
+    let most = vdupq_n_u32(sieve.most);
     let Passed { through, before } = passed;
     let mut len = 0;
     for ((items, through), before) in groups.iter().zip(&mut *through).zip(&mut *before) {
@@ -203,7 +203,7 @@ fn sift(groups: &[[u32; STEP]], sieve: Sieve, passed: &mut Passed, to: &mut [u32
             let some = neon::load(items, start);
             let may = vtstq_u32(vdupq_n_u32(may >> start), neon::load(&[1, 2, 4, 8], 0));
             let apart = vceqzq_u32(vandq_u32(some, bits));
-            let passes = vandq_u32(vandq_u32(may, apart), vcltq_u32(some, below));
+            let passes = vandq_u32(vandq_u32(may, apart), vcleq_u32(some, most));
             let passes = Chosen::of(passes);
             neon::store(to, len, packed(vandq_u32(some, keep), passes));
             *through |= (passes.set as u16) << start;
