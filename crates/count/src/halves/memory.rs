@@ -183,7 +183,7 @@ const LEAST: usize = 16 << 10;
 /// The most half-boards of a list at a time. Longer lists are joined in parts, for which the other list is made
 /// and sorted once more. That takes a tenth of the time of a task of N = 26, and less of a larger one.
 fn most_at_a_time(n: u32) -> usize {
-    if n <= 27 { 20 << 20 } else { 40 << 20 }
+    if n <= 27 { 19 << 20 } else { 36 << 20 }
 }
 
 fn least(n: u32) -> usize {
