@@ -19,6 +19,9 @@ use std::sync::Arc;
 use board::Tasks;
 use farm::{Loan, Plan, Range, Recount, TaskCounts};
 
+/// A thread takes no less than such a part of the most that it may take, while there is so much.
+const LEAST_SHARE: usize = 64;
+
 /// What decides which kernel counts a loan.
 pub(super) type KernelFor = (Plan, Option<Recount>);
 
@@ -98,9 +101,10 @@ impl Queue {
     }
 
     /// Takes up to `most` tasks of the block at `place`, no more than can be told one by one. Near the end of the queue it
-    /// takes fewer, so that each of `threads` threads gets some.
+    /// takes fewer, so that each of `threads` threads gets some, but not so few that taking them costs more than waiting
+    /// for another thread.
     pub(super) fn take(&mut self, place: usize, most: usize, threads: usize) -> Chunk {
-        let fair = self.tasks.div_ceil(2 * threads).max(1);
+        let fair = self.tasks.div_ceil(2 * threads).max(most / LEAST_SHARE).max(1);
         let block = &mut self.blocks[place];
         let most = most.min(fair).min(TaskCounts::MOST);
         let at = block.next..block.next + most.min(block.len());
@@ -182,6 +186,21 @@ mod tests {
             step(&mut queue, &mut held[thread]);
         }
         assert_eq!(queue.tasks(), 0, "of {left}");
+    }
+
+    #[test]
+    fn near_the_end_threads_share_what_is_left_unless_it_is_hardly_anything() {
+        let mut queue = Queue::new(0);
+        queue.push(loan(1), 0, tasks(1_000), 0);
+        let mut taken = Vec::new();
+        while queue.tasks() > 0 {
+            taken.push(queue.take(0, 640, 2).at.len());
+        }
+        assert!(taken[0] <= 500, "another thread gets as much: {taken:?}");
+        assert!(taken[..taken.len() - 1].iter().all(|&tasks| tasks >= 10), "{taken:?}");
+
+        queue.push(loan(1), 0, tasks(3), 0);
+        assert_eq!(queue.take(0, 1, 2).at.len(), 1, "tasks that take long are taken one by one");
     }
 
     #[test]

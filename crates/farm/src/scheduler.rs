@@ -27,7 +27,7 @@ const STRATA: u64 = 64;
 /// strata are seen early.
 const PIECES: u64 = 16 * STRATA;
 /// A lease is not cut below so many tasks.
-const LEAST_PIECE: u64 = 64;
+const LEAST_PIECE: u64 = 256;
 
 /// A lease of more than such a part of the plan spans several strata anyway: it is not to be cut into
 /// pieces by what others were lent.

@@ -1,7 +1,7 @@
 //! What the service measures while it runs.
 
 use std::collections::HashSet;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::{Duration, Instant};
 
 use axum::extract::{Request, State};
@@ -73,6 +73,10 @@ pub(super) struct Call {
     code: &'static str,
 }
 
+/// The paths of all methods that are served. A farm within one process is asked for none of them, and does not wait
+/// until they are read.
+static METHODS: LazyLock<HashSet<String>> = LazyLock::new(|| methods(wire::DESCRIPTORS));
+
 /// Counters of the service. Clones count together.
 #[derive(Clone)]
 pub(in crate::coordinator) struct Meters {
@@ -82,8 +86,6 @@ pub(in crate::coordinator) struct Meters {
     pub(super) call_seconds: Family<Call, Histogram, fn() -> Histogram>,
     pub(super) viewers: Gauge,
     pub(super) standbys: Gauge,
-    /// The paths of all methods that are served.
-    methods: Arc<HashSet<String>>,
     certificate: Arc<OnceLock<ServerTls>>,
 }
 
@@ -111,7 +113,6 @@ impl Meters {
             }),
             viewers: Gauge::default(),
             standbys: Gauge::default(),
-            methods: Arc::new(methods(wire::DESCRIPTORS)),
             certificate: Arc::default(),
         }
     }
@@ -151,7 +152,7 @@ impl Meters {
     fn called(&self, path: &str, code: Code, took: Duration) {
         // Whoever has no credential may name any method.
         let method = path.trim_start_matches('/');
-        let method = if self.methods.contains(method) { method } else { "other" };
+        let method = if METHODS.contains(method) { method } else { "other" };
         let call = Call { method: method.into(), code: name(code) };
         self.call_seconds.get_or_create(&call).observe(took.as_secs_f64());
     }
