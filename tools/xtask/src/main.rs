@@ -3,6 +3,8 @@
 //! Each command prints the commands that it runs, and ends with the exit code of the first that fails.
 #![forbid(unsafe_code)]
 
+mod checkout;
+mod earlier;
 mod package;
 mod records;
 mod reproducible;
@@ -72,6 +74,8 @@ enum Task {
     },
     /// Builds the static program of the last commit in two folders, and compares both bit by bit
     Reproducible,
+    /// Builds an earlier version of the program, and has farms of both versions count
+    Earlier,
     /// Writes docs/RECORDS.md from the bundles and plans in docs/records
     Records {
         /// Only say whether the page is what they say
@@ -144,6 +148,7 @@ fn run(task: Task) -> Result<(), u8> {
         }
         Task::Package { target } => package::run(target),
         Task::Reproducible => reproducible::run(),
+        Task::Earlier => earlier::run(),
         Task::Records { check } => records::run(check),
         Task::Emulate { arguments } => package::emulate(&arguments),
     }
@@ -184,7 +189,7 @@ impl Step {
     }
 
     /// Runs it in this folder.
-    fn within(mut self, folder: &str) -> Step {
+    fn within(mut self, folder: impl AsRef<Path>) -> Step {
         self.0.current_dir(folder);
         self
     }

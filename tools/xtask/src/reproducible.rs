@@ -2,17 +2,17 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
+use crate::cargo;
+use crate::checkout::{check_out, short};
 use crate::package::static_flags;
-use crate::{Step, cargo};
 
 /// Where the commit is built. The folders' names have different lengths, so that no path can hide in padding.
 const FOLDERS: [&str; 2] = ["target/reproducible/a", "target/reproducible/another"];
 
 /// Builds the static program of the last commit in both folders, and compares the programs.
 pub(crate) fn run() -> Result<(), u8> {
-    let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
+    let commit = short("HEAD")?;
     let programs = FOLDERS.map(|folder| build(&absolute(folder)?, &commit));
     let [one, other] = programs.map(|program| program.and_then(|program| read(&program)));
     let (one, other) = (one?, other?);
@@ -31,15 +31,7 @@ pub(crate) fn run() -> Result<(), u8> {
 
 /// Builds the commit in a new folder; the program.
 fn build(folder: &Path, commit: &str) -> Result<PathBuf, u8> {
-    if folder.exists() {
-        fs::remove_dir_all(folder).map_err(|error| fault(&error.to_string()))?;
-    }
-    fs::create_dir_all(folder).map_err(|error| fault(&error.to_string()))?;
-    let name = folder.to_str().ok_or_else(|| fault("the folder's name is no text"))?;
-    let archive = format!("{name}.tar");
-    Step::new("git").args(["archive", "--output", &archive, "HEAD"]).run()?;
-    Step::new("tar").args(["--extract", "--file", &archive, "--directory", name]).run()?;
-    fs::remove_file(archive).map_err(|error| fault(&error.to_string()))?;
+    check_out(commit, folder)?;
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     cargo("build")
         .args(["--quiet", "--locked", "--profile", "dist", "--package", "queens"])
@@ -47,23 +39,13 @@ fn build(folder: &Path, commit: &str) -> Result<PathBuf, u8> {
         .env("CARGO_ENCODED_RUSTFLAGS", static_flags(folder))
         .env("CARGO_TARGET_DIR", folder.join("target"))
         .env("QUEENS_COMMIT", commit)
-        .within(name)
+        .within(folder)
         .run()?;
     Ok(folder.join("target").join(target).join("dist/queens"))
 }
 
 fn read(program: &Path) -> Result<Vec<u8>, u8> {
     fs::read(program).map_err(|error| fault(&format!("{}: {error}", program.display())))
-}
-
-/// What git prints, on one line.
-fn git(words: &[&str]) -> Result<String, u8> {
-    let output = Command::new("git").args(words).output();
-    let output = output.map_err(|error| fault(&format!("git: {error}")))?;
-    if !output.status.success() {
-        return Err(fault("it builds the last commit of a git repository"));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 fn absolute(path: &str) -> Result<PathBuf, u8> {

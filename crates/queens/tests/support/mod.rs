@@ -81,6 +81,12 @@ impl Farm {
 
     /// Starts a worker that is told by `options` where the coordinator is.
     pub(crate) fn start_worker_by(&self, options: &[&str]) -> Process {
+        let (mut worker, log) = self.worker(options);
+        Process::start(&mut worker, log)
+    }
+
+    /// The command that starts such a worker, and the file for its log.
+    pub(crate) fn worker(&self, options: &[&str]) -> (Command, PathBuf) {
         let worker = [
             "worker",
             "--threads",
@@ -93,8 +99,8 @@ impl Farm {
         let (mut command, log) = (queens(&worker), self.new_log());
         // As if each were on a machine of its own.
         let machine = log.file_stem().expect("a log has a name").to_string_lossy().into_owned();
-        command.env("QUEENS_MACHINE", machine);
-        Process::start(command.args(&self.worker_options).args(options), log)
+        command.env("QUEENS_MACHINE", machine).args(&self.worker_options).args(options);
+        (command, log)
     }
 
     /// Removes the ledger; no process may have it open.

@@ -39,14 +39,24 @@ pub(crate) fn without_settings(mut command: Command, arguments: &[&str]) -> Comm
 /// `command` as the last words of `front`, in the same environment.
 pub(crate) fn behind(front: &[&str], command: &Command) -> Command {
     let mut whole = Command::new(front[0]);
-    whole.args(&front[1..]).arg(command.get_program()).args(command.get_args());
+    whole.args(&front[1..]).arg(command.get_program());
+    goes_on_like(whole, command)
+}
+
+/// The same words to another program, in the same environment.
+pub(crate) fn by(program: &Path, command: &Command) -> Command {
+    goes_on_like(Command::new(program), command)
+}
+
+fn goes_on_like(mut begun: Command, command: &Command) -> Command {
+    begun.args(command.get_args());
     for (name, value) in command.get_envs() {
         match value {
-            Some(value) => whole.env(name, value),
-            None => whole.env_remove(name),
+            Some(value) => begun.env(name, value),
+            None => begun.env_remove(name),
         };
     }
-    whole
+    begun
 }
 
 /// Runs a command to its end and captures what it prints.
