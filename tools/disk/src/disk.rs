@@ -256,9 +256,6 @@ impl State {
     /// What becomes of a call, and what becomes of a file that is synced.
     pub(crate) fn judge(&mut self, call: Call, file: Option<FileId>) -> Verdict {
         use rusqlite::ffi;
-        if std::env::var_os("DISK_OPS").is_some() && call != Call::Read {
-            eprintln!("{call:?} {file:?} {:?}", self.names);
-        }
         let failure = match call {
             Call::Read => ffi::SQLITE_IOERR_READ,
             Call::Write { .. } => ffi::SQLITE_IOERR_WRITE,
