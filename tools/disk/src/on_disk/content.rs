@@ -75,9 +75,13 @@ impl State {
         state
     }
 
+    /// What a coordinator that starts is given of these jobs.
+    pub(super) fn restored(&self, which: Jobs) -> Restored {
+        rules::restore(&mut self.store.clone(), which).expect("the rows fit together")
+    }
+
     pub(super) fn content(&self) -> Content {
-        let mut store = self.store.clone();
-        let restored = rules::restore(&mut store, Jobs::All).expect("the rows fit together");
+        let store = &self.store;
         let rows = store
             .jobs
             .iter()
@@ -87,7 +91,7 @@ impl State {
             (id, ranges.map(|range| job.task_counts_of(range)).collect())
         });
         Content {
-            restored,
+            restored: self.restored(Jobs::All),
             rows: rows.collect(),
             task_counts: told.collect(),
             credentials: self.credentials.clone(),

@@ -1,6 +1,7 @@
 //! Whether a ledger may hold what it holds, and be refused as it is.
 
-use farm::{JobId, Row, Standing};
+use farm::rules::Jobs;
+use farm::{JobId, Restored, Row, Standing};
 use ledger::{FaultKind, Ledger, LedgerFault};
 
 use super::{Content, End, LedgerOnDisk, State, Tally};
@@ -28,6 +29,7 @@ impl LedgerOnDisk {
         if self.is_exact(&content) {
             self.trace(|| format!("exact, opening {epoch}"));
             self.tally.exact += 1;
+            assert_eq!(self.restored, Restored { epoch, ..self.present.restored(Jobs::Live) });
             if !self.has_lied {
                 assert!(epoch > self.epoch, "opened as {epoch} after {}", self.epoch);
             }

@@ -41,7 +41,7 @@ impl Clock {
 
 impl World {
     pub fn farm_starts(&mut self) {
-        let Some(restored) = self.ledger.reopen() else { return self.die() };
+        let Some(restored) = self.ledger.reopen() else { return self.start_again() };
         self.epoch = restored.epoch;
         self.trace(|| format!("coordinator starts, {restored:?}"));
         self.clock = Clock { ahead: self.random.below(10_000), ..Clock::default() };
@@ -163,18 +163,23 @@ impl World {
     /// The coordinator is gone, and will start again.
     fn die(&mut self) {
         self.farm = None;
-        self.ledger.real.iter_mut().for_each(RealLedger::die);
         self.tally.untold += self.ledger.answers.len() as u64;
         self.tally.forgotten += self.ledger.queue.len() as u64;
         self.trace(|| format!("coordinator dies, {} writes are lost", self.ledger.queue.len()));
-        let at = self.soon(1, self.scenario.weather.down_ms);
-        self.agenda.plan(at, Happening::FarmStarts);
+        self.start_again();
         let links = self.network.links.iter_mut().filter(|(_, link)| link.epoch == self.epoch);
         for (&session, link) in links {
             link.cut = true;
             let at = self.agenda.now + self.random.scaled(1, 500);
             self.agenda.plan(at, Happening::WorkerLosesSession { session });
         }
+    }
+
+    /// After a while, in which the disk of a coordinator that is gone does what it likes.
+    fn start_again(&mut self) {
+        self.ledger.real.iter_mut().for_each(RealLedger::die);
+        let at = self.soon(1, self.scenario.weather.down_ms);
+        self.agenda.plan(at, Happening::FarmStarts);
     }
 
     pub fn requested(&mut self, request: RequestId, wanted: ClientRequest) {

@@ -109,21 +109,17 @@ impl Ledger {
 
     /// What is left for the next coordinator. `None` if the disk fails.
     pub fn reopen(&mut self) -> Option<Restored> {
-        let found = match &mut self.real {
-            Some(real) => Some(real.open()?),
-            None => None,
+        let mut restored = match &mut self.real {
+            Some(real) => real.open()?,
+            None => {
+                let restored = rules::restore(&mut self.store, Jobs::Live);
+                Restored { epoch: self.epoch + 1, ..restored.expect("the rows fit together") }
+            }
         };
-        if let Some(real) = &self.real {
-            let held = real.store().clone();
-            self.follow(held);
-        }
+        self.epoch = restored.epoch;
+        self.follow();
         self.queue.clear();
         self.answers.clear();
-        let mut restored =
-            rules::restore(&mut self.store, Jobs::Live).expect("the rows fit together");
-        self.epoch = found.as_ref().map_or(self.epoch + 1, |found| found.epoch);
-        restored.epoch = self.epoch;
-        assert!(found.is_none_or(|found| found == restored), "the ledger restores other things");
         for job in &mut restored.jobs {
             job.thread_memory = thread_memory(&job.plan);
             job.known = self.truths.known(&job.plan, job.slice);
@@ -131,18 +127,19 @@ impl Ledger {
         Some(restored)
     }
 
-    /// Does what the disk has decided: what was being written is there, or the last counts are not.
-    fn follow(&mut self, held: MemoryStore) {
+    /// Does what the disk has decided: what was being written is there, or it has lied, and the last counts are not.
+    fn follow(&mut self) {
         let in_flight = std::mem::take(&mut self.in_flight);
-        if held == self.store {
+        let Some(real) = self.real.as_ref().filter(|real| *real.store() != self.store) else {
             return;
-        }
+        };
         let mut written = self.store.clone();
         for (_, command) in self.queue.range(..in_flight) {
             rules::execute(&mut written, command).expect("it fits the rows");
         }
-        if held != written {
-            self.store = held;
+        if *real.store() != written {
+            assert!(real.has_lied(), "it has lost what was durable");
+            self.store = real.store().clone();
             return;
         }
         for (ticket, command) in self.queue.drain(..in_flight).collect::<Vec<_>>() {

@@ -61,6 +61,11 @@ impl RealLedger {
         self.ledger.calm();
     }
 
+    /// Whether the disk has lied.
+    pub fn has_lied(&self) -> bool {
+        self.ledger.has_lied()
+    }
+
     /// What it holds.
     pub fn store(&self) -> &MemoryStore {
         &self.ledger.present().store
