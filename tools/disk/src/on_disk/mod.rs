@@ -251,8 +251,11 @@ impl LedgerOnDisk {
         self.ledger = None;
         if random.percent(60) {
             self.trace(|| "the power fails".into());
+            let losses = self.disk.restart_after_power_cut();
             self.tally.power_cuts += 1;
-            self.disk.restart_after_power_cut();
+            self.tally.lost += u64::from(losses.lost);
+            self.tally.torn += u64::from(losses.torn);
+            self.tally.reordered += u64::from(losses.reordered);
         } else {
             self.trace(|| "the process is gone".into());
             self.tally.kills += 1;
