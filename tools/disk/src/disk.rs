@@ -117,8 +117,8 @@ impl Disk {
         self.lock().has_stopped = false;
     }
 
-    /// Starts again after the power has failed: of what was not synced, anything or nothing is left. Returns what was lost.
-    /// Nothing may have a file of the disk open.
+    /// Starts again after the power has failed: of what was not synced, anything or nothing is left. Returns what has
+    /// become of it. Nothing may have a file of the disk open.
     ///
     /// # Panics
     ///

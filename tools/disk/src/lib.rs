@@ -5,8 +5,8 @@
 //! was not synced is lost, reordered or torn; reads, writes and syncs fail; the disk is full; a write is lost or lands in
 //! another place. What rots, and what vanishes, is altered while nobody looks ([`Disk::alter`], [`Disk::lose`]).
 //!
-//! [`LedgerOnDisk`] is a ledger on such a disk, which is held against a model at every opening. Histories of one are in
-//! `tests/ledger`; the simulation of the farm (`tools/testkit`) runs over others.
+//! [`LedgerOnDisk`] is a ledger on such a disk, which is held against a model at every opening. Histories of it are
+//! in `tests/ledger`; the simulation of the farm (`tools/testkit`) runs over it too.
 //!
 //! # What the disk is taken for
 //!
@@ -19,8 +19,8 @@
 //! What the ledger reads and writes without SQLite (its lock, the beginning of its file, the names beside it) is on the same
 //! files, and never fails here.
 //!
-//! The disk knows SQLite's interface to a file system, and deliberately nothing about ledgers. `on_disk` knows the ledger and
-//! what may become of it, and nothing about who writes it. `unsafe` is in one file, `vfs.rs`.
+//! The disk knows SQLite's interface to a file system, and deliberately nothing about ledgers. `on_disk` knows the
+//! ledger and what may become of it, and nothing about who writes it. `unsafe` is in one file, `vfs.rs`.
 #![deny(unsafe_code)]
 
 mod disk;

@@ -120,8 +120,8 @@ impl LedgerOnDisk {
 
     /// Asserts that a ledger may be refused with this fault.
     ///
-    /// A file that was not a ledger yet is the only one that an honest disk may damage: SQLite takes a file that it has cut
-    /// back to nothing for new, and removes the journal before the cut is synced.
+    /// A file that was not a ledger yet is the only one that an honest disk may damage: SQLite takes a file that it has
+    /// cut back to nothing for new, and removes the journal before the cut is synced.
     pub(super) fn refused(&mut self, fault: &LedgerFault) -> End {
         if self.epoch == 0 && !self.has_lied && fault.kind() == FaultKind::Damaged {
             self.tally.never_begun += 1;

@@ -8,10 +8,10 @@
 //!         refused: with the sentence that fits what the disk has done
 //! ```
 //!
-//! A model, the farm's own rules over rows in memory, says what the ledger must hold. A disk that says when it fails, and
-//! loses only what was not synced, must cost nothing: every opening is exact, unless a call fails meanwhile. After a disk
-//! has lied, a ledger may be refused. What was acknowledged may be missing then only if it is counts of a job that is not
-//! done, which are counted again, or if a client's mark tells that the state is an older one ([`farm::History`]).
+//! A model, the farm's own rules over rows in memory, says what the ledger must hold. A disk that says when it fails,
+//! and loses only what was not synced, must cost nothing: every opening is exact, unless a call fails meanwhile. After a
+//! disk has lied, a ledger may be refused. What was acknowledged may be missing then only if it is counts of a job that
+//! is not done, which are counted again, or if a client's mark tells that the state is an older one ([`farm::History`]).
 
 mod befall;
 mod content;
@@ -244,8 +244,8 @@ impl LedgerOnDisk {
         Ok(())
     }
 
-    /// Ends the process that has the ledger, if it has not ended by itself, and lets the next one start: the power has failed,
-    /// or the process alone is gone.
+    /// Ends the process that has the ledger, if it has not ended by itself, and lets the next one start: the power has
+    /// failed, or the process alone is gone.
     pub fn die(&mut self, random: &mut Random) {
         self.disk.stop();
         self.ledger = None;

@@ -36,8 +36,11 @@ impl RealLedger {
             let reach = self.random.scaled(1, 64);
             self.ledger.plan_trouble(&mut self.random, reach);
         }
-        let opened = self.ledger.open();
-        self.is_refused |= self.ledger.is_mixed();
+        let opened = match self.ledger.open() {
+            // What the disk has altered without a trace, nobody can go on from.
+            Ok(()) if self.ledger.is_mixed() => Err(End::Refused),
+            opened => opened,
+        };
         self.note(opened).then(|| self.ledger.take_restored())
     }
 
