@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use histories::{Random, mix};
 
 use crate::fault::Call;
-use crate::image::Image;
+use crate::image::{Image, Losses};
 use crate::{Fault, vfs};
 
 /// A disk under a folder. Dropping it leaves the folder to itself.
@@ -117,13 +117,13 @@ impl Disk {
         self.lock().has_stopped = false;
     }
 
-    /// Starts again after the power has failed: of what was not synced, anything or nothing is left. Nothing may have a
-    /// file of the disk open.
+    /// Starts again after the power has failed: of what was not synced, anything or nothing is left. Returns what has
+    /// become of it. Nothing may have a file of the disk open.
     ///
     /// # Panics
     ///
     /// If the folder cannot be written.
-    pub fn restart_after_power_cut(&self) {
+    pub fn restart_after_power_cut(&self) -> Losses {
         let mut state = self.lock();
         let state = &mut *state;
         state.has_stopped = false;
@@ -138,8 +138,10 @@ impl Disk {
             }
         }
         state.names = state.durable_names.clone();
+        let mut losses = Losses::default();
         for (path, &id) in &state.names {
-            let content = std::mem::take(&mut state.images[id]).after_power_cut(&mut state.random);
+            let image = std::mem::take(&mut state.images[id]);
+            let content = image.after_power_cut(&mut state.random, &mut losses);
             write(path, &content);
             state.images[id] = Image::of(content);
         }
@@ -149,6 +151,7 @@ impl Disk {
                 fs::remove_file(path).expect("it is there");
             }
         }
+        losses
     }
 
     /// Changes what the disk has of a file, behind everybody's back.
@@ -256,9 +259,6 @@ impl State {
     /// What becomes of a call, and what becomes of a file that is synced.
     pub(crate) fn judge(&mut self, call: Call, file: Option<FileId>) -> Verdict {
         use rusqlite::ffi;
-        if std::env::var_os("DISK_OPS").is_some() && call != Call::Read {
-            eprintln!("{call:?} {file:?} {:?}", self.names);
-        }
         let failure = match call {
             Call::Read => ffi::SQLITE_IOERR_READ,
             Call::Write { .. } => ffi::SQLITE_IOERR_WRITE,

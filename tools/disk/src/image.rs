@@ -33,6 +33,25 @@ enum Survival {
     Anything,
 }
 
+/// What a power cut has done to writes that were not synced.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Losses {
+    /// Some of them are not there.
+    pub lost: bool,
+    /// Some are there in part.
+    pub torn: bool,
+    /// Some are there although earlier ones of the same file are not, or only in part.
+    pub reordered: bool,
+}
+
+/// What is left of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Lost,
+    Torn,
+    There,
+}
+
 impl Image {
     pub(crate) fn of(durable: Vec<u8>) -> Image {
         Image { durable, pending: Vec::new() }
@@ -59,7 +78,7 @@ impl Image {
     }
 
     /// The content once the power has come back.
-    pub(crate) fn after_power_cut(mut self, random: &mut Random) -> Vec<u8> {
+    pub(crate) fn after_power_cut(mut self, random: &mut Random, losses: &mut Losses) -> Vec<u8> {
         let all = [
             Survival::Nothing,
             Survival::Everything,
@@ -69,42 +88,57 @@ impl Image {
         ];
         let survival = random.pick(&all);
         let whole = random.below(self.pending.len() as u64 + 1) as usize;
+        let mut is_whole = true;
         for (at, change) in self.pending.into_iter().enumerate() {
-            match survival {
-                Survival::Nothing => {}
+            let fate = match survival {
+                Survival::Nothing => Fate::Lost,
                 Survival::Everything => change.apply(&mut self.durable),
                 Survival::Beginning if at < whole => change.apply(&mut self.durable),
                 Survival::Beginning if at == whole => change.tear(&mut self.durable, random),
-                Survival::Beginning => {}
+                Survival::Beginning => Fate::Lost,
                 Survival::Anything => match random.below(4) {
-                    0 => {}
+                    0 => Fate::Lost,
                     1 => change.tear(&mut self.durable, random),
                     _ => change.apply(&mut self.durable),
                 },
-            }
+            };
+            losses.lost |= fate == Fate::Lost;
+            losses.torn |= fate == Fate::Torn;
+            losses.reordered |= !is_whole && fate != Fate::Lost;
+            is_whole &= fate == Fate::There;
         }
         self.durable
     }
 }
 
 impl Change {
-    fn apply(self, content: &mut Vec<u8>) {
+    fn apply(self, content: &mut Vec<u8>) -> Fate {
         match self {
             Change::Write { offset, bytes } => put(content, offset, &bytes),
             Change::Truncate { size } => content.resize(size, 0),
         }
+        Fate::There
     }
 
     /// Applies those of its sectors that chance picks.
-    fn tear(self, content: &mut Vec<u8>, random: &mut Random) {
-        let Change::Write { offset, bytes } = self else { return };
-        let mut at = 0;
+    fn tear(self, content: &mut Vec<u8>, random: &mut Random) -> Fate {
+        let Change::Write { offset, bytes } = self else { return Fate::Lost };
+        let (mut at, mut lost, mut kept) = (0, 0, 0);
         while at < bytes.len() {
             let end = bytes.len().min(at + SECTOR - (offset + at) % SECTOR);
-            if random.percent(50) {
-                put(content, offset + at, &bytes[at..end]);
+            match random.percent(50) {
+                true => {
+                    put(content, offset + at, &bytes[at..end]);
+                    kept += 1;
+                }
+                false => lost += 1,
             }
             at = end;
+        }
+        match (lost, kept) {
+            (0, _) => Fate::There,
+            (_, 0) => Fate::Lost,
+            _ => Fate::Torn,
         }
     }
 }

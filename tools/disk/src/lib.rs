@@ -1,11 +1,12 @@
-//! The disk as it really is, under the real ledger.
+//! The disk as it really is, and the real ledger on it.
 //!
 //! [`Disk`] puts a simulated disk under a folder. SQLite opens its files there through a file system layer of our own
 //! (`vfs.rs`), which passes every call on to the real one and strikes as it is told ([`Fault`]): the power fails, and what
 //! was not synced is lost, reordered or torn; reads, writes and syncs fail; the disk is full; a write is lost or lands in
 //! another place. What rots, and what vanishes, is altered while nobody looks ([`Disk::alter`], [`Disk::lose`]).
 //!
-//! The histories of the ledger on it are in `tests/ledger`.
+//! [`LedgerOnDisk`] is a ledger on such a disk, which is held against a model at every opening. Histories of it are
+//! in `tests/ledger`; the simulation of the farm (`tools/testkit`) runs over it too.
 //!
 //! # What the disk is taken for
 //!
@@ -18,15 +19,18 @@
 //! What the ledger reads and writes without SQLite (its lock, the beginning of its file, the names beside it) is on the same
 //! files, and never fails here.
 //!
-//! This crate knows SQLite's interface to a file system. It deliberately knows nothing about ledgers. `unsafe` is in
-//! one file, `vfs.rs`.
+//! The disk knows SQLite's interface to a file system, and deliberately nothing about ledgers. `on_disk` knows the
+//! ledger and what may become of it, and nothing about who writes it. `unsafe` is in one file, `vfs.rs`.
 #![deny(unsafe_code)]
 
 mod disk;
 mod fault;
 mod image;
+mod on_disk;
 #[allow(unsafe_code)]
 mod vfs;
 
 pub use disk::Disk;
 pub use fault::Fault;
+pub use image::Losses;
+pub use on_disk::{Batch, Content, End, LedgerOnDisk, State, Tally};

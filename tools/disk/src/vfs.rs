@@ -8,9 +8,8 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::size_of;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -122,7 +121,7 @@ unsafe fn place(name: *const c_char) -> Option<(Shared, PathBuf)> {
     }
     // SAFETY: the caller's promise.
     let name = unsafe { CStr::from_ptr(name) };
-    let path = Path::new(OsStr::from_bytes(name.to_bytes()));
+    let path = Path::new(name.to_str().ok()?);
     let disk = disks().get(path.parent()?).cloned()?;
     Some((disk, path.to_path_buf()))
 }

@@ -1,5 +1,8 @@
 //! How often each thing happened. A simulation that has stopped hurting proves nothing.
 
+use std::fmt::{self, Display};
+use std::ops::AddAssign;
+
 /// Makes a struct `Tally` of counts, each with a name and with words for people: `tally! { crashes: "crashes", }`.
 #[macro_export]
 macro_rules! tally {
@@ -7,7 +10,7 @@ macro_rules! tally {
         /// Counts of what happened, summed over seeds.
         #[derive(Clone, Copy, Debug, Default)]
         pub struct Tally {
-            $(pub $kind: u64,)*
+            $(#[doc = $what] pub $kind: u64,)*
         }
 
         impl ::std::ops::AddAssign for Tally {
@@ -18,6 +21,7 @@ macro_rules! tally {
 
         impl Tally {
             /// What never happened.
+            #[must_use]
             pub fn missing(&self) -> Vec<&'static str> {
                 [$((self.$kind, $what),)*]
                     .into_iter()
@@ -33,4 +37,21 @@ macro_rules! tally {
             }
         }
     };
+}
+
+/// Tallies of two kinds of things in the same histories.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Both<A, B>(pub A, pub B);
+
+impl<A: AddAssign, B: AddAssign> AddAssign for Both<A, B> {
+    fn add_assign(&mut self, other: Both<A, B>) {
+        self.0 += other.0;
+        self.1 += other.1;
+    }
+}
+
+impl<A: Display, B: Display> Display for Both<A, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.0, self.1)
+    }
 }

@@ -36,7 +36,7 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Simulates the farm core: lost, repeated and reordered messages, crashes, liars
+    /// Simulates the farm core: lost, repeated and reordered messages, crashes, liars, disks that fail
     Sim(Seeds),
     /// Simulates the whole farm on a network that fails
     Net(Seeds),

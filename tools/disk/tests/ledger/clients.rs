@@ -1,5 +1,6 @@
 //! What workers and clients make a coordinator write: a random batch that fits what the ledger holds.
 
+use disk::{Batch, State};
 use farm::rules::{MemoryJob, execute};
 use farm::{
     Across, AuditPolicy, Check, Counted, DisputeState, JobId, JobState, LedgerCommand, Origin,
@@ -9,7 +10,6 @@ use histories::Random;
 use ledger::{Credential, CredentialChange, Role};
 
 use crate::counts::{TASKS, author, maker, plan, range, report, truth};
-use crate::model::{Batch, State};
 
 /// Who settles disputes.
 pub const JUDGE: &str = "judge";

@@ -1,20 +1,7 @@
 //! The real ledger on a disk as it really is.
 //!
 //! A seed decides a history: several lives of a coordinator's ledger, what is written in each, and what the disk does to
-//! it. A model, the farm's own rules over rows in memory, says what the ledger must hold.
-//!
-//! ```text
-//!   life: open ── batch, batch, … ── close, kill or power cut      one fault is planned for most lives
-//!     │                                   │
-//!     │                                   └── rot, a vanished log
-//!     └── exact: all that was acknowledged, and the batch in flight as a whole or not at all
-//!         refused: with the sentence that fits what the disk has done
-//! ```
-//!
-//! A disk that says when it fails, and loses only what was not synced, must cost nothing: every opening is exact, unless
-//! a call fails meanwhile. After a disk has lied, a ledger may be refused. What was acknowledged may be missing then only
-//! if it is counts of a job that is not done, which are counted again, or if a client's mark tells that the state is an
-//! older one ([`farm::History`]).
+//! it. Whether the ledger may hold what it holds, and be refused as it is, [`disk::LedgerOnDisk`] knows.
 //!
 //! ```text
 //!   cargo test -p disk                           300 seeds
@@ -29,15 +16,14 @@
 
 mod clients;
 mod counts;
+mod ending;
 mod history;
-mod model;
 mod tally;
 
 use std::time::Instant;
 
-use histories::{number_from, run_all};
+use histories::{Both, number_from, run_all};
 use history::History;
-use tally::Tally;
 
 const SEEDS: u64 = 300;
 /// So many histories have every kind of fault in them.
@@ -56,7 +42,9 @@ fn every_history_ends_exact_or_refused() {
     println!("{seeds} seeds in {:.1} s\n{tally}", begun.elapsed().as_secs_f64());
     if seeds >= ENOUGH_SEEDS {
         // Some outcomes are so rare that a run may do without them; a fault is not.
-        let missing = Tally { never_begun: 1, mixed_counts: 1, ..tally }.missing();
+        let Both(on_disk, ends) = tally;
+        let on_disk = disk::Tally { never_begun: 1, mixed_counts: 1, ..on_disk };
+        let missing = [on_disk.missing(), ends.missing()].concat();
         assert!(missing.is_empty(), "the simulation is blind, it never saw: {missing:#?}");
     }
 }

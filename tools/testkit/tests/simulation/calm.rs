@@ -4,6 +4,7 @@ use farm::{AuditPolicy, Check, CountedRange, Event, JobId, JobState, JobView};
 
 use crate::agenda::Happening;
 use crate::ledger::Ledger;
+use crate::on_disk::RealLedger;
 use crate::rows::Rows;
 use crate::scenario::{ClientRequest, Weather, policy};
 use crate::tally::Tally;
@@ -21,6 +22,7 @@ impl World {
         self.scenario.poison = self.scenario.poison.filter(|poison| poison.stays);
         self.agenda.plan(self.agenda.now, Happening::Look);
         self.clock.thaw();
+        self.ledger.real.iter_mut().for_each(RealLedger::calm);
         // Lost messages are made good only by a new session, as in reality, where they are not
         // lost but with the session.
         let broken: Vec<_> = self
@@ -131,7 +133,11 @@ impl World {
             assert_eq!(view.workers, 0, "a lease remains: {view:?}");
         }
         // The ledger alone must tell the same.
+        self.ledger.real.iter_mut().for_each(RealLedger::close);
         self.farm_starts();
+        if self.is_refused() {
+            return;
+        }
         self.step(Event::Tick);
         let world = self;
         let farm = world.farm.as_ref().expect("it is up");

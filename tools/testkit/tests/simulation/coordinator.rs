@@ -8,6 +8,7 @@ use farm::{
 };
 
 use crate::agenda::Happening;
+use crate::on_disk::RealLedger;
 use crate::scenario::{ClientRequest, Submission, thread_memory};
 use crate::world::World;
 
@@ -40,7 +41,7 @@ impl Clock {
 
 impl World {
     pub fn farm_starts(&mut self) {
-        let restored = self.ledger.reopen();
+        let Some(restored) = self.ledger.reopen() else { return self.start_again() };
         self.epoch = restored.epoch;
         self.trace(|| format!("coordinator starts, {restored:?}"));
         self.clock = Clock { ahead: self.random.below(10_000), ..Clock::default() };
@@ -125,7 +126,10 @@ impl World {
             return;
         }
         let batch = self.random.between(1, self.ledger.queue.len() as u64);
-        self.ledger.commit(batch as usize);
+        if !self.ledger.commit(batch as usize) {
+            self.tally.ended_by_disk += 1;
+            return self.die();
+        }
         self.trace(|| format!("ledger: {batch} durable"));
         if !self.ledger.queue.is_empty() {
             let at = self.soon(1, self.scenario.weather.commit_ms);
@@ -148,23 +152,34 @@ impl World {
 
     /// The end of the coordinator. What it wrote may just have become durable.
     fn crash(&mut self) {
-        self.farm = None;
         self.tally.crashes += 1;
         if self.random.per_mille(500) {
             let durable = self.random.below(self.ledger.queue.len() as u64 + 1);
             self.ledger.commit(durable as usize);
         }
+        self.die();
+    }
+
+    /// The coordinator is gone, and will start again.
+    fn die(&mut self) {
+        self.farm = None;
         self.tally.untold += self.ledger.answers.len() as u64;
         self.tally.forgotten += self.ledger.queue.len() as u64;
         self.trace(|| format!("coordinator dies, {} writes are lost", self.ledger.queue.len()));
-        let at = self.soon(1, self.scenario.weather.down_ms);
-        self.agenda.plan(at, Happening::FarmStarts);
+        self.start_again();
         let links = self.network.links.iter_mut().filter(|(_, link)| link.epoch == self.epoch);
         for (&session, link) in links {
             link.cut = true;
             let at = self.agenda.now + self.random.scaled(1, 500);
             self.agenda.plan(at, Happening::WorkerLosesSession { session });
         }
+    }
+
+    /// After a while, in which the disk of a coordinator that is gone does what it likes.
+    fn start_again(&mut self) {
+        self.ledger.real.iter_mut().for_each(RealLedger::die);
+        let at = self.soon(1, self.scenario.weather.down_ms);
+        self.agenda.plan(at, Happening::FarmStarts);
     }
 
     pub fn requested(&mut self, request: RequestId, wanted: ClientRequest) {

@@ -6,8 +6,8 @@
 //!               └── lost in a crash            └── kept in a crash, whether told or not
 //! ```
 //!
-//! It keeps its rows in memory. In some runs a second store is given the same commands, such as the real
-//! ledger: its answers, and what it restores, must be the same.
+//! It keeps its rows in memory. In some worlds the real ledger on a disk is given the same commands: its answers, and
+//! what it restores, must be the same.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
@@ -17,8 +17,8 @@ use farm::{
     Author, Check, DisputeState, Distrusted, Fingerprint, IntervalSet, JobId, JobState,
     LedgerAnswer, LedgerCommand, Maker, Plan, Range, Report, Restored, Slice, Ticket, Withdrawn,
 };
-use testkit::conformance::Subject;
 
+use crate::on_disk::RealLedger;
 use crate::rows::vote;
 use crate::scenario::thread_memory;
 use crate::tally::Tally;
@@ -28,8 +28,10 @@ use crate::truth::{Truth, Truths, is_published};
 pub struct Ledger {
     /// What is durable.
     pub store: MemoryStore,
-    /// Another store, which must do the same.
-    second: Option<Box<dyn Subject>>,
+    /// The real ledger, which must do the same.
+    pub real: Option<RealLedger>,
+    /// The first ones of the queue that the real ledger was writing when the disk failed.
+    in_flight: usize,
     /// What never changes of the jobs in the store.
     pub jobs: BTreeMap<JobId, LedgerJob>,
     pub queue: VecDeque<(Ticket, LedgerCommand)>,
@@ -67,9 +69,9 @@ pub struct LedgerJob {
 }
 
 impl Ledger {
-    /// A new one; `second` is given the same commands.
-    pub fn beside(second: Box<dyn Subject>) -> Ledger {
-        Ledger { second: Some(second), ..Ledger::default() }
+    /// A new one; `real` is given the same commands.
+    pub fn beside(real: RealLedger) -> Ledger {
+        Ledger { real: Some(real), ..Ledger::default() }
     }
 
     pub fn stored(&self, job: JobId) -> &MemoryJob {
@@ -88,40 +90,61 @@ impl Ledger {
         self.distrusted().includes(maker)
     }
 
-    /// Makes the first `commands` of the queue durable.
-    pub fn commit(&mut self, commands: usize) {
-        let batch: Vec<(Ticket, LedgerCommand)> = self.queue.drain(..commands).collect();
-        let first = self.answers.len();
-        for (ticket, command) in batch {
+    /// Makes the first `commands` of the queue durable. Returns whether they are: if the disk fails, nobody knows it
+    /// before the ledger is opened again.
+    pub fn commit(&mut self, commands: usize) -> bool {
+        let batch = self.queue.range(..commands).map(|(_, command)| command.clone()).collect();
+        if let Some(real) = &mut self.real
+            && !real.write(batch)
+        {
+            self.in_flight = commands;
+            return false;
+        }
+        for (ticket, command) in self.queue.drain(..commands).collect::<Vec<_>>() {
             let done = self.execute(ticket, command);
             self.answers.push_back(done);
         }
-        if let Some(second) = &mut self.second {
-            let (commands, answers): (Vec<_>, Vec<_>) = self
-                .answers
-                .range(first..)
-                .map(|done| (done.command.clone(), done.answer.clone()))
-                .unzip();
-            assert_eq!(second.apply(&commands), Ok(answers), "the stores differ: {commands:?}");
-        }
+        true
     }
 
-    /// What is left for the next coordinator.
-    pub fn reopen(&mut self) -> Restored {
+    /// What is left for the next coordinator. `None` if the disk fails.
+    pub fn reopen(&mut self) -> Option<Restored> {
+        let mut restored = match &mut self.real {
+            Some(real) => real.open()?,
+            None => {
+                let restored = rules::restore(&mut self.store, Jobs::Live);
+                Restored { epoch: self.epoch + 1, ..restored.expect("the rows fit together") }
+            }
+        };
+        self.epoch = restored.epoch;
+        self.follow();
         self.queue.clear();
         self.answers.clear();
-        self.epoch += 1;
-        let mut restored =
-            rules::restore(&mut self.store, Jobs::Live).expect("the rows fit together");
-        if let Some(second) = &mut self.second {
-            assert_eq!(second.restored(), restored, "the stores differ");
-        }
-        restored.epoch = self.epoch;
         for job in &mut restored.jobs {
             job.thread_memory = thread_memory(&job.plan);
             job.known = self.truths.known(&job.plan, job.slice);
         }
-        restored
+        Some(restored)
+    }
+
+    /// Does what the disk has decided: what was being written is there, or it has lied, and the last counts are not.
+    fn follow(&mut self) {
+        let in_flight = std::mem::take(&mut self.in_flight);
+        let Some(real) = self.real.as_ref().filter(|real| *real.store() != self.store) else {
+            return;
+        };
+        let mut written = self.store.clone();
+        for (_, command) in self.queue.range(..in_flight) {
+            rules::execute(&mut written, command).expect("it fits the rows");
+        }
+        if *real.store() != written {
+            assert!(real.has_lied(), "it has lost what was durable");
+            self.store = real.store().clone();
+            return;
+        }
+        for (ticket, command) in self.queue.drain(..in_flight).collect::<Vec<_>>() {
+            self.execute(ticket, command);
+        }
     }
 
     fn execute(&mut self, ticket: Ticket, command: LedgerCommand) -> Done {

@@ -75,4 +75,7 @@ histories::tally! {
     tried_again: "poisoned tasks tried again",
     stuck_on_poison: "jobs of which only poison was left",
     slices: "jobs done that were a slice of a plan",
+    on_disk: "worlds with the real ledger on a disk",
+    refused: "of these that ended because of what the disk has done to the ledger",
+    ended_by_disk: "coordinators ended by a write that failed",
 }

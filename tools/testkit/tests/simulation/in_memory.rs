@@ -1,21 +1,20 @@
-//! The real ledger, beside the simulation's own rows: it is given the same commands, and must answer alike.
+//! The real ledger in memory, without the simulation.
 
 use farm::rules::Jobs;
 use farm::{LedgerAnswer, LedgerCommand, Restored};
 use ledger::{CheckedLedger, Ledger};
 use testkit::conformance::Subject;
 
-/// A ledger in memory.
-pub struct RealLedger(Ledger);
+pub struct InMemory(Ledger);
 
-impl RealLedger {
-    pub fn new() -> RealLedger {
+impl InMemory {
+    pub fn new() -> InMemory {
         let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin);
-        RealLedger(ledger.expect("SQLite needs nothing for it"))
+        InMemory(ledger.expect("SQLite needs nothing for it"))
     }
 }
 
-impl Subject for RealLedger {
+impl Subject for InMemory {
     fn apply(&mut self, commands: &[LedgerCommand]) -> Result<Vec<LedgerAnswer>, String> {
         self.0.apply(commands).map_err(|fault| fault.to_string())
     }

@@ -1,22 +1,18 @@
 //! The last life of a ledger, in which nothing goes wrong: all jobs are completed.
 
+use disk::{Batch, Content, End};
 use farm::{Across, JobState, LedgerAnswer, LedgerCommand, Range, RestoredJob, Row};
-use ledger::Ledger;
 
-use super::judge::holds;
-use super::{History, Opened};
 use crate::clients::{CHECKER, JUDGE};
 use crate::counts::{TASKS, author, report, total, truth};
-use crate::model::{Batch, Content};
+use crate::history::History;
 
 impl History {
-    /// The last life, in which nothing goes wrong: all jobs are completed. Returns whether they were.
-    pub(super) fn last_life(&mut self) -> bool {
-        let Opened::Open(ledger) = self.open() else { return false };
+    /// The last life, in which nothing goes wrong: all jobs are completed.
+    pub(super) fn last_life(&mut self) -> Result<(), End> {
+        self.ledger.open()?;
         for _ in 0..20 {
-            let Ok(content) = Content::of(&ledger).map_err(|fault| self.refused(&fault)) else {
-                return false;
-            };
+            let content = self.ledger.content()?;
             let mut commands: Vec<_> =
                 content.restored.jobs.iter().flat_map(|job| self.next(&content, job)).collect();
             // It may take back what the others are about.
@@ -27,39 +23,20 @@ impl History {
             let audits: Vec<_> = content.restored.jobs.iter().flat_map(audit).collect();
             let commands = if commands.is_empty() { audits } else { commands };
             if commands.is_empty() {
-                return self.is_complete(*ledger, &content);
+                return self.is_complete(&content);
             }
-            let Some(confirming) = self.write_last(&ledger, commands) else { return false };
-            if !confirming.is_empty() && self.write_last(&ledger, confirming).is_none() {
-                return false;
+            let confirming = self.write_last(commands)?;
+            if !confirming.is_empty() {
+                self.write_last(confirming)?;
             }
         }
         panic!("the jobs are never done");
     }
 
     /// Writes commands, and returns those that follow from their answers.
-    fn write_last(
-        &mut self,
-        ledger: &Ledger,
-        commands: Vec<LedgerCommand>,
-    ) -> Option<Vec<LedgerCommand>> {
-        self.trace(|| format!("{commands:?}"));
-        match ledger.apply(&commands) {
-            Ok(answers) => {
-                if !self.is_mixed {
-                    let (next, expected) = self.present().after(&Batch::Commands(commands.clone()));
-                    assert!(self.has_lied || answers == expected, "{answers:?}, not {expected:?}");
-                    self.past.push(next);
-                }
-                Some(commands.iter().zip(answers).flat_map(follow).collect())
-            }
-            Err(fault) => {
-                self.trace(|| format!("not written: {fault}"));
-                self.refused(&fault);
-                self.tally.refused_writing += 1;
-                None
-            }
-        }
+    fn write_last(&mut self, commands: Vec<LedgerCommand>) -> Result<Vec<LedgerCommand>, End> {
+        let answers = self.ledger.write(Batch::Commands(commands.clone()))?;
+        Ok(commands.iter().zip(answers).flat_map(follow).collect())
     }
 
     /// What is to be done next for a job, but for its audits and its end.
@@ -86,8 +63,8 @@ impl History {
         if !settlements.is_empty() {
             return settlements;
         }
-        let present = self.present();
-        let is_lie = |row: &&Row| row.tally.claim() != truth(row.range) && holds(present, id, row);
+        let present = self.ledger.present();
+        let is_lie = |row: &&Row| row.tally.claim() != truth(row.range) && present.holds(id, row);
         let lies = content.rows[&id].iter().filter(is_lie);
         let lies = lies.map(|lie| LedgerCommand::Dispute {
             report: report(id, "search", lie.range, 0),
@@ -101,21 +78,16 @@ impl History {
         lies.chain(missing).collect()
     }
 
-    fn is_complete(&mut self, ledger: Ledger, content: &Content) -> bool {
+    fn is_complete(&mut self, content: &Content) -> Result<(), End> {
         self.says_right_totals(content);
-        if let Err(fault) = ledger.close() {
-            return self.refused(&fault);
+        self.ledger.close()?;
+        self.ledger.open()?;
+        let again = self.ledger.content()?;
+        match self.ledger.has_lied() {
+            true => self.says_right_totals(&again),
+            false => assert_eq!(again, *content),
         }
-        let again = match self.open_unjudged() {
-            Ok(ledger) => Content::of(&ledger),
-            Err(fault) => Err(fault),
-        };
-        match again {
-            Ok(again) if !self.has_lied => assert_eq!(again, *content),
-            Ok(again) => self.says_right_totals(&again),
-            Err(fault) => return self.refused(&fault),
-        }
-        true
+        Ok(())
     }
 
     fn says_right_totals(&mut self, content: &Content) {
