@@ -16,7 +16,7 @@ use crate::place::{private, sync_folder_of, with_suffix};
 use crate::{CheckedLedger, Ledger, LedgerFault};
 
 /// Opens a copy that followed a ledger as one that goes on by itself: what was decided in later states is given up. From now
-/// on it [leads](leads).
+/// on it leads: see [`leads`].
 ///
 /// # Errors
 ///
