@@ -21,10 +21,11 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, timeout_at};
 
 use crate::LedgerFault;
 use crate::frames::{Frames, Header};
@@ -38,9 +39,7 @@ const MOST_PENDING: u64 = 256 << 20;
 #[derive(Debug)]
 pub struct Follower {
     shipments: mpsc::UnboundedSender<Shipment>,
-    progress: Arc<Progress>,
-    /// The number of the shipment that said that the mirror is whole.
-    whole: Option<u64>,
+    progress: Progress,
 }
 
 /// The other end: what a mirror is to be sent, and what it has acknowledged.
@@ -48,7 +47,7 @@ pub struct Follower {
 pub struct Following {
     /// What is to be sent, in order. It ends when the follower is given up or the ledger is closed.
     pub shipments: mpsc::UnboundedReceiver<Shipment>,
-    progress: Arc<Progress>,
+    progress: Progress,
 }
 
 /// Something that was sent to a follower.
@@ -71,15 +70,17 @@ pub enum Piece {
     Whole,
 }
 
-#[derive(Debug, Default)]
-struct Progress {
-    state: Mutex<State>,
-    changed: Condvar,
-}
+/// How far a mirror is. Both ends change it.
+#[derive(Clone, Debug, Default)]
+struct Progress(Arc<watch::Sender<State>>);
 
 #[derive(Debug, Default)]
 struct State {
     acknowledged: u64,
+    /// The number of the shipment that said that the mirror is whole.
+    whole: Option<u64>,
+    /// The number of the last shipment that was on its way when the mirror said that it is.
+    last_before: Option<u64>,
     /// Numbers and lengths of what was sent and not acknowledged.
     pending: VecDeque<(u64, u64)>,
     is_file_sent: bool,
@@ -90,45 +91,49 @@ struct State {
 #[must_use]
 pub fn follower() -> (Follower, Following) {
     let (sender, shipments) = mpsc::unbounded_channel();
-    let progress = Arc::new(Progress::default());
-    let follower = Follower { shipments: sender, progress: progress.clone(), whole: None };
+    let progress = Progress::default();
+    let follower = Follower { shipments: sender, progress: progress.clone() };
     (follower, Following { shipments, progress })
 }
 
 impl Following {
     /// The mirror has everything up to the shipment of this number on its disk.
     pub fn acknowledge(&self, number: u64) {
-        let mut state = self.progress.lock();
-        state.acknowledged = state.acknowledged.max(number);
-        let acknowledged = state.acknowledged;
-        while state.pending.pop_front_if(|(number, _)| *number <= acknowledged).is_some() {}
-        self.progress.changed.notify_all();
+        self.progress.0.send_modify(|state| {
+            state.acknowledged = state.acknowledged.max(number);
+            let acknowledged = state.acknowledged;
+            while state.pending.pop_front_if(|(number, _)| *number <= acknowledged).is_some() {}
+            if state.is_whole() && state.last_before.is_none() {
+                let last = state.pending.back().map_or(acknowledged, |(number, _)| *number);
+                state.last_before = Some(last);
+            }
+        });
     }
 
     /// All of the ledger's file was read, and sent. [`Piece::Whole`] follows soon.
     pub fn file_is_sent(&self) {
-        self.progress.lock().is_file_sent = true;
+        self.progress.0.send_modify(|state| state.is_file_sent = true);
+    }
+
+    /// Whether the mirror has every decision that was answered, from now on until the follower is given up: it is whole, so
+    /// that decisions wait for it, and has what was on its way when it said so.
+    #[must_use]
+    pub fn has_all(&self) -> bool {
+        let state = self.progress.0.borrow();
+        state.last_before.is_some_and(|number| state.acknowledged >= number)
     }
 }
 
 impl Drop for Following {
     fn drop(&mut self) {
-        self.progress.lock().is_gone = true;
-        self.progress.changed.notify_all();
+        self.progress.0.send_modify(|state| state.is_gone = true);
     }
 }
 
-impl Progress {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("nobody panics with it")
-    }
-
-    /// Waits until this number is acknowledged. Returns whether it is, by `deadline`.
-    fn wait_for(&self, number: u64, deadline: Instant) -> bool {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let is_open = |state: &mut State| state.acknowledged < number && !state.is_gone;
-        let waited = self.changed.wait_timeout_while(self.lock(), left, is_open);
-        waited.expect("nobody panics with it").0.acknowledged >= number
+impl State {
+    /// Whether the mirror has said that it is whole.
+    fn is_whole(&self) -> bool {
+        self.whole.is_some_and(|number| self.acknowledged >= number)
     }
 }
 
@@ -139,16 +144,22 @@ impl Follower {
             Piece::Log(bytes) | Piece::Frames(bytes) => bytes.len() as u64,
             Piece::Whole => 0,
         };
-        let mut state = self.progress.lock();
-        state.pending.push_back((number, bytes));
-        let pending: u64 = state.pending.iter().map(|(_, bytes)| bytes).sum();
-        drop(state);
+        self.progress.0.send_modify(|state| state.pending.push_back((number, bytes)));
+        let pending: u64 = self.progress.0.borrow().pending.iter().map(|(_, bytes)| bytes).sum();
         pending <= MOST_PENDING && self.shipments.send(Shipment { number, piece }).is_ok()
     }
 
-    /// Whether decisions wait for it: its mirror has said that it is whole.
-    fn is_whole(&self) -> bool {
-        self.whole.is_some_and(|number| self.progress.lock().acknowledged >= number)
+    /// Waits until its mirror has all that it was sent, if that is whole. Returns whether nothing is left to wait for, by
+    /// `deadline`.
+    async fn catches_up(&self, deadline: Instant) -> bool {
+        let last = {
+            let state = self.progress.0.borrow();
+            state.pending.back().filter(|_| state.is_whole()).map(|(number, _)| *number)
+        };
+        let Some(last) = last else { return true };
+        let mut states = self.progress.0.subscribe();
+        let has_it = states.wait_for(|state| state.acknowledged >= last || state.is_gone);
+        timeout_at(deadline, has_it).await.is_ok()
     }
 }
 
@@ -181,8 +192,8 @@ impl Followers {
         }
     }
 
-    /// Sends what was committed. If it `decided` something, waits until all whole mirrors have it.
-    pub(crate) fn committed(&mut self, decided: bool) {
+    /// Sends what was committed.
+    pub(crate) fn committed(&mut self) {
         if self.is_empty() {
             // Who comes later gets all of the log.
             self.sent = None;
@@ -193,9 +204,6 @@ impl Followers {
             Err(fault) => return self.fail(&fault),
         }
         self.finish_some();
-        if decided {
-            self.wait();
-        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -213,28 +221,31 @@ impl Followers {
         self.number += 1;
         let number = self.number;
         self.retain("a stand-by has gone", |follower| {
-            let is_sent = follower.progress.lock().is_file_sent;
-            if follower.whole.is_some() || !is_sent {
-                return true;
-            }
-            follower.whole = Some(number);
-            follower.send(number, Piece::Whole)
+            let is_due = follower.progress.0.send_if_modified(|state| {
+                let is_due = state.is_file_sent && state.whole.is_none();
+                state.whole = state.whole.or(is_due.then_some(number));
+                is_due
+            });
+            !is_due || follower.send(number, Piece::Whole)
         });
     }
 
-    fn wait(&mut self) {
+    /// Waits until all whole mirrors have what was sent. Those that take too long are given up.
+    pub(crate) async fn wait(&mut self) {
         let deadline = Instant::now() + PATIENCE;
-        self.retain("a stand-by does not acknowledge decisions", |follower| {
-            let last = follower.progress.lock().pending.back().copied();
-            let wait = |(number, _)| follower.progress.wait_for(number, deadline);
-            !follower.is_whole() || last.is_none_or(wait)
-        });
+        let mut caught_up = Vec::new();
+        for follower in &self.followers {
+            caught_up.push(follower.catches_up(deadline).await);
+        }
+        let mut caught_up = caught_up.into_iter();
+        let keep = |_: &mut Follower| caught_up.next().expect("there is one for each follower");
+        self.retain("a stand-by does not acknowledge decisions", keep);
     }
 
     /// Gives followers up that `keep` does not keep: their shipments end, and they may come again.
     fn retain(&mut self, why: &str, mut keep: impl FnMut(&mut Follower) -> bool) {
         self.followers.retain_mut(|follower| {
-            let is_kept = keep(follower) && !follower.progress.lock().is_gone;
+            let is_kept = keep(follower) && !follower.progress.0.borrow().is_gone;
             if !is_kept {
                 tracing::warn!(
                     why,

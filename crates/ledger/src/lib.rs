@@ -31,6 +31,7 @@ mod scrub;
 mod seal;
 mod signatures;
 mod store;
+mod takeover;
 mod task_counts;
 mod wait;
 mod writer;
@@ -43,10 +44,11 @@ pub use follow::{Follower, Following, Piece, Shipment, follower};
 pub use join::{JoinError, Joined, join_ledgers};
 pub use look::{Happening, Incident, Look, SeenRange, Slot};
 pub use merge::{Absorbed, MergeFault};
-pub use mirror::{Mirror, promote};
+pub use mirror::Mirror;
 pub use open::{CheckedLedger, Ledger, LedgerLock, file_bytes, unix_ms};
 pub use scrub::{Scrub, ScrubReport};
-pub use writer::{LedgerEvent, LedgerHandle, LedgerRequest, spawn};
+pub use takeover::{leads, step_down, take_over};
+pub use writer::{LedgerEvent, LedgerHandle, LedgerRequest, Writer, spawn, writer};
 
 #[cfg(test)]
 mod crashes;

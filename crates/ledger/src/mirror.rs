@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 use crate::frames::{Frames, Header};
 use crate::place::{self, Place, log, sync_folder_of, with_suffix};
-use crate::{CheckedLedger, LedgerFault, LedgerLock};
+use crate::takeover::step_down;
+use crate::{LedgerFault, LedgerLock};
 
 /// A copy that follows a ledger. It holds the lock of its file.
 #[derive(Debug)]
@@ -33,7 +34,7 @@ struct Files {
 }
 
 impl Mirror {
-    /// The mirror in the file `path`, which may be that of an earlier one.
+    /// The mirror in the file `path`, which may be that of an earlier one. A ledger there steps down.
     ///
     /// # Errors
     ///
@@ -41,6 +42,7 @@ impl Mirror {
     pub fn of(path: &Path) -> Result<Mirror, LedgerFault> {
         let lock = LedgerLock::of(path)?;
         Place::check(path)?;
+        step_down(path)?;
         Ok(Mirror { path: path.to_path_buf(), _lock: lock, files: None })
     }
 
@@ -194,25 +196,23 @@ fn out_of_order() -> LedgerFault {
     LedgerFault::Content("its pieces arrive out of order".into())
 }
 
-/// Makes a copy that followed a ledger one that goes on by itself: what was decided in later states is given up.
-///
-/// # Errors
-///
-/// [`LedgerFault`], if a process holds it, or it is not sound.
-pub fn promote(path: &Path) -> Result<(), LedgerFault> {
-    CheckedLedger::open(path)?.giving_up_later_states().begin()?.close()?;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use farm::{JobId, LedgerCommand, Ticket};
     use proptest::prelude::*;
     use tempfile::TempDir;
+    use tokio::time::{Instant, timeout};
 
     use super::*;
     use crate::follow::Followers;
+    use crate::takeover::{leads, take_over};
     use crate::tests::{ledger_in, range, read};
-    use crate::{Following, Ledger, Piece, follower};
+    use crate::{
+        CheckedLedger, Following, Ledger, LedgerEvent, LedgerHandle, LedgerRequest, Piece,
+        follower, writer,
+    };
 
     /// A ledger, its followers, and one mirror that follows.
     struct Pair {
@@ -246,7 +246,7 @@ mod tests {
             let at = 10 + self.written;
             self.written += 1;
             self.ledger.apply(&[range(at, at + 1, 5)]).expect("it is written");
-            self.followers.committed(false);
+            self.followers.committed();
         }
 
         /// Takes everything that was shipped.
@@ -277,7 +277,7 @@ mod tests {
         fn finish(&mut self) {
             while !self.read_some(4_000) {}
             self.following.file_is_sent();
-            self.followers.committed(false);
+            self.followers.committed();
             self.receive();
         }
 
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mirror_goes_on_through_many_logs_and_is_promoted() {
+    fn a_mirror_goes_on_through_many_logs_and_takes_over() {
         let mut pair = Pair::new();
         pair.finish();
         for _ in 0..50 {
@@ -347,14 +347,17 @@ mod tests {
         let here = read(&pair.ledger);
         let Pair { folder, mirror, .. } = pair;
         let copy = folder.path().join("copy.db");
-        let held = promote(&copy).expect_err("the mirror holds it");
+        let held = take_over(&copy).expect_err("the mirror holds it");
         assert!(matches!(held, LedgerFault::Held), "{held}");
         drop(mirror);
-        promote(&copy).expect("nobody holds it");
-        let promoted = CheckedLedger::open_again(&copy).and_then(CheckedLedger::begin);
-        let promoted = promoted.expect("it is a sound ledger");
+        assert!(!leads(&copy));
+        let promoted = take_over(&copy).expect("nobody holds it");
         assert_eq!(read(&promoted), here);
         assert!(promoted.history().openings.iter().any(|opening| opening.gives_up));
+        drop(promoted);
+        assert!(leads(&copy));
+        let _again = Mirror::of(&copy).expect("nobody holds it");
+        assert!(!leads(&copy));
     }
 
     #[test]
@@ -381,34 +384,107 @@ mod tests {
         pair.mirror.finish().expect_err("it is whole");
     }
 
-    #[test]
-    fn decisions_wait_for_a_whole_mirror_and_not_for_one_that_has_gone() {
-        let mut pair = Pair::new();
-        pair.finish();
-        let (sender, acknowledged) = std::sync::mpsc::channel();
-        let Pair { mut followers, mut following, mut mirror, ledger, folder, .. } = pair;
-        let waits = std::thread::spawn(move || {
-            ledger.apply(&[range(90, 91, 5)]).expect("it is written");
-            followers.committed(true);
-            sender.send(()).expect("somebody listens");
-            while !followers.is_empty() {
-                followers.committed(true);
-            }
-            sender.send(()).expect("somebody listens");
-        });
-        acknowledged.recv_timeout(std::time::Duration::from_millis(200)).expect_err("it waits");
-        let shipment = following.shipments.blocking_recv().expect("it was shipped");
-        if let Piece::Frames(frames) = &shipment.piece {
-            mirror.add_frames(frames).expect("it can be written");
+    /// A ledger that is written, and what one follower of it is sent.
+    struct Followed {
+        _folder: TempDir,
+        handle: LedgerHandle,
+        following: Following,
+    }
+
+    impl Followed {
+        /// The follower's mirror is whole.
+        async fn new() -> Followed {
+            let folder = TempDir::new().expect("a temporary directory");
+            let (writer, handle) = writer(ledger_in(&folder.path().join("ledger.db")));
+            tokio::spawn(writer.run(async || ()));
+            let (ours, following) = follower();
+            following.file_is_sent();
+            let mut followed = Followed { _folder: folder, handle, following };
+            followed.ask(LedgerRequest::Follow(ours)).await;
+            assert!(matches!(followed.acknowledge().await, Piece::Log(_)));
+            assert!(!followed.following.has_all());
+            followed.ask(LedgerRequest::Look).await;
+            while !matches!(followed.acknowledge().await, Piece::Whole) {}
+            assert!(followed.following.has_all());
+            followed
         }
-        while let Ok(more) = following.shipments.try_recv() {
-            following.acknowledge(more.number);
+
+        async fn ask(&self, request: LedgerRequest) {
+            self.handle.requests.send(request).await.expect("it is written");
         }
-        following.acknowledge(shipment.number);
-        acknowledged.recv().expect("the mirror has it");
-        drop(following);
-        acknowledged.recv().expect("nobody is waited for any more");
-        waits.join().expect("it does not panic");
-        drop(folder);
+
+        async fn acknowledge(&mut self) -> Piece {
+            let shipment = self.following.shipments.recv().await.expect("it follows");
+            self.following.acknowledge(shipment.number);
+            shipment.piece
+        }
+
+        async fn decide(&self) {
+            let decision =
+                LedgerCommand::SetPriority { job: JobId(1), priority: 3, by: "me".into() };
+            self.ask(LedgerRequest::Farm(Ticket(2), decision)).await;
+        }
+
+        /// How long a request takes to be answered.
+        async fn is_answered(&mut self) -> Duration {
+            let begun = Instant::now();
+            while !matches!(self.handle.events.recv().await, Some(LedgerEvent::Answered(..))) {}
+            begun.elapsed()
+        }
+    }
+
+    const SOON: Duration = Duration::from_millis(200);
+
+    #[tokio::test(start_paused = true)]
+    async fn decisions_wait_for_a_whole_mirror_and_counts_do_not() {
+        let mut followed = Followed::new().await;
+        followed.ask(LedgerRequest::Farm(Ticket(1), range(90, 91, 5))).await;
+        assert!(followed.is_answered().await < SOON);
+        followed.acknowledge().await;
+
+        followed.decide().await;
+        timeout(SOON, followed.is_answered()).await.expect_err("the mirror does not have it");
+        followed.acknowledge().await;
+        assert!(followed.is_answered().await < SOON);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_mirror_has_all_once_it_has_what_was_answered_before_it_was_waited_for() {
+        let (folder, (ours, mut following)) = (TempDir::new().expect("a folder"), follower());
+        let ledger = ledger_in(&folder.path().join("ledger.db"));
+        let mut followers = Followers::new(Some(log(&folder.path().join("ledger.db"))));
+        followers.add(ours);
+        following.file_is_sent();
+        followers.committed();
+        let count = |at| ledger.apply(&[range(at, at + 1, 5)]).expect("it is written");
+        count(90);
+        followers.committed();
+        timeout(SOON, followers.wait()).await.expect("the mirror is not known to be whole");
+        let acknowledge = |following: &mut Following| {
+            let shipment = following.shipments.try_recv().expect("it was sent");
+            following.acknowledge(shipment.number);
+            matches!(shipment.piece, Piece::Whole)
+        };
+        while !acknowledge(&mut following) {}
+        assert!(!following.has_all(), "a count was answered that it does not have");
+        count(91);
+        followers.committed();
+        acknowledge(&mut following);
+        assert!(following.has_all(), "later counts do not matter");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn decisions_do_not_wait_for_a_mirror_that_is_late_or_has_gone() {
+        let mut followed = Followed::new().await;
+        followed.decide().await;
+        let waited = followed.is_answered().await;
+        assert!(waited > SOON && waited < Duration::from_secs(10), "{waited:?}");
+        followed.acknowledge().await;
+        assert!(followed.following.shipments.recv().await.is_none(), "it is given up");
+
+        let mut followed = Followed::new().await;
+        followed.following = follower().1;
+        followed.decide().await;
+        assert!(followed.is_answered().await < SOON);
     }
 }

@@ -1,6 +1,5 @@
 //! The one thread that writes: whatever has queued up goes into one transaction.
 
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use farm::{LedgerAnswer, LedgerCommand, Ticket, rules};
@@ -66,30 +65,60 @@ pub enum LedgerEvent {
     },
     /// The answer to the command with this ticket.
     Answered(Ticket, LedgerAnswer),
-    /// The last word: the ledger is closed.
+    /// The last word: the ledger cannot be written any more.
     Failed(LedgerFault),
+    /// The last word: everything is written, and the ledger is closed.
+    Closed,
 }
 
 /// The farm's end of the ledger.
 #[derive(Debug)]
 pub struct LedgerHandle {
-    /// What it is to do.
+    /// What it is to do. The ledger is closed once this is dropped and everything is written.
     pub requests: mpsc::Sender<LedgerRequest>,
     /// What it has done for the farm.
     pub events: mpsc::UnboundedReceiver<LedgerEvent>,
-    /// Ends once `requests` is dropped and everything is written.
-    pub thread: JoinHandle<()>,
 }
 
-/// Starts the writer.
-pub fn spawn(ledger: Ledger) -> LedgerHandle {
-    let (requests, mut queue) = mpsc::channel(QUEUE);
+/// The other end: what writes the ledger.
+#[derive(Debug)]
+pub struct Writer {
+    ledger: Ledger,
+    queue: mpsc::Receiver<LedgerRequest>,
+    answers: mpsc::UnboundedSender<LedgerEvent>,
+}
+
+/// Makes both ends.
+#[must_use]
+pub fn writer(ledger: Ledger) -> (Writer, LedgerHandle) {
+    let (requests, queue) = mpsc::channel(QUEUE);
     let (answers, events) = mpsc::unbounded_channel();
-    let write = move || {
+    (Writer { ledger, queue, answers }, LedgerHandle { requests, events })
+}
+
+/// Writes the ledger on a thread of its own.
+pub fn spawn(ledger: Ledger) -> LedgerHandle {
+    let (writer, handle) = writer(ledger);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let runtime = runtime.expect("the system can make a runtime");
+    std::thread::Builder::new()
+        .name("ledger".into())
+        .spawn(move || runtime.block_on(writer.run(async || ())))
+        .expect("the system can start a thread");
+    handle
+}
+
+impl Writer {
+    /// Writes until the farm drops its end or the ledger fails. `disk` is what each transaction waits for besides its own
+    /// work, before and after it: nothing, or the slow disk of a simulation.
+    pub async fn run<D: Future<Output = ()>>(self, disk: impl Fn() -> D) {
+        // Answers are dropped last: whoever sees their end finds the queue closed and the ledger given up.
+        let Writer { answers, mut queue, ledger } = self;
         let mut batch = Vec::new();
         let mut followers = Followers::new(ledger.place.as_ref().map(Place::log));
-        while queue.blocking_recv_many(&mut batch, MAX_BATCH) > 0 {
+        while queue.recv_many(&mut batch, MAX_BATCH).await > 0 {
             let began = Instant::now();
+            disk().await;
             // If nobody listens any more, whoever asked has gone, and needs no answer.
             let done = match ledger.serve(&batch) {
                 Ok(done) => done,
@@ -98,11 +127,15 @@ pub fn spawn(ledger: Ledger) -> LedgerHandle {
                     return;
                 }
             };
+            disk().await;
             let asks = |request: &&LedgerRequest| {
                 !matches!(request, LedgerRequest::Follow(_) | LedgerRequest::Look)
             };
             let decided = batch.iter().any(LedgerRequest::decides);
-            followers.committed(decided);
+            followers.committed();
+            if decided {
+                followers.wait().await;
+            }
             let (requests, took) = (batch.iter().filter(asks).count(), began.elapsed());
             if requests > 0 {
                 let _ = answers.send(LedgerEvent::Committed { requests, decided, took });
@@ -118,15 +151,13 @@ pub fn spawn(ledger: Ledger) -> LedgerHandle {
                 LedgerRequest::Look => {}
             });
         }
-        if let Err(fault) = ledger.close() {
-            let _ = answers.send(LedgerEvent::Failed(fault));
-        }
-    };
-    let thread = std::thread::Builder::new()
-        .name("ledger".into())
-        .spawn(write)
-        .expect("the system can start a thread");
-    LedgerHandle { requests, events, thread }
+        // The lock is given up before.
+        let closed = ledger.close().map(drop);
+        let _ = answers.send(match closed {
+            Ok(()) => LedgerEvent::Closed,
+            Err(fault) => LedgerEvent::Failed(fault),
+        });
+    }
 }
 
 impl Ledger {

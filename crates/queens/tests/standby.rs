@@ -71,16 +71,22 @@ impl Pair {
 
     /// Starts a stand-by at the other place, in a new file, and waits until its copy is whole.
     fn start_standby(&mut self, of: usize) -> Process {
-        let (here, there) = (1 - of, self.places[of].port.url());
+        let here = 1 - of;
         let copy = self.scratch.new_file("ledger.db");
         copy_keys(&self.places[of].ledger, &copy);
         self.places[here].ledger = copy;
-        let Place { port, ledger } = &self.places[here];
-        let words = ["standby", "--of", &there, "--promote-after", "2s", "--listen"];
-        let mut command = queens(&words);
-        let mut standby = self.start(command.arg(port.address()).arg("--ledger").arg(ledger));
+        let mut standby = self.start_standby_again(of);
         standby.wait_for_line("the copy is whole");
         standby
+    }
+
+    /// Starts the stand-by at the other place with the file that it has.
+    fn start_standby_again(&self, of: usize) -> Process {
+        let there = self.places[of].port.url();
+        let Place { port, ledger } = &self.places[1 - of];
+        let words = ["standby", "--of", &there, "--promote-after", "2s", "--listen"];
+        let mut command = queens(&words);
+        self.start(command.arg(port.address()).arg("--ledger").arg(ledger))
     }
 
     fn client(&self, words: &[&str]) -> Outcome {
@@ -149,6 +155,49 @@ fn take_over(times: usize) {
     assert_eq!(watched.trim(), vectors::total(14).to_string());
     assert!(worker.is_running(), "{}", worker.said());
     leader.stop();
+}
+
+#[test]
+fn one_that_has_taken_over_goes_on_when_it_is_started_again() {
+    let mut pair = Pair::new();
+    let mut earlier = pair.start_coordinator(0);
+    let mut standby = pair.start_standby(0);
+    earlier.signal("STOP");
+    standby.wait_for_line("coordinator serves");
+    pair.decide(0);
+    standby.kill();
+
+    // The earlier one is back before it, and knows nothing of what was decided.
+    earlier.signal("CONT");
+    let mut again = pair.start_standby_again(0);
+    again.wait_for_line("goes on by itself");
+    again.wait_for_line("coordinator serves");
+    assert_eq!(earlier.wait().code(), Some(18), "{}", earlier.said());
+    let states = pair.states();
+    for (name, state) in &pair.told {
+        assert_eq!(states.get(name).map(String::as_str), Some(*state), "{name}: {states:?}");
+    }
+    again.stop();
+}
+
+#[test]
+fn one_that_has_met_a_later_one_may_follow_again() {
+    let mut pair = Pair::new();
+    let mut earlier = pair.start_coordinator(0);
+    let mut standby = pair.start_standby(0);
+    earlier.signal("KILL");
+    earlier.wait();
+    standby.wait_for_line("coordinator serves");
+    let mut third = pair.start_standby(1);
+    standby.signal("STOP");
+    third.wait_for_line("coordinator serves");
+    standby.signal("CONT");
+    assert_eq!(standby.wait().code(), Some(18), "{}", standby.said());
+
+    let mut again = pair.start_standby_again(0);
+    again.wait_for_line("the copy is whole");
+    again.stop();
+    third.stop();
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! Connects to a coordinator.
 
 use std::error::Error;
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::interceptor::InterceptedService;
@@ -18,7 +18,7 @@ use tonic_health::pb::health_client::HealthClient;
 
 use crate::address_file::Whereabouts;
 use crate::coordinator::READINESS;
-use crate::dial::{DialError, SPEAKS_TLS, dialler};
+use crate::dial::{DialError, Network, SPEAKS_TLS, dialler};
 use crate::tls::Trust;
 use crate::{Addresses, JoinString, ServiceError, Token};
 
@@ -31,6 +31,8 @@ pub struct Endpoint {
     /// How errors name the coordinator.
     name: String,
     place: Place,
+    /// `None` for this system's.
+    network: Option<Network>,
 }
 
 #[derive(Clone, Debug)]
@@ -63,19 +65,30 @@ impl Endpoint {
             false => format!("http://{url}"),
         };
         let urls = urls.split(',').map(whole).collect::<Vec<_>>().join(",");
-        Endpoint { name: urls.clone(), place: Place::Url(urls, proofs) }
+        Endpoint { name: urls.clone(), place: Place::Url(urls, proofs), network: None }
     }
 
     /// The coordinator that a join string names.
     pub fn join(join: JoinString) -> Endpoint {
-        Endpoint { name: join.addresses.urls("https"), place: Place::Join(join) }
+        let name = join.addresses.urls("https");
+        Endpoint { name, place: Place::Join(join), network: None }
     }
 
     /// The coordinator that the file `path` names, with a join string or with a URL, to which `proofs` belong.
     /// The file is read for every connection.
     pub fn join_file(path: PathBuf, proofs: Proofs) -> Endpoint {
         let name = format!("the address in {}", path.display());
-        Endpoint { name, place: Place::File(path, proofs) }
+        Endpoint { name, place: Place::File(path, proofs), network: None }
+    }
+
+    /// The same coordinator, reached in plain text through what `dial` opens, for example on a simulated network.
+    #[must_use]
+    pub fn through<F, S>(self, dial: impl Fn(Uri) -> F + Send + Sync + 'static) -> Endpoint
+    where
+        F: Future<Output = io::Result<S>> + Send + 'static,
+        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
+        Endpoint { network: Some(Network::new(dial)), ..self }
     }
 
     /// The URL, or where it can be found.
@@ -121,21 +134,6 @@ impl Endpoint {
         Ok(find_serving(&targets).await?.1)
     }
 
-    /// Connects in plain text through `dial` to the first address, for example over a simulated network.
-    pub async fn connect_through<D, S>(&self, dial: D) -> Result<TokenChannel, ServiceError>
-    where
-        D: tower::Service<Uri, Response = TokioIo<S>> + Send + 'static,
-        D::Error: Error + Send + Sync + 'static,
-        D::Future: Send,
-        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    {
-        let targets = self.targets()?;
-        let target = targets.first().expect("there is an address at least");
-        let connected = target.builder()?.connect_with_connector(dial).await;
-        let channel = connected.map_err(|error| target.failure(&error))?;
-        Ok(InterceptedService::new(channel, target.show_token()?))
-    }
-
     /// Each of its addresses by itself.
     ///
     /// # Errors
@@ -144,19 +142,21 @@ impl Endpoint {
     pub fn each(&self) -> Result<Vec<Endpoint>, ServiceError> {
         let of_join = |join: &JoinString| {
             let one = |address| Endpoint::join(JoinString { addresses: address, ..join.clone() });
-            join.addresses.each().map(one).collect()
+            join.addresses.each().map(one).collect::<Vec<_>>()
         };
         let of_urls = |urls: &str, proofs: &Proofs| {
             urls.split(',').map(|url| Endpoint::new(url, proofs.clone())).collect()
         };
-        Ok(match &self.place {
+        let each = match &self.place {
             Place::Url(urls, proofs) => of_urls(urls, proofs),
             Place::Join(join) => of_join(join),
             Place::File(path, proofs) => match Whereabouts::read(path)? {
                 Whereabouts::Join(join) => of_join(&join),
                 Whereabouts::Url(urls) => of_urls(&urls, proofs),
             },
-        })
+        };
+        let over = |one| Endpoint { network: self.network.clone(), ..one };
+        Ok(each.into_iter().map(over).collect())
     }
 
     /// The error that `status` stands for if the port speaks TLS and plain text was sent.
@@ -182,6 +182,12 @@ impl Endpoint {
 
     /// All addresses, one at least.
     fn targets(&self) -> Result<Vec<Target>, ServiceError> {
+        let mut targets = self.targets_of_place()?;
+        targets.iter_mut().for_each(|target| target.network.clone_from(&self.network));
+        Ok(targets)
+    }
+
+    fn targets_of_place(&self) -> Result<Vec<Target>, ServiceError> {
         match &self.place {
             Place::Url(urls, proofs) => proofs.targets(urls),
             Place::Join(join) => Ok(Target::all_of(join)),
@@ -219,7 +225,7 @@ impl Proofs {
             return Err(ServiceError::Url { url, reason });
         }
         let token = self.token_file.as_deref().map(Token::read).transpose()?;
-        Ok(Target { url, token, trust })
+        Ok(Target { url, token, trust, network: None })
     }
 }
 
@@ -229,6 +235,7 @@ struct Target {
     token: Option<Token>,
     /// `None` for a connection in plain text.
     trust: Option<Trust>,
+    network: Option<Network>,
 }
 
 impl Target {
@@ -237,6 +244,7 @@ impl Target {
             url: address.urls("https"),
             token: Some(join.token.clone()),
             trust: Some(Trust::Pin(join.pin)),
+            network: None,
         };
         join.addresses.each().map(target).collect()
     }
@@ -262,6 +270,10 @@ impl Target {
 
     async fn channel(&self) -> Result<Channel, ServiceError> {
         let builder = self.builder()?;
+        if let Some(network) = self.network.clone() {
+            let connected = builder.connect_with_connector(network.into_dialler()).await;
+            return connected.map_err(|error| self.failure(&error));
+        }
         let tls = self.trust.as_ref().map(|trust| {
             let host = builder.uri().host().unwrap_or_default();
             let name = trust.name(host).map_err(|error| self.refuse(error.to_string()))?;

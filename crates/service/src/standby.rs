@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ledger::{LedgerFault, Mirror};
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_stream::wrappers::ReceiverStream;
@@ -34,6 +35,8 @@ pub struct Standby {
     of: Endpoint,
     path: PathBuf,
     mirror: Mirror,
+    /// Whether the coordinator has said that decisions wait for this copy.
+    is_awaited: bool,
     seen: watch::Sender<Seen>,
 }
 
@@ -68,7 +71,7 @@ impl Standby {
         }
         let mirror = Mirror::of(path).map_err(|fault| fault.at(Some(path)))?;
         let seen = watch::Sender::new(Seen { at: Instant::now(), is_whole: false });
-        Ok(Standby { of, path: path.to_path_buf(), mirror, seen })
+        Ok(Standby { of, path: path.to_path_buf(), mirror, is_awaited: false, seen })
     }
 
     /// Follows, over any number of lost connections, until a whole copy has heard nothing for `promote_after`; for ever
@@ -146,15 +149,17 @@ impl Standby {
         if !std::mem::replace(has_begun, true) {
             // The coordinator lives: what it has decided meanwhile is not in an earlier copy.
             self.mirror.begin()?;
+            self.is_awaited = false;
         }
-        tokio::task::block_in_place(|| {
+        in_place(|| {
             match answer.piece {
                 None => {}
                 Some(Piece::File(bytes)) => self.mirror.add_to_file(&bytes)?,
                 Some(Piece::Log(header)) => self.mirror.begin_log(&header)?,
                 Some(Piece::Frames(frames)) => self.mirror.add_frames(&frames)?,
-                Some(Piece::Whole(_)) => {
-                    self.mirror.finish()?;
+                Some(Piece::Whole(_)) => self.mirror.finish()?,
+                Some(Piece::Awaited(_)) => {
+                    self.is_awaited = true;
                     tracing::info!("the copy is whole, and follows");
                 }
             }
@@ -163,7 +168,7 @@ impl Standby {
             }
             Ok::<_, LedgerFault>(())
         })?;
-        let is_whole = self.mirror.is_whole();
+        let is_whole = self.mirror.is_whole() && self.is_awaited;
         self.seen.send_replace(Seen { at: Instant::now(), is_whole });
         Ok(())
     }
@@ -185,6 +190,15 @@ impl Standby {
             }
             _ => End::Lost(reason),
         }
+    }
+}
+
+/// Does here what waits for the disk, so that nothing is under way when this stand-by ends. If the runtime has other
+/// threads, its other tasks go on.
+fn in_place<T>(what: impl FnOnce() -> T) -> T {
+    match Handle::current().runtime_flavor() {
+        RuntimeFlavor::MultiThread => tokio::task::block_in_place(what),
+        _ => what(),
     }
 }
 
@@ -228,6 +242,26 @@ mod tests {
         let last = sender.borrow().at;
         taking_over.await.expect("it does not panic");
         assert!(last.elapsed() >= after && last.elapsed() < 2 * after, "{:?}", last.elapsed());
+    }
+
+    #[tokio::test]
+    async fn a_copy_may_take_over_once_decisions_wait_for_it() {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let of = Endpoint::new("nobody:1", crate::Proofs::default());
+        let copy = folder.path().join("copy.db");
+        let mut standby = Standby::new(of, &copy).expect("nobody holds it");
+        // Over the second connection all begins anew.
+        for _ in 0..2 {
+            let mut has_begun = false;
+            let mut take = |piece| {
+                let answer = FollowResponse { piece: Some(piece), number: 0 };
+                standby.take(answer, &mut has_begun).expect("it can be written");
+                standby.seen.borrow().is_whole
+            };
+            assert!(!take(Piece::File(vec![7; 100])));
+            assert!(!take(Piece::Whole(true)), "a decision that is on its way is not waited for");
+            assert!(take(Piece::Awaited(true)));
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -218,7 +218,7 @@ fn the_thread_answers_until_it_fails_and_then_says_why() {
     send(range(0, 10, 7));
     assert!(matches!(event(), LedgerEvent::Failed(LedgerFault::Content(_))));
 
-    handle.thread.join().expect("it ended in peace");
+    assert!(events.blocking_recv().is_none(), "that was the last word");
     assert!(
         handle.requests.blocking_send(LedgerRequest::Farm(Ticket(2), range(10, 20, 1))).is_err(),
         "it takes no more"

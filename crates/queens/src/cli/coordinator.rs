@@ -13,7 +13,7 @@ use super::door::{Door, DoorArgs};
 use super::signal::asked_to_stop;
 use super::systemd;
 use crate::failure::Failure;
-use ledger::{CheckedLedger, Ledger};
+use ledger::{CheckedLedger, Ledger, LedgerFault};
 use service::coordinator::{
     Access, Credentials, Hub, Limits, Listener, Phase, archive_old_jobs, fence, loan_key, scrub,
     secure, serve, signing_key,
@@ -93,9 +93,14 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
 }
 
 /// Serves in the place of the coordinator `of`, whose ledger was followed. What that one has decided without this one
-/// knowing is given up, and it is told to stop when it is back.
+/// knowing is given up, and it is told to stop when it is back. Started again, it goes on with what it has.
 pub(super) async fn take_over(args: CoordinatorArgs, of: Endpoint) -> Result<(), Failure> {
-    serve_jobs(CoordinatorArgs { accept_older_copy: true, ..args }, Some(of)).await
+    let path = args.ledger.clone();
+    let ended = serve_jobs(args, Some(of)).await;
+    if matches!(ended, Err(Failure::LedgerOlder { .. })) {
+        ledger::step_down(&path).map_err(|error| LedgerFault::from(error).at(Some(&path)))?;
+    }
+    ended
 }
 
 async fn serve_jobs(args: CoordinatorArgs, earlier: Option<Endpoint>) -> Result<(), Failure> {
@@ -129,8 +134,13 @@ async fn serve_jobs(args: CoordinatorArgs, earlier: Option<Endpoint>) -> Result<
         None => tokio::spawn(serve(connections, phases)),
     };
     systemd::tell(&[NotifyState::Status("reading the ledger")]);
+    let opening = match earlier {
+        Some(_) if !ledger::leads(&args.ledger) => ledger::take_over,
+        _ if args.accept_older_copy => accept_older_copy,
+        _ => go_on,
+    };
     let ledger = tokio::select! {
-        ledger = read_ledger(args.ledger.clone(), args.accept_older_copy) => ledger?,
+        ledger = read_ledger(args.ledger.clone(), opening) => ledger?,
         () = &mut asked => return Ok(()),
     };
     signs.write_join_strings(&keys, &ledger, &bound)?;
@@ -204,17 +214,20 @@ pub(super) fn check_folder(ledger: &Path) -> Result<(), Failure> {
     }
 }
 
-async fn read_ledger(path: PathBuf, accept_older_copy: bool) -> Result<Ledger, Failure> {
-    let reading = tokio::task::spawn_blocking(move || {
-        let read = |path| {
-            let ledger = CheckedLedger::open(path)?;
-            match accept_older_copy {
-                true => ledger.giving_up_later_states().begin(),
-                false => ledger.begin(),
-            }
-        };
-        read(&path).map_err(|fault| fault.at(Some(&path)))
-    });
+/// A way to open a ledger.
+type Opening = fn(&Path) -> Result<Ledger, LedgerFault>;
+
+fn go_on(path: &Path) -> Result<Ledger, LedgerFault> {
+    CheckedLedger::open(path)?.begin()
+}
+
+fn accept_older_copy(path: &Path) -> Result<Ledger, LedgerFault> {
+    CheckedLedger::open(path)?.giving_up_later_states().begin()
+}
+
+async fn read_ledger(path: PathBuf, open: Opening) -> Result<Ledger, Failure> {
+    let reading =
+        tokio::task::spawn_blocking(move || open(&path).map_err(|fault| fault.at(Some(&path))));
     Ok(reading.await.map_err(anyhow::Error::from)??)
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use ledger::{LedgerFault, LedgerLock};
+use ledger::{Ledger, LedgerFault, LedgerLock};
 use sd_notify::NotifyState;
 use service::coordinator::has_loan_key;
 use service::standby::Standby;
@@ -50,7 +50,8 @@ pub(super) struct PromoteArgs {
 /// The shortest silence that tells anything: a coordinator that lives says so twice a second.
 const SHORTEST: Duration = Duration::from_secs(1);
 
-/// Follows a coordinator, and becomes one when that one has fallen silent or somebody says so.
+/// Follows a coordinator, and becomes one when that one has fallen silent or somebody says so. Started again after that, it
+/// goes on as the coordinator.
 ///
 /// # Errors
 ///
@@ -71,9 +72,13 @@ pub(super) async fn standby(args: StandbyArgs) -> Result<(), Failure> {
             keys.path("").display()
         )));
     }
+    let of = endpoint(&of, coordinator.token_file())?;
+    if ledger::leads(&copy) {
+        tracing::warn!(copy = %copy.display(), "this copy has taken over before: it goes on by itself");
+        return coordinator::take_over(coordinator, of).await;
+    }
     let asked = asked_to_stop();
     tokio::pin!(asked);
-    let of = endpoint(&of, coordinator.token_file())?;
     let wish = wish(&copy);
     let _ = fs::remove_file(&wish);
     let mut standby = Standby::new(of.clone(), &copy)?;
@@ -137,7 +142,7 @@ pub(super) async fn promote(args: PromoteArgs) -> Result<(), Failure> {
         Err(LedgerFault::Held) => return ask(&copy).await,
         Err(fault) => return Err(fault.at(Some(&copy)).into()),
     }
-    ledger::promote(&copy).map_err(|fault| fault.at(Some(&copy)))?;
+    ledger::take_over(&copy).and_then(Ledger::close).map_err(|fault| fault.at(Some(&copy)))?;
     output::print(format!(
         "{copy} goes on by itself: start `queens coordinator --ledger {copy}`",
         copy = copy.display()

@@ -108,6 +108,12 @@ impl HubHandle {
         let _ = open.wait_for(|is_open| *is_open).await;
     }
 
+    /// Whether a stand-by has all of the ledger: it has what was decided until now.
+    #[must_use]
+    pub fn is_followed(&self) -> bool {
+        self.meters.standbys() > 0
+    }
+
     /// A stand-by follows the ledger from now on.
     pub(super) async fn follow(&self, follower: Follower) -> Result<(), HubGone> {
         self.inputs.send(Input::Follow(follower)).await.map_err(|_| HubGone)

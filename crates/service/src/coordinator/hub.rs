@@ -136,7 +136,7 @@ impl Hub {
                         }
                     }
                     Some(LedgerEvent::Failed(fault)) => return Err(fault.at(self.path.as_deref()).into()),
-                    None => return Err(anyhow!("the ledger's thread died").into()),
+                    Some(LedgerEvent::Closed) | None => return Err(died()),
                 },
                 input = self.inputs.recv() => match input {
                     None | Some(Input::Stop) => break,
@@ -156,7 +156,7 @@ impl Hub {
 
     /// Waits for the ledger: what was taken in is written, and what is written is acknowledged.
     async fn close(self) -> Result<(), ServiceError> {
-        let LedgerHandle { requests, mut events, thread } = self.ledger;
+        let LedgerHandle { requests, mut events } = self.ledger;
         drop(requests);
         let (mut farm, mut outboxes, started) = (self.farm, self.outboxes, self.started);
         while let Some(event) = events.recv().await {
@@ -169,9 +169,10 @@ impl Hub {
                         send_to_worker(&mut outboxes, effect);
                     }
                 }
+                LedgerEvent::Closed => return Ok(()),
             }
         }
-        thread.join().map_err(|_| anyhow!("the ledger's thread died").into())
+        Err(died())
     }
 
     async fn take(&mut self, input: Input) -> Result<(), ServiceError> {
@@ -471,6 +472,11 @@ fn send_to_worker(
         return Some(session);
     }
     None
+}
+
+/// The ledger has not said its last word.
+fn died() -> ServiceError {
+    anyhow!("the ledger's thread died").into()
 }
 
 /// Adds what the ledger does not know of jobs that come back from its archive.

@@ -1,12 +1,13 @@
 //! Stand-bys that follow the ledger, and the one that has taken over.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ledger::{Following, Piece, Shipment, follower};
+use tokio::fs::File;
+use tokio::io::AsyncReadExt;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_stream::wrappers::ReceiverStream;
@@ -107,7 +108,9 @@ struct Feed {
 impl Feed {
     /// Sends the ledger's file and whatever is shipped. Returns why it ended; `Ok` if the ledger has no more to say.
     async fn tell(mut self, path: &Path) -> Result<(), String> {
-        let mut blocks = blocks_of(path);
+        let unreadable = |error: io::Error| format!("the ledger cannot be read: {error}");
+        let mut file = File::open(path).await.map_err(unreadable)?;
+        let mut block = Vec::with_capacity(BLOCK);
         let mut is_read = false;
         let mut counted = None;
         let mut alive = interval(ALIVE);
@@ -116,26 +119,28 @@ impl Feed {
             tokio::select! {
                 biased;
                 request = self.requests.message() => match request {
-                    Ok(Some(request)) => self.following.acknowledge(request.acknowledged),
+                    Ok(Some(request)) => {
+                        self.following.acknowledge(request.acknowledged);
+                        if counted.is_none() && self.following.has_all() {
+                            counted = Some(self.meters.standby());
+                            self.send(Some(Told::Awaited(true)), 0).await?;
+                        }
+                    }
                     Ok(None) => return Err("it has hung up".into()),
                     Err(status) => return Err(status.message().into()),
                 },
                 shipment = self.following.shipments.recv() => match shipment {
-                    Some(shipment) => {
-                        let is_whole = matches!(shipment.piece, Piece::Whole);
-                        self.ship(shipment).await?;
-                        if is_whole {
-                            counted.get_or_insert_with(|| self.meters.standby());
-                        }
-                    }
+                    Some(shipment) => self.ship(shipment).await?,
                     None => return Ok(()),
                 },
-                block = blocks.recv(), if !is_read => match block {
-                    Some(Ok(block)) => self.send(Some(Told::File(block)), 0).await?,
-                    Some(Err(error)) => return Err(format!("the ledger cannot be read: {error}")),
-                    None => {
+                read = file.read_buf(&mut block), if !is_read => match read.map_err(unreadable)? {
+                    0 => {
                         is_read = true;
                         self.following.file_is_sent();
+                    }
+                    _ => {
+                        let block = std::mem::replace(&mut block, Vec::with_capacity(BLOCK));
+                        self.send(Some(Told::File(block)), 0).await?;
                     }
                 },
                 _ = alive.tick() => self.send(None, 0).await?,
@@ -163,32 +168,6 @@ impl Feed {
         let sent = self.sender.send_timeout(Ok(FollowResponse { piece, number }), PATIENCE).await;
         sent.map_err(|_| "it does not take what it is sent".into())
     }
-}
-
-/// The bytes of a file.
-fn blocks_of(path: &Path) -> mpsc::Receiver<io::Result<Vec<u8>>> {
-    let (sender, blocks) = mpsc::channel(2);
-    let path = path.to_path_buf();
-    tokio::task::spawn_blocking(move || {
-        let mut file = match File::open(&path) {
-            Ok(file) => file,
-            Err(error) => return drop(sender.blocking_send(Err(error))),
-        };
-        loop {
-            let mut block = Vec::with_capacity(BLOCK);
-            let read = file.by_ref().take(BLOCK as u64).read_to_end(&mut block);
-            let is_over = !matches!(read, Ok(read) if read > 0);
-            let is_told = match read {
-                Ok(0) => true,
-                Ok(_) => sender.blocking_send(Ok(block)).is_ok(),
-                Err(error) => sender.blocking_send(Err(error)).is_ok(),
-            };
-            if is_over || !is_told {
-                return;
-            }
-        }
-    });
-    blocks
 }
 
 /// Shows the mark of a coordinator that has taken over to the one that it stood by for, whenever that one can be reached,

@@ -1,6 +1,5 @@
 //! What goes wrong, when, and for how long.
 
-use std::fmt;
 use std::time::Duration;
 
 use rand::RngExt;
@@ -8,44 +7,38 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use turmoil::Sim;
 
-use super::hosts::COORDINATOR;
+use super::places::Places;
+use super::tally::Tally;
 
-/// A kind of fault. All but the restart of the coordinator befall one worker or its link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// What goes wrong.
+#[derive(Clone, Debug)]
 pub(super) enum Kind {
+    /// Something befalls the link between two hosts.
+    Link(LinkFault, String, String),
+    /// The host's process dies, and another one takes its place. What is on its disk stays.
+    Crash(String),
+}
+
+/// What befalls a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LinkFault {
     /// Nothing passes: what is sent is lost.
     Partition,
-    /// What the worker sends is lost.
-    DeafCoordinator,
-    /// What the coordinator sends is lost.
-    DeafWorker,
+    /// What the first of its hosts sends is lost.
+    OneWay,
     /// Nothing arrives until the link is released; then everything does.
     Hold,
     /// Every message takes seconds.
     Latency,
-    /// The worker dies, and another one takes its place.
-    WorkerCrash,
-    /// The coordinator dies, and comes back with its ledger.
-    CoordinatorCrash,
 }
 
-impl Kind {
-    const ALL: [Kind; 7] = [
-        Kind::Partition,
-        Kind::DeafCoordinator,
-        Kind::DeafWorker,
-        Kind::Hold,
-        Kind::Latency,
-        Kind::WorkerCrash,
-        Kind::CoordinatorCrash,
-    ];
-}
+/// The client's host.
+pub(super) const CLIENT: &str = "client";
 
 /// One fault. Times are since the beginning.
 #[derive(Clone, Debug)]
 pub(super) struct Fault {
-    kind: Kind,
-    worker: String,
+    pub(super) kind: Kind,
     pub(super) begins: Duration,
     pub(super) ends: Duration,
 }
@@ -54,83 +47,113 @@ pub(super) struct Fault {
 pub(super) const TROUBLE_MS: std::ops::Range<u64> = 2_000..32_000;
 
 impl Fault {
-    pub(super) fn draw(random: &mut StdRng, workers: &[String]) -> Fault {
+    pub(super) fn draw(random: &mut StdRng, workers: &[String], places: &[&str]) -> Fault {
         let begins = random.random_range(TROUBLE_MS);
         // Half of them are short: over before anybody's patience is.
         let longest = if random.random_bool(0.5) { 1_000 } else { 25_000 };
         let ends = (begins + random.random_range(50..longest)).min(TROUBLE_MS.end);
-        Fault {
-            kind: *Kind::ALL.choose(random).expect("there are kinds"),
-            worker: workers.choose(random).expect("there are workers").clone(),
-            begins: Duration::from_millis(begins),
-            ends: Duration::from_millis(ends),
-        }
+        let kind = match random.random_range(0..7) {
+            0 => Kind::Crash(workers.choose(random).expect("there are workers").clone()),
+            1 => Kind::Crash(place(random, places)),
+            _ => Kind::draw_link(random, workers, places),
+        };
+        let [begins, ends] = [begins, ends].map(Duration::from_millis);
+        Fault { kind, begins, ends }
     }
 
     pub(super) fn begin(&self, sim: &mut Sim<'_>) {
-        let worker = self.worker.as_str();
-        match self.kind {
-            Kind::Partition => sim.partition(worker, COORDINATOR),
-            Kind::DeafCoordinator => sim.partition_oneway(worker, COORDINATOR),
-            Kind::DeafWorker => sim.partition_oneway(COORDINATOR, worker),
-            Kind::Hold => sim.hold(worker, COORDINATOR),
-            Kind::Latency => set_latency(sim, worker, SLOW_MS),
-            Kind::WorkerCrash => sim.crash(worker),
-            Kind::CoordinatorCrash => sim.crash(COORDINATOR),
+        match &self.kind {
+            Kind::Link(LinkFault::Partition, one, other) => {
+                sim.partition(one.as_str(), other.as_str())
+            }
+            Kind::Link(LinkFault::OneWay, from, to) => {
+                sim.partition_oneway(from.as_str(), to.as_str());
+            }
+            Kind::Link(LinkFault::Hold, one, other) => sim.hold(one.as_str(), other.as_str()),
+            Kind::Link(LinkFault::Latency, one, other) => set_latency(sim, one, other, SLOW_MS),
+            Kind::Crash(host) => sim.crash(host.as_str()),
         }
     }
 
     /// Mends it. Faults may overlap: the first that ends mends those like it.
     pub(super) fn end(&self, sim: &mut Sim<'_>) {
-        let worker = self.worker.as_str();
-        match self.kind {
-            Kind::Partition | Kind::DeafCoordinator | Kind::DeafWorker => {
-                sim.repair(worker, COORDINATOR);
+        match &self.kind {
+            Kind::Link(LinkFault::Partition | LinkFault::OneWay, one, other) => {
+                sim.repair(one.as_str(), other.as_str());
             }
-            Kind::Hold => sim.release(worker, COORDINATOR),
-            Kind::Latency => set_latency(sim, worker, QUICK_MS),
-            Kind::WorkerCrash => revive(sim, worker),
-            Kind::CoordinatorCrash => revive(sim, COORDINATOR),
+            Kind::Link(LinkFault::Hold, one, other) => sim.release(one.as_str(), other.as_str()),
+            Kind::Link(LinkFault::Latency, one, other) => set_latency(sim, one, other, QUICK_MS),
+            Kind::Crash(host) => revive(sim, host),
         }
     }
+
+    /// Counts it when it begins.
+    pub(super) fn count(&self, tally: &mut Tally, places: &Places) {
+        let place = |host: &str| places.iter().find(|place| place.name == host);
+        let count = match &self.kind {
+            Kind::Crash(host) => match place(host) {
+                None => &mut tally.worker_crashes,
+                Some(place) if place.is_serving() => &mut tally.coordinator_crashes,
+                Some(_) => &mut tally.standby_crashes,
+            },
+            Kind::Link(LinkFault::Hold, ..) => &mut tally.holds,
+            Kind::Link(LinkFault::Latency, ..) => &mut tally.latencies,
+            Kind::Link(LinkFault::OneWay, ..) => &mut tally.one_way_partitions,
+            Kind::Link(LinkFault::Partition, one, other) => {
+                match [one, other].map(|host| place(host)) {
+                    [Some(_), Some(_)] => &mut tally.standby_partitions,
+                    _ if [one, other].iter().any(|host| *host == CLIENT) => {
+                        &mut tally.client_partitions
+                    }
+                    _ => &mut tally.worker_partitions,
+                }
+            }
+        };
+        *count += 1;
+    }
+}
+
+impl Kind {
+    /// A fault of a link to one of the places: from a worker, from the client, or from the other place.
+    fn draw_link(random: &mut StdRng, workers: &[String], places: &[&str]) -> Kind {
+        let faults = [
+            LinkFault::Partition,
+            LinkFault::OneWay,
+            LinkFault::OneWay,
+            LinkFault::Hold,
+            LinkFault::Latency,
+        ];
+        let fault = *faults.choose(random).expect("there are faults");
+        let mut ends = match (random.random_range(0..6), places) {
+            (0, _) => [CLIENT.into(), place(random, places)],
+            (1 | 2, [one, other]) => [String::from(*one), String::from(*other)],
+            _ => {
+                [workers.choose(random).expect("there are workers").clone(), place(random, places)]
+            }
+        };
+        if random.random_bool(0.5) {
+            ends.reverse();
+        }
+        let [one, other] = ends;
+        Kind::Link(fault, one, other)
+    }
+}
+
+fn place(random: &mut StdRng, places: &[&str]) -> String {
+    (*places.choose(random).expect("there are places")).into()
 }
 
 /// How long a message takes.
 pub(super) const QUICK_MS: u64 = 20;
 const SLOW_MS: u64 = 3_000;
 
-fn set_latency(sim: &Sim<'_>, worker: &str, ms: u64) {
-    sim.set_link_latency(worker, COORDINATOR, Duration::from_millis(ms));
+fn set_latency(sim: &Sim<'_>, one: &str, other: &str, ms: u64) {
+    sim.set_link_latency(one, other, Duration::from_millis(ms));
 }
 
-fn revive(sim: &mut Sim<'_>, host: &str) {
+/// Starts the host's process if none is there.
+pub(super) fn revive(sim: &mut Sim<'_>, host: &str) {
     if !sim.is_host_running(host) {
         sim.bounce(host);
-    }
-}
-
-/// How many faults began, by kind.
-#[derive(Debug, Default)]
-pub(super) struct Tally([u64; Kind::ALL.len()]);
-
-impl Tally {
-    pub(super) fn count(&mut self, fault: &Fault) {
-        self.0[fault.kind as usize] += 1;
-    }
-
-    pub(super) fn add(&mut self, other: &Tally) {
-        self.0.iter_mut().zip(other.0).for_each(|(sum, fired)| *sum += fired);
-    }
-
-    pub(super) fn has_every_kind(&self) -> bool {
-        self.0.iter().all(|&fired| fired > 0)
-    }
-}
-
-impl fmt::Display for Tally {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kinds = Kind::ALL.iter().zip(self.0);
-        let kinds: Vec<String> = kinds.map(|(kind, fired)| format!("{kind:?} {fired}")).collect();
-        f.write_str(&kinds.join(", "))
     }
 }

@@ -1,16 +1,17 @@
-//! The farm on a network that fails: the coordinator's services and the workers' loops as they are,
-//! over gRPC, through the simulated TCP of `turmoil`.
+//! The farm on a network that fails: the coordinators' services, the workers' loops and the stand-by as they are, over gRPC,
+//! through the simulated TCP of `turmoil`.
 //!
 //! ```text
-//!   worker-0 ─┐  partitions, held links,
-//!   worker-1 ─┼─────────────────────────── coordinator ── ledger, a file that survives crashes
-//!   client   ─┘  latency, crashes
+//!   worker-0 ─┐  partitions, held links,   ┌── first ──── ledger, a file that survives crashes
+//!   worker-1 ─┼────────────────────────────┤     │ follows, and takes over
+//!   client   ─┘  latency, crashes          └── second ─── ledger, a copy of that of the first at the beginning
 //! ```
 //!
-//! Each seed draws a small job, some workers and a list of faults. Then the network heals, and the
-//! total must be exact within simulated minutes. Time is simulated everywhere; ledger and counting
-//! threads are tasks of their hosts. A seed replays its faults to the millisecond; what is left to
-//! chance is in which order `select!` looks at what is ready.
+//! Each seed draws a small job, some workers, mostly a stand-by, and a list of faults, of the links between both coordinators
+//! too. Then the network heals. Within simulated minutes one coordinator must serve alone, the one that was opened last, and
+//! the other one must follow it; every job that was accepted while a stand-by followed must be there; and all totals must be
+//! exact. Time is simulated everywhere; ledger and counting threads are tasks of their hosts. A seed replays its faults to the
+//! millisecond; what is left to chance is in which order `select!` looks at what is ready.
 //!
 //! ```text
 //! cargo test -p testkit --features network --test network -- --nocapture       # 40 seeds
@@ -18,50 +19,49 @@
 //! QUEENS_NET_SEED=7 cargo test ...                           # one again, alone
 //! ```
 
+mod client;
 mod faults;
 mod hosts;
+mod places;
+mod tally;
 mod world;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use faults::Tally;
+use histories::{number_from, run_all};
 
-/// A number from the environment.
-fn number(name: &str) -> Option<u64> {
-    let value = std::env::var(name).ok()?;
-    Some(value.parse().unwrap_or_else(|_| panic!("{name} is a number")))
-}
+/// So many seeds have every kind of fault in them.
+const SEEDS: u64 = 40;
 
 #[test]
 fn totals_are_exact_whatever_the_network_does() {
-    let alone = number("QUEENS_NET_SEED");
-    let seeds = alone.map_or(0..number("QUEENS_NET_SEEDS").unwrap_or(40), |seed| seed..seed + 1);
-    let (next, tally, begun) = (AtomicU64::new(seeds.start), Mutex::default(), Instant::now());
-    let run = || {
-        loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= seeds.end {
-                return;
-            }
-            let fired = catch_unwind(AssertUnwindSafe(|| world::run(seed)));
-            let fired = fired.unwrap_or_else(|_| panic!("replay with QUEENS_NET_SEED={seed}"));
-            let mut tally: std::sync::MutexGuard<'_, Tally> = tally.lock().expect("all is well");
-            tally.add(&fired);
-        }
+    if let Some(seed) = number_from("QUEENS_NET_SEED") {
+        println!("{}", world::run(seed));
+        return;
+    }
+    let seeds = number_from("QUEENS_NET_SEEDS").unwrap_or(SEEDS);
+    let begun = Instant::now();
+    let replay = |seed| {
+        format!("QUEENS_NET_SEED={seed} cargo test -p testkit --features network --test network")
     };
-    std::thread::scope(|scope| {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        (0..threads).for_each(|_| {
-            scope.spawn(run);
-        });
-    });
-    let tally: Tally = tally.into_inner().expect("no seed failed");
-    let ran = seeds.end - seeds.start;
-    println!("{ran} seeds in {:.1?}; faults: {tally}", begun.elapsed());
-    assert!(alone.is_some() || tally.has_every_kind(), "a kind of fault never fired: {tally}");
+    let tally = run_all(seeds, world::run, replay);
+    println!("{seeds} seeds in {:.1?}:\n{tally}", begun.elapsed());
+    assert!(
+        seeds < SEEDS || tally.missing().is_empty(),
+        "it never happened: {:?}",
+        tally.missing()
+    );
+}
+
+#[test]
+fn a_standby_with_a_whole_copy_serves_soon_after_the_coordinator_is_lost() {
+    for seed in 0..3 {
+        for dies in [true, false] {
+            let took = world::lose_the_coordinator(seed, dies);
+            println!("it serves after {took:?}; dead: {dies}");
+            assert!(took < Duration::from_secs(5), "{took:?}, seed {seed}, dead: {dies}");
+        }
+    }
 }
 
 #[test]

@@ -7,15 +7,18 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use board::{MethodChoice, Problem};
-use farm::{JobState, JobView, Plan};
+use farm::{JobState, Plan};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use tempfile::TempDir;
 use turmoil::{Builder, Sim};
 
-use super::faults::{Fault, QUICK_MS, TROUBLE_MS, Tally};
-use super::hosts::{self, COORDINATOR};
+use super::client::{LONG, Told, client};
+use super::faults::{CLIENT, Fault, Kind, LinkFault, QUICK_MS, TROUBLE_MS, revive};
+use super::hosts;
+use super::places::Places;
+use super::tally::Tally;
 use ledger::CheckedLedger;
 use service::coordinator::Plans;
 use testkit::hostile_worker::Harm;
@@ -24,9 +27,8 @@ use testkit::hostile_worker::Harm;
 /// expire, and what a crashed worker had counted is counted again.
 const RECOVERY: Duration = Duration::from_secs(180);
 const TICK: Duration = Duration::from_millis(10);
-const LEDGER: &str = "ledger.db";
 
-/// Runs one seed to its end; which faults there were.
+/// Runs one seed to its end; what happened in it.
 pub(super) fn run(seed: u64) -> Tally {
     let mut random = StdRng::seed_from_u64(seed);
     let problem = Problem::Total { n: random.random_range(8..=10) };
@@ -37,43 +39,71 @@ pub(super) fn run(seed: u64) -> Tally {
         MethodChoice::Halves,
     ];
     let method = *methods.choose(&mut random).expect("there are methods");
-    let workers: Vec<String> =
-        (0..random.random_range(2..=4)).map(|index| format!("worker-{index}")).collect();
-    let mut faults: Vec<Fault> =
-        (0..random.random_range(3..=8)).map(|_| Fault::draw(&mut random, &workers)).collect();
+    let workers = workers(random.random_range(2..=4));
+    let has_standby = random.random_bool(0.75);
+    let mut world = World::new(&mut random, problem, method, &workers, has_standby);
+    let names = world.places.names();
+    let mut faults: Vec<Fault> = (0..random.random_range(3..=8))
+        .map(|_| Fault::draw(&mut random, &workers, &names))
+        .collect();
     faults.sort_by_key(|fault| fault.begins);
 
-    let mut world = World::new(&mut random, problem, method, &workers);
-    let tally = world.step_through(&faults);
+    world.step_through(&faults);
+    world.assert_exact()
+}
+
+/// A coordinator that is lost while its stand-by has a whole copy: it dies, or nobody can reach it any more. Returns how long
+/// it takes until the stand-by serves.
+pub(super) fn lose_the_coordinator(seed: u64, dies: bool) -> Duration {
+    let mut random = StdRng::seed_from_u64(seed);
+    let (problem, method) = (Problem::Total { n: 9 }, MethodChoice::Rows { rows: Some(2) });
+    let workers = workers(2);
+    let mut world = World::new(&mut random, problem, method, &workers, true);
+    let [coordinator, standby] = world.places.names()[..] else { panic!("there are two places") };
+    let begins = Duration::from_millis(random.random_range(5_000..10_000));
+    let fault = |kind| Fault { kind, begins, ends: Duration::from_millis(TROUBLE_MS.end) };
+    let cut = |from: &str| Kind::Link(LinkFault::Partition, from.into(), coordinator.into());
+    let everybody = workers.iter().map(String::as_str).chain([CLIENT, standby]);
+    let faults: Vec<Fault> = match dies {
+        true => vec![fault(Kind::Crash(coordinator.into()))],
+        false => everybody.map(|from| fault(cut(from))).collect(),
+    };
+    world.step_through(&faults);
+    let took_over = world.places.iter().find_map(|place| place.took_over.get());
     world.assert_exact();
-    tally
+    took_over.expect("the stand-by has taken over") - begins
 }
 
 /// Every kind of flood at once, beside two who work; how often each was dismissed.
 pub(super) fn flood() -> Vec<u64> {
     let mut random = StdRng::seed_from_u64(0);
-    let workers = ["worker-0", "worker-1"].map(String::from);
     let (problem, method) = (Problem::Total { n: 10 }, MethodChoice::Rows { rows: Some(3) });
-    let mut world = World::new(&mut random, problem, method, &workers);
+    let mut world = World::new(&mut random, problem, method, &workers(2), false);
     let harms: Vec<Arc<Harm>> = hosts::FLOODS.iter().map(|_| Arc::default()).collect();
     for (index, (&attack, harm)) in hosts::FLOODS.iter().zip(&harms).enumerate() {
-        let (plan, harm) = (world.plan, harm.clone());
-        world
-            .sim
-            .host(format!("hostile-{index}"), move || hosts::hostile(attack, plan, harm.clone()));
+        let (plan, harm, farm) = (world.plan, harm.clone(), world.places.endpoint());
+        world.sim.host(format!("hostile-{index}"), move || {
+            hosts::hostile(attack, plan, harm.clone(), farm.clone())
+        });
     }
     world.step_through(&[]);
     world.assert_exact();
     harms.iter().map(|harm| harm.dismissals.load(Ordering::Relaxed)).collect()
 }
 
-/// A farm with one job.
+fn workers(number: usize) -> Vec<String> {
+    (0..number).map(|index| format!("worker-{index}")).collect()
+}
+
+/// A farm with one long job, and some that are soon counted.
 struct World {
     sim: Sim<'static>,
     plan: Plan,
+    places: Rc<Places>,
+    tally: Tally,
     /// What the client was told in the end.
-    told: Rc<RefCell<Option<JobView>>>,
-    folder: TempDir,
+    told: Rc<RefCell<Option<Told>>>,
+    _folder: TempDir,
 }
 
 impl World {
@@ -82,6 +112,7 @@ impl World {
         problem: Problem,
         method: MethodChoice,
         workers: &[String],
+        has_standby: bool,
     ) -> World {
         let plan = Plans::default().make(problem, method).expect("such a plan exists");
         // So that the job is under way as long as there is trouble.
@@ -95,62 +126,95 @@ impl World {
             .max_message_latency(Duration::from_millis(QUICK_MS))
             .tcp_capacity(4_096)
             .build();
-        let path = folder.path().join(LEDGER);
-        sim.host(COORDINATOR, move || {
-            let path = path.clone();
-            async move { hosts::coordinator(&path).await }
-        });
+        let places = Rc::new(Places::new(folder.path(), has_standby));
+        for place in places.iter() {
+            let (name, place) = (place.name, place.clone());
+            sim.host(name, move || place.clone().live());
+        }
         for name in workers {
             let (worker, lives) = (name.clone(), Cell::new(random.random::<u64>()));
+            let farm = places.endpoint();
             sim.host(name.as_str(), move || {
                 lives.set(lives.get().wrapping_add(1));
-                hosts::worker(worker.clone(), lives.get(), pace_ms)
+                hosts::worker(worker.clone(), lives.get(), pace_ms, farm.clone())
             });
         }
         let told = Rc::new(RefCell::new(None));
-        let tell = told.clone();
-        sim.client("client", async move {
-            *tell.borrow_mut() = Some(hosts::client(problem, method).await?);
+        let (tell, asked) = (told.clone(), places.clone());
+        sim.client(CLIENT, async move {
+            *tell.borrow_mut() = Some(client(problem, method, asked).await?);
             Ok(())
         });
-        World { sim, plan, told, folder }
+        World { sim, plan, places, tally: Tally::default(), told, _folder: folder }
     }
 
-    /// Until the client has its answer, with every fault at its time.
-    fn step_through(&mut self, faults: &[Fault]) -> Tally {
-        let sim = &mut self.sim;
-        let mut tally = Tally::default();
+    /// Until the client has seen the end, with every fault at its time.
+    fn step_through(&mut self, faults: &[Fault]) {
+        let World { sim, places, tally, .. } = self;
         let latest = Duration::from_millis(TROUBLE_MS.end) + RECOVERY;
         let is_due = |at: Duration, now: Duration| at <= now && now < at + TICK;
+        let mut has_two = false;
         loop {
             let now = sim.elapsed();
-            assert!(now < latest, "no total after {now:?}, with {faults:?}");
+            assert!(now < latest, "no end after {now:?}: {places:?}, with {faults:?}");
             for fault in faults {
                 if is_due(fault.ends, now) {
                     fault.end(sim);
                 }
                 if is_due(fault.begins, now) {
+                    fault.count(tally, places);
                     fault.begin(sim);
-                    tally.count(fault);
                 }
             }
             match sim.step() {
-                Ok(true) => return tally,
+                Ok(true) => break,
                 Ok(false) => {}
                 Err(error) => panic!("{error}, after {now:?}, with {faults:?}"),
             }
+            has_two |= places.serving() > 1;
+            // Whoever runs the farm starts it again.
+            let ended = places.iter().filter(|place| place.has_ended.take());
+            ended.for_each(|place| revive(sim, place.name));
         }
+        tally.twice_served += u64::from(has_two);
     }
 
-    fn assert_exact(self) {
-        let World { sim, plan, told, folder } = self;
+    fn assert_exact(self) -> Tally {
+        let World { sim, plan, places, mut tally, told, _folder } = self;
         drop(sim);
-        let view = told.take().expect("the client saw the end");
-        let exact = (JobState::Done, vectors::total(plan.problem.n()));
-        assert_eq!((view.state, view.total), exact, "{plan}");
-        let ledger = CheckedLedger::open_again(&folder.path().join(LEDGER)).expect("it is sound");
-        let [job] = ledger.jobs() else { panic!("one job was submitted: {:?}", ledger.jobs()) };
-        assert_eq!((job.state, job.total), exact, "{plan}");
-        assert!(job.disputes.is_empty(), "nobody counts wrongly: {:?}", job.disputes);
+        let told = told.take().expect("the client saw the end");
+        let names = |of: &[farm::RestoredJob]| -> Vec<String> {
+            of.iter().filter_map(|job| job.origin.key.clone()).collect()
+        };
+        for path in places.ledgers() {
+            let ledger = CheckedLedger::open_again(path).expect("it is sound");
+            let jobs = ledger.jobs();
+            for name in &told.followed {
+                assert!(
+                    names(jobs).contains(name),
+                    "{name} is lost: {path:?} has {:?}",
+                    names(jobs)
+                );
+            }
+            for job in jobs {
+                let exact = (JobState::Done, vectors::total(job.plan.problem.n()));
+                assert_eq!((job.state, job.total), exact, "{}", job.plan);
+                assert!(job.disputes.is_empty(), "nobody counts wrongly: {:?}", job.disputes);
+            }
+            assert!(
+                jobs.iter().any(|job| job.plan == plan && job.origin.key.as_deref() == Some(LONG))
+            );
+        }
+        for job in &told.jobs {
+            let exact = (JobState::Done, vectors::total(job.plan.problem.n()));
+            assert_eq!((job.state, job.total), exact, "{}", job.plan);
+        }
+        tally.followed_decisions += told.followed.len() as u64;
+        tally.lone_decisions += told.alone;
+        for place in places.iter() {
+            tally.promotions += place.promotions.get();
+            tally.fencings += place.fencings.get();
+        }
+        tally
     }
 }

@@ -138,6 +138,11 @@ impl Meters {
         Present::counted_by(&self.standbys)
     }
 
+    /// How many stand-bys there are.
+    pub(in crate::coordinator) fn standbys(&self) -> i64 {
+        self.standbys.get()
+    }
+
     /// From now on the end of the certificate is told that `tls` shows; only the first call counts.
     pub(in crate::coordinator) fn show_certificate(&self, tls: ServerTls) {
         // There is one listener, and it never changes its certificate for another kind of one.

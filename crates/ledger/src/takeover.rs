@@ -1,0 +1,53 @@
+//! A copy that followed a ledger takes over from it, and may follow again once somebody else has taken over later.
+//!
+//! ```text
+//!   FILE + FILE-wal                   a mirror, or a ledger that somebody else has
+//!   FILE + FILE-wal + FILE-leads      a mirror that has taken over: it is a ledger that follows nobody
+//! ```
+//!
+//! The file tells a process that is started again which of the two it has. It is no part of the ledger, because a copy of the
+//! ledger elsewhere has not taken over.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::place::{private, sync_folder_of, with_suffix};
+use crate::{CheckedLedger, Ledger, LedgerFault};
+
+/// Opens a copy that followed a ledger as one that goes on by itself: what was decided in later states is given up. From now
+/// on it leads: see [`leads`].
+///
+/// # Errors
+///
+/// [`LedgerFault`], if a process holds it, or it is not sound.
+pub fn take_over(path: &Path) -> Result<Ledger, LedgerFault> {
+    let ledger = CheckedLedger::open(path)?.giving_up_later_states().begin()?;
+    // Nobody was served yet: one that dies before this may follow again.
+    private().create(true).truncate(true).open(sign(path))?.sync_all()?;
+    sync_folder_of(path)?;
+    Ok(ledger)
+}
+
+/// Whether the copy in the file `path` has taken over and has not stepped down since.
+#[must_use]
+pub fn leads(path: &Path) -> bool {
+    path.exists() && sign(path).exists()
+}
+
+/// Somebody else has taken over later, so that the ledger in the file `path` may become a copy again.
+///
+/// # Errors
+///
+/// The system's.
+pub fn step_down(path: &Path) -> io::Result<()> {
+    match fs::remove_file(sign(path)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+        Ok(()) => sync_folder_of(path),
+    }
+}
+
+fn sign(path: &Path) -> PathBuf {
+    with_suffix(path, "-leads")
+}

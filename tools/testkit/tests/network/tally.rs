@@ -1,0 +1,18 @@
+//! How often each thing happened.
+
+histories::tally! {
+    worker_partitions: "links between a worker and a coordinator that lost everything",
+    client_partitions: "links between the client and a coordinator that lost everything",
+    standby_partitions: "links between coordinator and stand-by that lost everything",
+    one_way_partitions: "links that lost everything in one direction",
+    holds: "links on which nothing arrived for a while",
+    latencies: "links on which everything took seconds",
+    worker_crashes: "workers that died",
+    coordinator_crashes: "coordinators that died",
+    standby_crashes: "stand-bys that died",
+    promotions: "stand-bys that took over",
+    fencings: "coordinators that ended because a later one was there",
+    twice_served: "seeds with two coordinators at a time",
+    followed_decisions: "decisions that a stand-by had, too, when they were answered",
+    lone_decisions: "decisions of a coordinator without a stand-by",
+}
