@@ -12,9 +12,9 @@ use super::store::SqlStore;
 use super::{CredentialChange, Ledger, LedgerFault, credentials, history};
 
 /// Commands that may wait for the disk; beyond that the farm waits.
-const QUEUE: usize = 65_536;
+pub(super) const QUEUE: usize = 65_536;
 /// Commands in one transaction: keeps the wait for an acknowledgement short.
-const MAX_BATCH: usize = 8_192;
+pub(super) const MAX_BATCH: usize = 8_192;
 
 /// What the ledger is asked for.
 #[derive(Debug)]

@@ -126,7 +126,8 @@ const LAST_LOOK: Duration = Duration::from_millis(100);
 struct Prepared {
     /// With as many threads as fit.
     count: LocalCount,
-    ledger: Ledger,
+    /// None for a count whose rows nobody keeps.
+    ledger: Option<Ledger>,
     plans: Arc<Plans>,
     plan: Plan,
     /// The job in the ledger, if it was begun before.
@@ -172,19 +173,19 @@ impl LocalCount {
         let plan = plans
             .make(self.problem, self.method.unwrap_or(MethodChoice::suggested(self.problem)))
             .map_err(ServiceError::from)?;
-        if self.ledger.as_ref().is_none_or(|path| !path.exists()) {
+        let Some(path) = self.ledger.clone() else {
+            self.threads = fit(plan, self.threads, self.memory)?.threads;
+            return Ok(Prepared { count: self, ledger: None, plans, plan, known: None });
+        };
+        if !path.exists() {
             fit(plan, self.threads, self.memory)?;
         }
-        let ledger = match &self.ledger {
-            Some(path) => CheckedLedger::open(path),
-            None => CheckedLedger::in_memory(),
-        };
-        let at_ledger = |fault: LedgerFault| ServiceError::from(fault.at(self.ledger.as_deref()));
-        let ledger = ledger.map_err(at_ledger)?;
+        let at_ledger = |fault: LedgerFault| ServiceError::from(fault.at(Some(&path)));
+        let ledger = CheckedLedger::open(&path).map_err(at_ledger)?;
         let known = self.known_job(ledger.jobs())?;
         let plan = known.map_or(plan, |(_, plan)| plan);
         self.threads = fit(plan, self.threads, self.memory)?.threads;
-        let ledger = ledger.begin().map_err(at_ledger)?;
+        let ledger = Some(ledger.begin().map_err(at_ledger)?);
         Ok(Prepared { count: self, ledger, plans, plan, known: known.map(|(job, _)| job) })
     }
 
@@ -253,7 +254,11 @@ impl Prepared {
     ) -> Result<JobView, LocalError> {
         let Prepared { count, ledger, plans, plan, known } = self;
         let config = Config { grace_ms: 0, probe_tasks: FIRST_LEASE, ..Config::default() };
-        let (hub, handle) = Hub::new(config, LoanKey::new(rand::random()), ledger);
+        let key = LoanKey::new(rand::random());
+        let (hub, handle) = match ledger {
+            Some(ledger) => Hub::new(config, key, ledger),
+            None => Hub::in_memory(config, key),
+        };
         let mut hub = tokio::spawn(hub.run());
         let job = begin(&handle, known, plan, count.slice).await?;
 

@@ -12,7 +12,7 @@ use crate::{
     Range, RowsRoot, Slice, TaskCounts,
 };
 
-/// Keeps everything in memory, and knows no times. Tests and simulations use it.
+/// Keeps everything in memory, and knows no times. A count without a file uses it, as tests and simulations do.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MemoryStore {
     /// All jobs.

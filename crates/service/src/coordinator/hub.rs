@@ -8,9 +8,9 @@ use std::time::Duration;
 use anyhow::anyhow;
 use bytesize::ByteSize;
 use farm::{
-    Config, Dismissal, Effect, Event, Farm, Held, Hello, JobId, JobState, JobView, Known,
-    LedgerAnswer, LedgerCommand, LoanKey, LostWorkers, Millis, Pace, Refusal, RequestId, SessionId,
-    Suspect,
+    Config, Dismissal, Effect, Event, Farm, Held, Hello, History, JobId, JobState, JobView, Known,
+    LedgerAnswer, LedgerCommand, LoanKey, LostWorkers, Millis, Pace, Refusal, RequestId, Restored,
+    SessionId, Suspect,
 };
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior};
@@ -70,12 +70,32 @@ impl Hub {
         spawn: impl FnOnce(Ledger) -> LedgerHandle,
     ) -> (Hub, HubHandle) {
         let path = ledger.path().map(Path::to_path_buf);
-        let restored =
-            ledger.take_restored().with_thread_memory(thread_memory).with_known(Known::of);
+        let (restored, history) = (ledger.take_restored(), ledger.history());
+        Hub::over(config, key, spawn(ledger), restored, history, path)
+    }
+
+    /// A hub that begins with nothing, and whose jobs and counts are lost when it ends: for a farm within this process.
+    /// It must be made within a runtime.
+    pub fn in_memory(config: Config, key: LoanKey) -> (Hub, HubHandle) {
+        let (serve, ledger) = ledger::in_memory();
+        tokio::spawn(serve);
+        let restored = Restored { epoch: 1, ..Restored::default() };
+        Hub::over(config, key, ledger, restored, History::default(), None)
+    }
+
+    /// A hub over a ledger with this content and history, in the file `path` if it is in one.
+    fn over(
+        config: Config,
+        key: LoanKey,
+        ledger: LedgerHandle,
+        restored: Restored,
+        history: History,
+        path: Option<PathBuf>,
+    ) -> (Hub, HubHandle) {
+        let restored = restored.with_thread_memory(thread_memory).with_known(Known::of);
         let (handle, inputs) = mpsc::channel(QUEUE);
         let meters = Meters::new();
         let ledger_path = path.as_deref().map(Arc::from);
-        let history = ledger.history();
         let (id, marks) = (history.ledger, Marks::new(key, history));
         let told = marks.subscribe();
         let pace = watch::Sender::new(Pace::default());
@@ -85,7 +105,7 @@ impl Hub {
             started: Instant::now(),
             path,
             inputs,
-            ledger: spawn(ledger),
+            ledger,
             marks,
             pace,
             meters: meters.clone(),

@@ -1,0 +1,64 @@
+//! The ledger of a count that nobody keeps: the farm's rules over the farm's own rows, without a file.
+
+use farm::rules::{self, MemoryStore};
+use tokio::sync::mpsc;
+
+use super::writer::{MAX_BATCH, QUEUE};
+use super::{LedgerEvent, LedgerFault, LedgerHandle, LedgerRequest};
+
+/// Makes both ends of a ledger in memory: what is to run beside the farm, and the farm's end. It is for a farm within one
+/// process, which has neither credentials nor followers: whoever asks for these gets no answer.
+pub fn in_memory() -> (impl Future<Output = ()> + Send + 'static, LedgerHandle) {
+    let (requests, mut queue) = mpsc::channel(QUEUE);
+    let (answers, events) = mpsc::unbounded_channel();
+    let serve = async move {
+        let (mut store, mut batch) = (MemoryStore::default(), Vec::new());
+        while queue.recv_many(&mut batch, MAX_BATCH).await > 0 {
+            for request in batch.drain(..) {
+                let LedgerRequest::Farm(ticket, command) = request else { continue };
+                let answer = rules::execute(&mut store, &command).map_err(LedgerFault::from);
+                let is_served = answer.is_ok();
+                let answer = answer.map(|answer| LedgerEvent::Answered(ticket, answer));
+                // If nobody listens any more, whoever asked has gone, and needs no answer.
+                let _ = answers.send(answer.unwrap_or_else(LedgerEvent::Failed));
+                if !is_served {
+                    return;
+                }
+            }
+        }
+        let _ = answers.send(LedgerEvent::Closed);
+    };
+    (serve, LedgerHandle { requests, events })
+}
+
+#[cfg(test)]
+mod tests {
+    use farm::{JobId, JobState, LedgerCommand, Ticket};
+
+    use super::*;
+
+    fn resume(job: u64) -> LedgerRequest {
+        let (job, state) = (JobId(job), JobState::Running);
+        LedgerRequest::Farm(
+            Ticket(job.0),
+            LedgerCommand::SetState { job, state, by: String::new() },
+        )
+    }
+
+    #[tokio::test]
+    async fn its_last_word_is_that_it_is_closed_or_what_does_not_fit_its_rows() {
+        let (serve, LedgerHandle { requests, mut events }) = in_memory();
+        tokio::spawn(serve);
+        drop(requests);
+        assert!(matches!(events.recv().await, Some(LedgerEvent::Closed)));
+
+        let (serve, LedgerHandle { requests, mut events }) = in_memory();
+        tokio::spawn(serve);
+        requests.send(resume(7)).await.expect("it listens");
+        assert!(
+            matches!(events.recv().await, Some(LedgerEvent::Failed(_))),
+            "there is no such job"
+        );
+        assert!(events.recv().await.is_none());
+    }
+}
