@@ -1,7 +1,7 @@
 //! The ledger: the durable set of accepted partial counts, an ordinary SQLite file.
 //!
 //! One process holds it at a time, by an advisory lock on `FILE-lock`, so that anybody may still read it
-//! with `sqlite3` meanwhile. One thread writes it ([`spawn`] starts it), and every write is durable (WAL,
+//! with `sqlite3` meanwhile. One writer writes it ([`spawn`] starts it on a thread), and every write is durable (WAL,
 //! `synchronous=FULL`) before the farm hears of it. Whatever is read back is checked like input from
 //! outside: the file, the tables and every row.
 //!

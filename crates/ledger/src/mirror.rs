@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use crate::frames::{Frames, Header};
 use crate::place::{self, Place, log, sync_folder_of, with_suffix};
-use crate::takeover::step_down;
+use crate::takeover::{leads, step_down};
 use crate::{LedgerFault, LedgerLock};
 
 /// A copy that follows a ledger. It holds the lock of its file.
@@ -34,14 +34,20 @@ struct Files {
 }
 
 impl Mirror {
-    /// The mirror in the file `path`, which may be that of an earlier one. A ledger there steps down.
+    /// The mirror in the file `path`, which may be that of an earlier one.
     ///
     /// # Errors
     ///
-    /// [`LedgerFault`], if another process holds the file, or it is no ledger that was left alone.
+    /// [`LedgerFault`], if another process holds the file, if it is no ledger that was left alone, or if it has taken over and
+    /// has not stepped down.
     pub fn of(path: &Path) -> Result<Mirror, LedgerFault> {
         let lock = LedgerLock::of(path)?;
         Place::check(path)?;
+        if leads(path)? {
+            let reason = "it has taken over from its coordinator, and follows nobody";
+            return Err(LedgerFault::Place(reason.into()));
+        }
+        // What a copy that is gone has left.
         step_down(path)?;
         Ok(Mirror { path: path.to_path_buf(), _lock: lock, files: None })
     }
@@ -207,7 +213,7 @@ mod tests {
 
     use super::*;
     use crate::follow::Followers;
-    use crate::takeover::{leads, take_over};
+    use crate::takeover::take_over;
     use crate::tests::{ledger_in, range, read};
     use crate::{
         CheckedLedger, Following, Ledger, LedgerEvent, LedgerHandle, LedgerRequest, Piece,
@@ -350,14 +356,17 @@ mod tests {
         let held = take_over(&copy).expect_err("the mirror holds it");
         assert!(matches!(held, LedgerFault::Held), "{held}");
         drop(mirror);
-        assert!(!leads(&copy));
+        assert!(!leads(&copy).expect("it can tell"));
         let promoted = take_over(&copy).expect("nobody holds it");
         assert_eq!(read(&promoted), here);
         assert!(promoted.history().openings.iter().any(|opening| opening.gives_up));
         drop(promoted);
-        assert!(leads(&copy));
+        assert!(leads(&copy).expect("it can tell"));
+        let leading = Mirror::of(&copy).expect_err("what it has decided would be replaced");
+        assert!(matches!(leading, LedgerFault::Place(_)), "{leading}");
+        step_down(&copy).expect("it can be removed");
+        assert!(!leads(&copy).expect("it can tell"));
         let _again = Mirror::of(&copy).expect("nobody holds it");
-        assert!(!leads(&copy));
     }
 
     #[test]

@@ -30,9 +30,12 @@ pub fn take_over(path: &Path) -> Result<Ledger, LedgerFault> {
 }
 
 /// Whether the copy in the file `path` has taken over and has not stepped down since.
-#[must_use]
-pub fn leads(path: &Path) -> bool {
-    path.exists() && sign(path).exists()
+///
+/// # Errors
+///
+/// The system's, if it cannot tell.
+pub fn leads(path: &Path) -> io::Result<bool> {
+    Ok(path.try_exists()? && sign(path).try_exists()?)
 }
 
 /// Somebody else has taken over later, so that the ledger in the file `path` may become a copy again.

@@ -1,4 +1,4 @@
-//! The one thread that writes: whatever has queued up goes into one transaction.
+//! The one writer: whatever has queued up goes into one transaction.
 
 use std::time::{Duration, Instant};
 
@@ -151,7 +151,7 @@ impl Writer {
                 LedgerRequest::Look => {}
             });
         }
-        // The lock is given up before.
+        // Closing gives up the lock, so that whoever reads the last word can open the ledger.
         let closed = ledger.close().map(drop);
         let _ = answers.send(match closed {
             Ok(()) => LedgerEvent::Closed,

@@ -158,9 +158,9 @@ impl Standby {
                 Some(Piece::Log(header)) => self.mirror.begin_log(&header)?,
                 Some(Piece::Frames(frames)) => self.mirror.add_frames(&frames)?,
                 Some(Piece::Whole(_)) => self.mirror.finish()?,
-                Some(Piece::Awaited(_)) => {
-                    self.is_awaited = true;
-                    tracing::info!("the copy is whole, and follows");
+                Some(Piece::Awaited(is_awaited)) => {
+                    self.is_awaited = is_awaited;
+                    tracing::info!(is_awaited, "the copy is whole, and follows");
                 }
             }
             if answer.number > 0 {

@@ -194,8 +194,10 @@ fn alter_bytes(path: &Path, source: &mut Source<'_>) {
             _ => {
                 // This alters an existing text or number, so that the pages keep a valid structure.
                 let used: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at] != 0).collect();
-                let at = used[at % used.len()];
-                bytes[at] ^= 1 << source.below(8);
+                // Zeros may have been all that was left.
+                if let Some(&at) = used.get(at % used.len().max(1)) {
+                    bytes[at] ^= 1 << source.below(8);
+                }
             }
         }
     }

@@ -89,18 +89,31 @@ impl CoordinatorArgs {
 }
 
 pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
-    serve_jobs(args, None).await
+    lead(args, None).await
 }
 
 /// Serves in the place of the coordinator `of`, whose ledger was followed. What that one has decided without this one
 /// knowing is given up, and it is told to stop when it is back. Started again, it goes on with what it has.
 pub(super) async fn take_over(args: CoordinatorArgs, of: Endpoint) -> Result<(), Failure> {
+    lead(args, Some(of)).await
+}
+
+/// Serves until it is asked to stop, or until somebody has seen a later state of the ledger: then a copy that had taken over
+/// may follow again.
+async fn lead(args: CoordinatorArgs, earlier: Option<Endpoint>) -> Result<(), Failure> {
     let path = args.ledger.clone();
-    let ended = serve_jobs(args, Some(of)).await;
-    if matches!(ended, Err(Failure::LedgerOlder { .. })) {
-        ledger::step_down(&path).map_err(|error| LedgerFault::from(error).at(Some(&path)))?;
+    let ended = serve_jobs(args, earlier).await;
+    if matches!(ended, Err(Failure::LedgerOlder { .. }))
+        && let Err(error) = ledger::step_down(&path)
+    {
+        tracing::error!(%error, ledger = %path.display(), "cannot note that it does not lead any more");
     }
     ended
+}
+
+/// Whether the copy has taken over before.
+pub(super) fn leads(copy: &Path) -> Result<bool, Failure> {
+    ledger::leads(copy).map_err(|error| LedgerFault::from(error).at(Some(copy)).into())
 }
 
 async fn serve_jobs(args: CoordinatorArgs, earlier: Option<Endpoint>) -> Result<(), Failure> {
@@ -135,7 +148,7 @@ async fn serve_jobs(args: CoordinatorArgs, earlier: Option<Endpoint>) -> Result<
     };
     systemd::tell(&[NotifyState::Status("reading the ledger")]);
     let opening = match earlier {
-        Some(_) if !ledger::leads(&args.ledger) => ledger::take_over,
+        Some(_) if !leads(&args.ledger)? => ledger::take_over,
         _ if args.accept_older_copy => accept_older_copy,
         _ => go_on,
     };

@@ -73,8 +73,12 @@ pub(super) async fn standby(args: StandbyArgs) -> Result<(), Failure> {
         )));
     }
     let of = endpoint(&of, coordinator.token_file())?;
-    if ledger::leads(&copy) {
-        tracing::warn!(copy = %copy.display(), "this copy has taken over before: it goes on by itself");
+    if coordinator::leads(&copy)? {
+        let told_by = format!("{}-leads", copy.display());
+        tracing::warn!(
+            told_by,
+            "this copy has taken over before, and goes on; without that file it would follow"
+        );
         return coordinator::take_over(coordinator, of).await;
     }
     let asked = asked_to_stop();

@@ -494,9 +494,9 @@ fn send_to_worker(
     None
 }
 
-/// The ledger has not said its last word.
+/// The error for a ledger that has ended while the hub still needs it.
 fn died() -> ServiceError {
-    anyhow!("the ledger's thread died").into()
+    anyhow!("the ledger's writer ended").into()
 }
 
 /// Adds what the ledger does not know of jobs that come back from its archive.

@@ -146,7 +146,7 @@ impl Place {
         let earlier = endpoint(&[self.other]);
         let path = self.ledger.as_path();
         match self.command.get() {
-            Command::Standby if !ledger::leads(path) => {
+            Command::Standby if !ledger::leads(path)? => {
                 let mut standby = Standby::new(earlier.clone(), path)?;
                 standby.follow(Some(PROMOTE_AFTER)).await?;
                 drop(standby);
