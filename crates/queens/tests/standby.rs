@@ -170,7 +170,7 @@ fn one_that_has_taken_over_goes_on_when_it_is_started_again() {
     // The earlier one is back before it, and knows nothing of what was decided.
     earlier.signal("CONT");
     let mut again = pair.start_standby_again(0);
-    again.wait_for_line("goes on by itself");
+    again.wait_for_line("has taken over before");
     again.wait_for_line("coordinator serves");
     assert_eq!(earlier.wait().code(), Some(18), "{}", earlier.said());
     let states = pair.states();
