@@ -24,7 +24,7 @@ use crate::{CheckedLedger, Ledger, LedgerFault};
 pub fn take_over(path: &Path) -> Result<Ledger, LedgerFault> {
     let ledger = CheckedLedger::open(path)?.giving_up_later_states().begin()?;
     // Nobody was served yet: one that dies before this may follow again.
-    private().create(true).truncate(true).open(sign(path))?.sync_all()?;
+    private().create(true).truncate(true).open(marker(path))?.sync_all()?;
     sync_folder_of(path)?;
     Ok(ledger)
 }
@@ -35,7 +35,7 @@ pub fn take_over(path: &Path) -> Result<Ledger, LedgerFault> {
 ///
 /// The system's, if it cannot tell.
 pub fn leads(path: &Path) -> io::Result<bool> {
-    Ok(path.try_exists()? && sign(path).try_exists()?)
+    Ok(path.try_exists()? && marker(path).try_exists()?)
 }
 
 /// Somebody else has taken over later, so that the ledger in the file `path` may become a copy again.
@@ -44,13 +44,13 @@ pub fn leads(path: &Path) -> io::Result<bool> {
 ///
 /// The system's.
 pub fn step_down(path: &Path) -> io::Result<()> {
-    match fs::remove_file(sign(path)) {
+    match fs::remove_file(marker(path)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
         Ok(()) => sync_folder_of(path),
     }
 }
 
-fn sign(path: &Path) -> PathBuf {
+fn marker(path: &Path) -> PathBuf {
     with_suffix(path, "-leads")
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::Step;
+use crate::{Step, fault};
 
 /// Puts the source of `commit` into a new folder; what was there before is removed.
 pub(crate) fn check_out(commit: &str, folder: &Path) -> Result<(), u8> {
@@ -31,9 +31,4 @@ pub(crate) fn short(commit: &str) -> Result<String, u8> {
         )));
     }
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
-}
-
-fn fault(reason: &str) -> u8 {
-    eprintln!("cargo xtask: {reason}");
-    1
 }

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use crate::cargo;
 use crate::checkout::{check_out, short};
+use crate::{cargo, fault};
 
 /// The commit of the earlier version: the newest release or, before there is one, the last commit before the ledger's
 /// format changed.
@@ -13,15 +13,11 @@ const COMMIT: &str = "crates/queens/tests/earlier/COMMIT";
 const FOLDER: &str = "target/earlier";
 
 pub(crate) fn run() -> Result<(), u8> {
-    let commit = fs::read_to_string(COMMIT).map_err(|error| {
-        eprintln!("cargo xtask earlier: {COMMIT}: {error}");
-        1
-    })?;
+    let commit = fs::read_to_string(COMMIT);
+    let commit = commit.map_err(|error| fault(&format!("{COMMIT}: {error}")))?;
     let commit = short(commit.trim())?;
-    let folder = std::path::absolute(Path::new(FOLDER).join(&commit)).map_err(|error| {
-        eprintln!("cargo xtask earlier: {FOLDER}: {error}");
-        1
-    })?;
+    let folder = std::path::absolute(Path::new(FOLDER).join(&commit));
+    let folder = folder.map_err(|error| fault(&format!("{FOLDER}: {error}")))?;
     let program = folder.join("target/release/queens");
     if !program.exists() {
         check_out(&commit, &folder)?;

@@ -166,6 +166,12 @@ impl Seeds {
     }
 }
 
+/// Says what is wrong with what is no command of its own; the exit code.
+fn fault(reason: &str) -> u8 {
+    eprintln!("cargo xtask: {reason}");
+    1
+}
+
 /// A command that is printed before it runs.
 struct Step(Command);
 

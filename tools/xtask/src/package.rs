@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{Step, cargo};
+use crate::{Step, cargo, fault};
 
 const FOLDER: &str = "target/packages";
 const TOOLS: &str = "target/packages/tools";
@@ -257,11 +257,6 @@ fn list(folder: &Path) -> Result<(), u8> {
         println!("{:>5.1} MB  {}", bytes as f64 / 1e6, path.display());
     }
     Ok(())
-}
-
-fn fault(reason: &str) -> u8 {
-    eprintln!("cargo xtask package: {reason}");
-    1
 }
 
 /// A path from the top of the checkout, where `cargo xtask` is called.

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::cargo;
 use crate::checkout::{check_out, short};
 use crate::package::static_flags;
+use crate::{cargo, fault};
 
 /// Where the commit is built. The folders' names have different lengths, so that no path can hide in padding.
 const FOLDERS: [&str; 2] = ["target/reproducible/a", "target/reproducible/another"];
@@ -50,9 +50,4 @@ fn read(program: &Path) -> Result<Vec<u8>, u8> {
 
 fn absolute(path: &str) -> Result<PathBuf, u8> {
     std::path::absolute(path).map_err(|error| fault(&error.to_string()))
-}
-
-fn fault(reason: &str) -> u8 {
-    eprintln!("cargo xtask reproducible: {reason}");
-    1
 }

@@ -40,15 +40,15 @@ pub(crate) fn without_settings(mut command: Command, arguments: &[&str]) -> Comm
 pub(crate) fn behind(front: &[&str], command: &Command) -> Command {
     let mut whole = Command::new(front[0]);
     whole.args(&front[1..]).arg(command.get_program());
-    goes_on_like(whole, command)
+    with_the_words_of(whole, command)
 }
 
 /// The same words to another program, in the same environment.
 pub(crate) fn by(program: &Path, command: &Command) -> Command {
-    goes_on_like(Command::new(program), command)
+    with_the_words_of(Command::new(program), command)
 }
 
-fn goes_on_like(mut begun: Command, command: &Command) -> Command {
+fn with_the_words_of(mut begun: Command, command: &Command) -> Command {
     begun.args(command.get_args());
     for (name, value) in command.get_envs() {
         match value {
