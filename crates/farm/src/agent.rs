@@ -10,11 +10,17 @@
 //! Nothing that was counted is forgotten before the coordinator has acknowledged it. Like the farm
 //! core this is a pure state machine: the time comes in, messages come out.
 
+mod parts;
+
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use parts::Part;
+
+use parts::Parts;
+
 use crate::{
-    Ack, Fingerprint, Hello, Holding, IntervalSet, JobId, KernelName, LeaseId, Loan, Millis, Pace,
-    Range, Report, Tally, TaskCounts, WorkerMessage,
+    Ack, Fingerprint, Hello, Holding, IntervalSet, JobId, LeaseId, Loan, Millis, Pace, Range,
+    Report, WorkerMessage,
 };
 
 /// What a worker is, and its few times and sizes.
@@ -45,23 +51,6 @@ pub struct AgentConfig {
     pub resend_ms: u64,
 }
 
-/// A piece of a loan that a thread has counted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
-    /// The loan it belongs to.
-    pub loan: Loan,
-    /// The ordinals that were counted.
-    pub range: Range,
-    /// What they count.
-    pub tally: Tally,
-    /// What each of them counts, if that is told.
-    pub task_counts: TaskCounts,
-    /// What counted them.
-    pub kernel: KernelName,
-    /// Thread time spent, microseconds.
-    pub busy_us: u64,
-}
-
 /// The worker's end of a session. See the module's documentation.
 #[derive(Debug)]
 pub struct Agent {
@@ -74,6 +63,8 @@ pub struct Agent {
     most_tasks: Option<u64>,
     todo: BTreeMap<Key, (Loan, IntervalSet)>,
     done: BTreeMap<Key, Done>,
+    /// What was reported of loans of which more is to come.
+    reported: BTreeMap<Key, Parts>,
     unacked: BTreeMap<(JobId, Fingerprint, Range), Unacked>,
     /// Loans to give back, in this session: they end with it anyway.
     declined: Vec<LeaseId>,
@@ -103,10 +94,7 @@ struct Unacked {
     wait_ms: u64,
 }
 
-/// Finished parts of one loan, neighbours merged, keyed by where they start and end.
-///
-/// They overlap if a loan was delivered twice. Nothing is thrown away for that: the farm takes
-/// each ordinal once.
+/// Finished parts of one loan that are not reported.
 #[derive(Debug)]
 struct Done {
     loan: Loan,
@@ -114,7 +102,7 @@ struct Done {
     since: Millis,
     /// It has more parts than then.
     grown: bool,
-    parts: BTreeMap<(u64, u64), Part>,
+    parts: Parts,
 }
 
 impl Agent {
@@ -132,6 +120,7 @@ impl Agent {
             most_tasks: None,
             todo: BTreeMap::new(),
             done: BTreeMap::new(),
+            reported: BTreeMap::new(),
             unacked: BTreeMap::new(),
             declined: Vec::new(),
             void: BTreeSet::new(),
@@ -206,6 +195,7 @@ impl Agent {
     pub fn disowned(&mut self) {
         self.void = std::mem::take(&mut self.todo).into_keys().collect();
         self.done.clear();
+        self.reported.clear();
         self.unacked.clear();
     }
 
@@ -222,7 +212,7 @@ impl Agent {
             }
         }
         let done = self.done.entry(key);
-        done.or_insert_with(|| Done { loan, since: now, grown: false, parts: BTreeMap::new() })
+        done.or_insert_with(|| Done { loan, since: now, grown: false, parts: Parts::default() })
             .add(part);
     }
 
@@ -329,8 +319,36 @@ impl Agent {
             Some(_) => done.is_whole(),
             None => stopping || !todo.contains_key(key) || done.since.after(report_ms) <= now,
         };
-        let due = self.done.extract_if(.., due);
-        due.flat_map(|(_, done)| done.into_reported()).map(report).collect()
+        let due: Vec<(Key, Done)> = self.done.extract_if(.., due).collect();
+        let mut reports = Vec::new();
+        for (key, done) in due {
+            let parts = done.into_reported();
+            reports.extend(parts.map(|part| self.report(key, part)));
+        }
+        let more_comes = |key: &Key| self.todo.contains_key(key) || self.done.contains_key(key);
+        self.reported.retain(|key, _| more_comes(key));
+        reports
+    }
+
+    /// A part as it is reported, with the stretch that it lengthens.
+    fn report(&mut self, key: Key, part: Part) -> Report {
+        let stretch = match part.loan.recount {
+            Some(_) => None,
+            None => Some(self.reported.entry(key).or_default().add(part.untold()).as_stretch()),
+        };
+        Report {
+            job: part.loan.job,
+            fingerprint: part.loan.fingerprint,
+            lease: part.loan.lease,
+            proof: part.loan.proof,
+            range: part.range,
+            tally: part.tally,
+            task_counts: part.task_counts,
+            kernel: part.kernel,
+            busy_us: part.busy_us,
+            signed: None,
+            stretch: stretch.filter(|stretch| stretch.range != part.range),
+        }
     }
 
     /// What is not acknowledged, so that nobody else is lent it meanwhile.
@@ -338,7 +356,7 @@ impl Agent {
         let mut held = self.todo.clone();
         for (&key, done) in &self.done {
             let (_, ranges) = held.entry(key).or_insert((done.loan, IntervalSet::new()));
-            done.parts.values().for_each(|part| ranges.insert(part.range));
+            done.parts.iter().for_each(|part| ranges.insert(part.range));
         }
         let mut holdings: Vec<Holding> = held
             .values()
@@ -379,14 +397,14 @@ impl Unacked {
 
 impl Done {
     fn is_whole(&self) -> bool {
-        self.parts.contains_key(&(self.loan.range.start(), self.loan.range.end()))
+        self.parts.hold(self.loan.range)
     }
 
     /// The parts that are reported of it: of a recount the whole alone, although others lie beside it if it was
     /// delivered twice.
     fn into_reported(self) -> impl Iterator<Item = Part> {
         let (loan, is_recount) = (self.loan, self.loan.recount.is_some());
-        self.parts.into_values().filter(move |part| !is_recount || part.range == loan.range)
+        self.parts.into_iter().filter(move |part| !is_recount || part.range == loan.range)
     }
 
     /// Whether the coordinator may take a loan for given up that is reported as a whole.
@@ -394,54 +412,10 @@ impl Done {
         self.grown && self.loan.recount.is_some() && !self.is_whole()
     }
 
-    /// Adds a part; joins it with its neighbours unless their sum would not fit.
-    fn add(&mut self, mut part: Part) {
+    /// Adds a part.
+    fn add(&mut self, part: Part) {
         self.grown = true;
-        let left = self.parts.range(..(part.range.start(), 0)).next_back();
-        if let Some((&key, joined)) = left.and_then(|(key, left)| Some((key, join(left, &part)?))) {
-            self.parts.remove(&key);
-            part = joined;
-        }
-        let right = self.parts.range((part.range.end(), 0)..).next();
-        if let Some((&key, joined)) =
-            right.and_then(|(key, right)| Some((key, join(&part, right)?)))
-        {
-            self.parts.remove(&key);
-            part = joined;
-        }
-        self.parts.insert((part.range.start(), part.range.end()), part);
-    }
-}
-
-/// Two parts as one, if they touch, one kernel counted them and their counts fit. A recount is reported as a whole: if its
-/// tasks are too many to be told one by one, their sum is.
-fn join(left: &Part, right: &Part) -> Option<Part> {
-    if left.range.end() != right.range.start() || left.kernel != right.kernel {
-        return None;
-    }
-    let untold = left.loan.recount.map(|_| TaskCounts::default());
-    Some(Part {
-        range: Range::new(left.range.start(), right.range.end())?,
-        tally: left.tally.join(right.tally)?,
-        task_counts: left.task_counts.join(&right.task_counts).or(untold)?,
-        kernel: left.kernel,
-        busy_us: left.busy_us.saturating_add(right.busy_us),
-        loan: left.loan,
-    })
-}
-
-fn report(part: Part) -> Report {
-    Report {
-        job: part.loan.job,
-        fingerprint: part.loan.fingerprint,
-        lease: part.loan.lease,
-        proof: part.loan.proof,
-        range: part.range,
-        tally: part.tally,
-        task_counts: part.task_counts,
-        kernel: part.kernel,
-        busy_us: part.busy_us,
-        signed: None,
+        self.parts.add(part);
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::{
     AuditPolicy, Claim, Fingerprint, JobId, KernelName, Known, LeaseId, LedgerAnswer, LoanProof,
-    Maker, Origin, Party, Plan, PublicKey, Range, RequestId, SessionId, Signed, Slice, Tally,
-    TaskCounts, Ticket,
+    Maker, Origin, Party, Plan, PublicKey, Range, RequestId, SessionId, Signed, Slice, Stretch,
+    Tally, TaskCounts, Ticket,
 };
 
 /// Something that happened, in the order in which the coordinator saw it.
@@ -256,6 +256,8 @@ pub struct Report {
     pub busy_us: u64,
     /// The signature of its statement, if its worker signs; it was verified by whoever took it in.
     pub signed: Option<Signed>,
+    /// What the worker counts with this report and its neighbours, if it has reported any. Its signature was verified, too.
+    pub stretch: Option<Stretch>,
 }
 
 /// A claim of the count of a disputed range.

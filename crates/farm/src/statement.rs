@@ -2,8 +2,10 @@
 //!
 //! ```text
 //!   report ──► statement: ledger, job, plan, range, count, digest, kernel, purpose, machine ──Ed25519──► signature
+//!   stretch ─► the same of what the report and its neighbours count together
 //!   row    of a report      its one signature
-//!          of joined rows   the signatures of all of them, which tile it; what each has counted stays beside it
+//!          of joined rows   that of their stretch; without one, the signatures of all of them, which tile it, and
+//!                           beside each of them what it has counted
 //! ```
 //!
 //! Whoever reads a ledger or a bundle can tell which key vouches for which count, without believing who wrote it. A
@@ -15,7 +17,7 @@ use std::str::FromStr;
 
 use crate::{
     Digest, Fingerprint, JobId, KernelName, LedgerId, LoanKind, PublicKey, Range, Report, Row,
-    Signature, SigningKey,
+    Signature, SigningKey, Stretch,
 };
 
 /// A key, and the context in which it signs.
@@ -89,6 +91,13 @@ impl<'a> Statement<'a> {
         Statement { signer, plan, machine, range, count: tally.count, digest: tally.digest, kernel }
     }
 
+    /// What a stretch says, of which this is the statement of a report.
+    #[must_use]
+    pub fn of_stretch(self, stretch: &Stretch) -> Statement<'a> {
+        let Stretch { range, count, digest, .. } = *stretch;
+        Statement { range, count, digest, ..self }
+    }
+
     /// Signs it with the key of its signer.
     #[must_use]
     pub fn sign(&self, key: &SigningKey) -> Signed {
@@ -124,6 +133,16 @@ impl Signatures {
         let Signed { signer, signature } = signed?;
         let (count, digest) = (tally.count, tally.digest);
         Some(Signatures { signer, parts: vec![SignedPart { range, count, digest, signature }] })
+    }
+
+    /// The one signature of a row that the rows of a stretch became.
+    #[must_use]
+    pub(crate) fn of_stretch(signer: Signer, stretch: &Stretch) -> Option<Signatures> {
+        let Stretch { range, count, digest, signature } = *stretch;
+        Some(Signatures {
+            signer,
+            parts: vec![SignedPart { range, count, digest, signature: signature? }],
+        })
     }
 
     /// The most signatures of one row: they are as long as everything else of it, and are read and written with it.

@@ -6,9 +6,10 @@ use farm::rules::{self, MemoryStore, Store};
 use farm::{
     Ack, Across, Agent, AgentConfig, AuditPolicy, Author, Check, Config, Counted, CountedRange,
     Digest, Effect, Event, Farm, Fingerprint, Hello, IntervalSet, JobId, JobState, KernelName,
-    Known, LeaseId, LedgerAnswer, LedgerCommand, Loan, LoanKey, LoanKind, LoanProof, LoanTerms,
-    Maker, Method, Millis, Origin, Part, Plan, Problem, Range, Report, RequestId, Restored, Row,
-    SessionId, Slice, Tally, TaskCounts, Verdict, WorkerMessage,
+    Known, LeaseId, LedgerAnswer, LedgerCommand, LedgerId, Loan, LoanKey, LoanKind, LoanProof,
+    LoanTerms, Maker, Method, Millis, Origin, Part, Plan, Problem, PublicKey, Range, Report,
+    RequestId, Restored, Row, SessionId, Signature, Signatures, Signed, SignedPart, Signer, Slice,
+    Stretch, Tally, TaskCounts, Verdict, WorkerMessage,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -49,14 +50,17 @@ fn job_of_rows(
             _ if policy.chooses(PLAN.fingerprint(), range) => Check::Agreed,
             _ => Check::NotChosen,
         };
+        let tally = tally.expect("one count");
+        let Tally { count, digest, .. } = tally;
+        let part = SignedPart { range, count, digest, signature: Signature([0; 64]) };
         let row = Row {
             range,
-            tally: tally.expect("one count"),
+            tally,
             kernel: KernelName::new("avx2").expect("there is such a kernel"),
             author,
             lease: LeaseId(lease),
             busy_us: at,
-            signatures: None,
+            signatures: Some(Signatures { signer: signer(), parts: vec![part] }),
         };
         let counted = CountedRange { row, check };
         store.insert(id, &counted).expect("it does not overlap");
@@ -124,33 +128,78 @@ proptest! {
             from = next;
         }
 
-        let after: Vec<CountedRange> = store.jobs[&id].rows.values().cloned().collect();
-        let mut rest = before.iter();
-        for CountedRange { row, check } in &after {
-            let mut parts = Vec::new();
-            while parts.last().is_none_or(|last: &&CountedRange| last.row.range.end() < row.range.end()) {
-                parts.push(rest.next().expect("nothing was added"));
-            }
-            let range = Range::new(parts[0].row.range.start(), row.range.end());
-            prop_assert_eq!(range, Some(row.range));
-            for part in &parts {
-                prop_assert_eq!((&part.row.author, part.row.kernel), (&row.author, row.kernel));
-                prop_assert_eq!((part.row.lease, part.check), (row.lease, *check));
-            }
-            let sum = parts.iter().map(|part| u128::from(part.row.tally.count)).sum::<u128>();
-            prop_assert_eq!(sum, u128::from(row.tally.count));
-            let busy = parts.iter().map(|part| part.row.busy_us).sum::<u64>();
-            prop_assert_eq!(busy, row.busy_us);
-            let digests = parts.iter().map(|part| part.row.tally.digest);
-            prop_assert_eq!(digests.reduce(Digest::join), Some(row.tally.digest));
-            prop_assert!(row.tally.is_sound());
-            if parts.len() > 1 {
-                prop_assert_eq!(*check, Check::NotChosen);
-                prop_assert!(!policy.chooses(PLAN.fingerprint(), row.range), "{}", row.range);
-                prop_assert!(open.range.intersect(row.range).is_none(), "it is disputed");
-            }
+        say_the_same(&before, &store, policy, &open)?;
+    }
+
+    /// A report that lengthens a stretch joins the rows of it under the same conditions, whatever its worker says of it. If
+    /// nothing forbids it, they are one row, with the signature of the stretch alone.
+    #[test]
+    fn a_stretch_says_what_its_rows_said(
+        rows in vec((1..4u64, seldom(9), seldom(9), 0..60u8, prop::bool::weighted(0.05)), 1..80),
+        (seed, share_ppm, is_wrong) in (any::<u64>(), 0..=AuditPolicy::ALL, 0..4u8),
+        (from, disputed) in (any::<prop::sample::Index>(), any::<prop::sample::Index>()),
+        at_most in prop::sample::select(vec![3, 100]),
+    ) {
+        let share_ppm = share_ppm / 20;
+        let policy =
+            AuditPolicy { share_ppm, seed, salt: 0, by_search: false, across: Across::Machines, beacon: None };
+        let (mut store, mut before) = job_of_rows(&rows, policy);
+        let id = JobId(1);
+        let open = before[disputed.index(before.len())].row.clone();
+        store.add_claim(id, &Row { lease: LeaseId(77), ..open.clone() }).expect("it is kept");
+        let last = before.pop().expect("there is one");
+        store.jobs.get_mut(&id).expect("it is there").rows.remove(&last.row.range.start());
+        let first = before.len() - from.index(before.len() + 1).min(at_most);
+        let parts: Vec<&CountedRange> = before[first..].iter().chain([&last]).collect();
+        let sum = parts.iter().map(|part| u128::from(part.row.tally.count)).sum::<u128>();
+        let digest = parts.iter().map(|part| part.row.tally.digest).reduce(Digest::join);
+        let range = Range::new(parts[0].row.range.start(), last.row.range.end()).expect("not empty");
+        let stretch = Stretch {
+            range,
+            count: (sum as u64).wrapping_add(u64::from(is_wrong == 1)),
+            digest: Digest(digest.expect("there is one").0 ^ u128::from(is_wrong == 2)),
+            signature: Some(Signature([1; 64])).filter(|_| is_wrong != 3),
+        };
+        let Row { range: reported, tally, kernel, lease, busy_us, .. } = last.row;
+        let report = Report {
+            job: id,
+            fingerprint: PLAN.fingerprint(),
+            lease,
+            proof: LoanProof { range, kind: LoanKind::Count, seal: [0; 16] },
+            range: reported,
+            tally,
+            task_counts: TaskCounts::default(),
+            kernel,
+            busy_us,
+            signed: Some(Signed { signer: signer(), signature: Signature([0; 64]) }),
+            stretch: Some(stretch),
+        };
+        let author = last.row.author.clone();
+        let accept = LedgerCommand::Accept { report, author, audit: last.check != Check::NotChosen };
+
+        rules::execute(&mut store, &accept).expect("nobody has counted it");
+
+        let is_alike = |part: &&CountedRange| {
+            (&part.row.author, part.row.lease, part.check) == (&last.row.author, lease, Check::NotChosen)
+        };
+        let tiles = parts.windows(2).all(|two| two[0].row.range.end() == two[1].row.range.start());
+        let is_one = tiles
+            && parts.len() <= 64
+            && parts.iter().all(is_alike)
+            && u64::try_from(sum).is_ok()
+            && !policy.chooses(PLAN.fingerprint(), range)
+            && open.range.intersect(range).is_none();
+        if is_one && is_wrong == 0 && parts.len() > 1 {
+            let row = &store.jobs[&id].rows[&range.start()].row;
+            prop_assert_eq!(row.range, range);
+            let signed = row.signatures.as_ref().expect("all are signed");
+            let by: Vec<Signature> = signed.parts.iter().map(|part| part.signature).collect();
+            prop_assert_eq!(by, vec![Signature([1; 64])]);
         }
-        prop_assert!(rest.next().is_none(), "a row is lost");
+        // The row that the store made of the last one itself may not be confirmed yet.
+        let check = if last.check == Check::NotChosen { Check::NotChosen } else { Check::Wanted };
+        before.push(CountedRange { check, ..last });
+        say_the_same(&before, &store, policy, &open)?;
     }
 
     /// However a loan is cut and in whatever order its parts are finished, the reports tile it and
@@ -185,9 +234,18 @@ proptest! {
             covered.insert(report.range);
             let sum: u128 = pieces(report.range, 1).into_iter().map(|r| u128::from(count(r))).sum();
             prop_assert_eq!(u128::from(report.tally.count), sum);
+            if let Some(stretch) = report.stretch {
+                prop_assert!(covered.contains(stretch.range), "more than was reported");
+                prop_assert!(stretch.range.intersect(report.range) == Some(report.range));
+                prop_assert!(stretch.range != report.range, "it says nothing more");
+                let sum: u128 = pieces(stretch.range, 1).into_iter().map(|r| u128::from(count(r))).sum();
+                prop_assert_eq!(u128::from(stretch.count), sum);
+            }
             agent.acked(&Ack::of(report, Verdict::Accepted));
         }
         prop_assert_eq!(covered.iter().collect::<Vec<_>>(), vec![loan.range]);
+        let whole = reports.last().map(|last| last.stretch.map_or(last.range, |stretch| stretch.range));
+        prop_assert!(huge || whole == Some(loan.range), "the last report closes every gap: {:?}", whole);
         prop_assert!(agent.is_settled());
     }
 
@@ -274,6 +332,7 @@ proptest! {
                 kernel: KernelName::default(),
                 busy_us: 1_000,
                 signed: None,
+                stretch: None,
             };
             let verdicts = act(&mut farm, Event::Reported { session: SessionId(1), report });
             prop_assert_eq!(verdicts, vec![Verdict::Accepted]);
@@ -281,6 +340,45 @@ proptest! {
         let job = farm.job(JobId(1)).expect("it was submitted");
         prop_assert_eq!((job.state, job.total, job.tasks_done), (JobState::Done, truth, tasks));
     }
+}
+
+/// Whether the rows of a store say together what the rows before said, and those that must stay are there.
+fn say_the_same(
+    before: &[CountedRange],
+    store: &MemoryStore,
+    policy: AuditPolicy,
+    disputed: &Row,
+) -> Result<(), TestCaseError> {
+    let mut rest = before.iter();
+    for CountedRange { row, check } in store.jobs[&JobId(1)].rows.values() {
+        let mut parts = Vec::new();
+        while parts.last().is_none_or(|last: &&CountedRange| last.row.range.end() < row.range.end())
+        {
+            parts.push(rest.next().expect("nothing was added"));
+        }
+        let range = Range::new(parts[0].row.range.start(), row.range.end());
+        prop_assert_eq!(range, Some(row.range));
+        for part in &parts {
+            prop_assert_eq!((&part.row.author, part.row.kernel), (&row.author, row.kernel));
+            prop_assert_eq!((part.row.lease, part.check), (row.lease, *check));
+        }
+        let sum = parts.iter().map(|part| u128::from(part.row.tally.count)).sum::<u128>();
+        prop_assert_eq!(sum, u128::from(row.tally.count));
+        let busy = parts.iter().map(|part| part.row.busy_us).sum::<u64>();
+        prop_assert_eq!(busy, row.busy_us);
+        let digests = parts.iter().map(|part| part.row.tally.digest);
+        prop_assert_eq!(digests.reduce(Digest::join), Some(row.tally.digest));
+        prop_assert!(row.tally.is_sound());
+        let signed = row.signatures.as_ref().expect("all are signed");
+        prop_assert!(signed.add_up_to(row), "{:?}", signed);
+        if parts.len() > 1 {
+            prop_assert_eq!(*check, Check::NotChosen);
+            prop_assert!(!policy.chooses(PLAN.fingerprint(), row.range), "{}", row.range);
+            prop_assert!(disputed.range.intersect(row.range).is_none(), "it is disputed");
+        }
+    }
+    prop_assert!(rest.next().is_none(), "a row is lost");
+    Ok(())
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -294,6 +392,11 @@ fn range() -> impl Strategy<Value = Range> {
     (0..UNIVERSE, 1..=16u64).prop_map(|(start, len)| {
         Range::new(start, (start + len).min(UNIVERSE)).expect("the universe goes on")
     })
+}
+
+/// 1 in one of so many cases, and 0 otherwise.
+fn seldom<T: From<bool> + std::fmt::Debug>(one_in: u32) -> impl Strategy<Value = T> {
+    (0..one_in).prop_map(|number| T::from(number == 0))
 }
 
 fn change() -> impl Strategy<Value = Change> {
@@ -323,6 +426,12 @@ fn intervals(set: &BTreeSet<u64>) -> Vec<Range> {
         intervals.extend(Range::new(start, ordinal + 1));
     }
     intervals
+}
+
+/// Who signs all rows.
+fn signer() -> Signer {
+    let (key, ledger) = (PublicKey([1; 32]), LedgerId([2; 16]));
+    Signer { key, ledger, job: JobId(1), kind: LoanKind::Count }
 }
 
 /// `[0, tasks)`, cut there.

@@ -274,6 +274,7 @@ fn play(
             kernel,
             busy_us: 1,
             signed: None,
+            stretch: None,
         };
         Event::Reported { session: SessionId(session), report }
     };

@@ -5,8 +5,8 @@ use farm::{
     Ack, Across, AuditPolicy, AuditView, Beacon, Commitment, Digest, Fingerprint, Held, Hello,
     Holding, JobId, JobState, JobView, KernelName, LeaseId, LedgerId, Loan, LoanProof, LostWorkers,
     Maker, Method, Origin, Pace, Party, Plan, Problem, PublicKey, Range, Recount, Report, RowsRoot,
-    Signature, Slice, Suspect, Tally, TaskCounts, TasksBlock, Times, Verdict, WorkerMessage,
-    WorkerOrder,
+    Signature, Slice, Stretch, Suspect, Tally, TaskCounts, TasksBlock, Times, Verdict,
+    WorkerMessage, WorkerOrder,
 };
 
 use crate::v1::{self, work_request, work_response};
@@ -156,12 +156,19 @@ impl TryFrom<v1::Report> for Report {
     type Error = WireError;
 
     fn try_from(report: v1::Report) -> Result<Self, WireError> {
+        let stretch: Option<Stretch> = report.stretch.map(TryInto::try_into).transpose()?;
+        let range = range(report.range)?;
+        if let Some(stretch) =
+            stretch.filter(|stretch| stretch.range.intersect(range) != Some(range))
+        {
+            return Err(WireError::out_of_bounds("stretch", stretch.range));
+        }
         Ok(Report {
             job: JobId(id("job", report.job)?),
             fingerprint: fingerprint(&report.fingerprint)?,
             lease: LeaseId(id("lease", report.lease)?),
             proof: proof(&report.proof)?,
-            range: range(report.range)?,
+            range,
             tally: Tally {
                 count: report.count,
                 residue: id("residue", report.residue)?,
@@ -171,6 +178,20 @@ impl TryFrom<v1::Report> for Report {
             kernel: kernel(&report.kernel)?,
             busy_us: report.busy_us,
             signed: None,
+            stretch,
+        })
+    }
+}
+
+impl TryFrom<v1::Stretch> for Stretch {
+    type Error = WireError;
+
+    fn try_from(stretch: v1::Stretch) -> Result<Self, WireError> {
+        Ok(Stretch {
+            range: range(stretch.range)?,
+            count: stretch.count,
+            digest: digest(&stretch.digest)?,
+            signature: fixed("signature", &stretch.signature)?.map(Signature),
         })
     }
 }

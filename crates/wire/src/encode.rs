@@ -3,8 +3,8 @@
 use board::{MethodChoice, Square};
 use farm::{
     Ack, Across, AuditPolicy, AuditView, Beacon, Fingerprint, Held, JobState, JobView, LeaseId,
-    LedgerId, LostWorkers, Maker, Method, Plan, Problem, Range, Suspect, TasksBlock, Verdict,
-    WorkerMessage, WorkerOrder,
+    LedgerId, LostWorkers, Maker, Method, Plan, Problem, Range, Signature, Suspect, TasksBlock,
+    Verdict, WorkerMessage, WorkerOrder,
 };
 
 use crate::v1;
@@ -133,6 +133,18 @@ impl From<farm::Report> for v1::Report {
             busy_us: report.busy_us,
             task_counts: report.task_counts.as_slice().to_vec(),
             signature: Vec::new(),
+            stretch: report.stretch.map(Into::into),
+        }
+    }
+}
+
+impl From<farm::Stretch> for v1::Stretch {
+    fn from(stretch: farm::Stretch) -> Self {
+        v1::Stretch {
+            range: Some(stretch.range.into()),
+            count: stretch.count,
+            digest: stretch.digest.0.to_le_bytes().to_vec(),
+            signature: stretch.signature.map(|Signature(bytes)| bytes.to_vec()).unwrap_or_default(),
         }
     }
 }

@@ -218,6 +218,7 @@ fn accept(job: u64, plan: &Plan, first: u64, number: u64) -> LedgerCommand {
         kernel,
         busy_us,
         signed,
+        stretch: None,
     };
     LedgerCommand::Accept { report, author, audit: false }
 }

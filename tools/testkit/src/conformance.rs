@@ -544,6 +544,7 @@ fn report(job: JobId, name: &str, (start, end): (u64, u64), count: u64) -> Repor
         kernel: kernel(name),
         busy_us: 1,
         signed: Some(signed(job, count)),
+        stretch: None,
     }
 }
 

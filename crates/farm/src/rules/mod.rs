@@ -95,6 +95,9 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
             let check = if *audit { Check::Wanted } else { Check::NotChosen };
             let counted = CountedRange { row: Row::new(report, author), check };
             accept(store, report.job, &counted, &report.task_counts)?;
+            if let Some(stretch) = &report.stretch {
+                join::join_stretch(store, report.job, stretch)?;
+            }
         }
         LedgerCommand::Confirm { report, author } => confirm(store, report, author)?,
         LedgerCommand::Dispute { report, author } => {

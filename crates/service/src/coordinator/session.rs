@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytesize::ByteSize;
 use farm::{
-    Event, PublicKey, Range, Report, SessionId, Signature, Signed, Signer, Statement,
+    Event, PublicKey, Range, Report, SessionId, Signature, Signed, Signer, Statement, Stretch,
     WorkerMessage, WorkerOrder,
 };
 use tokio::sync::mpsc;
@@ -187,7 +187,15 @@ fn consistent(report: Report) -> Result<Report, SessionFault> {
     }
 }
 
-/// A report of a machine whose statement this key has signed.
+/// A report of which nothing is signed.
+fn unsigned(report: Report) -> Result<Report, SessionFault> {
+    match report.stretch.is_none_or(|stretch| stretch.signature.is_none()) {
+        true => Ok(report),
+        false => Err(SessionFault::Signature(report.range)),
+    }
+}
+
+/// A report of a machine whose statement this key has signed, and that of its stretch.
 fn verified(
     report: Report,
     signature: Signature,
@@ -198,7 +206,12 @@ fn verified(
     let Some(key) = key else { return Err(fault) };
     let (ledger, job, kind) = (hub.ledger(), report.job, report.proof.kind);
     let signer = Signer { key, ledger, job, kind };
-    match Statement::of(&report, &signer, machine).has_signature(&signature) {
+    let statement = Statement::of(&report, &signer, machine);
+    let is_signed = |stretch: &Stretch| {
+        let signature = stretch.signature.as_ref();
+        signature.is_some_and(|signature| statement.of_stretch(stretch).has_signature(signature))
+    };
+    match statement.has_signature(&signature) && report.stretch.as_ref().is_none_or(is_signed) {
         true => Ok(Report { signed: Some(Signed { signer, signature }), ..report }),
         false => Err(fault),
     }
@@ -218,7 +231,8 @@ async fn listen(
             WorkerMessage::Credit(credit) => Event::CreditChanged { session, credit },
             // Here, on the session's own task: it takes longer than anything that the hub does with it.
             WorkerMessage::Report(report) => {
-                Event::Reported { session, report: consistent(report)? }
+                let report = unsigned(consistent(report)?)?;
+                Event::Reported { session, report }
             }
             WorkerMessage::SignedReport(report, signature) => {
                 let report = verified(consistent(report)?, signature, signer, hub)?;

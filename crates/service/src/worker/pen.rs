@@ -9,7 +9,10 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use farm::{Hello, LedgerId, PublicKey, Signer, SigningKey, Statement, WorkerMessage, WorkerOrder};
+use farm::{
+    Hello, LedgerId, PublicKey, Report, Signer, SigningKey, Statement, Stretch, WorkerMessage,
+    WorkerOrder,
+};
 
 use crate::{ServiceError, secret_file};
 
@@ -81,8 +84,14 @@ impl Pen {
                 let Some(ledger) = context.ledger else { return WorkerMessage::Report(report) };
                 let (key, job, kind) = (self.public(), report.job, report.proof.kind);
                 let signer = Signer { key, ledger, job, kind };
-                let signed = Statement::of(&report, &signer, &context.machine).sign(&self.0.key);
-                WorkerMessage::SignedReport(report, signed.signature)
+                let statement = Statement::of(&report, &signer, &context.machine);
+                let sign = |statement: Statement<'_>| statement.sign(&self.0.key).signature;
+                let signature = sign(statement);
+                let stretch = report.stretch.map(|stretch| Stretch {
+                    signature: Some(sign(statement.of_stretch(&stretch))),
+                    ..stretch
+                });
+                WorkerMessage::SignedReport(Report { stretch, ..report }, signature)
             }
             other => other,
         }
