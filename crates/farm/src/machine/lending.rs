@@ -27,8 +27,18 @@ const MAX_GROWTH: u128 = 16;
 const MOST_PARTS: u128 = 200;
 
 impl Farm {
+    /// Lends to a session that was just heard of: at once, or after all others if it missed a deadline.
+    pub(super) fn serve(&mut self, id: SessionId) {
+        match self.sessions.get(&id).is_some_and(|session| session.missed > 0) {
+            true => {
+                self.hungry.insert(id);
+            }
+            false => self.feed(id),
+        }
+    }
+
     /// Lends to one session until it has enough or nothing is left.
-    pub(super) fn feed(&mut self, id: SessionId) {
+    fn feed(&mut self, id: SessionId) {
         self.hungry.remove(&id);
         if self.sessions.get(&id).is_some_and(|session| session.rests_until > Some(self.now)) {
             self.hungry.insert(id);

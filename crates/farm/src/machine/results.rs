@@ -58,7 +58,7 @@ impl Farm {
         }
         self.note_progress(session, &report);
         self.judge(session, author, report);
-        self.feed(session);
+        self.serve(session);
     }
 
     /// What a report says besides its count. One that takes something off a lease of its session renews the

@@ -35,7 +35,7 @@ impl Farm {
         let adopted = &self.sessions[&id].leases;
         let unwanted = held.difference(adopted).map(|&lease| Effect::Revoke { session: id, lease });
         self.effects.extend(unwanted);
-        self.feed(id);
+        self.serve(id);
     }
 
     /// Whether this farm has lent to the session's owner what the worker says that it holds.
@@ -73,7 +73,7 @@ impl Farm {
     pub(super) fn credit_changed(&mut self, id: SessionId, credit: u64) {
         if let Some(session) = self.sessions.get_mut(&id) {
             session.credit = credit;
-            self.feed(id);
+            self.serve(id);
         }
     }
 
@@ -86,7 +86,7 @@ impl Farm {
             self.staffing_changed = true;
             // Not by itself: what is on its way of the loan is to be stopped.
             self.revoke(lease);
-            self.feed(id);
+            self.serve(id);
         }
     }
 

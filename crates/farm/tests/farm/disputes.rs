@@ -201,6 +201,31 @@ fn a_recount_that_comes_back_from_a_hung_worker_goes_to_another() {
 }
 
 #[test]
+fn what_a_wrong_worker_held_goes_to_those_who_missed_no_deadline_first() {
+    // Given: w3 has kept a recount too long; w4 has it now, and w5 has nothing to do. w2, which is wrong, has all of
+    // another job.
+    let (mut stage, job) = disputed(5);
+    let late = stage.join("w3", 10);
+    stage.tick(60_000);
+    let (four, idle) = (stage.join("w4", 10), stage.join("w5", 10));
+    assert_eq!((stage.loans(four).len(), stage.loans(idle).len()), (1, 0));
+    stage.tick(180_000 - 1);
+    stage.act(Event::CreditChanged { session: SessionId(2), credit: 10 });
+    let (credit, others) = (0, [late, idle]);
+    others.map(|session| stage.act(Event::CreditChanged { session, credit }));
+    stage.submit(1, 0);
+    let (credit, lost) = (10, stage.last_loan(SessionId(2)));
+    others.map(|session| stage.act(Event::CreditChanged { session, credit }));
+
+    // When w3 proves it wrong after all, in the moment in which it has rested enough
+    stage.now = 180_000;
+    stage.report(late, told(job, 4));
+
+    // Then w5 is lent it.
+    assert_eq!((stage.loans(late).len(), stage.last_loan(idle).range), (1, lost.range));
+}
+
+#[test]
 fn a_recount_larger_than_all_credit_goes_to_an_idle_worker() {
     let (mut stage, job) = disputed(5);
     stage.submit(9, 1);

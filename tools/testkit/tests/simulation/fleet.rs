@@ -1,9 +1,9 @@
 //! The workers around the agent: their sessions, their threads, their troubles.
 
-use farm::{Effect, Event, Millis, Report, SessionId, WorkerMessage};
+use farm::{Effect, Event, Millis, Report, SessionId, Stretch, WorkerMessage};
 
 use crate::agenda::Happening;
-use crate::rows::signed;
+use crate::rows::{signed, signed_stretch};
 use crate::world::World;
 
 impl World {
@@ -31,7 +31,8 @@ impl World {
             WorkerMessage::Leaving => self.step(Event::Leaving { session }),
             WorkerMessage::Report(report) => {
                 let worker = link.worker;
-                let report = Report { signed: signed(worker, &report), ..report };
+                let (signed, stretch) = (signed(worker, &report), signed_stretch(worker, &report));
+                let report = Report { signed, stretch, ..report };
                 self.check_report(worker, &report);
                 if self.random.per_mille(self.scenario.weather.nonsense_per_mille) {
                     let report = self.mangled(report.clone());
@@ -48,6 +49,10 @@ impl World {
         let honest = self.workers[worker].traits.lies_per_mille == 0;
         let right = job.truth.tally(report.range) == Some(report.tally);
         assert!(right || !honest, "worker {worker} reports what its threads have not counted");
+        if let Some(Stretch { range, count, digest, .. }) = report.stretch {
+            let truth = job.truth.tally(range).map(|tally| (tally.count, tally.digest));
+            assert!(truth == Some((count, digest)) || !honest, "worker {worker}: {report:?}");
+        }
     }
 
     fn mangled(&mut self, mut report: Report) -> Report {

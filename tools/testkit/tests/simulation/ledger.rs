@@ -14,8 +14,9 @@ use std::rc::Rc;
 
 use farm::rules::{self, Jobs, MemoryJob, MemoryStore};
 use farm::{
-    Author, Check, DisputeState, Distrusted, Fingerprint, IntervalSet, JobId, JobState,
-    LedgerAnswer, LedgerCommand, Maker, Plan, Range, Report, Restored, Slice, Ticket, Withdrawn,
+    Author, Check, CountedRange, DisputeState, Distrusted, Fingerprint, IntervalSet, JobId,
+    JobState, LedgerAnswer, LedgerCommand, Maker, Plan, Range, Report, Restored, Slice, Ticket,
+    Withdrawn,
 };
 
 use crate::on_disk::RealLedger;
@@ -57,6 +58,8 @@ pub struct Done {
     pub answer: LedgerAnswer,
     /// What was durable then, if the command may have changed more rows than it names.
     pub after: Option<Rc<MemoryStore>>,
+    /// The rows of a stretch that it has lengthened, as they were then.
+    pub stretch: Vec<CountedRange>,
 }
 
 pub struct LedgerJob {
@@ -156,7 +159,18 @@ impl Ledger {
         if let Some(before) = before {
             self.note_change(&before, &command, &answer);
         }
-        Done { ticket, command, answer, after }
+        let stretch = self.lengthened(&command);
+        self.tally.joined += u64::from(stretch.len() == 1);
+        Done { ticket, command, answer, after, stretch }
+    }
+
+    /// The rows of the stretch that a report has lengthened.
+    fn lengthened(&self, command: &LedgerCommand) -> Vec<CountedRange> {
+        let LedgerCommand::Accept { report, .. } = command else { return Vec::new() };
+        let Some(stretch) = &report.stretch else { return Vec::new() };
+        let rows = self.stored(report.job).rows.values();
+        let is_in = |counted: &&CountedRange| counted.row.range.intersect(stretch.range).is_some();
+        rows.filter(is_in).cloned().collect()
     }
 
     /// What must hold of every command, whatever it does to the rows.

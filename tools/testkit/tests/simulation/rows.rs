@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use farm::{
     Check, CountedRange, Fingerprint, LedgerId, PublicKey, Range, Report, Row, RowsRoot, RowsTree,
-    Signature, Signed, Signer, Tiled, Vote,
+    Signature, Signed, Signer, Stretch, Tiled, Vote,
 };
 
 /// What a worker signs of a report, as far as the farm can tell: every other worker signs. The core takes any bytes.
@@ -12,7 +12,20 @@ pub fn signed(worker: usize, report: &Report) -> Option<Signed> {
     let (key, ledger) = (PublicKey([worker as u8; 32]), LedgerId([7; 16]));
     let signer = Signer { key, ledger, job: report.job, kind: report.proof.kind };
     let signature = signature(report.range, report.tally.count);
-    worker.is_multiple_of(2).then_some(Signed { signer, signature })
+    does_sign(worker).then_some(Signed { signer, signature })
+}
+
+/// The stretch of a report, as a worker signs it.
+pub fn signed_stretch(worker: usize, report: &Report) -> Option<Stretch> {
+    let sign = |stretch: Stretch| Stretch {
+        signature: does_sign(worker).then(|| signature(stretch.range, stretch.count)),
+        ..stretch
+    };
+    report.stretch.map(sign)
+}
+
+fn does_sign(worker: usize) -> bool {
+    worker.is_multiple_of(2)
 }
 
 fn signature(range: Range, count: u64) -> Signature {
@@ -65,6 +78,28 @@ impl Rows {
         self.wanted -= u64::from(counted.check == Check::Wanted);
         self.agreed -= u64::from(counted.check == Check::Agreed);
         counted
+    }
+
+    /// Neighbours have become these rows: nothing that they say is another thing than before.
+    pub fn join(&mut self, joined: &[CountedRange]) {
+        for counted in joined {
+            let CountedRange { row, check } = counted;
+            let parts: Vec<Range> = self.overlapping(row.range).map(|part| part.range).collect();
+            let parts: Vec<CountedRange> = parts.into_iter().map(|part| self.take(part)).collect();
+            let tiled = Tiled::of(parts.iter().map(|part| &part.row), row.range);
+            let tiled = tiled.expect("it fits 128 bits").expect("rows are not cut");
+            assert_eq!(tiled.claim, row.tally.claim(), "{counted:?}");
+            for part in &parts {
+                let (one, all) = (&part.row, row);
+                assert_eq!(
+                    (&one.author, one.lease, one.kernel),
+                    (&all.author, all.lease, all.kernel)
+                );
+                let is_unchecked = (part.check, *check) == (Check::NotChosen, Check::NotChosen);
+                assert!(is_unchecked || parts.len() == 1 && part.check == *check, "{parts:?}");
+            }
+            self.put(counted.clone());
+        }
     }
 
     /// Whether these are the very rows that a store has.

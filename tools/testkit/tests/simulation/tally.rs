@@ -42,6 +42,7 @@ histories::tally! {
     settlements: "disputes settled",
     corrections: "of these against the accepted count",
     audited_for_want_of_secrecy: "ranges audited because everybody may know the seed",
+    joined: "reports that became one row with those before",
     rows_told: "rows of which each task is told, looked at after settlements",
     audits_wanted: "ranges accepted that are to be counted again",
     audits_asked: "requests for audits granted",

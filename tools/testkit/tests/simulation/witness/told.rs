@@ -2,8 +2,8 @@
 
 use farm::rules::MemoryStore;
 use farm::{
-    Check, CountedRange, DisputeState, Distrusted, JobState, LedgerAnswer, LedgerCommand, Row,
-    Withdrawn,
+    Check, CountedRange, DisputeState, Distrusted, JobState, LedgerAnswer, LedgerCommand, Range,
+    Row, Withdrawn,
 };
 
 use super::Witness;
@@ -16,7 +16,7 @@ impl Witness {
     /// What the farm is told about its ledger.
     pub fn told(&mut self, done: &Done, tally: &mut Tally) {
         match &done.answer {
-            LedgerAnswer::Written => self.told_written(&done.command, tally),
+            LedgerAnswer::Written => self.told_written(done, tally),
             LedgerAnswer::AuditNoted { wanted, agreed } => {
                 let (job, policy) = match &done.command {
                     LedgerCommand::RequestAudit { job, policy, .. } => (job, Some(policy)),
@@ -71,8 +71,8 @@ impl Witness {
         }
     }
 
-    fn told_written(&mut self, command: &LedgerCommand, tally: &mut Tally) {
-        match command {
+    fn told_written(&mut self, done: &Done, tally: &mut Tally) {
+        match &done.command {
             LedgerCommand::CreateJob { job, plan, slice, priority, audit, .. } => {
                 self.books.insert(*job, Book::new(plan, *slice, *priority, *audit));
             }
@@ -85,7 +85,9 @@ impl Witness {
             LedgerCommand::Accept { report, author, audit } => {
                 let check = if *audit { Check::Wanted } else { Check::NotChosen };
                 let row = Row::new(report, author);
-                self.book(report.job).rows.put(CountedRange { row, check });
+                let rows = &mut self.book(report.job).rows;
+                rows.put(CountedRange { row, check });
+                rows.join(&done.stretch);
             }
             LedgerCommand::Confirm { report, .. } => {
                 let book = self.book(report.job);
@@ -109,7 +111,7 @@ impl Witness {
             | LedgerCommand::Remove { .. }
             | LedgerCommand::Compare { .. }
             | LedgerCommand::FindAudits { .. } => {
-                panic!("more is to be told: {command:?}")
+                panic!("more is to be told: {done:?}")
             }
         }
     }
@@ -186,13 +188,17 @@ fn check_task_counts(store: &MemoryStore, tally: &mut Tally) {
         let plan = job.job.plan.fingerprint();
         let rows = job.rows.values().map(|counted| &counted.row);
         let told = rows.map(|row| (row, job.task_counts_of(row.range)));
-        let mut parts = 0;
         for (row, counts) in told.filter(|(_, counts)| !counts.are_untold()) {
             assert!(counts.add_up_to(plan, row.range, row.tally), "job {id}: {row:?}");
-            parts += 1;
+            tally.rows_told += 1;
         }
-        assert_eq!(parts, job.task_counts.len(), "job {id} tells tasks of no row");
-        tally.rows_told += parts as u64;
+        for (&first, counts) in &job.task_counts {
+            let range = Range::new(first, first + counts.as_slice().len() as u64);
+            let range = range.expect("it is told of some tasks");
+            let is_in = |row: &Row| row.range.intersect(range) == Some(range);
+            let mut rows = job.rows.values().map(|counted| &counted.row);
+            assert!(rows.any(is_in), "job {id} tells tasks of no row: {range}");
+        }
     }
 }
 
