@@ -5,10 +5,10 @@
 
 use farm::rules::{self, Jobs, MemoryStore};
 use farm::{
-    Across, AuditPolicy, Author, Beacon, Counted, Found, IntervalSet, JobId, JobState, KernelName,
-    LeaseId, LedgerAnswer, LedgerCommand, LedgerId, LoanKind, LoanProof, Maker, Method, Origin,
-    Plan, Problem, PublicKey, Range, Removal, Report, Restored, RestoredJob, RowsRoot, RowsTree,
-    Signature, Signed, Signer, Slice, Tally, TaskCounts, Withdrawn,
+    Across, AuditPolicy, Author, Beacon, Counted, Digest, Found, IntervalSet, JobId, JobState,
+    KernelName, LeaseId, LedgerAnswer, LedgerCommand, LedgerId, LoanKind, LoanProof, Maker, Method,
+    Origin, Plan, Problem, PublicKey, Range, Removal, Report, Restored, RestoredJob, RowsRoot,
+    RowsTree, Signature, Signed, Signer, Slice, Stretch, Tally, TaskCounts, Withdrawn,
 };
 
 /// A store behind the farm's rules.
@@ -66,6 +66,7 @@ pub fn check<S: Subject>(new: impl Fn() -> S) {
     an_archived_job_comes_back_when_it_loses_counts(&mut new());
     a_removed_job_leaves_nothing_but_its_number(&mut new());
     rows_are_joined_where_nothing_tells_them_apart(&mut new());
+    a_stretch_is_one_row_with_one_signature(&mut new());
     what_was_committed_to_stays_apart(&mut new());
     whatever_replaces_a_row_breaks_a_commitment(&mut new());
     who_contradicts_a_right_count_breaks_no_commitment(&mut new());
@@ -374,6 +375,39 @@ fn rows_are_joined_where_nothing_tells_them_apart(store: &mut impl Subject) {
     let after = restored(store, JOB);
     let (spent, origin) = (after.spent.clone(), after.origin.clone());
     assert_eq!(after, RestoredJob { spent, origin, ..before });
+}
+
+fn a_stretch_is_one_row_with_one_signature(store: &mut impl Subject) {
+    // Given: what a worker has counted of a lease, in two pieces, and a row between them.
+    write(store, &[job(JOB), accept(JOB, "a", 0, 10, 1), accept(JOB, "a", 10, 20, 2)]);
+    write(store, &[accept(JOB, "a", 30, 40, 4), accept(JOB, "b", 40, 50, 5)]);
+    assert!(tile(store, (10, 20)), "nobody has said that they are one");
+
+    // When a report closes the gap and says what all of it counts
+    let (count, parts) =
+        (1 + 2 + 3 + 4, [((0, 10), 1), ((10, 20), 2), ((20, 30), 3), ((30, 40), 4)]);
+    let tallies = parts.map(|((start, end), count)| tally(range(start, end), count));
+    let digest = tallies.map(|tally| tally.digest).into_iter().reduce(Digest::join);
+    let stretch = |count| Stretch {
+        range: range(0, 40),
+        count,
+        digest: digest.expect("four"),
+        signature: Some(Signature([77; 64])),
+    };
+    let report = |stretch| Report { stretch: Some(stretch), ..report(JOB, "avx2", (20, 30), 3) };
+    let close = |stretch| LedgerCommand::Accept {
+        report: report(stretch),
+        author: author("a"),
+        audit: false,
+    };
+    write(store, &[close(stretch(count))]);
+
+    // Then it is one row. What others counted is what it was, and the job loses nothing.
+    assert!(tile(store, (0, 40)) && tile(store, (40, 50)));
+    for part in [(0, 10), (0, 20), (10, 40), (20, 30), (30, 40)] {
+        assert!(!tile(store, part), "{part:?}");
+    }
+    assert_eq!(restored(store, JOB).total, 15);
 }
 
 fn commit(store: &mut impl Subject, job: JobId) -> Result<RowsRoot, String> {

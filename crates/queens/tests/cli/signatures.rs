@@ -85,6 +85,30 @@ fn a_report_is_signed_by_the_key_of_its_session_or_the_session_ends() {
         assert_eq!(end.code(), Code::Aborted, "{attack}: {end}");
         assert!(end.message().contains("signature"), "{attack}: {end}");
     }
+    // The same of its stretch.
+    let own = sign(&key, &machine, unchanged);
+    let stretch = |signature| {
+        let v1::Report { range, count, digest, .. } = report.clone();
+        v1::Stretch { range, count, digest, signature }
+    };
+    let attacks = [
+        ("a stretch that nobody signed", own.clone(), stretch(Vec::new())),
+        ("a stretch signed by another", own.clone(), stretch(sign(&other, &machine, unchanged))),
+        (
+            "a stretch of another count",
+            own.clone(),
+            v1::Stretch { count: 1, ..stretch(own.clone()) },
+        ),
+        ("only a stretch is signed", Vec::new(), stretch(own.clone())),
+    ];
+    for (instance, (attack, signature, stretch)) in (20..).zip(attacks) {
+        let idle = v1::Hello { credit: 0, instance, key: named(&key), ..hello() };
+        let report = v1::Report { signature, stretch: Some(stretch), ..report.clone() };
+        let (_, end) = say(vec![Message::Hello(idle), Message::Report(report)], LONG);
+        let end = end.unwrap_or_else(|| panic!("{attack}: the session goes on"));
+        assert_eq!(end.code(), Code::Aborted, "{attack}: {end}");
+        assert!(end.message().contains("signature"), "{attack}: {end}");
+    }
     // What is too short to be a signature is no message of this protocol.
     let idle = v1::Hello { credit: 0, key: named(&key), ..hello() };
     let short = v1::Report { signature: vec![0; 63], ..report.clone() };
@@ -145,6 +169,28 @@ impl Vouched {
         let text = self.verify(&[words, &["--json"]].concat()).success();
         serde_json::from_str(&text).expect("it is JSON")
     }
+}
+
+#[test]
+fn a_worker_that_reports_often_leaves_one_row_with_one_signature_of_each_lease() {
+    let farm = Farm::new("", "--report-ms 0");
+    let scratch = Scratch::new();
+    let _coordinator = farm.start_coordinator();
+    let _worker = farm.start_worker();
+    farm.client(&["submit", "15", "--rows", "4", "--wait"]).success();
+
+    let db = Connection::open(farm.ledger()).expect("SQLite opens it");
+    let number = |query| -> i64 { db.query_row(query, [], |row| row.get(0)).expect("a number") };
+    let leases = number("SELECT count(DISTINCT lease) FROM ranges");
+    assert_eq!(number("SELECT count(*) FROM ranges"), leases, "one row of each lease");
+    assert_eq!(number("SELECT max(length(signatures)) FROM ranges"), 64, "one signature");
+
+    let bundle = scratch.path("fifteen.bundle").display().to_string();
+    farm.client(&["export", "1", &bundle]).success();
+    let said = run(&mut queens(&["verify", &bundle, "--seconds", "1", "--json"])).success();
+    let said: Value = serde_json::from_str(&said).expect("it is JSON");
+    assert_eq!(said["ranges"], leases);
+    assert_eq!(said["signed"]["by_any_key"]["count"], vectors::total(15).to_string());
 }
 
 #[test]
