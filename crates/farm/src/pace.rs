@@ -1,12 +1,15 @@
 //! How often the workers of a large farm report: all of them together about 200 times a second, whatever their number.
 //!
 //! ```text
-//!   workers      report every   leases take        and end without news after
-//!     up to 200  second         10 s, as always    a minute, as always
-//!         2,000  10 s           20 s               a minute
-//!        20,000  100 s          200 s              5 min
-//!       120,000  10 min         20 min             30 min
+//!   workers      report every   leases take        in jobs of weeks   and end without news after
+//!     up to 200  second         10 s, as always    32 s               a minute, as always
+//!         2,000  10 s           20 s               5 min              a minute
+//!        20,000  100 s          200 s              53 min             5 min
+//!       120,000  10 min         20 min             5 h                30 min
 //! ```
+//!
+//! What is reported of one lease becomes one row of the ledger ([`Stretch`](crate::Stretch)), so a job that takes long has
+//! longer leases, and fewer rows: of each lease half is lent when the other half is done, which makes 16 reports a row.
 //!
 //! A worker that reports more seldom loses more if it is killed, so small farms report often. What a worker was told is
 //! left as it is until it is wrong by a quarter, so that a farm is not told anew whenever somebody comes or goes.
@@ -22,6 +25,10 @@ pub struct Pace {
 impl Pace {
     /// Each worker of a farm makes the interval so much longer: 200 reports a second.
     const PER_WORKER_MS: u64 = 5;
+    /// Workers report no more often than this, unless they are told otherwise.
+    const LEAST_MS: u64 = 1_000;
+    /// Reports while a worker is busy with one lease of a job that takes long.
+    const REPORTS: u64 = 32;
     /// Beyond this the farm reports more often than 200 times a second.
     const LONGEST_MS: u64 = 600_000;
 
@@ -58,6 +65,12 @@ impl Pace {
         config.lease_ms.max(2 * self.report_ms)
     }
 
+    /// The same in a job that takes long: for many reports, which the ledger keeps as one row.
+    pub(crate) fn long_lease_ms(self, config: &Config) -> u64 {
+        let reports = Self::REPORTS * self.report_ms.max(Self::LEAST_MS);
+        self.lease_ms(config).max(reports)
+    }
+
     /// How long a lease lives without a report, ms.
     pub(crate) fn lease_ttl_ms(self, config: &Config) -> u64 {
         config.lease_ttl_ms.max(3 * self.report_ms)
@@ -87,6 +100,16 @@ mod tests {
         };
         assert_eq!(lent(1_000), (10_000, 60_000));
         assert_eq!(lent(20_000), (200_000, 300_000));
+    }
+
+    #[test]
+    fn leases_of_a_job_that_takes_long_are_for_many_reports() {
+        let lent = |workers, lease_ms| {
+            let config = Config { lease_ms, ..Config::default() };
+            Pace::of(workers).long_lease_ms(&config)
+        };
+        assert_eq!([1, 200, 2_000].map(|workers| lent(workers, 10_000)), [32_000, 32_000, 320_000]);
+        assert_eq!(lent(1, 100_000), 100_000, "never shorter than others");
     }
 
     #[test]

@@ -9,8 +9,9 @@ use clap::Args;
 use executor::thread_memory;
 use farm::{
     Across, AuditPolicy, Author, Config, Counted, Event, Farm, JobId, KernelName, Known, LeaseId,
-    LedgerAnswer, LedgerCommand, LoanKey, LoanKind, LoanProof, Maker, Method, Millis, Origin, Plan,
-    Problem, Range, Report, Slice, Tally, TaskCounts,
+    LedgerAnswer, LedgerCommand, LedgerId, LoanKey, LoanKind, LoanProof, Maker, Method, Millis,
+    Origin, Plan, Problem, PublicKey, Range, Report, Signature, Signed, Signer, Slice, Stretch,
+    Tally, TaskCounts,
 };
 use ledger::{CheckedLedger, Ledger, Scrub, file_bytes};
 
@@ -49,6 +50,21 @@ pub(crate) fn run(args: &LedgerBenchArgs) -> Result<()> {
     tell(&format!("{} jobs, done", args.jobs), args.jobs, &path, args.turns)?;
     write(&path, |ledger| archive_jobs(ledger, args.jobs))?;
     tell(&format!("{} jobs, archived", args.jobs), args.jobs, &path, args.turns)?;
+    let path = folder.path().join("running.db");
+    let mut took = Duration::ZERO;
+    write(&path, |ledger| {
+        let begun = Instant::now();
+        write_running(ledger, args.ranges)?;
+        took = begun.elapsed();
+        Ok(())
+    })?;
+    tell(&format!("{} reports, signed", args.ranges), args.ranges, &path, args.turns)?;
+    print(format_args!(
+        "{REPORTS_WHILE_RUNNING} reports of each lease, of which a hundredth is to be counted twice: {:.0} a second, and a row \
+         for {:.1} reports",
+        args.ranges as f64 / took.as_secs_f64(),
+        args.ranges as f64 / rows(&path)? as f64,
+    ))?;
     let path = folder.path().join("leases.db");
     let mut slices = Vec::new();
     write(&path, |ledger| {
@@ -89,7 +105,7 @@ fn write(path: &Path, fill: impl FnOnce(&Ledger) -> Result<()>) -> Result<()> {
 /// One job, of which every other range is there: neighbours are by others, as on a farm.
 fn write_ranges(ledger: &Ledger, ranges: u64) -> Result<()> {
     let plan = plan(26, 2 * ranges);
-    ledger.apply(&[create(1, plan)])?;
+    ledger.apply(&[create(1, plan, POLICY)])?;
     let mut commands = Vec::with_capacity(BATCH);
     for number in 0..ranges {
         let first = 2 * number;
@@ -106,7 +122,7 @@ fn write_jobs(ledger: &Ledger, jobs: u64) -> Result<()> {
     let plan = plan(12, 1);
     let mut commands = Vec::with_capacity(BATCH);
     for job in 1..=jobs {
-        commands.push(create(job, plan));
+        commands.push(create(job, plan, POLICY));
         commands.push(accept(job, &plan, 0, job));
         let total = u128::from(count_of(0));
         commands.push(LedgerCommand::Finish { job: JobId(job), tasks: 1, total });
@@ -136,7 +152,7 @@ const ROWS_AT_A_TIME: usize = 2_000;
 /// One job, all of which is there, with several reports of each lease. It is done.
 fn write_leases(ledger: &Ledger, ranges: u64) -> Result<()> {
     let plan = plan(26, ranges);
-    ledger.apply(&[create(1, plan)])?;
+    ledger.apply(&[create(1, plan, POLICY)])?;
     let mut total = 0;
     for first in (0..ranges).step_by(BATCH) {
         let batch = first..ranges.min(first + BATCH as u64);
@@ -146,6 +162,54 @@ fn write_leases(ledger: &Ledger, ranges: u64) -> Result<()> {
     }
     ledger.apply(&[LedgerCommand::Finish { job: JobId(1), tasks: ranges, total }])?;
     Ok(())
+}
+
+/// Reports of each lease while a job of weeks runs, as `farm::Pace` has it.
+const REPORTS_WHILE_RUNNING: u64 = 16;
+
+/// One job that runs: all workers report in turns, each the next part of its lease, signed, with its stretch. A
+/// hundredth of the reports is to be counted twice.
+fn write_running(ledger: &Ledger, reports: u64) -> Result<()> {
+    let plan = plan(26, reports.next_multiple_of(WORKERS * REPORTS_WHILE_RUNNING));
+    let policy = AuditPolicy { share_ppm: 10_000, ..POLICY };
+    ledger.apply(&[create(1, plan, policy)])?;
+    let mut commands = Vec::with_capacity(BATCH);
+    for number in 0..reports {
+        let (turn, worker) = (number / WORKERS, number % WORKERS);
+        let (lease, part) =
+            (turn / REPORTS_WHILE_RUNNING * WORKERS + worker, turn % REPORTS_WHILE_RUNNING);
+        let first = lease * REPORTS_WHILE_RUNNING;
+        commands.push(signed(accept(1, &plan, first + part, lease), &plan, first, policy));
+        if commands.len() == BATCH || number + 1 == reports {
+            ledger.apply(&commands)?;
+            commands.clear();
+        }
+    }
+    Ok(())
+}
+
+/// A report with signatures, which the ledger does not look into, of itself and of the stretch from `first` on.
+fn signed(command: LedgerCommand, plan: &Plan, first: u64, policy: AuditPolicy) -> LedgerCommand {
+    let LedgerCommand::Accept { report, author, .. } = command else { return command };
+    let (job, kind, signature) = (report.job, LoanKind::Count, Signature([7; 64]));
+    let signer = Signer { key: PublicKey([1; 32]), ledger: LedgerId([2; 16]), job, kind };
+    let range = Range::new(first, report.range.end()).expect("it is not empty");
+    let fingerprint = plan.fingerprint();
+    let add = |tally: Tally, at| tally.with(fingerprint, at, count_of(at)).expect("it is small");
+    let Tally { count, digest, .. } = (first..range.end()).fold(Tally::EMPTY, add);
+    let stretch = Stretch { range, count, digest, signature: Some(signature) };
+    let audit = policy.chooses(fingerprint, report.range);
+    let report = Report {
+        signed: Some(Signed { signer, signature }),
+        stretch: Some(stretch).filter(|stretch| stretch.range != report.range),
+        ..report
+    };
+    LedgerCommand::Accept { report, author, audit }
+}
+
+/// Accepted ranges of a ledger.
+fn rows(path: &Path) -> Result<u64> {
+    Ok(Scrub::open(path)?.all()?.ranges)
 }
 
 /// Archives the job and joins its rows. Returns how long each transaction took.
@@ -171,15 +235,16 @@ fn plan(n: u32, tasks: u64) -> Plan {
     Plan { problem: Problem::Total { n }, method: Method::Rows { rows: 7 }, tasks }
 }
 
-fn create(job: u64, plan: Plan) -> LedgerCommand {
-    let policy = AuditPolicy {
-        share_ppm: 1,
-        seed: 1,
-        salt: 1,
-        by_search: false,
-        across: Across::Machines,
-        beacon: None,
-    };
+const POLICY: AuditPolicy = AuditPolicy {
+    share_ppm: 1,
+    seed: 1,
+    salt: 1,
+    by_search: false,
+    across: Across::Machines,
+    beacon: None,
+};
+
+fn create(job: u64, plan: Plan, policy: AuditPolicy) -> LedgerCommand {
     let (job, slice, priority, audit) = (JobId(job), Slice::ALL, 0, Some(policy));
     let origin = Origin { owner: "laboratory".into(), key: None };
     LedgerCommand::CreateJob { job, origin, plan, slice, priority, audit }

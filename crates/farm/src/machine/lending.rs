@@ -1,7 +1,7 @@
 //! Who gets which range, how large, and for how long.
 //!
-//! A worker holds about `lease_ms` worth of work, by its own measured speed; towards the end of a
-//! job less, in proportion to its share of all workers' speed, so that all finish together. It is
+//! A worker holds about `lease_ms` worth of work, by its own measured speed. Of a job that takes long it holds more,
+//! so that the ledger has fewer rows of it ([`Pace`](crate::Pace)), up to a 256th of its share of what is left; towards the end of a job less, in proportion to its share of all workers' speed, so that all finish together. It is
 //! served again when half of that is left. A worker without company that may count the job has
 //! nobody to leave a share for. Before its speed on a job is known it gets a probe, and then leases that grow
 //! with what the speed was measured on. A job that it has no memory for is passed over. What may have killed
@@ -22,6 +22,9 @@ const MAX_LEASE_TASKS: u64 = 1 << 22;
 /// No lease has more than so many times the tasks, for each thread, that its worker's speed was measured on. The
 /// first tasks of a plan may be a hundred times as cheap as the others.
 const MAX_GROWTH: u128 = 16;
+
+/// Leases beyond `lease_ms` are not longer than such a part of a worker's share of what is left.
+const LONG: u128 = 256;
 
 /// A lease is not cut into more parts than this, so that no part is too short.
 const MOST_PARTS: u128 = 200;
@@ -188,6 +191,8 @@ impl Farm {
             false => pool,
             true => pool * u128::from(rate) / (2 * u128::from(job.rate().max(rate).max(1))),
         };
+        let long = u128::from(rate) * u128::from(self.pace.long_lease_ms(&self.config)) / 1_000_000;
+        let lease = lease.max(long.min(share / LONG));
         let known = u128::from(job.tasks_measured(id)) * u128::from(threads) * MAX_GROWTH;
         let tasks = lease.min(share).min(known).min(u128::from(MAX_LEASE_TASKS));
         u64::try_from(tasks).expect("it is at most MAX_LEASE_TASKS").max(threads)

@@ -18,12 +18,29 @@ fn a_worker_ten_times_faster_gets_ten_times_larger_leases() {
     stage.submit(100_000_000, 0);
     let (slow, fast) = (stage.join("w1", 1 << 40), stage.join("w2", 1 << 40));
 
-    work(&mut stage, slow, 10_000, 3);
-    work(&mut stage, fast, 1_000, 3);
+    work(&mut stage, slow, 10_000, 4);
+    work(&mut stage, fast, 1_000, 4);
 
-    // 10 s at 10 ms and at 1 ms per task.
-    assert_eq!(stage.last_loan(slow).range.len(), 1_000);
-    assert_eq!(stage.last_loan(fast).range.len(), 10_000);
+    // 32 s at 10 ms and at 1 ms per task, as the job takes a day.
+    assert_eq!(stage.last_loan(slow).range.len(), 3_200);
+    assert_eq!(stage.last_loan(fast).range.len(), 32_000);
+}
+
+#[test]
+fn only_a_job_that_takes_long_has_long_leases() {
+    // A task takes a second, and nobody else is there.
+    let seconds = |tasks| {
+        let mut stage = Stage::new();
+        stage.submit(tasks, 0);
+        let worker = stage.join("w1", 1 << 40);
+        work(&mut stage, worker, 1_000_000, 4);
+        stage.last_loan(worker).range.len()
+    };
+    assert_eq!(
+        [2_000, 5_000, 1_000_000].map(seconds),
+        [10, 19, 31],
+        "32 at most, and a 256th of what is left"
+    );
 }
 
 #[test]
@@ -41,7 +58,7 @@ fn leases_of_a_large_farm_are_longer_and_live_longer() {
 
     let lent = stage.last_loan(worker);
     let seconds = lent.range.len() / 100;
-    assert!((150..=200).contains(&seconds), "{seconds} s");
+    assert!((2_400..=3_200).contains(&seconds), "32 reports: {seconds} s");
     stage.tick(200_000);
     assert!(!stage.revoked(lent.lease), "it may report every 100 s");
     stage.tick(300_000);
@@ -125,7 +142,7 @@ fn leases_grow_with_what_the_speed_was_measured_on() {
     work(&mut stage, worker, 1_000, 1);
     assert_eq!(stage.last_loan(worker).range.len(), 1_088);
     work(&mut stage, worker, 1_000, 2);
-    assert!((9_000..11_000).contains(&stage.last_loan(worker).range.len()), "10 s at 1 ms each");
+    assert!((30_000..33_000).contains(&stage.last_loan(worker).range.len()), "32 s at 1 ms each");
 }
 
 #[test]
@@ -346,14 +363,14 @@ fn a_leaving_worker_is_lent_nothing_more() {
 fn a_report_that_comes_again_renews_nothing_and_tells_no_speed() {
     // Given: w1 has reported one of four tasks.
     let mut stage = Stage::new();
-    let job = stage.submit(100_000, 0);
+    let job = stage.submit(2_000, 0);
     let worker = stage.join("w1", 4);
     let loan = stage.last_loan(worker);
     stage.act(Event::CreditChanged { session: worker, credit: 0 });
     let part = farm::Report {
         lease: loan.lease,
         busy_us: 1_000_000,
-        ..report(job, plan(100_000), range(0, 1))
+        ..report(job, plan(2_000), range(0, 1))
     };
     stage.report(worker, part.clone());
 
