@@ -116,6 +116,9 @@ impl CheckedLedger {
         // Without this, SQLite would write to a file that we refuse when it is closed, and a ledger that is dropped
         // would lose its `FILE-wal` without saying that it was closed.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        // Without this, SQLite would prepare a query anew for each range that it is asked about, to choose the best plan
+        // for that range.
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         // The rules have more queries than are kept prepared by default.
         db.set_prepared_statement_cache_capacity(PREPARED);
         let is_new = is_empty(&db)?;
