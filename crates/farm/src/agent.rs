@@ -11,12 +11,14 @@
 //! core this is a pure state machine: the time comes in, messages come out.
 
 mod parts;
+mod stretches;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use parts::Part;
 
 use parts::Parts;
+use stretches::Stretches;
 
 use crate::{
     Ack, Fingerprint, Hello, Holding, IntervalSet, JobId, LeaseId, Loan, Millis, Pace, Range,
@@ -64,7 +66,7 @@ pub struct Agent {
     todo: BTreeMap<Key, (Loan, IntervalSet)>,
     done: BTreeMap<Key, Done>,
     /// What was reported of loans of which more is to come.
-    reported: BTreeMap<Key, Parts>,
+    reported: BTreeMap<Key, Stretches>,
     unacked: BTreeMap<(JobId, Fingerprint, Range), Unacked>,
     /// Loans to give back, in this session: they end with it anyway.
     declined: Vec<LeaseId>,
@@ -330,11 +332,11 @@ impl Agent {
         reports
     }
 
-    /// A part as it is reported, with the stretch that it lengthens.
+    /// A part as it is reported, with the stretches that it lengthens.
     fn report(&mut self, key: Key, part: Part) -> Report {
-        let stretch = match part.loan.recount {
-            Some(_) => None,
-            None => Some(self.reported.entry(key).or_default().add(part.untold()).as_stretch()),
+        let stretches = match part.loan.recount {
+            Some(_) => Vec::new(),
+            None => self.reported.entry(key).or_default().add(&part),
         };
         Report {
             job: part.loan.job,
@@ -347,7 +349,7 @@ impl Agent {
             kernel: part.kernel,
             busy_us: part.busy_us,
             signed: None,
-            stretch: stretch.filter(|stretch| stretch.range != part.range),
+            stretches,
         }
     }
 

@@ -2,14 +2,14 @@
 //!
 //! ```text
 //!   workers      report every   leases take        in jobs of weeks   and end without news after
-//!     up to 200  second         10 s, as always    32 s               a minute, as always
-//!         2,000  10 s           20 s               5 min              a minute
-//!        20,000  100 s          200 s              53 min             5 min
-//!       120,000  10 min         20 min             5 h                30 min
+//!     up to 200  second         10 s, as always    64 s               a minute, as always
+//!         2,000  10 s           20 s               11 min             a minute
+//!        20,000  100 s          200 s              2 h                5 min
+//!       120,000  10 min         20 min             11 h               30 min
 //! ```
 //!
 //! What is reported of one lease becomes one row of the ledger ([`Stretch`](crate::Stretch)), so a job that takes long has
-//! longer leases, and fewer rows: of each lease half is lent when the other half is done, which makes 16 reports a row.
+//! longer leases, and fewer rows: of each lease half is lent when the other half is done, which makes 32 reports a row.
 //!
 //! A worker that reports more seldom loses more if it is killed, so small farms report often. What a worker was told is
 //! left as it is until it is wrong by a quarter, so that a farm is not told anew whenever somebody comes or goes.
@@ -28,7 +28,7 @@ impl Pace {
     /// Workers report no more often than this, unless they are told otherwise.
     const LEAST_MS: u64 = 1_000;
     /// Reports while a worker is busy with one lease of a job that takes long.
-    const REPORTS: u64 = 32;
+    const REPORTS: u64 = 64;
     /// Beyond this the farm reports more often than 200 times a second.
     const LONGEST_MS: u64 = 600_000;
 
@@ -108,7 +108,7 @@ mod tests {
             let config = Config { lease_ms, ..Config::default() };
             Pace::of(workers).long_lease_ms(&config)
         };
-        assert_eq!([1, 200, 2_000].map(|workers| lent(workers, 10_000)), [32_000, 32_000, 320_000]);
+        assert_eq!([1, 200, 2_000].map(|workers| lent(workers, 10_000)), [64_000, 64_000, 640_000]);
         assert_eq!(lent(1, 100_000), 100_000, "never shorter than others");
     }
 

@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 
 use crate::{
     Across, AuditPolicy, Author, Claim, Found, JobId, KernelName, LeaseId, Maker, Party, Range,
-    Report, RowsRoot, Signatures, Signer, Tally, TaskCounts, Unaudited,
+    Report, RowsRoot, Signatures, Tally, TaskCounts, Unaudited,
 };
 
 /// A count of a range, and who answers for it.
@@ -39,11 +39,6 @@ impl Row {
         let Report { range, tally, kernel, lease, busy_us, .. } = *report;
         let signatures = Signatures::of(report);
         Row { range, tally, kernel, author: author.clone(), lease, busy_us, signatures }
-    }
-
-    /// Who signed it, if anybody did.
-    pub(crate) fn signer(&self) -> Option<&Signer> {
-        self.signatures.as_ref().map(|signatures| &signatures.signer)
     }
 }
 

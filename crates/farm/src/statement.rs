@@ -4,8 +4,8 @@
 //!   report ──► statement: ledger, job, plan, range, count, digest, kernel, purpose, machine ──Ed25519──► signature
 //!   stretch ─► the same of what the report and its neighbours count together
 //!   row    of a report      its one signature
-//!          of joined rows   that of their stretch; without one, the signatures of all of them, which tile it, and
-//!                           beside each of them what it has counted
+//!          of joined rows   the signatures of all of them, which tile it, and beside each what it has counted; that of a
+//!                           stretch takes the place of those of its parts
 //! ```
 //!
 //! Whoever reads a ledger or a bundle can tell which key vouches for which count, without believing who wrote it. A
@@ -135,18 +135,9 @@ impl Signatures {
         Some(Signatures { signer, parts: vec![SignedPart { range, count, digest, signature }] })
     }
 
-    /// The one signature of a row that the rows of a stretch became.
-    #[must_use]
-    pub(crate) fn of_stretch(signer: Signer, stretch: &Stretch) -> Option<Signatures> {
-        let Stretch { range, count, digest, signature } = *stretch;
-        Some(Signatures {
-            signer,
-            parts: vec![SignedPart { range, count, digest, signature: signature? }],
-        })
-    }
-
-    /// The most signatures of one row: they are as long as everything else of it, and are read and written with it.
-    pub(crate) const MOST: usize = 64;
+    /// The most signatures of one row: they are read and written with it. Rows that are longer than a quarter of a page take
+    /// a page more of the ledger.
+    pub(crate) const MOST: usize = 8;
 
     /// The signatures of two neighbouring rows as those of one; `None` if they are too many or of several signers.
     #[must_use]
@@ -157,19 +148,35 @@ impl Signatures {
         (is_one && fits).then(|| Signatures { signer: self.signer, parts: parts() })
     }
 
+    /// The signature of a stretch takes the place of those of its parts, if there is one and it says the same as they do.
+    pub(crate) fn replace_by(&mut self, stretch: &Stretch) {
+        let Stretch { range, count, digest, signature } = *stretch;
+        let Some(signature) = signature else { return };
+        let from = self.parts.partition_point(|part| part.range.start() < range.start());
+        let to = self.parts.partition_point(|part| part.range.end() <= range.end());
+        let Some(parts) = self.parts.get(from..to) else { return };
+        if add_up(parts) == Some((range, count, digest)) {
+            self.parts.splice(from..to, [SignedPart { range, count, digest, signature }]);
+        }
+    }
+
     /// Whether the parts tile a row and add up to what it says.
     #[must_use]
     pub fn add_up_to(&self, row: &Row) -> bool {
-        let (mut end, mut count, mut digest) = (row.range.start(), 0_u64, Digest(0));
-        let follow = self.parts.iter().all(|part| {
-            let begins = part.range.start() == end;
-            (end, digest) = (part.range.end(), digest.join(part.digest));
-            let sum = count.checked_add(part.count);
-            count = sum.unwrap_or_default();
-            begins && sum.is_some()
-        });
-        follow && (end, count, digest) == (row.range.end(), row.tally.count, row.tally.digest)
+        add_up(&self.parts) == Some((row.range, row.tally.count, row.tally.digest))
     }
+}
+
+/// The range that parts tile, and what they add up to; `None` if there are none, if they leave a gap, or if the sum passes 64
+/// bits.
+fn add_up(parts: &[SignedPart]) -> Option<(Range, u64, Digest)> {
+    let (first, others) = parts.split_first()?;
+    let first = (first.range, first.count, first.digest);
+    others.iter().try_fold(first, |(range, count, digest), next| {
+        let follows = range.end() == next.range.start();
+        let range = Range::new(range.start(), next.range.end()).filter(|_| follows)?;
+        Some((range, count.checked_add(next.count)?, digest.join(next.digest)))
+    })
 }
 
 /// A signer as one text: key, ledger, job and purpose.

@@ -26,3 +26,8 @@ pub struct Stretch {
     /// The signature of that statement, if its worker signs.
     pub signature: Option<Signature>,
 }
+
+impl Stretch {
+    /// A report says no more of them.
+    pub const MOST: usize = 2;
+}

@@ -274,7 +274,7 @@ fn play(
             kernel,
             busy_us: 1,
             signed: None,
-            stretch: None,
+            stretches: Vec::new(),
         };
         Event::Reported { session: SessionId(session), report }
     };

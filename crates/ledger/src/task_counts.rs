@@ -171,7 +171,7 @@ mod tests {
             kernel: KernelName::new("avx2").expect("there is one"),
             busy_us: 1,
             signed: None,
-            stretch: None,
+            stretches: Vec::new(),
         }
     }
 

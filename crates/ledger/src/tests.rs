@@ -93,7 +93,7 @@ fn report(range: Range, count: u64) -> Report {
         kernel: kernel("avx2"),
         busy_us: 1,
         signed: Some(signed(count)),
-        stretch: None,
+        stretches: Vec::new(),
     }
 }
 

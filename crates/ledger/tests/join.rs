@@ -137,7 +137,7 @@ fn report(range: Range) -> Report {
         kernel: KernelName::new("avx2").expect("there is such a kernel"),
         busy_us: 1,
         signed: None,
-        stretch: None,
+        stretches: Vec::new(),
     }
 }
 

@@ -156,11 +156,10 @@ impl TryFrom<v1::Report> for Report {
     type Error = WireError;
 
     fn try_from(report: v1::Report) -> Result<Self, WireError> {
-        let stretch: Option<Stretch> = report.stretch.map(TryInto::try_into).transpose()?;
+        let stretches = stretches(report.stretches)?;
         let range = range(report.range)?;
-        if let Some(stretch) =
-            stretch.filter(|stretch| stretch.range.intersect(range) != Some(range))
-        {
+        let is_in = |stretch: &&Stretch| stretch.range.intersect(range) == Some(range);
+        if let Some(stretch) = stretches.iter().find(|stretch| !is_in(stretch)) {
             return Err(WireError::out_of_bounds("stretch", stretch.range));
         }
         Ok(Report {
@@ -178,7 +177,7 @@ impl TryFrom<v1::Report> for Report {
             kernel: kernel(&report.kernel)?,
             busy_us: report.busy_us,
             signed: None,
-            stretch,
+            stretches,
         })
     }
 }
@@ -497,6 +496,13 @@ fn share(share_ppm: u32) -> Result<u32, WireError> {
     match share_ppm <= AuditPolicy::ALL {
         true => Ok(share_ppm),
         false => Err(WireError::out_of_bounds("share_ppm", share_ppm)),
+    }
+}
+
+fn stretches(stretches: Vec<v1::Stretch>) -> Result<Vec<Stretch>, WireError> {
+    match stretches.len() <= Stretch::MOST {
+        true => stretches.into_iter().map(TryInto::try_into).collect(),
+        false => Err(WireError::out_of_bounds("stretches", stretches.len())),
     }
 }
 

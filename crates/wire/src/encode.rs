@@ -133,7 +133,7 @@ impl From<farm::Report> for v1::Report {
             busy_us: report.busy_us,
             task_counts: report.task_counts.as_slice().to_vec(),
             signature: Vec::new(),
-            stretch: report.stretch.map(Into::into),
+            stretches: report.stretches.into_iter().map(Into::into).collect(),
         }
     }
 }

@@ -8,10 +8,10 @@ use bytesize::ByteSize;
 use clap::Args;
 use executor::thread_memory;
 use farm::{
-    Across, AuditPolicy, Author, Config, Counted, Event, Farm, JobId, KernelName, Known, LeaseId,
-    LedgerAnswer, LedgerCommand, LedgerId, LoanKey, LoanKind, LoanProof, Maker, Method, Millis,
-    Origin, Plan, Problem, PublicKey, Range, Report, Signature, Signed, Signer, Slice, Stretch,
-    Tally, TaskCounts,
+    Ack, Across, Agent, AgentConfig, AuditPolicy, Author, Config, Counted, Event, Farm, JobId,
+    KernelName, Known, LeaseId, LedgerAnswer, LedgerCommand, LedgerId, Loan, LoanKey, LoanKind,
+    LoanProof, Maker, Method, Millis, Origin, Part, Plan, Problem, PublicKey, Range, Report,
+    Signature, Signed, Signer, Slice, Tally, TaskCounts, Verdict, WorkerMessage,
 };
 use ledger::{CheckedLedger, Ledger, Scrub, file_bytes};
 
@@ -165,21 +165,30 @@ fn write_leases(ledger: &Ledger, ranges: u64) -> Result<()> {
 }
 
 /// Reports of each lease while a job of weeks runs, as `farm::Pace` has it.
-const REPORTS_WHILE_RUNNING: u64 = 16;
+const REPORTS_WHILE_RUNNING: u64 = 32;
 
-/// One job that runs: all workers report in turns, each the next part of its lease, signed, with its stretch. A
-/// hundredth of the reports is to be counted twice.
+/// One job that runs: all workers report in turns, each the next part of its lease, signed. A hundredth of the reports is
+/// to be counted twice.
 fn write_running(ledger: &Ledger, reports: u64) -> Result<()> {
     let plan = plan(26, reports.next_multiple_of(WORKERS * REPORTS_WHILE_RUNNING));
     let policy = AuditPolicy { share_ppm: 10_000, ..POLICY };
     ledger.apply(&[create(1, plan, policy)])?;
+    let mut agents: Vec<Agent> = (0..WORKERS).map(|_| Agent::new(AGENT)).collect();
+    agents.iter_mut().for_each(|agent| drop(agent.connected()));
     let mut commands = Vec::with_capacity(BATCH);
     for number in 0..reports {
         let (turn, worker) = (number / WORKERS, number % WORKERS);
-        let (lease, part) =
-            (turn / REPORTS_WHILE_RUNNING * WORKERS + worker, turn % REPORTS_WHILE_RUNNING);
+        let lease = turn / REPORTS_WHILE_RUNNING * WORKERS + worker;
         let first = lease * REPORTS_WHILE_RUNNING;
-        commands.push(signed(accept(1, &plan, first + part, lease), &plan, first, policy));
+        let LedgerCommand::Accept { report, author, .. } =
+            accept(1, &plan, first + turn % REPORTS_WHILE_RUNNING, lease)
+        else {
+            anyhow::bail!("another command accepts");
+        };
+        let range = Range::new(first, first + REPORTS_WHILE_RUNNING).context("a lease")?;
+        let report = reported(&mut agents[worker as usize], range, report)?;
+        let audit = policy.chooses(plan.fingerprint(), report.range);
+        commands.push(LedgerCommand::Accept { report, author, audit });
         if commands.len() == BATCH || number + 1 == reports {
             ledger.apply(&commands)?;
             commands.clear();
@@ -188,23 +197,27 @@ fn write_running(ledger: &Ledger, reports: u64) -> Result<()> {
     Ok(())
 }
 
-/// A report with signatures, which the ledger does not look into, of itself and of the stretch from `first` on.
-fn signed(command: LedgerCommand, plan: &Plan, first: u64, policy: AuditPolicy) -> LedgerCommand {
-    let LedgerCommand::Accept { report, author, .. } = command else { return command };
-    let (job, kind, signature) = (report.job, LoanKind::Count, Signature([7; 64]));
+/// What an agent that was lent a range says when it has counted a part of it, with signatures that nobody looks into.
+fn reported(agent: &mut Agent, range: Range, counted: Report) -> Result<Report> {
+    let Report { job, fingerprint, lease, proof, kernel, tally, busy_us, .. } = counted;
+    let loan = Loan { lease, job, plan: plan(26, 0), fingerprint, range, proof, recount: None };
+    if counted.range.start() == range.start() {
+        agent.lent(loan);
+    }
+    let (range, task_counts) = (counted.range, TaskCounts::default());
+    agent.finished(Millis(0), Part { loan, range, tally, task_counts, kernel, busy_us });
+    let messages = agent.poll(Millis(0));
+    let report = messages.into_iter().find_map(|message| match message {
+        WorkerMessage::Report(report) => Some(report),
+        _ => None,
+    });
+    let report = report.context("it is due")?;
+    agent.acked(&Ack::of(&report, Verdict::Accepted));
+    let (kind, signature) = (LoanKind::Count, Signature([7; 64]));
     let signer = Signer { key: PublicKey([1; 32]), ledger: LedgerId([2; 16]), job, kind };
-    let range = Range::new(first, report.range.end()).expect("it is not empty");
-    let fingerprint = plan.fingerprint();
-    let add = |tally: Tally, at| tally.with(fingerprint, at, count_of(at)).expect("it is small");
-    let Tally { count, digest, .. } = (first..range.end()).fold(Tally::EMPTY, add);
-    let stretch = Stretch { range, count, digest, signature: Some(signature) };
-    let audit = policy.chooses(fingerprint, report.range);
-    let report = Report {
-        signed: Some(Signed { signer, signature }),
-        stretch: Some(stretch).filter(|stretch| stretch.range != report.range),
-        ..report
-    };
-    LedgerCommand::Accept { report, author, audit }
+    let mut stretches = report.stretches.clone();
+    stretches.iter_mut().for_each(|stretch| stretch.signature = Some(signature));
+    Ok(Report { signed: Some(Signed { signer, signature }), stretches, ..report })
 }
 
 /// Accepted ranges of a ledger.
@@ -234,6 +247,21 @@ fn join_rows(ledger: &Ledger) -> Result<Vec<Duration>> {
 fn plan(n: u32, tasks: u64) -> Plan {
     Plan { problem: Problem::Total { n }, method: Method::Rows { rows: 7 }, tasks }
 }
+
+/// A worker that reports at once.
+const AGENT: AgentConfig = AgentConfig {
+    worker: String::new(),
+    machine: String::new(),
+    build: String::new(),
+    backend: String::new(),
+    instance: 1,
+    threads: 1,
+    memory: 0,
+    memory_kills: 0,
+    credit: u64::MAX,
+    report_ms: 0,
+    resend_ms: 1_000,
+};
 
 const POLICY: AuditPolicy = AuditPolicy {
     share_ppm: 1,
@@ -283,7 +311,7 @@ fn accept(job: u64, plan: &Plan, first: u64, number: u64) -> LedgerCommand {
         kernel,
         busy_us,
         signed,
-        stretch: None,
+        stretches: Vec::new(),
     };
     LedgerCommand::Accept { report, author, audit: false }
 }

@@ -47,7 +47,7 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
             kernel: KernelName::new("avx2").expect("there is such a kernel"),
             busy_us: 1,
             signed: None,
-            stretch: None,
+            stretches: Vec::new(),
         };
         let (key, ledger) = (SigningKey::from_seed(&[2; 32]), LedgerId([3; 16]));
         let signer = Signer { key: key.public(), ledger, job: JOB, kind: LoanKind::Count };

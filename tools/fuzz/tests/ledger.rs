@@ -129,7 +129,7 @@ fn report(start: u64, end: u64, count: u64) -> Report {
         kernel: kernel("avx2"),
         busy_us: 1,
         signed: Some(Signed { signer, signature: Signature([9; 64]) }),
-        stretch: None,
+        stretches: Vec::new(),
     }
 }
 

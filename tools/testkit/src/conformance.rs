@@ -394,7 +394,7 @@ fn a_stretch_is_one_row_with_one_signature(store: &mut impl Subject) {
         digest: digest.expect("four"),
         signature: Some(Signature([77; 64])),
     };
-    let report = |stretch| Report { stretch: Some(stretch), ..report(JOB, "avx2", (20, 30), 3) };
+    let report = |stretch| Report { stretches: vec![stretch], ..report(JOB, "avx2", (20, 30), 3) };
     let close = |stretch| LedgerCommand::Accept {
         report: report(stretch),
         author: author("a"),
@@ -578,7 +578,7 @@ fn report(job: JobId, name: &str, (start, end): (u64, u64), count: u64) -> Repor
         kernel: kernel(name),
         busy_us: 1,
         signed: Some(signed(job, count)),
-        stretch: None,
+        stretches: Vec::new(),
     }
 }
 

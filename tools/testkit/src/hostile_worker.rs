@@ -186,7 +186,7 @@ fn message(attack: Attack, target: &Target, number: u64) -> WorkerMessage {
             kernel: KernelName::ALL[0],
             busy_us: 1,
             signed: None,
-            stretch: None,
+            stretches: Vec::new(),
         })
     };
     match attack {

@@ -65,7 +65,7 @@ impl Parts {
 impl Part {
     /// This part and the next one as one, if they touch, one kernel counted them and their counts fit. A recount is reported
     /// as a whole: if its tasks are too many to be told one by one, their sum is.
-    fn join(&self, next: &Part) -> Option<Part> {
+    pub(super) fn join(&self, next: &Part) -> Option<Part> {
         if self.range.end() != next.range.start() || self.kernel != next.kernel {
             return None;
         }

@@ -12,8 +12,8 @@
 //!   counted twice before and after.
 //! - Their sum fits into 64 bits.
 //! - Nobody has committed to them: the root that was published is over the rows as they were.
-//! - They have the signatures of one key, or none. If the key has signed their sum ([`Stretch`]), that signature is kept
-//!   alone; otherwise the signatures of all stay with the row, up to 64.
+//! - They have the signatures of one key, or none. The signatures of all stay with the row, up to 64. If the key has also
+//!   signed the sum of some of them ([`Stretch`]), that signature takes the place of theirs.
 //!
 //! While a job runs, a report joins the rows of its stretch. In the archive, all rows are gone through. An audit that is
 //! ordered later draws among the rows as they are then.
@@ -22,44 +22,35 @@ use std::ops::ControlFlow;
 
 use super::{Select, Store, StoredJob, stored_job};
 use crate::rows::{Check, CountedRange, OpenDispute, Row};
-use crate::{AuditPolicy, Claim, Fingerprint, JobId, Range, Signatures, Stretch};
-
-/// What decides about the rows of one job.
-struct Joining {
-    plan: Fingerprint,
-    policy: Option<AuditPolicy>,
-    disputes: Vec<OpenDispute>,
-}
+use crate::{AuditPolicy, Fingerprint, JobId, Range, Stretch};
 
 /// Rows of a stretch beyond which they are left to the archive: a worker whose reports are never joined must not have all
 /// of them read again for each further one.
 const MOST_OF_A_STRETCH: usize = 64;
 
-/// Joins the rows of a stretch that was just lengthened: all of them, or those that may be joined.
-pub(super) fn join_stretch<S: Store>(
+/// Joins the rows of stretches that were just lengthened, of which the last one is the longest, and the row into which it
+/// reaches.
+pub(super) fn join_stretches<S: Store>(
     store: &mut S,
     id: JobId,
-    stretch: &Stretch,
+    stretches: &[Stretch],
 ) -> Result<(), S::Fault> {
-    let mut rows: Vec<CountedRange> = Vec::new();
-    store.visit(id, Select::BeginningIn(stretch.range), &mut |counted| {
-        rows.push(counted);
-        match rows.len() <= MOST_OF_A_STRETCH {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(()),
-        }
-    })?;
+    let Some(longest) = stretches.last().map(|stretch| stretch.range) else { return Ok(()) };
+    let first = store.last_before(id, longest.start().saturating_add(1))?;
+    let first = first.map_or(longest.start(), Range::start);
+    let Some(range) = Range::new(first, longest.end()) else { return Ok(()) };
+    let rows = first_rows(store, id, range, MOST_OF_A_STRETCH + 1)?;
     if !(2..=MOST_OF_A_STRETCH).contains(&rows.len()) || store.committed(id)?.is_some() {
         return Ok(());
     }
     let StoredJob { plan, .. } = stored_job(store, id)?;
-    let joining = Joining::of(store, id, plan.fingerprint())?;
-    let mut runs = Runs::default();
-    match joining.whole(&rows, stretch) {
-        Some(whole) => return store.join_rows(id, &whole),
-        None => rows.into_iter().for_each(|counted| runs.add(&joining, counted)),
-    }
-    runs.joined().try_for_each(|run| store.join_rows(id, run))
+    let runs = Joining::of(store, id, plan.fingerprint())?.runs(rows);
+    runs.into_iter().filter(|run| run.is_new).try_for_each(|Run { mut counted, .. }| {
+        if let Some(signatures) = &mut counted.row.signatures {
+            stretches.iter().for_each(|stretch| signatures.replace_by(stretch));
+        }
+        store.join_rows(id, &counted)
+    })
 }
 
 /// Joins what may be joined of the first `most` rows, two or more, that begin at `from` or behind it. Returns where to go
@@ -78,39 +69,43 @@ pub(super) fn join<S: Store>(
     if store.committed(id)?.is_some() {
         return Ok(None);
     }
-    let joining = Joining::of(store, id, plan.fingerprint())?;
-    let (mut runs, mut seen) = (Runs::default(), 0);
-    store.visit(id, Select::BeginningIn(rest), &mut |counted| {
-        seen += 1;
-        runs.add(&joining, counted);
-        if seen < most.max(2) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    })?;
-    runs.joined().try_for_each(|run| store.join_rows(id, run))?;
+    let rows = first_rows(store, id, rest, most.max(2))?;
+    let seen = rows.len();
+    let runs = Joining::of(store, id, plan.fingerprint())?.runs(rows);
     // The last run may go on behind the last row that was seen.
-    Ok(runs.last_start().filter(|_| seen == most.max(2)))
+    let last = runs.last().map(|run| run.counted.row.range.start());
+    let mut joined = runs.iter().filter(|run| run.is_new);
+    joined.try_for_each(|run| store.join_rows(id, &run.counted))?;
+    Ok(last.filter(|_| seen == most.max(2)))
 }
 
-/// Rows in ascending order, neighbours joined where they may be.
-#[derive(Debug, Default)]
-struct Runs(Vec<(CountedRange, bool)>);
+/// The first `most` rows that begin in a range.
+fn first_rows<S: Store>(
+    store: &mut S,
+    id: JobId,
+    range: Range,
+    most: usize,
+) -> Result<Vec<CountedRange>, S::Fault> {
+    let mut rows = Vec::new();
+    store.visit(id, Select::BeginningIn(range), &mut |counted| {
+        rows.push(counted);
+        if rows.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    Ok(rows)
+}
 
-impl Runs {
-    fn add(&mut self, joining: &Joining, counted: CountedRange) {
-        let joined = self.0.last().and_then(|(last, _)| joining.joined(last, &counted));
-        match (joined, self.0.last_mut()) {
-            (Some(joined), Some(last)) => *last = (joined, true),
-            _ => self.0.push((counted, false)),
-        }
-    }
+/// A row that stays, or that several rows become.
+#[derive(Debug)]
+struct Run {
+    counted: CountedRange,
+    is_new: bool,
+}
 
-    /// Those that several rows became.
-    fn joined(&self) -> impl Iterator<Item = &CountedRange> {
-        self.0.iter().filter(|(_, is_new)| *is_new).map(|(run, _)| run)
-    }
-
-    fn last_start(&self) -> Option<u64> {
-        self.0.last().map(|(run, _)| run.row.range.start())
-    }
+/// What decides about the rows of one job.
+struct Joining {
+    plan: Fingerprint,
+    policy: Option<AuditPolicy>,
+    disputes: Vec<OpenDispute>,
 }
 
 impl Joining {
@@ -118,37 +113,30 @@ impl Joining {
         Ok(Joining { plan, policy: store.policy(id)?, disputes: store.open_disputes(id)? })
     }
 
-    /// The row that all rows of a stretch become; `None` if one of them is to stay, or if they say otherwise.
-    fn whole(&self, rows: &[CountedRange], stretch: &Stretch) -> Option<CountedRange> {
-        let (first, others) = rows.split_first()?;
-        let sum = others.iter().try_fold(first.row.clone(), |sum, next| {
-            let is_one = may_be_one(first, next) && sum.range.end() == next.row.range.start();
-            add(sum, &next.row).filter(|_| is_one)
-        })?;
-        let signers: Vec<_> = rows.iter().map(|counted| counted.row.signer()).collect();
-        let is_by_one = signers.iter().all(|signer| *signer == signers[0]);
-        let says_so = sum.range == stretch.range
-            && sum.tally.claim() == Claim { count: stretch.count.into(), digest: stretch.digest };
-        if !is_by_one || !says_so || !self.leaves(stretch.range) {
-            return None;
+    /// Rows in ascending order, neighbours joined where they may be.
+    fn runs(&self, rows: Vec<CountedRange>) -> Vec<Run> {
+        let (mut runs, mut rest) = (Vec::new(), rows.as_slice());
+        while !rest.is_empty() {
+            let (counted, taken) = self.first_run(rest);
+            runs.push(Run { counted, is_new: taken > 1 });
+            rest = &rest[taken..];
         }
-        let signatures = match signers[0] {
-            None => None,
-            Some(signer) => Some(Signatures::of_stretch(*signer, stretch)?),
-        };
-        Some(CountedRange { row: Row { signatures, ..sum }, check: Check::NotChosen })
+        runs
     }
 
-    /// The row that two neighbours become; `None` if they stay as they are.
-    fn joined(&self, first: &CountedRange, next: &CountedRange) -> Option<CountedRange> {
-        let (a, b) = (&first.row, &next.row);
-        let is_one = may_be_one(first, next) && a.range.end() == b.range.start();
-        let sum = add(a.clone(), b).filter(|sum| is_one && self.leaves(sum.range))?;
-        let signatures = match (&a.signatures, &b.signatures) {
-            (None, None) => None,
-            (first, next) => Some(first.as_ref()?.join(next.as_ref()?)?),
-        };
-        Some(CountedRange { row: Row { signatures, ..sum }, check: Check::NotChosen })
+    /// What most of the first rows become, and how many they are. The policy may choose the range of some, and leave that of
+    /// more of them.
+    fn first_run(&self, rows: &[CountedRange]) -> (CountedRange, usize) {
+        let (mut sum, mut most) = (rows[0].clone(), 1);
+        for (number, next) in (2..).zip(&rows[1..]) {
+            let Some(joined) = sum.join(next) else { break };
+            sum = joined;
+            if self.leaves(sum.row.range) {
+                most = number;
+            }
+        }
+        let again = rows[1..most].iter().try_fold(rows[0].clone(), |sum, next| sum.join(next));
+        (again.expect("they were joined"), most)
     }
 
     /// Whether nothing asks for a second count of a range as one.
@@ -159,19 +147,21 @@ impl Joining {
     }
 }
 
-/// Whether two rows say the same about themselves, and nobody asked for a second count of them.
-fn may_be_one(first: &CountedRange, next: &CountedRange) -> bool {
-    let (a, b) = (&first.row, &next.row);
-    (&a.author, a.kernel, a.lease) == (&b.author, b.kernel, b.lease)
-        && (first.check, next.check) == (Check::NotChosen, Check::NotChosen)
-}
-
-/// Two rows as one, with the signatures of the first; `None` if their counts do not fit.
-fn add(first: Row, next: &Row) -> Option<Row> {
-    Some(Row {
-        range: Range::new(first.range.start(), next.range.end())?,
-        tally: first.tally.join(next.tally)?,
-        busy_us: first.busy_us.saturating_add(next.busy_us),
-        ..first
-    })
+impl CountedRange {
+    /// This row and the next one as one, if they touch and say the same about themselves, and nobody asked for a second
+    /// count of them.
+    fn join(&self, next: &CountedRange) -> Option<CountedRange> {
+        let (a, b) = (&self.row, &next.row);
+        let is_one = a.range.end() == b.range.start()
+            && (&a.author, a.kernel, a.lease) == (&b.author, b.kernel, b.lease)
+            && (self.check, next.check) == (Check::NotChosen, Check::NotChosen);
+        let range = Range::new(a.range.start(), b.range.end()).filter(|_| is_one)?;
+        let (tally, busy_us) = (a.tally.join(b.tally)?, a.busy_us.saturating_add(b.busy_us));
+        let signatures = match (&a.signatures, &b.signatures) {
+            (None, None) => None,
+            (first, next) => Some(first.as_ref()?.join(next.as_ref()?)?),
+        };
+        let row = Row { range, tally, busy_us, signatures, ..a.clone() };
+        Some(CountedRange { row, check: Check::NotChosen })
+    }
 }

@@ -95,9 +95,7 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
             let check = if *audit { Check::Wanted } else { Check::NotChosen };
             let counted = CountedRange { row: Row::new(report, author), check };
             accept(store, report.job, &counted, &report.task_counts)?;
-            if let Some(stretch) = &report.stretch {
-                join::join_stretch(store, report.job, stretch)?;
-            }
+            join::join_stretches(store, report.job, &report.stretches)?;
         }
         LedgerCommand::Confirm { report, author } => confirm(store, report, author)?,
         LedgerCommand::Dispute { report, author } => {

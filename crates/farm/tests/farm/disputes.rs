@@ -212,10 +212,14 @@ fn what_a_wrong_worker_held_goes_to_those_who_missed_no_deadline_first() {
     stage.tick(180_000 - 1);
     stage.act(Event::CreditChanged { session: SessionId(2), credit: 10 });
     let (credit, others) = (0, [late, idle]);
-    others.map(|session| stage.act(Event::CreditChanged { session, credit }));
+    for session in others {
+        stage.act(Event::CreditChanged { session, credit });
+    }
     stage.submit(1, 0);
     let (credit, lost) = (10, stage.last_loan(SessionId(2)));
-    others.map(|session| stage.act(Event::CreditChanged { session, credit }));
+    for session in others {
+        stage.act(Event::CreditChanged { session, credit });
+    }
 
     // When w3 proves it wrong after all, in the moment in which it has rested enough
     stage.now = 180_000;

@@ -298,7 +298,7 @@ pub(crate) fn report() -> v1::Report {
         proof: proof(),
         signature: Vec::new(),
         task_counts: Vec::new(),
-        stretch: None,
+        stretches: Vec::new(),
     }
 }
 

@@ -103,7 +103,7 @@ fn a_report_is_signed_by_the_key_of_its_session_or_the_session_ends() {
     ];
     for (instance, (attack, signature, stretch)) in (20..).zip(attacks) {
         let idle = v1::Hello { credit: 0, instance, key: named(&key), ..hello() };
-        let report = v1::Report { signature, stretch: Some(stretch), ..report.clone() };
+        let report = v1::Report { signature, stretches: vec![stretch], ..report.clone() };
         let (_, end) = say(vec![Message::Hello(idle), Message::Report(report)], LONG);
         let end = end.unwrap_or_else(|| panic!("{attack}: the session goes on"));
         assert_eq!(end.code(), Code::Aborted, "{attack}: {end}");

@@ -189,13 +189,13 @@ fn consistent(report: Report) -> Result<Report, SessionFault> {
 
 /// A report of which nothing is signed.
 fn unsigned(report: Report) -> Result<Report, SessionFault> {
-    match report.stretch.is_none_or(|stretch| stretch.signature.is_none()) {
+    match report.stretches.iter().all(|stretch| stretch.signature.is_none()) {
         true => Ok(report),
         false => Err(SessionFault::Signature(report.range)),
     }
 }
 
-/// A report of a machine whose statement this key has signed, and that of its stretch.
+/// A report of a machine whose statement this key has signed, and those of its stretches.
 fn verified(
     report: Report,
     signature: Signature,
@@ -211,7 +211,7 @@ fn verified(
         let signature = stretch.signature.as_ref();
         signature.is_some_and(|signature| statement.of_stretch(stretch).has_signature(signature))
     };
-    match statement.has_signature(&signature) && report.stretch.as_ref().is_none_or(is_signed) {
+    match statement.has_signature(&signature) && report.stretches.iter().all(is_signed) {
         true => Ok(Report { signed: Some(Signed { signer, signature }), ..report }),
         false => Err(fault),
     }

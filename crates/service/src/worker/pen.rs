@@ -10,8 +10,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use farm::{
-    Hello, LedgerId, PublicKey, Report, Signer, SigningKey, Statement, Stretch, WorkerMessage,
-    WorkerOrder,
+    Hello, LedgerId, PublicKey, Report, Signer, SigningKey, Statement, WorkerMessage, WorkerOrder,
 };
 
 use crate::{ServiceError, secret_file};
@@ -87,11 +86,11 @@ impl Pen {
                 let statement = Statement::of(&report, &signer, &context.machine);
                 let sign = |statement: Statement<'_>| statement.sign(&self.0.key).signature;
                 let signature = sign(statement);
-                let stretch = report.stretch.map(|stretch| Stretch {
-                    signature: Some(sign(statement.of_stretch(&stretch))),
-                    ..stretch
-                });
-                WorkerMessage::SignedReport(Report { stretch, ..report }, signature)
+                let mut stretches = report.stretches.clone();
+                for stretch in &mut stretches {
+                    stretch.signature = Some(sign(statement.of_stretch(stretch)));
+                }
+                WorkerMessage::SignedReport(Report { stretches, ..report }, signature)
             }
             other => other,
         }

@@ -101,7 +101,7 @@ pub(super) fn report() -> impl Strategy<Value = Report> {
         kernel,
         busy_us,
         signed: None,
-        stretch: None,
+        stretches: Vec::new(),
     })
 }
 

@@ -37,7 +37,7 @@ pub fn report(job: JobId, kernel: &str, range: Range, error: u64) -> Report {
         kernel: KernelName::new(kernel).expect("there is such a kernel"),
         busy_us: 1,
         signed: None,
-        stretch: None,
+        stretches: Vec::new(),
     }
 }
 

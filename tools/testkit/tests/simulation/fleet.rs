@@ -3,7 +3,7 @@
 use farm::{Effect, Event, Millis, Report, SessionId, Stretch, WorkerMessage};
 
 use crate::agenda::Happening;
-use crate::rows::{signed, signed_stretch};
+use crate::rows::{signed, signed_stretches};
 use crate::world::World;
 
 impl World {
@@ -31,8 +31,9 @@ impl World {
             WorkerMessage::Leaving => self.step(Event::Leaving { session }),
             WorkerMessage::Report(report) => {
                 let worker = link.worker;
-                let (signed, stretch) = (signed(worker, &report), signed_stretch(worker, &report));
-                let report = Report { signed, stretch, ..report };
+                let (signed, stretches) =
+                    (signed(worker, &report), signed_stretches(worker, &report));
+                let report = Report { signed, stretches, ..report };
                 self.check_report(worker, &report);
                 if self.random.per_mille(self.scenario.weather.nonsense_per_mille) {
                     let report = self.mangled(report.clone());
@@ -49,7 +50,7 @@ impl World {
         let honest = self.workers[worker].traits.lies_per_mille == 0;
         let right = job.truth.tally(report.range) == Some(report.tally);
         assert!(right || !honest, "worker {worker} reports what its threads have not counted");
-        if let Some(Stretch { range, count, digest, .. }) = report.stretch {
+        for &Stretch { range, count, digest, .. } in &report.stretches {
             let truth = job.truth.tally(range).map(|tally| (tally.count, tally.digest));
             assert!(truth == Some((count, digest)) || !honest, "worker {worker}: {report:?}");
         }

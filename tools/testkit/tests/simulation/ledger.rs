@@ -167,7 +167,7 @@ impl Ledger {
     /// The rows of the stretch that a report has lengthened.
     fn lengthened(&self, command: &LedgerCommand) -> Vec<CountedRange> {
         let LedgerCommand::Accept { report, .. } = command else { return Vec::new() };
-        let Some(stretch) = &report.stretch else { return Vec::new() };
+        let Some(stretch) = report.stretches.last() else { return Vec::new() };
         let rows = self.stored(report.job).rows.values();
         let is_in = |counted: &&CountedRange| counted.row.range.intersect(stretch.range).is_some();
         rows.filter(is_in).cloned().collect()

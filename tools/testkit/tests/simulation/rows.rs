@@ -15,13 +15,13 @@ pub fn signed(worker: usize, report: &Report) -> Option<Signed> {
     does_sign(worker).then_some(Signed { signer, signature })
 }
 
-/// The stretch of a report, as a worker signs it.
-pub fn signed_stretch(worker: usize, report: &Report) -> Option<Stretch> {
-    let sign = |stretch: Stretch| Stretch {
+/// The stretches of a report, as a worker signs them.
+pub fn signed_stretches(worker: usize, report: &Report) -> Vec<Stretch> {
+    let sign = |&stretch: &Stretch| Stretch {
         signature: does_sign(worker).then(|| signature(stretch.range, stretch.count)),
         ..stretch
     };
-    report.stretch.map(sign)
+    report.stretches.iter().map(sign).collect()
 }
 
 fn does_sign(worker: usize) -> bool {
