@@ -50,21 +50,24 @@ pub(crate) fn run(args: &LedgerBenchArgs) -> Result<()> {
     tell(&format!("{} jobs, done", args.jobs), args.jobs, &path, args.turns)?;
     write(&path, |ledger| archive_jobs(ledger, args.jobs))?;
     tell(&format!("{} jobs, archived", args.jobs), args.jobs, &path, args.turns)?;
-    let path = folder.path().join("running.db");
-    let mut took = Duration::ZERO;
-    write(&path, |ledger| {
-        let begun = Instant::now();
-        write_running(ledger, args.ranges)?;
-        took = begun.elapsed();
-        Ok(())
-    })?;
-    tell(&format!("{} reports, signed", args.ranges), args.ranges, &path, args.turns)?;
-    print(format_args!(
-        "{REPORTS_WHILE_RUNNING} reports of each lease, of which a hundredth is to be counted twice: {:.0} a second, and a row \
-         for {:.1} reports",
-        args.ranges as f64 / took.as_secs_f64(),
-        args.ranges as f64 / rows(&path)? as f64,
-    ))?;
+    for share_ppm in [0, 10_000] {
+        let path = folder.path().join(format!("running-{share_ppm}.db"));
+        let mut took = Duration::ZERO;
+        write(&path, |ledger| {
+            let begun = Instant::now();
+            write_running(ledger, args.ranges, AuditPolicy { share_ppm, ..POLICY })?;
+            took = begun.elapsed();
+            Ok(())
+        })?;
+        tell(&format!("{} reports, signed", args.ranges), args.ranges, &path, args.turns)?;
+        print(format_args!(
+            "{REPORTS_WHILE_RUNNING} reports of each lease, of which {}% are to be counted twice: {:.0} a second, and a \
+             row for {:.1} reports",
+            share_ppm / 10_000,
+            args.ranges as f64 / took.as_secs_f64(),
+            args.ranges as f64 / rows(&path)? as f64,
+        ))?;
+    }
     let path = folder.path().join("leases.db");
     let mut slices = Vec::new();
     write(&path, |ledger| {
@@ -167,11 +170,9 @@ fn write_leases(ledger: &Ledger, ranges: u64) -> Result<()> {
 /// Reports of each lease while a job of weeks runs, as `farm::Pace` has it.
 const REPORTS_WHILE_RUNNING: u64 = 32;
 
-/// One job that runs: all workers report in turns, each the next part of its lease, signed. A hundredth of the reports is
-/// to be counted twice.
-fn write_running(ledger: &Ledger, reports: u64) -> Result<()> {
+/// One job that runs: all workers report in turns, each the next part of its lease, signed.
+fn write_running(ledger: &Ledger, reports: u64, policy: AuditPolicy) -> Result<()> {
     let plan = plan(26, reports.next_multiple_of(WORKERS * REPORTS_WHILE_RUNNING));
-    let policy = AuditPolicy { share_ppm: 10_000, ..POLICY };
     ledger.apply(&[create(1, plan, policy)])?;
     let mut agents: Vec<Agent> = (0..WORKERS).map(|_| Agent::new(AGENT)).collect();
     agents.iter_mut().for_each(|agent| drop(agent.connected()));
