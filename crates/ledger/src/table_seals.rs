@@ -147,3 +147,135 @@ fn hash<'a>(table: &'a str, row: impl IntoIterator<Item = ValueRef<'a>>) -> i64 
     }
     checksum(&encoded)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use farm::JobState;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::tests::{ledger_in, state};
+    use crate::{CheckedLedger, Draft, Evidence, Ledger, Scrub};
+
+    /// What alters each table, and no count.
+    const HARMS: [(&str, &str); TABLES.len()] = [
+        ("identity", "UPDATE identity SET decisions = decisions - 1"),
+        ("openings", "UPDATE openings SET decisions = 7"),
+        ("jobs", "UPDATE jobs SET priority = priority + 1"),
+        ("archive", "DELETE FROM archive"),
+        ("removed", "UPDATE removed SET state = 'cancelled'"),
+        ("audit_policies", "UPDATE audit_policies SET share_ppm = share_ppm - 1"),
+        ("commitments", "UPDATE commitments SET broken_at = NULL"),
+        ("changes", "INSERT INTO changes SELECT * FROM changes"),
+        ("disputes", "UPDATE disputes SET state = 1"),
+        // Whoever is believed again is not.
+        ("trust", "UPDATE trust SET rowid = 9 WHERE rowid = 1"),
+        ("credentials", "UPDATE credentials SET revoked_at = NULL"),
+    ];
+
+    /// A ledger with rows in all of these tables.
+    fn ledger_with_decisions(path: &Path) -> Ledger {
+        let ledger = ledger_in(path);
+        ledger.apply(&[state(JobState::Paused)]).expect("it is written");
+        let rows = "
+            INSERT INTO archive VALUES (1, NULL, 10, '7', 0, 0, 5, 6);
+            INSERT INTO removed VALUES (7, 'o', 'total', 8, 'rows', 2, 'done', '92', 5);
+            INSERT INTO audit_policies VALUES (1, 20000, 5, '9', 0, 'machines', 5, 'o', NULL, NULL);
+            INSERT INTO commitments VALUES (1, lower(hex(zeroblob(32))), 'o', 5, 6);
+            INSERT INTO disputes SELECT job, first, past, count, residue, digest, kernel, owner, machine, worker,
+                build, lease, busy_us, accepted_at, seal, 2, signer, signatures FROM ranges;
+            INSERT INTO trust VALUES ('o', 'm', FALSE, NULL, NULL, NULL, 'its memory fails', 5),
+                ('o', 'm', TRUE, NULL, NULL, NULL, 'it has a new one', 6);
+            INSERT INTO credentials VALUES (1, 'o', 'worker', zeroblob(32), 5, NULL, 6);";
+        ledger.db.execute_batch(rows).expect("it is SQL");
+        ledger
+    }
+
+    #[test]
+    fn a_decision_that_was_altered_is_found_wherever_the_ledger_is_read() {
+        let folder = TempDir::new().expect("a temporary directory");
+        let [sound, path, copy] =
+            ["sound.db", "ledger.db", "copy.db"].map(|name| folder.path().join(name));
+        ledger_with_decisions(&sound).close().expect("it can be closed");
+        assert_eq!(HARMS.map(|(table, _)| table), TABLES);
+        for (table, harm) in HARMS {
+            fs::copy(&sound, &path).expect("it can be copied");
+            drop(CheckedLedger::open_again(&path).expect("it is sound"));
+            let altered = Connection::open(&path).and_then(|db| db.execute_batch(harm));
+            altered.expect("it is SQL");
+
+            let words = format!("its table `{table}` is not what was written to it");
+            let said = CheckedLedger::open_again(&path).expect_err(table).to_string();
+            assert_eq!(said, words);
+            assert_eq!(Evidence::open(&path).expect_err(table).to_string(), words);
+            let draft = Draft::begin(folder.path().join("draft"), &copy).expect("it is new");
+            draft.copy_from(&path).expect("it can be read");
+            assert_eq!(draft.finish().expect_err(table).to_string(), words);
+            let report = Scrub::open(&path).and_then(Scrub::all).expect("it can be read");
+            assert_eq!((report.damages, report.damaged), (vec![words], 1));
+        }
+    }
+
+    #[test]
+    fn whatever_this_program_writes_keeps_the_seals() {
+        let folder = TempDir::new().expect("a temporary directory");
+        let ledger = ledger_with_decisions(&folder.path().join("ledger.db"));
+        let sealed_rows = |table: &&str| check(&ledger.db, table).expect("it is sealed");
+        assert_eq!(
+            TABLES.iter().map(sealed_rows).collect::<Vec<_>>(),
+            [1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 1]
+        );
+        for change in [
+            "INSERT OR REPLACE INTO archive VALUES (1, 'name', 20, '9', 0, 0, 5, NULL)",
+            "UPDATE removed SET job = 8",
+            "UPDATE trust SET reason = reason || '!'",
+            "DELETE FROM trust WHERE rowid = 1",
+            "DELETE FROM credentials",
+        ] {
+            ledger.db.execute_batch(change).expect("it is SQL");
+            assert!(TABLES.iter().all(|table| check(&ledger.db, table).is_ok()), "{change}");
+        }
+    }
+
+    #[test]
+    fn a_table_is_read_as_it_is_at_one_moment() {
+        let folder = TempDir::new().expect("a temporary directory");
+        let path = folder.path().join("ledger.db");
+        let ledger = ledger_in(&path);
+        std::thread::scope(|scope| {
+            let reader = scope.spawn(|| {
+                let db = Connection::open(&path).expect("it is there");
+                (0..500).find_map(|_| TABLES.iter().find_map(|table| check(&db, table).err()))
+            });
+            while !reader.is_finished() {
+                for change in [JobState::Paused, JobState::Running] {
+                    ledger.apply(&[state(change)]).expect("it is written");
+                }
+            }
+            let fault = reader.join().expect("it does not panic");
+            assert!(fault.is_none(), "{fault:?}");
+        });
+    }
+
+    #[test]
+    fn rows_that_differ_have_different_hashes() {
+        let rows: [&[ValueRef<'_>]; 6] = [
+            &[ValueRef::Text(b"1"), ValueRef::Null],
+            &[ValueRef::Integer(1), ValueRef::Null],
+            &[ValueRef::Blob(b"1"), ValueRef::Null],
+            &[ValueRef::Null, ValueRef::Text(b"1")],
+            &[ValueRef::Text(b"1"), ValueRef::Text(b"")],
+            &[ValueRef::Text(b""), ValueRef::Text(b"1")],
+        ];
+        let mut hashes: Vec<i64> = ["jobs", "trust"]
+            .iter()
+            .flat_map(|table| rows.map(|row| hash(table, row.iter().copied())))
+            .collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        assert_eq!(hashes.len(), 12);
+    }
+}
