@@ -306,7 +306,7 @@ impl Ledger {
             return content(format!("it cannot have been opened {epoch} times"));
         }
         let restored = self.read_back(which)?;
-        // SQLite has not compared its indices with their tables, which takes long. This one alone decides something.
+        // SQLite has not compared indices with tables, which takes long. Of those of counts, this one alone decides something.
         for job in &restored.jobs {
             let waits = SqlStore(&self.db).count(job.id, Check::Wanted)?;
             if waits != job.audits_wanted {

@@ -37,6 +37,9 @@ pub(super) const TABLES: [&str; 11] = [
     "credentials",
 ];
 
+/// Those of them that are read through an index. Rows that it does not find are as good as altered.
+const INDEXED: [&str; 3] = ["audit_policies", "commitments", "disputes"];
+
 /// A table as it is, beside its seal.
 struct Found {
     /// What the sum was when the table was written.
@@ -99,8 +102,15 @@ pub(super) fn keep(db: &Connection) -> Result<(), LedgerFault> {
 ///
 /// # Errors
 ///
-/// [`LedgerFault::Content`], if the rows are not those that were written.
+/// [`LedgerFault::Content`], if the rows are not those that were written, or an index does not lead to them.
 pub(super) fn check(db: &Connection, table: &str) -> Result<u64, LedgerFault> {
+    if INDEXED.contains(&table) {
+        let query = format!("PRAGMA integrity_check({table})");
+        let verdict: String = db.query_row(&query, [], |row| row.get(0))?;
+        if verdict != "ok" {
+            return Err(LedgerFault::from_check(verdict));
+        }
+    }
     match read(db, table)? {
         Some(Found { sealed, sum, rows }) if sealed == sum => Ok(rows),
         _ => {
@@ -226,6 +236,37 @@ mod tests {
             let report = Scrub::open(&path).and_then(Scrub::all).expect("it can be read");
             assert_eq!((report.damages, report.damaged), (vec![words], 1));
         }
+    }
+
+    #[test]
+    fn an_index_that_leads_to_other_rows_is_found() {
+        let folder = TempDir::new().expect("a temporary directory");
+        let path = folder.path().join("ledger.db");
+        for table in INDEXED {
+            let _ = fs::remove_file(&path);
+            ledger_with_decisions(&path).close().expect("it can be closed");
+            alter_index(&path, table);
+            let said = CheckedLedger::open_again(&path).expect_err(table).to_string();
+            assert!(said.contains("missing from index"), "{table}: {said}");
+        }
+    }
+
+    /// The index of a table of one row says that the row is of the job 0, and not 1.
+    fn alter_index(path: &Path, table: &str) {
+        let db = Connection::open(path).expect("it is there");
+        let query = "SELECT rootpage, page_size FROM sqlite_schema, pragma_page_size \
+                     WHERE type = 'index' AND tbl_name = ?";
+        let (root, size) = db
+            .query_row(query, [table], |row| Ok((row.get::<_, u32>(0)?, row.get::<_, u32>(1)?)))
+            .expect("it has an index");
+        let page = ((root - 1) * size) as usize;
+        let mut bytes = fs::read(path).expect("it is there");
+        // The place of its only entry, which is: length, length of the header, the type of the first column, …
+        let entry = page + usize::from(u16::from_be_bytes([bytes[page + 8], bytes[page + 9]]));
+        let (zero, one) = (8, 9);
+        assert_eq!(bytes[entry + 2], one);
+        bytes[entry + 2] = zero;
+        fs::write(path, bytes).expect("it can be written");
     }
 
     #[test]
