@@ -74,13 +74,10 @@ pub(super) fn keep(db: &Connection) -> Result<(), LedgerFault> {
     // Otherwise a row that another one replaces goes without a trigger.
     db.pragma_update(None, "recursive_triggers", true)?;
     for table in TABLES {
-        let mut columns = db.prepare("SELECT name FROM pragma_table_info(?)")?;
-        let columns = columns.query_map([table], |row| row.get(0))?;
-        let columns = iter::once(Ok("rowid".to_owned())).chain(columns);
-        let columns: Vec<String> = columns.collect::<Result<_, _>>()?;
+        let columns = columns(db, table)?;
         let row = |which: &str| {
-            let values = columns.iter().map(|name| format!(", {which}.{name}"));
-            values.collect::<String>()
+            let values = iter::once("rowid").chain(columns.iter().map(String::as_str));
+            values.map(|name| format!(", {which}.{name}")).collect::<String>()
         };
         let without_old = format!("without_row(sum, '{table}'{})", row("OLD"));
         let with_new = |sum| format!("with_row({sum}, '{table}'{})", row("NEW"));
@@ -124,8 +121,9 @@ fn read(db: &Connection, table: &str) -> Result<Option<Found>, LedgerFault> {
     let mut statement = db.prepare(&format!(
         "SELECT seals.sum, t.rowid, t.* FROM main.seals LEFT JOIN main.{table} t WHERE seals.name = ?"
     ))?;
-    let names = statement.column_names();
-    let (width, empty) = (names.len(), hash(table, names.into_iter().skip(2).map(ValueRef::from)));
+    let columns = columns(db, table)?;
+    let empty = hash(table, columns.iter().map(|name| ValueRef::from(name.as_str())));
+    let width = statement.column_count();
     let mut rows = statement.query([table])?;
     let mut found = None;
     while let Some(row) = rows.next()? {
@@ -138,6 +136,12 @@ fn read(db: &Connection, table: &str) -> Result<Option<Found>, LedgerFault> {
         }
     }
     Ok(found)
+}
+
+/// The names of a table's columns.
+fn columns(db: &Connection, table: &str) -> Result<Vec<String>, rusqlite::Error> {
+    let mut statement = db.prepare("SELECT name FROM pragma_table_info(?)")?;
+    statement.query_map([table], |row| row.get(0))?.collect()
 }
 
 /// The hash of a row, or of what else there is about a table. Types and lengths tell values apart.
