@@ -148,17 +148,16 @@ fn columns(db: &Connection, table: &str) -> Result<Vec<String>, rusqlite::Error>
 fn hash<'a>(table: &'a str, values: impl IntoIterator<Item = ValueRef<'a>>) -> i64 {
     let mut encoded = Vec::with_capacity(512);
     for value in iter::once(ValueRef::from(table)).chain(values) {
-        let mut add = |kind: u8, parts: [&[u8]; 2]| {
-            encoded.push(kind);
-            parts.iter().for_each(|part| encoded.extend_from_slice(part));
+        let (kind, number, bytes): (u8, u64, &[u8]) = match value {
+            ValueRef::Null => (0, 0, &[]),
+            ValueRef::Integer(number) => (1, number.cast_unsigned(), &[]),
+            ValueRef::Real(number) => (2, number.to_bits(), &[]),
+            ValueRef::Text(text) => (3, text.len() as u64, text),
+            ValueRef::Blob(bytes) => (4, bytes.len() as u64, bytes),
         };
-        match value {
-            ValueRef::Null => add(0, [&[], &[]]),
-            ValueRef::Integer(number) => add(1, [&number.to_le_bytes(), &[]]),
-            ValueRef::Real(number) => add(2, [&number.to_bits().to_le_bytes(), &[]]),
-            ValueRef::Text(text) => add(3, [&(text.len() as u64).to_le_bytes(), text]),
-            ValueRef::Blob(bytes) => add(4, [&(bytes.len() as u64).to_le_bytes(), bytes]),
-        }
+        encoded.push(kind);
+        encoded.extend_from_slice(&number.to_le_bytes());
+        encoded.extend_from_slice(bytes);
     }
     checksum(&encoded)
 }
