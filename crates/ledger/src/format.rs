@@ -5,12 +5,12 @@
 
 use rusqlite::Connection;
 
-use super::{LedgerFault, history};
+use super::{LedgerFault, history, table_seals};
 
 /// "QNSL". SQLite keeps it at the place where the command `file` looks for it.
 pub(super) const APPLICATION_ID: i32 = 0x514e_534c;
 /// The version that this program writes.
-pub(super) const FORMAT: i32 = 13;
+pub(super) const FORMAT: i32 = 14;
 /// The oldest version that this program reads.
 const OLDEST: i32 = 5;
 
@@ -170,6 +170,11 @@ const STEPS: [Step; (FORMAT - OLDEST) as usize] = [
                 PRIMARY KEY (job, first)
             ) STRICT;",
     },
+    // Version 14 has seals of the tables of decisions. Before, nothing told whether the disk had altered these.
+    Step {
+        show: "",
+        change: "CREATE TABLE seals (name TEXT PRIMARY KEY, sum INTEGER NOT NULL) STRICT, WITHOUT ROWID;",
+    },
 ];
 
 /// Refuses databases that are not ledgers.
@@ -209,6 +214,7 @@ pub(super) fn bring_up_to_date(db: &Connection) -> Result<(), LedgerFault> {
         db.execute_batch(step.change)?;
     }
     db.execute(history::NEW_IDENTITY, [])?;
+    table_seals::begin(db)?;
     Ok(db.pragma_update(None, "user_version", FORMAT)?)
 }
 
@@ -257,7 +263,7 @@ mod tests {
 
     /// Ledgers that programs with older formats have written, as SQL: two jobs that are done, of which one is certified
     /// across owners, one that rests and one that was cancelled; three credentials and a decision about trust.
-    const GOLDEN: [Golden; 8] = [
+    const GOLDEN: [Golden; 9] = [
         Golden {
             format: 5,
             sql: include_str!("golden/format-5.sql"),
@@ -312,6 +318,13 @@ mod tests {
             sql: include_str!("golden/format-12.sql"),
             audits_agreed: 1,
             rows: 16,
+            names: true,
+        },
+        Golden {
+            format: 13,
+            sql: include_str!("golden/format-13.sql"),
+            audits_agreed: 2,
+            rows: 24,
             names: true,
         },
     ];

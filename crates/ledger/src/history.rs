@@ -3,9 +3,9 @@
 use farm::{History, LedgerId, Opening};
 use rusqlite::Connection;
 
-use super::LedgerFault;
 use super::entry::unsigned;
 use super::open::unix_ms;
+use super::{LedgerFault, table_seals};
 
 /// Makes the identity of a ledger that has none.
 pub(super) const NEW_IDENTITY: &str = "INSERT INTO identity SELECT lower(hex(randomblob(16))), 0, TRUE \
@@ -34,7 +34,9 @@ pub(super) fn note_decision(db: &Connection) -> Result<(), rusqlite::Error> {
 }
 
 /// Notes that the ledger is closed, if it has an identity.
-pub(super) fn note_closing(db: &Connection) -> Result<(), rusqlite::Error> {
+pub(super) fn note_closing(db: &Connection) -> Result<(), LedgerFault> {
+    // Whoever closes it may have written nothing before.
+    table_seals::keep(db)?;
     db.execute("UPDATE identity SET is_closed = TRUE", [])?;
     Ok(())
 }

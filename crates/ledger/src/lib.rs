@@ -32,6 +32,7 @@ mod scrub;
 mod seal;
 mod signatures;
 mod store;
+mod table_seals;
 mod takeover;
 mod task_counts;
 mod wait;

@@ -247,11 +247,11 @@ mod tests {
             Pair { folder, ledger, followers, following, mirror, read: 0, written: 0 }
         }
 
-        /// Counts, and ships what was written.
-        fn count(&mut self) {
+        /// Counts and decides, and ships what was written.
+        fn write(&mut self) {
             let at = 10 + self.written;
             self.written += 1;
-            self.ledger.apply(&[range(at, at + 1, 5)]).expect("it is written");
+            self.ledger.apply(&[range(at, at + 1, 5), priority(at as i32)]).expect("it is written");
             self.followers.committed();
         }
 
@@ -299,9 +299,13 @@ mod tests {
         }
     }
 
+    fn priority(priority: i32) -> LedgerCommand {
+        LedgerCommand::SetPriority { job: JobId(1), priority, by: "me".into() }
+    }
+
     #[derive(Clone, Copy, Debug)]
     enum Step {
-        Count,
+        Write,
         Receive,
         Read(u64),
         Finish,
@@ -309,7 +313,7 @@ mod tests {
 
     fn steps() -> impl Strategy<Value = Vec<Step>> {
         let step = prop_oneof![
-            6 => Just(Step::Count),
+            6 => Just(Step::Write),
             2 => Just(Step::Receive),
             2 => (1_000..60_000_u64).prop_map(Step::Read),
             1 => Just(Step::Finish),
@@ -326,7 +330,7 @@ mod tests {
             for step in steps {
                 let is_whole = pair.mirror.is_whole();
                 match step {
-                    Step::Count => pair.count(),
+                    Step::Write => pair.write(),
                     Step::Receive => pair.receive(),
                     Step::Read(most) if !is_whole => drop(pair.read_some(most)),
                     Step::Finish if !is_whole => pair.finish(),
@@ -346,7 +350,7 @@ mod tests {
         let mut pair = Pair::new();
         pair.finish();
         for _ in 0..50 {
-            pair.count();
+            pair.write();
             pair.receive();
             pair.is_alike();
         }
@@ -429,9 +433,7 @@ mod tests {
         }
 
         async fn decide(&self) {
-            let decision =
-                LedgerCommand::SetPriority { job: JobId(1), priority: 3, by: "me".into() };
-            self.ask(LedgerRequest::Farm(Ticket(2), decision)).await;
+            self.ask(LedgerRequest::Farm(Ticket(2), priority(3))).await;
         }
 
         /// How long a request takes to be answered.

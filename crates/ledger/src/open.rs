@@ -20,6 +20,7 @@ use super::frames;
 use super::history;
 use super::place::{self, Place};
 use super::store::SqlStore;
+use super::table_seals::{self, TABLES};
 
 /// Bound of the numbers of openings. The number is the upper part of every lease's number.
 const MAX_EPOCH: i64 = 1 << 23;
@@ -162,13 +163,13 @@ impl CheckedLedger {
         if is_new {
             transaction.execute_batch(include_str!("schema.sql"))?;
             transaction.execute(history::NEW_IDENTITY, [])?;
+            table_seals::begin(&transaction)?;
             transaction.pragma_update(None, "application_id", format::APPLICATION_ID)?;
             transaction.pragma_update(None, "user_version", FORMAT)?;
             transaction.commit()?;
         } else {
             // Whatever cannot be written shows while nothing is.
-            format::bring_up_to_date(&transaction)?;
-            history::record_opening(&transaction, gives_up)?;
+            begin_opening(&transaction, gives_up)?;
             transaction.rollback()?;
         }
         if let (Some(older), Some(place)) = (format::older(db)?, &ledger.place) {
@@ -186,8 +187,7 @@ impl CheckedLedger {
             checkpoint(db)?;
         }
         let transaction = db.unchecked_transaction()?;
-        format::bring_up_to_date(&transaction)?;
-        let epoch = history::record_opening(&transaction, gives_up)?;
+        let epoch = begin_opening(&transaction, gives_up)?;
         transaction.commit()?;
         // From now on a copy without the write-ahead log says that it is one.
         let is_told = checkpoint(db)?;
@@ -199,6 +199,13 @@ impl CheckedLedger {
         ledger.history = history::read(&ledger.db)?;
         Ok(ledger)
     }
+}
+
+/// Brings the ledger up to date, keeps its seals from now on, and records this opening. Returns the opening's number.
+fn begin_opening(db: &Connection, gives_up: bool) -> Result<u32, LedgerFault> {
+    format::bring_up_to_date(db)?;
+    table_seals::keep(db)?;
+    history::record_opening(db, gives_up)
 }
 
 /// Moves everything from the write-ahead log to the ledger's file. Returns whether all of it was: not if somebody still
@@ -302,7 +309,7 @@ impl Ledger {
             return content(format!("it cannot have been opened {epoch} times"));
         }
         let restored = self.read_back(which)?;
-        // SQLite has not compared its indices with their tables, which takes long. This one alone decides something.
+        // SQLite has not compared indices with tables, which takes long. Of those of counts, this one alone decides something.
         for job in &restored.jobs {
             let waits = SqlStore(&self.db).count(job.id, Check::Wanted)?;
             if waits != job.audits_wanted {
@@ -330,6 +337,10 @@ impl Ledger {
                     "job {job}: the count at ordinal {first} was found wrong, and is accepted again"
                 ));
             }
+        }
+        // An older format has no seals of tables.
+        if format::older(&self.db)?.is_none() {
+            TABLES.iter().try_for_each(|table| table_seals::check(&self.db, table).map(drop))?;
         }
         Ok(restored)
     }

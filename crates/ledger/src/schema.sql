@@ -214,3 +214,9 @@ CREATE TABLE credentials (
     expires_at INTEGER,
     revoked_at INTEGER
 ) STRICT;
+
+-- A checksum of each of the tables that decide something, see table_seals.rs. Rows of counts have theirs in `seal`.
+CREATE TABLE seals (
+    name TEXT PRIMARY KEY,           -- of the table
+    sum  INTEGER NOT NULL            -- of the hashes of its rows, modulo 2^64
+) STRICT, WITHOUT ROWID;

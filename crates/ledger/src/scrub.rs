@@ -4,6 +4,7 @@
 //!   for each job   ranges: seals, no overlap, second counts of confirmed ones, what single tasks count;
 //!                  audits: seals;  disputes: seals
 //!                  and, if it did not change meanwhile: the total is the sum, and a job that is done is covered
+//!   for each table of decisions: its seal
 //! ```
 //!
 //! Opening a ledger checks the same, but ends at the first fault. A scrub goes on, so that all that is damaged is known,
@@ -19,6 +20,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::entry::{COLUMNS, WIDTH, read_check, read_row, read_state, signed};
 use super::place::Place;
 use super::restore::{JOB, read_job};
+use super::table_seals::{self, TABLES};
 use super::{LedgerFault, format, open, task_counts, wait};
 
 /// A ledger that is being read.
@@ -27,6 +29,8 @@ pub struct Scrub {
     db: Connection,
     /// Jobs that are not begun, the next one first.
     jobs: VecDeque<JobId>,
+    /// Tables of decisions that are not read, which come behind the jobs.
+    tables: VecDeque<&'static str>,
     now: Option<Reading>,
     report: ScrubReport,
 }
@@ -42,6 +46,8 @@ pub struct ScrubReport {
     pub audits: u64,
     /// Counts that are kept as evidence of disputes.
     pub disputes: u64,
+    /// Rows of decisions, those of disputes again.
+    pub decisions: u64,
     /// A sentence about each of the first damages.
     pub damages: Vec<String>,
     /// Number of all damages.
@@ -92,7 +98,10 @@ impl Scrub {
         let ids = jobs.query_and_then([], |row| super::entry::unsigned(row, 0).map(JobId))?;
         let ids = ids.collect::<Result<_, _>>()?;
         drop(jobs);
-        Ok(Scrub { db, jobs: ids, now: None, report: ScrubReport::default() })
+        // An older format has no seals of tables.
+        let is_sealed = format::older(&db)?.is_none();
+        let tables = TABLES.into_iter().filter(|_| is_sealed).collect();
+        Ok(Scrub { db, jobs: ids, tables, now: None, report: ScrubReport::default() })
     }
 
     /// Reads all of it, as it is at one moment, and the structure of the file too.
@@ -120,7 +129,8 @@ impl Scrub {
         Ok(self.report)
     }
 
-    /// Reads at most so many rows more. Returns whether there are more.
+    /// Reads at most so many rows more, or a table of decisions, whose seal is about all of its rows at one moment. Returns
+    /// whether there are more.
     ///
     /// # Errors
     ///
@@ -130,7 +140,18 @@ impl Scrub {
             Some(reading) => Some(reading),
             None => self.next_job()?,
         };
-        let Some(mut reading) = reading else { return Ok(false) };
+        let Some(mut reading) = reading else {
+            let Some(table) = self.tables.pop_front() else { return Ok(false) };
+            match table_seals::check(&self.db, table) {
+                Ok(rows) => self.report.decisions += rows,
+                Err(LedgerFault::Content(damage)) => self.damaged(damage),
+                Err(LedgerFault::Sqlite(error)) if LedgerFault::is_damage(&error) => {
+                    self.damaged(format!("its table `{table}`: {error}"));
+                }
+                Err(unread) => return Err(unread),
+            }
+            return Ok(!self.tables.is_empty());
+        };
         let read = match self.read(&mut reading, rows) {
             // Pages that hang together wrongly: the rest of the job is not to be reached.
             Err(LedgerFault::Sqlite(error)) if LedgerFault::is_damage(&error) => {
@@ -149,7 +170,7 @@ impl Scrub {
                 Part::Audits
             }
             Part::Audits => Part::Disputes,
-            Part::Disputes => return Ok(!self.jobs.is_empty()),
+            Part::Disputes => return Ok(!(self.jobs.is_empty() && self.tables.is_empty())),
         };
         self.now = Some(Reading { after: -1, ..reading });
         Ok(true)
@@ -363,7 +384,9 @@ mod tests {
     fn everything_is_read_in_steps_of_any_size() {
         for rows in [1, 3, 30, 1_000, usize::MAX] {
             let report = scrubbed("", rows);
-            let expected = ScrubReport { jobs: 1, ranges: 30, ..ScrubReport::default() };
+            // An identity, an opening, a job and its change.
+            let expected =
+                ScrubReport { jobs: 1, ranges: 30, decisions: 4, ..ScrubReport::default() };
             assert_eq!(report, expected, "{rows} rows at a time");
         }
     }

@@ -5,7 +5,7 @@
 
 use farm::{JobId, Row};
 
-/// The first eight bytes of the BLAKE3 hash over the range, the count, the kernel, the author, the lease, and the
+/// The checksum over the range, the count, the kernel, the author, the lease, and the
 /// signatures if there are any.
 pub(super) fn seal(job: JobId, row: &Row) -> i64 {
     let Row { range, tally, kernel, lease, author, signatures, .. } = row;
@@ -27,7 +27,12 @@ pub(super) fn seal(job: JobId, row: &Row) -> i64 {
                 &format!("; signature {:?} of {} for {}", part.signature, part.count, part.range);
         }
     }
-    let hash = blake3::hash(text.as_bytes());
+    checksum(text.as_bytes())
+}
+
+/// The first eight bytes of the BLAKE3 hash.
+pub(super) fn checksum(bytes: &[u8]) -> i64 {
+    let hash = blake3::hash(bytes);
     let (first, _) = hash.as_bytes().split_first_chunk().expect("it has 32 bytes");
     i64::from_le_bytes(*first)
 }

@@ -174,10 +174,7 @@ impl Disk {
         let path = path.canonicalize().ok()?;
         let content = fs::read(&path).ok()?;
         fs::remove_file(&path).ok()?;
-        let mut state = self.lock();
-        state.names.remove(&path);
-        state.durable_names.remove(&path);
-        state.pending_names.retain(|(of, _)| *of != path);
+        self.lock().forget(&path);
         Some(content)
     }
 
@@ -189,7 +186,10 @@ impl Disk {
     pub fn bring_back(&self, path: &Path, content: &[u8]) {
         write(path, content);
         let path = path.canonicalize().expect("it is there now");
-        self.lock().know(path, content.to_vec(), true);
+        let mut state = self.lock();
+        // Whoever looked for it may have made an empty one.
+        state.forget(&path);
+        state.know(path, content.to_vec(), true);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -229,6 +229,13 @@ impl State {
             self.pending_names.push((path, Some(id)));
         }
         id
+    }
+
+    /// Nothing is left of a name, and of what happened to it.
+    fn forget(&mut self, path: &Path) {
+        self.names.remove(path);
+        self.durable_names.remove(path);
+        self.pending_names.retain(|(of, _)| of != path);
     }
 
     pub(crate) fn removed(&mut self, path: &Path) {

@@ -33,4 +33,4 @@ mod vfs;
 pub use disk::Disk;
 pub use fault::Fault;
 pub use image::Losses;
-pub use on_disk::{Batch, Content, End, LedgerOnDisk, State, Tally};
+pub use on_disk::{Batch, Content, End, LedgerOnDisk, State, Tally, folder};

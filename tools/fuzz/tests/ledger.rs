@@ -1,5 +1,5 @@
 //! The fuzzing target `ledger`: a ledger with altered bytes or rows is either refused with a sentence and
-//! not changed, or it opens and a farm continues from it. The crate `fuzz` says how to run it for longer.
+//! not changed, or it opens with all that was decided, and a farm continues from it. The crate `fuzz` says how to run it for longer.
 
 use std::fs;
 use std::path::Path;
@@ -8,10 +8,11 @@ use std::sync::LazyLock;
 use farm::{
     Across, AuditPolicy, Author, Config, Farm, Fingerprint, JobId, JobState, KernelName, LeaseId,
     LedgerCommand, LedgerId, LoanKey, LoanKind, LoanProof, Maker, Method, Millis, Origin, Plan,
-    Problem, PublicKey, Range, Report, Signature, Signed, Signer, Slice, Tally, TaskCounts,
+    Problem, PublicKey, Range, Report, Restored, Signature, Signed, Signer, Slice, Tally,
+    TaskCounts,
 };
 use fuzz::Source;
-use ledger::{CheckedLedger, Ledger, LedgerFault};
+use ledger::{CheckedLedger, Credential, CredentialChange, Ledger, LedgerFault, Role};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 use tempfile::TempDir;
@@ -99,9 +100,42 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
     ledger.apply(&[LedgerCommand::Accept { report, author, audit: false }]).expect("it is");
     let done = LedgerCommand::Finish { job: JobId(9), tasks: 100, total: 92 };
     ledger.apply(&[done]).expect("it is written");
-    drop(ledger);
+    let credential = Credential {
+        id: 1,
+        owner: "lab".into(),
+        role: Role::Worker,
+        hash: [5; 32],
+        created_at_ms: 5,
+        expires_at_ms: None,
+        revoked_at_ms: Some(6),
+    };
+    ledger.change_credential(&CredentialChange::Add(credential)).expect("it is written");
+    ledger.close().expect("it can be closed");
     fs::read(&path).expect("it can be read")
 });
+
+/// What was decided in that ledger.
+static DECISIONS: LazyLock<String> = LazyLock::new(|| {
+    let directory = TempDir::new().expect("a temporary directory");
+    let path = directory.path().join("ledger.db");
+    fs::write(&path, &*SOUND).expect("it can be written");
+    let mut ledger = open(&path).expect("it is sound");
+    let restored = ledger.take_restored();
+    decisions(&ledger, &restored)
+});
+
+/// What a coordinator does that does not follow from counts.
+fn decisions(ledger: &Ledger, restored: &Restored) -> String {
+    let Restored { jobs, last_job, proofs, distrusted, .. } = restored;
+    let jobs = jobs.iter().map(|job| {
+        let state = (job.state, job.held.as_ref().map(|held| &held.reason), job.seed_told);
+        (job.id, &job.origin, job.plan, job.slice, job.priority, state, job.audit, job.committed)
+    });
+    let jobs = jobs.collect::<Vec<_>>();
+    let disputes = restored.jobs.iter().map(|job| &job.disputes).collect::<Vec<_>>();
+    let (credentials, decisions) = (ledger.credentials(), ledger.history().decisions);
+    format!("{:#?}", (jobs, disputes, last_job, proofs, distrusted, credentials, decisions))
+}
 
 /// A count of some tasks of a plan: all of it by the first of them.
 fn counted(plan: Fingerprint, start: u64, end: u64, count: u64) -> (Tally, TaskCounts) {
@@ -173,7 +207,9 @@ fn opens_or_stays(path: &Path) {
     match open(path) {
         Ok(mut ledger) => {
             let key = LoanKey::new([0; 32]);
-            Farm::restore(Config::default(), key, Millis(0), ledger.take_restored());
+            let restored = ledger.take_restored();
+            assert_eq!(decisions(&ledger, &restored), *DECISIONS);
+            Farm::restore(Config::default(), key, Millis(0), restored);
         }
         Err(fault) => {
             assert!(!fault.to_string().is_empty());

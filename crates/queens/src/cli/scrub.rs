@@ -28,17 +28,17 @@ pub(super) fn run(args: &ScrubArgs) -> Result<(), Failure> {
     for path in &args.ledgers {
         let read = || Scrub::open(path)?.all();
         let report = read().map_err(|fault| fault.at(Some(path)))?;
-        let ScrubReport { jobs, ranges, audits, disputes, damages, damaged } = &report;
+        let ScrubReport { jobs, ranges, audits, disputes, decisions, damages, damaged } = &report;
         let file = path.display().to_string();
         if args.json {
             output::print(json!({
                 "file": file, "jobs": jobs, "ranges": ranges, "audits": audits, "disputes": disputes,
-                "damaged": damaged, "damages": damages,
+                "decisions": decisions, "damaged": damaged, "damages": damages,
             }))?;
         } else {
             output::print(format_args!(
-                "{file}: {jobs} jobs, {ranges} accepted ranges, {audits} second counts, {disputes} counts in disputes: \
-                 {}",
+                "{file}: {jobs} jobs, {ranges} accepted ranges, {audits} second counts, {disputes} counts in disputes, \
+                 {decisions} rows of decisions: {}",
                 if *damaged == 0 { "sound".into() } else { format!("{damaged} are damaged") }
             ))?;
             damages

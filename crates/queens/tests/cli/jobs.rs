@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use farm::{JobId, LedgerCommand, Origin, Slice};
+use ledger::CheckedLedger;
 use wire::v1;
 use wire::v1::jobs_service_client::JobsServiceClient;
 
@@ -64,15 +66,15 @@ async fn a_list_comes_in_pages_and_the_program_reads_all_of_them() {
     let coordinator = farm.start_coordinator();
     farm.submit(12, 2, 0);
     coordinator.stop();
-    let db = rusqlite::Connection::open(farm.ledger()).expect("it is a ledger");
-    let copies = "CREATE TEMP TABLE first AS SELECT * FROM jobs;
-         WITH RECURSIVE number(id) AS (SELECT 2 UNION ALL SELECT id + 1 FROM number WHERE id < 300)
-         INSERT INTO jobs (id, problem, n, method, parameter, tasks, fingerprint, shard, shards, priority,
-             state, seed_told, submitted_at)
-         SELECT number.id, problem, n, method, parameter, tasks, fingerprint, shard, shards, priority, state,
-             seed_told, submitted_at FROM first, number;";
-    db.execute_batch(copies).expect("the jobs differ by their numbers");
-    drop(db);
+    let ledger = CheckedLedger::open_again(farm.ledger()).expect("it is sound");
+    let plan = ledger.jobs()[0].plan;
+    let ledger = ledger.begin().expect("it opens");
+    let create = |job| {
+        let (job, origin, slice) = (JobId(job), Origin::default(), Slice::ALL);
+        LedgerCommand::CreateJob { job, origin, plan, slice, priority: 0, audit: None }
+    };
+    ledger.apply(&(2..=300).map(create).collect::<Vec<_>>()).expect("they are written");
+    ledger.close().expect("it can be closed");
     let _coordinator = farm.start_coordinator();
     let mut jobs = JobsServiceClient::new(connect(&farm).await);
 

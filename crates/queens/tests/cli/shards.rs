@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use farm::{JobId, LedgerCommand};
+use ledger::CheckedLedger;
 use rusqlite::Connection;
 
 use crate::support::Scratch;
@@ -163,13 +165,10 @@ fn what_a_killed_process_left_beside_a_ledger_is_taken_in_and_gone() {
     let parts: Vec<PathBuf> = (1..=3).map(|index| part(&scratch, "9", index)).collect();
     assert_eq!(merge(&parts[..1], &whole).code, Some(13));
     let beside = |end: &str| PathBuf::from(format!("{}{end}", whole.display()));
-    let db = Connection::open(&whole).expect("SQLite opens it");
-    db.pragma_update(None, "journal_mode", "WAL").expect("it can");
-    db.execute("UPDATE openings SET build = 'of the killed one'", []).expect("it can");
-    let log = fs::read(beside("-wal")).expect("it is there");
-    assert!(!log.is_empty());
-    drop(db);
-    fs::write(beside("-wal"), log).expect("it can be written");
+    let ledger = CheckedLedger::open_again(&whole).and_then(CheckedLedger::begin);
+    let priority = LedgerCommand::SetPriority { job: JobId(1), priority: 1, by: "me".into() };
+    ledger.expect("it opens").apply(&[priority]).expect("it is written");
+    assert!(!fs::read(beside("-wal")).expect("it is there").is_empty());
 
     let joined = merge(&parts[1..], &whole);
 

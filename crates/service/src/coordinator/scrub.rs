@@ -59,7 +59,7 @@ pub async fn scrub(
         }
         match pass(&path, &scrubbed, &mut told, &mut stop).await {
             Ok(Some(report)) => {
-                let ScrubReport { jobs, ranges, audits, disputes, damaged, .. } = report;
+                let ScrubReport { jobs, ranges, audits, disputes, decisions, damaged, .. } = report;
                 scrubbed.0.send_modify(|found| {
                     (found.passes, found.damaged) = (found.passes + 1, damaged);
                 });
@@ -68,6 +68,7 @@ pub async fn scrub(
                     ranges,
                     audits,
                     disputes,
+                    decisions,
                     damaged,
                     "all of the ledger was read"
                 );
@@ -109,7 +110,7 @@ async fn pass(
                 }
             }
         }
-        let rows = report.ranges + report.audits + report.disputes;
+        let rows = report.ranges + report.audits + report.disputes + report.decisions;
         scrubbed.0.send_modify(|found| {
             found.rows += rows - read;
             found.damaged = found.damaged.max(report.damaged);

@@ -71,6 +71,20 @@ enum Weather {
     Rotting,
 }
 
+/// A folder for a disk, in memory where that has a place for files.
+///
+/// # Panics
+///
+/// If there is no room for temporary files.
+#[must_use]
+pub fn folder() -> TempDir {
+    let folder = match Path::new("/dev/shm") {
+        memory if memory.is_dir() => TempDir::new_in(memory),
+        _ => TempDir::new(),
+    };
+    folder.expect("a temporary directory")
+}
+
 /// Why a ledger cannot be used any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
@@ -93,11 +107,7 @@ impl LedgerOnDisk {
             60..80 => Weather::Lying,
             _ => Weather::Rotting,
         };
-        let folder = match Path::new("/dev/shm") {
-            memory if memory.is_dir() => TempDir::new_in(memory),
-            _ => TempDir::new(),
-        };
-        let folder = folder.expect("a temporary directory");
+        let folder = folder();
         let disk = Disk::under(folder.path(), random.next());
         let path = folder.path().canonicalize().expect("it is there").join("ledger.db");
         LedgerOnDisk {

@@ -32,5 +32,4 @@ histories::tally! {
     older_refused: "older states that a client's mark has told",
     counted_again: "older states that lack nothing but counts, which were counted again",
     mixed_counts: "states that lack right counts of several moments, which were counted again",
-    mixed_decisions: "states of right counts, in which the disk has altered what has no seal",
 }

@@ -18,6 +18,7 @@ mod clients;
 mod counts;
 mod ending;
 mod history;
+mod left_in_log;
 mod tally;
 
 use std::time::Instant;

@@ -81,7 +81,6 @@ fn every_history_ends_with_exact_totals() {
             older_refused: 1,
             counted_again: 1,
             mixed_counts: 1,
-            mixed_decisions: 1,
             ..disk
         };
         let missing = [farm.missing(), disk.missing()].concat();
