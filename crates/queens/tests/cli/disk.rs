@@ -60,7 +60,8 @@ fn a_coordinator_whose_disk_fails_says_so_and_goes_on_later() {
         println!("left out: strace(1) cannot make system calls fail here");
         return;
     }
-    for (calls, first) in [("fdatasync,fsync", 40), ("pwrite64", 300)] {
+    // A new ledger is served after 15 and 57 of them.
+    for (calls, first) in [("fdatasync,fsync", 22), ("pwrite64", 110)] {
         let farm = Farm::new("--lease-ms 1", "--report-ms 0");
         let mut failing = with_io_errors(calls, first, &farm.coordinator());
         let coordinator = Process::start(&mut failing, farm.new_log());
