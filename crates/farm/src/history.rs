@@ -59,8 +59,10 @@ pub struct History {
 /// What a mark says about the ledger that it is shown to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// The ledger contains this state, or the state was given up.
+    /// The ledger contains this state.
     Contained,
+    /// The ledger does not contain this state, which was given up when somebody took over or served an older copy.
+    GivenUp,
     /// It is a state of another ledger.
     OfAnother,
     /// The ledger does not contain this state: it is an older copy of the one that was marked.
@@ -115,16 +117,23 @@ impl History {
         if mark.ledger != self.ledger {
             return Standing::OfAnother;
         }
-        let mut giving_up = self.openings.iter().filter(|opening| opening.gives_up);
-        if giving_up.next_back().is_some_and(|opening| mark.epoch < opening.epoch) {
+        if self.contains(mark) {
             return Standing::Contained;
         }
+        let mut giving_up = self.openings.iter().filter(|opening| opening.gives_up);
+        if giving_up.next_back().is_some_and(|opening| mark.epoch < opening.epoch) {
+            return Standing::GivenUp;
+        }
+        Standing::Later
+    }
+
+    /// Whether the ledger has been in this state.
+    fn contains(&self, mark: &Mark) -> bool {
         let ends = self.openings.iter().skip(1).map(|next| next.decisions);
         let mut lives = self.openings.iter().zip(ends.chain([self.decisions]));
-        let contains = lives.any(|(opening, end)| {
+        lives.any(|(opening, end)| {
             (opening.epoch, opening.nonce) == (mark.epoch, mark.nonce) && mark.decisions <= end
-        });
-        if contains { Standing::Contained } else { Standing::Later }
+        })
     }
 }
 
@@ -190,10 +199,11 @@ mod tests {
         let first = opened(&History::default(), 11, false);
         let lost = decided(&opened(&decided(&first), 12, false));
         let restored = opened(&first, 13, true);
-        assert_eq!(restored.standing(&mark(&lost)), Standing::Contained);
+        assert_eq!(restored.standing(&mark(&lost)), Standing::GivenUp);
+        assert_eq!(restored.standing(&mark(&first)), Standing::Contained, "it goes on from there");
 
         let went_on = decided(&opened(&restored, 14, false));
-        assert_eq!(went_on.standing(&mark(&lost)), Standing::Contained);
+        assert_eq!(went_on.standing(&mark(&lost)), Standing::GivenUp);
         assert_eq!(restored.standing(&mark(&went_on)), Standing::Later);
     }
 

@@ -10,6 +10,8 @@
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
+use std::fs;
+use std::future::pending;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -21,13 +23,15 @@ use tokio::sync::watch;
 use turmoil::net::{TcpListener, TcpStream};
 
 use super::hosts::{PORT, endpoint};
-use ledger::{CheckedLedger, FaultKind, Ledger, LedgerFault, LedgerHandle};
+use ledger::{Beginning, FaultKind, Ledger, LedgerHandle};
 use service::coordinator::{
     Accept, Access, Credentials, Hub, HubHandle, Limits, Phase, accept_within, fence, serve,
 };
 use service::standby::Standby;
 use service::{Endpoint, ServiceError};
 
+/// What all places seal loans and marks with.
+const KEY: LoanKey = LoanKey::new([8; 32]);
 const NAMES: [&str; 2] = ["first", "second"];
 /// How long a stand-by hears nothing before it takes over.
 const PROMOTE_AFTER: Duration = Duration::from_secs(2);
@@ -53,6 +57,8 @@ pub(super) struct Place {
     pub(super) took_over: Cell<Option<Duration>>,
     pub(super) promotions: Cell<u64>,
     pub(super) fencings: Cell<u64>,
+    /// How often its copy was not replaced because it had decisions that whoever served had given up.
+    pub(super) refusals: Cell<u64>,
     /// Its process has ended by itself.
     pub(super) has_ended: Cell<bool>,
 }
@@ -80,6 +86,7 @@ impl Places {
                 took_over: Cell::default(),
                 promotions: Cell::default(),
                 fencings: Cell::default(),
+                refusals: Cell::default(),
                 has_ended: Cell::default(),
             })
         };
@@ -146,21 +153,38 @@ impl Place {
         let earlier = endpoint(&[self.other]);
         let path = self.ledger.as_path();
         match self.command.get() {
-            Command::Standby if !ledger::leads(path)? => {
-                let mut standby = Standby::new(earlier.clone(), path)?;
-                standby.follow(Some(PROMOTE_AFTER)).await?;
-                drop(standby);
-                let ledger = ledger::take_over(path)?;
-                self.promotions.update(|times| times + 1);
-                self.took_over.set(turmoil::sim_elapsed());
-                self.coordinate(ledger, Some(earlier)).await
+            Command::Coordinator => self.coordinate(Beginning::GoOn, None).await,
+            Command::Standby => {
+                let standby = Standby::new(earlier.clone(), path, KEY)?;
+                let beginning = match standby.stand_by(Some(PROMOTE_AFTER), pending()).await {
+                    Err(error) if fault_of(&error) == Some(FaultKind::Lacking) => {
+                        return self.begin_anew();
+                    }
+                    beginning => beginning?,
+                };
+                if beginning == Beginning::TakeOver {
+                    self.promotions.update(|times| times + 1);
+                    self.took_over.set(turmoil::sim_elapsed());
+                }
+                self.coordinate(beginning, Some(earlier)).await
             }
-            Command::Standby => self.coordinate(reopened(path)?, Some(earlier)).await,
-            Command::Coordinator => self.coordinate(reopened(path)?, None).await,
         }
     }
 
-    async fn coordinate(&self, ledger: Ledger, earlier: Option<Endpoint>) -> turmoil::Result {
+    /// Its copy has decisions that others have given up: whoever runs the farm moves it away, and starts the stand-by again.
+    fn begin_anew(&self) -> turmoil::Result {
+        self.refusals.update(|times| times + 1);
+        for end in ["", "-wal", "-leads"] {
+            let mut name = self.ledger.clone().into_os_string();
+            name.push(end);
+            fs::rename(&name, self.ledger.with_extension(format!("given-up{end}")))?;
+        }
+        self.has_ended.set(true);
+        Ok(())
+    }
+
+    async fn coordinate(&self, beginning: Beginning, earlier: Option<Endpoint>) -> turmoil::Result {
+        let ledger = beginning.open(&self.ledger)?;
         self.epoch.set(ledger.history().mark().ok_or("it is open")?.epoch);
         let config = Config {
             lease_ms: 1_000,
@@ -169,7 +193,7 @@ impl Place {
             probe_tasks: 2,
             ..Config::default()
         };
-        let (hub, handle) = Hub::with_writer(config, LoanKey::new([8; 32]), ledger, write_as_task);
+        let (hub, handle) = Hub::with_writer(config, KEY, ledger, write_as_task);
         if let Some(earlier) = earlier {
             tokio::spawn(fence(handle.clone(), earlier));
         }
@@ -182,9 +206,8 @@ impl Place {
         let _end = Serves(self);
         tokio::select! {
             ended = tokio::spawn(hub.run()) => match ended? {
-                Err(ServiceError::Ledger(error)) if error.fault.kind() == FaultKind::Older => {
+                Err(error) if fault_of(&error) == Some(FaultKind::Older) => {
                     self.fencings.update(|times| times + 1);
-                    ledger::step_down(&self.ledger)?;
                     self.command.set(Command::Standby);
                     self.has_ended.set(true);
                     return Ok(());
@@ -217,9 +240,12 @@ impl Accept for SimulatedListener {
     }
 }
 
-/// The ledger of a process that was killed.
-fn reopened(path: &Path) -> Result<Ledger, LedgerFault> {
-    CheckedLedger::open_again(path)?.begin()
+/// What has befallen the ledger.
+fn fault_of(error: &ServiceError) -> Option<FaultKind> {
+    match error {
+        ServiceError::Ledger(error) => Some(error.fault.kind()),
+        _ => None,
+    }
 }
 
 /// Writes as the ledger's thread does, on a slow disk: a crash may come before a transaction, or between it and its answers.
