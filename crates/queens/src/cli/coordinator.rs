@@ -179,7 +179,8 @@ pub(super) async fn lead(
         ended = &mut server => return Ok(ended.map_err(anyhow::Error::from)??),
         () = &mut asked => {}
     }
-    tracing::info!("asked to stop: closing the ledger");
+    // They take over if they may: they cannot tell a coordinator that is stopped from one that is lost.
+    tracing::info!(standbys = handle.standbys(), "asked to stop: closing the ledger");
     systemd::tell(&[NotifyState::Stopping, NotifyState::Status("closing the ledger")]);
     phase.send_replace(Phase::Draining);
     // A successor can write the file only after this: it waits for the ledger.

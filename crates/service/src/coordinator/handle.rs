@@ -108,10 +108,10 @@ impl HubHandle {
         let _ = open.wait_for(|is_open| *is_open).await;
     }
 
-    /// Whether a stand-by has all of the ledger: it has what was decided until now.
+    /// How many stand-bys have all of the ledger: what was decided until now.
     #[must_use]
-    pub fn is_followed(&self) -> bool {
-        self.meters.standbys() > 0
+    pub fn standbys(&self) -> usize {
+        usize::try_from(self.meters.standbys()).unwrap_or_default()
     }
 
     /// A stand-by follows the ledger from now on.
