@@ -27,6 +27,7 @@ mod merge;
 mod mirror;
 mod open;
 mod place;
+mod replace;
 mod restore;
 mod scrub;
 mod seal;

@@ -5,7 +5,7 @@
 //!   FILE + FILE-wal                        from then on; SQLite reads them like those of a coordinator that was killed
 //! ```
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,8 @@ use crate::frames::{Frames, Header};
 use farm::Mark;
 use farm::rules::Jobs;
 
-use crate::place::{self, Place, log, sync_folder_of, with_suffix};
+use crate::place::{self, Place, with_suffix};
+use crate::replace::{INCOMING, INCOMING_LOG, mend, replace};
 use crate::takeover::{leads, step_down};
 use crate::{CheckedLedger, LedgerFault, LedgerLock};
 
@@ -47,6 +48,7 @@ impl Mirror {
     /// [`LedgerFault`], if another process holds the file, or it is no ledger that was left alone.
     pub fn of(path: &Path) -> Result<Mirror, LedgerFault> {
         let mut lock = LedgerLock::of(path)?;
+        mend(path)?;
         let mut led = None;
         if leads(path)? {
             let ledger = CheckedLedger::open_locked(path, lock, Jobs::Live)?;
@@ -77,7 +79,7 @@ impl Mirror {
             options.read(true).create(true).truncate(true);
             options.open(with_suffix(&self.path, suffix))
         };
-        let (file, log) = (open(".incoming")?, open(".incoming-log")?);
+        let (file, log) = (open(INCOMING)?, open(INCOMING_LOG)?);
         self.files = Some(Files { file, log, begins: Vec::new(), length: 0, is_whole: false });
         Ok(())
     }
@@ -159,25 +161,11 @@ impl Mirror {
             Some(begin) => files.read_log(begin)?,
             None => Vec::new(),
         };
-        let names = ["", ".incoming", ".incoming-log"].map(|end| with_suffix(&self.path, end));
-        let [path, incoming, incoming_log] = names;
         files.log.set_len(0)?;
         files.log.rewind()?;
         files.log.write_all(&last)?;
         files.log.sync_all()?;
-        // A file without its log is refused, and a log of another file would be worse.
-        let (path_log, path_index) = (log(&path), with_suffix(&path, "-shm"));
-        for old in [&path_log, &path_index] {
-            match fs::remove_file(old) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
-                _ => {}
-            }
-        }
-        sync_folder_of(&path)?;
-        fs::rename(incoming, &path)?;
-        fs::rename(incoming_log, &path_log)?;
-        sync_folder_of(&path)?;
-        step_down(&path)?;
+        replace(&self.path)?;
         self.led = None;
         let begins = if last.is_empty() { Vec::new() } else { vec![0] };
         let length = last.len() as u64;
@@ -220,6 +208,7 @@ fn out_of_order() -> LedgerFault {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::time::Duration;
 
     use farm::{JobId, LedgerCommand, Ticket};
@@ -229,6 +218,7 @@ mod tests {
 
     use super::*;
     use crate::follow::Followers;
+    use crate::place::log;
     use crate::takeover::take_over;
     use crate::tests::{ledger_in, range, read};
     use crate::{

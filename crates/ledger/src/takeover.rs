@@ -12,8 +12,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use farm::rules::Jobs;
+
 use crate::place::{private, sync_folder_of, with_suffix};
-use crate::{CheckedLedger, Ledger, LedgerFault};
+use crate::replace::mend;
+use crate::{CheckedLedger, Ledger, LedgerFault, LedgerLock};
 
 /// How a coordinator begins with a ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +53,10 @@ impl Beginning {
 ///
 /// [`LedgerFault`], if a process holds it, or it is not sound.
 pub fn take_over(path: &Path) -> Result<Ledger, LedgerFault> {
-    let ledger = Beginning::GiveUpLaterStates.open(path)?;
+    let lock = LedgerLock::of(path)?;
+    mend(path)?;
+    let copy = CheckedLedger::open_locked(path, lock, Jobs::Live)?;
+    let ledger = copy.giving_up_later_states().begin()?;
     // Nobody was served yet: one that dies before this may follow again.
     private().create(true).truncate(true).open(marker(path))?.sync_all()?;
     sync_folder_of(path)?;
