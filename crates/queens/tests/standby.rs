@@ -174,24 +174,55 @@ fn one_that_has_taken_over_goes_on_when_it_is_started_again() {
     again.stop();
 }
 
-#[test]
-fn one_that_has_met_a_later_one_may_follow_again() {
-    let mut pair = Pair::new();
-    let mut earlier = pair.start_coordinator(0);
-    let mut standby = pair.start_standby(0);
-    earlier.signal("KILL");
-    earlier.wait();
-    standby.wait_for_line("coordinator serves");
+/// A stand-by that has taken over, or the coordinator that goes on with its copy, meets a later one, and follows it then.
+fn meets_a_later_one(by_coordinator: bool) {
+    let (mut pair, mut leader) = Pair::after_a_takeover();
+    if by_coordinator {
+        leader.stop();
+        leader = pair.start_coordinator(1);
+    }
     let mut third = pair.start_standby(1);
-    standby.signal("STOP");
+    let leads = || {
+        let mut name = pair.places[1].ledger.clone().into_os_string();
+        name.push("-leads");
+        PathBuf::from(name).exists()
+    };
+    assert!(leads());
+    leader.signal("STOP");
     third.wait_for_line("coordinator serves");
-    standby.signal("CONT");
-    assert_eq!(standby.wait().code(), Some(18), "{}", standby.said());
+    leader.signal("CONT");
+    assert_eq!(leader.wait().code(), Some(18), "{}", leader.said());
+    assert!(!leads());
 
     let mut again = pair.start_standby_again(0);
     again.wait_for_line("the copy is whole");
+    pair.knows_all_decisions();
     again.stop();
     third.stop();
+}
+
+#[test]
+fn one_that_has_met_a_later_one_may_follow_again() {
+    meets_a_later_one(false);
+}
+
+#[test]
+fn a_coordinator_with_a_copy_that_has_met_a_later_one_may_follow_again() {
+    meets_a_later_one(true);
+}
+
+#[test]
+fn a_standby_that_never_heard_of_its_coordinator_waits_and_says_so() {
+    let pair = Pair::new();
+    let keys = Farm::new("", "");
+    keys.start_coordinator().stop();
+    copy_keys(keys.ledger(), &pair.places[1].ledger);
+    let mut standby = pair.start_standby_again(0);
+    standby.wait_for_line("waiting for the coordinator");
+    std::thread::sleep(Duration::from_secs(3));
+    assert!(standby.is_running() && !standby.said().contains("coordinator serves"));
+    assert_eq!(standby.said().matches("the coordinator").count(), 1, "{}", standby.said());
+    standby.stop();
 }
 
 impl Pair {
