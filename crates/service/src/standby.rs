@@ -44,6 +44,8 @@ pub struct Standby {
     mirror: Mirror,
     /// Whether the coordinator has said that decisions wait for this copy.
     is_awaited: bool,
+    /// When it has begun to stand by.
+    begun: Instant,
     seen: watch::Sender<Seen>,
 }
 
@@ -77,8 +79,9 @@ impl Standby {
             Err(error) => return Err(error),
         }
         let mirror = Mirror::of(path).map_err(|fault| fault.at(Some(path)))?;
-        let seen = watch::Sender::new(Seen { at: Instant::now(), is_whole: false });
-        Ok(Standby { of, path: path.to_path_buf(), key, mirror, is_awaited: false, seen })
+        let begun = Instant::now();
+        let seen = watch::Sender::new(Seen { at: begun, is_whole: false });
+        Ok(Standby { of, path: path.to_path_buf(), key, mirror, is_awaited: false, begun, seen })
     }
 
     /// Stands by until it is time to lead: when somebody has asked for it, or a whole copy has heard nothing for
@@ -152,6 +155,11 @@ impl Standby {
                     let at = self.seen.borrow().at;
                     if told.replace(at) == Some(at) {
                         tracing::debug!(reason, "the coordinator is not followed");
+                    } else if at == self.begun {
+                        tracing::warn!(
+                            reason,
+                            "waiting for the coordinator: this stand-by takes over by itself only once it has followed"
+                        );
                     } else {
                         tracing::warn!(reason, "the coordinator is not followed: trying again");
                     }

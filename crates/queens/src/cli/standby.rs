@@ -23,6 +23,10 @@ const LOOK: Duration = Duration::from_millis(250);
 const PATIENCE: Duration = Duration::from_secs(5);
 
 const EXAMPLES: &str = "\
+Started again after it has taken over, which the file COPY-leads says, it asks the addresses of --of. It follows a
+coordinator that has all that was decided in the copy, and else goes on as the coordinator. If a later coordinator has
+given up some of that, it refuses and replaces nothing (exit code 18).
+
 Before: copy the folder of keys beside the coordinator's ledger, FILE-keys, to the folder COPY-keys beside the copy.
 
 Example:
@@ -41,7 +45,12 @@ pub(super) struct StandbyArgs {
     coordinator: CoordinatorArgs,
 }
 
+const PROMOTED: &str = "\
+The copy leads from then on, which the file COPY-leads says: `queens standby`, started again with it, goes on as the
+coordinator unless another one has all that was decided in it.";
+
 #[derive(Debug, Args)]
+#[command(after_help = PROMOTED)]
 pub(super) struct PromoteArgs {
     /// The copy of a stand-by
     copy: PathBuf,

@@ -185,8 +185,15 @@ impl Feed {
 /// Shows the mark of a coordinator that has taken over to the one that it stood by for, whenever that one can be reached,
 /// so that it stops. Never returns.
 pub async fn fence(hub: HubHandle, of: Endpoint) {
+    let mut is_told = false;
     loop {
-        for one in of.each().unwrap_or_default() {
+        let each = of.each().unwrap_or_else(|error| {
+            if !std::mem::replace(&mut is_told, true) {
+                tracing::warn!(%error, "cannot tell the earlier coordinator that this one has taken over: trying again");
+            }
+            Vec::new()
+        });
+        for one in each {
             let mark = hub.marks().borrow().clone();
             if let Ok(Ok(())) = tokio::time::timeout(FENCE, show(&one, mark)).await {
                 tracing::debug!(to = one.url(), "has shown its mark");
