@@ -46,6 +46,11 @@ pub(super) fn run(seed: u64) -> Tally {
     let mut faults: Vec<Fault> = (0..random.random_range(3..=8))
         .map(|_| Fault::draw(&mut random, &workers, &names))
         .collect();
+    if let [first, second, third] = names[..]
+        && random.random_bool(0.5)
+    {
+        faults.extend(both_take_over(&mut random, [first, second, third]));
+    }
     faults.sort_by_key(|fault| fault.begins);
 
     world.step_through(&faults);
@@ -74,18 +79,22 @@ pub(super) fn lose_the_coordinator(seed: u64, dies: bool) -> Duration {
     took_over.expect("the stand-by has taken over") - begins
 }
 
-/// A coordinator that is lost to two stand-bys that cannot hear each other, until the network heals. Returns whether both have
-/// served.
+/// A coordinator is lost to two stand-bys that cannot hear each other, until the network heals.
+fn both_take_over(random: &mut StdRng, [first, second, third]: [&str; 3]) -> [Fault; 2] {
+    let begins = Duration::from_millis(random.random_range(5_000..10_000));
+    let ends = Duration::from_millis(TROUBLE_MS.end);
+    let kinds =
+        [Kind::Crash(first.into()), Kind::Link(LinkFault::Partition, second.into(), third.into())];
+    kinds.map(|kind| Fault { kind, begins, ends })
+}
+
+/// Two stand-bys of which each takes over while it cannot hear the other one. Returns whether both have served.
 pub(super) fn tie(seed: u64) -> bool {
     let mut random = StdRng::seed_from_u64(seed);
     let (problem, method) = (Problem::Total { n: 9 }, MethodChoice::Rows { rows: Some(2) });
     let mut world = World::new(&mut random, problem, method, &workers(2), 2);
     let [first, second, third] = world.places.names()[..] else { panic!("there are three") };
-    let begins = Duration::from_millis(random.random_range(5_000..10_000));
-    let kinds =
-        [Kind::Crash(first.into()), Kind::Link(LinkFault::Partition, second.into(), third.into())];
-    let ends = Duration::from_millis(TROUBLE_MS.end);
-    world.step_through(&kinds.map(|kind| Fault { kind, begins, ends }));
+    world.step_through(&both_take_over(&mut random, [first, second, third]));
     world.assert_exact().tied > 0
 }
 
