@@ -76,7 +76,7 @@ pub use command::{Found, LedgerAnswer, LedgerCommand, Removal, Withdrawn};
 pub use costs::Spent;
 pub use effect::{Dismissal, Effect, Loan, Recount, Refusal, Verdict};
 pub use event::{Event, Hello, Holding, Report, Vote};
-pub use history::{History, LedgerId, Mark, Opening, Standing};
+pub use history::{History, LedgerId, Mark, Opening, Standing, Term};
 pub use ids::{JobId, LeaseId, Millis, RequestId, SessionId, Ticket};
 pub use interval_set::IntervalSet;
 pub use job_view::{AuditView, Counted, Held, JobChange, JobState, JobView, Origin, Times};

@@ -29,6 +29,9 @@ pub enum LedgerFault {
     /// A later state of it was served before.
     #[error("{0}")]
     Older(String),
+    /// It is to be replaced by another one that lacks what was decided here.
+    #[error("{0}")]
+    Lacking(String),
     /// The file cannot be the ledger of one coordinator, or is not the whole ledger.
     #[error("{0}")]
     Place(String),
@@ -61,6 +64,8 @@ pub enum FaultKind {
     Busy,
     /// It is an older copy of a ledger that was served.
     Older,
+    /// It is to be replaced by another one that lacks what was decided here.
+    Lacking,
     /// Its content cannot be trusted.
     Damaged,
     /// It does not begin like a ledger.
@@ -108,6 +113,7 @@ impl LedgerFault {
             LedgerFault::Held => FaultKind::Held,
             LedgerFault::Busy => FaultKind::Busy,
             LedgerFault::Older(_) => FaultKind::Older,
+            LedgerFault::Lacking(_) => FaultKind::Lacking,
             LedgerFault::Content(_) => FaultKind::Damaged,
             LedgerFault::Version(_) => FaultKind::Version,
             LedgerFault::File(_) | LedgerFault::Place(_) => FaultKind::Open,

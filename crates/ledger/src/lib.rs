@@ -27,6 +27,7 @@ mod merge;
 mod mirror;
 mod open;
 mod place;
+mod replace;
 mod restore;
 mod scrub;
 mod seal;
@@ -50,7 +51,7 @@ pub use merge::{Absorbed, MergeFault};
 pub use mirror::Mirror;
 pub use open::{CheckedLedger, Ledger, LedgerLock, file_bytes, unix_ms};
 pub use scrub::{Scrub, ScrubReport};
-pub use takeover::{leads, step_down, take_over};
+pub use takeover::{Beginning, leads, step_down, take_over};
 pub use writer::{LedgerEvent, LedgerHandle, LedgerRequest, Writer, spawn, writer};
 
 #[cfg(test)]

@@ -5,14 +5,18 @@
 //!   FILE + FILE-wal                        from then on; SQLite reads them like those of a coordinator that was killed
 //! ```
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::frames::{Frames, Header};
-use crate::place::{self, Place, log, sync_folder_of, with_suffix};
+use farm::Mark;
+use farm::rules::Jobs;
+
+use crate::place::{self, Place, with_suffix};
+use crate::replace::{INCOMING, INCOMING_LOG, mend, replace};
 use crate::takeover::{leads, step_down};
-use crate::{LedgerFault, LedgerLock};
+use crate::{CheckedLedger, LedgerFault, LedgerLock};
 
 /// A copy that follows a ledger. It holds the lock of its file.
 #[derive(Debug)]
@@ -20,6 +24,8 @@ pub struct Mirror {
     path: PathBuf,
     _lock: LedgerLock,
     files: Option<Files>,
+    /// The state of the ledger that is there, if that leads.
+    led: Option<Mark>,
 }
 
 #[derive(Debug)]
@@ -34,22 +40,32 @@ struct Files {
 }
 
 impl Mirror {
-    /// The mirror in the file `path`, which may be that of an earlier one.
+    /// The mirror in the file `path`, which may be that of an earlier one. A ledger there that leads goes on to do so until
+    /// the mirror is whole.
     ///
     /// # Errors
     ///
-    /// [`LedgerFault`], if another process holds the file, if it is no ledger that was left alone, or if it has taken over and
-    /// has not stepped down.
+    /// [`LedgerFault`], if another process holds the file, or it is no ledger that was left alone.
     pub fn of(path: &Path) -> Result<Mirror, LedgerFault> {
-        let lock = LedgerLock::of(path)?;
-        Place::check(path)?;
+        let mut lock = LedgerLock::of(path)?;
+        mend(path)?;
+        let mut led = None;
         if leads(path)? {
-            let reason = "it has taken over from its coordinator, and follows nobody";
-            return Err(LedgerFault::Place(reason.into()));
+            let ledger = CheckedLedger::open_locked(path, lock, Jobs::Live)?;
+            (led, lock) = ledger.into_mark()?;
+        } else {
+            Place::check(path)?;
+            // What a copy that is gone has left.
+            step_down(path)?;
         }
-        // What a copy that is gone has left.
-        step_down(path)?;
-        Ok(Mirror { path: path.to_path_buf(), _lock: lock, files: None })
+        Ok(Mirror { path: path.to_path_buf(), _lock: lock, files: None, led })
+    }
+
+    /// The state of the ledger that the mirror is to replace, if that has taken over and has not stepped down: only a ledger
+    /// that contains this state may be mirrored. `None` from when the mirror is whole.
+    #[must_use]
+    pub fn led(&self) -> Option<&Mark> {
+        self.led.as_ref()
     }
 
     /// Begins anew with empty files.
@@ -63,7 +79,7 @@ impl Mirror {
             options.read(true).create(true).truncate(true);
             options.open(with_suffix(&self.path, suffix))
         };
-        let (file, log) = (open(".incoming")?, open(".incoming-log")?);
+        let (file, log) = (open(INCOMING)?, open(INCOMING_LOG)?);
         self.files = Some(Files { file, log, begins: Vec::new(), length: 0, is_whole: false });
         Ok(())
     }
@@ -145,24 +161,12 @@ impl Mirror {
             Some(begin) => files.read_log(begin)?,
             None => Vec::new(),
         };
-        let names = ["", ".incoming", ".incoming-log"].map(|end| with_suffix(&self.path, end));
-        let [path, incoming, incoming_log] = names;
         files.log.set_len(0)?;
         files.log.rewind()?;
         files.log.write_all(&last)?;
         files.log.sync_all()?;
-        // A file without its log is refused, and a log of another file would be worse.
-        let (path_log, path_index) = (log(&path), with_suffix(&path, "-shm"));
-        for old in [&path_log, &path_index] {
-            match fs::remove_file(old) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
-                _ => {}
-            }
-        }
-        sync_folder_of(&path)?;
-        fs::rename(incoming, &path)?;
-        fs::rename(incoming_log, &path_log)?;
-        sync_folder_of(&path)?;
+        replace(&self.path)?;
+        self.led = None;
         let begins = if last.is_empty() { Vec::new() } else { vec![0] };
         let length = last.len() as u64;
         self.files = Some(Files { begins, length, is_whole: true, ..files });
@@ -204,6 +208,7 @@ fn out_of_order() -> LedgerFault {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::time::Duration;
 
     use farm::{JobId, LedgerCommand, Ticket};
@@ -213,6 +218,7 @@ mod tests {
 
     use super::*;
     use crate::follow::Followers;
+    use crate::place::log;
     use crate::takeover::take_over;
     use crate::tests::{ledger_in, range, read};
     use crate::{
@@ -245,6 +251,18 @@ mod tests {
             let mut followers = Followers::new(Some(log(&path)));
             followers.add(ours);
             Pair { folder, ledger, followers, following, mirror, read: 0, written: 0 }
+        }
+
+        /// Another process begins with the mirror's file.
+        fn begin_again(&mut self) {
+            let copy = self.folder.path().join("copy.db");
+            let elsewhere = Mirror::of(&self.folder.path().join("elsewhere.db"));
+            drop(std::mem::replace(&mut self.mirror, elsewhere.expect("nobody holds it")));
+            self.mirror = Mirror::of(&copy).expect("nobody holds it");
+            self.mirror.begin().expect("it can be written");
+            let (ours, following) = follower();
+            (self.following, self.read) = (following, 0);
+            self.followers.add(ours);
         }
 
         /// Counts and decides, and ships what was written.
@@ -364,13 +382,28 @@ mod tests {
         let promoted = take_over(&copy).expect("nobody holds it");
         assert_eq!(read(&promoted), here);
         assert!(promoted.history().openings.iter().any(|opening| opening.gives_up));
+        let mark = promoted.history().mark();
         drop(promoted);
         assert!(leads(&copy).expect("it can tell"));
-        let leading = Mirror::of(&copy).expect_err("what it has decided would be replaced");
-        assert!(matches!(leading, LedgerFault::Place(_)), "{leading}");
-        step_down(&copy).expect("it can be removed");
+        assert_eq!(Mirror::of(&copy).expect("nobody holds it").led(), mark.as_ref());
+    }
+
+    #[test]
+    fn a_copy_that_leads_does_so_until_a_mirror_is_whole() {
+        let mut pair = Pair::new();
+        pair.finish();
+        let copy = pair.folder.path().join("copy.db");
+        File::create(with_suffix(&copy, "-leads")).expect("it can be written");
+        pair.begin_again();
+        assert!(pair.mirror.led().is_some());
+        pair.mirror.add_to_file(&[7; 5_000]).expect("it can be written");
+        assert!(leads(&copy).expect("it can tell"), "what it has decided is nowhere else");
+
+        pair.begin_again();
+        pair.finish();
         assert!(!leads(&copy).expect("it can tell"));
-        let _again = Mirror::of(&copy).expect("nobody holds it");
+        assert_eq!(pair.mirror.led(), None);
+        pair.is_alike();
     }
 
     #[test]

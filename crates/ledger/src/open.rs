@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use farm::rules::{Jobs, Store};
-use farm::{Check, History, Maker, Restored, RestoredJob};
+use farm::{Check, History, Maker, Mark, Restored, RestoredJob};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -78,7 +78,15 @@ impl CheckedLedger {
     }
 
     pub(crate) fn open_with(path: &Path, which: Jobs) -> Result<CheckedLedger, LedgerFault> {
-        let lock = LedgerLock::of(path)?;
+        CheckedLedger::open_locked(path, LedgerLock::of(path)?, which)
+    }
+
+    /// Opens the ledger whose lock this process has.
+    pub(crate) fn open_locked(
+        path: &Path,
+        lock: LedgerLock,
+        which: Jobs,
+    ) -> Result<CheckedLedger, LedgerFault> {
         Place::check(path)?;
         frames::check(&place::log(path))?;
         Place::make(path)?;
@@ -99,6 +107,12 @@ impl CheckedLedger {
     /// The jobs of the ledger that are not in its archive.
     pub fn jobs(&self) -> &[RestoredJob] {
         &self.ledger.restored.jobs
+    }
+
+    /// The state that a ledger in a file was left in, and its lock.
+    pub(crate) fn into_mark(self) -> Result<(Option<Mark>, LedgerLock), LedgerFault> {
+        let Ledger { db, lock, .. } = self.ledger;
+        Ok((history::read(&db)?.mark(), lock.expect("it is in a file")))
     }
 
     /// The ledger and its content, for a reader.

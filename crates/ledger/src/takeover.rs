@@ -12,8 +12,39 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use farm::rules::Jobs;
+
 use crate::place::{private, sync_folder_of, with_suffix};
-use crate::{CheckedLedger, Ledger, LedgerFault};
+use crate::replace::mend;
+use crate::{CheckedLedger, Ledger, LedgerFault, LedgerLock};
+
+/// How a coordinator begins with a ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beginning {
+    /// It goes on with what is there.
+    GoOn,
+    /// It gives up what was decided in later states.
+    GiveUpLaterStates,
+    /// A copy that followed takes over: see [`take_over`].
+    TakeOver,
+}
+
+impl Beginning {
+    /// Opens the ledger in the file `path`.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFault`], if a process holds it, or it is not sound.
+    pub fn open(self, path: &Path) -> Result<Ledger, LedgerFault> {
+        match self {
+            Beginning::GoOn => CheckedLedger::open(path)?.begin(),
+            Beginning::GiveUpLaterStates => {
+                CheckedLedger::open(path)?.giving_up_later_states().begin()
+            }
+            Beginning::TakeOver => take_over(path),
+        }
+    }
+}
 
 /// Opens a copy that followed a ledger as one that goes on by itself: what was decided in later states is given up. From now
 /// on it leads: see [`leads`].
@@ -22,7 +53,10 @@ use crate::{CheckedLedger, Ledger, LedgerFault};
 ///
 /// [`LedgerFault`], if a process holds it, or it is not sound.
 pub fn take_over(path: &Path) -> Result<Ledger, LedgerFault> {
-    let ledger = CheckedLedger::open(path)?.giving_up_later_states().begin()?;
+    let lock = LedgerLock::of(path)?;
+    mend(path)?;
+    let copy = CheckedLedger::open_locked(path, lock, Jobs::Live)?;
+    let ledger = copy.giving_up_later_states().begin()?;
     // Nobody was served yet: one that dies before this may follow again.
     private().create(true).truncate(true).open(marker(path))?.sync_all()?;
     sync_folder_of(path)?;

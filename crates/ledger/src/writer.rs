@@ -123,6 +123,8 @@ impl Writer {
             let done = match ledger.serve(&batch) {
                 Ok(done) => done,
                 Err(fault) => {
+                    // Whoever reads the last word can open the ledger.
+                    drop(ledger);
                     let _ = answers.send(LedgerEvent::Failed(fault));
                     return;
                 }

@@ -121,6 +121,17 @@ pub enum Failure {
         /// The file.
         path: PathBuf,
     },
+    /// A copy that has led would be replaced by a ledger that lacks what was decided in it.
+    #[error(
+        "the copy {path} has led, and is not replaced: {reason}; if these decisions may be given up, move {path} and the files \
+         beside it away and start the stand-by again; if not, stop that coordinator and `queens promote` this copy", path = path.display()
+    )]
+    CopyLacking {
+        /// The file.
+        path: PathBuf,
+        /// What would be lost.
+        reason: String,
+    },
     /// A later state of the ledger was served before.
     #[error(
         "the ledger {} is an older copy: {reason}; serve the latest one, or, if it is lost, give up what was decided \
@@ -421,7 +432,7 @@ impl Failure {
             Failure::Undecided { .. } => 15,
             Failure::Bundle { .. } | Failure::Certificate(_) => 16,
             Failure::JobHeld { .. } | Failure::TotalHeld { .. } => 17,
-            Failure::LedgerOlder { .. } => 18,
+            Failure::LedgerOlder { .. } | Failure::CopyLacking { .. } => 18,
             Failure::Coordinator { .. } | Failure::Internal(_) => 70,
             // EX_TEMPFAIL of sysexits.h: schedulers can be told to start such a task again.
             Failure::Stopped(_) => 75,

@@ -140,10 +140,7 @@ fn take_over(times: usize) {
         }
         standby.wait_for_line("coordinator serves");
         println!("takeover {turn}: it serves after {:.1} s", begun.elapsed().as_secs_f64());
-        let states = pair.states();
-        for (name, state) in &pair.told {
-            assert_eq!(states.get(name).map(String::as_str), Some(*state), "{name}: {states:?}");
-        }
+        pair.knows_all_decisions();
         if stopped {
             // It is back, and hears that somebody has taken over.
             leader.signal("CONT");
@@ -173,31 +170,126 @@ fn one_that_has_taken_over_goes_on_when_it_is_started_again() {
     again.wait_for_line("has taken over before");
     again.wait_for_line("coordinator serves");
     assert_eq!(earlier.wait().code(), Some(18), "{}", earlier.said());
-    let states = pair.states();
-    for (name, state) in &pair.told {
-        assert_eq!(states.get(name).map(String::as_str), Some(*state), "{name}: {states:?}");
-    }
+    pair.knows_all_decisions();
     again.stop();
+}
+
+/// A stand-by that has taken over, or the coordinator that goes on with its copy, meets a later one, and follows it then.
+fn meets_a_later_one(by_coordinator: bool) {
+    let (mut pair, mut leader) = Pair::after_a_takeover();
+    if by_coordinator {
+        leader.stop();
+        leader = pair.start_coordinator(1);
+    }
+    let mut third = pair.start_standby(1);
+    let leads = || {
+        let mut name = pair.places[1].ledger.clone().into_os_string();
+        name.push("-leads");
+        PathBuf::from(name).exists()
+    };
+    assert!(leads());
+    leader.signal("STOP");
+    third.wait_for_line("coordinator serves");
+    leader.signal("CONT");
+    assert_eq!(leader.wait().code(), Some(18), "{}", leader.said());
+    assert!(!leads());
+
+    let mut again = pair.start_standby_again(0);
+    again.wait_for_line("the copy is whole");
+    pair.knows_all_decisions();
+    again.stop();
+    third.stop();
 }
 
 #[test]
 fn one_that_has_met_a_later_one_may_follow_again() {
-    let mut pair = Pair::new();
-    let mut earlier = pair.start_coordinator(0);
-    let mut standby = pair.start_standby(0);
-    earlier.signal("KILL");
-    earlier.wait();
-    standby.wait_for_line("coordinator serves");
-    let mut third = pair.start_standby(1);
-    standby.signal("STOP");
-    third.wait_for_line("coordinator serves");
-    standby.signal("CONT");
-    assert_eq!(standby.wait().code(), Some(18), "{}", standby.said());
+    meets_a_later_one(false);
+}
+
+#[test]
+fn a_coordinator_with_a_copy_that_has_met_a_later_one_may_follow_again() {
+    meets_a_later_one(true);
+}
+
+#[test]
+fn a_standby_that_never_heard_of_its_coordinator_waits_and_says_so() {
+    let pair = Pair::new();
+    let keys = Farm::new("", "");
+    keys.start_coordinator().stop();
+    copy_keys(keys.ledger(), &pair.places[1].ledger);
+    let mut standby = pair.start_standby_again(0);
+    standby.wait_for_line("waiting for the coordinator");
+    std::thread::sleep(Duration::from_secs(3));
+    assert!(standby.is_running() && !standby.said().contains("coordinator serves"));
+    assert_eq!(standby.said().matches("the coordinator").count(), 1, "{}", standby.said());
+    standby.stop();
+}
+
+impl Pair {
+    /// A stand-by that has taken over from the coordinator at place 0, which is gone, and has made decisions.
+    fn after_a_takeover() -> (Pair, Process) {
+        let mut pair = Pair::new();
+        let earlier = pair.start_coordinator(0);
+        let mut standby = pair.start_standby(0);
+        earlier.kill();
+        standby.wait_for_line("coordinator serves");
+        pair.decide(0);
+        (pair, standby)
+    }
+
+    #[track_caller]
+    fn knows_all_decisions(&self) {
+        let states = self.states();
+        for (name, state) in &self.told {
+            assert_eq!(states.get(name).map(String::as_str), Some(*state), "{name}: {states:?}");
+        }
+    }
+}
+
+#[test]
+fn a_ledger_is_handed_back_by_starting_both_in_each_others_place() {
+    let (mut pair, standby) = Pair::after_a_takeover();
+    standby.stop();
+    let back = pair.scratch.new_file("ledger.db");
+    fs::copy(&pair.places[1].ledger, &back).expect("it is closed");
+    copy_keys(&pair.places[1].ledger, &back);
+    pair.places[0].ledger = back;
+    let coordinator = pair.start_coordinator(0);
 
     let mut again = pair.start_standby_again(0);
     again.wait_for_line("the copy is whole");
+    pair.decide(1);
+    pair.knows_all_decisions();
+    coordinator.kill();
+    again.wait_for_line("coordinator serves");
+    pair.knows_all_decisions();
     again.stop();
+}
+
+#[test]
+fn decisions_of_a_copy_that_led_are_not_replaced_by_a_ledger_that_lacks_them() {
+    let (mut pair, standby) = Pair::after_a_takeover();
+    let third = pair.start_standby(1);
     third.stop();
+    pair.decide(1);
+    standby.kill();
+    let copy = &pair.places[0].ledger;
+    run(queens(&["promote"]).arg(copy)).success();
+    let coordinator = pair.start_coordinator(0);
+
+    for _ in 0..2 {
+        let mut again = pair.start_standby_again(0);
+        assert_eq!(again.wait().code(), Some(18), "{}", again.said());
+        for words in ["has led, and is not replaced", "lacks some of the 8 decisions"] {
+            assert!(again.said().contains(words), "{words}: {}", again.said());
+        }
+    }
+    coordinator.kill();
+    // What it has decided is still there.
+    let mut again = pair.start_standby_again(0);
+    again.wait_for_line("coordinator serves");
+    pair.knows_all_decisions();
+    again.stop();
 }
 
 #[test]

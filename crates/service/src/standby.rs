@@ -8,12 +8,14 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ledger::{LedgerFault, Mirror};
+use farm::LoanKey;
+use futures_util::future::join_all;
+use ledger::{Beginning, LedgerFault, Mirror};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::{Code, Status};
+use tonic::{Code, Status, Streaming};
 use wire::v1::admin_service_client::AdminServiceClient;
 use wire::v1::follow_response::Piece;
 use wire::v1::{FollowRequest, FollowResponse};
@@ -29,14 +31,21 @@ const GRACE: Duration = Duration::from_millis(100);
 /// Acknowledgements that may wait for the network.
 const OUTGOING: usize = 64;
 
+/// How long a coordinator may take to say whether it contains what a copy that has led has decided.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// A copy of a ledger that follows its coordinator.
 #[derive(Debug)]
 pub struct Standby {
     of: Endpoint,
     path: PathBuf,
+    /// Seals the mark of a copy that leads.
+    key: LoanKey,
     mirror: Mirror,
     /// Whether the coordinator has said that decisions wait for this copy.
     is_awaited: bool,
+    /// When it has begun to stand by.
+    begun: Instant,
     seen: watch::Sender<Seen>,
 }
 
@@ -58,29 +67,77 @@ enum End {
 }
 
 impl Standby {
-    /// A stand-by of the coordinator `of` with its copy in the file `path`.
+    /// A stand-by of the coordinator `of` with its copy in the file `path`. Both have the key `key`.
     ///
     /// # Errors
     ///
     /// [`ServiceError::Ledger`], if another process has the file, or it is something else; those of
     /// [`Endpoint::check`] but for [`ServiceError::Unreachable`].
-    pub fn new(of: Endpoint, path: &Path) -> Result<Standby, ServiceError> {
+    pub fn new(of: Endpoint, path: &Path, key: LoanKey) -> Result<Standby, ServiceError> {
         match of.check() {
             Ok(()) | Err(ServiceError::Unreachable { .. }) => {}
             Err(error) => return Err(error),
         }
         let mirror = Mirror::of(path).map_err(|fault| fault.at(Some(path)))?;
-        let seen = watch::Sender::new(Seen { at: Instant::now(), is_whole: false });
-        Ok(Standby { of, path: path.to_path_buf(), mirror, is_awaited: false, seen })
+        let begun = Instant::now();
+        let seen = watch::Sender::new(Seen { at: begun, is_whole: false });
+        Ok(Standby { of, path: path.to_path_buf(), key, mirror, is_awaited: false, begun, seen })
+    }
+
+    /// Stands by until it is time to lead: when somebody has asked for it, or a whole copy has heard nothing for
+    /// `promote_after`, or at once, if the copy leads already and nobody contains what it has decided. Returns how its
+    /// coordinator begins.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError`], if the copy cannot be written, or the coordinator refuses to be followed;
+    /// [`LedgerFault::Lacking`] in it, if the copy has led, and a later coordinator has given up what was decided here.
+    pub async fn stand_by(
+        mut self,
+        promote_after: Option<Duration>,
+        asked: impl Future<Output = ()>,
+    ) -> Result<Beginning, ServiceError> {
+        if self.mirror.led().is_some() && !self.is_continued().await? {
+            tracing::warn!(
+                "this copy has taken over before, and goes on: no coordinator answers that has what was decided here"
+            );
+            return Ok(Beginning::GoOn);
+        }
+        tracing::info!(of = self.of.url(), copy = %self.path.display(), "stand-by follows");
+        tokio::select! {
+            silent = self.follow(promote_after) => {
+                silent?;
+                tracing::warn!("nothing was heard of the coordinator for too long: taking over");
+            }
+            () = asked => tracing::warn!("asked to take over"),
+        }
+        Ok(Beginning::TakeOver)
+    }
+
+    /// Whether a coordinator serves that has all that was decided in this copy, which leads.
+    async fn is_continued(&self) -> Result<bool, ServiceError> {
+        let each = match self.of.each() {
+            Err(ServiceError::Unreachable { .. }) => return Ok(false),
+            each => each?,
+        };
+        let asked = each.iter().map(|one| timeout(PATIENCE, self.begin(one)));
+        let mut lacking = None;
+        for (one, answer) in each.iter().zip(join_all(asked).await) {
+            match answer {
+                Ok(Ok(_)) => return Ok(true),
+                Ok(Err(End::Refused(error @ ServiceError::Ledger(_)))) => lacking = Some(error),
+                Ok(Err(End::Refused(error))) => {
+                    tracing::warn!(of = one.url(), %error, "cannot ask whether it goes on with this copy");
+                }
+                Ok(Err(End::Lost(_))) | Err(_) => {}
+            }
+        }
+        lacking.map_or(Ok(false), Err)
     }
 
     /// Follows, over any number of lost connections, until a whole copy has heard nothing for `promote_after`; for ever
     /// without that.
-    ///
-    /// # Errors
-    ///
-    /// [`ServiceError`], if the copy cannot be written, or the coordinator refuses to be followed.
-    pub async fn follow(&mut self, promote_after: Option<Duration>) -> Result<(), ServiceError> {
+    async fn follow(&mut self, promote_after: Option<Duration>) -> Result<(), ServiceError> {
         let seen = self.seen.subscribe();
         let silence = silence(seen, promote_after);
         tokio::pin!(silence);
@@ -98,6 +155,11 @@ impl Standby {
                     let at = self.seen.borrow().at;
                     if told.replace(at) == Some(at) {
                         tracing::debug!(reason, "the coordinator is not followed");
+                    } else if at == self.begun {
+                        tracing::warn!(
+                            reason,
+                            "waiting for the coordinator: this stand-by takes over by itself only once it has followed"
+                        );
                     } else {
                         tracing::warn!(reason, "the coordinator is not followed: trying again");
                     }
@@ -110,34 +172,46 @@ impl Standby {
         }
     }
 
+    /// Begins to follow the coordinator `of`. If the copy leads, it must contain what was decided here.
+    async fn begin(&self, of: &Endpoint) -> Result<Connection, End> {
+        let channel = of.connect().await.map_err(|error| match error {
+            ServiceError::Unreachable { reason, .. } => End::Lost(reason),
+            error => End::Refused(error),
+        })?;
+        let (acknowledge, acknowledged) = mpsc::channel(OUTGOING);
+        let mark = self.mirror.led().map(|mark| mark.sealed(&self.key).to_vec());
+        let first = FollowRequest {
+            follows: mark.is_some(),
+            mark: mark.unwrap_or_default(),
+            ..FollowRequest::default()
+        };
+        acknowledge.try_send(first).expect("it has room");
+        let requests = ReceiverStream::new(acknowledged);
+        match AdminServiceClient::new(channel).follow(requests).await {
+            Ok(answers) => Ok(Connection { acknowledge, answers: answers.into_inner() }),
+            Err(status) => Err(self.ended(of, status)),
+        }
+    }
+
     /// Follows over one connection.
     async fn follow_once(&mut self) -> End {
-        let channel = match self.of.connect().await {
-            Ok(channel) => channel,
-            Err(ServiceError::Unreachable { reason, .. }) => return End::Lost(reason),
-            Err(error) => return End::Refused(error),
-        };
-        let (acknowledge, acknowledged) = mpsc::channel(OUTGOING);
-        let begun = acknowledge.try_send(FollowRequest::default());
-        begun.expect("it has room");
-        let requests = ReceiverStream::new(acknowledged);
-        let mut answers = match AdminServiceClient::new(channel).follow(requests).await {
-            Ok(answers) => answers.into_inner(),
-            Err(status) => return self.ended(status),
+        let Connection { acknowledge, mut answers } = match self.begin(&self.of).await {
+            Ok(connection) => connection,
+            Err(end) => return end,
         };
         let mut has_begun = false;
         loop {
             let answer = match timeout(SILENCE, answers.message()).await {
                 Ok(Ok(Some(answer))) => answer,
                 Ok(Ok(None)) => return End::Lost("the coordinator has ended it".into()),
-                Ok(Err(status)) => return self.ended(status),
+                Ok(Err(status)) => return self.ended(&self.of, status),
                 Err(_) => return End::Lost("nothing arrives".into()),
             };
             let number = answer.number;
             if let Err(fault) = self.take(answer, &mut has_begun) {
                 return End::Refused(fault.at(Some(&self.path)).into());
             }
-            let request = FollowRequest { mark: Vec::new(), acknowledged: number };
+            let request = FollowRequest { acknowledged: number, ..FollowRequest::default() };
             if number > 0 && acknowledge.send(request).await.is_err() {
                 return End::Lost("the connection is closed".into());
             }
@@ -173,15 +247,16 @@ impl Standby {
         Ok(())
     }
 
-    fn ended(&self, status: Status) -> End {
-        let url = || self.of.url().to_string();
-        if let Some(mismatch) = self.of.mismatch(&status) {
+    fn ended(&self, of: &Endpoint, status: Status) -> End {
+        let url = || of.url().to_string();
+        if let Some(mismatch) = of.mismatch(&status) {
             return End::Refused(mismatch);
         }
         let reason = status.message().to_string();
         match status.code() {
             Code::PermissionDenied => End::Refused(ServiceError::Forbidden(reason)),
             Code::Unauthenticated => End::Refused(ServiceError::Token { url: url(), reason }),
+            Code::Aborted => End::Refused(self.lacking(of)),
             Code::Unimplemented | Code::FailedPrecondition => {
                 End::Refused(ServiceError::Incompatible(format!(
                     "the coordinator at {} cannot be followed: {reason}",
@@ -191,6 +266,23 @@ impl Standby {
             _ => End::Lost(reason),
         }
     }
+
+    /// The coordinator `of` would replace this copy, and lacks what was decided in it.
+    fn lacking(&self, of: &Endpoint) -> ServiceError {
+        let decisions = self.mirror.led().map_or(0, |mark| mark.decisions);
+        let url = of.url();
+        let reason = format!(
+            "the coordinator at {url} serves, and lacks some of the {decisions} decisions that were made until this copy \
+             ended"
+        );
+        LedgerFault::Lacking(reason).at(Some(&self.path)).into()
+    }
+}
+
+/// A connection over which a coordinator is followed.
+struct Connection {
+    acknowledge: mpsc::Sender<FollowRequest>,
+    answers: Streaming<FollowResponse>,
 }
 
 /// Does here what waits for the disk, so that nothing is under way when this stand-by ends. If the runtime has other
@@ -249,7 +341,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let of = Endpoint::new("nobody:1", crate::Proofs::default());
         let copy = folder.path().join("copy.db");
-        let mut standby = Standby::new(of, &copy).expect("nobody holds it");
+        let key = LoanKey::new([7; 32]);
+        let mut standby = Standby::new(of, &copy, key).expect("nobody holds it");
         // Over the second connection all begins anew.
         for _ in 0..2 {
             let mut has_begun = false;

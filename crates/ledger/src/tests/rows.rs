@@ -1,6 +1,12 @@
 //! What is applied, refused, answered and read back.
 
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Wake, Waker};
+
 use super::*;
+use crate::writer;
 
 #[test]
 fn what_was_applied_is_read_back() {
@@ -223,4 +229,35 @@ fn the_thread_answers_until_it_fails_and_then_says_why() {
         handle.requests.blocking_send(LedgerRequest::Farm(Ticket(2), range(10, 20, 1))).is_err(),
         "it takes no more"
     );
+}
+
+/// Takes the lock of a ledger when it is woken.
+struct Successor {
+    lock: PathBuf,
+    has_lock: OnceLock<bool>,
+}
+
+impl Wake for Successor {
+    fn wake(self: Arc<Successor>) {
+        let lock = File::options().write(true).open(&self.lock).expect("it is there");
+        self.has_lock.get_or_init(|| lock.try_lock().is_ok());
+    }
+}
+
+#[tokio::test]
+async fn whoever_hears_that_it_has_failed_can_open_the_ledger() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let path = folder.path().join("ledger.db");
+    let (writer, mut handle) = writer(ledger_in(&path));
+    let successor =
+        Arc::new(Successor { lock: path.with_extension("db-lock"), has_lock: OnceLock::new() });
+    let waker = Waker::from(successor.clone());
+    assert!(handle.events.poll_recv(&mut Context::from_waker(&waker)).is_pending());
+    for ticket in [Ticket(1), Ticket(2)] {
+        let request = LedgerRequest::Farm(ticket, range(0, 10, 7));
+        handle.requests.try_send(request).expect("there is room");
+    }
+    writer.run(async || ()).await;
+    assert!(matches!(handle.events.try_recv(), Ok(LedgerEvent::Failed(_))));
+    assert_eq!(successor.has_lock.get(), Some(&true));
 }

@@ -13,7 +13,7 @@ use super::door::{Door, DoorArgs};
 use super::signal::asked_to_stop;
 use super::systemd;
 use crate::failure::Failure;
-use ledger::{CheckedLedger, Ledger, LedgerFault};
+use ledger::{Beginning, Ledger};
 use service::coordinator::{
     Access, Credentials, Hub, Limits, Listener, Phase, archive_old_jobs, fence, loan_key, scrub,
     secure, serve, signing_key,
@@ -89,34 +89,16 @@ impl CoordinatorArgs {
 }
 
 pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
-    lead(args, None).await
+    lead(args, Beginning::GoOn, None).await
 }
 
-/// Serves in the place of the coordinator `of`, whose ledger was followed. What that one has decided without this one
-/// knowing is given up, and it is told to stop when it is back. Started again, it goes on with what it has.
-pub(super) async fn take_over(args: CoordinatorArgs, of: Endpoint) -> Result<(), Failure> {
-    lead(args, Some(of)).await
-}
-
-/// Serves until it is asked to stop, or until somebody has seen a later state of the ledger: then a copy that had taken over
-/// may follow again.
-async fn lead(args: CoordinatorArgs, earlier: Option<Endpoint>) -> Result<(), Failure> {
-    let path = args.ledger.clone();
-    let ended = serve_jobs(args, earlier).await;
-    if matches!(ended, Err(Failure::LedgerOlder { .. }))
-        && let Err(error) = ledger::step_down(&path)
-    {
-        tracing::error!(%error, ledger = %path.display(), "cannot note that it does not lead any more");
-    }
-    ended
-}
-
-/// Whether the copy has taken over before.
-pub(super) fn leads(copy: &Path) -> Result<bool, Failure> {
-    ledger::leads(copy).map_err(|error| LedgerFault::from(error).at(Some(copy)).into())
-}
-
-async fn serve_jobs(args: CoordinatorArgs, earlier: Option<Endpoint>) -> Result<(), Failure> {
+/// Serves until it is asked to stop, or until somebody has seen a later state of the ledger. If this is the place of an
+/// earlier coordinator whose ledger was followed, that one is told to stop when it is back.
+pub(super) async fn lead(
+    args: CoordinatorArgs,
+    beginning: Beginning,
+    earlier: Option<Endpoint>,
+) -> Result<(), Failure> {
     let mut addresses = Vec::new();
     for listen in &args.listen {
         addresses.push(resolve(listen).await?);
@@ -147,13 +129,12 @@ async fn serve_jobs(args: CoordinatorArgs, earlier: Option<Endpoint>) -> Result<
         None => tokio::spawn(serve(connections, phases)),
     };
     systemd::tell(&[NotifyState::Status("reading the ledger")]);
-    let opening = match earlier {
-        Some(_) if !leads(&args.ledger)? => ledger::take_over,
-        _ if args.accept_older_copy => accept_older_copy,
-        _ => go_on,
+    let beginning = match beginning {
+        Beginning::GoOn if args.accept_older_copy => Beginning::GiveUpLaterStates,
+        beginning => beginning,
     };
     let ledger = tokio::select! {
-        ledger = read_ledger(args.ledger.clone(), opening) => ledger?,
+        ledger = read_ledger(args.ledger.clone(), beginning) => ledger?,
         () = &mut asked => return Ok(()),
     };
     signs.write_join_strings(&keys, &ledger, &bound)?;
@@ -198,7 +179,8 @@ async fn serve_jobs(args: CoordinatorArgs, earlier: Option<Endpoint>) -> Result<
         ended = &mut server => return Ok(ended.map_err(anyhow::Error::from)??),
         () = &mut asked => {}
     }
-    tracing::info!("asked to stop: closing the ledger");
+    // They take over if they may: they cannot tell a coordinator that is stopped from one that is lost.
+    tracing::info!(standbys = handle.standbys(), "asked to stop: closing the ledger");
     systemd::tell(&[NotifyState::Stopping, NotifyState::Status("closing the ledger")]);
     phase.send_replace(Phase::Draining);
     // A successor can write the file only after this: it waits for the ledger.
@@ -227,20 +209,10 @@ pub(super) fn check_folder(ledger: &Path) -> Result<(), Failure> {
     }
 }
 
-/// A way to open a ledger.
-type Opening = fn(&Path) -> Result<Ledger, LedgerFault>;
-
-fn go_on(path: &Path) -> Result<Ledger, LedgerFault> {
-    CheckedLedger::open(path)?.begin()
-}
-
-fn accept_older_copy(path: &Path) -> Result<Ledger, LedgerFault> {
-    CheckedLedger::open(path)?.giving_up_later_states().begin()
-}
-
-async fn read_ledger(path: PathBuf, open: Opening) -> Result<Ledger, Failure> {
-    let reading =
-        tokio::task::spawn_blocking(move || open(&path).map_err(|fault| fault.at(Some(&path))));
+async fn read_ledger(path: PathBuf, beginning: Beginning) -> Result<Ledger, Failure> {
+    let reading = tokio::task::spawn_blocking(move || {
+        beginning.open(&path).map_err(|fault| fault.at(Some(&path)))
+    });
     Ok(reading.await.map_err(anyhow::Error::from)??)
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use ledger::{Ledger, LedgerFault, LedgerLock};
 use sd_notify::NotifyState;
-use service::coordinator::has_loan_key;
+use service::coordinator::{has_loan_key, loan_key};
 use service::standby::Standby;
 use service::{Endpoint, JoinString, KeyFolder, Proofs};
 use tokio::time::{Instant, sleep};
@@ -23,6 +23,10 @@ const LOOK: Duration = Duration::from_millis(250);
 const PATIENCE: Duration = Duration::from_secs(5);
 
 const EXAMPLES: &str = "\
+Started again after it has taken over, which the file COPY-leads says, it asks the addresses of --of. It follows a
+coordinator that has all that was decided in the copy, and else goes on as the coordinator. If a later coordinator has
+given up some of that, it refuses and replaces nothing (exit code 18).
+
 Before: copy the folder of keys beside the coordinator's ledger, FILE-keys, to the folder COPY-keys beside the copy.
 
 Example:
@@ -41,7 +45,12 @@ pub(super) struct StandbyArgs {
     coordinator: CoordinatorArgs,
 }
 
+const PROMOTED: &str = "\
+The copy leads from then on, which the file COPY-leads says: `queens standby`, started again with it, goes on as the
+coordinator unless another one has all that was decided in it.";
+
 #[derive(Debug, Args)]
+#[command(after_help = PROMOTED)]
 pub(super) struct PromoteArgs {
     /// The copy of a stand-by
     copy: PathBuf,
@@ -51,7 +60,7 @@ pub(super) struct PromoteArgs {
 const SHORTEST: Duration = Duration::from_secs(1);
 
 /// Follows a coordinator, and becomes one when that one has fallen silent or somebody says so. Started again after that, it
-/// goes on as the coordinator.
+/// goes on as the coordinator, unless another one has gone on with what it has decided.
 ///
 /// # Errors
 ///
@@ -73,32 +82,18 @@ pub(super) async fn standby(args: StandbyArgs) -> Result<(), Failure> {
         )));
     }
     let of = endpoint(&of, coordinator.token_file())?;
-    if coordinator::leads(&copy)? {
-        let told_by = format!("{}-leads", copy.display());
-        tracing::warn!(
-            told_by,
-            "this copy has taken over before, and goes on; without that file it would follow"
-        );
-        return coordinator::take_over(coordinator, of).await;
-    }
     let asked = asked_to_stop();
     tokio::pin!(asked);
     let wish = wish(&copy);
     let _ = fs::remove_file(&wish);
-    let mut standby = Standby::new(of.clone(), &copy)?;
-    tracing::info!(of = of.url(), copy = %copy.display(), "stand-by follows");
+    let standby = Standby::new(of.clone(), &copy, loan_key(&keys)?)?;
     systemd::tell(&[NotifyState::Ready, NotifyState::Status("standing by")]);
-    tokio::select! {
-        silent = standby.follow(promote_after) => {
-            silent?;
-            tracing::warn!("nothing was heard of the coordinator for too long: taking over");
-        }
-        () = wished(&wish) => tracing::warn!("asked to take over"),
+    let beginning = tokio::select! {
+        beginning = standby.stand_by(promote_after, wished(&wish)) => beginning?,
         () = &mut asked => return Ok(()),
-    }
-    drop(standby);
+    };
     let _ = fs::remove_file(&wish);
-    coordinator::take_over(coordinator, of).await
+    coordinator::lead(coordinator, beginning, Some(of)).await
 }
 
 /// The coordinator to follow, by whatever names it.

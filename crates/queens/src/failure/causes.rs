@@ -29,6 +29,7 @@ impl From<LedgerError> for Failure {
             FaultKind::Held => Failure::LedgerHeld { path },
             FaultKind::Busy => Failure::LedgerBusy { path },
             FaultKind::Older => Failure::LedgerOlder { path, reason },
+            FaultKind::Lacking => Failure::CopyLacking { path, reason },
             FaultKind::Damaged => Failure::LedgerCorrupt { path, reason },
             FaultKind::NoLedger => Failure::NoLedger { path },
             FaultKind::Version => Failure::LedgerVersion { path, reason },

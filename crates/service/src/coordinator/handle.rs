@@ -6,7 +6,7 @@ use std::sync::Arc;
 use executor::thread_memory;
 use farm::{
     AuditPolicy, Event, Hello, JobId, JobView, Known, LedgerId, Origin, Pace, Party, Plan, PlanMap,
-    Progress, Refusal, RequestId, SessionId, Slice, WorkerView,
+    Progress, Refusal, RequestId, SessionId, Slice, Standing, WorkerView,
 };
 use ledger::{CredentialChange, Follower};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -92,9 +92,9 @@ impl HubHandle {
         &self.scrubbed
     }
 
-    /// Somebody shows the last mark that it was given. The hub ends if the ledger is older.
-    pub(super) async fn shown(&self, mark: Vec<u8>, by: String) -> Result<(), HubGone> {
-        self.inputs.send(Input::Shown { mark, by }).await.map_err(|_| HubGone)
+    /// Somebody shows the last mark that it was given. Returns what it says of the ledger. The hub ends if the ledger is older.
+    pub(super) async fn shown(&self, mark: Vec<u8>, by: String) -> Result<Standing, HubGone> {
+        self.ask(|reply| Input::Shown { mark, by, reply }).await
     }
 
     /// Requests are answered from now on.
@@ -108,10 +108,10 @@ impl HubHandle {
         let _ = open.wait_for(|is_open| *is_open).await;
     }
 
-    /// Whether a stand-by has all of the ledger: it has what was decided until now.
+    /// How many stand-bys have all of the ledger: what was decided until now.
     #[must_use]
-    pub fn is_followed(&self) -> bool {
-        self.meters.standbys() > 0
+    pub fn standbys(&self) -> usize {
+        usize::try_from(self.meters.standbys()).unwrap_or_default()
     }
 
     /// A stand-by follows the ledger from now on.
@@ -198,7 +198,7 @@ impl HubHandle {
 /// What the hub takes in.
 pub(super) enum Input {
     Join(String, Hello, oneshot::Sender<(SessionId, mpsc::Receiver<Order>)>),
-    Shown { mark: Vec<u8>, by: String },
+    Shown { mark: Vec<u8>, by: String, reply: oneshot::Sender<Standing> },
     Follow(Follower),
     Session(Event),
     Request { by: String, wish: ClientRequest, reply: oneshot::Sender<Result<JobView, Refusal>> },

@@ -10,7 +10,7 @@ use bytesize::ByteSize;
 use farm::{
     Config, Dismissal, Effect, Event, Farm, Held, Hello, History, JobId, JobState, JobView, Known,
     LedgerAnswer, LedgerCommand, LoanKey, LostWorkers, Millis, Pace, Refusal, RequestId, Restored,
-    SessionId, Suspect,
+    SessionId, Standing, Suspect,
 };
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior};
@@ -197,7 +197,9 @@ impl Hub {
 
     async fn take(&mut self, input: Input) -> Result<(), ServiceError> {
         match input {
-            Input::Shown { mark, by } => self.look_at_mark(&mark, &by)?,
+            Input::Shown { mark, by, reply } => {
+                let _ = reply.send(self.look_at_mark(&mark, &by)?);
+            }
             Input::Follow(follower) => {
                 let _ = self.ledger.requests.send(LedgerRequest::Follow(follower)).await;
             }
@@ -282,9 +284,17 @@ impl Hub {
         Ok(())
     }
 
-    fn look_at_mark(&mut self, mark: &[u8], by: &str) -> Result<(), ServiceError> {
-        let looked = self.marks.shown(mark, by);
-        looked.map_err(|fault| fault.at(self.path.as_deref()).into())
+    /// If somebody has seen a later state of the ledger, this one does not lead any more: it may become a copy again.
+    fn look_at_mark(&mut self, mark: &[u8], by: &str) -> Result<Standing, ServiceError> {
+        let fault = match self.marks.shown(mark, by) {
+            Ok(standing) => return Ok(standing),
+            Err(fault) => fault,
+        };
+        let path = self.path.as_deref();
+        if let Some(Err(error)) = path.map(ledger::step_down) {
+            tracing::error!(%error, "cannot note that this ledger does not lead any more");
+        }
+        Err(fault.at(path).into())
     }
 
     fn request_id(&mut self) -> RequestId {

@@ -37,14 +37,16 @@ impl Marks {
         self.tell();
     }
 
-    /// Somebody shows the last mark that it was given.
+    /// Somebody shows the last mark that it was given. Returns what that says of this ledger: of one that is sealed with
+    /// another key, it is a mark of another ledger.
     ///
     /// # Errors
     ///
     /// [`LedgerFault::Older`], if it is of a later state of the ledger.
-    pub(super) fn shown(&mut self, mark: &[u8], by: &str) -> Result<(), LedgerFault> {
+    pub(super) fn shown(&mut self, mark: &[u8], by: &str) -> Result<Standing, LedgerFault> {
         if mark.is_empty() {
-            return Ok(());
+            // Who was given none has seen nothing.
+            return Ok(Standing::Contained);
         }
         let Some(mark) = Mark::unsealed(mark, &self.key) else {
             if !std::mem::replace(&mut self.is_foreign_told, true) {
@@ -54,10 +56,9 @@ impl Marks {
                     the folder of this ledger's keys: it cannot tell whether this ledger is the latest one"
                 );
             }
-            return Ok(());
+            return Ok(Standing::OfAnother);
         };
         match self.history.standing(&mark) {
-            Standing::Contained | Standing::OfAnother => Ok(()),
             Standing::Later => {
                 let Mark { epoch, decisions, .. } = mark;
                 let here = self.history.mark().map_or((0, 0), |own| (own.epoch, own.decisions));
@@ -67,6 +68,7 @@ impl Marks {
                     here.0, here.1
                 )))
             }
+            standing => Ok(standing),
         }
     }
 

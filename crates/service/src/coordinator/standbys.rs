@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use farm::Standing;
 use ledger::{Following, Piece, Shipment, follower};
 use tokio::fs::File;
 use tokio::io::AsyncReadExt;
@@ -46,12 +47,13 @@ impl Standbys {
         Standbys { hub, places: Arc::new(Semaphore::new(MOST)) }
     }
 
-    /// Lets a stand-by follow for as long as its credential is valid. If it shows a mark, it has taken over: then nothing
-    /// is followed, and this coordinator stops if the mark is of a later state than its own.
+    /// Lets a stand-by follow for as long as its credential is valid. If it shows a mark, its copy leads or has led: this
+    /// coordinator stops if that is a later state than its own, and is followed only by who asks for it and by a state that
+    /// its ledger contains.
     ///
     /// # Errors
     ///
-    /// A status, if the ledger is in memory, or there are enough of them.
+    /// A status, if the ledger is in memory or does not contain the mark, or there are enough of them.
     pub(super) async fn begin(
         &self,
         mut requests: Streaming<FollowRequest>,
@@ -63,10 +65,20 @@ impl Standbys {
         let (sender, answers) = mpsc::channel(4);
         let answers = ReceiverStream::new(answers);
         if !first.mark.is_empty() {
-            self.hub
-                .shown(first.mark, format!("a stand-by of {owner} that has taken over"))
-                .await?;
-            return Ok(answers);
+            let by = format!("a stand-by of {owner} that has taken over");
+            let standing = self.hub.shown(first.mark, by).await?;
+            if !first.follows {
+                return Ok(answers);
+            }
+            match standing {
+                Standing::Contained => {}
+                Standing::GivenUp => {
+                    return Err(Status::aborted("it has given up what was decided in that copy"));
+                }
+                Standing::OfAnother | Standing::Later => {
+                    return Err(Status::not_found("it does not know the ledger of that copy"));
+                }
+            }
         }
         let Some(path) = self.hub.ledger_path().map(Path::to_path_buf) else {
             return Err(Status::failed_precondition("the ledger is in no file"));
@@ -173,8 +185,15 @@ impl Feed {
 /// Shows the mark of a coordinator that has taken over to the one that it stood by for, whenever that one can be reached,
 /// so that it stops. Never returns.
 pub async fn fence(hub: HubHandle, of: Endpoint) {
+    let mut is_told = false;
     loop {
-        for one in of.each().unwrap_or_default() {
+        let each = of.each().unwrap_or_else(|error| {
+            if !std::mem::replace(&mut is_told, true) {
+                tracing::warn!(%error, "cannot tell the earlier coordinator that this one has taken over: trying again");
+            }
+            Vec::new()
+        });
+        for one in each {
             let mark = hub.marks().borrow().clone();
             if let Ok(Ok(())) = tokio::time::timeout(FENCE, show(&one, mark)).await {
                 tracing::debug!(to = one.url(), "has shown its mark");
@@ -187,7 +206,7 @@ pub async fn fence(hub: HubHandle, of: Endpoint) {
 async fn show(to: &Endpoint, mark: Vec<u8>) -> Result<(), Status> {
     let unreachable = |error: crate::ServiceError| Status::unavailable(error.to_string());
     let channel = to.connect().await.map_err(unreachable)?;
-    let request = tokio_stream::once(FollowRequest { mark, acknowledged: 0 });
+    let request = tokio_stream::once(FollowRequest { mark, ..FollowRequest::default() });
     AdminServiceClient::new(channel).follow(request).await?;
     Ok(())
 }

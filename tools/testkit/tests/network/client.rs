@@ -26,9 +26,9 @@ const PATIENCE: Duration = Duration::from_secs(8);
 /// What the client was told.
 #[derive(Default)]
 pub(super) struct Told {
-    /// The names of jobs that were accepted by a coordinator with a whole stand-by.
+    /// The names of jobs that were accepted by a coordinator while all other places, if there are any, followed it.
     pub(super) followed: Vec<String>,
-    /// The number of jobs that were accepted by a coordinator without one.
+    /// The number of jobs that were accepted by other coordinators.
     pub(super) alone: u64,
     /// All jobs in the end.
     pub(super) jobs: Vec<JobView>,
@@ -81,7 +81,7 @@ async fn submit(
     for place in places.iter() {
         let asked = timeout(PATIENCE, submit_to(place, request.clone())).await;
         if matches!(asked, Ok(Ok(()))) {
-            if place.is_followed() {
+            if place.is_followed_by_all() {
                 told.followed.push(name);
             } else {
                 told.alone += 1;

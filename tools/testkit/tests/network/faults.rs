@@ -114,7 +114,7 @@ impl Fault {
 }
 
 impl Kind {
-    /// A fault of a link to one of the places: from a worker, from the client, or from the other place.
+    /// A fault of a link to one of the places: from a worker, from the client, or from another place.
     fn draw_link(random: &mut StdRng, workers: &[String], places: &[&str]) -> Kind {
         let faults = [
             LinkFault::Partition,
@@ -126,7 +126,7 @@ impl Kind {
         let fault = *faults.choose(random).expect("there are faults");
         let mut ends = match (random.random_range(0..6), places) {
             (0, _) => [CLIENT.into(), place(random, places)],
-            (1 | 2, [one, other]) => [String::from(*one), String::from(*other)],
+            (1 | 2, [_, _, ..]) => two_places(random, places),
             _ => {
                 [workers.choose(random).expect("there are workers").clone(), place(random, places)]
             }
@@ -137,6 +137,10 @@ impl Kind {
         let [one, other] = ends;
         Kind::Link(fault, one, other)
     }
+}
+
+fn two_places(random: &mut StdRng, places: &[&str]) -> [String; 2] {
+    places.sample_array(random).expect("there are two at least").map(String::from)
 }
 
 fn place(random: &mut StdRng, places: &[&str]) -> String {

@@ -1,8 +1,7 @@
-//! The places of coordinators. One serves, and the other one may stand by for it. The ledger of each survives the crashes of its
-//! process.
+//! The places of coordinators. One serves, and others may stand by for it. The ledger of each survives the crashes of its process.
 //!
 //! ```text
-//!              nothing is heard of the other one
+//!              nothing is heard of whoever serves
 //!   stand-by ─────────────────────────────────────► coordinator
 //!            ◄─────────────────────────────────────
 //!              somebody shows a later mark: the process ends, and is started as a stand-by
@@ -10,25 +9,29 @@
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
+use std::fs;
+use std::future::pending;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use farm::{Config, LoanKey};
+use farm::{Config, LoanKey, Term};
 use tokio::sync::watch;
 use turmoil::net::{TcpListener, TcpStream};
 
 use super::hosts::{PORT, endpoint};
-use ledger::{CheckedLedger, FaultKind, Ledger, LedgerFault, LedgerHandle};
+use ledger::{Beginning, FaultKind, Ledger, LedgerHandle};
 use service::coordinator::{
     Accept, Access, Credentials, Hub, HubHandle, Limits, Phase, accept_within, fence, serve,
 };
 use service::standby::Standby;
 use service::{Endpoint, ServiceError};
 
-const NAMES: [&str; 2] = ["first", "second"];
+/// What all places seal loans and marks with.
+const KEY: LoanKey = LoanKey::new([8; 32]);
+const NAMES: [&str; 3] = ["first", "second", "third"];
 /// How long a stand-by hears nothing before it takes over.
 const PROMOTE_AFTER: Duration = Duration::from_secs(2);
 /// What a transaction waits for the disk, before and after.
@@ -41,14 +44,14 @@ pub(super) struct Places(Vec<Rc<Place>>);
 /// One of them.
 pub(super) struct Place {
     pub(super) name: &'static str,
-    other: &'static str,
+    others: Vec<&'static str>,
     ledger: PathBuf,
     /// What its process is started with.
     command: Cell<Command>,
     /// What serves here now.
     serving: RefCell<Option<HubHandle>>,
-    /// The number of the latest opening of a ledger here.
-    epoch: Cell<u32>,
+    /// The latest term that a coordinator has served in here.
+    term: Cell<Term>,
     /// When it last took over, since the beginning.
     pub(super) took_over: Cell<Option<Duration>>,
     pub(super) promotions: Cell<u64>,
@@ -65,25 +68,25 @@ enum Command {
 }
 
 impl Places {
-    /// A coordinator, and perhaps a stand-by, with ledgers in `folder`.
-    pub(super) fn new(folder: &Path, has_standby: bool) -> Places {
-        let commands =
-            [Command::Coordinator, Command::Standby].into_iter().take(1 + usize::from(has_standby));
-        let place = |(at, command)| {
+    /// A coordinator, and so many stand-bys, with ledgers in `folder`.
+    pub(super) fn new(folder: &Path, standbys: usize) -> Places {
+        let commands = [Command::Coordinator, Command::Standby, Command::Standby];
+        let names = &NAMES[..=standbys];
+        let place = |(&name, command)| {
             Rc::new(Place {
-                name: NAMES[at],
-                other: NAMES[1 - at],
-                ledger: folder.join(format!("{}.db", NAMES[at])),
+                name,
+                others: names.iter().copied().filter(|other| *other != name).collect(),
+                ledger: folder.join(format!("{name}.db")),
                 command: Cell::new(command),
                 serving: RefCell::default(),
-                epoch: Cell::default(),
+                term: Cell::default(),
                 took_over: Cell::default(),
                 promotions: Cell::default(),
                 fencings: Cell::default(),
                 has_ended: Cell::default(),
             })
         };
-        Places(commands.enumerate().map(place).collect())
+        Places(names.iter().zip(commands).map(place).collect())
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Rc<Place>> {
@@ -104,14 +107,19 @@ impl Places {
         self.iter().filter(|place| place.is_serving()).count()
     }
 
-    /// Whether one place serves alone, with the latest opening that there was, and the other one follows it.
+    /// Whether one place serves alone, in the latest term that there was, and all others follow it.
     pub(super) fn are_settled(&self) -> bool {
-        let latest = self.iter().map(|place| place.epoch.get()).max();
-        let leads = |place: &Rc<Place>| {
-            place.is_serving() && place.epoch.get() >= latest.unwrap_or_default()
-        };
-        let is_followed = self.0.len() == 1 || self.iter().any(|place| place.is_followed());
-        self.serving() == 1 && is_followed && self.iter().any(leads)
+        let latest = self.iter().map(|place| place.term.get()).max().unwrap_or_default();
+        let leads = |place: &Rc<Place>| place.is_followed_by_all() && place.term.get() >= latest;
+        self.serving() == 1 && self.iter().any(leads)
+    }
+
+    /// Whether two coordinators serve that have taken over from the same opening.
+    pub(super) fn have_tie(&self) -> bool {
+        let serving = self.iter().filter(|place| place.is_serving());
+        let terms: Vec<Term> = serving.map(|place| place.term.get()).collect();
+        let is_tied = |one: &Term, other: &Term| one.epoch == other.epoch && one != other;
+        terms.iter().any(|one| terms.iter().any(|other| is_tied(one, other)))
     }
 
     pub(super) fn ledgers(&self) -> impl Iterator<Item = &Path> {
@@ -121,13 +129,9 @@ impl Places {
 
 impl fmt::Debug for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place { name, command, epoch, .. } = self;
-        let (command, epoch) = (command.get(), epoch.get());
-        let (serves, is_followed) = (self.is_serving(), self.is_followed());
-        write!(
-            f,
-            "{name}: {command:?}, opening {epoch}, serves: {serves}, is followed: {is_followed}"
-        )
+        let Place { name, command, term, .. } = self;
+        let (command, term, standbys) = (command.get(), term.get(), self.standbys());
+        write!(f, "{name}: {command:?}, {term:?}, serves with stand-bys: {standbys:?}")
     }
 }
 
@@ -136,32 +140,54 @@ impl Place {
         self.serving.borrow().is_some()
     }
 
-    /// Whether whoever serves here has a whole stand-by.
-    pub(super) fn is_followed(&self) -> bool {
-        self.serving.borrow().as_ref().is_some_and(HubHandle::is_followed)
+    /// How many stand-bys have all of the ledger of whoever serves here.
+    fn standbys(&self) -> Option<usize> {
+        self.serving.borrow().as_ref().map(HubHandle::standbys)
+    }
+
+    /// Whether somebody serves here, and all other places have what is decided.
+    pub(super) fn is_followed_by_all(&self) -> bool {
+        self.standbys().is_some_and(|standbys| standbys >= self.others.len())
     }
 
     /// One life of its process.
     pub(super) async fn live(self: Rc<Place>) -> turmoil::Result {
-        let earlier = endpoint(&[self.other]);
+        let earlier = endpoint(&self.others);
         let path = self.ledger.as_path();
         match self.command.get() {
-            Command::Standby if !ledger::leads(path)? => {
-                let mut standby = Standby::new(earlier.clone(), path)?;
-                standby.follow(Some(PROMOTE_AFTER)).await?;
-                drop(standby);
-                let ledger = ledger::take_over(path)?;
-                self.promotions.update(|times| times + 1);
-                self.took_over.set(turmoil::sim_elapsed());
-                self.coordinate(ledger, Some(earlier)).await
+            Command::Coordinator => self.coordinate(Beginning::GoOn, None).await,
+            Command::Standby => {
+                let standby = Standby::new(earlier.clone(), path, KEY)?;
+                let beginning = match standby.stand_by(Some(PROMOTE_AFTER), pending()).await {
+                    Err(error) if fault_of(&error) == Some(FaultKind::Lacking) => {
+                        return self.begin_anew();
+                    }
+                    beginning => beginning?,
+                };
+                if beginning == Beginning::TakeOver {
+                    self.promotions.update(|times| times + 1);
+                    self.took_over.set(turmoil::sim_elapsed());
+                }
+                self.coordinate(beginning, Some(earlier)).await
             }
-            Command::Standby => self.coordinate(reopened(path)?, Some(earlier)).await,
-            Command::Coordinator => self.coordinate(reopened(path)?, None).await,
         }
     }
 
-    async fn coordinate(&self, ledger: Ledger, earlier: Option<Endpoint>) -> turmoil::Result {
-        self.epoch.set(ledger.history().mark().ok_or("it is open")?.epoch);
+    /// Its copy has decisions that others have given up: whoever runs the farm moves it away, and starts the stand-by again.
+    fn begin_anew(&self) -> turmoil::Result {
+        self.fencings.update(|times| times + 1);
+        for end in ["", "-wal", "-leads"] {
+            let mut name = self.ledger.clone().into_os_string();
+            name.push(end);
+            fs::rename(&name, self.ledger.with_extension(format!("given-up{end}")))?;
+        }
+        self.has_ended.set(true);
+        Ok(())
+    }
+
+    async fn coordinate(&self, beginning: Beginning, earlier: Option<Endpoint>) -> turmoil::Result {
+        let ledger = beginning.open(&self.ledger)?;
+        self.term.set(ledger.history().mark().ok_or("it is open")?.term);
         let config = Config {
             lease_ms: 1_000,
             lease_ttl_ms: 5_000,
@@ -169,7 +195,7 @@ impl Place {
             probe_tasks: 2,
             ..Config::default()
         };
-        let (hub, handle) = Hub::with_writer(config, LoanKey::new([8; 32]), ledger, write_as_task);
+        let (hub, handle) = Hub::with_writer(config, KEY, ledger, write_as_task);
         if let Some(earlier) = earlier {
             tokio::spawn(fence(handle.clone(), earlier));
         }
@@ -182,9 +208,8 @@ impl Place {
         let _end = Serves(self);
         tokio::select! {
             ended = tokio::spawn(hub.run()) => match ended? {
-                Err(ServiceError::Ledger(error)) if error.fault.kind() == FaultKind::Older => {
+                Err(error) if fault_of(&error) == Some(FaultKind::Older) => {
                     self.fencings.update(|times| times + 1);
-                    ledger::step_down(&self.ledger)?;
                     self.command.set(Command::Standby);
                     self.has_ended.set(true);
                     return Ok(());
@@ -217,9 +242,12 @@ impl Accept for SimulatedListener {
     }
 }
 
-/// The ledger of a process that was killed.
-fn reopened(path: &Path) -> Result<Ledger, LedgerFault> {
-    CheckedLedger::open_again(path)?.begin()
+/// What has befallen the ledger.
+fn fault_of(error: &ServiceError) -> Option<FaultKind> {
+    match error {
+        ServiceError::Ledger(error) => Some(error.fault.kind()),
+        _ => None,
+    }
 }
 
 /// Writes as the ledger's thread does, on a slow disk: a crash may come before a transaction, or between it and its answers.

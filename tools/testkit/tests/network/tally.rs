@@ -3,7 +3,7 @@
 histories::tally! {
     worker_partitions: "links between a worker and a coordinator that lost everything",
     client_partitions: "links between the client and a coordinator that lost everything",
-    standby_partitions: "links between coordinator and stand-by that lost everything",
+    standby_partitions: "links between two places that lost everything",
     one_way_partitions: "links that lost everything in one direction",
     holds: "links on which nothing arrived for a while",
     latencies: "links on which everything took seconds",
@@ -11,8 +11,10 @@ histories::tally! {
     coordinator_crashes: "coordinators that died",
     standby_crashes: "stand-bys that died",
     promotions: "stand-bys that took over",
-    fencings: "coordinators that ended because a later one was there",
+    fencings: "coordinators that gave way to a later one",
+    tied: "seeds with two coordinators at a time that had taken over from the same opening",
     twice_served: "seeds with two coordinators at a time",
-    followed_decisions: "decisions that a stand-by had, too, when they were answered",
-    lone_decisions: "decisions of a coordinator without a stand-by",
+    with_two_standbys: "seeds with two stand-bys",
+    followed_decisions: "decisions that all places had when they were answered",
+    lone_decisions: "decisions that a place lacked when they were answered",
 }

@@ -40,12 +40,17 @@ pub(super) fn run(seed: u64) -> Tally {
     ];
     let method = *methods.choose(&mut random).expect("there are methods");
     let workers = workers(random.random_range(2..=4));
-    let has_standby = random.random_bool(0.75);
-    let mut world = World::new(&mut random, problem, method, &workers, has_standby);
+    let standbys = *[0, 1, 1, 2, 2].choose(&mut random).expect("there are numbers");
+    let mut world = World::new(&mut random, problem, method, &workers, standbys);
     let names = world.places.names();
     let mut faults: Vec<Fault> = (0..random.random_range(3..=8))
         .map(|_| Fault::draw(&mut random, &workers, &names))
         .collect();
+    if let [first, second, third] = names[..]
+        && random.random_bool(0.5)
+    {
+        faults.extend(both_take_over(&mut random, [first, second, third]));
+    }
     faults.sort_by_key(|fault| fault.begins);
 
     world.step_through(&faults);
@@ -58,7 +63,7 @@ pub(super) fn lose_the_coordinator(seed: u64, dies: bool) -> Duration {
     let mut random = StdRng::seed_from_u64(seed);
     let (problem, method) = (Problem::Total { n: 9 }, MethodChoice::Rows { rows: Some(2) });
     let workers = workers(2);
-    let mut world = World::new(&mut random, problem, method, &workers, true);
+    let mut world = World::new(&mut random, problem, method, &workers, 1);
     let [coordinator, standby] = world.places.names()[..] else { panic!("there are two places") };
     let begins = Duration::from_millis(random.random_range(5_000..10_000));
     let fault = |kind| Fault { kind, begins, ends: Duration::from_millis(TROUBLE_MS.end) };
@@ -74,11 +79,30 @@ pub(super) fn lose_the_coordinator(seed: u64, dies: bool) -> Duration {
     took_over.expect("the stand-by has taken over") - begins
 }
 
+/// A coordinator is lost to two stand-bys that cannot hear each other, until the network heals.
+fn both_take_over(random: &mut StdRng, [first, second, third]: [&str; 3]) -> [Fault; 2] {
+    let begins = Duration::from_millis(random.random_range(5_000..10_000));
+    let ends = Duration::from_millis(TROUBLE_MS.end);
+    let kinds =
+        [Kind::Crash(first.into()), Kind::Link(LinkFault::Partition, second.into(), third.into())];
+    kinds.map(|kind| Fault { kind, begins, ends })
+}
+
+/// Two stand-bys of which each takes over while it cannot hear the other one. Returns whether both have served.
+pub(super) fn tie(seed: u64) -> bool {
+    let mut random = StdRng::seed_from_u64(seed);
+    let (problem, method) = (Problem::Total { n: 9 }, MethodChoice::Rows { rows: Some(2) });
+    let mut world = World::new(&mut random, problem, method, &workers(2), 2);
+    let [first, second, third] = world.places.names()[..] else { panic!("there are three") };
+    world.step_through(&both_take_over(&mut random, [first, second, third]));
+    world.assert_exact().tied > 0
+}
+
 /// Every kind of flood at once, beside two who work; how often each was dismissed.
 pub(super) fn flood() -> Vec<u64> {
     let mut random = StdRng::seed_from_u64(0);
     let (problem, method) = (Problem::Total { n: 10 }, MethodChoice::Rows { rows: Some(3) });
-    let mut world = World::new(&mut random, problem, method, &workers(2), false);
+    let mut world = World::new(&mut random, problem, method, &workers(2), 0);
     let harms: Vec<Arc<Harm>> = hosts::FLOODS.iter().map(|_| Arc::default()).collect();
     for (index, (&attack, harm)) in hosts::FLOODS.iter().zip(&harms).enumerate() {
         let (plan, harm, farm) = (world.plan, harm.clone(), world.places.endpoint());
@@ -112,7 +136,7 @@ impl World {
         problem: Problem,
         method: MethodChoice,
         workers: &[String],
-        has_standby: bool,
+        standbys: usize,
     ) -> World {
         let plan = Plans::default().make(problem, method).expect("such a plan exists");
         // So that the job is under way as long as there is trouble.
@@ -126,7 +150,7 @@ impl World {
             .max_message_latency(Duration::from_millis(QUICK_MS))
             .tcp_capacity(4_096)
             .build();
-        let places = Rc::new(Places::new(folder.path(), has_standby));
+        let places = Rc::new(Places::new(folder.path(), standbys));
         for place in places.iter() {
             let (name, place) = (place.name, place.clone());
             sim.host(name, move || place.clone().live());
@@ -153,7 +177,7 @@ impl World {
         let World { sim, places, tally, .. } = self;
         let latest = Duration::from_millis(TROUBLE_MS.end) + RECOVERY;
         let is_due = |at: Duration, now: Duration| at <= now && now < at + TICK;
-        let mut has_two = false;
+        let (mut has_two, mut has_tie) = (false, false);
         loop {
             let now = sim.elapsed();
             assert!(now < latest, "no end after {now:?}: {places:?}, with {faults:?}");
@@ -172,11 +196,14 @@ impl World {
                 Err(error) => panic!("{error}, after {now:?}, with {faults:?}"),
             }
             has_two |= places.serving() > 1;
+            has_tie |= places.have_tie();
             // Whoever runs the farm starts it again.
             let ended = places.iter().filter(|place| place.has_ended.take());
             ended.for_each(|place| revive(sim, place.name));
         }
         tally.twice_served += u64::from(has_two);
+        tally.tied += u64::from(has_tie);
+        tally.with_two_standbys += u64::from(places.names().len() == 3);
     }
 
     fn assert_exact(self) -> Tally {
