@@ -1,6 +1,8 @@
 //! What becomes of a report.
 
-use farm::{Event, Fingerprint, JobId, JobState, LedgerCommand, Report, RequestId, Verdict};
+use farm::{
+    Event, Fingerprint, JobId, JobState, LedgerCommand, Report, RequestId, Stretch, Tally, Verdict,
+};
 
 use crate::stage::{Stage, asked_again, plan, range, report, tally};
 
@@ -162,4 +164,28 @@ fn a_total_may_pass_64_bits() {
     }
 
     assert_eq!(stage.state(job), (JobState::Done, 3 * u128::from(u64::MAX)));
+}
+
+#[test]
+fn a_stretch_beyond_what_was_lent_is_refused_with_its_report() {
+    let mut stage = Stage::new();
+    let job = stage.submit(10, 0);
+    let worker = stage.join("w1", 4);
+    let loan = stage.last_loan(worker);
+    let (start, end) = (loan.range.start(), loan.range.end());
+    let lent = Report {
+        lease: loan.lease,
+        proof: loan.proof,
+        ..report(job, plan(10), range(start, end - 1))
+    };
+    let stretch = |end| {
+        let Tally { count, digest, .. } = lent.tally;
+        Stretch { range: range(start, end), count, digest, signature: None }
+    };
+    for beyond in [end + 1, u64::MAX] {
+        let report = Report { stretches: vec![stretch(end), stretch(beyond)], ..lent.clone() };
+        assert_eq!(stage.report_as_is(worker, report), Some(Verdict::Invalid));
+    }
+    let report = Report { stretches: vec![stretch(end)], ..lent.clone() };
+    assert_eq!(stage.report_as_is(worker, report), Some(Verdict::Accepted));
 }

@@ -5,8 +5,8 @@ use farm::{
     Ack, Across, AuditPolicy, AuditView, Beacon, Digest, Fingerprint, Held, Hello, Holding, JobId,
     JobState, JobView, KernelName, LeaseId, LedgerId, Loan, LoanKind, LoanProof, LostWorkers,
     Maker, Method, Origin, Pace, Plan, Problem, PublicKey, Range, Recount, Report, RowsRoot,
-    Signature, Slice, Suspect, Tally, TaskCounts, TasksBlock, Times, Verdict, WorkerMessage,
-    WorkerOrder,
+    Signature, Slice, Stretch, Suspect, Tally, TaskCounts, TasksBlock, Times, Verdict,
+    WorkerMessage, WorkerOrder,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -89,8 +89,9 @@ pub(super) fn report() -> impl Strategy<Value = Report> {
         Tally { count, residue, digest: Digest(digest) }
     });
     let told = vec(any::<u64>(), 0..4).prop_map(|counts| TaskCounts::new(&counts));
-    let all = (holding(), tally, told, kernel(), any::<u64>());
-    all.prop_map(|(holding, tally, task_counts, kernel, busy_us)| Report {
+    let all =
+        (holding(), tally, told, kernel(), any::<u64>(), vec(any::<[u8; 16]>(), 0..=Stretch::MOST));
+    all.prop_map(|(holding, tally, task_counts, kernel, busy_us, digests)| Report {
         job: holding.job,
         fingerprint: holding.fingerprint,
         lease: holding.lease,
@@ -101,8 +102,20 @@ pub(super) fn report() -> impl Strategy<Value = Report> {
         kernel,
         busy_us,
         signed: None,
-        stretches: Vec::new(),
+        stretches: digests.iter().map(|digest| stretch(holding.range, digest)).collect(),
     })
+}
+
+/// A stretch around a range, signed or not.
+fn stretch(range: Range, digest: &[u8; 16]) -> Stretch {
+    let start = range.start().saturating_sub(digest[0].into());
+    let signature = [digest; 4].map(|part| *part).concat().try_into().expect("four times sixteen");
+    Stretch {
+        range: Range::new(start, range.end().saturating_add(digest[1].into())).expect("not empty"),
+        count: u64::from(digest[3]),
+        digest: Digest(u128::from_le_bytes(*digest)),
+        signature: Some(Signature(signature)).filter(|_| digest[2] % 2 == 0),
+    }
 }
 
 pub(super) fn kernel() -> impl Strategy<Value = KernelName> {
