@@ -112,17 +112,13 @@ fn a_report_is_signed_by_the_key_of_its_session_or_the_session_ends() {
     // Nobody can say what it was not lent, nor more than two things.
     let beyond = v1::OrdinalRange { start: 0, end: u64::MAX };
     let beyond = v1::Stretch { range: Some(beyond), ..stretch(Vec::new()) };
-    let idle = v1::Hello { credit: 0, instance: 30, ..hello() };
-    let wide = v1::Report { stretches: vec![beyond], ..report.clone() };
-    let (told, _) = say(vec![Message::Hello(idle.clone()), Message::Report(wide)], SHORT);
-    let is_refused = |message: &work_response::Message| match message {
-        work_response::Message::Ack(ack) => ack.verdict() == v1::Verdict::Invalid,
-        _ => false,
-    };
-    assert!(told.iter().any(is_refused), "{told:?}");
-    let three = v1::Report { stretches: vec![stretch(Vec::new()); 3], ..report.clone() };
-    let (_, end) = say(vec![Message::Hello(idle), Message::Report(three)], LONG);
-    assert_eq!(end.map(|status| status.code()), Some(Code::InvalidArgument));
+    let three = vec![stretch(Vec::new()); 3];
+    for (instance, stretches) in (30..).zip([vec![beyond], three]) {
+        let idle = v1::Hello { credit: 0, instance, ..hello() };
+        let report = v1::Report { stretches, ..report.clone() };
+        let (_, end) = say(vec![Message::Hello(idle), Message::Report(report)], LONG);
+        assert_eq!(end.map(|status| status.code()), Some(Code::InvalidArgument));
+    }
     // What is too short to be a signature is no message of this protocol.
     let idle = v1::Hello { credit: 0, key: named(&key), ..hello() };
     let short = v1::Report { signature: vec![0; 63], ..report.clone() };
