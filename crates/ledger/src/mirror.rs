@@ -253,18 +253,6 @@ mod tests {
             Pair { folder, ledger, followers, following, mirror, read: 0, written: 0 }
         }
 
-        /// Another process begins with the mirror's file.
-        fn begin_again(&mut self) {
-            let copy = self.folder.path().join("copy.db");
-            let elsewhere = Mirror::of(&self.folder.path().join("elsewhere.db"));
-            drop(std::mem::replace(&mut self.mirror, elsewhere.expect("nobody holds it")));
-            self.mirror = Mirror::of(&copy).expect("nobody holds it");
-            self.mirror.begin().expect("it can be written");
-            let (ours, following) = follower();
-            (self.following, self.read) = (following, 0);
-            self.followers.add(ours);
-        }
-
         /// Counts and decides, and ships what was written.
         fn write(&mut self) {
             let at = 10 + self.written;
@@ -296,6 +284,18 @@ mod tests {
             self.read += bytes.len() as u64;
             self.mirror.add_to_file(&bytes).expect("it can be written");
             (bytes.len() as u64) < most
+        }
+
+        /// Another process begins with the mirror's file.
+        fn begin_again(&mut self) {
+            let copy = self.folder.path().join("copy.db");
+            let elsewhere = Mirror::of(&self.folder.path().join("elsewhere.db"));
+            drop(std::mem::replace(&mut self.mirror, elsewhere.expect("nobody holds it")));
+            self.mirror = Mirror::of(&copy).expect("nobody holds it");
+            self.mirror.begin().expect("it can be written");
+            let (ours, following) = follower();
+            (self.following, self.read) = (following, 0);
+            self.followers.add(ours);
         }
 
         fn finish(&mut self) {
