@@ -26,23 +26,20 @@ fn parts_go_on_after_a_kill_and_add_up() {
     let python = python_with_hyperqueue();
     let scratch = Scratch::new();
     let ledger = scratch.path("part-1.db");
-    let rows = || {
-        Snapshot::try_read(&ledger).ok().and_then(|it| Some(it.jobs.values().next()?.rows.clone()))
-    };
+    let job = || Snapshot::try_read(&ledger).ok().and_then(|mut it| it.jobs.remove(&1));
     let killed = Process::start(&mut count(&python, &scratch), scratch.path("first.log"));
-    wait_until("counts", || rows().is_some_and(|rows| rows.len() > 1));
+    wait_until("counts", || job().is_some_and(|job| job.accepted().len() > 1));
 
     // When it is killed, and the same command is run again
     killed.kill();
-    let before = rows().expect("a ledger");
+    let before = job().expect("a ledger");
     let said = run(&mut count(&python, &scratch)).success();
 
     // Then it prints the total, and what was counted before is still there.
     let total = format!("{}\n", vectors::total(17));
     assert!(said.ends_with(&total), "{said}");
     assert_eq!(fs::read_to_string(scratch.path("total.txt")).expect("a total"), total);
-    let after = rows().expect("a ledger");
-    assert!(before.iter().all(|(start, row)| after.get(start) == Some(row)));
+    job().expect("a ledger").assert_keeps(&before);
 }
 
 fn count(python: &Path, scratch: &Scratch) -> Command {

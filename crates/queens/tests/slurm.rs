@@ -22,7 +22,7 @@ fn parts_add_up_although_they_are_requeued_and_preempted() {
     let n = MEDIUM.to_string();
     let parts = cluster.submit(&["--array=1-4", "part.sbatch", &n, "--method", "rows"]);
     let merge = cluster.submit(&[&format!("--dependency=afterok:{parts}"), "merge.sbatch"]);
-    let counted = |part: u32| cluster.rows(&format!("part-{part}-of-4.db"));
+    let counted = |part: u32| cluster.accepted(&format!("part-{part}-of-4.db"));
     wait_for("all parts to be in the middle", || (1..=4).all(|part| counted(part) > 0));
 
     // When one is put back by hand, and one is preempted
@@ -45,16 +45,16 @@ fn a_part_that_is_out_of_time_goes_on_in_its_next_turn_and_stays_away_when_it_is
     let cluster = Cluster::start();
     let part =
         cluster.submit(&["--array=1-1", "part.sbatch", &LARGE.to_string(), "--method", "rows"]);
-    let rows = || cluster.rows("part-1-of-1.db");
+    let accepted = || cluster.accepted("part-1-of-1.db");
     let task = || cluster.tasks(&part).remove(0);
-    wait_for("counts", || rows() > 0);
+    wait_for("counts", || accepted() > 0);
 
     // Slurm signals within half a minute.
     cluster.scontrol(&["update", &format!("jobid={part}"), "timelimit=1"]);
     wait_for("the end of the turn", || task().restarts == 1);
     cluster.scontrol(&["update", &format!("jobid={part}"), "timelimit=60"]);
-    let before = rows();
-    wait_for("the next turn to count", || rows() > before);
+    let before = accepted();
+    wait_for("the next turn to count", || accepted() > before);
 
     run(cluster.command("scancel").arg(&part)).success();
     cluster.wait_for_all();
@@ -69,15 +69,15 @@ fn a_part_waits_for_a_ledger_that_another_process_has() {
     let mut count = cluster.command("queens");
     count.args(["count", &LARGE.to_string(), "--shard", "1/1", "--ledger", "part-1-of-1.db"]);
     let other = Process::start(&mut count, cluster.path("other.log"));
-    wait_for("counts", || cluster.rows("part-1-of-1.db") > 0);
+    wait_for("counts", || cluster.accepted("part-1-of-1.db") > 0);
 
     let part = cluster.submit(&["--array=1-1", "part.sbatch", &LARGE.to_string()]);
     let task = || cluster.tasks(&part).remove(0);
     wait_for("a turn in vain", || task().restarts == 1);
     other.kill();
-    let before = cluster.rows("part-1-of-1.db");
+    let before = cluster.accepted("part-1-of-1.db");
 
-    wait_for("a turn that counts", || cluster.rows("part-1-of-1.db") > before);
+    wait_for("a turn that counts", || cluster.accepted("part-1-of-1.db") > before);
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn a_farm_is_exact_although_its_coordinator_moves_and_a_worker_is_preempted() {
     let coordinator = cluster.submit(&["coordinator.sbatch", &n, "--method", "rows"]);
     let after = format!("--dependency=after:{coordinator}");
     let workers = cluster.submit(&["--array=1-3", &after, "worker.sbatch"]);
-    wait_for("the count to be in the middle", || cluster.rows("farm.db") > 0);
+    wait_for("the count to be in the middle", || cluster.accepted("farm.db") > 0);
     let address = cluster.read("join");
 
     // When a worker is preempted, and the coordinator has to go to another node

@@ -80,8 +80,8 @@ fn a_copy_of_a_ledger_that_is_being_written_can_be_served() {
         run(&mut queens(&["submit", "17", "--method", "rows", "--join-file", join])).success();
     assert_eq!(job, "1\n");
     let worker = farm.start_worker_by(&["--join-file", join]);
-    let rows = || farm.snapshot().jobs[&1].rows.len();
-    wait_until("counts", || rows() > 3);
+    let accepted = || farm.snapshot().jobs[&1].accepted().len();
+    wait_until("counts", || accepted() > 3);
 
     // When it is copied three times, and two copies are kept
     let copies = Scratch::new();
@@ -90,7 +90,7 @@ fn a_copy_of_a_ledger_that_is_being_written_can_be_served() {
         // The copies are named by the second.
         thread::sleep(Duration::from_millis(1_100));
     }
-    let at_the_copy = rows();
+    let at_the_copy = accepted();
     drop((worker, coordinator));
     let mut kept: Vec<PathBuf> = fs::read_dir(copies.path(""))
         .expect("a folder")
@@ -105,7 +105,7 @@ fn a_copy_of_a_ledger_that_is_being_written_can_be_served() {
     // Its worker is as fast as it can be, so that a busy machine finishes in time what a slow one began.
     let fastest = format!("--backend {}", count::Backend::detect());
     let restored = Farm::new("--tls", &fastest).with_ledger(ledger);
-    let copied = restored.snapshot().jobs[&1].rows.len();
+    let copied = restored.snapshot().jobs[&1].accepted().len();
     assert!(3 < copied && copied <= at_the_copy, "{copied} of {at_the_copy}");
     let _coordinator = restored.start_coordinator();
     let join = restored.key("join");

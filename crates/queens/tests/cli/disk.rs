@@ -118,9 +118,7 @@ fn stopped_coordinator_goes_on(
     assert_eq!(total, format!("{}\n", vectors::total(N)));
     let last = farm.snapshot();
     assert!(last.jobs[&job].is_tiled());
-    for (first, row) in &kept.jobs[&job].rows {
-        assert_eq!(last.jobs[&job].rows.get(first), Some(row), "accepted ranges stay");
-    }
+    last.jobs[&job].assert_keeps(&kept.jobs[&job]);
     said
 }
 

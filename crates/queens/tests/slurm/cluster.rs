@@ -111,10 +111,10 @@ impl Cluster {
         self.scratch.path("count").join(name)
     }
 
-    /// How many partial counts of its first job a ledger has; none while there is no ledger.
-    pub(crate) fn rows(&self, ledger: &str) -> usize {
+    /// How many tasks of its first job a ledger has counts of; none while there is no ledger.
+    pub(crate) fn accepted(&self, ledger: &str) -> u64 {
         let ledger = Snapshot::try_read(&self.path(ledger)).ok();
-        ledger.and_then(|ledger| ledger.jobs.get(&1).map(|job| job.rows.len())).unwrap_or(0)
+        ledger.and_then(|ledger| ledger.jobs.get(&1).map(|job| job.accepted().len())).unwrap_or(0)
     }
 
     #[track_caller]

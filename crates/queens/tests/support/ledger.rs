@@ -110,6 +110,19 @@ impl Job {
         self.rows.values().all(follows) && end == self.tasks
     }
 
+    /// Asserts that everything which was accepted at an earlier time still is, under the same lease: as the row that it was,
+    /// or as a part of what its worker has counted around it.
+    #[track_caller]
+    pub(crate) fn assert_keeps(&self, earlier: &Job) {
+        for row in earlier.rows.values() {
+            let (_, now) = self.rows.range(..=row.range.start()).next_back().expect("it was there");
+            let is_part = now.range.intersect(row.range) == Some(row.range);
+            let is_its = (now.lease, &now.worker) == (row.lease, &row.worker);
+            assert!(is_part && is_its && now.count >= row.count, "{row:?} has become {now:?}");
+            assert!(now.range != row.range || now == row, "{row:?} has become {now:?}");
+        }
+    }
+
     /// The accepted ordinals.
     pub(crate) fn accepted(&self) -> IntervalSet {
         self.rows.values().map(|row| row.range).collect()

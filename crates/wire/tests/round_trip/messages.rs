@@ -114,7 +114,7 @@ fn stretch(range: Range, digest: &[u8; 16]) -> Stretch {
         range: Range::new(start, range.end().saturating_add(digest[1].into())).expect("not empty"),
         count: u64::from(digest[3]),
         digest: Digest(u128::from_le_bytes(*digest)),
-        signature: Some(Signature(signature)).filter(|_| digest[2] % 2 == 0),
+        signature: Some(Signature(signature)).filter(|_| digest[2].is_multiple_of(2)),
     }
 }
 
