@@ -219,6 +219,7 @@ fn a_standby_that_never_heard_of_its_coordinator_waits_and_says_so() {
     copy_keys(keys.ledger(), &pair.places[1].ledger);
     let mut standby = pair.start_standby_again(0);
     standby.wait_for_line("waiting for the coordinator");
+    // Longer than `--promote-after`: it must not have taken over.
     std::thread::sleep(Duration::from_secs(3));
     assert!(standby.is_running() && !standby.said().contains("coordinator serves"));
     assert_eq!(standby.said().matches("the coordinator").count(), 1, "{}", standby.said());

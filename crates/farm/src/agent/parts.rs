@@ -51,12 +51,12 @@ impl Parts {
         self.0.contains_key(&(range.start(), range.end()))
     }
 
-    /// In ascending order of their starts.
+    /// Shows them in ascending order of their starts.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Part> {
         self.0.values()
     }
 
-    /// The same.
+    /// Hands them out in ascending order of their starts.
     pub(super) fn into_iter(self) -> impl Iterator<Item = Part> {
         self.0.into_values()
     }

@@ -1,11 +1,11 @@
 //! Who gets which range, how large, and for how long.
 //!
-//! A worker holds about `lease_ms` worth of work, by its own measured speed. Of a job that takes long it holds more,
-//! so that the ledger has fewer rows of it ([`Pace`](crate::Pace)), up to a 256th of its share of what is left; towards the end of a job less, in proportion to its share of all workers' speed, so that all finish together. It is
-//! served again when half of that is left. A worker without company that may count the job has
-//! nobody to leave a share for. Before its speed on a job is known it gets a probe, and then leases that grow
-//! with what the speed was measured on. A job that it has no memory for is passed over. What may have killed
-//! workers comes last within its job.
+//! A worker holds about `lease_ms` worth of work, by its own measured speed. Of a job that takes long it holds more, so
+//! that the ledger has fewer rows of it ([`Pace`](crate::Pace)), up to a 256th of its share of what is left. Towards the
+//! end of a job it holds less, in proportion to its share of all workers' speed, so that all finish together. It is
+//! served again when half of that is left. A worker without company that may count the job has nobody to leave a share
+//! for. Before its speed on a job is known it gets a probe, and then leases that grow with what the speed was measured on.
+//! A job that it has no memory for is passed over. What may have killed workers comes last within its job.
 
 use super::Farm;
 use crate::job::Job;

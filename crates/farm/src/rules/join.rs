@@ -12,10 +12,11 @@
 //!   counted twice before and after.
 //! - Their sum fits into 64 bits.
 //! - Nobody has committed to them: the root that was published is over the rows as they were.
-//! - They have the signatures of one key, or none. The signatures of all stay with the row, up to 64. If the key has also
-//!   signed the sum of some of them ([`Stretch`]), that signature takes the place of theirs.
+//! - They have the signatures of one key, or none. The signatures of all stay with the row, up to
+//!   [`Signatures::MOST`](crate::Signatures). If the key has also signed the sum of some of them ([`Stretch`]), that signature
+//!   takes the place of theirs.
 //!
-//! While a job runs, a report joins the rows of its stretch. In the archive, all rows are gone through. An audit that is
+//! While a job runs, a report joins the rows of its stretches. In the archive, all rows are gone through. An audit that is
 //! ordered later draws among the rows as they are then.
 
 use std::ops::ControlFlow;
@@ -28,18 +29,14 @@ use crate::{AuditPolicy, Fingerprint, JobId, Range, Stretch};
 /// of them read again for each further one.
 const MOST_OF_A_STRETCH: usize = 64;
 
-/// Joins the rows of stretches that were just lengthened, of which the last one is the longest, and the row into which it
-/// reaches.
+/// Joins the rows of stretches that were just lengthened, of which the last one is the longest.
 pub(super) fn join_stretches<S: Store>(
     store: &mut S,
     id: JobId,
     stretches: &[Stretch],
 ) -> Result<(), S::Fault> {
     let Some(longest) = stretches.last().map(|stretch| stretch.range) else { return Ok(()) };
-    let first = store.last_before(id, longest.start().saturating_add(1))?;
-    let first = first.map_or(longest.start(), Range::start);
-    let Some(range) = Range::new(first, longest.end()) else { return Ok(()) };
-    let rows = first_rows(store, id, range, MOST_OF_A_STRETCH + 1)?;
+    let rows = first_rows(store, id, longest, MOST_OF_A_STRETCH + 1)?;
     if !(2..=MOST_OF_A_STRETCH).contains(&rows.len()) || store.committed(id)?.is_some() {
         return Ok(());
     }
