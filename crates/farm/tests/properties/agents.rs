@@ -1,0 +1,121 @@
+//! What a worker's agent reports, however its loan is cut.
+
+use std::collections::BTreeMap;
+
+use farm::{
+    Ack, Agent, AgentConfig, Hello, IntervalSet, JobId, KernelName, LeaseId, Loan, LoanKind,
+    LoanProof, Millis, Part, Range, Report, TaskCounts, Verdict, WorkerMessage,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::{ordinals, pieces, plan, shuffle, split, tally};
+
+proptest! {
+    /// However a loan is cut and in whatever order its parts are finished, the reports tile it and
+    /// sum to the same, also if neighbouring sums do not fit 64 bits.
+    #[test]
+    fn agent_reports_tile_the_loan(
+        tasks in 1..50u64,
+        cuts in vec(0..50u64, 0..20),
+        order in any::<u64>(),
+        huge in any::<bool>(),
+        polls in any::<u64>(),
+    ) {
+        let count = |range: Range| -> u64 {
+            ordinals(range).map(|o| if huge { 1 << 61 } else { o * o }).sum()
+        };
+        let most = if huge { 4 } else { tasks };
+        let mut parts: Vec<Range> =
+            split(tasks, &cuts).into_iter().flat_map(|range| pieces(range, most)).collect();
+        shuffle(&mut parts, order);
+        let mut agent = agent();
+        let loan = loan(LeaseId(1), tasks);
+        agent.lent(loan);
+        let mut reports = Vec::new();
+        for (turn, &range) in parts.iter().enumerate() {
+            agent.finished(Millis(1), part(loan, range, count(range)));
+            let late = polls >> (turn % 64) & 1 == 1;
+            reports.extend(reported(agent.poll(Millis(if late { 1_000 } else { 1 }))));
+        }
+        let mut covered = IntervalSet::new();
+        for report in &reports {
+            prop_assert!(!covered.intersects(report.range), "sent twice: {:?}", report);
+            covered.insert(report.range);
+            let sum: u128 = pieces(report.range, 1).into_iter().map(|r| u128::from(count(r))).sum();
+            prop_assert_eq!(u128::from(report.tally.count), sum);
+            for stretch in &report.stretches {
+                prop_assert!(covered.contains(stretch.range), "more than was reported");
+                prop_assert!(stretch.range.intersect(report.range) == Some(report.range));
+                prop_assert!(stretch.range != report.range, "it says nothing more");
+                let sum: u128 = pieces(stretch.range, 1).into_iter().map(|r| u128::from(count(r))).sum();
+                prop_assert_eq!(u128::from(stretch.count), sum);
+            }
+            agent.acked(&Ack::of(report, Verdict::Accepted));
+        }
+        prop_assert_eq!(covered.iter().collect::<Vec<_>>(), vec![loan.range]);
+        let last = reports.last().expect("there is a part");
+        let whole = last.stretches.last().map_or(last.range, |stretch| stretch.range);
+        prop_assert!(huge || whole == loan.range, "the last report closes every gap: {:?}", whole);
+        prop_assert!(agent.is_settled());
+    }
+
+    /// What is not acknowledged is sent again after a reconnection, with the same boundaries.
+    #[test]
+    fn agent_repeats_itself_exactly(tasks in 1..30u64, cuts in vec(0..30u64, 0..10)) {
+        let mut agent = agent();
+        let loan = loan(LeaseId(1), tasks);
+        agent.lent(loan);
+        let mut sent = BTreeMap::new();
+        for (turn, range) in split(tasks, &cuts).into_iter().enumerate() {
+            agent.finished(Millis(1), part(loan, range, range.start()));
+            let messages = agent.poll(Millis(1 + 400 * turn as u64));
+            sent.extend(reported(messages).into_iter().map(|report| (report.range, report)));
+        }
+        agent.disconnected();
+        let WorkerMessage::Hello(Hello { holding, .. }) = agent.connected() else { panic!("first words") };
+        let held: IntervalSet = holding.into_iter().map(|holding| holding.range).collect();
+        prop_assert_eq!(held.iter().collect::<Vec<_>>(), vec![loan.range]);
+        let again = reported(agent.poll(Millis(100_000)));
+        let again: BTreeMap<Range, Report> = again.into_iter().map(|r| (r.range, r)).collect();
+        prop_assert_eq!(again, sent);
+    }
+}
+
+fn loan(lease: LeaseId, tasks: u64) -> Loan {
+    let (plan, range) = (plan(tasks), Range::new(0, tasks).expect("some tasks"));
+    let proof = LoanProof { range, kind: LoanKind::Count, seal: [7; 16] };
+    let fingerprint = plan.fingerprint();
+    Loan { lease, job: JobId(1), plan, fingerprint, range, proof, recount: None }
+}
+
+fn part(loan: Loan, range: Range, count: u64) -> Part {
+    let (tally, kernel) = (tally(range, count), KernelName::default());
+    Part { loan, range, tally, task_counts: TaskCounts::default(), kernel, busy_us: 1 }
+}
+
+fn agent() -> Agent {
+    let mut agent = Agent::new(AgentConfig {
+        worker: "w".into(),
+        machine: "w".into(),
+        build: "1.0".into(),
+        backend: "portable".into(),
+        instance: 1,
+        threads: 2,
+        memory: 0,
+        memory_kills: 0,
+        credit: 100,
+        report_ms: 500,
+        resend_ms: 50_000,
+    });
+    agent.connected();
+    agent
+}
+
+fn reported(messages: Vec<WorkerMessage>) -> Vec<Report> {
+    let report = |message| match message {
+        WorkerMessage::Report(report) => Some(report),
+        _ => None,
+    };
+    messages.into_iter().filter_map(report).collect()
+}

@@ -1,0 +1,82 @@
+//! The interval set, against a set of single ordinals.
+
+use std::collections::BTreeSet;
+
+use farm::{IntervalSet, Range};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::ordinals;
+
+const UNIVERSE: u64 = 64;
+
+proptest! {
+    /// Every method of the interval set, against a set of single ordinals.
+    #[test]
+    fn interval_set_is_a_set(changes in vec(change(), 0..40), probe in range()) {
+        let (mut set, mut model) = (IntervalSet::new(), BTreeSet::new());
+        for change in changes {
+            match change {
+                Change::Insert(range) => {
+                    set.insert(range);
+                    model.extend(ordinals(range));
+                }
+                Change::Remove(range) => {
+                    set.remove(range);
+                    model.retain(|ordinal| !contains(range, *ordinal));
+                }
+                Change::TakeFirst(tasks) => {
+                    let first = intervals(&model).first().map(|range| range.first(tasks));
+                    prop_assert_eq!(set.take_first(tasks), first);
+                    model.retain(|ordinal| !first.is_some_and(|range| contains(range, *ordinal)));
+                }
+            }
+            prop_assert_eq!(set.iter().collect::<Vec<_>>(), intervals(&model));
+            prop_assert_eq!(set.len(), model.len() as u64);
+            prop_assert_eq!(set.fragments(), intervals(&model).len());
+            prop_assert_eq!(set.is_empty(), model.is_empty());
+        }
+        let within: BTreeSet<u64> = model.iter().copied().filter(|&o| contains(probe, o)).collect();
+        prop_assert_eq!(set.within(probe).collect::<Vec<_>>(), intervals(&within));
+        prop_assert_eq!(set.intersects(probe), !within.is_empty());
+        prop_assert_eq!(set.contains(probe), within.len() as u64 == probe.len());
+        prop_assert_eq!(intervals(&model).into_iter().collect::<IntervalSet>(), set);
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Change {
+    Insert(Range),
+    Remove(Range),
+    TakeFirst(u64),
+}
+
+fn range() -> impl Strategy<Value = Range> {
+    (0..UNIVERSE, 1..=16u64).prop_map(|(start, len)| {
+        Range::new(start, (start + len).min(UNIVERSE)).expect("the universe goes on")
+    })
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    prop_oneof![
+        3 => range().prop_map(Change::Insert),
+        2 => range().prop_map(Change::Remove),
+        1 => (1..20u64).prop_map(Change::TakeFirst),
+    ]
+}
+
+fn contains(range: Range, ordinal: u64) -> bool {
+    ordinals(range).contains(&ordinal)
+}
+/// The maximal intervals of a set of ordinals.
+fn intervals(set: &BTreeSet<u64>) -> Vec<Range> {
+    let mut intervals: Vec<Range> = Vec::new();
+    for &ordinal in set {
+        let start = match intervals.last() {
+            Some(last) if last.end() == ordinal => intervals.pop().expect("it is there").start(),
+            _ => ordinal,
+        };
+        intervals.extend(Range::new(start, ordinal + 1));
+    }
+    intervals
+}

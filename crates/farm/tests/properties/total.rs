@@ -1,0 +1,107 @@
+//! The farm's total, however a plan is cut into reports.
+
+use farm::{
+    Config, Effect, Event, Farm, Hello, JobId, JobState, KernelName, Known, LeaseId, LedgerAnswer,
+    LedgerCommand, LoanKey, LoanKind, LoanTerms, Millis, Origin, Range, Report, RequestId,
+    Restored, SessionId, Slice, TaskCounts, Verdict,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::{ordinals, pieces, plan, shuffle, split, tally};
+
+proptest! {
+    /// Every split of a plan into reports, in any order and under any lease, sums to the same.
+    #[test]
+    fn every_split_sums_to_the_same(
+        tasks in 1..200u64,
+        cuts in vec(0..200u64, 0..40),
+        order in any::<u64>(),
+        leases in vec(0..10u64, 40),
+    ) {
+        let count = |ordinal: u64| u64::MAX / 50 - ordinal * ordinal;
+        let truth: u128 = (0..tasks).map(|ordinal| u128::from(count(ordinal))).sum();
+        let key = LoanKey::new([9; 32]);
+        let mut farm = Farm::restore(Config::default(), key, Millis(0), Restored::default());
+        let plan = plan(tasks);
+        let request = RequestId(1);
+        let (slice, audit) = (Slice::ALL, None);
+        act(
+            &mut farm,
+            Event::Submitted {
+                request,
+                origin: Origin::default(),
+                plan,
+                slice,
+                priority: 0,
+                audit,
+                thread_memory: 0,
+                known: Known::nothing(),
+            },
+        );
+        let hello = Hello {
+            worker: "w".into(),
+            machine: "w".into(),
+            build: "1.0".into(),
+            backend: "portable".into(),
+            instance: 1,
+            threads: 2,
+            memory: 0,
+            memory_kills: 0,
+            credit: 100,
+            holding: Vec::new(),
+            mark: None,
+            key: None,
+            is_paced: false,
+            numbers_tasks: false,
+        };
+        act(&mut farm, Event::Joined { session: SessionId(1), owner: "o".into(), hello });
+        let mut reports: Vec<Range> =
+            split(tasks, &cuts).into_iter().flat_map(|range| pieces(range, 40)).collect();
+        shuffle(&mut reports, order);
+        for (index, range) in reports.into_iter().enumerate() {
+            let (job, lease) = (JobId(1), LeaseId(leases[index % leases.len()]));
+            let terms = LoanTerms { job, plan: plan.fingerprint(), lease, owner: "o" };
+            let report = Report {
+                job,
+                fingerprint: plan.fingerprint(),
+                lease,
+                proof: key.prove(&terms, range, LoanKind::Count),
+                range,
+                tally: tally(range, ordinals(range).map(count).sum()),
+                task_counts: TaskCounts::default(),
+                kernel: KernelName::default(),
+                busy_us: 1_000,
+                signed: None,
+                stretches: Vec::new(),
+            };
+            let verdicts = act(&mut farm, Event::Reported { session: SessionId(1), report });
+            prop_assert_eq!(verdicts, vec![Verdict::Accepted]);
+        }
+        let job = farm.job(JobId(1)).expect("it was submitted");
+        prop_assert_eq!((job.state, job.total, job.tasks_done), (JobState::Done, truth, tasks));
+    }
+}
+
+/// A step, and all that follows from it with a ledger that writes at once. Returns the verdicts.
+fn act(farm: &mut Farm, event: Event) -> Vec<Verdict> {
+    let mut verdicts = Vec::new();
+    let mut events = vec![event];
+    while let Some(event) = events.pop() {
+        for effect in farm.step(Millis(1), event) {
+            match effect {
+                Effect::Ledger { ticket, command } => {
+                    if let LedgerCommand::Finish { tasks, .. } = command {
+                        assert!(tasks > 0, "every plan here has tasks");
+                    }
+                    if !matches!(command, LedgerCommand::Compare { .. }) {
+                        events.push(Event::Ledger { ticket, answer: LedgerAnswer::Written });
+                    }
+                }
+                Effect::Ack { ack, .. } => verdicts.push(ack.verdict),
+                _ => {}
+            }
+        }
+    }
+    verdicts
+}
