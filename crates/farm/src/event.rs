@@ -256,8 +256,8 @@ pub struct Report {
     pub busy_us: u64,
     /// The signature of its statement, if its worker signs; it was verified by whoever took it in.
     pub signed: Option<Signed>,
-    /// What the worker counts with this report and its neighbours, if it has reported any: at most [`Stretch::MOST`], a
-    /// longer one last. Their signatures were verified, too.
+    /// What the worker counts with this report and its neighbours, if it has reported any: at most [`Stretch::MOST`], the
+    /// longest last. Their signatures were verified, too.
     pub stretches: Vec<Stretch>,
 }
 

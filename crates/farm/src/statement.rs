@@ -137,15 +137,18 @@ impl Signatures {
 
     /// The most signatures of one row: they are read and written with it. Rows that are longer than a quarter of a page take
     /// a page more of the ledger.
-    pub(crate) const MOST: usize = 8;
+    const MOST: usize = 8;
 
-    /// The signatures of two neighbouring rows as those of one; `None` if they are too many or of several signers.
+    /// Whether they are not too many for one row.
+    pub(crate) fn fit_a_row(&self) -> bool {
+        self.parts.len() <= Signatures::MOST
+    }
+
+    /// The signatures of two neighbouring rows as those of one, however many; `None` if they are of several signers.
     #[must_use]
     pub(crate) fn join(&self, next: &Signatures) -> Option<Signatures> {
-        let fits = self.parts.len() + next.parts.len() <= Signatures::MOST;
-        let is_one = self.signer == next.signer;
         let parts = || self.parts.iter().chain(&next.parts).copied().collect();
-        (is_one && fits).then(|| Signatures { signer: self.signer, parts: parts() })
+        (self.signer == next.signer).then(|| Signatures { signer: self.signer, parts: parts() })
     }
 
     /// The signature of a stretch takes the place of those of its parts, if there is one and it says the same as they do.
@@ -295,7 +298,9 @@ mod tests {
 
         let single: Vec<(u64, u64)> = (0..Signatures::MOST as u64).map(|at| (at, at + 1)).collect();
         let (most, one) = (signatures(&single[1..]), signatures(&single[..1]));
-        assert!(one.join(&most).is_some() && most.join(&most).is_none(), "a row has a bound");
+        let full = one.join(&most).expect("they are by one signer");
+        assert!(full.fit_a_row(), "{full:?}");
+        assert!(!full.join(&one).expect("they are by one signer").fit_a_row(), "a row has a bound");
     }
 
     #[test]

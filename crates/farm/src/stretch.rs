@@ -28,6 +28,6 @@ pub struct Stretch {
 }
 
 impl Stretch {
-    /// A report says no more of them.
-    pub const MOST: usize = 2;
+    /// A report says no more of them: one for each doubling of 128 reports of a lease, and the longest.
+    pub const MOST: usize = 8;
 }

@@ -9,14 +9,16 @@ use crate::Stretch;
 ///
 /// ```text
 ///   report     1     2     3     4     5     6     7     8
-///   doubled          1-2         1-4         5-6         1-8
+///   doubled          1-2         3-4         5-6         7-8
+///                                1-4                     5-8
+///                                                        1-8
 ///   whole                  1-3         1-5   1-6   1-7
 /// ```
 ///
 /// The whole is all that was reported around a report, so that it is one row with one signature in the ledger. If the ledger
 /// keeps one report apart, because it is to be counted again, then the whole says nothing about the rows on either side of
-/// it. So a report also joins the stretch beside it that is of as many reports, as digits carry: then the others are few
-/// signatures, too.
+/// it. So a report also joins the stretch beside it that is of as many reports, as digits carry, and says each of these:
+/// then few signatures are enough on either side, whichever report is kept apart. It is one for each report on average.
 #[derive(Debug, Default)]
 pub(super) struct Stretches {
     whole: Parts,
@@ -32,25 +34,26 @@ struct Doubled {
 }
 
 impl Stretches {
-    /// The stretches of a part that is reported now, the longer one last.
+    /// The stretches of a part that is reported now, the longest one last.
     pub(super) fn add(&mut self, part: &Part) -> Vec<Stretch> {
-        let doubled = self.double(part.untold());
-        let whole = self.whole.add(part.untold()).as_stretch();
-        let mut stretches = vec![doubled, whole];
+        let mut stretches = self.double(part.untold());
+        stretches.push(self.whole.add(part.untold()).as_stretch());
         stretches.dedup();
         stretches.retain(|stretch| stretch.range != part.range);
-        stretches
+        stretches.split_off(stretches.len().saturating_sub(Stretch::MOST))
     }
 
-    fn double(&mut self, part: Part) -> Stretch {
+    /// What a part becomes with its neighbours, one after the other.
+    fn double(&mut self, part: Part) -> Vec<Stretch> {
         let mut doubled = Doubled { part, doublings: 0 };
+        let mut stretches = Vec::new();
         while let Some((start, next)) = self.beside(&doubled) {
             self.doubled.remove(&start);
+            stretches.push(next.part.as_stretch());
             doubled = next;
         }
-        let stretch = doubled.part.as_stretch();
-        self.doubled.insert(stretch.range.start(), doubled);
-        stretch
+        self.doubled.insert(doubled.part.range.start(), doubled);
+        stretches
     }
 
     /// The first of both neighbours that is of as many reports: where it begins, and what they become.

@@ -12,9 +12,9 @@
 //!   counted twice before and after.
 //! - Their sum fits into 64 bits.
 //! - Nobody has committed to them: the root that was published is over the rows as they were.
-//! - They have the signatures of one key, or none. The signatures of all stay with the row, up to
-//!   [`Signatures::MOST`](crate::Signatures). If the key has also signed the sum of some of them ([`Stretch`]), that signature
-//!   takes the place of theirs.
+//! - They have the signatures of one key, or none. The signatures of all stay with the row. If the key has also signed the
+//!   sum of some of them ([`Stretch`]), that signature takes the place of theirs. What is left fits a row
+//!   ([`Signatures::fit_a_row`](crate::Signatures)).
 //!
 //! While a job runs, a report joins the rows of its stretches. In the archive, all rows are gone through. An audit that is
 //! ordered later draws among the rows as they are then.
@@ -41,13 +41,9 @@ pub(super) fn join_stretches<S: Store>(
         return Ok(());
     }
     let StoredJob { plan, .. } = stored_job(store, id)?;
-    let runs = Joining::of(store, id, plan.fingerprint())?.runs(rows);
-    runs.into_iter().filter(|run| run.is_new).try_for_each(|Run { mut counted, .. }| {
-        if let Some(signatures) = &mut counted.row.signatures {
-            stretches.iter().for_each(|stretch| signatures.replace_by(stretch));
-        }
-        store.join_rows(id, &counted)
-    })
+    let runs = Joining::of(store, id, plan.fingerprint(), stretches)?.runs(rows);
+    let mut joined = runs.iter().filter(|run| run.is_new);
+    joined.try_for_each(|run| store.join_rows(id, &run.counted))
 }
 
 /// Joins what may be joined of the first `most` rows, two or more, that begin at `from` or behind it. Returns where to go
@@ -68,7 +64,7 @@ pub(super) fn join<S: Store>(
     }
     let rows = first_rows(store, id, rest, most.max(2))?;
     let seen = rows.len();
-    let runs = Joining::of(store, id, plan.fingerprint())?.runs(rows);
+    let runs = Joining::of(store, id, plan.fingerprint(), &[])?.runs(rows);
     // The last run may go on behind the last row that was seen.
     let last = runs.last().map(|run| run.counted.row.range.start());
     let mut joined = runs.iter().filter(|run| run.is_new);
@@ -99,15 +95,23 @@ struct Run {
 }
 
 /// What decides about the rows of one job.
-struct Joining {
+struct Joining<'a> {
     plan: Fingerprint,
     policy: Option<AuditPolicy>,
     disputes: Vec<OpenDispute>,
+    /// What their worker has signed of them as one.
+    stretches: &'a [Stretch],
 }
 
-impl Joining {
-    fn of<S: Store>(store: &mut S, id: JobId, plan: Fingerprint) -> Result<Joining, S::Fault> {
-        Ok(Joining { plan, policy: store.policy(id)?, disputes: store.open_disputes(id)? })
+impl Joining<'_> {
+    fn of<'a, S: Store>(
+        store: &mut S,
+        id: JobId,
+        plan: Fingerprint,
+        stretches: &'a [Stretch],
+    ) -> Result<Joining<'a>, S::Fault> {
+        let (policy, disputes) = (store.policy(id)?, store.open_disputes(id)?);
+        Ok(Joining { plan, policy, disputes, stretches })
     }
 
     /// Rows in ascending order, neighbours joined where they may be.
@@ -121,19 +125,25 @@ impl Joining {
         runs
     }
 
-    /// What most of the first rows become, and how many they are. The policy may choose the range of some, and leave that of
-    /// more of them.
+    /// What most of the first rows become, and how many they are. A policy may choose the range of some, and leave that of
+    /// more of them; more of them may also have fewer signatures.
     fn first_run(&self, rows: &[CountedRange]) -> (CountedRange, usize) {
-        let (mut sum, mut most) = (rows[0].clone(), 1);
+        let mut sum = rows[0].clone();
+        let mut run = (sum.clone(), 1);
         for (number, next) in (2..).zip(&rows[1..]) {
             let Some(joined) = sum.join(next) else { break };
             sum = joined;
-            if self.leaves(sum.row.range) {
-                most = number;
+            let fits = sum.row.signatures.as_mut().is_none_or(|signatures| {
+                self.stretches.iter().for_each(|stretch| signatures.replace_by(stretch));
+                signatures.fit_a_row()
+            });
+            if fits && self.leaves(sum.row.range) {
+                run = (sum.clone(), number);
+            } else if !fits && self.stretches.is_empty() {
+                break;
             }
         }
-        let again = rows[1..most].iter().try_fold(rows[0].clone(), |sum, next| sum.join(next));
-        (again.expect("they were joined"), most)
+        run
     }
 
     /// Whether nothing asks for a second count of a range as one.

@@ -82,19 +82,19 @@ proptest! {
     }
 }
 
-fn loan(lease: LeaseId, tasks: u64) -> Loan {
+pub(crate) fn loan(lease: LeaseId, tasks: u64) -> Loan {
     let (plan, range) = (plan(tasks), Range::new(0, tasks).expect("some tasks"));
     let proof = LoanProof { range, kind: LoanKind::Count, seal: [7; 16] };
     let fingerprint = plan.fingerprint();
     Loan { lease, job: JobId(1), plan, fingerprint, range, proof, recount: None }
 }
 
-fn part(loan: Loan, range: Range, count: u64) -> Part {
+pub(crate) fn part(loan: Loan, range: Range, count: u64) -> Part {
     let (tally, kernel) = (tally(range, count), KernelName::default());
     Part { loan, range, tally, task_counts: TaskCounts::default(), kernel, busy_us: 1 }
 }
 
-fn agent() -> Agent {
+pub(crate) fn agent() -> Agent {
     let mut agent = Agent::new(AgentConfig {
         worker: "w".into(),
         machine: "w".into(),
@@ -112,7 +112,7 @@ fn agent() -> Agent {
     agent
 }
 
-fn reported(messages: Vec<WorkerMessage>) -> Vec<Report> {
+pub(crate) fn reported(messages: Vec<WorkerMessage>) -> Vec<Report> {
     let report = |message| match message {
         WorkerMessage::Report(report) => Some(report),
         _ => None,

@@ -3,6 +3,7 @@
 mod agents;
 mod rows;
 mod sets;
+mod stretches;
 mod total;
 
 use std::collections::BTreeSet;
