@@ -15,6 +15,7 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use super::LedgerFault;
 use super::credentials::{self, Credential, CredentialChange};
+use super::entry::{signed, unsigned};
 use super::format::{self, FORMAT};
 use super::frames;
 use super::history;
@@ -305,6 +306,29 @@ impl Ledger {
         }
     }
 
+    /// Compares what a job's rows say about second counts with those that there are, and with the index of those that wait.
+    /// No seal is about that.
+    ///
+    /// SQLite has not compared indices with tables, which takes long. Of those of counts, this one alone decides something.
+    fn check_audits(&self, job: &RestoredJob) -> Result<(), LedgerFault> {
+        let (id, wanted, agreed) = (job.id, job.audits_wanted, job.audits_agreed);
+        let content = |text: String| Err(LedgerFault::Content(text));
+        let waits = SqlStore(&self.db).count(id, Check::Wanted)?;
+        if waits != wanted {
+            return content(format!(
+                "job {id}: {wanted} ranges wait for an audit, and its index has {waits}"
+            ));
+        }
+        let query = "SELECT count(*) FROM audits WHERE job = ?";
+        let seconds = self.db.query_row(query, [signed(id.0)], |row| Ok(unsigned(row, 0)))??;
+        if seconds != agreed {
+            return content(format!(
+                "job {id}: {agreed} ranges are said to be confirmed, and {seconds} have a second count"
+            ));
+        }
+        Ok(())
+    }
+
     /// Reads the content. Refuses files that are not ledgers, and ledgers that are not sound.
     fn check_and_read(&self, which: Jobs) -> Result<Restored, LedgerFault> {
         let content = |text: String| Err(LedgerFault::Content(text));
@@ -323,16 +347,7 @@ impl Ledger {
             return content(format!("it cannot have been opened {epoch} times"));
         }
         let restored = self.read_back(which)?;
-        // SQLite has not compared indices with tables, which takes long. Of those of counts, this one alone decides something.
-        for job in &restored.jobs {
-            let waits = SqlStore(&self.db).count(job.id, Check::Wanted)?;
-            if waits != job.audits_wanted {
-                return content(format!(
-                    "job {}: {} ranges wait for an audit, and its index has {waits}",
-                    job.id, job.audits_wanted
-                ));
-            }
-        }
+        restored.jobs.iter().try_for_each(|job| self.check_audits(job))?;
         // A page that was written, and is what it was before, hangs together with the others. Seals tell one row from another.
         // Whoever was right may be accepted again after the count that settled the dispute was taken back; but not the count
         // for which somebody is believed no more.

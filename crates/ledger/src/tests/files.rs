@@ -27,6 +27,31 @@ fn a_count_that_was_found_wrong_and_is_accepted_again_is_noticed() {
 }
 
 #[test]
+fn a_range_that_is_said_to_be_confirmed_has_a_second_count() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let path = folder.path().join("ledger.db");
+    let ledger = ledger_in(&path);
+    ledger.apply(&[range(10, 20, 1)]).expect("it is written");
+    let confirm = "UPDATE ranges SET audit = 2 WHERE first = 0;
+        INSERT INTO audits SELECT job, first, past, count, residue, digest, kernel, owner, machine, worker, build, lease,
+            busy_us, accepted_at, seal, signer, signatures FROM ranges WHERE first = 0";
+    ledger.db.execute_batch(confirm).expect("it is SQL");
+    ledger.close().expect("it can be closed");
+    for harm in
+        ["audit = 0 WHERE first = 0", "audit = 1 WHERE first = 0", "audit = 2 WHERE first = 10"]
+    {
+        let altered = folder.path().join("altered.db");
+        fs::copy(&path, &altered).expect("it can be copied");
+        drop(CheckedLedger::open_again(&altered).expect("it is sound"));
+        let db = rusqlite::Connection::open(&altered).expect("it is there");
+        db.execute_batch(&format!("UPDATE ranges SET {harm}")).expect("it is SQL");
+        drop(db);
+        let fault = CheckedLedger::open_again(&altered).expect_err(harm).to_string();
+        assert!(fault.contains("are said to be confirmed"), "{harm}: {fault}");
+    }
+}
+
+#[test]
 fn a_held_job_is_held_for_its_reason_when_the_ledger_is_opened_again() {
     let directory = TempDir::new().expect("a directory");
     let path = directory.path().join("ledger.db");
