@@ -13,6 +13,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use crate::hexadecimal;
 use crate::rows::is_second_opinion;
 use crate::session::Session;
 use crate::{Across, Beacon, Fingerprint, KernelName, LeaseId, Maker, Range};
@@ -90,7 +91,7 @@ pub struct Commitment(pub [u8; 32]);
 
 impl fmt::Display for Commitment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        hexadecimal::write(f, &self.0)
     }
 }
 

@@ -14,7 +14,7 @@ use std::str::FromStr;
 
 use arrayvec::ArrayString;
 
-use crate::{Claim, Fingerprint, Merkle, Range};
+use crate::{Claim, Fingerprint, Merkle, Range, hexadecimal};
 
 /// The root over the accepted rows of a job: who has published it cannot exchange one of them unseen.
 ///
@@ -28,7 +28,7 @@ pub struct RowsRoot(pub [u8; 32]);
 
 impl fmt::Display for RowsRoot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex::encode(self.0))
+        hexadecimal::write(f, &self.0)
     }
 }
 

@@ -16,7 +16,7 @@
 
 use std::fmt;
 
-use crate::LoanKey;
+use crate::{LoanKey, hexadecimal};
 
 /// The identity of a ledger, which its copies share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -186,7 +186,7 @@ impl History {
 
 impl fmt::Display for LedgerId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        hexadecimal::write(f, &self.0)
     }
 }
 

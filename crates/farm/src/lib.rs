@@ -32,6 +32,7 @@ mod costs;
 mod dispute;
 mod effect;
 mod event;
+mod hexadecimal;
 mod history;
 mod ids;
 mod interval_set;

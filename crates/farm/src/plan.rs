@@ -4,6 +4,8 @@ use std::fmt;
 
 use board::{Method, Problem};
 
+use crate::hexadecimal;
+
 /// A problem, a method and their parameters: the ordered list of tasks, without the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Plan {
@@ -53,7 +55,7 @@ pub struct Fingerprint(pub [u8; 32]);
 
 impl fmt::Display for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        hexadecimal::write(f, &self.0)
     }
 }
 

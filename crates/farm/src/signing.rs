@@ -7,6 +7,8 @@ use std::str::FromStr;
 
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 
+use crate::hexadecimal;
+
 /// A key by which signatures are verified.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PublicKey(pub [u8; 32]);
@@ -62,7 +64,8 @@ const PREFIX: &str = "ed25519:";
 
 impl fmt::Display for PublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{PREFIX}{}", hex::encode(self.0))
+        f.write_str(PREFIX)?;
+        hexadecimal::write(f, &self.0)
     }
 }
 
@@ -90,7 +93,7 @@ impl fmt::Debug for PublicKey {
 
 impl fmt::Debug for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex::encode(self.0))
+        hexadecimal::write(f, &self.0)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::Fingerprint;
+use crate::{Fingerprint, hexadecimal};
 
 /// A Mersenne prime: 2^64 leaves 8, so that a sum that wrapped has another residue.
 const MODULUS: u64 = (1 << 61) - 1;
@@ -88,7 +88,7 @@ impl Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:032x}", self.0)
+        hexadecimal::write(f, &self.0.to_be_bytes())
     }
 }
 

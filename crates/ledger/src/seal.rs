@@ -3,13 +3,25 @@
 //! SQLite checks the structure of its pages, not their content: if the disk changes a digit of a count,
 //! SQLite reads it back without an error.
 
+use std::fmt::{self, Write as _};
+
 use farm::{JobId, Row};
 
 /// The checksum over the range, the count, the kernel, the author, the lease, and the
 /// signatures if there are any.
 pub(super) fn seal(job: JobId, row: &Row) -> i64 {
+    let mut text = String::with_capacity(TEXT);
+    write_row(&mut text, job, row).expect("text has room");
+    checksum(text.as_bytes())
+}
+
+/// Bytes of the text of a row with one signature, or more.
+const TEXT: usize = 1024;
+
+fn write_row(text: &mut String, job: JobId, row: &Row) -> fmt::Result {
     let Row { range, tally, kernel, lease, author, signatures, .. } = row;
-    let mut text = format!(
+    write!(
+        text,
         "job {job}; range {range}; count {}; residue {}; digest {}; kernel {kernel}; owner {}; \
          machine {}; worker {}; build {}; lease {lease}",
         tally.count,
@@ -19,15 +31,12 @@ pub(super) fn seal(job: JobId, row: &Row) -> i64 {
         author.maker.machine,
         author.worker,
         author.build
-    );
-    if let Some(signatures) = signatures {
-        text += &format!("; signer {}", signatures.signer);
-        for part in &signatures.parts {
-            text +=
-                &format!("; signature {:?} of {} for {}", part.signature, part.count, part.range);
-        }
-    }
-    checksum(text.as_bytes())
+    )?;
+    let Some(signatures) = signatures else { return Ok(()) };
+    write!(text, "; signer {}", signatures.signer)?;
+    signatures.parts.iter().try_for_each(|part| {
+        write!(text, "; signature {:?} of {} for {}", part.signature, part.count, part.range)
+    })
 }
 
 /// The first eight bytes of the BLAKE3 hash.
