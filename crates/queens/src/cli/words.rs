@@ -1,6 +1,7 @@
 //! The words of a command line before they mean anything: help in groups, environment variables that are empty, and
 //! errors in the style of all others.
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::process::exit;
 
@@ -42,15 +43,27 @@ pub(super) const GROUPS: [(&str, &[&str]); 5] = [
     ("Tools", &["bench", "completions", "man", "help"]),
 ];
 
-/// The command with its subcommands in groups, without those environment variables that are set to nothing.
-pub(super) fn prepared(mut command: Command) -> Command {
+/// The command as it is needed to read words of which this is the first: without those environment variables that are set
+/// to nothing, and with its subcommands in groups if the word is none of them.
+///
+/// All subcommands together take as long as a tenth of a short count.
+pub(super) fn prepared(command: Command, first: Option<&OsStr>) -> Command {
+    let named = first.and_then(|word| command.find_subcommand(word)).map(Command::get_name);
+    match named.map(str::to_owned) {
+        Some(name) => {
+            own_without_empty_variables(command).mut_subcommand(name, without_empty_variables)
+        }
+        None => in_groups(without_empty_variables(command)),
+    }
+}
+
+fn in_groups(mut command: Command) -> Command {
     // The subcommand `help` is made by this.
     command.build();
     let groups = groups(&command);
-    let template = format!(
+    command.help_template(format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}Options:\n{{options}}{{after-help}}"
-    );
-    without_empty_variables(command).help_template(template)
+    ))
 }
 
 fn groups(command: &Command) -> String {
@@ -69,12 +82,16 @@ fn groups(command: &Command) -> String {
 
 /// An empty variable counts as one that is not set.
 fn without_empty_variables(command: Command) -> Command {
-    let is_empty = |name: &std::ffi::OsStr| std::env::var_os(name).is_some_and(|it| it.is_empty());
-    let command = command.mut_args(|arg| match arg.get_env() {
+    own_without_empty_variables(command).mut_subcommands(without_empty_variables)
+}
+
+/// The same for what does not belong to a subcommand.
+fn own_without_empty_variables(command: Command) -> Command {
+    let is_empty = |name: &OsStr| std::env::var_os(name).is_some_and(|it| it.is_empty());
+    command.mut_args(|arg| match arg.get_env() {
         Some(name) if is_empty(name) => arg.env(None::<&'static str>),
         _ => arg,
-    });
-    command.mut_subcommands(without_empty_variables)
+    })
 }
 
 /// Reads the words that the process was started with. Help and versions are printed here, and end the process.
