@@ -204,7 +204,8 @@ impl LedgerCommand {
             | LedgerCommand::Distrust { .. }
             | LedgerCommand::Trust { .. }
             | LedgerCommand::Remove { .. }
-            // Not that anybody decided: but whoever reads the ledger in steps has to see that rows have moved.
+            // Not that anybody decided: but whoever reads the ledger in steps compares the rows of a job that is over with
+            // its total, and has to see that they have moved. The rows of one that runs move with reports.
             | LedgerCommand::Join { .. } => true,
             LedgerCommand::Accept { .. }
             | LedgerCommand::Confirm { .. }

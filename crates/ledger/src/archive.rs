@@ -36,7 +36,7 @@ pub(super) fn take_out(db: &Connection, job: JobId) -> Result<(), LedgerFault> {
 }
 
 /// Removes rows of a job, at most so many of all tables together, and once none are left, the job itself. Returns
-/// whether all of it is gone.
+/// whether all of it is gone. What hangs together goes together: whoever opens the ledger meanwhile finds it sound.
 pub(super) fn remove_some(db: &Connection, job: JobId, most: usize) -> Result<bool, LedgerFault> {
     let id = signed(job.0);
     db.prepare_cached(
@@ -47,26 +47,53 @@ pub(super) fn remove_some(db: &Connection, job: JobId, most: usize) -> Result<bo
     db.prepare_cached("DELETE FROM archive WHERE job = ?")?.execute([id])?;
     db.prepare_cached("UPDATE jobs SET key = NULL WHERE id = ?")?.execute([id])?;
     let mut left = most;
-    for (table, row) in [
-        ("ranges", "first"),
+    left -= remove_rows(db, id, ("disputes", "rowid"), left)?;
+    left -= remove_ranges(db, id, left)?;
+    for table in [
+        // Earlier versions left these of ranges that they had removed.
         ("task_counts", "first"),
         ("audits", "first"),
-        ("disputes", "rowid"),
         ("audit_policies", "rowid"),
         ("commitments", "rowid"),
         ("changes", "rowid"),
     ] {
-        let query = format!(
-            "DELETE FROM {table} WHERE job = ?1 AND {row} IN \
-             (SELECT {row} FROM {table} WHERE job = ?1 ORDER BY {row} LIMIT ?2)"
-        );
-        left -= db.prepare_cached(&query)?.execute((id, signed(left as u64)))?;
+        left -= remove_rows(db, id, table, left)?;
     }
     if left == 0 {
         return Ok(false);
     }
     db.prepare_cached("DELETE FROM jobs WHERE id = ?")?.execute([id])?;
     Ok(true)
+}
+
+/// Removes the first accepted ranges of a job, at most so many, with what each of their tasks counts and with their second
+/// counts. Returns how many there were.
+fn remove_ranges(db: &Connection, id: i64, most: usize) -> Result<usize, LedgerFault> {
+    let query =
+        "SELECT max(past) FROM (SELECT past FROM ranges WHERE job = ? ORDER BY first LIMIT ?)";
+    let past: Option<i64> =
+        db.prepare_cached(query)?.query_row((id, signed(most as u64)), |row| row.get(0))?;
+    let Some(past) = past else { return Ok(0) };
+    for table in ["task_counts", "audits"] {
+        let query = format!("DELETE FROM {table} WHERE job = ? AND first < ?");
+        db.prepare_cached(&query)?.execute((id, past))?;
+    }
+    let query = "DELETE FROM ranges WHERE job = ? AND first < ?";
+    Ok(db.prepare_cached(query)?.execute((id, past))?)
+}
+
+/// Removes the first rows of a job in a table, at most so many. Returns how many there were.
+fn remove_rows(
+    db: &Connection,
+    id: i64,
+    (table, row): (&str, &str),
+    most: usize,
+) -> Result<usize, LedgerFault> {
+    let query = format!(
+        "DELETE FROM {table} WHERE job = ?1 AND {row} IN \
+         (SELECT {row} FROM {table} WHERE job = ?1 ORDER BY {row} LIMIT ?2)"
+    );
+    Ok(db.prepare_cached(&query)?.execute((id, signed(most as u64)))?)
 }
 
 /// The greatest number that a job has or had; 0 if there was none.

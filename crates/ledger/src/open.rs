@@ -307,7 +307,7 @@ impl Ledger {
     }
 
     /// Compares what a job's rows say about second counts with those that there are, and with the index of those that wait.
-    /// No seal is about that.
+    /// No seal is about that. Earlier versions left second counts of ranges that they had removed with their job.
     ///
     /// SQLite has not compared indices with tables, which takes long. Of those of counts, this one alone decides something.
     fn check_audits(&self, job: &RestoredJob) -> Result<(), LedgerFault> {
@@ -319,9 +319,12 @@ impl Ledger {
                 "job {id}: {wanted} ranges wait for an audit, and its index has {waits}"
             ));
         }
-        let query = "SELECT count(*) FROM audits WHERE job = ?";
-        let seconds = self.db.query_row(query, [signed(id.0)], |row| Ok(unsigned(row, 0)))??;
-        if seconds != agreed {
+        let query = "SELECT count(*), EXISTS (SELECT 1 FROM removed WHERE job = ?1) FROM audits WHERE job = ?1";
+        let (seconds, is_leaving): (u64, bool) =
+            self.db.query_row_and_then(query, [signed(id.0)], |row| {
+                Ok::<_, LedgerFault>((unsigned(row, 0)?, row.get(1)?))
+            })?;
+        if seconds != agreed && !is_leaving {
             return content(format!(
                 "job {id}: {agreed} ranges are said to be confirmed, and {seconds} have a second count"
             ));

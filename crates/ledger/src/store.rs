@@ -406,6 +406,10 @@ impl Store for SqlStore<'_> {
         task_counts::stored(self.0, job, range)
     }
 
+    fn told_tasks(&mut self, job: JobId, range: Range) -> Result<u64, LedgerFault> {
+        task_counts::told(self.0, job, range)
+    }
+
     fn forget_task_counts(&mut self, job: JobId, range: Range) -> Result<(), LedgerFault> {
         task_counts::forget(self.0, job, range)
     }

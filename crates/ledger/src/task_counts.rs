@@ -38,6 +38,14 @@ pub(super) fn forget(db: &Connection, job: JobId, range: Range) -> Result<(), Le
     Ok(())
 }
 
+/// Of how many tasks of an accepted range there are any. Reads their lengths alone.
+pub(super) fn told(db: &Connection, job: JobId, range: Range) -> Result<u64, LedgerFault> {
+    let query = "SELECT coalesce(sum(length(counts)), 0) / ?4 FROM task_counts \
+                 WHERE job = ?1 AND first >= ?2 AND first < ?3";
+    let key = (signed(job.0), signed(range.start()), signed(range.end()), EACH as i64);
+    db.prepare_cached(query)?.query_row(key, |columns| Ok(unsigned(columns, 0)))?
+}
+
 /// Those of parts of a range, with their first ordinals, in ascending order.
 fn parts(db: &Connection, job: JobId, range: Range) -> Result<Vec<(u64, Vec<u64>)>, LedgerFault> {
     let mut statement = db.prepare_cached(

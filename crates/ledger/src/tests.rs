@@ -1,6 +1,7 @@
 //! What a ledger promises, and what becomes of one that was tampered with.
 
 mod files;
+mod removal;
 mod rows;
 mod with_farm;
 
@@ -13,8 +14,8 @@ use farm::{
     Across, AuditPolicy, Author, Config, Distrusted, Effect, Event, Farm, Fingerprint, Found,
     Hello, JobChange, JobId, JobState, KernelName, Known, LeaseId, LedgerAnswer, LedgerCommand,
     LedgerId, Loan, LoanKey, LoanKind, LoanProof, LoanTerms, Maker, Method, Millis, Origin, Party,
-    Plan, Problem, PublicKey, Range, Report, RequestId, Restored, RestoredJob, SessionId,
-    Signature, Signed, Signer, Slice, Tally, TaskCounts, Ticket, Tiled, rules,
+    Plan, Problem, PublicKey, Range, Removal, Report, RequestId, Restored, RestoredJob, SessionId,
+    Signature, Signed, Signer, Slice, Stretch, Tally, TaskCounts, Ticket, Tiled, rules,
 };
 use tempfile::TempDir;
 

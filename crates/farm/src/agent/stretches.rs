@@ -17,8 +17,9 @@ use crate::Stretch;
 ///
 /// The whole is all that was reported around a report, so that it is one row with one signature in the ledger. If the ledger
 /// keeps one report apart, because it is to be counted again, then the whole says nothing about the rows on either side of
-/// it. So a report also joins the stretch beside it that is of as many reports, as digits carry, and says each of these:
-/// then few signatures are enough on either side, whichever report is kept apart. It is one for each report on average.
+/// it. So a report also joins the stretch beside it that is of as many reports, then the one beside both that is of as many as
+/// both, and so on, and says each of these: then few signatures are enough on either side, whichever report is kept apart.
+/// It is one for each report on average.
 #[derive(Debug, Default)]
 pub(super) struct Stretches {
     whole: Parts,

@@ -14,36 +14,37 @@
 //! - Nobody has committed to them: the root that was published is over the rows as they were.
 //! - They have the signatures of one key, or none. The signatures of all stay with the row. If the key has also signed the
 //!   sum of some of them ([`Stretch`]), that signature takes the place of theirs. What is left fits a row
-//!   ([`Signatures::fit_a_row`](crate::Signatures)).
+//!   ([`Signatures::fit_a_row`]).
+//! - If some of them tell what each task counts, and others do not, then the row does not.
 //!
-//! While a job runs, a report joins the rows of its stretches. In the archive, all rows are gone through. An audit that is
+//! While a job runs, a report that is not to be counted again joins its row with those of its stretches. In the archive, all rows are gone through. An audit that is
 //! ordered later draws among the rows as they are then.
 
 use std::ops::ControlFlow;
 
 use super::{Select, Store, StoredJob, stored_job};
 use crate::rows::{Check, CountedRange, OpenDispute, Row};
-use crate::{AuditPolicy, Fingerprint, JobId, Range, Stretch};
+use crate::{AuditPolicy, Fingerprint, JobId, Plan, Range, Report, Signatures, Stretch};
 
-/// Rows of a stretch beyond which they are left to the archive: a worker whose reports are never joined must not have all
-/// of them read again for each further one.
+/// Rows of a stretch, and signatures of rows that become one, beyond which they are left to the archive: a worker whose
+/// reports are never joined must not have all of them read again for each further one.
 const MOST_OF_A_STRETCH: usize = 64;
 
-/// Joins the rows of stretches that were just lengthened, of which the last one is the longest.
-pub(super) fn join_stretches<S: Store>(
-    store: &mut S,
-    id: JobId,
-    stretches: &[Stretch],
-) -> Result<(), S::Fault> {
+/// Joins the row of a report that was just accepted with those beside it, as far as its stretches reach.
+pub(super) fn join_stretches<S: Store>(store: &mut S, report: &Report) -> Result<(), S::Fault> {
+    let (id, stretches) = (report.job, &report.stretches);
     let Some(longest) = stretches.last().map(|stretch| stretch.range) else { return Ok(()) };
     let rows = first_rows(store, id, longest, MOST_OF_A_STRETCH + 1)?;
     if !(2..=MOST_OF_A_STRETCH).contains(&rows.len()) || store.committed(id)?.is_some() {
         return Ok(());
     }
+    let own = rows.partition_point(|counted| counted.row.range.start() < report.range.start());
     let StoredJob { plan, .. } = stored_job(store, id)?;
-    let runs = Joining::of(store, id, plan.fingerprint(), stretches)?.runs(rows);
-    let mut joined = runs.iter().filter(|run| run.is_new);
-    joined.try_for_each(|run| store.join_rows(id, &run.counted))
+    let joining = Joining::of(store, id, plan.fingerprint())?;
+    match joining.around(&rows, own, stretches) {
+        Some(joined) => replace(store, id, &plan, &joined),
+        None => Ok(()),
+    }
 }
 
 /// Joins what may be joined of the first `most` rows, two or more, that begin at `from` or behind it. Returns where to go
@@ -64,12 +65,29 @@ pub(super) fn join<S: Store>(
     }
     let rows = first_rows(store, id, rest, most.max(2))?;
     let seen = rows.len();
-    let runs = Joining::of(store, id, plan.fingerprint(), &[])?.runs(rows);
+    let runs = Joining::of(store, id, plan.fingerprint())?.runs(rows);
     // The last run may go on behind the last row that was seen.
     let last = runs.last().map(|run| run.counted.row.range.start());
     let mut joined = runs.iter().filter(|run| run.is_new);
-    joined.try_for_each(|run| store.join_rows(id, &run.counted))?;
+    joined.try_for_each(|run| replace(store, id, &plan, &run.counted))?;
     Ok(last.filter(|_| seen == most.max(2)))
+}
+
+/// Replaces the rows within a range by one. If not all of them tell what each task counts, it does not: such a row tells all
+/// or nothing.
+fn replace<S: Store>(
+    store: &mut S,
+    id: JobId,
+    plan: &Plan,
+    joined: &CountedRange,
+) -> Result<(), S::Fault> {
+    let range = joined.row.range;
+    store.join_rows(id, joined)?;
+    let told = if plan.tells_tasks() { store.told_tasks(id, range)? } else { 0 };
+    match told == 0 || told == range.len() {
+        true => Ok(()),
+        false => store.forget_task_counts(id, range),
+    }
 }
 
 /// The first `most` rows that begin in a range.
@@ -95,23 +113,15 @@ struct Run {
 }
 
 /// What decides about the rows of one job.
-struct Joining<'a> {
+struct Joining {
     plan: Fingerprint,
     policy: Option<AuditPolicy>,
     disputes: Vec<OpenDispute>,
-    /// What their worker has signed of them as one.
-    stretches: &'a [Stretch],
 }
 
-impl Joining<'_> {
-    fn of<'a, S: Store>(
-        store: &mut S,
-        id: JobId,
-        plan: Fingerprint,
-        stretches: &'a [Stretch],
-    ) -> Result<Joining<'a>, S::Fault> {
-        let (policy, disputes) = (store.policy(id)?, store.open_disputes(id)?);
-        Ok(Joining { plan, policy, disputes, stretches })
+impl Joining {
+    fn of<S: Store>(store: &mut S, id: JobId, plan: Fingerprint) -> Result<Joining, S::Fault> {
+        Ok(Joining { plan, policy: store.policy(id)?, disputes: store.open_disputes(id)? })
     }
 
     /// Rows in ascending order, neighbours joined where they may be.
@@ -125,25 +135,60 @@ impl Joining<'_> {
         runs
     }
 
-    /// What most of the first rows become, and how many they are. A policy may choose the range of some, and leave that of
-    /// more of them; more of them may also have fewer signatures.
+    /// What most of the first rows become, and how many they are. The policy may choose the range of some, and leave that of
+    /// more of them.
     fn first_run(&self, rows: &[CountedRange]) -> (CountedRange, usize) {
-        let mut sum = rows[0].clone();
-        let mut run = (sum.clone(), 1);
+        let (mut sum, mut most) = (rows[0].clone(), 1);
         for (number, next) in (2..).zip(&rows[1..]) {
-            let Some(joined) = sum.join(next) else { break };
+            let Some(joined) = sum.join(next).filter(CountedRange::fits) else { break };
             sum = joined;
-            let fits = sum.row.signatures.as_mut().is_none_or(|signatures| {
-                self.stretches.iter().for_each(|stretch| signatures.replace_by(stretch));
-                signatures.fit_a_row()
-            });
-            if fits && self.leaves(sum.row.range) {
-                run = (sum.clone(), number);
-            } else if !fits && self.stretches.is_empty() {
-                break;
+            if self.leaves(sum.row.range) {
+                most = number;
             }
         }
-        run
+        let again = rows[1..most].iter().try_fold(rows[0].clone(), |sum, next| sum.join(next));
+        (again.expect("they were joined"), most)
+    }
+
+    /// What most of the rows around one of them become: those before it, and then those behind it. `None` if none may be
+    /// joined with it. More of them may have fewer signatures, if somebody has signed stretches.
+    fn around(
+        &self,
+        rows: &[CountedRange],
+        own: usize,
+        stretches: &[Stretch],
+    ) -> Option<CountedRange> {
+        let own_row = rows.get(own)?;
+        let before = rows[..own].iter().rev();
+        let before = self.longest(own_row, before, stretches, |sum, row| row.join(sum));
+        let behind = rows[own + 1..].iter();
+        let start = before.as_ref().unwrap_or(own_row);
+        self.longest(start, behind, stretches, CountedRange::join).or(before)
+    }
+
+    /// What a row becomes with most of the rows that are joined with it one after the other; `None` if with none.
+    fn longest<'a>(
+        &self,
+        row: &CountedRange,
+        others: impl Iterator<Item = &'a CountedRange>,
+        stretches: &[Stretch],
+        join: impl Fn(&CountedRange, &CountedRange) -> Option<CountedRange>,
+    ) -> Option<CountedRange> {
+        let (mut sum, mut longest) = (row.clone(), None);
+        for other in others {
+            let Some(mut joined) = join(&sum, other) else { break };
+            if let Some(signatures) = &mut joined.row.signatures {
+                stretches.iter().for_each(|stretch| signatures.replace_by(stretch));
+                if signatures.parts.len() > MOST_OF_A_STRETCH {
+                    break;
+                }
+            }
+            sum = joined;
+            if sum.fits() && self.leaves(sum.row.range) {
+                longest = Some(sum.clone());
+            }
+        }
+        longest
     }
 
     /// Whether nothing asks for a second count of a range as one.
@@ -155,6 +200,11 @@ impl Joining<'_> {
 }
 
 impl CountedRange {
+    /// Whether its signatures are not too many for a row.
+    fn fits(&self) -> bool {
+        self.row.signatures.as_ref().is_none_or(Signatures::fit_a_row)
+    }
+
     /// This row and the next one as one, if they touch and say the same about themselves, and nobody asked for a second
     /// count of them.
     fn join(&self, next: &CountedRange) -> Option<CountedRange> {

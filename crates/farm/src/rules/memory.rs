@@ -58,10 +58,23 @@ impl MemoryJob {
         TaskCounts::of_parts(range, parts.map(|(&first, counts)| (first, counts.as_slice())))
     }
 
+    /// Removes the first row with all that is known of its range. Returns whether there was one.
+    fn remove_first_row(&mut self) -> bool {
+        let Some((start, counted)) = self.rows.pop_first() else { return false };
+        self.seconds.remove(&start);
+        self.task_counts.retain(|&first, _| first >= counted.row.range.end());
+        true
+    }
+
     fn row(&mut self, range: Range) -> &mut CountedRange {
         let row = self.rows.get_mut(&range.start()).filter(|counted| counted.row.range == range);
         row.expect("the rules name rows that they have seen")
     }
+}
+
+/// Removes the first one. Returns whether there was one.
+fn remove_first<T>(all: &mut Vec<T>) -> bool {
+    !all.is_empty() && all.drain(..1).len() == 1
 }
 
 impl Store for MemoryStore {
@@ -154,13 +167,11 @@ impl Store for MemoryStore {
         let job = self.get(id)?;
         let mut left = most;
         while left > 0 {
-            let is_one = job.rows.pop_first().is_some()
-                || job.task_counts.pop_first().is_some()
-                || job.seconds.pop_first().is_some()
-                || job.evidence.pop().is_some()
-                || job.policies.pop().is_some()
-                || job.commitments.pop().is_some()
-                || job.changes.pop().is_some();
+            let is_one = remove_first(&mut job.evidence)
+                || job.remove_first_row()
+                || remove_first(&mut job.policies)
+                || remove_first(&mut job.commitments)
+                || remove_first(&mut job.changes);
             if !is_one {
                 self.jobs.remove(&id);
                 return Ok(true);
@@ -295,6 +306,11 @@ impl Store for MemoryStore {
 
     fn task_counts(&mut self, job: JobId, range: Range) -> Result<TaskCounts, Contradiction> {
         Ok(self.get(job)?.task_counts_of(range))
+    }
+
+    fn told_tasks(&mut self, job: JobId, range: Range) -> Result<u64, Contradiction> {
+        let parts = self.get(job)?.task_counts.range(range.start()..range.end());
+        Ok(parts.map(|(_, counts)| counts.as_slice().len() as u64).sum())
     }
 
     fn forget_task_counts(&mut self, job: JobId, range: Range) -> Result<(), Contradiction> {

@@ -5,7 +5,7 @@
 //!        ◄──LedgerAnswer───
 //! ```
 //!
-//! - An accepted range overlaps no other one.
+//! - An accepted range overlaps no other one. What its worker has counted beside it becomes one row with it.
 //! - A second count confirms a range that waits for one, if another party made it with another kernel and
 //!   it says the same.
 //! - A settlement replaces the rows of a range. What they said stays as evidence.
@@ -95,7 +95,10 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
             let check = if *audit { Check::Wanted } else { Check::NotChosen };
             let counted = CountedRange { row: Row::new(report, author), check };
             accept(store, report.job, &counted, &report.task_counts)?;
-            join::join_stretches(store, report.job, &report.stretches)?;
+            // A row that waits for a second count stays apart.
+            if !audit {
+                join::join_stretches(store, report)?;
+            }
         }
         LedgerCommand::Confirm { report, author } => confirm(store, report, author)?,
         LedgerCommand::Dispute { report, author } => {

@@ -50,8 +50,8 @@ pub trait Store {
     fn archive(&mut self, job: JobId, counted: &Counted) -> Result<(), Self::Fault>;
     /// Takes a job out of the archive.
     fn unarchive(&mut self, job: JobId) -> Result<(), Self::Fault>;
-    /// Removes rows of a job, second counts, evidence and policies, at most so many together, and once none are left, the
-    /// job itself. Returns whether all of it is gone.
+    /// Removes evidence of a job, rows with their second counts, and policies, at most so many together, and once none are left,
+    /// the job itself. Returns whether all of it is gone. What is left hangs together each time.
     fn remove_some(&mut self, job: JobId, most: usize) -> Result<bool, Self::Fault>;
     /// Adds an audit policy to a job, and the owner who asked for it. Its seed is not told yet, unless a beacon drew it.
     fn add_policy(&mut self, job: JobId, policy: AuditPolicy, by: &str) -> Result<(), Self::Fault>;
@@ -94,6 +94,8 @@ pub trait Store {
     ) -> Result<(), Self::Fault>;
     /// What each task of an accepted range counts, if all of them are told.
     fn task_counts(&mut self, job: JobId, range: Range) -> Result<TaskCounts, Self::Fault>;
+    /// Of how many tasks of an accepted range it is told what they count.
+    fn told_tasks(&mut self, job: JobId, range: Range) -> Result<u64, Self::Fault>;
     /// Forgets what each task of an accepted range counts.
     fn forget_task_counts(&mut self, job: JobId, range: Range) -> Result<(), Self::Fault>;
     /// Replaces the accepted ranges within a range, which nobody has counted twice, by one.

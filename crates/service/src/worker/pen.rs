@@ -3,7 +3,7 @@
 //! ```text
 //!   Hello   ──► with the public key; its machine's name is signed from then on
 //!   Welcome ──► the ledger, without which nothing can be signed
-//!   Report  ──► SignedReport
+//!   Report  ──► SignedReport; what it says of stretches is signed, too
 //! ```
 
 use std::path::Path;
