@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags};
 
 use super::LedgerFault;
+use crate::replace::is_half_replaced;
 
 /// The first format whose ledgers say that they were closed.
 const SAYS_CLOSED: u32 = 6;
@@ -75,6 +76,13 @@ impl Place {
         let format = u32::from_be_bytes([header[60], header[61], header[62], header[63]]);
         let is_open = names_log && format >= SAYS_CLOSED;
         if is_open && !log(path).exists() && !says_closed(path)? {
+            if is_half_replaced(path)? {
+                return Err(LedgerFault::Place(format!(
+                    "a later copy was about to take its place when its stand-by was killed: `queens promote {path}` goes on \
+                     with the later one, and `queens standby`, started again with it, follows",
+                    path = path.display()
+                )));
+            }
             return Err(LedgerFault::Place(format!(
                 "it was not closed by its coordinator, and its latest rows, which are in {log}, are missing: \
                  put that file beside it too. Nothing is missing if its coordinator was killed while it started \

@@ -56,7 +56,7 @@ pub(crate) fn replace(path: &Path) -> io::Result<()> {
 ///
 /// The system's.
 pub(crate) fn mend(path: &Path) -> Result<(), LedgerFault> {
-    if !with_suffix(path, WHOLE).try_exists()? {
+    if !is_half_replaced(path)? {
         return Ok(());
     }
     let is_earlier = path.try_exists()? && with_suffix(path, INCOMING).try_exists()?;
@@ -64,6 +64,15 @@ pub(crate) fn mend(path: &Path) -> Result<(), LedgerFault> {
         return Ok(remove(&with_suffix(path, WHOLE))?);
     }
     Ok(replace(path)?)
+}
+
+/// Whether a process was killed within [`replace`], and nobody has mended that.
+///
+/// # Errors
+///
+/// The system's, if it cannot tell.
+pub(crate) fn is_half_replaced(path: &Path) -> io::Result<bool> {
+    with_suffix(path, WHOLE).try_exists()
 }
 
 fn take(path: &Path, steps: &[fn(&Path) -> io::Result<()>]) -> io::Result<()> {
@@ -157,5 +166,16 @@ mod tests {
             }
         }
         assert_eq!(replaced, [false, false, true, true, true, true, true]);
+    }
+
+    #[test]
+    fn a_copy_that_is_half_replaced_is_refused_and_says_who_mends_it() {
+        for steps in [2, 3] {
+            let both = Both::new();
+            take(&both.copy, &STEPS[..steps]).expect("it can be written");
+            let fault = CheckedLedger::open(&both.copy).expect_err("it is no ledger").to_string();
+            assert!(fault.contains("`queens promote"), "after {steps} steps: {fault}");
+            assert!(!fault.contains("make an empty"), "after {steps} steps: {fault}");
+        }
     }
 }

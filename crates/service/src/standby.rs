@@ -62,6 +62,8 @@ struct Seen {
 enum End {
     /// It may go on later.
     Lost(String),
+    /// It may go on later with the coordinator that answers: that one reads its ledger, is stopping, or has no place.
+    NotYet(String),
     /// It cannot.
     Refused(ServiceError),
 }
@@ -85,8 +87,8 @@ impl Standby {
     }
 
     /// Stands by until it is time to lead: when somebody has asked for it, or a whole copy has heard nothing for
-    /// `promote_after`, or at once, if the copy leads already and nobody contains what it has decided. Returns how its
-    /// coordinator begins.
+    /// `promote_after`, or as soon as it is known, if the copy leads already, that nobody contains what it has decided.
+    /// Returns how its coordinator begins.
     ///
     /// # Errors
     ///
@@ -97,11 +99,21 @@ impl Standby {
         promote_after: Option<Duration>,
         asked: impl Future<Output = ()>,
     ) -> Result<Beginning, ServiceError> {
-        if self.mirror.led().is_some() && !self.is_continued().await? {
-            tracing::warn!(
-                "this copy has taken over before, and goes on: no coordinator answers that has what was decided here"
-            );
-            return Ok(Beginning::GoOn);
+        tokio::pin!(asked);
+        if self.mirror.led().is_some() {
+            let is_continued = tokio::select! {
+                is_continued = self.is_continued() => is_continued?,
+                () = &mut asked => {
+                    tracing::warn!("asked to take over again");
+                    return Ok(Beginning::TakeOver);
+                }
+            };
+            if !is_continued {
+                tracing::warn!(
+                    "this copy has taken over before, and goes on: no coordinator answers that has what was decided here"
+                );
+                return Ok(Beginning::GoOn);
+            }
         }
         tracing::info!(of = self.of.url(), copy = %self.path.display(), "stand-by follows");
         tokio::select! {
@@ -109,30 +121,44 @@ impl Standby {
                 silent?;
                 tracing::warn!("nothing was heard of the coordinator for too long: taking over");
             }
-            () = asked => tracing::warn!("asked to take over"),
+            () = &mut asked => tracing::warn!("asked to take over"),
         }
         Ok(Beginning::TakeOver)
     }
 
-    /// Whether a coordinator serves that has all that was decided in this copy, which leads.
+    /// Whether a coordinator serves that has all that was decided in this copy, which leads. One that answers, and does not
+    /// tell yet, is asked until it does or is gone.
     async fn is_continued(&self) -> Result<bool, ServiceError> {
-        let each = match self.of.each() {
-            Err(ServiceError::Unreachable { .. }) => return Ok(false),
-            each => each?,
-        };
-        let asked = each.iter().map(|one| timeout(PATIENCE, self.begin(one)));
-        let mut lacking = None;
-        for (one, answer) in each.iter().zip(join_all(asked).await) {
-            match answer {
-                Ok(Ok(_)) => return Ok(true),
-                Ok(Err(End::Refused(error @ ServiceError::Ledger(_)))) => lacking = Some(error),
-                Ok(Err(End::Refused(error))) => {
-                    tracing::warn!(of = one.url(), %error, "cannot ask whether it goes on with this copy");
+        let mut is_told = false;
+        loop {
+            let each = match self.of.each() {
+                Err(ServiceError::Unreachable { .. }) => return Ok(false),
+                each => each?,
+            };
+            let asked = each.iter().map(|one| timeout(PATIENCE, self.begin(one)));
+            let (mut refused, mut untold) = (None, None);
+            for (one, answer) in each.iter().zip(join_all(asked).await) {
+                match answer {
+                    Ok(Ok(_)) => return Ok(true),
+                    Ok(Err(End::Refused(error))) => refused = Some(error),
+                    Ok(Err(End::NotYet(reason))) => untold = Some((one, reason)),
+                    Ok(Err(End::Lost(_))) | Err(_) => {}
                 }
-                Ok(Err(End::Lost(_))) | Err(_) => {}
             }
+            if let Some(error) = refused {
+                return Err(error);
+            }
+            let Some((one, reason)) = untold else { return Ok(false) };
+            if !std::mem::replace(&mut is_told, true) {
+                tracing::warn!(
+                    of = one.url(),
+                    reason,
+                    "this copy has taken over before, and goes on once it is known that the coordinator that answers lacks what \
+                     was decided here: asking again until it tells or is gone"
+                );
+            }
+            sleep(PAUSE).await;
         }
-        lacking.map_or(Ok(false), Err)
     }
 
     /// Follows, over any number of lost connections, until a whole copy has heard nothing for `promote_after`; for ever
@@ -151,7 +177,7 @@ impl Standby {
             };
             match end {
                 End::Refused(error) => return Err(error),
-                End::Lost(reason) => {
+                End::Lost(reason) | End::NotYet(reason) => {
                     let at = self.seen.borrow().at;
                     if told.replace(at) == Some(at) {
                         tracing::debug!(reason, "the coordinator is not followed");
@@ -263,6 +289,8 @@ impl Standby {
                     url()
                 )))
             }
+            // A connection that cannot be made, or breaks, ends otherwise.
+            Code::Unavailable | Code::ResourceExhausted => End::NotYet(reason),
             _ => End::Lost(reason),
         }
     }
@@ -314,53 +342,4 @@ async fn silence(mut seen: watch::Receiver<Seen>, promote_after: Option<Duration
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test(start_paused = true)]
-    async fn only_a_whole_copy_takes_over_and_only_after_silence() {
-        let at = Instant::now();
-        let after = Duration::from_secs(2);
-        let (sender, seen) = watch::channel(Seen { at, is_whole: false });
-        let taking_over = tokio::spawn(silence(seen, Some(after)));
-        sleep(Duration::from_secs(60)).await;
-        assert!(!taking_over.is_finished(), "the copy is not whole");
-
-        for _ in 0..5 {
-            sender.send_replace(Seen { at: Instant::now(), is_whole: true });
-            sleep(Duration::from_millis(1_900)).await;
-            assert!(!taking_over.is_finished(), "the coordinator lives");
-        }
-        let last = sender.borrow().at;
-        taking_over.await.expect("it does not panic");
-        assert!(last.elapsed() >= after && last.elapsed() < 2 * after, "{:?}", last.elapsed());
-    }
-
-    #[tokio::test]
-    async fn a_copy_may_take_over_once_decisions_wait_for_it() {
-        let folder = tempfile::tempdir().expect("a temporary directory");
-        let of = Endpoint::new("nobody:1", crate::Proofs::default());
-        let copy = folder.path().join("copy.db");
-        let key = LoanKey::new([7; 32]);
-        let mut standby = Standby::new(of, &copy, key).expect("nobody holds it");
-        // Over the second connection all begins anew.
-        for _ in 0..2 {
-            let mut has_begun = false;
-            let mut take = |piece| {
-                let answer = FollowResponse { piece: Some(piece), number: 0 };
-                standby.take(answer, &mut has_begun).expect("it can be written");
-                standby.seen.borrow().is_whole
-            };
-            assert!(!take(Piece::File(vec![7; 100])));
-            assert!(!take(Piece::Whole(true)), "a decision that is on its way is not waited for");
-            assert!(take(Piece::Awaited(true)));
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn nobody_takes_over_without_leave() {
-        let (_sender, seen) = watch::channel(Seen { at: Instant::now(), is_whole: true });
-        let asked = timeout(Duration::from_secs(1_000_000), silence(seen, None));
-        asked.await.expect_err("it waits for the operator");
-    }
-}
+mod tests;

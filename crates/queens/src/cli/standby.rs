@@ -24,8 +24,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 const EXAMPLES: &str = "\
 Started again after it has taken over, which the file COPY-leads says, it asks the addresses of --of. It follows a
-coordinator that has all that was decided in the copy, and else goes on as the coordinator. If a later coordinator has
-given up some of that, it refuses and replaces nothing (exit code 18).
+coordinator that has all that was decided in the copy, and else goes on as the coordinator. One that answers but still
+reads its ledger, or has no place, is asked again; `queens promote` ends the waiting. If a later coordinator has given up
+some of that, it refuses and replaces nothing (exit code 18).
 
 Before: copy the folder of keys beside the coordinator's ledger, FILE-keys, to the folder COPY-keys beside the copy.
 
