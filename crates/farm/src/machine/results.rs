@@ -50,8 +50,10 @@ impl Farm {
         }
         let is_whole = report.proof.kind == LoanKind::Count || range == report.proof.range;
         let lent = report.proof.range;
-        let mut stretches = report.stretches.iter();
-        let is_lent = stretches.all(|stretch| lent.intersect(stretch.range) == Some(stretch.range));
+        let mut stretches = report.stretches.iter().map(|stretch| stretch.range);
+        let is_lent = stretches.all(|stretch| {
+            lent.intersect(stretch) == Some(stretch) && stretch.intersect(range) == Some(range)
+        });
         let tasks = report.task_counts.as_slice();
         let one = range.first(1);
         let is_possible = job.known.allows(range, report.tally.count)
