@@ -21,8 +21,8 @@ use parts::Parts;
 use stretches::Stretches;
 
 use crate::{
-    Ack, Fingerprint, Hello, Holding, IntervalSet, JobId, LeaseId, Loan, Millis, Pace, Range,
-    Report, WorkerMessage,
+    Ack, Fingerprint, Hello, Holding, IntervalSet, JobId, LeaseId, Loan, LoanProof, Millis, Pace,
+    Range, Report, WorkerMessage,
 };
 
 /// What a worker is, and its few times and sizes.
@@ -79,11 +79,12 @@ pub struct Agent {
 }
 
 /// What tells loans apart. If the coordinator is replaced by one with another ledger, the lease's
-/// number alone does not, and two plans' counts would be added up.
-type Key = (LeaseId, JobId, Fingerprint);
+/// number alone does not, and two plans' counts would be added up. If its ledger is an old copy, the number, the job and the
+/// plan do not, and two loans' ranges would be reported as one that was never lent.
+type Key = (LeaseId, JobId, Fingerprint, LoanProof);
 
 fn key(loan: &Loan) -> Key {
-    (loan.lease, loan.job, loan.fingerprint)
+    (loan.lease, loan.job, loan.fingerprint, loan.proof)
 }
 
 /// A report that is not acknowledged.

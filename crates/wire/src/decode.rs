@@ -156,18 +156,12 @@ impl TryFrom<v1::Report> for Report {
     type Error = WireError;
 
     fn try_from(report: v1::Report) -> Result<Self, WireError> {
-        let stretches = stretches(report.stretches)?;
-        let range = range(report.range)?;
-        let is_in = |stretch: &&Stretch| stretch.range.intersect(range) == Some(range);
-        if let Some(stretch) = stretches.iter().find(|stretch| !is_in(stretch)) {
-            return Err(WireError::out_of_bounds("stretch", stretch.range));
-        }
         Ok(Report {
             job: JobId(id("job", report.job)?),
             fingerprint: fingerprint(&report.fingerprint)?,
             lease: LeaseId(id("lease", report.lease)?),
             proof: proof(&report.proof)?,
-            range,
+            range: range(report.range)?,
             tally: Tally {
                 count: report.count,
                 residue: id("residue", report.residue)?,
@@ -177,7 +171,7 @@ impl TryFrom<v1::Report> for Report {
             kernel: kernel(&report.kernel)?,
             busy_us: report.busy_us,
             signed: None,
-            stretches,
+            stretches: stretches(report.stretches)?,
         })
     }
 }

@@ -15,6 +15,10 @@
 //!                                                 what the wrong party counted is taken back
 //! ```
 //!
+//! A range is compared with the rows as they are now, not as they were reported: neighbours may have become one
+//! (`rules/join.rs`). A range that ends inside a row does not align, so that a first count which contradicts a part of a
+//! joined row raises no doubt. A recount does align, because rows of which a second count was asked for are not joined.
+//!
 //! Only who was asked to count a range again can confirm or dispute it: a worker that could choose where it
 //! contradicts would need one accomplice to replace a true count.
 //!
@@ -25,9 +29,9 @@ use super::{Farm, Pending};
 use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::{
-    Ack, Author, Dismissal, Effect, Found, JobState, KernelName, LeaseId, LedgerCommand, LoanKind,
-    LoanTerms, Maker, Party, Range, Report, RestoredJob, SessionId, TaskCounts, Unaudited, Verdict,
-    Vote, Withdrawn,
+    Ack, Author, Dismissal, Effect, Extras, Found, JobState, KernelName, LeaseId, LedgerCommand,
+    LoanKind, LoanTerms, Maker, Party, Range, Report, RestoredJob, SessionId, TaskCounts,
+    Unaudited, Verdict, Vote, Withdrawn,
 };
 
 impl Farm {
@@ -50,8 +54,10 @@ impl Farm {
         }
         let is_whole = report.proof.kind == LoanKind::Count || range == report.proof.range;
         let lent = report.proof.range;
-        let mut stretches = report.stretches.iter();
-        let is_lent = stretches.all(|stretch| lent.intersect(stretch.range) == Some(stretch.range));
+        let mut stretches = report.stretches.iter().map(|stretch| stretch.range);
+        let is_lent = stretches.all(|stretch| {
+            lent.intersect(stretch) == Some(stretch) && stretch.intersect(range) == Some(range)
+        });
         let tasks = report.task_counts.as_slice();
         let one = range.first(1);
         let is_possible = job.known.allows(range, report.tally.count)
@@ -313,8 +319,8 @@ impl Farm {
     pub(super) fn ack(&mut self, session: SessionId, report: &Report, verdict: Verdict) {
         self.stats.answered(verdict);
         if self.sessions.contains_key(&session) {
-            let (ack, told) = (Ack::of(report, verdict), report.task_counts.as_slice().len());
-            self.effects.push(Effect::Ack { session, ack, told });
+            let (ack, extras) = (Ack::of(report, verdict), Extras::of(report));
+            self.effects.push(Effect::Ack { session, ack, extras });
         }
     }
 }

@@ -130,6 +130,42 @@ fn equal_lease_numbers_of_two_ledgers_are_not_added_up() {
 }
 
 #[test]
+fn a_number_that_a_restored_coordinator_gives_again_is_another_loan_of_the_same_job() {
+    // Given: the second loan follows the first one, and nothing but range and proof tells them apart.
+    let mut agent = connected();
+    let lent = |start, end, seal| {
+        let proof = LoanProof { range: range(start, end), kind: LoanKind::Count, seal: [seal; 16] };
+        Loan { range: proof.range, proof, ..loan(1, 1, 8, false) }
+    };
+    let [old, new] = [lent(0, 4, 1), lent(4, 8, 2)];
+    agent.lent(old);
+    agent.lent(new);
+
+    // When neighbouring parts of both are reported, and then held in a new session
+    agent.finished(Millis(0), part(old, 1, 3));
+    agent.finished(Millis(0), part(new, 5, 7));
+    let mut told = reports(agent.poll(Millis(500)));
+    agent.finished(Millis(500), part(old, 3, 4));
+    agent.finished(Millis(500), part(new, 4, 5));
+    told.extend(reports(agent.poll(Millis(1_000))));
+    agent.disconnected();
+    let WorkerMessage::Hello(hello) = agent.connected() else { panic!("it says who it is") };
+
+    // Then nothing is said with a proof of another range.
+    let ranges: Vec<Range> = told.iter().map(|report| report.range).collect();
+    assert_eq!(ranges, [range(1, 3), range(5, 7), range(3, 4), range(4, 5)]);
+    let stretches = |report: &Report| report.stretches.clone().into_iter().map(|said| said.range);
+    let reported = told.iter().flat_map(|report| {
+        stretches(report).chain([report.range]).map(|said| (report.proof, said))
+    });
+    let held = hello.holding.iter().map(|holding| (holding.proof, holding.range));
+    for (proof, said) in reported.chain(held) {
+        assert_eq!(proof.range.intersect(said), Some(said), "{proof:?}");
+    }
+    assert_eq!(stretches(&told[3]).collect::<Vec<_>>(), [range(4, 7)]);
+}
+
+#[test]
 fn what_threads_still_count_of_a_void_loan_is_dropped() {
     let mut agent = connected();
     let (void, other) = (loan(1, 1, 4, false), loan(2, 1, 4, false));

@@ -167,7 +167,7 @@ fn a_total_may_pass_64_bits() {
 }
 
 #[test]
-fn a_stretch_beyond_what_was_lent_is_refused_with_its_report() {
+fn a_stretch_beyond_what_was_lent_or_beside_its_report_is_refused_with_it() {
     let mut stage = Stage::new();
     let job = stage.submit(10, 0);
     let worker = stage.join("w1", 4);
@@ -176,16 +176,19 @@ fn a_stretch_beyond_what_was_lent_is_refused_with_its_report() {
     let lent = Report {
         lease: loan.lease,
         proof: loan.proof,
-        ..report(job, plan(10), range(start, end - 1))
+        ..report(job, plan(10), range(start + 1, end - 1))
     };
-    let stretch = |end| {
+    let stretch = |start, end| {
         let Tally { count, digest, .. } = lent.tally;
         Stretch { range: range(start, end), count, digest, signature: None }
     };
-    for beyond in [end + 1, u64::MAX] {
-        let report = Report { stretches: vec![stretch(end), stretch(beyond)], ..lent.clone() };
-        assert_eq!(stage.report_as_is(worker, report), Some(Verdict::Invalid));
+    let whole = stretch(start, end);
+    let beyond = [stretch(start, end + 1), stretch(start, u64::MAX)];
+    let beside = [stretch(start, start + 1), stretch(start + 2, end), stretch(end - 1, end)];
+    for wrong in beyond.into_iter().chain(beside) {
+        let report = Report { stretches: vec![whole, wrong], ..lent.clone() };
+        assert_eq!(stage.report_as_is(worker, report), Some(Verdict::Invalid), "{wrong:?}");
     }
-    let report = Report { stretches: vec![stretch(end)], ..lent.clone() };
+    let report = Report { stretches: vec![whole], ..lent.clone() };
     assert_eq!(stage.report_as_is(worker, report), Some(Verdict::Accepted));
 }

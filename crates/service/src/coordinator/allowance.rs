@@ -20,6 +20,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use farm::Extras;
 use tokio::time::Instant;
 
 use super::bucket::Bucket;
@@ -41,10 +42,15 @@ const LEAST: i64 = 4 << 10;
 const MESSAGE: i64 = 256;
 /// Points that a session costs in addition to the bytes of its Hello.
 const SESSION: i64 = 4 << 10;
-/// Points that an accepted count earns: more than its report cost, with a signature.
+/// Points that an accepted count earns: more than its report cost, with a signature, if it said nothing besides.
 const ACCEPTED: i64 = 640;
 /// Points that it earns besides for each task that the report has told: as many as the bytes of the largest count.
 const TOLD: i64 = 10;
+/// Points that it earns besides for each stretch of the report: as many as the bytes of the largest one without a
+/// signature. A stretch that nobody needed earns little more than it cost.
+const STRETCH: i64 = 55;
+/// Points that it earns besides for each stretch that is signed: as many as the bytes of the signature.
+const SIGNATURE: i64 = 66;
 /// How long a connection may spend everything at once and wait for more before it is dismissed.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// A connection that lives on [`LEAST`] points for longer than this does not flood.
@@ -106,11 +112,10 @@ impl Allowance {
         self.lock().own.spend(MESSAGE);
     }
 
-    /// Earns the points of a count that was accepted, was asked for as an audit, or is needed to settle a dispute, and that
-    /// has told so many single tasks.
-    pub(super) fn earn(&self, told: usize) {
-        let told = i64::try_from(told).unwrap_or(i64::MAX);
-        self.lock().own.add(ACCEPTED.saturating_add(told.saturating_mul(TOLD)));
+    /// Earns the points of a count that was accepted, was asked for as an audit, or is needed to settle a dispute, and whose
+    /// report has said so much besides.
+    pub(super) fn earn(&self, extras: Extras) {
+        self.lock().own.add(earned(extras));
     }
 
     /// How long to wait before more is read; `None` if no wait is needed.
@@ -175,6 +180,15 @@ impl Pool {
     }
 }
 
+/// The points that an accepted count earns whose report has said so much besides.
+fn earned(Extras { told, stretches, signatures }: Extras) -> i64 {
+    let each = [(told, TOLD), (stretches, STRETCH), (signatures, SIGNATURE)];
+    each.into_iter().fold(ACCEPTED, |sum, (number, points)| {
+        let number = i64::try_from(number).unwrap_or(i64::MAX);
+        sum.saturating_add(number.saturating_mul(points))
+    })
+}
+
 /// How often each address has connected recently. Addresses that connect too often must wait, or are
 /// refused.
 #[derive(Debug)]
@@ -215,6 +229,12 @@ impl Visits {
 
 #[cfg(test)]
 mod tests {
+    use farm::{
+        Digest, Fingerprint, JobId, KernelName, LeaseId, LoanKind, LoanProof, Range, Report,
+        Signature, Stretch, Tally, TaskCounts, WorkerMessage,
+    };
+    use prost::Message;
+
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -285,17 +305,70 @@ mod tests {
         }
     }
 
+    /// A report of which each number takes as many bytes as it can.
+    fn longest_report(told: usize, stretches: Vec<Stretch>) -> Report {
+        let range = Range::new(u64::MAX - 1, u64::MAX).expect("not empty");
+        let id = i64::MAX.cast_unsigned();
+        let kernels = KernelName::ALL.into_iter();
+        Report {
+            job: JobId(id),
+            fingerprint: Fingerprint([255; 32]),
+            lease: LeaseId(id),
+            proof: LoanProof { range, kind: LoanKind::Count, seal: [255; 16] },
+            range,
+            tally: Tally { count: u64::MAX, residue: id, digest: Digest(u128::MAX) },
+            task_counts: TaskCounts::new(&vec![u64::MAX; told]),
+            kernel: kernels.max_by_key(|name| name.to_string().len()).expect("there are some"),
+            busy_us: u64::MAX,
+            signed: None,
+            stretches,
+        }
+    }
+
+    fn stretch(start: u64, end: u64, count: u64, signature: Option<Signature>) -> Stretch {
+        let range = Range::new(start, end).expect("not empty");
+        Stretch { range, count, digest: Digest(u128::MAX), signature }
+    }
+
+    /// Bytes of the message of a report, with what gRPC adds to it, and HTTP/2 and TLS to each 16 KiB of it.
+    fn bytes(report: &Report, signature: Option<Signature>) -> usize {
+        let message = match signature {
+            Some(signature) => WorkerMessage::SignedReport(report.clone(), signature),
+            None => WorkerMessage::Report(report.clone()),
+        };
+        let len = 5 + wire::v1::WorkRequest::from(message).encoded_len();
+        len + len.div_ceil(16 << 10) * (9 + 22)
+    }
+
+    const SIGNED: [Option<Signature>; 2] = [None, Some(Signature([255; 64]))];
+
     #[test]
     fn counts_that_are_accepted_cost_nothing() {
         let allowance = Allowance::default();
-        let longest = prost::encoding::encoded_len_varint(u64::MAX);
-        for told in [0, 1, farm::TaskCounts::MOST] {
-            for _ in 0..100_000 {
-                allowance.spend_bytes(320 + told * longest);
-                allowance.spend_message();
-                allowance.earn(told);
+        for told in [0, 1, TaskCounts::MOST] {
+            for (number, signature) in (0..=Stretch::MOST).flat_map(|n| SIGNED.map(|by| (n, by))) {
+                let longest = stretch(u64::MAX - 1, u64::MAX, u64::MAX, signature);
+                let report = longest_report(told, vec![longest; number]);
+                let (bytes, extras) = (bytes(&report, signature), Extras::of(&report));
+                for _ in 0..100_000 {
+                    allowance.spend_bytes(bytes);
+                    allowance.spend_message();
+                    allowance.earn(extras);
+                }
+                assert_eq!(allowance.pause(), Ok(None), "{told} tasks told, {number} stretches");
             }
-            assert_eq!(allowance.pause(), Ok(None), "{told} tasks told");
+        }
+    }
+
+    #[test]
+    fn needless_stretches_of_an_accepted_count_gain_less_than_one_message() {
+        for signature in SIGNED {
+            let shortest = stretch(0, 1, 0, signature);
+            let [plain, longer] =
+                [0, Stretch::MOST].map(|number| longest_report(0, vec![shortest; number]));
+            let cost = (bytes(&longer, signature) - bytes(&plain, signature)) as i64;
+            let earned = earned(Extras::of(&longer)) - earned(Extras::of(&plain));
+            assert!(earned - cost < MESSAGE, "{cost} points earn {earned}");
         }
     }
 

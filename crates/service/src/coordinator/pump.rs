@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use farm::{Ack, Dismissal, JobId, LeaseId, Loan, Range, Verdict, WorkerOrder};
+use farm::{Ack, Dismissal, Extras, JobId, LeaseId, Loan, Range, Verdict, WorkerOrder};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;
 
@@ -19,8 +19,8 @@ pub enum Order {
     Loan(Loan),
     /// Send a revocation, and no more tasks of this lease.
     Revoke(LeaseId),
-    /// Send an acknowledgement of a report that has told so many single tasks.
-    Ack(Ack, usize),
+    /// Send an acknowledgement of a report that has said so much besides its count.
+    Ack(Ack, Extras),
     /// End the session.
     Dismiss(Dismissal),
 }
@@ -85,11 +85,11 @@ pub(super) async fn pump(
             Order::Ack(Ack { range, verdict: Verdict::Invalid, .. }, _) => {
                 return Err(SessionFault::Range(range));
             }
-            Order::Ack(ack, told) => {
+            Order::Ack(ack, extras) => {
                 let is_it = |asked: &(JobId, Range)| *asked == (ack.job, ack.range);
                 let asked = recounts.iter().position(is_it).and_then(|at| recounts.remove(at));
                 if asked.is_some() || matches!(ack.verdict, Verdict::Accepted | Verdict::Disputed) {
-                    allowance.earn(told);
+                    allowance.earn(extras);
                 }
                 WorkerOrder::Ack(ack)
             }
@@ -159,7 +159,7 @@ mod tests {
         let verdict = Verdict::Accepted;
         let Loan { job, fingerprint, range, .. } = first;
         orders
-            .send(Order::Ack(Ack { job, fingerprint, range, verdict }, 0))
+            .send(Order::Ack(Ack { job, fingerprint, range, verdict }, Extras::default()))
             .await
             .expect("it runs");
         orders.send(Order::Revoke(LeaseId(1))).await.expect("the pump runs");

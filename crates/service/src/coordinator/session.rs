@@ -39,7 +39,7 @@ pub enum SessionFault {
     /// report was altered on its way.
     #[error(
         "there is no range {0} in the plan of its job, or its sum disagrees with its residue or with the counts of its \
-         tasks, or its tasks cannot count so much"
+         tasks, or its tasks cannot count so much, or a stretch of it was not lent or does not include it"
     )]
     Range(Range),
     /// The worker sent no Hello in time.
