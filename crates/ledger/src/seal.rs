@@ -15,7 +15,7 @@ pub(super) fn seal(job: JobId, row: &Row) -> i64 {
     checksum(text.as_bytes())
 }
 
-/// Bytes of the text of a row with one signature, or more.
+/// Bytes that the text of a row with a few signatures does not pass.
 const TEXT: usize = 1024;
 
 fn write_row(text: &mut String, job: JobId, row: &Row) -> fmt::Result {

@@ -74,7 +74,9 @@ impl MemoryJob {
 
 /// Removes the first one. Returns whether there was one.
 fn remove_first<T>(all: &mut Vec<T>) -> bool {
-    !all.is_empty() && all.drain(..1).len() == 1
+    let is_one = !all.is_empty();
+    all.drain(..usize::from(is_one));
+    is_one
 }
 
 impl Store for MemoryStore {

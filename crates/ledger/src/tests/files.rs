@@ -31,11 +31,8 @@ fn a_range_that_is_said_to_be_confirmed_has_a_second_count() {
     let folder = TempDir::new().expect("a temporary folder");
     let path = folder.path().join("ledger.db");
     let ledger = ledger_in(&path);
+    ledger.db.execute_batch(CONFIRM_ALL).expect("it is SQL");
     ledger.apply(&[range(10, 20, 1)]).expect("it is written");
-    let confirm = "UPDATE ranges SET audit = 2 WHERE first = 0;
-        INSERT INTO audits SELECT job, first, past, count, residue, digest, kernel, owner, machine, worker, build, lease,
-            busy_us, accepted_at, seal, signer, signatures FROM ranges WHERE first = 0";
-    ledger.db.execute_batch(confirm).expect("it is SQL");
     ledger.close().expect("it can be closed");
     for harm in
         ["audit = 0 WHERE first = 0", "audit = 1 WHERE first = 0", "audit = 2 WHERE first = 10"]

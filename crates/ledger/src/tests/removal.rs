@@ -2,11 +2,6 @@
 
 use super::*;
 
-/// Gives every range a second count. Nobody looks at who made it here.
-const CONFIRM_ALL: &str = "UPDATE ranges SET audit = 2;
-    INSERT INTO audits SELECT job, first, past, count, residue, digest, kernel, owner, machine, worker, build, lease,
-        busy_us, accepted_at, seal, signer, signatures FROM ranges";
-
 /// A ledger of a job that was cancelled, of which three ranges were counted twice, and one is in dispute.
 fn ledger_of_a_cancelled_job(path: &Path) -> Ledger {
     let ledger = ledger_in(path);
