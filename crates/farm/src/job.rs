@@ -222,12 +222,12 @@ impl Job {
         Some(range)
     }
 
-    /// Lends suspected ordinals, at most `tasks` of them and half of their stretch, in one piece.
+    /// Lends suspected ordinals, at most `tasks` of them and half of their range, in one piece.
     pub(crate) fn lend_suspected(&mut self, tasks: u64, lease: LeaseId) -> Option<Range> {
         let first = self.suspected.iter().next()?;
-        let (stretch, _) = self.quarantine.within(first).next().expect("that is why it is here");
-        let half = (stretch.len() / 2).max(1);
-        let range = stretch.first(tasks.min(half));
+        let (suspected, _) = self.quarantine.within(first).next().expect("that is why it is here");
+        let half = (suspected.len() / 2).max(1);
+        let range = suspected.first(tasks.min(half));
         self.suspected.remove(range);
         self.note_lent(range, lease);
         Some(range)

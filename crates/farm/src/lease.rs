@@ -27,32 +27,32 @@ pub(crate) struct Lease {
     /// Whether anything of it has come back.
     pub(crate) reported: bool,
     pub(crate) lent_at: Millis,
-    pub(crate) term: Term,
+    pub(crate) term: LeaseTerm,
 }
 
 /// How long a lease runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Term {
+pub(crate) struct LeaseTerm {
     /// Without news it is over then.
     pub(crate) deadline: Millis,
     /// With whatever news, it is over then.
     pub(crate) end: Millis,
 }
 
-impl Term {
+impl LeaseTerm {
     /// With news all the time, a lease runs so many times as long as without any. It is made to last a sixth of the time that it
     /// has without news, or more in a large farm; a recount by searching may take a hundred times as long.
     pub(crate) const MOST: u64 = 64;
 
-    /// Of what is lent now and has `ttl_ms` without news; `stretch` times as long as usual with news.
-    pub(crate) fn new(now: Millis, ttl_ms: u64, stretch: u64) -> Term {
-        let most_ms = ttl_ms.saturating_mul(Self::MOST).saturating_mul(stretch);
-        Term { deadline: now.after(ttl_ms), end: now.after(most_ms) }
+    /// Of what is lent now and has `ttl_ms` without news; `factor` times as long as usual with news.
+    pub(crate) fn new(now: Millis, ttl_ms: u64, factor: u64) -> LeaseTerm {
+        let most_ms = ttl_ms.saturating_mul(Self::MOST).saturating_mul(factor);
+        LeaseTerm { deadline: now.after(ttl_ms), end: now.after(most_ms) }
     }
 
     /// After news, with as much time without any as `fresh`, the term of something that is lent now.
-    fn renewed(self, fresh: Term) -> Term {
-        Term { deadline: fresh.deadline.min(self.end), ..self }
+    fn renewed(self, fresh: LeaseTerm) -> LeaseTerm {
+        LeaseTerm { deadline: fresh.deadline.min(self.end), ..self }
     }
 }
 
@@ -64,7 +64,7 @@ impl Term {
 pub(crate) struct Leases {
     leases: BTreeMap<LeaseId, Lease>,
     deadlines: BTreeSet<(Millis, LeaseId)>,
-    orphans: BTreeMap<LeaseId, Term>,
+    orphans: BTreeMap<LeaseId, LeaseTerm>,
     orphan_deadlines: BTreeSet<(Millis, LeaseId)>,
     /// How many leases of each job each session holds; never 0. Clients ask often.
     holders: BTreeMap<JobId, BTreeMap<SessionId, usize>>,
@@ -87,7 +87,7 @@ impl Leases {
 
     /// There is news of a lease: it runs as long as if it were lent now for the term `fresh`, but not beyond its
     /// own end.
-    pub(crate) fn renew(&mut self, id: LeaseId, fresh: Term) {
+    pub(crate) fn renew(&mut self, id: LeaseId, fresh: LeaseTerm) {
         if let Some(lease) = self.leases.get_mut(&id) {
             lease.reported = true;
             self.deadlines.remove(&(lease.term.deadline, id));
@@ -120,7 +120,7 @@ impl Leases {
     }
 
     /// The term of an orphaned lease, if its deadline has not come.
-    pub(crate) fn orphan_term(&self, id: LeaseId) -> Option<Term> {
+    pub(crate) fn orphan_term(&self, id: LeaseId) -> Option<LeaseTerm> {
         self.orphans.get(&id).copied()
     }
 

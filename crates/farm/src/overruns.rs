@@ -36,7 +36,7 @@ impl Overruns {
     }
 
     /// How many times as long as usual whoever counts the range next may take.
-    pub(crate) fn stretch(&self, range: Range) -> u64 {
+    pub(crate) fn factor(&self, range: Range) -> u64 {
         1 << self.0.get(&range).map_or(0, |overrun| overrun.times.min(Self::DOUBLINGS))
     }
 

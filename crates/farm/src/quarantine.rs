@@ -1,7 +1,7 @@
 //! Tasks that may kill: which ordinals were lost together with how many worker processes.
 //!
 //! ```text
-//!   processes lost with a stretch
+//!   processes lost with a range
 //!     0, 1      it is lent like any other
 //!     2, …      suspected: lent alone, and at most half of it at a time, so that innocent halves
 //!               come back and the guilty one shrinks
@@ -30,22 +30,22 @@ pub(crate) enum Standing {
     Poison,
 }
 
-/// Disjoint stretches of ordinals, each with the processes that were lost with it.
+/// Disjoint ranges of ordinals, each with the processes that were lost with it.
 #[derive(Debug, Default)]
 pub(crate) struct Quarantine {
     /// By where they start.
-    stretches: BTreeMap<u64, Stretch>,
+    suspicions: BTreeMap<u64, Suspicion>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Stretch {
+struct Suspicion {
     end: u64,
     /// Never empty.
     lost: BTreeSet<Process>,
     poison: bool,
 }
 
-impl Stretch {
+impl Suspicion {
     fn standing(&self) -> Standing {
         match self.lost.len() {
             _ if self.poison => Standing::Poison,
@@ -56,7 +56,7 @@ impl Stretch {
 }
 
 impl Quarantine {
-    /// The most stretches of a job that are remembered.
+    /// The most ranges of a job that are remembered.
     pub(crate) const MOST: usize = 1024;
     /// So many processes must have been lost with a task before it is taken for poison.
     const POISON: usize = 3;
@@ -67,25 +67,25 @@ impl Quarantine {
         self.split(range.end());
         let mut at = range.start();
         while at < range.end() {
-            let next = self.stretches.range(at + 1..).next().map(|(&start, _)| start);
+            let next = self.suspicions.range(at + 1..).next().map(|(&start, _)| start);
             let end = next.unwrap_or(u64::MAX).min(range.end());
-            let new = || Stretch { end, ..Stretch::default() };
-            let stretch = self.stretches.entry(at).or_insert_with(new);
-            stretch.lost.insert(process.clone());
-            stretch.poison |= alone && stretch.lost.len() >= Self::POISON;
-            at = stretch.end;
+            let new = || Suspicion { end, ..Suspicion::default() };
+            let suspicion = self.suspicions.entry(at).or_insert_with(new);
+            suspicion.lost.insert(process.clone());
+            suspicion.poison |= alone && suspicion.lost.len() >= Self::POISON;
+            at = suspicion.end;
         }
     }
 
     /// The process is alive. Returns what was held against it.
     pub(crate) fn clear(&mut self, process: &Process) -> Vec<Range> {
         let mut changed = Vec::new();
-        self.stretches.retain(|&start, stretch| {
-            if stretch.lost.remove(process) {
-                stretch.poison = false;
-                changed.extend(Range::new(start, stretch.end));
+        self.suspicions.retain(|&start, suspicion| {
+            if suspicion.lost.remove(process) {
+                suspicion.poison = false;
+                changed.extend(Range::new(start, suspicion.end));
             }
-            !stretch.lost.is_empty()
+            !suspicion.lost.is_empty()
         });
         changed
     }
@@ -94,40 +94,41 @@ impl Quarantine {
     pub(crate) fn counted(&mut self, range: Range) {
         self.split(range.start());
         self.split(range.end());
-        self.stretches.extract_if(range.start()..range.end(), |_, _| true).for_each(drop);
+        self.suspicions.extract_if(range.start()..range.end(), |_, _| true).for_each(drop);
     }
 
-    /// Forgets the weakest suspicions if there are too many stretches. Returns what they were about.
+    /// Forgets the weakest suspicions if there are too many. Returns what they were about.
     pub(crate) fn trim(&mut self) -> Vec<Range> {
         let mut forgotten = Vec::new();
-        while self.stretches.len() > Self::MOST {
-            let strength = |(_, stretch): &(&u64, &Stretch)| (stretch.poison, stretch.lost.len());
-            let weakest = self.stretches.iter().min_by_key(strength);
-            let (&start, &Stretch { end, .. }) = weakest.expect("there are too many");
-            self.stretches.remove(&start);
+        while self.suspicions.len() > Self::MOST {
+            let strength =
+                |(_, suspicion): &(&u64, &Suspicion)| (suspicion.poison, suspicion.lost.len());
+            let weakest = self.suspicions.iter().min_by_key(strength);
+            let (&start, &Suspicion { end, .. }) = weakest.expect("there are too many");
+            self.suspicions.remove(&start);
             forgotten.extend(Range::new(start, end));
         }
         forgotten
     }
 
-    /// What is not [`Standing::Clear`] of a range, in ascending order, one stretch at a time.
+    /// What is not [`Standing::Clear`] of a range, in ascending order, one such range at a time.
     pub(crate) fn within(&self, range: Range) -> impl Iterator<Item = (Range, Standing)> + '_ {
-        let earlier = self.stretches.range(..range.start()).next_back();
-        let all = earlier.into_iter().chain(self.stretches.range(range.start()..range.end()));
-        let parts = all.filter_map(move |(&start, stretch)| {
-            let part = Range::new(start, stretch.end).expect("stretches are not empty");
-            Some((part.intersect(range)?, stretch.standing()))
+        let earlier = self.suspicions.range(..range.start()).next_back();
+        let all = earlier.into_iter().chain(self.suspicions.range(range.start()..range.end()));
+        let parts = all.filter_map(move |(&start, suspicion)| {
+            let part = Range::new(start, suspicion.end).expect("suspicions are not empty");
+            Some((part.intersect(range)?, suspicion.standing()))
         });
         parts.filter(|&(_, standing)| standing != Standing::Clear)
     }
 
-    /// Makes a stretch begin at `at`, if there is one around it.
+    /// Makes a suspicion begin at `at`, if there is one around it.
     fn split(&mut self, at: u64) {
-        let around = self.stretches.range_mut(..at).next_back();
-        if let Some((_, stretch)) = around.filter(|(_, stretch)| stretch.end > at) {
-            let right = stretch.clone();
-            stretch.end = at;
-            self.stretches.insert(at, right);
+        let around = self.suspicions.range_mut(..at).next_back();
+        if let Some((_, suspicion)) = around.filter(|(_, suspicion)| suspicion.end > at) {
+            let right = suspicion.clone();
+            suspicion.end = at;
+            self.suspicions.insert(at, right);
         }
     }
 }
@@ -150,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn stretches_are_split_where_losses_begin_and_end() {
+    fn suspicions_are_split_where_losses_begin_and_end() {
         let mut quarantine = Quarantine::default();
         quarantine.record_loss(range(0, 10), &process(1), false);
         assert_eq!(standings(&quarantine), []);
@@ -189,7 +190,7 @@ mod tests {
         quarantine.clear(&process(2));
         assert_eq!(standings(&quarantine), []);
         assert_eq!(quarantine.clear(&process(3)), [range(1, 2), range(2, 3)]);
-        assert!(quarantine.stretches.is_empty());
+        assert!(quarantine.suspicions.is_empty());
     }
 
     #[test]

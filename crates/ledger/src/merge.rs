@@ -23,7 +23,7 @@ use super::{Evidence, Ledger, LedgerFault};
 pub struct Absorbed {
     /// Tasks that were added.
     pub added: u64,
-    /// Stretches that were there before, with the same counts.
+    /// Ranges that were there before, in whatever rows, with the same counts.
     pub compared: u64,
     /// Tasks that were left out: their ranges begin or end within others, so that they cannot be
     /// compared; or only a party counted them that is not believed.
@@ -54,8 +54,8 @@ impl From<rusqlite::Error> for MergeFault {
     }
 }
 
-/// Rows of a part that overlap rows here, in one stretch.
-struct Stretch {
+/// Rows of a part, and the range in which they overlap rows here.
+struct Overlap {
     rows: Vec<(CountedRange, TaskCounts)>,
     range: Range,
 }
@@ -133,7 +133,7 @@ impl Ledger {
     ) -> Result<Absorbed, MergeFault> {
         let distrusted = &verdicts.distrusted;
         let mut absorbed = Absorbed::default();
-        let mut open: Option<Stretch> = None;
+        let mut open: Option<Overlap> = None;
         part.for_each(theirs, |record| {
             let by_nobody = |row: &Row| distrusted.includes(&row.author.maker);
             match record {
@@ -141,30 +141,30 @@ impl Ledger {
                     absorbed.left_out += counted.row.range.len();
                 }
                 EvidenceRecord::Audit { row, .. } if by_nobody(&row) => {
-                    self.settle_stretch(job, open.take(), &mut absorbed)?;
+                    self.settle_overlap(job, open.take(), &mut absorbed)?;
                     self.forget_confirmation(job, row.range, distrusted, &mut absorbed)?;
                 }
                 EvidenceRecord::Range { counted, task_counts, .. } => {
                     let range = counted.row.range;
-                    if let Some(stretch) = &mut open
-                        && range.start() < stretch.range.end()
+                    if let Some(overlap) = &mut open
+                        && range.start() < overlap.range.end()
                     {
-                        stretch.range = self.hull(job, join(stretch.range, range))?;
-                        stretch.rows.push((counted, task_counts));
+                        overlap.range = self.hull(job, join(overlap.range, range))?;
+                        overlap.rows.push((counted, task_counts));
                         return Ok(());
                     }
-                    self.settle_stretch(job, open.take(), &mut absorbed)?;
+                    self.settle_overlap(job, open.take(), &mut absorbed)?;
                     let range = self.hull(job, range)?;
-                    open = Some(Stretch { rows: vec![(counted, task_counts)], range });
+                    open = Some(Overlap { rows: vec![(counted, task_counts)], range });
                 }
                 other => {
-                    self.settle_stretch(job, open.take(), &mut absorbed)?;
+                    self.settle_overlap(job, open.take(), &mut absorbed)?;
                     self.add_evidence(job, other)?;
                 }
             }
             Ok::<(), MergeFault>(())
         })?;
-        self.settle_stretch(job, open, &mut absorbed)?;
+        self.settle_overlap(job, open, &mut absorbed)?;
         Ok(absorbed)
     }
 
@@ -219,13 +219,13 @@ impl Ledger {
         rows.collect()
     }
 
-    fn settle_stretch(
+    fn settle_overlap(
         &self,
         job: JobId,
-        stretch: Option<Stretch>,
+        overlap: Option<Overlap>,
         absorbed: &mut Absorbed,
     ) -> Result<(), MergeFault> {
-        let Some(Stretch { rows, range }) = stretch else { return Ok(()) };
+        let Some(Overlap { rows, range }) = overlap else { return Ok(()) };
         let here = self.overlapping(job, range)?;
         let tiled = |rows: Vec<&Row>| {
             let tiled = Tiled::of(rows, range).map_err(|fault| fault.of(job));

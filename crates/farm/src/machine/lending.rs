@@ -9,7 +9,7 @@
 
 use super::Farm;
 use crate::job::Job;
-use crate::lease::{Lease, Term};
+use crate::lease::{Lease, LeaseTerm};
 use crate::session::Session;
 use crate::{
     Effect, IntervalSet, JobId, LeaseId, Loan, LoanKind, LoanTerms, Millis, Range, Recount,
@@ -156,7 +156,7 @@ impl Farm {
                 Some(dispute) => dispute.recount = Some(lease),
                 None => job.audits.lend(range, lease),
             }
-            let term = self.term(job_id, self.jobs[&job_id].overruns.stretch(range));
+            let term = self.term(job_id, self.jobs[&job_id].overruns.factor(range));
             self.loan(id, lease, job_id, range, Some(recount), term);
             return true;
         }
@@ -216,7 +216,7 @@ impl Farm {
         job: JobId,
         range: Range,
         recount: Option<Recount>,
-        term: Term,
+        term: LeaseTerm,
     ) {
         self.lend(session, lease, job, range, recount.is_some(), term);
         self.stats.leases += 1;
@@ -237,7 +237,7 @@ impl Farm {
         job: JobId,
         range: Range,
         recount: bool,
-        term: Term,
+        term: LeaseTerm,
     ) {
         let new = Lease {
             session: session_id,
@@ -254,10 +254,10 @@ impl Farm {
         session.outstanding += range.len();
     }
 
-    /// The term of what is lent now; with news, `stretch` times as long as usual.
-    pub(super) fn term(&self, job: JobId, stretch: u64) -> Term {
+    /// The term of what is lent now; with news, `factor` times as long as usual.
+    pub(super) fn term(&self, job: JobId, factor: u64) -> LeaseTerm {
         let ttl_ms = self.pace.lease_ttl_ms(&self.config).saturating_mul(self.jobs[&job].patience);
-        Term::new(self.now, ttl_ms, stretch)
+        LeaseTerm::new(self.now, ttl_ms, factor)
     }
 
     /// Takes back what is overdue.

@@ -30,7 +30,7 @@ pub use restore::{Restored, RestoredDispute, RestoredJob};
 use self::staff::Staff;
 use crate::job::Job;
 use crate::job_view::turn;
-use crate::lease::{Leases, Term};
+use crate::lease::{LeaseTerm, Leases};
 use crate::losses::Losses;
 use crate::lost::Lost;
 use crate::session::{Process, Session};
@@ -325,9 +325,9 @@ impl Farm {
 
     /// For how long a session may take up a lease that no session has. A lease of an earlier life of the
     /// coordinator is not known any more, and gets the time of a new one, once after the restart.
-    fn adoption_term(&self, lease: LeaseId, job: JobId) -> Option<Term> {
+    fn adoption_term(&self, lease: LeaseId, job: JobId) -> Option<LeaseTerm> {
         let is_earlier = lease.0 >> 40 < self.epoch && self.now < self.adopts_until;
-        let earlier = Term { deadline: self.adopts_until, ..self.term(job, 1) };
+        let earlier = LeaseTerm { deadline: self.adopts_until, ..self.term(job, 1) };
         let orphaned = self.leases.orphan_term(lease);
         orphaned.or(is_earlier.then_some(earlier)).filter(|term| term.deadline > self.now)
     }
