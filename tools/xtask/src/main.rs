@@ -10,6 +10,7 @@ mod records;
 mod reproducible;
 
 use std::ffi::OsStr;
+use std::fmt;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
@@ -175,8 +176,17 @@ fn fault(reason: &str) -> u8 {
 /// A command that is printed before it runs.
 struct Step(Command);
 
+/// Cargo as a person would call it. The cargo that runs this program has told it which package it is; libraries whose build
+/// reads that (`ring`) would be built anew, and all that needs them, here and again by the next person.
 fn cargo(subcommand: &str) -> Step {
-    Step::new("cargo").args([subcommand])
+    let mut step = Step::new("cargo").args([subcommand]);
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            step.0.env_remove(&name);
+        }
+    }
+    step
 }
 
 impl Step {
@@ -214,13 +224,26 @@ impl Step {
 
     /// Runs it to its end; the error is its exit code.
     fn run(mut self) -> Result<(), u8> {
-        eprintln!("+ {:?}", self.0);
+        eprintln!("+ {self}");
         let status = self.0.status().map_err(|error| {
             eprintln!("cannot start {:?}: {error}", self.0.get_program());
             1
         })?;
         let code = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
         if status.success() { Ok(()) } else { Err(code) }
+    }
+}
+
+/// As it would be typed, without what is taken out of the environment.
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, value) in self.0.get_envs() {
+            if let Some(value) = value {
+                write!(f, "{}={value:?} ", name.display())?;
+            }
+        }
+        write!(f, "{}", self.0.get_program().display())?;
+        self.0.get_args().try_for_each(|word| write!(f, " {}", word.display()))
     }
 }
 
@@ -233,5 +256,13 @@ mod tests {
     #[test]
     fn the_words_make_sense() {
         Words::command().debug_assert();
+    }
+
+    #[test]
+    fn cargo_is_not_told_which_package_calls_it() {
+        let Step(command) = cargo("build");
+        for name in ["CARGO_MANIFEST_DIR", "CARGO_PKG_NAME", "CARGO_PKG_VERSION_MAJOR"] {
+            assert!(command.get_envs().any(|env| env == (name.as_ref(), None)), "{name}");
+        }
     }
 }

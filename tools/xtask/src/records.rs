@@ -11,10 +11,12 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+
+use crate::{Step, cargo};
 
 const FOLDER: &str = "docs/records";
 const PAGE: &str = "docs/RECORDS.md";
@@ -193,15 +195,11 @@ impl Planned {
 /// Checks a bundle; what is drawn is always the same.
 fn verified(bundle: &PathBuf) -> Result<Verified, String> {
     // Without --package, what `cargo build --release` has built is used again.
-    let words = ["run", "--quiet", "--release", "--", "verify"];
+    let words = ["--quiet", "--release", "--", "verify"];
     let effort = ["--json", "--seed", "1", "--sample", "20", "--seconds", "5"];
-    let output = Command::new("cargo")
-        .args(words)
-        .args(effort)
-        .arg(bundle)
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|error| format!("cannot start cargo: {error}"))?;
+    let Step(mut verify) = cargo("run").args(words).args(effort).args([bundle]);
+    let output = verify.stderr(Stdio::inherit()).output();
+    let output = output.map_err(|error| format!("cannot start cargo: {error}"))?;
     if !output.status.success() {
         return Err(format!("{} does not hold", bundle.display()));
     }
