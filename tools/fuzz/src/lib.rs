@@ -16,10 +16,9 @@
 //!
 //! ```text
 //!   cargo xtask fuzz --seconds 600                              every target for ten minutes
-//!   cargo bolero test -p fuzz messages -T 10m                   guided by coverage: with cargo-bolero
-//!                                                               and nightly
+//!   cargo xtask fuzz --guided --seconds 600                     guided by coverage, with cargo-bolero
 //!   BOLERO_RANDOM_SEED=... cargo test -p fuzz messages          what a failure prints
-//!   cargo test -p fuzz -- --ignored corpus                      writes the corpus anew
+//!   cargo test -p fuzz -- --ignored corpus                      writes the named files of the corpus anew
 //! ```
 //!
 //! Messages are made from the descriptors of `proto/`, and ledgers are altered by their own schema: a
@@ -32,6 +31,10 @@ mod read;
 mod source;
 mod tasks;
 mod texts;
+
+// `cargo bolero` builds the unit tests too, and whatever it builds calls what this library brings along.
+#[cfg(test)]
+use bolero as _;
 
 pub use altered::altered;
 pub use read::{READERS, Read, Reader};

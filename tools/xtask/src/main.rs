@@ -5,6 +5,7 @@
 
 mod checkout;
 mod earlier;
+mod fuzz;
 mod package;
 mod records;
 mod reproducible;
@@ -51,9 +52,15 @@ enum Task {
     },
     /// Gives altered messages, texts, ledgers and bundles to whatever reads them
     Fuzz {
+        /// Which targets [default: all]
+        #[arg(value_parser = fuzz::TARGETS)]
+        targets: Vec<String>,
         /// Seconds for each target
         #[arg(long, default_value_t = 20)]
         seconds: u64,
+        /// Go on from inputs that reach new code, and keep these in the corpus; this needs cargo-bolero
+        #[arg(long)]
+        guided: bool,
     },
     /// Measures the farm and the counting loops; without arguments, says what there is
     Bench {
@@ -134,11 +141,8 @@ fn run(task: Task) -> Result<(), u8> {
         Task::Planted { arguments } => {
             cargo("run").args(["--package", "planted", "--"]).args(arguments).run()
         }
-        Task::Fuzz { seconds } => {
-            let ms = (seconds * 1_000).to_string();
-            let test = cargo("test").args(["--package", "fuzz"]);
-            test.env("BOLERO_RANDOM_TEST_TIME_MS", &ms).run()
-        }
+        Task::Fuzz { targets, seconds, guided: false } => fuzz::blind(&targets, seconds),
+        Task::Fuzz { targets, seconds, guided: true } => fuzz::guided(&targets, seconds),
         Task::Bench { arguments } => {
             let bench = ["--release", "--package", "bench", "--"];
             cargo("run").args(bench).args(arguments).run()

@@ -1,0 +1,83 @@
+//! `cargo xtask fuzz`: inputs for the targets of the crate `fuzz`, blind or guided.
+//!
+//! Blind inputs are random. Guided ones are made by libFuzzer, through `cargo bolero`: it goes on from inputs that reached code
+//! which none before them had reached.
+//!
+//! ```text
+//!   target/fuzz/corpus/TARGET                   all inputs that libFuzzer goes on from
+//!   tools/fuzz/tests/__fuzz__/TARGET/corpus     those that reach another branch than the others here: to be committed
+//!   tools/fuzz/tests/__fuzz__/TARGET/crashes    inputs that the target fails on
+//! ```
+//!
+//! Whatever runs a target, `cargo test` too, begins with the last two.
+
+use std::fs;
+use std::process::Command;
+
+use crate::{Step, cargo, fault};
+
+/// The targets of the crate `fuzz`.
+pub(crate) const TARGETS: [&str; 6] =
+    ["messages", "texts", "tasks", "ledger", "bundle", "certificate"];
+
+/// Runs these targets on random inputs, or all of them and the crate's other tests.
+pub(crate) fn blind(targets: &[String], seconds: u64) -> Result<(), u8> {
+    let test = cargo("test").args(["--package", "fuzz", "--"]).args(targets);
+    test.env("BOLERO_RANDOM_TEST_TIME_MS", (seconds * 1_000).to_string()).run()
+}
+
+/// Runs these targets, or all of them, one after the other on inputs that are guided by coverage.
+pub(crate) fn guided(targets: &[String], seconds: u64) -> Result<(), u8> {
+    let bolero = Command::new("cargo").args(["bolero", "--version"]).output();
+    if !bolero.is_ok_and(|bolero| bolero.status.success()) {
+        return Err(fault(
+            "guided fuzzing needs cargo-bolero; `cargo install cargo-bolero --locked --no-default-features \
+             --features libfuzzer` installs it",
+        ));
+    }
+    let all = TARGETS.map(String::from);
+    for target in if targets.is_empty() { &all } else { targets } {
+        let found = format!("target/fuzz/corpus/{target}");
+        let committed = format!("tools/fuzz/tests/__fuzz__/{target}/corpus");
+        for folder in [&found, &committed] {
+            fs::create_dir_all(folder).map_err(|error| fault(&format!("{folder}: {error}")))?;
+        }
+        let time = format!("{seconds}s");
+        libfuzzer(target, &found, &committed).args(["-T", &time]).run()?;
+        let merge = ["--engine-args=-set_cover_merge=1", "--engine-args=-use_counters=0"];
+        libfuzzer(target, &committed, &found).args(merge).run()?;
+    }
+    Ok(())
+}
+
+/// libFuzzer with a target: inputs come from two folders, and go to the first one. It runs on the stable toolchain. An input that
+/// takes a minute is a fault, on a busy machine too.
+fn libfuzzer(target: &str, to: &str, from: &str) -> Step {
+    let build = ["--rustc-bootstrap", "--sanitizer=NONE", "--package=fuzz"];
+    let run = ["--engine=libfuzzer", "--timeout=60s", "--corpus-dir", to, "--engine-args", from];
+    cargo("bolero").args(["test", target]).args(build).args(run)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn all_targets_of_the_crate_are_known() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/tests");
+        let mut found = BTreeSet::new();
+        for file in fs::read_dir(folder).unwrap() {
+            let path = file.unwrap().path();
+            if path.is_file() {
+                let source = fs::read_to_string(path).unwrap();
+                let functions = source.split("\nfn ").skip(1);
+                let targets = functions.filter(|text| text.contains("bolero::check!"));
+                found.extend(targets.map(|text| text.split('(').next().unwrap().to_owned()));
+            }
+        }
+        assert_eq!(found, TARGETS.map(String::from).into());
+    }
+}
