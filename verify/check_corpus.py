@@ -4,6 +4,7 @@ its folder says."""
 
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -33,6 +34,13 @@ for verifier, file in (BUNDLE, corpus / "good" / "rows-8.bundle"), (CERTIFICATE,
     # Without time to count, a verifier cannot tell.
     cases.append((verifier, file, 2))
     said.append(code(verifier, file, seconds="0"))
+with tempfile.NamedTemporaryFile() as compressed:
+    # Neither reads what is compressed, and says so, although it is no text and has no lines.
+    compressed.write(b"\x28\xb5\x2f\xfd" + bytes(100_000))
+    compressed.flush()
+    for verifier in (BUNDLE, CERTIFICATE):
+        cases.append((verifier, Path(compressed.name), 2))
+        said.append(code(verifier, compressed.name))
 # What decides nothing and has to be told: what became of the ranges that a beacon drew, and how many tasks are told.
 TOLD = {
     "told": "one by one: 71 of these tasks",
@@ -40,6 +48,7 @@ TOLD = {
     "drawn-by-a-beacon": "3 here, 3 of them counted twice",
     "drawn-and-replaced-by-no-audit": "3 here, 0 of them counted twice",
     "drawn-without-second-counts": "3 here, 0 of them counted twice",
+    "drawn-across-owners-and-counted-by-one": "3 here, 0 of them counted twice",
 }
 is_right = lambda file, right, answer: answer[0] == right and TOLD.get(file.stem, "") in answer[1]
 wrong = [(file, *answer) for (_, file, right), answer in zip(cases, said) if not is_right(file, right, answer)]

@@ -52,10 +52,16 @@ def encoded(one):
     return (y | (x & 1) << 255).to_bytes(32, "little")
 
 
+def has_secret(one):
+    """Whether a point can be somebody's key. Of those that are the neutral point eight times, anybody can sign for."""
+    x, y, z, _ = times(8, one)
+    return x % P != 0 or (y - z) % P != 0
+
+
 def has_signed(key, message, signature):
     """Whether the holder of the public key, 32 bytes, has signed the message by the 64 bytes of the signature."""
     holder, s = point(key), int.from_bytes(signature[32:], "little")
-    if holder is None or s >= ORDER:
+    if holder is None or not has_secret(holder) or s >= ORDER:
         return False
     hash = int.from_bytes(sha512(signature[:32] + key + message).digest(), "little") % ORDER
     minus = (-holder[0], holder[1], holder[2], -holder[3])

@@ -74,6 +74,10 @@ BEFORE = {
 for kind, fields in (LINES | {"signature": "key:hex32 signature:hex64"}).items():
     record(kind, fields)
 
+def is_compressed(file):
+    """Whether a file that was opened is compressed by zstd, and so has no lines."""
+    return file.peek(4).startswith(b"\x28\xb5\x2f\xfd")
+
 def content(line):
     """What a line says, if it is spelled in the one way."""
     try:

@@ -12,6 +12,13 @@ def demand(holds, reason):
     if not holds:
         raise Wrong(reason)
 
+def of_part(part, parts, tasks):
+    """The runs of ordinals, each with its end, that a part of a plan with so many tasks has. It has none if there are more parts
+    than tasks before it."""
+    demand(1 <= part <= parts <= 1 << 20, "there is no such part of a plan")
+    blocks = 1 if parts == 1 else min(64 * parts, tasks)
+    return [(tasks * block // blocks, tasks * (block + 1) // blocks) for block in range(part - 1, blocks, parts)]
+
 
 # --- Tasks: weight, the columns that each row's queen may have, and how often a board of these counts ---
 

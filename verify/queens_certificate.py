@@ -13,8 +13,8 @@ import sys
 import time
 
 from blake3 import hashed as blake3, little
-from lines import TYPES, content, record
-from plans import Halves, Wrong, demand, search
+from lines import TYPES, content, is_compressed, record
+from plans import Halves, Wrong, demand, of_part, search
 from queens_verify import PUBLISHED, Unknown, root
 
 TYPES["version1"] = lambda value: type(value) is int and value == 1
@@ -41,6 +41,8 @@ class Check:
 
     def __init__(self, file):
         self.lines = 0
+        if is_compressed(file):
+            raise Unknown("it is compressed: `zstd -d` decompresses it")
         first = self.line(file)
         head = self.head = content(first) if first else None
         demand(TYPES["first"](head), "line 1 is no first line that this verifier reads: version 1")
@@ -51,11 +53,9 @@ class Check:
         demand(self.plan.length == tasks, f"the plan has {self.plan.length} tasks")
         plan = f"queens plan; enumeration 3; problem total; n {n}; method halves; tasks {tasks}"
         demand(blake3(plan.encode()).hex() == head["fingerprint"], "the fingerprint is not that of the plan")
-        demand(1 <= part <= parts <= 1 << 20, "there is no such part of a plan")
-        blocks = 1 if parts == 1 else min(64 * parts, tasks)
-        mine = [range(tasks * block // blocks, tasks * (block + 1) // blocks) for block in range(part - 1, blocks, parts)]
+        mine = of_part(part, parts, tasks)
         leaves, self.subtotals, self.total, last = [blake3(b"\0" + first)], {}, 0, None
-        for ordinal in (ordinal for block in mine for ordinal in block):
+        for ordinal in (ordinal for run in mine for ordinal in range(*run)):
             line = self.line(file, Unfinished)
             if line is None:
                 raise Unfinished(f"it ends after {self.lines - 2} tasks")

@@ -14,8 +14,8 @@ import time
 
 from blake3 import hashed as blake3, little
 from ed25519 import has_signed
-from lines import BEFORE, KEPT, LINES, MOST_KEPT, SINCE, TYPES, VERSIONS, content
-from plans import Halves, Ring, Rows, Wrong, demand, search
+from lines import BEFORE, KEPT, LINES, MOST_KEPT, SINCE, TYPES, VERSIONS, content, is_compressed
+from plans import Halves, Ring, Rows, Wrong, demand, of_part, search
 from told import at_most, when
 
 # How many placements of N queens there are (OEIS A000170).
@@ -40,13 +40,13 @@ class Check:
     """All that has to hold of a bundle before anything is counted, and the ranges that its draws hit."""
 
     def __init__(self, file, draws, seed, beacon):
+        if is_compressed(file):
+            raise Unknown("it is compressed: `zstd -d` decompresses it")
         line = self.line(file)
         demand(line is not None, "it is empty")
-        if line.startswith(b"\x28\xb5\x2f\xfd"):
-            raise Unknown("it is compressed: `zstd -d` decompresses it")
         head = self.head = content(line)
         version = head.get("queens_bundle") if type(head) is dict else None
-        if type(version) is int and version not in VERSIONS:
+        if TYPES["u32"](version) and version not in VERSIONS:
             raise Unknown(f"it is of version {version}, and this verifier reads the versions {VERSIONS[0]} to {VERSIONS[-1]}")
         fits = version in VERSIONS and TYPES["version"](version) and TYPES[f"header{version}"](head)
         demand(fits, "line 1 is no header of its version")
@@ -54,6 +54,7 @@ class Check:
         n, method, parameter, tasks = head["n"], head["method"], head["parameter"], head["tasks"]
         problem = head["problem"].split(" ")[0]
         demand(problem in ("total", "fundamental", "toroidal", "superqueens", "completions"), "there is no such problem")
+        demand(problem in ("completions", head["problem"]), "only completions have given queens")
         if problem not in ("total", "fundamental"):
             raise Unknown(f"it does not count the problem {problem}")
         if n > 27:
@@ -64,10 +65,7 @@ class Check:
         plan = f"queens plan; enumeration {enumeration}; problem {head['problem']}; n {n}; method {method}{cut}; tasks {tasks}"
         demand(blake3(plan.encode()) == self.fingerprint, "the fingerprint is not that of the plan")
         demand(self.plan.length == tasks, f"the plan has {self.plan.length} tasks")
-        part, parts, blocks = head["shard"], head["shards"], min(64 * head["shards"], tasks)
-        mine = range(part - 1, blocks, parts) if 1 < parts else []
-        self.mine = [(tasks * block // blocks, tasks * (block + 1) // blocks) for block in mine] or [(0, tasks)]
-        demand(1 <= head["shard"] <= head["shards"] <= 1 << 20, "there is no such part of a plan")
+        self.mine = of_part(head["shard"], head["shards"], tasks)
         if beacon is not None:
             seed = little(blake3(f"queens beacon; bundle {self.name}; value {beacon}".encode())[:8])
         self.draw(draws, seed)
@@ -113,7 +111,7 @@ class Check:
     def see(self, value, size):
         demand(type(value) is dict and len(value) == 1, "it is no line of a bundle")
         [(kind, line)] = value.items()
-        demand(kind in LINES and TYPES[kind](line), f"it is no {kind} with the right fields")
+        demand(kind in LINES and TYPES[kind](line), f"it is no {kind!a} with the right fields")
         demand(self.head["queens_bundle"] >= SINCE.get(kind, 3), f"bundles of this version have no {kind}")
         demand(not any(self.seen[other] for other in BEFORE.get(kind, ())), "it is out of order")
         self.seen[kind] += 1
@@ -220,11 +218,15 @@ class Check:
         demand(first and first["audit"] == "agreed", "there is no range before it that was counted twice")
         same = all(first["row"][name] == line["row"][name] for name in ("first", "past", "count", "digest"))
         demand(same, "the second count differs")
-        keys = ["owner"] if self.policies and self.policies[-1]["across"] == "owners" else ["owner", "machine"]
-        ones, others = ({tuple(self.authors[by][key] for key in keys) for by in row["row"]["by"]} for row in (first, line))
-        demand(not ones & others, "those who counted do not check each other")
+        demand(self.are_apart(first, line, self.policies[-1:]), "those who counted do not check each other")
         for beacon in self.drawn(line["row"]):
-            beacon["twice"] += 1
+            beacon["twice"] += self.are_apart(first, line, [beacon])
+
+    def are_apart(self, first, second, policies):
+        """Whether those who counted first and second may check each other by these policies: other machines, or other owners."""
+        keys = ["owner"] if any(policy["across"] == "owners" for policy in policies) else ["owner", "machine"]
+        ones, others = ({tuple(self.authors[by][key] for key in keys) for by in row["row"]["by"]} for row in (first, second))
+        return not ones & others
 
     def dispute(self, line):
         self.last = None

@@ -10,7 +10,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
-from ed25519 import signed  # noqa: E402
+from ed25519 import BASE, encoded, signed  # noqa: E402
 from plans import Halves, Rows, search  # noqa: E402
 from queens_verify import blake3, little, root  # noqa: E402
 
@@ -115,6 +115,13 @@ def vouched():
     return head, [*order, lines[8], of_two(7, 14), *lines[9:], overruled]
 
 
+def signed_without_a_secret(key, bundle):
+    """A bundle whose last line says that it was signed by a key whose point is the neutral one: then S = 1, with the base point
+    before it, is a signature of everything."""
+    line = {"signature": {"key": key.hex(), "signature": (encoded(BASE) + (1).to_bytes(32, "little")).hex()}}
+    return bundle + spelled(line) + b"\n"
+
+
 VALUE = "4f2c9a71"
 
 
@@ -153,6 +160,15 @@ def drawn_in_vain(*later):
         if later and "range" in line:
             line["range"]["audit"] = "not_chosen"
     return head, [*lines[:2], *later, *lines[2:]]
+
+
+def drawn_across_owners():
+    """A beacon drew what another owner was to count again. It was counted again by another machine of the same owner, as an audit
+    that was ordered later allows."""
+    head, lines = committed()
+    lines[1]["policy"]["across"] = "owners"
+    lines[5]["author"]["owner"] = "a"
+    return head, [*lines[:2], policy(share=0), *lines[2:]]
 
 
 def digested(head, row, counts):
@@ -204,6 +220,22 @@ def part(number, parts=3, state="done"):
     return head, [author("a", "one")] + [{"range": {"audit": "not_chosen", "row": row}} for row in rows]
 
 
+def no_part():
+    """The 25th of 30 parts of N = 8: there are 21 tasks, so it has none."""
+    head, _ = read("rows-8.bundle")
+    head.update(shard=25, shards=30, covered=0, counted="0")
+    return head, []
+
+
+def of_problem(problem):
+    """All of N = 8, as the plan of another problem."""
+    head, lines = read("rows-8.bundle")
+    text = f"queens plan; enumeration 1; problem {problem}; n 8; method rows; rows 2; tasks 21"
+    head.update(problem=problem, fingerprint=blake3(text.encode()).hex())
+    plan = bytes.fromhex(head["fingerprint"])
+    return sealed(head, [lines[0], {"range": {"audit": "not_chosen", "row": row(0, 21, 0, plan)}}])
+
+
 def unfinished(state):
     head, lines = audited()
     del lines[-3:-1]
@@ -215,11 +247,13 @@ GOOD = {
     "audited-across-machines": sealed(*audited()),
     "audited-across-owners": sealed(*audited("owners")),
     "part-2-of-3": sealed(*part(2)),
+    "part-25-of-30-of-21-tasks": sealed(*no_part()),
     "names-with-controls": None,
     "drawn-by-a-beacon": sealed(*committed(), EXPORTER),
     "committed-to-other-counts-too": sealed(*committed("5a" * 32)),
     "drawn-and-replaced-by-no-audit": sealed(*drawn_in_vain(policy(share=0))),
     "drawn-without-second-counts": sealed(*drawn_in_vain()),
+    "drawn-across-owners-and-counted-by-one": sealed(*drawn_across_owners()),
     "told": sealed(*told()),
     "told-in-part": sealed(*half_told()),
     "told-and-signed": sealed(*told_and_signed(), EXPORTER),
@@ -284,6 +318,8 @@ def bad():
         number = plain[0][field]
         yield text(f"number-of-{field}", b'"%s":%d' % (field.encode(), number), b'"%s":%d' % (field.encode(), number + 1))
     yield text("merkle-root", b'"merkle_root":"', b'"merkle_root":"0')
+    yield "header-problem-with-another-text", of_problem("total N=8\ncounted   99999 by eight owners,")
+    yield "header-version-beyond-32-bits", edit(lambda head, _: head.update(queens_bundle=1 << 32))
     # One content has one spelling.
     count = b'"count":"%s"' % plain[1][1]["range"]["row"]["count"].encode()
     for name, old, new in [
@@ -439,6 +475,8 @@ def bad():
         "of-another-field": {**exported, "name": "x"},
     }.items():
         yield f"exporter-{name}", whole.replace(end, spelled({"signature": line}))
+    yield "exporter-without-a-secret", signed_without_a_secret(b"\1" + bytes(31), sealed(*vouched()))
+    yield "exporter-without-a-secret-spelled-otherwise", signed_without_a_secret(b"\1" + bytes(30) + b"\x80", sealed(*vouched()))
     yield "exporter-twice", whole + end + b"\n"
     yield "exporter-not-last", whole + before[-1] + b"\n"
     yield "exporter-of-version-3", good + spelled(signature(blake3(good.splitlines()[0]).hex(), EXPORTER)) + b"\n"
@@ -558,6 +596,7 @@ def bad():
 
     yield "tasks-of-another-method", edit(of_another_method)
     yield text("number-of-task-lines", b'"task_lines":3', b'"task_lines":2', sealed(*copy.deepcopy(tasks)))
+    yield "part-without-tasks-as-a-whole", edit(lambda head, _: head.update(shard=25, shards=30))
     yield "part-as-another", edit(lambda head, _: head.update(shard=1), third)
     yield "part-as-a-whole", edit(lambda head, _: head.update(shard=1, shards=1), third)
     yield "part-with-a-wrong-count", edit(lambda head, lines: (plus(first(lines), 8), head.update(counted=str(int(head["counted"]) + 8))), third)

@@ -10,12 +10,10 @@ use farm::{
 };
 
 use crate::draw::Drawing;
-use crate::format::{
-    Audit, AuthorLine, DisputeState, Line, PublicDraw, StatedAuthor, StatedPolicy, StatedRow,
-};
+use crate::format::{Audit, AuthorLine, DisputeState, Line, StatedAuthor, StatedPolicy, StatedRow};
 use crate::statements::{Role, Statements};
 use crate::told::Told;
-use crate::worth::{Amount, Worth};
+use crate::worth::{Amount, Worth, are_apart};
 
 /// Bytes of lines that a check keeps: those about audits that were ordered, commitments, trust, authors and signers.
 const MOST_KEPT: usize = 64 << 20;
@@ -64,6 +62,8 @@ pub(super) struct Books {
     pub(super) counted_by: BTreeMap<u32, Amount>,
     kept: usize,
     pub(super) ranges: u64,
+    /// How many ranges the header says that there are: of so many, all may be kept to be counted again.
+    most_ranges: u64,
     pub(super) audits: u64,
     pub(super) disputes: u64,
     /// The range that the next line may be a second count of.
@@ -81,7 +81,7 @@ pub(super) struct Books {
 }
 
 impl Books {
-    pub(super) fn new(plan: Plan, slice: Slice, drawing: Drawing) -> Books {
+    pub(super) fn new(plan: Plan, slice: Slice, drawing: Drawing, most_ranges: u64) -> Books {
         Books {
             plan,
             fingerprint: plan.fingerprint(),
@@ -98,6 +98,7 @@ impl Books {
             counted_by: BTreeMap::new(),
             kept: 0,
             ranges: 0,
+            most_ranges,
             audits: 0,
             disputes: 0,
             last: None,
@@ -220,6 +221,11 @@ impl Books {
             "{range} is chosen by the audit's seed, but the bundle says that it is not"
         );
         ensure!(self.known.allows(range, count), "the tasks of {range} cannot count {count}");
+        ensure!(
+            self.ranges < self.most_ranges,
+            "it has more ranges than its header says, which are {}",
+            self.most_ranges
+        );
         self.ranges += 1;
         self.covered += range.len();
         let total = self.total.checked_add(count);
@@ -230,35 +236,34 @@ impl Books {
             amount.ranges += 1;
             amount.count += count;
         }
-        self.public_draws(range, |drawn| drawn.ranges += 1);
+        for ordered in drawn_in_public(&mut self.policies, self.fingerprint, range) {
+            ordered.drawn.ranges += 1;
+        }
         self.rows.add(range, row.claim);
         self.told.range(row, &mut self.drawing);
         Ok(())
     }
 
-    /// Notes something about each public draw that has hit this range, whatever was ordered after it.
-    fn public_draws(&mut self, range: Range, note: impl Fn(&mut PublicDraw)) {
-        for StatedPolicy { revealed, drawn, .. } in &mut self.policies {
-            let public = revealed.filter(|policy| policy.beacon.is_some());
-            if public.is_some_and(|policy| policy.chooses(self.fingerprint, range)) {
-                note(drawn);
-            }
-        }
-    }
-
     /// Looks at what the last range is worth, with the second count that follows it.
     fn settle(&mut self, second: Option<&StatedRow>) -> Result<()> {
         let Some((first, audit)) = self.last.take() else { return Ok(()) };
-        if second.is_some() {
-            self.public_draws(first.range, |drawn| drawn.counted_twice += 1);
+        if let Some(second) = second {
+            for ordered in drawn_in_public(&mut self.policies, self.fingerprint, first.range) {
+                let is_second = are_apart(&first, second, &self.authors, ordered.across);
+                ordered.drawn.counted_twice += u64::from(is_second);
+            }
         }
         let across = self.policies.last().map(|policy| policy.across);
-        self.worth.note(
+        let is_by_owner = self.worth.note(
             (&first, audit == Audit::Agreed),
             second,
             &self.authors,
             (across.unwrap_or(Across::Machines), &self.distrusted),
-        )
+        )?;
+        if is_by_owner {
+            self.statements.second_is_by_another_owner();
+        }
+        Ok(())
     }
 
     /// Checks what has to hold at the end of a job of this state.
@@ -307,6 +312,18 @@ impl Books {
     pub(super) fn facts(&mut self) -> Vec<farm::Fact> {
         std::mem::take(&mut self.known.facts)
     }
+}
+
+/// The public draws that have hit this range, whatever was ordered after them.
+fn drawn_in_public(
+    policies: &mut [StatedPolicy],
+    plan: Fingerprint,
+    range: Range,
+) -> impl Iterator<Item = &mut StatedPolicy> {
+    policies.iter_mut().filter(move |ordered| {
+        let public = ordered.revealed.filter(|policy| policy.beacon.is_some());
+        public.is_some_and(|policy| policy.chooses(plan, range))
+    })
 }
 
 fn add(sum: &mut Duration, busy: Duration) {

@@ -112,7 +112,7 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
     let (state, total) = (header.state()?, header.counted());
     let name = blake3::hash(&first);
     let drawing = Drawing::new(sample, name, header.ranges, (total, header.covered));
-    let mut books = Books::new(plan, slice, drawing);
+    let mut books = Books::new(plan, slice, drawing, header.ranges);
     let mut tree = Merkle::default();
     let mut signed_by = None;
     while let Some(bytes) = lines.next()? {
@@ -173,7 +173,8 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
     }
     let Books { policies, trust, authors, counted_by, worth, busy, statements, drawing, .. } =
         books;
-    let vouched = statements.end()?;
+    let (vouched, one_key) = statements.end()?;
+    let worth = worth.less(one_key);
     let drawn = drawing.end();
     Ok(Checked {
         header,

@@ -47,9 +47,19 @@ pub(super) struct Statements {
     pub(super) seen: u64,
     /// The last count.
     open: Option<Open>,
-    /// The last range of the total, and who vouches for it so far.
-    range: Option<(Amount, Vouchers)>,
+    /// The last range of the total.
+    range: Option<Vouching>,
     vouched: Vouched,
+    /// What one key has signed twice, although two owners are said to have counted it.
+    one_key: Amount,
+}
+
+/// A range of the total, and who vouches for it so far.
+struct Vouching {
+    amount: Amount,
+    vouchers: Vouchers,
+    /// Whether another owner confirms it, as the bundle says.
+    is_by_owner: bool,
 }
 
 /// What a count is.
@@ -84,6 +94,7 @@ impl Statements {
             open: None,
             range: None,
             vouched: Vouched::new(),
+            one_key: Amount::default(),
         }
     }
 
@@ -100,13 +111,21 @@ impl Statements {
         Ok(())
     }
 
+    /// The second count of the last range, which follows, confirms it by another owner, as the bundle says.
+    pub(super) fn second_is_by_another_owner(&mut self) {
+        if let Some(range) = &mut self.range {
+            range.is_by_owner = true;
+        }
+    }
+
     /// A count, whose statements may follow.
     pub(super) fn count(&mut self, role: Role, row: &StatedRow) -> Result<()> {
         self.close()?;
         if role == Role::First {
             self.end_range();
             let amount = Amount { ranges: 1, count: row.claim.count };
-            self.range = Some((amount, Vouchers::default()));
+            let vouchers = Vouchers::default();
+            self.range = Some(Vouching { amount, vouchers, is_by_owner: false });
         }
         let (row, next, digest) = (row.clone(), row.range.start(), farm::Digest(0));
         self.open = Some(Open { role, row, signer: None, next, count: 0, digest });
@@ -161,30 +180,30 @@ impl Statements {
         );
         let key = Some(self.signers[signer as usize].key);
         match (role, &mut self.range) {
-            (Role::First, Some((_, vouchers))) => vouchers.first = key,
-            (Role::Second, Some((_, vouchers))) => vouchers.second = key,
+            (Role::First, Some(range)) => range.vouchers.first = key,
+            (Role::Second, Some(range)) => range.vouchers.second = key,
             _ => {}
         }
         Ok(())
     }
 
     fn end_range(&mut self) {
-        if let Some((Amount { ranges, count }, vouchers)) = self.range.take() {
-            let amount = self.vouched.entry(vouchers).or_default();
-            amount.ranges += ranges;
-            amount.count = amount.count.saturating_add(count);
+        let Some(Vouching { amount, vouchers, is_by_owner }) = self.range.take() else { return };
+        self.vouched.entry(vouchers).or_default().join(amount);
+        if is_by_owner && vouchers.first.is_some() && vouchers.first == vouchers.second {
+            self.one_key.join(amount);
         }
     }
 
-    /// Who vouches for what of the total.
+    /// Who vouches for what of the total, and what one key has signed twice, although two owners are said to have counted it.
     ///
     /// # Errors
     ///
     /// Says what is wrong with the statements about the last count.
-    pub(super) fn end(mut self) -> Result<Vouched> {
+    pub(super) fn end(mut self) -> Result<(Vouched, Amount)> {
         self.close()?;
         self.end_range();
-        Ok(self.vouched)
+        Ok((self.vouched, self.one_key))
     }
 }
 
@@ -243,7 +262,7 @@ mod tests {
         for (by, part) in signed {
             all.statement(said(*by, part), &authors())?;
         }
-        all.end()
+        Ok(all.end()?.0)
     }
 
     #[test]
@@ -283,7 +302,7 @@ mod tests {
         all.statement(said(1, &whole), &authors()).expect("it fits");
         all.count(Role::Disputed, &row(3, 9, 7)).expect("it is another");
         all.statement(said(1, &row(3, 9, 7)), &authors()).expect("it fits");
-        let vouched = all.end().expect("all is signed");
+        let (vouched, _) = all.end().expect("all is signed");
         let [first, second] = [0, 1].map(|seed| Some(signer(seed).1.key));
         let only = Vouched::from([(Vouchers { first, second }, Amount { ranges: 1, count: 10 })]);
         assert_eq!(vouched, only);

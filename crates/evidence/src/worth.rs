@@ -3,6 +3,7 @@
 //! ```text
 //!   by another machine with another kernel        protects against broken hardware
 //!     and by another owner                        protects against an owner that lies, unless the two collude
+//!     which signs with the same key               is one owner with two names
 //!   by the same kernel, or by somebody whom the
 //!   farm itself believes no more                  confirms nothing
 //!   a settled dispute                             confirms nothing: it says that somebody was wrong
@@ -24,9 +25,13 @@ pub struct Amount {
 
 impl Amount {
     fn add(&mut self, row: &StatedRow) {
-        self.ranges += 1;
+        self.join(Amount { ranges: 1, count: row.claim.count });
+    }
+
+    pub(super) fn join(&mut self, more: Amount) {
+        self.ranges += more.ranges;
         // The sum over all ranges is checked.
-        self.count = self.count.saturating_add(row.claim.count);
+        self.count = self.count.saturating_add(more.count);
     }
 }
 
@@ -37,6 +42,8 @@ pub struct Worth {
     pub by_machine: Amount,
     /// These of them that an owner counted who is another one, too.
     pub by_owner: Amount,
+    /// Second counts that are said to be by another owner, but are signed with the key of the first.
+    pub same_key: Amount,
     /// Second counts by the same kernel, which confirm nothing.
     pub same_kernel: Amount,
     /// Second counts by somebody whom the farm believes no more, which confirm nothing.
@@ -48,7 +55,8 @@ pub struct Worth {
 }
 
 impl Worth {
-    /// Notes a range, and whether it is said to be counted twice; `second` is the count that follows it.
+    /// Notes a range, and whether it is said to be counted twice; `second` is the count that follows it. Returns whether that
+    /// confirms it by another owner.
     ///
     /// # Errors
     ///
@@ -59,13 +67,10 @@ impl Worth {
         second: Option<&StatedRow>,
         authors: &[StatedAuthor],
         (across, distrusted): (Across, &Distrusted),
-    ) -> Result<()> {
-        let of = |row: &StatedRow| -> Vec<&StatedAuthor> {
-            row.by.iter().map(|&author| &authors[author as usize]).collect()
-        };
+    ) -> Result<bool> {
         let is_doubted =
             |of: &[&StatedAuthor]| of.iter().any(|one| distrusted.includes(&one.author.maker));
-        let ones = of(first);
+        let ones = of(first, authors);
         let Some(second) = second else {
             if is_agreed {
                 self.missing.add(first);
@@ -73,7 +78,7 @@ impl Worth {
             if is_doubted(&ones) {
                 self.only_distrusted.add(first);
             }
-            return Ok(());
+            return Ok(false);
         };
         let range = first.range;
         ensure!(
@@ -84,7 +89,7 @@ impl Worth {
             second.range == range && first.claim == second.claim,
             "the second count of {range} differs from the first, although the bundle says that they agree"
         );
-        let others = of(second);
+        let others = of(second, authors);
         let apart = |across| all_apart(&ones, &others, across);
         let (one, other) = (maker(&ones), maker(&others));
         ensure!(
@@ -97,20 +102,43 @@ impl Worth {
             self.by_distrusted.add(first);
         } else {
             self.by_machine.add(first);
-            if apart(Across::Owners) {
+            let is_by_owner = apart(Across::Owners);
+            if is_by_owner {
                 self.by_owner.add(first);
             }
-            return Ok(());
+            return Ok(is_by_owner);
         }
         if is_doubted(&ones) {
             self.only_distrusted.add(first);
         }
-        Ok(())
+        Ok(false)
+    }
+
+    /// The same, if one key has signed both counts of such ranges that two owners are said to have counted: it has one holder.
+    pub(super) fn less(self, same_key: Amount) -> Worth {
+        let Amount { ranges, count } = self.by_owner;
+        let by_owner = Amount { ranges: ranges - same_key.ranges, count: count - same_key.count };
+        Worth { by_owner, same_key, ..self }
     }
 }
 
 fn maker(authors: &[&StatedAuthor]) -> String {
     authors.first().map(|author| author.author.maker.to_string()).unwrap_or_default()
+}
+
+/// Whether those who counted first may check those who counted second, and the other way round.
+pub(super) fn are_apart(
+    first: &StatedRow,
+    second: &StatedRow,
+    authors: &[StatedAuthor],
+    across: Across,
+) -> bool {
+    all_apart(&of(first, authors), &of(second, authors), across)
+}
+
+/// Who has counted a row.
+fn of<'a>(row: &StatedRow, authors: &'a [StatedAuthor]) -> Vec<&'a StatedAuthor> {
+    row.by.iter().map(|&author| &authors[author as usize]).collect()
 }
 
 /// Whether each of the one side may check each of the other.

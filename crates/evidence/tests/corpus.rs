@@ -71,6 +71,7 @@ fn what_became_of_a_public_draw_is_told_whatever_was_ordered_after_it() {
         ("drawn-by-a-beacon", 3),
         ("drawn-and-replaced-by-no-audit", 0),
         ("drawn-without-second-counts", 0),
+        ("drawn-across-owners-and-counted-by-one", 0),
     ] {
         let bundle = Path::new(CORPUS).join(format!("good/{name}.bundle"));
         let sample = Sample { draws: 0, seed: Seed::Number(1), all: false };

@@ -48,7 +48,9 @@ impl PublicKey {
     #[must_use]
     pub fn has_signed(&self, text: &str, signature: &Signature) -> bool {
         let key = UnparsedPublicKey::new(&ED25519, &self.0);
-        self.is_canonical() && key.verify(text.as_bytes(), &signature.0).is_ok()
+        self.is_canonical()
+            && self.has_secret()
+            && key.verify(text.as_bytes(), &signature.0).is_ok()
     }
 
     /// Whether the number in its first 255 bits is below the prime 2^255 - 19, so that a key has one spelling.
@@ -57,6 +59,37 @@ impl PublicKey {
         let is_high = self.0[1..31].iter().all(|&byte| byte == 0xff) && last & 0x7f == 0x7f;
         !is_high || first < 0xed
     }
+
+    /// Whether it can be somebody's key. Anybody can sign for a point of small order: one that is the neutral point eight times.
+    fn has_secret(&self) -> bool {
+        let mut number = self.0;
+        number[31] &= 0x7f;
+        !SMALL_ORDER.contains(&number)
+    }
+}
+
+/// The numbers in the first 255 bits of all points of small order, with either sign: 1, 0, -1 and those of order 8.
+const SMALL_ORDER: [[u8; 32]; 5] = [
+    number_around(1, 0, 0),
+    number_around(0, 0, 0),
+    number_around(0xec, 0xff, 0x7f),
+    [
+        0x26, 0xe8, 0x95, 0x8f, 0xc2, 0xb2, 0x27, 0xb0, 0x45, 0xc3, 0xf4, 0x89, 0xf2, 0xef, 0x98,
+        0xf0, 0xd5, 0xdf, 0xac, 0x05, 0xd3, 0xc6, 0x33, 0x39, 0xb1, 0x38, 0x02, 0x88, 0x6d, 0x53,
+        0xfc, 0x05,
+    ],
+    [
+        0xc7, 0x17, 0x6a, 0x70, 0x3d, 0x4d, 0xd8, 0x4f, 0xba, 0x3c, 0x0b, 0x76, 0x0d, 0x10, 0x67,
+        0x0f, 0x2a, 0x20, 0x53, 0xfa, 0x2c, 0x39, 0xcc, 0xc6, 0x4e, 0xc7, 0xfd, 0x77, 0x92, 0xac,
+        0x03, 0x7a,
+    ],
+];
+
+/// The number of 32 bytes with this first one, this last one, and all others alike.
+const fn number_around(first: u8, others: u8, last: u8) -> [u8; 32] {
+    let mut number = [others; 32];
+    (number[0], number[31]) = (first, last);
+    number
 }
 
 /// What the text of a key begins with.
@@ -132,6 +165,24 @@ mod tests {
             let mut altered = signature;
             altered.0[bit / 8] ^= 1 << (bit % 8);
             assert!(!key.public().has_signed("a text", &altered), "bit {bit}");
+        }
+    }
+
+    /// The base point of the curve and the number 1: of what a key of small order is said to have signed, a signature of one text
+    /// in eight at least, whoever made it.
+    #[test]
+    fn nobody_signs_for_a_key_that_has_no_secret() {
+        let mut signature = Signature([0x66; 64]);
+        signature.0[0] = 0x58;
+        signature.0[32..].fill(0);
+        signature.0[32] = 1;
+        let texts: Vec<String> = (0..64).map(|number| number.to_string()).collect();
+        for sign in [0, 0x80] {
+            for mut bytes in SMALL_ORDER {
+                bytes[31] |= sign;
+                let key = PublicKey(bytes);
+                assert!(!texts.iter().any(|text| key.has_signed(text, &signature)), "{key}");
+            }
         }
     }
 

@@ -80,6 +80,10 @@ impl Verified<'_> {
                 "were counted twice by one and the same kernel, which confirms little",
             ),
             (
+                worth.same_key,
+                "were counted twice with one and the same key, so by one owner, whatever that farm calls them",
+            ),
+            (
                 worth.by_distrusted,
                 "were confirmed only by somebody whom that farm believes no more",
             ),
@@ -253,6 +257,7 @@ impl Verified<'_> {
             "confirmed_by_machine": amount(worth.by_machine),
             "confirmed_by_owner": amount(worth.by_owner),
             "second_count_by_same_kernel": amount(worth.same_kernel),
+            "second_count_by_same_key": amount(worth.same_key),
             "second_count_by_distrusted": amount(worth.by_distrusted),
             "second_count_missing": amount(worth.missing),
             "counted_only_by_distrusted": amount(worth.only_distrusted),
