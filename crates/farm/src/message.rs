@@ -32,7 +32,7 @@ pub enum WorkerOrder {
     Welcome {
         /// The ledger of the farm; `None` if it does not say which.
         ledger: Option<LedgerId>,
-        /// Whether the worker numbers tasks itself, so that loans come without them.
+        /// Whether loans come without tasks, because the worker numbers them. It drops any that come nonetheless.
         without_tasks: bool,
     },
     /// A range to count; its tasks follow, unless the worker numbers them.

@@ -48,8 +48,8 @@ pub(super) struct WorkerArgs {
     #[arg(long, value_name = "MS", default_value_t = 30_000, env = "QUEENS_RESEND_MS",
           value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     resend_ms: u64,
-    /// Number the tasks of ranges here, instead of having the coordinator send them: less traffic where tasks are short.
-    /// Each plan takes time and a few MiB for that, beyond --memory
+    /// Number the tasks of ranges here, instead of having the coordinator send them: less traffic where tasks are short, and
+    /// nobody can have this worker count others. Each plan takes time and a few MiB for that, beyond --memory
     #[arg(long, env = "QUEENS_NUMBER_TASKS")]
     number_tasks: bool,
     #[command(flatten)]

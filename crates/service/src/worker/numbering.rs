@@ -1,4 +1,6 @@
-//! A worker that numbers tasks itself: what the coordinator lends without tasks is passed on with them.
+//! A worker that numbers tasks itself: loans are passed on with the tasks of their plan, whatever the coordinator sends.
+//!
+//! So what it signs is what the plan's tasks count, even if a coordinator lies about them.
 
 use std::sync::Arc;
 
@@ -10,19 +12,20 @@ use super::LinkEnd;
 use crate::coordinator::Plans;
 use crate::lent::Lent;
 
-/// Passes orders on to `out`, and behind each loan that comes without tasks its tasks. Whatever else comes overtakes
-/// them. Ends with the orders, or when nobody takes them any more.
+/// Passes orders on to `out`, and behind each loan its tasks; those that a coordinator sends are dropped. Whatever else comes
+/// overtakes tasks. Ends with the orders, or when nobody takes them any more.
 pub(super) async fn number(
     mut orders: impl Stream<Item = Result<WorkerOrder, LinkEnd>> + Unpin,
     plans: Arc<Plans>,
     out: mpsc::Sender<Result<WorkerOrder, LinkEnd>>,
 ) {
-    let (mut lent, mut is_asked) = (Lent::default(), false);
+    let mut lent = Lent::default();
     loop {
         let order = tokio::select! {
             biased;
             () = out.closed() => return,
             order = orders.next() => match order {
+                Some(Ok(WorkerOrder::Tasks(_))) => continue,
                 Some(order) => order,
                 None => return,
             },
@@ -32,8 +35,7 @@ pub(super) async fn number(
             }
         };
         match &order {
-            Ok(WorkerOrder::Welcome { without_tasks, .. }) => is_asked = *without_tasks,
-            Ok(WorkerOrder::Loan(loan)) if is_asked => match plans.cut(loan.plan).await {
+            Ok(WorkerOrder::Loan(loan)) => match plans.cut(loan.plan).await {
                 Ok(cut) => lent.push(*loan, cut),
                 Err(failure) => {
                     let _ = out.send(Err(LinkEnd::Refused(failure))).await;
@@ -51,8 +53,8 @@ pub(super) async fn number(
 
 #[cfg(test)]
 mod tests {
-    use board::{MethodChoice, Problem};
-    use farm::{JobId, LeaseId, Loan, LoanKind, LoanProof, Range};
+    use board::{MethodChoice, Problem, Tasks};
+    use farm::{JobId, LeaseId, Loan, LoanKind, LoanProof, Range, TasksBlock};
     use tokio_stream::wrappers::ReceiverStream;
 
     use super::*;
@@ -74,6 +76,10 @@ mod tests {
             proof: LoanProof { range, kind: LoanKind::Count, seal: [7; 16] },
             recount: None,
         }
+    }
+
+    fn welcome(without_tasks: bool) -> WorkerOrder {
+        WorkerOrder::Welcome { ledger: None, without_tasks }
     }
 
     /// What comes out of these orders, a word each.
@@ -102,19 +108,45 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn loans_get_their_tasks_only_if_the_coordinator_leaves_them_to_the_worker() {
+    async fn what_comes_overtakes_tasks_and_they_end_with_the_session() {
         let plans = Plans::default();
-        let welcome = |without_tasks| WorkerOrder::Welcome { ledger: None, without_tasks };
         let [one, two] = [1, 2].map(|lease| WorkerOrder::Loan(loan(&plans, lease)));
         let revoke = WorkerOrder::Revoke(LeaseId(1));
 
-        let told = passed_on(vec![welcome(false), one.clone()]).await;
-        assert_eq!(told, ["Welcome", "loan 1"]);
-
         let told = passed_on(vec![welcome(true), one, two, revoke]).await;
+
         let all = ["Welcome", "loan 1", "loan 2", "revoke 1"];
         assert_eq!(told[..4], all, "whatever comes overtakes tasks");
         assert_eq!(told.len(), 4, "with the session ends what was to come: {told:?}");
+    }
+
+    #[tokio::test]
+    async fn tasks_are_those_of_the_plan_whatever_the_coordinator_sends() {
+        let plans = Plans::default();
+        let loan = loan(&plans, 1);
+        let cut = plans.cut(loan.plan).await.expect("it can be cut");
+        let tasks_from = |first| {
+            let mut tasks = Tasks::with_capacity(BLOCK as usize);
+            cut.fill(first..first + BLOCK, &mut tasks).expect("the plan has them");
+            TasksBlock { lease: loan.lease, start: 0, tasks }
+        };
+        let (of_plan, others) = (tasks_from(0), tasks_from(1));
+        assert_ne!(of_plan, others);
+        let (says, told) = mpsc::channel(16);
+        let (out, mut passed) = mpsc::channel(16);
+        tokio::spawn(number(ReceiverStream::new(told), Arc::default(), out));
+        for order in [welcome(false), WorkerOrder::Loan(loan), WorkerOrder::Tasks(others)] {
+            says.send(Ok(order)).await.expect("there is room");
+        }
+
+        let block = loop {
+            match passed.recv().await.expect("it goes on").expect("nothing is refused") {
+                WorkerOrder::Tasks(block) => break block,
+                _ => continue,
+            }
+        };
+
+        assert_eq!(block, of_plan);
     }
 
     #[tokio::test]
@@ -123,9 +155,8 @@ mod tests {
         let (says, told) = mpsc::channel(16);
         let (out, mut passed) = mpsc::channel(1);
         tokio::spawn(number(ReceiverStream::new(told), Arc::default(), out));
-        let welcome = WorkerOrder::Welcome { ledger: None, without_tasks: true };
         let loans = [1, 2].map(|lease| WorkerOrder::Loan(loan(&plans, lease)));
-        for order in [welcome].into_iter().chain(loans) {
+        for order in [welcome(true)].into_iter().chain(loans) {
             says.send(Ok(order)).await.expect("there is room");
         }
         let mut next = async || loop {
