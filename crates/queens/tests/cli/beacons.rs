@@ -58,7 +58,7 @@ fn a_stranger_sees_what_was_committed_to_and_what_a_beacon_drew_from_it() {
     assert_eq!((&commitment["root"], &commitment["holds"]), (&root.into(), &true.into()));
     let policy = &told["policies"][0];
     assert_eq!((&policy["beacon"]["root"], &policy["share"]), (&root.into(), &0.5.into()));
-    let text = run(&mut queens(&["verify", &bundle, "--seconds", "1"])).success();
+    let text = run(&mut queens(&["verify", &bundle, "--seconds", "1", "--seed", "1"])).success();
     assert!(text.contains(&format!("committed as {root} at 20")), "{text}");
     assert!(text.contains("to these counts, and nothing was changed since"), "{text}");
     assert!(text.contains(&format!("drawn by the beacon {VALUE}")), "{text}");

@@ -172,7 +172,7 @@ impl Vouched {
     }
 
     fn verify(&self, words: &[&str]) -> crate::support::process::Outcome {
-        run(queens(&["verify", &self.bundle, "--seconds", "1"]).args(words))
+        run(queens(&["verify", &self.bundle, "--seconds", "1", "--seed", "1"]).args(words))
     }
 
     fn json(&self, words: &[&str]) -> Value {
@@ -197,7 +197,8 @@ fn a_worker_that_reports_often_leaves_one_row_with_one_signature_of_each_lease()
 
     let bundle = scratch.path("fifteen.bundle").display().to_string();
     farm.client(&["export", "1", &bundle]).success();
-    let said = run(&mut queens(&["verify", &bundle, "--seconds", "1", "--json"])).success();
+    let said =
+        run(&mut queens(&["verify", &bundle, "--seconds", "1", "--seed", "1", "--json"])).success();
     let said: Value = serde_json::from_str(&said).expect("it is JSON");
     assert_eq!(said["ranges"], leases);
     assert_eq!(said["signed"]["by_any_key"]["count"], vectors::total(15).to_string());
@@ -259,7 +260,7 @@ fn a_bundle_whose_signatures_were_changed_does_not_hold() {
     let is_refused = |text: &str, reason: &str| {
         let copy = vouched.scratch.new_file("bundle");
         fs::write(&copy, text).expect("it can be written");
-        let words = ["verify", copy.to_str().expect("it is text"), "--seconds", "1"];
+        let words = ["verify", copy.to_str().expect("it is text"), "--seconds", "1", "--seed", "1"];
         run(&mut queens(&words)).refusal(16, &["does not hold", reason]);
     };
     let header = text.lines().next().expect("a line");
@@ -275,7 +276,7 @@ fn a_bundle_whose_signatures_were_changed_does_not_hold() {
     // Without the last line, it is a bundle that nobody has signed.
     let copy = vouched.scratch.new_file("bundle");
     fs::write(&copy, text.replace(&format!("{last}\n"), "")).expect("it can be written");
-    let words = ["verify", copy.to_str().expect("it is text"), "--seconds", "1"];
+    let words = ["verify", copy.to_str().expect("it is text"), "--seconds", "1", "--seed", "1"];
     let said = run(&mut queens(&words)).success();
     assert!(said.contains("exported  signed by nobody"), "{said}");
 }
