@@ -53,7 +53,7 @@ def encoded(one):
 
 
 def has_secret(one):
-    """Whether a point can be somebody's key. Of those that are the neutral point eight times, anybody can sign for."""
+    """Whether a point can be somebody's key. Anybody can sign for one that is the neutral point eight times."""
     x, y, z, _ = times(8, one)
     return x % P != 0 or (y - z) % P != 0
 

@@ -174,7 +174,7 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
     let Books { policies, trust, authors, counted_by, worth, busy, statements, drawing, .. } =
         books;
     let (vouched, one_key) = statements.end()?;
-    let worth = worth.less(one_key);
+    let worth = worth.without_one_key(one_key);
     let drawn = drawing.end();
     Ok(Checked {
         header,

@@ -114,8 +114,8 @@ impl Worth {
         Ok(false)
     }
 
-    /// The same, if one key has signed both counts of such ranges that two owners are said to have counted: it has one holder.
-    pub(super) fn less(self, same_key: Amount) -> Worth {
+    /// Takes those ranges out of the share of other owners of which one key has signed both counts, because a key has one holder.
+    pub(super) fn without_one_key(self, same_key: Amount) -> Worth {
         let Amount { ranges, count } = self.by_owner;
         let by_owner = Amount { ranges: ranges - same_key.ranges, count: count - same_key.count };
         Worth { by_owner, same_key, ..self }

@@ -32,7 +32,7 @@ pub enum WorkerOrder {
     Welcome {
         /// The ledger of the farm; `None` if it does not say which.
         ledger: Option<LedgerId>,
-        /// Whether loans come without tasks, because the worker numbers them. It drops any that come nonetheless.
+        /// Whether loans come without tasks, because the worker numbers them. Workers of older versions number them only then.
         without_tasks: bool,
     },
     /// A range to count; its tasks follow, unless the worker numbers them.

@@ -168,8 +168,8 @@ mod tests {
         }
     }
 
-    /// The base point of the curve and the number 1: of what a key of small order is said to have signed, a signature of one text
-    /// in eight at least, whoever made it.
+    /// The signature is the base point of the curve and the number 1. Without the rule it is one of at least every eighth text, by
+    /// each of these keys, and nobody has made it for them.
     #[test]
     fn nobody_signs_for_a_key_that_has_no_secret() {
         let mut signature = Signature([0x66; 64]);

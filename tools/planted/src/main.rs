@@ -56,10 +56,9 @@ fn main() -> Result<ExitCode> {
     let mut bugs: Vec<&Bug> = catalogue.bugs.iter().filter(wanted).collect();
     // Most of the time goes to building a check for the first time: a part has as few checks as can be.
     bugs.sort_by_key(|bug| &bug.check);
-    let (index, of) = part;
-    let bugs = &bugs[bugs.len() * (index - 1) / of..bugs.len() * index / of];
+    let bugs = within(part, &bugs);
     if bugs.is_empty() {
-        bail!("there is no such bug: {words:?}, part {index}/{of}");
+        bail!("there is no such bug: {words:?}, part {}/{}", part.0, part.1);
     }
 
     let tree = Tree::below(&root)?;
@@ -124,8 +123,27 @@ impl Wanted {
     }
 }
 
+/// One part of a list, as `--part` names it.
+fn within<T>((index, of): (usize, usize), all: &[T]) -> &[T] {
+    &all[all.len() * (index - 1) / of..all.len() * index / of]
+}
+
 fn part(text: &str) -> Option<(usize, usize)> {
     let (index, of) = text.split_once('/')?;
     let (index, of) = (index.parse().ok()?, of.parse().ok()?);
     (1..=of).contains(&index).then_some((index, of))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_parts_together_are_all_bugs() {
+        for number in [0, 1, 7, 59, 60, 61, 350] {
+            let all: Vec<usize> = (0..number).collect();
+            let parts = (1..=60).map(|index| within((index, 60), &all));
+            assert_eq!(parts.collect::<Vec<_>>().concat(), all);
+        }
+    }
 }
