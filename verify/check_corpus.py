@@ -2,11 +2,14 @@
 """Gives every bundle of the corpus to queens_verify.py and every certificate to queens_certificate.py, which must say of each what
 its folder says."""
 
+import json
 import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from blake3 import hashed
 
 HERE = Path(__file__).parent
 EXPECTED = {"good": 0, "unfinished": 13, "unknown": 2, "bad": 16}
@@ -34,21 +37,27 @@ for verifier, file in (BUNDLE, corpus / "good" / "rows-8.bundle"), (CERTIFICATE,
     # Without time to count, a verifier cannot tell.
     cases.append((verifier, file, 2))
     said.append(code(verifier, file, seconds="0"))
-with tempfile.NamedTemporaryFile() as compressed:
-    # Neither reads what is compressed, and says so, although it is no text and has no lines.
-    compressed.write(b"\x28\xb5\x2f\xfd" + bytes(100_000))
-    compressed.flush()
-    for verifier in (BUNDLE, CERTIFICATE):
-        cases.append((verifier, Path(compressed.name), 2))
-        said.append(code(verifier, compressed.name))
+# Neither reads what is compressed, and says so, although it is no text and has no lines.
+compressed = b"\x28\xb5\x2f\xfd" + bytes(100_000)
+# So many tasks are not numbered one by one.
+line, rest = (corpus / "good" / "rows-8.bundle").read_bytes().split(b"\n", 1)
+plan = f"queens plan; enumeration 1; problem total; n 8; method rows; rows 2; tasks {10**12}"
+head = json.loads(line) | {"tasks": 10**12, "fingerprint": hashed(plan.encode()).hex()}
+huge = json.dumps(head, separators=(",", ":")).encode() + b"\n" + rest
+for verifier, content in (BUNDLE, compressed), (CERTIFICATE, compressed), (BUNDLE, huge):
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(content)
+        file.flush()
+        cases.append((verifier, Path(file.name), 2))
+        said.append(code(verifier, file.name))
 # What decides nothing and has to be told: what became of the ranges that a beacon drew, and how many tasks are told.
 TOLD = {
     "told": "one by one: 71 of these tasks",
     "told-in-part": "one by one: 3 of these tasks",
-    "drawn-by-a-beacon": "3 here, 3 of them counted twice",
-    "drawn-and-replaced-by-no-audit": "3 here, 0 of them counted twice",
-    "drawn-without-second-counts": "3 here, 0 of them counted twice",
-    "drawn-across-owners-and-counted-by-one": "3 here, 0 of them counted twice",
+    "drawn-by-a-beacon": "3 here with 100.00% of the tasks, 3 of them counted twice",
+    "drawn-and-replaced-by-no-audit": "3 here with 100.00% of the tasks, 0 of them counted twice",
+    "drawn-without-second-counts": "3 here with 100.00% of the tasks, 0 of them counted twice",
+    "drawn-across-owners-and-counted-by-one": "3 here with 100.00% of the tasks, 0 of them counted twice",
 }
 is_right = lambda file, right, answer: answer[0] == right and TOLD.get(file.stem, "") in answer[1]
 wrong = [(file, *answer) for (_, file, right), answer in zip(cases, said) if not is_right(file, right, answer)]

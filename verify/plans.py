@@ -50,7 +50,10 @@ class Rows:
     def __init__(self, n, m):
         demand(m is not None and m <= n, "there is no such plan")
         self.n, self.m, self.most = n, m, 2 * factorial(n - m)
-        self.length = sum(1 for _ in self.below())
+
+    def has(self, tasks):
+        """Whether there are so many tasks. It counts no further."""
+        return sum(1 for _ in islice(self.below(), tasks + 1)) == tasks
 
     def tasks(self, first, past):
         for weight, queens in islice(self.below(), first, past):
@@ -85,7 +88,10 @@ class Ring:
         self.previous = mask(lambda a, b: self.next[b] >> a & 1)
         self.across = mask(lambda a, b: fits(top[a], bottom[b]))
         self.not_less = mask(lambda a, b: a <= b and a <= self.mirror[b])
-        self.length = sum(1 for _ in self.all())
+
+    def has(self, tasks):
+        """Whether there are so many tasks. It counts no further."""
+        return sum(1 for _ in islice(self.all(), tasks + 1)) == tasks
 
     def queens(self, side, turns):
         """The squares (row, column) of a side's queens, the top side turned clockwise so many times."""
@@ -124,7 +130,10 @@ class Halves:
         demand(parameter is None and n >= 4, "there is no such plan")
         self.n, self.half, self.most = n, n // 2, 8 * factorial(n // 2) ** 2
         self.beside = self.half * comb(2 * self.half - 1, self.half - 1) if n % 2 else 0
-        self.length = self.beside + sum(self.splits(least, wests) for _, least, wests in self.sizes())
+
+    def has(self, tasks):
+        """Whether there are so many tasks."""
+        return tasks == self.beside + sum(self.splits(least, wests) for _, least, wests in self.sizes())
 
     def tasks(self, first, past):
         n, half, full = self.n, self.half, (1 << self.n) - 1

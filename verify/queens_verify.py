@@ -23,6 +23,9 @@ PUBLISHED = """1 1 0 0 2 10 4 40 92 352 724 2680 14200 73712 365596 2279184 1477
     39029188884 314666222712 2691008701644 24233937684440 227514171973736 2207893435808352 22317699616364044
     234907967154122528""".split()
 
+# Tasks of `rows` and `ring` can only be numbered one after the other: so many take minutes.
+MOST_NUMBERED = 10**8
+
 class Unknown(Exception):
     """This verifier cannot tell."""
 
@@ -59,18 +62,20 @@ class Check:
             raise Unknown(f"it does not count the problem {problem}")
         if n > 27:
             raise Unknown("boards beyond N = 27 are too large to be counted by plain searches")
+        if method != "halves" and tasks > MOST_NUMBERED:
+            raise Unknown(f"numbering {tasks} tasks takes too long here: give a bundle of at most {MOST_NUMBERED}, or one of halves")
         self.plan = {"rows": Rows, "ring": Ring, "halves": Halves}[method](n, parameter)
         cut = {"rows": f"; rows {parameter}", "ring": f"; width {parameter}", "halves": ""}[method]
         enumeration = 3 if method == "halves" else 1
         plan = f"queens plan; enumeration {enumeration}; problem {head['problem']}; n {n}; method {method}{cut}; tasks {tasks}"
         demand(blake3(plan.encode()) == self.fingerprint, "the fingerprint is not that of the plan")
-        demand(self.plan.length == tasks, f"the plan has {self.plan.length} tasks")
+        demand(self.plan.has(tasks), f"the plan has not {tasks} tasks")
         self.mine = of_part(head["shard"], head["shards"], tasks)
         if beacon is not None:
             seed = little(blake3(f"queens beacon; bundle {self.name}; value {beacon}".encode())[:8])
         self.draw(draws, seed)
         self.policies, self.authors, self.leaves, self.hits, self.last = [], [], [], {}, None
-        self.committed, self.beacons, self.rows = [], [], []
+        self.committed, self.beacons, self.rows, self.lines_about_whom = [], [], [], set()
         self.signers, self.signing, self.vouched, self.signed_by = [], None, {}, None
         self.seen, self.end, self.covered, self.counted, self.unsettled = dict.fromkeys(LINES, 0), 0, 0, 0, 0
         self.telling, self.told, self.passed, self.kept = None, 0, [0, 0], 0
@@ -140,7 +145,7 @@ class Check:
             demand(fits, "seed and salt are not what was committed to")
         self.policies.append(line)
         if told and "value" in told:
-            self.beacons.append(line | {"drawn": 0, "twice": 0})
+            self.beacons.append(line | {"drawn": 0, "tasks": 0, "twice": 0})
 
     def commitment(self, line):
         self.committed.append(line)
@@ -158,7 +163,7 @@ class Check:
         """It changes what second counts are worth, and not whether the bundle holds."""
 
     def author(self, line):
-        demand(line not in self.authors, "the author is there already")
+        demand(self.is_new(line), "the author is there already")
         self.authors.append(line)
 
     def range(self, line):
@@ -172,6 +177,7 @@ class Check:
             demand(not missed, "the range is chosen for an audit, but not said to be")
         for beacon in self.drawn(row):
             beacon["drawn"] += 1
+            beacon["tasks"] += past - first
         text = f"queens row; plan {self.fingerprint.hex()}; range [{first}, {past}); count {count}; digest {row['digest']}"
         self.rows.append(blake3(b"\0" + text.encode()))
         self.last, self.end, self.covered = line, past, self.covered + past - first
@@ -233,8 +239,14 @@ class Check:
         self.unsettled += line["state"] == "open"
 
     def signer(self, line):
-        demand(line not in self.signers, "the signer is there already")
+        demand(self.is_new(line), "the signer is there already")
         self.signers.append(line)
+
+    def is_new(self, line):
+        """Whether no line about an author or a signer was the same, which have no fields in common."""
+        lines = len(self.lines_about_whom)
+        self.lines_about_whom.add(str(line))
+        return len(self.lines_about_whom) > lines
 
     def statement(self, line):
         """What a key has signed of the count before it. All statements about a count are by one signer, and tile it."""
@@ -347,7 +359,8 @@ def main():
     for beacon in check.beacons:
         told = beacon["revealed"]
         print(f"drawn     at {when(beacon['asked_at'])} by the beacon {told['value']} from {told['root']}: {beacon['share_ppm'] / 1e4:g}%")
-        print(f"          of {'the' if told['root'] == now else 'other'} ranges, {beacon['drawn']} here, {beacon['twice']} of them counted twice")
+        share, ranges = 100 * beacon["tasks"] / max(1, head["covered"]), "the ranges" if told["root"] == now else "other ranges"
+        print(f"          of {ranges}, {beacon['drawn']} here with {share:.2f}% of the tasks, {beacon['twice']} of them counted twice")
     for key, (count, _) in sorted(check.vouched.items()):
         print(f"vouched   for {100 * count / max(1, check.counted):.2f}% of it by the key ed25519:{key}")
     print(f"signed    by the key ed25519:{check.signed_by}" if check.signed_by else "signed    by nobody")

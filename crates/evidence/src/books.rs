@@ -10,7 +10,9 @@ use farm::{
 };
 
 use crate::draw::Drawing;
-use crate::format::{Audit, AuthorLine, DisputeState, Line, StatedAuthor, StatedPolicy, StatedRow};
+use crate::format::{
+    Audit, AuditDraw, AuthorLine, DisputeState, Line, StatedAuthor, StatedPolicy, StatedRow,
+};
 use crate::statements::{Role, Statements};
 use crate::told::Told;
 use crate::worth::{Amount, Worth, are_apart};
@@ -148,6 +150,9 @@ impl Books {
                     self.policies.len() < MOST_POLICIES,
                     "it has more than {MOST_POLICIES} policies"
                 );
+                if let Some(older) = self.policies.last_mut().filter(|older| !older.is_public()) {
+                    older.drawn = None;
+                }
                 self.policies.push(line.read()?);
             }
             Line::Commitment(line) => {
@@ -236,8 +241,9 @@ impl Books {
             amount.ranges += 1;
             amount.count += count;
         }
-        for ordered in drawn_in_public(&mut self.policies, self.fingerprint, range) {
-            ordered.drawn.ranges += 1;
+        for (drawn, _) in draws(&mut self.policies, self.fingerprint, range) {
+            drawn.ranges += 1;
+            drawn.tasks += range.len();
         }
         self.rows.add(range, row.claim);
         self.told.range(row, &mut self.drawing);
@@ -248,9 +254,9 @@ impl Books {
     fn settle(&mut self, second: Option<&StatedRow>) -> Result<()> {
         let Some((first, audit)) = self.last.take() else { return Ok(()) };
         if let Some(second) = second {
-            for ordered in drawn_in_public(&mut self.policies, self.fingerprint, first.range) {
-                let is_second = are_apart(&first, second, &self.authors, ordered.across);
-                ordered.drawn.counted_twice += u64::from(is_second);
+            for (drawn, across) in draws(&mut self.policies, self.fingerprint, first.range) {
+                let is_second = are_apart(&first, second, &self.authors, across);
+                drawn.counted_twice += u64::from(is_second);
             }
         }
         let across = self.policies.last().map(|policy| policy.across);
@@ -314,15 +320,15 @@ impl Books {
     }
 }
 
-/// The public draws that have hit this range, whatever was ordered after them.
-fn drawn_in_public(
+/// The draws that have hit this range, and between whom each of them asks for a second opinion.
+fn draws(
     policies: &mut [StatedPolicy],
     plan: Fingerprint,
     range: Range,
-) -> impl Iterator<Item = &mut StatedPolicy> {
-    policies.iter_mut().filter(move |ordered| {
-        let public = ordered.revealed.filter(|policy| policy.beacon.is_some());
-        public.is_some_and(|policy| policy.chooses(plan, range))
+) -> impl Iterator<Item = (&mut AuditDraw, Across)> {
+    policies.iter_mut().filter_map(move |ordered| {
+        let policy = ordered.revealed.filter(|policy| policy.chooses(plan, range))?;
+        Some((ordered.drawn.as_mut()?, policy.across))
     })
 }
 

@@ -105,14 +105,8 @@ impl PolicyLine {
         let across = Across::named(&self.across);
         let across =
             across.with_context(|| format!("the audit is across unknown {:?}", self.across))?;
-        let mut policy = StatedPolicy {
-            share_ppm,
-            by_search,
-            across,
-            asked_at,
-            revealed: None,
-            drawn: PublicDraw::default(),
-        };
+        let mut policy =
+            StatedPolicy { share_ppm, by_search, across, asked_at, revealed: None, drawn: None };
         let hidden = AuditPolicy { share_ppm, seed: 0, salt: 0, by_search, across, beacon: None };
         let revealed = match &self.revealed {
             None => return Ok(policy),
@@ -130,6 +124,7 @@ impl PolicyLine {
             "seed and salt of the audit are not what was committed to when it was ordered"
         );
         policy.revealed = Some(revealed);
+        policy.drawn = Some(AuditDraw::default());
         Ok(policy)
     }
 }
@@ -147,15 +142,27 @@ pub struct StatedPolicy {
     pub asked_at: i64,
     /// The policy with its seed, if that is revealed; it is what was committed to.
     pub revealed: Option<AuditPolicy>,
-    /// What became of the ranges that a beacon drew; nothing of another policy.
-    pub drawn: PublicDraw,
+    /// What became of the ranges that its seed chose. `None` if the seed is not revealed, or was a secret one and a later policy
+    /// took its place: what it chose may have been joined since.
+    pub drawn: Option<AuditDraw>,
 }
 
-/// What became of the ranges of a bundle that a beacon drew.
+impl StatedPolicy {
+    /// Whether a beacon drew its seed.
+    #[must_use]
+    pub fn is_public(&self) -> bool {
+        self.revealed.is_some_and(|policy| policy.beacon.is_some())
+    }
+}
+
+/// What became of the ranges of a bundle that the seed of an audit chose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PublicDraw {
+pub struct AuditDraw {
     /// How many there are.
     pub ranges: u64,
+    /// How many tasks they have: about the share that was ordered, however the plan was cut, unless somebody has cut it anew to
+    /// lose what was chosen.
+    pub tasks: u64,
     /// How many of them have a second count in the bundle, by another machine or owner.
     pub counted_twice: u64,
 }

@@ -57,7 +57,7 @@ pub use check::{Checked, check};
 pub use draw::{Draw, Drawn, Sample, Seed};
 pub use error::{BundleError, RecountError};
 pub use export::{Exported, export, summary, text};
-pub use format::{PublicDraw, StatedAuthor, StatedPolicy, StatedRow};
+pub use format::{AuditDraw, StatedAuthor, StatedPolicy, StatedRow};
 pub use header::Header;
 pub use part::{Part, PartError};
 pub use recount::{By, RecountEffort, Recounted, recount};

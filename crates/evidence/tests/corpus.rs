@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use count::Backend;
-use evidence::{By, PublicDraw, RecountEffort, Sample, Seed, StatedPolicy, check, recount};
+use evidence::{AuditDraw, By, RecountEffort, Sample, Seed, StatedPolicy, check, recount};
 use farm::JobState;
 
 const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../verify/corpus");
@@ -76,11 +76,25 @@ fn what_became_of_a_public_draw_is_told_whatever_was_ordered_after_it() {
         let bundle = Path::new(CORPUS).join(format!("good/{name}.bundle"));
         let sample = Sample { draws: 0, seed: Seed::Number(1), all: false };
         let checked = check(&bundle, sample).expect("it holds");
-        let public = |policy: &&StatedPolicy| policy.revealed.is_some_and(|it| it.beacon.is_some());
-        let drawn: Vec<PublicDraw> =
+        let public = |policy: &&StatedPolicy| policy.is_public();
+        let drawn: Vec<Option<AuditDraw>> =
             checked.policies.iter().filter(public).map(|policy| policy.drawn).collect();
-        assert_eq!(drawn, [PublicDraw { ranges: 3, counted_twice }], "{name}");
+        let all = AuditDraw { ranges: 3, tasks: checked.header.covered, counted_twice };
+        assert_eq!(drawn, [Some(all)], "{name}");
     }
+}
+
+#[test]
+fn what_a_secret_seed_chose_is_told_of_the_last_audit_alone() {
+    let bundle = Path::new(CORPUS).join("good/audited-across-machines.bundle");
+    let sample = Sample { draws: 0, seed: Seed::Number(1), all: false };
+
+    let checked = check(&bundle, sample).expect("it holds");
+
+    let drawn: Vec<Option<AuditDraw>> =
+        checked.policies.iter().map(|policy| policy.drawn).collect();
+    let all = AuditDraw { ranges: 3, tasks: checked.header.covered, counted_twice: 3 };
+    assert_eq!(drawn, [None, Some(all)]);
 }
 
 #[test]
