@@ -6,7 +6,7 @@
 //! another place. What rots, and what vanishes, is altered while nobody looks ([`Disk::alter`], [`Disk::lose`]).
 //!
 //! [`LedgerOnDisk`] is a ledger on such a disk, which is held against a model at every opening. Histories of it are
-//! in `tests/ledger`; the simulation of the farm (`tools/testkit`) runs over it too.
+//! in `tests/disk`; the simulation of the farm (`tools/testkit`) runs over it too.
 //!
 //! # What the disk is taken for
 //!

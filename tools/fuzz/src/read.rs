@@ -137,20 +137,3 @@ fn submission(request: v1::SubmitRequest) -> Result<(Problem, MethodChoice), Wir
     assert_eq!(is_known, problem.n() <= problem.max_n());
     Ok((problem, choice))
 }
-
-#[cfg(test)]
-mod tests {
-    use prost_types::FileDescriptorSet;
-
-    use super::*;
-
-    #[test]
-    fn every_message_of_the_services_is_read() {
-        let files = FileDescriptorSet::decode(wire::DESCRIPTORS).expect("they were encoded so");
-        let methods = files.file.iter().flat_map(|file| &file.service).flat_map(|s| &s.method);
-        for message in methods.flat_map(|method| [method.input_type(), method.output_type()]) {
-            let name = message.rsplit('.').next().expect("it has a name");
-            assert!(READERS.iter().any(|reader| reader.name == name), "READERS lacks {name}");
-        }
-    }
-}

@@ -14,15 +14,19 @@
 use std::fs;
 use std::process::Command;
 
-use crate::{Step, cargo, fault};
+use crate::{Step, WHOLE, cargo, fault};
 
 /// The targets of the crate `fuzz`.
 pub(crate) const TARGETS: [&str; 6] =
     ["messages", "texts", "tasks", "ledger", "bundle", "certificate"];
 
+/// The tests of the crate `fuzz`.
+const SUITES: [&str; 5] = ["targets", "ledger", "bundle", "certificate", "generators"];
+
 /// Runs these targets on random inputs, or all of them and the crate's other tests.
 pub(crate) fn blind(targets: &[String], seconds: u64) -> Result<(), u8> {
-    let test = cargo("test").args(["--package", "fuzz", "--"]).args(targets);
+    let suites = SUITES.iter().flat_map(|suite| ["--test", suite]);
+    let test = cargo("test").args(WHOLE).args(suites).args(["--"]).args(targets);
     test.env("BOLERO_RANDOM_TEST_TIME_MS", (seconds * 1_000).to_string()).run()
 }
 

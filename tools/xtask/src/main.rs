@@ -10,9 +10,10 @@ mod package;
 mod records;
 mod reproducible;
 
+use std::env;
 use std::ffi::OsStr;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use clap::{Parser, Subcommand};
@@ -108,10 +109,12 @@ struct Seeds {
     seed: Option<u64>,
 }
 
-/// Arguments of `cargo test` for the suites to which [`Seeds`] belong.
-const SIMULATION: [&str; 5] = ["--release", "--package", "testkit", "--test", "simulation"];
-const DISK: [&str; 5] = ["--release", "--package", "disk", "--test", "ledger"];
-const NETWORK: [&str; 6] = ["--package", "testkit", "--features", "network", "--test", "network"];
+/// What cargo builds for optimised simulations. With the program among the packages, libraries have the features that they have in
+/// it, so that what was built for it is used again.
+const OPTIMISED: [&str; 7] =
+    ["--release", "--package", "queens", "--package", "testkit", "--package", "disk"];
+/// What cargo builds for the other suites of the tools: libraries have the features that they have for `cargo test`.
+const WHOLE: [&str; 3] = ["--workspace", "--features", "testkit/network"];
 
 fn main() -> ExitCode {
     match run(Words::parse().task) {
@@ -135,17 +138,18 @@ fn run(task: Task) -> Result<(), u8> {
             let workspace = if all { &["--workspace"][..] } else { &[] };
             cargo("test").args(workspace).args(arguments).run()
         }
-        Task::Sim(seeds) => seeds.run(cargo("test").args(SIMULATION), "QUEENS_SIM"),
-        Task::Net(seeds) => seeds.run(cargo("test").args(NETWORK), "QUEENS_NET"),
-        Task::Disk(seeds) => seeds.run(cargo("test").args(DISK), "QUEENS_DISK"),
+        Task::Sim(seeds) => seeds.run(&OPTIMISED, "simulation", "QUEENS_SIM"),
+        Task::Net(seeds) => seeds.run(&WHOLE, "network", "QUEENS_NET"),
+        Task::Disk(seeds) => seeds.run(&OPTIMISED, "disk", "QUEENS_DISK"),
         Task::Planted { arguments } => {
             cargo("run").args(["--package", "planted", "--"]).args(arguments).run()
         }
         Task::Fuzz { targets, seconds, guided: false } => fuzz::blind(&targets, seconds),
         Task::Fuzz { targets, seconds, guided: true } => fuzz::guided(&targets, seconds),
         Task::Bench { arguments } => {
-            let bench = ["--release", "--package", "bench", "--"];
-            cargo("run").args(bench).args(arguments).run()
+            let built = ["--release", "--package", "queens", "--package", "bench"];
+            cargo("build").args(built).run()?;
+            Step::new(built_beside("release/bench")?).args(arguments).run()
         }
         Task::Up { workers } => {
             let scale = format!("worker={workers}");
@@ -160,8 +164,9 @@ fn run(task: Task) -> Result<(), u8> {
 }
 
 impl Seeds {
-    fn run(self, test: Step, prefix: &str) -> Result<(), u8> {
-        let test = test.args(["--", "--nocapture"]);
+    /// Runs the test of this name, which reads variables with this prefix.
+    fn run(self, built: &[&str], name: &str, prefix: &str) -> Result<(), u8> {
+        let test = cargo("test").args(built).args(["--test", name, "--", "--nocapture"]);
         let test = match (self.seeds, self.seed) {
             (Some(seeds), _) => test.env(&format!("{prefix}_SEEDS"), seeds.to_string()),
             (None, Some(seed)) => test.env(&format!("{prefix}_SEED"), seed.to_string()),
@@ -169,6 +174,13 @@ impl Seeds {
         };
         test.run()
     }
+}
+
+/// What cargo has built in the folder into which it has built this program, `target/debug`, or beside that.
+fn built_beside(program: &str) -> Result<PathBuf, u8> {
+    let this = env::current_exe().map_err(|error| fault(&format!("this program: {error}")))?;
+    let target = this.ancestors().nth(2).expect("cargo has built it in `target/debug`");
+    Ok(target.join(program))
 }
 
 /// Says what is wrong with what is no command of its own; the exit code.
@@ -184,7 +196,7 @@ struct Step(Command);
 /// reads that (`ring`) would be built anew, and all that needs them, here and again by the next person.
 fn cargo(subcommand: &str) -> Step {
     let mut step = Step::new("cargo").args([subcommand]);
-    for (name, _) in std::env::vars_os() {
+    for (name, _) in env::vars_os() {
         let text = name.to_string_lossy();
         if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
             step.0.env_remove(&name);

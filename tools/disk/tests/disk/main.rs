@@ -51,5 +51,5 @@ fn every_history_ends_exact_or_refused() {
 }
 
 fn replay(seed: u64) -> String {
-    format!("QUEENS_DISK_SEED={seed} cargo test -p disk --test ledger -- --nocapture")
+    format!("QUEENS_DISK_SEED={seed} cargo test -p disk --test disk -- --nocapture")
 }

@@ -1,0 +1,48 @@
+//! What the inputs of the targets are made into: inputs that are refused at once test little of what follows.
+
+use std::collections::BTreeMap;
+
+use fuzz::{Counted, READERS, Read, count_tasks, generated};
+use prost::Message;
+use prost_types::FileDescriptorSet;
+
+/// Random bytes from a seed.
+fn random<const N: usize>(seed: u32) -> [u8; N] {
+    let mut bytes = [0; N];
+    blake3::Hasher::new().update(&seed.to_le_bytes()).finalize_xof().fill(&mut bytes);
+    bytes
+}
+
+#[test]
+fn many_of_the_generated_messages_are_good() {
+    let mut good = BTreeMap::<&str, [u32; 2]>::new();
+    for seed in 0..20_000 {
+        let (name, read) = generated(&random::<300>(seed));
+        let tally = good.entry(name).or_default();
+        tally[0] += u32::from(read == Read::Good);
+        tally[1] += 1;
+    }
+    for reader in READERS {
+        let [good, all] = good[reader.name];
+        assert!(good * 20 > all, "{}: {good} of {all}", reader.name);
+    }
+}
+
+#[test]
+fn every_message_of_the_services_is_read() {
+    let files = FileDescriptorSet::decode(wire::DESCRIPTORS).expect("they were encoded so");
+    let methods = files.file.iter().flat_map(|file| &file.service).flat_map(|s| &s.method);
+    for message in methods.flat_map(|method| [method.input_type(), method.output_type()]) {
+        let name = message.rsplit('.').next().expect("it has a name");
+        assert!(READERS.iter().any(|reader| reader.name == name), "READERS lacks {name}");
+    }
+}
+
+#[test]
+fn the_generated_tasks_are_of_all_kinds() {
+    let mut seen = BTreeMap::<Counted, u32>::new();
+    for seed in 0..2_000 {
+        *seen.entry(count_tasks(&random::<200>(seed))).or_default() += 1;
+    }
+    assert!(seen.len() == 3 && seen.values().all(|&times| times > 100), "{seen:?}");
+}
