@@ -303,7 +303,7 @@ pub enum Found {
         /// What counted all of them. It is empty if it was not the same.
         kernel: KernelName,
     },
-    /// Rows that begin or end elsewhere, or a gap: no comparison is possible.
+    /// Rows that begin or end elsewhere, a gap, or more rows than are read for a comparison: none is possible.
     Unaligned,
 }
 

@@ -6,12 +6,12 @@
 //!            unaligned     compared    added   unaligned: what is here stays
 //! ```
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use farm::rules::{self, Store};
 use farm::{
-    Check, CountedRange, Digest, DisputeState, Distrusted, EvidenceRecord, JobId, Maker, Range,
-    Row, TaskCounts, Tiled, TrustChange, unite_trust,
+    Check, CountedRange, Digest, DisputeState, Distrusted, EvidenceRecord, IntervalSet, JobId,
+    LeaseId, Maker, Range, Row, TaskCounts, Tiled, TrustChange, unite_trust,
 };
 
 use super::entry::{COLUMNS, read_row, signed, state_number};
@@ -67,16 +67,39 @@ pub struct Verdicts {
     pub distrusted: Distrusted,
     /// Changes of trust, to be noted once all parts are in.
     pub(crate) trust: Vec<TrustChange>,
-    /// Counts that were accepted, or claimed, and then contradicted or taken back.
-    pub(crate) withdrawn: HashSet<Said>,
+    withdrawn: Withdrawn,
+}
+
+/// Counts that were accepted, or claimed, and then contradicted or taken back.
+#[derive(Debug, Default)]
+struct Withdrawn {
+    counts: HashSet<Said>,
+    /// The ranges of their leases. While a lease goes on, its row grows, so that copies of different ages have rows of different
+    /// ranges, of which none says what another one says.
+    leases: HashMap<(Maker, LeaseId), IntervalSet>,
 }
 
 /// What somebody says about a range.
-pub(crate) type Said = (Range, Maker, u128, Digest);
+type Said = (Range, Maker, u128, Digest);
 
 fn said(row: &Row) -> Said {
     let claim = row.tally.claim();
     (row.range, row.author.maker.clone(), claim.count, claim.digest)
+}
+
+impl Withdrawn {
+    fn add(&mut self, count: Said, leases: impl IntoIterator<Item = LeaseId>) {
+        let (range, maker, ..) = &count;
+        for lease in leases {
+            self.leases.entry((maker.clone(), lease)).or_default().insert(*range);
+        }
+        self.counts.insert(count);
+    }
+
+    fn includes(&self, row: &Row) -> bool {
+        let lease = self.leases.get(&(row.author.maker.clone(), row.lease));
+        lease.is_some_and(|taken| taken.intersects(row.range)) || self.counts.contains(&said(row))
+    }
 }
 
 impl Verdicts {
@@ -85,14 +108,14 @@ impl Verdicts {
         parts: impl IntoIterator<Item = (&'a Evidence, JobId)>,
         job: JobId,
     ) -> Result<Verdicts, LedgerFault> {
-        let (mut withdrawn, mut again, mut histories) =
-            (HashSet::new(), HashSet::new(), Vec::new());
+        let mut all = HashMap::<Said, HashSet<LeaseId>>::new();
+        let (mut again, mut histories) = (HashSet::new(), Vec::new());
         for (part, theirs) in parts {
             histories.push(part.trust_changes(job)?);
-            let mut taken = HashSet::new();
+            let mut taken = HashMap::<Said, HashSet<LeaseId>>::new();
             part.for_each_sum(theirs, |record| {
                 if let EvidenceRecord::Dispute { row, .. } = record {
-                    taken.insert(said(&row));
+                    taken.entry(said(&row)).or_default().insert(row.lease);
                 }
                 Ok::<(), LedgerFault>(())
             })?;
@@ -102,13 +125,20 @@ impl Verdicts {
             // What was accepted anew after it was taken back is believed.
             part.for_each_sum(theirs, |record| {
                 if let EvidenceRecord::Range { counted, .. } = record {
-                    again.extend(taken.take(&said(&counted.row)));
+                    again.extend(taken.remove_entry(&said(&counted.row)).map(|(count, _)| count));
                 }
                 Ok::<(), LedgerFault>(())
             })?;
-            withdrawn.extend(taken);
+            for (count, leases) in taken {
+                all.entry(count).or_default().extend(leases);
+            }
         }
-        withdrawn.retain(|said| !again.contains(said));
+        let mut withdrawn = Withdrawn::default();
+        for (count, leases) in all {
+            if !again.contains(&count) {
+                withdrawn.add(count, leases);
+            }
+        }
         let trust = unite_trust(histories.iter().map(Vec::as_slice));
         Ok(Verdicts { distrusted: Distrusted::after(&trust), trust, withdrawn })
     }
@@ -117,7 +147,7 @@ impl Verdicts {
     fn exclude(&self, counted: &CountedRange) -> bool {
         let is_unconfirmed = counted.check != Check::Agreed;
         let is_believed = !self.distrusted.includes(&counted.row.author.maker);
-        is_unconfirmed && !is_believed || self.withdrawn.contains(&said(&counted.row))
+        is_unconfirmed && !is_believed || self.withdrawn.includes(&counted.row)
     }
 }
 

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use farm::{
-    Author, Distrusted, JobId, KernelName, LeaseId, LedgerCommand, LoanKind, LoanProof, Maker,
-    Method, Origin, Party, Plan, Problem, Range, Report, Slice, Tally, TaskCounts,
+    Author, Distrusted, EvidenceRecord, JobId, KernelName, LeaseId, LedgerCommand, LoanKind,
+    LoanProof, Maker, Method, Origin, Party, Plan, Problem, Range, Report, Slice, Stretch, Tally,
+    TaskCounts,
 };
-use ledger::{CheckedLedger, Evidence, JoinError, join_ledgers};
+use ledger::{CheckedLedger, Evidence, JoinError, LedgerFault, join_ledgers};
 use proptest::prelude::*;
 
 /// What happens to a ledger of six ranges, of which a liar has counted the first one.
@@ -38,14 +39,15 @@ fn party(who: char) -> Party {
     Party { owner: who.into(), machine: None }
 }
 
+fn author(who: char) -> Author {
+    let maker = Maker { owner: who.into(), machine: "machine".into() };
+    Author { maker, worker: "worker".into(), build: "1.2.3".into() }
+}
+
 /// The ledger of a farm to which all of this has happened. Returns whether it was said there that the liar is one.
 fn write_farm(path: &Path, happenings: &[Happening]) -> bool {
     let ledger = CheckedLedger::open(path).and_then(CheckedLedger::begin).expect("it opens");
     let range = |number: u64| Range::new(number * 10, number * 10 + 10).expect("it has ten tasks");
-    let author = |who: char| {
-        let maker = Maker { owner: who.into(), machine: "machine".into() };
-        Author { maker, worker: "worker".into(), build: "1.2.3".into() }
-    };
     let accept = |number, who| LedgerCommand::Accept {
         report: report(range(number)),
         author: author(who),
@@ -90,6 +92,17 @@ fn write_farm(path: &Path, happenings: &[Happening]) -> bool {
 fn lie(range: Range) -> Report {
     let lie = Tally::EMPTY.with(plan().fingerprint(), range.start(), 1_000);
     Report { tally: lie.expect("it is one count"), ..report(range) }
+}
+
+/// How many rows a ledger has of its job.
+fn rows(path: &Path) -> usize {
+    let mut rows = 0;
+    let count = |record| {
+        rows += usize::from(matches!(record, EvidenceRecord::Range { .. }));
+        Ok::<(), LedgerFault>(())
+    };
+    Evidence::open(path).and_then(|evidence| evidence.for_each(JOB, count)).expect("it is sound");
+    rows
 }
 
 /// Whom a ledger does not believe.
@@ -189,6 +202,48 @@ fn a_count_that_was_taken_back_stays_so_although_its_maker_was_pardoned() {
             let joined = join_ledgers(&parts.map(Clone::clone), &into).expect("nothing conflicts");
             assert_eq!(joined.tasks_done, 10 * counted.len() as u64);
         }
+    }
+}
+
+/// A row grows with each report of its lease, and copies of a ledger have it as it was.
+#[test]
+fn a_row_that_was_taken_back_stays_so_where_a_copy_has_it_shorter_or_longer() {
+    let range = |start, end| Range::new(start, end).expect("it is not empty");
+    let author = author(LIAR);
+    let (plan, slice, origin) = (plan(), Slice::ALL, Origin::default());
+    let accept = |report| LedgerCommand::Accept { report, author: author.clone(), audit: false };
+    let first = lie(range(0, 5));
+    let second = report(range(5, 10));
+    let both = first.tally.join(second.tally).expect("it is small");
+    let stretch =
+        Stretch { range: range(0, 10), count: both.count, digest: both.digest, signature: None };
+    let second = Report { stretches: vec![stretch], ..second };
+    let short = [
+        LedgerCommand::CreateJob { job: JOB, origin, plan, slice, priority: 0, audit: None },
+        accept(first),
+    ];
+    let reason = String::new;
+    let taken_back = [
+        LedgerCommand::Distrust { party: party(LIAR), reason: reason() },
+        LedgerCommand::Trust { party: party(LIAR), reason: reason() },
+    ];
+    let long = [accept(second)];
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let write = |name: &str, commands: &[&[LedgerCommand]]| {
+        let path = folder.path().join(name);
+        let ledger = CheckedLedger::open(&path).and_then(CheckedLedger::begin).expect("it opens");
+        ledger.apply(&commands.concat()).expect("it is written");
+        ledger.close().expect("it can be closed");
+        path
+    };
+    for (name, taken, other) in [
+        ("shorter", write("1.db", &[&short, &long, &taken_back]), write("2.db", &[&short])),
+        ("longer", write("3.db", &[&short, &taken_back]), write("4.db", &[&short, &long])),
+    ] {
+        assert_eq!((rows(&taken), rows(&other)), (0, 1), "{name}");
+        let parts = [taken, other];
+        let joined = join_ledgers(&parts, &folder.path().join(name)).expect("nothing conflicts");
+        assert_eq!((joined.tasks_done, joined.missing.len()), (0, TASKS), "{name}");
     }
 }
 

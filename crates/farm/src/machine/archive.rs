@@ -28,6 +28,10 @@ impl Farm {
         if self.jobs.contains_key(&id) {
             return self.effects.push(Effect::Reply { request, answer: Ok(id) });
         }
+        if self.awaits(|pending| matches!(pending, Pending::Remove { job, .. } if *job == id)) {
+            let answer = Err(Refusal::Unsettled(id));
+            return self.effects.push(Effect::Reply { request, answer });
+        }
         let command = LedgerCommand::Unarchive { job: id };
         self.command(command, Pending::Unarchive { request, job: id });
     }
@@ -44,12 +48,14 @@ impl Farm {
         self.effects.push(Effect::Reply { request, answer });
     }
 
-    /// A job that the farm does not have may be in the archive.
+    /// A job that the farm does not have may be in the archive, or on its way out of it: then the farm would have it once it is gone.
     pub(super) fn removal_asked(&mut self, request: RequestId, id: JobId) {
+        let returns =
+            |pending: &Pending| matches!(pending, Pending::Unarchive { job, .. } if *job == id);
         let refusal = match self.jobs.contains_key(&id) {
             _ if self.proofs.contains(&id) => Some(Refusal::Proof(id)),
             true => self.let_go(id).err(),
-            false => None,
+            false => self.awaits(returns).then_some(Refusal::Unsettled(id)),
         };
         match refusal {
             Some(refusal) => self.effects.push(Effect::Reply { request, answer: Err(refusal) }),
@@ -97,7 +103,12 @@ impl Farm {
     /// Whether something of a job is on its way into the ledger, or may be: the end of a dispute may take rows of any job
     /// back.
     pub(super) fn is_unsettled(&self, id: JobId) -> bool {
-        self.settling > 0 || self.pending.values().any(|pending| pending.is_of(id))
+        self.settling > 0 || self.awaits(|pending| pending.is_of(id))
+    }
+
+    /// Whether such a command is on its way into the ledger.
+    fn awaits(&self, is_such: impl Fn(&Pending) -> bool) -> bool {
+        self.pending.values().any(is_such)
     }
 }
 

@@ -43,6 +43,10 @@ use crate::{
     Range, Report, Suspect, TaskCounts, Unaudited,
 };
 
+/// Rows that are read at most for a comparison: whoever reports a long lease in many small parts, and then repeats it as a whole,
+/// must not have all of them read again each time.
+const MOST_COMPARED: usize = 64;
+
 /// Who asked for a change that follows from what was counted.
 const NOBODY: &str = "";
 
@@ -120,8 +124,8 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
             return Ok(LedgerAnswer::Removed(archive::remove(store, *job, *most)?));
         }
         LedgerCommand::Compare { job, range } => {
-            let found = tiled(store, *job, *range)?.map_or(Found::Unaligned, Found::from);
-            return Ok(LedgerAnswer::Compared(found));
+            let tiled = tiled_by(store, *job, *range, MOST_COMPARED)?;
+            return Ok(LedgerAnswer::Compared(tiled.map_or(Found::Unaligned, Found::from)));
         }
         LedgerCommand::FindAudits { job, most } => {
             return Ok(LedgerAnswer::AuditsFound(find_audits(store, *job, *most)?));
@@ -343,9 +347,22 @@ fn for_each_counted<S: Store>(
 ///
 /// [`Contradiction::TooLarge`] if their sum passes 128 bits.
 pub fn tiled<S: Store>(store: &mut S, job: JobId, range: Range) -> Result<Option<Tiled>, S::Fault> {
-    let mut tiling = Tiling::new(range);
-    let which = Select::BeginningIn(range);
-    store.visit(job, which, &mut |counted| tiling.add(&counted.row))?;
+    tiled_by(store, job, range, usize::MAX)
+}
+
+/// The same, if there are at most so many rows, and no more of them are read.
+fn tiled_by<S: Store>(
+    store: &mut S,
+    job: JobId,
+    range: Range,
+    most: usize,
+) -> Result<Option<Tiled>, S::Fault> {
+    let (mut tiling, mut left) = (Tiling::new(range), most);
+    store.visit(job, Select::BeginningIn(range), &mut |counted| {
+        tiling.add(&counted.row)?;
+        left -= 1;
+        if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
     tiling.end().map_err(|fault| fault.of(job).into())
 }
 

@@ -38,6 +38,18 @@ fn counted() -> (Stage, JobId) {
     (stage, job)
 }
 
+/// A farm with a job of so many tasks that one worker has counted, with a row for each.
+fn counted_in_rows(tasks: u64) -> (Stage, JobId) {
+    let mut stage = Stage::new();
+    let job = stage.submit(tasks, 0);
+    stage.join("w1", 1_000);
+    for task in 0..tasks {
+        stage.report(farm::SessionId(1), report(job, plan(tasks), range(task, task + 1)));
+    }
+    assert_eq!(stage.state(job).0, JobState::Done);
+    (stage, job)
+}
+
 #[test]
 fn an_archived_job_is_no_longer_the_farms_and_comes_back_as_it_was() {
     let (mut stage, job) = counted();
@@ -103,14 +115,30 @@ fn the_name_of_a_job_that_left_is_free_and_its_number_is_not() {
 }
 
 #[test]
-fn a_large_job_is_removed_some_rows_at_a_time() {
-    let mut stage = Stage::new();
-    let job = stage.submit(5_000, 0);
-    stage.join("w1", 1_000);
-    for task in 0..5_000 {
-        stage.report(farm::SessionId(1), report(job, plan(5_000), range(task, task + 1)));
+fn a_job_on_its_way_out_of_the_archive_is_not_removed_nor_one_that_is_removed_let_out() {
+    for (first, second) in
+        [(unarchive as fn(JobId) -> Event, remove as fn(JobId) -> Event), (remove, unarchive)]
+    {
+        let (mut stage, job) = counted_in_rows(5_000);
+        assert_eq!(answer(&mut stage, archive(job)), Some(Ok(job)));
+        stage.slow_disk = true;
+        assert_eq!(answer(&mut stage, first(job)), None);
+        assert_eq!(answer(&mut stage, second(job)), Some(Err(Refusal::Unsettled(job))));
+        stage.slow_disk = false;
+        stage.flush();
+
+        // Farm and ledger have the same jobs: whatever is said of it next is answered.
+        let kept = stage.farm.job(job);
+        stage.restart();
+        assert_eq!(stage.farm.job(job), kept);
+        let is_there = kept.is_some();
+        assert_eq!(answer(&mut stage, archive(job)).map(|answer| answer.is_ok()), Some(is_there));
     }
-    assert_eq!(stage.state(job).0, JobState::Done);
+}
+
+#[test]
+fn a_large_job_is_removed_some_rows_at_a_time() {
+    let (mut stage, job) = counted_in_rows(5_000);
     stage.commands.clear();
 
     assert_eq!(answer(&mut stage, remove(job)), Some(Ok(job)));

@@ -127,6 +127,23 @@ fn answers_come_in_order_and_see_what_was_written_before() {
 }
 
 #[test]
+fn a_comparison_reads_few_rows() {
+    let rows: Vec<_> = (0..1_000).map(|task| range(task, task + 1, 7)).collect();
+    let ledger = ledger_with(&rows);
+    let compare = |end| {
+        let compare = LedgerCommand::Compare { job: JOB, range: interval(0, end) };
+        ledger.apply(&[compare]).expect("it is read")
+    };
+
+    let compared = compare(10);
+    let [LedgerAnswer::Compared(Found::Exactly { claim, .. })] = &compared[..] else {
+        panic!("{compared:?}")
+    };
+    assert_eq!(claim.count, 10 * 7);
+    assert_eq!(compare(1_000), [LedgerAnswer::Compared(Found::Unaligned)]);
+}
+
+#[test]
 fn a_comparison_names_the_worker_only_if_it_was_one_alone() {
     let by = |start, end, worker| range_by(start, end, 1, worker);
     let ledger = ledger_with(&[by(0, 10, "a"), by(10, 20, "a"), by(20, 30, "b"), by(40, 50, "b")]);
@@ -188,7 +205,8 @@ fn what_only_those_confirmed_that_are_not_believed_is_joined_as_unconfirmed_or_l
     let distrusted = Distrusted(parties.into_iter().collect());
     let part = Evidence::open(&path).expect("it is sound");
     let joined = ledger_with(&[]);
-    let verdicts = Verdicts { distrusted, ..Verdicts::default() };
+    let mut verdicts = Verdicts::default();
+    verdicts.distrusted = distrusted;
     let absorbed = joined.absorb(JOB, &part, JOB, &verdicts).expect("nothing conflicts");
 
     assert_eq!((absorbed.added, absorbed.left_out), (90, 10));
