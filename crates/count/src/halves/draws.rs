@@ -4,7 +4,7 @@
 //! of them is drawn, from a random one of the first `k` on, so that each has the probability `1/k`. So `k` times
 //! the sum over the drawn blocks has the sum over all of them as its mean: it is an estimate without a bias
 //! (systematic sampling: W. G. Cochran, "Sampling Techniques", 3rd edition, 1977, chapter 8). This is true of
-//! counts and of seconds alike. The block before a drawn one is joined too, unmeasured: a block takes up to a
+//! counts and of seconds alike. The block before a drawn one is joined too, and its time counts for nothing: a block takes up to a
 //! third longer where the caches hold nothing of its lists.
 
 use std::time::{Duration, Instant};
@@ -21,6 +21,8 @@ pub(crate) struct Draws {
     begun: Option<Instant>,
     /// The time of all blocks that were drawn.
     took: Duration,
+    /// The time of all blocks that were joined for nothing.
+    warmed_up: Duration,
 }
 
 /// What becomes of a block.
@@ -36,8 +38,14 @@ pub(crate) enum Drawn {
 
 impl Draws {
     /// Every block is drawn, and none is measured.
-    pub(crate) const ALL: Draws =
-        Draws { every: 1, until: 0, block: Drawn::Yes, begun: None, took: Duration::ZERO };
+    pub(crate) const ALL: Draws = Draws {
+        every: 1,
+        until: 0,
+        block: Drawn::Yes,
+        begun: None,
+        took: Duration::ZERO,
+        warmed_up: Duration::ZERO,
+    };
 
     /// Draws one of `every` blocks, beginning with number `first` from 0.
     pub(crate) fn new(every: u32, first: u32) -> Draws {
@@ -54,6 +62,11 @@ impl Draws {
         self.took
     }
 
+    /// The time of all blocks that were joined for nothing.
+    pub(crate) fn warmed_up(&self) -> Duration {
+        self.warmed_up
+    }
+
     /// A block begins.
     pub(crate) fn begin(&mut self) {
         if self.every == 1 {
@@ -66,9 +79,9 @@ impl Draws {
         };
         if self.block == Drawn::Yes {
             self.until = self.every;
-            self.begun = Some(Instant::now());
         }
         self.until -= 1;
+        self.begun = (self.block != Drawn::No).then(Instant::now);
     }
 
     /// What becomes of the present block.
@@ -80,7 +93,10 @@ impl Draws {
     /// A block ends.
     pub(crate) fn end(&mut self) {
         if let Some(begun) = self.begun.take() {
-            self.took += begun.elapsed();
+            match self.block {
+                Drawn::WarmsUp => self.warmed_up += begun.elapsed(),
+                Drawn::Yes | Drawn::No => self.took += begun.elapsed(),
+            }
         }
     }
 }

@@ -61,9 +61,10 @@ impl Kernel {
         let count = self.count(tasks);
         let took = begun.elapsed();
         let draws = self.draw(Draws::ALL);
-        let drawn = draws.map_or(Duration::ZERO, |draws| draws.took()).as_secs_f64();
-        let sampled_seconds = f64::from(every.get()) * drawn;
-        let seconds = took.as_secs_f64() - drawn + sampled_seconds;
+        let [drawn, warmed_up] =
+            draws.map_or([Duration::ZERO; 2], |it| [it.took(), it.warmed_up()]);
+        let sampled_seconds = f64::from(every.get()) * drawn.as_secs_f64();
+        let seconds = (took - drawn - warmed_up).as_secs_f64() + sampled_seconds;
         Ok(Sampled { count: count?, seconds, sampled_seconds })
     }
 

@@ -91,14 +91,18 @@ impl Counter {
             return Ok((counter, Pilot { run: 1, seconds: LEAST_RUN.as_secs_f64() }));
         }
         counter.fill(middle(tasks, 1))?;
-        let begun = Instant::now();
-        let sampled = counter.sample(0..1, 0)?;
-        counter.every = part(sampled, effort.time / WHOLE_TASKS);
+        let long = effort.time / WHOLE_TASKS;
+        let (mut sampled, mut seconds) = counter.timed_sample()?;
+        if part(sampled, long).get() > 1 && seconds < effort.time.as_secs_f64() / 10.0 {
+            // The first task pays for what a kernel makes once and for memory that was never touched: it may look long.
+            (sampled, seconds) = counter.timed_sample()?;
+        }
+        counter.every = part(sampled, long);
+        let run = method.locality(problem.n()).fair_run().min(tasks);
         let pilot = if counter.every.get() == 1 {
-            counter.pilot(effort)?
+            counter.pilot(effort, run)?
         } else {
-            let run = method.locality(problem.n()).fair_run();
-            Pilot { run, seconds: run as f64 * begun.elapsed().as_secs_f64() }
+            Pilot { run, seconds: run as f64 * seconds }
         };
         Ok((counter, pilot))
     }
@@ -156,19 +160,24 @@ impl Counter {
         self.kernel.sample(self.tasks.slice(tasks), self.every, first)
     }
 
-    /// Doubles the length of a run in the middle of the plan until it is long enough. Then measures runs
+    /// A part of the first task that the buffer has, and the seconds that were spent on it.
+    fn timed_sample(&mut self) -> Result<(Sampled, f64), CountError> {
+        let begun = Instant::now();
+        let sampled = self.sample(0..1, 0)?;
+        Ok((sampled, begun.elapsed().as_secs_f64()))
+    }
+
+    /// Doubles the length of a run in the middle of the plan, from `run` on, until it takes long enough. Then measures runs
     /// of this length at random places, for up to a tenth of the time.
-    fn pilot(&mut self, effort: Effort) -> Result<Pilot, CountError> {
-        let Effort { plan: Plan { problem, method, tasks }, time, .. } = effort;
+    ///
+    /// In a shorter run than that tasks would take longer than they do in a count, up to forty times as long.
+    fn pilot(&mut self, effort: Effort, mut run: u64) -> Result<Pilot, CountError> {
+        let Effort { plan: Plan { tasks, .. }, time, .. } = effort;
         let begun = Instant::now();
         let mut random = StdRng::seed_from_u64(!effort.seed);
-        let mut run = 1;
-        let fair = method.locality(problem.n()).fair_run();
-        let at_most = time.as_secs_f64() / 32.0;
         let mut seconds = loop {
             let seconds = self.count(middle(tasks, run))?.spent;
-            let is_fair = run >= fair || 2.0 * seconds > at_most;
-            if is_fair && seconds >= LEAST_RUN.as_secs_f64() || 2 * run > tasks {
+            if seconds >= LEAST_RUN.as_secs_f64() || 2 * run > tasks {
                 break seconds;
             }
             run *= 2;

@@ -87,8 +87,9 @@ pub struct Effort {
 /// The estimates that follow from a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Estimated {
-    /// The sum over all tasks: the number of placements, symmetric ones counted separately.
-    pub total: Estimate,
+    /// The sum over all tasks: the number of placements, symmetric ones counted separately. `None` if there was none in the tasks
+    /// that were counted: that says nothing of the others.
+    pub total: Option<Estimate>,
     /// What the total was estimated from.
     pub source: Source,
     /// What was measured of tasks; `None` if they take too long.
@@ -153,7 +154,7 @@ impl Effort {
         };
         let of_halves = |Placements { total, grounds }, measured| {
             let source = Source::Halves { grounds };
-            Estimated { total, source, measured }
+            Estimated { total: Some(total), source, measured }
         };
         Ok(match (from_tasks, placements) {
             (Some(Estimated { source: Source::Parts, measured, .. }), Some(placements)) => {
@@ -189,7 +190,8 @@ impl Effort {
         run: u64,
         time: Duration,
     ) -> Result<BySize<Range<u64>>, CountError> {
-        let units = self.plan.tasks / run;
+        let past = self.plan.tasks;
+        let units = past.div_ceil(run);
         let end = Instant::now() + time;
         let n = self.plan.problem.n();
         let draw = |thread: u64| {
@@ -200,7 +202,8 @@ impl Effort {
                 tasks.clear();
                 cut.fill(start..start + 1, &mut tasks)?;
                 let split = Split::unpack(n, tasks.get(0).0).expect("only splits have parts");
-                candidates.push((start..start + run, guess::guess(n, split, &mut random)));
+                let unit = start..(start + run).min(past);
+                candidates.push((unit, guess::guess(n, split, &mut random)));
             }
             Ok(candidates)
         };
@@ -256,7 +259,9 @@ impl Effort {
             1 => Source::Tasks,
             _ => Source::Parts,
         };
-        let (total, core_seconds) = (sample.design.count(), sample.design.seconds());
+        let total = Some(sample.design.count());
+        let total = total.filter(|it| it.value > 0.0 || source == Source::AllTasks);
+        let core_seconds = sample.design.seconds();
         let tasks_counted = sample.counted;
         drop(sample);
         let longest_task_seconds = match idle {
@@ -400,7 +405,8 @@ mod tests {
             for n in [4, 7, 8] {
                 let counted = estimate(n, choice, Duration::from_secs(60), 1);
                 let total = vectors::total(n) as f64;
-                assert_eq!(counted.total, Estimate { value: total, error: 0.0 }, "{n} by {choice}");
+                let exact = Estimate { value: total, error: 0.0 };
+                assert_eq!(counted.total, Some(exact), "{n} by {choice}");
                 assert_eq!(counted.source, Source::AllTasks);
                 let measured = counted.measured.expect("tasks are short");
                 assert!(measured.longest_task_seconds > 0.0);
@@ -419,12 +425,46 @@ mod tests {
                     let counted = estimate(n, choice, Duration::from_millis(100), seed);
                     let measured = counted.measured.expect("tasks are short");
                     assert!(measured.tasks_counted > 0 && measured.core_seconds.value > 0.0);
-                    let Estimate { value, error } = counted.total;
+                    let Estimate { value, error } = counted.total.expect("boards are many");
                     println!("{n} by {choice}: {value} +- {error}");
                     (value - vectors::total(n) as f64).abs() <= 2.0 * error
                 };
                 assert!((1..=3).any(is_near), "{n} by {choice}: three samples are far off");
             }
+        }
+    }
+
+    /// Half a second is too short for a run of a thousand tasks on a slow machine, and long enough for it on a fast one.
+    #[test]
+    fn runs_are_never_shorter_than_what_a_task_shares_with_its_neighbours() {
+        for n in [9, 15, 19, 20] {
+            let (problem, method) = (Problem::Total { n }, Method::Halves);
+            let cut = Cut::new(problem, method).expect("such a plan exists");
+            let plan = Plan { problem, method, tasks: cut.len() };
+            let (backend, time) = (Backend::detect(), Duration::from_millis(500));
+            let effort = Effort { plan, backend, threads: 1, memory: 1 << 28, time, seed: 1 };
+            let (_, pilot) = Counter::with_pilot(effort, Arc::new(cut)).expect("it counts");
+            let fair = method.locality(n).fair_run().min(plan.tasks);
+            assert!(pilot.run >= fair, "{n}: {}", pilot.run);
+        }
+    }
+
+    #[test]
+    fn candidates_are_from_all_of_a_plan_and_none_is_beyond_its_end() {
+        let (problem, method) = (Problem::Total { n: 9 }, Method::Halves);
+        let cut = Cut::new(problem, method).expect("such a plan exists");
+        let plan = Plan { problem, method, tasks: cut.len() };
+        let (backend, time) = (Backend::detect(), Duration::ZERO);
+        let effort = Effort { plan, backend, threads: 1, memory: 1 << 28, time, seed: 1 };
+        for run in [100, plan.tasks] {
+            let sample = effort.by_size(&cut, run, time).expect("they are there");
+            let mut random = StdRng::seed_from_u64(1);
+            let mut seen = vec![0_u32; plan.tasks as usize];
+            for _ in 0..100 {
+                let (_, unit) = sample.draw_one(&mut random);
+                unit.for_each(|ordinal| seen[ordinal as usize] += 1);
+            }
+            assert!(seen.iter().all(|&times| times > 0), "{run}: {seen:?}");
         }
     }
 
@@ -455,7 +495,7 @@ mod tests {
         let Estimated { total, source, measured } = estimated.expect("one of them has it");
         assert!(matches!(source, Source::Halves { grounds } if grounds >= 30), "{source:?}");
         assert!(measured.is_none());
-        let Estimate { value, error } = total;
+        let Estimate { value, error } = total.expect("half-boards fit together");
         assert!((value - vectors::total(20) as f64).abs() < 2.0 * error, "{value} +- {error}");
         assert!(took < Duration::from_secs(2), "it took {took:?} longer than it was given");
     }

@@ -23,7 +23,7 @@ pub(super) struct CutArgs {
     #[arg(long, value_name = "M", env = "QUEENS_ROWS")]
     rows: Option<u32>,
     /// With `ring`: how many rows and columns on each side a task has filled, 1 or 2 [default: 1, and
-    /// 2 from N = 23 on; it makes a thousand times as many tasks]
+    /// 2 from N = 23 on; it makes thousands of times as many tasks]
     #[arg(long, value_name = "W", env = "QUEENS_WIDTH")]
     width: Option<u32>,
 }

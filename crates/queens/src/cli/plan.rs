@@ -72,9 +72,9 @@ struct PlanJson {
 /// Estimates of the sum over all tasks and of the time of one thread. Errors are for 95% confidence.
 #[derive(Serialize)]
 struct EstimateJson {
-    /// A decimal string, like all counts.
-    estimate: String,
-    estimate_error: String,
+    /// A decimal string, like all counts. `None`, like its error, if no placement was found in the tasks that were counted.
+    estimate: Option<String>,
+    estimate_error: Option<String>,
     /// Every task was counted, and the estimate is the total.
     exact: bool,
     /// How many choices of columns for the upper half's queens the estimate is from; `None` if it is from tasks.
@@ -162,8 +162,8 @@ impl PlanArgs {
 fn estimate_json(estimated: &Estimated, effort: Effort) -> EstimateJson {
     let Estimated { total, source, measured } = *estimated;
     EstimateJson {
-        estimate: format!("{:.0}", total.value),
-        estimate_error: format!("{:.0}", total.error.ceil()),
+        estimate: total.map(|total| format!("{:.0}", total.value)),
+        estimate_error: total.map(|total| format!("{:.0}", total.error.ceil())),
         exact: source == Source::AllTasks,
         grounds_drawn: match source {
             Source::Halves { grounds } => Some(grounds),
@@ -194,9 +194,15 @@ fn text(estimated: &Estimated, effort: Effort) -> String {
             Some(format!("random half-boards on {grounds} random sets of columns"))
         }
     };
-    let estimate = match &from {
-        None => format!("{:.0} {what}, exact: all tasks were counted", total.value),
-        Some(from) => {
+    let estimate = match (total, &from) {
+        (None, from) => format!(
+            "none: there is no placement in {}, seed {seed}; give more with --seconds",
+            from.as_deref().unwrap_or_default()
+        ),
+        (Some(total), None) => {
+            format!("{:.0} {what}, exact: all tasks were counted", total.value)
+        }
+        (Some(total), Some(from)) => {
             let bar = percent(total);
             format!("{:.4e} {what} +- {bar} (95%), from {from}, seed {seed}", total.value)
         }
@@ -234,7 +240,7 @@ fn too_long(plan: Plan, seconds: u64) -> String {
         false => String::new(),
     };
     format!(
-        "a few tasks of {} take longer than {seconds} s here; give more with --seconds{halves}",
+        "a few tasks of {}, and what is made before the first, take longer than {seconds} s here; give more with --seconds{halves}",
         method.name()
     )
 }
@@ -255,7 +261,7 @@ mod tests {
         let of = |n, method| too_long(Plan { problem: Problem::Total { n }, method, tasks: 1 }, 20);
         let largest = board::halves::MAX_N;
         let ring = of(largest + 1, Method::Ring { width: 2 });
-        assert!(ring.contains("tasks of ring take longer than 20 s"), "{ring}");
+        assert!(ring.contains("tasks of ring") && ring.contains("longer than 20 s"), "{ring}");
         assert!(ring.ends_with(&format!("up to N = {largest}")), "{ring}");
         assert!(of(largest, Method::Halves).ends_with("--seconds"));
     }

@@ -108,6 +108,17 @@ fn a_plan_that_is_counted_in_time_has_an_exact_estimate() {
     assert_eq!(one_object(&run(&mut queens(&torus)).success())["estimate"], "88");
 }
 
+/// Five of its 30 tasks have placements, 12,984,436 in all.
+#[test]
+fn a_plan_in_whose_sample_nothing_was_found_has_no_estimate() {
+    let given = "q20,n26,h10,r25,m9,d17,t11,u8,x22,ab16";
+    let plan = ["plan", "30", "--given", given, "--rows", "1", "--seconds", "1", "--seed", "1"];
+    let text = run(queens(&plan).args(["--threads", "1"])).success();
+    assert!(text.contains("estimate  none: "), "{text}");
+    let json = one_object(&run(queens(&plan).args(["--threads", "1", "--json"])).success());
+    assert!(json.get("estimate").is_none_or(Value::is_null), "{json}");
+}
+
 #[test]
 fn a_plan_whose_tasks_take_too_long_says_that_it_has_no_estimate() {
     let plan = ["plan", "25", "--problem", "toroidal", "--rows", "1", "--seconds", "1"];
