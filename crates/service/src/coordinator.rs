@@ -33,6 +33,7 @@ mod plans;
 mod pump;
 mod scrub;
 mod secure;
+mod sending;
 mod server;
 mod session;
 mod standbys;

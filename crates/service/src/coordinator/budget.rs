@@ -7,12 +7,12 @@
 //! connection has few requests at a time, and those wait.
 //!
 //! Plans are made for a payer in short turns and in long ones, one of each at a time, and after each there is a rest
-//! that is in proportion to the time that it took.
+//! that is in proportion to the time that it took. Bundles are sent to a payer two at a time.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::sync::MutexGuard;
+use tokio::sync::{MutexGuard, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::bucket::Bucket;
@@ -74,6 +74,8 @@ struct Shared {
     first: tokio::sync::Mutex<()>,
     /// Held while a plan is made for the payer: in a short turn, and in a long one.
     planning: [tokio::sync::Mutex<Rest>; 2],
+    /// The places for bundles that are on their way to the payer.
+    exports: Arc<Semaphore>,
 }
 
 /// How long the making of a plan may take.
@@ -88,7 +90,8 @@ pub(super) enum Turn {
 impl Default for Shared {
     fn default() -> Shared {
         let points = Mutex::new(Bucket::new(MOST, PER_SECOND, MOST, Instant::now()));
-        Shared { points, first: Default::default(), planning: Default::default() }
+        let exports = Arc::new(Semaphore::new(Budget::EXPORTS));
+        Shared { points, first: Default::default(), planning: Default::default(), exports }
     }
 }
 
@@ -122,6 +125,10 @@ impl Drop for Work<'_> {
 }
 
 impl Budget {
+    /// How many bundles may be on their way to a payer: one that comes back after its connection broke need not wait until
+    /// the coordinator has noticed that, too.
+    pub(super) const EXPORTS: usize = 2;
+
     /// Waits until the budget is not empty, and pays for a request from it.
     pub(super) async fn begin_request(&self) {
         self.pay(REQUEST).await;
@@ -180,9 +187,15 @@ impl Budget {
         rest.left(Instant::now()).is_zero().then_some(rest)
     }
 
+    /// A place for a bundle on its way to the payer, if one is free.
+    pub(super) fn export(&self) -> Option<OwnedSemaphorePermit> {
+        self.0.exports.clone().try_acquire_owned().ok()
+    }
+
     /// Whether no request uses it, and a new budget would be no better.
     pub(super) fn is_as_new(&self, now: Instant) -> bool {
         Arc::strong_count(&self.0) == 1
+            && self.0.exports.available_permits() == Budget::EXPORTS
             && [Turn::Short, Turn::Long].iter().all(|&turn| self.turn_now(turn).is_some())
             && self.points().is_full(now)
     }

@@ -5,11 +5,17 @@
 //!     what it has: header, number of bytes ──►  the header, from all rows (first pass)
 //!                                                 the same header: goes on where the client stopped
 //!                                                 another one: begins anew
-//!     blocks of text, compressed          ◄──  the text, from all rows (second pass)
+//!                                               the text, from all rows (second pass), into a file
+//!                                             the ledger is closed
+//!     blocks of text, compressed          ◄──  the file, as slowly as the client takes it
 //! ```
 //!
-//! The ledger is read as it was at one moment, and the coordinator goes on meanwhile.
+//! The ledger is read as it was at one moment, and the coordinator goes on meanwhile. As long as anybody reads it, SQLite does
+//! not begin its log anew, which grows by all that is written. So no client is waited for until it is closed, and one
+//! bundle is written at a time, with a rest behind it.
 
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,77 +23,80 @@ use std::time::Duration;
 use evidence::Header;
 use farm::JobId;
 use ledger::{Evidence, LedgerFault, unix_ms};
-use tokio::runtime::Handle;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
 use tonic::Status;
 use wire::v1;
 
+use super::budget::Budget;
 use super::own_secrets::signing_key;
+use super::sending::{Stop, Taken, Taker};
 use crate::KeyFolder;
 
 /// Bytes of text in one answer. Compressed, they are far fewer.
 const BLOCK: usize = 1 << 20;
 
-/// How many bundles are written at the same time.
-const TURNS: usize = 2;
+/// How many bundles wait for their turn, are written or are sent at the same time, each by a thread and with a file.
+const PLACES: usize = 16;
 
-/// How long the receiver of a bundle may take for one answer.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a bundle may be on its way. A client that is slower comes back for the rest.
+const LONGEST: Duration = Duration::from_secs(3_600);
 
-/// Writes bundles from the coordinator's ledger, a few at a time.
+/// What bundles leave to the ledger of the bytes that are free on its disk.
+const RESERVE: u64 = 256 << 20;
+
+/// Writes bundles from the coordinator's ledger, one at a time, and sends a few.
 #[derive(Clone)]
 pub(super) struct Bundles {
     ledger: Option<PathBuf>,
-    turns: Arc<Semaphore>,
+    turn: Arc<Semaphore>,
+    places: Arc<Semaphore>,
 }
-
-/// A stream of answers.
-pub(super) type Answers = mpsc::Receiver<Result<v1::ExportResponse, Status>>;
 
 impl Bundles {
     pub(super) fn new(ledger: Option<&Path>) -> Bundles {
-        Bundles { ledger: ledger.map(Path::to_path_buf), turns: Arc::new(Semaphore::new(TURNS)) }
+        let [turn, places] = [1, PLACES].map(|number| Arc::new(Semaphore::new(number)));
+        Bundles { ledger: ledger.map(Path::to_path_buf), turn, places }
     }
 
-    /// Begins to write a bundle. Ends without a word if nobody takes it.
+    /// Begins to write a bundle for the payer of this budget, and then sends it. Ends without a word if nobody takes it.
     ///
     /// # Errors
     ///
-    /// A status, if there is no ledger or too many bundles are written now.
-    pub(super) fn begin(&self, wanted: v1::ExportRequest) -> Result<Answers, Status> {
+    /// A status, if there is no ledger or too many bundles are on their way now.
+    pub(super) fn begin(
+        &self,
+        wanted: v1::ExportRequest,
+        budget: &Budget,
+    ) -> Result<Taken<v1::ExportResponse>, Status> {
         let ledger = self.ledger.clone().ok_or_else(|| {
             Status::failed_precondition(
                 "this coordinator keeps its ledger in memory, and exports nothing",
             )
         })?;
-        let turn = self.turns.clone().try_acquire_owned().map_err(|_| {
+        let too_many = |number, to| {
             Status::resource_exhausted(format!(
-                "{TURNS} bundles are being exported already; try again when one of them is done"
+                "{number} bundles are being exported{to} already; try again when one of them is done"
             ))
-        })?;
-        let (sender, receiver) = mpsc::channel(1);
-        let reader = Reader { sender, runtime: Handle::current() };
-        tokio::task::spawn_blocking(move || {
-            let _turn = turn;
-            if let Err(Stop::Because(status)) = reader.write(&ledger, &wanted) {
-                let _ = reader.send(Err(status));
-            }
-        });
-        Ok(receiver)
+        };
+        let own = budget.export().ok_or_else(|| too_many(Budget::EXPORTS, " to you"))?;
+        let place = self.places.clone().try_acquire_owned();
+        let place = place.map_err(|_| too_many(PLACES, ""))?;
+        let turn = self.turn.clone();
+        Ok(Taker::begin(move |taker| {
+            let _places = (own, place);
+            let turn = taker.wait(turn.acquire_owned())?;
+            let begun = Instant::now();
+            let written = write(&ledger, &wanted, taker);
+            let rest = begun.elapsed();
+            // So that SQLite can begin its log anew, also after a bundle that its client did not wait for.
+            tokio::spawn(async move {
+                tokio::time::sleep(rest).await;
+                drop(turn);
+            });
+            written?.send(taker)
+        }))
     }
-}
-
-/// Who takes a bundle.
-struct Reader {
-    sender: mpsc::Sender<Result<v1::ExportResponse, Status>>,
-    runtime: Handle,
-}
-
-/// Why a bundle is not written to its end.
-enum Stop {
-    /// Nobody takes it any more.
-    Gone,
-    Because(Status),
 }
 
 impl From<LedgerFault> for Stop {
@@ -97,62 +106,227 @@ impl From<LedgerFault> for Stop {
     }
 }
 
-impl Reader {
-    fn send(&self, answer: Result<v1::ExportResponse, Status>) -> Result<(), Stop> {
-        let sent = async { tokio::time::timeout(PATIENCE, self.sender.send(answer)).await };
-        match self.runtime.block_on(sent) {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) | Err(_) => Err(Stop::Gone),
-        }
-    }
-
-    fn write(&self, ledger: &Path, wanted: &v1::ExportRequest) -> Result<(), Stop> {
-        let evidence = Evidence::open(ledger)?;
-        let id = JobId(wanted.job);
-        let job = evidence.jobs().iter().find(|job| job.id == id);
-        let none = || Stop::Because(Status::not_found(format!("there is no job {id}")));
-        let job = job.ok_or_else(none)?;
-        let records = |see: &mut dyn FnMut(_) -> Result<(), Stop>| {
-            evidence.in_bundle_order(id, |record| match self.sender.is_closed() {
-                true => Err(Stop::Gone),
-                false => see(record),
-            })
-        };
-        // What the client has is continued if it is the beginning of what would be written now at the same time.
-        let had = Header::read(&wanted.header);
-        let exported_at = had.as_ref().map_or_else(unix_ms, |had| had.exported_at);
-        let mut header = evidence::summary(job, exported_at, records)?;
-        let goes_on = had.is_some_and(|had| had == header);
-        if !goes_on {
-            header.exported_at = unix_ms();
-        }
-
-        let skipped = if goes_on { wanted.offset } else { 0 };
-        let (mut at, mut block) = (0_u64, Vec::with_capacity(BLOCK + (64 << 10)));
-        let mut offset = skipped;
-        let key = signing_key(&KeyFolder::beside(ledger)).map_err(|error| {
-            tracing::warn!(%error, "a bundle cannot be signed");
-            Stop::Because(Status::internal(format!("the bundle cannot be signed: {error}")))
-        })?;
-        evidence::text(job, &header, Some(&key), records, &mut |line| {
-            let behind = skipped.saturating_sub(at).min(line.len() as u64);
-            at += line.len() as u64;
-            block.extend_from_slice(&line[behind as usize..]);
-            if block.len() >= BLOCK {
-                self.send(Ok(answer(offset, &block)?))?;
-                offset += block.len() as u64;
-                block.clear();
-            }
-            Ok(())
-        })?;
-        // The last answer says where the end is, even if nothing is left.
-        self.send(Ok(v1::ExportResponse { is_last: true, ..answer(offset, &block)? }))
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Stop {
+        tracing::warn!(%error, "a bundle cannot be written");
+        Stop::Because(Status::internal(format!(
+            "the bundle cannot be written beside the coordinator's ledger: {error}"
+        )))
     }
 }
 
-fn answer(offset: u64, text: &[u8]) -> Result<v1::ExportResponse, Stop> {
-    let zstd = zstd::bulk::compress(text, 3);
-    let zstd = zstd.map_err(|error| Stop::Because(Status::internal(error.to_string())))?;
-    let length = text.len() as u64;
-    Ok(v1::ExportResponse { offset, length, zstd, is_last: false })
+/// Writes what is wanted, as the ledger has it now, unless the taker goes meanwhile.
+fn write(
+    ledger: &Path,
+    wanted: &v1::ExportRequest,
+    taker: &Taker<v1::ExportResponse>,
+) -> Result<Written, Stop> {
+    let evidence = Evidence::open(ledger)?;
+    let id = JobId(wanted.job);
+    let job = evidence.jobs().iter().find(|job| job.id == id);
+    let none = || Stop::Because(Status::not_found(format!("there is no job {id}")));
+    let job = job.ok_or_else(none)?;
+    let records = |see: &mut dyn FnMut(_) -> Result<(), Stop>| {
+        evidence.in_bundle_order(id, |record| match taker.is_gone() {
+            true => Err(Stop::Gone),
+            false => see(record),
+        })
+    };
+    // What the client has is continued if it is the beginning of what would be written now at the same time.
+    let had = Header::read(&wanted.header);
+    let exported_at = had.as_ref().map_or_else(unix_ms, |had| had.exported_at);
+    let mut header = evidence::summary(job, exported_at, records)?;
+    let goes_on = had.is_some_and(|had| had == header);
+    if !goes_on {
+        header.exported_at = unix_ms();
+    }
+
+    let skipped = if goes_on { wanted.offset } else { 0 };
+    let (mut at, mut block) = (0_u64, Vec::with_capacity(BLOCK + (64 << 10)));
+    let mut written = Written::begin(ledger, skipped, RESERVE)?;
+    let key = signing_key(&KeyFolder::beside(ledger)).map_err(|error| {
+        tracing::warn!(%error, "a bundle cannot be signed");
+        Stop::Because(Status::internal(format!("the bundle cannot be signed: {error}")))
+    })?;
+    evidence::text(job, &header, Some(&key), records, &mut |line| {
+        let behind = skipped.saturating_sub(at).min(line.len() as u64);
+        at += line.len() as u64;
+        block.extend_from_slice(&line[behind as usize..]);
+        if block.len() >= BLOCK {
+            written.add(&block, false)?;
+            block.clear();
+        }
+        Ok(())
+    })?;
+    // The last answer says where the end is, even if nothing is left.
+    written.add(&block, true)?;
+    Ok(written)
+}
+
+/// The answers of a bundle, in a file without a name beside the ledger: it is gone with whoever has it open.
+struct Written {
+    file: File,
+    folder: PathBuf,
+    /// Bytes that stay free on the disk.
+    reserve: u64,
+    /// Where the next answer begins in the text.
+    offset: u64,
+    /// The answers without their text, and how many bytes of the file that is.
+    answers: Vec<(v1::ExportResponse, usize)>,
+}
+
+impl Written {
+    /// Begins with the text from `offset` on.
+    fn begin(ledger: &Path, offset: u64, reserve: u64) -> io::Result<Written> {
+        let folder = ledger.parent().filter(|folder| *folder != Path::new(""));
+        let folder = folder.unwrap_or(Path::new(".")).to_path_buf();
+        let file = tempfile::tempfile_in(&folder)?;
+        Ok(Written { file, folder, reserve, offset, answers: Vec::new() })
+    }
+
+    fn add(&mut self, text: &[u8], is_last: bool) -> io::Result<()> {
+        let zstd = zstd::bulk::compress(text, 3)?;
+        if fs4::available_space(&self.folder)? < self.reserve.saturating_add(zstd.len() as u64) {
+            let reserve = self.reserve >> 20;
+            let text = format!("{reserve} MiB of its disk are left to the ledger");
+            return Err(io::Error::new(io::ErrorKind::StorageFull, text));
+        }
+        self.file.write_all(&zstd)?;
+        let (offset, length) = (self.offset, text.len() as u64);
+        let answer = v1::ExportResponse { offset, length, zstd: Vec::new(), is_last };
+        self.answers.push((answer, zstd.len()));
+        self.offset += length;
+        Ok(())
+    }
+
+    /// Sends it, for as long as a bundle may be on its way.
+    fn send(mut self, taker: &Taker<v1::ExportResponse>) -> Result<(), Stop> {
+        let begun = Instant::now();
+        self.file.rewind()?;
+        for (answer, bytes) in self.answers {
+            if begun.elapsed() > LONGEST {
+                return Err(Stop::Gone);
+            }
+            let mut zstd = vec![0; bytes];
+            self.file.read_exact(&mut zstd)?;
+            taker.send(v1::ExportResponse { zstd, ..answer })?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use board::{Method, Problem};
+    use farm::{LedgerCommand, Origin, Party, Plan, Slice};
+    use ledger::{CheckedLedger, Ledger};
+    use tempfile::TempDir;
+
+    use super::*;
+
+    const JOB: u64 = 1;
+
+    /// A ledger in a folder of its own, with a job whose bundle has several blocks.
+    fn ledger() -> (TempDir, PathBuf, Ledger) {
+        let folder = TempDir::new().expect("a temporary directory");
+        let path = folder.path().join("farm.db");
+        let ledger = CheckedLedger::open_again(&path).and_then(CheckedLedger::begin);
+        let ledger = ledger.expect("it is new");
+        let plan =
+            Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks: 100 };
+        let (job, origin, slice) = (JobId(JOB), Origin::of("ann"), Slice::ALL);
+        let create =
+            LedgerCommand::CreateJob { job, origin, plan, slice, priority: 0, audit: None };
+        ledger.apply(&[create]).expect("it is written");
+        grow(&ledger, 6 * BLOCK);
+        (folder, path, ledger)
+    }
+
+    /// Writes decisions whose reasons have so many bytes together. They are in all bundles.
+    fn grow(ledger: &Ledger, bytes: usize) {
+        let party = Party { owner: "ann".into(), machine: None };
+        let decision = LedgerCommand::Trust { party, reason: "r".repeat(16 << 10) };
+        ledger.apply(&vec![decision; bytes / (16 << 10)]).expect("it is written");
+    }
+
+    fn wanted() -> v1::ExportRequest {
+        v1::ExportRequest { job: JOB, header: Vec::new(), offset: 0 }
+    }
+
+    async fn next(bundle: &mut Taken<v1::ExportResponse>) -> v1::ExportResponse {
+        bundle.recv().await.expect("there is more").expect("it can be read")
+    }
+
+    #[tokio::test]
+    async fn who_reads_slowly_holds_up_neither_the_log_nor_others() {
+        let (_folder, path, ledger) = ledger();
+        let bundles = Bundles::new(Some(&path));
+        let [slow, other] = [Budget::default(), Budget::default()];
+
+        // Given a payer that takes no more than the first answers
+        let begun = [(); Budget::EXPORTS].map(|()| bundles.begin(wanted(), &slow));
+        let mut begun = begun.map(|bundle| bundle.expect("it has places"));
+        for bundle in &mut begun {
+            assert!(!next(bundle).await.is_last);
+        }
+
+        // Then the log is begun anew, whatever is written.
+        let log = path.with_file_name("farm.db-wal");
+        let length = || fs::metadata(&log).expect("the ledger is in use").len();
+        grow(&ledger, 8 << 20);
+        let before = length();
+        (0..4).for_each(|_| grow(&ledger, 8 << 20));
+        assert!(length() < 2 * before, "it has grown from {before} to {} bytes", length());
+
+        // And somebody else gets a bundle, whole, while that payer has no further place.
+        let mut bundle = bundles.begin(wanted(), &other).expect("others have places");
+        while !next(&mut bundle).await.is_last {}
+        let refused = bundles.begin(wanted(), &slow).expect_err("it has no place").to_string();
+        assert!(refused.contains("2 bundles are being exported to you already"), "{refused}");
+
+        // And what was begun goes on, as it was, and makes room with its end.
+        let [mut rest, _kept] = begun;
+        while !next(&mut rest).await.is_last {}
+        assert!(rest.recv().await.is_none());
+        let gone = bundles.begin(wanted(), &slow).expect("there is a place again");
+        // A client that goes makes room too, whether it waits for its turn or not.
+        drop(gone);
+        while bundles.begin(wanted(), &slow).is_err() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn files_of_bundles_have_no_names_and_leave_room_for_the_ledger() {
+        let (folder, path, _ledger) = ledger();
+        let names = || fs::read_dir(folder.path()).expect("it is there").count();
+        let mut bundle = Bundles::new(Some(&path)).begin(wanted(), &Budget::default());
+        let bundle = bundle.as_mut().expect("there are places");
+        next(bundle).await;
+        // The ledger with its lock and its log, and the key that signs.
+        assert_eq!(names(), 5);
+
+        let mut full = Written::begin(&path, 0, u64::MAX).expect("there is room for no byte");
+        let fault = Stop::from(full.add(b"text", true).expect_err("there is not so much room"));
+        let Stop::Because(status) = fault else { panic!("somebody waits for it") };
+        assert!(status.message().contains("are left to the ledger"), "{status}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_bundle_is_no_longer_on_its_way_than_it_may_be() {
+        let folder = TempDir::new().expect("a temporary directory");
+        let mut written = Written::begin(&folder.path().join("farm.db"), 0, 0).expect("it is new");
+        (0..100).for_each(|_| written.add(b"text", false).expect("there is room"));
+
+        let mut bundle = Taker::begin(move |taker| written.send(taker));
+        let begun = Instant::now();
+        while bundle.recv().await.is_some() {
+            // As slowly as the network may be.
+            tokio::time::advance(Duration::from_secs(59)).await;
+        }
+        let taken = begun.elapsed();
+        assert!((LONGEST..LONGEST + Duration::from_secs(300)).contains(&taken), "{taken:?}");
+    }
 }

@@ -4,19 +4,17 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use ledger::{Draft, LedgerFault};
-use tokio::runtime::Handle;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::Semaphore;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Status;
 use wire::v1::BackupResponse;
 
+use super::sending::{Stop, Taker};
+
 /// Bytes in one message.
 const PIECE: usize = 64 << 10;
-/// How long the network may take to accept a piece.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Makes one copy at a time. Clones share that one.
 #[derive(Clone)]
@@ -46,18 +44,14 @@ impl Copies {
         let turn = self.turn.clone().try_acquire_owned().map_err(|_| {
             Status::resource_exhausted("another copy is being made; try again when it is there")
         })?;
-        let (sender, pieces) = mpsc::channel(2);
-        tokio::task::spawn_blocking(move || {
+        let pieces = Taker::begin(move |taker| {
             let _turn = turn;
-            let result = send(&ledger, |piece| {
-                let sent = sender.send_timeout(Ok(piece), PATIENCE);
-                Handle::current().block_on(sent).is_ok()
-            });
-            if let Err(fault) = result {
+            let sent = send(&ledger, |piece| taker.send(piece).is_ok());
+            sent.map_err(|fault| {
                 let reason = fault.at(Some(&ledger)).to_string();
                 tracing::error!(reason, "no copy of the ledger was made");
-                let _ = sender.blocking_send(Err(Status::internal(reason)));
-            }
+                Stop::Because(Status::internal(reason))
+            })
         });
         Ok(ReceiverStream::new(pieces))
     }

@@ -521,13 +521,15 @@ impl JobsService for Services {
         identity.require(Right::See)?;
         let budget = admit(&request).await;
         budget.spend(Cost::Change);
-        let mut blocks = self.bundles.begin(request.into_inner())?;
+        let mut blocks = self.bundles.begin(request.into_inner(), &budget)?;
         let (sender, receiver) = mpsc::channel(1);
         let credentials = self.credentials.clone();
-        // The stream ends with the credential. Blocks are paid for like jobs in an answer.
+        // The stream ends with the credential, and with its client, also while a bundle is being written. Blocks are paid for
+        // like jobs in an answer.
         tokio::spawn(async move {
             loop {
                 let answer = tokio::select! {
+                    () = sender.closed() => return,
                     () = credentials.ended(&identity) => Some(Err(SessionFault::Expired.into())),
                     block = blocks.recv() => block,
                 };
