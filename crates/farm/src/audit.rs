@@ -12,6 +12,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::ops::RangeBounds;
 
 use crate::hexadecimal;
 use crate::rows::is_second_opinion;
@@ -118,6 +119,10 @@ pub(crate) struct Audits {
     /// All that waits is here.
     complete: bool,
     waiting: BTreeMap<Range, Waiting>,
+    /// Who counted what waits, and how many ranges of it each.
+    makers: BTreeMap<Maker, usize>,
+    /// What has begun to wait since it was last looked at.
+    offered: BTreeSet<Range>,
     lent: BTreeMap<Range, (LeaseId, Waiting)>,
     /// Ranges that were counted again and that the ledger is looking up: no other worker is lent them
     /// meanwhile.
@@ -188,26 +193,54 @@ impl Audits {
         let is_under_way = self.lent.contains_key(&range)
             || self.comparing.contains_key(&range)
             || self.confirming.contains(&range);
-        if !is_under_way {
-            let new = Waiting { maker, kernel, asked: None, tried: BTreeSet::new() };
-            self.waiting.entry(range).or_insert(new);
+        if !is_under_way && !self.waiting.contains_key(&range) {
+            self.wait(range, Waiting { maker, kernel, asked: None, tried: BTreeSet::new() });
         }
     }
 
-    /// Whether any of them waits for a worker.
-    pub(crate) fn is_waiting(&self) -> bool {
-        !self.waiting.is_empty()
+    /// The one way in for what waits.
+    fn wait(&mut self, range: Range, waiting: Waiting) {
+        *self.makers.entry(waiting.maker.clone()).or_default() += 1;
+        self.waiting.insert(range, waiting);
+        self.offered.insert(range);
     }
 
-    /// One that a session may count, and the kernel that counted it: that of another party. One that
+    /// The one way out for what waits.
+    fn take(&mut self, range: Range) -> Option<Waiting> {
+        let waiting = self.waiting.remove(&range)?;
+        let ranges = self.makers.get_mut(&waiting.maker).expect("every range is counted");
+        *ranges -= 1;
+        if *ranges == 0 {
+            self.makers.remove(&waiting.maker);
+        }
+        Some(waiting)
+    }
+
+    /// What has begun to wait since this was last asked; some of it may wait no longer.
+    pub(crate) fn take_offered(&mut self) -> BTreeSet<Range> {
+        std::mem::take(&mut self.offered)
+    }
+
+    /// Whether another party than this maker's has counted any of what waits. Makers are in the order of their
+    /// owners: if the first and the last are of one party, all are.
+    fn has_others(&self, maker: &Maker, across: Across) -> bool {
+        let ends = [self.makers.first_key_value(), self.makers.last_key_value()];
+        ends.into_iter().flatten().any(|(other, _)| other.is_apart_from(maker, across))
+    }
+
+    /// One `among` these that a session may count, and the kernel that counted it: that of another party. One that
     /// exceeds every worker's credit goes to a worker that is idle. Whoever could choose by contradicting what
     /// they are asked about would need no luck to replace a true count.
     pub(crate) fn for_session(
         &self,
         session: &Session,
         across: Across,
+        among: impl RangeBounds<Range>,
         may_be_asked: impl Fn(Range) -> bool,
     ) -> Option<(Range, KernelName)> {
+        if !self.has_others(session.maker(), across) {
+            return None;
+        }
         let may = |(range, waiting): &(&Range, &Waiting)| {
             let fits = session.has_room_for_recount(range.len());
             let maker = session.maker();
@@ -217,12 +250,12 @@ impl Audits {
                 && !waiting.tried.contains(maker)
                 && doubter != Some(&maker.owner)
         };
-        self.waiting.iter().find(may).map(|(&range, waiting)| (range, waiting.kernel))
+        self.waiting.range(among).find(may).map(|(&range, waiting)| (range, waiting.kernel))
     }
 
     /// One that waits is lent.
     pub(crate) fn lend(&mut self, range: Range, lease: LeaseId) {
-        let mut waiting = self.waiting.remove(&range).expect("only what waits is lent");
+        let mut waiting = self.take(range).expect("only what waits is lent");
         waiting.asked = Some(lease);
         self.lent.insert(range, (lease, waiting));
     }
@@ -231,18 +264,21 @@ impl Audits {
     pub(crate) fn give_back(&mut self, range: Range, lease: LeaseId) {
         if self.lent.get(&range).is_some_and(|&(holder, _)| holder == lease) {
             let (_, waiting) = self.lent.remove(&range).expect("it was found");
-            self.waiting.insert(range, waiting);
+            self.wait(range, waiting);
         }
     }
 
     /// The ledger is asked what it has of a range.
     pub(crate) fn compare(&mut self, range: Range) {
-        self.comparing.extend(self.waiting.remove_entry(&range));
+        let waiting = self.take(range);
+        self.comparing.extend(waiting.map(|waiting| (range, waiting)));
     }
 
     /// The ledger has answered.
     pub(crate) fn compared(&mut self, range: Range) {
-        self.waiting.extend(self.comparing.remove_entry(&range));
+        if let Some(waiting) = self.comparing.remove(&range) {
+            self.wait(range, waiting);
+        }
     }
 
     /// Whether a range waits for a recount, lent or not.
@@ -281,7 +317,7 @@ impl Audits {
 
     /// The ledger is being told. Returns the lease under which another worker counts the range, too.
     pub(crate) fn confirm(&mut self, range: Range) -> Option<LeaseId> {
-        self.waiting.remove(&range);
+        self.take(range);
         self.confirming.insert(range);
         self.lent.remove(&range).map(|(lease, _)| lease)
     }
@@ -301,7 +337,9 @@ impl Audits {
     /// A range is no longer what it was: disputed, or not accepted any more. Returns the leases under
     /// which parts of it are counted again.
     pub(crate) fn drop(&mut self, gone: impl Fn(Range) -> bool) -> Vec<(Range, LeaseId)> {
-        self.waiting.retain(|&range, _| !gone(range));
+        let waiting: Vec<Range> =
+            self.waiting.keys().copied().filter(|&range| gone(range)).collect();
+        waiting.into_iter().for_each(|range| drop(self.take(range)));
         self.comparing.retain(|&range, _| !gone(range));
         self.doubters.retain(|&range, _| !gone(range));
         let lent = self.lent.extract_if(.., |&range, _| gone(range));
@@ -312,6 +350,7 @@ impl Audits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Hello, Millis};
 
     #[test]
     fn a_policy_chooses_its_share_and_another_seed_others() {
@@ -328,6 +367,60 @@ mod tests {
         let two_percent = chosen(20_000, 1);
         assert!((300..500).contains(&two_percent.len()), "{}", two_percent.len());
         assert_ne!(chosen(20_000, 2), two_percent);
+    }
+
+    /// A session of a machine of the owner "rack".
+    fn session(machine: &str) -> Session {
+        let hello = Hello {
+            worker: machine.into(),
+            machine: machine.into(),
+            build: "1.0".into(),
+            backend: "portable".into(),
+            instance: 1,
+            threads: 1,
+            memory: 0,
+            memory_kills: 0,
+            credit: 10,
+            holding: Vec::new(),
+            mark: None,
+            key: None,
+            is_paced: false,
+            numbers_tasks: false,
+        };
+        Session::new("rack".into(), &hello, Millis(0))
+    }
+
+    #[test]
+    fn who_has_counted_all_that_waits_looks_at_none_of_it() {
+        let looks = |makers: &[(&str, &str)], across| {
+            let mut audits = Audits::default();
+            audits.found(
+                (0..512)
+                    .map(|task| {
+                        let (owner, machine) = makers[task % makers.len()];
+                        let maker = Maker { owner: owner.into(), machine: machine.into() };
+                        let range = Range::new(task as u64, task as u64 + 1).expect("not empty");
+                        Unaudited { range, maker, kernel: KernelName::default() }
+                    })
+                    .collect(),
+            );
+            let looked_at = std::cell::Cell::new(0);
+            let look = |_| {
+                looked_at.set(looked_at.get() + 1);
+                true
+            };
+            let found = audits.for_session(&session("m5"), across, .., look);
+            (found.is_some(), looked_at.get())
+        };
+        let own = [("rack", "m5")];
+        let others = [("rack", "m1"), ("rack", "m5"), ("rack", "m9")];
+        assert_eq!(looks(&own, Across::Machines), (false, 0));
+        assert_eq!(looks(&others, Across::Owners), (false, 0));
+        assert_eq!(looks(&others, Across::Machines), (true, 1));
+        for stranger in ["a", "z"] {
+            let makers = [("rack", "m5"), (stranger, "m5")];
+            assert_eq!(looks(&makers, Across::Owners), (true, 2), "{stranger}");
+        }
     }
 
     /// Strangers check bundles by it.

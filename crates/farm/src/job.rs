@@ -12,7 +12,8 @@
 //!
 //! A claim may take ordinals from anywhere: who was lent them may count them even when its lease is over.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use crate::audit::Audits;
 use crate::costs::{Costs, Spent};
@@ -60,6 +61,8 @@ pub(crate) struct Job {
     pub(crate) tasks_done: u64,
     pub(crate) total: u128,
     pub(crate) disputes: BTreeMap<Range, Dispute>,
+    /// Disputed ranges that have begun to wait for another count since they were last looked at.
+    offered: BTreeSet<Range>,
     pub(crate) overruns: Overruns,
     /// Deadlines are this many times the configured time: doubled when live workers miss them and
     /// nobody reports anything.
@@ -118,6 +121,7 @@ impl Job {
             tasks_done: 0,
             total: 0,
             disputes: BTreeMap::new(),
+            offered: BTreeSet::new(),
             overruns: Overruns::default(),
             patience: 1,
             heard_at: Millis(0),
@@ -336,10 +340,27 @@ impl Job {
         places.into_iter().flat_map(take).collect()
     }
 
+    /// A range is disputed from now on.
+    pub(crate) fn open_dispute(&mut self, range: Range, dispute: Dispute) {
+        self.disputes.insert(range, dispute);
+        self.offered.insert(range);
+    }
+
+    /// From the first to the last of what has begun to wait for another count since this was last asked. Not all
+    /// in between has, and some of it may wait no longer.
+    pub(crate) fn take_offered(&mut self) -> Option<RangeInclusive<Range>> {
+        let mut offered = self.audits.take_offered();
+        offered.append(&mut self.offered);
+        Some(*offered.first()?..=*offered.last()?)
+    }
+
     /// A range is no longer counted again under `lease`.
     pub(crate) fn end_recount(&mut self, range: Range, lease: LeaseId) {
         match self.disputes.get_mut(&range) {
-            Some(dispute) if dispute.recount == Some(lease) => dispute.recount = None,
+            Some(dispute) if dispute.recount == Some(lease) => {
+                dispute.recount = None;
+                self.offered.insert(range);
+            }
             _ => self.audits.give_back(range, lease),
         }
     }

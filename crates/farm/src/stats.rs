@@ -14,6 +14,8 @@ pub struct Stats {
     pub busy_us: u64,
     /// Accepted ranges that a second party has counted with the same result, as an audit asked for.
     pub audits_agreed: u64,
+    /// How often all jobs were looked through for something to lend to one worker.
+    pub searches: u64,
     /// Leases that were given out. Those that a worker took up again are not included.
     pub leases: u64,
     /// Leases that were taken back because their time was over.

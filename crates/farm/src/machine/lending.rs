@@ -6,6 +6,19 @@
 //! served again when half of that is left. A worker without company that may count the job has nobody to leave a share
 //! for. Before its speed on a job is known it gets a probe, and then leases that grow with what the speed was measured on.
 //! A job that it has no memory for is passed over. What may have killed workers comes last within its job.
+//!
+//! Idle workers may be many, and so may ranges that wait for a recount by somebody else. A worker that found nothing is
+//! *refused*, and is held only against what has become lendable since:
+//!
+//! ```text
+//!                 looks through all jobs
+//!   hungry ──────────────────────────────────► refused ──an offer is for it──► lent something
+//!      ▲                                           │
+//!      └── it has more room, a job runs again, or ─┘
+//!          an overrun sets nobody back any more
+//! ```
+
+use std::ops::{RangeBounds, RangeInclusive};
 
 use super::Farm;
 use crate::job::Job;
@@ -29,6 +42,16 @@ const LONG: u128 = 256;
 /// A lease is not cut into more parts than this, so that no part is too short.
 const MOST_PARTS: u128 = 200;
 
+/// What may be lent to sessions that were refused all else.
+struct Offers {
+    /// Jobs of which something was never counted, and may be lent.
+    pools: Vec<JobId>,
+    /// What the most modest of them takes a thread.
+    least_memory: u64,
+    /// Where in each job ranges have begun to wait for being counted again.
+    recounts: Vec<(JobId, RangeInclusive<Range>)>,
+}
+
 impl Farm {
     /// Lends to a session that was just heard of: at once, or after all others if it missed a deadline.
     pub(super) fn serve(&mut self, id: SessionId) {
@@ -42,7 +65,7 @@ impl Farm {
 
     /// Lends to one session until it has enough or nothing is left.
     fn feed(&mut self, id: SessionId) {
-        self.hungry.remove(&id);
+        self.is_hungry_no_more(id);
         if self.sessions.get(&id).is_some_and(|session| session.rests_until > Some(self.now)) {
             self.hungry.insert(id);
             return;
@@ -50,8 +73,9 @@ impl Farm {
         while let Some(session) = self.sessions.get(&id)
             && session.room() > 0
         {
+            self.stats.searches += 1;
             let Some(job) = self.first_job_with_work(session) else {
-                self.hungry.insert(id);
+                self.refused.insert(id);
                 return;
             };
             if !self.lend_some(id, job) {
@@ -60,80 +84,110 @@ impl Farm {
         }
     }
 
+    /// A session that is lent something, or never will be again.
+    pub(super) fn is_hungry_no_more(&mut self, id: SessionId) {
+        self.hungry.remove(&id);
+        self.refused.remove(&id);
+    }
+
     /// New work has appeared, or the grace after a restart is over.
     pub(super) fn feed_hungry(&mut self) {
         self.lend_from = self.lend_from.filter(|&from| from > self.now);
         while self.rests.first().is_some_and(|&until| until <= self.now) {
             self.rests.pop_first();
         }
-        let Some(least) = self.work().map(|(_, thread_memory)| thread_memory).min() else { return };
-        let hungry = self.hungry.iter().copied();
-        let mut hungry: Vec<SessionId> = hungry.filter(|id| self.is_of_use(id, least)).collect();
+        while self.turns.first().is_some_and(|&until| until <= self.now) {
+            self.turns.pop_first();
+            self.hungry.append(&mut self.refused);
+        }
+        let offers = self.take_offers();
+        let refused = self.refused.iter().filter(|id| self.is_for(&offers, id));
+        let mut hungry: Vec<SessionId> = self.hungry.iter().chain(refused).copied().collect();
         hungry.sort_by_key(|id| self.sessions[id].missed);
         for id in hungry {
-            if self.work().next().is_none() {
-                return;
+            if self.hungry.contains(&id) || self.is_for(&offers, &id) {
+                self.feed(id);
             }
-            self.feed(id);
         }
+        let finds_nothing = |id| self.first_job_with_work(&self.sessions[id]).is_none();
+        debug_assert!(
+            self.refused.iter().all(finds_nothing),
+            "a session waits for what it could be lent"
+        );
     }
 
-    /// Whether the session may count one of the jobs with work, of which the most modest takes
-    /// `least` bytes a thread. Mostly that is one comparison: a job that nobody can count has work
-    /// in every step, and workers without anything to do may be many.
-    fn is_of_use(&self, id: &SessionId, least: u64) -> bool {
+    /// What may be lent to refused sessions: of pools all, as one look tells, and of recounts what is new.
+    fn take_offers(&mut self) -> Offers {
+        let mut offers = Offers { pools: Vec::new(), least_memory: u64::MAX, recounts: Vec::new() };
+        for &(_, id) in &self.queue {
+            let job = self.jobs.get_mut(&id).expect("jobs in the queue exist");
+            offers.recounts.extend(job.take_offered().map(|ranges| (id, ranges)));
+            if job.free_tasks() > 0 && self.lend_from.is_none() {
+                offers.pools.push(id);
+                offers.least_memory = offers.least_memory.min(job.thread_memory);
+            }
+        }
+        offers
+    }
+
+    /// Whether a session may be lent something that is still there of these offers. Of pools that is mostly one
+    /// comparison: a job that nobody can count has work in every step.
+    fn is_for(&self, offers: &Offers, id: &SessionId) -> bool {
         let session = &self.sessions[id];
-        let may_count = |(job, thread_memory)| session.may_count(job, thread_memory);
-        session.threads_for(least) > 0
-            && (session.declined.is_empty() || self.work().any(may_count))
-    }
-
-    fn may_lend(&self) -> bool {
-        self.lend_from.is_none()
-    }
-
-    /// Jobs of which something may be lent, and what they take a thread.
-    fn work(&self) -> impl Iterator<Item = (JobId, u64)> + '_ {
-        let pool = |job: &Job| job.free_tasks() > 0 && self.may_lend();
-        let recount = |job: &Job| {
-            let disputed = job.disputes.values().any(|dispute| dispute.recount.is_none());
-            disputed || job.audits.is_waiting()
-        };
-        let jobs = self.queue.iter().map(|&(_, id)| (id, &self.jobs[&id]));
-        let with_work = jobs.filter(move |(_, job)| pool(job) || recount(job));
-        with_work.map(|(id, job)| (id, job.thread_memory))
+        let mut pools = offers.pools.iter();
+        let mut recounts = offers.recounts.iter();
+        let takes_any = session.threads_for(offers.least_memory) > 0;
+        takes_any && pools.any(|&job| self.may_start(job, session))
+            || recounts
+                .any(|(job, ranges)| self.recount_for(*job, session, ranges.clone()).is_some())
     }
 
     fn first_job_with_work(&self, session: &Session) -> Option<JobId> {
         let has_work = |job: &JobId| {
-            let free = self.has_task_for(*job, session) && self.may_lend();
-            let able = session.may_count(*job, self.jobs[job].thread_memory);
-            able && (free || self.recount_for(*job, session).is_some())
+            self.may_start(*job, session) || self.recount_for(*job, session, ..).is_some()
         };
         self.queue.iter().map(|&(_, job)| job).find(has_work)
     }
 
-    /// A range that waits for being counted again, by this worker. It is lent whole.
-    fn recount_for(&self, id: JobId, session: &Session) -> Option<(Range, Recount)> {
+    /// Whether a session may be lent something of a job that was never counted.
+    fn may_start(&self, id: JobId, session: &Session) -> bool {
+        let able = session.may_count(id, self.jobs[&id].thread_memory);
+        able && self.lend_from.is_none() && self.has_task_for(id, session)
+    }
+
+    /// A range `among` these that waits for being counted again, by this worker. It is lent whole.
+    fn recount_for(
+        &self,
+        id: JobId,
+        session: &Session,
+        among: impl RangeBounds<Range> + Clone,
+    ) -> Option<(Range, Recount)> {
         let job = &self.jobs[&id];
+        if !session.may_count(id, job.thread_memory) {
+            return None;
+        }
         let by_search = job.policy.is_some_and(|policy| policy.by_search);
         let disputed = || {
-            let range = self.disputed_for(id, session)?;
+            let range = self.disputed_for(job, session, among.clone())?;
             Some((range, Recount { unlike: job.disputes[&range].kernel, by_search: false }))
         };
         disputed().or_else(|| {
             let may = |range| !job.overruns.sets_back(range, session.maker(), self.now);
-            let (range, unlike) = job.audits.for_session(session, job.across(), may)?;
+            let (range, unlike) =
+                job.audits.for_session(session, job.across(), among.clone(), may)?;
             Some((range, Recount { unlike, by_search }))
         })
     }
 
     /// A disputed range on which this worker's party has not voted and which nobody counts again yet. One that
     /// exceeds every worker's credit goes to a worker that is idle.
-    fn disputed_for(&self, job: JobId, session: &Session) -> Option<Range> {
-        let job = &self.jobs[&job];
-        let disputes = job.disputes.iter();
-        let mut open = disputes.filter(|(range, dispute)| {
+    fn disputed_for(
+        &self,
+        job: &Job,
+        session: &Session,
+        among: impl RangeBounds<Range>,
+    ) -> Option<Range> {
+        let mut open = job.disputes.range(among).filter(|(range, dispute)| {
             let waits = dispute.recount.is_none() && !dispute.settling;
             let fits = session.has_room_for_recount(range.len());
             let is_others_turn = job.overruns.sets_back(**range, session.maker(), self.now);
@@ -145,7 +199,7 @@ impl Farm {
     /// One loan. `false` if the session has enough for now.
     fn lend_some(&mut self, id: SessionId, job_id: JobId) -> bool {
         let outstanding = self.sessions[&id].outstanding;
-        if let Some((range, recount)) = self.recount_for(job_id, &self.sessions[&id]) {
+        if let Some((range, recount)) = self.recount_for(job_id, &self.sessions[&id], ..) {
             let is_disputed = self.jobs[&job_id].disputes.contains_key(&range);
             if !is_disputed && outstanding > self.wanted_tasks(id, job_id, u64::MAX) / 2 {
                 return false;
@@ -285,7 +339,9 @@ impl Farm {
         let job = self.jobs.get_mut(&lease.job).expect("jobs are never removed");
         let (party, until) = (maker.party(job.across()), self.now.after(held_ms));
         job.overruns.note(range.expect("a lease is not empty"), party, until);
-        self.rests.insert(until);
+        self.turns.insert(until);
+        // Another range may have been forgotten for this one.
+        self.hungry.append(&mut self.refused);
     }
 
     /// A worker that is there has reported nothing of a lease, all its time long.

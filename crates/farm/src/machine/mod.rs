@@ -92,10 +92,14 @@ pub struct Farm {
     sessions: BTreeMap<SessionId, Session>,
     /// The session of each connected process.
     processes: BTreeMap<Process, SessionId>,
-    /// Sessions that have room and found nothing to do.
+    /// Sessions that have room and are to look through all jobs for something to do.
     hungry: BTreeSet<SessionId>,
+    /// Sessions that have room and found nothing in any job. Only what is offered since may be for them.
+    refused: BTreeSet<SessionId>,
     /// When sessions that missed a deadline may be served again.
     rests: BTreeSet<Millis>,
+    /// When parties that kept a recount too long may be asked for it again.
+    turns: BTreeSet<Millis>,
     leases: Leases,
     /// Parties that are not believed.
     distrusted: Distrusted,
@@ -215,8 +219,9 @@ impl Farm {
 
     /// When to send [`Event::Tick`] if nothing else happens before.
     pub fn next_wakeup(&self) -> Option<Millis> {
-        let service = self.lend_from.into_iter().chain(self.rests.first().copied());
-        let service = service.filter(|_| !self.hungry.is_empty());
+        let service = [self.lend_from, self.rests.first().copied(), self.turns.first().copied()];
+        let is_idle = !self.hungry.is_empty() || !self.refused.is_empty();
+        let service = service.into_iter().flatten().filter(|_| is_idle);
         service.chain(self.leases.next_deadline()).min()
     }
 
@@ -410,6 +415,7 @@ impl Farm {
         let key = turn(job.priority, id);
         if job.state == JobState::Running {
             self.queue.insert(key);
+            self.hungry.append(&mut self.refused);
         } else {
             self.queue.remove(&key);
         }

@@ -126,7 +126,9 @@ impl Farm {
             sessions: BTreeMap::new(),
             processes: BTreeMap::new(),
             hungry: BTreeSet::new(),
+            refused: BTreeSet::new(),
             rests: BTreeSet::new(),
+            turns: BTreeSet::new(),
             leases: Default::default(),
             distrusted: restored.distrusted,
             losses: Losses::default(),
@@ -178,7 +180,7 @@ fn restore_job(restored: RestoredJob) -> Job {
         let stored = votes.first().expect("a dispute has votes").claim;
         let dispute =
             Dispute { stored, kernel, votes, recount: None, settling: false, unwritten: 0 };
-        job.disputes.insert(range, dispute);
+        job.open_dispute(range, dispute);
     }
     let has_rested = matches!(job.state, JobState::Done | JobState::Held);
     if has_rested && !(job.disputes.is_empty() && job.audits.are_over()) {

@@ -245,7 +245,7 @@ impl Farm {
             settling: false,
             unwritten: 1,
         };
-        job.disputes.insert(report.range, dispute);
+        job.open_dispute(report.range, dispute);
         other.into_iter().for_each(|(_, lease)| self.revoke(lease));
         let command = LedgerCommand::Dispute { report: report.clone(), author };
         self.command(command, Pending::Dispute { session, report });

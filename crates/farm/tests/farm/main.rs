@@ -10,6 +10,7 @@ mod clients;
 mod disputes;
 mod ends;
 mod holds;
+mod idle;
 mod lending;
 mod liars;
 mod lost;
