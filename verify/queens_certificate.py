@@ -50,7 +50,7 @@ class Check:
         if n > 27:
             raise Unknown("boards beyond N = 27 are too large to be counted by plain searches")
         self.plan = Halves(n, None)
-        demand(self.plan.has(tasks), f"the plan has not {tasks} tasks")
+        demand(self.plan.has(tasks), f"the plan does not have {tasks} tasks")
         plan = f"queens plan; enumeration 3; problem total; n {n}; method halves; tasks {tasks}"
         demand(blake3(plan.encode()).hex() == head["fingerprint"], "the fingerprint is not that of the plan")
         mine = of_part(part, parts, tasks)

@@ -63,13 +63,13 @@ class Check:
         if n > 27:
             raise Unknown("boards beyond N = 27 are too large to be counted by plain searches")
         if method != "halves" and tasks > MOST_NUMBERED:
-            raise Unknown(f"numbering {tasks} tasks takes too long here: give a bundle of at most {MOST_NUMBERED}, or one of halves")
+            raise Unknown(f"numbering {tasks} tasks takes too long here: give a bundle of at most {MOST_NUMBERED} tasks, or one of halves")
         self.plan = {"rows": Rows, "ring": Ring, "halves": Halves}[method](n, parameter)
         cut = {"rows": f"; rows {parameter}", "ring": f"; width {parameter}", "halves": ""}[method]
         enumeration = 3 if method == "halves" else 1
         plan = f"queens plan; enumeration {enumeration}; problem {head['problem']}; n {n}; method {method}{cut}; tasks {tasks}"
         demand(blake3(plan.encode()) == self.fingerprint, "the fingerprint is not that of the plan")
-        demand(self.plan.has(tasks), f"the plan has not {tasks} tasks")
+        demand(self.plan.has(tasks), f"the plan does not have {tasks} tasks")
         self.mine = of_part(head["shard"], head["shards"], tasks)
         if beacon is not None:
             seed = little(blake3(f"queens beacon; bundle {self.name}; value {beacon}".encode())[:8])

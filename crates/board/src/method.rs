@@ -49,6 +49,12 @@ pub enum Locality {
         /// Number of tasks.
         run: u64,
     },
+    /// Lists that a thousand neighbours use: a task of a run of `run` tasks takes as long as it does in a count of the
+    /// whole plan, and in a short run up to forty times as long.
+    SharedLists {
+        /// Number of tasks.
+        run: u64,
+    },
     /// Tables: a kernel makes tables that serve thousands of neighbours, and making them for a task
     /// elsewhere in the plan can take seconds. The first task of a run pays for them.
     SharedTables,
@@ -61,7 +67,7 @@ impl Locality {
     pub const fn fair_run(self) -> u64 {
         match self {
             Locality::None | Locality::SharedTables => 1,
-            Locality::SharedWork { run } => run,
+            Locality::SharedWork { run } | Locality::SharedLists { run } => run,
         }
     }
 
@@ -69,7 +75,7 @@ impl Locality {
     #[must_use]
     pub const fn warms_up(self) -> bool {
         match self {
-            Locality::None | Locality::SharedWork { .. } => false,
+            Locality::None | Locality::SharedWork { .. } | Locality::SharedLists { .. } => false,
             Locality::SharedTables => true,
         }
     }
@@ -142,7 +148,7 @@ impl Method {
             }
             Method::Halves if n.is_multiple_of(2) || n > KEPT_QUARTERS_MAX_N => Locality::None,
             Method::Halves if n <= SHARED_LISTS_MAX_N => {
-                Locality::SharedWork { run: SHARING_NEIGHBOURS }
+                Locality::SharedLists { run: SHARING_NEIGHBOURS }
             }
             Method::Halves => Locality::SharedTables,
         }
@@ -328,7 +334,7 @@ mod tests {
     fn neighbours_of_odd_boards_share_lists_and_of_larger_ones_tables() {
         let halves = |n| Method::Halves.locality(n);
         assert_eq!([18, 22, 25, 26, 27].map(halves), [Locality::None; 5]);
-        assert_eq!([5, 21].map(halves), [Locality::SharedWork { run: SHARING_NEIGHBOURS }; 2]);
+        assert_eq!([5, 21].map(halves), [Locality::SharedLists { run: SHARING_NEIGHBOURS }; 2]);
         assert_eq!([28, 29].map(halves), [Locality::SharedWork { run: 2 }; 2]);
         assert_eq!(halves(23), Locality::SharedTables);
         assert_eq!(halves(21).fair_run(), SHARING_NEIGHBOURS);

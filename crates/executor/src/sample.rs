@@ -167,7 +167,9 @@ impl Sample {
 fn spread(locality: Locality, tasks: u64, wanted: u64) -> impl Iterator<Item = Range<u64>> {
     let run = match locality {
         Locality::None => 1,
-        Locality::SharedWork { run } => (wanted / PLACES_OF_SHARED_WORK).clamp(1, run),
+        Locality::SharedWork { run } | Locality::SharedLists { run } => {
+            (wanted / PLACES_OF_SHARED_WORK).clamp(1, run)
+        }
         Locality::SharedTables => (wanted / PLACES).clamp(1, RUN_OF_SHARED_TABLES),
     };
     let (run, places) = if wanted < tasks { (run, wanted / run) } else { (tasks, 1) };
@@ -199,8 +201,9 @@ mod tests {
 
     #[test]
     fn a_sample_has_each_task_once_and_a_large_one_has_all() {
-        let shared_work = Locality::SharedWork { run: 512 };
-        for locality in [Locality::None, shared_work, Locality::SharedTables] {
+        let shared_work = Locality::SharedWork { run: 16 };
+        let shared_lists = Locality::SharedLists { run: 512 };
+        for locality in [Locality::None, shared_work, shared_lists, Locality::SharedTables] {
             for tasks in [1, 21, 272, 3206] {
                 for wanted in (0..13).map(|power| 1 << power) {
                     let ordinals: Vec<u64> = spread(locality, tasks, wanted).flatten().collect();

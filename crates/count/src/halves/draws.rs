@@ -93,10 +93,11 @@ impl Draws {
     /// A block ends.
     pub(crate) fn end(&mut self) {
         if let Some(begun) = self.begun.take() {
-            match self.block {
-                Drawn::WarmsUp => self.warmed_up += begun.elapsed(),
-                Drawn::Yes | Drawn::No => self.took += begun.elapsed(),
-            }
+            let sum = match self.block == Drawn::Yes {
+                true => &mut self.took,
+                false => &mut self.warmed_up,
+            };
+            *sum += begun.elapsed();
         }
     }
 }

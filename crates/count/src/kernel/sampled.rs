@@ -64,7 +64,8 @@ impl Kernel {
         let [drawn, warmed_up] =
             draws.map_or([Duration::ZERO; 2], |it| [it.took(), it.warmed_up()]);
         let sampled_seconds = f64::from(every.get()) * drawn.as_secs_f64();
-        let seconds = (took - drawn - warmed_up).as_secs_f64() + sampled_seconds;
+        let beside = took.saturating_sub(drawn + warmed_up);
+        let seconds = beside.as_secs_f64() + sampled_seconds;
         Ok(Sampled { count: count?, seconds, sampled_seconds })
     }
 

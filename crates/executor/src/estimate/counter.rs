@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use board::{Cut, Tasks};
+use board::{Cut, Locality, Tasks};
 use count::{CountError, Kernel, Sampled};
 use farm::Plan;
 use rand::rngs::StdRng;
@@ -98,9 +98,11 @@ impl Counter {
             (sampled, seconds) = counter.timed_sample()?;
         }
         counter.every = part(sampled, long);
-        let run = method.locality(problem.n()).fair_run().min(tasks);
+        let locality = method.locality(problem.n());
+        let run = locality.fair_run().min(tasks);
         let pilot = if counter.every.get() == 1 {
-            counter.pilot(effort, run)?
+            let first = if matches!(locality, Locality::SharedLists { .. }) { run } else { 1 };
+            counter.pilot(effort, first, run)?
         } else {
             Pilot { run, seconds: run as f64 * seconds }
         };
@@ -167,17 +169,17 @@ impl Counter {
         Ok((sampled, begun.elapsed().as_secs_f64()))
     }
 
-    /// Doubles the length of a run in the middle of the plan, from `run` on, until it takes long enough. Then measures runs
-    /// of this length at random places, for up to a tenth of the time.
-    ///
-    /// In a shorter run than that tasks would take longer than they do in a count, up to forty times as long.
-    fn pilot(&mut self, effort: Effort, mut run: u64) -> Result<Pilot, CountError> {
+    /// Doubles the length of a run in the middle of the plan, from `run` on, until it has `fair` tasks and takes long enough, or
+    /// too long for more. Then measures runs of this length at random places, for up to a tenth of the time.
+    fn pilot(&mut self, effort: Effort, mut run: u64, fair: u64) -> Result<Pilot, CountError> {
         let Effort { plan: Plan { tasks, .. }, time, .. } = effort;
         let begun = Instant::now();
         let mut random = StdRng::seed_from_u64(!effort.seed);
+        let at_most = time.as_secs_f64() / 32.0;
         let mut seconds = loop {
             let seconds = self.count(middle(tasks, run))?.spent;
-            if seconds >= LEAST_RUN.as_secs_f64() || 2 * run > tasks {
+            let is_fair = run >= fair || 2.0 * seconds > at_most;
+            if is_fair && seconds >= LEAST_RUN.as_secs_f64() || 2 * run > tasks {
                 break seconds;
             }
             run *= 2;

@@ -48,7 +48,8 @@ impl Farm {
         self.effects.push(Effect::Reply { request, answer });
     }
 
-    /// A job that the farm does not have may be in the archive, or on its way out of it: then the farm would have it once it is gone.
+    /// A job that the farm does not have may be in the archive, or on its way out of it: if it were removed now, the farm
+    /// would take it in after the ledger has removed it.
     pub(super) fn removal_asked(&mut self, request: RequestId, id: JobId) {
         let returns =
             |pending: &Pending| matches!(pending, Pending::Unarchive { job, .. } if *job == id);

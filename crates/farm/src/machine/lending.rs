@@ -84,7 +84,7 @@ impl Farm {
         }
     }
 
-    /// A session that is lent something, or never will be again.
+    /// Takes a session out of those that wait for something to do.
     pub(super) fn is_hungry_no_more(&mut self, id: SessionId) {
         self.hungry.remove(&id);
         self.refused.remove(&id);

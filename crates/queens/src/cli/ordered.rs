@@ -57,7 +57,7 @@ fn policy(policy: &StatedPolicy, current: Option<RowsRoot>, tasks: u64) -> Strin
     let drawn = drawn.map(|AuditDraw { ranges, tasks: of, counted_twice }| {
         let share = 100.0 * of as f64 / tasks.max(1) as f64;
         format!(
-            ": {ranges} ranges with {share:.2}% of the tasks, {counted_twice} of them counted twice"
+            ": {ranges} ranges with {share:.2}% of the tasks, {counted_twice} of these ranges counted twice"
         )
     });
     format!(

@@ -195,9 +195,8 @@ fn text(estimated: &Estimated, effort: Effort) -> String {
         }
     };
     let estimate = match (total, &from) {
-        (None, from) => format!(
-            "none: there is no placement in {}, seed {seed}; give more with --seconds",
-            from.as_deref().unwrap_or_default()
+        (None, _) => format!(
+            "none: the {tasks} tasks that were counted have no placement, seed {seed}; give more time with --seconds"
         ),
         (Some(total), None) => {
             format!("{:.0} {what}, exact: all tasks were counted", total.value)
@@ -240,7 +239,7 @@ fn too_long(plan: Plan, seconds: u64) -> String {
         false => String::new(),
     };
     format!(
-        "a few tasks of {}, and what is made before the first, take longer than {seconds} s here; give more with --seconds{halves}",
+        "too few tasks of {} can be measured in {seconds} s here; give more time with --seconds{halves}",
         method.name()
     )
 }
@@ -261,7 +260,7 @@ mod tests {
         let of = |n, method| too_long(Plan { problem: Problem::Total { n }, method, tasks: 1 }, 20);
         let largest = board::halves::MAX_N;
         let ring = of(largest + 1, Method::Ring { width: 2 });
-        assert!(ring.contains("tasks of ring") && ring.contains("longer than 20 s"), "{ring}");
+        assert!(ring.contains("too few tasks of ring can be measured in 20 s"), "{ring}");
         assert!(ring.ends_with(&format!("up to N = {largest}")), "{ring}");
         assert!(of(largest, Method::Halves).ends_with("--seconds"));
     }

@@ -67,7 +67,10 @@ fn a_stranger_sees_what_was_committed_to_and_what_a_beacon_drew_from_it() {
     assert_eq!(policy["ranges_counted_twice"], drawn);
     let words = format!("committed to as {root}: {drawn} ranges with ");
     assert!(text.contains(&words), "{text}");
-    assert!(text.contains(&format!("% of the tasks, {drawn} of them counted twice")), "{text}");
+    assert!(
+        text.contains(&format!("% of the tasks, {drawn} of these ranges counted twice")),
+        "{text}"
+    );
 
     // A value that suits the prover better is not the one that was drawn by.
     let forged = scratch.path("forged.bundle").display().to_string();

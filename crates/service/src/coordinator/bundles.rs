@@ -39,8 +39,12 @@ const BLOCK: usize = 1 << 20;
 /// How many bundles wait for their turn, are written or are sent at the same time, each by a thread and with a file.
 const PLACES: usize = 16;
 
-/// How long a bundle may be on its way. A client that is slower comes back for the rest.
+/// How long a bundle may be on its way, whatever its length. A client that is slower comes back for the rest, and begins anew if
+/// the job has changed.
 const LONGEST: Duration = Duration::from_secs(3_600);
+
+/// Bytes that a client takes in a second, beyond that, at the slowest.
+const LEAST_RATE: u64 = 16 << 10;
 
 /// What bundles leave to the ledger of the bytes that are free on its disk.
 const RESERVE: u64 = 256 << 20;
@@ -108,7 +112,7 @@ impl From<LedgerFault> for Stop {
 
 impl From<io::Error> for Stop {
     fn from(error: io::Error) -> Stop {
-        tracing::warn!(%error, "a bundle cannot be written");
+        tracing::warn!(%error, "a bundle cannot be written or read again");
         Stop::Because(Status::internal(format!(
             "the bundle cannot be written beside the coordinator's ledger: {error}"
         )))
@@ -188,7 +192,9 @@ impl Written {
         let zstd = zstd::bulk::compress(text, 3)?;
         if fs4::available_space(&self.folder)? < self.reserve.saturating_add(zstd.len() as u64) {
             let reserve = self.reserve >> 20;
-            let text = format!("{reserve} MiB of its disk are left to the ledger");
+            let text = format!(
+                "its disk has too little room, because {reserve} MiB stay free for the ledger"
+            );
             return Err(io::Error::new(io::ErrorKind::StorageFull, text));
         }
         self.file.write_all(&zstd)?;
@@ -199,12 +205,14 @@ impl Written {
         Ok(())
     }
 
-    /// Sends it, for as long as a bundle may be on its way.
+    /// Sends it, for as long as a bundle of its length may be on its way.
     fn send(mut self, taker: &Taker<v1::ExportResponse>) -> Result<(), Stop> {
         let begun = Instant::now();
+        let length = self.file.stream_position()?;
+        let longest = LONGEST + Duration::from_secs(length / LEAST_RATE);
         self.file.rewind()?;
         for (answer, bytes) in self.answers {
-            if begun.elapsed() > LONGEST {
+            if begun.elapsed() > longest {
                 return Err(Stop::Gone);
             }
             let mut zstd = vec![0; bytes];
@@ -311,7 +319,7 @@ mod tests {
         let mut full = Written::begin(&path, 0, u64::MAX).expect("there is room for no byte");
         let fault = Stop::from(full.add(b"text", true).expect_err("there is not so much room"));
         let Stop::Because(status) = fault else { panic!("somebody waits for it") };
-        assert!(status.message().contains("are left to the ledger"), "{status}");
+        assert!(status.message().contains("stay free for the ledger"), "{status}");
     }
 
     #[tokio::test(start_paused = true)]
