@@ -65,7 +65,7 @@ impl Farm {
 
     /// Lends to one session until it has enough or nothing is left.
     fn feed(&mut self, id: SessionId) {
-        self.is_hungry_no_more(id);
+        self.stop_waiting(id);
         if self.sessions.get(&id).is_some_and(|session| session.rests_until > Some(self.now)) {
             self.hungry.insert(id);
             return;
@@ -85,7 +85,7 @@ impl Farm {
     }
 
     /// Takes a session out of those that wait for something to do.
-    pub(super) fn is_hungry_no_more(&mut self, id: SessionId) {
+    pub(super) fn stop_waiting(&mut self, id: SessionId) {
         self.hungry.remove(&id);
         self.refused.remove(&id);
     }

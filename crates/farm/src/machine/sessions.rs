@@ -93,7 +93,7 @@ impl Farm {
     pub(super) fn leaving(&mut self, id: SessionId) {
         if let Some(session) = self.sessions.get_mut(&id) {
             session.leaving = true;
-            self.is_hungry_no_more(id);
+            self.stop_waiting(id);
         }
     }
 
@@ -127,7 +127,7 @@ impl Farm {
         self.sessions.remove(&id);
         self.pace = self.pace.with(self.sessions.len());
         self.staffing_changed = true;
-        self.is_hungry_no_more(id);
+        self.stop_waiting(id);
         for job in self.jobs.values_mut() {
             job.forget_session(id);
         }

@@ -20,9 +20,7 @@
 //! While a job runs, a report that is not to be counted again joins its row with those of its stretches. In the archive, all rows are gone through. An audit that is
 //! ordered later draws among the rows as they are then.
 
-use std::ops::ControlFlow;
-
-use super::{Select, Store, StoredJob, stored_job};
+use super::{Store, StoredJob, first_rows, stored_job};
 use crate::rows::{Check, CountedRange, OpenDispute, Row};
 use crate::{AuditPolicy, Fingerprint, JobId, Plan, Range, Report, Signatures, Stretch};
 
@@ -88,21 +86,6 @@ fn replace<S: Store>(
         true => Ok(()),
         false => store.forget_task_counts(id, range),
     }
-}
-
-/// The first `most` rows that begin in a range.
-fn first_rows<S: Store>(
-    store: &mut S,
-    id: JobId,
-    range: Range,
-    most: usize,
-) -> Result<Vec<CountedRange>, S::Fault> {
-    let mut rows = Vec::new();
-    store.visit(id, Select::BeginningIn(range), &mut |counted| {
-        rows.push(counted);
-        if rows.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    })?;
-    Ok(rows)
 }
 
 /// A row that stays, or that several rows become.

@@ -124,8 +124,7 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
             return Ok(LedgerAnswer::Removed(archive::remove(store, *job, *most)?));
         }
         LedgerCommand::Compare { job, range } => {
-            let tiled = tiled_by(store, *job, *range, MOST_COMPARED)?;
-            return Ok(LedgerAnswer::Compared(tiled.map_or(Found::Unaligned, Found::from)));
+            return Ok(LedgerAnswer::Compared(compare(store, *job, *range)?));
         }
         LedgerCommand::FindAudits { job, most } => {
             return Ok(LedgerAnswer::AuditsFound(find_audits(store, *job, *most)?));
@@ -347,23 +346,33 @@ fn for_each_counted<S: Store>(
 ///
 /// [`Contradiction::TooLarge`] if their sum passes 128 bits.
 pub fn tiled<S: Store>(store: &mut S, job: JobId, range: Range) -> Result<Option<Tiled>, S::Fault> {
-    tiled_by(store, job, range, usize::MAX)
+    let mut tiling = Tiling::new(range);
+    let which = Select::BeginningIn(range);
+    store.visit(job, which, &mut |counted| tiling.add(&counted.row))?;
+    tiling.end().map_err(|fault| fault.of(job).into())
 }
 
-/// The same, if there are at most so many rows, and no more of them are read.
-fn tiled_by<S: Store>(
+/// What the rows of a range say, of which few are read.
+fn compare<S: Store>(store: &mut S, job: JobId, range: Range) -> Result<Found, S::Fault> {
+    let rows = first_rows(store, job, range, MOST_COMPARED)?;
+    let tiled = Tiled::of(rows.iter().map(|counted| &counted.row), range);
+    let tiled = tiled.map_err(|fault| fault.of(job))?;
+    Ok(tiled.map_or(Found::Unaligned, Found::from))
+}
+
+/// The first `most` rows that begin in a range.
+fn first_rows<S: Store>(
     store: &mut S,
-    job: JobId,
+    id: JobId,
     range: Range,
     most: usize,
-) -> Result<Option<Tiled>, S::Fault> {
-    let (mut tiling, mut left) = (Tiling::new(range), most);
-    store.visit(job, Select::BeginningIn(range), &mut |counted| {
-        tiling.add(&counted.row)?;
-        left -= 1;
-        if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+) -> Result<Vec<CountedRange>, S::Fault> {
+    let mut rows = Vec::new();
+    store.visit(id, Select::BeginningIn(range), &mut |counted| {
+        rows.push(counted);
+        if rows.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;
-    tiling.end().map_err(|fault| fault.of(job).into())
+    Ok(rows)
 }
 
 fn stored_job<S: Store>(store: &mut S, id: JobId) -> Result<StoredJob, S::Fault> {
