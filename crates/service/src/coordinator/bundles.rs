@@ -46,6 +46,9 @@ const LONGEST: Duration = Duration::from_secs(3_600);
 /// Bytes that a client takes in a second, beyond that, at the slowest.
 const LEAST_RATE: u64 = 16 << 10;
 
+/// How long no bundle is written behind one, at least: SQLite begins its log anew with what is written then.
+const LEAST_REST: Duration = Duration::from_millis(10);
+
 /// What bundles leave to the ledger of the bytes that are free on its disk.
 const RESERVE: u64 = 256 << 20;
 
@@ -92,7 +95,7 @@ impl Bundles {
             let turn = taker.wait(turn.acquire_owned())?;
             let begun = Instant::now();
             let written = write(&ledger, &wanted, taker);
-            let rest = begun.elapsed();
+            let rest = begun.elapsed().max(LEAST_REST);
             // So that SQLite can begin its log anew, also after a bundle that its client did not wait for.
             tokio::spawn(async move {
                 tokio::time::sleep(rest).await;
@@ -304,6 +307,21 @@ mod tests {
         while bundles.begin(wanted(), &slow).is_err() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_reads_the_ledger_for_a_while_behind_a_bundle() {
+        let (_folder, path, _ledger) = ledger();
+        let bundles = Bundles::new(Some(&path));
+        let mut bundle = bundles.begin(wanted(), &Budget::default()).expect("there are places");
+
+        next(&mut bundle).await;
+
+        assert_eq!(bundles.turn.available_permits(), 0, "it is written, and rests");
+        // The clock stands as long as a thread is at work.
+        drop(bundle);
+        tokio::time::sleep(2 * LEAST_REST).await;
+        assert_eq!(bundles.turn.available_permits(), 1);
     }
 
     #[tokio::test]
