@@ -208,7 +208,7 @@ impl Look {
             note(row.get(0)?, Happening::ProvenWrong(party));
             Ok(())
         })?;
-        let query = "SELECT opened_at FROM openings WHERE opened_at BETWEEN ?1 AND ?2 ORDER BY epoch DESC LIMIT ?3";
+        let query = "SELECT opened_at FROM openings WHERE opened_at > ?1 AND opened_at <= ?2 ORDER BY epoch DESC LIMIT ?3";
         self.each(query, (begun, ended.unwrap_or(i64::MAX), most), |row| {
             note(row.get(0)?, Happening::Opened);
             Ok(())
