@@ -17,8 +17,8 @@
 //!   ([`Signatures::fit_a_row`]).
 //! - If some of them tell what each task counts, and others do not, then the row does not.
 //!
-//! While a job runs, a report that is not to be counted again joins its row with those of its stretches. In the archive, all rows are gone through. An audit that is
-//! ordered later draws among the rows as they are then.
+//! While a job runs, a report that is not to be counted again joins its row with those of its stretches. In the archive,
+//! all rows are gone through. An audit that is ordered later draws among the rows as they are then.
 
 use super::{Store, StoredJob, first_rows, stored_job};
 use crate::rows::{Check, CountedRange, OpenDispute, Row};
