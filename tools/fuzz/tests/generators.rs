@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+// Nothing here is a target. But all suites are linked together when one is fuzzed by coverage, and what counts the coverage is
+// in this crate.
+use bolero as _;
 use fuzz::{Counted, READERS, Read, count_tasks, generated};
 use prost::Message;
 use prost_types::FileDescriptorSet;

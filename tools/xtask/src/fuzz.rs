@@ -64,24 +64,37 @@ fn libfuzzer(target: &str, to: &str, from: &str) -> Step {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use std::collections::{BTreeMap, BTreeSet};
     use std::path::Path;
 
     use super::*;
 
+    /// The suites of the crate `fuzz`: their names and texts.
+    fn suites() -> BTreeMap<String, String> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/tests");
+        let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+        let name = |path: &Path| path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let suites = files.filter(|path| path.is_file());
+        suites.map(|path| (name(&path), fs::read_to_string(path).unwrap())).collect()
+    }
+
     #[test]
     fn all_targets_of_the_crate_are_known() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/tests");
         let mut found = BTreeSet::new();
-        for file in fs::read_dir(folder).unwrap() {
-            let path = file.unwrap().path();
-            if path.is_file() {
-                let source = fs::read_to_string(path).unwrap();
-                let functions = source.split("\nfn ").skip(1);
-                let targets = functions.filter(|text| text.contains("bolero::check!"));
-                found.extend(targets.map(|text| text.split('(').next().unwrap().to_owned()));
-            }
+        for text in suites().values() {
+            let functions = text.split("\nfn ").skip(1);
+            let targets = functions.filter(|text| text.contains("bolero::check!"));
+            found.extend(targets.map(|text| text.split('(').next().unwrap().to_owned()));
         }
         assert_eq!(found, TARGETS.map(String::from).into());
+    }
+
+    /// A suite without it is not linked when one is fuzzed by coverage.
+    #[test]
+    fn all_suites_are_known_and_use_bolero() {
+        let uses = |text: &str| text.contains("bolero::check!") || text.contains("use bolero as _");
+        let with_bolero = suites().into_iter().filter(|(_, text)| uses(text));
+        let names: BTreeSet<String> = with_bolero.map(|(name, _)| name).collect();
+        assert_eq!(names, SUITES.map(String::from).into());
     }
 }
