@@ -304,9 +304,13 @@ mod tests {
         let gone = bundles.begin(wanted(), &slow).expect("there is a place again");
         // A client that goes makes room too, whether it waits for its turn or not.
         drop(gone);
-        while bundles.begin(wanted(), &slow).is_err() {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        let makes_room = async {
+            while bundles.begin(wanted(), &slow).is_err() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let in_time = tokio::time::timeout(Duration::from_secs(300), makes_room).await;
+        in_time.expect("its place is free again");
     }
 
     #[tokio::test(start_paused = true)]
