@@ -68,7 +68,7 @@ fn masks_section(n: u32, nodes: u64) -> anyhow::Result<String> {
          Row 3 needs to know three things about the rows below it, and each is a word with a bit for each \
          column, here from column a on:\n\n\
          ```text\n\
-         right  {}   attacked along diagonals that fall to the left\n\
+         right  {}   attacked along diagonals that rise to the left\n\
          down   {}   columns that have a queen\n\
          left   {}   attacked along diagonals that rise to the right\n\
          free   {}   none of the three: where row 3 can have its queen\n\
