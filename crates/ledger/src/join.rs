@@ -1,6 +1,7 @@
 //! Joins several ledgers of one plan.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -74,7 +75,7 @@ pub enum JoinError {
 }
 
 /// Joins the ledgers in `parts` into a new ledger `into`. If `into` exists already, it is the first part
-/// and is replaced. If anything goes wrong, no file changes. Which tasks have a count in the end does not
+/// and is replaced. A ledger that is named twice is one part. If anything goes wrong, no file changes. Which tasks have a count in the end does not
 /// depend on the order of the parts.
 ///
 /// # Errors
@@ -85,7 +86,8 @@ pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, JoinError>
     // The lock keeps others from making a ledger there meanwhile. An existing one is locked as a part.
     let at_into = |fault: LedgerFault| fault.at(Some(into));
     let new = earlier.is_none().then(|| LedgerLock::of(into)).transpose().map_err(at_into)?;
-    let is_other = |path: &&PathBuf| earlier.is_none() || fs::canonicalize(path).ok() != earlier;
+    let mut files: BTreeSet<PathBuf> = earlier.iter().cloned().collect();
+    let is_other = |path: &&PathBuf| fs::canonicalize(path).map_or(true, |file| files.insert(file));
     let others = parts.iter().filter(is_other).cloned();
     let paths: Vec<PathBuf> = earlier.clone().into_iter().chain(others).collect();
     let mut parts: Vec<Part<'_>> = paths.iter().map(|path| open(path)).collect::<Result<_, _>>()?;

@@ -4,6 +4,9 @@
 //!   FILE.incoming + FILE.incoming-log      until the mirror is whole: an earlier copy stays as it is
 //!   FILE + FILE-wal                        from then on; SQLite reads them like those of a coordinator that was killed
 //! ```
+//!
+//! Another program that opens the copy to write it, as `sqlite3` does by default, moves the log into the file and removes it
+//! when it ends. What arrives from then on would be in no file, so that it is not acknowledged.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -13,7 +16,7 @@ use crate::frames::{Frames, Header};
 use farm::Mark;
 use farm::rules::Jobs;
 
-use crate::place::{self, Place, with_suffix};
+use crate::place::{self, Place, log, with_suffix};
 use crate::replace::{INCOMING, INCOMING_LOG, mend, replace};
 use crate::takeover::{leads, step_down};
 use crate::{CheckedLedger, LedgerFault, LedgerLock};
@@ -133,15 +136,20 @@ impl Mirror {
         }
     }
 
-    /// Waits until what has arrived is on disk, if the mirror is whole. Before that it would be of no use.
+    /// Waits until what has arrived is on disk, if the mirror is whole. Before that it would be of no use. `false` if another
+    /// program has taken its files away: then it must begin anew.
     ///
     /// # Errors
     ///
     /// The system's.
-    pub fn sync(&self) -> io::Result<()> {
+    pub fn sync(&self) -> io::Result<bool> {
         match &self.files {
-            Some(files) if files.is_whole => files.log.sync_data(),
-            _ => Ok(()),
+            Some(files) if files.is_whole => {
+                files.log.sync_data()?;
+                let is_there = place::names_file(&self.path, &files.file)?;
+                Ok(is_there && place::names_file(&log(&self.path), &files.log)?)
+            }
+            _ => Ok(true),
         }
     }
 
@@ -213,12 +221,12 @@ mod tests {
 
     use farm::{JobId, LedgerCommand, Ticket};
     use proptest::prelude::*;
+    use rusqlite::{Connection, OpenFlags};
     use tempfile::TempDir;
     use tokio::time::{Instant, timeout};
 
     use super::*;
     use crate::follow::Followers;
-    use crate::place::log;
     use crate::takeover::take_over;
     use crate::tests::{ledger_in, range, read};
     use crate::{
@@ -270,7 +278,7 @@ mod tests {
                     Piece::Whole => self.mirror.finish(),
                 }
                 .expect("it can be written");
-                self.mirror.sync().expect("it can be written");
+                assert!(self.mirror.sync().expect("it can be written"), "it is alone");
                 self.following.acknowledge(shipment.number);
             }
         }
@@ -286,16 +294,21 @@ mod tests {
             (bytes.len() as u64) < most
         }
 
+        /// All is sent anew.
+        fn begin_again_here(&mut self) {
+            self.mirror.begin().expect("it can be written");
+            let (ours, following) = follower();
+            (self.following, self.read) = (following, 0);
+            self.followers.add(ours);
+        }
+
         /// Another process begins with the mirror's file.
         fn begin_again(&mut self) {
             let copy = self.folder.path().join("copy.db");
             let elsewhere = Mirror::of(&self.folder.path().join("elsewhere.db"));
             drop(std::mem::replace(&mut self.mirror, elsewhere.expect("nobody holds it")));
             self.mirror = Mirror::of(&copy).expect("nobody holds it");
-            self.mirror.begin().expect("it can be written");
-            let (ours, following) = follower();
-            (self.following, self.read) = (following, 0);
-            self.followers.add(ours);
+            self.begin_again_here();
         }
 
         fn finish(&mut self) {
@@ -416,6 +429,31 @@ mod tests {
         assert!(!pair.mirror.is_whole());
         pair.mirror.add_to_file(&[7; 5_000]).expect("it can be written");
         assert!(fs::read(pair.folder.path().join("copy.db")).expect("it is there") == before);
+        pair.is_alike();
+    }
+
+    #[test]
+    fn what_another_program_has_moved_away_is_not_acknowledged() {
+        let mut pair = Pair::new();
+        pair.finish();
+        pair.write();
+        pair.receive();
+        let copy = pair.folder.path().join("copy.db");
+        let count = |flags| {
+            let db = Connection::open_with_flags(&copy, flags).expect("it is there");
+            let query = "SELECT count(*) FROM jobs";
+            db.query_row(query, [], |row| row.get::<_, i64>(0)).expect("it is a ledger")
+        };
+        assert_eq!(count(OpenFlags::SQLITE_OPEN_READ_ONLY), 1);
+        assert!(pair.mirror.sync().expect("it can be written"), "reading does no harm");
+        assert_eq!(count(OpenFlags::SQLITE_OPEN_READ_WRITE), 1);
+        assert!(!log(&copy).exists(), "SQLite has moved it into the file");
+        assert!(!pair.mirror.sync().expect("it can be written"));
+
+        pair.begin_again_here();
+        pair.finish();
+        pair.write();
+        pair.receive();
         pair.is_alike();
     }
 

@@ -226,6 +226,19 @@ fn holds_rows(log: &Path) -> bool {
     std::fs::metadata(log).is_ok_and(|log| log.len() > 0)
 }
 
+/// Whether a name still means the file that was opened by it.
+///
+/// # Errors
+///
+/// The system's.
+pub(crate) fn names_file(path: &Path, file: &File) -> std::io::Result<bool> {
+    match std::fs::metadata(path) {
+        Ok(named) => Ok(identity(&named) == identity(&file.metadata()?)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// Where SQLite keeps the latest rows.
 pub(crate) fn log(path: &Path) -> PathBuf {
     with_suffix(path, "-wal")

@@ -205,6 +205,17 @@ fn a_count_that_was_taken_back_stays_so_although_its_maker_was_pardoned() {
     }
 }
 
+#[test]
+fn a_ledger_that_is_named_twice_is_one_part() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let [part, link] = ["part.db", "link.db"].map(|name| folder.path().join(name));
+    write_farm(&part, &[]);
+    std::os::unix::fs::symlink(&part, &link).expect("it can be made");
+    let parts = [part.clone(), folder.path().join(".").join("part.db"), link, part];
+    let joined = join_ledgers(&parts, &folder.path().join("into.db")).expect("it is one ledger");
+    assert_eq!((joined.parts.len(), joined.tasks_done), (1, 10));
+}
+
 /// A row grows with each report of its lease, and copies of a ledger have it as it was.
 #[test]
 fn a_row_that_was_taken_back_stays_so_where_a_copy_has_it_shorter_or_longer() {

@@ -359,7 +359,9 @@ fn nobody_but_an_admin_follows() {
     assert_eq!(std::os::unix::fs::PermissionsExt::mode(&mode) & 0o777, 0o600);
     wait_until("the copy to have the ledger's tokens", || {
         let count = |path: &Path| {
-            let db = rusqlite::Connection::open(path).expect("it is there");
+            // To write it, as is the default, would be to change it.
+            let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+            let db = rusqlite::Connection::open_with_flags(path, flags).expect("it is there");
             let query = "SELECT count(*) FROM credentials";
             db.query_row(query, [], |row| row.get::<_, i64>(0)).unwrap_or(-1)
         };
@@ -377,4 +379,28 @@ fn nobody_but_an_admin_follows() {
 
     let unusable = run(&mut standby("queens://too-short", "error"));
     unusable.usage("cannot use the join string");
+}
+
+#[test]
+fn what_would_end_a_standby_when_it_leads_ends_it_at_once() {
+    let farm = Farm::new("--tls", "");
+    let _coordinator = farm.start_coordinator();
+    let scratch = Scratch::new();
+    let copy = scratch.path("copy.db");
+    copy_keys(farm.ledger(), &copy);
+    let standby = |options: &[&str]| {
+        let mut command = queens(&["standby", "--tls", "--listen", "127.0.0.1:0", "--of"]);
+        run(command.arg(farm.key("join")).args(options).arg("--ledger").arg(&copy))
+    };
+    standby(&["--lease-ms", "60000"]).usage("--lease-ttl-ms");
+    standby(&["--token-file", "nowhere"]).usage("copy its file to nowhere");
+    for key in ["token", "authority.pem"] {
+        let key = scratch.path("copy.db-keys").join(key);
+        let away = scratch.path("away");
+        fs::rename(&key, &away).expect("it is there");
+        standby(&[]).usage("copy the folder of keys");
+        assert!(!key.exists(), "another one would be another farm's");
+        fs::rename(&away, &key).expect("it is there");
+    }
+    assert!(!copy.exists());
 }

@@ -38,6 +38,7 @@ mod server;
 mod session;
 mod standbys;
 mod times;
+mod unread;
 
 pub use allowance::Allowance;
 pub use archive::archive_old_jobs;

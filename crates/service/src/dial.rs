@@ -18,7 +18,7 @@ use tokio_util::either::Either;
 use tonic::transport::Uri;
 use tower::{Service, ServiceExt, service_fn};
 
-use crate::tls::refusal;
+use crate::tls::{Refusal, refusal};
 
 /// A connection that was dialled.
 pub(crate) type Dialled = Either<PlainText<TcpStream>, Box<TlsStream<TcpStream>>>;
@@ -33,8 +33,8 @@ pub(crate) enum DialError {
     #[error("the port does not speak TLS")]
     NoTls,
     /// The peer's certificate is refused.
-    #[error("{0}")]
-    Refused(String),
+    #[error(transparent)]
+    Refused(Refusal),
     /// The TLS handshake failed for another reason.
     #[error("the TLS handshake failed")]
     Handshake(#[source] io::Error),

@@ -19,7 +19,7 @@ use tonic_health::pb::health_client::HealthClient;
 use crate::address_file::Whereabouts;
 use crate::coordinator::READINESS;
 use crate::dial::{DialError, Network, SPEAKS_TLS, dialler};
-use crate::tls::Trust;
+use crate::tls::{Refusal, Trust};
 use crate::{Addresses, JoinString, ServiceError, Token};
 
 /// How long one of several addresses may take to say that it serves. Another one may serve while it says nothing.
@@ -117,7 +117,7 @@ impl Endpoint {
     /// # Errors
     ///
     /// Those of [`Endpoint::check`]; [`ServiceError::Unreachable`] if no coordinator answers;
-    /// [`ServiceError::Impostor`] or [`ServiceError::Incompatible`] if something else does.
+    /// [`ServiceError::Untimely`], [`ServiceError::Impostor`] or [`ServiceError::Incompatible`] if something else does.
     pub async fn connect(&self) -> Result<TokenChannel, ServiceError> {
         let targets = self.targets()?;
         let (target, channel) = find_serving(&targets).await?;
@@ -178,6 +178,12 @@ impl Endpoint {
                 Whereabouts::Url(_) => Ok(None),
             },
         }
+    }
+
+    /// What tells the secrets that it would show now from others. `None` if a file cannot be used now.
+    pub(crate) fn secrets(&self) -> Option<Vec<Option<blake3::Hash>>> {
+        let targets = self.targets().ok()?;
+        Some(targets.iter().map(|target| target.token.as_ref().map(Token::hash)).collect())
     }
 
     /// All addresses, one at least.
@@ -290,8 +296,11 @@ impl Target {
                 "the port at {url} does not speak TLS: if its coordinator was started with --insecure, connect \
                  to http://"
             )),
-            Some(DialError::Refused(reason)) => {
-                ServiceError::Impostor { url, reason: reason.clone() }
+            Some(DialError::Refused(refusal @ Refusal::Untimely(_))) => {
+                ServiceError::Untimely { url, reason: refusal.to_string() }
+            }
+            Some(DialError::Refused(refusal)) => {
+                ServiceError::Impostor { url, reason: refusal.to_string() }
             }
             _ => ServiceError::Unreachable { url, reason: innermost(error) },
         }

@@ -82,6 +82,14 @@ pub enum ServiceError {
         /// What is wrong with its certificate.
         reason: String,
     },
+    /// The coordinator's certificate is not valid yet or any more, by the clock of this machine.
+    #[error("whoever answers at {url} does not prove to be the coordinator: {reason}")]
+    Untimely {
+        /// The address of the coordinator.
+        url: String,
+        /// What is wrong with its certificate.
+        reason: String,
+    },
     /// The address to listen on cannot be bound.
     #[error("cannot listen on {address}: {reason}")]
     Listen {

@@ -62,7 +62,8 @@ struct Seen {
 enum End {
     /// It may go on later.
     Lost(String),
-    /// It may go on later with the coordinator that answers: that one reads its ledger, is stopping, or has no place.
+    /// It may go on later with the coordinator that answers: that one reads its ledger, is stopping, has no place, or one of
+    /// the two clocks is wrong.
     NotYet(String),
     /// It cannot.
     Refused(ServiceError),
@@ -202,6 +203,7 @@ impl Standby {
     async fn begin(&self, of: &Endpoint) -> Result<Connection, End> {
         let channel = of.connect().await.map_err(|error| match error {
             ServiceError::Unreachable { reason, .. } => End::Lost(reason),
+            error @ ServiceError::Untimely { .. } => End::NotYet(error.to_string()),
             error => End::Refused(error),
         })?;
         let (acknowledge, acknowledged) = mpsc::channel(OUTGOING);
@@ -234,8 +236,14 @@ impl Standby {
                 Err(_) => return End::Lost("nothing arrives".into()),
             };
             let number = answer.number;
-            if let Err(fault) = self.take(answer, &mut has_begun) {
-                return End::Refused(fault.at(Some(&self.path)).into());
+            match self.take(answer, &mut has_begun) {
+                Ok(true) => {}
+                Ok(false) => {
+                    let reason = "another program has opened the copy and moved its log away, as sqlite3 does without \
+                                  -readonly: the copy begins anew";
+                    return End::Lost(reason.into());
+                }
+                Err(fault) => return End::Refused(fault.at(Some(&self.path)).into()),
             }
             let request = FollowRequest { acknowledged: number, ..FollowRequest::default() };
             if number > 0 && acknowledge.send(request).await.is_err() {
@@ -244,14 +252,14 @@ impl Standby {
         }
     }
 
-    /// Does what the coordinator says, until it is on disk.
-    fn take(&mut self, answer: FollowResponse, has_begun: &mut bool) -> Result<(), LedgerFault> {
+    /// Does what the coordinator says, until it is on disk. `false` if that is of no use, because the copy was changed by others.
+    fn take(&mut self, answer: FollowResponse, has_begun: &mut bool) -> Result<bool, LedgerFault> {
         if !std::mem::replace(has_begun, true) {
             // The coordinator lives: what it has decided meanwhile is not in an earlier copy.
             self.mirror.begin()?;
             self.is_awaited = false;
         }
-        in_place(|| {
+        let is_kept = in_place(|| {
             match answer.piece {
                 None => {}
                 Some(Piece::File(bytes)) => self.mirror.add_to_file(&bytes)?,
@@ -263,14 +271,12 @@ impl Standby {
                     tracing::info!(is_awaited, "the copy is whole, and follows");
                 }
             }
-            if answer.number > 0 {
-                self.mirror.sync()?;
-            }
-            Ok::<_, LedgerFault>(())
+            let is_kept = answer.number == 0 || self.mirror.sync()?;
+            Ok::<_, LedgerFault>(is_kept)
         })?;
-        let is_whole = self.mirror.is_whole() && self.is_awaited;
+        let is_whole = is_kept && self.mirror.is_whole() && self.is_awaited;
         self.seen.send_replace(Seen { at: Instant::now(), is_whole });
-        Ok(())
+        Ok(is_kept)
     }
 
     fn ended(&self, of: &Endpoint, status: Status) -> End {

@@ -23,7 +23,7 @@ use tokio_rustls::rustls::{SupportedProtocolVersion, version};
 
 pub use authority::Authority;
 pub use server::ServerTls;
-pub(crate) use trust::{Trust, refusal};
+pub(crate) use trust::{Refusal, Trust, refusal};
 
 /// The name in the leaves of every farm's own authority. It resolves nowhere.
 const NAME: &str = "coordinator.queens.internal";

@@ -119,7 +119,7 @@ pub(crate) async fn begin(connector: &mut GrpcConnector, agent: &mut Agent) -> R
         agent.disconnected();
         match lost {
             LinkEnd::Lost(why) | LinkEnd::Disowned(why) => reason = why,
-            refused @ LinkEnd::Refused(_) => return Err(failure(refused)),
+            refused => return Err(failure(refused)),
         }
         tokio::time::sleep(RETRY).await;
     }
@@ -150,7 +150,7 @@ fn pieces(loan: Loan, block: &TasksBlock, size: u64) -> impl Iterator<Item = Par
 
 pub(crate) fn failure(end: LinkEnd) -> anyhow::Error {
     match end {
-        LinkEnd::Refused(error) => error.into(),
+        LinkEnd::Refused(error) | LinkEnd::Unrecognised(error) => error.into(),
         LinkEnd::Lost(reason) | LinkEnd::Disowned(reason) => {
             anyhow::anyhow!("the session ended: {reason}")
         }

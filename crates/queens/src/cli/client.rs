@@ -173,7 +173,7 @@ impl Client {
         tokio::time::sleep(Duration::from_secs(1)).await;
         match self.endpoint.connect().await {
             Ok(channel) => self.jobs = JobsServiceClient::new(channel),
-            Err(ServiceError::Unreachable { .. }) => {}
+            Err(ServiceError::Unreachable { .. } | ServiceError::Untimely { .. }) => {}
             Err(error) => return Err(error.into()),
         }
         Ok(())

@@ -9,7 +9,7 @@ use farm::Config;
 use sd_notify::NotifyState;
 use tokio::sync::watch;
 
-use super::door::{Door, DoorArgs};
+use super::door::{Door, DoorArgs, Entrance};
 use super::signal::asked_to_stop;
 use super::systemd;
 use crate::failure::Failure;
@@ -86,6 +86,38 @@ impl CoordinatorArgs {
     pub(super) fn token_file(&self) -> Option<&Path> {
         self.door.token_file()
     }
+
+    /// The addresses to listen on, and how the coordinator is reached there, if all options fit together.
+    async fn entrance(&self) -> Result<(Vec<SocketAddr>, Entrance), Failure> {
+        let mut addresses = Vec::new();
+        for listen in &self.listen {
+            addresses.push(resolve(listen).await?);
+        }
+        let entrance = self.door.clone().entrance(&addresses)?;
+        if self.lease_ttl_ms < 2 * self.lease_ms {
+            return Err(Failure::Usage(format!(
+                "a lease that keeps a worker busy for {} ms must live for more than {} ms: give \
+                 --lease-ttl-ms at least twice --lease-ms",
+                self.lease_ms, self.lease_ttl_ms
+            )));
+        }
+        Ok((addresses, entrance))
+    }
+}
+
+/// Finds out, while a stand-by begins, what would end it when it leads.
+///
+/// # Errors
+///
+/// [`Failure::Usage`] and those of [`DoorArgs::entrance`], if the options do not fit together, a file is of no use, or one that
+/// the coordinator has is missing in `keys`.
+pub(super) async fn rehearse(args: &CoordinatorArgs, keys: &KeyFolder) -> Result<(), Failure> {
+    let (addresses, entrance) = args.entrance().await?;
+    entrance.finds_all_in(keys)?;
+    if let Err(error) = Listener::bind(&addresses, Limits::default()).await {
+        tracing::warn!(%error, "this stand-by cannot take over as long as that is so");
+    }
+    Ok(())
 }
 
 pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
@@ -99,18 +131,7 @@ pub(super) async fn lead(
     beginning: Beginning,
     earlier: Option<Endpoint>,
 ) -> Result<(), Failure> {
-    let mut addresses = Vec::new();
-    for listen in &args.listen {
-        addresses.push(resolve(listen).await?);
-    }
-    let entrance = args.door.entrance(&addresses)?;
-    if args.lease_ttl_ms < 2 * args.lease_ms {
-        return Err(Failure::Usage(format!(
-            "a lease that keeps a worker busy for {} ms must live for more than {} ms: give \
-             --lease-ttl-ms at least twice --lease-ms",
-            args.lease_ms, args.lease_ttl_ms
-        )));
-    }
+    let (addresses, entrance) = args.entrance().await?;
     // Signals are caught from here on: whoever reads that the coordinator serves may ask it to stop.
     let asked = asked_to_stop();
     tokio::pin!(asked);

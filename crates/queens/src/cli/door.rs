@@ -16,7 +16,10 @@ use service::{
 
 use crate::failure::Failure;
 
-#[derive(Debug, Args)]
+/// The file of the coordinator's token in the folder of keys, where no other one is named.
+const OWN_TOKEN: &str = "token";
+
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Access")]
 pub(super) struct DoorArgs {
     /// The file with the token that workers and clients must show; it is made if there is none [default,
@@ -194,6 +197,29 @@ impl DoorArgs {
 }
 
 impl Entrance {
+    /// A coordinator that takes over must show what the earlier one did, and not what [`Entrance::door`] would make.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Usage`], if some of that is missing in this folder.
+    pub(super) fn finds_all_in(&self, keys: &KeyFolder) -> Result<(), Failure> {
+        let token = self.token.is_none().then_some(OWN_TOKEN);
+        let needed = match self.encryption {
+            Encryption::None => [None, None],
+            Encryption::Given(_) => [token, None],
+            Encryption::Own { .. } => [token, Some(Authority::FILE)],
+        };
+        let missing = |name: &&str| !keys.path(name).exists();
+        match needed.into_iter().flatten().find(missing) {
+            None => Ok(()),
+            Some(name) => Err(Failure::Usage(format!(
+                "the stand-by would be another farm, because {} is missing: copy the folder of keys beside the \
+                 coordinator's ledger anew, and give the same --token-file and certificate as there",
+                keys.path(name).display()
+            ))),
+        }
+    }
+
     /// Makes what is missing in the folder of keys.
     ///
     /// # Errors
@@ -205,7 +231,7 @@ impl Entrance {
         let mut certificate = None;
         let own_token = || {
             keys.create()?;
-            Token::read_or_make(&keys.path("token"))
+            Token::read_or_make(&keys.path(OWN_TOKEN))
         };
         let (access, tls, joining) = match encryption {
             Encryption::None => {

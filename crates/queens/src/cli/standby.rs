@@ -82,6 +82,13 @@ pub(super) async fn standby(args: StandbyArgs) -> Result<(), Failure> {
             keys.path("").display()
         )));
     }
+    if let Some(missing) = coordinator.token_file().filter(|file| !file.exists()) {
+        return Err(Failure::Usage(format!(
+            "the stand-by lacks the coordinator's token: copy its file to {}",
+            missing.display()
+        )));
+    }
+    coordinator::rehearse(&coordinator, &keys).await?;
     let of = endpoint(&of, coordinator.token_file())?;
     let asked = asked_to_stop();
     tokio::pin!(asked);

@@ -54,7 +54,9 @@ impl From<ServiceError> for Failure {
                 Failure::CertificateFile { path, reason }
             }
             ServiceError::NoRoots => Failure::NoRoots,
-            ServiceError::Impostor { url, reason } => Failure::Impostor { url, reason },
+            ServiceError::Impostor { url, reason } | ServiceError::Untimely { url, reason } => {
+                Failure::Impostor { url, reason }
+            }
             ServiceError::Listen { address, reason } => Failure::Listen { address, reason },
             ServiceError::Incompatible(text) => Failure::Incompatible(text),
             ServiceError::Tasks(_) => Failure::Incompatible(format!(

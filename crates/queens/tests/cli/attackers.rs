@@ -269,6 +269,24 @@ fn a_credential_that_ends_takes_its_sessions_along() {
 }
 
 #[test]
+fn a_worker_goes_on_with_the_secret_that_its_file_has_by_then() {
+    let guarded = Guarded::new();
+    let [(token, first), (_, next)] = [(); 2].map(|()| guarded.create("worker", "rack7"));
+    guarded.write(&token, &first);
+    let mut worker = guarded.start_worker(&token);
+    worker.wait_for_line("the coordinator welcomes this worker");
+    guarded.write(&token, &next);
+
+    guarded.client("admin", &["token", "revoke", "1"]).success();
+
+    worker.wait_for_line("its file has another one now");
+    let total = guarded.client("admin", &["submit", "11", "--wait"]).success();
+    assert_eq!(total, format!("{}\n", vectors::total(11)));
+    guarded.client("admin", &["token", "revoke", "2"]).success();
+    assert_eq!(worker.wait().code(), Some(6));
+}
+
+#[test]
 fn a_credential_that_ends_takes_its_watches_along() {
     let guarded = Guarded::new();
     guarded.client("admin", &["submit", "10"]).success();

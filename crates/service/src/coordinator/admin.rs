@@ -4,15 +4,18 @@ use std::time::Duration;
 
 use farm::{Party, WorkerView};
 use ledger::{Credential, Role};
+use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 use wire::v1;
 use wire::v1::admin_service_server::AdminService;
 
 use super::budget::Cost;
-use super::copies::{Copies, Pieces};
+use super::copies::Copies;
 use super::credentials::identity;
+use super::sending::while_admitted;
 use super::server::admit;
 use super::standbys::{Answers, Standbys};
+use super::unread::weighed;
 use super::{Credentials, HubHandle, Right};
 
 /// See the module.
@@ -56,7 +59,7 @@ impl AdminService for Admin {
     ) -> Result<Response<v1::ListTokensResponse>, Status> {
         identity(&request).require(Right::Decide)?;
         let tokens = self.credentials.list().into_iter().map(told).collect();
-        Ok(Response::new(v1::ListTokensResponse { tokens }))
+        Ok(weighed(v1::ListTokensResponse { tokens }))
     }
 
     async fn revoke_token(
@@ -91,7 +94,7 @@ impl AdminService for Admin {
             memory_kills: view.memory_kills,
             tasks: view.tasks,
         };
-        Ok(Response::new(v1::ListWorkersResponse {
+        Ok(weighed(v1::ListWorkersResponse {
             workers: workers.into_iter().map(worker).collect(),
             distrusted: distrusted.into_iter().map(Into::into).collect(),
         }))
@@ -120,17 +123,19 @@ impl AdminService for Admin {
         Ok(Response::new(v1::ChangeTrustResponse { still_distrusted }))
     }
 
-    type BackupStream = Pieces;
+    type BackupStream = ReceiverStream<Result<v1::BackupResponse, Status>>;
 
     async fn backup(
         &self,
         request: Request<v1::BackupRequest>,
-    ) -> Result<Response<Pieces>, Status> {
+    ) -> Result<Response<Self::BackupStream>, Status> {
         let identity = identity(&request);
         identity.require(Right::Decide)?;
+        let budget = admit(&request).await;
         let pieces = self.copies.begin()?;
         tracing::info!(by = identity.owner, "a copy of the ledger is being made");
-        Ok(Response::new(pieces))
+        let credentials = self.credentials.clone();
+        Ok(Response::new(while_admitted(pieces, identity, credentials, budget)))
     }
 
     type FollowStream = Answers;

@@ -7,7 +7,7 @@
 //! connection has few requests at a time, and those wait.
 //!
 //! Plans are made for a payer in short turns and in long ones, one of each at a time, and after each there is a rest
-//! that is in proportion to the time that it took. Bundles are sent to a payer two at a time.
+//! that is in proportion to the time that it took. Of connections and the like, a payer may occupy only a [`Share`].
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -74,8 +74,39 @@ struct Shared {
     first: tokio::sync::Mutex<()>,
     /// Held while a plan is made for the payer: in a short turn, and in a long one.
     planning: [tokio::sync::Mutex<Rest>; 2],
-    /// The places for bundles that are on their way to the payer.
-    exports: Arc<Semaphore>,
+    /// What is left of each [`Share`].
+    shares: [Arc<Semaphore>; Share::ALL.len()],
+}
+
+/// What a payer may only occupy so much of at a time, so that something is left to others.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Share {
+    /// Connections: three quarters of [`Limits`](super::Limits).
+    Connections,
+    /// Browsers that look on: three quarters of all.
+    Seats,
+    /// Bundles that are on their way: one that comes back after its connection broke need not wait until the coordinator
+    /// has noticed that, too.
+    Exports,
+    /// Answers that were not read yet, in units of [`Share::UNREAD_UNIT`].
+    Unread,
+}
+
+impl Share {
+    /// Bytes of answers that are counted together.
+    pub(super) const UNREAD_UNIT: usize = 1 << 10;
+
+    const ALL: [Share; 4] = [Share::Connections, Share::Seats, Share::Exports, Share::Unread];
+
+    /// How much of it a payer may occupy.
+    pub(super) const fn most(self) -> usize {
+        match self {
+            Share::Connections => 24_576,
+            Share::Seats => 768,
+            Share::Exports => 2,
+            Share::Unread => 64 << 10,
+        }
+    }
 }
 
 /// How long the making of a plan may take.
@@ -90,8 +121,8 @@ pub(super) enum Turn {
 impl Default for Shared {
     fn default() -> Shared {
         let points = Mutex::new(Bucket::new(MOST, PER_SECOND, MOST, Instant::now()));
-        let exports = Arc::new(Semaphore::new(Budget::EXPORTS));
-        Shared { points, first: Default::default(), planning: Default::default(), exports }
+        let shares = Share::ALL.map(|share| Arc::new(Semaphore::new(share.most())));
+        Shared { points, first: Default::default(), planning: Default::default(), shares }
     }
 }
 
@@ -125,10 +156,6 @@ impl Drop for Work<'_> {
 }
 
 impl Budget {
-    /// How many bundles may be on their way to a payer: one that comes back after its connection broke need not wait until
-    /// the coordinator has noticed that, too.
-    pub(super) const EXPORTS: usize = 2;
-
     /// Waits until the budget is not empty, and pays for a request from it.
     pub(super) async fn begin_request(&self) {
         self.pay(REQUEST).await;
@@ -187,15 +214,18 @@ impl Budget {
         rest.left(Instant::now()).is_zero().then_some(rest)
     }
 
-    /// A place for a bundle on its way to the payer, if one is free.
-    pub(super) fn export(&self) -> Option<OwnedSemaphorePermit> {
-        self.0.exports.clone().try_acquire_owned().ok()
+    /// So much of a share, until what is returned is dropped; `None` if the payer occupies too much of it already.
+    pub(super) fn take(&self, share: Share, amount: usize) -> Option<OwnedSemaphorePermit> {
+        let amount = u32::try_from(amount).ok()?;
+        self.0.shares[share as usize].clone().try_acquire_many_owned(amount).ok()
     }
 
     /// Whether no request uses it, and a new budget would be no better.
     pub(super) fn is_as_new(&self, now: Instant) -> bool {
         Arc::strong_count(&self.0) == 1
-            && self.0.exports.available_permits() == Budget::EXPORTS
+            && Share::ALL
+                .iter()
+                .all(|&share| self.0.shares[share as usize].available_permits() == share.most())
             && [Turn::Short, Turn::Long].iter().all(|&turn| self.turn_now(turn).is_some())
             && self.points().is_full(now)
     }

@@ -28,9 +28,9 @@ use tokio::time::Instant;
 use tonic::Status;
 use wire::v1;
 
-use super::budget::Budget;
+use super::budget::{Budget, Share};
 use super::own_secrets::signing_key;
-use super::sending::{Stop, Taken, Taker};
+use super::sending::{Stop, Taken, Taker, latest};
 use crate::KeyFolder;
 
 /// Bytes of text in one answer. Compressed, they are far fewer.
@@ -38,13 +38,6 @@ const BLOCK: usize = 1 << 20;
 
 /// How many bundles wait for their turn, are written or are sent at the same time, each by a thread and with a file.
 const PLACES: usize = 16;
-
-/// How long a bundle may be on its way, whatever its length. A client that is slower comes back for the rest, and begins anew if
-/// the job has changed.
-const LONGEST: Duration = Duration::from_secs(3_600);
-
-/// Bytes that a client takes in a second, beyond that, at the slowest.
-const LEAST_RATE: u64 = 16 << 10;
 
 /// How long no bundle is written behind one, at least: SQLite begins its log anew with what is written then.
 const LEAST_REST: Duration = Duration::from_millis(10);
@@ -86,7 +79,8 @@ impl Bundles {
                 "{number} bundles are being exported{to} already; try again when one of them is done"
             ))
         };
-        let own = budget.export().ok_or_else(|| too_many(Budget::EXPORTS, " to you"))?;
+        let own = budget.take(Share::Exports, 1);
+        let own = own.ok_or_else(|| too_many(Share::Exports.most(), " to you"))?;
         let place = self.places.clone().try_acquire_owned();
         let place = place.map_err(|_| too_many(PLACES, ""))?;
         let turn = self.turn.clone();
@@ -208,14 +202,13 @@ impl Written {
         Ok(())
     }
 
-    /// Sends it, for as long as a bundle of its length may be on its way.
+    /// Sends it, for as long as a bundle of its length may be on its way. A client that is slower comes back for the rest, and
+    /// begins anew if the job has changed.
     fn send(mut self, taker: &Taker<v1::ExportResponse>) -> Result<(), Stop> {
-        let begun = Instant::now();
-        let length = self.file.stream_position()?;
-        let longest = LONGEST + Duration::from_secs(length / LEAST_RATE);
+        let latest = latest(self.file.stream_position()?);
         self.file.rewind()?;
         for (answer, bytes) in self.answers {
-            if begun.elapsed() > longest {
+            if Instant::now() > latest {
                 return Err(Stop::Gone);
             }
             let mut zstd = vec![0; bytes];
@@ -235,6 +228,7 @@ mod tests {
     use ledger::{CheckedLedger, Ledger};
     use tempfile::TempDir;
 
+    use super::super::sending::LONGEST;
     use super::*;
 
     const JOB: u64 = 1;
@@ -277,7 +271,7 @@ mod tests {
         let [slow, other] = [Budget::default(), Budget::default()];
 
         // Given a payer that takes no more than the first answers
-        let begun = [(); Budget::EXPORTS].map(|()| bundles.begin(wanted(), &slow));
+        let begun = [(); Share::Exports.most()].map(|()| bundles.begin(wanted(), &slow));
         let mut begun = begun.map(|bundle| bundle.expect("it has places"));
         for bundle in &mut begun {
             assert!(!next(bundle).await.is_last);

@@ -1,4 +1,5 @@
-//! Copies of the ledger for whoever runs the farm, made and sent while it goes on.
+//! Copies of the ledger for whoever runs the farm, made and sent while it goes on. One is sent at a time, for no longer than one of
+//! its length may be on its way.
 
 use std::fs::File;
 use std::io::Read;
@@ -7,14 +8,14 @@ use std::sync::Arc;
 
 use ledger::{Draft, LedgerFault};
 use tokio::sync::Semaphore;
-use tokio_stream::wrappers::ReceiverStream;
+use tokio::time::Instant;
 use tonic::Status;
 use wire::v1::BackupResponse;
 
-use super::sending::{Stop, Taker};
+use super::sending::{Stop, Taken, Taker, latest};
 
 /// Bytes in one message.
-const PIECE: usize = 64 << 10;
+const PIECE: usize = 256 << 10;
 
 /// Makes one copy at a time. Clones share that one.
 #[derive(Clone)]
@@ -22,9 +23,6 @@ pub(super) struct Copies {
     ledger: Option<Arc<Path>>,
     turn: Arc<Semaphore>,
 }
-
-/// The pieces of a copy.
-pub(super) type Pieces = ReceiverStream<Result<BackupResponse, Status>>;
 
 impl Copies {
     /// Copies of this ledger, if it is in a file.
@@ -37,14 +35,14 @@ impl Copies {
     /// # Errors
     ///
     /// A status, if another one is being made, or the ledger is in memory.
-    pub(super) fn begin(&self) -> Result<Pieces, Status> {
+    pub(super) fn begin(&self) -> Result<Taken<BackupResponse>, Status> {
         let Some(ledger) = self.ledger.clone() else {
             return Err(Status::failed_precondition("the ledger is in no file"));
         };
         let turn = self.turn.clone().try_acquire_owned().map_err(|_| {
             Status::resource_exhausted("another copy is being made; try again when it is there")
         })?;
-        let pieces = Taker::begin(move |taker| {
+        Ok(Taker::begin(move |taker| {
             let _turn = turn;
             let sent = send(&ledger, |piece| taker.send(piece).is_ok());
             sent.map_err(|fault| {
@@ -52,8 +50,7 @@ impl Copies {
                 tracing::error!(reason, "no copy of the ledger was made");
                 Stop::Because(Status::internal(reason))
             })
-        });
-        Ok(ReceiverStream::new(pieces))
+        }))
     }
 }
 
@@ -68,6 +65,7 @@ fn send(ledger: &Path, mut take: impl FnMut(BackupResponse) -> bool) -> Result<(
     let draft = Draft::begin(beside(".sending"), &to)?;
     draft.copy_from(ledger)?;
     let mut file = File::open(draft.path())?;
+    let latest = latest(file.metadata()?.len());
     let mut hasher = blake3::Hasher::new();
     loop {
         let mut data = Vec::with_capacity(PIECE);
@@ -75,7 +73,7 @@ fn send(ledger: &Path, mut take: impl FnMut(BackupResponse) -> bool) -> Result<(
         hasher.update(&data);
         let is_last = data.len() < PIECE;
         let hash = if is_last { hasher.finalize().as_bytes().to_vec() } else { Vec::new() };
-        if !take(BackupResponse { data, hash }) || is_last {
+        if Instant::now() > latest || !take(BackupResponse { data, hash }) || is_last {
             return Ok(());
         }
     }

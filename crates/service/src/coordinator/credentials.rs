@@ -16,7 +16,7 @@ use tonic::service::Interceptor;
 use tonic::{Extensions, Request, Status};
 
 use super::HubHandle;
-use super::budget::Budget;
+use super::budget::{Budget, Share};
 use super::identity::{Identity, LOCAL_OWNER};
 use super::listen::Admission;
 use super::payers::{Payer, Payers};
@@ -237,24 +237,37 @@ impl Interceptor for Gate {
     fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
         let given = request.metadata().get("authorization").map(|given| given.as_bytes());
         let identity = self.credentials.identify(given.and_then(bearer))?;
-        self.admit(identity, request.extensions_mut());
+        self.admit(identity, request.extensions_mut())?;
         Ok(request)
     }
 }
 
 impl Gate {
     /// Lets a request and its connection in: its handler finds its identity and its budget in its extensions.
-    pub(super) fn admit(&self, identity: Identity, extensions: &mut Extensions) {
+    ///
+    /// # Errors
+    ///
+    /// A status, if whoever pays for it has too many connections already.
+    pub(super) fn admit(
+        &self,
+        identity: Identity,
+        extensions: &mut Extensions,
+    ) -> Result<(), Status> {
         let admission = extensions.get::<Admission>().expect("every connection has one");
         let payer = match identity.is_anonymous() {
             true => Payer::at(admission.peer()),
             false => Payer::Owner(identity.owner.clone()),
         };
         let purse = self.payers.purse(payer);
-        admission.allowance().fill_from(&purse.pool);
-        admission.grant();
+        if !admission.grant(&purse) {
+            return Err(Status::resource_exhausted(format!(
+                "{} connections are open with credentials of the same owner; close some of them",
+                Share::Connections.most()
+            )));
+        }
         extensions.insert(identity);
         extensions.insert(purse.budget);
+        Ok(())
     }
 }
 

@@ -32,7 +32,7 @@ use tonic::Status;
 use tonic::codegen::http;
 use tower_http::csrf::CsrfLayer;
 
-use self::fault::Fault;
+pub(super) use self::fault::Fault;
 use self::guard::Guard;
 use self::show::Show;
 use super::HubHandle;

@@ -4,8 +4,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -17,6 +16,8 @@ use tokio_stream::Stream;
 use tonic::transport::server::Connected;
 
 use super::allowance::{Allowance, Flood, Visits};
+use super::budget::{Budget, Share};
+use super::payers::Purse;
 use crate::ServiceError;
 
 /// Limits of the connections to a coordinator.
@@ -169,20 +170,29 @@ pub struct Connection<S> {
     _permit: OwnedSemaphorePermit,
 }
 
-/// Whether a request of a connection was admitted, and how much the connection may still send. Every
+/// Whether a request of a connection was admitted, at whose expense, and how much the connection may still send. Every
 /// request carries the value of its connection.
 #[derive(Clone, Debug)]
 pub struct Admission {
-    granted: Arc<AtomicBool>,
+    paid: Arc<OnceLock<Paid>>,
+    /// Room for the latest answer: see [`Admission::keep_until_next`].
+    latest: Arc<Mutex<Option<OwnedSemaphorePermit>>>,
     allowance: Allowance,
     peer: IpAddr,
     is_encrypted: bool,
 }
 
+/// A connection that was admitted: what pays for it, and its place among those of that payer.
+#[derive(Debug)]
+struct Paid {
+    budget: Budget,
+    _place: OwnedSemaphorePermit,
+}
+
 impl Admission {
-    fn of(peer: IpAddr) -> Admission {
-        let (granted, allowance) = (Arc::default(), Allowance::default());
-        Admission { granted, allowance, peer, is_encrypted: false }
+    pub(super) fn of(peer: IpAddr) -> Admission {
+        let (paid, latest, allowance) = (Arc::default(), Arc::default(), Allowance::default());
+        Admission { paid, latest, allowance, peer, is_encrypted: false }
     }
 
     /// The same connection, over TLS.
@@ -200,9 +210,26 @@ impl Admission {
         self.peer
     }
 
-    /// Lets the connection stay.
-    pub fn grant(&self) {
-        self.granted.store(true, Ordering::Relaxed);
+    /// Lets the connection stay, at the expense of the first payer who has asked for that. `false` if that one has too many
+    /// connections already.
+    pub(super) fn grant(&self, purse: &Purse) -> bool {
+        if self.paid.get().is_none() {
+            let Some(place) = purse.budget.take(Share::Connections, 1) else { return false };
+            // If another request of the connection was faster, it has a place already.
+            let _ = self.paid.set(Paid { budget: purse.budget.clone(), _place: place });
+        }
+        self.allowance.fill_from(&purse.pool);
+        true
+    }
+
+    /// What pays for the connection, once it was admitted.
+    pub(super) fn budget(&self) -> Option<&Budget> {
+        self.paid.get().map(|paid| &paid.budget)
+    }
+
+    /// Keeps the room for an answer until the next answer, or the end of the connection.
+    pub(super) fn keep_until_next(&self, room: OwnedSemaphorePermit) {
+        *self.latest.lock().expect("nobody panics while holding it") = Some(room);
     }
 
     /// How much the connection may still send.
@@ -211,7 +238,7 @@ impl Admission {
     }
 
     fn is_granted(&self) -> bool {
-        self.granted.load(Ordering::Relaxed)
+        self.paid.get().is_some()
     }
 }
 
@@ -337,12 +364,23 @@ mod tests {
         let mut connection = accepted.next().await.expect("for ever").expect("it is accepted");
         client.write_all(PREFACE).await.expect("it is connected");
         connection.read_exact(&mut [0; PREFACE.len()]).await.expect("it has come");
-        connection.connect_info().grant();
+        assert!(connection.connect_info().grant(&Purse::default()));
 
         let silence = Duration::from_millis(2_200);
         let read = tokio::time::timeout(silence, connection.read_u8()).await;
 
         assert!(read.is_err(), "it waits: {read:?}");
+    }
+
+    #[test]
+    fn nobody_has_all_connections() {
+        let purse = Purse::default();
+        let admissions = || std::iter::repeat_with(|| Admission::of([10, 0, 0, 1].into()));
+        let granted: Vec<_> = admissions().take_while(|one| one.grant(&purse)).collect();
+        assert!(granted.len() < Limits::default().connections, "{}", granted.len());
+        assert!(granted[0].grant(&purse), "it has its place");
+        let other = admissions().next().expect("there are many");
+        assert!(other.grant(&Purse::default()), "others have their own");
     }
 
     #[tokio::test]

@@ -4,10 +4,55 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tokio_stream::wrappers::ReceiverStream;
 use tonic::Status;
+
+use super::budget::Budget;
+use super::credentials::Credentials;
+use super::identity::Identity;
+use super::session::SessionFault;
 
 /// How long the network may take to accept an answer.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long a file may be on its way, whatever its length.
+pub(super) const LONGEST: Duration = Duration::from_secs(3_600);
+
+/// Bytes that a client takes in a second, beyond that, at the slowest.
+const LEAST_RATE: u64 = 16 << 10;
+
+/// When a client must have taken a file of so many bytes.
+pub(super) fn latest(bytes: u64) -> Instant {
+    Instant::now() + LONGEST + Duration::from_secs(bytes / LEAST_RATE)
+}
+
+/// Passes answers on until the client goes or its credential ends, also while the next one is being made. Each is paid for like
+/// a job in an answer.
+pub(super) fn while_admitted<T: Send + 'static>(
+    mut answers: Taken<T>,
+    identity: Identity,
+    credentials: Credentials,
+    budget: Budget,
+) -> ReceiverStream<Result<T, Status>> {
+    let (sender, receiver) = mpsc::channel(1);
+    tokio::spawn(async move {
+        loop {
+            let answer = tokio::select! {
+                () = sender.closed() => return,
+                () = credentials.ended(&identity) => Some(Err(SessionFault::Expired.into())),
+                answer = answers.recv() => answer,
+            };
+            let Some(answer) = answer else { return };
+            budget.begin_look().await;
+            let is_over = answer.is_err();
+            if sender.send(answer).await.is_err() || is_over {
+                return;
+            }
+        }
+    });
+    ReceiverStream::new(receiver)
+}
 
 /// Who takes the answers.
 pub(super) struct Taker<T>(mpsc::Sender<Result<T, Status>>);
@@ -69,5 +114,53 @@ impl<T: Send + 'static> Taker<T> {
     fn tell(&self, answer: Result<T, Status>) -> Result<(), Stop> {
         let sent = self.0.send_timeout(answer, PATIENCE);
         Handle::current().block_on(sent).map_err(|_| Stop::Gone)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ledger::{Credential, Role};
+    use tokio_stream::StreamExt;
+    use tonic::Code;
+
+    use super::super::Access;
+    use super::*;
+
+    /// Who makes answers, and who is sent them by a client with this credential. Only number 1 is valid.
+    fn begin(credential: u64) -> (mpsc::Sender<Result<u32, Status>>, Sent) {
+        let (owner, role) = (String::from("ann"), Role::Viewer);
+        let valid = Credential {
+            id: 1,
+            owner: owner.clone(),
+            role,
+            hash: [1; 32],
+            created_at_ms: 0,
+            expires_at_ms: None,
+            revoked_at_ms: None,
+        };
+        let credentials = Credentials::new(&Access::Open, vec![valid]);
+        let identity = Identity { owner, role, credential: Some(credential) };
+        let (sender, answers) = mpsc::channel(1);
+        (sender, while_admitted(answers, identity, credentials, Budget::default()))
+    }
+
+    type Sent = ReceiverStream<Result<u32, Status>>;
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_makes_answers_for_a_client_that_has_gone() {
+        let (sender, mut sent) = begin(1);
+        sender.send(Ok(7)).await.expect("somebody waits for it");
+        assert_eq!(sent.next().await.expect("there is one").expect("it is no error"), 7);
+        drop(sent);
+        tokio::time::timeout(PATIENCE, sender.closed()).await.expect("it is told in time");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn answers_end_with_the_credential_while_the_next_one_is_being_made() {
+        let (sender, mut sent) = begin(2);
+        let end = tokio::time::timeout(PATIENCE, sent.next()).await.expect("it ends in time");
+        let end = end.expect("it says why").expect_err("it may see no more");
+        assert_eq!(end.code(), Code::Unauthenticated, "{end}");
+        tokio::time::timeout(PATIENCE, sender.closed()).await.expect("it is told in time");
     }
 }

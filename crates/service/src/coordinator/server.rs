@@ -34,8 +34,10 @@ use super::listen::Admission;
 use super::metrics::measure_call;
 use super::payers::Payers;
 use super::phase::{Late, name};
+use super::sending::while_admitted;
 use super::session::Peer;
 use super::standbys::Standbys;
+use super::unread::{keep_room, weighed};
 use super::{
     Allowance, ClientRequest, Credentials, HubHandle, Leave, Phase, Plans, Right, SessionFault,
     archive, host, times,
@@ -156,7 +158,7 @@ fn routes_of(
         .add_service(InterceptedService::new(reflection, gate));
     let services = services.into_axum_router().reset_fallback();
     let measured = services.route_layer(from_fn_with_state(meters, measure_call));
-    measured.route_layer(from_fn(only_grpc)).merge(pages).into()
+    measured.route_layer(from_fn(only_grpc)).merge(pages).layer(from_fn(keep_room)).into()
 }
 
 #[derive(Clone)]
@@ -349,7 +351,7 @@ impl JobsService for Services {
             times::add(&self.hub, &mut jobs).await;
         }
         let jobs = jobs.into_iter().map(Into::into).collect();
-        Ok(Response::new(v1::ListResponse { jobs, more }))
+        Ok(weighed(v1::ListResponse { jobs, more }))
     }
 
     async fn get(
@@ -521,26 +523,8 @@ impl JobsService for Services {
         identity.require(Right::See)?;
         let budget = admit(&request).await;
         budget.spend(Cost::Change);
-        let mut blocks = self.bundles.begin(request.into_inner(), &budget)?;
-        let (sender, receiver) = mpsc::channel(1);
-        let credentials = self.credentials.clone();
-        // The stream ends with the credential, and with its client, also while a bundle is being written. Blocks are paid for
-        // like jobs in an answer.
-        tokio::spawn(async move {
-            loop {
-                let answer = tokio::select! {
-                    () = sender.closed() => return,
-                    () = credentials.ended(&identity) => Some(Err(SessionFault::Expired.into())),
-                    block = blocks.recv() => block,
-                };
-                let Some(answer) = answer else { return };
-                budget.begin_look().await;
-                let is_over = answer.is_err();
-                if sender.send(answer).await.is_err() || is_over {
-                    return;
-                }
-            }
-        });
-        Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
+        let blocks = self.bundles.begin(request.into_inner(), &budget)?;
+        let blocks = while_admitted(blocks, identity, self.credentials.clone(), budget);
+        Ok(Response::new(Box::pin(blocks)))
     }
 }

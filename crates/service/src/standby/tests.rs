@@ -41,13 +41,32 @@ async fn a_copy_may_take_over_once_decisions_wait_for_it() {
         let mut has_begun = false;
         let mut take = |piece| {
             let answer = FollowResponse { piece: Some(piece), number: 0 };
-            standby.take(answer, &mut has_begun).expect("it can be written");
+            assert!(standby.take(answer, &mut has_begun).expect("it can be written"));
             standby.seen.borrow().is_whole
         };
         assert!(!take(Piece::File(vec![7; 100])));
         assert!(!take(Piece::Whole(true)), "a decision that is on its way is not waited for");
         assert!(take(Piece::Awaited(true)));
     }
+}
+
+#[tokio::test]
+async fn a_copy_whose_log_others_have_moved_away_takes_nothing_over_and_acknowledges_nothing() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let of = Endpoint::new("nobody:1", Proofs::default());
+    let copy = folder.path().join("copy.db");
+    let mut standby = Standby::new(of, &copy, LoanKey::new([7; 32])).expect("nobody holds it");
+    let mut has_begun = false;
+    let mut take = |piece, number| {
+        let answer = FollowResponse { piece: Some(piece), number };
+        let is_kept = standby.take(answer, &mut has_begun).expect("it can be written");
+        (is_kept, standby.seen.borrow().is_whole)
+    };
+    take(Piece::File(vec![7; 100]), 1);
+    take(Piece::Whole(true), 2);
+    assert_eq!(take(Piece::Awaited(true), 3), (true, true));
+    std::fs::remove_file(folder.path().join("copy.db-wal")).expect("it is there");
+    assert_eq!(take(Piece::Awaited(true), 4), (false, false));
 }
 
 #[tokio::test(start_paused = true)]

@@ -27,7 +27,8 @@ pub struct Authority {
 }
 
 impl Authority {
-    const FILE: &str = "authority.pem";
+    /// Its file in the folder of keys.
+    pub const FILE: &str = "authority.pem";
 
     /// Reads the authority in `keys`, or makes it.
     ///

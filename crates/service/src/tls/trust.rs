@@ -155,10 +155,21 @@ fn other_authority() -> Error {
     CertificateError::Other(OtherError(Arc::new(OtherAuthority))).into()
 }
 
+/// Why a peer's certificate is refused.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Refusal {
+    /// It is not valid yet or any more, by the clock of this machine. Either clock may be set right.
+    #[error("{0}; compare the clocks of both machines")]
+    Untimely(String),
+    /// It does not prove that the peer is the coordinator.
+    #[error("{0}")]
+    Unproven(String),
+}
+
 /// Why `error` is a refusal of the peer's certificate, if it is one.
-pub(crate) fn refusal(error: &Error) -> Option<String> {
+pub(crate) fn refusal(error: &Error) -> Option<Refusal> {
     let Error::InvalidCertificate(reason) = error else { return None };
-    Some(match reason {
+    Some(Refusal::Unproven(match reason {
         CertificateError::Other(OtherError(reason)) => format!(
             "{reason}; get the join string that the coordinator shows now, and if it is the same, somebody \
              else answers at this address"
@@ -167,7 +178,7 @@ pub(crate) fn refusal(error: &Error) -> Option<String> {
         | CertificateError::ExpiredContext { .. }
         | CertificateError::NotValidYet
         | CertificateError::NotValidYetContext { .. } => {
-            format!("{reason}; compare the clocks of both machines")
+            return Some(Refusal::Untimely(reason.to_string()));
         }
         CertificateError::UnknownIssuer => {
             "no authority that is trusted here has signed its certificate; name the authority's file, or \
@@ -175,5 +186,5 @@ pub(crate) fn refusal(error: &Error) -> Option<String> {
                 .into()
         }
         reason => format!("{reason}; somebody else may answer at this address"),
-    })
+    }))
 }

@@ -41,6 +41,9 @@ pub enum LinkEnd {
     /// The coordinator has not lent what the worker reported or holds: all of that is void, and another attempt
     /// may succeed.
     Disowned(String),
+    /// Nobody answers who can be recognised as the coordinator. Another attempt is useless, unless the worker has had a session
+    /// there: then a file is being replaced, or something else answers for a while.
+    Unrecognised(ServiceError),
     /// The coordinator refuses this worker; another attempt is useless.
     Refused(ServiceError),
 }
@@ -59,8 +62,19 @@ pub struct GrpcConnector {
 impl Connect for GrpcConnector {
     async fn connect(&mut self) -> Result<Link, LinkEnd> {
         // Token and join string are read anew each time, because they may have been replaced.
+        let (endpoint, shown) = (self.endpoint.clone(), self.endpoint.secrets());
         let channel = self.endpoint.connect().await.map_err(LinkEnd::from_error)?;
-        Link::over(channel, self.endpoint.url(), self.pen.clone(), self.plans.clone()).await
+        let has_ended = move |end| match end {
+            LinkEnd::Refused(error @ ServiceError::Token { .. }) if endpoint.secrets() != shown => {
+                LinkEnd::Lost(format!("{error}; its file has another one now"))
+            }
+            end => end,
+        };
+        let url = self.endpoint.url();
+        let link = Link::over(channel, url, self.pen.clone(), self.plans.clone()).await;
+        let Link { orders, messages } = link.map_err(&has_ended)?;
+        let orders = orders.map(move |order| order.map_err(&has_ended));
+        Ok(Link { orders: Box::pin(orders), messages })
     }
 }
 
@@ -118,11 +132,12 @@ impl Link {
 }
 
 impl LinkEnd {
-    /// A missing connection is worth another attempt; a wrong token or a wrong address is not.
+    /// A missing connection is worth another attempt, and so is a clock that is wrong on either machine.
     pub fn from_error(error: ServiceError) -> LinkEnd {
         match error {
             ServiceError::Unreachable { url, reason } => LinkEnd::Lost(format!("{url}: {reason}")),
-            other => LinkEnd::Refused(other),
+            ServiceError::Untimely { .. } => LinkEnd::Lost(error.to_string()),
+            other => LinkEnd::Unrecognised(other),
         }
     }
 }
@@ -134,7 +149,7 @@ fn refused(error: WireError) -> LinkEnd {
 
 fn ended(url: &str, status: Status) -> LinkEnd {
     if let Some(mismatch) = mismatch(url, &status) {
-        return LinkEnd::Refused(mismatch);
+        return LinkEnd::Unrecognised(mismatch);
     }
     match status.code() {
         Code::PermissionDenied => {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use count::{Backend, CountError};
 use farm::{Ack, Agent, AgentConfig, LeaseId, Millis, Part, TasksBlock, WorkerOrder};
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_stream::StreamExt;
@@ -73,16 +74,21 @@ pub async fn work(
         last_failure: String::from("none was tried yet"),
     };
     let mut outage = Outage::new();
+    let mut had_session = false;
     loop {
         worker.last_failure = match worker.until(connector.connect()).await? {
             None => return Ok(()),
-            Some(Err(LinkEnd::Refused(failure))) => return Err(failure),
+            Some(Err(LinkEnd::Unrecognised(failure))) if had_session => failure.to_string(),
+            Some(Err(LinkEnd::Unrecognised(failure) | LinkEnd::Refused(failure))) => {
+                return Err(failure);
+            }
             Some(Err(LinkEnd::Lost(reason))) => reason,
             Some(Err(LinkEnd::Disowned(reason))) => worker.disowned(reason),
             Some(Ok(link)) => {
                 let begun = Instant::now();
                 let Some(reason) = worker.session(link).await? else { return Ok(()) };
                 outage.interrupted(begun.elapsed());
+                had_session = true;
                 reason
             }
         };
@@ -145,13 +151,20 @@ impl Worker {
                 self.look_at_time();
                 due.extend(self.agent.poll(self.now()));
                 for message in due.drain(..) {
-                    let sent = tokio::select! {
-                        sent = link.messages.send(message) => sent,
-                        () = sleep_until(self.leave_by) => return Ok(None),
+                    // Who waits for room may be asked to stop meanwhile, as everywhere.
+                    let room = match link.messages.try_reserve() {
+                        Err(TrySendError::Full(())) => {
+                            let Some(room) = self.until(link.messages.reserve()).await? else {
+                                return Ok(None);
+                            };
+                            room.ok()
+                        }
+                        room => room.ok(),
                     };
-                    if sent.is_err() {
+                    let Some(room) = room else {
                         break 'session String::from("the connection broke");
-                    }
+                    };
+                    room.send(message);
                 }
                 if self.may_leave() {
                     return Ok(None);
@@ -162,6 +175,9 @@ impl Worker {
                     order = link.orders.next(), if self.has_room() => match order {
                         Some(Ok(order)) => self.obey(order)?,
                         Some(Err(LinkEnd::Refused(failure))) => return Err(failure),
+                        Some(Err(LinkEnd::Unrecognised(failure))) => {
+                            break 'session failure.to_string();
+                        }
                         Some(Err(LinkEnd::Lost(reason))) => break 'session reason,
                         Some(Err(LinkEnd::Disowned(reason))) => {
                             break 'session self.disowned(reason);
@@ -190,6 +206,12 @@ impl Worker {
             WorkerOrder::Welcome { .. } => {
                 tracing::info!("the coordinator welcomes this worker");
                 self.departure.coordinator(Instant::now(), true);
+            }
+            WorkerOrder::Loan(loan) if self.loans.contains_key(&loan.lease) => {
+                return Err(ServiceError::Incompatible(format!(
+                    "the coordinator lent something as lease {} while tasks of that lease are still to come",
+                    loan.lease
+                )));
             }
             WorkerOrder::Loan(_) if self.loans.len() >= self.most_tasks => {
                 return Err(ServiceError::Incompatible(format!(
@@ -359,3 +381,6 @@ async fn sleep_until(at: Option<Instant>) {
         None => std::future::pending().await,
     }
 }
+
+#[cfg(test)]
+mod tests;

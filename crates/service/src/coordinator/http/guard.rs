@@ -43,7 +43,9 @@ pub(super) async fn admit(State(guard): State<Guard>, request: Request, next: Ne
     let login = login_of(&parts).filter(|login| guard.logins.find(login).is_some());
     let login = Login(login.map(Arc::from));
     parts.extensions.insert(login);
-    guard.gate.admit(identity, &mut parts.extensions);
+    if let Err(status) = guard.gate.admit(identity, &mut parts.extensions) {
+        return Fault::from(status).into_response();
+    }
     let budget = parts.extensions.get::<Budget>().expect("it was admitted").clone();
     budget.begin_request().await;
     next.run(Request::from_parts(parts, body)).await

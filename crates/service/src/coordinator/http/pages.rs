@@ -21,7 +21,7 @@ use super::Web;
 use super::fault::Fault;
 use super::guard::{Guard, Login};
 use super::show::{Show, Shown, View, event};
-use crate::coordinator::budget::Budget;
+use crate::coordinator::budget::{Budget, Share};
 use crate::coordinator::{HubHandle, Identity, Right};
 
 /// How often a browser hears of what has changed.
@@ -135,14 +135,15 @@ struct Viewer<V> {
     next: Instant,
     /// When it last heard anything.
     heard: Instant,
-    _seat: OwnedSemaphorePermit,
+    /// One among all, and one among those of whoever pays for it.
+    _seats: (OwnedSemaphorePermit, OwnedSemaphorePermit),
     _counted: V,
 }
 
 async fn follow(web: &Web, view: View, caller: Caller) -> Result<Response, Fault> {
     web.show.page(view).await?.ok_or_else(no_such_job)?;
     let full = || Fault::new(StatusCode::SERVICE_UNAVAILABLE, "too many look on already");
-    let seat = web.show.seat().ok_or_else(full)?;
+    let seats = (web.show.seat().ok_or_else(full)?, seat_of(&caller)?);
     let now = Instant::now();
     let viewer = Viewer {
         show: web.show.clone(),
@@ -153,11 +154,20 @@ async fn follow(web: &Web, view: View, caller: Caller) -> Result<Response, Fault
         has: Vec::new(),
         next: now,
         heard: now,
-        _seat: seat,
+        _seats: seats,
         _counted: HubHandle::meters(&web.hub).viewer(),
     };
     let events = Body::from_stream(changes(viewer));
     Ok(([(header::CONTENT_TYPE, "text/event-stream")], events).into_response())
+}
+
+fn seat_of((_, _, Extension(budget)): &Caller) -> Result<OwnedSemaphorePermit, Fault> {
+    let too_many = || {
+        let most = Share::Seats.most();
+        let text = format!("{most} browsers look on already with credentials of the same owner");
+        Fault::new(StatusCode::TOO_MANY_REQUESTS, text)
+    };
+    budget.take(Share::Seats, 1).ok_or_else(too_many)
 }
 
 /// What changes, until the coordinator stops or the caller may not see it any more.
@@ -237,7 +247,7 @@ mod tests {
         let caller = (Extension(identity), Extension(Login(None)), Extension(Budget::default()));
         let show = Show::of(handle);
         Viewer {
-            _seat: show.seat().expect("it is the first"),
+            _seats: (show.seat().expect("it is the first"), seat_of(&caller).expect("so is it")),
             show,
             guard: Guard::new(gate),
             view: View::Jobs,
@@ -248,6 +258,16 @@ mod tests {
             heard: Instant::now(),
             _counted: (),
         }
+    }
+
+    #[tokio::test]
+    async fn nobody_has_all_seats() {
+        let caller = viewer().await.caller;
+        let seats: Vec<_> =
+            std::iter::repeat_with(|| seat_of(&caller)).map_while(Result::ok).collect();
+        let show = viewer().await.show;
+        let rest: Vec<_> = std::iter::repeat_with(|| show.seat()).map_while(|seat| seat).collect();
+        assert!(seats.len() < rest.len(), "{} of {}", seats.len(), rest.len());
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,0 +1,127 @@
+//! What ends a worker, and what does not.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use farm::{Fingerprint, JobId, Loan, LoanKind, LoanProof, Method, Plan, Problem, Range};
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+use super::*;
+
+/// Longer than all pauses and farewells.
+const LONG: Duration = Duration::from_secs(60);
+
+/// The answers to attempts to connect, one after the other; then nobody answers.
+struct Answers {
+    answers: VecDeque<Result<Link, LinkEnd>>,
+    taken: Arc<AtomicUsize>,
+}
+
+impl Connect for Answers {
+    async fn connect(&mut self) -> Result<Link, LinkEnd> {
+        let answer = self.answers.pop_front();
+        self.taken.fetch_add(usize::from(answer.is_some()), Ordering::Relaxed);
+        answer.unwrap_or_else(|| Err(LinkEnd::Lost("nobody answers".into())))
+    }
+}
+
+/// A worker that nobody counts for.
+struct Started {
+    stop: watch::Sender<bool>,
+    /// How many answers it has taken.
+    taken: Arc<AtomicUsize>,
+    work: JoinHandle<Result<(), ServiceError>>,
+}
+
+impl Started {
+    fn with<const N: usize>(answers: [Result<Link, LinkEnd>; N]) -> Started {
+        let (executor, stepper) = Executor::stepped(Backend::Portable, 1 << 30);
+        let (sender, parts) = mpsc::unbounded_channel();
+        let (stop, stopping) = watch::channel(false);
+        let taken = Arc::new(AtomicUsize::new(0));
+        let mut connector = Answers { answers: answers.into(), taken: taken.clone() };
+        let config = WorkConfig {
+            worker: "w".into(),
+            machine: "m".into(),
+            build: "1.0".into(),
+            backend: "portable".into(),
+            instance: 1,
+            threads: 1,
+            memory: 1 << 30,
+            memory_kills: 0,
+            credit: 64,
+            report_ms: 300,
+            resend_ms: 2_000,
+        };
+        let work = tokio::spawn(async move {
+            let _open = (stepper, sender);
+            let rules = LeaveRules::default();
+            work(config, rules, executor, parts, &mut connector, stopping).await
+        });
+        Started { stop, taken, work }
+    }
+
+    /// How it ends by itself.
+    async fn end(self) -> Result<(), ServiceError> {
+        timeout(LONG, self.work).await.expect("it ends").expect("it does not panic")
+    }
+
+    /// It leaves when it is asked to.
+    async fn leaves(self) {
+        self.stop.send_replace(true);
+        self.end().await.expect("nothing else ends it");
+    }
+}
+
+fn unrecognised() -> LinkEnd {
+    LinkEnd::Unrecognised(ServiceError::Incompatible("the port does not speak TLS".into()))
+}
+
+/// A session that is over at once.
+fn over() -> Link {
+    Link { orders: Box::pin(tokio_stream::empty()), messages: mpsc::channel(1).0 }
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_after_a_session_may_whoever_is_not_recognised_become_the_coordinator_again() {
+    Started::with([Err(unrecognised())]).end().await.expect_err("the address is wrong");
+
+    let worker = Started::with([Ok(over()), Err(unrecognised()), Ok(over())]);
+    sleep(LONG).await;
+    assert_eq!(worker.taken.load(Ordering::Relaxed), 3);
+    worker.leaves().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_refused_leaves_also_after_a_session() {
+    let refused = LinkEnd::Refused(ServiceError::Forbidden("you may look, and no more".into()));
+    Started::with([Ok(over()), Err(refused)]).end().await.expect_err("it is refused");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_coordinator_that_does_not_read_holds_nobody_who_is_asked_to_stop() {
+    let (messages, _unread) = mpsc::channel(1);
+    let _room = messages.clone().try_reserve_owned().expect("there is some");
+    let worker = Started::with([Ok(Link { orders: Box::pin(tokio_stream::pending()), messages })]);
+    sleep(LONG).await;
+    worker.leaves().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_is_not_lent_again_before_its_tasks_are_there() {
+    let lend = |seal| {
+        let plan = Plan { problem: Problem::Total { n: 8 }, method: Method::Halves, tasks: 10 };
+        let range = Range::new(0, 5).expect("it has tasks");
+        let (lease, job, fingerprint) = (LeaseId(1), JobId(1), Fingerprint([1; 32]));
+        let proof = LoanProof { range, kind: LoanKind::Count, seal: [seal; 16] };
+        let loan = Loan { lease, job, plan, fingerprint, range, proof, recount: None };
+        Ok(WorkerOrder::Loan(loan))
+    };
+    let (messages, _read) = mpsc::channel(64);
+    let orders = tokio_stream::iter([lend(1), lend(2)]).chain(tokio_stream::pending());
+    let error = Started::with([Ok(Link { orders: Box::pin(orders), messages })]).end().await;
+    let error = error.expect_err("it would be held for ever").to_string();
+    assert!(error.contains("as lease 1 while"), "{error}");
+}
