@@ -5,8 +5,9 @@
 //!   FILE + FILE-wal                        from then on; SQLite reads them like those of a coordinator that was killed
 //! ```
 //!
-//! Another program that opens the copy to write it, as `sqlite3` does by default, moves the log into the file and removes it
-//! when it ends. What arrives from then on would be in no file, so that it is not acknowledged.
+//! Another program that opens the copy to write it, as `sqlite3` does by default, moves the log into the file, as far as it knows
+//! it, and removes it when it ends. What has arrived since that program opened the copy is lost with the log, so that the mirror
+//! must begin anew.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -146,11 +147,23 @@ impl Mirror {
         match &self.files {
             Some(files) if files.is_whole => {
                 files.log.sync_data()?;
-                let is_there = place::names_file(&self.path, &files.file)?;
-                Ok(is_there && place::names_file(&log(&self.path), &files.log)?)
+                self.is_in_place()
             }
             _ => Ok(true),
         }
+    }
+
+    /// Whether no other program has taken its files away, if the mirror is whole.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn is_in_place(&self) -> io::Result<bool> {
+        let Some(files) = self.files.as_ref().filter(|files| files.is_whole) else {
+            return Ok(true);
+        };
+        let is_there = place::names_file(&self.path, &files.file)?;
+        Ok(is_there && place::names_file(&log(&self.path), &files.log)?)
     }
 
     /// File and log are the ledger: they take the place of an earlier copy.

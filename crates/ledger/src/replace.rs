@@ -83,7 +83,7 @@ fn take(path: &Path, steps: &[fn(&Path) -> io::Result<()>]) -> io::Result<()> {
     })
 }
 
-fn remove(path: &PathBuf) -> io::Result<()> {
+pub(crate) fn remove(path: &PathBuf) -> io::Result<()> {
     unless_done(fs::remove_file(path))
 }
 

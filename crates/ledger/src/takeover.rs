@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use farm::rules::Jobs;
 
 use crate::place::{private, sync_folder_of, with_suffix};
-use crate::replace::mend;
+use crate::replace::{mend, remove};
 use crate::{CheckedLedger, Ledger, LedgerFault, LedgerLock};
 
 /// How a coordinator begins with a ledger.
@@ -55,6 +55,8 @@ impl Beginning {
 pub fn take_over(path: &Path) -> Result<Ledger, LedgerFault> {
     let lock = LedgerLock::of(path)?;
     mend(path)?;
+    // A program that reads the copy keeps there what it knew of the log, and SQLite would believe that this is all.
+    remove(&with_suffix(path, "-shm"))?;
     let copy = CheckedLedger::open_locked(path, lock, Jobs::Live)?;
     let ledger = copy.giving_up_later_states().begin()?;
     // Nobody was served yet: one that dies before this may follow again.

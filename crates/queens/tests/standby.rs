@@ -381,6 +381,27 @@ fn nobody_but_an_admin_follows() {
     unusable.usage("cannot use the join string");
 }
 
+/// SQLite keeps beside a file what the first of its readers knew of the log, and believes it as long as anybody reads.
+#[test]
+fn who_takes_over_has_what_came_while_somebody_was_reading_the_copy() {
+    let mut pair = Pair::new();
+    let mut leader = pair.start_coordinator(0);
+    let mut standby = pair.start_standby(0);
+    let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let reader = rusqlite::Connection::open_with_flags(&pair.places[1].ledger, flags);
+    let reader = reader.expect("it is there");
+    let query = "SELECT count(*) FROM jobs";
+    let jobs = reader.query_row(query, [], |row| row.get::<_, i64>(0)).expect("it is a ledger");
+    assert_eq!(jobs, 0);
+    pair.decide(0);
+
+    leader.signal("KILL");
+    leader.wait();
+
+    standby.wait_for_line("coordinator serves");
+    pair.knows_all_decisions();
+}
+
 #[test]
 fn what_would_end_a_standby_when_it_leads_ends_it_at_once() {
     let farm = Farm::new("--tls", "");

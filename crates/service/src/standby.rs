@@ -271,8 +271,10 @@ impl Standby {
                     tracing::info!(is_awaited, "the copy is whole, and follows");
                 }
             }
-            let is_kept = answer.number == 0 || self.mirror.sync()?;
-            Ok::<_, LedgerFault>(is_kept)
+            Ok::<_, LedgerFault>(match answer.number {
+                0 => self.mirror.is_in_place()?,
+                _ => self.mirror.sync()?,
+            })
         })?;
         let is_whole = is_kept && self.mirror.is_whole() && self.is_awaited;
         self.seen.send_replace(Seen { at: Instant::now(), is_whole });

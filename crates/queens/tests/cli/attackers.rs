@@ -279,7 +279,7 @@ fn a_worker_goes_on_with_the_secret_that_its_file_has_by_then() {
 
     guarded.client("admin", &["token", "revoke", "1"]).success();
 
-    worker.wait_for_line("its file has another one now");
+    worker.wait_for_line("its file has changed since");
     let total = guarded.client("admin", &["submit", "11", "--wait"]).success();
     assert_eq!(total, format!("{}\n", vectors::total(11)));
     guarded.client("admin", &["token", "revoke", "2"]).success();

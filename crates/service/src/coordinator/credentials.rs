@@ -20,6 +20,7 @@ use super::budget::{Budget, Share};
 use super::identity::{Identity, LOCAL_OWNER};
 use super::listen::Admission;
 use super::payers::{Payer, Payers};
+use super::unread::has_room;
 use crate::Token;
 use crate::error::HubGone;
 
@@ -247,7 +248,7 @@ impl Gate {
     ///
     /// # Errors
     ///
-    /// A status, if whoever pays for it has too many connections already.
+    /// A status, if whoever pays for it has too many connections already, or has read too little of what it asked for.
     pub(super) fn admit(
         &self,
         identity: Identity,
@@ -265,6 +266,7 @@ impl Gate {
                 Share::Connections.most()
             )));
         }
+        has_room(&purse.budget)?;
         extensions.insert(identity);
         extensions.insert(purse.budget);
         Ok(())

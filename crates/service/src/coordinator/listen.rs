@@ -4,7 +4,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -175,8 +175,6 @@ pub struct Connection<S> {
 #[derive(Clone, Debug)]
 pub struct Admission {
     paid: Arc<OnceLock<Paid>>,
-    /// Room for the latest answer: see [`Admission::keep_until_next`].
-    latest: Arc<Mutex<Option<OwnedSemaphorePermit>>>,
     allowance: Allowance,
     peer: IpAddr,
     is_encrypted: bool,
@@ -191,8 +189,8 @@ struct Paid {
 
 impl Admission {
     pub(super) fn of(peer: IpAddr) -> Admission {
-        let (paid, latest, allowance) = (Arc::default(), Arc::default(), Allowance::default());
-        Admission { paid, latest, allowance, peer, is_encrypted: false }
+        let (paid, allowance) = (Arc::default(), Allowance::default());
+        Admission { paid, allowance, peer, is_encrypted: false }
     }
 
     /// The same connection, over TLS.
@@ -225,11 +223,6 @@ impl Admission {
     /// What pays for the connection, once it was admitted.
     pub(super) fn budget(&self) -> Option<&Budget> {
         self.paid.get().map(|paid| &paid.budget)
-    }
-
-    /// Keeps the room for an answer until the next answer, or the end of the connection.
-    pub(super) fn keep_until_next(&self, room: OwnedSemaphorePermit) {
-        *self.latest.lock().expect("nobody panics while holding it") = Some(room);
     }
 
     /// How much the connection may still send.

@@ -66,7 +66,7 @@ impl Connect for GrpcConnector {
         let channel = self.endpoint.connect().await.map_err(LinkEnd::from_error)?;
         let has_ended = move |end| match end {
             LinkEnd::Refused(error @ ServiceError::Token { .. }) if endpoint.secrets() != shown => {
-                LinkEnd::Lost(format!("{error}; its file has another one now"))
+                LinkEnd::Lost(format!("{error}; its file has changed since, or cannot be read now"))
             }
             end => end,
         };
@@ -164,11 +164,14 @@ fn ended(url: &str, status: Status) -> LinkEnd {
             url: url.into(),
             reason: status.message().into(),
         }),
-        Code::FailedPrecondition | Code::Unimplemented | Code::InvalidArgument => {
-            LinkEnd::Refused(ServiceError::Incompatible(format!(
-                "the coordinator at {url} refuses this worker: {}",
-                status.message()
-            )))
+        code @ (Code::FailedPrecondition | Code::Unimplemented | Code::InvalidArgument) => {
+            let reason = status.message();
+            let error = ServiceError::Incompatible(format!(
+                "the coordinator at {url} refuses this worker: {reason}"
+            ));
+            // Some other gRPC service does not even know what is asked of it.
+            let is_another = code == Code::Unimplemented;
+            if is_another { LinkEnd::Unrecognised(error) } else { LinkEnd::Refused(error) }
         }
         _ => LinkEnd::Lost(match std::error::Error::source(&status) {
             Some(cause) => innermost(cause),
