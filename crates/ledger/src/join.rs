@@ -75,8 +75,8 @@ pub enum JoinError {
 }
 
 /// Joins the ledgers in `parts` into a new ledger `into`. If `into` exists already, it is the first part
-/// and is replaced. A ledger that is named twice is one part. If anything goes wrong, no file changes. Which tasks have a count in the end does not
-/// depend on the order of the parts.
+/// and is replaced. A ledger that is named twice is one part. If anything goes wrong, no file changes. Which tasks
+/// have a count in the end does not depend on the order of the parts.
 ///
 /// # Errors
 ///

@@ -151,6 +151,10 @@ fn ended(url: &str, status: Status) -> LinkEnd {
     if let Some(mismatch) = mismatch(url, &status) {
         return LinkEnd::Unrecognised(mismatch);
     }
+    let incompatible = || {
+        let reason = status.message();
+        ServiceError::Incompatible(format!("the coordinator at {url} refuses this worker: {reason}"))
+    };
     match status.code() {
         Code::PermissionDenied => {
             LinkEnd::Refused(ServiceError::Forbidden(status.message().into()))
@@ -164,15 +168,9 @@ fn ended(url: &str, status: Status) -> LinkEnd {
             url: url.into(),
             reason: status.message().into(),
         }),
-        code @ (Code::FailedPrecondition | Code::Unimplemented | Code::InvalidArgument) => {
-            let reason = status.message();
-            let error = ServiceError::Incompatible(format!(
-                "the coordinator at {url} refuses this worker: {reason}"
-            ));
-            // Some other gRPC service does not even know what is asked of it.
-            let is_another = code == Code::Unimplemented;
-            if is_another { LinkEnd::Unrecognised(error) } else { LinkEnd::Refused(error) }
-        }
+        // Some other gRPC service does not even know what is asked of it.
+        Code::Unimplemented => LinkEnd::Unrecognised(incompatible()),
+        Code::FailedPrecondition | Code::InvalidArgument => LinkEnd::Refused(incompatible()),
         _ => LinkEnd::Lost(match std::error::Error::source(&status) {
             Some(cause) => innermost(cause),
             None => status.message().into(),

@@ -151,7 +151,8 @@ impl Worker {
                 self.look_at_time();
                 due.extend(self.agent.poll(self.now()));
                 for message in due.drain(..) {
-                    // Who waits for room may be asked to stop meanwhile, as everywhere.
+                    // Last words are said before the worker may leave; only while it waits for room, it may be asked
+                    // to stop, as everywhere.
                     let room = match link.messages.try_reserve() {
                         Err(TrySendError::Full(())) => {
                             let Some(room) = self.until(link.messages.reserve()).await? else {
