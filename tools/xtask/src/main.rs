@@ -4,8 +4,8 @@
 #![forbid(unsafe_code)]
 
 mod checkout;
-mod earlier;
 mod fuzz;
+mod mutants;
 mod package;
 mod records;
 mod reproducible;
@@ -28,7 +28,7 @@ struct Words {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Checks format, lints, documentation and the places of the planted bugs
+    /// Checks format, lints and documentation
     Check,
     /// Runs the tests of the program and its libraries, or with --all of the tools too
     Test {
@@ -45,9 +45,12 @@ enum Task {
     Net(Seeds),
     /// Simulates the ledger on a disk that fails, and that lies
     Disk(Seeds),
-    /// Plants bugs, one at a time; the tests must find each
-    Planted {
-        /// Arguments, such as words in the names of bugs, --part 2/4 or --seeds 20000
+    /// Changes the lines that this branch has changed, one at a time; a test must fail each time. This needs cargo-mutants
+    Mutants {
+        /// The branch or commit that this one is compared with, uncommitted changes included
+        #[arg(long, default_value = "main")]
+        base: String,
+        /// Arguments for `cargo mutants`, such as --list
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
@@ -83,8 +86,6 @@ enum Task {
     },
     /// Builds the static program of the last commit in two folders, and compares both bit by bit
     Reproducible,
-    /// Builds an earlier version of the program, and has farms of both versions count
-    Earlier,
     /// Writes docs/RECORDS.md from the bundles and plans in docs/records
     Records {
         /// Only say whether the page is what they say
@@ -131,8 +132,7 @@ fn run(task: Task) -> Result<(), u8> {
                 ["--workspace", "--all-targets", "--all-features", "--", "--deny", "warnings"];
             cargo("clippy").args(lints).run()?;
             let documents = ["--workspace", "--no-deps", "--document-private-items"];
-            cargo("doc").args(documents).env("RUSTDOCFLAGS", "--deny warnings").run()?;
-            cargo("test").args(["--package", "planted"]).run()
+            cargo("doc").args(documents).env("RUSTDOCFLAGS", "--deny warnings").run()
         }
         Task::Test { all, arguments } => {
             let workspace = if all { &["--workspace"][..] } else { &[] };
@@ -141,9 +141,7 @@ fn run(task: Task) -> Result<(), u8> {
         Task::Sim(seeds) => seeds.run(&OPTIMISED, "simulation", "QUEENS_SIM"),
         Task::Net(seeds) => seeds.run(&WHOLE, "network", "QUEENS_NET"),
         Task::Disk(seeds) => seeds.run(&OPTIMISED, "disk", "QUEENS_DISK"),
-        Task::Planted { arguments } => {
-            cargo("run").args(["--package", "planted", "--"]).args(arguments).run()
-        }
+        Task::Mutants { base, arguments } => mutants::run(&base, &arguments),
         Task::Fuzz { targets, seconds, guided: false } => fuzz::blind(&targets, seconds),
         Task::Fuzz { targets, seconds, guided: true } => fuzz::guided(&targets, seconds),
         Task::Bench { arguments } => {
@@ -157,7 +155,6 @@ fn run(task: Task) -> Result<(), u8> {
         }
         Task::Package { target } => package::run(target),
         Task::Reproducible => reproducible::run(),
-        Task::Earlier => earlier::run(),
         Task::Records { check } => records::run(check),
         Task::Emulate { arguments } => package::emulate(&arguments),
     }
