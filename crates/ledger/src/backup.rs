@@ -11,7 +11,7 @@ use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
 use super::place::{self, Place};
-use super::{Evidence, LedgerFault, Scrub, format, history, open, wait};
+use super::{Evidence, LedgerFault, Scrub, history, open, wait};
 
 /// A copy that is being made, in a file beside its final place that only its owner may read. Dropping it removes the
 /// file.
@@ -76,9 +76,7 @@ impl Draft {
         }
         drop(backup);
         copy.pragma_update(None, "journal_mode", "DELETE")?;
-        if format::older(&copy)?.is_none() {
-            history::note_closing(&copy)?;
-        }
+        history::note_closing(&copy)?;
         copy.close().map_err(|(_, error)| error)?;
         Ok(())
     }

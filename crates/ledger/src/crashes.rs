@@ -240,7 +240,6 @@ fn play(
             holding: Vec::new(),
             mark: None,
             key: None,
-            is_paced: false,
             numbers_tasks: false,
         };
         history.go_on(vec![Event::Joined {

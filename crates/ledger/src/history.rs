@@ -41,7 +41,7 @@ pub(super) fn note_closing(db: &Connection) -> Result<(), LedgerFault> {
     Ok(())
 }
 
-/// Whether the file by itself is the whole ledger. An older format does not say so.
+/// Whether the file by itself is the whole ledger.
 pub(super) fn is_closed(db: &Connection) -> bool {
     db.query_row("SELECT is_closed FROM identity", [], |row| row.get(0)).unwrap_or(false)
 }

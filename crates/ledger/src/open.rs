@@ -16,7 +16,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::LedgerFault;
 use super::credentials::{self, Credential, CredentialChange};
 use super::entry::{signed, unsigned};
-use super::format::{self, FORMAT};
+use super::format;
 use super::frames;
 use super::history;
 use super::place::{self, Place};
@@ -161,8 +161,7 @@ impl CheckedLedger {
         CheckedLedger { gives_up: true, ..self }
     }
 
-    /// Makes the ledger ready for writing, brings an older format up to date, and records this opening in it: all or
-    /// nothing of that. A ledger of an older format is copied before.
+    /// Makes the ledger ready for writing, and records this opening in it: all or nothing of that.
     ///
     /// # Errors
     ///
@@ -176,21 +175,14 @@ impl CheckedLedger {
         // Before the write-ahead log is named in the file: what is broken off leaves no trace.
         let transaction = rusqlite::Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
         if is_new {
-            transaction.execute_batch(include_str!("schema.sql"))?;
+            format::create(&transaction)?;
             transaction.execute(history::NEW_IDENTITY, [])?;
             table_seals::begin(&transaction)?;
-            transaction.pragma_update(None, "application_id", format::APPLICATION_ID)?;
-            transaction.pragma_update(None, "user_version", FORMAT)?;
             transaction.commit()?;
         } else {
             // Whatever cannot be written shows while nothing is.
             begin_opening(&transaction, gives_up)?;
             transaction.rollback()?;
-        }
-        if let (Some(older), Some(place)) = (format::older(db)?, &ledger.place) {
-            format::hide(db)?;
-            let copy = place.copy(db, &format!(".format-{older}"))?;
-            tracing::info!(copy = %copy.display(), "copied before it is brought up to date");
         }
         let was_closed = history::is_closed(db);
         db.pragma_update(None, "journal_mode", "WAL")?;
@@ -216,9 +208,8 @@ impl CheckedLedger {
     }
 }
 
-/// Brings the ledger up to date, keeps its seals from now on, and records this opening. Returns the opening's number.
+/// Keeps the ledger's seals from now on, and records this opening. Returns the opening's number.
 fn begin_opening(db: &Connection, gives_up: bool) -> Result<u32, LedgerFault> {
-    format::bring_up_to_date(db)?;
     table_seals::keep(db)?;
     history::record_opening(db, gives_up)
 }
@@ -249,8 +240,7 @@ impl Ledger {
     pub fn close(self) -> Result<Option<LedgerLock>, LedgerFault> {
         self.look()?;
         let Ledger { db, lock, .. } = self;
-        // A process that only looks at a ledger of an older format closes it as it is.
-        if format::older(&db)?.is_none() && !db.is_readonly(rusqlite::MAIN_DB)? {
+        if !db.is_readonly(rusqlite::MAIN_DB)? {
             // Whatever dies meanwhile: the file says that it was closed only once it has everything else. If somebody still
             // reads an earlier state, it stays in two files and does not say so.
             if checkpoint(&db)? {
@@ -307,7 +297,7 @@ impl Ledger {
     }
 
     /// Compares what a job's rows say about second counts with those that there are, and with the index of those that wait.
-    /// No seal is about that. Earlier versions left second counts of ranges that they had removed with their job.
+    /// No seal is about that.
     ///
     /// SQLite has not compared indices with tables, which takes long. Of those of counts, this one alone decides something.
     fn check_audits(&self, job: &RestoredJob) -> Result<(), LedgerFault> {
@@ -319,12 +309,9 @@ impl Ledger {
                 "job {id}: {wanted} ranges wait for an audit, and its index has {waits}"
             ));
         }
-        let query = "SELECT count(*), EXISTS (SELECT 1 FROM removed WHERE job = ?1) FROM audits WHERE job = ?1";
-        let (seconds, is_leaving): (u64, bool) =
-            self.db.query_row_and_then(query, [signed(id.0)], |row| {
-                Ok::<_, LedgerFault>((unsigned(row, 0)?, row.get(1)?))
-            })?;
-        if seconds != agreed && !is_leaving {
+        let query = "SELECT count(*) FROM audits WHERE job = ?";
+        let seconds = self.db.query_row_and_then(query, [signed(id.0)], |row| unsigned(row, 0))?;
+        if seconds != agreed {
             return content(format!(
                 "job {id}: {agreed} ranges are said to be confirmed, and {seconds} have a second count"
             ));
@@ -335,8 +322,7 @@ impl Ledger {
     /// Reads the content. Refuses files that are not ledgers, and ledgers that are not sound.
     fn check_and_read(&self, which: Jobs) -> Result<Restored, LedgerFault> {
         let content = |text: String| Err(LedgerFault::Content(text));
-        format::check_application(&self.db)?;
-        format::show(&self.db)?;
+        format::check(&self.db)?;
         let verdict: String = self.db.pragma_query_value(None, "quick_check", |row| row.get(0))?;
         if verdict != "ok" {
             return Err(LedgerFault::from_check(verdict));
@@ -370,10 +356,7 @@ impl Ledger {
                 ));
             }
         }
-        // An older format has no seals of tables.
-        if format::older(&self.db)?.is_none() {
-            TABLES.iter().try_for_each(|table| table_seals::check(&self.db, table).map(drop))?;
-        }
+        TABLES.iter().try_for_each(|table| table_seals::check(&self.db, table).map(drop))?;
         Ok(restored)
     }
 }

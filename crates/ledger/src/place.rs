@@ -17,9 +17,6 @@ use rusqlite::{Connection, OpenFlags};
 use super::LedgerFault;
 use crate::replace::is_half_replaced;
 
-/// The first format whose ledgers say that they were closed.
-const SAYS_CLOSED: u32 = 6;
-
 /// A ledger's file, by its name and by what the file system calls it.
 #[derive(Debug)]
 pub(crate) struct Place {
@@ -73,9 +70,7 @@ impl Place {
                 log = log(path).display()
             )));
         }
-        let format = u32::from_be_bytes([header[60], header[61], header[62], header[63]]);
-        let is_open = names_log && format >= SAYS_CLOSED;
-        if is_open && !log(path).exists() && !says_closed(path)? {
+        if names_log && !log(path).exists() && !says_closed(path)? {
             if is_half_replaced(path)? {
                 return Err(LedgerFault::Place(format!(
                     "a later copy was about to take its place when its stand-by was killed: `queens promote {path}` goes on \
@@ -91,11 +86,6 @@ impl Place {
             )));
         }
         Ok(())
-    }
-
-    /// Writes all that the open ledger holds to a new file beside its name, which that and `suffix` name.
-    pub(crate) fn copy(&self, db: &Connection, suffix: &str) -> Result<PathBuf, LedgerFault> {
-        write_to(db, &self.path, suffix)
     }
 
     /// Makes the file, readable by its owner only, if there is none.

@@ -160,7 +160,6 @@ impl Pair {
             holding: Vec::new(),
             mark: None,
             key: None,
-            is_paced: false,
             numbers_tasks: false,
         };
         self.step(Event::Joined { session, owner: OWNER.into(), hello });
