@@ -153,7 +153,6 @@ impl Agent {
             holding: self.holdings(),
             mark: Some(self.mark.clone()),
             key: None,
-            is_paced: true,
             numbers_tasks: false,
         })
     }

@@ -384,7 +384,6 @@ mod tests {
             holding: Vec::new(),
             mark: None,
             key: None,
-            is_paced: false,
             numbers_tasks: false,
         };
         Session::new("rack".into(), &hello, Millis(0))

@@ -205,8 +205,6 @@ pub struct Hello {
     pub mark: Option<Vec<u8>>,
     /// The key with which the worker signs its reports, if it signs them.
     pub key: Option<PublicKey>,
-    /// Whether the worker wants to be told how often to report.
-    pub is_paced: bool,
     /// Whether the worker numbers tasks itself, and wants ranges without them.
     pub numbers_tasks: bool,
 }

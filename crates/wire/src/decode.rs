@@ -10,7 +10,7 @@ use farm::{
 };
 
 use crate::v1::{self, work_request, work_response};
-use crate::{MAX_TASKS_PER_MESSAGE, Protocols, WireError, is_text, name};
+use crate::{MAX_TASKS_PER_MESSAGE, PROTOCOL, WireError, is_text, name};
 
 /// The greatest weight of a task: boards have orbits of up to 8, and a torus of size 32 has 64
 /// translations and reflections.
@@ -81,7 +81,9 @@ impl TryFrom<v1::Hello> for Hello {
     type Error = WireError;
 
     fn try_from(hello: v1::Hello) -> Result<Self, WireError> {
-        Protocols::SERVED.admit(hello.protocol)?;
+        if hello.protocol != PROTOCOL {
+            return Err(WireError::Protocol(hello.protocol));
+        }
         let texts = [("build", &hello.build), ("backend", &hello.backend)];
         if let Some((field, _)) = texts.into_iter().find(|(_, text)| !is_text(text)) {
             return Err(WireError::Text { field });
@@ -105,7 +107,6 @@ impl TryFrom<v1::Hello> for Hello {
             holding: hello.holding.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
             mark: hello.mark.map(short_mark).transpose()?,
             key: fixed("key", &hello.key)?.map(PublicKey),
-            is_paced: hello.paced,
             numbers_tasks: hello.numbers_tasks,
         })
     }

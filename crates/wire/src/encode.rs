@@ -94,7 +94,6 @@ impl From<farm::Hello> for v1::Hello {
             backend: hello.backend,
             mark: hello.mark,
             key: hello.key.map(|key| key.0.to_vec()).unwrap_or_default(),
-            paced: hello.is_paced,
             numbers_tasks: hello.numbers_tasks,
         }
     }

@@ -147,7 +147,6 @@ fn hello() -> Hello {
         holding,
         mark: None,
         key: None,
-        is_paced: false,
         numbers_tasks: false,
     }
 }

@@ -224,7 +224,6 @@ pub fn hello(worker: &str, credit: u64) -> Hello {
         holding: Vec::new(),
         mark: None,
         key: None,
-        is_paced: false,
         numbers_tasks: false,
     }
 }

@@ -52,7 +52,6 @@ proptest! {
             holding: Vec::new(),
             mark: None,
             key: None,
-            is_paced: false,
             numbers_tasks: false,
         };
         act(&mut farm, Event::Joined { session: SessionId(1), owner: "o".into(), hello });

@@ -231,9 +231,7 @@ impl From<SessionFault> for Status {
         let text = fault.to_string();
         match fault {
             SessionFault::Message(
-                WireError::Protocol { .. }
-                | WireError::Fingerprint { .. }
-                | WireError::Kernel { .. },
+                WireError::Protocol(_) | WireError::Fingerprint { .. } | WireError::Kernel { .. },
             ) => Status::failed_precondition(text),
             SessionFault::Message(_) | SessionFault::NoHello | SessionFault::Range(_) => {
                 Status::invalid_argument(text)

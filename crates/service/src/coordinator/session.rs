@@ -113,7 +113,7 @@ pub async fn host(
     let (machine, key) = (hello.machine.clone(), hello.key);
     let told = key.map(|key| key.to_string());
     let marks = hello.mark.is_some().then(|| hub.marks());
-    let paces = hello.is_paced.then(|| hub.paces());
+    let paces = Some(hub.paces());
     let without_tasks = hello.numbers_tasks;
     let welcome = WorkerOrder::Welcome { ledger: Some(hub.ledger()), without_tasks };
     let plans = Some(plans).filter(|_| !without_tasks);
@@ -276,7 +276,6 @@ mod tests {
             holding: Vec::new(),
             mark: None,
             key: None,
-            is_paced: false,
             numbers_tasks: false,
         }
     }

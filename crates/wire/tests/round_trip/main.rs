@@ -129,7 +129,6 @@ fn the_largest_messages_fit_the_limit() {
         holding: vec![holding; Hello::MAX_HOLDINGS],
         mark: Some(vec![0xff; Hello::MAX_MARK]),
         key: Some(PublicKey([0xff; 32])),
-        is_paced: true,
         numbers_tasks: true,
     });
     let tasks = MAX_TASKS_PER_MESSAGE;

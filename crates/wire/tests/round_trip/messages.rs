@@ -39,7 +39,6 @@ pub(super) fn hello() -> impl Strategy<Value = Hello> {
             mark,
             key,
         )| Hello {
-            is_paced: instance % 2 == 0,
             numbers_tasks: instance % 3 == 0,
             worker,
             machine,

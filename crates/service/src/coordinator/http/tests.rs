@@ -426,7 +426,6 @@ async fn hostile_names_are_only_text() {
         holding: Vec::new(),
         mark: None,
         key: None,
-        is_paced: false,
         numbers_tasks: false,
     };
     let _orders = farm.hub.join(HOSTILE.into(), hello).await.expect("it runs");
