@@ -382,7 +382,6 @@ mod tests {
             memory_kills: 0,
             credit: 10,
             holding: Vec::new(),
-            mark: None,
             key: None,
             numbers_tasks: false,
         };

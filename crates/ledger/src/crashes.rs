@@ -238,7 +238,6 @@ fn play(
             memory_kills: 0,
             credit: 1,
             holding: Vec::new(),
-            mark: None,
             key: None,
             numbers_tasks: false,
         };

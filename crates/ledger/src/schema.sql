@@ -4,18 +4,14 @@
 -- Which ledger this is. There is one row, which copies of the ledger share.
 CREATE TABLE identity (
     ledger    TEXT NOT NULL,         -- 32 random hexadecimal digits
-    decisions INTEGER NOT NULL,      -- transactions that changed more than counts
-    is_closed INTEGER NOT NULL       -- whether nothing of it is in FILE-wal
+    decisions INTEGER NOT NULL       -- transactions that changed more than counts
 ) STRICT;
 
 -- How often and by what this ledger was opened; the newest epoch is part of every lease number.
 CREATE TABLE openings (
     epoch     INTEGER PRIMARY KEY,
     opened_at INTEGER NOT NULL,
-    build     TEXT NOT NULL,
-    nonce     INTEGER NOT NULL,           -- random: tells it from an opening of the same number of a copy
-    decisions INTEGER NOT NULL,           -- that the ledger had seen before
-    gives_up  INTEGER NOT NULL            -- whether later states that were served before are given up
+    build     TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE jobs (

@@ -18,7 +18,7 @@ use farm::{Check, Fingerprint, IntervalSet, JobId, JobState, Plan, Range, Row};
 use rusqlite::{Connection, OpenFlags};
 
 use super::entry::{COLUMNS, WIDTH, read_check, read_row, read_state, signed};
-use super::place::Place;
+use super::place;
 use super::restore::{JOB, read_job};
 use super::table_seals::{self, TABLES};
 use super::{LedgerFault, format, open, task_counts, wait};
@@ -88,8 +88,7 @@ impl Scrub {
     ///
     /// [`LedgerFault`], if it is no ledger, or not of a format that this program knows.
     pub fn open(path: &Path) -> Result<Scrub, LedgerFault> {
-        Place::check(path)?;
-        open::check_log_at_rest(path)?;
+        place::warn_of_missing_log(path)?;
         let mut db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         db.busy_handler(Some(wait::for_others))?;
         format::check(&db)?;

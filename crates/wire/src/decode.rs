@@ -58,7 +58,6 @@ impl TryFrom<v1::WorkResponse> for WorkerOrder {
             work_response::Message::Tasks(tasks) => WorkerOrder::Tasks(tasks.try_into()?),
             work_response::Message::Ack(ack) => WorkerOrder::Ack(ack.try_into()?),
             work_response::Message::Revoke(revoke) => WorkerOrder::Revoke(LeaseId(revoke.lease)),
-            work_response::Message::Mark(mark) => WorkerOrder::Mark(short_mark(mark.mark)?),
             work_response::Message::Pace(pace) => WorkerOrder::Pace(self::pace(pace)?),
         })
     }
@@ -105,7 +104,6 @@ impl TryFrom<v1::Hello> for Hello {
             memory_kills: hello.memory_kills,
             credit: hello.credit,
             holding: hello.holding.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
-            mark: hello.mark.map(short_mark).transpose()?,
             key: fixed("key", &hello.key)?.map(PublicKey),
             numbers_tasks: hello.numbers_tasks,
         })
@@ -120,13 +118,6 @@ fn task_counts(counts: &[u64]) -> Result<TaskCounts, WireError> {
     match counts.len() {
         0..=TaskCounts::MOST => Ok(TaskCounts::new(counts)),
         long => Err(WireError::out_of_bounds("task_counts", long)),
-    }
-}
-
-fn short_mark(mark: Vec<u8>) -> Result<Vec<u8>, WireError> {
-    match mark.len() {
-        0..=Hello::MAX_MARK => Ok(mark),
-        long => Err(WireError::out_of_bounds("mark", long)),
     }
 }
 

@@ -145,7 +145,6 @@ fn hello() -> Hello {
         memory_kills,
         credit,
         holding,
-        mark: None,
         key: None,
         numbers_tasks: false,
     }

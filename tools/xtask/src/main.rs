@@ -39,12 +39,8 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Simulates the farm core: lost, repeated and reordered messages, crashes, liars, disks that fail
+    /// Simulates the farm core: lost, repeated and reordered messages, crashes, liars, older copies of the ledger
     Sim(Seeds),
-    /// Simulates the whole farm on a network that fails
-    Net(Seeds),
-    /// Simulates the ledger on a disk that fails, and that lies
-    Disk(Seeds),
     /// Changes the lines that this branch has changed, one at a time; a test must fail each time. This needs cargo-mutants
     Mutants {
         /// The branch or commit that this one is compared with, uncommitted changes included
@@ -54,7 +50,7 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Gives altered messages, texts, ledgers and bundles to whatever reads them
+    /// Gives altered messages, texts and bundles to whatever reads them
     Fuzz {
         /// Which targets [default: all]
         #[arg(value_parser = fuzz::TARGETS)]
@@ -112,10 +108,7 @@ struct Seeds {
 
 /// What cargo builds for optimised simulations. With the program among the packages, libraries have the features that they have in
 /// it, so that what was built for it is used again.
-const OPTIMISED: [&str; 7] =
-    ["--release", "--package", "queens", "--package", "testkit", "--package", "disk"];
-/// What cargo builds for the other suites of the tools: libraries have the features that they have for `cargo test`.
-const WHOLE: [&str; 3] = ["--workspace", "--features", "testkit/network"];
+const OPTIMISED: [&str; 5] = ["--release", "--package", "queens", "--package", "testkit"];
 
 fn main() -> ExitCode {
     match run(Words::parse().task) {
@@ -138,9 +131,7 @@ fn run(task: Task) -> Result<(), u8> {
             let workspace = if all { &["--workspace"][..] } else { &[] };
             cargo("test").args(workspace).args(arguments).run()
         }
-        Task::Sim(seeds) => seeds.run(&OPTIMISED, "simulation", "QUEENS_SIM"),
-        Task::Net(seeds) => seeds.run(&WHOLE, "network", "QUEENS_NET"),
-        Task::Disk(seeds) => seeds.run(&OPTIMISED, "disk", "QUEENS_DISK"),
+        Task::Sim(seeds) => seeds.run(),
         Task::Mutants { base, arguments } => mutants::run(&base, &arguments),
         Task::Fuzz { targets, seconds, guided: false } => fuzz::blind(&targets, seconds),
         Task::Fuzz { targets, seconds, guided: true } => fuzz::guided(&targets, seconds),
@@ -161,12 +152,13 @@ fn run(task: Task) -> Result<(), u8> {
 }
 
 impl Seeds {
-    /// Runs the test of this name, which reads variables with this prefix.
-    fn run(self, built: &[&str], name: &str, prefix: &str) -> Result<(), u8> {
-        let test = cargo("test").args(built).args(["--test", name, "--", "--nocapture"]);
+    /// Runs the simulation.
+    fn run(self) -> Result<(), u8> {
+        let test =
+            cargo("test").args(OPTIMISED).args(["--test", "simulation", "--", "--nocapture"]);
         let test = match (self.seeds, self.seed) {
-            (Some(seeds), _) => test.env(&format!("{prefix}_SEEDS"), seeds.to_string()),
-            (None, Some(seed)) => test.env(&format!("{prefix}_SEED"), seed.to_string()),
+            (Some(seeds), _) => test.env("QUEENS_SIM_SEEDS", seeds.to_string()),
+            (None, Some(seed)) => test.env("QUEENS_SIM_SEED", seed.to_string()),
             (None, None) => test,
         };
         test.run()

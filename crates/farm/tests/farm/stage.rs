@@ -222,7 +222,6 @@ pub fn hello(worker: &str, credit: u64) -> Hello {
         memory_kills: 0,
         credit,
         holding: Vec::new(),
-        mark: None,
         key: None,
         numbers_tasks: false,
     }

@@ -50,7 +50,6 @@ proptest! {
             memory_kills: 0,
             credit: 100,
             holding: Vec::new(),
-            mark: None,
             key: None,
             numbers_tasks: false,
         };

@@ -158,7 +158,6 @@ impl Pair {
             memory_kills: 0,
             credit: 1000,
             holding: Vec::new(),
-            mark: None,
             key: None,
             numbers_tasks: false,
         };

@@ -424,7 +424,6 @@ async fn hostile_names_are_only_text() {
         memory_kills: 0,
         credit: 1,
         holding: Vec::new(),
-        mark: None,
         key: None,
         numbers_tasks: false,
     };

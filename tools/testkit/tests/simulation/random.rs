@@ -12,7 +12,6 @@ impl Random {
     }
 
     /// The next number. It never ends, and is no iterator.
-    #[expect(clippy::should_implement_trait, reason = "a number is all that there is")]
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.0)
@@ -38,11 +37,6 @@ impl Random {
     /// True that often in a thousand.
     pub fn per_mille(&mut self, chance: u64) -> bool {
         self.below(1000) < chance
-    }
-
-    /// True that often in a hundred.
-    pub fn percent(&mut self, chance: u64) -> bool {
-        self.below(100) < chance
     }
 
     /// One of several values.
