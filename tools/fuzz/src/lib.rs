@@ -4,8 +4,6 @@
 //! ```text
 //!   target        what arrives
 //!   messages      every message of the services, whole or damaged
-//!   texts         squares, boards, and names of problems, methods and variants
-//!   tasks         tasks that a plan has, or cannot have; a worker counts them
 //!   bundle        a bundle whose bytes were altered
 //!   certificate   a certificate whose bytes were altered; it is read, and written on
 //! ```
@@ -27,8 +25,6 @@ mod altered;
 mod generate;
 mod read;
 mod source;
-mod tasks;
-mod texts;
 
 // `cargo bolero` builds the unit tests too, and whatever it builds calls what this library brings along.
 #[cfg(test)]
@@ -37,8 +33,6 @@ use bolero as _;
 pub use altered::altered;
 pub use read::{READERS, Read, Reader};
 pub use source::Source;
-pub use tasks::{Counted, count_tasks, tasks};
-pub use texts::texts;
 
 /// The first byte of an input of [`messages`] whose other bytes are a message as they stand, of the
 /// kind that the second one numbers.

@@ -14,16 +14,6 @@ fn messages() {
 }
 
 #[test]
-fn texts() {
-    bolero::check!().for_each(fuzz::texts);
-}
-
-#[test]
-fn tasks() {
-    bolero::check!().for_each(fuzz::tasks);
-}
-
-#[test]
 #[ignore = "writes into the source tree"]
 #[allow(clippy::needless_update, reason = "fields that come later are as they are by default")]
 fn corpus() {
@@ -100,17 +90,6 @@ fn corpus() {
         let kind = fuzz::READERS.iter().position(|reader| reader.name == kind);
         let kind = kind.expect("there is such a kind") as u8;
         write("messages", name, &[&[fuzz::AS_IT_STANDS, kind], &bytes[..]].concat());
-    }
-    // The first bytes of a text choose a small size, no parameter, and the text as it stands.
-    for (name, text) in [
-        ("drawn", ".Q..\n...Q\nQ... # a comment\n..Q.\n"),
-        ("named", "b4, d3 a2\nc1"),
-        ("completions", "completions b4,d3"),
-        ("problem", "toroidal"),
-        ("variant", "avx512 mirrored"),
-        ("method", "halves"),
-    ] {
-        write("texts", name, &[&[0, 8, 1, 3], text.as_bytes()].concat());
     }
 }
 

@@ -17,7 +17,7 @@ use std::process::Command;
 use crate::{Step, cargo, fault};
 
 /// The targets of the crate `fuzz`.
-pub(crate) const TARGETS: [&str; 5] = ["messages", "texts", "tasks", "bundle", "certificate"];
+pub(crate) const TARGETS: [&str; 3] = ["messages", "bundle", "certificate"];
 
 /// The tests of the crate `fuzz`.
 const SUITES: [&str; 4] = ["targets", "bundle", "certificate", "generators"];
