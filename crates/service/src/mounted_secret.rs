@@ -1,6 +1,6 @@
 //! Secrets that an engine has mounted into a container.
 //!
-//! Swarm gives them the mode 0444 and Kubernetes 0644, because it does not know which user the container's
+//! Docker gives them the mode 0444 and Kubernetes 0644, because it does not know which user the container's
 //! process will be. Nobody else can reach them all the same: they lie in memory, in a file system that is
 //! mounted read-only for this container alone.
 

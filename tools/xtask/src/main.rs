@@ -50,7 +50,7 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Gives altered messages, texts and bundles to whatever reads them
+    /// Gives altered messages and bundles to whatever reads them
     Fuzz {
         /// Which targets [default: all]
         #[arg(value_parser = fuzz::TARGETS)]
@@ -74,7 +74,7 @@ enum Task {
         #[arg(long, default_value_t = 2)]
         workers: u32,
     },
-    /// Makes the static program and its packages: archive, deb, rpm and wheel
+    /// Makes the static program and its packages: archive, deb and wheel
     Package {
         /// What to make them for [default: this machine's processor]
         #[arg(long, value_enum)]

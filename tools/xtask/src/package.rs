@@ -1,4 +1,4 @@
-//! `cargo xtask package`: the static program, and the archive, deb, rpm and wheel that carry it.
+//! `cargo xtask package`: the static program, and the archive, deb and wheel that carry it.
 //!
 //! The tools that make them come from crates.io and PyPI into `target/packages/tools`, at fixed versions.
 
@@ -31,7 +31,7 @@ const DOCUMENTATION: [&str; 11] = [
 /// A Rust compiler for aarch64, which deploy/packages/cross-aarch64 makes.
 const CROSS: &str = "target/packages/cross";
 
-const OF_CRATES_IO: [&str; 2] = ["cargo-deb@3.8.0", "cargo-generate-rpm@0.21.1"];
+const OF_CRATES_IO: &str = "cargo-deb@3.8.0";
 const OF_PYPI: &str = "maturin==1.16.0";
 
 const X86_64: &str = "x86_64-unknown-linux-gnu";
@@ -142,7 +142,6 @@ pub(crate) fn run(target: Option<Target>) -> Result<(), u8> {
     texts(target)?;
     archive(target)?;
     deb(target)?;
-    rpm(target)?;
     wheel(target)?;
     list(&folder)
 }
@@ -177,7 +176,7 @@ fn cross() -> Result<(), u8> {
 
 /// Installs what makes packages; a second call finds it.
 fn tools() -> Result<(), u8> {
-    cargo("install").args(["--quiet", "--locked", "--root", TOOLS]).args(OF_CRATES_IO).run()?;
+    cargo("install").args(["--quiet", "--locked", "--root", TOOLS]).args([OF_CRATES_IO]).run()?;
     if !Path::new(TOOLS).join("bin/pip").exists() {
         Step::new("python3").args(["-m", "venv", TOOLS]).run()?;
     }
@@ -204,9 +203,7 @@ fn texts(target: Target) -> Result<(), u8> {
     target.program().args(["man"]).args([pages]).run()?;
     for (shell, path) in [
         ("bash", "usr/share/bash-completion/completions/queens"),
-        // Debian and Fedora look into different folders.
         ("zsh", "usr/share/zsh/vendor-completions/_queens"),
-        ("zsh", "usr/share/zsh/site-functions/_queens"),
         ("fish", "usr/share/fish/vendor_completions.d/queens.fish"),
     ] {
         target.program().args(["completions", shell]).run_into(&texts.join(path))?;
@@ -230,14 +227,6 @@ fn deb(target: Target) -> Result<(), u8> {
     let step = tool("cargo-deb").args(["--package", "queens", "--no-build", "--no-strip"]);
     let step = step.args(["--profile", "dist", "--target", target.triple()]).args(["--output"]);
     step.args([target.folder()]).env("CARGO_TARGET_DIR", target.builds()).run()
-}
-
-fn rpm(target: Target) -> Result<(), u8> {
-    let step = tool("cargo-generate-rpm").args(["generate-rpm", "--package", "crates/queens"]);
-    // Old versions of rpm read xz, too.
-    let step = step.args(["--payload-compress", "xz", "--profile", "dist"]);
-    let step = step.args(["--target", target.triple(), "--output"]).args([target.folder()]);
-    step.env("CARGO_TARGET_DIR", target.builds()).run()
 }
 
 fn wheel(target: Target) -> Result<(), u8> {

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! cargo test -p queens --test platforms -- --ignored            # all of them
-//! cargo test -p queens --test platforms swarm -- --ignored      # or one platform
+//! cargo test -p queens --test platforms compose -- --ignored    # or one platform
 //! ```
 
 #[path = "../support/process.rs"]
@@ -19,4 +19,3 @@ mod docker;
 mod farm;
 mod kubernetes;
 mod packages;
-mod swarm;

@@ -53,20 +53,6 @@ fn dpkg_installs_and_removes_the_deb() {
 
 #[test]
 #[ignore = "needs root and Debian's packages: deploy/packages/README.md"]
-fn rpm_installs_and_removes_the_rpm() {
-    let root = Root::new();
-    let rpm = |words: &[&str]| run(Command::new("rpm").arg("--root").arg(root.path()).args(words));
-
-    rpm(&["--install", package(".rpm").to_str().expect("the path is text")]);
-    root.counts("/usr/bin/queens");
-    root.has_texts("usr/share", "usr/share/doc/queens");
-
-    rpm(&["--erase", "queens"]);
-    assert!(!root.path().join("usr/bin/queens").exists());
-}
-
-#[test]
-#[ignore = "needs root and Debian's packages: deploy/packages/README.md"]
 fn pip_installs_the_wheel_for_a_user() {
     let root = Root::new();
     // A Python that has pip, and leaves the system's alone.
@@ -88,7 +74,7 @@ fn the_program_for_the_other_processor_counts_under_an_emulator() {
         return;
     }
     let folder = packages("aarch64-unknown-linux-gnu");
-    let made = [".tar.gz", ".deb", ".rpm", ".whl"].map(|end| with_end(&folder, end));
+    let made = [".tar.gz", ".deb", ".whl"].map(|end| with_end(&folder, end));
     let root = Root::new();
     run(Command::new("tar")
         .args(["--strip-components=1", "-xf"])
@@ -99,12 +85,6 @@ fn the_program_for_the_other_processor_counts_under_an_emulator() {
     emulated.arg(root.path().join("queens")).args(["count", "12"]);
     assert_eq!(run(&mut emulated), format!("{}\n", vectors::total(12)));
     assert!(run(Command::new("dpkg-deb").args(["--field"]).arg(&made[1])).contains("arm64"));
-    assert!(
-        run(Command::new("rpm")
-            .args(["--query", "--queryformat=%{ARCH}", "--package"])
-            .arg(&made[2]))
-        .contains("aarch64")
-    );
 }
 
 /// The package for this machine whose name ends so.
