@@ -2,13 +2,12 @@
 //! it, and checks what was read. No reader may panic.
 //!
 //! ```text
-//!   target        what arrives
-//!   messages      every message of the services, whole or damaged
-//!   texts         squares, boards, and names of problems, methods and variants
-//!   tasks         tasks that a plan has, or cannot have; a worker counts them
-//!   ledger        a ledger whose bytes or rows were altered
-//!   bundle        a bundle whose bytes were altered
-//!   certificate   a certificate whose bytes were altered; it is read, and written on
+//!   target     what arrives
+//!   messages   every message of the services, whole or damaged
+//!   texts      squares, boards, and names of problems, methods and variants
+//!   tasks      tasks that a plan has, or cannot have; a worker counts them
+//!   ledger     a ledger whose bytes or rows were altered
+//!   bundle     a bundle whose bytes were altered
 //! ```
 //!
 //! They are run by [bolero](https://docs.rs/bolero), on random bytes after everything in
@@ -25,7 +24,6 @@
 //! new field or column is covered as soon as it is there.
 #![forbid(unsafe_code)]
 
-mod altered;
 mod generate;
 mod read;
 mod source;
@@ -36,7 +34,6 @@ mod texts;
 #[cfg(test)]
 use bolero as _;
 
-pub use altered::altered;
 pub use read::{READERS, Read, Reader};
 pub use source::Source;
 pub use tasks::{Counted, count_tasks, tasks};

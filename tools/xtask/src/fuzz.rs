@@ -17,11 +17,10 @@ use std::process::Command;
 use crate::{Step, WHOLE, cargo, fault};
 
 /// The targets of the crate `fuzz`.
-pub(crate) const TARGETS: [&str; 6] =
-    ["messages", "texts", "tasks", "ledger", "bundle", "certificate"];
+pub(crate) const TARGETS: [&str; 5] = ["messages", "texts", "tasks", "ledger", "bundle"];
 
 /// The tests of the crate `fuzz`.
-const SUITES: [&str; 5] = ["targets", "ledger", "bundle", "certificate", "generators"];
+const SUITES: [&str; 4] = ["targets", "ledger", "bundle", "generators"];
 
 /// Runs these targets on random inputs, or all of them and the crate's other tests.
 pub(crate) fn blind(targets: &[String], seconds: u64) -> Result<(), u8> {
