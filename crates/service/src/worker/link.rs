@@ -153,7 +153,9 @@ fn ended(url: &str, status: Status) -> LinkEnd {
     }
     let incompatible = || {
         let reason = status.message();
-        ServiceError::Incompatible(format!("the coordinator at {url} refuses this worker: {reason}"))
+        ServiceError::Incompatible(format!(
+            "the coordinator at {url} refuses this worker: {reason}"
+        ))
     };
     match status.code() {
         Code::PermissionDenied => {
