@@ -4,7 +4,7 @@ import json
 
 from plans import Wrong, demand
 
-VERSIONS = (3, 4, 5, 6)
+VERSION = 1
 
 is_small = lambda value: value == str(int(value)) and int(value) >> 128 == 0
 is_hex = lambda value, size: type(value) is str and len(value) == 2 * size and set(value) <= set("0123456789abcdef")
@@ -15,7 +15,7 @@ TYPES = {
     "null": lambda value: value is None,
     "flag": lambda value: type(value) is bool,
     "text": lambda value: type(value) is str,
-    "version": lambda value: type(value) is int and value in VERSIONS,
+    "version": lambda value: type(value) is int and value == VERSION,
     "decimal": lambda value: type(value) is str and len(value) < 40 and value.isdecimal() and is_small(value),
     "hex16": lambda value: is_hex(value, 16),
     "hex32": lambda value: is_hex(value, 32),
@@ -42,14 +42,10 @@ def of(value, kind):
 record("row", "first:u64 past:u64 count:decimal digest:hex16 by:by busy_us:u64 at:time")
 record("secret", "seed:decimal salt:hex16")
 record("public", "root:hex32 value:value")
-HEADER = """queens_bundle:version program:text exported_at:time problem:text n:u32
+record("header", """queens_bundle:version program:text exported_at:time problem:text n:u32
     method:rows|ring|halves parameter:u32|null tasks:u64 fingerprint:hex32 shard:u32 shards:u32
     state:running|paused|cancelled|held|done covered:u64 counted:decimal policies:u64 trust:u64 authors:u64 ranges:u64
-    audits:u64 disputes:u64 {new} merkle_root:hex32"""
-record("header3", HEADER.format(new=""))
-record("header4", HEADER.format(new="signers:u64 statements:u64"))
-record("header5", HEADER.format(new="signers:u64 statements:u64 commitments:u64"))
-record("header6", HEADER.format(new="signers:u64 statements:u64 commitments:u64 task_lines:u64 tasks_told:u64"))
+    audits:u64 disputes:u64 signers:u64 statements:u64 commitments:u64 task_lines:u64 tasks_told:u64 merkle_root:hex32""")
 KERNELS = "|".join(f"{loop}|{loop}_mirrored" for loop in ("reference", "portable", "neon", "avx2", "avx512")) + "|search"
 LINES = {
     "policy": "share_ppm:u32 by_search:flag across:machines|owners commitment:hex32 revealed:secret|public|null asked_at:time",
@@ -65,8 +61,6 @@ LINES = {
 }
 # Kinds of which a verifier keeps all lines, and the most bytes that these may have.
 KEPT, MOST_KEPT = ("policy", "commitment", "trust", "author", "signer"), 64 << 20
-# Kinds that are not in every version, and the first one that has them.
-SINCE = {"signer": 4, "statement": 4, "tasks": 6}
 BEFORE = {
     "policy": ["commitment", "trust", "author", "range", "dispute"], "commitment": ["trust", "author", "range", "dispute"],
     "trust": ["author", "range", "dispute"], "range": ["dispute"],

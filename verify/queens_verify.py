@@ -14,7 +14,7 @@ import time
 
 from blake3 import hashed as blake3, little
 from ed25519 import has_signed
-from lines import BEFORE, KEPT, LINES, MOST_KEPT, SINCE, TYPES, VERSIONS, content, is_compressed
+from lines import BEFORE, KEPT, LINES, MOST_KEPT, TYPES, VERSION, content, is_compressed
 from plans import Halves, Ring, Rows, Wrong, demand, of_part, search
 from told import at_most, when
 
@@ -49,10 +49,9 @@ class Check:
         demand(line is not None, "it is empty")
         head = self.head = content(line)
         version = head.get("queens_bundle") if type(head) is dict else None
-        if TYPES["u32"](version) and version not in VERSIONS:
-            raise Unknown(f"it is of version {version}, and this verifier reads the versions {VERSIONS[0]} to {VERSIONS[-1]}")
-        fits = version in VERSIONS and TYPES["version"](version) and TYPES[f"header{version}"](head)
-        demand(fits, "line 1 is no header of its version")
+        if TYPES["u32"](version) and version != VERSION:
+            raise Unknown(f"it is of version {version}, and this verifier reads version {VERSION}")
+        demand(TYPES["header"](head), "line 1 is no header")
         self.name, self.fingerprint = blake3(line).hex(), bytes.fromhex(head["fingerprint"])
         n, method, parameter, tasks = head["n"], head["method"], head["parameter"], head["tasks"]
         problem = head["problem"].split(" ")[0]
@@ -117,7 +116,6 @@ class Check:
         demand(type(value) is dict and len(value) == 1, "it is no line of a bundle")
         [(kind, line)] = value.items()
         demand(kind in LINES and TYPES[kind](line), f"it is no {kind!a} with the right fields")
-        demand(self.head["queens_bundle"] >= SINCE.get(kind, 3), f"bundles of this version have no {kind}")
         demand(not any(self.seen[other] for other in BEFORE.get(kind, ())), "it is out of order")
         self.seen[kind] += 1
         self.kept += size if kind in KEPT else 0
@@ -280,8 +278,7 @@ class Check:
 
     def signature(self, line):
         """The signature of whoever exported the bundle, over its name. It is no leaf of the tree."""
-        fits = self.head["queens_bundle"] > 3 and TYPES["signature"](line)
-        demand(fits and verified(line["key"], f"queens bundle; name {self.name}", line["signature"]), "it is no signature of the bundle")
+        demand(TYPES["signature"](line) and verified(line["key"], f"queens bundle; name {self.name}", line["signature"]), "it is no signature of the bundle")
         self.signed_by = line["key"]
 
     def close(self):

@@ -101,11 +101,9 @@ def statement(by, seed, said, head, context, author):
 
 
 def vouched():
-    """Version 4: every range counted twice, and signed by two keys. The first count of [7, 14) was joined from two, of
+    """Every range counted twice, and signed by two keys. The first count of [7, 14) was joined from two, of
     which each was signed; a count that was overruled is signed, too; a range is signed by nobody."""
     head, lines = audited()
-    merkle_root = head.pop("merkle_root")
-    head.update(queens_bundle=4, signers=0, statements=0, merkle_root=merkle_root)
     plan, one, two = bytes.fromhex(head["fingerprint"]), lines[3], lines[4]
     first, second = signer(ONE), signer(TWO, "recount")
     of_one = lambda begin, end: statement(0, ONE, row(begin, end, 0, plan), head, first, one)
@@ -142,11 +140,9 @@ def drawn_policy(of, value=VALUE, share=1_000_000):
 
 
 def committed(*others, share=1_000_000):
-    """Version 5: the counts were committed to, and a beacon drew those that were counted twice. The lines are: a policy, the
+    """The counts were committed to, and a beacon drew those that were counted twice. The lines are: a policy, the
     beacon's, a commitment, others, trust, two authors, three times a range and an audit, a dispute."""
     head, lines = audited()
-    merkle_root = head.pop("merkle_root")
-    head.update(queens_bundle=5, signers=0, statements=0, commitments=0, merkle_root=merkle_root)
     of = rows_root(head, lines)
     commitments = [{"commitment": {"root": root, "at": 2}} for root in (of, *others)]
     return head, [lines[0], drawn_policy(of, share=share), *commitments, *lines[2:]]
@@ -180,7 +176,7 @@ def digested(head, row, counts):
 
 
 def told():
-    """Version 6: N = 10 in two ranges, of which the first has tasks on both sides of a multiple of 64."""
+    """N = 10 in two ranges, of which the first has tasks on both sides of a multiple of 64."""
     head, lines = read("halves-10-told.bundle")
     counts = [int(count) for line in lines if "tasks" in line for count in line["tasks"]["counts"]]
     made = lines[:1]
@@ -275,7 +271,7 @@ def of_version(version):
     return sealed(head, lines)
 
 
-UNKNOWN = {f"version-{version}": of_version(version) for version in (0, 2, 7, (1 << 32) - 1)}
+UNKNOWN = {f"version-{version}": of_version(version) for version in (0, 2, (1 << 32) - 1)}
 UNFINISHED = {state: sealed(*unfinished(state)) for state in ("running", "paused", "cancelled", "held")}
 
 
@@ -306,7 +302,7 @@ def bad():
 
     # The header.
     for field, value in [
-        ("queens_bundle", 4), ("queens_bundle", 5), ("queens_bundle", 6), ("queens_bundle", "3"), ("queens_bundle", True), ("program", 1),
+        ("queens_bundle", "1"), ("queens_bundle", True), ("program", 1),
         ("exported_at", "0"), ("exported_at", 1 << 63), ("problem", "totals"), ("problem", "fundamental"), ("n", 9),
         ("n", "8"), ("n", -8), ("method", "diagonals"), ("method", "ring"), ("parameter", 3), ("parameter", None),
         ("parameter", 1 << 32), ("tasks", 22), ("fingerprint", "0" * 64), ("fingerprint", "0" * 62), ("shard", 0),
@@ -314,7 +310,7 @@ def bad():
         ("counted", 92), ("counted", "-92"), ("counted", str(1 << 128)),
     ]:  # fmt: skip
         yield f"header-{field}-{str(value)[:12]}", edit(lambda head, _: head.update({field: value}))
-    for field in filter(plain[0].__contains__, NUMBERS):
+    for field in NUMBERS:
         number = plain[0][field]
         yield text(f"number-of-{field}", b'"%s":%d' % (field.encode(), number), b'"%s":%d' % (field.encode(), number + 1))
     yield text("merkle-root", b'"merkle_root":"', b'"merkle_root":"0')
@@ -460,7 +456,6 @@ def bad():
         "by-a-signer-twice": lambda head, lines: lines.insert(9, lines[6]),
         "of-two-authors": lambda head, lines: lines[5]["range"]["row"].update(by=[0, 1]),
         "of-an-overruled-count": lambda head, lines: plus(lines[-2]["dispute"]["row"], 1),
-        "in-version-3": lambda head, lines: (head.update(queens_bundle=3), head.pop("signers"), head.pop("statements")),
         "without-numbers": lambda head, lines: (head.pop("signers"), head.pop("statements")),
     }.items():
         yield f"signature-{name}", forged(change)
@@ -479,21 +474,12 @@ def bad():
     yield "exporter-without-a-secret-spelled-otherwise", signed_without_a_secret(b"\1" + bytes(30) + b"\x80", sealed(*vouched()))
     yield "exporter-twice", whole + end + b"\n"
     yield "exporter-not-last", whole + before[-1] + b"\n"
-    yield "exporter-of-version-3", good + spelled(signature(blake3(good.splitlines()[0]).hex(), EXPORTER)) + b"\n"
     yield "exporter-of-a-changed-header", whole.replace(b'"exported_at":', b'"exported_at":1', 1)
     yield text("number-of-signers", b'"signers":2', b'"signers":3', sealed(*vouched()))
     yield text("number-of-statements", b'"statements":6', b'"statements":5', sealed(*vouched()))
     # What a beacon drew.
     drawn = committed()
     beacon = lambda lines: lines[1]["policy"]["revealed"]
-
-    def in_version(version, *fields):
-        """The same as an older version."""
-        def change(head, lines):
-            head.update(queens_bundle=version)
-            for field in fields:
-                head.pop(field)
-        return change
 
     def share_and_unchosen(head, lines):
         """A range that the beacon's seed chooses, but that nobody counted again."""
@@ -518,8 +504,6 @@ def bad():
         "commitment-behind-ranges": lambda head, lines: lines.append(lines.pop(2)),
         "commitment-of-half-a-root": lambda head, lines: lines[2]["commitment"].update(root="5a" * 31),
         "commitment-without-a-time": lambda head, lines: lines[2]["commitment"].pop("at"),
-        "in-version-4": in_version(4, "commitments"),
-        "in-version-3": in_version(3, "commitments", "signers", "statements"),
         "without-a-number": lambda head, lines: head.pop("commitments"),
     }.items():
         yield f"beacon-{name}", edit(change, drawn)
@@ -579,7 +563,6 @@ def bad():
         "before-their-range": lambda head, lines: lines.insert(1, lines.pop(2)),
         "behind-all": lambda head, lines: lines.append(lines.pop(3)),
         "with-another-field": lambda head, lines: lines[2]["tasks"].update(past=64),
-        "in-version-5": in_version(5, "task_lines", "tasks_told"),
         "without-a-number": lambda head, lines: head.pop("tasks_told"),
         "fewer-than-said": lambda head, lines: head.update(tasks_told=head["tasks_told"] - 1),
     }.items():
@@ -590,9 +573,7 @@ def bad():
         first = lines[1]["range"]["row"]
         counts = [row(task, task + 1, 0, plan)["count"] for task in range(first["first"], first["past"])]
         lines.insert(2, {"tasks": {"first": first["first"], "counts": counts}})
-        merkle_root = head.pop("merkle_root")
-        new = dict.fromkeys(("signers", "statements", "commitments", "task_lines"), 0)
-        head.update(queens_bundle=6, **new, tasks_told=len(counts), merkle_root=merkle_root)
+        head.update(tasks_told=len(counts))
 
     yield "tasks-of-another-method", edit(of_another_method)
     yield text("number-of-task-lines", b'"task_lines":3', b'"task_lines":2', sealed(*copy.deepcopy(tasks)))

@@ -14,7 +14,7 @@ use farm::{Fact, JobState, KernelName, Merkle, Plan, PublicKey, Slice, TrustChan
 use super::books::{Books, Busy, StatedCommitment};
 use super::canonical::decode;
 use super::draw::{Drawing, Drawn, Sample};
-use super::format::{Line, OLDEST, StatedAuthor, StatedPolicy, VERSION};
+use super::format::{Line, StatedAuthor, StatedPolicy, VERSION};
 use super::header::Header;
 use super::lines::Lines;
 use super::statements::Vouched;
@@ -94,11 +94,10 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
         anyhow!("it is not a bundle: its first line does not name the version of one")
     })?;
     let version = version.queens_bundle;
-    if !(OLDEST..=VERSION).contains(&version) {
+    if version != VERSION {
         return Err(UnknownFormat(version).into());
     }
     let header: Header = decode(&first).context("line 1")?;
-    header.check_version().context("line 1")?;
     let plan = header.plan()?;
     let slice = header.slice()?;
     let cut = Cut::new(plan.problem, plan.method)?;
@@ -118,17 +117,13 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
     while let Some(bytes) = lines.next()? {
         let seen = decode(bytes).and_then(|line| match line {
             _ if signed_by.is_some() => bail!("it stands behind the signature"),
-            Line::Tasks(_) if header.task_lines.is_none() => {
-                bail!("bundles of format {version} have no counts of tasks")
-            }
             Line::Tasks(_) if !plan.tells_tasks() => {
                 bail!("what tasks by {} count is not told", plan.method)
             }
-            Line::Signature(line) if version > OLDEST => {
+            Line::Signature(line) => {
                 signed_by = Some(line.read(name)?);
                 Ok(())
             }
-            Line::Signature(_) => bail!("bundles of format {version} have no signatures"),
             line => {
                 tree.add(bytes);
                 books.see(line, bytes.len())
@@ -142,16 +137,14 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
         "its lines have the Merkle root {root}, but the header says {}: lines were changed, added or removed",
         header.merkle_root
     );
-    let signers = header.signers.unwrap_or(0);
     let commitments = books.commitments();
-    let committed = header.commitments.unwrap_or(0);
-    let said = [header.policies, committed, header.trust, header.authors, signers];
+    let said = [header.policies, header.commitments, header.trust, header.authors, header.signers];
     let (authors, signers) = (books.authors.len(), books.statements.signers());
     let seen = [books.policies.len(), commitments.len(), books.trust.len(), authors, signers];
     let agrees = said == seen.map(|lines| lines as u64)
-        && header.statements.unwrap_or(0) == books.statements.seen
-        && header.task_lines.unwrap_or(0) == books.told.lines
-        && header.tasks_told.unwrap_or(0) == books.told.tasks
+        && header.statements == books.statements.seen
+        && header.task_lines == books.told.lines
+        && header.tasks_told == books.told.tasks
         && [header.ranges, header.audits, header.disputes]
             == [books.ranges, books.audits, books.disputes];
     ensure!(agrees, "the numbers of lines differ from those in its header");
@@ -198,7 +191,7 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
     })
 }
 
-/// The field that the header has in every version of the format.
+/// The field of the header that says which version its other fields are of.
 #[derive(serde::Deserialize)]
 struct Version {
     queens_bundle: u32,

@@ -4,7 +4,7 @@ use board::CutError;
 use count::CountError;
 use executor::TooLittleMemory;
 
-use crate::format::{OLDEST, VERSION};
+use crate::format::VERSION;
 use crate::verdict::TooFar;
 
 /// A bundle that cannot be read, or that contradicts itself.
@@ -13,17 +13,17 @@ use crate::verdict::TooFar;
 pub struct BundleError(#[from] anyhow::Error);
 
 impl BundleError {
-    /// Whether the bundle is of a format that this program does not read, so that nothing is known about it.
+    /// Whether the bundle is of a version that this program does not read, so that nothing is known about it.
     #[must_use]
     pub fn is_of_unknown_format(&self) -> bool {
         self.0.is::<UnknownFormat>()
     }
 }
 
-/// A bundle of another format.
+/// A bundle of another version.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "its format is {0}, and this program reads the formats {OLDEST} to {VERSION}; use the version that wrote it"
+    "its version is {0}, and this program reads version {VERSION}: use the version of the program that wrote it"
 )]
 pub(crate) struct UnknownFormat(pub(crate) u32);
 

@@ -70,7 +70,7 @@ pub fn summary<E>(
     records(&mut |record| {
         if let EvidenceRecord::Range { counted, task_counts, .. } = &record {
             header.covered += counted.row.range.len();
-            *header.tasks_told.get_or_insert(0) += task_counts.as_slice().len() as u64;
+            header.tasks_told += task_counts.as_slice().len() as u64;
         }
         for line in writer.lines(record) {
             *number_of(&mut header, &line) += 1;
@@ -135,11 +135,11 @@ fn header(job: &RestoredJob, exported_at: i64) -> Header {
         ranges: 0,
         audits: 0,
         disputes: 0,
-        signers: Some(0),
-        statements: Some(0),
-        commitments: Some(0),
-        task_lines: Some(0),
-        tasks_told: Some(0),
+        signers: 0,
+        statements: 0,
+        commitments: 0,
+        task_lines: 0,
+        tasks_told: 0,
         merkle_root: Hex([0; 32]),
     }
 }
@@ -219,15 +219,15 @@ fn task_lines(row: &Row, counts: &TaskCounts) -> Vec<Line> {
 fn number_of<'a>(header: &'a mut Header, line: &Line) -> &'a mut u64 {
     match line {
         Line::Policy(_) => &mut header.policies,
-        Line::Commitment(_) => header.commitments.get_or_insert(0),
+        Line::Commitment(_) => &mut header.commitments,
         Line::Trust(_) => &mut header.trust,
         Line::Author(_) => &mut header.authors,
         Line::Range(_) => &mut header.ranges,
-        Line::Tasks(_) => header.task_lines.get_or_insert(0),
+        Line::Tasks(_) => &mut header.task_lines,
         Line::Audit(_) => &mut header.audits,
         Line::Dispute(_) => &mut header.disputes,
-        Line::Signer(_) => header.signers.get_or_insert(0),
-        Line::Statement(_) => header.statements.get_or_insert(0),
+        Line::Signer(_) => &mut header.signers,
+        Line::Statement(_) => &mut header.statements,
         Line::Signature(_) => unreachable!("it is no line of the ledger"),
     }
 }

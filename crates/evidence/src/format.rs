@@ -14,9 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::canonical::{Decimal, Hex};
 
 /// The version of the format.
-pub(super) const VERSION: u32 = 6;
-/// The oldest version that is read. It has no signatures; commitments are new in version 5, and counts of tasks in version 6.
-pub(super) const OLDEST: u32 = 3;
+pub(super) const VERSION: u32 = 1;
 
 /// Any line but the first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

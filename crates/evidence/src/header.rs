@@ -48,21 +48,16 @@ pub struct Header {
     pub audits: u64,
     /// Number of lines of counts that were contradicted, overruled or taken back.
     pub disputes: u64,
-    /// Number of lines that say who signed; `None` in version 3.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub signers: Option<u64>,
-    /// Number of signed statements; `None` in version 3.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub statements: Option<u64>,
-    /// Number of lines that say which counts were committed to; `None` before version 5.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub commitments: Option<u64>,
-    /// Number of lines that say what single tasks count; `None` before version 6.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub task_lines: Option<u64>,
-    /// Number of tasks in these lines; `None` before version 6.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tasks_told: Option<u64>,
+    /// Number of lines that say who signed.
+    pub signers: u64,
+    /// Number of signed statements.
+    pub statements: u64,
+    /// Number of lines that say which counts were committed to.
+    pub commitments: u64,
+    /// Number of lines that say what single tasks count.
+    pub task_lines: u64,
+    /// Number of tasks in these lines.
+    pub tasks_told: u64,
     pub(super) merkle_root: Hex<32>,
 }
 
@@ -71,21 +66,6 @@ impl Header {
     #[must_use]
     pub fn read(line: &[u8]) -> Option<Header> {
         decode(line).ok()
-    }
-
-    /// Whether the version of the header is one that is read, and it has the fields of that version.
-    pub(super) fn check_version(&self) -> Result<()> {
-        let version = self.queens_bundle;
-        let new = [
-            (self.signers, 4),
-            (self.statements, 4),
-            (self.commitments, 5),
-            (self.task_lines, 6),
-            (self.tasks_told, 6),
-        ];
-        let is_of_version = new.iter().all(|(field, since)| field.is_some() == (version >= *since));
-        ensure!(is_of_version, "it has the fields of another version");
-        Ok(())
     }
 
     /// The plan that was counted. It must have the same fingerprint in this version of the program.

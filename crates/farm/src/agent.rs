@@ -72,8 +72,6 @@ pub struct Agent {
     declined: Vec<LeaseId>,
     /// Loans that were void when they were in hand last: threads may still be counting parts of them.
     void: BTreeSet<Key>,
-    /// The last mark of a coordinator's ledger; empty if none was given.
-    mark: Vec<u8>,
     /// What the coordinator of this session says about reports.
     pace: Pace,
 }
@@ -127,7 +125,6 @@ impl Agent {
             unacked: BTreeMap::new(),
             declined: Vec::new(),
             void: BTreeSet::new(),
-            mark: Vec::new(),
             pace: Pace::default(),
         }
     }
@@ -151,16 +148,9 @@ impl Agent {
             memory_kills: self.config.memory_kills,
             credit: self.told_credit,
             holding: self.holdings(),
-            mark: Some(self.mark.clone()),
             key: None,
-            is_paced: true,
             numbers_tasks: false,
         })
-    }
-
-    /// The coordinator gave a mark of its ledger, to be shown from now on.
-    pub fn marked(&mut self, mark: Vec<u8>) {
-        self.mark = mark;
     }
 
     /// The coordinator said how often to report.

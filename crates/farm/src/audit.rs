@@ -382,9 +382,7 @@ mod tests {
             memory_kills: 0,
             credit: 10,
             holding: Vec::new(),
-            mark: None,
             key: None,
-            is_paced: false,
             numbers_tasks: false,
         };
         Session::new("rack".into(), &hello, Millis(0))

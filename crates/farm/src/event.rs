@@ -201,12 +201,8 @@ pub struct Hello {
     pub credit: u64,
     /// What it still works on from an earlier session.
     pub holding: Vec<Holding>,
-    /// The last sealed [`crate::Mark`] that it was given, empty if none; `None` if it does not know of marks.
-    pub mark: Option<Vec<u8>>,
     /// The key with which the worker signs its reports, if it signs them.
     pub key: Option<PublicKey>,
-    /// Whether the worker wants to be told how often to report.
-    pub is_paced: bool,
     /// Whether the worker numbers tasks itself, and wants ranges without them.
     pub numbers_tasks: bool,
 }
@@ -214,8 +210,6 @@ pub struct Hello {
 impl Hello {
     /// The most that [`Hello::holding`] may name: it only saves work, and must fit a message.
     pub const MAX_HOLDINGS: usize = 8_192;
-    /// The longest mark, bytes.
-    pub const MAX_MARK: usize = 64;
 }
 
 /// A part of a lease that a reconnecting worker still works on.

@@ -32,7 +32,7 @@ pub enum WorkerOrder {
     Welcome {
         /// The ledger of the farm; `None` if it does not say which.
         ledger: Option<LedgerId>,
-        /// Whether loans come without tasks, because the worker numbers them. Workers of older versions number them only then.
+        /// Whether loans come without tasks, because the worker numbers them.
         without_tasks: bool,
     },
     /// A range to count; its tasks follow, unless the worker numbers them.
@@ -43,8 +43,6 @@ pub enum WorkerOrder {
     Ack(Ack),
     /// What is left of a lease is not wanted.
     Revoke(LeaseId),
-    /// A sealed [`crate::Mark`], to be shown in the next Hello.
-    Mark(Vec<u8>),
     /// How often to report from now on.
     Pace(Pace),
 }

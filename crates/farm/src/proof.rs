@@ -89,16 +89,6 @@ impl LoanKey {
             && given == blake3::Hash::from_bytes(padded(self.seal(terms, proof.range, proof.kind)))
     }
 
-    /// Seals the terms of a [`crate::Mark`].
-    pub(crate) fn seal_mark(&self, terms: &[u8]) -> [u8; 16] {
-        let mut hasher = blake3::Hasher::new_keyed(&self.0);
-        hasher.update(b"queens mark");
-        hasher.update(terms);
-        let hash = hasher.finalize();
-        let (seal, _) = hash.as_bytes().split_first_chunk().expect("it has 32 bytes");
-        *seal
-    }
-
     fn seal(&self, terms: &LoanTerms<'_>, range: Range, kind: LoanKind) -> [u8; 16] {
         let LoanTerms { job, plan, lease, owner } = *terms;
         let mut hasher = blake3::Hasher::new_keyed(&self.0);

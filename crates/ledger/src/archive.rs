@@ -49,14 +49,7 @@ pub(super) fn remove_some(db: &Connection, job: JobId, most: usize) -> Result<bo
     let mut left = most;
     left -= remove_rows(db, id, ("disputes", "rowid"), left)?;
     left -= remove_ranges(db, id, left)?;
-    for table in [
-        // Earlier versions left these of ranges that they had removed.
-        ("task_counts", "first"),
-        ("audits", "first"),
-        ("audit_policies", "rowid"),
-        ("commitments", "rowid"),
-        ("changes", "rowid"),
-    ] {
+    for table in [("audit_policies", "rowid"), ("commitments", "rowid"), ("changes", "rowid")] {
         left -= remove_rows(db, id, table, left)?;
     }
     if left == 0 {

@@ -238,9 +238,7 @@ fn play(
             memory_kills: 0,
             credit: 1,
             holding: Vec::new(),
-            mark: None,
             key: None,
-            is_paced: false,
             numbers_tasks: false,
         };
         history.go_on(vec![Event::Joined {

@@ -10,13 +10,12 @@ use farm::{
 use rusqlite::{Connection, OpenFlags, Row};
 
 use super::entry::{COLUMNS, WIDTH, read_check, read_row, read_state, signed};
-use super::place::Place;
+use super::place::{self, Place};
 use super::store::{POLICY, POLICY_WIDTH, SqlStore, TRUST, read_policy, read_root, read_trust};
 use super::task_counts::of_row;
-use super::{CheckedLedger, Ledger, LedgerFault, LedgerLock, open};
+use super::{CheckedLedger, Ledger, LedgerFault, LedgerLock};
 
-/// A ledger as it is at one moment. It is only read; if it is held by nobody, it is locked for the moment in which its log is
-/// checked.
+/// A ledger as it is at one moment. It is only read.
 #[derive(Debug)]
 pub struct Evidence {
     ledger: Ledger,
@@ -29,11 +28,9 @@ impl Evidence {
     ///
     /// # Errors
     ///
-    /// [`LedgerFault`], if it cannot be read, or it is damaged. Evidence from before a damage in its log would lack what was
-    /// acknowledged after it; the log of a ledger that somebody holds was checked by that one.
+    /// [`LedgerFault`], if it cannot be read, or it is damaged.
     pub fn open(path: &Path) -> Result<Evidence, LedgerFault> {
-        Place::check(path)?;
-        open::check_log_at_rest(path)?;
+        place::warn_of_missing_log(path)?;
         let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         // One transaction: whatever is written meanwhile is not seen.
         db.execute_batch("BEGIN")?;

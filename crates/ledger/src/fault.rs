@@ -26,23 +26,12 @@ pub enum LedgerFault {
     /// Another program reads it, or has locked it, and does not come to an end.
     #[error("another program has read or locked it for a minute")]
     Busy,
-    /// A later state of it was served before.
-    #[error("{0}")]
-    Older(String),
-    /// It is to be replaced by another one that lacks what was decided here.
-    #[error("{0}")]
-    Lacking(String),
-    /// The file cannot be the ledger of one coordinator, or is not the whole ledger.
+    /// The file cannot be the ledger of a coordinator.
     #[error("{0}")]
     Place(String),
     /// The file is not the one any more that was opened.
-    #[error("{what}")]
-    Gone {
-        /// What has become of it.
-        what: &'static str,
-        /// The file that has all that the ledger knew, or why there is none.
-        rescued: Result<PathBuf, String>,
-    },
+    #[error("{0}")]
+    Gone(&'static str),
 }
 
 /// A fault of a ledger, with the ledger's file.
@@ -62,10 +51,6 @@ pub enum FaultKind {
     Held,
     /// Another program reads it, or has locked it.
     Busy,
-    /// It is an older copy of a ledger that was served.
-    Older,
-    /// It is to be replaced by another one that lacks what was decided here.
-    Lacking,
     /// Its content cannot be trusted.
     Damaged,
     /// It does not begin like a ledger.
@@ -74,6 +59,8 @@ pub enum FaultKind {
     Version,
     /// It cannot be opened.
     Open,
+    /// Its file was removed or replaced while it was in use.
+    Gone,
     /// It cannot be read or written any more.
     Write,
 }
@@ -112,12 +99,10 @@ impl LedgerFault {
         match self {
             LedgerFault::Held => FaultKind::Held,
             LedgerFault::Busy => FaultKind::Busy,
-            LedgerFault::Older(_) => FaultKind::Older,
-            LedgerFault::Lacking(_) => FaultKind::Lacking,
             LedgerFault::Content(_) => FaultKind::Damaged,
             LedgerFault::Version(_) => FaultKind::Version,
             LedgerFault::File(_) | LedgerFault::Place(_) => FaultKind::Open,
-            LedgerFault::Gone { .. } => FaultKind::Write,
+            LedgerFault::Gone(_) => FaultKind::Gone,
             LedgerFault::Sqlite(error) => match error.sqlite_error_code() {
                 Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => FaultKind::Busy,
                 Some(ErrorCode::NotADatabase) => FaultKind::NoLedger,

@@ -52,7 +52,7 @@ pub enum Happening {
     AuditOrdered {
         /// How many of a million ranges are chosen.
         share_ppm: u32,
-        /// The owner who ordered it; empty if nobody knows.
+        /// The owner who ordered it; empty if ledgers were merged.
         by: String,
     },
     /// Its counts were committed to.
@@ -66,7 +66,7 @@ pub enum Happening {
     Changed {
         /// How.
         change: JobChange,
-        /// The owner who asked for it; empty if nobody did, or if nobody knows.
+        /// The owner who asked for it; empty if nobody did.
         by: String,
     },
     /// A worker's count of a range contradicts another one, or is no longer believed.

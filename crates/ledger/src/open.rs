@@ -3,21 +3,19 @@
 //! Everything is read and checked before the first write ([`CheckedLedger`]), so that not a byte changes
 //! in a file that is refused.
 
-use std::cell::Cell;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use farm::rules::{Jobs, Store};
-use farm::{Check, History, Maker, Mark, Restored, RestoredJob};
+use farm::{Check, LedgerId, Maker, Restored, RestoredJob};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::LedgerFault;
 use super::credentials::{self, Credential, CredentialChange};
 use super::entry::{signed, unsigned};
-use super::format::{self, FORMAT};
-use super::frames;
+use super::format;
 use super::history;
 use super::place::{self, Place};
 use super::store::SqlStore;
@@ -35,7 +33,6 @@ const MIN_SQLITE: i32 = 3_051_003;
 pub struct CheckedLedger {
     ledger: Ledger,
     is_new: bool,
-    gives_up: bool,
 }
 
 /// An open ledger. Only this process holds it.
@@ -44,10 +41,8 @@ pub struct Ledger {
     pub(crate) db: Connection,
     /// The content when it was opened.
     restored: Restored,
-    /// Its openings, and its decisions when it was opened; nothing before it is.
-    history: History,
-    /// Transactions with decisions since then.
-    pub(crate) decided: Cell<u64>,
+    /// Its identity; nothing before it is opened for writing.
+    id: LedgerId,
     /// The file; `None` for a ledger in memory.
     pub(crate) place: Option<Place>,
     /// The lock, which lives as long as the ledger.
@@ -88,9 +83,8 @@ impl CheckedLedger {
         lock: LedgerLock,
         which: Jobs,
     ) -> Result<CheckedLedger, LedgerFault> {
-        Place::check(path)?;
-        frames::check(&place::log(path))?;
-        Place::make(path)?;
+        place::warn_of_missing_log(path)?;
+        place::make(path)?;
         let db = Connection::open(path)?;
         CheckedLedger::check(db, Some(Place::of(path)?), Some(lock), which)
     }
@@ -110,12 +104,6 @@ impl CheckedLedger {
         &self.ledger.restored.jobs
     }
 
-    /// The state that a ledger in a file was left in, and its lock.
-    pub(crate) fn into_mark(self) -> Result<(Option<Mark>, LedgerLock), LedgerFault> {
-        let Ledger { db, lock, .. } = self.ledger;
-        Ok((history::read(&db)?.mark(), lock.expect("it is in a file")))
-    }
-
     /// The ledger and its content, for a reader.
     pub(crate) fn into_evidence(mut self) -> (Ledger, Restored) {
         let restored = self.ledger.take_restored();
@@ -129,8 +117,7 @@ impl CheckedLedger {
         which: Jobs,
     ) -> Result<CheckedLedger, LedgerFault> {
         assert!(rusqlite::version_number() >= MIN_SQLITE, "SQLite {}", rusqlite::version());
-        // Without this, SQLite would write to a file that we refuse when it is closed, and a ledger that is dropped
-        // would lose its `FILE-wal` without saying that it was closed.
+        // Without this, SQLite would write to a file that we refuse when it is closed.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         // Without this, SQLite would prepare a query anew for each range that it is asked about, to choose the best plan
         // for that range.
@@ -138,37 +125,23 @@ impl CheckedLedger {
         // The rules have more queries than are kept prepared by default.
         db.set_prepared_statement_cache_capacity(PREPARED);
         let is_new = is_empty(&db)?;
-        let mut ledger = Ledger {
-            db,
-            restored: Restored::default(),
-            history: History::default(),
-            decided: Cell::default(),
-            place,
-            lock,
-        };
+        let mut ledger =
+            Ledger { db, restored: Restored::default(), id: LedgerId::default(), place, lock };
         if is_new {
             ledger.check_new()?;
         } else {
             ledger.restored = ledger.check_and_read(which)?;
         }
-        Ok(CheckedLedger { ledger, is_new, gives_up: false })
+        Ok(CheckedLedger { ledger, is_new })
     }
 
-    /// Lets the ledger be served although later states of it were served before: what was decided in these, and is not
-    /// in the ledger, is given up.
-    #[must_use]
-    pub fn giving_up_later_states(self) -> CheckedLedger {
-        CheckedLedger { gives_up: true, ..self }
-    }
-
-    /// Makes the ledger ready for writing, brings an older format up to date, and records this opening in it: all or
-    /// nothing of that. A ledger of an older format is copied before.
+    /// Makes the ledger ready for writing, and records this opening in it: all or nothing of that.
     ///
     /// # Errors
     ///
     /// [`LedgerFault`], if it cannot be written.
     pub fn begin(self) -> Result<Ledger, LedgerFault> {
-        let CheckedLedger { mut ledger, is_new, gives_up } = self;
+        let CheckedLedger { mut ledger, is_new } = self;
         ledger.db.busy_handler(Some(super::wait::for_others))?;
         let db = &ledger.db;
         db.pragma_update(None, "synchronous", "FULL")?;
@@ -176,62 +149,34 @@ impl CheckedLedger {
         // Before the write-ahead log is named in the file: what is broken off leaves no trace.
         let transaction = rusqlite::Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
         if is_new {
-            transaction.execute_batch(include_str!("schema.sql"))?;
+            format::create(&transaction)?;
             transaction.execute(history::NEW_IDENTITY, [])?;
             table_seals::begin(&transaction)?;
-            transaction.pragma_update(None, "application_id", format::APPLICATION_ID)?;
-            transaction.pragma_update(None, "user_version", FORMAT)?;
             transaction.commit()?;
         } else {
             // Whatever cannot be written shows while nothing is.
-            begin_opening(&transaction, gives_up)?;
+            begin_opening(&transaction)?;
             transaction.rollback()?;
         }
-        if let (Some(older), Some(place)) = (format::older(db)?, &ledger.place) {
-            format::hide(db)?;
-            let copy = place.copy(db, &format!(".format-{older}"))?;
-            tracing::info!(copy = %copy.display(), "copied before it is brought up to date");
-        }
-        let was_closed = history::is_closed(db);
-        db.pragma_update(None, "journal_mode", "WAL")?;
-        // The first read makes the log, and the ledger must not say that it is in use before there is one.
-        is_empty(db)?;
-        ledger.place.iter().try_for_each(Place::check_log)?;
-        if ledger.place.as_ref().is_some_and(Place::has_rows_in_log) {
-            // What a process that died has left there may not be synced yet: nothing may be written behind it before.
-            checkpoint(db)?;
+        let mode: String =
+            db.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
+        if mode != "wal" && ledger.place.is_some() {
+            let text = "its write-ahead log cannot be begun: the disk fails or is full";
+            return Err(std::io::Error::other(text).into());
         }
         let transaction = db.unchecked_transaction()?;
-        let epoch = begin_opening(&transaction, gives_up)?;
+        let epoch = begin_opening(&transaction)?;
         transaction.commit()?;
-        // From now on a copy without the write-ahead log says that it is one.
-        let is_told = checkpoint(db)?;
-        if was_closed && !is_told {
-            return Err(LedgerFault::Busy);
-        }
-        ledger.place.iter_mut().for_each(Place::begin_writing);
         ledger.restored.epoch = epoch.into();
-        ledger.history = history::read(&ledger.db)?;
+        ledger.id = history::identity(&ledger.db)?;
         Ok(ledger)
     }
 }
 
-/// Brings the ledger up to date, keeps its seals from now on, and records this opening. Returns the opening's number.
-fn begin_opening(db: &Connection, gives_up: bool) -> Result<u32, LedgerFault> {
-    format::bring_up_to_date(db)?;
+/// Keeps the ledger's seals from now on, and records this opening. Returns the opening's number.
+fn begin_opening(db: &Connection) -> Result<u32, LedgerFault> {
     table_seals::keep(db)?;
-    history::record_opening(db, gives_up)
-}
-
-/// Moves everything from the write-ahead log to the ledger's file. Returns whether all of it was: not if somebody still
-/// reads an earlier state.
-fn checkpoint(db: &Connection) -> Result<bool, LedgerFault> {
-    let mut is_whole = true;
-    db.pragma(None, "wal_checkpoint", "TRUNCATE", |row| {
-        is_whole = row.get::<_, i64>(0)? == 0;
-        Ok(())
-    })?;
-    Ok(is_whole)
+    history::record_opening(db)
 }
 
 impl Ledger {
@@ -240,8 +185,8 @@ impl Ledger {
         self.place.as_ref().map(Place::name)
     }
 
-    /// Closes the ledger so that it is one file, and says so. Returns the lock, if there is one. A ledger that is
-    /// dropped stays in two files.
+    /// Closes the ledger so that it is one file, unless another program has it open. Returns the lock, if there is one. A
+    /// ledger that is dropped stays in two files.
     ///
     /// # Errors
     ///
@@ -249,25 +194,16 @@ impl Ledger {
     pub fn close(self) -> Result<Option<LedgerLock>, LedgerFault> {
         self.look()?;
         let Ledger { db, lock, .. } = self;
-        // A process that only looks at a ledger of an older format closes it as it is.
-        if format::older(&db)?.is_none() && !db.is_readonly(rusqlite::MAIN_DB)? {
-            // Whatever dies meanwhile: the file says that it was closed only once it has everything else. If somebody still
-            // reads an earlier state, it stays in two files and does not say so.
-            if checkpoint(&db)? {
-                history::note_closing(&db)?;
-            }
-        }
-        checkpoint(&db)?;
-        // If a reader still has it open, the ledger stays in two files, which together are complete.
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+        // It stays in two files, which together are complete, if another program has it open, such as Litestream.
         let _ = db.pragma_update(None, "journal_mode", "DELETE");
         db.close().map_err(|(_, error)| error)?;
         Ok(lock)
     }
 
-    /// What it has been through: its openings, this one included, and its decisions.
-    pub fn history(&self) -> History {
-        let decisions = self.history.decisions + self.decided.get();
-        History { decisions, ..self.history.clone() }
+    /// Its identity, which its copies share.
+    pub fn id(&self) -> LedgerId {
+        self.id
     }
 
     /// Who may use the coordinator.
@@ -307,7 +243,7 @@ impl Ledger {
     }
 
     /// Compares what a job's rows say about second counts with those that there are, and with the index of those that wait.
-    /// No seal is about that. Earlier versions left second counts of ranges that they had removed with their job.
+    /// No seal is about that.
     ///
     /// SQLite has not compared indices with tables, which takes long. Of those of counts, this one alone decides something.
     fn check_audits(&self, job: &RestoredJob) -> Result<(), LedgerFault> {
@@ -319,12 +255,9 @@ impl Ledger {
                 "job {id}: {wanted} ranges wait for an audit, and its index has {waits}"
             ));
         }
-        let query = "SELECT count(*), EXISTS (SELECT 1 FROM removed WHERE job = ?1) FROM audits WHERE job = ?1";
-        let (seconds, is_leaving): (u64, bool) =
-            self.db.query_row_and_then(query, [signed(id.0)], |row| {
-                Ok::<_, LedgerFault>((unsigned(row, 0)?, row.get(1)?))
-            })?;
-        if seconds != agreed && !is_leaving {
+        let query = "SELECT count(*) FROM audits WHERE job = ?";
+        let seconds = self.db.query_row_and_then(query, [signed(id.0)], |row| unsigned(row, 0))?;
+        if seconds != agreed {
             return content(format!(
                 "job {id}: {agreed} ranges are said to be confirmed, and {seconds} have a second count"
             ));
@@ -335,8 +268,7 @@ impl Ledger {
     /// Reads the content. Refuses files that are not ledgers, and ledgers that are not sound.
     fn check_and_read(&self, which: Jobs) -> Result<Restored, LedgerFault> {
         let content = |text: String| Err(LedgerFault::Content(text));
-        format::check_application(&self.db)?;
-        format::show(&self.db)?;
+        format::check(&self.db)?;
         let verdict: String = self.db.pragma_query_value(None, "quick_check", |row| row.get(0))?;
         if verdict != "ok" {
             return Err(LedgerFault::from_check(verdict));
@@ -370,29 +302,8 @@ impl Ledger {
                 ));
             }
         }
-        // An older format has no seals of tables.
-        if format::older(&self.db)?.is_none() {
-            TABLES.iter().try_for_each(|table| table_seals::check(&self.db, table).map(drop))?;
-        }
+        TABLES.iter().try_for_each(|table| table_seals::check(&self.db, table).map(drop))?;
         Ok(restored)
-    }
-}
-
-/// Refuses a ledger that nobody holds if its log lacks transactions which were durable: whoever reads it would be told
-/// nothing of that. The log of a ledger that somebody holds is looked at when that one opens it.
-///
-/// # Errors
-///
-/// [`LedgerFault::Content`], or the system's.
-pub(crate) fn check_log_at_rest(path: &Path) -> Result<(), LedgerFault> {
-    let log = place::log(path);
-    if !log.exists() {
-        return Ok(());
-    }
-    match LedgerLock::of(path) {
-        Ok(_lock) => frames::check(&log),
-        Err(LedgerFault::Held) => Ok(()),
-        Err(fault) => Err(fault),
     }
 }
 

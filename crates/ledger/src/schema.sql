@@ -4,18 +4,14 @@
 -- Which ledger this is. There is one row, which copies of the ledger share.
 CREATE TABLE identity (
     ledger    TEXT NOT NULL,         -- 32 random hexadecimal digits
-    decisions INTEGER NOT NULL,      -- transactions that changed more than counts
-    is_closed INTEGER NOT NULL       -- whether nothing of it is in FILE-wal
+    decisions INTEGER NOT NULL       -- transactions that changed more than counts
 ) STRICT;
 
 -- How often and by what this ledger was opened; the newest epoch is part of every lease number.
 CREATE TABLE openings (
     epoch     INTEGER PRIMARY KEY,
     opened_at INTEGER NOT NULL,
-    build     TEXT NOT NULL,
-    nonce     INTEGER NOT NULL DEFAULT 0, -- random: tells it from an opening of the same number of a copy
-    decisions INTEGER NOT NULL DEFAULT 0, -- that the ledger had seen before
-    gives_up  INTEGER NOT NULL DEFAULT 0  -- whether later states that were served before are given up
+    build     TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE jobs (
@@ -35,7 +31,7 @@ CREATE TABLE jobs (
     seed_told    INTEGER NOT NULL,   -- it was over since its newest audit was ordered, or a beacon drew that
     submitted_at INTEGER NOT NULL,
     ended_at     INTEGER,
-    owner        TEXT NOT NULL DEFAULT '', -- of the credential that submitted it; empty if nobody knows
+    owner        TEXT NOT NULL,      -- of the credential that submitted it; empty if ledgers were merged
     key          TEXT                -- the owner's name for it, if it has one
 ) STRICT;
 CREATE UNIQUE INDEX jobs_by_key ON jobs (owner, key) WHERE key IS NOT NULL;
@@ -75,7 +71,7 @@ CREATE TABLE audit_policies (
     by_search INTEGER NOT NULL,
     across    TEXT NOT NULL,         -- machines or owners: between whom a second opinion lies
     asked_at  INTEGER NOT NULL,
-    asked_by  TEXT NOT NULL DEFAULT '', -- the owner who did; empty if nobody knows
+    asked_by  TEXT NOT NULL,         -- the owner who did; empty if ledgers were merged
     root      TEXT,                  -- of the rows that were committed to, if a beacon decides: 64 hexadecimal digits
     value     TEXT                   -- the beacon's
 ) STRICT;
@@ -96,7 +92,7 @@ CREATE TABLE changes (
     job        INTEGER NOT NULL REFERENCES jobs (id),
     state      TEXT,                 -- the new one, or
     priority   INTEGER,              -- the new one
-    asked_by   TEXT NOT NULL,        -- the owner who did; empty if it followed from the counts, or if nobody knows
+    asked_by   TEXT NOT NULL,        -- the owner who did; empty if it followed from the counts
     changed_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX changes_by_job ON changes (job);

@@ -18,7 +18,7 @@ use farm::{Check, Fingerprint, IntervalSet, JobId, JobState, Plan, Range, Row};
 use rusqlite::{Connection, OpenFlags};
 
 use super::entry::{COLUMNS, WIDTH, read_check, read_row, read_state, signed};
-use super::place::Place;
+use super::place;
 use super::restore::{JOB, read_job};
 use super::table_seals::{self, TABLES};
 use super::{LedgerFault, format, open, task_counts, wait};
@@ -88,19 +88,15 @@ impl Scrub {
     ///
     /// [`LedgerFault`], if it is no ledger, or not of a format that this program knows.
     pub fn open(path: &Path) -> Result<Scrub, LedgerFault> {
-        Place::check(path)?;
-        open::check_log_at_rest(path)?;
+        place::warn_of_missing_log(path)?;
         let mut db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         db.busy_handler(Some(wait::for_others))?;
-        format::check_application(&db)?;
-        format::show(&db)?;
+        format::check(&db)?;
         let mut jobs = db.prepare("SELECT id FROM jobs ORDER BY id")?;
         let ids = jobs.query_and_then([], |row| super::entry::unsigned(row, 0).map(JobId))?;
         let ids = ids.collect::<Result<_, _>>()?;
         drop(jobs);
-        // An older format has no seals of tables.
-        let is_sealed = format::older(&db)?.is_none();
-        let tables = TABLES.into_iter().filter(|_| is_sealed).collect();
+        let tables = TABLES.into_iter().collect();
         Ok(Scrub { db, jobs: ids, tables, now: None, report: ScrubReport::default() })
     }
 
@@ -214,7 +210,6 @@ impl Scrub {
     }
 
     fn decisions(&self) -> Option<i64> {
-        // An older format has no such number, and nobody serves it.
         self.db.query_row("SELECT decisions FROM identity", [], |row| row.get(0)).ok()
     }
 

@@ -177,7 +177,7 @@ mod tests {
     /// What alters each table, and no count.
     const HARMS: [(&str, &str); 12] = [
         ("identity", "UPDATE identity SET decisions = decisions - 1"),
-        ("openings", "UPDATE openings SET decisions = 7"),
+        ("openings", "UPDATE openings SET build = '7'"),
         ("jobs", "UPDATE jobs SET priority = priority + 1"),
         ("archive", "DELETE FROM archive"),
         ("removed", "UPDATE removed SET state = 'cancelled'"),

@@ -6,7 +6,6 @@ use farm::{LedgerAnswer, LedgerCommand, Ticket, rules};
 use rusqlite::{Transaction, TransactionBehavior};
 use tokio::sync::{mpsc, oneshot};
 
-use super::follow::{Follower, Followers};
 use super::place::Place;
 use super::store::SqlStore;
 use super::{CredentialChange, Ledger, LedgerFault, credentials, history};
@@ -27,8 +26,6 @@ pub enum LedgerRequest {
     Farm(Ticket, LedgerCommand),
     /// A change of the credentials; the answer comes when it is durable.
     Credential(CredentialChange, oneshot::Sender<()>),
-    /// Somebody follows the ledger from now on. It has no answer.
-    Follow(Follower),
     /// Whether the ledger's file is still there, which is looked at before every commit too. It has no answer.
     Look,
 }
@@ -38,7 +35,7 @@ impl LedgerRequest {
         match self {
             LedgerRequest::Farm(_, command) => !command.is_look_up(),
             LedgerRequest::Credential(..) => true,
-            LedgerRequest::Follow(_) | LedgerRequest::Look => false,
+            LedgerRequest::Look => false,
         }
     }
 
@@ -46,7 +43,7 @@ impl LedgerRequest {
         match self {
             LedgerRequest::Farm(_, command) => command.decides(),
             LedgerRequest::Credential(..) => true,
-            LedgerRequest::Follow(_) | LedgerRequest::Look => false,
+            LedgerRequest::Look => false,
         }
     }
 }
@@ -58,8 +55,6 @@ pub enum LedgerEvent {
     Committed {
         /// Number of requests in the transaction.
         requests: usize,
-        /// Whether it changed more than counts: see [`farm::History`].
-        decided: bool,
         /// How long it took, from the first look at its rows until the disk had it.
         took: Duration,
     },
@@ -82,15 +77,14 @@ pub struct LedgerHandle {
 
 /// The other end: what writes the ledger.
 #[derive(Debug)]
-pub struct Writer {
+pub(crate) struct Writer {
     ledger: Ledger,
     queue: mpsc::Receiver<LedgerRequest>,
     answers: mpsc::UnboundedSender<LedgerEvent>,
 }
 
 /// Makes both ends.
-#[must_use]
-pub fn writer(ledger: Ledger) -> (Writer, LedgerHandle) {
+pub(crate) fn writer(ledger: Ledger) -> (Writer, LedgerHandle) {
     let (requests, queue) = mpsc::channel(QUEUE);
     let (answers, events) = mpsc::unbounded_channel();
     (Writer { ledger, queue, answers }, LedgerHandle { requests, events })
@@ -99,26 +93,21 @@ pub fn writer(ledger: Ledger) -> (Writer, LedgerHandle) {
 /// Writes the ledger on a thread of its own.
 pub fn spawn(ledger: Ledger) -> LedgerHandle {
     let (writer, handle) = writer(ledger);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-    let runtime = runtime.expect("the system can make a runtime");
     std::thread::Builder::new()
         .name("ledger".into())
-        .spawn(move || runtime.block_on(writer.run(async || ())))
+        .spawn(move || writer.run())
         .expect("the system can start a thread");
     handle
 }
 
 impl Writer {
-    /// Writes until the farm drops its end or the ledger fails. `disk` is what each transaction waits for besides its own
-    /// work, before and after it: nothing, or the slow disk of a simulation.
-    pub async fn run<D: Future<Output = ()>>(self, disk: impl Fn() -> D) {
+    /// Writes until the farm drops its end or the ledger fails.
+    pub(crate) fn run(self) {
         // Answers are dropped last: whoever sees their end finds the queue closed and the ledger given up.
         let Writer { answers, mut queue, ledger } = self;
         let mut batch = Vec::new();
-        let mut followers = Followers::new(ledger.place.as_ref().map(Place::log));
-        while queue.recv_many(&mut batch, MAX_BATCH).await > 0 {
+        while queue.blocking_recv_many(&mut batch, MAX_BATCH) > 0 {
             let began = Instant::now();
-            disk().await;
             // If nobody listens any more, whoever asked has gone, and needs no answer.
             let done = match ledger.serve(&batch) {
                 Ok(done) => done,
@@ -129,18 +118,10 @@ impl Writer {
                     return;
                 }
             };
-            disk().await;
-            let asks = |request: &&LedgerRequest| {
-                !matches!(request, LedgerRequest::Follow(_) | LedgerRequest::Look)
-            };
-            let decided = batch.iter().any(LedgerRequest::decides);
-            followers.committed();
-            if decided {
-                followers.wait().await;
-            }
+            let asks = |request: &&LedgerRequest| !matches!(request, LedgerRequest::Look);
             let (requests, took) = (batch.iter().filter(asks).count(), began.elapsed());
             if requests > 0 {
-                let _ = answers.send(LedgerEvent::Committed { requests, decided, took });
+                let _ = answers.send(LedgerEvent::Committed { requests, took });
             }
             batch.drain(..).zip(done).for_each(|(request, answer)| match request {
                 LedgerRequest::Farm(ticket, _) => {
@@ -149,7 +130,6 @@ impl Writer {
                 LedgerRequest::Credential(_, asked) => {
                     let _ = asked.send(());
                 }
-                LedgerRequest::Follow(follower) => followers.add(follower),
                 LedgerRequest::Look => {}
             });
         }
@@ -176,7 +156,7 @@ impl Ledger {
             LedgerRequest::Credential(change, _) => {
                 credentials::change(&self.db, change).map(|()| LedgerAnswer::Written)
             }
-            LedgerRequest::Follow(_) | LedgerRequest::Look => Ok(LedgerAnswer::Written),
+            LedgerRequest::Look => Ok(LedgerAnswer::Written),
         };
         self.look()?;
         let mut all = || batch.iter().map(&mut serve).collect();
@@ -197,7 +177,7 @@ impl Ledger {
 
     /// Whether its file is still there.
     pub(crate) fn look(&self) -> Result<(), LedgerFault> {
-        self.place.as_ref().map_or(Ok(()), |place| place.look(&self.db))
+        self.place.as_ref().map_or(Ok(()), Place::look)
     }
 
     /// Does several things in one transaction, which changes more than counts if it `decides`.
@@ -206,14 +186,12 @@ impl Ledger {
         decides: bool,
         what: impl FnOnce() -> Result<T, LedgerFault>,
     ) -> Result<T, LedgerFault> {
-        let done = self.in_one_go(|| {
+        self.in_one_go(|| {
             if decides {
                 history::note_decision(&self.db)?;
             }
             what()
-        })?;
-        self.decided.set(self.decided.get() + u64::from(decides));
-        Ok(done)
+        })
     }
 
     /// Does several things in one transaction. If another program has locked the ledger, it waits.

@@ -99,7 +99,7 @@ fn row(job: &JobView, snapshot: &Snapshot) -> Markup {
     }
 }
 
-/// Who submitted a job. Nobody knows that of jobs from before ledgers said so.
+/// Who submitted a job. Nobody has submitted the job of ledgers that were merged.
 pub(crate) fn owner(job: &JobView) -> &str {
     if job.origin.owner.is_empty() { "unknown" } else { &job.origin.owner }
 }

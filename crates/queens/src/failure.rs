@@ -121,28 +121,6 @@ pub enum Failure {
         /// The file.
         path: PathBuf,
     },
-    /// A copy that has led would be replaced by a ledger that lacks what was decided in it.
-    #[error(
-        "the copy {path} has led, and is not replaced: {reason}; if these decisions may be given up, move {path} and the files \
-         beside it away and start the stand-by again; if not, stop that coordinator and `queens promote` this copy", path = path.display()
-    )]
-    CopyLacking {
-        /// The file.
-        path: PathBuf,
-        /// What would be lost.
-        reason: String,
-    },
-    /// A later state of the ledger was served before.
-    #[error(
-        "the ledger {} is an older copy: {reason}; serve the latest one, or, if it is lost, give up what was decided \
-         in it with --accept-older-copy", path.display()
-    )]
-    LedgerOlder {
-        /// The file.
-        path: PathBuf,
-        /// What shows it.
-        reason: String,
-    },
     /// The ledger holds another job.
     #[error(
         "the ledger {} holds {holds}, not {wanted}; use another file with --ledger, or ask for \
@@ -219,14 +197,15 @@ pub enum Failure {
         reason: String,
     },
     /// The ledger's name does not mean the file any more that was opened.
-    #[error("the ledger {}: {what} while it was in use; {rescued}", path.display())]
+    #[error(
+        "the ledger {}: {reason} while it was in use; put it or its latest copy in its place, then start again: workers \
+         keep what was not acknowledged", path.display()
+    )]
     LedgerGone {
         /// The name.
         path: PathBuf,
         /// What has become of the file.
-        what: &'static str,
-        /// Where everything that was accepted is, and what to do with it.
-        rescued: String,
+        reason: String,
     },
     /// The address to listen on cannot be bound.
     #[error(
@@ -421,7 +400,6 @@ impl Failure {
             Failure::Undecided { .. } => 15,
             Failure::Bundle { .. } => 16,
             Failure::JobHeld { .. } | Failure::TotalHeld { .. } => 17,
-            Failure::LedgerOlder { .. } | Failure::CopyLacking { .. } => 18,
             Failure::Coordinator { .. } | Failure::Internal(_) => 70,
             // EX_TEMPFAIL of sysexits.h: schedulers can be told to start such a task again.
             Failure::Stopped(_) => 75,

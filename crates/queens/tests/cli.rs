@@ -25,8 +25,6 @@ mod disk;
 mod documentation;
 #[path = "cli/draw.rs"]
 mod draw;
-#[path = "cli/earlier_versions.rs"]
-mod earlier_versions;
 #[path = "cli/farm_commands.rs"]
 mod farm_commands;
 #[path = "cli/following.rs"]

@@ -23,7 +23,6 @@ mod http;
 mod hub;
 mod identity;
 mod listen;
-mod marks;
 mod metrics;
 mod news;
 mod own_secrets;
@@ -36,7 +35,6 @@ mod secure;
 mod sending;
 mod server;
 mod session;
-mod standbys;
 mod times;
 mod unread;
 
@@ -46,14 +44,11 @@ pub use credentials::{Access, Credentials};
 pub use handle::{ClientRequest, HubHandle, Leave};
 pub use hub::Hub;
 pub use identity::{Identity, LOCAL_OWNER, Right};
-pub use listen::{Accept, Connection, Limits, Listener, accept_within};
-pub use own_secrets::{
-    has_loan_key, loan_key, monitor_token, signing_key, signing_key_if_there, worker_token,
-};
+pub use listen::{Connection, Limits, Listener};
+pub use own_secrets::{loan_key, monitor_token, signing_key, signing_key_if_there, worker_token};
 pub use phase::{LEDGER, LIVENESS, Phase, READINESS};
 pub use plans::Plans;
 pub use scrub::{Scrubbed, scrub};
 pub use secure::{Secured, secure};
 pub use server::serve;
 pub use session::{Peer, SessionFault, host};
-pub use standbys::fence;

@@ -1,6 +1,5 @@
 //! Opens connections to a coordinator, in plain text or over TLS.
 
-use std::fmt;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -61,46 +60,6 @@ pub(crate) fn dialler(
             Ok(TokioIo::new(Either::Right(Box::new(secured))))
         }
     })
-}
-
-/// A network that is not this system's. Connections over it are in plain text.
-#[derive(Clone)]
-pub(crate) struct Network(Arc<dyn Fn(Uri) -> Dialling + Send + Sync>);
-
-/// A connection that is being opened.
-type Dialling = Pin<Box<dyn Future<Output = io::Result<TokioIo<Box<dyn Duplex>>>> + Send>>;
-
-/// Both directions of a connection.
-pub(crate) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
-
-impl<S: AsyncRead + AsyncWrite + Send + Unpin> Duplex for S {}
-
-impl Network {
-    /// The network on which `dial` opens connections.
-    pub(crate) fn new<F, S>(dial: impl Fn(Uri) -> F + Send + Sync + 'static) -> Network
-    where
-        F: Future<Output = io::Result<S>> + Send + 'static,
-        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    {
-        Network(Arc::new(move |uri| {
-            let dialling = dial(uri);
-            Box::pin(async { Ok(TokioIo::new(Box::new(dialling.await?) as Box<dyn Duplex>)) })
-        }))
-    }
-
-    /// Dials URIs.
-    pub(crate) fn into_dialler(
-        self,
-    ) -> impl Service<Uri, Response = TokioIo<Box<dyn Duplex>>, Error = io::Error, Future: Send> + Send
-    {
-        service_fn(move |uri| (self.0)(uri))
-    }
-}
-
-impl fmt::Debug for Network {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Network")
-    }
 }
 
 impl DialError {

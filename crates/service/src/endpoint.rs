@@ -1,29 +1,18 @@
 //! Connects to a coordinator.
 
 use std::error::Error;
-use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::interceptor::InterceptedService;
-use tonic::transport::{self, Channel, Uri};
+use tonic::transport::{self, Channel};
 use tonic::{Request, Status};
-use tonic_health::pb::HealthCheckRequest;
-use tonic_health::pb::health_check_response::ServingStatus;
-use tonic_health::pb::health_client::HealthClient;
 
 use crate::address_file::Whereabouts;
-use crate::coordinator::READINESS;
-use crate::dial::{DialError, Network, SPEAKS_TLS, dialler};
+use crate::dial::{DialError, SPEAKS_TLS, dialler};
 use crate::tls::{Refusal, Trust};
-use crate::{Addresses, JoinString, ServiceError, Token};
-
-/// How long one of several addresses may take to say that it serves. Another one may serve while it says nothing.
-const PATIENCE: Duration = Duration::from_secs(3);
+use crate::{JoinString, ServiceError, Token};
 
 /// Where a coordinator is, how it is recognised, and what it wants to be shown.
 #[derive(Clone, Debug)]
@@ -31,8 +20,6 @@ pub struct Endpoint {
     /// How errors name the coordinator.
     name: String,
     place: Place,
-    /// `None` for this system's.
-    network: Option<Network>,
 }
 
 #[derive(Clone, Debug)]
@@ -56,39 +43,23 @@ pub struct Proofs {
 pub type TokenChannel = InterceptedService<Channel, ShowToken>;
 
 impl Endpoint {
-    /// The coordinator at `urls`, each of which may lack its `http://`; several, separated by commas, are those of a
-    /// coordinator and its stand-bys. Over https, the coordinator's certificate must be signed by an authority that this
-    /// system trusts, or by that of `proofs`.
-    pub fn new(urls: &str, proofs: Proofs) -> Endpoint {
-        let whole = |url: &str| match url.contains("://") {
-            true => url.to_string(),
-            false => format!("http://{url}"),
-        };
-        let urls = urls.split(',').map(whole).collect::<Vec<_>>().join(",");
-        Endpoint { name: urls.clone(), place: Place::Url(urls, proofs), network: None }
+    /// The coordinator at `url`, which may lack its `http://`. Over https, the coordinator's certificate must be signed by an
+    /// authority that this system trusts, or by that of `proofs`.
+    pub fn new(url: &str, proofs: Proofs) -> Endpoint {
+        let url = if url.contains("://") { url.to_string() } else { format!("http://{url}") };
+        Endpoint { name: url.clone(), place: Place::Url(url, proofs) }
     }
 
     /// The coordinator that a join string names.
     pub fn join(join: JoinString) -> Endpoint {
-        let name = join.addresses.urls("https");
-        Endpoint { name, place: Place::Join(join), network: None }
+        Endpoint { name: url_of(&join), place: Place::Join(join) }
     }
 
     /// The coordinator that the file `path` names, with a join string or with a URL, to which `proofs` belong.
     /// The file is read for every connection.
     pub fn join_file(path: PathBuf, proofs: Proofs) -> Endpoint {
         let name = format!("the address in {}", path.display());
-        Endpoint { name, place: Place::File(path, proofs), network: None }
-    }
-
-    /// The same coordinator, reached in plain text through what `dial` opens, for example on a simulated network.
-    #[must_use]
-    pub fn through<F, S>(self, dial: impl Fn(Uri) -> F + Send + Sync + 'static) -> Endpoint
-    where
-        F: Future<Output = io::Result<S>> + Send + 'static,
-        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    {
-        Endpoint { network: Some(Network::new(dial)), ..self }
+        Endpoint { name, place: Place::File(path, proofs) }
     }
 
     /// The URL, or where it can be found.
@@ -104,24 +75,21 @@ impl Endpoint {
     /// [`ServiceError::NoRoots`], if the URL, a file or this system's certificates cannot be used;
     /// [`ServiceError::Unreachable`], if there is no file with the address yet, which waiting may mend.
     pub fn check(&self) -> Result<(), ServiceError> {
-        self.targets()?.iter().try_for_each(|target| {
-            target.builder()?;
-            target.trust.as_ref().map(Trust::client).transpose()?;
-            Ok(())
-        })
+        let target = self.target()?;
+        target.builder()?;
+        target.trust.as_ref().map(Trust::client).transpose()?;
+        Ok(())
     }
 
-    /// Reads the files, and connects. If there are several addresses, the connection leads to the first that says that it
-    /// serves.
+    /// Reads the files, and connects.
     ///
     /// # Errors
     ///
     /// Those of [`Endpoint::check`]; [`ServiceError::Unreachable`] if no coordinator answers;
     /// [`ServiceError::Untimely`], [`ServiceError::Impostor`] or [`ServiceError::Incompatible`] if something else does.
     pub async fn connect(&self) -> Result<TokenChannel, ServiceError> {
-        let targets = self.targets()?;
-        let (target, channel) = find_serving(&targets).await?;
-        Ok(InterceptedService::new(channel, target.show_token()?))
+        let target = self.target()?;
+        Ok(InterceptedService::new(target.channel().await?, target.show_token()?))
     }
 
     /// Connects without the token, which is enough for health checks.
@@ -130,33 +98,7 @@ impl Endpoint {
     ///
     /// Those of [`Endpoint::connect`].
     pub async fn channel(&self) -> Result<Channel, ServiceError> {
-        let targets = self.targets()?;
-        Ok(find_serving(&targets).await?.1)
-    }
-
-    /// Each of its addresses by itself.
-    ///
-    /// # Errors
-    ///
-    /// [`ServiceError::SecretFile`] or [`ServiceError::Unreachable`], if a file cannot be used.
-    pub fn each(&self) -> Result<Vec<Endpoint>, ServiceError> {
-        let of_join = |join: &JoinString| {
-            let one = |address| Endpoint::join(JoinString { addresses: address, ..join.clone() });
-            join.addresses.each().map(one).collect::<Vec<_>>()
-        };
-        let of_urls = |urls: &str, proofs: &Proofs| {
-            urls.split(',').map(|url| Endpoint::new(url, proofs.clone())).collect()
-        };
-        let each = match &self.place {
-            Place::Url(urls, proofs) => of_urls(urls, proofs),
-            Place::Join(join) => of_join(join),
-            Place::File(path, proofs) => match Whereabouts::read(path)? {
-                Whereabouts::Join(join) => of_join(&join),
-                Whereabouts::Url(urls) => of_urls(&urls, proofs),
-            },
-        };
-        let over = |one| Endpoint { network: self.network.clone(), ..one };
-        Ok(each.into_iter().map(over).collect())
+        self.target()?.channel().await
     }
 
     /// The error that `status` stands for if the port speaks TLS and plain text was sent.
@@ -180,26 +122,19 @@ impl Endpoint {
         }
     }
 
-    /// What tells the secrets that it would show now from others. `None` if a file cannot be used now.
-    pub(crate) fn secrets(&self) -> Option<Vec<Option<blake3::Hash>>> {
-        let targets = self.targets().ok()?;
-        Some(targets.iter().map(|target| target.token.as_ref().map(Token::hash)).collect())
+    /// What tells the secret that it would show now from another one. `None` if a file cannot be used now.
+    pub(crate) fn secret(&self) -> Option<Option<blake3::Hash>> {
+        let target = self.target().ok()?;
+        Some(target.token.as_ref().map(Token::hash))
     }
 
-    /// All addresses, one at least.
-    fn targets(&self) -> Result<Vec<Target>, ServiceError> {
-        let mut targets = self.targets_of_place()?;
-        targets.iter_mut().for_each(|target| target.network.clone_from(&self.network));
-        Ok(targets)
-    }
-
-    fn targets_of_place(&self) -> Result<Vec<Target>, ServiceError> {
+    fn target(&self) -> Result<Target, ServiceError> {
         match &self.place {
-            Place::Url(urls, proofs) => proofs.targets(urls),
-            Place::Join(join) => Ok(Target::all_of(join)),
+            Place::Url(url, proofs) => proofs.target(url),
+            Place::Join(join) => Ok(Target::of(join)),
             Place::File(path, proofs) => match (Whereabouts::read(path)?, &proofs.token_file) {
-                (Whereabouts::Url(urls), _) => proofs.targets(&urls),
-                (Whereabouts::Join(join), None) => Ok(Target::all_of(&join)),
+                (Whereabouts::Url(url), _) => proofs.target(&url),
+                (Whereabouts::Join(join), None) => Ok(Target::of(&join)),
                 (Whereabouts::Join(_), Some(token_file)) => Err(ServiceError::SecretFile {
                     path: token_file.clone(),
                     reason: format!(
@@ -212,14 +147,14 @@ impl Endpoint {
     }
 }
 
+fn url_of(join: &JoinString) -> String {
+    format!("https://{}", join.address)
+}
+
 impl Proofs {
     /// The token in `token_file`, and the authorities that this system trusts.
     pub fn of_token(token_file: PathBuf) -> Proofs {
         Proofs { token_file: Some(token_file), authority_file: None }
-    }
-
-    fn targets(&self, urls: &str) -> Result<Vec<Target>, ServiceError> {
-        urls.split(',').map(|url| self.target(url)).collect()
     }
 
     fn target(&self, url: &str) -> Result<Target, ServiceError> {
@@ -231,7 +166,7 @@ impl Proofs {
             return Err(ServiceError::Url { url, reason });
         }
         let token = self.token_file.as_deref().map(Token::read).transpose()?;
-        Ok(Target { url, token, trust, network: None })
+        Ok(Target { url, token, trust })
     }
 }
 
@@ -241,45 +176,16 @@ struct Target {
     token: Option<Token>,
     /// `None` for a connection in plain text.
     trust: Option<Trust>,
-    network: Option<Network>,
 }
 
 impl Target {
-    fn all_of(join: &JoinString) -> Vec<Target> {
-        let target = |address: Addresses| Target {
-            url: address.urls("https"),
-            token: Some(join.token.clone()),
-            trust: Some(Trust::Pin(join.pin)),
-            network: None,
-        };
-        join.addresses.each().map(target).collect()
-    }
-
-    /// A connection to a coordinator that says in time that it serves.
-    async fn serving_channel(&self) -> Result<Channel, ServiceError> {
-        let unreachable = |reason| ServiceError::Unreachable { url: self.url.clone(), reason };
-        let asked = async {
-            let channel = self.channel().await?;
-            let request = HealthCheckRequest { service: READINESS.into() };
-            let answer = HealthClient::new(channel.clone()).check(request).await;
-            let answer = answer.map_err(|status| {
-                mismatch(&self.url, &status).unwrap_or_else(|| unreachable(innermost(&status)))
-            })?;
-            match answer.into_inner().status() {
-                ServingStatus::Serving => Ok(channel),
-                _ => Err(unreachable("it does not serve now".into())),
-            }
-        };
-        let late = |_| unreachable("it does not answer".into());
-        tokio::time::timeout(PATIENCE, asked).await.map_err(late)?
+    fn of(join: &JoinString) -> Target {
+        let (token, trust) = (Some(join.token.clone()), Some(Trust::Pin(join.pin)));
+        Target { url: url_of(join), token, trust }
     }
 
     async fn channel(&self) -> Result<Channel, ServiceError> {
         let builder = self.builder()?;
-        if let Some(network) = self.network.clone() {
-            let connected = builder.connect_with_connector(network.into_dialler()).await;
-            return connected.map_err(|error| self.failure(&error));
-        }
         let tls = self.trust.as_ref().map(|trust| {
             let host = builder.uri().host().unwrap_or_default();
             let name = trust.name(host).map_err(|error| self.refuse(error.to_string()))?;
@@ -330,32 +236,6 @@ impl Target {
             .initial_connection_window_size(2 << 20)
             .tcp_nodelay(true))
     }
-}
-
-/// Asks all addresses at once, and connects to the first that serves. A single address is taken as it is.
-async fn find_serving(targets: &[Target]) -> Result<(&Target, Channel), ServiceError> {
-    if let [only] = targets {
-        return Ok((only, only.channel().await?));
-    }
-    let ask =
-        async |target| Ok::<_, ServiceError>((target, Target::serving_channel(target).await?));
-    let mut asked: FuturesUnordered<_> = targets.iter().map(ask).collect();
-    let (mut urls, mut reasons) = (Vec::new(), Vec::new());
-    let mut telling = None;
-    while let Some(found) = asked.next().await {
-        match found {
-            Ok(found) => return Ok(found),
-            Err(ServiceError::Unreachable { url, reason }) => {
-                reasons.push(format!("{url}: {reason}"));
-                urls.push(url);
-            }
-            Err(error) => telling = Some(error),
-        }
-    }
-    Err(telling.unwrap_or_else(|| ServiceError::Unreachable {
-        url: urls.join(","),
-        reason: format!("none of them serves; {}", reasons.join("; ")),
-    }))
 }
 
 /// Adds the token to every request.

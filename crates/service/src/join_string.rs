@@ -7,21 +7,16 @@ use std::str::FromStr;
 
 use crate::{Pin, ServiceError, Token, secret_file};
 
-/// `queens://SECRET@HOST:PORT,HOST:PORT#PIN`: where a coordinator and its stand-bys are, how they are recognised, and the
-/// secret that they want. Its text contains the secret; its debug output does not.
+/// `queens://SECRET@HOST:PORT#PIN`: where a coordinator is, how it is recognised, and the secret that it wants. Its text contains the secret; its debug output does not.
 #[derive(Clone)]
 pub struct JoinString {
     /// The secret.
     pub token: Token,
-    /// Where the coordinator is, or whoever takes over from it.
-    pub addresses: Addresses,
+    /// Where the coordinator is.
+    pub address: HostPort,
     /// Which authority has signed the coordinator's certificate.
     pub pin: Pin,
 }
-
-/// One address or several, of which at most one is served at a time.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Addresses(Vec<HostPort>);
 
 /// A host, as a name or an IP address, and a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +72,7 @@ impl FromStr for JoinString {
         let (secret, address) = rest.rsplit_once('@').ok_or(JoinStringError::Form)?;
         Ok(JoinString {
             token: secret.parse().map_err(|_| JoinStringError::Secret)?,
-            addresses: address.parse()?,
+            address: address.parse()?,
             pin: pin.parse().map_err(|_| JoinStringError::Pin)?,
         })
     }
@@ -85,52 +80,14 @@ impl FromStr for JoinString {
 
 impl fmt::Display for JoinString {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let JoinString { token, addresses, pin } = self;
-        write!(f, "{}{}@{addresses}#{pin}", Self::SCHEME, token.secret())
+        let JoinString { token, address, pin } = self;
+        write!(f, "{}{}@{address}#{pin}", Self::SCHEME, token.secret())
     }
 }
 
 impl fmt::Debug for JoinString {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}…@{}#{}", Self::SCHEME, self.addresses, self.pin)
-    }
-}
-
-impl Addresses {
-    /// These addresses; `None` if there are none.
-    #[must_use]
-    pub fn new(addresses: Vec<HostPort>) -> Option<Addresses> {
-        (!addresses.is_empty()).then_some(Addresses(addresses))
-    }
-
-    /// Each of them by itself.
-    pub(crate) fn each(&self) -> impl Iterator<Item = Addresses> {
-        self.0.iter().map(|address| Addresses(vec![address.clone()]))
-    }
-
-    /// The addresses as URLs, separated by commas.
-    #[must_use]
-    pub fn urls(&self, scheme: &str) -> String {
-        let urls: Vec<_> = self.0.iter().map(|address| format!("{scheme}://{address}")).collect();
-        urls.join(",")
-    }
-}
-
-impl FromStr for Addresses {
-    type Err = HostPortError;
-
-    fn from_str(text: &str) -> Result<Addresses, HostPortError> {
-        text.split(',').map(str::parse).collect::<Result<_, _>>().map(Addresses)
-    }
-}
-
-impl fmt::Display for Addresses {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, address) in self.0.iter().enumerate() {
-            let comma = if at == 0 { "" } else { "," };
-            write!(f, "{comma}{address}")?;
-        }
-        Ok(())
+        write!(f, "{}…@{}#{}", Self::SCHEME, self.address, self.pin)
     }
 }
 
@@ -198,13 +155,13 @@ mod tests {
 
     #[test]
     fn a_join_string_is_read_back_as_it_was_written() {
-        for address in ["head-node:7410", "10.0.0.1:1", "[2001:db8::1]:65535", "a:1,[::1]:2,c:3"] {
+        for address in ["head-node:7410", "10.0.0.1:1", "[2001:db8::1]:65535"] {
             for secret in [SECRET, "a#b@c:d/e?f[g]h&i", "queens://0123456@"] {
                 let text = text(secret, address);
                 let join: JoinString = format!(" {text}\n").parse().expect("it is one");
                 assert_eq!(join.to_string(), text);
                 assert_eq!(join.token.secret(), secret);
-                assert_eq!(join.addresses, address.parse().expect("it is an address"));
+                assert_eq!(join.address, address.parse().expect("it is an address"));
             }
         }
     }
@@ -227,8 +184,6 @@ mod tests {
         for address in ["", "h", "h:", ":1", "h:0", "h:65536", "h/x:1", "::1:1", "[h]x:1", "[::1]"]
         {
             is_refused(&text(SECRET, address), HostPortError(address.into()).into());
-            let second = text(SECRET, &format!("h:1,{address}"));
-            is_refused(&second, HostPortError(address.into()).into());
         }
     }
 

@@ -10,7 +10,7 @@ use farm::{
 };
 
 use crate::v1::{self, work_request, work_response};
-use crate::{MAX_TASKS_PER_MESSAGE, Protocols, WireError, is_text, name};
+use crate::{MAX_TASKS_PER_MESSAGE, PROTOCOL, WireError, is_text, name};
 
 /// The greatest weight of a task: boards have orbits of up to 8, and a torus of size 32 has 64
 /// translations and reflections.
@@ -58,7 +58,6 @@ impl TryFrom<v1::WorkResponse> for WorkerOrder {
             work_response::Message::Tasks(tasks) => WorkerOrder::Tasks(tasks.try_into()?),
             work_response::Message::Ack(ack) => WorkerOrder::Ack(ack.try_into()?),
             work_response::Message::Revoke(revoke) => WorkerOrder::Revoke(LeaseId(revoke.lease)),
-            work_response::Message::Mark(mark) => WorkerOrder::Mark(short_mark(mark.mark)?),
             work_response::Message::Pace(pace) => WorkerOrder::Pace(self::pace(pace)?),
         })
     }
@@ -81,7 +80,9 @@ impl TryFrom<v1::Hello> for Hello {
     type Error = WireError;
 
     fn try_from(hello: v1::Hello) -> Result<Self, WireError> {
-        Protocols::SERVED.admit(hello.protocol)?;
+        if hello.protocol != PROTOCOL {
+            return Err(WireError::Protocol(hello.protocol));
+        }
         let texts = [("build", &hello.build), ("backend", &hello.backend)];
         if let Some((field, _)) = texts.into_iter().find(|(_, text)| !is_text(text)) {
             return Err(WireError::Text { field });
@@ -103,9 +104,7 @@ impl TryFrom<v1::Hello> for Hello {
             memory_kills: hello.memory_kills,
             credit: hello.credit,
             holding: hello.holding.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
-            mark: hello.mark.map(short_mark).transpose()?,
             key: fixed("key", &hello.key)?.map(PublicKey),
-            is_paced: hello.paced,
             numbers_tasks: hello.numbers_tasks,
         })
     }
@@ -119,13 +118,6 @@ fn task_counts(counts: &[u64]) -> Result<TaskCounts, WireError> {
     match counts.len() {
         0..=TaskCounts::MOST => Ok(TaskCounts::new(counts)),
         long => Err(WireError::out_of_bounds("task_counts", long)),
-    }
-}
-
-fn short_mark(mark: Vec<u8>) -> Result<Vec<u8>, WireError> {
-    match mark.len() {
-        0..=Hello::MAX_MARK => Ok(mark),
-        long => Err(WireError::out_of_bounds("mark", long)),
     }
 }
 

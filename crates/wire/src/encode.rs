@@ -92,9 +92,7 @@ impl From<farm::Hello> for v1::Hello {
             holding: hello.holding.into_iter().map(Into::into).collect(),
             build: hello.build,
             backend: hello.backend,
-            mark: hello.mark,
             key: hello.key.map(|key| key.0.to_vec()).unwrap_or_default(),
-            paced: hello.is_paced,
             numbers_tasks: hello.numbers_tasks,
         }
     }
@@ -161,7 +159,6 @@ impl From<WorkerOrder> for v1::WorkResponse {
             WorkerOrder::Tasks(block) => Message::Tasks(block.into()),
             WorkerOrder::Ack(ack) => Message::Ack(ack.into()),
             WorkerOrder::Revoke(lease) => Message::Revoke(v1::Revoke { lease: lease.0 }),
-            WorkerOrder::Mark(mark) => Message::Mark(v1::Mark { mark }),
             WorkerOrder::Pace(pace) => Message::Pace(v1::Pace { report_ms: pace.report_ms() }),
         };
         v1::WorkResponse { message: Some(message) }

@@ -1,6 +1,6 @@
 //! What can be wrong with a message.
 
-use crate::{MAX_TEXT, Protocols};
+use crate::{MAX_TEXT, PROTOCOL};
 
 /// Why a message is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -36,15 +36,10 @@ pub enum WireError {
     },
     /// The worker speaks another version of the protocol.
     #[error(
-        "the worker speaks version {theirs} of the protocol, the coordinator {served}; run the same version of \
+        "the worker speaks version {0} of the protocol, the coordinator version {PROTOCOL}; run the same version of \
          this program on both"
     )]
-    Protocol {
-        /// Its version.
-        theirs: u32,
-        /// Those that the coordinator serves.
-        served: Protocols,
-    },
+    Protocol(u32),
     /// The two ends number the tasks of a plan differently.
     #[error(
         "the other end's fingerprint for the plan {plan} is not ours; coordinator and workers must \

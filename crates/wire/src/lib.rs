@@ -7,15 +7,12 @@
 mod decode;
 mod encode;
 mod error;
-mod protocol;
 
 pub use decode::key;
 pub use error::WireError;
-pub use protocol::Protocols;
 
-/// The version of the worker's protocol that this program speaks; [`v1::Hello::protocol`]. [`Protocols::SERVED`]
-/// says which versions it serves.
-pub const PROTOCOL: u32 = Protocols::SERVED.newest();
+/// The version of the worker's protocol that both ends speak; [`v1::Hello::protocol`].
+pub const PROTOCOL: u32 = 1;
 
 /// The most tasks in one [`v1::Tasks`].
 pub const MAX_TASKS_PER_MESSAGE: usize = 4096;

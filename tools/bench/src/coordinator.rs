@@ -78,8 +78,8 @@ pub(crate) async fn run(args: CoordinatorArgs) -> Result<()> {
             let token = Token::read_or_make(&keys.path("token"))?;
             let credentials = Credentials::new(&Access::Token(token.clone()), Vec::new());
             let phases = serving(credentials, handle);
-            let (addresses, pin) = (args.listen.to_string().parse()?, authority.pin());
-            JoinString { token, addresses, pin }.save(&join_file)?;
+            let (address, pin) = (args.listen.to_string().parse()?, authority.pin());
+            JoinString { token, address, pin }.save(&join_file)?;
             let secured = secure(connections, ServerTls::by_authority(authority)?);
             tokio::spawn(serve(secured, phases))
         }

@@ -93,7 +93,7 @@ pub(crate) async fn idle(
                 }
             }
             WorkerOrder::Revoke(lease) => agent.revoked(lease),
-            WorkerOrder::Welcome { .. } | WorkerOrder::Mark(_) | WorkerOrder::Pace(_) => {}
+            WorkerOrder::Welcome { .. } | WorkerOrder::Pace(_) => {}
         }
         say(&mut agent, now, &link.messages).await;
     }

@@ -6,7 +6,6 @@
 //!   messages   every message of the services, whole or damaged
 //!   texts      squares, boards, and names of problems, methods and variants
 //!   tasks      tasks that a plan has, or cannot have; a worker counts them
-//!   ledger     a ledger whose bytes or rows were altered
 //!   bundle     a bundle whose bytes were altered
 //! ```
 //!
@@ -20,8 +19,7 @@
 //!   cargo test -p fuzz -- --ignored corpus                      writes the named files of the corpus anew
 //! ```
 //!
-//! Messages are made from the descriptors of `proto/`, and ledgers are altered by their own schema: a
-//! new field or column is covered as soon as it is there.
+//! Messages are made from the descriptors of `proto/`: a new field is covered as soon as it is there.
 #![forbid(unsafe_code)]
 
 mod generate;

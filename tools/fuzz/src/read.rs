@@ -72,8 +72,6 @@ pub const READERS: &[Reader] = &[
     reader!(CreateTokenRequest),
     reader!(BackupRequest),
     reader!(BackupResponse),
-    reader!(FollowRequest),
-    reader!(FollowResponse),
     reader!(CreateTokenResponse),
     reader!(ListTokensRequest),
     reader!(ListTokensResponse),

@@ -91,8 +91,7 @@ async fn request(
         Demand::Lists => drop(client.list(v1::ListRequest::default()).await?),
         Demand::Gets => drop(client.get(v1::GetRequest { job }).await?),
         Demand::Watches => {
-            let mut told =
-                client.watch(v1::WatchRequest { job, mark: Vec::new() }).await?.into_inner();
+            let mut told = client.watch(v1::WatchRequest { job }).await?.into_inner();
             told.message().await?;
         }
         Demand::Submissions => {

@@ -145,9 +145,7 @@ fn hello() -> Hello {
         memory_kills,
         credit,
         holding,
-        mark: None,
         key: None,
-        is_paced: false,
         numbers_tasks: false,
     }
 }

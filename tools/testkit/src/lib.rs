@@ -1,8 +1,7 @@
 //! What tests and benchmarks of several crates share: [`conformance`], which every store of rows must pass,
 //! and, with the feature `hostile`, workers and clients that mean harm.
 //!
-//! `tests/simulation` runs the farm's core over stores of rows, `tests/network` the whole farm over a
-//! simulated network.
+//! `tests/simulation` runs the farm's core over stores of rows.
 #![forbid(unsafe_code)]
 
 pub mod conformance;

@@ -14,18 +14,18 @@
 use std::fs;
 use std::process::Command;
 
-use crate::{Step, WHOLE, cargo, fault};
+use crate::{Step, cargo, fault};
 
 /// The targets of the crate `fuzz`.
-pub(crate) const TARGETS: [&str; 5] = ["messages", "texts", "tasks", "ledger", "bundle"];
+pub(crate) const TARGETS: [&str; 4] = ["messages", "texts", "tasks", "bundle"];
 
 /// The tests of the crate `fuzz`.
-const SUITES: [&str; 4] = ["targets", "ledger", "bundle", "generators"];
+const SUITES: [&str; 3] = ["targets", "bundle", "generators"];
 
 /// Runs these targets on random inputs, or all of them and the crate's other tests.
 pub(crate) fn blind(targets: &[String], seconds: u64) -> Result<(), u8> {
     let suites = SUITES.iter().flat_map(|suite| ["--test", suite]);
-    let test = cargo("test").args(WHOLE).args(suites).args(["--"]).args(targets);
+    let test = cargo("test").args(["--workspace"]).args(suites).args(["--"]).args(targets);
     test.env("BOLERO_RANDOM_TEST_TIME_MS", (seconds * 1_000).to_string()).run()
 }
 

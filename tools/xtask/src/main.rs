@@ -4,8 +4,8 @@
 #![forbid(unsafe_code)]
 
 mod checkout;
-mod earlier;
 mod fuzz;
+mod mutants;
 mod package;
 mod records;
 mod reproducible;
@@ -28,7 +28,7 @@ struct Words {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Checks format, lints, documentation and the places of the planted bugs
+    /// Checks format, lints and documentation
     Check,
     /// Runs the tests of the program and its libraries, or with --all of the tools too
     Test {
@@ -39,19 +39,18 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Simulates the farm core: lost, repeated and reordered messages, crashes, liars, disks that fail
+    /// Simulates the farm core: lost, repeated and reordered messages, crashes, liars, older copies of the ledger
     Sim(Seeds),
-    /// Simulates the whole farm on a network that fails
-    Net(Seeds),
-    /// Simulates the ledger on a disk that fails, and that lies
-    Disk(Seeds),
-    /// Plants bugs, one at a time; the tests must find each
-    Planted {
-        /// Arguments, such as words in the names of bugs, --part 2/4 or --seeds 20000
+    /// Changes the lines that this branch has changed, one at a time; a test must fail each time. This needs cargo-mutants
+    Mutants {
+        /// The branch or commit that this one is compared with, uncommitted changes included
+        #[arg(long, default_value = "main")]
+        base: String,
+        /// Arguments for `cargo mutants`, such as --list
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Gives altered messages, texts, ledgers and bundles to whatever reads them
+    /// Gives altered messages, texts and bundles to whatever reads them
     Fuzz {
         /// Which targets [default: all]
         #[arg(value_parser = fuzz::TARGETS)]
@@ -83,8 +82,6 @@ enum Task {
     },
     /// Builds the static program of the last commit in two folders, and compares both bit by bit
     Reproducible,
-    /// Builds an earlier version of the program, and has farms of both versions count
-    Earlier,
     /// Writes docs/RECORDS.md from the bundles and plans in docs/records
     Records {
         /// Only say whether the page is what they say
@@ -111,10 +108,7 @@ struct Seeds {
 
 /// What cargo builds for optimised simulations. With the program among the packages, libraries have the features that they have in
 /// it, so that what was built for it is used again.
-const OPTIMISED: [&str; 7] =
-    ["--release", "--package", "queens", "--package", "testkit", "--package", "disk"];
-/// What cargo builds for the other suites of the tools: libraries have the features that they have for `cargo test`.
-const WHOLE: [&str; 3] = ["--workspace", "--features", "testkit/network"];
+const OPTIMISED: [&str; 5] = ["--release", "--package", "queens", "--package", "testkit"];
 
 fn main() -> ExitCode {
     match run(Words::parse().task) {
@@ -131,19 +125,14 @@ fn run(task: Task) -> Result<(), u8> {
                 ["--workspace", "--all-targets", "--all-features", "--", "--deny", "warnings"];
             cargo("clippy").args(lints).run()?;
             let documents = ["--workspace", "--no-deps", "--document-private-items"];
-            cargo("doc").args(documents).env("RUSTDOCFLAGS", "--deny warnings").run()?;
-            cargo("test").args(["--package", "planted"]).run()
+            cargo("doc").args(documents).env("RUSTDOCFLAGS", "--deny warnings").run()
         }
         Task::Test { all, arguments } => {
             let workspace = if all { &["--workspace"][..] } else { &[] };
             cargo("test").args(workspace).args(arguments).run()
         }
-        Task::Sim(seeds) => seeds.run(&OPTIMISED, "simulation", "QUEENS_SIM"),
-        Task::Net(seeds) => seeds.run(&WHOLE, "network", "QUEENS_NET"),
-        Task::Disk(seeds) => seeds.run(&OPTIMISED, "disk", "QUEENS_DISK"),
-        Task::Planted { arguments } => {
-            cargo("run").args(["--package", "planted", "--"]).args(arguments).run()
-        }
+        Task::Sim(seeds) => seeds.run(),
+        Task::Mutants { base, arguments } => mutants::run(&base, &arguments),
         Task::Fuzz { targets, seconds, guided: false } => fuzz::blind(&targets, seconds),
         Task::Fuzz { targets, seconds, guided: true } => fuzz::guided(&targets, seconds),
         Task::Bench { arguments } => {
@@ -157,19 +146,19 @@ fn run(task: Task) -> Result<(), u8> {
         }
         Task::Package { target } => package::run(target),
         Task::Reproducible => reproducible::run(),
-        Task::Earlier => earlier::run(),
         Task::Records { check } => records::run(check),
         Task::Emulate { arguments } => package::emulate(&arguments),
     }
 }
 
 impl Seeds {
-    /// Runs the test of this name, which reads variables with this prefix.
-    fn run(self, built: &[&str], name: &str, prefix: &str) -> Result<(), u8> {
-        let test = cargo("test").args(built).args(["--test", name, "--", "--nocapture"]);
+    /// Runs the simulation.
+    fn run(self) -> Result<(), u8> {
+        let test =
+            cargo("test").args(OPTIMISED).args(["--test", "simulation", "--", "--nocapture"]);
         let test = match (self.seeds, self.seed) {
-            (Some(seeds), _) => test.env(&format!("{prefix}_SEEDS"), seeds.to_string()),
-            (None, Some(seed)) => test.env(&format!("{prefix}_SEED"), seed.to_string()),
+            (Some(seeds), _) => test.env("QUEENS_SIM_SEEDS", seeds.to_string()),
+            (None, Some(seed)) => test.env("QUEENS_SIM_SEED", seed.to_string()),
             (None, None) => test,
         };
         test.run()

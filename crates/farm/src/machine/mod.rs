@@ -328,13 +328,14 @@ impl Farm {
         LeaseId(self.epoch << 40 | self.next_lease)
     }
 
-    /// For how long a session may take up a lease that no session has. A lease of an earlier life of the
-    /// coordinator is not known any more, and gets the time of a new one, once after the restart.
+    /// For how long a session may take up a lease that no session has. A lease of another life of the coordinator is not
+    /// known any more, and gets the time of a new one, once after the restart: of an earlier one, or, if the ledger was
+    /// restored from a copy, of a later one.
     fn adoption_term(&self, lease: LeaseId, job: JobId) -> Option<LeaseTerm> {
-        let is_earlier = lease.0 >> 40 < self.epoch && self.now < self.adopts_until;
-        let earlier = LeaseTerm { deadline: self.adopts_until, ..self.term(job, 1) };
+        let is_of_another = lease.epoch() != self.epoch && self.now < self.adopts_until;
+        let another = LeaseTerm { deadline: self.adopts_until, ..self.term(job, 1) };
         let orphaned = self.leases.orphan_term(lease);
-        orphaned.or(is_earlier.then_some(earlier)).filter(|term| term.deadline > self.now)
+        orphaned.or(is_of_another.then_some(another)).filter(|term| term.deadline > self.now)
     }
 
     fn answered(&mut self, ticket: Ticket, answer: LedgerAnswer) {

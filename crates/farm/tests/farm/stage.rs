@@ -222,9 +222,7 @@ pub fn hello(worker: &str, credit: u64) -> Hello {
         memory_kills: 0,
         credit,
         holding: Vec::new(),
-        mark: None,
         key: None,
-        is_paced: false,
         numbers_tasks: false,
     }
 }

@@ -50,9 +50,7 @@ proptest! {
             memory_kills: 0,
             credit: 100,
             holding: Vec::new(),
-            mark: None,
             key: None,
-            is_paced: false,
             numbers_tasks: false,
         };
         act(&mut farm, Event::Joined { session: SessionId(1), owner: "o".into(), hello });

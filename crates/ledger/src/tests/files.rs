@@ -94,7 +94,7 @@ fn a_flipped_bit_never_becomes_another_count() {
         ledger.apply(&[range(start, start + 1, 1000 * start)]).expect("it is written");
     }
     let known = what_counts(ledger.read_back(Jobs::Live).expect("it can be read").jobs);
-    drop(ledger);
+    ledger.close().expect("it can be closed");
     let sound = fs::read(&path).expect("it can be read");
     let used = (0..sound.len()).filter(|&at| sound[at] != 0);
 

@@ -45,22 +45,3 @@ fn a_ledger_is_sound_whenever_the_removal_of_a_job_breaks_off() {
         assert!(steps >= 7 / most, "{steps} steps of {most}");
     }
 }
-
-#[test]
-fn second_counts_that_an_earlier_version_left_of_a_removal_are_removed_with_the_job() {
-    let folder = TempDir::new().expect("a temporary folder");
-    let path = folder.path().join("ledger.db");
-    let ledger = ledger_in(&path);
-    ledger.db.execute_batch(CONFIRM_ALL).expect("it is SQL");
-    ledger.apply(&[state(JobState::Cancelled)]).expect("it is written");
-    let begun = "DELETE FROM ranges;
-        INSERT INTO removed SELECT id, owner, problem, n, method, parameter, state, total, 5 FROM jobs";
-    ledger.db.execute_batch(begun).expect("it is SQL");
-    ledger.close().expect("it can be closed");
-
-    let ledger = open(&path).expect("it can be opened");
-    let answers = ledger.apply(&[LedgerCommand::Remove { job: JOB, most: 100 }]);
-    assert_eq!(answers.expect("it is over"), [LedgerAnswer::Removed(Removal::Gone)]);
-    ledger.close().expect("it can be closed");
-    drop(open(&path).expect("it is sound"));
-}

@@ -7,7 +7,7 @@ use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 use super::*;
-use crate::writer;
+use crate::writer::writer;
 
 #[test]
 fn what_was_applied_is_read_back() {
@@ -275,8 +275,8 @@ impl Wake for Successor {
     }
 }
 
-#[tokio::test]
-async fn whoever_hears_that_it_has_failed_can_open_the_ledger() {
+#[test]
+fn whoever_hears_that_it_has_failed_can_open_the_ledger() {
     let folder = TempDir::new().expect("a temporary directory");
     let path = folder.path().join("ledger.db");
     let (writer, mut handle) = writer(ledger_in(&path));
@@ -288,7 +288,7 @@ async fn whoever_hears_that_it_has_failed_can_open_the_ledger() {
         let request = LedgerRequest::Farm(ticket, range(0, 10, 7));
         handle.requests.try_send(request).expect("there is room");
     }
-    writer.run(async || ()).await;
+    writer.run();
     assert!(matches!(handle.events.try_recv(), Ok(LedgerEvent::Failed(_))));
     assert_eq!(successor.has_lock.get(), Some(&true));
 }

@@ -158,9 +158,7 @@ impl Pair {
             memory_kills: 0,
             credit: 1000,
             holding: Vec::new(),
-            mark: None,
             key: None,
-            is_paced: false,
             numbers_tasks: false,
         };
         self.step(Event::Joined { session, owner: OWNER.into(), hello });

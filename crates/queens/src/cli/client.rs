@@ -18,7 +18,7 @@ use service::{Endpoint, JoinString, Proofs, ServiceError, TokenChannel};
 #[command(next_help_heading = "Coordinator")]
 pub(super) struct CoordinatorArgs {
     /// The coordinator's address; with https:// its certificate must be signed by an authority that this
-    /// system trusts. Several with commas, such as that of a stand-by: whichever serves is taken
+    /// system trusts
     #[arg(
         long,
         value_name = "URL",
@@ -88,10 +88,8 @@ impl Client {
         mut plan: Option<Plan>,
         mut see: impl FnMut(&JobView) -> Result<(), Failure>,
     ) -> Result<JobView, Failure> {
-        let mut mark = Vec::new();
         loop {
-            let request = v1::WatchRequest { job: job.0, mark: mark.clone() };
-            let mut stream = match self.jobs.watch(request).await {
+            let mut stream = match self.jobs.watch(v1::WatchRequest { job: job.0 }).await {
                 Ok(stream) => stream.into_inner(),
                 Err(status) if plan.is_some() && self.is_passing(&status) => {
                     self.connect_again().await?;
@@ -102,7 +100,6 @@ impl Client {
             loop {
                 match stream.message().await {
                     Ok(Some(answer)) => {
-                        mark = answer.mark;
                         let view = self.view(answer.job)?;
                         if *plan.get_or_insert(view.plan) != view.plan {
                             return Err(Failure::NoSuchJob(format!(

@@ -13,12 +13,12 @@ use super::door::{Door, DoorArgs, Entrance};
 use super::signal::asked_to_stop;
 use super::systemd;
 use crate::failure::Failure;
-use ledger::{Beginning, Ledger};
+use ledger::{CheckedLedger, Ledger};
+use service::KeyFolder;
 use service::coordinator::{
-    Access, Credentials, Hub, Limits, Listener, Phase, archive_old_jobs, fence, loan_key, scrub,
-    secure, serve, signing_key,
+    Access, Credentials, Hub, Limits, Listener, Phase, archive_old_jobs, loan_key, scrub, secure,
+    serve, signing_key,
 };
-use service::{Endpoint, KeyFolder};
 
 /// How long streams may take to end once the ledger is closed.
 const DRAIN: Duration = Duration::from_secs(3);
@@ -38,10 +38,6 @@ pub(super) struct CoordinatorArgs {
     /// The file that keeps jobs and counts
     #[arg(long, value_name = "FILE", default_value = "queens.db", env = "QUEENS_LEDGER")]
     ledger: PathBuf,
-    /// Serve the ledger although workers or clients have seen a later state of it, which is lost: what was decided in that
-    /// one, such as whom to believe and which tokens are revoked, is given up. What was counted is counted again
-    #[arg(long, env = "QUEENS_ACCEPT_OLDER_COPY")]
-    accept_older_copy: bool,
     /// How long a worker is to be busy with one lease, milliseconds
     #[arg(long, value_name = "MS", default_value_t = 10_000, env = "QUEENS_LEASE_MS",
           value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
@@ -77,16 +73,6 @@ pub(super) struct CoordinatorArgs {
 }
 
 impl CoordinatorArgs {
-    /// The ledger's file.
-    pub(super) fn ledger(&self) -> &Path {
-        &self.ledger
-    }
-
-    /// The file with the token that is wanted.
-    pub(super) fn token_file(&self) -> Option<&Path> {
-        self.door.token_file()
-    }
-
     /// The addresses to listen on, and how the coordinator is reached there, if all options fit together.
     async fn entrance(&self) -> Result<(Vec<SocketAddr>, Entrance), Failure> {
         let mut addresses = Vec::new();
@@ -105,32 +91,8 @@ impl CoordinatorArgs {
     }
 }
 
-/// Finds out, while a stand-by begins, what would end it when it leads.
-///
-/// # Errors
-///
-/// [`Failure::Usage`] and those of [`DoorArgs::entrance`], if the options do not fit together, a file is of no use, or one that
-/// the coordinator has is missing in `keys`.
-pub(super) async fn rehearse(args: &CoordinatorArgs, keys: &KeyFolder) -> Result<(), Failure> {
-    let (addresses, entrance) = args.entrance().await?;
-    entrance.finds_all_in(keys)?;
-    if let Err(error) = Listener::bind(&addresses, Limits::default()).await {
-        tracing::warn!(%error, "this stand-by cannot take over as long as that is so");
-    }
-    Ok(())
-}
-
+/// Serves until it is asked to stop.
 pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
-    lead(args, Beginning::GoOn, None).await
-}
-
-/// Serves until it is asked to stop, or until somebody has seen a later state of the ledger. If this is the place of an
-/// earlier coordinator whose ledger was followed, that one is told to stop when it is back.
-pub(super) async fn lead(
-    args: CoordinatorArgs,
-    beginning: Beginning,
-    earlier: Option<Endpoint>,
-) -> Result<(), Failure> {
     let (addresses, entrance) = args.entrance().await?;
     // Signals are caught from here on: whoever reads that the coordinator serves may ask it to stop.
     let asked = asked_to_stop();
@@ -150,12 +112,8 @@ pub(super) async fn lead(
         None => tokio::spawn(serve(connections, phases)),
     };
     systemd::tell(&[NotifyState::Status("reading the ledger")]);
-    let beginning = match beginning {
-        Beginning::GoOn if args.accept_older_copy => Beginning::GiveUpLaterStates,
-        beginning => beginning,
-    };
     let ledger = tokio::select! {
-        ledger = read_ledger(args.ledger.clone(), beginning) => ledger?,
+        ledger = read_ledger(args.ledger.clone()) => ledger?,
         () = &mut asked => return Ok(()),
     };
     signs.write_join_strings(&keys, &ledger, &bound)?;
@@ -178,9 +136,6 @@ pub(super) async fn lead(
     if let Some(after) = args.archive_after {
         tokio::spawn(archive_old_jobs(handle.clone(), after));
     }
-    if let Some(earlier) = earlier {
-        tokio::spawn(fence(handle.clone(), earlier));
-    }
     let has_tls = shown.is_some();
     shown.into_iter().for_each(|tls| handle.show_certificate(tls));
     phase.send_replace(Phase::Serving(Credentials::new(&access, known), handle.clone()));
@@ -200,8 +155,7 @@ pub(super) async fn lead(
         ended = &mut server => return Ok(ended.map_err(anyhow::Error::from)??),
         () = &mut asked => {}
     }
-    // They take over if they may: they cannot tell a coordinator that is stopped from one that is lost.
-    tracing::info!(standbys = handle.standbys(), "asked to stop: closing the ledger");
+    tracing::info!("asked to stop: closing the ledger");
     systemd::tell(&[NotifyState::Stopping, NotifyState::Status("closing the ledger")]);
     phase.send_replace(Phase::Draining);
     // A successor can write the file only after this: it waits for the ledger.
@@ -219,7 +173,7 @@ pub(super) async fn lead(
 }
 
 /// A folder that is missing is not made, because its name is likely to be wrong.
-pub(super) fn check_folder(ledger: &Path) -> Result<(), Failure> {
+fn check_folder(ledger: &Path) -> Result<(), Failure> {
     let folder = ledger.parent().filter(|folder| !folder.as_os_str().is_empty());
     match folder.filter(|folder| !folder.is_dir()) {
         None => Ok(()),
@@ -230,9 +184,10 @@ pub(super) fn check_folder(ledger: &Path) -> Result<(), Failure> {
     }
 }
 
-async fn read_ledger(path: PathBuf, beginning: Beginning) -> Result<Ledger, Failure> {
+async fn read_ledger(path: PathBuf) -> Result<Ledger, Failure> {
     let reading = tokio::task::spawn_blocking(move || {
-        beginning.open(&path).map_err(|fault| fault.at(Some(&path)))
+        let ledger = CheckedLedger::open(&path).and_then(CheckedLedger::begin);
+        ledger.map_err(|fault| fault.at(Some(&path)))
     });
     Ok(reading.await.map_err(anyhow::Error::from)??)
 }

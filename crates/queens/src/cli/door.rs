@@ -10,8 +10,7 @@ use ledger::Ledger;
 use service::coordinator::{Access, monitor_token, worker_token};
 use service::tls::{Authority, ServerTls};
 use service::{
-    AddressFile, Addresses, HostPort, HostPortError, JoinString, KeyFolder, Pin, Token,
-    write_monitor_folder,
+    AddressFile, HostPort, HostPortError, JoinString, KeyFolder, Pin, Token, write_monitor_folder,
 };
 
 use crate::failure::Failure;
@@ -47,11 +46,10 @@ pub(super) struct DoorArgs {
     /// that need no join string [default: none]
     #[arg(long, value_name = "FILE", env = "QUEENS_ADDRESS_FILE")]
     address_file: Option<PathBuf>,
-    /// The address in the join strings and in the address file; several with commas, such as that of a stand-by behind
-    /// its own [default: the first of --listen that others can reach, with the host's name where it stands for all
-    /// addresses; without a port, the one that is bound]
-    #[arg(long, value_name = "HOST[:PORT]", value_delimiter = ',', env = "QUEENS_ADVERTISE")]
-    advertise: Vec<Advertise>,
+    /// The address in the join strings and in the address file [default: the first of --listen that others can reach, with
+    /// the host's name where it stands for all addresses; without a port, the one that is bound]
+    #[arg(long, value_name = "HOST[:PORT]", env = "QUEENS_ADVERTISE")]
+    advertise: Option<Advertise>,
     /// Serve TLS with this certificate from elsewhere, as PEM, with those that lead to its authority; it
     /// is read again when it changes
     #[arg(
@@ -85,7 +83,7 @@ pub(super) struct Entrance {
     encryption: Encryption,
     monitor_folder: Option<PathBuf>,
     address_file: Option<PathBuf>,
-    advertised: Vec<Advertise>,
+    advertised: Advertise,
     /// Which of the addresses to listen on has the port that others are told.
     main: usize,
 }
@@ -115,7 +113,7 @@ pub(super) struct Signs {
     authority: Option<String>,
     address_file: Option<PathBuf>,
     scheme: &'static str,
-    advertised: Vec<Advertise>,
+    advertised: Advertise,
     main: usize,
     joining: Option<Joining>,
 }
@@ -129,11 +127,6 @@ struct Joining {
 }
 
 impl DoorArgs {
-    /// The file with the token that is wanted.
-    pub(super) fn token_file(&self) -> Option<&Path> {
-        self.token_file.as_deref()
-    }
-
     /// Plain text without a token is only for addresses that are all on loopback.
     ///
     /// # Errors
@@ -174,14 +167,13 @@ impl DoorArgs {
             }
             _ => Encryption::None,
         };
-        let mut advertised = self.advertise;
-        if advertised.is_empty() {
+        let advertised = self.advertise.unwrap_or_else(|| {
             let host = match listen[main].ip() {
                 ip if ip.is_unspecified() => host_name(),
                 ip => ip.to_string(),
             };
-            advertised.push(Advertise { host, port: None });
-        }
+            Advertise { host, port: None }
+        });
         let token = self.token_file.as_deref().map(Token::read_or_make).transpose()?;
         let (monitor_folder, address_file) = (self.monitor_folder, self.address_file);
         Ok(Entrance {
@@ -197,29 +189,6 @@ impl DoorArgs {
 }
 
 impl Entrance {
-    /// A coordinator that takes over must show what the earlier one did, and not what [`Entrance::door`] would make.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`], if some of that is missing in this folder.
-    pub(super) fn finds_all_in(&self, keys: &KeyFolder) -> Result<(), Failure> {
-        let token = self.token.is_none().then_some(OWN_TOKEN);
-        let needed = match self.encryption {
-            Encryption::None => [None, None],
-            Encryption::Given(_) => [token, None],
-            Encryption::Own { .. } => [token, Some(Authority::FILE)],
-        };
-        let missing = |name: &&str| !keys.path(name).exists();
-        match needed.into_iter().flatten().find(missing) {
-            None => Ok(()),
-            Some(name) => Err(Failure::Usage(format!(
-                "the stand-by would be another farm, because {} is missing: copy the folder of keys beside the \
-                 coordinator's ledger anew, and give the same --token-file and certificate as there",
-                keys.path(name).display()
-            ))),
-        }
-    }
-
     /// Makes what is missing in the folder of keys.
     ///
     /// # Errors
@@ -287,9 +256,9 @@ impl Signs {
         let Some(Joining { join_file, worker_join_file, token, pin }) = &self.joining else {
             return Ok(());
         };
-        let addresses = self.addresses(bound)?;
+        let address = self.address(bound)?;
         let write = |token: Token, path: &Path| {
-            JoinString { token, addresses: addresses.clone(), pin: *pin }.save(path)
+            JoinString { token, address: address.clone(), pin: *pin }.save(path)
         };
         write(token.clone(), join_file)?;
         if let Some(file) = worker_join_file {
@@ -330,7 +299,7 @@ impl Signs {
         bound: &[SocketAddr],
     ) -> Result<Option<AddressFile>, Failure> {
         let Some(path) = &self.address_file else { return Ok(None) };
-        let url = self.addresses(bound)?.urls(self.scheme);
+        let url = format!("{}://{}", self.scheme, self.address(bound)?);
         let written = AddressFile::write(path, &url).map_err(|error| Failure::Output {
             what: path.display().to_string(),
             reason: error.to_string(),
@@ -339,18 +308,14 @@ impl Signs {
         Ok(Some(written))
     }
 
-    /// The addresses that others are told.
-    fn addresses(&self, bound: &[SocketAddr]) -> Result<Addresses, Failure> {
-        let port_here = bound[self.main].port();
-        let address = |Advertise { host, port }: &Advertise| {
-            HostPort::new(host, port.unwrap_or(port_here)).map_err(|error| {
-                Failure::Usage(format!(
-                    "{error}: name an address that others can reach with --advertise"
-                ))
-            })
-        };
-        let addresses = self.advertised.iter().map(address).collect::<Result<_, _>>()?;
-        Ok(Addresses::new(addresses).expect("there is a default"))
+    /// The address that others are told.
+    fn address(&self, bound: &[SocketAddr]) -> Result<HostPort, Failure> {
+        let Advertise { host, port } = &self.advertised;
+        HostPort::new(host, port.unwrap_or(bound[self.main].port())).map_err(|error| {
+            Failure::Usage(format!(
+                "{error}: name an address that others can reach with --advertise"
+            ))
+        })
     }
 }
 

@@ -51,7 +51,7 @@ pub(super) async fn export(args: ExportArgs) -> Result<(), Failure> {
             "ranges": header.ranges,
             "audits": header.audits,
             "disputes": header.disputes,
-            "statements": header.statements.unwrap_or(0),
+            "statements": header.statements,
             "signed_by": signed_by,
         }));
     }
@@ -61,7 +61,7 @@ pub(super) async fn export(args: ExportArgs) -> Result<(), Failure> {
         header.ranges,
         header.audits,
         header.disputes,
-        header.statements.unwrap_or(0),
+        header.statements,
         signed_by.as_deref().unwrap_or("nobody")
     ))
 }

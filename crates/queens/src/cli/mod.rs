@@ -33,7 +33,6 @@ mod shard;
 mod show;
 mod signal;
 mod solve;
-mod standby;
 mod systemd;
 mod token;
 mod tools;
@@ -59,7 +58,7 @@ const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 proven that there is no such placement; 2 wrong usage; 3 such a board cannot be counted so; 4 no such job, or it is \
 over; 5 no coordinator answers; 6 token or certificate refused, unusable or not enough; 7 ledger held by another process; 8 \
 ledger of another plan; 9 ledger damaged; 10 ledger or output cannot be written; 11 cannot listen; \
-12 versions do not fit, or TLS meets plain text; 13 the job ended without a total; 14 this machine miscounts; 15 undecided in the time given; 16 the bundle does not hold; 17 held, the total contradicts what is known; 18 the ledger is an older copy; 70 internal fault; 75 stopped, run the same command again: the ledger keeps the work; 130 interrupted.
+12 versions do not fit, or TLS meets plain text; 13 the job ended without a total; 14 this machine miscounts; 15 undecided in the time given; 16 the bundle does not hold; 17 held, the total contradicts what is known; 70 internal fault; 75 stopped, run the same command again: the ledger keeps the work; 130 interrupted.
 
 Options can also be set by the environment variables shown beside them.";
 
@@ -120,10 +119,6 @@ enum Command {
     Merge(merge::MergeArgs),
     /// Copy a ledger, also of a running farm
     Backup(backup::BackupArgs),
-    /// Follow a coordinator's ledger, and take over from it
-    Standby(Box<standby::StandbyArgs>),
-    /// Let a stand-by take over, or the copy that it has left go on by itself
-    Promote(standby::PromoteArgs),
     /// Read whole ledgers and say what is damaged
     Scrub(scrub::ScrubArgs),
     /// End jobs without a total
@@ -169,8 +164,7 @@ fn started() -> Result<(), Failure> {
     let usage = |error: clap::Error| Failure::Usage(words::sentence(&error));
     let mut cli = Cli::from_arg_matches(&matches).map_err(usage)?;
     cli.command.prefer_words(innermost(&matches));
-    let serves =
-        matches!(cli.command, Command::Coordinator(_) | Command::Standby(_) | Command::Worker(_));
+    let serves = matches!(cli.command, Command::Coordinator(_) | Command::Worker(_));
     cli.log.start(serves);
     exit_on_panic();
     cli.command.run()
@@ -219,11 +213,6 @@ impl Command {
             Command::Verify(args) => verify::verify(&args),
             Command::Merge(args) => merge::run(&args),
             Command::Backup(args) => on_one_thread(backup::run(args)),
-            Command::Standby(args) => {
-                raise_file_limit();
-                on_all_threads(standby::standby(*args))
-            }
-            Command::Promote(args) => on_one_thread(standby::promote(args)),
             Command::Scrub(args) => scrub::run(&args),
             Command::Cancel(args) => on_one_thread(jobs::cancel(args)),
             Command::Pause(args) => on_one_thread(jobs::pause(args)),

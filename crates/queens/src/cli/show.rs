@@ -232,7 +232,7 @@ pub(super) fn plural(number: u64, end: &str) -> &str {
     if number == 1 { "" } else { end }
 }
 
-/// Who submitted the job. Nobody knows that of jobs from before ledgers said so.
+/// Who submitted the job. Nobody has submitted the job of ledgers that were merged.
 fn owner(job: &JobView) -> &str {
     match job.origin.owner.as_str() {
         "" => "unknown",

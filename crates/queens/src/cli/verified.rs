@@ -52,7 +52,8 @@ impl Verified<'_> {
                 self.kernels().join(", ")
             ),
         ];
-        if let Some(told) = header.tasks_told.filter(|&told| told > 0) {
+        if header.tasks_told > 0 {
+            let told = header.tasks_told;
             lines.push(format!(
                 "told      what {told} of {} tasks count, each by itself",
                 header.covered
@@ -282,7 +283,7 @@ impl Verified<'_> {
             "largest_not_recounted": left,
             "confidence": self.confidence(),
         });
-        json["tasks_told"] = header.tasks_told.unwrap_or(0).into();
+        json["tasks_told"] = header.tasks_told.into();
         json["recounted_told_tasks"] = (*told).into();
         json["policies"] = ordered::policies(self.checked);
         json["commitments"] = ordered::commitments(self.checked);

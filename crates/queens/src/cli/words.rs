@@ -18,20 +18,7 @@ pub(super) const GROUPS: [(&str, &[&str]); 5] = [
         "Count and solve",
         &["count", "plan", "solve", "complete", "list", "check", "draw", "explain", "compare"],
     ),
-    (
-        "Run a farm",
-        &[
-            "coordinator",
-            "worker",
-            "standby",
-            "promote",
-            "workers",
-            "health",
-            "token",
-            "trust",
-            "distrust",
-        ],
-    ),
+    ("Run a farm", &["coordinator", "worker", "workers", "health", "token", "trust", "distrust"]),
     (
         "Look after jobs",
         &[

@@ -1,6 +1,6 @@
 //! Which failure an error of another crate is, and what to do about it.
 
-use ledger::{FaultKind, JoinError, LedgerError, LedgerFault};
+use ledger::{FaultKind, JoinError, LedgerError};
 use service::ServiceError;
 use service::local::LocalError;
 
@@ -9,29 +9,14 @@ use super::Failure;
 impl From<LedgerError> for Failure {
     fn from(LedgerError { path, fault }: LedgerError) -> Failure {
         let reason = fault.to_string();
-        if let LedgerFault::Gone { what, rescued } = fault {
-            let rescued = match rescued {
-                Ok(file) => format!(
-                    "everything that was accepted is in {}: move what is left of {}-wal away, give the file the \
-                     ledger's name, and start again with the same command",
-                    file.display(),
-                    path.display()
-                ),
-                Err(reason) => format!(
-                    "what was accepted could not be saved ({reason}): restore a copy, or start again"
-                ),
-            };
-            return Failure::LedgerGone { path, what, rescued };
-        }
         match fault.kind() {
             FaultKind::Held => Failure::LedgerHeld { path },
             FaultKind::Busy => Failure::LedgerBusy { path },
-            FaultKind::Older => Failure::LedgerOlder { path, reason },
-            FaultKind::Lacking => Failure::CopyLacking { path, reason },
             FaultKind::Damaged => Failure::LedgerCorrupt { path, reason },
             FaultKind::NoLedger => Failure::NoLedger { path },
             FaultKind::Version => Failure::LedgerVersion { path, reason },
             FaultKind::Open => Failure::LedgerOpen { path, reason },
+            FaultKind::Gone => Failure::LedgerGone { path, reason },
             FaultKind::Write => Failure::LedgerWrite { path, reason },
         }
     }

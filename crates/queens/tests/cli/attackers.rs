@@ -293,7 +293,7 @@ fn a_credential_that_ends_takes_its_watches_along() {
     let (_, secret) = guarded.create("viewer", "rack7");
     Runtime::new().expect("it starts").block_on(async {
         let mut jobs = JobsServiceClient::new(connect(&guarded.farm).await);
-        let mut request = Request::new(v1::WatchRequest { job: 1, mark: Vec::new() });
+        let mut request = Request::new(v1::WatchRequest { job: 1 });
         let bearer = MetadataValue::try_from(format!("Bearer {secret}")).expect("it is text");
         request.metadata_mut().insert("authorization", bearer);
         let mut watch = in_time(jobs.watch(request)).await.expect("it may look").into_inner();

@@ -69,10 +69,9 @@ const PAGES: [Page; 7] = [
         elsewhere: &[
             ("queens coordinator --archive-after", "cli/archive.rs; it goes on for ever"),
             ("queens backup copies/ --every", "cli/backups.rs; it goes on for ever"),
-            ("queens coordinator --ledger farm.db --listen 0.0.0.0", "tests/standby.rs"),
+            ("queens coordinator --ledger /shared", "cli/following.rs; it goes on for ever"),
+            ("litestream", "tests/litestream.rs"),
             ("scp ", "it needs a second machine"),
-            ("queens standby", "tests/standby.rs"),
-            ("queens promote", "tests/standby.rs"),
             ("queens coordinator --listen 0.0.0.0", "cli/tls.rs"),
             ("queens worker --join-file join", "cli/tls.rs"),
             ("queens submit 17 --wait --join-file join", "cli/tls.rs"),

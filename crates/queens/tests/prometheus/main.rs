@@ -24,7 +24,7 @@ use server::{Prometheus, promtool};
 use support::liar::Liar;
 use support::process::{Outcome, Process, behind, queens, run, wait_until};
 use support::small_disk::SmallDisk;
-use support::{Farm, Port, Scratch, copy_keys};
+use support::{Farm, Scratch};
 
 /// A farm that serves TLS, and what its coordinator writes for Prometheus.
 struct Watched {
@@ -245,25 +245,6 @@ fn a_certificate_that_ends_next_week_is_told() {
     let (_coordinator, prometheus) = watched.start();
 
     prometheus.wait_for_alert("QueensCertificateEnds");
-}
-
-#[test]
-#[ignore = "needs Debian's prometheus: deploy/prometheus/README.md"]
-fn a_standby_that_does_not_follow_any_more_is_told() {
-    let watched = Watched::new("--tls");
-    let (_coordinator, prometheus) = watched.start();
-    prometheus.wait_for("queens_standbys == 0");
-    let (join, copy) = (watched.farm.key("join"), watched.farm.ledger().with_file_name("copy.db"));
-    copy_keys(watched.farm.ledger(), &copy);
-    let (port, log) = (Port::reserve(), watched.farm.new_log());
-    let words = ["standby", "--of", text(&join), "--ledger", text(&copy), "--listen"];
-    let standby = Process::start(queens(&words).arg(port.address()), log);
-    prometheus.wait_for("queens_standbys == 1");
-    assert!(!prometheus.is_firing("QueensStandbyLost"));
-
-    standby.kill();
-
-    prometheus.wait_for_alert("QueensStandbyLost");
 }
 
 #[test]

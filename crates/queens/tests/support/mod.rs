@@ -201,10 +201,3 @@ impl Port {
         format!("http://{}", self.address())
     }
 }
-
-/// Gives the ledger `to` the keys of the ledger `from`, so that both are of one farm.
-pub(crate) fn copy_keys(from: &Path, to: &Path) {
-    let keys = |ledger: &Path| PathBuf::from(format!("{}-keys", ledger.display()));
-    let copied = Command::new("cp").arg("-a").arg(keys(from)).arg(keys(to)).status();
-    assert!(copied.expect("cp(1) runs").success());
-}

@@ -39,24 +39,14 @@ pub(crate) fn without_settings(mut command: Command, arguments: &[&str]) -> Comm
 /// `command` as the last words of `front`, in the same environment.
 pub(crate) fn behind(front: &[&str], command: &Command) -> Command {
     let mut whole = Command::new(front[0]);
-    whole.args(&front[1..]).arg(command.get_program());
-    with_the_words_of(whole, command)
-}
-
-/// The same words to another program, in the same environment.
-pub(crate) fn by(program: &Path, command: &Command) -> Command {
-    with_the_words_of(Command::new(program), command)
-}
-
-fn with_the_words_of(mut begun: Command, command: &Command) -> Command {
-    begun.args(command.get_args());
+    whole.args(&front[1..]).arg(command.get_program()).args(command.get_args());
     for (name, value) in command.get_envs() {
         match value {
-            Some(value) => begun.env(name, value),
-            None => begun.env_remove(name),
+            Some(value) => whole.env(name, value),
+            None => whole.env_remove(name),
         };
     }
-    begun
+    whole
 }
 
 /// Runs a command to its end and captures what it prints.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use farm::{Party, WorkerView};
 use ledger::{Credential, Role};
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::{Request, Response, Status, Streaming};
+use tonic::{Request, Response, Status};
 use wire::v1;
 use wire::v1::admin_service_server::AdminService;
 
@@ -14,7 +14,6 @@ use super::copies::Copies;
 use super::credentials::identity;
 use super::sending::while_admitted;
 use super::server::admit;
-use super::standbys::{Answers, Standbys};
 use super::unread::weighed;
 use super::{Credentials, HubHandle, Right};
 
@@ -24,7 +23,6 @@ pub(super) struct Admin {
     pub(super) hub: HubHandle,
     pub(super) credentials: Credentials,
     pub(super) copies: Copies,
-    pub(super) standbys: Standbys,
 }
 
 /// The longest reason, bytes.
@@ -136,19 +134,6 @@ impl AdminService for Admin {
         tracing::info!(by = identity.owner, "a copy of the ledger is being made");
         let credentials = self.credentials.clone();
         Ok(Response::new(while_admitted(pieces, identity, credentials, budget)))
-    }
-
-    type FollowStream = Answers;
-
-    async fn follow(
-        &self,
-        request: Request<Streaming<v1::FollowRequest>>,
-    ) -> Result<Response<Answers>, Status> {
-        let identity = identity(&request);
-        identity.require(Right::Decide)?;
-        let (requests, credentials) = (request.into_inner(), self.credentials.clone());
-        let answers = self.standbys.begin(requests, identity, credentials).await?;
-        Ok(Response::new(answers))
     }
 }
 

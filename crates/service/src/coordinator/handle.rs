@@ -6,9 +6,9 @@ use std::sync::Arc;
 use executor::thread_memory;
 use farm::{
     AuditPolicy, Event, Hello, JobId, JobView, Known, LedgerId, Origin, Pace, Party, Plan, PlanMap,
-    Progress, Refusal, RequestId, SessionId, Slice, Standing, WorkerView,
+    Progress, Refusal, RequestId, SessionId, Slice, WorkerView,
 };
-use ledger::{CredentialChange, Follower};
+use ledger::CredentialChange;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::metrics::{Figures, Meters};
@@ -24,7 +24,6 @@ pub struct HubHandle {
     pub(super) meters: Meters,
     pub(super) ledger_path: Option<Arc<Path>>,
     pub(super) ledger: LedgerId,
-    pub(super) marks: watch::Receiver<Vec<u8>>,
     pub(super) paces: watch::Receiver<Pace>,
     pub(super) scrubbed: Scrubbed,
     /// Whether requests are answered.
@@ -76,11 +75,6 @@ impl HubHandle {
         self.ledger
     }
 
-    /// The latest mark of the ledger, sealed, now and when it changes.
-    pub(super) fn marks(&self) -> watch::Receiver<Vec<u8>> {
-        self.marks.clone()
-    }
-
     /// How often workers are to report, now and when it changes.
     pub(super) fn paces(&self) -> watch::Receiver<Pace> {
         self.paces.clone()
@@ -92,11 +86,6 @@ impl HubHandle {
         &self.scrubbed
     }
 
-    /// Somebody shows the last mark that it was given. Returns what it says of the ledger. The hub ends if the ledger is older.
-    pub(super) async fn shown(&self, mark: Vec<u8>, by: String) -> Result<Standing, HubGone> {
-        self.ask(|reply| Input::Shown { mark, by, reply }).await
-    }
-
     /// Requests are answered from now on.
     pub(super) fn open(&self) {
         self.open.send_replace(true);
@@ -106,17 +95,6 @@ impl HubHandle {
     pub async fn opened(&self) {
         let mut open = self.open.subscribe();
         let _ = open.wait_for(|is_open| *is_open).await;
-    }
-
-    /// How many stand-bys have all of the ledger: what was decided until now.
-    #[must_use]
-    pub fn standbys(&self) -> usize {
-        usize::try_from(self.meters.standbys()).unwrap_or_default()
-    }
-
-    /// A stand-by follows the ledger from now on.
-    pub(super) async fn follow(&self, follower: Follower) -> Result<(), HubGone> {
-        self.inputs.send(Input::Follow(follower)).await.map_err(|_| HubGone)
     }
 
     /// Has the end of the certificate that `tls` shows told as a metric.
@@ -198,8 +176,6 @@ impl HubHandle {
 /// What the hub takes in.
 pub(super) enum Input {
     Join(String, Hello, oneshot::Sender<(SessionId, mpsc::Receiver<Order>)>),
-    Shown { mark: Vec<u8>, by: String, reply: oneshot::Sender<Standing> },
-    Follow(Follower),
     Session(Event),
     Request { by: String, wish: ClientRequest, reply: oneshot::Sender<Result<JobView, Refusal>> },
     Leave(JobId, Leave, oneshot::Sender<Result<(), Refusal>>),

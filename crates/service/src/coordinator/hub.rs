@@ -8,15 +8,14 @@ use std::time::Duration;
 use anyhow::anyhow;
 use bytesize::ByteSize;
 use farm::{
-    Config, Dismissal, Effect, Event, Farm, Held, Hello, History, JobId, JobState, JobView, Known,
-    LedgerAnswer, LedgerCommand, LoanKey, LostWorkers, Millis, Pace, Refusal, RequestId, Restored,
-    SessionId, Standing, Suspect,
+    Config, Dismissal, Effect, Event, Farm, Held, Hello, JobId, JobState, JobView, Known,
+    LedgerAnswer, LedgerCommand, LedgerId, LoanKey, LostWorkers, Millis, Pace, Refusal, RequestId,
+    Restored, SessionId, Suspect,
 };
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::handle::{HubHandle, Input, Leave, Listed};
-use super::marks::Marks;
 use super::metrics::{Figures, Gone, Meters};
 use super::pump::Order;
 use super::scrub::Scrubbed;
@@ -39,7 +38,10 @@ pub struct Hub {
     path: Option<PathBuf>,
     inputs: mpsc::Receiver<Input>,
     ledger: LedgerHandle,
-    marks: Marks,
+    /// The number of the ledger's opening.
+    epoch: u64,
+    /// Whether the log says that the ledger is an older copy.
+    is_older_told: bool,
     pace: watch::Sender<Pace>,
     meters: Meters,
     outboxes: HashMap<SessionId, mpsc::Sender<Order>>,
@@ -58,20 +60,10 @@ pub struct Hub {
 
 impl Hub {
     /// A hub that goes on where `ledger` was left.
-    pub fn new(config: Config, key: LoanKey, ledger: Ledger) -> (Hub, HubHandle) {
-        Hub::with_writer(config, key, ledger, ledger::spawn)
-    }
-
-    /// The same; `spawn` starts what writes the ledger.
-    pub fn with_writer(
-        config: Config,
-        key: LoanKey,
-        mut ledger: Ledger,
-        spawn: impl FnOnce(Ledger) -> LedgerHandle,
-    ) -> (Hub, HubHandle) {
+    pub fn new(config: Config, key: LoanKey, mut ledger: Ledger) -> (Hub, HubHandle) {
         let path = ledger.path().map(Path::to_path_buf);
-        let (restored, history) = (ledger.take_restored(), ledger.history());
-        Hub::over(config, key, spawn(ledger), restored, history, path)
+        let (restored, id) = (ledger.take_restored(), ledger.id());
+        Hub::over(config, key, ledger::spawn(ledger), restored, id, path)
     }
 
     /// A hub that begins with nothing, and whose jobs and counts are lost when it ends: for a farm within this process.
@@ -80,24 +72,23 @@ impl Hub {
         let (serve, ledger) = ledger::in_memory();
         tokio::spawn(serve);
         let restored = Restored { epoch: 1, ..Restored::default() };
-        Hub::over(config, key, ledger, restored, History::default(), None)
+        Hub::over(config, key, ledger, restored, LedgerId::default(), None)
     }
 
-    /// A hub over a ledger with this content and history, in the file `path` if it is in one.
+    /// A hub over a ledger with this content and identity, in the file `path` if it is in one.
     fn over(
         config: Config,
         key: LoanKey,
         ledger: LedgerHandle,
         restored: Restored,
-        history: History,
+        id: LedgerId,
         path: Option<PathBuf>,
     ) -> (Hub, HubHandle) {
+        let epoch = restored.epoch;
         let restored = restored.with_thread_memory(thread_memory).with_known(Known::of);
         let (handle, inputs) = mpsc::channel(QUEUE);
         let meters = Meters::new();
         let ledger_path = path.as_deref().map(Arc::from);
-        let (id, marks) = (history.ledger, Marks::new(key, history));
-        let told = marks.subscribe();
         let pace = watch::Sender::new(Pace::default());
         let paces = pace.subscribe();
         let hub = Hub {
@@ -106,7 +97,8 @@ impl Hub {
             path,
             inputs,
             ledger,
-            marks,
+            epoch,
+            is_older_told: false,
             pace,
             meters: meters.clone(),
             outboxes: HashMap::new(),
@@ -125,7 +117,6 @@ impl Hub {
                 meters,
                 ledger_path,
                 ledger: id,
-                marks: told,
                 paces,
                 scrubbed: Scrubbed::default(),
                 open: watch::Sender::new(false),
@@ -149,11 +140,8 @@ impl Hub {
                         let answer = complete(answer);
                         self.step(Event::Ledger { ticket, answer }).await?;
                     }
-                    Some(LedgerEvent::Committed { requests, decided, took }) => {
+                    Some(LedgerEvent::Committed { requests, took }) => {
                         self.meters.committed(requests, took);
-                        if decided {
-                            self.marks.decided();
-                        }
                     }
                     Some(LedgerEvent::Failed(fault)) => return Err(fault.at(self.path.as_deref()).into()),
                     Some(LedgerEvent::Closed) | None => return Err(died()),
@@ -197,17 +185,8 @@ impl Hub {
 
     async fn take(&mut self, input: Input) -> Result<(), ServiceError> {
         match input {
-            Input::Shown { mark, by, reply } => {
-                let _ = reply.send(self.look_at_mark(&mark, &by)?);
-            }
-            Input::Follow(follower) => {
-                let _ = self.ledger.requests.send(LedgerRequest::Follow(follower)).await;
-            }
             Input::Join(owner, hello, reply) => {
-                // Before anything is lent to it.
-                if let Some(mark) = &hello.mark {
-                    self.look_at_mark(mark, &format!("the worker {} of {owner}", hello.worker))?;
-                }
+                self.warn_of_older_copy(&hello);
                 let session = SessionId(self.next_session);
                 self.next_session += 1;
                 let (outbox, orders) = mpsc::channel(OUTBOX);
@@ -284,17 +263,19 @@ impl Hub {
         Ok(())
     }
 
-    /// If somebody has seen a later state of the ledger, this one does not lead any more: it may become a copy again.
-    fn look_at_mark(&mut self, mark: &[u8], by: &str) -> Result<Standing, ServiceError> {
-        let fault = match self.marks.shown(mark, by) {
-            Ok(standing) => return Ok(standing),
-            Err(fault) => fault,
-        };
-        let path = self.path.as_deref();
-        if let Some(Err(error)) = path.map(ledger::step_down) {
-            tracing::error!(%error, "cannot note that this ledger does not lead any more");
+    /// A worker that holds a lease of a later opening has worked with a later state of the ledger than this one.
+    fn warn_of_older_copy(&mut self, Hello { worker, holding, .. }: &Hello) {
+        let latest = holding.iter().map(|holding| holding.lease.epoch()).max();
+        if let Some(latest) = latest.filter(|&latest| latest > self.epoch && !self.is_older_told) {
+            self.is_older_told = true;
+            tracing::warn!(
+                worker,
+                "an older copy of the ledger is served: the worker holds a lease of its opening {latest}, and here \
+                it is opened as number {}. What was decided since the copy is missing, such as jobs, revoked tokens and whom \
+                nobody believes; counts are counted again",
+                self.epoch
+            );
         }
-        Err(fault.at(path).into())
     }
 
     fn request_id(&mut self) -> RequestId {

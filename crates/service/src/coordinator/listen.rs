@@ -76,30 +76,11 @@ impl Listener {
     }
 }
 
-/// A source of connections: a socket, or the simulated network of a test.
-pub trait Accept: Send + 'static {
-    /// The type of an accepted connection.
-    type Stream: AsyncRead + AsyncWrite + Send + Unpin + 'static;
-
-    /// Accepts the next connection. Returns it with the address of its peer.
-    fn accept(&self) -> impl Future<Output = io::Result<(Self::Stream, SocketAddr)>> + Send;
-}
-
-impl Accept for TcpListener {
-    type Stream = TcpStream;
-
-    async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
-        let (stream, peer) = TcpListener::accept(self).await?;
-        let _ = stream.set_nodelay(true);
-        Ok((stream, peer))
-    }
-}
-
 /// Accepts connections of all `listeners`, of which there is at least one, for ever, together within `limits`.
-pub fn accept_within<A: Accept + Sync>(
+fn accept_within(
     limits: Limits,
-    listeners: Vec<A>,
-) -> impl Stream<Item = io::Result<Connection<A::Stream>>> {
+    listeners: Vec<TcpListener>,
+) -> impl Stream<Item = io::Result<Connection<TcpStream>>> {
     let permits = Arc::new(Semaphore::new(limits.connections));
     let mut visits = Visits::new(limits.visits);
     let (sender, receiver) = tokio::sync::mpsc::channel(1);
@@ -116,6 +97,7 @@ pub fn accept_within<A: Accept + Sync>(
                 continue;
             };
             let Some(delay) = visits.delay(peer.ip()) else { continue };
+            let _ = stream.set_nodelay(true);
             let connection = Connection {
                 stream,
                 peer,
@@ -134,10 +116,7 @@ pub fn accept_within<A: Accept + Sync>(
 
 /// Accepts the next connection of any listener. Each is the first to be looked at in its turn, so that a crowd
 /// at one of them does not shut the others out.
-async fn accept_any<A: Accept>(
-    listeners: &[A],
-    turn: usize,
-) -> io::Result<(A::Stream, SocketAddr)> {
+async fn accept_any(listeners: &[TcpListener], turn: usize) -> io::Result<(TcpStream, SocketAddr)> {
     let (others, first) = listeners.split_at(turn % listeners.len());
     let accepting = first.iter().chain(others).map(|listener| Box::pin(listener.accept()));
     futures_util::future::select_all(accepting).await.0

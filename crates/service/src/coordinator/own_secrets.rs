@@ -23,13 +23,6 @@ pub fn loan_key(keys: &KeyFolder) -> Result<farm::LoanKey, ServiceError> {
     Ok(farm::LoanKey::new(bytes))
 }
 
-/// Whether the folder has the key that [`loan_key`] would otherwise make. A stand-by needs that of its coordinator, so
-/// that the loans of both are the same.
-#[must_use]
-pub fn has_loan_key(keys: &KeyFolder) -> bool {
-    keys.path(LOANS).exists()
-}
-
 /// The key with which the coordinator of a ledger signs bundles, from the folder of its secrets.
 ///
 /// # Errors

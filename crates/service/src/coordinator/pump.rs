@@ -137,7 +137,6 @@ mod tests {
             WorkerOrder::Ack(Ack { verdict, .. }) => format!("ack {verdict:?}"),
             WorkerOrder::Revoke(lease) => format!("revoke {lease}"),
             WorkerOrder::Welcome { .. } => "welcome".into(),
-            WorkerOrder::Mark(_) => "mark".into(),
             WorkerOrder::Pace(_) => "pace".into(),
         }
     }

@@ -36,7 +36,6 @@ use super::payers::Payers;
 use super::phase::{Late, name};
 use super::sending::while_admitted;
 use super::session::Peer;
-use super::standbys::Standbys;
 use super::unread::{keep_room, weighed};
 use super::{
     Allowance, ClientRequest, Credentials, HubHandle, Leave, Phase, Plans, Right, SessionFault,
@@ -141,7 +140,6 @@ fn routes_of(
         hub: hub.clone(),
         credentials: credentials.clone(),
         copies: Copies::of(hub.ledger_path()),
-        standbys: Standbys::new(hub.clone()),
     });
     let plans = Arc::<Plans>::default();
     let desk = Desk::new(hub.clone(), plans.clone());
@@ -231,9 +229,7 @@ impl From<SessionFault> for Status {
         let text = fault.to_string();
         match fault {
             SessionFault::Message(
-                WireError::Protocol { .. }
-                | WireError::Fingerprint { .. }
-                | WireError::Kernel { .. },
+                WireError::Protocol(_) | WireError::Fingerprint { .. } | WireError::Kernel { .. },
             ) => Status::failed_precondition(text),
             SessionFault::Message(_) | SessionFault::NoHello | SessionFault::Range(_) => {
                 Status::invalid_argument(text)
@@ -376,9 +372,7 @@ impl JobsService for Services {
         let identity = identity(&request);
         identity.require(Right::See)?;
         let budget = admit(&request).await;
-        let v1::WatchRequest { job, mark } = request.into_inner();
-        self.hub.shown(mark, format!("a client of {}", identity.owner)).await?;
-        let marks = self.hub.marks();
+        let v1::WatchRequest { job } = request.into_inner();
         let mut last = self.desk.view(JobId(job)).await?;
         let (sender, receiver) = mpsc::channel(1);
         let services = self.clone();
@@ -388,8 +382,7 @@ impl JobsService for Services {
             let mut tell = Ok(last.clone());
             loop {
                 let over = !matches!(&tell, Ok(job) if !job.state.is_over());
-                let mark = marks.borrow().clone();
-                let answer = tell.map(|job| v1::WatchResponse { job: Some(job.into()), mark });
+                let answer = tell.map(|job| v1::WatchResponse { job: Some(job.into()) });
                 if sender.send(answer).await.is_err() || over {
                     return;
                 }

@@ -15,7 +15,7 @@ use tokio_stream::{Stream, StreamExt};
 use wire::WireError;
 
 use super::metrics::Gone;
-use super::news::tell;
+use super::news::tell_pace;
 use super::pump::pump;
 use super::{Allowance, HubHandle, Plans};
 use crate::ServiceError;
@@ -112,8 +112,6 @@ pub async fn host(
     let memory = ByteSize(hello.memory).display().iec();
     let (machine, key) = (hello.machine.clone(), hello.key);
     let told = key.map(|key| key.to_string());
-    let marks = hello.mark.is_some().then(|| hub.marks());
-    let paces = hello.is_paced.then(|| hub.paces());
     let without_tasks = hello.numbers_tasks;
     let welcome = WorkerOrder::Welcome { ledger: Some(hub.ledger()), without_tasks };
     let plans = Some(plans).filter(|_| !without_tasks);
@@ -125,13 +123,11 @@ pub async fn host(
         if out.send(welcome).await.is_err() {
             return Ok(());
         }
-        let tell_marks = tell(marks, WorkerOrder::Mark, out.clone());
-        let tell_paces = tell(paces, WorkerOrder::Pace, out.clone());
+        let tell_pace = tell_pace(hub.paces(), out.clone());
         let answers = out.clone();
         let mut heard = pin!(listen(&hub, session, (&machine, key), &mut messages, &allowance));
         tokio::select! {
-            () = tell_marks => unreachable!("it does not end"),
-            () = tell_paces => unreachable!("it does not end"),
+            () = tell_pace => unreachable!("it does not end"),
             ended = &mut heard => ended,
             told = pump(orders, out, plans, &allowance) => match told {
                 Ok(()) if answers.is_closed() => {
@@ -274,9 +270,7 @@ mod tests {
             memory_kills: 0,
             credit: 100,
             holding: Vec::new(),
-            mark: None,
             key: None,
-            is_paced: false,
             numbers_tasks: false,
         }
     }

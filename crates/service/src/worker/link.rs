@@ -62,10 +62,10 @@ pub struct GrpcConnector {
 impl Connect for GrpcConnector {
     async fn connect(&mut self) -> Result<Link, LinkEnd> {
         // Token and join string are read anew each time, because they may have been replaced.
-        let (endpoint, shown) = (self.endpoint.clone(), self.endpoint.secrets());
+        let (endpoint, shown) = (self.endpoint.clone(), self.endpoint.secret());
         let channel = self.endpoint.connect().await.map_err(LinkEnd::from_error)?;
         let has_ended = move |end| match end {
-            LinkEnd::Refused(error @ ServiceError::Token { .. }) if endpoint.secrets() != shown => {
+            LinkEnd::Refused(error @ ServiceError::Token { .. }) if endpoint.secret() != shown => {
                 LinkEnd::Lost(format!("{error}; its file has changed since, or cannot be read now"))
             }
             end => end,

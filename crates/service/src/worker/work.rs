@@ -246,10 +246,6 @@ impl Worker {
                 self.loans.remove(&lease);
                 self.executor.drop_lease(lease);
             }
-            WorkerOrder::Mark(mark) => {
-                tracing::debug!("the coordinator gave a mark of its ledger");
-                self.agent.marked(mark);
-            }
             WorkerOrder::Pace(pace) => {
                 tracing::debug!(
                     report_ms = pace.report_ms(),

@@ -127,9 +127,7 @@ fn the_largest_messages_fit_the_limit() {
         memory_kills: u64::MAX,
         credit: u64::MAX,
         holding: vec![holding; Hello::MAX_HOLDINGS],
-        mark: Some(vec![0xff; Hello::MAX_MARK]),
         key: Some(PublicKey([0xff; 32])),
-        is_paced: true,
         numbers_tasks: true,
     });
     let tasks = MAX_TASKS_PER_MESSAGE;
@@ -166,14 +164,6 @@ fn numbers_that_no_ledger_can_hold_are_refused() {
         let error = Report::try_from(report).expect_err("it is too large");
         assert!(error.to_string().contains("out of bounds"), "{error}");
     }
-}
-
-#[test]
-fn a_mark_that_is_too_long_is_refused() {
-    let mark = |len| v1::work_response::Message::Mark(v1::Mark { mark: vec![0; len] });
-    let read = |len| WorkerOrder::try_from(v1::WorkResponse { message: Some(mark(len)) });
-    read(Hello::MAX_MARK).expect("it is short enough");
-    read(Hello::MAX_MARK + 1).expect_err("it is too long");
 }
 
 /// What a worker calls itself goes into logs, tables and ledgers.

@@ -31,34 +31,24 @@ pub(super) fn hello() -> impl Strategy<Value = Hello> {
     let memory = (any::<u64>(), any::<u64>());
     let numbers = (any::<u64>(), 1..=4096u32, memory, any::<u64>());
     let key = prop::option::of(any::<[u8; 32]>().prop_map(PublicKey));
-    (names, numbers, vec(holding(), 0..5), prop::option::of(mark()), key).prop_map(
-        |(
-            (worker, machine, build, backend),
-            (instance, threads, memory, credit),
-            holding,
-            mark,
-            key,
-        )| Hello {
-            is_paced: instance % 2 == 0,
-            numbers_tasks: instance % 3 == 0,
-            worker,
-            machine,
-            build,
-            backend,
-            instance,
-            threads,
-            memory: memory.0,
-            memory_kills: memory.1,
-            credit,
-            holding,
-            mark,
-            key,
+    (names, numbers, vec(holding(), 0..5), key).prop_map(
+        |((worker, machine, build, backend), (instance, threads, memory, credit), holding, key)| {
+            Hello {
+                numbers_tasks: instance % 3 == 0,
+                worker,
+                machine,
+                build,
+                backend,
+                instance,
+                threads,
+                memory: memory.0,
+                memory_kills: memory.1,
+                credit,
+                holding,
+                key,
+            }
         },
     )
-}
-
-pub(super) fn mark() -> impl Strategy<Value = Vec<u8>> {
-    vec(any::<u8>(), 0..=Hello::MAX_MARK)
 }
 
 pub(super) fn holding() -> impl Strategy<Value = Holding> {
@@ -141,7 +131,6 @@ pub(super) fn order() -> impl Strategy<Value = WorkerOrder> {
             verdict,
         })),
         any::<u64>().prop_map(|lease| WorkerOrder::Revoke(LeaseId(lease))),
-        mark().prop_map(WorkerOrder::Mark),
         (0..=200_000usize).prop_map(|workers| WorkerOrder::Pace(Pace::of(workers))),
     ]
 }

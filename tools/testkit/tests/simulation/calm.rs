@@ -4,7 +4,7 @@ use farm::{AuditPolicy, Check, CountedRange, Event, JobId, JobState, JobView};
 
 use crate::agenda::Happening;
 use crate::ledger::Ledger;
-use crate::on_disk::RealLedger;
+use crate::real::RealLedger;
 use crate::rows::Rows;
 use crate::scenario::{ClientRequest, Weather, policy};
 use crate::tally::Tally;
@@ -22,7 +22,7 @@ impl World {
         self.scenario.poison = self.scenario.poison.filter(|poison| poison.stays);
         self.agenda.plan(self.agenda.now, Happening::Look);
         self.clock.thaw();
-        self.ledger.real.iter_mut().for_each(RealLedger::calm);
+        self.scenario.is_copied = false;
         // Lost messages are made good only by a new session, as in reality, where they are not
         // lost but with the session.
         let broken: Vec<_> = self
@@ -135,9 +135,6 @@ impl World {
         // The ledger alone must tell the same.
         self.ledger.real.iter_mut().for_each(RealLedger::close);
         self.farm_starts();
-        if self.is_refused() {
-            return;
-        }
         self.step(Event::Tick);
         let world = self;
         let farm = world.farm.as_ref().expect("it is up");

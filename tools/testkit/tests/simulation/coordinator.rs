@@ -8,7 +8,7 @@ use farm::{
 };
 
 use crate::agenda::Happening;
-use crate::on_disk::RealLedger;
+use crate::real::RealLedger;
 use crate::scenario::{ClientRequest, Submission, thread_memory};
 use crate::world::World;
 
@@ -41,7 +41,11 @@ impl Clock {
 
 impl World {
     pub fn farm_starts(&mut self) {
-        let Some(restored) = self.ledger.reopen() else { return self.start_again() };
+        if self.scenario.is_copied && self.random.per_mille(500) && self.ledger.go_back() {
+            self.tally.restored += 1;
+            self.trace(|| "an older copy takes the place of the ledger".into());
+        }
+        let restored = self.ledger.reopen();
         self.epoch = restored.epoch;
         self.trace(|| format!("coordinator starts, {restored:?}"));
         self.clock = Clock { ahead: self.random.below(10_000), ..Clock::default() };
@@ -126,9 +130,9 @@ impl World {
             return;
         }
         let batch = self.random.between(1, self.ledger.queue.len() as u64);
-        if !self.ledger.commit(batch as usize) {
-            self.tally.ended_by_disk += 1;
-            return self.die();
+        self.ledger.commit(batch as usize);
+        if self.scenario.is_copied {
+            self.ledger.keep_copy();
         }
         self.trace(|| format!("ledger: {batch} durable"));
         if !self.ledger.queue.is_empty() {
@@ -166,20 +170,15 @@ impl World {
         self.tally.untold += self.ledger.answers.len() as u64;
         self.tally.forgotten += self.ledger.queue.len() as u64;
         self.trace(|| format!("coordinator dies, {} writes are lost", self.ledger.queue.len()));
-        self.start_again();
+        self.ledger.real.iter_mut().for_each(RealLedger::die);
+        let at = self.soon(1, self.scenario.weather.down_ms);
+        self.agenda.plan(at, Happening::FarmStarts);
         let links = self.network.links.iter_mut().filter(|(_, link)| link.epoch == self.epoch);
         for (&session, link) in links {
             link.cut = true;
             let at = self.agenda.now + self.random.scaled(1, 500);
             self.agenda.plan(at, Happening::WorkerLosesSession { session });
         }
-    }
-
-    /// After a while, in which the disk of a coordinator that is gone does what it likes.
-    fn start_again(&mut self) {
-        self.ledger.real.iter_mut().for_each(RealLedger::die);
-        let at = self.soon(1, self.scenario.weather.down_ms);
-        self.agenda.plan(at, Happening::FarmStarts);
     }
 
     pub fn requested(&mut self, request: RequestId, wanted: ClientRequest) {

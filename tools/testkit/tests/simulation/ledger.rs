@@ -6,8 +6,8 @@
 //!               └── lost in a crash            └── kept in a crash, whether told or not
 //! ```
 //!
-//! It keeps its rows in memory. In some worlds the real ledger on a disk is given the same commands: its answers, and
-//! what it restores, must be the same.
+//! It keeps its rows in memory. In some worlds the real ledger is given the same commands: its answers, and what it
+//! restores, must be the same. In others a coordinator may go on from an older copy, as if the ledger was lost with its machine.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
@@ -19,7 +19,7 @@ use farm::{
     Withdrawn,
 };
 
-use crate::on_disk::RealLedger;
+use crate::real::RealLedger;
 use crate::rows::vote;
 use crate::scenario::thread_memory;
 use crate::tally::Tally;
@@ -31,8 +31,8 @@ pub struct Ledger {
     pub store: MemoryStore,
     /// The real ledger, which must do the same.
     pub real: Option<RealLedger>,
-    /// The first ones of the queue that the real ledger was writing when the disk failed.
-    in_flight: usize,
+    /// An older copy of what is durable, which lacks nothing but counts.
+    copy: Option<MemoryStore>,
     /// What never changes of the jobs in the store.
     pub jobs: BTreeMap<JobId, LedgerJob>,
     pub queue: VecDeque<(Ticket, LedgerCommand)>,
@@ -93,61 +93,60 @@ impl Ledger {
         self.distrusted().includes(maker)
     }
 
-    /// Makes the first `commands` of the queue durable. Returns whether they are: if the disk fails, nobody knows it
-    /// before the ledger is opened again.
-    pub fn commit(&mut self, commands: usize) -> bool {
-        let batch = self.queue.range(..commands).map(|(_, command)| command.clone()).collect();
-        if let Some(real) = &mut self.real
-            && !real.write(batch)
-        {
-            self.in_flight = commands;
-            return false;
+    /// Makes the first `commands` of the queue durable.
+    pub fn commit(&mut self, commands: usize) {
+        let batch: Vec<_> = self.queue.drain(..commands).collect();
+        let real = self.real.as_ref().map(|real| {
+            let commands: Vec<_> = batch.iter().map(|(_, command)| command.clone()).collect();
+            real.write(&commands)
+        });
+        if batch.iter().any(|(_, command)| command.decides()) {
+            self.copy = None;
         }
-        for (ticket, command) in self.queue.drain(..commands).collect::<Vec<_>>() {
+        let first = self.answers.len();
+        for (ticket, command) in batch {
             let done = self.execute(ticket, command);
             self.answers.push_back(done);
         }
-        true
+        if let Some(real) = real {
+            let answers = self.answers.range(first..).map(|done| &done.answer);
+            assert!(answers.eq(&real), "the real ledger answers {real:?}");
+        }
     }
 
-    /// What is left for the next coordinator. `None` if the disk fails.
-    pub fn reopen(&mut self) -> Option<Restored> {
-        let mut restored = match &mut self.real {
-            Some(real) => real.open()?,
-            None => {
-                let restored = rules::restore(&mut self.store, Jobs::Live);
-                Restored { epoch: self.epoch + 1, ..restored.expect("the rows fit together") }
+    /// Keeps a copy of what is durable, unless there is one that lacks nothing but counts.
+    pub fn keep_copy(&mut self) {
+        self.copy.get_or_insert_with(|| self.store.clone());
+    }
+
+    /// The ledger is lost, and its copy takes its place. Returns whether there is one.
+    pub fn go_back(&mut self) -> bool {
+        let copy = self.copy.take();
+        let is_there = copy.is_some();
+        self.store = copy.unwrap_or_else(|| std::mem::take(&mut self.store));
+        is_there
+    }
+
+    /// What is left for the next coordinator.
+    pub fn reopen(&mut self) -> Restored {
+        self.epoch += 1;
+        let restored = rules::restore(&mut self.store, Jobs::Live);
+        let mut restored =
+            Restored { epoch: self.epoch, ..restored.expect("the rows fit together") };
+        if let Some(real) = &mut self.real {
+            assert_eq!(real.open(), restored, "what the real ledger restores");
+            for (&id, job) in &self.store.jobs {
+                let rows = job.rows.values().map(|counted| &counted.row);
+                assert!(rows.eq(&real.rows(id)), "job {id} has other rows in the real ledger");
             }
-        };
-        self.epoch = restored.epoch;
-        self.follow();
+        }
         self.queue.clear();
         self.answers.clear();
         for job in &mut restored.jobs {
             job.thread_memory = thread_memory(&job.plan);
             job.known = self.truths.known(&job.plan, job.slice);
         }
-        Some(restored)
-    }
-
-    /// Does what the disk has decided: what was being written is there, or it has lied, and the last counts are not.
-    fn follow(&mut self) {
-        let in_flight = std::mem::take(&mut self.in_flight);
-        let Some(real) = self.real.as_ref().filter(|real| *real.store() != self.store) else {
-            return;
-        };
-        let mut written = self.store.clone();
-        for (_, command) in self.queue.range(..in_flight) {
-            rules::execute(&mut written, command).expect("it fits the rows");
-        }
-        if *real.store() != written {
-            assert!(real.has_lied(), "it has lost what was durable");
-            self.store = real.store().clone();
-            return;
-        }
-        for (ticket, command) in self.queue.drain(..in_flight).collect::<Vec<_>>() {
-            self.execute(ticket, command);
-        }
+        restored
     }
 
     fn execute(&mut self, ticket: Ticket, command: LedgerCommand) -> Done {

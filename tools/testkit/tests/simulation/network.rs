@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use farm::{Effect, SessionId, WorkerMessage};
 
 use crate::agenda::{Agenda, Happening};
+use crate::random::Random;
 use crate::scenario::Weather;
 use crate::tally::Tally;
-use histories::Random;
 
 #[derive(Default)]
 pub struct Network {

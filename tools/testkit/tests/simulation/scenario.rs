@@ -7,8 +7,8 @@ use farm::{
     Problem, Range, Slice,
 };
 
+use crate::random::Random;
 use crate::truth::HUGE_N;
-use histories::Random;
 
 /// A world to be.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub struct Scenario {
     pub audited: bool,
     /// Between whom second opinions lie.
     pub across: Across,
+    /// Until the faults end, a coordinator may go on from an older copy of the ledger.
+    pub is_copied: bool,
 }
 
 /// Faults and their rates. Times in milliseconds, each the longest or the mean of random ones.
@@ -165,6 +167,7 @@ impl Scenario {
             chaos_ms,
             audited,
             poison: random.per_mille(200).then(|| Poison::of(random)),
+            is_copied: random.per_mille(300),
         }
     }
 }

@@ -1,6 +1,40 @@
-//! How often each kind of trouble struck.
+//! How often each kind of trouble struck. A simulation that has stopped hurting proves nothing.
 
-histories::tally! {
+/// Makes a struct `Tally` of counts, each with a name and with words for people: `tally! { crashes: "crashes", }`.
+macro_rules! tally {
+    ($($kind:ident: $what:literal,)*) => {
+        /// Counts of what happened, summed over seeds.
+        #[derive(Clone, Copy, Debug, Default)]
+        pub struct Tally {
+            $(#[doc = $what] pub $kind: u64,)*
+        }
+
+        impl ::std::ops::AddAssign for Tally {
+            fn add_assign(&mut self, other: Tally) {
+                $(self.$kind += other.$kind;)*
+            }
+        }
+
+        impl Tally {
+            /// What never happened.
+            pub fn missing(&self) -> Vec<&'static str> {
+                [$((self.$kind, $what),)*]
+                    .into_iter()
+                    .filter_map(|(times, what)| (times == 0).then_some(what))
+                    .collect()
+            }
+        }
+
+        impl ::std::fmt::Display for Tally {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                $(writeln!(f, "{:>12}  {}", self.$kind, $what)?;)*
+                Ok(())
+            }
+        }
+    };
+}
+
+tally! {
     steps: "farm steps",
     effects: "effects carried out",
     jobs_done: "jobs done, with the exact total",
@@ -76,7 +110,6 @@ histories::tally! {
     tried_again: "poisoned tasks tried again",
     stuck_on_poison: "jobs of which only poison was left",
     slices: "jobs done that were a slice of a plan",
-    on_disk: "worlds with the real ledger on a disk",
-    refused: "of these that ended because of what the disk has done to the ledger",
-    ended_by_disk: "coordinators ended by a write that failed",
+    with_real_ledger: "worlds with the real ledger",
+    restored: "coordinators that went on from an older copy of the ledger",
 }

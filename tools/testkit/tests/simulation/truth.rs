@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use farm::{Digest, Fact, Fingerprint, IntervalSet, Known, Plan, Range, Slice, Tally, TaskCounts};
 
-use histories::{Random, mix};
+use crate::random::{Random, mix};
 
 /// Boards of this size and more have counts near 2^63 per task: a few of them pass 2^64.
 pub const HUGE_N: u32 = 27;

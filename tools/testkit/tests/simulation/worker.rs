@@ -7,9 +7,9 @@ use farm::{
     TaskCounts,
 };
 
+use crate::random::Random;
 use crate::scenario::{Traits, kernel, thread_memory};
 use crate::truth::Truths;
-use histories::Random;
 
 pub struct Worker {
     pub traits: Traits,

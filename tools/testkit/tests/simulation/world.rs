@@ -8,16 +8,16 @@ use crate::agenda::{Agenda, Happening};
 use crate::coordinator::Clock;
 use crate::ledger::Ledger;
 use crate::network::{Network, Via};
-use crate::on_disk::RealLedger;
+use crate::random::{Random, mix};
+use crate::real::RealLedger;
 use crate::scenario::{ClientRequest, Scenario};
 use crate::tally::Tally;
 use crate::truth::Truths;
 use crate::witness::Witness;
 use crate::worker::Worker;
-use histories::{Both, Random, mix};
 
-/// In one of so many worlds, the real ledger is on a disk.
-const ON_DISK: u64 = 10;
+/// In one of so many worlds, there is the real ledger.
+const REAL: u64 = 10;
 
 pub struct World {
     pub traced: bool,
@@ -47,11 +47,11 @@ pub struct World {
 
 impl World {
     pub fn new(seed: u64, traced: bool) -> World {
-        let is_on_disk = seed % ON_DISK == ON_DISK - 1;
-        let real = is_on_disk.then(|| RealLedger::new(seed, traced));
+        let real = (seed % REAL == REAL - 1).then(RealLedger::new);
         let ledger = real.map(Ledger::beside).unwrap_or_default();
         let mut random = Random::new(mix(seed));
-        let scenario = Scenario::of(&mut random);
+        let mut scenario = Scenario::of(&mut random);
+        scenario.is_copied &= ledger.real.is_none();
         if traced {
             println!("{scenario:#?}");
         }
@@ -93,24 +93,15 @@ impl World {
     ///
     /// # Panics
     /// If anything is not as it should be.
-    pub fn live(mut self) -> Both<Tally, disk::Tally> {
-        while !self.is_over() && !self.is_refused() {
+    pub fn live(mut self) -> Tally {
+        while !self.is_over() {
             let happening = self.agenda.next().expect("a world that is not over goes on");
             self.happen(happening);
             self.check_progress();
         }
-        if !self.is_refused() {
-            self.judge();
-        }
-        let Some(real) = &self.ledger.real else { return Both(self.tally, disk::Tally::default()) };
-        self.tally.on_disk += 1;
-        self.tally.refused += u64::from(real.is_refused());
-        Both(self.tally, real.tally())
-    }
-
-    /// Whether it ends here: the disk has done to the ledger what nobody can make good.
-    pub fn is_refused(&self) -> bool {
-        self.ledger.real.as_ref().is_some_and(RealLedger::is_refused)
+        self.judge();
+        self.tally.with_real_ledger += u64::from(self.ledger.real.is_some());
+        self.tally
     }
 
     fn happen(&mut self, happening: Happening) {

@@ -168,7 +168,7 @@ fn changed(change: JobChange, by: &str) -> String {
     }
 }
 
-/// The end of a sentence; nothing if nobody asked for it, or if nobody knows.
+/// The end of a sentence; nothing if nobody asked for it.
 fn by_whom(owner: &str) -> String {
     if owner.is_empty() { String::new() } else { format!(" by {owner}") }
 }

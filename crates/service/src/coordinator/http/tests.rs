@@ -424,9 +424,7 @@ async fn hostile_names_are_only_text() {
         memory_kills: 0,
         credit: 1,
         holding: Vec::new(),
-        mark: None,
         key: None,
-        is_paced: false,
         numbers_tasks: false,
     };
     let _orders = farm.hub.join(HOSTILE.into(), hello).await.expect("it runs");

@@ -233,8 +233,6 @@ impl Metrics {
             None,
             &self.meters.viewers,
         )?;
-        let help = "Stand-bys that have all of the ledger and follow it";
-        page.metric("standbys", help, None, &self.meters.standbys)?;
         if let Some(end) = self.meters.certificate_end() {
             let help =
                 "When the certificate ends that is shown now, since 1970; absent without TLS";

