@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Gives every bundle of the corpus to queens_verify.py and every certificate to queens_certificate.py, which must say of each what
-its folder says."""
+"""Gives every bundle of the corpus to queens_verify.py, which must say of each what its folder says."""
 
 import json
 import subprocess
@@ -13,43 +12,34 @@ from blake3 import hashed
 
 HERE = Path(__file__).parent
 EXPECTED = {"good": 0, "unfinished": 13, "unknown": 2, "bad": 16}
-BUNDLE = ["queens_verify.py", "--draws", "300", "--seed", "1"]
-CERTIFICATE = ["queens_certificate.py", "--beacon", "corpus"]
 
 
-def code(verifier, file, seconds="60"):
-    words = [sys.executable, HERE / verifier[0], *verifier[1:], "--seconds", seconds, file]
+def code(file, seconds="60"):
+    words = [sys.executable, HERE / "queens_verify.py", "--draws", "300", "--seed", "1", "--seconds", seconds, file]
     done = subprocess.run(words, capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr
 
 
-def expected(verifier, corpus):
-    """What the verifier must say of each file of a corpus."""
-    folders = [folder for folder in EXPECTED if (corpus / folder).is_dir()]
-    return [(verifier, file, EXPECTED[folder]) for folder in folders for file in sorted((corpus / folder).iterdir())]
-
-
 corpus = HERE / "corpus"
-cases = expected(BUNDLE, corpus) + expected(CERTIFICATE, corpus / "certificates")
+cases = [(file, right) for folder, right in EXPECTED.items() for file in sorted((corpus / folder).iterdir())]
 with ThreadPoolExecutor() as pool:
-    said = list(pool.map(lambda case: code(*case[:2]), cases))
-for verifier, file in (BUNDLE, corpus / "good" / "rows-8.bundle"), (CERTIFICATE, corpus / "certificates" / "good" / "whole-8.certificate"):
-    # Without time to count, a verifier cannot tell.
-    cases.append((verifier, file, 2))
-    said.append(code(verifier, file, seconds="0"))
-# Neither reads what is compressed, and says so, although it is no text and has no lines.
+    said = list(pool.map(lambda case: code(case[0]), cases))
+# Without time to count, the verifier cannot tell.
+cases.append((corpus / "good" / "rows-8.bundle", 2))
+said.append(code(corpus / "good" / "rows-8.bundle", seconds="0"))
+# It does not read what is compressed, and says so, although that is no text and has no lines.
 compressed = b"\x28\xb5\x2f\xfd" + bytes(100_000)
 # So many tasks are not numbered one by one.
 line, rest = (corpus / "good" / "rows-8.bundle").read_bytes().split(b"\n", 1)
 plan = f"queens plan; enumeration 1; problem total; n 8; method rows; rows 2; tasks {10**12}"
 head = json.loads(line) | {"tasks": 10**12, "fingerprint": hashed(plan.encode()).hex()}
 huge = json.dumps(head, separators=(",", ":")).encode() + b"\n" + rest
-for verifier, content in (BUNDLE, compressed), (CERTIFICATE, compressed), (BUNDLE, huge):
+for content in compressed, huge:
     with tempfile.NamedTemporaryFile() as file:
         file.write(content)
         file.flush()
-        cases.append((verifier, Path(file.name), 2))
-        said.append(code(verifier, file.name))
+        cases.append((Path(file.name), 2))
+        said.append(code(file.name))
 # What decides nothing and has to be told: what became of the ranges that a beacon drew, and how many tasks are told.
 TOLD = {
     "told": "one by one: 71 of these tasks",
@@ -60,8 +50,8 @@ TOLD = {
     "drawn-across-owners-and-counted-by-one": "3 here with 100.00% of the tasks, 0 of them counted twice",
 }
 is_right = lambda file, right, answer: answer[0] == right and TOLD.get(file.stem, "") in answer[1]
-wrong = [(file, *answer) for (_, file, right), answer in zip(cases, said) if not is_right(file, right, answer)]
+wrong = [(file, *answer) for (file, right), answer in zip(cases, said) if not is_right(file, right, answer)]
 for file, exit_code, text in wrong:
     print(f"{file}: exit code {exit_code}\n{text}", file=sys.stderr)
-print(f"{len(cases) - len(wrong)} of {len(cases)} files are judged right")
+print(f"{len(cases) - len(wrong)} of {len(cases)} bundles are judged right")
 sys.exit(bool(wrong))

@@ -32,7 +32,6 @@
 //!
 //! A task is computed from its ordinal, in less than 1 us (N = 19); a plan holds only two numbers.
 
-mod classes;
 mod shares;
 mod slices;
 mod split;
@@ -42,7 +41,6 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-pub use self::classes::{CLASS_DIAGONALS, Class, Diagonal};
 pub use self::shares::{Shares, Window};
 pub use self::slices::Slice;
 pub use self::split::Split;

@@ -53,7 +53,6 @@ mod memory;
 #[allow(unsafe_code)]
 mod neon;
 mod open;
-mod pairs;
 mod parts;
 mod phases;
 mod portable;
@@ -70,7 +69,7 @@ mod view;
 mod word;
 
 use board::TaskSlice;
-use board::halves::{Class, Split};
+use board::halves::Split;
 
 #[cfg(target_arch = "x86_64")]
 use self::avx2::Avx2;
@@ -82,7 +81,6 @@ use self::memory::Room;
 pub(crate) use self::memory::needs;
 #[cfg(target_arch = "aarch64")]
 use self::neon::Neon;
-pub(crate) use self::pairs::Pairs;
 pub use self::phases::Phase;
 use self::phases::Phases;
 use self::portable::Portable;
@@ -96,7 +94,6 @@ use crate::{Backend, CountError};
 /// made anew when the centre row's queen changes.
 pub(crate) struct Halves {
     n: u32,
-    pairs: Pairs,
     engine: Engine,
 }
 
@@ -112,40 +109,21 @@ enum Engine {
 }
 
 impl Halves {
-    /// The method for these pairs of boards of size `n`. It takes at most `memory` bytes, or what it [`needs`] at
-    /// least; the reference takes what its lists take. `None` if the processor lacks the backend.
-    pub(crate) fn new(memory: u64, backend: Backend, n: u32, pairs: Pairs) -> Option<Halves> {
-        let room = Room::within(memory, n, pairs);
-        Some(Halves { n, pairs, engine: Engine::new(backend, n, pairs, room)? })
+    /// The method for boards of size `n`. It takes at most `memory` bytes, or what it [`needs`] at least; the
+    /// reference takes what its lists take. `None` if the processor lacks the backend.
+    pub(crate) fn new(memory: u64, backend: Backend, n: u32) -> Option<Halves> {
+        Some(Halves { n, engine: Engine::new(backend, n, Room::within(memory, n))? })
     }
 
-    /// The sum of the shares of all boards of `tasks`, or of those of one class, without the tasks' weights. Each is
-    /// a task of this board. Not for sums by class.
+    /// The sum of the shares of all boards of `tasks`, without the tasks' weights. Each is a task of this
+    /// board.
     pub(crate) fn completions(&mut self, tasks: TaskSlice<'_>) -> Result<u64, CountError> {
-        let [sum] = self.sums(tasks)?;
-        Ok(sum)
-    }
-
-    /// These sums for each class, if they are counted by class.
-    pub(crate) fn by_class(
-        &mut self,
-        tasks: TaskSlice<'_>,
-    ) -> Result<[u64; Class::COUNT], CountError> {
-        self.sums(tasks)
-    }
-
-    fn sums<const SUMS: usize>(&mut self, tasks: TaskSlice<'_>) -> Result<[u64; SUMS], CountError> {
-        let mut sums = [Sum::default(); SUMS];
-        let Halves { n, pairs, engine } = self;
+        let mut sum = Sum::default();
         for index in 0..tasks.len() {
-            let split = Split::unpack(*n, tasks.get(index).0).expect("each is a task");
-            engine.count(*n, *pairs, split, &mut sums);
+            let split = Split::unpack(self.n, tasks.get(index).0).expect("each is a task");
+            self.engine.count(self.n, split, &mut sum);
         }
-        let mut found = [0; SUMS];
-        for (found, sum) in found.iter_mut().zip(sums) {
-            *found = sum.get().ok_or(CountError::Overflow)?;
-        }
-        Ok(found)
+        sum.get().ok_or(CountError::Overflow)
     }
 }
 
@@ -176,40 +154,34 @@ impl Halves {
 
 impl Engine {
     /// `None` if the processor lacks the backend.
-    fn new(backend: Backend, n: u32, pairs: Pairs, room: Room) -> Option<Engine> {
+    fn new(backend: Backend, n: u32, room: Room) -> Option<Engine> {
         match backend {
             Backend::Reference => Some(Engine::Reference),
-            Backend::Portable => Some(Engine::Portable(Joiner::new(Portable, n, pairs, room))),
+            Backend::Portable => Some(Engine::Portable(Joiner::new(Portable, n, room))),
             #[cfg(target_arch = "aarch64")]
-            Backend::Neon => {
-                Neon::new().map(|unit| Engine::Neon(Joiner::new(unit, n, pairs, room)))
-            }
+            Backend::Neon => Neon::new().map(|unit| Engine::Neon(Joiner::new(unit, n, room))),
             #[cfg(not(target_arch = "aarch64"))]
             Backend::Neon => None,
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx2 => {
-                Avx2::new().map(|unit| Engine::Avx2(Joiner::new(unit, n, pairs, room)))
-            }
+            Backend::Avx2 => Avx2::new().map(|unit| Engine::Avx2(Joiner::new(unit, n, room))),
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx512 => {
-                Avx512::new().map(|unit| Engine::Avx512(Joiner::new(unit, n, pairs, room)))
-            }
+            Backend::Avx512 => Avx512::new().map(|unit| Engine::Avx512(Joiner::new(unit, n, room))),
             #[cfg(not(target_arch = "x86_64"))]
             Backend::Avx2 | Backend::Avx512 => None,
         }
     }
 
-    /// Adds the shares of one task's boards to the sums of their classes, or to the only sum.
-    fn count(&mut self, n: u32, pairs: Pairs, split: Split, sums: &mut [Sum]) {
+    /// Adds the shares of one task's boards to `sum`.
+    fn count(&mut self, n: u32, split: Split, sum: &mut Sum) {
         match self {
-            Engine::Reference => reference::count(n, split, pairs, sums),
-            Engine::Portable(joiner) => joiner.count(split, sums),
+            Engine::Reference => sum.add(reference::completions(n, split)),
+            Engine::Portable(joiner) => joiner.count(split, sum),
             #[cfg(target_arch = "aarch64")]
-            Engine::Neon(joiner) => joiner.count(split, sums),
+            Engine::Neon(joiner) => joiner.count(split, sum),
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx2(joiner) => joiner.count(split, sums),
+            Engine::Avx2(joiner) => joiner.count(split, sum),
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx512(joiner) => joiner.count(split, sums),
+            Engine::Avx512(joiner) => joiner.count(split, sum),
         }
     }
 }

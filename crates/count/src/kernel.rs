@@ -13,7 +13,7 @@ pub use self::sampled::Sampled;
 use crate::engine::Engine;
 use crate::first_rows::FirstRows;
 use crate::ground::{Ground, Row};
-use crate::halves::{self, Halves, Pairs, Phase};
+use crate::halves::{self, Halves, Phase};
 use crate::ring::Ring;
 use crate::task::{is_task, mirrored, mirrored_problem};
 use crate::{Backend, MissingBackend, Variant, split_search};
@@ -126,7 +126,7 @@ pub struct MemoryNeed {
 pub fn memory_needed(problem: Problem, method: Method) -> MemoryNeed {
     match method {
         Method::Rows { .. } | Method::Ring { .. } => MemoryNeed::default(),
-        Method::Halves => halves::needs(problem.n(), Pairs::Together),
+        Method::Halves => halves::needs(problem.n()),
     }
 }
 
@@ -377,9 +377,7 @@ impl Work {
                 let (columns, most_rows) = Ring::size(n, width);
                 Work::Ring(Engine::new(backend, columns, most_rows)?, Ring::new(n, width))
             }
-            TaskKind::Split => {
-                Work::Halves(Box::new(Halves::new(memory, backend, n, Pairs::Together)?))
-            }
+            TaskKind::Split => Work::Halves(Box::new(Halves::new(memory, backend, n)?)),
             TaskKind::FirstRows { rows } => {
                 Work::FirstRows(FirstRows::new(backend, problem, rows)?)
             }
@@ -391,7 +389,7 @@ fn add(sum: u64, count: u64) -> Result<u64, CountError> {
     sum.checked_add(count).ok_or(CountError::Overflow)
 }
 
-pub(crate) fn weighted(weight: u8, completions: u64) -> Result<u64, CountError> {
+fn weighted(weight: u8, completions: u64) -> Result<u64, CountError> {
     u64::from(weight).checked_mul(completions).ok_or(CountError::Overflow)
 }
 

@@ -35,11 +35,6 @@
 //! The count of one [`Variant`] can be checked by another: by the mirror images of the tasks on another
 //! backend, or, for `halves`, by a join in other instructions or by a search.
 //!
-//! # Classes
-//!
-//! By `halves` a task can be counted class by class ([`SubtotalKernel`]), and later one class of it alone
-//! ([`ClassKernel`]), which takes a small part of the time. That is for certificates: see docs/CERTIFICATES.md.
-//!
 //! # Features
 //!
 //! `serde`, off by default, implements `Serialize` and `Deserialize` for the types of [`board`].
@@ -61,7 +56,6 @@ mod avx2;
 #[allow(unsafe_code)]
 mod avx512;
 mod backend;
-mod classes;
 mod counting;
 mod engine;
 mod first_rows;
@@ -85,7 +79,6 @@ mod variant;
 pub use answer::{Answer, AnswerError, Answering};
 pub use backend::{Backend, MissingBackend, UnknownBackend};
 pub use board;
-pub use classes::{ClassKernel, SubtotalKernel, Subtotals, class_memory_needed};
 pub use counting::{
     Counting, CountingError, Progress, completions, fundamental, superqueens, toroidal, total,
 };

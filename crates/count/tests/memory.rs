@@ -3,32 +3,22 @@
 
 use std::ops::Range;
 
-use board::halves::{Class, HalvesPlan};
+use board::halves::HalvesPlan;
 use board::{Method, Problem, Tasks};
 use peak_alloc::PeakAlloc;
-use queens_count::{
-    Backend, ClassKernel, Kernel, SubtotalKernel, class_memory_needed, memory_needed,
-};
+use queens_count::{Backend, Kernel, memory_needed};
 
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
-/// What is counted, and the bytes that it took at most.
-fn measured<T>(count: impl FnOnce() -> T) -> (T, u64) {
-    let before = ALLOCATOR.current_usage() as u64;
-    ALLOCATOR.reset_peak_usage();
-    let counted = count();
-    (counted, ALLOCATOR.peak_usage() as u64 - before)
-}
-
 /// What a kernel counts, and the bytes that it took at most.
 fn count(memory: u64, n: u32, tasks: &Tasks) -> (u64, u64) {
-    measured(|| {
-        let (problem, method) = (Problem::Total { n }, Method::Halves);
-        let kernel = Kernel::of(memory, Backend::detect(), problem, method);
-        let mut kernel = kernel.expect("there is such a kernel");
-        kernel.count(tasks.as_slice()).expect("tasks are good")
-    })
+    let before = ALLOCATOR.current_usage() as u64;
+    ALLOCATOR.reset_peak_usage();
+    let mut kernel = Kernel::of(memory, Backend::detect(), Problem::Total { n }, Method::Halves)
+        .expect("there is such a kernel");
+    let counted = kernel.count(tasks.as_slice()).expect("tasks are good");
+    (counted, ALLOCATOR.peak_usage() as u64 - before)
 }
 
 #[test]
@@ -50,33 +40,6 @@ fn a_kernel_takes_no_more_than_it_is_given_and_counts_the_same_in_parts() {
     let need = memory_needed(Problem::Total { n: 24 }, Method::Halves);
     assert!(need.least < need.most / 2 && need.most < 1 << 30, "{need:?}");
     agree(24, 213_905..213_906, need.least);
-    for (n, ordinal) in [(16, 1259), (19, 226_790), (20, 16_001), (22, 106_952)] {
-        classes_agree(n, ordinal);
-    }
-}
-
-/// A class whose upper half has queens on all diagonals has most upper quarters.
-fn classes_agree(n: u32, ordinal: u64) {
-    let class = Class::of_halves(0b111, 0).expect("no diagonal is in both");
-    let mut tasks = Tasks::new();
-    let plan = HalvesPlan::new(n).expect("the size is in range");
-    plan.fill(ordinal..ordinal + 1, &mut tasks).expect("the plan has the task");
-    let (task, weight) = tasks.get(0);
-    let need = class_memory_needed(n);
-    for memory in [need.most, need.least] {
-        let (subtotals, taken) = measured(|| {
-            let kernel = SubtotalKernel::new(memory, Backend::detect(), n);
-            kernel.expect("there is such a kernel").count(task, weight).expect("it is a task")
-        });
-        assert!(taken <= memory, "N = {n}: {taken} bytes taken, {memory} given");
-        let (of_class, taken) = measured(|| {
-            let kernel = ClassKernel::new(memory, Backend::detect(), n, class);
-            kernel.expect("there is such a kernel").count(task, weight).expect("it is a task")
-        });
-        assert!(taken <= memory, "N = {n}: {taken} bytes taken for a class, {memory} given");
-        assert_eq!(of_class, subtotals[class.number()], "N = {n}");
-        assert_eq!(subtotals.iter().sum::<u64>(), count(u64::MAX, n, &tasks).0, "N = {n}");
-    }
 }
 
 fn agree(n: u32, ordinals: Range<u64>, memory: u64) {

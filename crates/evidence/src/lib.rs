@@ -31,7 +31,6 @@
 mod another;
 mod books;
 mod canonical;
-pub mod certificate;
 mod check;
 mod draw;
 mod error;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 /// Bytes of the longest line that is read. A sound bundle has no longer ones.
 const MAX_LINE: u64 = 64 << 10;
@@ -14,15 +14,6 @@ pub(super) const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// Binary logarithm of the most memory that decompression may take for what it looks back to.
 const WINDOW_LOG: u32 = 27;
-
-/// A line without a line feed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {number} is cut off or longer than {MAX_LINE} bytes")]
-pub(super) struct CutOff {
-    number: u64,
-    /// Whether the file ends there.
-    pub(super) is_end: bool,
-}
 
 /// Reads lines, each of a bounded length.
 pub(super) struct Lines {
@@ -54,10 +45,11 @@ impl Lines {
             return Ok(None);
         }
         self.number += 1;
-        if self.line.pop_if(|byte| *byte == b'\n').is_none() {
-            let is_end = (self.line.len() as u64) < MAX_LINE;
-            return Err(CutOff { number: self.number, is_end }.into());
-        }
+        ensure!(
+            self.line.pop() == Some(b'\n'),
+            "line {} is cut off or longer than {MAX_LINE} bytes",
+            self.number
+        );
         Ok(Some(&self.line))
     }
 }

@@ -23,7 +23,7 @@ use crate::pieces::{Piece, Pieces};
 use crate::statistics::{Estimate, LEAST_DRAWS, at_most};
 
 /// How often a statement about a sample may be wrong.
-pub(super) const RISK: f64 = 0.05;
+const RISK: f64 = 0.05;
 
 /// Standard errors between total and estimate beyond which a bundle is refused. An honest one sees that in one of 3,000
 /// verifications at most, if its pieces are as unequal as short ones are; otherwise in one of 11,000.

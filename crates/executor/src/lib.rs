@@ -23,7 +23,7 @@ pub use cgroup::MemoryKills;
 pub use estimate::{Effort, Estimate, Estimated, Measured, Source, student};
 pub use executor::{Accepted, Executor, Step, Stepper};
 pub use kernel::NamedKernel;
-pub use memory::{Fit, TooLittleMemory, fit, fit_needs, thread_memory};
+pub use memory::{Fit, TooLittleMemory, fit, thread_memory};
 pub use nodes::Node;
 pub use provenance::{Program, provenance};
 pub use sample::{Counted, Sample};

@@ -3,7 +3,6 @@
 use std::num::NonZero;
 
 use bytesize::ByteSize;
-use count::MemoryNeed;
 use farm::Plan;
 
 /// Not even one thread can count the plan within the memory that is allowed.
@@ -42,20 +41,7 @@ pub fn thread_memory(plan: &Plan) -> u64 {
 ///
 /// [`TooLittleMemory`], if not even one thread fits.
 pub fn fit(plan: Plan, threads: NonZero<usize>, memory: u64) -> Result<Fit, TooLittleMemory> {
-    fit_needs(plan, count::memory_needed(plan.problem, plan.method), threads, memory)
-}
-
-/// The same for threads that count tasks of `plan` in a way that needs other memory, such as class by class.
-///
-/// # Errors
-///
-/// [`TooLittleMemory`], if not even one thread fits.
-pub fn fit_needs(
-    plan: Plan,
-    need: MemoryNeed,
-    threads: NonZero<usize>,
-    memory: u64,
-) -> Result<Fit, TooLittleMemory> {
+    let need = count::memory_needed(plan.problem, plan.method);
     let wanted = u32::try_from(threads.get()).unwrap_or(u32::MAX);
     let fitting = farm::threads_that_fit(wanted, memory, need.least);
     let threads = NonZero::new(fitting as usize);
@@ -80,7 +66,7 @@ mod tests {
 
     #[test]
     fn as_many_threads_as_fit_and_never_none() {
-        let MemoryNeed { least, most } =
+        let count::MemoryNeed { least, most } =
             count::memory_needed(Problem::Total { n: 24 }, Method::Halves);
 
         assert_eq!(fit_four(Method::Halves, 4 * most), Ok((4, most)));

@@ -285,15 +285,6 @@ pub enum Failure {
         /// What is wrong.
         reason: String,
     },
-    /// A certificate contradicts itself, or its subtotals differ from those of this machine.
-    #[error("{0}")]
-    Certificate(String),
-    /// Another process writes the certificate.
-    #[error("{0}; wait for it, or name another file")]
-    CertificateHeld(String),
-    /// The certificate is about another board or another part.
-    #[error("{0}; name another file")]
-    CertificateOfAnother(String),
     /// This machine counted one range twice, with different results.
     #[error(
         "this machine counted the same range twice, with different results; do not trust it with \
@@ -387,10 +378,8 @@ impl Failure {
             | Failure::CertificateFile { .. }
             | Failure::NoRoots
             | Failure::Impostor { .. } => 6,
-            Failure::LedgerHeld { .. }
-            | Failure::LedgerBusy { .. }
-            | Failure::CertificateHeld(_) => 7,
-            Failure::LedgerOfAnotherPlan { .. } | Failure::CertificateOfAnother(_) => 8,
+            Failure::LedgerHeld { .. } | Failure::LedgerBusy { .. } => 7,
+            Failure::LedgerOfAnotherPlan { .. } => 8,
             Failure::LedgerCorrupt { .. }
             | Failure::LedgerDamagedThere { .. }
             | Failure::NoLedger { .. } => 9,
@@ -409,7 +398,7 @@ impl Failure {
             | Failure::Census(_)
             | Failure::SelfTest(_) => 14,
             Failure::Undecided { .. } => 15,
-            Failure::Bundle { .. } | Failure::Certificate(_) => 16,
+            Failure::Bundle { .. } => 16,
             Failure::JobHeld { .. } | Failure::TotalHeld { .. } => 17,
             Failure::Coordinator { .. } | Failure::Internal(_) => 70,
             // EX_TEMPFAIL of sysexits.h: schedulers can be told to start such a task again.

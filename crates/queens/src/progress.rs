@@ -120,60 +120,12 @@ pub(crate) fn while_time_passes<T: Send>(
     time: Duration,
     act: impl FnOnce() -> T + Send,
 ) -> T {
-    let begun = Instant::now();
-    while_shown(wanted && draws(), act, |bar| {
-        let Some(bar) = bar else { return };
-        let elapsed = begun.elapsed();
-        let parts = [format!("{:.0} of {} s", elapsed.as_secs_f64(), time.as_secs())];
-        let share = elapsed.as_secs_f64() / time.as_secs_f64().max(0.1);
-        bar.draw(what, share.min(1.0), &parts);
-    })
-}
-
-/// Does something in tasks, while progress is shown if that is wanted: how many tasks are done, and of how many, which is
-/// 0 until it is known.
-pub(crate) fn while_tasks_are_done<T: Send>(
-    args: ProgressArgs,
-    what: &str,
-    so_far: impl Fn() -> (u64, u64),
-    act: impl FnOnce() -> T + Send,
-) -> T {
-    let begun = Instant::now();
-    let mut lines = Lines::new(begun);
-    let mut first = None;
-    while_shown(args.is_wanted(), act, |bar| {
-        let (done, of) = so_far();
-        if of == 0 {
-            return;
-        }
-        let (began, already) = *first.get_or_insert((Instant::now(), done));
-        let share = done as f64 / of as f64;
-        let mut parts = vec![format!("{:5.1}%", 100.0 * share)];
-        let (now, seconds) = (done - already, began.elapsed().as_secs_f64());
-        if now > 0 && seconds > 1.0 {
-            parts.push(format!("{} left", clock(seconds / now as f64 * (of - done) as f64)));
-        }
-        match bar {
-            Some(bar) => bar.draw(what, share, &parts),
-            None if lines.is_due(Instant::now()) => {
-                info!(target: LOG_TARGET, "{what}  {}", parts.join("  ").trim_start());
-            }
-            None => {}
-        }
-    })
-}
-
-/// Acts, and meanwhile calls `show` ten times a second if progress is wanted, with a bar if standard error can draw one.
-fn while_shown<T: Send>(
-    wanted: bool,
-    act: impl FnOnce() -> T + Send,
-    mut show: impl FnMut(Option<&mut Bar>),
-) -> T {
     const PAUSE: Duration = Duration::from_millis(100);
-    if !wanted {
+    if !wanted || !draws() {
         return act();
     }
-    let mut bar = draws().then(Bar::new);
+    let mut bar = Bar::new();
+    let begun = Instant::now();
     let done = std::thread::scope(|scope| {
         let (sender, done) = channel::<()>();
         let acting = scope.spawn(move || {
@@ -182,13 +134,14 @@ fn while_shown<T: Send>(
             acted
         });
         while let Err(RecvTimeoutError::Timeout) = done.recv_timeout(PAUSE) {
-            show(bar.as_mut());
+            let elapsed = begun.elapsed();
+            let parts = [format!("{:.0} of {} s", elapsed.as_secs_f64(), time.as_secs())];
+            let share = elapsed.as_secs_f64() / time.as_secs_f64().max(0.1);
+            bar.draw(what, share.min(1.0), &parts);
         }
         acting.join()
     });
-    if let Some(bar) = bar {
-        bar.finish();
-    }
+    bar.finish();
     done.expect("a panic ends the process")
 }
 

@@ -17,8 +17,6 @@ mod backups;
 mod beacons;
 #[path = "cli/bundles.rs"]
 mod bundles;
-#[path = "cli/certificates.rs"]
-mod certificates;
 #[path = "cli/compare.rs"]
 mod compare;
 #[path = "cli/disk.rs"]

@@ -4,7 +4,6 @@
 //! cargo run --release -p bench -- methods      every method and counting loop on one core, in turns
 //! cargo run --release -p bench -- farm         throughput of a coordinator, and overhead of the farm on a laptop
 //! cargo run --release -p bench -- phases       where the time of the method halves goes
-//! cargo run --release -p bench -- classes      what counting class by class costs, and one class of each task
 //! cargo run --release -p bench -- threads      speed-up by further threads
 //! cargo run --release -p bench -- speedup      speed-up by further worker processes, by the rows that tasks have placed
 //! cargo run --release -p bench -- hostile      how much floods slow honest workers down
@@ -21,7 +20,6 @@
 mod args;
 mod bare;
 mod bundle;
-mod classes;
 mod clients;
 mod connections;
 mod coordinator;
@@ -79,8 +77,6 @@ enum BenchCommand {
     Methods(methods::MethodsBenchArgs),
     /// Where the time of the method halves goes
     Phases(phases::PhasesBenchArgs),
-    /// What it costs to count tasks of halves class by class, and to count one class of each again
-    Classes(classes::ClassesBenchArgs),
     /// What a bundle of many rows takes to write and to check: time, memory, bytes
     Bundle(bundle::BundleArgs),
     /// How right the time left is that a count is said to take, alone and with workers that come and go
@@ -134,7 +130,6 @@ async fn main() -> Result<()> {
         BenchCommand::Ledger(args) => ledgers::run(&args),
         BenchCommand::Methods(args) => methods::run(args),
         BenchCommand::Phases(args) => phases::run(&args),
-        BenchCommand::Classes(args) => classes::run(&args),
         BenchCommand::Restarts(args) => restarts::run(args).await,
         BenchCommand::Threads(args) => threads::run(&args),
         BenchCommand::Speedup(args) => speedup::run(args).await,

@@ -2,10 +2,9 @@
 //! it, and checks what was read. No reader may panic.
 //!
 //! ```text
-//!   target        what arrives
-//!   messages      every message of the services, whole or damaged
-//!   bundle        a bundle whose bytes were altered
-//!   certificate   a certificate whose bytes were altered; it is read, and written on
+//!   target     what arrives
+//!   messages   every message of the services, whole or damaged
+//!   bundle     a bundle whose bytes were altered
 //! ```
 //!
 //! They are run by [bolero](https://docs.rs/bolero), on random bytes after everything in
@@ -21,7 +20,6 @@
 //! Messages are made from the descriptors of `proto/`: a new field is covered as soon as it is there.
 #![forbid(unsafe_code)]
 
-mod altered;
 mod generate;
 mod read;
 mod source;
@@ -30,7 +28,6 @@ mod source;
 #[cfg(test)]
 use bolero as _;
 
-pub use altered::altered;
 pub use read::{READERS, Read, Reader};
 pub use source::Source;
 

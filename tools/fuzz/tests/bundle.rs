@@ -10,7 +10,7 @@ use farm::{
     Method, Origin, Plan, Problem, Range, Report, Signer, SigningKey, Slice, Statement, Tally,
     TaskCounts,
 };
-use fuzz::altered;
+use fuzz::Source;
 use ledger::{CheckedLedger, Evidence, LedgerFault};
 use tempfile::TempDir;
 
@@ -71,7 +71,20 @@ fn bundle() {
     let folder = TempDir::new().expect("a temporary directory");
     let path = folder.path().join("altered");
     bolero::check!().for_each(move |input: &[u8]| {
-        let bytes = altered(input, &SOUND);
+        let mut source = Source::new(input);
+        let mut bytes = SOUND.clone();
+        for _ in 0..=source.below(4) {
+            let at = source.below(bytes.len());
+            match source.below(4) {
+                0 => bytes.truncate(at),
+                1 => drop(bytes.remove(at)),
+                2 => bytes.insert(at, source.byte()),
+                _ => bytes[at] = source.byte(),
+            }
+            if bytes.is_empty() {
+                break;
+            }
+        }
         fs::write(&path, &bytes).expect("it can be written");
         if let Ok(checked) = check(&path, Sample { draws: 3, seed: Seed::Number(1), all: false }) {
             assert_eq!(checked.plan.problem, Problem::Total { n: 8 });

@@ -17,10 +17,10 @@ use std::process::Command;
 use crate::{Step, cargo, fault};
 
 /// The targets of the crate `fuzz`.
-pub(crate) const TARGETS: [&str; 3] = ["messages", "bundle", "certificate"];
+pub(crate) const TARGETS: [&str; 2] = ["messages", "bundle"];
 
 /// The tests of the crate `fuzz`.
-const SUITES: [&str; 4] = ["targets", "bundle", "certificate", "generators"];
+const SUITES: [&str; 3] = ["targets", "bundle", "generators"];
 
 /// Runs these targets on random inputs, or all of them and the crate's other tests.
 pub(crate) fn blind(targets: &[String], seconds: u64) -> Result<(), u8> {

@@ -3,7 +3,6 @@
 //! ```text
 //!   docs/records/q20.bundle.zst    a bundle; `queens verify` says what is in it, and counts some of it again
 //!   docs/records/plan-28.json      what `queens plan 28 --json` has printed
-//!   docs/records/certificate-20.json    what `queens certificate open --json` has printed of the certificate of N = 20
 //! ```
 //!
 //! Nothing on the page is typed by hand: `--check`, which CI runs, fails if it differs from what the files say.
@@ -14,7 +13,6 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 
 use crate::{Step, cargo};
 
@@ -48,7 +46,7 @@ pub(crate) fn run(check: bool) -> Result<(), u8> {
 }
 
 fn page() -> Result<String, String> {
-    let (mut counts, mut plans, mut certificates) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut counts, mut plans) = (Vec::new(), Vec::new());
     let files = fs::read_dir(FOLDER).map_err(|error| format!("{FOLDER}: {error}"))?;
     for file in files {
         let path = file.map_err(|error| error.to_string())?.path();
@@ -56,23 +54,19 @@ fn page() -> Result<String, String> {
         if name.ends_with(".bundle.zst") {
             counts.push((verified(&path)?, path));
         } else if name.starts_with("plan-") {
-            plans.push(printed::<Planned>(&path)?);
-        } else if name.starts_with("certificate-") {
-            certificates.push(printed::<Opened>(&path)?);
+            let text = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+            plans.push(read::<Planned>(&text, &path)?);
         } else {
-            let path = path.display();
-            return Err(format!("{path} is no bundle, no plan and nothing about a certificate"));
+            return Err(format!("{} is neither a bundle nor a plan", path.display()));
         }
     }
     counts.sort_by_key(|(count, _)| count.n);
     plans.sort_by_key(|plan| plan.n);
-    certificates.sort_by_key(|opened| opened.n);
     let rows = |rows: Vec<String>| rows.join("\n");
     let page = TEXT
         .replace("{counts}", &rows(counts.iter().map(|(count, _)| count.row()).collect()))
         .replace("{roots}", &rows(counts.iter().map(|(count, path)| count.roots(path)).collect()))
         .replace("{counted on}", &machines(counts.iter().flat_map(|(count, _)| &count.builds)))
-        .replace("{certificates}", &rows(certificates.iter().map(Opened::row).collect()))
         .replace("{plans}", &rows(plans.iter().map(Planned::row).collect()))
         .replace("{planned on}", &machines(plans.iter().map(|plan| &plan.build)));
     Ok(page)
@@ -132,28 +126,6 @@ impl Verified {
     }
 }
 
-/// What `queens certificate open --json` says of a whole board, as far as the page has it.
-#[derive(Deserialize)]
-struct Opened {
-    n: u32,
-    name: String,
-    beacon: String,
-    opened: u64,
-    subtotals: u64,
-    fewer_wrong_than: u64,
-    backend: String,
-}
-
-impl Opened {
-    fn row(&self) -> String {
-        let Opened { n, name, beacon, fewer_wrong_than, backend, .. } = self;
-        let [opened, subtotals] = [self.opened, self.subtotals].map(|it| grouped(&it.to_string()));
-        format!(
-            "| {n} | `{name}` | {opened} of {subtotals}, by {backend} and the value `{beacon}` | fewer than {fewer_wrong_than} |"
-        )
-    }
-}
-
 /// What `queens plan --json` says, as far as the page has it. Errors are for 95% confidence.
 #[derive(Deserialize)]
 struct Planned {
@@ -204,12 +176,6 @@ fn verified(bundle: &PathBuf) -> Result<Verified, String> {
         return Err(format!("{} does not hold", bundle.display()));
     }
     read(&output.stdout, bundle)
-}
-
-/// What a command has printed into a file.
-fn printed<T: DeserializeOwned>(path: &Path) -> Result<T, String> {
-    let text = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    read(&text, path)
 }
 
 fn read<'a, T: Deserialize<'a>>(json: &'a [u8], path: &Path) -> Result<T, String> {

@@ -12,11 +12,9 @@ use board::halves::{HalvesPlan, Shares, Split};
 use board::{Tasks, full_mask};
 
 use super::cover::Conflicts;
-use super::geometry::{Geometry, as_upper, diagonals, key};
+use super::geometry::{Code, Geometry, as_upper, diagonals, key};
 use super::lists::{Kept, Lists};
-use super::pairs::Pairs;
 use super::phases::{Phase, Phases};
-use super::quarters::Half;
 use super::unit::Unit;
 
 /// The smallest board whose tasks have codes of their own, by a sample. Tasks of smaller ones take about as
@@ -36,19 +34,16 @@ fn sampled_pairs(n: u32) -> u64 {
 pub(crate) fn of_split<U: Unit>(
     unit: U,
     n: u32,
-    pairs: Pairs,
     split: Split,
     lists: &mut Lists,
     phases: &mut Phases,
 ) -> Geometry {
     if n < SAMPLED {
-        return arranged(n, pairs, split, Conflicts::default());
+        return arranged(n, split, Conflicts::default());
     }
-    let without = |half| pairs.pattern(n, split, half).without;
-    let without = [without(Half::Upper), without(Half::Lower)];
-    let [upper, lower] = samples(unit, n, split, without, lists, phases);
+    let [upper, lower] = samples(unit, n, split, lists, phases);
     let conflicts = Conflicts::sample(sampled_pairs(n), &upper, &lower, |key| as_upper(n, key));
-    let geometry = arranged(n, pairs, split, conflicts);
+    let geometry = arranged(n, split, conflicts);
     phases.end(Phase::Code);
     geometry
 }
@@ -78,12 +73,10 @@ impl Nearby {
     pub(crate) fn code(
         &mut self,
         n: u32,
-        pairs: Pairs,
         split: Split,
         sample: impl FnOnce() -> Geometry,
     ) -> Geometry {
-        // Where classes are told apart, a code depends on more than the centre row's queen.
-        let may_serve = Nearby::BOARDS.contains(&n) && pairs == Pairs::Together && self.left > 0;
+        let may_serve = Nearby::BOARDS.contains(&n) && self.left > 0;
         let is_alike = |last: &Split| {
             last.centre == split.centre
                 && (last.columns ^ split.columns).count_ones() <= Nearby::COLUMNS
@@ -102,32 +95,24 @@ impl Nearby {
     }
 }
 
-/// The diagonals of a split in an order that suits these conflicts, but those that tell classes apart first. If one
-/// class is counted, the latter are left out.
-fn arranged(n: u32, pairs: Pairs, split: Split, conflicts: Conflicts) -> Geometry {
-    let code = pairs.code(n);
-    let classed = pairs.diagonals(n, split);
-    let mut others = diagonals(n, split.centre, split.columns);
-    others.retain(|bit| !classed.contains(bit));
-    conflicts.without(&classed).order(&mut others, (code.bits() - code.classed) as usize);
-    match pairs {
-        Pairs::Together | Pairs::Of(_) => Geometry::new(n, code, &others),
-        Pairs::ByClass => Geometry::new(n, code, &[classed, others].concat()),
-    }
+/// The diagonals of a split in an order that suits these conflicts.
+fn arranged(n: u32, split: Split, conflicts: Conflicts) -> Geometry {
+    let mut diagonals = diagonals(n, split.centre, split.columns);
+    conflicts.order(&mut diagonals, Code::of(n).bits() as usize);
+    Geometry::new(n, &diagonals)
 }
 
-/// Samples of both lists of a split, without half-boards that have a queen on some diagonals.
+/// Samples of both lists of a split.
 fn samples<U: Unit>(
     unit: U,
     n: u32,
     split: Split,
-    without: [u64; 2],
     lists: &mut Lists,
     phases: &mut Phases,
 ) -> [Vec<u64>; 2] {
     let shares = Shares::of(n, split);
-    let upper = lists.sample(unit, split.columns, shares.upper, without[0], phases);
-    [upper, lists.sample(unit, split.others(n), shares.lower, without[1], phases)]
+    let upper = lists.sample(unit, split.columns, shares.upper, phases);
+    [upper, lists.sample(unit, split.others(n), shares.lower, phases)]
 }
 
 /// Whether all splits of a board have one code. Those of an odd board depend on the centre row's queen.
@@ -139,7 +124,7 @@ pub(crate) fn is_common(n: u32, kept: Kept) -> bool {
 ///
 /// The join takes 3% longer with it than with a code for each split (N = 18 to 22), but neither samples nor views
 /// are made for splits, and keys are read once for all of them.
-pub(crate) fn of_board<U: Unit>(unit: U, n: u32, pairs: Pairs, lists: &mut Lists) -> Geometry {
+pub(crate) fn of_board<U: Unit>(unit: U, n: u32, lists: &mut Lists) -> Geometry {
     const SPLITS: u64 = 32;
     const PAIRS: u64 = 5_000;
     let plan = HalvesPlan::new(n).expect("the method counts this board");
@@ -150,11 +135,11 @@ pub(crate) fn of_board<U: Unit>(unit: U, n: u32, pairs: Pairs, lists: &mut Lists
         tasks.clear();
         plan.fill(ordinal..ordinal + 1, &mut tasks).expect("the plan has it");
         let split = Split::unpack(n, tasks.get(0).0).expect("it is a task");
-        let [upper, lower] = samples(unit, n, split, [0; 2], lists, &mut Phases::default());
+        let [upper, lower] = samples(unit, n, split, lists, &mut Phases::default());
         conflicts.extend(Conflicts::sample(PAIRS, &upper, &lower, |key| as_upper(n, key)));
     }
     let split = Split { columns: full_mask(n / 2), ..Split::default() };
-    arranged(n, pairs, split, conflicts)
+    arranged(n, split, conflicts)
 }
 
 /// The code of all tasks of an odd board that [share lists](super::shared) with a task whose upper half has the columns
@@ -184,7 +169,7 @@ pub(crate) fn of_neighbours<U: Unit>(
             continue;
         };
         let split = Split { centre, columns, ..Split::default() };
-        let [upper, lower] = samples(unit, n, split, [0; 2], lists, phases);
+        let [upper, lower] = samples(unit, n, split, lists, phases);
         let (upper, lower) = (counted(n, centre, upper), counted(n, centre, lower));
         conflicts.extend(Conflicts::sample(PAIRS, &upper, &lower, |key| as_upper(n, key)));
     }
@@ -205,19 +190,18 @@ fn counted(n: u32, centre: u32, mut keys: Vec<u64>) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::halves::geometry::Code;
     use crate::halves::portable::Portable;
     use crate::halves::view::CODE;
 
     #[test]
     fn a_code_serves_eight_splits_with_the_same_centre_that_are_alike() {
-        let geometry = |n| Geometry::new(n, Code::of(n), &diagonals(n, 1, 0b1_1110));
-        let samples = |n: u32, pairs: Pairs, splits: &[(u32, u32)]| {
+        let geometry = |n| Geometry::new(n, &diagonals(n, 1, 0b1_1110));
+        let samples = |n: u32, splits: &[(u32, u32)]| {
             let mut nearby = Nearby::default();
             let mut samples = 0;
             for &(centre, columns) in splits {
                 let split = Split { centre, columns, ..Split::default() };
-                nearby.code(n, pairs, split, || {
+                nearby.code(n, split, || {
                     samples += 1;
                     geometry(n)
                 });
@@ -225,15 +209,14 @@ mod tests {
             samples
         };
         let nine = [(1, 0b1_1110); 9];
-        assert_eq!(samples(23, Pairs::Together, &nine[..8]), 1);
-        assert_eq!(samples(23, Pairs::Together, &nine), 2);
-        assert_eq!(samples(25, Pairs::Together, &nine), 9);
-        assert_eq!(samples(21, Pairs::Together, &nine), 9, "there is no sample");
-        assert_eq!(samples(23, Pairs::ByClass, &nine), 9);
-        assert_eq!(samples(23, Pairs::Together, &[(1, 0b1_1110), (2, 0b1_1110)]), 2);
-        assert_eq!(samples(23, Pairs::Together, &[(1, 0b1_1110), (1, 0b110_0110)]), 1);
-        assert_eq!(samples(23, Pairs::Together, &[(1, 0b1_1110), (1, 0b111_0010)]), 1);
-        assert_eq!(samples(23, Pairs::Together, &[(1, 0b1_1110), (1, 0b1110_0010)]), 2);
+        assert_eq!(samples(23, &nine[..8]), 1);
+        assert_eq!(samples(23, &nine), 2);
+        assert_eq!(samples(25, &nine), 9);
+        assert_eq!(samples(21, &nine), 9, "there is no sample");
+        assert_eq!(samples(23, &[(1, 0b1_1110), (2, 0b1_1110)]), 2);
+        assert_eq!(samples(23, &[(1, 0b1_1110), (1, 0b110_0110)]), 1);
+        assert_eq!(samples(23, &[(1, 0b1_1110), (1, 0b111_0010)]), 1);
+        assert_eq!(samples(23, &[(1, 0b1_1110), (1, 0b1110_0010)]), 2);
     }
 
     /// The numbers of sampled pairs of a task, in thousandths, on whose codes they do not meet: with the order of meetings and
@@ -251,7 +234,7 @@ mod tests {
         let split = Split::unpack(n, tasks.get(0).0).expect("it is a task");
         let mut lists = Lists::new(n, kept, 0, Shares::of(n, split).columns);
         let phases = &mut Phases::default();
-        let lists_of_task = samples(Portable, n, split, [0; 2], &mut lists, phases);
+        let lists_of_task = samples(Portable, n, split, &mut lists, phases);
         let [upper, lower] = lists_of_task.map(|keys| counted(n, split.centre, keys));
         assert!(upper.len().min(lower.len()) > 500, "{} and {}", upper.len(), lower.len());
         [by_meetings(split), sampled(split, &mut lists, phases)].map(|geometry| {
@@ -265,9 +248,9 @@ mod tests {
     #[test]
     fn a_sampled_code_of_a_split_leaves_fewer_pairs() {
         let n = 22;
-        let by_meetings = |split| arranged(n, Pairs::Together, split, Conflicts::default());
+        let by_meetings = |split| arranged(n, split, Conflicts::default());
         let [before, after] = left(n, 50_000, Kept::OfList, by_meetings, |split, lists, phases| {
-            of_split(Portable, n, Pairs::Together, split, lists, phases)
+            of_split(Portable, n, split, lists, phases)
         });
         assert!(after < before * 9 / 10, "{after} conflicts are left of {before}");
     }

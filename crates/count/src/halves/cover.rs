@@ -38,13 +38,6 @@ impl Conflicts {
         self.0.extend(others.0);
     }
 
-    /// Leaves the pairs out that meet on one of these diagonals.
-    pub(crate) fn without(mut self, diagonals: &[u32]) -> Conflicts {
-        let bits = diagonals.iter().fold(0, |bits, bit| bits | 1_u64 << bit);
-        self.0.retain(|conflict| conflict & bits == 0);
-        self
-    }
-
     /// Brings the `count` diagonals to the front on which most pairs meet that do not meet on one before.
     pub(crate) fn order(mut self, diagonals: &mut [u32], count: usize) {
         for i in 0..count.min(diagonals.len()) {

@@ -70,20 +70,20 @@ impl Geometry {
     /// item and marks fit into 32 bits. The lowest bits of the numbers of the upper half's buckets are marks.
     pub(crate) fn shared(n: u32, upper: u32, lower: u32, conflicts: Conflicts) -> Geometry {
         let meetings = meetings(n, upper, lower).filter(|(_, meetings)| *meetings > 0);
-        let (code, mut diagonals) = (Code::of(n), in_order(meetings));
-        conflicts.order(&mut diagonals, code.bits() as usize);
-        Geometry::with_marks(n, code, &diagonals, Marks::of(n))
+        let mut diagonals = in_order(meetings);
+        conflicts.order(&mut diagonals, Code::of(n).bits() as usize);
+        Geometry::with_marks(n, &diagonals, Marks::of(n))
     }
 
-    /// The geometry of a board of size `n` (4 to 29) with this code and these diagonals, in the order of
-    /// importance, each a bit of the upper half's keys.
-    pub(crate) fn new(n: u32, code: Code, diagonals: &[u32]) -> Geometry {
-        Geometry::with_marks(n, code, diagonals, Marks::default())
+    /// The geometry of a board of size `n` (4 to 29) with these diagonals, in the order of importance, each a
+    /// bit of the upper half's keys.
+    pub(crate) fn new(n: u32, diagonals: &[u32]) -> Geometry {
+        Geometry::with_marks(n, diagonals, Marks::default())
     }
 
-    fn with_marks(n: u32, code: Code, diagonals: &[u32], marks: Marks) -> Geometry {
+    fn with_marks(n: u32, diagonals: &[u32], marks: Marks) -> Geometry {
         let diagonals = diagonals.iter().copied();
-        let Code { low, high, tail, .. } = code;
+        let Code { low, high, tail } = Code::of(n);
         let item_diagonals = (diagonals.len() as u32).saturating_sub(low + high + tail);
         let [upper_marks, lower_marks] = [marks.upper, marks.lower].map(|(first, len)| {
             assert!(item_diagonals + len <= u32::BITS, "an item and its marks");
@@ -173,8 +173,6 @@ pub(crate) struct Code {
     /// The bits that only number buckets, because items have no room for them. They are looked up with the
     /// item.
     pub(crate) tail: u32,
-    /// How many of the highest bits of the low part tell classes apart ([`Pairs`](super::pairs::Pairs)).
-    pub(crate) classed: u32,
 }
 
 impl Code {
@@ -195,7 +193,7 @@ impl Code {
             _ => (8, 11),
         };
         let tail = if n < 28 { 0 } else { TAIL_BITS };
-        Code { low, high, tail, classed: 0 }
+        Code { low, high, tail }
     }
 
     /// The number of all bits.
@@ -227,7 +225,7 @@ mod tests {
         {
             let others = full_mask(n) & !(split | centre);
             let Geometry { upper, lower, .. } =
-                Geometry::new(n, Code::of(n), &super::diagonals(n, centre, split));
+                Geometry::new(n, &super::diagonals(n, centre, split));
             let mut found = vec![0; 64];
             let squares = |columns: u32| {
                 let columns = (0..n).filter(move |column| columns >> column & 1 == 1);
@@ -257,7 +255,7 @@ mod tests {
     fn what_is_brought_to_the_upper_halfs_bits_is_where_views_read_it() {
         for n in [18, 19, 24, 27, 28, 29] {
             let diagonals: Vec<u32> = super::diagonals(n, 0, full_mask(n) & 0x0f0f_33aa);
-            let Geometry { upper, lower, .. } = Geometry::new(n, Code::of(n), &diagonals);
+            let Geometry { upper, lower, .. } = Geometry::new(n, &diagonals);
             let mut seen = 0;
             // A lower half's diagonals are below bit N of each mask.
             for bit in (0..64).filter(|bit| bit % 32 < n).map(|bit| 1_u64 << bit) {
@@ -279,7 +277,7 @@ mod tests {
                 let centres = if n % 2 == 0 { 0..1 } else { 0..half + 1 };
                 for centre in centres.map(|column| u32::from(n % 2 == 1) << column) {
                     let diagonals = super::diagonals(n, centre, split & !centre);
-                    let geometry = Geometry::new(n, Code::of(n), &diagonals);
+                    let geometry = Geometry::new(n, &diagonals);
                     let item = geometry.upper.used() as u32;
                     let chunks = if geometry.chunks == Chunks::Six { 6 } else { 7 };
                     assert!(u32::BITS - item.leading_zeros() <= chunks * 5, "N = {n}");
@@ -298,7 +296,7 @@ mod tests {
             let split = full_mask(n) & 0x0f0f_33aa;
             let Code { low, high, .. } = Code::of(n);
             let meetings: HashMap<u32, u32> = meetings(n, split, full_mask(n) & !split).collect();
-            let view = Geometry::new(n, Code::of(n), &super::diagonals(n, 0, split)).upper;
+            let view = Geometry::new(n, &super::diagonals(n, 0, split)).upper;
             let at = |place: u32| meetings[&u32::from(view.from()[(CODE + place) as usize])];
             let low_part = (0..low).rev().map(at);
             let order: Vec<u32> = low_part.chain((low..low + high).rev().map(at)).collect();

@@ -22,17 +22,11 @@
 //! *tail*: they number buckets too, so that they need no room in a sorted list, and are looked up as if they
 //! were the item's. A code with a high part of all of them would leave only a few half-boards in a bucket.
 //!
-//! To tell classes apart ([`Pairs`](super::pairs::Pairs)), the highest bits of the low part are those of a pattern.
-//! All lower halves of one low part have one pattern, and the upper halves of one pattern are streamed after those
-//! of another, so that all pairs of a block are of one class.
-//!
 //! A few half-boards are *ties*, whose pairs have another share in the sum. Tied lower halves are looked up
 //! after the others of their bucket. Tied upper halves have blocks of their own, unless they are too few: then they
 //! are compared one by one.
 
 use std::ops::Range;
-
-use board::halves::Class;
 
 use super::buckets::{Buckets, STEP, Sorter};
 use super::draws::{Drawn, Draws};
@@ -72,8 +66,7 @@ pub(crate) struct Terms {
 pub(crate) struct Join<U: Unit> {
     unit: U,
     code: Code,
-    /// For each low part without the bits of classes, those that have no bit in common with it, as runs of
-    /// neighbours.
+    /// For each low part, the low parts that have no bit in common with it, as runs of neighbours.
     low_runs: Vec<Vec<Range<u32>>>,
     block: Block,
     /// How many chunks of items are looked up.
@@ -104,29 +97,16 @@ struct Block {
 #[derive(Default)]
 struct Words(Vec<Word>);
 
-/// The numbers of pairs that fit, for each class: with whole lower halves and with ties. Without classes all pairs
-/// are in the first one.
-type Fits = [[u64; 2]; Class::COUNT];
-
-/// No pair.
-const NONE: Fits = [[0; 2]; Class::COUNT];
-
-/// The number of the class of an upper and a lower pattern that have no bit in common.
-fn class(upper: u32, lower: u32) -> usize {
-    Class::of_halves(upper, lower).expect("no diagonal is in both").number()
-}
-
 /// So many tied upper halves, or more, are joined in blocks. With fewer, most lanes would be empty.
 const MANY_TIES: usize = 300;
 
 impl<U: Unit> Join<U> {
     /// Room to join lists of half-boards with this code, with upper lists of the size of `room`.
     pub(crate) fn new(unit: U, code: Code, room: Room) -> Join<U> {
-        let rest = code.low - code.classed;
         Join {
             unit,
             code,
-            low_runs: (0..1 << rest).map(|taken| disjoint_runs(taken, rest)).collect(),
+            low_runs: (0..1 << code.low).map(|taken| disjoint_runs(taken, code.low)).collect(),
             block: Block {
                 items: Box::new([0; LANES + STEP]),
                 tails: Box::new([0; LANES + STEP]),
@@ -142,14 +122,13 @@ impl<U: Unit> Join<U> {
         }
     }
 
-    /// Adds the shares of all pairs that fit to the sums of their classes, or to the only sum. A kind's sum must be less
-    /// than 2^64.
+    /// Adds the shares of all pairs that fit to `sum`. A kind's sum must be less than 2^64.
     pub(crate) fn count(
         &mut self,
         upper: &Upper,
         lower: &Lower,
         terms: Terms,
-        sums: &mut [Sum],
+        sum: &mut Sum,
         sorter: &mut Sorter,
         phases: &mut Phases,
     ) {
@@ -166,20 +145,19 @@ impl<U: Unit> Join<U> {
         };
         phases.end(Phase::Ties);
         for (fits, shares) in [whole, ties].into_iter().zip(terms.shares) {
-            for (sum, fits) in sums.iter_mut().zip(fits) {
-                for (fits, share) in fits.into_iter().zip(shares) {
-                    sum.add(fits * share);
-                }
+            for (fits, share) in fits.into_iter().zip(shares) {
+                sum.add(fits * share);
             }
         }
     }
 
-    /// The pairs that fit; estimates of their numbers, if not all blocks are drawn.
-    fn in_blocks(&mut self, upper: &Buckets, lower: &Lower, phases: &mut Phases) -> Fits {
-        let Code { low: low_bits, high: high_bits, tail, classed } = self.code;
-        let rest_bits = low_bits - classed;
+    /// The numbers of pairs that fit, with whole lower halves and with ties; estimates of them, if not all blocks
+    /// are drawn.
+    fn in_blocks(&mut self, upper: &Buckets, lower: &Lower, phases: &mut Phases) -> [u64; 2] {
+        let Code { low: low_bits, high: high_bits, tail } = self.code;
         let starts = upper.starts_without_tails();
-        let mut fits = NONE;
+        let start_of = |code: u32| starts[code as usize] as usize;
+        let mut fits = [0; 2];
         for low in 0..1_u32 << low_bits {
             let codes = low << (high_bits + tail)..(low + 1) << (high_bits + tail);
             for (words, lower) in self.words.iter_mut().zip([&lower.whole, &lower.ties]) {
@@ -188,31 +166,26 @@ impl<U: Unit> Join<U> {
             if self.words.iter().all(|Words(words)| words.is_empty()) {
                 continue;
             }
-            let (pattern, rest) = (low >> rest_bits, low as usize & ((1 << rest_bits) - 1));
-            for upper_pattern in disjoint(pattern, classed) {
-                let fits = &mut fits[class(upper_pattern, pattern)];
-                for high in 0..1 << high_bits {
-                    for run in 0..self.low_runs[rest].len() {
-                        let Range { start, end } = self.low_runs[rest][run];
-                        let code = high << low_bits | upper_pattern << rest_bits;
-                        let start_of = |code: u32| starts[code as usize] as usize;
-                        let mut places = start_of(code + start)..start_of(code + end);
-                        while !places.is_empty() {
-                            let end = places.end.min(places.start + self.block.room());
-                            self.stream(upper, places.start..end, high);
-                            places.start = end;
-                            if self.block.room() == 0 {
-                                self.end_block(low, lower, fits, phases);
-                            }
+            for high in 0..1 << high_bits {
+                for run in 0..self.low_runs[low as usize].len() {
+                    let Range { start, end } = self.low_runs[low as usize][run];
+                    let code = high << low_bits;
+                    let mut places = start_of(code + start)..start_of(code + end);
+                    while !places.is_empty() {
+                        let end = places.end.min(places.start + self.block.room());
+                        self.stream(upper, places.start..end, high);
+                        places.start = end;
+                        if self.block.room() == 0 {
+                            self.end_block(low, lower, &mut fits, phases);
                         }
                     }
                 }
-                if self.block.len > 0 {
-                    self.end_block(low, lower, fits, phases);
-                }
+            }
+            if self.block.len > 0 {
+                self.end_block(low, lower, &mut fits, phases);
             }
         }
-        fits.map(|fits| fits.map(|fits| fits * self.draws.every()))
+        fits.map(|fits| fits * self.draws.every())
     }
 
     /// Fills lanes of the block with the upper halves at these places, for which there is room, if the block is drawn.
@@ -256,21 +229,19 @@ impl<U: Unit> Join<U> {
         phases.end(Phase::Join);
     }
 
-    /// The pairs that fit.
-    fn one_by_one(&self, upper: &Unsorted, lower: &Lower) -> Fits {
-        let Code { low: low_bits, high: high_bits, tail, classed } = self.code;
-        let rest_bits = low_bits - classed;
-        let mut fits = NONE;
+    /// The numbers of pairs that fit, with whole lower halves and with ties.
+    fn one_by_one(&self, upper: &Unsorted, lower: &Lower) -> [u64; 2] {
+        let Code { low: low_bits, high: high_bits, tail } = self.code;
+        let mut fits = [0; 2];
         for &record in upper.records() {
             let (code, item) = (view::code(record), view::item(record));
-            let upper_low = code >> tail & ((1 << low_bits) - 1);
+            let low = code >> tail & ((1 << low_bits) - 1);
             // In the lower half's order the tail follows the high part.
             let high = code >> (tail + low_bits) << tail | code & ((1 << tail) - 1);
             let high_bits = high_bits + tail;
             // High parts that differ only in bits below the lowest of these are neighbours.
             let below = high.trailing_zeros().min(high_bits);
-            for low in disjoint(upper_low, low_bits) {
-                let fits = &mut fits[class(upper_low >> rest_bits, low >> rest_bits)];
+            for low in disjoint(low, low_bits) {
                 for high in disjoint(high >> below, high_bits - below) {
                     let start = low << high_bits | high << below;
                     let codes = start..start + (1 << below);

@@ -4,12 +4,11 @@ use board::halves::{Shares, Slice, Split};
 
 use super::codes::{self, Nearby};
 use super::draws::Draws;
-use super::geometry::Geometry;
+use super::geometry::{Code, Geometry};
 use super::join::Terms;
 use super::lists::{Kept, Lists, Rest, Wanted};
 use super::marks::shares_lists;
 use super::memory::Room;
-use super::pairs::Pairs;
 use super::parts::Parts;
 use super::phases::Phases;
 use super::quarters::Half;
@@ -21,7 +20,6 @@ use super::word::Chunks;
 /// The method in the instructions of one unit.
 pub(crate) struct Joiner<U: Unit> {
     n: u32,
-    pairs: Pairs,
     kept: Kept,
     for_centre: Option<ForCentre>,
     shared: Option<Shared>,
@@ -38,13 +36,12 @@ struct ForCentre {
 }
 
 impl<U: Unit> Joiner<U> {
-    /// The method for these pairs of boards of size `n`, with lists of at most `room` half-boards at a time.
-    pub(crate) fn new(unit: U, n: u32, pairs: Pairs, room: Room) -> Joiner<U> {
-        let parts = Parts::new(unit, pairs.code(n), room);
-        let shared = shares_lists(n, pairs).then(|| Shared::new(n, pairs.code(n), room));
+    /// The method for boards of size `n`, with lists of at most `room` half-boards at a time.
+    pub(crate) fn new(unit: U, n: u32, room: Room) -> Joiner<U> {
+        let parts = Parts::new(unit, Code::of(n), room);
+        let shared = shares_lists(n).then(|| Shared::new(n, room));
         Joiner {
             n,
-            pairs,
             kept: room.kept,
             for_centre: None,
             shared,
@@ -59,31 +56,30 @@ impl<U: Unit> Joiner<U> {
         (&mut self.parts.phases, &mut self.parts.join.draws)
     }
 
-    /// Adds the shares of the boards of one task to `sums`, of which there is one for each class if they are counted
-    /// by class.
-    pub(crate) fn count(&mut self, split: Split, sums: &mut [Sum]) {
+    /// Adds the shares of the boards of one task to `sum`.
+    pub(crate) fn count(&mut self, split: Split, sum: &mut Sum) {
         let shares = Shares::of(self.n, split);
         if let Some(chunks) = self.list_shared(split, shares) {
-            self.parts.count(Terms { chunks, shares: shares.times }, sums);
+            self.parts.count(Terms { chunks, shares: shares.times }, sum);
         } else {
-            self.count_in_parts(split, shares, sums);
+            self.count_in_parts(split, shares, sum);
         }
     }
 
     /// Makes the lists of a task from shared ones, and says how many chunks their items have. `None` if it shares none, or
     /// they do not fit.
     fn list_shared(&mut self, split: Split, shares: Shares) -> Option<Chunks> {
-        let Joiner { n, pairs, kept, for_centre, shared, listed, parts, .. } = self;
+        let Joiner { n, kept, for_centre, shared, listed, parts, .. } = self;
         let shared = shared.as_mut().filter(|shared| shared.has(split))?;
         *listed = None;
-        let lists = lists(for_centre, parts.unit, *n, *pairs, *kept, 0, shares);
+        let lists = lists(for_centre, parts.unit, *n, *kept, 0, shares);
         parts.clear_ties();
         shared.list(split, lists, parts).ok()
     }
 
-    fn count_in_parts(&mut self, split: Split, shares: Shares, sums: &mut [Sum]) {
-        let Joiner { n, pairs, kept, for_centre, listed, nearby, parts, .. } = self;
-        let lists = lists(for_centre, parts.unit, *n, *pairs, *kept, split.centre, shares);
+    fn count_in_parts(&mut self, split: Split, shares: Shares, sum: &mut Sum) {
+        let Joiner { n, kept, for_centre, listed, nearby, parts, .. } = self;
+        let lists = lists(for_centre, parts.unit, *n, *kept, split.centre, shares);
         let before = listed.take().filter(|listed| listed.is_of(split));
         let upper_is_listed =
             before.as_ref().is_some_and(|listed| listed.upper == Some(split.upper));
@@ -91,8 +87,8 @@ impl<U: Unit> Joiner<U> {
             Some(Listed { geometry, .. }) => geometry,
             None => match lists.geometry() {
                 Some(geometry) => geometry,
-                None => nearby.code(*n, *pairs, split, || {
-                    codes::of_split(parts.unit, *n, *pairs, split, lists, &mut parts.phases)
+                None => nearby.code(*n, split, || {
+                    codes::of_split(parts.unit, *n, split, lists, &mut parts.phases)
                 }),
             },
         };
@@ -102,7 +98,6 @@ impl<U: Unit> Joiner<U> {
             window: shares.upper,
             slice: split.upper,
             closed: 0,
-            pattern: pairs.pattern(*n, split, Half::Upper),
             view: geometry.upper,
         };
         let lower = Wanted {
@@ -111,7 +106,6 @@ impl<U: Unit> Joiner<U> {
             window: shares.lower,
             slice: split.lower,
             closed: 0,
-            pattern: pairs.pattern(*n, split, Half::Lower),
             view: geometry.lower,
         };
         // A list that does not fit is joined in parts; the other list is made once more for each.
@@ -130,7 +124,7 @@ impl<U: Unit> Joiner<U> {
             let mut lower_rest = Rest::ALL;
             while let Rest::From(_) = lower_rest {
                 lower_rest = parts.list_lower(lists, lower, lower_rest);
-                parts.count(Terms { chunks: geometry.chunks, shares: shares.times }, sums);
+                parts.count(Terms { chunks: geometry.chunks, shares: shares.times }, sum);
             }
         }
         let Split { centre, columns, upper, .. } = split;
@@ -164,7 +158,6 @@ fn lists<U: Unit>(
     last: &mut Option<ForCentre>,
     unit: U,
     n: u32,
-    pairs: Pairs,
     kept: Kept,
     centre: u32,
     shares: Shares,
@@ -173,7 +166,7 @@ fn lists<U: Unit>(
     let lists = || {
         let mut lists = Lists::new(n, kept, centre, shares.columns);
         if codes::is_common(n, kept) {
-            let geometry = codes::of_board(unit, n, pairs, &mut lists);
+            let geometry = codes::of_board(unit, n, &mut lists);
             lists.read(unit, geometry);
         }
         lists
@@ -194,10 +187,10 @@ mod tests {
     fn tasks_that_share_lists_count_what_they_count_alone() {
         for (n, groups, some) in [(13, 12, 40), (19, 3, 10), (21, 2, 6)] {
             let plan = HalvesPlan::new(n).expect("the size is in range");
-            let full = Room::within(u64::MAX, n, Pairs::Together);
-            let mut together = Joiner::new(Portable, n, Pairs::Together, full);
+            let full = Room::within(u64::MAX, n);
+            let mut together = Joiner::new(Portable, n, full);
             // There is no room for a lower list.
-            let mut alone = Joiner::new(Portable, n, Pairs::Together, Room { shared: 0, ..full });
+            let mut alone = Joiner::new(Portable, n, Room { shared: 0, ..full });
             let mut total = 0;
             for group in 0..groups {
                 let mut tasks = Tasks::new();
@@ -206,9 +199,9 @@ mod tests {
                 for task in (0..tasks.len()).map(|index| tasks.get(index).0) {
                     let split = Split::unpack(n, task).expect("it is a task");
                     let count = |joiner: &mut Joiner<Portable>| {
-                        let mut sum = [Sum::default()];
+                        let mut sum = Sum::default();
                         joiner.count(split, &mut sum);
-                        sum[0].get().expect("it is small")
+                        sum.get().expect("it is small")
                     };
                     let (shared, expected) = (count(&mut together), count(&mut alone));
                     assert_eq!(shared, expected, "N = {n}, {split:?}");
@@ -228,12 +221,12 @@ mod tests {
             // The last one of the most even splits leaves no half-board out.
             plan.fill(ordinal..ordinal + 1, &mut tasks).expect("the plan has the range");
             let count = |room| {
-                let mut joiner = Joiner::new(Portable, n, Pairs::Together, room);
-                let mut sum = [Sum::default()];
+                let mut joiner = Joiner::new(Portable, n, room);
+                let mut sum = Sum::default();
                 joiner.count(Split::unpack(n, tasks.get(0).0).expect("it is a task"), &mut sum);
-                (sum[0].get().expect("it is small"), joiner.parts.whole.len())
+                (sum.get().expect("it is small"), joiner.parts.whole.len())
             };
-            let (whole, longest) = count(Room::within(u64::MAX, n, Pairs::Together));
+            let (whole, longest) = count(Room::within(u64::MAX, n));
             let (in_parts, last) =
                 count(Room { kept: Kept::OfList, whole: part, ties: part, shared: 0 });
             assert!(last < longest, "N = {n}: the last list is {longest}, and {last} in parts");

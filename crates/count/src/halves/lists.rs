@@ -12,7 +12,6 @@ use board::full_mask;
 use board::halves::{Slice, Window};
 
 use super::geometry::Geometry;
-use super::pairs::Pattern;
 use super::phases::{Phase, Phases};
 use super::quarters::{Area, By, ByNumber, Columns, Half, Numbering, Place, Quarters, Seen};
 use super::rectangles::{Rectangle, Rectangles};
@@ -34,8 +33,6 @@ fn choices_at_a_time(n: u32) -> usize {
 pub(crate) enum Kept {
     /// All quarters of a board, placed once.
     All,
-    /// All quarters of a board that each half may have, if one class is counted, placed once.
-    AllOfHalves,
     /// The quarters in the columns of one list, placed anew for each list. That is a third of the time at
     /// N = 22, and a tenth at N = 24.
     OfList,
@@ -48,7 +45,6 @@ impl Kept {
     pub(crate) fn sets(self, n: u32) -> usize {
         match self {
             Kept::All => 1,
-            Kept::AllOfHalves => 2,
             Kept::OfList => 1 + usize::from(n <= 25 || n >= 28),
         }
     }
@@ -85,8 +81,6 @@ pub(crate) struct Lists {
 /// The quarters of a half-board whose queens take some columns.
 struct Placed {
     columns: u32,
-    /// The diagonals on which no queen stands.
-    without: u64,
     upper: Table,
     lower: Table,
 }
@@ -111,8 +105,6 @@ pub(crate) struct Wanted {
     pub(crate) slice: Slice,
     /// Half-boards with all of these marks are left out, unless it is 0.
     pub(crate) closed: u64,
-    /// The pattern of the half-boards.
-    pub(crate) pattern: Pattern,
     /// How their keys are read, unless the quarters' are read already.
     pub(crate) view: View,
 }
@@ -154,12 +146,11 @@ impl Lists {
         };
         lists.placed.resize_with(kept.sets(n), || Placed {
             columns: 0,
-            without: 0,
             upper: Table::new(n, kept, Place::Upper),
             lower: Table::new(n, kept, Place::Lower),
         });
         if kept == Kept::All {
-            lists.refill(0, full_mask(n) & !centre, 0);
+            lists.refill(0, full_mask(n) & !centre);
         }
         lists
     }
@@ -180,29 +171,26 @@ impl Lists {
         self.geometry
     }
 
-    /// Places the quarters in the columns `set` and without queens on some diagonals, unless they are there, and
-    /// returns their place in `placed`.
-    fn place(&mut self, set: u32, without: u64) -> usize {
-        let columns = match self.kept {
-            Kept::All | Kept::AllOfHalves => full_mask(self.n) & !self.centre,
-            Kept::OfList => set,
-        };
-        let is_there = |placed: &Placed| (placed.columns, placed.without) == (columns, without);
-        let there = self.placed.iter().position(is_there);
+    /// Places the quarters in the columns `set`, unless they are there, and returns their place in `placed`.
+    fn place(&mut self, set: u32) -> usize {
+        if self.kept == Kept::All {
+            return 0;
+        }
+        let there = self.placed.iter().position(|placed| placed.columns == set);
         there.unwrap_or_else(|| {
             let place = self.next;
             self.next = (place + 1) % self.placed.len();
-            self.refill(place, columns, without);
+            self.refill(place, set);
             place
         })
     }
 
-    fn refill(&mut self, place: usize, columns: u32, without: u64) {
+    fn refill(&mut self, place: usize, columns: u32) {
         let Lists { n, centre, looked_at, .. } = *self;
         let marked = n % 2 == 1 && centre == 0;
-        let area = Area { n, columns, centre, looked_at, marked, without };
+        let area = Area { n, columns, centre, looked_at, marked };
         let placed = &mut self.placed[place];
-        (placed.columns, placed.without) = (columns, without);
+        placed.columns = columns;
         for table in [&mut placed.upper, &mut placed.lower] {
             let seen = self.kept.sees_once(n).then_some(&mut self.seen);
             let old = std::mem::take(&mut table.quarters);
@@ -210,20 +198,19 @@ impl Lists {
         }
     }
 
-    /// The keys of some half-boards in the columns `set` and in `window` that are not ties and have no queen on
-    /// the diagonals `without`, from choices of columns all over the list.
+    /// The keys of some half-boards in the columns `set` and in `window` that are not ties, from choices of
+    /// columns all over the list.
     pub(crate) fn sample<U: Unit>(
         &mut self,
         unit: U,
         set: u32,
         window: Window,
-        without: u64,
         phases: &mut Phases,
     ) -> Vec<u64> {
         const ENOUGH: usize = 1 << 16;
         // On small boards listing more takes longer than a better code saves.
         let wanted = if self.n < 26 { 20 } else { 64 };
-        let place = self.place(set, without);
+        let place = self.place(set);
         phases.end(Phase::Quarters);
         let rectangles = Rectangles::new(window, self.n / 2);
         let columns = Ranked::new(set, self.n / 2);
@@ -268,10 +255,10 @@ impl Lists {
     ) -> Rest {
         whole.clear();
         ties.clear();
-        let Wanted { half: side, set, window, slice, closed, pattern, view } = wanted;
+        let Wanted { half: side, set, window, slice, closed, view } = wanted;
         let reader = self.geometry.is_none().then(|| unit.reader(&view));
         let Rest::From(start) = rest else { return Rest::Nothing };
-        let place = self.place(set, pattern.without);
+        let place = self.place(set);
         phases.end(Phase::Quarters);
         let Lists { placed, choices, sliced, looked_at, .. } = self;
         if sliced.0 != slice {
@@ -286,7 +273,6 @@ impl Lists {
         let columns = Ranked::new(set, half);
         let at_a_time = choices_at_a_time(self.n);
         let mut batch = Batch::new(at_a_time);
-        let left_out = LeftOut { closed, having: pattern.having };
         // The first choice whose half-boards are not settled.
         let mut first = start;
         for from in (start..choices.len()).step_by(at_a_time) {
@@ -311,13 +297,13 @@ impl Lists {
             whole.pair(unit, &batch.whole);
             ties.pair(unit, &batch.ties);
             if whole.keys().len() >= CHUNK || ties.keys().len() >= CHUNK {
-                if !settle(unit, left_out, reader.as_ref(), whole, ties) {
+                if !settle(unit, closed, reader.as_ref(), whole, ties) {
                     return Rest::From(first);
                 }
                 first = end;
             }
         }
-        if settle(unit, left_out, reader.as_ref(), whole, ties) {
+        if settle(unit, closed, reader.as_ref(), whole, ties) {
             Rest::Nothing
         } else {
             Rest::From(first)
@@ -368,20 +354,11 @@ fn add_pairs<'a>(
     }
 }
 
-/// Which half-boards are left out once their quarters are paired.
-#[derive(Clone, Copy)]
-struct LeftOut {
-    /// Those with all of these marks, unless it is 0.
-    closed: u64,
-    /// Those that lack one of these diagonals.
-    having: u64,
-}
-
 /// Makes records of all keys if there is room, and drops these half-boards otherwise; returns whether there was
 /// room. Empty lists always have room.
 fn settle<U: Unit>(
     unit: U,
-    LeftOut { closed, having }: LeftOut,
+    closed: u64,
     reader: Option<&U::Reader>,
     whole: &mut Unsorted,
     ties: &mut Unsorted,
@@ -389,12 +366,6 @@ fn settle<U: Unit>(
     if closed != 0 {
         let left = unit.leave_out(whole.keys(), closed);
         whole.keep(left);
-    }
-    if having != 0 {
-        for list in [&mut *whole, &mut *ties] {
-            let left = unit.keep_having(list.keys(), having);
-            list.keep(left);
-        }
     }
     let fits = whole.fits() && ties.fits();
     assert!(fits || whole.len() + ties.len() > 0, "room for a chunk and a batch");
@@ -414,11 +385,11 @@ impl Table {
     fn new(n: u32, kept: Kept, place: Place) -> Table {
         let half = n / 2;
         let (by, columns) = match kept {
-            Kept::All | Kept::AllOfHalves => (By::Set, n),
+            Kept::All => (By::Set, n),
             Kept::OfList => (By::Ranks, half),
         };
         let numbering = Numbering::new(by, columns, place.rows(half));
-        let nowhere = Area { n, columns: 0, centre: 0, looked_at: 0, marked: false, without: 0 };
+        let nowhere = Area { n, columns: 0, centre: 0, looked_at: 0, marked: false };
         let quarters = Quarters::default().replaced(nowhere, place, &numbering, None);
         Table { place, numbering, quarters }
     }

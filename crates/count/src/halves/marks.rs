@@ -15,13 +15,10 @@
 
 use board::halves::SHARED_LISTS_MAX_N;
 
-use super::pairs::Pairs;
-
 /// Whether tasks of a board of size `n` share lists. Lists of a larger board would take too much memory, and
-/// its keys have no room for marks. With classes there is no code that suits all tasks of a list, because their
-/// diagonals depend on the centre row's queen.
-pub(crate) fn shares_lists(n: u32, pairs: Pairs) -> bool {
-    pairs == Pairs::Together && n % 2 == 1 && n <= SHARED_LISTS_MAX_N
+/// its keys have no room for marks.
+pub(crate) fn shares_lists(n: u32) -> bool {
+    n % 2 == 1 && n <= SHARED_LISTS_MAX_N
 }
 
 /// Which bits of the keys are marks that records have.

@@ -1,6 +1,6 @@
 //! How much memory a board takes, and how lists and quarters share it.
 
-use board::halves::{KEPT_QUARTERS_MAX_N, SHARED_LISTS_MAX_N};
+use board::halves::KEPT_QUARTERS_MAX_N;
 
 use super::buckets::{Buckets, Sorter};
 use super::codes::{SAMPLED, is_common};
@@ -8,7 +8,6 @@ use super::geometry::Code;
 use super::lists::Kept;
 use super::marks::{CLOSED_COLUMNS, shares_lists};
 use super::open::Runs;
-use super::pairs::Pairs;
 use super::quarters::{Place, Seen};
 use super::sift::Passed;
 use crate::MemoryNeed;
@@ -35,22 +34,22 @@ impl Room {
         Room { kept, whole, ties: (whole / 16).max(LEAST), shared: 0 }
     }
 
-    /// The least room in which these pairs of a board of size `n` can be counted.
-    fn least(n: u32, pairs: Pairs) -> Room {
-        let kept = kept(n, pairs, FEW_QUARTERS);
-        Room { shared: longest_shared_list(n, pairs), ..Room::new(kept, least(n)) }
+    /// The least room in which a board of size `n` can be counted.
+    fn least(n: u32) -> Room {
+        let kept = if n <= FEW_QUARTERS { Kept::All } else { Kept::OfList };
+        Room { shared: longest_shared_list(n), ..Room::new(kept, least(n)) }
     }
 
     /// The most room that is of use.
-    fn most(n: u32, pairs: Pairs) -> Room {
-        let kept = kept(n, pairs, KEPT_QUARTERS_MAX_N);
-        let shared = shared_lists(n, pairs) * longest_shared_list(n, pairs) / 3 * 2;
+    fn most(n: u32) -> Room {
+        let kept = if n <= KEPT_QUARTERS_MAX_N { Kept::All } else { Kept::OfList };
+        let shared = shared_lists(n) * longest_shared_list(n) / 3 * 2;
         Room { shared, ..Room::new(kept, longest_list(n).min(most_at_a_time(n))) }
     }
 
-    /// The bytes of everything, for these pairs of a board of size `n`.
-    fn bytes(self, n: u32, pairs: Pairs) -> u64 {
-        fixed(n, pairs, self.kept) + self.list_bytes(n) + self.shared as u64 * SHARED_BYTES
+    /// The bytes of everything, for a board of size `n`.
+    fn bytes(self, n: u32) -> u64 {
+        fixed(n, self.kept) + self.list_bytes(n) + self.shared as u64 * SHARED_BYTES
     }
 
     /// The bytes of the lists of a task.
@@ -66,54 +65,37 @@ impl Room {
         whole + ties
     }
 
-    /// As much room as is of use for these pairs of a board of size `n` within `memory` bytes, and at least the
-    /// least.
-    pub(crate) fn within(memory: u64, n: u32, pairs: Pairs) -> Room {
-        let (least, most) = (Room::least(n, pairs), Room::most(n, pairs));
+    /// As much room as is of use for a board of size `n` within `memory` bytes, and at least the least.
+    pub(crate) fn within(memory: u64, n: u32) -> Room {
+        let (least, most) = (Room::least(n), Room::most(n));
         // Quarters come first: only larger boards have lists in parts, and those cost little.
-        let kept = if memory >= most.bytes(n, pairs) { most.kept } else { least.kept };
-        let lists = memory.saturating_sub(fixed(n, pairs, kept));
+        let kept = if memory >= most.bytes(n) { most.kept } else { least.kept };
+        let lists = memory.saturating_sub(fixed(n, kept));
         let bytes = Room::new(kept, 1 << 20).list_bytes(n);
         let whole = u128::from(lists) * (1 << 20) / u128::from(bytes);
         let whole = usize::try_from(whole).unwrap_or(usize::MAX);
         let room = Room::new(kept, whole.clamp(least.whole, most.whole));
-        let shared = memory.saturating_sub(room.bytes(n, pairs)) / SHARED_BYTES;
+        let shared = memory.saturating_sub(room.bytes(n)) / SHARED_BYTES;
         Room { shared: (shared as usize).clamp(least.shared, most.shared), ..room }
     }
 }
 
-/// Which quarters are kept on a board of size `n`, where those of boards up to `most` are all kept.
-///
-/// With classes no tasks share lists, so that on odd boards up to 21 neighbours differ in the centre row's queen, and
-/// quarters are placed for each list. One class alone needs few quarters: from 22 on those of each list are placed
-/// sooner than those of all columns for each class.
-fn kept(n: u32, pairs: Pairs, most: u32) -> Kept {
-    let centre_changes = n % 2 == 1 && n <= SHARED_LISTS_MAX_N;
-    match pairs {
-        Pairs::Together if n <= most => Kept::All,
-        Pairs::ByClass if n <= most && !centre_changes => Kept::All,
-        Pairs::Of(_) if n <= FEW_QUARTERS && !centre_changes => Kept::AllOfHalves,
-        Pairs::Together | Pairs::ByClass | Pairs::Of(_) => Kept::OfList,
-    }
-}
-
-/// The bytes that a thread needs to count these pairs of a board of size `n` (4 to 29). They are upper bounds for every backend
+/// The bytes that a thread needs for a board of size `n` (4 to 29). They are upper bounds for every backend
 /// but the reference, which takes what its lists take.
 ///
 /// With less than `most`, odd boards up to 21 make lists anew that tasks could share, boards of sizes 22 and
 /// 23 place their quarters anew for each list, and larger boards join lists in more parts.
-pub(crate) fn needs(n: u32, pairs: Pairs) -> MemoryNeed {
-    let bytes = |room: Room| room.bytes(n, pairs);
-    MemoryNeed { least: bytes(Room::least(n, pairs)), most: bytes(Room::most(n, pairs)) }
+pub(crate) fn needs(n: u32) -> MemoryNeed {
+    MemoryNeed { least: Room::least(n).bytes(n), most: Room::most(n).bytes(n) }
 }
 
 /// The bytes that a board takes beside its lists.
-fn fixed(n: u32, pairs: Pairs, kept: Kept) -> u64 {
+fn fixed(n: u32, kept: Kept) -> u64 {
     // Samples of both lists and their conflicts, and the runs of a block, take most of it.
     let rest = if n >= SAMPLED { 6 << 20 } else { 2 << 20 };
     let half = n / 2;
     let columns = match kept {
-        Kept::All | Kept::AllOfHalves => n,
+        Kept::All => n,
         Kept::OfList => half,
     };
     let quarters = [Place::Upper, Place::Lower].map(|place| {
@@ -138,7 +120,7 @@ fn fixed(n: u32, pairs: Pairs, kept: Kept) -> u64 {
     // Where a choice of columns is paired, a list has room for all pairs of its quarters, at most a sixth of
     // those that rooks have, and for the half-boards of the choices before it.
     let paired = 2 * 8 * quarters[0].1 * quarters[1].1 / 6;
-    let code = pairs.code(n);
+    let code = Code::of(n);
     // Both lists, the ties of the lower one, and the join's sorted ties.
     let buckets = 4 * Buckets::bytes_by_code(code) + Sorter::bytes(code.bits());
     // For each low part the runs of those without a bit in common with it, in vectors that grow to twice the
@@ -147,11 +129,11 @@ fn fixed(n: u32, pairs: Pairs, kept: Kept) -> u64 {
     // For each shared list the starts of its buckets, in a vector that grows to twice the size, and its place in a map. More
     // starts, and the items, of the upper one.
     let upper_bits = code.bits() + CLOSED_COLUMNS;
-    let shared = shared_lists(n, pairs) as u64 * (2 * Buckets::bytes(code.bits()) + 256)
+    let shared = shared_lists(n) as u64 * (2 * Buckets::bytes(code.bits()) + 256)
         + Buckets::bytes(upper_bits)
         + Sorter::bytes(upper_bits)
-        + longest_shared_list(n, pairs) as u64 * SHARED_BYTES
-        + Passed::bytes(longest_shared_list(n, pairs));
+        + longest_shared_list(n) as u64 * SHARED_BYTES
+        + Passed::bytes(longest_shared_list(n));
     let placed = kept.sets(n) as u64 * (quarters[0].0 + quarters[1].0) + seen;
     placed + paired + buckets + runs + shared + rest
 }
@@ -160,8 +142,8 @@ fn fixed(n: u32, pairs: Pairs, kept: Kept) -> u64 {
 const SHARED_BYTES: u64 = 4;
 
 /// The most lists that tasks of a board of size `n` share at a time, the upper one among them.
-fn shared_lists(n: u32, pairs: Pairs) -> usize {
-    if !shares_lists(n, pairs) {
+fn shared_lists(n: u32) -> usize {
+    if !shares_lists(n) {
         return 0;
     }
     let half = n as usize / 2;
@@ -170,8 +152,8 @@ fn shared_lists(n: u32, pairs: Pairs) -> usize {
 }
 
 /// The longest list that tasks share.
-fn longest_shared_list(n: u32, pairs: Pairs) -> usize {
-    if shares_lists(n, pairs) { longest_list(n) } else { 0 }
+fn longest_shared_list(n: u32) -> usize {
+    if shares_lists(n) { longest_list(n) } else { 0 }
 }
 
 /// The least number of half-boards in a part of a list, unless the list has fewer.
@@ -223,19 +205,14 @@ const LONGEST: [usize; 14] = [
 
 #[cfg(test)]
 mod tests {
-    use board::halves::Class;
-
     use super::*;
 
     #[test]
     fn what_is_needed_at_most_is_enough_for_the_most() {
         for n in 4..=29 {
-            for pairs in [Pairs::Together, Pairs::ByClass, Pairs::Of(Class::default())] {
-                let need = needs(n, pairs);
-                let within = |memory| Room::within(memory, n, pairs);
-                assert_eq!(within(need.most), Room::most(n, pairs), "N = {n}, {pairs:?}");
-                assert_eq!(within(need.least), Room::least(n, pairs), "N = {n}, {pairs:?}");
-            }
+            let need = needs(n);
+            assert_eq!(Room::within(need.most, n), Room::most(n), "N = {n}");
+            assert_eq!(Room::within(need.least, n), Room::least(n), "N = {n}");
         }
     }
 }

@@ -211,8 +211,7 @@ mod tests {
             for (round, some) in
                 [u64::MAX, 0x1234_5678_9abc_def0, 0, 1 << 7 | 1].into_iter().enumerate()
             {
-                let (buckets, codes) =
-                    lower(Code { low: 2, high: high_bits, tail, classed: 0 }, some);
+                let (buckets, codes) = lower(Code { low: 2, high: high_bits, tail }, some);
                 for first in 0..1_u32 << high_bits {
                     // A block of a few neighbouring high parts, some of which are left out.
                     let highs = (first..1 << high_bits).step_by(1 + round).take(5).enumerate();

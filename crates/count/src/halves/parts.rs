@@ -41,10 +41,10 @@ impl<U: Unit> Parts<U> {
         }
     }
 
-    /// Adds the shares of the boards that the upper and the lower list make to the sum of their class.
-    pub(crate) fn count(&mut self, terms: Terms, sums: &mut [Sum]) {
+    /// Adds the shares of the boards that the upper and the lower list make to `sum`.
+    pub(crate) fn count(&mut self, terms: Terms, sum: &mut Sum) {
         let Parts { upper, lower, sorter, phases, join, .. } = self;
-        join.count(upper, lower, terms, sums, sorter, phases);
+        join.count(upper, lower, terms, sum, sorter, phases);
     }
 
     /// Leaves no ties in either list.

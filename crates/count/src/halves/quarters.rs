@@ -123,8 +123,6 @@ pub(crate) struct Area {
     pub(crate) looked_at: u32,
     /// Whether keys have marks of the centre row's squares.
     pub(crate) marked: bool,
-    /// The diagonals whose squares no queen takes, as bits of the half-board's keys.
-    pub(crate) without: u64,
 }
 
 impl Quarters {
@@ -245,12 +243,7 @@ impl Area {
     fn visit(self, place: Place, mut found: impl FnMut(Columns, u32, u64, u64)) {
         let half = self.n / 2;
         let empty = Placing { ranks: 0, number: 0, prefix: Prefix::EMPTY, back: 0 };
-        let before = match place {
-            Place::Upper => 0,
-            Place::Lower => Place::Upper.rows(half),
-        };
-        let rows = before..before + place.rows(half);
-        self.place(rows, 0, empty, &mut |placing| {
+        self.place(place.rows(half), 0, empty, &mut |placing| {
             let Placing { ranks, number, prefix, back } = placing;
             let below = key(prefix.left, prefix.right);
             let (meet, far) = match place {
@@ -276,12 +269,11 @@ impl Area {
         });
     }
 
-    /// Places queens in these rows of the half-board, of which the quarter has `row` before them.
-    fn place(self, rows: Range<u32>, row: u32, placing: Placing, found: &mut impl FnMut(Placing)) {
-        if rows.is_empty() {
+    fn place(self, rows: u32, row: u32, placing: Placing, found: &mut impl FnMut(Placing)) {
+        if row == rows {
             return found(placing);
         }
-        let mut free = placing.prefix.free(self.n) & self.columns & !self.closed(rows.start);
+        let mut free = placing.prefix.free(self.n) & self.columns;
         while free != 0 {
             let bit = free & free.wrapping_neg();
             free ^= bit;
@@ -293,15 +285,8 @@ impl Area {
                 prefix: placing.prefix.place(self.n, bit),
                 back: placing.back | key(bit >> row, right as u32),
             };
-            self.place(rows.start + 1..rows.end, row + 1, next, found);
+            self.place(rows, row + 1, next, found);
         }
-    }
-
-    /// The squares of a row of the half-board that are on a diagonal which no queen takes.
-    fn closed(self, row: u32) -> u32 {
-        // So many rows below, the diagonals have the columns of their bits.
-        let rows = self.n / 2 - row;
-        (self.without as u32) >> rows | ((self.without >> 32) as u32) << rows
     }
 }
 

@@ -2,13 +2,10 @@
 //! against it.
 
 use board::Prefix;
-use board::halves::{Class, Diagonal, Shares, Slice, Split};
+use board::halves::{Shares, Slice, Split};
 
-use super::pairs::Pairs;
-use super::sum::Sum;
-
-/// Adds the shares of the boards of a task of a board of size `n` to the sums of their classes, or to the only sum.
-pub(crate) fn count(n: u32, split: Split, pairs: Pairs, sums: &mut [Sum]) {
+/// The count of a task of a board of size `n`: the sum of the shares of all its boards.
+pub(crate) fn completions(n: u32, split: Split) -> u64 {
     let shares = Shares::of(n, split);
     let centre = split.centre;
     let list = |columns, slice| {
@@ -18,28 +15,11 @@ pub(crate) fn count(n: u32, split: Split, pairs: Pairs, sums: &mut [Sum]) {
         found
     };
     let (upper, lower) = (list(split.columns, split.upper), list(split.others(n), split.lower));
-    let all = upper.iter().flat_map(|upper| lower.iter().map(move |lower| (upper, lower)));
-    for (upper, lower) in all.filter(|(upper, lower)| fit(n, centre, upper.0, lower.0)) {
-        let share = shares.of_board(upper.1, lower.1);
-        let class = class(n, split, upper.0, lower.0);
-        match pairs {
-            Pairs::Together => sums[0].add(share),
-            Pairs::ByClass => sums[class.number()].add(share),
-            Pairs::Of(wanted) if class == wanted => sums[0].add(share),
-            Pairs::Of(_) => {}
-        }
-    }
-}
-
-/// The class of two halves that fit.
-fn class(n: u32, split: Split, upper: Prefix, lower: Prefix) -> Class {
-    let holds = |half: Prefix, bit: Prefix| half.left & bit.left | half.right & bit.right != 0;
-    let (mut above, mut below) = (0, 0);
-    for diagonal in Diagonal::of_task(n, split) {
-        above = above << 1 | u32::from(holds(upper, diagonal.in_upper(n)));
-        below = below << 1 | u32::from(holds(lower, diagonal.in_lower(n)));
-    }
-    Class::of_halves(above, below).expect("no two queens stand on a diagonal")
+    let pairs = upper.iter().flat_map(|upper| lower.iter().map(move |lower| (upper, lower)));
+    pairs
+        .filter(|(upper, lower)| fit(n, centre, upper.0, lower.0))
+        .map(|(upper, lower)| shares.of_board(upper.1, lower.1))
+        .sum()
 }
 
 /// Which half-boards are listed.

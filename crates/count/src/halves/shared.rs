@@ -27,7 +27,6 @@ use super::geometry::{Code, Geometry, key};
 use super::lists::{Lists, Rest, Wanted};
 use super::marks::{self, CLOSED_COLUMNS};
 use super::memory::Room;
-use super::pairs::Pattern;
 use super::parts::Parts;
 use super::phases::Phase;
 use super::quarters::Half;
@@ -60,9 +59,9 @@ struct Block {
 }
 
 impl Shared {
-    /// No lists yet, of a board of size `n` with this code.
-    pub(crate) fn new(n: u32, code: Code, room: Room) -> Shared {
-        let upper_bits = code.bits() + CLOSED_COLUMNS;
+    /// No lists yet, of a board of size `n`.
+    pub(crate) fn new(n: u32, room: Room) -> Shared {
+        let upper_bits = Code::of(n).bits() + CLOSED_COLUMNS;
         Shared {
             n,
             block: None,
@@ -147,8 +146,7 @@ fn list<U: Unit>(
     parts: &mut Parts<U>,
 ) -> Result<(), TooLong> {
     let closed = u64::from(!set & full_mask(n / 2 - 1)) << n;
-    let pattern = Pattern::default();
-    let wanted = Wanted { half, set, window, slice: Slice::WHOLE, closed, pattern, view };
+    let wanted = Wanted { half, set, window, slice: Slice::WHOLE, closed, view };
     let Parts { unit, whole, ties, phases, .. } = parts;
     let rest = lists.list(*unit, wanted, Rest::ALL, whole, ties, phases);
     phases.end(Phase::Lists);

@@ -41,18 +41,6 @@ pub(crate) trait Unit: Copy {
         len
     }
 
-    /// Moves the keys that have all bits of `having` to the start, and returns their number. The contents after
-    /// them are unspecified.
-    fn keep_having(self, keys: &mut [u64], having: u64) -> usize {
-        let mut len = 0;
-        for i in 0..keys.len() {
-            let key = keys[i];
-            keys[len] = key;
-            len += usize::from(key & having == having);
-        }
-        len
-    }
-
     /// Writes the items that a sieve lets through to the start of `to`, in order, if they may pass, and notes
     /// which did. `to` has room for all of them and for a group more.
     fn sift(self, groups: &[[u32; STEP]], sieve: Sieve, passed: &mut Passed, to: &mut [u32]) {

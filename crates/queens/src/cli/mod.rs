@@ -4,7 +4,6 @@ mod args;
 mod audits;
 mod backup;
 mod bench;
-mod certificate;
 mod check;
 mod client;
 mod complete;
@@ -57,9 +56,9 @@ use crate::reproduce;
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 proven that there is no such placement; 2 wrong usage; 3 such a board cannot be counted so; 4 no such job, or it is \
-over; 5 no coordinator answers; 6 token or certificate refused, unusable or not enough; 7 ledger or certificate held by another process; 8 \
-ledger or certificate of another plan; 9 ledger damaged; 10 ledger or output cannot be written; 11 cannot listen; \
-12 versions do not fit, or TLS meets plain text; 13 the job ended without a total; 14 this machine miscounts; 15 undecided in the time given; 16 the bundle or certificate of a count does not hold; 17 held, the total contradicts what is known; 70 internal fault; 75 stopped, run the same command again: the ledger keeps the work; 130 interrupted.
+over; 5 no coordinator answers; 6 token or certificate refused, unusable or not enough; 7 ledger held by another process; 8 \
+ledger of another plan; 9 ledger damaged; 10 ledger or output cannot be written; 11 cannot listen; \
+12 versions do not fit, or TLS meets plain text; 13 the job ended without a total; 14 this machine miscounts; 15 undecided in the time given; 16 the bundle does not hold; 17 held, the total contradicts what is known; 70 internal fault; 75 stopped, run the same command again: the ledger keeps the work; 130 interrupted.
 
 Options can also be set by the environment variables shown beside them.";
 
@@ -116,8 +115,6 @@ enum Command {
     Export(export::ExportArgs),
     /// Check an exported file, and count a sample of it again
     Verify(verify::VerifyArgs),
-    /// Write the subtotals of a board, and have some of them counted again
-    Certificate(certificate::CertificateArgs),
     /// Join ledgers of parts of one plan
     Merge(merge::MergeArgs),
     /// Copy a ledger, also of a running farm
@@ -214,10 +211,6 @@ impl Command {
             Command::Commit(args) => on_one_thread(audits::commit(args)),
             Command::Export(args) => on_one_thread(export::export(args)),
             Command::Verify(args) => verify::verify(&args),
-            Command::Certificate(args) => {
-                raise_file_limit();
-                on_one_thread(certificate::run(args))
-            }
             Command::Merge(args) => merge::run(&args),
             Command::Backup(args) => on_one_thread(backup::run(args)),
             Command::Scrub(args) => scrub::run(&args),

@@ -26,7 +26,7 @@ pub(super) const GROUPS: [(&str, &[&str]); 5] = [
             "commit",
         ],
     ),
-    ("Evidence", &["export", "verify", "certificate", "merge", "backup", "scrub", "reproduce"]),
+    ("Evidence", &["export", "verify", "merge", "backup", "scrub", "reproduce"]),
     ("Tools", &["bench", "completions", "man", "help"]),
 ];
 

@@ -1,7 +1,5 @@
 //! Which failure an error of another crate is, and what to do about it.
 
-use evidence::certificate::CertificateError;
-use farm::Held;
 use ledger::{FaultKind, JoinError, LedgerError};
 use service::ServiceError;
 use service::local::LocalError;
@@ -98,41 +96,6 @@ impl From<JoinError> for Failure {
             }
             JoinError::Unsettled { path, open } => Failure::LedgerUnsettled { path, open },
             JoinError::Conflict { path, reason } => Failure::Conflict { path, reason },
-        }
-    }
-}
-
-impl From<CertificateError> for Failure {
-    fn from(error: CertificateError) -> Failure {
-        let said = error.to_string();
-        match error {
-            CertificateError::Wrong { .. } => Failure::Certificate(said),
-            CertificateError::Unfinished { .. } => Failure::Incomplete(format!(
-                "{said}; `queens certificate write` with the same file counts the rest"
-            )),
-            CertificateError::Missing { .. } => Failure::Incomplete(format!(
-                "{said}; write them with `queens certificate write --shard`, and join again"
-            )),
-            CertificateError::Another { .. } => Failure::CertificateOfAnother(said),
-            CertificateError::Twice { .. } => {
-                Failure::Usage(format!("{said}; leave one of them out"))
-            }
-            CertificateError::Busy(_) => Failure::CertificateHeld(said),
-            CertificateError::Held(reason) => {
-                let held = Held { reason, worst: Vec::new() };
-                Failure::TotalHeld { what: "the certificate".into(), held, ledger: None }
-            }
-            CertificateError::Stopped { .. } => Failure::Interrupted(said),
-            CertificateError::Unreadable { .. } => {
-                Failure::Usage(format!("{said}; name a file that `queens certificate` has written"))
-            }
-            CertificateError::Unwritten { path, error } => {
-                Failure::Output { what: path.display().to_string(), reason: error.to_string() }
-            }
-            CertificateError::Cut(error) => Failure::Plan(error),
-            CertificateError::Memory(error) => Failure::Memory(error),
-            CertificateError::Kernel(error) => Failure::Internal(error.into()),
-            CertificateError::Count(error) => Failure::Internal(error.into()),
         }
     }
 }

@@ -26,7 +26,7 @@ const TESTED_ELSEWHERE: [(&str, &str); 2] = [
     ("docs/CLUSTER.md", "tests/slurm.rs follows the page on a cluster"),
 ];
 
-const PAGES: [Page; 8] = [
+const PAGES: [Page; 7] = [
     Page {
         name: "docs/COUNTING.md",
         instead: &[
@@ -58,14 +58,6 @@ const PAGES: [Page; 8] = [
             ("--keys ours.keys", "--keys ours.keys --seed 1"),
         ],
         elsewhere: &[],
-    },
-    Page {
-        name: "docs/CERTIFICATES.md",
-        instead: &[("write 18", "write 10")],
-        elsewhere: &[
-            ("queens certificate write 24", "cli/certificates.rs, in the environment of an array"),
-            ("queens certificate join", "cli/certificates.rs"),
-        ],
     },
     Page {
         name: "docs/FARM.md",
@@ -317,11 +309,6 @@ fn boards_are_counted_as_the_page_says() {
 #[test]
 fn results_are_checked_as_the_page_says() {
     follow(page("docs/CHECKING.md"));
-}
-
-#[test]
-fn certificates_are_written_and_opened_as_the_page_says() {
-    follow(page("docs/CERTIFICATES.md"));
 }
 
 #[test]

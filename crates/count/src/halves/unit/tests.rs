@@ -1,7 +1,5 @@
 //! Every unit of the processor against the definition of each step.
 
-use board::halves::Class;
-
 use super::*;
 use crate::halves::buckets::{Buckets, Sorter};
 use crate::halves::geometry::Code;
@@ -157,8 +155,7 @@ fn counts_shares_like_the_definition<U: Unit>(unit: U, chunks: Chunks) {
     let tails = [0, if chunks == Chunks::Seven { TAIL_BITS } else { 0 }];
     for (round, (low, high)) in (0..60).zip(codes.into_iter().cycle()) {
         let tail = tails[round / 3 % 2];
-        let classed = if low == 3 { 3 } else { 0 };
-        let code = Code { low, high, tail, classed };
+        let code = Code { low, high, tail };
         // The code's diagonals are bits from 7 on, the low part's first; the items' from 20 on.
         let view = |low_at, high_at| {
             let low_part = (0..low).map(|i| (7 + i, view::CODE + low_at + i));
@@ -191,16 +188,11 @@ fn counts_shares_like_the_definition<U: Unit>(unit: U, chunks: Chunks) {
             buckets
         };
         let shares = [[1, 10], [100, 1000]];
-        // The patterns are the three bits of the low part.
-        let pattern = |key: u64| if classed > 0 { key as u32 >> 7 & 7 } else { 0 };
-        let mut expected = [0; Class::COUNT];
+        let mut expected = 0;
         for (upper, shares) in upper.iter().zip(shares) {
             for (lower, share) in lower.iter().zip(shares) {
-                let pairs = upper.iter().flat_map(|u| lower.iter().map(move |l| (*u, *l)));
-                for (upper, lower) in pairs.filter(|(upper, lower)| upper & lower == 0) {
-                    let class = Class::of_halves(pattern(upper), pattern(lower));
-                    expected[class.expect("no bit is in both").number()] += share;
-                }
+                let pairs = upper.iter().flat_map(|u| lower.iter().map(move |l| u & l));
+                expected += share * pairs.filter(|both| *both == 0).count() as u64;
             }
         }
         blocks_of_ties += u32::from(upper[1].len() >= 2 * LANES);
@@ -211,12 +203,12 @@ fn counts_shares_like_the_definition<U: Unit>(unit: U, chunks: Chunks) {
         let mut sorter = Sorter::new(code.bits());
         // Twice, so that what the first leaves behind is seen.
         for _ in 0..2 {
-            let mut sums = [Sum::default(); Class::COUNT];
+            let mut sum = Sum::default();
             let phases = &mut Phases::default();
             let terms = Terms { chunks, shares };
-            join.count(&upper, &lower, terms, &mut sums, &mut sorter, phases);
+            join.count(&upper, &lower, terms, &mut sum, &mut sorter, phases);
             let name = std::any::type_name::<U>();
-            assert_eq!(sums.map(Sum::get), expected.map(Some), "{name}, {code:?}, {ties} ties");
+            assert_eq!(sum.get(), Some(expected), "{name}, {code:?}, {ties} ties");
         }
     }
     assert!(blocks_of_ties > 0, "ties are never so many");
@@ -255,24 +247,6 @@ fn pairs_like_the_definition<U: Unit>(unit: U, _: Chunks) {
 #[test]
 fn every_unit_pairs_quarters_like_the_definition() {
     for_every_unit!(pairs_like_the_definition);
-}
-
-fn keeps_what_has_all_bits<U: Unit>(unit: U, _: Chunks) {
-    let mut random = Random(0x707);
-    for len in 0..100 {
-        let having = 0b1011 << (len % 60);
-        let mut keys: Vec<u64> = (0..len).map(|_| random.next() | random.next()).collect();
-        let mut expected = keys.clone();
-        expected.retain(|key| key & having == having);
-        let found = unit.keep_having(&mut keys, having);
-        assert!(len < 50 || (1..len as usize).contains(&found));
-        assert_eq!(keys[..found], expected, "{}", std::any::type_name::<U>());
-    }
-}
-
-#[test]
-fn every_unit_keeps_what_has_all_bits() {
-    for_every_unit!(keeps_what_has_all_bits);
 }
 
 fn leaves_out_what_is_closed<U: Unit>(unit: U, _: Chunks) {
