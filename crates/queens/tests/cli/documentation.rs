@@ -117,6 +117,7 @@ const PAGES: [Page; 7] = [
             ("queens bench", "tests/bench.rs of tools/bench; it measures for minutes"),
             ("cargo xtask", ".ci/run, and the tests of the tools"),
             (".ci/run", "itself"),
+            (".ci/nightly", "itself"),
         ],
     },
 ];
